@@ -1,0 +1,405 @@
+//! The twins: each WGSL fragment in `shaders/` again in Rust, same names, same meaning, integers only.
+//!
+//! Words are `u32`; 64-bit codes are two words, low first. A *hub* is a value as binary32 bits **rounded to odd**: cut
+//! towards zero, and the last bit set when anything was lost. Every float of at most 16 bits embeds in binary32 with
+//! bits to spare, so the one rounding that follows is as exact as from the full value.
+
+use crate::format::FloatFormat;
+
+/// A 64-bit code: low word, high word.
+pub(crate) type Pair = [u32; 2];
+
+const SIGN: u32 = 0x8000_0000;
+const INFINITY: u32 = 0x7f80_0000;
+const NAN: u32 = 0x7fc0_0000;
+
+/// What `decode_float` needs of a signed format of at most 16 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct DecodeFloat {
+    pub bits: u32,
+    pub man: u32,
+    pub bias: u32,
+    /// Largest magnitude code that is not NaN.
+    pub top: u32,
+    /// `top` is infinity.
+    pub has_infinity: bool,
+    /// The code of −0 is NaN.
+    pub fnuz: bool,
+}
+
+impl DecodeFloat {
+    pub(crate) fn new(format: &FloatFormat) -> Self {
+        let fnuz = format.nan() == Some(format.sign_code());
+        let top = format.top() as u32;
+        Self {
+            bits: format.bits(),
+            man: format.man_bits,
+            bias: format.bias,
+            top,
+            has_infinity: format.has_infinity(),
+            fnuz,
+        }
+    }
+}
+
+/// What `encode_float` needs of a signed format of at most 16 bits and of the options.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct EncodeFloat {
+    pub bits: u32,
+    pub man: u32,
+    pub bias: u32,
+    /// Code of the largest finite number.
+    pub max: u32,
+    /// Magnitude code for everything that rounds beyond `max`, ±∞ included.
+    pub overflow: u32,
+    /// Magnitude code for NaN; its sign bit is `(source sign & nan_keep) ^ nan_flip`.
+    pub nan: u32,
+    pub nan_keep: u32,
+    pub nan_flip: u32,
+    /// There is no −0.
+    pub fnuz: bool,
+    /// The source is an integer or bool: never NaN, never ∞, never below 1 but for zero.
+    pub from_integer: bool,
+}
+
+/// What `encode_scale` needs of the options.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct EncodeScale {
+    /// Code for everything below 2^-127.
+    pub low: u32,
+    /// Code for everything above 2^127.
+    pub high: u32,
+    /// Added to the 23 fraction bits before they are cut.
+    pub round: u32,
+}
+
+/// What `encode_int` needs of the destination and of the options; the source is a float.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct EncodeInt {
+    /// Result where the value does not fit.
+    pub fail: u32,
+    /// uint32: fits while |t| < 2^63, and the low word is kept. Otherwise: while |t| < 2^31.
+    pub wide: bool,
+    /// Instead of wrapping: largest magnitudes allowed below and above zero.
+    pub clamp: Option<(u32, u32)>,
+}
+
+// lib/round.wgsl
+
+/// Shifts right by `shift` (1..=31), rounding to nearest, ties to even.
+pub(crate) fn round_shift(word: u32, shift: u32) -> u32 {
+    // ....LR.TTT  half an ulp less one, plus L, carries into L exactly when the cut part is above half, or half and L odd
+    word.wrapping_add((1 << (shift - 1)) - 1).wrapping_add((word >> shift) & 1) >> shift
+}
+
+// lib/normalize.wgsl
+
+/// A 64-bit magnitude with its leading bit moved to the top: top word, next word, and the leading bit's place. Zero
+/// gives a top word of 0.
+pub(crate) fn normalize(low: u32, high: u32) -> (u32, u32, u32) {
+    let tall = high != 0;
+    let first = if tall { high } else { low };
+    let second = if tall { low } else { 0 };
+    let shift = first.leading_zeros() & 31;
+    let top = (first << shift) | ((second >> 1) >> (31 - shift));
+    (top, second << shift, (if tall { 63 } else { 31 }) - shift)
+}
+
+// decode/
+
+/// Any byte but zero is true.
+pub(crate) fn decode_bool(code: u32) -> u32 {
+    (code != 0) as u32
+}
+
+/// Sign- or zero-extends a code of `bits` bits.
+pub(crate) fn decode_int(code: u32, bits: u32, signed: bool) -> u32 {
+    let shift = 32 - bits;
+    if signed { ((code << shift) as i32 >> shift) as u32 } else { code << shift >> shift }
+}
+
+/// A signed float of at most 16 bits as binary32 bits, exactly; NaN becomes the canonical one with the sign kept.
+pub(crate) fn decode_float(code: u32, from: &DecodeFloat) -> u32 {
+    let sign_code = 1 << (from.bits - 1);
+    let sign = (code & sign_code) << (32 - from.bits);
+    let magnitude = code & (sign_code - 1);
+    let up = 23 - from.man;
+    let mut value = (magnitude << up).wrapping_add((127 - from.bias) << 23);
+    if from.bias != 127 && magnitude < 1 << from.man {
+        // A subnormal: its leading bit becomes the implicit one, which the addition carries into the exponent.
+        let shift = magnitude.leading_zeros() & 31;
+        let normal = ((magnitude << shift) >> 8).wrapping_add((158 - shift - from.bias - from.man) << 23);
+        value = if magnitude == 0 { 0 } else { normal };
+    }
+    if from.has_infinity && magnitude == from.top {
+        value = INFINITY;
+    }
+    if magnitude > from.top {
+        value = NAN;
+    }
+    if from.fnuz && code & (sign_code | (sign_code - 1)) == sign_code {
+        value = NAN;
+    }
+    value | sign
+}
+
+/// An E8M0 code as binary32 bits: 2^(code - 127), code 0 being a binary32 subnormal.
+pub(crate) fn decode_scale(code: u32) -> u32 {
+    let code = code & 0xff;
+    if code == 0xff {
+        NAN
+    } else if code == 0 {
+        0x0040_0000
+    } else {
+        code << 23
+    }
+}
+
+// hub/
+
+/// binary64 to the hub.
+pub(crate) fn double_to_hub(code: Pair) -> u32 {
+    let [low, high] = code;
+    let magnitude = high & !SIGN;
+    let mut hub = ((magnitude.wrapping_sub(0x3800_0000)) << 3) | (low >> 29) | ((low << 3 != 0) as u32);
+    if magnitude < 0x3810_0000 {
+        // Below 2^-126 the hub is subnormal.
+        let significand = 0x0080_0000 | ((magnitude & 0x000f_ffff) << 3) | (low >> 29);
+        let shift = (897 - (magnitude >> 20)).min(31);
+        let lost = (significand & ((1 << shift) - 1)) | (low << 3);
+        hub = (significand >> shift) | ((lost != 0) as u32);
+        hub = if magnitude | low == 0 { 0 } else { hub };
+    }
+    if magnitude >= 0x47f0_0000 {
+        hub = 0x7f7f_ffff;
+    }
+    if magnitude >= 0x7ff0_0000 {
+        hub = if magnitude > 0x7ff0_0000 || low != 0 { NAN } else { INFINITY };
+    }
+    hub | (high & SIGN)
+}
+
+/// The magnitude of a 32-bit integer, and its sign bit.
+pub(crate) fn split_int(value: u32, signed: bool) -> (u32, u32) {
+    let sign = if signed { value & SIGN } else { 0 };
+    (sign, if sign != 0 { value.wrapping_neg() } else { value })
+}
+
+/// Two's complement negation of two words.
+pub(crate) fn negate(value: Pair) -> Pair {
+    let [low, high] = value;
+    [low.wrapping_neg(), (!high).wrapping_add((low == 0) as u32)]
+}
+
+/// The magnitude of a 64-bit integer, and its sign bit.
+pub(crate) fn split_long(value: Pair, signed: bool) -> (u32, Pair) {
+    let sign = if signed { value[1] & SIGN } else { 0 };
+    if sign == 0 {
+        return (sign, value);
+    }
+    (sign, negate(value))
+}
+
+/// An integer of up to 64 bits to the hub.
+pub(crate) fn integer_to_hub(sign: u32, low: u32, high: u32) -> u32 {
+    let (top, rest, place) = normalize(low, high);
+    let hub = ((top >> 8) | (((top & 0xff) | rest != 0) as u32)).wrapping_add((126 + place) << 23);
+    (if top == 0 { 0 } else { hub }) | sign
+}
+
+// encode/
+
+/// The hub to a signed float of at most 16 bits: one rounding to nearest, ties to even.
+pub(crate) fn encode_float(hub: u32, to: &EncodeFloat) -> u32 {
+    let magnitude = hub & !SIGN;
+    let down = 23 - to.man;
+    let rebias = (127 - to.bias) << 23;
+    let mut code = round_shift(magnitude.wrapping_sub(rebias), down);
+    if to.from_integer {
+        code = if magnitude == 0 { 0 } else { code };
+    } else if to.bias != 127 && magnitude < rebias + 0x0080_0000 {
+        let shift = (down + 128 - to.bias - (magnitude >> 23)).min(31);
+        code = round_shift((magnitude & 0x007f_ffff) | 0x0080_0000, shift);
+    }
+    code = if code > to.max { to.overflow } else { code };
+    let sign_code = 1 << (to.bits - 1);
+    let mut sign = (hub >> (32 - to.bits)) & sign_code;
+    if !to.from_integer && magnitude > INFINITY {
+        code = to.nan;
+        sign = (sign & to.nan_keep) ^ to.nan_flip;
+    }
+    if to.fnuz && code == 0 {
+        sign = 0;
+    }
+    code | sign
+}
+
+/// The hub to E8M0.
+pub(crate) fn encode_scale(hub: u32, to: &EncodeScale) -> u32 {
+    // 2^-127 is a binary32 subnormal: moved up, its exponent field is the code 0 and its fraction 23 bits again.
+    let value = if hub < 0x0080_0000 { hub.wrapping_sub(0x0040_0000) << 1 } else { hub };
+    let mut code = value.wrapping_add(to.round) >> 23;
+    if hub > 0x7f00_0000 {
+        code = to.high;
+    }
+    if hub < 0x0040_0000 || hub >= SIGN {
+        code = to.low;
+    }
+    if hub & !SIGN > INFINITY {
+        code = 0xff;
+    }
+    code
+}
+
+/// binary64 to binary32: one rounding to nearest, ties to even; NaN becomes the canonical one.
+pub(crate) fn double_to_single(code: Pair) -> u32 {
+    let [low, high] = code;
+    let magnitude = high & !SIGN;
+    let cut = ((magnitude.wrapping_sub(0x3800_0000)) << 3) | (low >> 29);
+    let mut value = cut + (((low & 0x1fff_ffff) + 0x0fff_ffff + (cut & 1)) >> 29);
+    if magnitude < 0x3810_0000 {
+        // Three bits beyond the 24 and a sticky one, then the exponent's shift in one rounding.
+        let significand = 0x0400_0000 | ((magnitude & 0x000f_ffff) << 6) | (low >> 26) | ((low << 6 != 0) as u32);
+        value = round_shift(significand, (900 - (magnitude >> 20)).min(31));
+    }
+    if magnitude >= 0x47f0_0000 {
+        value = if magnitude > 0x7ff0_0000 || (magnitude == 0x7ff0_0000 && low != 0) { NAN } else { INFINITY };
+    }
+    value | (high & SIGN)
+}
+
+/// An integer of up to 64 bits to binary32: one rounding to nearest, ties to even.
+pub(crate) fn integer_to_single(sign: u32, low: u32, high: u32) -> u32 {
+    let (top, rest, place) = normalize(low, high);
+    let cut = top >> 8;
+    let lost = (top & 0xff) | ((rest != 0) as u32);
+    let value = cut.wrapping_add((lost + 0x7f + (cut & 1)) >> 8).wrapping_add((126 + place) << 23);
+    (if top == 0 { 0 } else { value }) | sign
+}
+
+/// binary32 to binary64, exactly; NaN becomes the canonical one.
+pub(crate) fn single_to_double(value: u32) -> Pair {
+    let mut magnitude = value & !SIGN;
+    let mut rebias = 0x3800_0000;
+    if magnitude < 0x0080_0000 {
+        // Subnormal: the leading bit moves to the implicit one's place, which adds one to the exponent.
+        let shift = magnitude.leading_zeros().wrapping_sub(8) & 31;
+        rebias = if magnitude == 0 { 0 } else { 0x3800_0000 - (shift << 20) };
+        magnitude <<= shift;
+    }
+    let mut low = magnitude << 29;
+    let mut high = (magnitude >> 3).wrapping_add(rebias);
+    if magnitude >= INFINITY {
+        low = 0;
+        high = if magnitude > INFINITY { 0x7ff8_0000 } else { 0x7ff0_0000 };
+    }
+    [low, high | (value & SIGN)]
+}
+
+/// An integer of up to 64 bits to binary64: one rounding to nearest, ties to even.
+pub(crate) fn integer_to_double(sign: u32, low: u32, high: u32) -> Pair {
+    let (top, rest, place) = normalize(low, high);
+    let cut = (top << 21) | (rest >> 11);
+    let value = cut.wrapping_add(((rest & 0x7ff) + 0x3ff + (cut & 1)) >> 11);
+    let carry = (value < cut) as u32;
+    let head = (top >> 11).wrapping_add(carry).wrapping_add((1022 + place) << 20);
+    if top == 0 { [0, sign] } else { [value, head | sign] }
+}
+
+/// A float taken apart for truncation: place of its leading bit (∞ and NaN: beyond every integer), then its significand
+/// in two words with the leading bit at the top.
+pub(crate) struct Significand {
+    pub negative: bool,
+    pub nan: bool,
+    pub place: i32,
+    pub top: u32,
+    pub rest: u32,
+}
+
+/// binary32 taken apart; below 1 the significand does not matter.
+pub(crate) fn split_single(value: u32) -> Significand {
+    let magnitude = value & !SIGN;
+    Significand {
+        negative: value >= SIGN,
+        nan: magnitude > INFINITY,
+        place: (magnitude >> 23) as i32 - 127,
+        top: SIGN | (magnitude << 8),
+        rest: 0,
+    }
+}
+
+/// binary64 taken apart; below 1 the significand does not matter.
+pub(crate) fn split_double(code: Pair) -> Significand {
+    let [low, high] = code;
+    let magnitude = high & !SIGN;
+    Significand {
+        negative: high >= SIGN,
+        nan: magnitude > 0x7ff0_0000 || (magnitude == 0x7ff0_0000 && low != 0),
+        place: (magnitude >> 20) as i32 - 1023,
+        top: SIGN | (magnitude << 11) | (low >> 21),
+        rest: low << 11,
+    }
+}
+
+/// The integer part of a float whose leading bit stands at `place` 0..=63, as two words.
+pub(crate) fn truncate(place: i32, top: u32, rest: u32) -> Pair {
+    let shift = (63 - place) as u32;
+    let part = shift & 31;
+    let low = (rest >> part) | ((top << 1) << (31 - part));
+    let high = top >> part;
+    if shift >= 32 { [high, 0] } else { [low, high] }
+}
+
+/// A float to an integer of at most 32 bits, truncated; what does not fit as `EncodeInt` says. Not masked.
+pub(crate) fn encode_int(from: Significand, to: &EncodeInt) -> u32 {
+    let Significand { negative, nan, place, top, rest } = from;
+    let fits = if to.wide { place < 63 } else { place < 31 };
+    let mut value = if to.wide { truncate(place & 63, top, rest)[0] } else { top >> ((31 - place) & 31) };
+    if place < 0 {
+        value = 0;
+    }
+    if let Some((below, above)) = to.clamp {
+        value = if fits { value } else { !0 };
+        value = value.min(if negative { below } else { above });
+        value = if nan { 0 } else { value };
+    }
+    value = if negative { value.wrapping_neg() } else { value };
+    if to.clamp.is_none() && !fits {
+        value = to.fail;
+    }
+    value
+}
+
+/// A float to a 64-bit integer, truncated. What does not fit: int64 gives the least integer; uint64 gives 2^63 for NaN
+/// and below -2^63, and 0 from 2^64.
+pub(crate) fn encode_long(from: Significand, signed: bool) -> Pair {
+    let Significand { negative, nan, place, top, rest } = from;
+    let least = signed || negative || nan;
+    let mut value = truncate(place & 63, top, rest);
+    if place < 0 {
+        value = [0, 0];
+    }
+    if negative {
+        value = negate(value);
+    }
+    if place >= if least { 63 } else { 64 } {
+        value = [0, if least { SIGN } else { 0 }];
+    }
+    value
+}
+
+/// Whether binary32 bits are a number other than ±0 (NaN included).
+pub(crate) fn single_is_nonzero(value: u32) -> u32 {
+    (value & !SIGN != 0) as u32
+}
+
+/// Whether binary64 bits are a number other than ±0 (NaN included).
+pub(crate) fn double_is_nonzero(code: Pair) -> u32 {
+    ((code[1] & !SIGN) | code[0] != 0) as u32
+}
+
+/// ±∞ to ±max, every other code as it is.
+pub(crate) fn clamp_infinity(code: u32, infinity: u32, bits: u32) -> u32 {
+    let magnitude = code & ((1 << (bits - 1)) - 1);
+    if magnitude == infinity { code - 1 } else { code }
+}

@@ -1,0 +1,291 @@
+//! What a pair of element types and the options come to: one decode and one encode, with their numbers.
+//!
+//! Both the CPU path and the kernels are made from this; nothing after it looks at element types or options to find out
+//! what a code means.
+
+use crate::bits::{self, DecodeFloat, EncodeFloat, EncodeInt, EncodeScale, Pair};
+use crate::element::{ElementType, Kind};
+use crate::error::Error;
+use crate::format::{FloatFormat, Specials};
+use crate::options::{CastOptions, Float4Nan, Int4Overflow, RoundMode};
+
+/// Source code to value. The value is carried as: an integer of one or two words, binary32 bits, or binary64 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Decode {
+    Bool,
+    Int { bits: u32, signed: bool },
+    Long { signed: bool },
+    Float(DecodeFloat),
+    Scale,
+    Single,
+    Double,
+}
+
+/// Value to destination code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Encode {
+    /// The source's code as it is: same type, or integers of the same width.
+    Copy,
+    /// The source's code, with ±∞ to ±max: E5M2 to itself with `saturate`.
+    ClampInfinity {
+        infinity: u32,
+        bits: u32,
+    },
+    Float(EncodeFloat),
+    Scale(EncodeScale),
+    Single,
+    Double,
+    Int(EncodeInt),
+    Long {
+        signed: bool,
+    },
+    Bool,
+}
+
+/// How the decoded value is carried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Carrier {
+    Int { signed: bool },
+    Long { signed: bool },
+    Single,
+    Double,
+}
+
+/// The rule for one pair and one set of options.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Conversion {
+    pub from: ElementType,
+    pub to: ElementType,
+    pub decode: Decode,
+    pub encode: Encode,
+}
+
+/// Whether [`cpu::cast`](crate::cpu::cast) and the GPU path convert `from` to `to`.
+///
+/// True for every pair of the 25 numeric element types, whatever the options.
+pub const fn can_cast(from: ElementType, to: ElementType) -> bool {
+    from.is_numeric() && to.is_numeric()
+}
+
+impl Conversion {
+    /// The rule for `from` to `to`.
+    ///
+    /// # Errors
+    /// [`Error::UnsupportedPair`] where [`can_cast`] is false.
+    pub(crate) fn new(from: ElementType, to: ElementType, options: &CastOptions) -> Result<Self, Error> {
+        let unsupported = Error::UnsupportedPair { from, to };
+        let decode = match (from.kind(), from.code_bits()) {
+            (Kind::Bool, _) => Decode::Bool,
+            (Kind::Int { signed }, 64) => Decode::Long { signed },
+            (Kind::Int { signed }, bits) => Decode::Int { bits, signed },
+            (Kind::Float(format), _) if !format.is_signed() => Decode::Scale,
+            (Kind::Float(_), 32) => Decode::Single,
+            (Kind::Float(_), 64) => Decode::Double,
+            (Kind::Float(format), _) => Decode::Float(DecodeFloat::new(&format)),
+            (Kind::String, _) => return Err(unsupported),
+        };
+        let encode = match (to.kind(), to.code_bits()) {
+            _ if from == to && from.kind() != Kind::Bool => same_type(to, options),
+            (Kind::Int { .. }, bits) if matches!(from.kind(), Kind::Int { .. }) && from.code_bits() == bits => {
+                Encode::Copy
+            }
+            (Kind::Bool, _) => Encode::Bool,
+            (Kind::Int { signed }, 64) => Encode::Long { signed },
+            (Kind::Int { signed }, bits) => Encode::Int(float_to_int(bits, signed, options)),
+            (Kind::Float(format), _) if !format.is_signed() => Encode::Scale(to_scale(options)),
+            (Kind::Float(_), 32) => Encode::Single,
+            (Kind::Float(_), 64) => Encode::Double,
+            (Kind::Float(format), _) => {
+                let from_integer = !matches!(from.kind(), Kind::Float(_));
+                Encode::Float(to_float(&format, from_integer, options))
+            }
+            (Kind::String, _) => return Err(unsupported),
+        };
+        Ok(Self { from, to, decode, encode })
+    }
+
+    /// How the value is carried between decode and encode.
+    pub(crate) fn carrier(&self) -> Carrier {
+        match self.decode {
+            Decode::Bool => Carrier::Int { signed: false },
+            Decode::Int { signed, .. } => Carrier::Int { signed },
+            Decode::Long { signed } => Carrier::Long { signed },
+            Decode::Float(_) | Decode::Scale | Decode::Single => Carrier::Single,
+            Decode::Double => Carrier::Double,
+        }
+    }
+
+    /// Whether the destination codes are the source codes.
+    pub(crate) fn is_copy(&self) -> bool {
+        self.encode == Encode::Copy
+    }
+
+    /// Casts codes in place: `low` holds the low words, `high` the high words of 64-bit codes. What lies above a
+    /// destination code's width is undefined; `high` counts only for 64-bit destinations.
+    pub(crate) fn convert(&self, low: &mut [u32], high: &mut [u32]) {
+        match self.encode {
+            Encode::Copy => return,
+            Encode::ClampInfinity { infinity, bits } => {
+                return each(low, |code| bits::clamp_infinity(code, infinity, bits));
+            }
+            _ => {}
+        }
+        match self.decode {
+            Decode::Bool => each(low, bits::decode_bool),
+            Decode::Int { bits, signed: true } => each(low, |code| bits::decode_int(code, bits, true)),
+            Decode::Int { bits, signed: false } => each(low, |code| bits::decode_int(code, bits, false)),
+            Decode::Float(from) => each(low, |code| bits::decode_float(code, &from)),
+            Decode::Scale => each(low, bits::decode_scale),
+            Decode::Long { .. } | Decode::Single | Decode::Double => {}
+        }
+        match self.carrier() {
+            Carrier::Int { signed } => self.encode_int(low, high, signed),
+            Carrier::Long { signed } => self.encode_long(low, high, signed),
+            Carrier::Single => self.encode_single(low, high),
+            Carrier::Double => self.encode_double(low, high),
+        }
+    }
+
+    fn encode_int(&self, low: &mut [u32], high: &mut [u32], signed: bool) {
+        let magnitude = |value, f: fn(u32, u32, u32) -> u32| {
+            let (sign, low) = bits::split_int(value, signed);
+            f(sign, low, 0)
+        };
+        match self.encode {
+            Encode::Float(to) => each(low, |v| bits::encode_float(magnitude(v, bits::integer_to_hub), &to)),
+            Encode::Scale(to) => each(low, |v| bits::encode_scale(magnitude(v, bits::integer_to_hub), &to)),
+            Encode::Single => each(low, |v| magnitude(v, bits::integer_to_single)),
+            Encode::Double => pairs(low, high, |[v, _]| {
+                let (sign, low) = bits::split_int(v, signed);
+                bits::integer_to_double(sign, low, 0)
+            }),
+            Encode::Long { .. } => pairs(low, high, |[v, _]| [v, if signed { (v as i32 >> 31) as u32 } else { 0 }]),
+            Encode::Bool => each(low, |v| (v != 0) as u32),
+            Encode::Int(_) | Encode::Copy | Encode::ClampInfinity { .. } => {}
+        }
+    }
+
+    fn encode_long(&self, low: &mut [u32], high: &mut [u32], signed: bool) {
+        let magnitude = |value, f: fn(u32, u32, u32) -> u32| {
+            let (sign, [low, high]) = bits::split_long(value, signed);
+            f(sign, low, high)
+        };
+        match self.encode {
+            Encode::Float(to) => words(low, high, |v| bits::encode_float(magnitude(v, bits::integer_to_hub), &to)),
+            Encode::Scale(to) => words(low, high, |v| bits::encode_scale(magnitude(v, bits::integer_to_hub), &to)),
+            Encode::Single => words(low, high, |v| magnitude(v, bits::integer_to_single)),
+            Encode::Double => pairs(low, high, |v| {
+                let (sign, [low, high]) = bits::split_long(v, signed);
+                bits::integer_to_double(sign, low, high)
+            }),
+            Encode::Bool => words(low, high, |[low, high]| (low | high != 0) as u32),
+            Encode::Int(_) | Encode::Long { .. } | Encode::Copy | Encode::ClampInfinity { .. } => {}
+        }
+    }
+
+    fn encode_single(&self, low: &mut [u32], high: &mut [u32]) {
+        match self.encode {
+            Encode::Float(to) => each(low, |v| bits::encode_float(v, &to)),
+            Encode::Scale(to) => each(low, |v| bits::encode_scale(v, &to)),
+            Encode::Double => pairs(low, high, |[v, _]| bits::single_to_double(v)),
+            Encode::Int(to) => each(low, |v| bits::encode_int(bits::split_single(v), &to)),
+            Encode::Long { signed } => pairs(low, high, |[v, _]| bits::encode_long(bits::split_single(v), signed)),
+            Encode::Bool => each(low, bits::single_is_nonzero),
+            // A narrow float's decode has made NaN canonical; float to float is a copy.
+            Encode::Single | Encode::Copy | Encode::ClampInfinity { .. } => {}
+        }
+    }
+
+    fn encode_double(&self, low: &mut [u32], high: &mut [u32]) {
+        match self.encode {
+            Encode::Float(to) => words(low, high, |v| bits::encode_float(bits::double_to_hub(v), &to)),
+            Encode::Scale(to) => words(low, high, |v| bits::encode_scale(bits::double_to_hub(v), &to)),
+            Encode::Single => words(low, high, bits::double_to_single),
+            Encode::Int(to) => words(low, high, |v| bits::encode_int(bits::split_double(v), &to)),
+            Encode::Long { signed } => pairs(low, high, |v| bits::encode_long(bits::split_double(v), signed)),
+            Encode::Bool => words(low, high, bits::double_is_nonzero),
+            Encode::Double | Encode::Copy | Encode::ClampInfinity { .. } => {}
+        }
+    }
+}
+
+#[inline]
+fn each(low: &mut [u32], f: impl Fn(u32) -> u32) {
+    low.iter_mut().for_each(|word| *word = f(*word));
+}
+
+#[inline]
+fn words(low: &mut [u32], high: &[u32], f: impl Fn(Pair) -> u32) {
+    low.iter_mut().zip(high).for_each(|(low, &high)| *low = f([*low, high]));
+}
+
+#[inline]
+fn pairs(low: &mut [u32], high: &mut [u32], f: impl Fn(Pair) -> Pair) {
+    low.iter_mut().zip(high).for_each(|(low, high)| [*low, *high] = f([*low, *high]));
+}
+
+/// A bit copy, but that Cast's table for E5M2 sends ±∞ to ±max with `saturate` from any float, E5M2 included.
+fn same_type(to: ElementType, options: &CastOptions) -> Encode {
+    match to.kind() {
+        Kind::Float(format) if options.saturate && looks_at_saturate(to, &format) => match format.infinity() {
+            Some(infinity) => Encode::ClampInfinity { infinity: infinity as u32, bits: format.bits() },
+            None => Encode::Copy,
+        },
+        _ => Encode::Copy,
+    }
+}
+
+/// Cast's `saturate` speaks of the signed eight-bit floats that have a NaN (E8M0: see `to_scale`).
+fn looks_at_saturate(to: ElementType, format: &FloatFormat) -> bool {
+    to.code_bits() == 8 && format.is_signed() && format.has_nan()
+}
+
+fn to_float(format: &FloatFormat, from_integer: bool, options: &CastOptions) -> EncodeFloat {
+    let sign_code = format.sign_code() as u32;
+    let max = format.max() as u32;
+    let saturates = match format.specials {
+        Specials::Finite => true,
+        _ => format.bits() == 8 && options.saturate,
+    };
+    // Out of range without saturation: infinity where it exists, else NaN.
+    let beyond = format.infinity().or(format.nan()).map_or(max, |code| code as u32);
+    let (nan, nan_keep, nan_flip) = match (format.nan(), options.float4_nan) {
+        (Some(nan), _) if nan as u32 == sign_code => (sign_code, 0, 0),
+        (Some(nan), _) => (nan as u32, sign_code, 0),
+        (None, Float4Nan::Max) if format.bits() == 4 => (max, 0, 0),
+        (None, _) => (0, sign_code, sign_code),
+    };
+    EncodeFloat {
+        bits: format.bits(),
+        man: format.man_bits,
+        bias: format.bias,
+        max,
+        overflow: if saturates { max } else { beyond },
+        nan,
+        nan_keep,
+        nan_flip,
+        fnuz: format.specials == Specials::NegativeZeroNan,
+        from_integer,
+    }
+}
+
+fn to_scale(options: &CastOptions) -> EncodeScale {
+    EncodeScale {
+        low: if options.saturate { 0 } else { 0xff },
+        high: if options.saturate { 0xfe } else { 0xff },
+        round: match options.round_mode {
+            RoundMode::Up => 0x007f_ffff,
+            RoundMode::Down => 0,
+            RoundMode::Nearest => 0x0040_0000,
+        },
+    }
+}
+
+fn float_to_int(bits: u32, signed: bool, options: &CastOptions) -> EncodeInt {
+    let clamp = match (bits, options.int4_overflow, signed) {
+        (4, Int4Overflow::Clamp, true) => Some((8, 7)),
+        (4, Int4Overflow::Clamp, false) => Some((0, 15)),
+        _ => None,
+    };
+    EncodeInt { fail: if bits == 32 && signed { 0x8000_0000 } else { 0 }, wide: bits == 32 && !signed, clamp }
+}

@@ -1,0 +1,155 @@
+//! The CPU path: blocks of codes unpacked into words, converted by the twins, packed again.
+
+use rayon::prelude::*;
+
+use crate::conversion::Conversion;
+use crate::element::ElementType;
+use crate::error::Error;
+use crate::options::CastOptions;
+use crate::tensor::Tensor;
+
+/// Elements converted at a time: a multiple of 16, so that blocks of every type start at a byte, and few enough that
+/// both word arrays stay in the first-level cache.
+const BLOCK: usize = 1024;
+
+/// Elements given to a thread at a time. Below twice that, threads cost more than they bring.
+const CHUNK: usize = 64 * BLOCK;
+
+/// Casts a tensor on the CPU. The result has the same shape; its data is laid out as [`Tensor`] says.
+///
+/// Every conversion is ONNX Cast's, the same bits as on a GPU: floats round once from the exact source value, to nearest
+/// with ties to even; floats truncate to integers; what ONNX leaves open is fixed by the rules in the crate's
+/// documentation.
+///
+/// # Errors
+/// [`Error::UnsupportedPair`] where [`can_cast`](crate::can_cast) is false.
+pub fn cast(tensor: &Tensor, to: ElementType, options: &CastOptions) -> Result<Tensor, Error> {
+    let from = tensor.element_type();
+    let conversion = Conversion::new(from, to, options)?;
+    let unsupported = Error::UnsupportedPair { from, to };
+    let source = tensor.bytes().ok_or_else(|| unsupported.clone())?;
+    if conversion.is_copy() {
+        return Ok(tensor.with_bytes(to, source.to_vec()));
+    }
+    let bytes = to.packed_bytes(tensor.len() as u64).and_then(|bytes| usize::try_from(bytes).ok());
+    let bytes = bytes.ok_or_else(|| Error::ShapeOverflow { element_type: to, shape: tensor.shape().to_vec() })?;
+    let mut destination = vec![0; bytes];
+    let table = Table::new(&conversion, tensor.len());
+    let block_bytes = |elements: usize, t: ElementType| elements * t.code_bits() as usize / 8;
+    let run = |source: &[u8], destination: &mut [u8]| {
+        let mut blocks = Blocks::default();
+        let sources = source.chunks(block_bytes(BLOCK, from));
+        for (source, destination) in sources.zip(destination.chunks_mut(block_bytes(BLOCK, to))) {
+            blocks.convert(&conversion, table.as_ref(), source, destination);
+        }
+    };
+    if tensor.len() < 2 * CHUNK {
+        run(source, &mut destination);
+    } else {
+        let chunks = destination.par_chunks_mut(block_bytes(CHUNK, to));
+        source
+            .par_chunks(block_bytes(CHUNK, from))
+            .zip(chunks)
+            .for_each(|(source, destination)| run(source, destination));
+    }
+    crate::lanes::clear_pad(&mut destination, to.code_bits(), tensor.len() as u64);
+    Ok(tensor.with_bytes(to, destination))
+}
+
+/// Every code of a source of at most 8 bits, converted once.
+struct Table {
+    low: [u32; 256],
+    high: [u32; 256],
+}
+
+impl Table {
+    /// `None` where the source is wider, or the tensor too small for a table to pay.
+    fn new(conversion: &Conversion, elements: usize) -> Option<Self> {
+        (conversion.from.code_bits() <= 8 && elements >= 512).then(|| {
+            let mut table = Self { low: std::array::from_fn(|code| code as u32), high: [0; 256] };
+            conversion.convert(&mut table.low, &mut table.high);
+            table
+        })
+    }
+}
+
+struct Blocks {
+    low: [u32; BLOCK],
+    high: [u32; BLOCK],
+}
+
+impl Default for Blocks {
+    fn default() -> Self {
+        Self { low: [0; BLOCK], high: [0; BLOCK] }
+    }
+}
+
+impl Blocks {
+    /// Converts at most `BLOCK` elements; a last block may hold some garbage elements in its pad bits.
+    fn convert(&mut self, conversion: &Conversion, table: Option<&Table>, source: &[u8], destination: &mut [u8]) {
+        let (from, to) = (conversion.from.code_bits(), conversion.to.code_bits());
+        let elements = (source.len() * 8 / from as usize).min(destination.len() * 8 / to as usize);
+        let (low, high) = (&mut self.low[..elements], &mut self.high[..elements]);
+        unpack(source, from, low, high);
+        match table {
+            Some(table) if to == 64 => low.iter_mut().zip(high.iter_mut()).for_each(|(low, high)| {
+                let code = *low as usize & 0xff;
+                (*low, *high) = (table.low[code], table.high[code]);
+            }),
+            Some(table) => low.iter_mut().for_each(|low| *low = table.low[*low as usize & 0xff]),
+            None => conversion.convert(low, high),
+        }
+        pack(low, high, to, destination);
+    }
+}
+
+/// Codes of `bits` bits into words; 64-bit codes into two.
+fn unpack(bytes: &[u8], bits: u32, low: &mut [u32], high: &mut [u32]) {
+    match bits {
+        2 => low.chunks_mut(4).zip(bytes).for_each(|(lanes, &byte)| {
+            lanes.iter_mut().enumerate().for_each(|(i, lane)| *lane = u32::from(byte) >> (2 * i) & 3);
+        }),
+        4 => low.chunks_mut(2).zip(bytes).for_each(|(lanes, &byte)| {
+            lanes.iter_mut().enumerate().for_each(|(i, lane)| *lane = u32::from(byte) >> (4 * i) & 15);
+        }),
+        6 => low.chunks_mut(4).zip(bytes.chunks(3)).for_each(|(lanes, bytes)| {
+            let mut word = [0; 4];
+            word[..bytes.len()].copy_from_slice(bytes);
+            let word = u32::from_le_bytes(word);
+            lanes.iter_mut().enumerate().for_each(|(i, lane)| *lane = word >> (6 * i) & 63);
+        }),
+        8 => low.iter_mut().zip(bytes).for_each(|(lane, &byte)| *lane = byte.into()),
+        16 => low.iter_mut().zip(words(bytes)).for_each(|(lane, b)| *lane = u16::from_le_bytes(b).into()),
+        32 => low.iter_mut().zip(words(bytes)).for_each(|(lane, b)| *lane = u32::from_le_bytes(b)),
+        _ => low.iter_mut().zip(high).zip(words(bytes)).for_each(|((low, high), b)| {
+            let code = u64::from_le_bytes(b);
+            (*low, *high) = (code as u32, (code >> 32) as u32);
+        }),
+    }
+}
+
+/// The whole little-endian words of `N` bytes.
+fn words<const N: usize>(bytes: &[u8]) -> impl Iterator<Item = [u8; N]> {
+    bytes.chunks_exact(N).map(|bytes| bytes.try_into().expect("chunks of N bytes"))
+}
+
+/// Words to codes of `bits` bits; higher bits are dropped.
+fn pack(low: &[u32], high: &[u32], bits: u32, bytes: &mut [u8]) {
+    let lanes = |lanes: &[u32]| {
+        let mask = (1 << bits) - 1;
+        lanes.iter().enumerate().fold(0, |word, (i, lane)| word | (lane & mask) << (bits * i as u32))
+    };
+    match bits {
+        2 => bytes.iter_mut().zip(low.chunks(4)).for_each(|(byte, codes)| *byte = lanes(codes) as u8),
+        4 => bytes.iter_mut().zip(low.chunks(2)).for_each(|(byte, codes)| *byte = lanes(codes) as u8),
+        6 => bytes.chunks_mut(3).zip(low.chunks(4)).for_each(|(bytes, codes)| {
+            bytes.copy_from_slice(&lanes(codes).to_le_bytes()[..bytes.len()]);
+        }),
+        8 => bytes.iter_mut().zip(low).for_each(|(byte, &code)| *byte = code as u8),
+        16 => bytes.chunks_exact_mut(2).zip(low).for_each(|(b, &code)| b.copy_from_slice(&(code as u16).to_le_bytes())),
+        32 => bytes.chunks_exact_mut(4).zip(low).for_each(|(b, &code)| b.copy_from_slice(&code.to_le_bytes())),
+        _ => bytes.chunks_exact_mut(8).zip(low).zip(high).for_each(|((b, &low), &high)| {
+            b.copy_from_slice(&(u64::from(low) | u64::from(high) << 32).to_le_bytes());
+        }),
+    }
+}

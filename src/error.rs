@@ -1,0 +1,269 @@
+//! What can go wrong, as fields.
+
+use crate::element::{ElementType, Operator};
+
+/// Which side of a cast.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Side {
+    /// What is read.
+    Source,
+    /// What is written.
+    Destination,
+}
+
+impl std::fmt::Display for Side {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Side::Source => "source",
+            Side::Destination => "destination",
+        })
+    }
+}
+
+/// Every error of this crate.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A name that no element type has.
+    #[error("unknown element type {name:?}")]
+    UnknownElementType {
+        /// The text as given.
+        name: String,
+    },
+    /// A `round_mode` other than `up`, `down`, `nearest`.
+    #[error("unknown round mode {name:?}, known are up, down, nearest")]
+    UnknownRoundMode {
+        /// The text as given.
+        name: String,
+    },
+    /// [`can_cast`](crate::can_cast) is false for this pair.
+    #[error("cannot cast {from} to {to}")]
+    UnsupportedPair {
+        /// Source element type.
+        from: ElementType,
+        /// Destination element type.
+        to: ElementType,
+    },
+    /// The element type has no codes of fixed width.
+    #[error("{element_type} has no codes of fixed width")]
+    NoCodes {
+        /// The element type.
+        element_type: ElementType,
+    },
+    /// The number of elements or their bytes pass what this machine can count.
+    #[error("shape {shape:?} of {element_type} is too large to count")]
+    ShapeOverflow {
+        /// The element type.
+        element_type: ElementType,
+        /// Elements along each axis.
+        shape: Vec<usize>,
+    },
+    /// The data is not as long as shape and type say.
+    #[error("{found} bytes given, but shape {shape:?} of {element_type} takes {expected}")]
+    ByteLength {
+        /// The element type.
+        element_type: ElementType,
+        /// Elements along each axis.
+        shape: Vec<usize>,
+        /// Bytes that shape and type take.
+        expected: u64,
+        /// Bytes that were given.
+        found: u64,
+    },
+    /// A typed view of a tensor of another type.
+    #[error("the tensor holds {found}, not {wanted}")]
+    ElementTypeMismatch {
+        /// What was asked for.
+        wanted: ElementType,
+        /// What the tensor holds.
+        found: ElementType,
+    },
+    /// The operator does not list the type at this opset.
+    #[error("{operator} lists {element_type} {}, not at opset {opset}", since(*.operator, *.element_type))]
+    TypeNotInOpset {
+        /// The operator.
+        operator: Operator,
+        /// The type that is not listed.
+        element_type: ElementType,
+        /// The opset asked for.
+        opset: u32,
+    },
+    /// The operator has no such attribute at this opset.
+    #[error("{operator} has the attribute {attribute} since opset {since}, not at opset {opset}")]
+    AttributeNotInOpset {
+        /// The operator.
+        operator: Operator,
+        /// The attribute.
+        attribute: &'static str,
+        /// The opset that brought it.
+        since: u32,
+        /// The opset asked for.
+        opset: u32,
+    },
+    /// The operator does not exist at this opset, or the opset is newer than this crate.
+    #[error("{operator} is known from opset {first} to {newest}, not at opset {opset}")]
+    UnknownOpset {
+        /// The operator.
+        operator: Operator,
+        /// The opset asked for.
+        opset: u32,
+        /// The operator's first opset.
+        first: u32,
+        /// The newest opset that this crate knows.
+        newest: u32,
+    },
+    /// No adapter, or none that would give a device.
+    #[error("no GPU adapter: {reason}")]
+    NoAdapter {
+        /// What the backends said.
+        reason: String,
+    },
+    /// No adapter's name holds the text asked for.
+    #[error("no adapter's name contains {wanted:?}; there is {}", list(.available))]
+    AdapterNotFound {
+        /// The text asked for.
+        wanted: String,
+        /// The adapters there are.
+        available: Vec<String>,
+    },
+    /// The work needs more than the device allows.
+    #[error("casting {from} to {to} needs {needed} for {limit}, the device allows {allowed}")]
+    Limit {
+        /// Source element type.
+        from: ElementType,
+        /// Destination element type.
+        to: ElementType,
+        /// WebGPU's name of the limit.
+        limit: &'static str,
+        /// What is needed.
+        needed: u64,
+        /// What there is.
+        allowed: u64,
+    },
+    /// A buffer slice lacks a usage that a cast needs.
+    #[error("casting {from} to {to}: the {side} buffer lacks usage {usage}")]
+    MissingUsage {
+        /// Source element type.
+        from: ElementType,
+        /// Destination element type.
+        to: ElementType,
+        /// Which buffer.
+        side: Side,
+        /// The missing usage.
+        usage: &'static str,
+    },
+    /// A slice passes the end of its buffer, or its last word does.
+    #[error(
+        "casting {from} to {to}: the {side} slice at byte {offset} takes whole words up to byte {end}, the buffer has \
+         {size} bytes"
+    )]
+    SliceOutOfRange {
+        /// Source element type.
+        from: ElementType,
+        /// Destination element type.
+        to: ElementType,
+        /// Which slice.
+        side: Side,
+        /// Where the slice starts, in bytes.
+        offset: u64,
+        /// Where its last 32-bit word ends, in bytes.
+        end: u64,
+        /// Size of the buffer in bytes.
+        size: u64,
+    },
+    /// A slice is not as long as the cast prepared.
+    #[error("casting {from} to {to}: the {side} slice has {found} bytes, the prepared length takes {expected}")]
+    SliceLength {
+        /// Source element type.
+        from: ElementType,
+        /// Destination element type.
+        to: ElementType,
+        /// Which slice.
+        side: Side,
+        /// Bytes that the prepared length takes.
+        expected: u64,
+        /// Bytes of the slice.
+        found: u64,
+    },
+    /// A slice starts where a binding cannot.
+    #[error("casting {from} to {to}: the {side} slice starts at byte {offset}, not a multiple of {alignment}")]
+    SliceAlignment {
+        /// Source element type.
+        from: ElementType,
+        /// Destination element type.
+        to: ElementType,
+        /// Which slice.
+        side: Side,
+        /// Where the slice starts, in bytes.
+        offset: u64,
+        /// The device's `min_storage_buffer_offset_alignment`.
+        alignment: u64,
+    },
+    /// Source and destination lie in the same buffer, which WebGPU refuses as one read-only and one writable binding.
+    #[error("casting {from} to {to}: source and destination are slices of the same buffer")]
+    SameBuffer {
+        /// Source element type.
+        from: ElementType,
+        /// Destination element type.
+        to: ElementType,
+    },
+    /// The device does not take the kernel: a driver's fault or a device without compute shaders.
+    #[error("the device refused the kernel from {from} to {to}: {message}")]
+    Kernel {
+        /// Source element type.
+        from: ElementType,
+        /// Destination element type.
+        to: ElementType,
+        /// What the device said.
+        message: String,
+    },
+    /// The device, or this machine, has no memory left for a buffer.
+    #[error("casting {from} to {to}: out of memory for {bytes} bytes")]
+    OutOfMemory {
+        /// Source element type.
+        from: ElementType,
+        /// Destination element type.
+        to: ElementType,
+        /// Bytes that were asked for.
+        bytes: u64,
+    },
+    /// The device is gone; a new [`Context`](crate::Context) is needed.
+    #[error("casting {from} to {to}: the device was lost: {reason}")]
+    DeviceLost {
+        /// Source element type.
+        from: ElementType,
+        /// Destination element type.
+        to: ElementType,
+        /// What the driver said.
+        reason: String,
+    },
+    /// The device reported an error of its own.
+    #[error("casting {from} to {to}: {message}")]
+    Device {
+        /// Source element type.
+        from: ElementType,
+        /// Destination element type.
+        to: ElementType,
+        /// What the device said.
+        message: String,
+    },
+    /// The work was submitted and came back without its completion mark: the result is not to be trusted.
+    #[error("casting {from} to {to}: the device did not finish the work")]
+    Incomplete {
+        /// Source element type.
+        from: ElementType,
+        /// Destination element type.
+        to: ElementType,
+    },
+}
+
+fn since(operator: Operator, element_type: ElementType) -> String {
+    match element_type.since_opset(operator) {
+        Some(opset) => format!("since opset {opset}"),
+        None => "at no opset".to_owned(),
+    }
+}
+
+fn list(names: &[String]) -> String {
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}

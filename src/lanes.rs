@@ -1,0 +1,83 @@
+//! Lanes in and out of packed bytes: codes of 2, 4 or 6 bits lie low bits first, wider ones little-endian.
+
+/// The code of `bits` bits at `index`. The bytes must reach that far.
+pub(crate) fn read_code(bytes: &[u8], bits: u32, index: usize) -> u64 {
+    if bits >= 8 {
+        let size = bits as usize / 8;
+        let mut word = [0; 8];
+        word[..size].copy_from_slice(&bytes[index * size..][..size]);
+        return u64::from_le_bytes(word);
+    }
+    let bit = index as u64 * u64::from(bits);
+    let (byte, shift) = ((bit / 8) as usize, bit % 8);
+    let next = bytes.get(byte + 1).copied().unwrap_or(0);
+    let word = u64::from(u16::from_le_bytes([bytes[byte], next]));
+    (word >> shift) & ((1 << bits) - 1)
+}
+
+/// Codes of `bits` bits packed, the bits after the last one zero. Higher bits of a code are dropped.
+pub(crate) fn pack_codes(bits: u32, codes: impl Iterator<Item = u64>) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(codes.size_hint().0.saturating_mul(bits as usize).div_ceil(8));
+    if bits >= 8 {
+        let size = bits as usize / 8;
+        codes.for_each(|code| bytes.extend_from_slice(&code.to_le_bytes()[..size]));
+        return bytes;
+    }
+    let (mut held, mut filled) = (0, 0);
+    for code in codes {
+        held |= (code & ((1 << bits) - 1)) << filled;
+        filled += bits;
+        while filled >= 8 {
+            bytes.push(held as u8);
+            held >>= 8;
+            filled -= 8;
+        }
+    }
+    if filled > 0 {
+        bytes.push(held as u8);
+    }
+    bytes
+}
+
+/// Clears the bits after the last of `elements` codes in its byte. `bytes` must be exactly as long as they need.
+pub(crate) fn clear_pad(bytes: &mut [u8], bits: u32, elements: u64) {
+    let used = (elements % 8 * u64::from(bits)) % 8;
+    if let (Some(last), true) = (bytes.last_mut(), used > 0) {
+        *last &= (1 << used) - 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_come_back_and_pads_are_zero() {
+        for bits in [2, 4, 6, 8, 16, 32, 64] {
+            for count in 0..70u64 {
+                let mask = u64::MAX >> (64 - bits);
+                let codes: Vec<u64> = (0..count).map(|i| (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) & mask).collect();
+                let mut bytes = pack_codes(bits, codes.iter().copied());
+                assert_eq!(bytes.len() as u64, (count * u64::from(bits)).div_ceil(8));
+                let read: Vec<u64> = (0..count as usize).map(|i| read_code(&bytes, bits, i)).collect();
+                assert_eq!(read, codes, "{bits} bits, {count} codes");
+                let clean = bytes.clone();
+                let pad = bytes.len() as u64 * 8 - count * u64::from(bits);
+                if let (Some(last), true) = (bytes.last_mut(), pad > 0) {
+                    *last |= 0xffu8 << (8 - pad);
+                }
+                clear_pad(&mut bytes, bits, count);
+                assert_eq!(bytes, clean, "{bits} bits, {count} codes");
+            }
+        }
+    }
+
+    /// ONNX: element 0 in the low bits; four float6 codes make a 24-bit little-endian number.
+    #[test]
+    fn layout() {
+        assert_eq!(pack_codes(4, [0x1, 0x2, 0x3].into_iter()), [0x21, 0x03]);
+        assert_eq!(pack_codes(2, [3, 2, 1, 0, 3].into_iter()), [0b00_01_10_11, 0b11]);
+        assert_eq!(pack_codes(6, [0x3f, 0, 0x3f, 0].into_iter()), [0x3f, 0xf0, 0x03]);
+        assert_eq!(pack_codes(16, [0x1234].into_iter()), [0x34, 0x12]);
+    }
+}

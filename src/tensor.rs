@@ -1,0 +1,203 @@
+//! Host tensors: an element type, a shape, and packed little-endian codes.
+
+use half::{bf16, f16};
+
+use crate::element::ElementType;
+use crate::error::Error;
+use crate::lanes;
+
+/// A tensor in host memory.
+///
+/// Its data is laid out as ONNX's `raw_data`: row-major, little-endian, codes of less than a byte packed low bits first
+/// (two 4-bit or four 2-bit codes a byte, four 6-bit codes in three bytes), and the last byte filled with zero bits. A
+/// scalar has the shape `[]` and one element; a tensor with a 0 in its shape has none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tensor {
+    element_type: ElementType,
+    shape: Vec<usize>,
+    elements: usize,
+    data: Data,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Data {
+    Packed(Vec<u8>),
+}
+
+impl Tensor {
+    /// A tensor from its packed bytes. Bits after the last code in the last byte are cleared.
+    ///
+    /// # Errors
+    /// [`Error::NoCodes`] for STRING, [`Error::ShapeOverflow`] where the element count or its bytes cannot be counted,
+    /// [`Error::ByteLength`] where `bytes` is not exactly as long as shape and type take.
+    pub fn from_bytes(
+        element_type: ElementType,
+        shape: impl Into<Vec<usize>>,
+        mut bytes: Vec<u8>,
+    ) -> Result<Self, Error> {
+        let shape = shape.into();
+        let (elements, expected) = sizes(element_type, &shape)?;
+        if bytes.len() != expected {
+            let (expected, found) = (expected as u64, bytes.len() as u64);
+            return Err(Error::ByteLength { element_type, shape, expected, found });
+        }
+        lanes::clear_pad(&mut bytes, element_type.code_bits(), elements as u64);
+        Ok(Self { element_type, shape, elements, data: Data::Packed(bytes) })
+    }
+
+    /// A tensor from one code an element; bits above the type's width are dropped.
+    ///
+    /// # Errors
+    /// As [`Tensor::from_bytes`]; [`Error::ByteLength`] counts the bytes that the codes pack into.
+    pub fn from_codes(
+        element_type: ElementType,
+        shape: impl Into<Vec<usize>>,
+        codes: impl IntoIterator<Item = u64>,
+    ) -> Result<Self, Error> {
+        let bits = element_type.bits().ok_or(Error::NoCodes { element_type })?;
+        Self::from_bytes(element_type, shape, lanes::pack_codes(bits, codes.into_iter()))
+    }
+
+    /// A tensor from values of a Rust type, see [`Element`].
+    ///
+    /// # Errors
+    /// As [`Tensor::from_bytes`].
+    pub fn from_slice<T: Element>(shape: impl Into<Vec<usize>>, values: &[T]) -> Result<Self, Error> {
+        let mut bytes = Vec::with_capacity(size_of_val(values));
+        values.iter().for_each(|value| value.write(&mut bytes));
+        Self::from_bytes(T::ELEMENT_TYPE, shape, bytes)
+    }
+
+    /// The element type.
+    pub fn element_type(&self) -> ElementType {
+        self.element_type
+    }
+
+    /// Elements along each axis; empty for a scalar.
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.elements
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.elements == 0
+    }
+
+    /// The packed little-endian bytes; `None` for strings, which have no such form.
+    pub fn bytes(&self) -> Option<&[u8]> {
+        match &self.data {
+            Data::Packed(bytes) => Some(bytes),
+        }
+    }
+
+    /// The packed little-endian bytes, without a copy; `None` for strings.
+    pub fn into_bytes(self) -> Option<Vec<u8>> {
+        match self.data {
+            Data::Packed(bytes) => Some(bytes),
+        }
+    }
+
+    /// Each element's code in the low bits of a `u64`, in row-major order; none for strings.
+    pub fn codes(&self) -> impl ExactSizeIterator<Item = u64> + '_ {
+        let bits = self.element_type.code_bits();
+        let Data::Packed(bytes) = &self.data;
+        (0..self.elements).map(move |index| lanes::read_code(bytes, bits, index))
+    }
+
+    /// The elements as values of a Rust type.
+    ///
+    /// # Errors
+    /// [`Error::ElementTypeMismatch`] where the tensor's type is not [`T::ELEMENT_TYPE`](Element::ELEMENT_TYPE).
+    pub fn to_vec<T: Element>(&self) -> Result<Vec<T>, Error> {
+        if T::ELEMENT_TYPE != self.element_type {
+            return Err(Error::ElementTypeMismatch { wanted: T::ELEMENT_TYPE, found: self.element_type });
+        }
+        Ok(self.codes().map(T::from_code).collect())
+    }
+
+    /// The same elements under another shape.
+    ///
+    /// # Errors
+    /// [`Error::ByteLength`] where the new shape has another number of elements.
+    pub fn reshape(mut self, shape: impl Into<Vec<usize>>) -> Result<Self, Error> {
+        let shape = shape.into();
+        let (elements, expected) = sizes(self.element_type, &shape)?;
+        if elements != self.elements {
+            let (expected, found) = (expected as u64, sizes(self.element_type, &self.shape)?.1 as u64);
+            return Err(Error::ByteLength { element_type: self.element_type, shape, expected, found });
+        }
+        self.shape = shape;
+        Ok(self)
+    }
+
+    /// The result of a cast: the same shape, packed bytes of another type with clean padding.
+    pub(crate) fn with_bytes(&self, element_type: ElementType, bytes: Vec<u8>) -> Self {
+        debug_assert_eq!(element_type.packed_bytes(self.elements as u64), Some(bytes.len() as u64));
+        Self { element_type, shape: self.shape.clone(), elements: self.elements, data: Data::Packed(bytes) }
+    }
+}
+
+/// Elements and packed bytes of a shape.
+fn sizes(element_type: ElementType, shape: &[usize]) -> Result<(usize, usize), Error> {
+    if !element_type.is_numeric() {
+        return Err(Error::NoCodes { element_type });
+    }
+    // A zero anywhere means no elements, however large the other axes.
+    let elements = if shape.contains(&0) { Some(0) } else { shape.iter().try_fold(1usize, |n, &d| n.checked_mul(d)) };
+    elements
+        .and_then(|n| Some((n, usize::try_from(element_type.packed_bytes(n as u64)?).ok()?)))
+        .ok_or_else(|| Error::ShapeOverflow { element_type, shape: shape.to_vec() })
+}
+
+/// A Rust type whose values are the elements of one element type.
+///
+/// Implemented for `bool`, the integers of 8 to 64 bits, `f32`, `f64`, [`half::f16`] and [`half::bf16`].
+pub trait Element: Copy + private::Sealed {
+    /// The element type.
+    const ELEMENT_TYPE: ElementType;
+    #[doc(hidden)]
+    fn write(self, bytes: &mut Vec<u8>);
+    #[doc(hidden)]
+    fn from_code(code: u64) -> Self;
+}
+
+mod private {
+    pub trait Sealed {}
+}
+
+macro_rules! elements {
+    ($($rust:ty, $element_type:ident, |$value:ident| $bytes:expr, |$code:ident| $from:expr;)*) => {$(
+        impl private::Sealed for $rust {}
+        impl Element for $rust {
+            const ELEMENT_TYPE: ElementType = ElementType::$element_type;
+            fn write(self, bytes: &mut Vec<u8>) {
+                let $value = self;
+                bytes.extend_from_slice(&$bytes);
+            }
+            fn from_code($code: u64) -> Self {
+                $from
+            }
+        }
+    )*};
+}
+
+elements! {
+    bool, BOOL, |v| [v as u8], |c| c != 0;
+    i8, INT8, |v| v.to_le_bytes(), |c| c as i8;
+    u8, UINT8, |v| [v], |c| c as u8;
+    i16, INT16, |v| v.to_le_bytes(), |c| c as i16;
+    u16, UINT16, |v| v.to_le_bytes(), |c| c as u16;
+    i32, INT32, |v| v.to_le_bytes(), |c| c as i32;
+    u32, UINT32, |v| v.to_le_bytes(), |c| c as u32;
+    i64, INT64, |v| v.to_le_bytes(), |c| c as i64;
+    u64, UINT64, |v| v.to_le_bytes(), |c| c;
+    f16, FLOAT16, |v| v.to_bits().to_le_bytes(), |c| f16::from_bits(c as u16);
+    bf16, BFLOAT16, |v| v.to_bits().to_le_bytes(), |c| bf16::from_bits(c as u16);
+    f32, FLOAT, |v| v.to_bits().to_le_bytes(), |c| f32::from_bits(c as u32);
+    f64, DOUBLE, |v| v.to_bits().to_le_bytes(), |c| f64::from_bits(c);
+}

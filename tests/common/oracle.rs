@@ -1,0 +1,921 @@
+//! An independent judge of every numeric cast: given a source code, the one code that the target
+//! must hold.
+//!
+//! It shares nothing with the crate, neither code nor method. Every source code is decoded to an
+//! exact dyadic number, and the result is found from that number alone:
+//!
+//! * to a float of at most 16 bits, all finite values of the target are enumerated once, and the
+//!   nearest is found by binary search over their exact midpoints;
+//! * to `float` and `double`, by exact division with remainder;
+//! * to an integer, by exact truncation in `i128`.
+//!
+//! Sources of the rules: the ONNX operators Cast and CastLike (19 for the `saturate` tables of the
+//! 8-bit floats, 24 for E8M0 and its `round_mode`, 28 for the 6-bit floats), IEEE 754, and the OCP
+//! specifications for the 8-bit (OFP8) and microscaling (MX) formats. Where these leave a result
+//! open, the rule is stated in words next to the code.
+
+#![allow(dead_code)] // Several test crates include this file, and each uses only a part of it.
+
+/// The `round_mode` attribute (ONNX Cast 24), which only E8M0 looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Round {
+    Up,
+    Down,
+    Nearest,
+}
+
+/// What a cast depends on beside the two types and the value.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    /// The `saturate` attribute.
+    pub saturate: bool,
+    pub round_mode: Round,
+    /// ONNX Cast 21 and 23: a float out of the range of int4 or uint4 is clamped to it.
+    pub int4_clamp: bool,
+    /// ONNX Cast 23: NaN becomes +6 in float4e2m1.
+    pub float4_nan_max: bool,
+}
+
+/// The numeric ONNX element types.
+pub const NAMES: [&str; 25] = [
+    "bool",
+    "int2",
+    "int4",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint2",
+    "uint4",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float16",
+    "bfloat16",
+    "float",
+    "double",
+    "float8e4m3fn",
+    "float8e4m3fnuz",
+    "float8e5m2",
+    "float8e5m2fnuz",
+    "float8e8m0",
+    "float6e2m3",
+    "float6e3m2",
+    "float4e2m1",
+];
+
+/// The width of one code of the type; a bool is a byte.
+pub fn bits(name: &str) -> u32 {
+    kind(name).bits()
+}
+
+/// The judge of one pair of types under one set of rules.
+pub struct Oracle {
+    from: Kind,
+    target: Target,
+}
+
+impl Oracle {
+    pub fn new(from: &str, to: &str, rules: Rules) -> Self {
+        let target = if from == to {
+            Target::Same { saturate: rules.saturate }
+        } else {
+            match kind(to) {
+                Kind::Bool => Target::Bool,
+                Kind::Int { bits, signed } => Target::Int { bits, signed, clamp: rules.int4_clamp },
+                Kind::Scale => Target::Scale { saturate: rules.saturate, round: rules.round_mode },
+                Kind::Float(format) => Target::Float(FloatTarget::new(format, rules)),
+            }
+        };
+        Oracle { from: kind(from), target }
+    }
+
+    /// The code (in the low bits) that casting `code` must give. Bits of `code` above the width of
+    /// the source type are ignored.
+    pub fn expected(&self, code: u64) -> u64 {
+        let code = low_bits(code, self.from.bits());
+        match &self.target {
+            Target::Same { saturate } => same_type(self.from, code, *saturate),
+            Target::Bool => u64::from(self.from.decode(code).size != Size::Zero),
+            Target::Int { bits, signed, clamp } => {
+                let x = self.from.decode(code);
+                match self.from {
+                    // Integers, and bool as 0 or 1: higher bits are discarded.
+                    Kind::Bool | Kind::Int { .. } => low_bits(truncated(x) as u64, *bits),
+                    _ => float_to_int(x, *bits, *signed, *clamp),
+                }
+            }
+            Target::Scale { saturate, round } => to_scale(self.from.decode(code), *saturate, *round),
+            Target::Float(target) => target.encode(self.from.decode(code)),
+        }
+    }
+}
+
+enum Target {
+    Same { saturate: bool },
+    Bool,
+    Int { bits: u32, signed: bool, clamp: bool },
+    Scale { saturate: bool, round: Round },
+    Float(FloatTarget),
+}
+
+fn low_bits(code: u64, bits: u32) -> u64 {
+    code & (u64::MAX >> (64 - bits))
+}
+
+// ---- Exact numbers ----
+
+/// The exact value `significand * 2^(log2 - 63)`, where the top bit of the significand is set, so
+/// that `log2` is the floor of the binary logarithm and the derived order is that of the values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Dyadic {
+    log2: i32,
+    significand: u64,
+}
+
+impl Dyadic {
+    /// `integer * 2^exponent` of a nonzero integer.
+    fn new(integer: u64, exponent: i32) -> Self {
+        let zeros = integer.leading_zeros();
+        Dyadic { log2: exponent + 63 - zeros as i32, significand: integer << zeros }
+    }
+
+    /// The value as an integer times `2^exponent`; it has to be one, and to be small.
+    fn units(self, exponent: i32) -> u64 {
+        let units = (u128::from(self.significand) << (self.log2 - exponent)) >> 63;
+        assert_eq!(Dyadic::new(units as u64, exponent), self);
+        units as u64
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Size {
+    Zero,
+    Finite(Dyadic),
+    Infinite,
+    Nan,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Number {
+    negative: bool,
+    size: Size,
+}
+
+impl Number {
+    fn finite(negative: bool, integer: u64, exponent: i32) -> Self {
+        let size = match integer {
+            0 => Size::Zero,
+            _ => Size::Finite(Dyadic::new(integer, exponent)),
+        };
+        Number { negative, size }
+    }
+}
+
+// ---- Types ----
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Bool,
+    Int {
+        bits: u32,
+        signed: bool,
+    },
+    /// E8M0 of OCP MX: `2^(code - 127)`, `ff` is NaN; neither sign nor zero nor infinity.
+    Scale,
+    Float(Format),
+}
+
+/// A float type with sign, exponent and mantissa fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Format {
+    exponent: u32,
+    mantissa: u32,
+    bias: i32,
+    special: Special,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Special {
+    /// The topmost exponent holds infinity and NaNs.
+    Ieee,
+    /// No infinity; only the topmost magnitude is NaN ("fn").
+    TopIsNan,
+    /// No infinity, no negative zero; the code of negative zero is the only NaN ("fnuz").
+    NegativeZeroIsNan,
+    /// Finite numbers only.
+    Nothing,
+}
+
+fn kind(name: &str) -> Kind {
+    use Special::*;
+    let float = |exponent, mantissa, bias, special| Kind::Float(Format { exponent, mantissa, bias, special });
+    let int = |bits: &str, signed| Kind::Int { bits: bits.parse().expect("width of an integer type"), signed };
+    match name {
+        "bool" => Kind::Bool,
+        "double" => float(11, 52, 1023, Ieee),
+        "float" => float(8, 23, 127, Ieee),
+        "float16" => float(5, 10, 15, Ieee),
+        "bfloat16" => float(8, 7, 127, Ieee),
+        "float8e4m3fn" => float(4, 3, 7, TopIsNan),
+        "float8e4m3fnuz" => float(4, 3, 8, NegativeZeroIsNan),
+        "float8e5m2" => float(5, 2, 15, Ieee),
+        "float8e5m2fnuz" => float(5, 2, 16, NegativeZeroIsNan),
+        "float8e8m0" => Kind::Scale,
+        "float6e2m3" => float(2, 3, 1, Nothing),
+        "float6e3m2" => float(3, 2, 3, Nothing),
+        "float4e2m1" => float(2, 1, 1, Nothing),
+        _ => match (name.strip_prefix("int"), name.strip_prefix("uint")) {
+            (Some(bits), _) => int(bits, true),
+            (_, Some(bits)) => int(bits, false),
+            _ => panic!("no numeric type is called {name}"),
+        },
+    }
+}
+
+impl Kind {
+    fn bits(self) -> u32 {
+        match self {
+            Kind::Bool | Kind::Scale => 8,
+            Kind::Int { bits, .. } => bits,
+            Kind::Float(format) => format.sign_bit() + 1,
+        }
+    }
+
+    fn decode(self, code: u64) -> Number {
+        match self {
+            Kind::Bool => Number::finite(false, u64::from(code != 0), 0),
+            Kind::Int { bits, signed } => {
+                let weight = 1i128 << bits;
+                let value = i128::from(code);
+                let negative = signed && 2 * value >= weight;
+                let value = if negative { value - weight } else { value };
+                Number::finite(negative, value.unsigned_abs() as u64, 0)
+            }
+            Kind::Scale if code == 0xff => Number { negative: false, size: Size::Nan },
+            Kind::Scale => Number::finite(false, 1, code as i32 - 127),
+            Kind::Float(format) => format.decode(code),
+        }
+    }
+}
+
+impl Format {
+    fn sign_bit(self) -> u32 {
+        self.exponent + self.mantissa
+    }
+
+    /// The exponent of the unit in the last place of the subnormals.
+    fn least_unit(self) -> i32 {
+        1 - self.bias - self.mantissa as i32
+    }
+
+    fn decode(self, code: u64) -> Number {
+        let sign = 1u64 << self.sign_bit();
+        let negative = code >= sign;
+        let magnitude = code % sign;
+        let implicit_one = 1u64 << self.mantissa;
+        let exponent = magnitude / implicit_one;
+        let fraction = magnitude % implicit_one;
+        let top_exponent = (1u64 << self.exponent) - 1;
+        let size = match self.special {
+            Special::Ieee if exponent == top_exponent && fraction == 0 => Size::Infinite,
+            Special::Ieee if exponent == top_exponent => Size::Nan,
+            Special::TopIsNan if magnitude == sign - 1 => Size::Nan,
+            // This NaN has its sign bit set, and counts as negative.
+            Special::NegativeZeroIsNan if code == sign => Size::Nan,
+            _ if exponent == 0 => return Number::finite(negative, fraction, self.least_unit()),
+            _ => {
+                let unit = self.least_unit() + exponent as i32 - 1;
+                return Number::finite(negative, implicit_one + fraction, unit);
+            }
+        };
+        Number { negative, size }
+    }
+}
+
+// ---- Floats as targets ----
+
+/// How NaN arrives in a target.
+enum NanCode {
+    /// This magnitude with the sign of the source: a quiet NaN whose payload is dropped.
+    Signed(u64),
+    /// A format without NaN holds zero with the *inverted* sign, as official test data has it since
+    /// ONNX 1.19.
+    InvertedZero,
+    /// This code whatever the sign.
+    Always(u64),
+}
+
+struct FloatTarget {
+    format: Format,
+    nan: NanCode,
+    /// What stands for infinity and for each number that rounds beyond the greatest finite value,
+    /// without its sign.
+    overflow: u64,
+    /// `None` for the types that are too wide to enumerate.
+    nearest: Option<Nearest>,
+}
+
+impl FloatTarget {
+    fn new(format: Format, rules: Rules) -> Self {
+        let sign = 1u64 << format.sign_bit();
+        let infinity = ((1u64 << format.exponent) - 1) << format.mantissa;
+        let quiet = 1u64 << (format.mantissa - 1);
+        // Only the 8-bit floats look at `saturate`.
+        let saturate = rules.saturate && format.sign_bit() == 7;
+        let (greatest, unbounded, nan) = match format.special {
+            Special::Ieee => (infinity - 1, infinity, NanCode::Signed(infinity + quiet)),
+            Special::TopIsNan => (sign - 2, sign - 1, NanCode::Signed(sign - 1)),
+            Special::NegativeZeroIsNan => (sign - 1, sign, NanCode::Always(sign)),
+            // No code is left for infinity, so these saturate in any case.
+            Special::Nothing if format.sign_bit() == 3 && rules.float4_nan_max => {
+                (sign - 1, sign - 1, NanCode::Always(sign - 1))
+            }
+            Special::Nothing => (sign - 1, sign - 1, NanCode::InvertedZero),
+        };
+        FloatTarget {
+            format,
+            nan,
+            overflow: if saturate { greatest } else { unbounded },
+            nearest: (format.sign_bit() < 16).then(|| Nearest::new(format, greatest)),
+        }
+    }
+
+    fn encode(&self, x: Number) -> u64 {
+        let sign = 1u64 << self.format.sign_bit();
+        let magnitude = match x.size {
+            Size::Nan => match self.nan {
+                NanCode::Signed(magnitude) => magnitude,
+                NanCode::InvertedZero => return if x.negative { 0 } else { sign },
+                NanCode::Always(code) => return code,
+            },
+            Size::Infinite => self.overflow,
+            Size::Zero => 0,
+            Size::Finite(size) => match &self.nearest {
+                Some(nearest) => nearest.find(size),
+                None => divide(self.format, size),
+            }
+            .unwrap_or(self.overflow),
+        };
+        let unsigned_zero = self.format.special == Special::NegativeZeroIsNan;
+        if x.negative && !(magnitude == 0 && unsigned_zero) {
+            // An overflow to the NaN of a "fnuz" type has this bit already.
+            magnitude | sign
+        } else {
+            magnitude
+        }
+    }
+}
+
+/// All nonnegative finite values of a small format, for rounding to the nearest of them. Their
+/// codes ascend with the values, from 0.
+struct Nearest {
+    /// The exact midpoint of the values of codes `i` and `i + 1`. After the greatest value comes,
+    /// for this purpose, the one that would follow were the exponent unbounded: a number overflows
+    /// when its rounding with the mantissa width of the target exceeds the greatest finite value.
+    midpoints: Vec<Dyadic>,
+    /// The midpoints of each binade, from that of the first one.
+    binades: Vec<std::ops::Range<usize>>,
+}
+
+impl Nearest {
+    fn new(format: Format, greatest: u64) -> Self {
+        let value = |code| match format.decode(code) {
+            Number { negative: false, size: Size::Finite(value) } => value,
+            other => panic!("code {code:x} of {format:?} is {other:?}"),
+        };
+        // Each pair of neighbours is added in the unit in the last place of the lesser of them,
+        // where both are small integers.
+        let mut midpoints = vec![Dyadic::new(1, format.least_unit() - 1)];
+        for code in 1..=greatest {
+            let low = value(code);
+            let unit = low.log2 - format.mantissa as i32;
+            let unit = unit.max(format.least_unit());
+            let next = if code < greatest { value(code + 1).units(unit) } else { low.units(unit) + 1 };
+            midpoints.push(Dyadic::new(low.units(unit) + next, unit - 1));
+        }
+        assert!(midpoints.is_sorted_by(|a, b| a < b));
+        let first = midpoints[0].log2;
+        let binades = (first..=midpoints[midpoints.len() - 1].log2)
+            .map(|log2| {
+                let from = midpoints.partition_point(|m| m.log2 < log2);
+                from..midpoints.partition_point(|m| m.log2 <= log2)
+            })
+            .collect();
+        Nearest { midpoints, binades }
+    }
+
+    /// The code of the nearest value, of two the even one; `None` beyond the greatest.
+    fn find(&self, size: Dyadic) -> Option<u64> {
+        let above_first = size.log2 - self.midpoints[0].log2;
+        if above_first < 0 {
+            return Some(0);
+        }
+        let binade = self.binades.get(above_first as usize)?.clone();
+        let below = self.midpoints[binade.clone()].partition_point(|m| *m < size);
+        let code = binade.start + below;
+        let tie = self.midpoints.get(code) == Some(&size);
+        // The last bit of a code is that of its mantissa.
+        let code = if tie && code % 2 == 1 { code + 1 } else { code };
+        (code < self.midpoints.len()).then_some(code as u64)
+    }
+}
+
+/// The code of the nearest value of a wide IEEE 754 format, of two the even one; `None` beyond the
+/// greatest.
+fn divide(format: Format, size: Dyadic) -> Option<u64> {
+    let implicit_one = 1u128 << format.mantissa;
+    let mut unit = (size.log2 - format.mantissa as i32).max(format.least_unit());
+    // size = significand * 2^(log2 - 63) = significand / divisor * 2^unit
+    let shift = unit - (size.log2 - 63);
+    // Numbers below half the least unit round to 0, whatever their distance to it.
+    if shift > 65 {
+        return Some(0);
+    }
+    let divisor = 1u128 << shift;
+    let significand = u128::from(size.significand);
+    let mut quotient = significand / divisor;
+    let twice_remainder = 2 * (significand % divisor);
+    if twice_remainder > divisor || (twice_remainder == divisor && quotient % 2 == 1) {
+        quotient += 1;
+    }
+    if quotient == 2 * implicit_one {
+        quotient = implicit_one;
+        unit += 1;
+    }
+    if quotient < implicit_one {
+        return Some(quotient as u64);
+    }
+    let exponent = (unit - format.least_unit() + 1) as u64;
+    let fraction = (quotient - implicit_one) as u64;
+    let infinite = exponent >= (1u64 << format.exponent) - 1;
+    (!infinite).then_some((exponent << format.mantissa) + fraction)
+}
+
+/// ONNX Cast 24, the table of E8M0, line by line.
+fn to_scale(x: Number, saturate: bool, round: Round) -> u64 {
+    let (least, greatest) = (Dyadic::new(1, -127), Dyadic::new(1, 127));
+    let (below, above) = if saturate { (0, 0xfe) } else { (0xff, 0xff) };
+    let size = match x.size {
+        Size::Nan => return 0xff,
+        // Below the least value is also all that is not positive.
+        _ if x.negative => return below,
+        Size::Zero => return below,
+        Size::Infinite => return above,
+        Size::Finite(size) if size < least => return below,
+        // The table compares the number itself, not its rounding.
+        Size::Finite(size) if size > greatest => return above,
+        Size::Finite(size) => size,
+    };
+    let power = Dyadic::new(1, size.log2);
+    let midpoint = Dyadic::new(3, size.log2 - 1);
+    let up = match round {
+        Round::Up => size != power,
+        Round::Down => false,
+        Round::Nearest => size >= midpoint,
+    };
+    (size.log2 + 127 + i32::from(up)) as u64
+}
+
+// ---- Integers as targets ----
+
+/// A finite number without its fraction. What is beyond every integer type comes out as an integer
+/// that is beyond them too, with the same sign.
+fn truncated(x: Number) -> i128 {
+    let Size::Finite(size) = x.size else {
+        assert_eq!(x.size, Size::Zero);
+        return 0;
+    };
+    let size = match size.log2 {
+        ..0 => 0,
+        log2 @ 0..=64 => ((u128::from(size.significand) << log2) >> 63) as i128,
+        _ => 1 << 100,
+    };
+    if x.negative { -size } else { size }
+}
+
+/// A float is truncated towards zero. ONNX leaves open what comes of a float out of range; the rule
+/// here is that of ONNX's own test data for the types of 2 and 4 bits, and of the reference
+/// implementation and ONNX Runtime on x86-64 for the others.
+fn float_to_int(x: Number, bits: u32, signed: bool, clamp: bool) -> u64 {
+    let (two_31, two_63, two_64) = (1i128 << 31, 1i128 << 63, 1i128 << 64);
+    let whole = match x.size {
+        Size::Nan => None,
+        Size::Infinite if x.negative => Some(-two_64),
+        Size::Infinite => Some(two_64),
+        _ => Some(truncated(x)),
+    };
+    let result = match (bits, signed, whole) {
+        (4, true, Some(whole)) if clamp => whole.clamp(-8, 7),
+        (4, false, Some(whole)) if clamp => whole.clamp(0, 15),
+        // The low bits of what is in the range of int32, else 0.
+        (..=16, _, Some(whole)) if (-two_31..two_31).contains(&whole) => whole,
+        (..=16, _, _) => 0,
+        // The least value stands for all that is out of range.
+        (32, true, Some(whole)) if (-two_31..two_31).contains(&whole) => whole,
+        (32, true, _) => -two_31,
+        (64, true, Some(whole)) if (-two_63..two_63).contains(&whole) => whole,
+        (64, true, _) => -two_63,
+        // The low bits of what is in the range of int64, else 0.
+        (32, false, Some(whole)) if (-two_63..two_63).contains(&whole) => whole,
+        (32, false, _) => 0,
+        // Likewise, up to the range of uint64; below it, and for NaN, 2^63.
+        (64, false, Some(whole)) if (-two_63..two_64).contains(&whole) => whole,
+        (64, false, Some(whole)) if whole > 0 => 0,
+        (64, false, _) => two_63,
+        _ => unreachable!("no integer type has {bits} bits"),
+    };
+    low_bits(result as u64, bits)
+}
+
+// ---- The same type ----
+
+/// The bits are copied, NaN payloads included, with two exceptions.
+fn same_type(kind: Kind, code: u64, saturate: bool) -> u64 {
+    let infinite = kind.decode(code).size == Size::Infinite;
+    match kind {
+        // Each nonzero byte is true.
+        Kind::Bool => u64::from(code != 0),
+        // The `saturate` table of E5M2 (ONNX Cast 19) makes infinity the greatest finite value.
+        _ if kind.bits() == 8 && infinite && saturate => code - 1,
+        _ => code,
+    }
+}
+
+#[cfg(test)]
+mod oracle_tests {
+    use super::*;
+
+    const PLAIN: Rules = Rules { saturate: true, round_mode: Round::Up, int4_clamp: false, float4_nan_max: false };
+    const OPEN: Rules = Rules { saturate: false, ..PLAIN };
+
+    /// Checks `(from, to, source code, expected code)` and lists all failures.
+    fn check(rules: Rules, cases: &[(&str, &str, u64, u64)]) {
+        let failures: Vec<String> = cases
+            .iter()
+            .filter_map(|&(from, to, code, expected)| {
+                let got = Oracle::new(from, to, rules).expected(code);
+                (got != expected).then(|| format!("{from} {code:x} -> {to}: {got:x}, not {expected:x}"))
+            })
+            .collect();
+        assert!(failures.is_empty(), "{rules:?}\n{}", failures.join("\n"));
+    }
+
+    fn float(x: f32) -> u64 {
+        u64::from(x.to_bits())
+    }
+
+    fn int(x: i64) -> u64 {
+        x as u64
+    }
+
+    #[test]
+    fn names_are_distinct_types() {
+        for (i, name) in NAMES.iter().enumerate() {
+            assert!((2..=64).contains(&bits(name)));
+            assert!(NAMES[..i].iter().all(|other| kind(other) != kind(name)));
+        }
+        let widths = ["bool", "float", "float6e3m2", "float4e2m1", "uint2"].map(bits);
+        assert_eq!(widths, [8, 32, 6, 4, 2]);
+    }
+
+    #[test]
+    fn greatest_and_least_values() {
+        for (name, greatest, code, least) in [
+            ("float8e4m3fn", 448.0, 0x7e, -9),
+            ("float8e4m3fnuz", 240.0, 0x7f, -10),
+            ("float8e5m2", 57344.0, 0x7b, -16),
+            ("float8e5m2fnuz", 57344.0, 0x7f, -17),
+            ("float4e2m1", 6.0, 7, -1),
+            ("float6e2m3", 7.5, 0x1f, -3),
+            ("float6e3m2", 28.0, 0x1f, -4),
+            ("float16", 65504.0, 0x7bff, -24),
+        ] {
+            let to_double = Oracle::new(name, "double", PLAIN);
+            assert_eq!(f64::from_bits(to_double.expected(code)), greatest, "{name}");
+            let got = f64::from_bits(to_double.expected(1));
+            assert_eq!(got, f64::powi(2.0, least), "{name}");
+        }
+        check(
+            PLAIN,
+            &[
+                ("bfloat16", "double", 1, f64::powi(2.0, -133).to_bits()),
+                ("float", "double", 1, f64::powi(2.0, -149).to_bits()),
+                ("double", "double", 1, 1),
+            ],
+        );
+    }
+
+    #[test]
+    fn overflow_thresholds() {
+        // The least float that overflows, and what the one below it gives.
+        for (to, least, infinite, finite) in [
+            ("float16", 0x477f_f000, 0x7c00, 0x7bff),
+            ("bfloat16", 0x7f7f_8000, 0x7f80, 0x7f7f),
+            ("float8e4m3fn", float(464.0) + 1, 0x7f, 0x7e),
+            ("float8e4m3fnuz", float(248.0), 0x80, 0x7f),
+            ("float8e5m2", float(61440.0), 0x7c, 0x7b),
+            ("float8e5m2fnuz", float(61440.0), 0x80, 0x7f),
+        ] {
+            let infinity = ("float", to, 0x7f80_0000, infinite);
+            check(OPEN, &[infinity, ("float", to, least, infinite)]);
+            check(OPEN, &[("float", to, least - 1, finite)]);
+            // 16-bit floats do not look at `saturate`.
+            let saturated = if bits(to) == 8 { finite } else { infinite };
+            check(PLAIN, &[("float", to, least, saturated)]);
+        }
+        let limit = f64::powi(2.0, 128) - f64::powi(2.0, 103);
+        check(
+            PLAIN,
+            &[
+                ("double", "float", limit.to_bits(), 0x7f80_0000),
+                ("double", "float", limit.to_bits() - 1, 0x7f7f_ffff),
+                ("int32", "float16", 65519, 0x7bff),
+                ("int32", "float16", 65520, 0x7c00),
+                ("int32", "float16", int(-65520), 0xfc00),
+            ],
+        );
+    }
+
+    #[test]
+    fn single_rounding_of_wide_sources() {
+        let x = 1.0 + f64::powi(2.0, -8) + f64::powi(2.0, -40);
+        let cases = [
+            ("double", "bfloat16", x.to_bits(), 0x3f81),
+            ("int64", "bfloat16", 0x101_0001, 0x4b81),
+            ("double", "float8e4m3fn", 464f64.to_bits() + 1, 0x7f),
+            ("double", "float8e4m3fn", 464f64.to_bits(), 0x7e),
+        ];
+        check(OPEN, &cases);
+        let x = 1.0 + f64::powi(2.0, -40);
+        check(PLAIN, &[("double", "float8e8m0", x.to_bits(), 0x80)]);
+    }
+
+    #[test]
+    fn special_values_of_8_bit_floats() {
+        let (zero, minus_zero, tiny) = (0, 1 << 31, float(-1e-30));
+        let (nan, minus_nan) = (0x7f80_0001, 0xffc1_2345);
+        let (infinity, minus_infinity) = (0x7f80_0000, 0xff80_0000);
+        let sources = [zero, minus_zero, tiny, nan, minus_nan];
+        let overflows = [infinity, minus_infinity, float(1e9), float(-1e9)];
+        for (to, special, saturated, open) in [
+            ("float8e4m3fn", [0, 0x80, 0x80, 0x7f, 0xff], [0x7e, 0xfe], [0x7f, 0xff]),
+            ("float8e4m3fnuz", [0, 0, 0, 0x80, 0x80], [0x7f, 0xff], [0x80, 0x80]),
+            ("float8e5m2", [0, 0x80, 0x80, 0x7e, 0xfe], [0x7b, 0xfb], [0x7c, 0xfc]),
+            ("float8e5m2fnuz", [0, 0, 0, 0x80, 0x80], [0x7f, 0xff], [0x80, 0x80]),
+        ] {
+            for (i, source) in sources.into_iter().enumerate() {
+                check(PLAIN, &[("float", to, source, special[i])]);
+                check(OPEN, &[("float", to, source, special[i])]);
+            }
+            for (i, source) in overflows.into_iter().enumerate() {
+                check(PLAIN, &[("float", to, source, saturated[i % 2])]);
+                check(OPEN, &[("float", to, source, open[i % 2])]);
+            }
+        }
+        check(PLAIN, &[("int32", "float8e4m3fn", 500, 0x7e)]);
+        check(OPEN, &[("int32", "float8e4m3fn", 500, 0x7f)]);
+        check(PLAIN, &[("float", "float8e4m3fnuz", float(-1e-7), 0)]);
+    }
+
+    #[test]
+    fn ties_and_limits_of_the_smallest_floats() {
+        let to = "float4e2m1";
+        for (tie, even) in [
+            (0.25, 0),
+            (0.75, 2), // the code of 1
+            (1.25, 2),
+            (1.75, 4), // the code of 2
+            (2.5, 4),
+            (3.5, 6), // the code of 4
+            (5.0, 6),
+        ] {
+            check(PLAIN, &[("float", to, float(tie), even)]);
+            check(PLAIN, &[("float", to, float(-tie), even | 8)]);
+        }
+        let (nan, minus_nan) = (0x7fc0_0000, 0xffc0_0000);
+        let cases = [
+            ("float", to, float(-0.0), 8),
+            ("float", to, float(-0.1), 8),
+            ("float", to, float(1e30), 7),
+            ("float", to, float(f32::NEG_INFINITY), 15),
+            ("float", "float6e2m3", float(f32::INFINITY), 0x1f),
+            ("float", "float6e3m2", float(-29.0), 0x3f),
+            ("int64", to, int(i64::MIN), 15),
+            ("bool", to, 1, 2),
+            ("float", to, nan, 8),
+            ("float", to, minus_nan, 0),
+            ("float", "float6e2m3", nan, 0x20),
+            ("float", "float6e3m2", minus_nan, 0),
+            ("float8e8m0", to, 0xff, 8),
+            ("float8e4m3fnuz", to, 0x80, 0),
+        ];
+        check(PLAIN, &cases);
+        check(OPEN, &cases);
+        let rules = Rules { float4_nan_max: true, ..PLAIN };
+        let cases = [("float", to, nan, 7), ("float", to, minus_nan, 7), ("float", "float6e2m3", nan, 0x20)];
+        check(rules, &cases);
+    }
+
+    #[test]
+    fn e8m0_table() {
+        let least = f64::powi(2.0, -127);
+        let greatest = f64::powi(2.0, 127);
+        // Columns: up, down, nearest; saturate 1 and 0 only differ out of range.
+        let in_range = [
+            (least, [0, 0, 0]),
+            (1.25 * least, [1, 0, 0]),
+            (1.5 * least, [1, 0, 1]),
+            (0.124, [0x7c, 0x7b, 0x7c]),
+            (0.25, [0x7d; 3]),
+            (1.0, [0x7f; 3]),
+            (1.1, [0x80, 0x7f, 0x7f]),
+            (f64::from_bits(1.5f64.to_bits() - 1), [0x80, 0x7f, 0x7f]),
+            (1.5, [0x80, 0x7f, 0x80]),
+            (3.0, [0x81, 0x80, 0x81]),
+            (8.0, [0x82; 3]),
+            (greatest * 0.999, [0xfe, 0xfd, 0xfe]),
+            (greatest, [0xfe; 3]),
+        ];
+        let below = [0.0, -0.0, -1.0, f64::NEG_INFINITY, -f64::MAX, least * 0.999];
+        let above = [greatest * 1.001, greatest * 1.7, f64::INFINITY, f64::MAX];
+        for (mode, round_mode) in [Round::Up, Round::Down, Round::Nearest].into_iter().enumerate() {
+            for (saturate, under, over) in [(true, 0, 0xfe), (false, 0xff, 0xff)] {
+                let rules = Rules { saturate, round_mode, ..PLAIN };
+                let mut cases = vec![(f64::NAN, 0xff), (-f64::NAN, 0xff)];
+                cases.extend(in_range.iter().map(|(x, codes)| (*x, codes[mode])));
+                cases.extend(below.iter().map(|x| (*x, under)));
+                cases.extend(above.iter().map(|x| (*x, over)));
+                for (x, code) in cases {
+                    check(rules, &[("double", "float8e8m0", x.to_bits(), code)]);
+                }
+                let cases = [
+                    ("bool", "float8e8m0", 1, 0x7f),
+                    ("bool", "float8e8m0", 0, under),
+                    ("int8", "float8e8m0", int(-3), under),
+                    ("uint8", "float8e8m0", 64, 0x85),
+                    ("float8e8m0", "float8e8m0", 0, 0),
+                    ("float8e8m0", "float8e8m0", 0xff, 0xff),
+                ];
+                check(rules, &cases);
+            }
+        }
+    }
+
+    #[test]
+    fn e8m0_as_a_source() {
+        let from = "float8e8m0";
+        let cases = [
+            (from, "float", 0, 0x40_0000),
+            (from, "bfloat16", 0, 0x40),
+            (from, "float", 0xff, 0x7fc0_0000),
+            (from, "float16", 143, 0x7c00),
+            (from, "float16", 142, 0x7800),
+            (from, "float16", 103, 1),
+            (from, "float16", 102, 0),
+            (from, "int8", 126, 0),
+            (from, "int8", 134, 0x80),
+            (from, "int32", 0xff, 0x8000_0000),
+            (from, "uint64", 0xff, 1 << 63),
+            (from, "bool", 0, 1),
+            (from, "bool", 0xff, 1),
+        ];
+        check(PLAIN, &cases);
+    }
+
+    #[test]
+    fn nan_is_quiet_and_keeps_its_sign() {
+        let cases = [
+            ("float", "float16", 0x7f80_0001, 0x7e00),
+            ("float", "bfloat16", 0xff80_0001, 0xffc0),
+            ("float", "double", 0xffff_ffff, 0xfff8 << 48),
+            ("double", "float", 0x7ff0_0000_0000_0001, 0x7fc0_0000),
+            ("float16", "float", 0x7c01, 0x7fc0_0000),
+            ("float8e4m3fn", "float", 0xff, 0xffc0_0000),
+            ("float8e4m3fnuz", "float", 0x80, 0xffc0_0000),
+            ("float8e5m2fnuz", "float16", 0x80, 0xfe00),
+            ("float8e4m3fnuz", "float8e4m3fn", 0x80, 0xff),
+            ("float8e5m2", "float8e8m0", 0xfd, 0xff),
+        ];
+        check(PLAIN, &cases);
+        check(OPEN, &cases);
+    }
+
+    #[test]
+    fn same_type_copies() {
+        for name in NAMES {
+            let width = bits(name).min(16);
+            for saturate in [true, false] {
+                let oracle = Oracle::new(name, name, Rules { saturate, ..PLAIN });
+                for low in 0..1u64 << width {
+                    let code = low << (bits(name) - width);
+                    let expected = match (name, saturate, code) {
+                        ("bool", ..) => code.min(1),
+                        ("float8e5m2", true, 0x7c) => 0x7b,
+                        ("float8e5m2", true, 0xfc) => 0xfb,
+                        _ => code,
+                    };
+                    assert_eq!(oracle.expected(code), expected, "{name} {saturate}");
+                }
+            }
+        }
+        // The other 8-bit floats, being other types, saturate as well as E5M2 itself.
+        check(PLAIN, &[("float8e5m2", "float8e5m2fnuz", 0x7c, 0x7f)]);
+        check(OPEN, &[("float8e5m2", "float8e5m2fnuz", 0x7c, 0x80)]);
+    }
+
+    #[test]
+    fn integers_wrap() {
+        let cases = [
+            ("int16", "int8", 200, int(-56) & 0xff),
+            ("int8", "uint4", 0xff, 15),
+            ("int32", "int64", 0xffff_ffff, u64::MAX),
+            ("uint32", "int64", 0xffff_ffff, 0xffff_ffff),
+            ("int4", "uint8", 8, 0xf8),
+            ("bool", "int2", 0x80, 1),
+            ("int64", "bool", int(i64::MIN), 1),
+            ("int2", "bool", 0, 0),
+        ];
+        check(PLAIN, &cases);
+        // The clamp of opsets 21 and 23 is not for integer sources.
+        let rules = Rules { int4_clamp: true, ..PLAIN };
+        check(rules, &cases);
+    }
+
+    #[test]
+    fn floats_truncate_and_leave_the_range_by_the_table() {
+        let double = |x: f64, to, expected: i64| {
+            let code = int(expected) & (u64::MAX >> (64 - bits(to)));
+            check(PLAIN, &[("double", to, x.to_bits(), code)]);
+        };
+        double(2.9999999999999996, "int4", 2);
+        double(-0.9, "uint8", 0);
+        double(-1.9, "int8", -1);
+        double(8.0, "int4", -8);
+        double(-9.0, "int4", 7);
+        double(-1.0, "uint4", 15);
+        double(2147483647.5, "int2", -1);
+        double(2147483648.0, "int16", 0);
+        double(-2147483648.9, "uint16", 0);
+        double(-2147483649.0, "uint16", 0);
+        double(-2147483647.0, "uint16", 1);
+        double(2147483647.5, "int32", 2147483647);
+        double(2147483648.0, "int32", i64::from(i32::MIN));
+        double(-3e9, "uint32", 0x4d2f_a200);
+        double(5e9, "uint32", 0x2a05_f200);
+        double(-9223372036854775808.0, "uint32", 0);
+        double(9223372036854775808.0, "uint32", 0);
+        double(9223372036854774784.0, "int64", 9223372036854774784);
+        double(9223372036854775808.0, "int64", i64::MIN);
+        double(-1e300, "int64", i64::MIN);
+        double(-1.0, "uint64", -1);
+        double(18446744073709549568.0, "uint64", -2048);
+        double(18446744073709551616.0, "uint64", 0);
+        double(-1e19, "uint64", i64::MIN);
+        for to in NAMES.into_iter().filter(|name| name.contains("int")) {
+            let (nan, below, above) = match to {
+                "int32" => (i64::from(i32::MIN), i64::from(i32::MIN), i64::from(i32::MIN)),
+                "int64" => (i64::MIN, i64::MIN, i64::MIN),
+                "uint64" => (i64::MIN, i64::MIN, 0),
+                _ => (0, 0, 0),
+            };
+            double(f64::NAN, to, nan);
+            double(f64::NEG_INFINITY, to, below);
+            double(f64::INFINITY, to, above);
+        }
+    }
+
+    #[test]
+    fn four_bit_integers_clamp_on_request() {
+        let rules = Rules { int4_clamp: true, ..PLAIN };
+        let cases = [
+            ("float", "int4", float(8.0), 7),
+            ("float", "int4", float(-9.0), 8),
+            ("float", "int4", float(-8.9), 8),
+            ("float", "uint4", float(-1.0), 0),
+            ("float", "uint4", float(f32::INFINITY), 15),
+            ("float", "int4", float(f32::NEG_INFINITY), 8),
+            ("float", "int4", float(f32::NAN), 0),
+            ("float", "uint4", float(1e30), 15),
+            ("float", "int2", float(2.0), 2),
+            ("float", "int8", float(128.0), 0x80),
+        ];
+        check(rules, &cases);
+    }
+
+    #[test]
+    fn only_zero_is_false() {
+        let cases = [
+            ("float", "bool", 0, 0),
+            ("float", "bool", 1 << 31, 0),
+            ("float", "bool", 1, 1),
+            ("float", "bool", 0x7fc0_0000, 1),
+            ("float8e4m3fn", "bool", 0x80, 0),
+            ("float8e4m3fnuz", "bool", 0x80, 1),
+            ("float4e2m1", "bool", 8, 0),
+            ("bool", "double", 7, 1f64.to_bits()),
+        ];
+        check(PLAIN, &cases);
+    }
+}

@@ -1,0 +1,190 @@
+//! Judges the judge: the oracle of `common/oracle.rs` against tables made by ml_dtypes and numpy,
+//! and against the conversions of Rust itself.
+
+#[path = "common/oracle.rs"]
+mod oracle;
+
+use oracle::{NAMES, Oracle, Round, Rules, bits};
+
+const DECODE: &str = include_str!("golden/decode.txt");
+const ENCODE: &str = include_str!("golden/encode.txt");
+
+/// The tables do not saturate.
+const RULES: Rules = Rules { saturate: false, round_mode: Round::Up, int4_clamp: false, float4_nan_max: false };
+
+/// The rows `(type, left, right)` of a table, `None` for NaN on the right.
+fn rows(table: &str) -> Vec<(&str, u64, Option<u64>)> {
+    let hex = |text| u64::from_str_radix(text, 16).expect("hexadecimal number");
+    let mut rows = Vec::new();
+    let mut name = "";
+    for line in table.lines() {
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        if let Some(section) = line.strip_prefix('[') {
+            name = section.strip_suffix(']').expect("end of a section name");
+            continue;
+        }
+        let (left, right) = line.split_once(' ').expect("two columns");
+        rows.push((name, hex(left), (right != "nan").then(|| hex(right))));
+    }
+    rows
+}
+
+/// Whether a code is NaN, from the text of the format specifications.
+fn is_nan(name: &str, code: u64) -> bool {
+    match name {
+        "float" => code % (1 << 31) > 0x7f80_0000,
+        "float16" => code % (1 << 15) > 0x7c00,
+        "bfloat16" => code % (1 << 15) > 0x7f80,
+        "float8e4m3fn" => code % 128 == 0x7f,
+        "float8e5m2" => code % 128 > 0x7c,
+        "float8e4m3fnuz" | "float8e5m2fnuz" => code == 0x80,
+        "float8e8m0" => code == 0xff,
+        _ => false,
+    }
+}
+
+/// Runs the casts and reports every difference.
+#[derive(Default)]
+struct Report {
+    checked: usize,
+    failures: Vec<String>,
+    current: Option<(String, String, Oracle)>,
+}
+
+impl Report {
+    /// `expected` is `None` for any NaN.
+    fn check(&mut self, from: &str, to: &str, code: u64, expected: Option<u64>) {
+        let prepared = matches!(&self.current, Some((f, t, _)) if f == from && t == to);
+        if !prepared {
+            let oracle = Oracle::new(from, to, RULES);
+            self.current = Some((from.to_owned(), to.to_owned(), oracle));
+        }
+        let got = match &self.current {
+            Some((_, _, oracle)) => oracle.expected(code),
+            None => unreachable!(),
+        };
+        let right = match expected {
+            Some(expected) => got == expected,
+            None => is_nan(to, got),
+        };
+        self.checked += 1;
+        if !right {
+            let expected = expected.map_or("nan".to_owned(), |code| format!("{code:x}"));
+            self.failures.push(format!("{from} {code:x} -> {to}: {got:x}, not {expected}"));
+        }
+    }
+
+    fn finish(self, least: usize) {
+        let Report { checked, failures, .. } = self;
+        assert!(checked >= least, "only {checked} checks");
+        assert!(failures.is_empty(), "{} of {checked} differ:\n{}", failures.len(), failures.join("\n"));
+    }
+}
+
+#[test]
+fn decodes_as_the_table() {
+    let mut report = Report::default();
+    let mut types: Vec<&str> = Vec::new();
+    for (name, code, pattern) in rows(DECODE) {
+        if !types.contains(&name) {
+            types.push(name);
+        }
+        report.check(name, "float", code, pattern);
+    }
+    assert_eq!(types.len(), 8);
+    let codes = types.iter().map(|name| 1 << bits(name)).sum();
+    assert_eq!(report.checked, codes);
+    report.finish(1424);
+}
+
+#[test]
+fn encodes_as_the_table() {
+    let mut report = Report::default();
+    for (name, pattern, code) in rows(ENCODE) {
+        let float4_or_6 = bits(name) < 8;
+        match code {
+            // The formats without NaN are in the table with what ml_dtypes makes of it.
+            None => assert!(!float4_or_6, "{name} has no NaN"),
+            Some(code) => assert!(!is_nan(name, code)),
+        }
+        report.check("float", name, pattern, code);
+    }
+    report.finish(11_000);
+}
+
+/// Each value of a narrow float comes back as it was.
+#[test]
+fn narrow_floats_survive_a_round_trip() {
+    let mut report = Report::default();
+    for name in NAMES.into_iter().filter(|name| name.contains("float")) {
+        if name == "float" {
+            continue;
+        }
+        for wide in ["float", "double"] {
+            let widen = Oracle::new(name, wide, RULES);
+            for code in 0..1u64 << bits(name) {
+                let expected = (!is_nan(name, code)).then_some(code);
+                report.check(wide, name, widen.expected(code), expected);
+            }
+        }
+    }
+    report.finish(260_000);
+}
+
+/// Rust defines its numeric casts: to nearest even between floats and from integers, towards zero
+/// to integers, low bits between integers. NaN and what is out of range are left out here.
+#[test]
+fn agrees_with_the_casts_of_rust() {
+    let mut report = Report::default();
+    let mut state = 1u64;
+    for round in 0..200_000u32 {
+        // Knuth's linear congruential generator; its upper bits are the good ones.
+        let mut next = || {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            state >> 32
+        };
+        let random = next() << 32 | next();
+        // Exponents near those of float32 and of the integers, mantissas with long runs of zeros.
+        let runs = random & (u64::MAX << (round % 53));
+        let near = (random >> 63 << 63) | ((1023 - 160 + next() % 300) << 52) | (runs % (1 << 52));
+        for double in [random, near, near | (1 << 28), near ^ (1 << 28) ^ 1] {
+            let x = f64::from_bits(double);
+            if !x.is_nan() {
+                let expected = u64::from((x as f32).to_bits());
+                report.check("double", "float", double, Some(expected));
+            }
+            if x.abs() < 9.2e18 {
+                report.check("double", "int64", double, Some(x as i64 as u64));
+            }
+            if x > -1.0 && x < 1.8e19 {
+                report.check("double", "uint64", double, Some(x as u64));
+            }
+        }
+        for float in [random as u32, (random >> 32) as u32] {
+            let x = f32::from_bits(float);
+            if !x.is_nan() {
+                report.check("float", "double", float.into(), Some(f64::from(x).to_bits()));
+            }
+            if x.abs() < 2147483648.0 {
+                let low = x as i32;
+                report.check("float", "int32", float.into(), Some(u64::from(low as u32)));
+                report.check("float", "int8", float.into(), Some(u64::from(low as u8)));
+            }
+        }
+        for x in [random, runs, runs >> (round % 64), u64::MAX << (round % 64)] {
+            let signed = x as i64;
+            let float = |x: f32| Some(u64::from(x.to_bits()));
+            report.check("int64", "float", x, float(signed as f32));
+            report.check("uint64", "float", x, float(x as f32));
+            report.check("int64", "double", x, Some((signed as f64).to_bits()));
+            report.check("uint64", "double", x, Some((x as f64).to_bits()));
+            report.check("int64", "int16", x, Some(u64::from(x as u16)));
+            let extended = i64::from(x as i32) as u64;
+            report.check("int32", "int64", x & 0xffff_ffff, Some(extended));
+            report.check("uint32", "uint64", x & 0xffff_ffff, Some(u64::from(x as u32)));
+        }
+    }
+    report.finish(5_000_000);
+}
