@@ -13,7 +13,7 @@ const SIGN: u32 = 0x8000_0000;
 const INFINITY: u32 = 0x7f80_0000;
 const NAN: u32 = 0x7fc0_0000;
 
-/// What `decode_float` needs of a signed format of at most 16 bits.
+/// What `decode_float` needs of a signed format of at most 16 bits and of the destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DecodeFloat {
     pub bits: u32,
@@ -22,22 +22,25 @@ pub(crate) struct DecodeFloat {
     /// Largest magnitude code that is not NaN.
     pub top: u32,
     /// `top` is infinity.
-    pub has_infinity: bool,
+    pub ieee: bool,
     /// The code of −0 is NaN.
     pub fnuz: bool,
+    /// Subnormals are decoded. Without, a subnormal gives some number below the least normal one, which serves where
+    /// all of them become zero.
+    pub subnormals: bool,
 }
 
 impl DecodeFloat {
-    pub(crate) fn new(format: &FloatFormat) -> Self {
-        let fnuz = format.nan() == Some(format.sign_code());
-        let top = format.top() as u32;
+    pub(crate) fn new(format: &FloatFormat, needs_subnormals: bool) -> Self {
         Self {
             bits: format.bits(),
             man: format.man_bits,
             bias: format.bias,
-            top,
-            has_infinity: format.has_infinity(),
-            fnuz,
+            top: format.top() as u32,
+            ieee: format.has_infinity(),
+            fnuz: format.nan() == Some(format.sign_code()),
+            // With binary32's bias the subnormals are binary32's own.
+            subnormals: needs_subnormals && format.bias != 127,
         }
     }
 }
@@ -45,6 +48,7 @@ impl DecodeFloat {
 /// What `encode_float` needs of a signed format of at most 16 bits and of the options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct EncodeFloat {
+    pub hub: Hub,
     pub bits: u32,
     pub man: u32,
     pub bias: u32,
@@ -58,8 +62,26 @@ pub(crate) struct EncodeFloat {
     pub nan_flip: u32,
     /// There is no −0.
     pub fnuz: bool,
-    /// The source is an integer or bool: never NaN, never ∞, never below 1 but for zero.
+}
+
+/// The IEEE format that `encode_float` rounds from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Hub {
+    pub bits: u32,
+    pub man: u32,
+    pub bias: u32,
+    /// The value was an integer or bool: never NaN, never ∞, never below 1 but for zero.
     pub from_integer: bool,
+}
+
+impl Hub {
+    pub(crate) fn new(format: &FloatFormat) -> Self {
+        Self { bits: format.bits(), man: format.man_bits, bias: format.bias, from_integer: false }
+    }
+
+    pub(crate) fn binary32(from_integer: bool) -> Self {
+        Self { bits: 32, man: 23, bias: 127, from_integer }
+    }
 }
 
 /// What `encode_scale` needs of the options.
@@ -118,27 +140,25 @@ pub(crate) fn decode_int(code: u32, bits: u32, signed: bool) -> u32 {
     if signed { ((code << shift) as i32 >> shift) as u32 } else { code << shift >> shift }
 }
 
-/// A signed float of at most 16 bits as binary32 bits, exactly; NaN becomes the canonical one with the sign kept.
+/// A signed float of at most 16 bits as binary32 bits, exactly; of NaN, sign and payload are kept.
 pub(crate) fn decode_float(code: u32, from: &DecodeFloat) -> u32 {
     let sign_code = 1 << (from.bits - 1);
     let sign = (code & sign_code) << (32 - from.bits);
     let magnitude = code & (sign_code - 1);
-    let up = 23 - from.man;
-    let mut value = (magnitude << up).wrapping_add((127 - from.bias) << 23);
-    if from.bias != 127 && magnitude < 1 << from.man {
+    let mut value = (magnitude << (23 - from.man)).wrapping_add((127 - from.bias) << 23);
+    if from.subnormals && magnitude < 1 << from.man {
         // A subnormal: its leading bit becomes the implicit one, which the addition carries into the exponent.
         let shift = magnitude.leading_zeros() & 31;
         let normal = ((magnitude << shift) >> 8).wrapping_add((158 - shift - from.bias - from.man) << 23);
         value = if magnitude == 0 { 0 } else { normal };
     }
-    if from.has_infinity && magnitude == from.top {
-        value = INFINITY;
-    }
-    if magnitude > from.top {
-        value = NAN;
-    }
-    if from.fnuz && code & (sign_code | (sign_code - 1)) == sign_code {
-        value = NAN;
+    if from.ieee {
+        // The top exponent stays the top exponent: ∞ and NaN alike.
+        value = if magnitude >= from.top { value | INFINITY } else { value };
+    } else if from.fnuz {
+        value = if magnitude == 0 && sign != 0 { NAN } else { value };
+    } else {
+        value = if magnitude > from.top { NAN } else { value };
     }
     value | sign
 }
@@ -209,22 +229,34 @@ pub(crate) fn integer_to_hub(sign: u32, low: u32, high: u32) -> u32 {
 
 // encode/
 
-/// The hub to a signed float of at most 16 bits: one rounding to nearest, ties to even.
+/// The hub to a signed float of at most 16 bits: one rounding to nearest, ties to even. The hub is binary32 (rounded to
+/// odd), or a 16-bit source's own format where the destination lies within it.
 pub(crate) fn encode_float(hub: u32, to: &EncodeFloat) -> u32 {
-    let magnitude = hub & !SIGN;
-    let down = 23 - to.man;
-    let rebias = (127 - to.bias) << 23;
-    let mut code = round_shift(magnitude.wrapping_sub(rebias), down);
-    if to.from_integer {
-        code = if magnitude == 0 { 0 } else { code };
-    } else if to.bias != 127 && magnitude < rebias + 0x0080_0000 {
-        let shift = (down + 128 - to.bias - (magnitude >> 23)).min(31);
-        code = round_shift((magnitude & 0x007f_ffff) | 0x0080_0000, shift);
-    }
+    let sign_code = 1 << (to.hub.bits - 1);
+    let magnitude = hub & (sign_code - 1);
+    let down = to.hub.man - to.man;
+    let mut code = if to.bias > to.hub.bias {
+        // By one: every exponent field grows by one, and subnormals double.
+        round_shift(magnitude + magnitude.min(1 << to.hub.man), down)
+    } else if to.bias == to.hub.bias {
+        round_shift(magnitude, down)
+    } else if to.hub.from_integer {
+        let code = round_shift(magnitude.wrapping_sub((to.hub.bias - to.bias) << to.hub.man), down);
+        if magnitude == 0 { 0 } else { code }
+    } else {
+        // Below the least normal number each exponent less shifts the significand, implicit bit included, once more.
+        let exponent = magnitude >> to.hub.man;
+        let least = to.hub.bias - to.bias + 1;
+        let shift = ((down + least) as i32 - exponent as i32).clamp(down as i32, 31) as u32;
+        let significand = (magnitude & ((1 << to.hub.man) - 1)) | (1 << to.hub.man);
+        let kept = significand >> shift;
+        // What was cut, at the top of a word; a tie counts as above half where the kept part is odd.
+        let cut = (significand << (32 - shift)) | (kept & 1);
+        ((exponent.max(least) - least) << to.man) + kept + ((cut > 0x8000_0000) as u32)
+    };
     code = if code > to.max { to.overflow } else { code };
-    let sign_code = 1 << (to.bits - 1);
-    let mut sign = (hub >> (32 - to.bits)) & sign_code;
-    if !to.from_integer && magnitude > INFINITY {
+    let mut sign = (hub >> (to.hub.bits - to.bits)) & (1 << (to.bits - 1));
+    if !to.hub.from_integer && magnitude > sign_code - (1 << to.hub.man) {
         code = to.nan;
         sign = (sign & to.nan_keep) ^ to.nan_flip;
     }
@@ -249,6 +281,11 @@ pub(crate) fn encode_scale(hub: u32, to: &EncodeScale) -> u32 {
         code = 0xff;
     }
     code
+}
+
+/// binary32 to binary32: NaN becomes the canonical one, sign kept.
+pub(crate) fn canonical_nan(value: u32) -> u32 {
+    if value & !SIGN > INFINITY { NAN | (value & SIGN) } else { value }
 }
 
 /// binary64 to binary32: one rounding to nearest, ties to even; NaN becomes the canonical one.

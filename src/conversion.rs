@@ -3,7 +3,7 @@
 //! Both the CPU path and the kernels are made from this; nothing after it looks at element types or options to find out
 //! what a code means.
 
-use crate::bits::{self, DecodeFloat, EncodeFloat, EncodeInt, EncodeScale, Pair};
+use crate::bits::{self, DecodeFloat, EncodeFloat, EncodeInt, EncodeScale, Hub, Pair};
 use crate::element::{ElementType, Kind};
 use crate::error::Error;
 use crate::format::{FloatFormat, Specials};
@@ -19,6 +19,8 @@ pub(crate) enum Decode {
     Scale,
     Single,
     Double,
+    /// A 16-bit float that is its own hub.
+    Own,
 }
 
 /// Value to destination code.
@@ -81,7 +83,8 @@ impl Conversion {
             (Kind::Float(format), _) if !format.is_signed() => Decode::Scale,
             (Kind::Float(_), 32) => Decode::Single,
             (Kind::Float(_), 64) => Decode::Double,
-            (Kind::Float(format), _) => Decode::Float(DecodeFloat::new(&format)),
+            (Kind::Float(format), _) if within(&format, to) => Decode::Own,
+            (Kind::Float(format), _) => Decode::Float(DecodeFloat::new(&format, needs_subnormals(&format, to))),
             (Kind::String, _) => return Err(unsupported),
         };
         let encode = match (to.kind(), to.code_bits()) {
@@ -96,8 +99,11 @@ impl Conversion {
             (Kind::Float(_), 32) => Encode::Single,
             (Kind::Float(_), 64) => Encode::Double,
             (Kind::Float(format), _) => {
-                let from_integer = !matches!(from.kind(), Kind::Float(_));
-                Encode::Float(to_float(&format, from_integer, options))
+                let hub = match from.kind() {
+                    Kind::Float(own) if decode == Decode::Own => Hub::new(&own),
+                    kind => Hub::binary32(!matches!(kind, Kind::Float(_))),
+                };
+                Encode::Float(to_float(&format, hub, options))
             }
             (Kind::String, _) => return Err(unsupported),
         };
@@ -110,7 +116,7 @@ impl Conversion {
             Decode::Bool => Carrier::Int { signed: false },
             Decode::Int { signed, .. } => Carrier::Int { signed },
             Decode::Long { signed } => Carrier::Long { signed },
-            Decode::Float(_) | Decode::Scale | Decode::Single => Carrier::Single,
+            Decode::Float(_) | Decode::Scale | Decode::Single | Decode::Own => Carrier::Single,
             Decode::Double => Carrier::Double,
         }
     }
@@ -136,7 +142,7 @@ impl Conversion {
             Decode::Int { bits, signed: false } => each(low, |code| bits::decode_int(code, bits, false)),
             Decode::Float(from) => each(low, |code| bits::decode_float(code, &from)),
             Decode::Scale => each(low, bits::decode_scale),
-            Decode::Long { .. } | Decode::Single | Decode::Double => {}
+            Decode::Long { .. } | Decode::Single | Decode::Double | Decode::Own => {}
         }
         match self.carrier() {
             Carrier::Int { signed } => self.encode_int(low, high, signed),
@@ -191,8 +197,8 @@ impl Conversion {
             Encode::Int(to) => each(low, |v| bits::encode_int(bits::split_single(v), &to)),
             Encode::Long { signed } => pairs(low, high, |[v, _]| bits::encode_long(bits::split_single(v), signed)),
             Encode::Bool => each(low, bits::single_is_nonzero),
-            // A narrow float's decode has made NaN canonical; float to float is a copy.
-            Encode::Single | Encode::Copy | Encode::ClampInfinity { .. } => {}
+            Encode::Single => each(low, bits::canonical_nan),
+            Encode::Copy | Encode::ClampInfinity { .. } => {}
         }
     }
 
@@ -224,6 +230,25 @@ fn pairs(low: &mut [u32], high: &mut [u32], f: impl Fn(Pair) -> Pair) {
     low.iter_mut().zip(high).for_each(|(low, high)| [*low, *high] = f([*low, *high]));
 }
 
+/// Whether any subnormal of a source format makes a difference: not to integers, nor to a float of which half the least
+/// subnormal is no less than the source's least normal number.
+fn needs_subnormals(from: &FloatFormat, to: ElementType) -> bool {
+    match to.kind() {
+        Kind::Int { .. } => false,
+        Kind::Float(format) if format.is_signed() => format.bias + format.man_bits >= from.bias,
+        _ => true,
+    }
+}
+
+/// Whether a 16-bit float is rounded to a destination float from its own format, without going through binary32: the
+/// destination's significand is shorter, and its subnormals either all come from normal numbers or lie as the source's.
+fn within(from: &FloatFormat, to: ElementType) -> bool {
+    let Kind::Float(format) = to.kind() else { return false };
+    let narrows = format.is_signed() && from.bits() == 16 && format.man_bits < from.man_bits;
+    let aligned = format.bias == from.bias || format.bias == from.bias + 1;
+    narrows && (aligned || format.bias < from.bias && !needs_subnormals(from, to))
+}
+
 /// A bit copy, but that Cast's table for E5M2 sends ±∞ to ±max with `saturate` from any float, E5M2 included.
 fn same_type(to: ElementType, options: &CastOptions) -> Encode {
     match to.kind() {
@@ -240,7 +265,7 @@ fn looks_at_saturate(to: ElementType, format: &FloatFormat) -> bool {
     to.code_bits() == 8 && format.is_signed() && format.has_nan()
 }
 
-fn to_float(format: &FloatFormat, from_integer: bool, options: &CastOptions) -> EncodeFloat {
+fn to_float(format: &FloatFormat, hub: Hub, options: &CastOptions) -> EncodeFloat {
     let sign_code = format.sign_code() as u32;
     let max = format.max() as u32;
     let saturates = match format.specials {
@@ -256,6 +281,7 @@ fn to_float(format: &FloatFormat, from_integer: bool, options: &CastOptions) -> 
         (None, _) => (0, sign_code, sign_code),
     };
     EncodeFloat {
+        hub,
         bits: format.bits(),
         man: format.man_bits,
         bias: format.bias,
@@ -265,7 +291,6 @@ fn to_float(format: &FloatFormat, from_integer: bool, options: &CastOptions) -> 
         nan_keep,
         nan_flip,
         fnuz: format.specials == Specials::NegativeZeroNan,
-        from_integer,
     }
 }
 

@@ -1,0 +1,11 @@
+// double_integer.wgsl — an integer of up to 64 bits to binary64: one rounding to nearest, ties to even
+//:use lib/normalize
+
+fn integer_to_double(sign: u32, low: u32, high: u32) -> vec2<u32> {
+    let normal = normalize_words(low, high);
+    let cut = (normal.x << 21u) | (normal.y >> 11u);
+    let value = cut + (((normal.y & 0x7ffu) + 0x3ffu + (cut & 1u)) >> 11u);
+    let carry = select(0u, 1u, value < cut);
+    let head = (normal.x >> 11u) + carry + ((1022u + normal.z) << 20u);
+    return select(vec2<u32>(value, head | sign), vec2<u32>(0u, sign), normal.x == 0u);
+}

@@ -1,0 +1,42 @@
+// float.wgsl — the hub to a signed float of at most 16 bits: one rounding to nearest, ties to even
+// The hub is binary32 (rounded to odd), or a 16-bit source's own format where the destination lies within it.
+// reads: HUB_BITS HUB_MAN HUB_BIAS HUB_ABOVE HUB_FROM_INTEGER
+// reads: DST_BITS DST_MAN DST_BIAS DST_MAX DST_OVERFLOW DST_NAN DST_NAN_KEEP DST_NAN_FLIP DST_FNUZ
+//:use lib/round
+
+fn encode_float(hub: u32) -> u32 {
+    let sign_code = 1u << (HUB_BITS - 1u);
+    let magnitude = hub & (sign_code - 1u);
+    let down = HUB_MAN - DST_MAN;
+    var code = 0u;
+    if (DST_BIAS > HUB_BIAS) {
+        // By one: every exponent field grows by one, and subnormals double.
+        code = round_shift(magnitude + min(magnitude, 1u << HUB_MAN), down);
+    } else if (DST_BIAS == HUB_BIAS) {
+        code = round_shift(magnitude, down);
+    } else if (HUB_FROM_INTEGER) {
+        code = round_shift(magnitude - (HUB_ABOVE << HUB_MAN), down);
+        code = select(code, 0u, magnitude == 0u);
+    } else {
+        // Below the least normal number each exponent less shifts the significand, implicit bit included, once more.
+        let exponent = magnitude >> HUB_MAN;
+        let least = HUB_ABOVE + 1u;
+        let shift = u32(clamp(i32(down + least) - i32(exponent), i32(down), 31));
+        let significand = (magnitude & ((1u << HUB_MAN) - 1u)) | (1u << HUB_MAN);
+        let kept = significand >> shift;
+        // What was cut, at the top of a word; a tie counts as above half where the kept part is odd.
+        let cut = (significand << (32u - shift)) | (kept & 1u);
+        code = ((max(exponent, least) - least) << DST_MAN) + kept + select(0u, 1u, cut > 0x80000000u);
+    }
+    code = select(code, DST_OVERFLOW, code > DST_MAX);
+    var sign = (hub >> (HUB_BITS - DST_BITS)) & (1u << (DST_BITS - 1u));
+    if (!HUB_FROM_INTEGER) {
+        let nan = magnitude > sign_code - (1u << HUB_MAN);
+        code = select(code, DST_NAN, nan);
+        sign = select(sign, (sign & DST_NAN_KEEP) ^ DST_NAN_FLIP, nan);
+    }
+    if (DST_FNUZ) {
+        sign = select(sign, 0u, code == 0u);
+    }
+    return code | sign;
+}

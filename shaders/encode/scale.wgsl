@@ -1,0 +1,11 @@
+// scale.wgsl — the hub to E8M0
+// reads: SCALE_LOW SCALE_HIGH SCALE_ROUND
+
+fn encode_scale(hub: u32) -> u32 {
+    // 2^-127 is a binary32 subnormal: moved up, its exponent field is the code 0 and its fraction 23 bits again.
+    let value = select(hub, (hub - 0x00400000u) << 1u, hub < 0x00800000u);
+    var code = (value + SCALE_ROUND) >> 23u;
+    code = select(code, SCALE_HIGH, hub > 0x7f000000u);
+    code = select(code, SCALE_LOW, hub < 0x00400000u || hub >= 0x80000000u);
+    return select(code, 0xffu, (hub & 0x7fffffffu) > 0x7f800000u);
+}

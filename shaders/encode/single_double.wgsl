@@ -1,0 +1,20 @@
+// single_double.wgsl — binary64 to binary32: one rounding to nearest, ties to even; NaN becomes the canonical one
+//:use lib/round
+
+fn double_to_single(code: vec2<u32>) -> u32 {
+    let low = code.x;
+    let magnitude = code.y & 0x7fffffffu;
+    let cut = ((magnitude - 0x38000000u) << 3u) | (low >> 29u);
+    var value = cut + (((low & 0x1fffffffu) + 0x0fffffffu + (cut & 1u)) >> 29u);
+    if (magnitude < 0x38100000u) {
+        // Three bits beyond the 24 and a sticky one, then the exponent's shift in one rounding.
+        let sticky = select(0u, 1u, (low << 6u) != 0u);
+        let significand = 0x04000000u | ((magnitude & 0x000fffffu) << 6u) | (low >> 26u) | sticky;
+        value = round_shift(significand, min(900u - (magnitude >> 20u), 31u));
+    }
+    if (magnitude >= 0x47f00000u) {
+        let nan = magnitude > 0x7ff00000u || (magnitude == 0x7ff00000u && low != 0u);
+        value = select(0x7f800000u, 0x7fc00000u, nan);
+    }
+    return value | (code.y & 0x80000000u);
+}

@@ -1,0 +1,34 @@
+// edge_lanes.wgsl — one destination word an invocation, for codes of less than 32 bits; keeps the bits around the tensor
+// reads: DST_BITS EDGE_SIZE
+//:use entry/params
+
+@compute @workgroup_size(EDGE_SIZE)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
+    let invocation = (group.y * params.pitch + group.x) * EDGE_SIZE + lane;
+    if (invocation == 0u && params.sentinel != 0u) {
+        destination[params.sentinel_word] = params.sentinel;
+    }
+    // Bits of the destination binding: the tensor's, and up to the end of its last byte, whose pad bits become zero.
+    let begin = 8u * params.destination_byte + params.first * DST_BITS;
+    let end = (begin + params.count * DST_BITS + 7u) & 0xfffffff8u;
+    let word = (begin >> 5u) + invocation;
+    let base = word << 5u;
+    if (base >= end) {
+        return;
+    }
+    let low = max(base, begin);
+    let high = min(base + 32u, end);
+    let last = min((high - begin + DST_BITS - 1u) / DST_BITS, params.count);
+    var value = 0u;
+    for (var index = (low - begin) / DST_BITS; index < last; index = index + 1u) {
+        let code = convert(load_code(params.first + index)) & ((1u << DST_BITS) - 1u);
+        let bit = begin + index * DST_BITS;
+        // A 6-bit code may have begun in the word before.
+        value = value | select(code << ((bit - base) & 31u), code >> ((base - bit) & 31u), bit < base);
+    }
+    let mask = (0xffffffffu >> (32u - (high - low))) << (low - base);
+    if (mask != 0xffffffffu) {
+        value = (value & mask) | (destination[word] & ~mask);
+    }
+    destination[word] = value;
+}

@@ -1,0 +1,15 @@
+// edge_words.wgsl — one element an invocation, for destination codes of whole words
+// reads: DST_BITS EDGE_SIZE
+//:use entry/params
+
+@compute @workgroup_size(EDGE_SIZE)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
+    let invocation = (group.y * params.pitch + group.x) * EDGE_SIZE + lane;
+    if (invocation == 0u && params.sentinel != 0u) {
+        destination[params.sentinel_word] = params.sentinel;
+    }
+    if (invocation < params.count) {
+        let index = params.first + invocation;
+        store_code((params.destination_byte >> 2u) + index * (DST_BITS / 32u), convert(load_code(index)));
+    }
+}

@@ -1,0 +1,7 @@
+// load_pair.wgsl — the source code at an index, for codes of 64 bits
+//:use entry/params
+
+fn load_code(index: u32) -> vec2<u32> {
+    let word = (params.source_byte >> 2u) + 2u * index;
+    return vec2<u32>(source[word], source[word + 1u]);
+}

@@ -1,0 +1,12 @@
+// load_word.wgsl — the source code at an index, for codes of at most 32 bits
+// reads: SRC_BITS
+//:use entry/params
+
+fn load_code(index: u32) -> u32 {
+    let bit = 8u * params.source_byte + index * SRC_BITS;
+    var code = source[bit >> 5u] >> (bit & 31u);
+    if (SRC_BITS == 6u && (bit & 31u) > 26u) {
+        code = code | (source[(bit >> 5u) + 1u] << (32u - (bit & 31u)));
+    }
+    return code & (0xffffffffu >> (32u - SRC_BITS));
+}
