@@ -14,7 +14,7 @@ const INFINITY: u32 = 0x7f80_0000;
 const NAN: u32 = 0x7fc0_0000;
 
 /// What `decode_float` needs of a signed format of at most 16 bits and of the destination.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct DecodeFloat {
     pub bits: u32,
     pub man: u32,
@@ -46,7 +46,7 @@ impl DecodeFloat {
 }
 
 /// What `encode_float` needs of a signed format of at most 16 bits and of the options.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct EncodeFloat {
     pub hub: Hub,
     pub bits: u32,
@@ -65,7 +65,7 @@ pub(crate) struct EncodeFloat {
 }
 
 /// The IEEE format that `encode_float` rounds from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Hub {
     pub bits: u32,
     pub man: u32,
@@ -85,7 +85,7 @@ impl Hub {
 }
 
 /// What `encode_scale` needs of the options.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct EncodeScale {
     /// Code for everything below 2^-127.
     pub low: u32,
@@ -96,7 +96,7 @@ pub(crate) struct EncodeScale {
 }
 
 /// What `encode_int` needs of the destination and of the options; the source is a float.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct EncodeInt {
     /// Result where the value does not fit.
     pub fail: u32,

@@ -10,11 +10,16 @@ use crate::format::{FloatFormat, Specials};
 use crate::options::{CastOptions, Float4Nan, Int4Overflow, RoundMode};
 
 /// Source code to value. The value is carried as: an integer of one or two words, binary32 bits, or binary64 bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Decode {
     Bool,
-    Int { bits: u32, signed: bool },
-    Long { signed: bool },
+    Int {
+        bits: u32,
+        signed: bool,
+    },
+    Long {
+        signed: bool,
+    },
     Float(DecodeFloat),
     Scale,
     Single,
@@ -24,7 +29,7 @@ pub(crate) enum Decode {
 }
 
 /// Value to destination code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Encode {
     /// The source's code as it is: same type, or integers of the same width.
     Copy,
@@ -45,7 +50,7 @@ pub(crate) enum Encode {
 }
 
 /// How the decoded value is carried.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Carrier {
     Int { signed: bool },
     Long { signed: bool },
@@ -54,7 +59,7 @@ pub(crate) enum Carrier {
 }
 
 /// The rule for one pair and one set of options.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Conversion {
     pub from: ElementType,
     pub to: ElementType,

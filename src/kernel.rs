@@ -266,16 +266,12 @@ fn joint(conversion: &Conversion) -> (&'static [&'static str], Option<&'static s
                 split,
                 "encode_scale(integer_to_hub(parts.x, parts.y, parts.z))",
             ),
-            Encode::Single => (
-                &["lib/split_integer", "encode/single_integer"],
-                split,
-                "integer_to_single(parts.x, parts.y, parts.z)",
-            ),
-            Encode::Double => (
-                &["lib/split_integer", "encode/double_integer"],
-                split,
-                "integer_to_double(parts.x, parts.y, parts.z)",
-            ),
+            Encode::Single => {
+                (&["lib/split_integer", "encode/single_integer"], split, "integer_to_single(parts.x, parts.y, parts.z)")
+            }
+            Encode::Double => {
+                (&["lib/split_integer", "encode/double_integer"], split, "integer_to_double(parts.x, parts.y, parts.z)")
+            }
             Encode::Long { .. } if long => (&[], None, "value"),
             Encode::Long { .. } => (&[], None, "vec2<u32>(value, select(0u, 0u - (value >> 31u), SRC_SIGNED))"),
             Encode::Bool if long => (&[], None, "select(0u, 1u, (value.x | value.y) != 0u)"),

@@ -1,20 +1,31 @@
 //! wip
 mod bits;
+#[cfg(not(target_family = "wasm"))]
+pub mod blocking;
+mod caster;
+mod context;
 mod conversion;
 pub mod cpu;
 mod element;
 mod error;
 mod format;
+mod gpu;
 mod kernel;
 mod lanes;
 pub mod onnx;
 mod options;
+mod plan;
 mod tensor;
 
+pub use caster::{Bound, CastSpec, Caster, Prepared};
+pub use context::{CastReport, Context, Route};
 pub use conversion::can_cast;
 pub use element::{ElementType, Kind, Operator};
 pub use error::{Error, Side};
-pub use kernel::{Kernel, edge_kernel, kernel};
 pub use format::{FloatFormat, Specials};
+pub use gpu::adapter::{AdapterSummary, DeviceChoice, adapters};
+pub use kernel::{Kernel, edge_kernel, kernel};
 pub use options::{CastOptions, Float4Nan, Int4Overflow, RoundMode};
+pub use plan::PlanLimits;
 pub use tensor::{Element, Tensor};
+pub use wgpu;

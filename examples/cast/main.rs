@@ -1,1 +1,64 @@
-fn main() {}
+//! `cast`: ONNX Cast for files, and tools to look at, prove and measure the kernels.
+
+mod adapters;
+mod args;
+mod bench;
+mod cases;
+mod convert;
+mod failure;
+mod files;
+mod npy;
+mod shader;
+mod translate;
+mod verify;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+
+use args::{Cli, Command};
+use failure::Failure;
+
+fn main() -> ExitCode {
+    // Silent unless RUST_LOG asks: drivers' remarks are not the answer to a command.
+    env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("off")).init();
+    let result = match Cli::try_parse() {
+        Ok(cli) => run(&cli.command),
+        Err(error) if is_help(&error) => error.exit(),
+        Err(error) => Err(Failure::Usage(one_line(&error))),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("cast: {failure}");
+            ExitCode::from(failure.status())
+        }
+    }
+}
+
+fn run(command: &Command) -> Result<(), Failure> {
+    match command {
+        Command::Adapters => adapters::list(),
+        Command::Convert(args) => convert::convert(args),
+        Command::Shader(args) => shader::print(args),
+        Command::Verify(args) => verify::verify(args),
+        Command::Bench(args) => bench::bench(args),
+    }
+}
+
+fn is_help(error: &clap::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+    )
+}
+
+/// What clap found wrong and its tip, without the usage block that follows.
+fn one_line(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let paragraphs = text.split("\n\n").enumerate();
+    let told = paragraphs.filter(|(index, part)| *index == 0 || part.trim_start().starts_with("tip:"));
+    let told: Vec<_> = told.map(|(_, part)| part.trim().trim_start_matches("error: ")).collect();
+    told.join("; ")
+}

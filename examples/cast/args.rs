@@ -1,0 +1,267 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum, builder::PossibleValue, value_parser};
+use wgpu_cast::{DeviceChoice, ElementType, RoundMode};
+
+use crate::failure::Failure;
+use crate::translate::Format;
+
+#[derive(Debug, Parser)]
+#[command(name = "cast", version, arg_required_else_help = true, after_help = EXIT_STATUS)]
+/// ONNX Cast on any GPU that wgpu reaches: every numeric element type to every other, bit-exact
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXIT_STATUS: &str = "Exit status: 0 done, 2 a bad command line, 1 anything else. Messages go to stderr.";
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// List the adapters, and say which one would be chosen and why
+    Adapters,
+    #[command(after_long_help = convert_help())]
+    /// Cast the tensor in one file into another
+    Convert(ConvertArgs),
+    #[command(after_long_help = SHADER_HELP)]
+    /// Print the kernel of a pair: the WGSL exactly as it runs, or a translation
+    Shader(ShaderArgs),
+    #[command(after_long_help = VERIFY_HELP)]
+    /// Prove an adapter: every cast on it against the CPU path, bit for bit
+    Verify(VerifyArgs),
+    #[command(after_long_help = BENCH_HELP)]
+    /// Measure casts in GB/s next to a plain copy on the same adapter
+    Bench(BenchArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct ConvertArgs {
+    /// File to read: .npy or .bin
+    #[arg(value_name = "IN")]
+    pub input: PathBuf,
+    /// File to write: .npy or .bin; it appears whole or not at all
+    #[arg(value_name = "OUT")]
+    pub output: PathBuf,
+    /// Element type to cast to
+    #[arg(long, value_name = "TYPE", value_parser = element_type)]
+    pub to: ElementType,
+    /// Element type of IN: needed for .bin, and for .npy that holds raw codes
+    #[arg(long, value_name = "TYPE", value_parser = element_type)]
+    pub from: Option<ElementType>,
+    /// Elements in a .bin IN [default: as many as its bytes hold]
+    #[arg(long, value_name = "N")]
+    pub len: Option<u64>,
+    #[command(flatten)]
+    pub attributes: Attributes,
+    #[command(flatten)]
+    pub device: DeviceArgs,
+}
+
+/// The attributes of a Cast node, and the opset that says which there are.
+#[derive(Debug, Args)]
+pub struct Attributes {
+    /// FLOAT8 targets: the largest number instead of NaN or infinity for what is out of range [default: true]
+    #[arg(long, value_name = "true|false")]
+    pub saturate: Option<bool>,
+    /// FLOAT8E8M0: how to round to a power of two, one of up, down, nearest [default: up]
+    #[arg(long, value_name = "MODE")]
+    pub round_mode: Option<RoundMode>,
+    /// ONNX opset whose Cast to follow
+    #[arg(long, value_name = "N", default_value_t = wgpu_cast::onnx::NEWEST_OPSET)]
+    pub opset: u32,
+}
+
+#[derive(Debug, Args)]
+pub struct DeviceArgs {
+    /// Where to cast; gpu takes any adapter, software ones too, and fails where there is none [default: auto]
+    #[arg(long, value_enum, value_name = "auto|gpu|cpu", hide_possible_values = true)]
+    device: Option<Device>,
+    /// The first adapter whose name contains this text, upper or lower case; implies --device gpu
+    #[arg(long, value_name = "SUBSTRING")]
+    adapter: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Device {
+    Auto,
+    Gpu,
+    Cpu,
+}
+
+impl DeviceArgs {
+    /// What was asked for.
+    ///
+    /// # Errors
+    /// An adapter together with the CPU.
+    pub fn choice(&self) -> Result<DeviceChoice, Failure> {
+        match (self.device, &self.adapter) {
+            (Some(Device::Cpu), Some(_)) => {
+                Err(Failure::Usage("--adapter asks for a GPU and --device cpu for none".to_owned()))
+            }
+            (_, Some(name)) => Ok(DeviceChoice::Adapter(name.clone())),
+            (Some(Device::Gpu), None) => Ok(DeviceChoice::Gpu),
+            (Some(Device::Cpu), None) => Ok(DeviceChoice::Cpu),
+            (Some(Device::Auto) | None, None) => Ok(DeviceChoice::Auto),
+        }
+    }
+
+    /// What was asked for by a command that is about adapters, and takes any by default.
+    ///
+    /// # Errors
+    /// The CPU asked for.
+    pub fn adapter_choice(&self) -> Result<DeviceChoice, Failure> {
+        match self.choice()? {
+            DeviceChoice::Cpu => Err(Failure::Usage("--device cpu: this command is about adapters".to_owned())),
+            DeviceChoice::Auto => Ok(DeviceChoice::Gpu),
+            choice => Ok(choice),
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub struct ShaderArgs {
+    /// Source element type
+    #[arg(long, value_name = "TYPE", value_parser = element_type)]
+    pub from: ElementType,
+    /// Destination element type
+    #[arg(long, value_name = "TYPE", value_parser = element_type)]
+    pub to: ElementType,
+    #[command(flatten)]
+    pub attributes: Attributes,
+    /// The small kernel for the ends of tensors and for small ones, instead of the fast one
+    #[arg(long)]
+    pub edge: bool,
+    /// Language to print
+    #[arg(long, value_enum, default_value = "wgsl")]
+    pub format: Format,
+    /// File to write instead of stdout
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct VerifyArgs {
+    /// Only this source element type [default: each]
+    #[arg(long, value_name = "TYPE", value_parser = element_type)]
+    pub from: Option<ElementType>,
+    /// Only this destination element type [default: each]
+    #[arg(long, value_name = "TYPE", value_parser = element_type)]
+    pub to: Option<ElementType>,
+    /// Random codes of each source wider than 16 bits, besides the hard cases
+    #[arg(long, value_name = "N", default_value_t = 65_536, value_parser = value_parser!(u32).range(..=1 << 26))]
+    pub random: u32,
+    /// Seed of the random codes
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub seed: u64,
+    #[command(flatten)]
+    pub device: DeviceArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct BenchArgs {
+    /// Source element type [default: each]
+    #[arg(long, value_name = "TYPE", value_parser = element_type)]
+    pub from: Option<ElementType>,
+    /// Destination element type [default: each]
+    #[arg(long, value_name = "TYPE", value_parser = element_type)]
+    pub to: Option<ElementType>,
+    /// Elements of a cast; fewer where the adapter's buffers do not hold them
+    #[arg(long, value_name = "N", default_value_t = 1 << 24, value_parser = value_parser!(u64).range(1..=1 << 32))]
+    pub elements: u64,
+    /// Print one JSON object instead of lines
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub device: DeviceArgs,
+}
+
+impl ValueEnum for Format {
+    fn value_variants<'a>() -> &'a [Self] {
+        &Format::ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.name()))
+    }
+}
+
+/// Reads the name of a numeric element type; an unknown one is answered with the nearest.
+fn element_type(text: &str) -> Result<ElementType, String> {
+    match text.parse::<ElementType>() {
+        Ok(known) if known.is_numeric() => Ok(known),
+        Ok(known) => Err(format!("{known} is not a numeric element type")),
+        Err(error) => Err(format!("{error}, the nearest known one is {}", nearest(text))),
+    }
+}
+
+/// The numeric element type one of whose names takes the fewest keystrokes to get from `text`.
+fn nearest(text: &str) -> ElementType {
+    let text = text.to_lowercase().replace(['_', '-'], "");
+    let names = |t: ElementType| std::iter::once(t.name()).chain(t.aliases().iter().copied());
+    let distance = |t: ElementType| names(t).map(|name| strsim::damerau_levenshtein(name, &text)).min();
+    numeric().min_by_key(|&t| distance(t)).unwrap_or(ElementType::FLOAT)
+}
+
+/// Every numeric element type.
+pub fn numeric() -> impl Iterator<Item = ElementType> {
+    ElementType::ALL.iter().copied().filter(|t| t.is_numeric())
+}
+
+fn convert_help() -> String {
+    let mut types = String::new();
+    let mut column = 0;
+    for t in numeric() {
+        let name = format!(" {t}");
+        column = if column + name.len() > 98 { 0 } else { column + name.len() };
+        types += if column == 0 { "\n" } else { "" };
+        types += &name;
+    }
+    format!(
+        "Element types, numpy's and safetensors' spellings such as f32 and F8_E4M3 are known too:\n{types}\n\n{FILES}"
+    )
+}
+
+const FILES: &str = "\
+Files, by their ending:
+  .bin  ONNX raw_data: little-endian codes, those of less than a byte packed low bits first (two
+        4-bit or four 2-bit codes a byte, four 6-bit codes in three bytes). k bytes hold
+        floor(8 k / bits) elements unless --len N says otherwise; N elements take
+        ceil(N bits / 8) bytes, no more and no less.
+  .npy  numpy arrays of bool, integers, float16, float32 and float64, of either byte order, in C or
+        Fortran order; written little-endian in C order. Types that numpy lacks are written as the
+        raw codes in the unsigned integer of that width: bfloat16 as uint16, 8 bits and less as
+        uint8, one code a byte (unpacked). --from reads such raw codes back, also from the void
+        types that ml_dtypes saves ('<V1', '<V2').
+A .bin has no shape: read, it has one axis.";
+
+const SHADER_HELP: &str = "\
+The WGSL is exactly what runs, its constants included. It begins with the comment lines
+  // from: TYPE
+  // to: TYPE
+  // elements per invocation: N
+  // workgroup size: N
+and its entry point is called main. Group 0 holds the source at binding 0, the destination at
+binding 1 and the parameters at binding 4.
+
+Translations are made by naga without bounds checks, without loop bounding and without zero-fill of
+workgroup memory, as the kernel runs where wgpu allows it:
+  spirv  SPIR-V 1.3, binary, entry point main
+  msl    Metal Shading Language 2.4, buffers numbered as the bindings, buffer sizes in buffer 5
+  hlsl   shader model 6.0, registers numbered as the bindings in space 0, the number of workgroups
+         in b0 of space 1
+  glsl   GLSL ES 3.10, buffers numbered as the bindings";
+
+const VERIFY_HELP: &str = "\
+Sources of at most 16 bits are tried with every code; wider ones with generated hard cases (special
+codes, edges of exponents, midpoints of every narrower float and their neighbours, limits of
+integers) and random codes. Every combination of options that a pair looks at is tried: saturate,
+round_mode, and the two rules that depend on the opset. The first mismatches are printed, and the exit
+status is 1 if there is one. Any adapter is taken, software ones too.";
+
+const BENCH_HELP: &str = "\
+Each cast is timed next to a copy kernel that reads and writes (source + destination) / 2 bytes each,
+by timestamp queries where the adapter has them, else by the wall clock. Both run in turn; the median
+of 7 runs after 2 unmeasured ones counts. GB/s are 10^9 bytes read and written a second. Any adapter
+is taken, software ones too.";

@@ -1,0 +1,157 @@
+//! `cast bench`: casts next to a copy of as many bytes.
+
+mod clock;
+mod copy;
+
+use serde_json::json;
+use wgpu_cast::wgpu::{self, BufferUsages};
+use wgpu_cast::{CastSpec, Caster, Context, ElementType};
+
+use crate::args::{BenchArgs, numeric};
+use crate::cases;
+use crate::failure::Failure;
+use crate::verify::{adapter_name, progress_bar};
+use clock::Clock;
+use copy::Copy;
+
+const WARM_UPS: usize = 2;
+const RUNS: usize = 7;
+
+/// What one pair came to.
+struct Measured {
+    from: ElementType,
+    to: ElementType,
+    /// 10^9 bytes a second, read and written.
+    gbps: f64,
+    copy_gbps: f64,
+}
+
+impl Measured {
+    fn ratio(&self) -> f64 {
+        self.gbps / self.copy_gbps
+    }
+}
+
+pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
+    let context = pollster::block_on(Context::open(args.device.adapter_choice()?))?;
+    let (Some(device), Some(queue), Some(caster)) = (context.device(), context.queue(), context.caster()) else {
+        return Err(Failure::Work("the adapter gave no device".to_owned()));
+    };
+    let sources: Vec<_> = numeric().filter(|from| args.from.is_none_or(|only| only == *from)).collect();
+    let targets: Vec<_> = numeric().filter(|to| args.to.is_none_or(|only| only == *to)).collect();
+    let elements = elements(&device.limits(), args.elements, &sources, &targets);
+    let largest = |types: &[ElementType]| types.iter().map(|t| bytes(*t, elements)).max().unwrap_or(0);
+    let (most_in, most_out) = (largest(&sources), largest(&targets));
+    // The copy moves half the bytes of both sides.
+    let size = most_in.max(most_out);
+    let stage = Stage {
+        caster,
+        clock: Clock::new(device, queue),
+        copy: Copy::new(device),
+        source: buffer(device, "source", size),
+        destination: buffer(device, "destination", size),
+        elements,
+    };
+    fill(queue, &stage.source);
+
+    let adapter = adapter_name(&context);
+    if !args.json {
+        println!("{adapter}, {elements} elements, {}", stage.clock.name());
+    }
+    let bar = progress_bar(sources.len() * targets.len());
+    let mut results = Vec::new();
+    for (&from, &to) in sources.iter().flat_map(|from| targets.iter().map(move |to| (from, to))) {
+        bar.set_message(format!("{from} -> {to}"));
+        let measured = stage.measure(from, to)?;
+        if !args.json {
+            bar.suspend(|| print(&measured));
+        }
+        results.push(measured);
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    if args.json {
+        println!("{}", to_json(&adapter, stage.clock.name(), elements, &results));
+    }
+    Ok(())
+}
+
+/// As many elements as asked for, or as whole bindings of one buffer a side hold.
+fn elements(limits: &wgpu::Limits, wanted: u64, sources: &[ElementType], targets: &[ElementType]) -> u64 {
+    let allowed = limits.max_buffer_size.min(limits.max_storage_buffer_binding_size) / 16 * 16;
+    let types = sources.iter().chain(targets);
+    let held = types.filter_map(|t| t.elements_in(allowed)).min().unwrap_or(wanted);
+    wanted.min(held)
+}
+
+/// Packed bytes in whole blocks of 16.
+fn bytes(element_type: ElementType, elements: u64) -> u64 {
+    element_type.packed_bytes(elements).unwrap_or(0).next_multiple_of(16)
+}
+
+fn buffer(device: &wgpu::Device, label: &str, size: u64) -> wgpu::Buffer {
+    let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
+    device.create_buffer(&wgpu::BufferDescriptor { label: Some(label), size, usage, mapped_at_creation: false })
+}
+
+/// Random bytes: every pattern is a code of every type.
+fn fill(queue: &wgpu::Queue, buffer: &wgpu::Buffer) {
+    const CHUNK: usize = 1 << 20;
+    let words = cases::random(ElementType::UINT64, CHUNK / 8, 1);
+    let chunk: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    for offset in (0..buffer.size()).step_by(CHUNK) {
+        let size = (buffer.size() - offset).min(CHUNK as u64) as usize;
+        queue.write_buffer(buffer, offset, &chunk[..size]);
+    }
+    queue.submit([]);
+}
+
+/// Everything that the pairs share.
+struct Stage<'a> {
+    caster: &'a Caster,
+    clock: Clock<'a>,
+    copy: Copy<'a>,
+    source: wgpu::Buffer,
+    destination: wgpu::Buffer,
+    elements: u64,
+}
+
+impl Stage<'_> {
+    fn measure(&self, from: ElementType, to: ElementType) -> Result<Measured, Failure> {
+        let prepared = self.caster.prepare(&CastSpec::new(from, to), self.elements)?;
+        let words = |t: ElementType| t.packed_bytes(self.elements).unwrap_or(0).next_multiple_of(4);
+        let cast = prepared.bind(self.source.slice(..words(from)), self.destination.slice(..words(to)))?;
+        let moved = bytes(from, self.elements) + bytes(to, self.elements);
+        let copied = (moved / 2).next_multiple_of(16);
+        let copy = self.copy.bind(&self.source, &self.destination, copied);
+        let (mut casts, mut copies) = (Vec::new(), Vec::new());
+        for run in 0..WARM_UPS + RUNS {
+            let [cast, copy] = self.clock.time([&|pass| cast.record_in_pass(pass), &|pass| copy.record(pass)])?;
+            if run >= WARM_UPS {
+                casts.push(cast);
+                copies.push(copy);
+            }
+        }
+        let gbps = |bytes: u64, seconds: &mut Vec<f64>| bytes as f64 / median(seconds) / 1e9;
+        Ok(Measured { from, to, gbps: gbps(moved, &mut casts), copy_gbps: gbps(2 * copied, &mut copies) })
+    }
+}
+
+fn median(seconds: &mut [f64]) -> f64 {
+    seconds.sort_by(f64::total_cmp);
+    seconds[seconds.len() / 2]
+}
+
+fn print(measured: &Measured) {
+    let Measured { from, to, gbps, copy_gbps } = measured;
+    println!("{from:>14} -> {to:<14} {gbps:8.2} GB/s, {:.2} of the copy's {copy_gbps:.2} GB/s", measured.ratio());
+}
+
+fn to_json(adapter: &str, clock: &str, elements: u64, results: &[Measured]) -> serde_json::Value {
+    let pairs = results.iter().map(|m| {
+        json!({
+            "from": m.from.name(), "to": m.to.name(), "gbps": m.gbps, "copy_gbps": m.copy_gbps, "ratio": m.ratio(),
+        })
+    });
+    json!({"adapter": adapter, "clock": clock, "elements": elements, "pairs": pairs.collect::<Vec<_>>()})
+}

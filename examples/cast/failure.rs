@@ -1,0 +1,50 @@
+//! How a command ends when it does not succeed.
+
+use std::path::Path;
+
+use wgpu_cast::Error;
+
+/// Why a command failed; each has an exit status of its own.
+#[derive(Debug)]
+pub enum Failure {
+    /// The command line makes no sense: exit status 2.
+    Usage(String),
+    /// Anything else, such as files and adapters: exit status 1.
+    Work(String),
+}
+
+impl Failure {
+    /// The exit status.
+    pub fn status(&self) -> u8 {
+        match self {
+            Failure::Usage(_) => 2,
+            Failure::Work(_) => 1,
+        }
+    }
+
+    /// A failure about one file.
+    pub fn at(path: &Path, what: impl std::fmt::Display) -> Self {
+        Failure::Work(format!("{}: {what}", path.display()))
+    }
+}
+
+impl std::fmt::Display for Failure {
+    /// One line, whatever drivers and libraries put into it.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (Failure::Usage(message) | Failure::Work(message)) = self;
+        for (index, line) in message.lines().map(str::trim).filter(|line| !line.is_empty()).enumerate() {
+            write!(f, "{}{line}", if index == 0 { "" } else { " " })?;
+        }
+        Ok(())
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let usage = matches!(
+            error,
+            Error::UnknownOpset { .. } | Error::TypeNotInOpset { .. } | Error::AttributeNotInOpset { .. }
+        );
+        if usage { Failure::Usage(error.to_string()) } else { Failure::Work(error.to_string()) }
+    }
+}

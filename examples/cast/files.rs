@@ -1,0 +1,78 @@
+//! Files: their formats by ending, `.bin`, and writing whole files or none.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use wgpu_cast::{ElementType, Tensor};
+
+use crate::failure::Failure;
+
+/// How a tensor lies in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileFormat {
+    /// ONNX `raw_data`, nothing else.
+    Bin,
+    /// numpy's array file.
+    Npy,
+}
+
+impl FileFormat {
+    /// The format that the file's ending names.
+    ///
+    /// # Errors
+    /// Another ending, or none.
+    pub fn of(path: &Path) -> Result<Self, Failure> {
+        match path.extension().map(|ending| ending.to_ascii_lowercase()) {
+            Some(ending) if ending == "bin" => Ok(FileFormat::Bin),
+            Some(ending) if ending == "npy" => Ok(FileFormat::Npy),
+            _ => Err(Failure::Usage(format!("{}: unknown file ending, known are .bin and .npy", path.display()))),
+        }
+    }
+}
+
+/// Reads ONNX `raw_data` as a tensor of one axis.
+///
+/// # Errors
+/// The file cannot be read, or its size is not what whole elements take.
+pub fn read_bin(path: &Path, from: ElementType, len: Option<u64>) -> Result<Tensor, Failure> {
+    let bytes = fs::read(path).map_err(|e| Failure::at(path, e))?;
+    let held = bytes.len() as u64;
+    let elements = len.or(from.elements_in(held)).unwrap_or(0);
+    let takes = from.packed_bytes(elements);
+    if takes != Some(held) {
+        let bits = from.bits().unwrap_or(0);
+        let what = match (len, takes) {
+            (None, _) => format!("{held} bytes are not a whole number of {from} codes of {bits} bits"),
+            (Some(_), Some(takes)) => format!("{elements} elements of {from} take {takes} bytes, the file has {held}"),
+            (Some(_), None) => {
+                format!("{elements} elements of {from} are too many to count, the file has {held} bytes")
+            }
+        };
+        return Err(Failure::at(path, what));
+    }
+    let elements = usize::try_from(elements).map_err(|e| Failure::at(path, e))?;
+    Tensor::from_bytes(from, [elements], bytes).map_err(|e| Failure::at(path, e))
+}
+
+/// Writes a file from its parts: beside its place first, then renamed, so that it is whole or not there.
+///
+/// # Errors
+/// The folder or the disk does not allow it; nothing is left behind then.
+pub fn write(path: &Path, parts: &[&[u8]]) -> Result<(), Failure> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".cast-").suffix(".tmp");
+    #[cfg(unix)]
+    {
+        // As any new file; a temporary one would be for the owner alone.
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    let mut file = builder.tempfile_in(folder).map_err(|e| Failure::at(path, format!("cannot write: {e}")))?;
+    for part in parts {
+        file.write_all(part).map_err(|e| Failure::at(path, format!("cannot write: {e}")))?;
+    }
+    file.persist(path).map_err(|e| Failure::at(path, format!("cannot write: {}", e.error)))?;
+    Ok(())
+}

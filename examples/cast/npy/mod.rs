@@ -1,0 +1,119 @@
+//! `.npy` files, read and written in bulk; the headers are npyz's business.
+
+mod dtype;
+mod header;
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use npyz::{DType, Order, WriteOptions, WriterBuilder};
+use wgpu_cast::{ElementType, Tensor};
+
+use crate::failure::Failure;
+use crate::files;
+
+/// Reads an array as a row-major tensor; `from` says what raw codes are.
+///
+/// # Errors
+/// The file cannot be read, is not a plain array of a type that `from` allows, or holds a code that is none.
+pub fn read(path: &Path, from: Option<ElementType>) -> Result<Tensor, Failure> {
+    let fail = |what: String| Failure::at(path, what);
+    let mut file = File::open(path).map_err(|e| Failure::at(path, e))?;
+    let (header, data_start) = header::read(&mut file).map_err(fail)?;
+    let stored = dtype::Stored::new(&header.dtype(), from).map_err(fail)?;
+    let shape = shape(header.shape()).map_err(fail)?;
+    let (elements, size) = (header.len(), stored.size());
+
+    // The header's word is checked against the file's size before anything is allocated by it.
+    let takes = elements.checked_mul(size as u64).ok_or_else(|| fail("more bytes than can be counted".to_owned()))?;
+    let wrong = |held| {
+        let comment = if held < takes { "is truncated" } else { "has bytes after the array" };
+        fail(format!("{comment}: {elements} elements of {size} bytes take {takes} bytes, the file holds {held}"))
+    };
+    let metadata = file.metadata().map_err(|e| Failure::at(path, e))?;
+    let held = metadata.len().saturating_sub(data_start);
+    if metadata.is_file() && held != takes {
+        return Err(wrong(held));
+    }
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).map_err(|e| Failure::at(path, e))?;
+    if bytes.len() as u64 != takes {
+        return Err(wrong(bytes.len() as u64));
+    }
+
+    if stored.big_endian {
+        swap_bytes(&mut bytes, size);
+    }
+    if header.order() == Order::Fortran {
+        bytes = to_row_major(&bytes, size, &shape);
+    }
+    let (element_type, bits) = (stored.element_type, stored.element_type.bits().unwrap_or(0));
+    if bits >= 8 {
+        return Tensor::from_bytes(element_type, shape, bytes).map_err(|e| Failure::at(path, e));
+    }
+    if let Some(index) = bytes.iter().position(|byte| byte >> bits != 0) {
+        let code = bytes[index];
+        return Err(fail(format!("element {index} is {code:#04x}, which is no code of {element_type} ({bits} bits)")));
+    }
+    let codes = bytes.into_iter().map(u64::from);
+    Tensor::from_codes(element_type, shape, codes).map_err(|e| Failure::at(path, e))
+}
+
+/// Writes a tensor: what numpy has as itself, the rest as raw codes in unsigned integers.
+///
+/// # Errors
+/// As [`files::write`].
+pub fn write(path: &Path, tensor: Tensor) -> Result<(), Failure> {
+    let shape: Vec<u64> = tensor.shape().iter().map(|&axis| axis as u64).collect();
+    let header = WriteOptions::new_header_only()
+        .dtype(DType::Plain(dtype::of(tensor.element_type())))
+        .shape(&shape)
+        .writer(Vec::new())
+        .write_header_only()
+        .map_err(|e| Failure::at(path, e))?;
+    let data = match tensor.element_type().bits() {
+        Some(..8) => tensor.codes().map(|code| code as u8).collect(),
+        _ => tensor.into_bytes().unwrap_or_default(),
+    };
+    files::write(path, &[&header, &data])
+}
+
+fn shape(axes: &[u64]) -> Result<Vec<usize>, String> {
+    axes.iter().map(|&axis| usize::try_from(axis).map_err(|e| format!("axis of {axis}: {e}"))).collect()
+}
+
+/// Reverses the bytes of each element.
+fn swap_bytes(bytes: &mut [u8], size: usize) {
+    match size {
+        2 => bytes.chunks_exact_mut(2).for_each(<[u8]>::reverse),
+        4 => bytes.chunks_exact_mut(4).for_each(<[u8]>::reverse),
+        _ => bytes.chunks_exact_mut(size).for_each(<[u8]>::reverse),
+    }
+}
+
+/// Turns elements whose first axis runs fastest into elements whose last axis does.
+fn to_row_major(bytes: &[u8], size: usize, shape: &[usize]) -> Vec<u8> {
+    let mut result = Vec::with_capacity(bytes.len());
+    let Some((&last, outer)) = shape.split_last() else { return bytes.to_vec() };
+    let stride = size * outer.iter().product::<usize>();
+    let mut index = vec![0; outer.len()];
+    let mut first = 0;
+    while result.len() < bytes.len() {
+        for step in 0..last {
+            result.extend_from_slice(&bytes[first + step * stride..][..size]);
+        }
+        // The next row: the outer axes count up like an odometer, `first` follows in column-major bytes.
+        for axis in (0..outer.len()).rev() {
+            let step = size * outer[..axis].iter().product::<usize>();
+            index[axis] += 1;
+            first += step;
+            if index[axis] < outer[axis] {
+                break;
+            }
+            first -= step * outer[axis];
+            index[axis] = 0;
+        }
+    }
+    result
+}

@@ -1,0 +1,25 @@
+//! `cast shader`: the kernel of a pair.
+
+use std::io::{ErrorKind, Write};
+
+use crate::args::ShaderArgs;
+use crate::failure::Failure;
+use crate::files;
+use crate::translate::translate;
+
+pub fn print(args: &ShaderArgs) -> Result<(), Failure> {
+    let options = args.attributes.options(args.from, args.to)?;
+    let kernel = if args.edge { wgpu_cast::edge_kernel } else { wgpu_cast::kernel };
+    let kernel = kernel(args.from, args.to, &options)?;
+    let bytes = translate(kernel.wgsl(), args.format)
+        .map_err(|e| Failure::Work(format!("{} to {} as {}: {e}", args.from, args.to, args.format.name())))?;
+    if let Some(path) = &args.output {
+        return files::write(path, &[&bytes]);
+    }
+    let mut stdout = std::io::stdout().lock();
+    match stdout.write_all(&bytes).and_then(|()| stdout.flush()) {
+        // Whoever reads has seen enough.
+        Err(e) if e.kind() == ErrorKind::BrokenPipe => Ok(()),
+        result => result.map_err(|e| Failure::Work(format!("stdout: {e}"))),
+    }
+}

@@ -1,0 +1,40 @@
+//! The convenience layer for threads that may wait. The only place that blocks.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::context::{CastReport, Context};
+use crate::element::ElementType;
+use crate::error::Error;
+use crate::gpu::adapter::DeviceChoice;
+use crate::options::CastOptions;
+use crate::tensor::Tensor;
+
+/// The process's context, opened by the first cast with [`DeviceChoice::Auto`].
+static CONTEXT: Mutex<Option<Arc<Context>>> = Mutex::new(None);
+
+fn context() -> Result<Arc<Context>, Error> {
+    // Opening either stores a whole context or nothing, so a panic elsewhere leaves no half of one.
+    let mut held = CONTEXT.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(context) = held.as_ref().filter(|context| !context.is_lost()) {
+        return Ok(context.clone());
+    }
+    let context = Arc::new(pollster::block_on(Context::open(DeviceChoice::Auto))?);
+    *held = Some(context.clone());
+    Ok(context)
+}
+
+/// [`Context::cast`] on a context of the process, opened at the first call and again after its device was lost.
+///
+/// # Errors
+/// As [`Context::cast`].
+pub fn cast(tensor: &Tensor, to: ElementType, options: &CastOptions) -> Result<(Tensor, CastReport), Error> {
+    pollster::block_on(context()?.cast(tensor, to, options))
+}
+
+/// [`Context::cast_like`] on a context of the process, opened at the first call and again after its device was lost.
+///
+/// # Errors
+/// As [`Context::cast_like`].
+pub fn cast_like(tensor: &Tensor, like: &Tensor, options: &CastOptions) -> Result<(Tensor, CastReport), Error> {
+    pollster::block_on(context()?.cast_like(tensor, like, options))
+}

@@ -1,0 +1,221 @@
+//! The resident layer: casts between buffers that the caller owns, recorded into the caller's commands.
+
+use std::sync::Arc;
+
+use crate::conversion::Conversion;
+use crate::element::ElementType;
+use crate::error::{Error, Side};
+use crate::gpu::adapter::plan_limits;
+use crate::gpu::kernels::Kernels;
+use crate::gpu::record::{self, Command, Place};
+use crate::options::CastOptions;
+use crate::plan::{self, Dispatch, PlanLimits};
+
+/// Casts on one device. Cheap to clone; clones share the pipelines.
+///
+/// Needs no feature and no limits beyond [`wgpu::Limits::downlevel_defaults`]. It never submits, never waits, and sets
+/// none of the device's handlers. Pipelines are compiled when first needed and kept.
+#[derive(Clone, Debug)]
+pub struct Caster {
+    kernels: Arc<Kernels>,
+    limits: PlanLimits,
+}
+
+/// What to cast to what, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct CastSpec {
+    /// Source element type.
+    pub from: ElementType,
+    /// Destination element type.
+    pub to: ElementType,
+    /// Options.
+    pub options: CastOptions,
+}
+
+impl CastSpec {
+    /// A cast with the default options.
+    pub fn new(from: ElementType, to: ElementType) -> Self {
+        Self { from, to, options: CastOptions::default() }
+    }
+
+    /// The same with other options.
+    #[must_use]
+    pub fn with_options(self, options: CastOptions) -> Self {
+        Self { options, ..self }
+    }
+}
+
+impl Caster {
+    /// A caster on a device, within the device's own limits.
+    pub fn new(device: &wgpu::Device) -> Self {
+        Self::with_limits(device, plan_limits(&device.limits()))
+    }
+
+    /// A caster within smaller limits, such as a cap of elements per dispatch for a driver with a watchdog. Limits
+    /// beyond the device's own are cut to them.
+    pub fn with_limits(device: &wgpu::Device, limits: PlanLimits) -> Self {
+        let own = plan_limits(&device.limits());
+        let limits = PlanLimits {
+            binding_size: (limits.binding_size & !3).min(own.binding_size),
+            buffer_size: (limits.buffer_size & !3).min(own.buffer_size),
+            offset_alignment: limits.offset_alignment.max(own.offset_alignment).next_power_of_two(),
+            workgroups: limits.workgroups.clamp(1, own.workgroups),
+            ..limits
+        };
+        Self { kernels: Arc::new(Kernels::new(device)), limits }
+    }
+
+    /// The limits that casts are planned within.
+    pub fn limits(&self) -> &PlanLimits {
+        &self.limits
+    }
+
+    /// Plans a cast of `len` elements and compiles what it needs.
+    ///
+    /// # Errors
+    /// [`Error::UnsupportedPair`] where [`can_cast`](crate::can_cast) is false, [`Error::Limit`] where the device's
+    /// limits are below the least that a cast needs, [`Error::Kernel`] where the driver refuses a kernel.
+    pub fn prepare(&self, spec: &CastSpec, len: u64) -> Result<Prepared, Error> {
+        let conversion = Conversion::new(spec.from, spec.to, &spec.options)?;
+        self.prepare_marked(conversion, len, None)
+    }
+
+    /// As `prepare`; the last dispatch writes `mark` to the word after the destination's last.
+    pub(crate) fn prepare_marked(
+        &self,
+        conversion: Conversion,
+        len: u64,
+        mark: Option<u32>,
+    ) -> Result<Prepared, Error> {
+        let dispatches = plan::plan(&conversion, len, &self.limits, mark)?;
+        let pipelines = dispatches.iter().map(|dispatch| self.kernels.get(&conversion, dispatch.kind));
+        let pipelines = pipelines.collect::<Result<_, _>>()?;
+        Ok(Prepared { caster: self.clone(), conversion, len, dispatches, pipelines, marked: mark.is_some() })
+    }
+}
+
+/// A planned and compiled cast of a given length, to be bound to buffers any number of times.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    caster: Caster,
+    conversion: Conversion,
+    len: u64,
+    dispatches: Vec<Dispatch>,
+    pipelines: Vec<wgpu::ComputePipeline>,
+    marked: bool,
+}
+
+impl Prepared {
+    /// Dispatches that a record takes.
+    pub fn dispatches(&self) -> u32 {
+        self.dispatches.len() as u32
+    }
+
+    /// The source's packed bytes.
+    pub fn source_bytes(&self) -> u64 {
+        self.bytes(self.conversion.from)
+    }
+
+    /// The destination's packed bytes.
+    pub fn destination_bytes(&self) -> u64 {
+        self.bytes(self.conversion.to)
+    }
+
+    fn bytes(&self, element_type: ElementType) -> u64 {
+        // Planning has counted them.
+        element_type.packed_bytes(self.len).unwrap_or(u64::MAX)
+    }
+
+    /// Checks the slices and makes the bind groups and parameters, once for any number of records.
+    ///
+    /// Each slice holds its tensor's packed bytes ([`Tensor`](crate::Tensor) says how), or those rounded up to whole
+    /// 32-bit words, and starts at a multiple of the device's `min_storage_buffer_offset_alignment`. The buffers need
+    /// the usage STORAGE and must be two. Bits of the destination's last word beyond the tensor's last byte are kept;
+    /// those of its last byte beyond the last element become zero.
+    ///
+    /// # Errors
+    /// [`Error::SliceLength`], [`Error::SliceOutOfRange`], [`Error::SliceAlignment`], [`Error::MissingUsage`],
+    /// [`Error::SameBuffer`]; [`Error::OutOfMemory`], [`Error::DeviceLost`] and [`Error::Device`] from the device, such
+    /// as for a buffer of another device. An empty cast checks nothing.
+    pub fn bind(&self, source: wgpu::BufferSlice<'_>, destination: wgpu::BufferSlice<'_>) -> Result<Bound, Error> {
+        if self.dispatches.is_empty() {
+            return Ok(Bound { commands: Vec::new() });
+        }
+        self.check(Side::Source, source)?;
+        self.check(Side::Destination, destination)?;
+        let (from, to) = (self.conversion.from, self.conversion.to);
+        if source.buffer() == destination.buffer() {
+            return Err(Error::SameBuffer { from, to });
+        }
+        let place = |slice: &wgpu::BufferSlice<'_>| slice.offset();
+        let (source, destination) = (
+            Place { buffer: source.buffer(), offset: place(&source) },
+            Place { buffer: destination.buffer(), offset: place(&destination) },
+        );
+        let kernels = &self.caster.kernels;
+        let commands = record::bind(kernels, &self.conversion, &self.dispatches, &self.pipelines, source, destination)?;
+        Ok(Bound { commands })
+    }
+
+    /// [`bind`](Self::bind) and [`Bound::record`] in one.
+    ///
+    /// # Errors
+    /// As [`bind`](Self::bind); nothing is recorded then.
+    pub fn record(
+        &self,
+        encoder: &mut wgpu::CommandEncoder,
+        source: wgpu::BufferSlice<'_>,
+        destination: wgpu::BufferSlice<'_>,
+    ) -> Result<(), Error> {
+        self.bind(source, destination)?.record(encoder);
+        Ok(())
+    }
+
+    fn check(&self, side: Side, slice: wgpu::BufferSlice<'_>) -> Result<(), Error> {
+        let (from, to) = (self.conversion.from, self.conversion.to);
+        let (expected, mark) = match side {
+            Side::Source => (self.source_bytes(), 0),
+            Side::Destination => (self.destination_bytes(), if self.marked { 4 } else { 0 }),
+        };
+        let words = expected.next_multiple_of(4) + mark;
+        let (offset, found, size) = (slice.offset(), slice.size(), slice.buffer().size());
+        if found != words && found != expected {
+            return Err(Error::SliceLength { from, to, side, expected, found });
+        }
+        // The slice itself lies in the buffer, wgpu saw to that; its last word may not.
+        let end = offset.saturating_add(words);
+        if end > size {
+            return Err(Error::SliceOutOfRange { from, to, side, offset, end, size });
+        }
+        let alignment = self.caster.limits.offset_alignment;
+        if offset % alignment != 0 {
+            return Err(Error::SliceAlignment { from, to, side, offset, alignment });
+        }
+        if !slice.buffer().usage().contains(wgpu::BufferUsages::STORAGE) {
+            return Err(Error::MissingUsage { from, to, side, usage: "STORAGE" });
+        }
+        Ok(())
+    }
+}
+
+/// A cast bound to its buffers. Recording it cannot fail, allocates nothing and may be repeated.
+#[derive(Clone, Debug)]
+pub struct Bound {
+    commands: Vec<Command>,
+}
+
+impl Bound {
+    /// Records the cast as a compute pass of its own.
+    pub fn record(&self, encoder: &mut wgpu::CommandEncoder) {
+        if !self.commands.is_empty() {
+            let descriptor = wgpu::ComputePassDescriptor { label: Some("cast"), timestamp_writes: None };
+            self.record_in_pass(&mut encoder.begin_compute_pass(&descriptor));
+        }
+    }
+
+    /// Records the cast into the caller's compute pass, which loses its pipeline and bind group 0.
+    pub fn record_in_pass(&self, pass: &mut wgpu::ComputePass<'_>) {
+        self.commands.iter().for_each(|command| command.record(pass));
+    }
+}

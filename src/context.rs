@@ -1,0 +1,183 @@
+//! The convenience layer: host tensors in, host tensors out, with a report of what was done.
+
+use std::fmt;
+
+use crate::caster::Caster;
+use crate::conversion::Conversion;
+use crate::cpu;
+use crate::element::ElementType;
+use crate::error::Error;
+use crate::gpu::adapter::{self, DeviceChoice};
+use crate::gpu::transfer::Link;
+use crate::options::CastOptions;
+use crate::tensor::Tensor;
+
+/// With [`DeviceChoice::Auto`], host tensors of which source and destination together take fewer bytes are cast on the
+/// CPU: the way to a discrete GPU and back costs some tenths of a millisecond, in which the CPU path moves about so much.
+const GPU_FROM_BYTES: u64 = 4 << 20;
+
+/// A device, or the decision to do without one.
+///
+/// Send and Sync; casts from several threads share its device and pipelines.
+#[derive(Debug)]
+pub struct Context {
+    choice: DeviceChoice,
+    gpu: Option<Gpu>,
+    /// Why there is no GPU, if there is none.
+    reason: String,
+}
+
+#[derive(Debug)]
+struct Gpu {
+    info: wgpu::AdapterInfo,
+    link: Link,
+}
+
+/// Which way a tensor went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Route {
+    /// Nothing was converted: there are no elements, or the codes are the same.
+    Copy,
+    /// The CPU path.
+    Cpu,
+    /// A device.
+    Gpu,
+}
+
+/// What a cast did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CastReport {
+    /// Which way.
+    pub route: Route,
+    /// Why this way.
+    pub reason: String,
+    /// The adapter, where a device did it.
+    pub adapter: Option<String>,
+    /// Dispatches submitted.
+    pub dispatches: u32,
+    /// Packed bytes read and written.
+    pub bytes: u64,
+}
+
+impl fmt::Display for CastReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.route, &self.adapter) {
+            (Route::Gpu, Some(adapter)) => write!(f, "on {adapter}: {}", self.reason),
+            (Route::Copy, _) => write!(f, "copied: {}", self.reason),
+            _ => write!(f, "on the CPU: {}", self.reason),
+        }
+    }
+}
+
+impl Context {
+    /// Finds an adapter and opens a device on it, as the choice says.
+    ///
+    /// With [`DeviceChoice::Auto`] this does not fail for want of a GPU: the context casts on the CPU then.
+    ///
+    /// # Errors
+    /// [`Error::NoAdapter`], [`Error::AdapterNotFound`] (with the adapters there are) where one was asked for.
+    pub async fn open(choice: DeviceChoice) -> Result<Self, Error> {
+        let adapter = match adapter::choose(&choice).await? {
+            Ok(adapter) => adapter,
+            Err(reason) => return Ok(Self { choice, gpu: None, reason }),
+        };
+        match adapter::open(&adapter).await {
+            Ok((device, queue)) => {
+                let gpu = Gpu { info: adapter.get_info(), link: Link::new(device, queue) };
+                Ok(Self { choice, gpu: Some(gpu), reason: String::new() })
+            }
+            Err(error) if choice == DeviceChoice::Auto => Ok(Self { choice, gpu: None, reason: error.to_string() }),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The adapter, where there is one.
+    pub fn adapter_info(&self) -> Option<&wgpu::AdapterInfo> {
+        self.gpu.as_ref().map(|gpu| &gpu.info)
+    }
+
+    /// The device, where there is one.
+    pub fn device(&self) -> Option<&wgpu::Device> {
+        self.gpu.as_ref().map(|gpu| &gpu.link.device)
+    }
+
+    /// The device's queue, where there is one.
+    pub fn queue(&self) -> Option<&wgpu::Queue> {
+        self.gpu.as_ref().map(|gpu| &gpu.link.queue)
+    }
+
+    /// The resident layer on this context's device, where there is one.
+    pub fn caster(&self) -> Option<&Caster> {
+        self.gpu.as_ref().map(|gpu| &gpu.link.caster)
+    }
+
+    /// Whether the device is gone; every cast that needs it fails then, and a new context has to be opened.
+    pub fn is_lost(&self) -> bool {
+        self.gpu.as_ref().is_some_and(|gpu| gpu.link.lost().is_some())
+    }
+
+    /// ONNX `Cast`: the tensor's elements as another type, in the same shape.
+    ///
+    /// The bits are those of [`cpu::cast`], whatever the route.
+    ///
+    /// # Errors
+    /// [`Error::UnsupportedPair`] where [`can_cast`](crate::can_cast) is false; [`Error::OutOfMemory`],
+    /// [`Error::DeviceLost`], [`Error::Device`], [`Error::Incomplete`], [`Error::Kernel`] and [`Error::Limit`] from a
+    /// device. There is no result then.
+    pub async fn cast(
+        &self,
+        tensor: &Tensor,
+        to: ElementType,
+        options: &CastOptions,
+    ) -> Result<(Tensor, CastReport), Error> {
+        let from = tensor.element_type();
+        let conversion = Conversion::new(from, to, options)?;
+        let elements = tensor.len() as u64;
+        let overflow = || Error::ShapeOverflow { element_type: to, shape: tensor.shape().to_vec() };
+        let size = to.packed_bytes(elements).ok_or_else(overflow)?;
+        let source = tensor.bytes().ok_or(Error::UnsupportedPair { from, to })?;
+        let bytes = size.saturating_add(source.len() as u64);
+        let (route, reason) = self.route(&conversion, elements, bytes);
+        let report = CastReport { route, reason, adapter: None, dispatches: 0, bytes };
+        let (Route::Gpu, Some(gpu)) = (route, &self.gpu) else {
+            return Ok((cpu::cast(tensor, to, options)?, report));
+        };
+        let mut destination = vec![0; usize::try_from(size).map_err(|_| overflow())?];
+        let dispatches = gpu.link.cast(&conversion, source, elements, &mut destination).await?;
+        let report = CastReport { adapter: Some(gpu.info.name.clone()), dispatches, ..report };
+        Ok((tensor.with_bytes(to, destination), report))
+    }
+
+    /// ONNX `CastLike`: as [`cast`](Self::cast), to the element type of `like`, of which nothing else is looked at.
+    ///
+    /// # Errors
+    /// As [`cast`](Self::cast).
+    pub async fn cast_like(
+        &self,
+        tensor: &Tensor,
+        like: &Tensor,
+        options: &CastOptions,
+    ) -> Result<(Tensor, CastReport), Error> {
+        self.cast(tensor, like.element_type(), options).await
+    }
+
+    fn route(&self, conversion: &Conversion, elements: u64, bytes: u64) -> (Route, String) {
+        let auto = self.choice == DeviceChoice::Auto;
+        if elements == 0 {
+            return (Route::Copy, "there are no elements".to_owned());
+        }
+        if auto && conversion.is_copy() {
+            return (Route::Copy, "the codes are the same".to_owned());
+        }
+        match &self.gpu {
+            None => (Route::Cpu, self.reason.clone()),
+            Some(_) if !auto => (Route::Gpu, "asked for".to_owned()),
+            Some(_) if bytes < GPU_FROM_BYTES => {
+                (Route::Cpu, format!("{bytes} bytes are not worth the way to the GPU"))
+            }
+            Some(_) => (Route::Gpu, "the best GPU".to_owned()),
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Finding an adapter and opening a device on it.
+
+use crate::error::Error;
+use crate::plan::PlanLimits;
+
+/// Which device casts host tensors.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum DeviceChoice {
+    /// A GPU if there is one and it is worth the way there, else the CPU. A software adapter does not count as a GPU:
+    /// the CPU path is faster.
+    #[default]
+    Auto,
+    /// The best adapter there is, a software one too; an error if there is none.
+    Gpu,
+    /// The CPU path.
+    Cpu,
+    /// The first adapter whose name contains this text, case ignored; an error if there is none.
+    Adapter(String),
+}
+
+/// An adapter as `Context::open` sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AdapterSummary {
+    /// The adapter's name.
+    pub name: String,
+    /// The graphics interface it is reached by.
+    pub backend: wgpu::Backend,
+    /// What it is.
+    pub device_type: wgpu::DeviceType,
+    /// Driver and version.
+    pub driver: String,
+    /// Whether [`DeviceChoice::Auto`] takes it.
+    pub chosen: bool,
+    /// Why, or why not.
+    pub reason: String,
+}
+
+/// Every adapter, best first, and which one [`DeviceChoice::Auto`] takes. `WGPU_BACKEND` restricts the backends.
+pub async fn adapters() -> Vec<AdapterSummary> {
+    let found = enumerate(Search::Everywhere).await;
+    let chosen = found.iter().position(|adapter| !is_software(&adapter.get_info()));
+    let summaries = found.iter().enumerate().map(|(i, adapter)| {
+        let info = adapter.get_info();
+        let reason = if is_software(&info) {
+            "a software adapter; the CPU path is faster"
+        } else if chosen == Some(i) {
+            "the best GPU"
+        } else {
+            "another GPU comes first"
+        };
+        AdapterSummary {
+            name: info.name,
+            backend: info.backend,
+            device_type: info.device_type,
+            driver: [info.driver, info.driver_info].join(" ").trim().to_owned(),
+            chosen: chosen == Some(i),
+            reason: reason.to_owned(),
+        }
+    });
+    summaries.collect()
+}
+
+/// `Other` counts as real: browsers report it for every adapter.
+fn is_software(info: &wgpu::AdapterInfo) -> bool {
+    info.device_type == wgpu::DeviceType::Cpu
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Search {
+    /// All backends.
+    Everywhere,
+    /// The older interface, OpenGL, only where the others find nothing: loading it takes time.
+    FirstThatFinds,
+}
+
+async fn enumerate(search: Search) -> Vec<wgpu::Adapter> {
+    let groups = match search {
+        Search::Everywhere => vec![wgpu::Backends::all()],
+        Search::FirstThatFinds => vec![wgpu::Backends::PRIMARY, wgpu::Backends::SECONDARY],
+    };
+    for backends in groups {
+        let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle_from_env();
+        descriptor.backends &= backends;
+        // An instance of no backend finds nothing, and asking it is an error on some platforms.
+        if descriptor.backends.is_empty() {
+            continue;
+        }
+        let backends = descriptor.backends;
+        let mut found = wgpu::Instance::new(descriptor).enumerate_adapters(backends).await;
+        found.retain(|adapter| {
+            adapter.get_downlevel_capabilities().flags.contains(wgpu::DownlevelFlags::COMPUTE_SHADERS)
+        });
+        found.sort_by_key(|adapter| match adapter.get_info().device_type {
+            wgpu::DeviceType::DiscreteGpu => 0,
+            wgpu::DeviceType::IntegratedGpu => 1,
+            wgpu::DeviceType::VirtualGpu => 2,
+            wgpu::DeviceType::Other => 3,
+            wgpu::DeviceType::Cpu => 4,
+        });
+        if !found.is_empty() {
+            return found;
+        }
+    }
+    Vec::new()
+}
+
+/// The adapter of a choice other than the CPU, or why `Auto` has none.
+pub(crate) async fn choose(choice: &DeviceChoice) -> Result<Result<wgpu::Adapter, String>, Error> {
+    match choice {
+        DeviceChoice::Cpu => Ok(Err("asked for".to_owned())),
+        DeviceChoice::Auto => {
+            let found = enumerate(Search::FirstThatFinds).await;
+            let software = found.first().map(|adapter| adapter.get_info().name);
+            Ok(found.into_iter().find(|adapter| !is_software(&adapter.get_info())).ok_or_else(|| match software {
+                Some(name) => format!("no GPU found, only the software adapter {name}, which is slower"),
+                None => "no GPU adapter found".to_owned(),
+            }))
+        }
+        DeviceChoice::Gpu => {
+            let found = enumerate(Search::FirstThatFinds).await;
+            let none = || Error::NoAdapter { reason: "no backend found one that runs compute shaders".to_owned() };
+            found.into_iter().next().map(Ok).ok_or_else(none)
+        }
+        DeviceChoice::Adapter(wanted) => {
+            let found = enumerate(Search::Everywhere).await;
+            let available = found.iter().map(|adapter| adapter.get_info().name).collect();
+            let matches = |name: String| name.to_lowercase().contains(&wanted.to_lowercase());
+            found
+                .into_iter()
+                .find(|adapter| matches(adapter.get_info().name))
+                .map(Ok)
+                .ok_or_else(|| Error::AdapterNotFound { wanted: wanted.clone(), available })
+        }
+    }
+}
+
+/// A device with the adapter's own limits, and timestamp queries where it has them.
+pub(crate) async fn open(adapter: &wgpu::Adapter) -> Result<(wgpu::Device, wgpu::Queue), Error> {
+    let descriptor = wgpu::DeviceDescriptor {
+        label: Some("wgpu-cast"),
+        required_features: adapter.features() & wgpu::Features::TIMESTAMP_QUERY,
+        required_limits: adapter.limits(),
+        memory_hints: wgpu::MemoryHints::Performance,
+        ..Default::default()
+    };
+    adapter.request_device(&descriptor).await.map_err(|error| {
+        let name = adapter.get_info().name;
+        Error::NoAdapter { reason: format!("{name} gives no device: {error}") }
+    })
+}
+
+/// What a device allows.
+pub(crate) fn plan_limits(limits: &wgpu::Limits) -> PlanLimits {
+    let mut plan = PlanLimits::default();
+    // Words are counted in 32 bits; llvmpipe's largest buffer is not a whole number of them.
+    plan.binding_size = limits.max_storage_buffer_binding_size.min(u64::from(u32::MAX)) & !3;
+    plan.buffer_size = limits.max_buffer_size & !3;
+    plan.offset_alignment = u64::from(limits.min_storage_buffer_offset_alignment.max(4));
+    plan.workgroups = limits.max_compute_workgroups_per_dimension;
+    plan
+}

@@ -1,0 +1,120 @@
+//! Pipelines: built when first needed, kept for the life of their `Caster`.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use crate::conversion::Conversion;
+use crate::error::Error;
+use crate::gpu::scope::{message, scoped};
+use crate::kernel::{self, BLOCKS_SIZE};
+use crate::plan::Kind;
+
+/// A pipeline, or why the device refused it: asking again would give the same.
+type Slot = Arc<OnceLock<Result<wgpu::ComputePipeline, Error>>>;
+
+#[derive(Debug)]
+pub(crate) struct Kernels {
+    pub device: wgpu::Device,
+    /// The two layouts that all kernels share, or why the device refused them.
+    layouts: Result<Layouts, String>,
+    pipelines: Mutex<HashMap<(Conversion, Kind), Slot>>,
+}
+
+#[derive(Debug)]
+struct Layouts {
+    group: wgpu::BindGroupLayout,
+    pipeline: wgpu::PipelineLayout,
+}
+
+impl Kernels {
+    pub(crate) fn new(device: &wgpu::Device) -> Self {
+        let entry = |binding, ty| wgpu::BindGroupLayoutEntry {
+            binding,
+            visibility: wgpu::ShaderStages::COMPUTE,
+            ty: wgpu::BindingType::Buffer { ty, has_dynamic_offset: false, min_binding_size: None },
+            count: None,
+        };
+        let entries = [
+            entry(0, wgpu::BufferBindingType::Storage { read_only: true }),
+            entry(1, wgpu::BufferBindingType::Storage { read_only: false }),
+            entry(4, wgpu::BufferBindingType::Uniform),
+        ];
+        let layouts = scoped(device, || {
+            let label = Some("cast");
+            let group = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label, entries: &entries });
+            let pipeline = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+                label,
+                bind_group_layouts: &[Some(&group)],
+                immediate_size: 0,
+            });
+            Layouts { group, pipeline }
+        });
+        let layouts = layouts.map_err(|error| message(&error));
+        Self { device: device.clone(), layouts, pipelines: Mutex::default() }
+    }
+
+    /// The layout of bind group 0.
+    pub(crate) fn group(&self, conversion: &Conversion) -> Result<&wgpu::BindGroupLayout, Error> {
+        Ok(&self.layouts(conversion)?.group)
+    }
+
+    fn layouts(&self, conversion: &Conversion) -> Result<&Layouts, Error> {
+        let (from, to) = (conversion.from, conversion.to);
+        self.layouts.as_ref().map_err(|message| Error::Kernel { from, to, message: message.clone() })
+    }
+
+    /// The pipeline of a conversion; compiles at most once, other threads wait for it.
+    pub(crate) fn get(&self, conversion: &Conversion, kind: Kind) -> Result<wgpu::ComputePipeline, Error> {
+        let slot = {
+            // A panic elsewhere leaves the map whole: slots are only ever added.
+            let mut pipelines = self.pipelines.lock().unwrap_or_else(PoisonError::into_inner);
+            pipelines.entry((*conversion, kind)).or_default().clone()
+        };
+        slot.get_or_init(|| self.compile(conversion, kind)).clone()
+    }
+
+    fn compile(&self, conversion: &Conversion, kind: Kind) -> Result<wgpu::ComputePipeline, Error> {
+        let (from, to) = (conversion.from, conversion.to);
+        let layout = &self.layouts(conversion)?.pipeline;
+        let limits = self.device.limits();
+        let allowed = limits.max_compute_invocations_per_workgroup.min(limits.max_compute_workgroup_size_x);
+        if allowed < BLOCKS_SIZE {
+            let limit = "max_compute_invocations_per_workgroup";
+            return Err(Error::Limit { from, to, limit, needed: BLOCKS_SIZE.into(), allowed: allowed.into() });
+        }
+        let kernel = match kind {
+            Kind::Blocks => kernel::blocks(conversion),
+            Kind::Edge => kernel::edge(conversion),
+        };
+        let label = format!("cast {from}→{to}");
+        let compiled = scoped(&self.device, || {
+            let module = module(&self.device, &label, kernel.wgsl());
+            self.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+                label: Some(&label),
+                layout: Some(layout),
+                module: &module,
+                entry_point: Some("main"),
+                compilation_options: wgpu::PipelineCompilationOptions {
+                    // Every table entry is written before it is read.
+                    zero_initialize_workgroup_memory: false,
+                    ..Default::default()
+                },
+                cache: None,
+            })
+        });
+        compiled.map_err(|error| match error {
+            wgpu::Error::OutOfMemory { .. } => Error::OutOfMemory { from, to, bytes: kernel.wgsl().len() as u64 },
+            error => Error::Kernel { from, to, message: message(&error) },
+        })
+    }
+}
+
+/// A module without run-time checks, which would cost up to a third of a kernel's instructions.
+#[allow(unsafe_code, reason = "the one exception: see SAFETY")]
+fn module(device: &wgpu::Device, label: &str, wgsl: &str) -> wgpu::ShaderModule {
+    let descriptor = wgpu::ShaderModuleDescriptor { label: Some(label), source: wgpu::ShaderSource::Wgsl(wgsl.into()) };
+    // SAFETY: the text is this crate's own. Each index is below the dispatch's count, which the planner has checked to
+    // lie within both bindings (`plan::tests` holds every plan to it); each loop runs over the codes of one word; the
+    // only divisors are the widths of codes.
+    unsafe { device.create_shader_module_trusted(descriptor, wgpu::ShaderRuntimeChecks::unchecked()) }
+}

@@ -1,0 +1,7 @@
+//! wgpu: adapters, pipelines, recording, transfers.
+
+pub(crate) mod adapter;
+pub(crate) mod kernels;
+pub(crate) mod record;
+pub(crate) mod scope;
+pub(crate) mod transfer;

@@ -1,0 +1,112 @@
+//! Where casts run, with an adapter and without.
+
+use crate::tool::{Folder, INSTALL, Outcome, floats, npy};
+
+fn on_gpu(outcome: Outcome) -> Outcome {
+    assert!(!outcome.stderr.contains("no GPU adapter"), "{INSTALL}; {}", outcome.stderr);
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    outcome
+}
+
+fn waves() -> Vec<u8> {
+    let specials = [f32::NAN, -f32::NAN, f32::INFINITY, -f32::INFINITY, 0.0, -0.0, 1e-40, 448.0, 464.0, 465.0, 65520.0];
+    let wave = (0..1000).map(|i| (i as f32 * 0.37).sin() * 10f32.powi(i % 12 - 5));
+    floats(&wave.chain(specials).collect::<Vec<_>>())
+}
+
+#[test]
+fn without_a_gpu_the_cpu_casts_and_says_why() {
+    let folder = Folder::new();
+    folder.write("a.npy", npy("<f4", false, "(3,)", &floats(&[1.0, 500.0, -0.1])));
+    let outcome = folder.cast_without_gpu("convert a.npy out.npy --to float8e4m3fn");
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    let line = outcome.line();
+    assert!(line.contains("float -> float8e4m3fn, 3 elements"), "{line}");
+    assert!(line.contains("CPU") && line.contains("no GPU adapter"), "{line}");
+    assert_eq!(folder.read("out.npy"), npy("|u1", false, "(3, )", &[0x38, 0x7e, 0x9d]));
+
+    let outcome = folder.cast_without_gpu("adapters");
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    assert!(outcome.text().contains("no GPU adapter found"), "{}", outcome.text());
+}
+
+#[test]
+fn without_a_gpu_asking_for_one_fails() {
+    let folder = Folder::new();
+    folder.write("a.npy", npy("<f4", false, "(1,)", &floats(&[1.0])));
+    for line in [
+        "convert a.npy out.npy --to int8 --device gpu",
+        "convert a.npy out.npy --to int8 --adapter llvmpipe",
+        "verify --from int2 --to int2",
+        "bench --from int2 --to int2",
+    ] {
+        let outcome = folder.cast_without_gpu(line);
+        assert_eq!(outcome.status, Some(1), "{line}: {}", outcome.stderr);
+        assert!(outcome.line().starts_with("cast: no "), "{line}: {}", outcome.stderr);
+    }
+    assert_eq!(folder.names(), ["a.npy"]);
+}
+
+#[test]
+fn an_unknown_adapter_is_answered_with_the_list() {
+    let folder = Folder::new();
+    folder.write("a.npy", npy("<f4", false, "(1,)", &floats(&[1.0])));
+    let names = on_gpu(folder.cast("adapters"));
+    let first = names.text().lines().next().map(|line| line.trim_start_matches(['*', ' ']));
+    let first = first.and_then(|line| line.split(" (").next()).expect("an adapter's name");
+    assert_ne!(first, "no GPU adapter found", "{INSTALL}");
+    let outcome = folder.cast("convert a.npy out.npy --to int8 --adapter nosuchadapter");
+    assert_eq!(outcome.status, Some(1));
+    assert!(outcome.line().contains("nosuchadapter") && outcome.line().contains(first), "{}", outcome.stderr);
+    assert_eq!(folder.names(), ["a.npy"]);
+}
+
+#[test]
+fn gpu_and_cpu_write_the_same_bytes() {
+    let folder = Folder::new();
+    folder.write("a.bin", waves());
+    for (from, to) in [
+        ("float", "float8e4m3fn"),
+        ("float", "float8e5m2 --saturate false"),
+        ("float", "float8e8m0 --round-mode nearest"),
+        ("float", "int4 --opset 21"),
+        ("float", "float6e3m2"),
+        ("float", "double"),
+        ("float", "bool"),
+        ("uint16", "float16"),
+        ("float6e2m3", "bfloat16"),
+        ("int4", "uint2"),
+        ("int64", "float4e2m1"),
+    ] {
+        let len = if from == "int64" { "--len 505" } else { "" };
+        let line = format!("convert a.bin out.bin --from {from} --to {to} {len}");
+        if from == "int64" {
+            folder.write("a.bin", &waves()[..505 * 8]);
+        }
+        on_gpu(folder.cast(&format!("{line} --device gpu")));
+        let gpu = folder.read("out.bin");
+        assert_eq!(folder.cast(&format!("{line} --device cpu")).status, Some(0), "{line}");
+        assert_eq!(gpu, folder.read("out.bin"), "{line}");
+    }
+}
+
+#[test]
+fn verify_proves_a_pair() {
+    let outcome = on_gpu(Folder::new().cast("verify --from float8e5m2 --to float8e8m0"));
+    assert!(outcome.text().contains("1 pairs, 6 casts"), "{}", outcome.text());
+    on_gpu(Folder::new().cast("verify --from float --to float16 --random 100 --seed 7"));
+}
+
+#[test]
+fn bench_prints_json() {
+    let outcome = on_gpu(Folder::new().cast("bench --from float --to float16 --elements 4099 --json"));
+    let json: serde_json::Value = serde_json::from_slice(&outcome.stdout).expect("JSON");
+    assert_eq!(json["elements"], 4099);
+    let clock = json["clock"].as_str();
+    assert!(clock.is_some_and(|clock| ["timestamp queries", "wall clock"].contains(&clock)), "{json}");
+    let pair = &json["pairs"][0];
+    assert_eq!((pair["from"].as_str(), pair["to"].as_str()), (Some("float"), Some("float16")));
+    for number in ["gbps", "copy_gbps", "ratio"] {
+        assert!(pair[number].as_f64().is_some_and(|number| number > 0.0), "{json}");
+    }
+}

@@ -1,0 +1,84 @@
+//! Command lines that make no sense: exit status 2, one line, no file.
+
+use crate::tool::{Folder, floats, npy};
+
+#[test]
+fn bad_command_lines() {
+    let folder = Folder::new();
+    folder.write("a.npy", npy("<f4", false, "(1,)", &floats(&[1.0])));
+    folder.write("a.bin", floats(&[1.0]));
+    for (line, message) in [
+        ("convert a.npy out.npy --to flaot16", "unknown element type \"flaot16\", the nearest known one is float16"),
+        ("convert a.npy out.npy --to fp8e4m3", "the nearest known one is float8e4m3fn"),
+        ("convert a.npy out.npy --from uint9 --to int8", "the nearest known one is uint"),
+        ("convert a.npy out.npy --to string", "string is not a numeric element type"),
+        ("convert a.npy out.npy --to int8 --round-mode sideways", "unknown round mode \"sideways\""),
+        ("convert a.npy out.npy --to int8 --saturate maybe", "maybe"),
+        ("convert a.npy out.npy --to int8 --opset 29", "Cast is known from opset 1 to 28, not at opset 29"),
+        ("convert a.npy out.npy --to int8 --opset 0", "not at opset 0"),
+        ("convert a.npy out.npy --to float6e2m3 --opset 27", "Cast lists float6e2m3 since opset 28"),
+        ("convert a.bin out.bin --from int4 --to int8 --opset 20", "Cast lists int4 since opset 21"),
+        ("convert a.npy out.npy --to float8e8m0 --opset 23 --round-mode up", "since opset 24"),
+        ("convert a.npy out.npy --to float8e5m2 --opset 18 --saturate true", "since opset 19"),
+        ("convert a.bin out.bin --to int8", "a.bin: a .bin does not say its element type, give --from TYPE"),
+        ("convert a.npy out.npy --to int8 --len 1", "--len is for .bin"),
+        ("convert a.bin out.bin --from float --to int8 --len -1", "-1"),
+        ("convert a.txt out.npy --to int8", "a.txt: unknown file ending"),
+        ("convert a.npy out --to int8", "out: unknown file ending"),
+        ("convert a.npy out.npy", "--to <TYPE>"),
+        ("convert a.npy out.npy --to int8 --device cpu --adapter llvmpipe", "--adapter"),
+        ("convert a.npy out.npy --to int8 --device tpu", "tpu"),
+        ("convert a.npy out.npy --to int8 --wat", "--wat"),
+        ("shader --from float --to int8 --format dxil", "dxil"),
+        ("shader --from float", "--to <TYPE>"),
+        ("verify --from floaty", "the nearest known one is float"),
+        ("verify --device cpu", "--device cpu"),
+        ("bench --elements 0", "0"),
+        ("frobnicate", "frobnicate"),
+    ] {
+        let outcome = folder.cast(line);
+        assert_eq!(outcome.status, Some(2), "{line}: {}", outcome.stderr);
+        assert!(outcome.line().starts_with("cast: "), "{line}: {}", outcome.stderr);
+        assert!(outcome.line().contains(message), "{line}: {}", outcome.stderr);
+        assert!(outcome.stdout.is_empty(), "{line}");
+    }
+    assert_eq!(folder.names(), ["a.bin", "a.npy"]);
+}
+
+#[test]
+fn files_that_cannot_be_read_or_written() {
+    let folder = Folder::new();
+    folder.write("a.npy", npy("<f4", false, "(1,)", &floats(&[1.0])));
+    std::fs::create_dir(folder.path().join("folder.npy")).expect("a folder");
+    for (line, message) in [
+        ("convert nothing.npy out.npy --to int8", "nothing.npy: "),
+        ("convert nothing.bin out.npy --from int8 --to int8", "nothing.bin: "),
+        ("convert folder.npy out.npy --to int8", "folder.npy: "),
+        ("convert a.npy nowhere/out.npy --to int8", "nowhere/out.npy: cannot write: "),
+        ("convert a.npy folder.npy --to int8", "folder.npy: cannot write: "),
+        ("shader --from float --to int8 -o nowhere/a.wgsl", "nowhere/a.wgsl: cannot write: "),
+    ] {
+        let device = if line.starts_with("convert") { "--device cpu" } else { "" };
+        let outcome = folder.cast(&format!("{line} {device}"));
+        assert_eq!(outcome.status, Some(1), "{line}: {}", outcome.stderr);
+        assert!(outcome.line().contains(message), "{line}: {}", outcome.stderr);
+    }
+    assert_eq!(folder.names(), ["a.npy", "folder.npy"]);
+}
+
+#[test]
+fn help_is_complete_and_goes_to_stdout() {
+    let folder = Folder::new();
+    for command in ["", "adapters", "convert", "shader", "verify", "bench"] {
+        let outcome = folder.cast(&format!("{command} --help"));
+        assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""), "{command}");
+        assert!(outcome.text().contains("Usage: cast"), "{command}");
+    }
+    let convert = folder.cast("convert --help");
+    for word in ["float8e4m3fnuz", "raw_data", "raw codes", "Fortran", "--opset", "--adapter", "--len"] {
+        assert!(convert.text().contains(word), "{word}");
+    }
+    let bare = folder.cast("");
+    assert_eq!(bare.status, Some(2));
+    assert!(bare.stderr.contains("Usage: cast"));
+}

@@ -1,0 +1,8 @@
+//! The example binary, run as a user runs it.
+
+mod devices;
+mod errors;
+mod files;
+mod npy;
+mod shader;
+mod tool;

@@ -1,0 +1,123 @@
+//! Running the binary in a folder of its own, and `.npy` bytes made by hand.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What to install where there is no adapter; on Debian Mesa's software Vulkan driver.
+pub const INSTALL: &str = "a GPU test needs an adapter: apt-get install mesa-vulkan-drivers libvulkan1";
+
+/// A folder that is gone when the test is.
+pub struct Folder(tempfile::TempDir);
+
+/// How a run ended.
+#[derive(Debug)]
+pub struct Outcome {
+    pub status: Option<i32>,
+    pub stdout: Vec<u8>,
+    pub stderr: String,
+}
+
+impl Folder {
+    pub fn new() -> Self {
+        Self(tempfile::tempdir().expect("a temporary folder"))
+    }
+
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
+        std::fs::write(self.path().join(name), bytes).expect("a file in a temporary folder");
+    }
+
+    pub fn read(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.path().join(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
+    }
+
+    /// Names of the files, sorted.
+    pub fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.path()).expect("a temporary folder");
+        let name = |entry: std::io::Result<std::fs::DirEntry>| entry.expect("an entry").file_name();
+        let mut names: Vec<_> = entries.map(|entry| name(entry).to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+
+    /// Runs `cast` here with the words of a command line.
+    pub fn cast(&self, line: &str) -> Outcome {
+        self.run(line, &[])
+    }
+
+    /// The same as on a machine without any graphics driver.
+    pub fn cast_without_gpu(&self, line: &str) -> Outcome {
+        let nowhere = "/nonexistent";
+        let variables = ["VK_DRIVER_FILES", "VK_ICD_FILENAMES", "__EGL_VENDOR_LIBRARY_FILENAMES"];
+        self.run(line, &variables.map(|variable| (variable, nowhere)))
+    }
+
+    fn run(&self, line: &str, variables: &[(&str, &str)]) -> Outcome {
+        let output = Command::new(binary())
+            .args(line.split_whitespace())
+            .current_dir(self.path())
+            .env_remove("RUST_LOG")
+            .envs(variables.iter().copied())
+            .output()
+            .expect("the binary runs");
+        let stderr = String::from_utf8(output.stderr).expect("messages are UTF-8");
+        Outcome { status: output.status.code(), stdout: output.stdout, stderr }
+    }
+
+    /// Runs a `convert` that must succeed, and gives the bytes of its output, called `out.*`.
+    pub fn convert(&self, line: &str) -> Vec<u8> {
+        let outcome = self.cast(&format!("convert {line}"));
+        assert_eq!(outcome.status, Some(0), "{line}: {}", outcome.stderr);
+        let output = line.split_whitespace().find(|word| word.starts_with("out.")).expect("an output");
+        self.read(output)
+    }
+}
+
+impl Outcome {
+    /// The one line on stderr.
+    pub fn line(&self) -> &str {
+        assert_eq!(self.stderr.lines().count(), 1, "one line on stderr: {self:?}");
+        self.stderr.trim_end()
+    }
+
+    pub fn text(&self) -> &str {
+        std::str::from_utf8(&self.stdout).expect("UTF-8 on stdout")
+    }
+}
+
+/// `target/<profile>/examples/cast`, beside this test's `target/<profile>/deps/cli-…`.
+fn binary() -> PathBuf {
+    let test = std::env::current_exe().expect("this test's path");
+    let profile = test.ancestors().nth(2).expect("target/<profile>");
+    let binary = profile.join("examples").join(format!("cast{}", std::env::consts::EXE_SUFFIX));
+    assert!(binary.exists(), "{} is missing: cargo build --example cast", binary.display());
+    binary
+}
+
+/// A `.npy` file, version 1.0, the header as numpy writes it.
+pub fn npy(descr: &str, fortran: bool, shape: &str, data: &[u8]) -> Vec<u8> {
+    let order = if fortran { "True" } else { "False" };
+    npy_file(1, &format!("{{'descr': '{descr}', 'fortran_order': {order}, 'shape': {shape}, }}"), data)
+}
+
+/// A `.npy` file of any header text.
+pub fn npy_file(version: u8, header: &str, data: &[u8]) -> Vec<u8> {
+    let mut file = b"\x93NUMPY".to_vec();
+    file.extend([version, 0]);
+    let length_bytes = if version == 1 { 2 } else { 4 };
+    let filled = (file.len() + length_bytes + header.len() + 1).next_multiple_of(64);
+    let length = filled - file.len() - length_bytes;
+    file.extend(&(length as u32).to_le_bytes()[..length_bytes]);
+    file.extend(header.as_bytes());
+    file.resize(filled - 1, b' ');
+    file.push(b'\n');
+    file.extend(data);
+    file
+}
+
+pub fn floats(values: &[f32]) -> Vec<u8> {
+    values.iter().flat_map(|value| value.to_le_bytes()).collect()
+}
