@@ -60,6 +60,8 @@ impl Folder {
             .args(line.split_whitespace())
             .current_dir(self.path())
             .env_remove("RUST_LOG")
+            // Where it is not set, Mesa's libraries say so on stderr.
+            .env("XDG_RUNTIME_DIR", std::env::temp_dir())
             .envs(variables.iter().copied())
             .output()
             .expect("the binary runs");

@@ -1,7 +1,8 @@
 //! What several test files share: the option variants of a pair, and the oracle's view of them.
 #![allow(dead_code, reason = "each test file uses its part")]
 
-#[path = "/tmp/cc/cases.rs"]
+pub mod adapter;
+#[path = "../../examples/cast/cases.rs"]
 pub mod cases;
 pub mod oracle;
 

@@ -1,13 +1,14 @@
 //! Judges the judge: the oracle of `common/oracle.rs` against tables made by ml_dtypes and numpy,
 //! and against the conversions of Rust itself.
 
-#[path = "common/oracle.rs"]
+mod examples;
+#[path = "../common/oracle.rs"]
 mod oracle;
 
 use oracle::{NAMES, Oracle, Round, Rules, bits};
 
-const DECODE: &str = include_str!("golden/decode.txt");
-const ENCODE: &str = include_str!("golden/encode.txt");
+const DECODE: &str = include_str!("../golden/decode.txt");
+const ENCODE: &str = include_str!("../golden/encode.txt");
 
 /// The tables do not saturate.
 const RULES: Rules = Rules { saturate: false, round_mode: Round::Up, int4_clamp: false, float4_nan_max: false };
@@ -94,7 +95,7 @@ fn decodes_as_the_table() {
         report.check(name, "float", code, pattern);
     }
     assert_eq!(types.len(), 8);
-    let codes = types.iter().map(|name| 1 << bits(name)).sum();
+    let codes: usize = types.iter().map(|name| 1 << bits(name)).sum();
     assert_eq!(report.checked, codes);
     report.finish(1424);
 }

@@ -1,0 +1,14 @@
+//! An adapter for the tests that need one; without, they fail.
+
+use wgpu_cast::{Context, DeviceChoice};
+
+/// The best adapter there is, a software one too.
+pub fn open() -> Context {
+    match pollster::block_on(Context::open(DeviceChoice::Gpu)) {
+        Ok(context) => context,
+        Err(error) => panic!(
+            "{error}. The GPU tests need an adapter, a software one will do: run tests/adapter.sh, which says what to \
+             install (Debian: apt-get install mesa-vulkan-drivers libvulkan1)"
+        ),
+    }
+}
