@@ -49,13 +49,13 @@ impl CastSpec {
 impl Caster {
     /// A caster on a device, within the device's own limits.
     pub fn new(device: &wgpu::Device) -> Self {
-        Self::with_limits(device, plan_limits(&device.limits()))
+        Self::with_limits(device, plan_limits(device))
     }
 
     /// A caster within smaller limits, such as a cap of elements per dispatch for a driver with a watchdog. Limits
     /// beyond the device's own are cut to them.
     pub fn with_limits(device: &wgpu::Device, limits: PlanLimits) -> Self {
-        let own = plan_limits(&device.limits());
+        let own = plan_limits(device);
         let limits = PlanLimits {
             binding_size: (limits.binding_size & !3).min(own.binding_size),
             buffer_size: (limits.buffer_size & !3).min(own.buffer_size),
@@ -63,7 +63,7 @@ impl Caster {
             workgroups: limits.workgroups.clamp(1, own.workgroups),
             ..limits
         };
-        Self { kernels: Arc::new(Kernels::new(device)), limits }
+        Self { kernels: Arc::new(Kernels::new(device, limits.tables)), limits }
     }
 
     /// The limits that casts are planned within.

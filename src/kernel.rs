@@ -68,7 +68,15 @@ impl Kernel {
 /// # Errors
 /// [`Error::UnsupportedPair`] where [`can_cast`](crate::can_cast) is false.
 pub fn kernel(from: ElementType, to: ElementType, options: &CastOptions) -> Result<Kernel, Error> {
-    Ok(blocks(&Conversion::new(from, to, options)?))
+    Ok(blocks(&Conversion::new(from, to, options)?, true))
+}
+
+/// As [`kernel`], for software adapters: computes what the other looks up in workgroup memory, which they lack.
+///
+/// # Errors
+/// [`Error::UnsupportedPair`] where [`can_cast`](crate::can_cast) is false.
+pub fn computed_kernel(from: ElementType, to: ElementType, options: &CastOptions) -> Result<Kernel, Error> {
+    Ok(blocks(&Conversion::new(from, to, options)?, false))
 }
 
 /// The kernel that converts a tensor's tail, or all of a small one.
@@ -89,7 +97,7 @@ pub(crate) struct Units {
 }
 
 impl Units {
-    pub(crate) fn new(conversion: &Conversion) -> Self {
+    pub(crate) fn new(conversion: &Conversion, tables: bool) -> Self {
         let (source, destination) = (conversion.from.code_bits(), conversion.to.code_bits());
         if conversion.is_copy() {
             // Whole 16-byte blocks; 6-bit codes fill three of them.
@@ -103,7 +111,7 @@ impl Units {
             (128 / source.max(destination)).max(32 / destination)
         };
         let bytes = elements * (source + destination) / 8;
-        let repeat = if uses_table(conversion) { (128 / bytes).max(1).next_power_of_two() } else { 1 };
+        let repeat = if tables && has_table(conversion) { (128 / bytes).max(1).next_power_of_two() } else { 1 };
         Self { elements, repeat }
     }
 
@@ -113,18 +121,18 @@ impl Units {
     }
 }
 
-/// A source of at most 8 bits has few codes: a workgroup converts each once and then looks them up.
-fn uses_table(conversion: &Conversion) -> bool {
+/// A source of at most 8 bits has few codes: with tables, a workgroup converts each once and then looks them up.
+fn has_table(conversion: &Conversion) -> bool {
     conversion.from.code_bits() <= 8 && !conversion.is_copy()
 }
 
 /// The kernel for whole units.
-pub(crate) fn blocks(conversion: &Conversion) -> Kernel {
-    let units = Units::new(conversion);
+pub(crate) fn blocks(conversion: &Conversion, tables: bool) -> Kernel {
+    let units = Units::new(conversion, tables);
     let elements = units.elements * units.repeat;
     let mut module = Module::new(conversion, BLOCKS_SIZE, elements, "");
     module.need("entry/params");
-    let entry = Entry::new(conversion, units);
+    let entry = Entry::new(conversion, units, tables);
     module.bindings(entry.source_words, entry.destination_words);
     if !conversion.is_copy() {
         module.conversion(conversion);
@@ -382,9 +390,9 @@ struct Entry {
 }
 
 impl Entry {
-    fn new(conversion: &Conversion, units: Units) -> Self {
+    fn new(conversion: &Conversion, units: Units, tables: bool) -> Self {
         let (source_bits, destination_bits) = (conversion.from.code_bits(), conversion.to.code_bits());
-        let per_entry = uses_table(conversion).then(|| {
+        let per_entry = (tables && has_table(conversion)).then(|| {
             // As many codes as an index of 8 bits and an entry of one word allow.
             [4, 2].into_iter().find(|n| n * source_bits <= 8 && n * destination_bits <= 32).unwrap_or(1)
         });
@@ -432,12 +440,13 @@ impl Entry {
             self.load(text, r)?;
         }
         for r in 0..repeat {
+            let values = self.destination_values(r, text)?;
             if repeat > 1 {
                 writeln!(text, "    if (unit + {}u < params.count) {{", r * size)?;
-                self.store(text, r)?;
+                self.store(text, r, &values, "        ")?;
                 writeln!(text, "    }}")?;
             } else {
-                self.store(text, r)?;
+                self.store(text, r, &values, "    ")?;
             }
         }
         writeln!(text, "}}")
@@ -505,27 +514,21 @@ impl Entry {
         format!("((({low} >> {shift}u) | ({high} << {}u)) & {:#x}u)", 32 - shift, (1u32 << bits) - 1)
     }
 
-    fn store(&self, text: &mut String, r: u32) -> std::fmt::Result {
-        let indent = if self.units.repeat > 1 { "        " } else { "    " };
+    fn store(&self, text: &mut String, r: u32, values: &[String], indent: &str) -> std::fmt::Result {
         let words = self.destination_words;
         let step = if vector(words) == "u32" { 1 } else { words.min(4) };
-        if self.copy {
-            for k in 0..words / step {
-                writeln!(text, "{indent}destination[{}] = s{r}_{k};", index(r, k, words / step))?;
-            }
-            return Ok(());
-        }
-        let values = self.destination_values(r, text, indent)?;
-        for k in 0..words / step {
-            let part = &values[(k * step) as usize..((k + 1) * step) as usize];
-            let value = if step == 1 { part[0].clone() } else { format!("vec{step}<u32>({})", part.join(", ")) };
-            writeln!(text, "{indent}destination[{}] = {value};", index(r, k, words / step))?;
+        for (k, part) in values.chunks(if self.copy { 1 } else { step as usize }).enumerate() {
+            let value = if part.len() == 1 { part[0].clone() } else { format!("vec{step}<u32>({})", part.join(", ")) };
+            writeln!(text, "{indent}destination[{}] = {value};", index(r, k as u32, words / step))?;
         }
         Ok(())
     }
 
     /// Converts a unit; returns the expression of each destination word.
-    fn destination_values(&self, r: u32, text: &mut String, indent: &str) -> Result<Vec<String>, std::fmt::Error> {
+    fn destination_values(&self, r: u32, text: &mut String) -> Result<Vec<String>, std::fmt::Error> {
+        if self.copy {
+            return Ok((0..self.source_words / 4).map(|k| format!("s{r}_{k}")).collect());
+        }
         let per_entry = self.per_entry.unwrap_or(1);
         let chunk_bits = per_entry * self.destination_bits;
         let mut words = vec![Vec::new(); self.destination_words as usize];
@@ -536,7 +539,7 @@ impl Entry {
                 None => format!("convert({code})"),
             };
             let name = format!("d{r}_{i}");
-            writeln!(text, "{indent}let {name} = {converted};")?;
+            writeln!(text, "    let {name} = {converted};")?;
             if self.destination_bits == 64 {
                 words[2 * i as usize].push(format!("{name}.x"));
                 words[2 * i as usize + 1].push(format!("{name}.y"));

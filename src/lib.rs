@@ -24,7 +24,7 @@ pub use element::{ElementType, Kind, Operator};
 pub use error::{Error, Side};
 pub use format::{FloatFormat, Specials};
 pub use gpu::adapter::{AdapterSummary, DeviceChoice, adapters};
-pub use kernel::{Kernel, edge_kernel, kernel};
+pub use kernel::{Kernel, computed_kernel, edge_kernel, kernel};
 pub use options::{CastOptions, Float4Nan, Int4Overflow, RoundMode};
 pub use plan::PlanLimits;
 pub use tensor::{Element, Tensor};

@@ -4,7 +4,7 @@ use crate::conversion::Conversion;
 use crate::error::Error;
 use crate::kernel::{BLOCKS_SIZE, EDGE_SIZE, Units};
 
-/// What bounds a dispatch. [`Caster::new`](crate::Caster::new) takes the device's own;
+/// What bounds and shapes dispatches. [`Caster::new`](crate::Caster::new) takes the device's own;
 /// [`Caster::with_limits`](crate::Caster::with_limits) takes smaller ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -21,6 +21,9 @@ pub struct PlanLimits {
     pub dispatch_elements: u64,
     /// Fewest elements for which the blocks kernel is worth its compilation; `None` is a workgroup's worth of them.
     pub blocks_from: Option<u64>,
+    /// Whether sources of at most 8 bits go through a table in workgroup memory. It pays on GPUs; a software adapter's
+    /// workgroup memory is slower than computing.
+    pub tables: bool,
 }
 
 impl Default for PlanLimits {
@@ -33,6 +36,7 @@ impl Default for PlanLimits {
             workgroups: 65_535,
             dispatch_elements: u64::MAX,
             blocks_from: None,
+            tables: true,
         }
     }
 }
@@ -146,7 +150,7 @@ struct Shape<'a> {
 
 impl<'a> Shape<'a> {
     fn new(conversion: &'a Conversion, limits: &PlanLimits) -> Self {
-        let units = Units::new(conversion);
+        let units = Units::new(conversion, limits.tables);
         let (source_bits, destination_bits) =
             (u64::from(conversion.from.code_bits()), u64::from(conversion.to.code_bits()));
         let aligned = |bits: u64| {
@@ -266,7 +270,7 @@ mod tests {
     /// invocation's arithmetic within 32 bits, the mark after the last word and in the last dispatch only.
     fn check(conversion: &Conversion, elements: u64, limits: &PlanLimits, mark: Option<u32>) -> Vec<Dispatch> {
         let dispatches = plan(conversion, elements, limits, mark).unwrap();
-        let units = Units::new(conversion);
+        let units = Units::new(conversion, limits.tables);
         let (source_bits, destination_bits) =
             (u64::from(conversion.from.code_bits()), u64::from(conversion.to.code_bits()));
         let words = |bits: u64| (elements * bits).div_ceil(32) * 4;
@@ -320,10 +324,10 @@ mod tests {
     fn plans_hold_at_every_boundary() {
         let small = PlanLimits { binding_size: 64 << 10, offset_alignment: 32, ..PlanLimits::default() };
         let watchdog = PlanLimits { dispatch_elements: 5000, blocks_from: Some(0), ..small };
-        let narrow = PlanLimits { workgroups: 40, ..PlanLimits::default() };
+        let narrow = PlanLimits { workgroups: 40, tables: false, ..PlanLimits::default() };
         for conversion in conversions() {
             let step = Shape::new(&conversion, &PlanLimits::default()).step;
-            let workgroup = u64::from(Units::new(&conversion).per_workgroup());
+            let workgroup = u64::from(Units::new(&conversion, true).per_workgroup());
             let mut lengths = vec![1, 2, 3, 7, 15, 16, 17, 63, 65, 1000, 100_001, (1 << 26) + 12_345];
             for n in [step, workgroup, 2 * workgroup, workgroup + step] {
                 lengths.extend([n - 1, n, n + 1]);
@@ -368,7 +372,7 @@ mod tests {
         assert_eq!(kinds(1024, Some(1)), [Kind::Blocks, Kind::Edge]);
         assert_eq!(kinds(1027, None), [Kind::Blocks, Kind::Edge]);
         // 128 MiB of float are 2^25 elements.
-        assert_eq!(kinds((1 << 25) + 2000, None), [Kind::Blocks, Kind::Blocks, Kind::Edge]);
+        assert_eq!(kinds((1 << 25) + 2001, None), [Kind::Blocks, Kind::Blocks, Kind::Edge]);
     }
 
     #[test]

@@ -15,6 +15,7 @@ macro_rules! sources {
             for to in numeric() {
                 hard_codes(&context, ElementType::$element_type, to);
                 awkward_lengths(&context, ElementType::$element_type, to);
+                tables(&context, ElementType::$element_type, to);
             }
         }
     )*
@@ -60,17 +61,35 @@ fn hard_codes(context: &Context, from: ElementType, to: ElementType) {
 /// Every length around lanes, words and units, by each kernel, between guard bytes in a destination full of poison.
 fn awkward_lengths(context: &Context, from: ElementType, to: ElementType) {
     let device = context.device().unwrap();
-    let mut blocks = PlanLimits::default();
-    blocks.blocks_from = Some(0);
+    let mut tables = PlanLimits::default();
+    tables.blocks_from = Some(0);
+    let mut computed = tables;
+    computed.tables = false;
     let mut edge = PlanLimits::default();
     edge.blocks_from = Some(u64::MAX);
     let lengths: Vec<usize> =
         (1..=17).chain([23, 31, 32, 33, 47, 48, 49, 63, 64, 65, 127, 128, 129, 257, 1023, 1025]).collect();
     let codes = cases::random(from, 1025, 11);
-    for limits in [blocks, edge] {
+    for limits in [tables, computed, edge] {
         let caster = Caster::with_limits(device, limits);
         let tensors = lengths.iter().map(|&n| Tensor::from_codes(from, [n], codes[..n].iter().copied()).unwrap());
-        check_regions(context, &caster, &tensors.collect::<Vec<_>>(), to);
+        check_regions(context, &caster, &tensors.collect::<Vec<_>>(), CastSpec::new(from, to));
+    }
+}
+
+/// Every code through the table in workgroup memory, which a software adapter does not take by itself.
+fn tables(context: &Context, from: ElementType, to: ElementType) {
+    if from.bits() > Some(8) {
+        return;
+    }
+    let mut limits = PlanLimits::default();
+    (limits.tables, limits.blocks_from) = (true, Some(0));
+    let caster = Caster::with_limits(context.device().unwrap(), limits);
+    let codes = cases::codes(from).into_iter().cycle().take(3000);
+    let tensor = Tensor::from_codes(from, [3000], codes).unwrap();
+    for options in variants(to) {
+        let tensors = std::slice::from_ref(&tensor);
+        check_regions(context, &caster, tensors, CastSpec::new(from, to).with_options(options));
     }
 }
 
@@ -93,9 +112,9 @@ fn read_back(context: &Context, buffer: &wgpu::Buffer, mut encoder: wgpu::Comman
 }
 
 /// Casts each tensor between slices of two large buffers, all recorded into one encoder of the caller's.
-fn check_regions(context: &Context, caster: &Caster, tensors: &[Tensor], to: ElementType) {
+fn check_regions(context: &Context, caster: &Caster, tensors: &[Tensor], spec: CastSpec) {
     let (device, queue) = (context.device().unwrap(), context.queue().unwrap());
-    let from = tensors[0].element_type();
+    let (from, to) = (spec.from, spec.to);
     let place = |at: &mut usize, bytes: usize| {
         let start = at.next_multiple_of(256);
         *at = start + bytes + GUARD;
@@ -127,12 +146,12 @@ fn check_regions(context: &Context, caster: &Caster, tensors: &[Tensor], to: Ele
     queue.write_buffer(&destination, 0, &expected);
     let mut encoder = device.create_command_encoder(&Default::default());
     for (tensor, &(source_at, at, bytes)) in tensors.iter().zip(&places) {
-        let prepared = caster.prepare(&CastSpec::new(from, to), tensor.len() as u64).unwrap();
+        let prepared = caster.prepare(&spec, tensor.len() as u64).unwrap();
         let source_bytes = tensor.bytes().unwrap().len() as u64;
         let (source_at, start) = (source_at as u64, at as u64);
         let slice = destination.slice(start..start + bytes as u64);
         prepared.record(&mut encoder, source.slice(source_at..source_at + source_bytes), slice).unwrap();
-        let cast = cpu::cast(tensor, to, &Default::default()).unwrap();
+        let cast = cpu::cast(tensor, to, &spec.options).unwrap();
         expected[at..at + bytes].copy_from_slice(cast.bytes().unwrap());
     }
     let got = read_back(context, &destination, encoder);
@@ -186,7 +205,7 @@ fn small_limits_split_without_a_seam() {
             let tensor = Tensor::from_codes(from, [len], codes).unwrap();
             let dispatches = caster.prepare(&CastSpec::new(from, to), len as u64).unwrap().dispatches();
             assert!(dispatches > 1 || limits == tight && from.bits() < Some(8), "{from} to {to}: {dispatches}");
-            check_regions(&context, &caster, &[tensor], to);
+            check_regions(&context, &caster, &[tensor], CastSpec::new(from, to));
         }
     }
 }

@@ -6,32 +6,31 @@ use clap::{Args, Parser, Subcommand, ValueEnum, builder::PossibleValue, value_pa
 use wgpu_cast::{DeviceChoice, ElementType, RoundMode};
 
 use crate::failure::Failure;
+use crate::help;
 use crate::translate::Format;
 
 #[derive(Debug, Parser)]
-#[command(name = "cast", version, arg_required_else_help = true, after_help = EXIT_STATUS)]
+#[command(name = "cast", version, arg_required_else_help = true, after_help = help::EXIT_STATUS)]
 /// ONNX Cast on any GPU that wgpu reaches: every numeric element type to every other, bit-exact
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
 }
 
-const EXIT_STATUS: &str = "Exit status: 0 done, 2 a bad command line, 1 anything else. Messages go to stderr.";
-
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// List the adapters, and say which one would be chosen and why
     Adapters,
-    #[command(after_long_help = convert_help())]
+    #[command(after_long_help = help::convert())]
     /// Cast the tensor in one file into another
     Convert(ConvertArgs),
-    #[command(after_long_help = SHADER_HELP)]
+    #[command(after_long_help = help::SHADER)]
     /// Print the kernel of a pair: the WGSL exactly as it runs, or a translation
     Shader(ShaderArgs),
-    #[command(after_long_help = VERIFY_HELP)]
+    #[command(after_long_help = help::VERIFY)]
     /// Prove an adapter: every cast on it against the CPU path, bit for bit
     Verify(VerifyArgs),
-    #[command(after_long_help = BENCH_HELP)]
+    #[command(after_long_help = help::BENCH)]
     /// Measure casts in GB/s next to a plain copy on the same adapter
     Bench(BenchArgs),
 }
@@ -75,7 +74,8 @@ pub struct Attributes {
 
 #[derive(Debug, Args)]
 pub struct DeviceArgs {
-    /// Where to cast; gpu takes any adapter, software ones too, and fails where there is none [default: auto]
+    /// Where to cast; gpu takes any adapter, software ones too, and fails where there is none [default: auto, but gpu
+    /// for verify and bench]
     #[arg(long, value_enum, value_name = "auto|gpu|cpu", hide_possible_values = true)]
     device: Option<Device>,
     /// The first adapter whose name contains this text, upper or lower case; implies --device gpu
@@ -208,60 +208,3 @@ fn nearest(text: &str) -> ElementType {
 pub fn numeric() -> impl Iterator<Item = ElementType> {
     ElementType::ALL.iter().copied().filter(|t| t.is_numeric())
 }
-
-fn convert_help() -> String {
-    let mut types = String::new();
-    let mut column = 0;
-    for t in numeric() {
-        let name = format!(" {t}");
-        column = if column + name.len() > 98 { 0 } else { column + name.len() };
-        types += if column == 0 { "\n" } else { "" };
-        types += &name;
-    }
-    format!(
-        "Element types, numpy's and safetensors' spellings such as f32 and F8_E4M3 are known too:\n{types}\n\n{FILES}"
-    )
-}
-
-const FILES: &str = "\
-Files, by their ending:
-  .bin  ONNX raw_data: little-endian codes, those of less than a byte packed low bits first (two
-        4-bit or four 2-bit codes a byte, four 6-bit codes in three bytes). k bytes hold
-        floor(8 k / bits) elements unless --len N says otherwise; N elements take
-        ceil(N bits / 8) bytes, no more and no less.
-  .npy  numpy arrays of bool, integers, float16, float32 and float64, of either byte order, in C or
-        Fortran order; written little-endian in C order. Types that numpy lacks are written as the
-        raw codes in the unsigned integer of that width: bfloat16 as uint16, 8 bits and less as
-        uint8, one code a byte (unpacked). --from reads such raw codes back, also from the void
-        types that ml_dtypes saves ('<V1', '<V2').
-A .bin has no shape: read, it has one axis.";
-
-const SHADER_HELP: &str = "\
-The WGSL is exactly what runs, its constants included. It begins with the comment lines
-  // from: TYPE
-  // to: TYPE
-  // elements per invocation: N
-  // workgroup size: N
-and its entry point is called main. Group 0 holds the source at binding 0, the destination at
-binding 1 and the parameters at binding 4.
-
-Translations are made by naga without bounds checks, without loop bounding and without zero-fill of
-workgroup memory, as the kernel runs where wgpu allows it:
-  spirv  SPIR-V 1.3, binary, entry point main
-  msl    Metal Shading Language 2.4, buffers numbered as the bindings, buffer sizes in buffer 5
-  hlsl   shader model 6.0, registers numbered as the bindings in space 0, the number of workgroups
-         in b0 of space 1
-  glsl   GLSL ES 3.10, buffers numbered as the bindings";
-
-const VERIFY_HELP: &str = "\
-Sources of at most 16 bits are tried with every code; wider ones with generated hard cases (special
-codes, edges of exponents, midpoints of every narrower float and their neighbours, limits of
-integers) and random codes. Every combination of options that a pair looks at is tried: saturate,
-round_mode, and the two rules that depend on the opset. The first mismatches are printed, and the exit
-status is 1 if there is one. Any adapter is taken, software ones too.";
-
-const BENCH_HELP: &str = "\
-Each cast is timed next to a copy kernel that reads and writes (source + destination) / 2 bytes each,
-by timestamp queries where the adapter has them, else by the wall clock. Both run in turn; the median
-of 7 runs after 2 unmeasured ones counts. GB/s are 10^9 bytes read and written a second. Any adapter
-is taken, software ones too.";

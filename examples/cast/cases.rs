@@ -117,26 +117,29 @@ fn patterns(width: u32) -> Vec<u64> {
 }
 
 fn float_codes(format: &FloatFormat) -> Vec<u64> {
+    let near = |magnitude: u64| [magnitude.saturating_sub(1), magnitude, magnitude + 1];
     let mut magnitudes = special_magnitudes(format);
-    let mut near = |magnitude: u64| magnitudes.extend([magnitude.saturating_sub(1), magnitude, magnitude + 1]);
     for target in floats_narrower_than(format.bits()) {
-        let mut both = |code| {
-            near(exact(format, number(&target, code, true)).unwrap_or(0));
-            near(exact(format, number(&target, code, false)).unwrap_or(0));
+        let mut add = |code| {
+            let value = exact(format, number(&target, code, false));
+            magnitudes.extend(value);
+            // E8M0's directed roundings turn at its values.
+            magnitudes.extend(value.filter(|_| target.bits() <= 8).into_iter().flat_map(near));
+            magnitudes.extend(exact(format, number(&target, code, true)).into_iter().flat_map(near));
         };
         if target.bits() <= 16 {
-            (0..=target.max()).for_each(&mut both);
+            (0..=target.max()).for_each(&mut add);
         } else {
             // Too many to take all.
             let mut state = 0;
             let sample = (0..8192).map(|_| split_mix(&mut state) % target.max());
-            sample.chain(0..64).chain(target.max() - 63..=target.max()).for_each(both);
+            sample.chain(0..64).chain(target.max() - 63..=target.max()).for_each(add);
         }
     }
     // The limits of the integers: 2^k and its neighbours at a distance of a half and one; and small numbers by halves.
     let limits = (1..=65).flat_map(|k| (0..5).map(move |step| (1u128 << k) - 2 + step));
     for halves in limits.chain(0..2100) {
-        near(exact(format, (halves, -1)).unwrap_or(0));
+        magnitudes.extend(exact(format, (halves, -1)).into_iter().flat_map(near));
     }
     magnitudes.iter().flat_map(|&m| [m & format.magnitude_mask(), m | format.sign_code()]).collect()
 }

@@ -7,6 +7,7 @@ mod cases;
 mod convert;
 mod failure;
 mod files;
+mod help;
 mod npy;
 mod shader;
 mod translate;

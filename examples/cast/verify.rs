@@ -1,7 +1,7 @@
 //! `cast verify`: an adapter against the CPU path, bit for bit.
 
 use indicatif::{ProgressBar, ProgressStyle};
-use wgpu_cast::{CastOptions, Context, ElementType, Error, Tensor, cpu};
+use wgpu_cast::{CastOptions, Context, ElementType, Error, Kernel, Tensor, cpu, kernel};
 
 use crate::args::{VerifyArgs, numeric};
 use crate::cases;
@@ -10,9 +10,8 @@ use crate::failure::Failure;
 /// Mismatches printed before giving up.
 const SHOWN: usize = 8;
 
-/// Codes of narrow sources are repeated up to this many elements, so that the kernel for whole blocks is reached and
-/// every code stands in every lane.
-const LEAST: usize = 1 << 14;
+/// Most small tensors of a source.
+const SMALL: usize = 16;
 
 pub fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     let context = pollster::block_on(Context::open(args.device.adapter_choice()?))?;
@@ -25,16 +24,18 @@ pub fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     let mut elements = 0;
     let mut mismatches = Vec::new();
     for from in sources() {
-        let source = source(from, args)?;
+        let tensors = tensors(from, args)?;
         for to in targets() {
             bar.set_message(format!("{from} -> {to}"));
             for options in cases::variants(from, to) {
-                compare(&context, &source, to, &options, &mut mismatches)?;
-                elements += source.len();
-                bar.inc(1);
-                if mismatches.len() >= SHOWN {
-                    return Err(failed(&bar, &context, &mismatches));
+                for tensor in &tensors {
+                    compare(&context, tensor, to, &options, &mut mismatches)?;
+                    elements += tensor.len();
+                    if mismatches.len() >= SHOWN {
+                        return Err(failed(&bar, &context, &mismatches));
+                    }
                 }
+                bar.inc(1);
             }
         }
     }
@@ -63,16 +64,29 @@ pub fn progress_bar(steps: usize) -> ProgressBar {
     ProgressBar::new(steps as u64).with_style(style)
 }
 
-fn source(from: ElementType, args: &VerifyArgs) -> Result<Tensor, Error> {
+/// What is cast of one type: a long tensor, of which the fast kernel takes all but the end, and small ones that are all
+/// the other kernel's.
+fn tensors(from: ElementType, args: &VerifyArgs) -> Result<Vec<Tensor>, Error> {
     let mut codes = cases::codes(from);
     if from.bits() > Some(16) {
         codes.extend(cases::random(from, args.random as usize, args.seed));
     }
-    let rounds = LEAST.div_ceil(codes.len());
-    let shifted = |round: usize| codes[round % codes.len()..].iter().chain(&codes[..round % codes.len()]);
-    // A few more make whole blocks impossible: the last elements are another kernel's.
-    let all: Vec<u64> = (0..rounds).flat_map(shifted).chain(&codes[..3]).copied().collect();
-    Tensor::from_codes(from, [all.len()], all)
+    let elements = |kernel: Kernel| (kernel.elements_per_invocation() * kernel.workgroup_size()) as usize;
+    let workgroups = numeric().map(|to| kernel(from, to, &CastOptions::default()).map(elements));
+    let workgroups: Vec<usize> = workgroups.collect::<Result<_, _>>()?;
+    let (fewest, most) = (workgroups.iter().min().unwrap_or(&2), workgroups.iter().max().unwrap_or(&2));
+
+    // Few codes are repeated, each time one place further on, so that each stands in every lane.
+    let rounds = (2 * most).div_ceil(codes.len());
+    let shifted = |round: usize| {
+        let (end, begin) = codes.split_at(round % codes.len());
+        begin.iter().chain(end)
+    };
+    let long = (0..rounds).flat_map(shifted).chain(&codes[..3]).copied().collect();
+    let step = codes.len().div_ceil(fewest - 1);
+    let small = (0..step.min(SMALL)).map(|first| codes.iter().skip(first).step_by(step).copied().collect());
+    let tensor = |codes: Vec<u64>| Tensor::from_codes(from, [codes.len()], codes);
+    std::iter::once(long).chain(small).map(tensor).collect()
 }
 
 /// Casts on both, and describes the first elements that differ.

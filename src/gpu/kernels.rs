@@ -15,6 +15,7 @@ type Slot = Arc<OnceLock<Result<wgpu::ComputePipeline, Error>>>;
 #[derive(Debug)]
 pub(crate) struct Kernels {
     pub device: wgpu::Device,
+    tables: bool,
     /// The two layouts that all kernels share, or why the device refused them.
     layouts: Result<Layouts, String>,
     pipelines: Mutex<HashMap<(Conversion, Kind), Slot>>,
@@ -27,7 +28,7 @@ struct Layouts {
 }
 
 impl Kernels {
-    pub(crate) fn new(device: &wgpu::Device) -> Self {
+    pub(crate) fn new(device: &wgpu::Device, tables: bool) -> Self {
         let entry = |binding, ty| wgpu::BindGroupLayoutEntry {
             binding,
             visibility: wgpu::ShaderStages::COMPUTE,
@@ -50,7 +51,7 @@ impl Kernels {
             Layouts { group, pipeline }
         });
         let layouts = layouts.map_err(|error| message(&error));
-        Self { device: device.clone(), layouts, pipelines: Mutex::default() }
+        Self { device: device.clone(), tables, layouts, pipelines: Mutex::default() }
     }
 
     /// The layout of bind group 0.
@@ -83,7 +84,7 @@ impl Kernels {
             return Err(Error::Limit { from, to, limit, needed: BLOCKS_SIZE.into(), allowed: allowed.into() });
         }
         let kernel = match kind {
-            Kind::Blocks => kernel::blocks(conversion),
+            Kind::Blocks => kernel::blocks(conversion, self.tables),
             Kind::Edge => kernel::edge(conversion),
         };
         let label = format!("cast {from}→{to}");

@@ -58,7 +58,8 @@ impl Link {
             let part = |bits| bytes(bits, start)..bytes(bits, start + count);
             let source = &source[part(conversion.from.code_bits())];
             let destination = &mut destination[part(conversion.to.code_bits())];
-            dispatches += self.cast_chunk(conversion, source, count, destination).await?;
+            let done = self.cast_chunk(conversion, source, count, destination).await;
+            dispatches += done.map_err(|error| self.diagnose(error))?;
             start += count;
         }
         Ok(dispatches)
@@ -124,6 +125,22 @@ impl Link {
         Ok(prepared.dispatches())
     }
 
+    /// A lost device shows first as some call that fails; its callback runs when somebody polls, and knows the reason.
+    fn diagnose(&self, error: Error) -> Error {
+        let _ = scoped(&self.device, || self.device.poll(wgpu::PollType::Poll));
+        match (error, self.lost()) {
+            (
+                Error::DeviceLost { from, to, .. } | Error::Device { from, to, .. } | Error::Incomplete { from, to },
+                Some(reason),
+            ) => Error::DeviceLost { from, to, reason },
+            (Error::DeviceLost { from, to, reason }, None) => {
+                note(&self.lost, reason.clone());
+                Error::DeviceLost { from, to, reason }
+            }
+            (error, _) => error,
+        }
+    }
+
     fn check(&self, conversion: &Conversion) -> Result<(), Error> {
         let (from, to) = (conversion.from, conversion.to);
         self.lost().map_or(Ok(()), |reason| Err(Error::DeviceLost { from, to, reason }))
@@ -151,4 +168,27 @@ impl Link {
 
 fn note(lost: &Mutex<Option<String>>, reason: String) {
     lost.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(reason);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::element::ElementType;
+    use crate::options::CastOptions;
+
+    /// wgpu's backend that accepts everything, does nothing and reads zeros: what a broken driver looks like.
+    #[test]
+    fn a_device_that_does_nothing_is_found_out() {
+        let (device, queue) = wgpu::Device::noop(&wgpu::DeviceDescriptor::default());
+        let link = Link::new(device, queue);
+        let (from, to) = (ElementType::FLOAT, ElementType::FLOAT16);
+        let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
+        // The right result of zeros is zeros: only the mark tells.
+        for elements in [1usize, 1000, 5000] {
+            let mut destination = vec![0; elements * 2];
+            let result =
+                pollster::block_on(link.cast(&conversion, &vec![0; elements * 4], elements as u64, &mut destination));
+            assert_eq!(result, Err(Error::Incomplete { from, to }));
+        }
+    }
 }
