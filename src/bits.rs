@@ -118,7 +118,7 @@ pub(crate) fn round_shift(word: u32, shift: u32) -> u32 {
 
 /// A 64-bit magnitude with its leading bit moved to the top: top word, next word, and the leading bit's place. Zero
 /// gives a top word of 0.
-pub(crate) fn normalize(low: u32, high: u32) -> (u32, u32, u32) {
+pub(crate) fn normalize_words(low: u32, high: u32) -> (u32, u32, u32) {
     let tall = high != 0;
     let first = if tall { high } else { low };
     let second = if tall { low } else { 0 };
@@ -206,7 +206,7 @@ pub(crate) fn split_int(value: u32, signed: bool) -> (u32, u32) {
 }
 
 /// Two's complement negation of two words.
-pub(crate) fn negate(value: Pair) -> Pair {
+pub(crate) fn negate_words(value: Pair) -> Pair {
     let [low, high] = value;
     [low.wrapping_neg(), (!high).wrapping_add((low == 0) as u32)]
 }
@@ -217,12 +217,12 @@ pub(crate) fn split_long(value: Pair, signed: bool) -> (u32, Pair) {
     if sign == 0 {
         return (sign, value);
     }
-    (sign, negate(value))
+    (sign, negate_words(value))
 }
 
 /// An integer of up to 64 bits to the hub.
 pub(crate) fn integer_to_hub(sign: u32, low: u32, high: u32) -> u32 {
-    let (top, rest, place) = normalize(low, high);
+    let (top, rest, place) = normalize_words(low, high);
     let hub = ((top >> 8) | (((top & 0xff) | rest != 0) as u32)).wrapping_add((126 + place) << 23);
     (if top == 0 { 0 } else { hub }) | sign
 }
@@ -274,7 +274,7 @@ pub(crate) fn encode_scale(hub: u32, to: &EncodeScale) -> u32 {
     if hub > 0x7f00_0000 {
         code = to.high;
     }
-    if hub < 0x0040_0000 || hub >= SIGN {
+    if !(0x0040_0000..SIGN).contains(&hub) {
         code = to.low;
     }
     if hub & !SIGN > INFINITY {
@@ -307,7 +307,7 @@ pub(crate) fn double_to_single(code: Pair) -> u32 {
 
 /// An integer of up to 64 bits to binary32: one rounding to nearest, ties to even.
 pub(crate) fn integer_to_single(sign: u32, low: u32, high: u32) -> u32 {
-    let (top, rest, place) = normalize(low, high);
+    let (top, rest, place) = normalize_words(low, high);
     let cut = top >> 8;
     let lost = (top & 0xff) | ((rest != 0) as u32);
     let value = cut.wrapping_add((lost + 0x7f + (cut & 1)) >> 8).wrapping_add((126 + place) << 23);
@@ -335,7 +335,7 @@ pub(crate) fn single_to_double(value: u32) -> Pair {
 
 /// An integer of up to 64 bits to binary64: one rounding to nearest, ties to even.
 pub(crate) fn integer_to_double(sign: u32, low: u32, high: u32) -> Pair {
-    let (top, rest, place) = normalize(low, high);
+    let (top, rest, place) = normalize_words(low, high);
     let cut = (top << 21) | (rest >> 11);
     let value = cut.wrapping_add(((rest & 0x7ff) + 0x3ff + (cut & 1)) >> 11);
     let carry = (value < cut) as u32;
@@ -345,6 +345,7 @@ pub(crate) fn integer_to_double(sign: u32, low: u32, high: u32) -> Pair {
 
 /// A float taken apart for truncation: place of its leading bit (∞ and NaN: beyond every integer), then its significand
 /// in two words with the leading bit at the top.
+#[derive(Clone, Copy)]
 pub(crate) struct Significand {
     pub negative: bool,
     pub nan: bool,
@@ -417,7 +418,7 @@ pub(crate) fn encode_long(from: Significand, signed: bool) -> Pair {
         value = [0, 0];
     }
     if negative {
-        value = negate(value);
+        value = negate_words(value);
     }
     if place >= if least { 63 } else { 64 } {
         value = [0, if least { SIGN } else { 0 }];

@@ -1,5 +1,6 @@
 //! The CPU path: blocks of codes unpacked into words, converted by the twins, packed again.
 
+#[cfg(not(target_family = "wasm"))]
 use rayon::prelude::*;
 
 use crate::conversion::Conversion;
@@ -43,17 +44,25 @@ pub fn cast(tensor: &Tensor, to: ElementType, options: &CastOptions) -> Result<T
             blocks.convert(&conversion, table.as_ref(), source, destination);
         }
     };
-    if tensor.len() < 2 * CHUNK {
-        run(source, &mut destination);
-    } else {
-        let chunks = destination.par_chunks_mut(block_bytes(CHUNK, to));
-        source
-            .par_chunks(block_bytes(CHUNK, from))
-            .zip(chunks)
-            .for_each(|(source, destination)| run(source, destination));
-    }
+    share(source, &mut destination, [from, to].map(|t| block_bytes(CHUNK, t)), run);
     crate::lanes::clear_pad(&mut destination, to.code_bits(), tensor.len() as u64);
     Ok(tensor.with_bytes(to, destination))
+}
+
+/// Runs `work` on chunks of so many source and destination bytes, on all threads where there are at least two.
+#[cfg(not(target_family = "wasm"))]
+fn share(source: &[u8], destination: &mut [u8], chunk: [usize; 2], work: impl Fn(&[u8], &mut [u8]) + Sync) {
+    if source.len() < 2 * chunk[0] {
+        return work(source, destination);
+    }
+    let chunks = source.par_chunks(chunk[0]).zip(destination.par_chunks_mut(chunk[1]));
+    chunks.for_each(|(source, destination)| work(source, destination));
+}
+
+/// Without threads, all at once.
+#[cfg(target_family = "wasm")]
+fn share(source: &[u8], destination: &mut [u8], _: [usize; 2], work: impl Fn(&[u8], &mut [u8])) {
+    work(source, destination);
 }
 
 /// Every code of a source of at most 8 bits, converted once.

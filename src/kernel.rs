@@ -581,3 +581,64 @@ fn field(word: &str, shift: u32, bits: u32, whole: bool) -> String {
 fn index(r: u32, k: u32, n: u32) -> String {
     if n == 1 { format!("unit_{r}") } else { format!("unit_{r} * {n}u + {k}u") }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The files of `shaders/`, by their path there without the ending.
+    fn files(folder: &std::path::Path, prefix: &str, names: &mut Vec<String>) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = format!("{prefix}{}", path.file_stem().unwrap().to_str().unwrap());
+            match path.is_dir() {
+                true => files(&path, &format!("{name}/"), names),
+                false => names.push(name),
+            }
+        }
+    }
+
+    #[test]
+    fn every_file_is_a_fragment() {
+        let mut names = Vec::new();
+        files(std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/shaders")), "", &mut names);
+        let mut known: Vec<_> = FRAGMENTS.iter().map(|(name, _)| name.to_string()).collect();
+        names.sort();
+        known.sort();
+        assert_eq!(names, known);
+    }
+
+    /// A fragment's first line names the file; what it declares to read is what it reads.
+    #[test]
+    fn headers_tell_the_truth() {
+        for (name, text) in FRAGMENTS {
+            let file = format!("// {}.wgsl — ", name.rsplit('/').next().unwrap());
+            assert!(text.starts_with(&file), "{name} starts with {file:?}");
+            let is_constant = |word: &&str| {
+                let mut letters = word.chars();
+                letters.next().is_some_and(|c| c.is_ascii_uppercase())
+                    && word.contains('_')
+                    && letters.all(|c| c.is_ascii_uppercase() || c == '_')
+            };
+            let words = |line: &'static str| {
+                line.split(|c: char| !c.is_alphanumeric() && c != '_').filter(is_constant).collect::<Vec<_>>()
+            };
+            let declared: HashSet<_> = text.lines().filter(|l| l.starts_with("// reads: ")).flat_map(words).collect();
+            let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+            let read: HashSet<_> = code.flat_map(words).collect();
+            assert_eq!(declared, read, "{name}");
+        }
+    }
+
+    /// The CPU twin of a fragment's function is found by its name.
+    #[test]
+    fn every_function_has_its_twin() {
+        let twins = include_str!("bits.rs");
+        for (name, text) in FRAGMENTS.iter().filter(|(name, _)| !name.starts_with("entry/")) {
+            for line in text.lines().filter_map(|line| line.strip_prefix("fn ")) {
+                let function = line.split('(').next().unwrap();
+                assert!(twins.contains(&format!("pub(crate) fn {function}(")), "{name}: {function}");
+            }
+        }
+    }
+}

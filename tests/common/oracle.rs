@@ -14,7 +14,7 @@
 //! specifications for the 8-bit (OFP8) and microscaling (MX) formats. Where these leave a result
 //! open, the rule is stated in words next to the code.
 
-#![allow(dead_code)] // Several test crates include this file, and each uses only a part of it.
+#![allow(dead_code, reason = "several test crates include this file, and each uses a part of it")]
 
 /// The `round_mode` attribute (ONNX Cast 24), which only E8M0 looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
