@@ -111,7 +111,7 @@ impl Units {
             (128 / source.max(destination)).max(32 / destination)
         };
         let bytes = elements * (source + destination) / 8;
-        let repeat = if tables && has_table(conversion) { (128 / bytes).max(1).next_power_of_two() } else { 1 };
+        let repeat = if uses_table(conversion, tables) { (128 / bytes).max(1).next_power_of_two() } else { 1 };
         Self { elements, repeat }
     }
 
@@ -121,9 +121,12 @@ impl Units {
     }
 }
 
-/// A source of at most 8 bits has few codes: with tables, a workgroup converts each once and then looks them up.
-fn has_table(conversion: &Conversion) -> bool {
-    conversion.from.code_bits() <= 8 && !conversion.is_copy()
+/// A source of at most 8 bits has few codes: with tables, a workgroup converts each once and then looks them up. Without,
+/// it does so only where a lookup saves the encoding of several codes.
+fn uses_table(conversion: &Conversion, tables: bool) -> bool {
+    let saves_several =
+        conversion.from.code_bits() <= 4 && matches!(conversion.encode, Encode::Float(_) | Encode::Scale(_));
+    conversion.from.code_bits() <= 8 && !conversion.is_copy() && (tables || saves_several)
 }
 
 /// The kernel for whole units.
@@ -392,7 +395,7 @@ struct Entry {
 impl Entry {
     fn new(conversion: &Conversion, units: Units, tables: bool) -> Self {
         let (source_bits, destination_bits) = (conversion.from.code_bits(), conversion.to.code_bits());
-        let per_entry = (tables && has_table(conversion)).then(|| {
+        let per_entry = uses_table(conversion, tables).then(|| {
             // As many codes as an index of 8 bits and an entry of one word allow.
             [4, 2].into_iter().find(|n| n * source_bits <= 8 && n * destination_bits <= 32).unwrap_or(1)
         });

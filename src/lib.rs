@@ -1,4 +1,5 @@
-//! wip
+#![doc = include_str!("../README.md")]
+
 mod bits;
 #[cfg(not(target_family = "wasm"))]
 pub mod blocking;

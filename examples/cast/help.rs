@@ -39,7 +39,8 @@ The WGSL is exactly what runs, its constants included. It begins with the commen
   // elements per invocation: N
   // workgroup size: N
 and its entry point is called main. Group 0 holds the source at binding 0, the destination at
-binding 1 and the parameters at binding 4.
+binding 1 and the parameters at binding 4. Without --edge and --computed it is the kernel that GPUs run
+for the bulk of a tensor.
 
 Translations are made by naga without bounds checks, without loop bounding and without zero-fill of
 workgroup memory, as the kernel runs where wgpu allows it:

@@ -9,7 +9,11 @@ use crate::translate::translate;
 
 pub fn print(args: &ShaderArgs) -> Result<(), Failure> {
     let options = args.attributes.options(args.from, args.to)?;
-    let kernel = if args.edge { wgpu_cast::edge_kernel } else { wgpu_cast::kernel };
+    let kernel = match (args.edge, args.computed) {
+        (true, _) => wgpu_cast::edge_kernel,
+        (false, true) => wgpu_cast::computed_kernel,
+        (false, false) => wgpu_cast::kernel,
+    };
     let kernel = kernel(args.from, args.to, &options)?;
     let bytes = translate(kernel.wgsl(), args.format)
         .map_err(|e| Failure::Work(format!("{} to {} as {}: {e}", args.from, args.to, args.format.name())))?;
