@@ -1,10 +1,10 @@
 // edge_lanes.wgsl — one destination word an invocation, for codes of less than 32 bits; keeps the bits around the tensor
-// reads: DST_BITS EDGE_SIZE
+// reads: DST_BITS WORKGROUP_SIZE
 //:use entry/params
 
-@compute @workgroup_size(EDGE_SIZE)
+@compute @workgroup_size(WORKGROUP_SIZE)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
-    let invocation = (group.y * params.pitch + group.x) * EDGE_SIZE + lane;
+    let invocation = (group.y * params.pitch + group.x) * WORKGROUP_SIZE + lane;
     if (invocation == 0u && params.sentinel != 0u) {
         destination[params.sentinel_word] = params.sentinel;
     }

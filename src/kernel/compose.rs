@@ -1,0 +1,292 @@
+//! Fragments, constants, and the line that joins decode and encode, composed into one WGSL module.
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+
+use super::Kernel;
+use super::entry::vector;
+use crate::conversion::{Carrier, Conversion, Decode, Encode};
+
+macro_rules! fragments {
+    ($($name:literal)*) => {
+        /// Every file of `shaders/`, by its path there without the ending.
+        const FRAGMENTS: &[(&str, &str)] =
+            &[$(($name, include_str!(concat!("../../shaders/", $name, ".wgsl"))),)*];
+    };
+}
+
+fragments! {
+    "decode/bool" "decode/float" "decode/int" "decode/scale"
+    "encode/bool" "encode/clamp_infinity" "encode/double_integer" "encode/double_single" "encode/float" "encode/int"
+    "encode/long" "encode/scale" "encode/single" "encode/single_double" "encode/single_integer"
+    "entry/edge_lanes" "entry/edge_words" "entry/load_pair" "entry/load_word" "entry/params"
+    "entry/store_pair" "entry/store_word"
+    "hub/double" "hub/integer"
+    "lib/negate" "lib/normalize" "lib/round" "lib/split_float" "lib/split_integer"
+}
+
+/// A module being composed.
+pub(super) struct Module {
+    header: String,
+    constants: String,
+    text: String,
+    used: HashSet<&'static str>,
+}
+
+impl Module {
+    pub(super) fn new(conversion: &Conversion, size: u32, elements: u32, up_to: &str) -> Self {
+        let (from, to) = (conversion.from, conversion.to);
+        let header = format!(
+            "// from: {from}\n// to: {to}\n// elements per invocation: {up_to}{elements}\n// workgroup size: {size}\n"
+        );
+        let constants = format!("const WORKGROUP_SIZE: u32 = {size}u;\n{}", constants(conversion));
+        Self { header, constants, text: String::new(), used: HashSet::new() }
+    }
+
+    /// Adds a fragment after the fragments that it uses, once.
+    pub(super) fn need(&mut self, name: &str) {
+        let &(name, text) = FRAGMENTS.iter().find(|(known, _)| *known == name).expect("a file of shaders/");
+        if !self.used.insert(name) {
+            return;
+        }
+        for used in text.lines().filter_map(|line| line.strip_prefix("//:use ")) {
+            self.need(used);
+        }
+        self.text.push('\n');
+        for line in text.lines().filter(|line| !line.starts_with("//:use ")) {
+            self.line(line);
+        }
+    }
+
+    pub(super) fn line(&mut self, line: &str) {
+        self.text.push_str(line);
+        self.text.push('\n');
+    }
+
+    pub(super) fn bindings(&mut self, source_words: u32, destination_words: u32) {
+        let (source, destination) = (vector(source_words), vector(destination_words));
+        self.line("");
+        self.line(&format!("@group(0) @binding(0) var<storage, read> source: array<{source}>;"));
+        self.line(&format!("@group(0) @binding(1) var<storage, read_write> destination: array<{destination}>;"));
+    }
+
+    /// `fn convert`, from source code to destination code, and the fragments that it joins.
+    pub(super) fn conversion(&mut self, conversion: &Conversion) {
+        let word = |bits| if bits == 64 { "vec2<u32>" } else { "u32" };
+        let (source, destination) = (word(conversion.from.code_bits()), word(conversion.to.code_bits()));
+        let body = self.body(conversion);
+        self.line("");
+        self.line(&format!("fn convert(code: {source}) -> {destination} {{"));
+        for line in body {
+            self.line(&format!("    {line}"));
+        }
+        self.line("}");
+    }
+
+    fn body(&mut self, conversion: &Conversion) -> Vec<String> {
+        match conversion.encode {
+            Encode::Copy => return vec!["return code;".into()],
+            Encode::ClampInfinity { .. } => {
+                self.need("encode/clamp_infinity");
+                return vec!["return clamp_infinity(code);".into()];
+            }
+            _ => {}
+        }
+        let decode = match conversion.decode {
+            Decode::Bool => Some(("decode/bool", "decode_bool")),
+            Decode::Int { .. } => Some(("decode/int", "decode_int")),
+            Decode::Float(_) => Some(("decode/float", "decode_float")),
+            Decode::Scale => Some(("decode/scale", "decode_scale")),
+            Decode::Long { .. } | Decode::Single | Decode::Double | Decode::Own => None,
+        };
+        let value = match decode {
+            Some((fragment, function)) => {
+                self.need(fragment);
+                format!("let value = {function}(code);")
+            }
+            None => "let value = code;".into(),
+        };
+        let (fragments, split, result) = joint(conversion);
+        fragments.iter().for_each(|fragment| self.need(fragment));
+        std::iter::once(value).chain(split.map(String::from)).chain([format!("return {result};")]).collect()
+    }
+
+    pub(super) fn finish(self, workgroup_size: u32, elements_per_invocation: u32) -> Kernel {
+        let wgsl = format!("{}\n{}{}", self.header, self.constants, self.text);
+        Kernel { wgsl, workgroup_size, elements_per_invocation }
+    }
+}
+
+/// From the carried `value` to the destination code: fragments, a line that takes an integer apart, the result.
+fn joint(conversion: &Conversion) -> (&'static [&'static str], Option<&'static str>, &'static str) {
+    const SPLIT_INT: Option<&str> = Some("let parts = vec3<u32>(split_int(value), 0u);");
+    const SPLIT_LONG: Option<&str> = Some("let parts = split_long(value);");
+    let integer = match conversion.carrier() {
+        Carrier::Int { .. } => Some(SPLIT_INT),
+        Carrier::Long { .. } => Some(SPLIT_LONG),
+        _ => None,
+    };
+    if let Some(split) = integer {
+        let long = split == SPLIT_LONG;
+        return match conversion.encode {
+            Encode::Float(_) => (
+                &["lib/split_integer", "hub/integer", "encode/float"],
+                split,
+                "encode_float(integer_to_hub(parts.x, parts.y, parts.z))",
+            ),
+            Encode::Scale(_) => (
+                &["lib/split_integer", "hub/integer", "encode/scale"],
+                split,
+                "encode_scale(integer_to_hub(parts.x, parts.y, parts.z))",
+            ),
+            Encode::Single => {
+                (&["lib/split_integer", "encode/single_integer"], split, "integer_to_single(parts.x, parts.y, parts.z)")
+            }
+            Encode::Double => {
+                (&["lib/split_integer", "encode/double_integer"], split, "integer_to_double(parts.x, parts.y, parts.z)")
+            }
+            Encode::Long { .. } if long => (&[], None, "value"),
+            Encode::Long { .. } => (&[], None, "vec2<u32>(value, select(0u, 0u - (value >> 31u), SRC_SIGNED))"),
+            Encode::Bool if long => (&[], None, "select(0u, 1u, (value.x | value.y) != 0u)"),
+            Encode::Bool => (&[], None, "select(0u, 1u, value != 0u)"),
+            _ if long => (&[], None, "value.x"),
+            _ => (&[], None, "value"),
+        };
+    }
+    let double = conversion.carrier() == Carrier::Double;
+    match conversion.encode {
+        Encode::Float(_) if double => (&["hub/double", "encode/float"], None, "encode_float(double_to_hub(value))"),
+        Encode::Float(_) => (&["encode/float"], None, "encode_float(value)"),
+        Encode::Scale(_) if double => (&["hub/double", "encode/scale"], None, "encode_scale(double_to_hub(value))"),
+        Encode::Scale(_) => (&["encode/scale"], None, "encode_scale(value)"),
+        Encode::Single if double => (&["encode/single_double"], None, "double_to_single(value)"),
+        Encode::Single => (&["encode/single"], None, "canonical_nan(value)"),
+        Encode::Double if !double => (&["encode/double_single"], None, "single_to_double(value)"),
+        Encode::Int(_) if double => (&["encode/int"], None, "encode_int(split_double(value))"),
+        Encode::Int(_) => (&["encode/int"], None, "encode_int(split_single(value))"),
+        Encode::Long { .. } if double => (&["encode/long"], None, "encode_long(split_double(value))"),
+        Encode::Long { .. } => (&["encode/long"], None, "encode_long(split_single(value))"),
+        Encode::Bool if double => (&["encode/bool"], None, "double_is_nonzero(value)"),
+        Encode::Bool => (&["encode/bool"], None, "single_is_nonzero(value)"),
+        _ => (&[], None, "value"),
+    }
+}
+
+/// The numbers that the fragments read, from the table's row and the options.
+fn constants(conversion: &Conversion) -> String {
+    let mut text = String::new();
+    let mut number = |name: &str, value: u32| {
+        let _ = writeln!(text, "const {name}: u32 = {value:#x}u;");
+    };
+    number("SRC_BITS", conversion.from.code_bits());
+    number("DST_BITS", conversion.to.code_bits());
+    let mut flags = Vec::new();
+    match conversion.decode {
+        Decode::Float(from) => {
+            number("SRC_MAN", from.man);
+            number("SRC_BIAS", from.bias);
+            number("SRC_TOP", from.top);
+            flags.extend([("SRC_IEEE", from.ieee), ("SRC_FNUZ", from.fnuz), ("SRC_SUBNORMALS", from.subnormals)]);
+        }
+        Decode::Bool => flags.push(("SRC_SIGNED", false)),
+        Decode::Int { signed, .. } | Decode::Long { signed } => flags.push(("SRC_SIGNED", signed)),
+        Decode::Scale | Decode::Single | Decode::Double | Decode::Own => {}
+    }
+    match conversion.encode {
+        Encode::Float(to) => {
+            number("HUB_BITS", to.hub.bits);
+            number("HUB_MAN", to.hub.man);
+            number("HUB_BIAS", to.hub.bias);
+            // How many exponents the hub reaches below the destination's normal numbers.
+            number("HUB_ABOVE", to.hub.bias.saturating_sub(to.bias));
+            number("DST_MAN", to.man);
+            number("DST_BIAS", to.bias);
+            number("DST_MAX", to.max);
+            number("DST_OVERFLOW", to.overflow);
+            number("DST_NAN", to.nan);
+            number("DST_NAN_KEEP", to.nan_keep);
+            number("DST_NAN_FLIP", to.nan_flip);
+            flags.extend([("DST_FNUZ", to.fnuz), ("HUB_FROM_INTEGER", to.hub.from_integer)]);
+        }
+        Encode::Scale(to) => {
+            number("SCALE_LOW", to.low);
+            number("SCALE_HIGH", to.high);
+            number("SCALE_ROUND", to.round);
+        }
+        Encode::Int(to) => {
+            let (below, above) = to.clamp.unwrap_or_default();
+            number("INT_FAIL", to.fail);
+            number("INT_BELOW", below);
+            number("INT_ABOVE", above);
+            flags.extend([("INT_WIDE", to.wide), ("INT_CLAMP", to.clamp.is_some())]);
+        }
+        Encode::ClampInfinity { infinity, .. } => number("DST_INFINITY", infinity),
+        Encode::Long { signed } => flags.push(("LONG_SIGNED", signed)),
+        Encode::Copy | Encode::Single | Encode::Double | Encode::Bool => {}
+    }
+    for (name, value) in flags {
+        let _ = writeln!(text, "const {name}: bool = {value};");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The files of `shaders/`, by their path there without the ending.
+    fn files(folder: &std::path::Path, prefix: &str, names: &mut Vec<String>) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = format!("{prefix}{}", path.file_stem().unwrap().to_str().unwrap());
+            match path.is_dir() {
+                true => files(&path, &format!("{name}/"), names),
+                false => names.push(name),
+            }
+        }
+    }
+
+    #[test]
+    fn every_file_is_a_fragment() {
+        let mut names = Vec::new();
+        files(std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/shaders")), "", &mut names);
+        let mut known: Vec<_> = FRAGMENTS.iter().map(|(name, _)| name.to_string()).collect();
+        names.sort();
+        known.sort();
+        assert_eq!(names, known);
+    }
+
+    /// A fragment's first line names the file; what it declares to read is what it reads.
+    #[test]
+    fn headers_tell_the_truth() {
+        for (name, text) in FRAGMENTS {
+            let file = format!("// {}.wgsl — ", name.rsplit('/').next().unwrap());
+            assert!(text.starts_with(&file), "{name} starts with {file:?}");
+            let is_constant = |word: &&str| {
+                let mut letters = word.chars();
+                letters.next().is_some_and(|c| c.is_ascii_uppercase())
+                    && word.contains('_')
+                    && letters.all(|c| c.is_ascii_uppercase() || c == '_')
+            };
+            let words = |line: &'static str| {
+                line.split(|c: char| !c.is_alphanumeric() && c != '_').filter(is_constant).collect::<Vec<_>>()
+            };
+            let declared: HashSet<_> = text.lines().filter(|l| l.starts_with("// reads: ")).flat_map(words).collect();
+            let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+            let read: HashSet<_> = code.flat_map(words).collect();
+            assert_eq!(declared, read, "{name}");
+        }
+    }
+
+    /// The CPU twin of a fragment's function is found by its name.
+    #[test]
+    fn every_function_has_its_twin() {
+        let twins = include_str!("../bits.rs");
+        for (name, text) in FRAGMENTS.iter().filter(|(name, _)| !name.starts_with("entry/")) {
+            for line in text.lines().filter_map(|line| line.strip_prefix("fn ")) {
+                let function = line.split('(').next().unwrap();
+                assert!(twins.contains(&format!("pub(crate) fn {function}(")), "{name}: {function}");
+            }
+        }
+    }
+}

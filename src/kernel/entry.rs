@@ -1,0 +1,224 @@
+//! The blocks kernel's entry point: loads, lanes and stores, unrolled. The only WGSL that is not in `shaders/`.
+
+use std::fmt::Write as _;
+
+use super::{BLOCKS_SIZE, Units, uses_table};
+use crate::conversion::{Conversion, Encode};
+
+/// The element type of a binding that moves `words` words a unit.
+pub(super) fn vector(words: u32) -> &'static str {
+    match words {
+        words if words % 4 == 0 => "vec4<u32>",
+        2 => "vec2<u32>",
+        _ => "u32",
+    }
+}
+
+/// The blocks kernel's entry: loads, lanes, stores, unrolled.
+pub(super) struct Entry {
+    source_bits: u32,
+    destination_bits: u32,
+    /// Words a unit takes; a source unit of less than a word counts as one.
+    pub(super) source_words: u32,
+    pub(super) destination_words: u32,
+    units: Units,
+    copy: bool,
+    /// Elements a table entry holds, and so many source codes its index.
+    per_entry: Option<u32>,
+    /// Codes come with undefined bits above their width.
+    masked: bool,
+}
+
+impl Entry {
+    pub(super) fn new(conversion: &Conversion, units: Units, tables: bool) -> Self {
+        let (source_bits, destination_bits) = (conversion.from.code_bits(), conversion.to.code_bits());
+        let per_entry = uses_table(conversion, tables).then(|| {
+            // As many codes as an index of 8 bits and an entry of one word allow.
+            [4, 2].into_iter().find(|n| n * source_bits <= 8 && n * destination_bits <= 32).unwrap_or(1)
+        });
+        Self {
+            source_bits,
+            destination_bits,
+            source_words: (units.elements * source_bits / 32).max(1),
+            destination_words: units.elements * destination_bits / 32,
+            units,
+            copy: conversion.is_copy(),
+            per_entry,
+            masked: matches!(conversion.encode, Encode::Int(_)),
+        }
+    }
+
+    pub(super) fn text(&self) -> String {
+        let mut text = String::new();
+        self.write(&mut text).expect("writing to a String cannot fail");
+        text
+    }
+
+    fn write(&self, text: &mut String) -> std::fmt::Result {
+        let (size, repeat) = (BLOCKS_SIZE, self.units.repeat);
+        if let Some(per_entry) = self.per_entry {
+            let word = if self.destination_bits == 64 { "vec2<u32>" } else { "u32" };
+            writeln!(text, "var<workgroup> table: array<{word}, {}>;\n", 1u32 << (per_entry * self.source_bits))?;
+        }
+        writeln!(text, "@compute @workgroup_size(WORKGROUP_SIZE)")?;
+        let arguments = "@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32";
+        writeln!(text, "fn main({arguments}) {{")?;
+        if let Some(per_entry) = self.per_entry {
+            self.fill(text, per_entry)?;
+        }
+        writeln!(text, "    let unit = (group.y * params.pitch + group.x) * {}u + lane;", size * repeat)?;
+        if repeat > 1 {
+            // Every load before the first store, past the end from the last unit: they overlap, and none branches.
+            writeln!(text, "    let last = params.count - 1u;")?;
+        }
+        for r in 0..repeat {
+            if repeat > 1 {
+                writeln!(text, "    let unit_{r} = params.first + min(unit + {}u, last);", r * size)?;
+            } else {
+                writeln!(text, "    if (unit >= params.count) {{\n        return;\n    }}")?;
+                writeln!(text, "    let unit_{r} = params.first + unit;")?;
+            }
+            self.load(text, r)?;
+        }
+        for r in 0..repeat {
+            let values = self.destination_values(r, text)?;
+            if repeat > 1 {
+                writeln!(text, "    if (unit + {}u < params.count) {{", r * size)?;
+                self.store(text, r, &values, "        ")?;
+                writeln!(text, "    }}")?;
+            } else {
+                self.store(text, r, &values, "    ")?;
+            }
+        }
+        writeln!(text, "}}")
+    }
+
+    /// Converts every source code once; an entry holds several neighbours' codes where they fit.
+    fn fill(&self, text: &mut String, per_entry: u32) -> std::fmt::Result {
+        let entries = 1u32 << (per_entry * self.source_bits);
+        let codes: Vec<String> = (0..per_entry)
+            .map(|i| {
+                let code = field("lane", i * self.source_bits, self.source_bits, true);
+                self.shifted(format!("convert({code})"), i * self.destination_bits, true)
+            })
+            .collect();
+        let guard = if entries < BLOCKS_SIZE { format!("if (lane < {entries}u) ") } else { String::new() };
+        writeln!(text, "    {guard}{{\n        table[lane] = {};\n    }}\n    workgroupBarrier();", codes.join(" | "))
+    }
+
+    /// A destination code moved to its bit, cut to its width where it could reach its neighbour.
+    fn shifted(&self, code: String, shift: u32, has_neighbours: bool) -> String {
+        let bits = self.destination_bits;
+        let code = if self.masked && bits < 32 && has_neighbours {
+            format!("({code} & {:#x}u)", (1u32 << bits) - 1)
+        } else {
+            code
+        };
+        if shift == 0 { code } else { format!("({code} << {shift}u)") }
+    }
+
+    fn load(&self, text: &mut String, r: u32) -> std::fmt::Result {
+        let words = self.source_words;
+        let unit_bits = self.units.elements * self.source_bits;
+        if unit_bits < 32 {
+            let parts = 32 / unit_bits;
+            let (log, mask) = (parts.trailing_zeros(), parts - 1);
+            return writeln!(
+                text,
+                "    let s{r}_0 = source[unit_{r} >> {log}u] >> ((unit_{r} & {mask}u) * {unit_bits}u);"
+            );
+        }
+        let step = if vector(words) == "u32" { 1 } else { words.min(4) };
+        for (k, _) in (0..words).step_by(step as usize).enumerate() {
+            writeln!(text, "    let s{r}_{k} = source[{}];", index(r, k as u32, words / step))?;
+        }
+        Ok(())
+    }
+
+    /// The source word at `index` of a unit, as loaded.
+    fn source_word(&self, r: u32, index: u32) -> String {
+        match vector(self.source_words) {
+            "u32" => format!("s{r}_{index}"),
+            _ => format!("s{r}_{}.{}", index / 4, ["x", "y", "z", "w"][index as usize % 4]),
+        }
+    }
+
+    /// `bits` source bits from `bit` on, a field that may lie across two words.
+    fn source_field(&self, r: u32, bit: u32, bits: u32) -> String {
+        let (word, shift) = (bit / 32, bit % 32);
+        if shift + bits <= 32 {
+            // A unit of less than a word has other units' codes above it.
+            let whole = self.units.elements * self.source_bits >= 32;
+            return field(&self.source_word(r, word), shift, bits, whole);
+        }
+        let (low, high) = (self.source_word(r, word), self.source_word(r, word + 1));
+        format!("((({low} >> {shift}u) | ({high} << {}u)) & {:#x}u)", 32 - shift, (1u32 << bits) - 1)
+    }
+
+    fn store(&self, text: &mut String, r: u32, values: &[String], indent: &str) -> std::fmt::Result {
+        let words = self.destination_words;
+        let step = if vector(words) == "u32" { 1 } else { words.min(4) };
+        for (k, part) in values.chunks(if self.copy { 1 } else { step as usize }).enumerate() {
+            let value = if part.len() == 1 { part[0].clone() } else { format!("vec{step}<u32>({})", part.join(", ")) };
+            writeln!(text, "{indent}destination[{}] = {value};", index(r, k as u32, words / step))?;
+        }
+        Ok(())
+    }
+
+    /// Converts a unit; returns the expression of each destination word.
+    fn destination_values(&self, r: u32, text: &mut String) -> Result<Vec<String>, std::fmt::Error> {
+        if self.copy {
+            return Ok((0..self.source_words / 4).map(|k| format!("s{r}_{k}")).collect());
+        }
+        let per_entry = self.per_entry.unwrap_or(1);
+        let chunk_bits = per_entry * self.destination_bits;
+        let mut words = vec![Vec::new(); self.destination_words as usize];
+        for i in 0..self.units.elements / per_entry {
+            let code = self.source_code(r, i, per_entry);
+            let converted = match self.per_entry {
+                Some(_) => format!("table[{code}]"),
+                None => format!("convert({code})"),
+            };
+            let name = format!("d{r}_{i}");
+            writeln!(text, "    let {name} = {converted};")?;
+            if self.destination_bits == 64 {
+                words[2 * i as usize].push(format!("{name}.x"));
+                words[2 * i as usize + 1].push(format!("{name}.y"));
+                continue;
+            }
+            let (word, shift) = ((i * chunk_bits / 32) as usize, i * chunk_bits % 32);
+            // The topmost field of a word loses what lies above it in the shift; a table holds clean codes.
+            let has_neighbours = self.per_entry.is_none() && shift + chunk_bits != 32;
+            words[word].push(self.shifted(name.clone(), shift, has_neighbours));
+            if shift + chunk_bits > 32 {
+                let rest = self.shifted(name, 0, has_neighbours);
+                words[word + 1].push(format!("({rest} >> {}u)", 32 - shift));
+            }
+        }
+        Ok(words.into_iter().map(|fields| fields.join(" | ")).collect())
+    }
+
+    /// The source code, or the table index, of the `i`th conversion of a unit.
+    fn source_code(&self, r: u32, i: u32, per_entry: u32) -> String {
+        let bits = per_entry * self.source_bits;
+        match bits {
+            64 => {
+                let (low, high) = (self.source_word(r, 2 * i), self.source_word(r, 2 * i + 1));
+                format!("vec2<u32>({low}, {high})")
+            }
+            32 => self.source_word(r, i),
+            _ => self.source_field(r, i * bits, bits),
+        }
+    }
+}
+
+/// `bits` bits of a word from `shift` on; the topmost need no mask where the word is `whole`.
+fn field(word: &str, shift: u32, bits: u32, whole: bool) -> String {
+    let shifted = if shift == 0 { word.to_owned() } else { format!("({word} >> {shift}u)") };
+    if shift + bits == 32 && whole { shifted } else { format!("({shifted} & {:#x}u)", (1u64 << bits) - 1) }
+}
+
+/// Index of the `k`th of `n` loads or stores of a unit.
+fn index(r: u32, k: u32, n: u32) -> String {
+    if n == 1 { format!("unit_{r}") } else { format!("unit_{r} * {n}u + {k}u") }
+}
