@@ -74,8 +74,8 @@ impl Caster {
     /// Plans a cast of `len` elements and compiles what it needs.
     ///
     /// # Errors
-    /// [`Error::UnsupportedPair`] where [`can_cast`](crate::can_cast) is false, [`Error::Limit`] where the device's
-    /// limits are below the least that a cast needs, [`Error::Kernel`] where the driver refuses a kernel.
+    /// [`Error::UnsupportedPair`] where [`can_cast`](crate::can_cast) is false, [`Error::Limit`] where a tensor passes the
+    /// largest buffer or the device's limits are below the least that a cast needs, [`Error::Kernel`] where the driver refuses a kernel.
     pub fn prepare(&self, spec: &CastSpec, len: u64) -> Result<Prepared, Error> {
         let conversion = Conversion::new(spec.from, spec.to, &spec.options)?;
         self.prepare_marked(conversion, len, None)
@@ -88,6 +88,15 @@ impl Caster {
         len: u64,
         mark: Option<u32>,
     ) -> Result<Prepared, Error> {
+        let (from, to) = (conversion.from, conversion.to);
+        for element_type in [from, to] {
+            // No buffer holds more; past this point bits are counted in 64 bits.
+            let needed = element_type.packed_bytes(len).unwrap_or(u64::MAX);
+            if needed > self.limits.buffer_size {
+                let (limit, allowed) = ("max_buffer_size", self.limits.buffer_size);
+                return Err(Error::Limit { from, to, limit, needed, allowed });
+            }
+        }
         let dispatches = plan::plan(&conversion, len, &self.limits, mark)?;
         let pipelines = dispatches.iter().map(|dispatch| self.kernels.get(&conversion, dispatch.kind));
         let pipelines = pipelines.collect::<Result<_, _>>()?;

@@ -11,7 +11,7 @@ use crate::kernel::{BLOCKS_SIZE, EDGE_SIZE, Units};
 pub struct PlanLimits {
     /// Most bytes of one storage binding.
     pub binding_size: u64,
-    /// Most bytes of one buffer; only host tensors look at it, and are cast in chunks beyond it.
+    /// Most bytes of one buffer. Host tensors are cast in chunks beyond it.
     pub buffer_size: u64,
     /// A binding starts at a multiple of this many bytes.
     pub offset_alignment: u64,

@@ -101,8 +101,12 @@ fn buffer(device: &wgpu::Device, size: usize, usage: BufferUsages) -> wgpu::Buff
     device.create_buffer(&wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false })
 }
 
-fn read_back(context: &Context, buffer: &wgpu::Buffer, mut encoder: wgpu::CommandEncoder) -> Vec<u8> {
-    let (device, queue) = (context.device().unwrap(), context.queue().unwrap());
+fn read_back(
+    device: &wgpu::Device,
+    queue: &wgpu::Queue,
+    buffer: &wgpu::Buffer,
+    mut encoder: wgpu::CommandEncoder,
+) -> Vec<u8> {
     let staging = self::buffer(device, buffer.size() as usize, BufferUsages::MAP_READ | BufferUsages::COPY_DST);
     encoder.copy_buffer_to_buffer(buffer, 0, &staging, 0, buffer.size());
     queue.submit([encoder.finish()]);
@@ -154,7 +158,7 @@ fn check_regions(context: &Context, caster: &Caster, tensors: &[Tensor], spec: C
         let cast = cpu::cast(tensor, to, &spec.options).unwrap();
         expected[at..at + bytes].copy_from_slice(cast.bytes().unwrap());
     }
-    let got = read_back(context, &destination, encoder);
+    let got = read_back(device, queue, &destination, encoder);
     if let Some(wrong) = (0..got.len()).find(|&i| got[i] != expected[i]) {
         let (i, (_, at, bytes)) =
             places.iter().enumerate().rfind(|(_, (_, at, _))| *at <= wrong).unwrap_or((0, &places[0]));
@@ -257,9 +261,36 @@ fn one_bound_cast_records_any_number_of_times_and_into_a_pass() {
             bound.record_in_pass(&mut encoder.begin_compute_pass(&Default::default()));
         }
         let expected = values.map(|v| v as i32 as u8);
-        let got = read_back(&context, &destination, encoder);
+        let got = read_back(device, queue, &destination, encoder);
         assert_eq!((&got[..5], &got[5..]), (&expected[..], &[POISON; 3][..]));
     }
+}
+
+/// A device of an engine's own, with the least limits and no feature.
+#[test]
+fn a_caster_needs_no_more_than_the_least_limits() {
+    let context = adapter::open();
+    let instance = wgpu::Instance::default();
+    let adapter = pollster::block_on(instance.request_adapter(&Default::default())).unwrap();
+    let descriptor =
+        wgpu::DeviceDescriptor { required_limits: wgpu::Limits::downlevel_defaults(), ..Default::default() };
+    let (device, queue) = pollster::block_on(adapter.request_device(&descriptor)).unwrap();
+    let caster = Caster::new(&device);
+    drop(context);
+    let values: Vec<f32> = (0..5001).map(|i| i as f32 * 0.37 - 900.0).collect();
+    let tensor = Tensor::from_slice([5001], &values).unwrap();
+    let source = buffer(&device, 20_004, BufferUsages::STORAGE | BufferUsages::COPY_DST);
+    let destination = buffer(&device, 10_004, BufferUsages::STORAGE | BufferUsages::COPY_SRC);
+    queue.write_buffer(&source, 0, tensor.bytes().unwrap());
+    let prepared = caster.prepare(&CastSpec::new(ElementType::FLOAT, ElementType::INT16), 5001).unwrap();
+    assert_eq!(prepared.dispatches(), 2, "blocks and edge");
+    let mut encoder = device.create_command_encoder(&Default::default());
+    prepared.record(&mut encoder, source.slice(..), destination.slice(..)).unwrap();
+    // The caster and what it prepared may go before the commands run.
+    drop((prepared, caster));
+    let expected = cpu::cast(&tensor, ElementType::INT16, &Default::default()).unwrap();
+    let got = read_back(&device, &queue, &destination, encoder);
+    assert_eq!((&got[..10_002], &got[10_002..]), (expected.bytes().unwrap(), &[0; 2][..]));
 }
 
 #[test]
