@@ -112,3 +112,87 @@ pub(crate) fn device_result<T>(
         error => Error::Device { from, to, message: message(&error) },
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::Context;
+    use crate::element::ElementType;
+    use crate::gpu::adapter::DeviceChoice;
+    use crate::lanes;
+    use crate::options::CastOptions;
+    use crate::plan::Kind;
+
+    const WORDS: u64 = 64;
+
+    /// Runs the edge kernel on ranges that start anywhere: elements after the first, bytes inside a word, on both sides.
+    #[test]
+    fn the_edge_kernel_starts_at_any_element_and_byte() {
+        let context = pollster::block_on(Context::open(DeviceChoice::Gpu)).expect("an adapter: see tests/adapter.sh");
+        let numeric = || ElementType::ALL.iter().copied().filter(|t| t.is_numeric());
+        for (from, to) in numeric().flat_map(|from| numeric().map(move |to| (from, to))) {
+            let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
+            for (source_at, destination_at, first, count) in [(0, 0, 3, 1), (1, 3, 0, 5), (2, 1, 4, 7), (3, 2, 8, 2)] {
+                // A tensor starts at a multiple of its element's size.
+                let byte = |t: ElementType, at: u32| {
+                    let size = (t.code_bits() / 8).clamp(1, 4);
+                    at / size * size
+                };
+                let params = Params {
+                    first,
+                    count,
+                    source_byte: byte(from, source_at),
+                    destination_byte: byte(to, destination_at),
+                    pitch: 1,
+                    ..Params::default()
+                };
+                // An element after the first starts at a whole byte where the planner puts one; so here.
+                if first * to.code_bits() % 8 == 0 && first * from.code_bits() % 8 == 0 {
+                    check(&context, &conversion, params);
+                }
+            }
+        }
+    }
+
+    fn check(context: &Context, conversion: &Conversion, params: Params) {
+        let (device, queue) = (context.device().unwrap(), context.queue().unwrap());
+        let kernels = Kernels::new(device, true);
+        let buffer = |usage| {
+            let size = WORDS * 4;
+            device.create_buffer(&wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false })
+        };
+        let source = buffer(wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST);
+        let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC;
+        let destination = buffer(usage);
+        let staging = buffer(wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST);
+        let given: Vec<u8> = (0..WORDS as u32 * 4).map(|i| (i * 151 + 43) as u8).collect();
+        let mut expected = vec![0x5a; given.len()];
+        queue.write_buffer(&source, 0, &given);
+        queue.write_buffer(&destination, 0, &expected);
+
+        let whole = Bytes { offset: 0, size: WORDS * 4 };
+        let dispatch = Dispatch { kind: Kind::Edge, source: whole, destination: whole, params, workgroups: [1, 1] };
+        let pipelines = [kernels.get(conversion, Kind::Edge).unwrap()];
+        let place = |buffer| Place { buffer, offset: 0 };
+        let commands =
+            bind(&kernels, conversion, &[dispatch], &pipelines, place(&source), place(&destination)).unwrap();
+        let mut encoder = device.create_command_encoder(&Default::default());
+        commands[0].record(&mut encoder.begin_compute_pass(&Default::default()));
+        encoder.copy_buffer_to_buffer(&destination, 0, &staging, 0, WORDS * 4);
+        queue.submit([encoder.finish()]);
+        staging.slice(..).map_async(wgpu::MapMode::Read, |result| result.unwrap());
+        device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
+
+        let (from, to) = (conversion.from.code_bits(), conversion.to.code_bits());
+        let codes = (0..params.count)
+            .map(|i| lanes::read_code(&given[params.source_byte as usize..], from, (params.first + i) as usize));
+        let (mut low, mut high): (Vec<u32>, Vec<u32>) = codes.map(|code| (code as u32, (code >> 32) as u32)).unzip();
+        conversion.convert(&mut low, &mut high);
+        let converted = low.iter().zip(&high).map(|(&low, &high)| u64::from(low) | u64::from(high) << 32);
+        let packed = lanes::pack_codes(to, converted);
+        let start = (params.destination_byte + params.first * to / 8) as usize;
+        expected[start..start + packed.len()].copy_from_slice(&packed);
+        let got = staging.slice(..).get_mapped_range().unwrap();
+        assert_eq!(&got[..], &expected[..], "{} to {}, {params:?}", conversion.from, conversion.to);
+    }
+}
