@@ -293,7 +293,7 @@ pub(crate) fn double_to_single(code: Pair) -> u32 {
     let [low, high] = code;
     let magnitude = high & !SIGN;
     let cut = ((magnitude.wrapping_sub(0x3800_0000)) << 3) | (low >> 29);
-    let mut value = cut + (((low & 0x1fff_ffff) + 0x0fff_ffff + (cut & 1)) >> 29);
+    let mut value = cut.wrapping_add(((low & 0x1fff_ffff) + 0x0fff_ffff + (cut & 1)) >> 29);
     if magnitude < 0x3810_0000 {
         // Three bits beyond the 24 and a sticky one, then the exponent's shift in one rounding.
         let significand = 0x0400_0000 | ((magnitude & 0x000f_ffff) << 6) | (low >> 26) | ((low << 6 != 0) as u32);

@@ -1,4 +1,4 @@
-//! The convenience layer for threads that may wait. The only place that blocks.
+//! The convenience layer without futures, for threads that may wait.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

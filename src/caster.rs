@@ -48,6 +48,9 @@ impl CastSpec {
 
 impl Caster {
     /// A caster on a device, within the device's own limits.
+    ///
+    /// All buffers that it is given must come from this device. wgpu knows the buffers of other devices of the same
+    /// [`wgpu::Instance`], and binding one is an error; a buffer of another instance it can take for one of this device's.
     pub fn new(device: &wgpu::Device) -> Self {
         Self::with_limits(device, plan_limits(device))
     }
@@ -59,7 +62,7 @@ impl Caster {
         let limits = PlanLimits {
             binding_size: (limits.binding_size & !3).min(own.binding_size),
             buffer_size: (limits.buffer_size & !3).min(own.buffer_size),
-            offset_alignment: limits.offset_alignment.max(own.offset_alignment).next_power_of_two(),
+            offset_alignment: limits.offset_alignment.clamp(own.offset_alignment, 1 << 31).next_power_of_two(),
             workgroups: limits.workgroups.clamp(1, own.workgroups),
             ..limits
         };
@@ -75,18 +78,19 @@ impl Caster {
     ///
     /// # Errors
     /// [`Error::UnsupportedPair`] where [`can_cast`](crate::can_cast) is false, [`Error::Limit`] where a tensor passes the
-    /// largest buffer or the device's limits are below the least that a cast needs, [`Error::Kernel`] where the driver refuses a kernel.
+    /// largest buffer or the device's limits are below the least that a cast needs, [`Error::Kernel`] where the driver refuses a kernel,
+    /// [`Error::OutOfMemory`] where it has no memory to compile one.
     pub fn prepare(&self, spec: &CastSpec, len: u64) -> Result<Prepared, Error> {
         let conversion = Conversion::new(spec.from, spec.to, &spec.options)?;
-        self.prepare_marked(conversion, len, None)
+        self.prepare_with_sentinel(conversion, len, None)
     }
 
-    /// As `prepare`; the last dispatch writes `mark` to the word after the destination's last.
-    pub(crate) fn prepare_marked(
+    /// As `prepare`; the last dispatch writes `sentinel` to the word after the destination's last.
+    pub(crate) fn prepare_with_sentinel(
         &self,
         conversion: Conversion,
         len: u64,
-        mark: Option<u32>,
+        sentinel: Option<u32>,
     ) -> Result<Prepared, Error> {
         let (from, to) = (conversion.from, conversion.to);
         for element_type in [from, to] {
@@ -97,10 +101,10 @@ impl Caster {
                 return Err(Error::Limit { from, to, limit, needed, allowed });
             }
         }
-        let dispatches = plan::plan(&conversion, len, &self.limits, mark)?;
+        let dispatches = plan::plan(&conversion, len, &self.limits, sentinel)?;
         let pipelines = dispatches.iter().map(|dispatch| self.kernels.get(&conversion, dispatch.kind));
         let pipelines = pipelines.collect::<Result<_, _>>()?;
-        Ok(Prepared { caster: self.clone(), conversion, len, dispatches, pipelines, marked: mark.is_some() })
+        Ok(Prepared { caster: self.clone(), conversion, len, dispatches, pipelines, has_sentinel: sentinel.is_some() })
     }
 }
 
@@ -112,7 +116,7 @@ pub struct Prepared {
     len: u64,
     dispatches: Vec<Dispatch>,
     pipelines: Vec<wgpu::ComputePipeline>,
-    marked: bool,
+    has_sentinel: bool,
 }
 
 impl Prepared {
@@ -146,7 +150,7 @@ impl Prepared {
     /// # Errors
     /// [`Error::SliceLength`], [`Error::SliceOutOfRange`], [`Error::SliceAlignment`], [`Error::MissingUsage`],
     /// [`Error::SameBuffer`]; [`Error::OutOfMemory`], [`Error::DeviceLost`] and [`Error::Device`] from the device, such
-    /// as for a buffer of another device. An empty cast checks nothing.
+    /// as for a buffer of another device of the same instance. An empty cast checks nothing.
     pub fn bind(&self, source: wgpu::BufferSlice<'_>, destination: wgpu::BufferSlice<'_>) -> Result<Bound, Error> {
         if self.dispatches.is_empty() {
             return Ok(Bound { commands: Vec::new() });
@@ -183,11 +187,11 @@ impl Prepared {
 
     fn check(&self, side: Side, slice: wgpu::BufferSlice<'_>) -> Result<(), Error> {
         let (from, to) = (self.conversion.from, self.conversion.to);
-        let (expected, mark) = match side {
+        let (expected, sentinel) = match side {
             Side::Source => (self.source_bytes(), 0),
-            Side::Destination => (self.destination_bytes(), if self.marked { 4 } else { 0 }),
+            Side::Destination => (self.destination_bytes(), if self.has_sentinel { 4 } else { 0 }),
         };
-        let words = expected.next_multiple_of(4) + mark;
+        let words = expected.next_multiple_of(4) + sentinel;
         let (offset, found, size) = (slice.offset(), slice.size(), slice.buffer().size());
         if found != words && found != expected {
             return Err(Error::SliceLength { from, to, side, expected, found });

@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::gpu::adapter::{self, DeviceChoice};
 use crate::gpu::transfer::Link;
 use crate::options::CastOptions;
-use crate::tensor::Tensor;
+use crate::tensor::{Tensor, zeroed};
 
 /// With [`DeviceChoice::Auto`], host tensors of which source and destination together take fewer bytes are cast on the
 /// CPU: the way to a discrete GPU and back costs some tenths of a millisecond, in which the CPU path moves about so much.
@@ -98,7 +98,7 @@ impl Context {
         self.gpu.as_ref().map(|gpu| &gpu.info)
     }
 
-    /// The device, where there is one.
+    /// The device, where there is one. It belongs to a [`wgpu::Instance`] of its own: see [`Caster::new`].
     pub fn device(&self) -> Option<&wgpu::Device> {
         self.gpu.as_ref().map(|gpu| &gpu.link.device)
     }
@@ -120,12 +120,13 @@ impl Context {
 
     /// ONNX `Cast`: the tensor's elements as another type, in the same shape.
     ///
-    /// The bits are those of [`cpu::cast`], whatever the route.
+    /// The bits are those of [`cpu::cast`], whatever the route. Work on the CPU is done, and natively a device is waited
+    /// for, when the future is polled; in a browser it is pending meanwhile.
     ///
     /// # Errors
     /// [`Error::UnsupportedPair`] where [`can_cast`](crate::can_cast) is false; [`Error::OutOfMemory`],
-    /// [`Error::DeviceLost`], [`Error::Device`], [`Error::Incomplete`], [`Error::Kernel`] and [`Error::Limit`] from a
-    /// device. There is no result then.
+    /// [`Error::DeviceLost`], [`Error::Timeout`], [`Error::Device`], [`Error::Incomplete`], [`Error::Kernel`] and
+    /// [`Error::Limit`] from a device. There is no result then.
     pub async fn cast(
         &self,
         tensor: &Tensor,
@@ -144,7 +145,7 @@ impl Context {
         let (Route::Gpu, Some(gpu)) = (route, &self.gpu) else {
             return Ok((cpu::cast(tensor, to, options)?, report));
         };
-        let mut destination = vec![0; usize::try_from(size).map_err(|_| overflow())?];
+        let mut destination = zeroed(from, to, usize::try_from(size).map_err(|_| overflow())?)?;
         let dispatches = gpu.link.cast(&conversion, source, elements, &mut destination).await?;
         let report = CastReport { adapter: Some(gpu.info.name.clone()), dispatches, ..report };
         Ok((tensor.with_bytes(to, destination), report))

@@ -7,7 +7,7 @@ use crate::conversion::Conversion;
 use crate::element::ElementType;
 use crate::error::Error;
 use crate::options::CastOptions;
-use crate::tensor::Tensor;
+use crate::tensor::{Tensor, zeroed};
 
 /// Elements converted at a time: a multiple of 16, so that blocks of every type start at a byte, and few enough that
 /// both word arrays stay in the first-level cache.
@@ -23,18 +23,21 @@ const CHUNK: usize = 64 * BLOCK;
 /// documentation.
 ///
 /// # Errors
-/// [`Error::UnsupportedPair`] where [`can_cast`](crate::can_cast) is false.
+/// [`Error::UnsupportedPair`] where [`can_cast`](crate::can_cast) is false, [`Error::OutOfMemory`] where there is no memory
+/// for the result.
 pub fn cast(tensor: &Tensor, to: ElementType, options: &CastOptions) -> Result<Tensor, Error> {
     let from = tensor.element_type();
     let conversion = Conversion::new(from, to, options)?;
     let unsupported = Error::UnsupportedPair { from, to };
     let source = tensor.bytes().ok_or_else(|| unsupported.clone())?;
     if conversion.is_copy() {
-        return Ok(tensor.with_bytes(to, source.to_vec()));
+        let mut copy = zeroed(from, to, source.len())?;
+        copy.copy_from_slice(source);
+        return Ok(tensor.with_bytes(to, copy));
     }
     let bytes = to.packed_bytes(tensor.len() as u64).and_then(|bytes| usize::try_from(bytes).ok());
     let bytes = bytes.ok_or_else(|| Error::ShapeOverflow { element_type: to, shape: tensor.shape().to_vec() })?;
-    let mut destination = vec![0; bytes];
+    let mut destination = zeroed(from, to, bytes)?;
     let table = Table::new(&conversion, tensor.len());
     let block_bytes = |elements: usize, t: ElementType| elements * t.code_bits() as usize / 8;
     let run = |source: &[u8], destination: &mut [u8]| {

@@ -70,6 +70,18 @@ pub enum Error {
         /// Bytes that were given.
         found: u64,
     },
+    /// There are not as many elements as the shape says.
+    #[error("shape {shape:?} of {element_type} takes {expected} elements, not {}", found.map_or("more".to_owned(), |n| n.to_string()))]
+    ElementCount {
+        /// The element type.
+        element_type: ElementType,
+        /// Elements along each axis.
+        shape: Vec<usize>,
+        /// Elements that the shape takes.
+        expected: usize,
+        /// Elements that were given; `None` if there were more, which nobody counted.
+        found: Option<usize>,
+    },
     /// A typed view of a tensor of another type.
     #[error("the tensor holds {found}, not {wanted}")]
     ElementTypeMismatch {
@@ -217,7 +229,7 @@ pub enum Error {
         /// What the device said.
         message: String,
     },
-    /// The device, or this machine, has no memory left for a buffer.
+    /// The device, or this machine, has no memory left for a buffer or a result.
     #[error("casting {from} to {to}: out of memory for {bytes} bytes")]
     OutOfMemory {
         /// Source element type.
@@ -237,6 +249,16 @@ pub enum Error {
         /// What the driver said.
         reason: String,
     },
+    /// The device did not answer in time. The work may still go on.
+    #[error("casting {from} to {to}: the device did not answer within {seconds} s")]
+    Timeout {
+        /// Source element type.
+        from: ElementType,
+        /// Destination element type.
+        to: ElementType,
+        /// How long it was given.
+        seconds: u64,
+    },
     /// The device reported an error of its own.
     #[error("casting {from} to {to}: {message}")]
     Device {
@@ -247,7 +269,7 @@ pub enum Error {
         /// What the device said.
         message: String,
     },
-    /// The work was submitted and came back without its completion mark: the result is not to be trusted.
+    /// The work was submitted and came back without its sentinel: the result is not to be trusted.
     #[error("casting {from} to {to}: the device did not finish the work")]
     Incomplete {
         /// Source element type.

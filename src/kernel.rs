@@ -57,7 +57,8 @@ pub fn kernel(from: ElementType, to: ElementType, options: &CastOptions) -> Resu
     Ok(blocks(&Conversion::new(from, to, options)?, true))
 }
 
-/// As [`kernel`], for software adapters: computes what the other looks up in workgroup memory, which they lack.
+/// As [`kernel`], for software adapters, where a lookup in workgroup memory costs more than most conversions: it looks up
+/// only where that saves the encoding of several codes.
 ///
 /// # Errors
 /// [`Error::UnsupportedPair`] where [`can_cast`](crate::can_cast) is false.
@@ -119,7 +120,7 @@ fn uses_table(conversion: &Conversion, tables: bool) -> bool {
 pub(crate) fn blocks(conversion: &Conversion, tables: bool) -> Kernel {
     let units = Units::new(conversion, tables);
     let elements = units.elements * units.repeat;
-    let mut module = Module::new(conversion, BLOCKS_SIZE, elements, "");
+    let mut module = Module::new(conversion, BLOCKS_SIZE, elements);
     module.need("entry/params");
     let entry = Entry::new(conversion, units, tables);
     module.bindings(entry.source_words, entry.destination_words);
@@ -136,7 +137,7 @@ pub(crate) fn edge(conversion: &Conversion) -> Kernel {
     let bits = conversion.to.code_bits();
     // The most codes that touch one word: of 6 bits, five whole ones and two in part.
     let elements = if bits == 6 { 7 } else { (32 / bits).max(1) };
-    let mut module = Module::new(conversion, EDGE_SIZE, elements, "up to ");
+    let mut module = Module::new(conversion, EDGE_SIZE, elements);
     module.bindings(1, 1);
     module.conversion(conversion);
     module.need(if conversion.from.code_bits() == 64 { "entry/load_pair" } else { "entry/load_word" });

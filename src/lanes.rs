@@ -17,7 +17,7 @@ pub(crate) fn read_code(bytes: &[u8], bits: u32, index: usize) -> u64 {
 
 /// Codes of `bits` bits packed, the bits after the last one zero. Higher bits of a code are dropped.
 pub(crate) fn pack_codes(bits: u32, codes: impl Iterator<Item = u64>) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(codes.size_hint().0.saturating_mul(bits as usize).div_ceil(8));
+    let mut bytes = Vec::new();
     if bits >= 8 {
         let size = bits as usize / 8;
         codes.for_each(|code| bytes.extend_from_slice(&code.to_le_bytes()[..size]));

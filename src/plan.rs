@@ -82,13 +82,13 @@ pub(crate) struct Dispatch {
 /// Most elements of an edge dispatch: bit positions of 64-bit codes stay within 32 bits, with room for alignment.
 const EDGE_ELEMENTS: u64 = 1 << 24;
 
-/// The dispatches that cast `elements` from the start of an aligned range to the start of another. With a mark, the last
+/// The dispatches that cast `elements` from the start of an aligned range to the start of another. With a sentinel, the last
 /// dispatch writes it to the word after the destination's last.
 pub(crate) fn plan(
     conversion: &Conversion,
     elements: u64,
     limits: &PlanLimits,
-    mark: Option<u32>,
+    sentinel: Option<u32>,
 ) -> Result<Vec<Dispatch>, Error> {
     let mut dispatches = Vec::new();
     if elements == 0 {
@@ -105,12 +105,12 @@ pub(crate) fn plan(
             dispatches.push(shape.blocks(start, whole));
         }
         let (mut at, end) = (start + whole, start + count);
-        let mark = mark.filter(|_| end == elements);
+        let sentinel = sentinel.filter(|_| end == elements);
         loop {
             let piece = (end - at).min(shape.edge_chunk);
-            let mark = mark.filter(|_| at + piece == end);
-            if piece > 0 || mark.is_some() {
-                dispatches.push(shape.edge(at, piece, mark));
+            let sentinel = sentinel.filter(|_| at + piece == end);
+            if piece > 0 || sentinel.is_some() {
+                dispatches.push(shape.edge(at, piece, sentinel));
             }
             at += piece;
             if at == end {
@@ -126,7 +126,7 @@ pub(crate) fn plan(
 /// at a whole byte on both sides.
 pub(crate) fn host_chunk(conversion: &Conversion, limits: &PlanLimits) -> Result<u64, Error> {
     let shape = Shape::new(conversion, limits);
-    // The destination holds the mark as well.
+    // The destination holds the sentinel as well.
     let buffer = limits.buffer_size.saturating_sub(8);
     shape.fit(buffer, "max_buffer_size").map(|elements| elements.min(HOST_ELEMENTS).max(shape.step))
 }
@@ -159,7 +159,7 @@ impl<'a> Shape<'a> {
         };
         let step = lcm(lcm(aligned(source_bits), aligned(destination_bits)), u64::from(units.elements));
         let bits = source_bits.max(destination_bits);
-        // A binding may start up to a step before its first element, and end with the mark.
+        // A binding may start up to a step before its first element, and end with the sentinel.
         let by_binding = (limits.binding_size.saturating_sub(4).saturating_mul(8) / bits).saturating_sub(step);
         let by_workgroups = u64::from(limits.workgroups).saturating_pow(2).saturating_mul(u64::from(EDGE_SIZE));
         Self {
@@ -211,15 +211,15 @@ impl<'a> Shape<'a> {
         }
     }
 
-    fn edge(&self, start: u64, count: u64, mark: Option<u32>) -> Dispatch {
+    fn edge(&self, start: u64, count: u64, sentinel: Option<u32>) -> Dispatch {
         // A binding starts at an aligned element before, and never where the tensor ends.
         let base = (if count == 0 { start - 1 } else { start }) / self.step * self.step;
         let first = start - base;
         let source = range(base, first + count, self.source_bits);
         let mut destination = range(base, first + count, self.destination_bits);
         let mut params = Params { first: first as u32, count: count as u32, ..Params::default() };
-        if let Some(mark) = mark {
-            params.sentinel = mark;
+        if let Some(sentinel) = sentinel {
+            params.sentinel = sentinel;
             params.sentinel_word = (destination.size / 4) as u32;
             destination.size += 4;
         }
@@ -267,9 +267,9 @@ mod tests {
     }
 
     /// What any plan must hold: every element once and in order, bindings aligned, whole and within limits, every
-    /// invocation's arithmetic within 32 bits, the mark after the last word and in the last dispatch only.
-    fn check(conversion: &Conversion, elements: u64, limits: &PlanLimits, mark: Option<u32>) -> Vec<Dispatch> {
-        let dispatches = plan(conversion, elements, limits, mark).unwrap();
+    /// invocation's arithmetic within 32 bits, the sentinel after the last word and in the last dispatch only.
+    fn check(conversion: &Conversion, elements: u64, limits: &PlanLimits, sentinel: Option<u32>) -> Vec<Dispatch> {
+        let dispatches = plan(conversion, elements, limits, sentinel).unwrap();
         let units = Units::new(conversion, limits.tables);
         let (source_bits, destination_bits) =
             (u64::from(conversion.from.code_bits()), u64::from(conversion.to.code_bits()));
@@ -285,20 +285,20 @@ mod tests {
             done += u64::from(params.count) * scale;
             assert!(done <= elements, "{}", context());
             let last = i + 1 == dispatches.len();
-            assert_eq!(params.sentinel, if last { mark.unwrap_or(0) } else { 0 }, "{}", context());
-            let mark_bytes = if params.sentinel != 0 { 4 } else { 0 };
+            assert_eq!(params.sentinel, if last { sentinel.unwrap_or(0) } else { 0 }, "{}", context());
+            let sentinel_bytes = if params.sentinel != 0 { 4 } else { 0 };
             if params.sentinel != 0 {
                 assert_eq!(dispatch.kind, Kind::Edge, "{}", context());
                 let at = dispatch.destination.offset + u64::from(params.sentinel_word) * 4;
                 assert_eq!(at, words(destination_bits), "{}", context());
             }
-            for (bytes, bits, mark) in
-                [(dispatch.source, source_bits, 0), (dispatch.destination, destination_bits, mark_bytes)]
+            for (bytes, bits, sentinel) in
+                [(dispatch.source, source_bits, 0), (dispatch.destination, destination_bits, sentinel_bytes)]
             {
                 assert_eq!(bytes.offset % limits.offset_alignment, 0, "{}", context());
                 assert_eq!(bytes.size % 4, 0, "{}", context());
                 assert!(bytes.size > 0 && bytes.size <= limits.binding_size, "{}", context());
-                assert!(bytes.offset + bytes.size <= words(bits) + mark, "{}", context());
+                assert!(bytes.offset + bytes.size <= words(bits) + sentinel, "{}", context());
                 assert!(bytes.offset * 8 + bytes.size * 8 >= done * bits, "{}", context());
                 if dispatch.kind == Kind::Edge {
                     assert!(u64::from(params.first + params.count) * bits < 1 << 32, "{}", context());
@@ -325,6 +325,7 @@ mod tests {
         let small = PlanLimits { binding_size: 64 << 10, offset_alignment: 32, ..PlanLimits::default() };
         let watchdog = PlanLimits { dispatch_elements: 5000, blocks_from: Some(0), ..small };
         let narrow = PlanLimits { workgroups: 40, tables: false, ..PlanLimits::default() };
+        let few = PlanLimits { workgroups: 5, blocks_from: Some(u64::MAX), ..PlanLimits::default() };
         for conversion in conversions() {
             let step = Shape::new(&conversion, &PlanLimits::default()).step;
             let workgroup = u64::from(Units::new(&conversion, true).per_workgroup());
@@ -332,7 +333,11 @@ mod tests {
             for n in [step, workgroup, 2 * workgroup, workgroup + step] {
                 lengths.extend([n - 1, n, n + 1]);
             }
-            for limits in [PlanLimits::default(), small, watchdog, narrow] {
+            // Lengths that fill a binding to the last byte, with and without room for the sentinel.
+            let bits = u64::from(conversion.from.code_bits().max(conversion.to.code_bits()));
+            let full = small.binding_size * 8 / bits;
+            lengths.extend([full - 32, full - 1, full, full + 1, 2 * full, 2 * full + 1]);
+            for limits in [PlanLimits::default(), small, watchdog, narrow, few] {
                 for &elements in &lengths {
                     if elements <= 200_000 || limits == PlanLimits::default() {
                         check(&conversion, elements, &limits, None);
@@ -362,8 +367,8 @@ mod tests {
     #[test]
     fn small_tensors_take_one_edge_dispatch_and_large_ones_blocks_and_a_rest() {
         let conversion = Conversion::new(ElementType::FLOAT, ElementType::FLOAT16, &CastOptions::default()).unwrap();
-        let kinds = |elements, mark| {
-            let dispatches = check(&conversion, elements, &PlanLimits::default(), mark);
+        let kinds = |elements, sentinel| {
+            let dispatches = check(&conversion, elements, &PlanLimits::default(), sentinel);
             dispatches.iter().map(|d| d.kind).collect::<Vec<_>>()
         };
         assert_eq!(kinds(0, Some(1)), []);

@@ -48,14 +48,23 @@ impl Tensor {
     /// A tensor from one code an element; bits above the type's width are dropped.
     ///
     /// # Errors
-    /// As [`Tensor::from_bytes`]; [`Error::ByteLength`] counts the bytes that the codes pack into.
+    /// [`Error::NoCodes`] for STRING, [`Error::ShapeOverflow`] where the element count or its bytes cannot be counted,
+    /// [`Error::ElementCount`] where there are not as many codes as the shape says.
     pub fn from_codes(
         element_type: ElementType,
         shape: impl Into<Vec<usize>>,
         codes: impl IntoIterator<Item = u64>,
     ) -> Result<Self, Error> {
-        let bits = element_type.bits().ok_or(Error::NoCodes { element_type })?;
-        Self::from_bytes(element_type, shape, lanes::pack_codes(bits, codes.into_iter()))
+        let shape = shape.into();
+        let (expected, bytes) = sizes(element_type, &shape)?;
+        let mut codes = codes.into_iter();
+        let mut found = 0;
+        let packed = lanes::pack_codes(element_type.code_bits(), codes.by_ref().take(expected).inspect(|_| found += 1));
+        if packed.len() == bytes && found == expected && codes.next().is_none() {
+            return Self::from_bytes(element_type, shape, packed);
+        }
+        let found = (found < expected).then_some(found);
+        Err(Error::ElementCount { element_type, shape, expected, found })
     }
 
     /// A tensor from values of a Rust type, see [`Element`].
@@ -123,13 +132,14 @@ impl Tensor {
     /// The same elements under another shape.
     ///
     /// # Errors
-    /// [`Error::ByteLength`] where the new shape has another number of elements.
+    /// [`Error::ElementCount`] where the new shape has another number of elements, [`Error::ShapeOverflow`] where they
+    /// cannot be counted.
     pub fn reshape(mut self, shape: impl Into<Vec<usize>>) -> Result<Self, Error> {
         let shape = shape.into();
-        let (elements, expected) = sizes(self.element_type, &shape)?;
-        if elements != self.elements {
-            let (expected, found) = (expected as u64, sizes(self.element_type, &self.shape)?.1 as u64);
-            return Err(Error::ByteLength { element_type: self.element_type, shape, expected, found });
+        let (expected, _) = sizes(self.element_type, &shape)?;
+        if expected != self.elements {
+            let (element_type, found) = (self.element_type, Some(self.elements));
+            return Err(Error::ElementCount { element_type, shape, expected, found });
         }
         self.shape = shape;
         Ok(self)
@@ -140,6 +150,16 @@ impl Tensor {
         debug_assert_eq!(element_type.packed_bytes(self.elements as u64), Some(bytes.len() as u64));
         Self { element_type, shape: self.shape.clone(), elements: self.elements, data: Data::Packed(bytes) }
     }
+}
+
+/// Zeroed memory for a result of casting `from` to `to`, or an error where there is none.
+pub(crate) fn zeroed(from: ElementType, to: ElementType, bytes: usize) -> Result<Vec<u8>, Error> {
+    // Only asking first can fail without taking the process down; only `vec!` gets memory that the system has zeroed,
+    // at no cost.
+    let mut probe = Vec::<u8>::new();
+    probe.try_reserve_exact(bytes).map_err(|_| Error::OutOfMemory { from, to, bytes: bytes as u64 })?;
+    drop(probe);
+    Ok(vec![0; bytes])
 }
 
 /// Elements and packed bytes of a shape.
@@ -200,4 +220,78 @@ elements! {
     bf16, BFLOAT16, |v| v.to_bits().to_le_bytes(), |c| bf16::from_bits(c as u16);
     f32, FLOAT, |v| v.to_bits().to_le_bytes(), |c| f32::from_bits(c as u32);
     f64, DOUBLE, |v| v.to_bits().to_le_bytes(), |c| f64::from_bits(c);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ElementType::*;
+
+    #[test]
+    fn pads_and_higher_bits_are_cleared() {
+        assert_eq!(Tensor::from_bytes(INT4, [1], vec![0xff]).unwrap().bytes().unwrap(), [0x0f]);
+        assert_eq!(Tensor::from_bytes(FLOAT6E2M3, [2], vec![0xff, 0xff]).unwrap().bytes().unwrap(), [0xff, 0x0f]);
+        assert_eq!(Tensor::from_codes(INT4, [2], [0x1f, 0x21]).unwrap().bytes().unwrap(), [0x1f]);
+        assert_eq!(Tensor::from_codes(UINT8, [2], [0x1ff, 0x201]).unwrap().bytes().unwrap(), [0xff, 1]);
+    }
+
+    #[test]
+    fn as_many_codes_as_the_shape_says() {
+        let count =
+            |t, shape: &[usize], codes: &[u64]| Tensor::from_codes(t, shape, codes.iter().copied()).unwrap_err();
+        for (t, shape, codes, found) in [
+            (INT4, &[4][..], &[1, 2, 3][..], Some(3)),
+            (INT4, &[3], &[1, 2, 3, 4], None),
+            (INT2, &[1], &[1, 2, 3, 0], None),
+            (FLOAT6E2M3, &[4], &[1, 2, 3], Some(3)),
+            (FLOAT, &[], &[], Some(0)),
+        ] {
+            let error = count(t, shape, codes);
+            assert!(matches!(&error, Error::ElementCount { found: f, .. } if *f == found), "{error}");
+        }
+        // Nothing is allocated for codes that the shape does not take.
+        assert!(Tensor::from_codes(FLOAT, [1], 0..u64::MAX).is_err());
+        assert_eq!(
+            Tensor::from_codes(INT4, [3], [1, 2, 3]).unwrap().reshape([4]).unwrap_err().to_string(),
+            "shape [4] of int4 takes 4 elements, not 3"
+        );
+        assert_eq!(Tensor::from_codes(INT4, [4], [1, 2, 3, 4]).unwrap().reshape([2, 2]).unwrap().shape(), [2, 2]);
+    }
+
+    #[test]
+    fn shapes_that_cannot_be_counted_are_errors() {
+        for shape in [vec![usize::MAX, 2], vec![usize::MAX], vec![1 << 40, 1 << 40]] {
+            let error = Tensor::from_bytes(DOUBLE, shape.clone(), vec![]).unwrap_err();
+            assert_eq!(error, Error::ShapeOverflow { element_type: DOUBLE, shape });
+        }
+        assert_eq!(Tensor::from_bytes(DOUBLE, [usize::MAX, 0], vec![]).unwrap().len(), 0);
+        assert!(matches!(Tensor::from_bytes(STRING, [0], vec![]), Err(Error::NoCodes { element_type: STRING })));
+        let error = Tensor::from_bytes(FLOAT, [2], vec![0; 7]).unwrap_err();
+        assert_eq!(error.to_string(), "7 bytes given, but shape [2] of float takes 8");
+    }
+
+    #[test]
+    fn typed_slices_come_back() {
+        fn round_trip<T: Element + PartialEq + std::fmt::Debug>(values: &[T]) {
+            let tensor = Tensor::from_slice([values.len()], values).unwrap();
+            assert_eq!(tensor.to_vec::<T>().unwrap(), values);
+            assert_eq!(tensor.element_type(), T::ELEMENT_TYPE);
+        }
+        round_trip(&[true, false]);
+        round_trip(&[i8::MIN, 1]);
+        round_trip(&[u8::MAX, 1]);
+        round_trip(&[i16::MIN, 1]);
+        round_trip(&[u16::MAX, 1]);
+        round_trip(&[i32::MIN, 1]);
+        round_trip(&[u32::MAX, 1]);
+        round_trip(&[i64::MIN, 1]);
+        round_trip(&[u64::MAX, 1]);
+        round_trip(&[f16::MAX, f16::NEG_INFINITY]);
+        round_trip(&[bf16::MAX, bf16::NEG_INFINITY]);
+        round_trip(&[f32::MIN_POSITIVE, -0.0]);
+        round_trip(&[f64::MIN_POSITIVE, -0.0]);
+        let tensor = Tensor::from_slice([1], &[1.0f32]).unwrap();
+        let error = tensor.to_vec::<f64>().unwrap_err();
+        assert_eq!(error, Error::ElementTypeMismatch { wanted: DOUBLE, found: FLOAT });
+    }
 }

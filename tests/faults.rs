@@ -75,6 +75,17 @@ fn strings_and_tiny_limits_are_refused_before_any_work() {
         assert!(matches!(error, Error::Limit { limit: "max_buffer_size", .. }), "{error}");
     }
     let tensor = Tensor::from_slice([1], &[1.0f32]).unwrap();
+    let mut huge = PlanLimits::default();
+    (huge.binding_size, huge.buffer_size, huge.workgroups) = (u64::MAX, u64::MAX, u32::MAX);
+    let cut = *Caster::with_limits(context.device().unwrap(), huge).limits();
+    let own = *caster.limits();
+    assert_eq!(
+        (cut.binding_size, cut.buffer_size, cut.workgroups),
+        (own.binding_size, own.buffer_size, own.workgroups)
+    );
+    huge.offset_alignment = u64::MAX;
+    let coarse = Caster::with_limits(context.device().unwrap(), huge);
+    assert!(coarse.prepare(&CastSpec::new(FROM, TO), 5).is_ok());
     let error = pollster::block_on(context.cast(&tensor, ElementType::STRING, &Default::default())).unwrap_err();
     assert_eq!(error.to_string(), "cannot cast float to string");
     let mut limits = PlanLimits::default();

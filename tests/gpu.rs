@@ -15,7 +15,7 @@ macro_rules! sources {
             for to in numeric() {
                 hard_codes(&context, ElementType::$element_type, to);
                 awkward_lengths(&context, ElementType::$element_type, to);
-                tables(&context, ElementType::$element_type, to);
+                options_in_every_kernel(&context, ElementType::$element_type, to);
             }
         }
     )*
@@ -77,19 +77,22 @@ fn awkward_lengths(context: &Context, from: ElementType, to: ElementType) {
     }
 }
 
-/// Every code through the table in workgroup memory, which a software adapter does not take by itself.
-fn tables(context: &Context, from: ElementType, to: ElementType) {
-    if from.bits() > Some(8) {
-        return;
-    }
-    let mut limits = PlanLimits::default();
-    (limits.tables, limits.blocks_from) = (true, Some(0));
-    let caster = Caster::with_limits(context.device().unwrap(), limits);
-    let codes = cases::codes(from).into_iter().cycle().take(3000);
-    let tensor = Tensor::from_codes(from, [3000], codes).unwrap();
-    for options in variants(to) {
-        let tensors = std::slice::from_ref(&tensor);
-        check_regions(context, &caster, tensors, CastSpec::new(from, to).with_options(options));
+/// Hard codes under every option, through the edge kernel and, for sources of at most 8 bits, through the table in
+/// workgroup memory, neither of which a long tensor takes on a software adapter.
+fn options_in_every_kernel(context: &Context, from: ElementType, to: ElementType) {
+    let mut edge = PlanLimits::default();
+    edge.blocks_from = Some(u64::MAX);
+    let mut tables = PlanLimits::default();
+    (tables.tables, tables.blocks_from) = (true, Some(0));
+    let codes = cases::codes(from);
+    let some = codes.iter().step_by(codes.len().div_ceil(3000)).cycle().take(3000);
+    let tensor = Tensor::from_codes(from, [3000], some.copied()).unwrap();
+    for limits in [edge, tables].into_iter().take(if from.bits() <= Some(8) { 2 } else { 1 }) {
+        let caster = Caster::with_limits(context.device().unwrap(), limits);
+        for options in variants(to) {
+            let tensors = std::slice::from_ref(&tensor);
+            check_regions(context, &caster, tensors, CastSpec::new(from, to).with_options(options));
+        }
     }
 }
 

@@ -5,12 +5,19 @@ cd "$(dirname "$0")/.."
 # Without it, some drivers complain on stderr at every start.
 export XDG_RUNTIME_DIR="${XDG_RUNTIME_DIR:-${TMPDIR:-/tmp}}"
 
-# The tests of the command line run the example's binary.
-cargo build --release --example cast
 tests/adapter.sh
-cargo test --release --doc
+
+# Optimised, since some tests try every code there is, but with the checks that a debug build has.
+checked() {
+    cargo --config 'profile.release.package.wgpu-cast.overflow-checks=true' \
+        --config 'profile.release.package.wgpu-cast.debug-assertions=true' "$@"
+}
+
+# The tests of the command line run the example's binary.
+checked build --release --example cast
+checked test --release --doc
 if cargo nextest --version >/dev/null 2>&1; then
-    cargo nextest run --release --no-fail-fast "$@"
+    checked nextest run --release --no-fail-fast "$@"
 else
-    cargo test --release --no-fail-fast --lib --tests "$@"
+    checked test --release --no-fail-fast --lib --tests "$@"
 fi

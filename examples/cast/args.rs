@@ -133,7 +133,7 @@ pub struct ShaderArgs {
     /// The small kernel for the ends of tensors and for small ones, instead of the fast one
     #[arg(long)]
     pub edge: bool,
-    /// The fast kernel of software adapters, which computes what GPUs look up in workgroup memory
+    /// The fast kernel of software adapters, which computes most of what GPUs look up in workgroup memory
     #[arg(long, conflicts_with = "edge")]
     pub computed: bool,
     /// Language to print

@@ -7,6 +7,7 @@ use crate::args::{Attributes, ConvertArgs};
 use crate::failure::Failure;
 use crate::files::{self, FileFormat};
 use crate::npy;
+use crate::output;
 
 pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     let (input, output) = (FileFormat::of(&args.input)?, FileFormat::of(&args.output)?);
@@ -37,7 +38,7 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
         FileFormat::Bin => files::write(&args.output, &[result.bytes().unwrap_or_default()])?,
         FileFormat::Npy => npy::write(&args.output, result)?,
     }
-    eprintln!("{from} -> {}, {elements} elements, {report}", args.to);
+    output::note(format_args!("{from} -> {}, {elements} elements, {report}", args.to));
     Ok(())
 }
 

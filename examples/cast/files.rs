@@ -1,7 +1,7 @@
 //! Files: their formats by ending, `.bin`, and writing whole files or none.
 
 use std::fs;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::Path;
 
 use wgpu_cast::{ElementType, Tensor};
@@ -36,7 +36,11 @@ impl FileFormat {
 /// # Errors
 /// The file cannot be read, or its size is not what whole elements take.
 pub fn read_bin(path: &Path, from: ElementType, len: Option<u64>) -> Result<Tensor, Failure> {
-    let bytes = fs::read(path).map_err(|e| Failure::at(path, e))?;
+    // A byte more than --len takes tells that there are too many; some files have no end.
+    let most = len.and_then(|len| from.packed_bytes(len)).map_or(u64::MAX, |bytes| bytes.saturating_add(1));
+    let mut bytes = Vec::new();
+    let read = fs::File::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes));
+    read.map_err(|e| Failure::at(path, e))?;
     let held = bytes.len() as u64;
     let elements = len.or(from.elements_in(held)).unwrap_or(0);
     let takes = from.packed_bytes(elements);
@@ -44,7 +48,11 @@ pub fn read_bin(path: &Path, from: ElementType, len: Option<u64>) -> Result<Tens
         let bits = from.bits().unwrap_or(0);
         let what = match (len, takes) {
             (None, _) => format!("{held} bytes are not a whole number of {from} codes of {bits} bits"),
-            (Some(_), Some(takes)) => format!("{elements} elements of {from} take {takes} bytes, the file has {held}"),
+            (Some(_), Some(takes)) => {
+                let size = fs::metadata(path).ok().filter(fs::Metadata::is_file).map(|metadata| metadata.len());
+                let held = size.map_or("another number".to_owned(), |size| size.to_string());
+                format!("{elements} elements of {from} take {takes} bytes, the file has {held}")
+            }
             (Some(_), None) => {
                 format!("{elements} elements of {from} are too many to count, the file has {held} bytes")
             }
@@ -55,12 +63,20 @@ pub fn read_bin(path: &Path, from: ElementType, len: Option<u64>) -> Result<Tens
     Tensor::from_bytes(from, [elements], bytes).map_err(|e| Failure::at(path, e))
 }
 
-/// Writes a file from its parts: beside its place first, then renamed, so that it is whole or not there.
+/// Writes a file from its parts: beside its place first, then renamed, so that it is whole or not there. A link is
+/// followed; what is no file, such as a device or a pipe, is written to as it is.
 ///
 /// # Errors
 /// The folder or the disk does not allow it; nothing is left behind then.
 pub fn write(path: &Path, parts: &[&[u8]]) -> Result<(), Failure> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let at = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let metadata = fs::metadata(&at).ok();
+    if metadata.as_ref().is_some_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
+        let mut file = fs::OpenOptions::new().write(true).open(&at).map_err(|e| Failure::at(path, e))?;
+        let written = parts.iter().try_for_each(|part| file.write_all(part));
+        return written.map_err(|e| Failure::at(path, format!("cannot write: {e}")));
+    }
+    let folder = at.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut builder = tempfile::Builder::new();
     builder.prefix(".cast-").suffix(".tmp");
     #[cfg(unix)]
@@ -73,6 +89,10 @@ pub fn write(path: &Path, parts: &[&[u8]]) -> Result<(), Failure> {
     for part in parts {
         file.write_all(part).map_err(|e| Failure::at(path, format!("cannot write: {e}")))?;
     }
-    file.persist(path).map_err(|e| Failure::at(path, format!("cannot write: {}", e.error)))?;
+    if let Some(metadata) = metadata {
+        // What is there already keeps its permissions.
+        fs::set_permissions(file.path(), metadata.permissions()).map_err(|e| Failure::at(path, e))?;
+    }
+    file.persist(&at).map_err(|e| Failure::at(path, format!("cannot write: {}", e.error)))?;
     Ok(())
 }

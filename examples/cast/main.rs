@@ -9,6 +9,7 @@ mod failure;
 mod files;
 mod help;
 mod npy;
+mod output;
 mod shader;
 mod translate;
 mod verify;
@@ -32,7 +33,7 @@ fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("cast: {failure}");
+            output::note(format_args!("cast: {failure}"));
             ExitCode::from(failure.status())
         }
     }

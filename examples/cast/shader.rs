@@ -1,10 +1,9 @@
 //! `cast shader`: the kernel of a pair.
 
-use std::io::{ErrorKind, Write};
-
 use crate::args::ShaderArgs;
 use crate::failure::Failure;
 use crate::files;
+use crate::output;
 use crate::translate::translate;
 
 pub fn print(args: &ShaderArgs) -> Result<(), Failure> {
@@ -20,10 +19,5 @@ pub fn print(args: &ShaderArgs) -> Result<(), Failure> {
     if let Some(path) = &args.output {
         return files::write(path, &[&bytes]);
     }
-    let mut stdout = std::io::stdout().lock();
-    match stdout.write_all(&bytes).and_then(|()| stdout.flush()) {
-        // Whoever reads has seen enough.
-        Err(e) if e.kind() == ErrorKind::BrokenPipe => Ok(()),
-        result => result.map_err(|e| Failure::Work(format!("stdout: {e}"))),
-    }
+    output::bytes(&bytes)
 }

@@ -6,6 +6,7 @@ use wgpu_cast::{CastOptions, Context, ElementType, Error, Kernel, Tensor, cpu, k
 use crate::args::{VerifyArgs, numeric};
 use crate::cases;
 use crate::failure::Failure;
+use crate::output;
 
 /// Mismatches printed before giving up.
 const SHOWN: usize = 8;
@@ -43,14 +44,14 @@ pub fn verify(args: &VerifyArgs) -> Result<(), Failure> {
         return Err(failed(&bar, &context, &mismatches));
     }
     bar.finish_and_clear();
-    println!("{}: {pairs} pairs, {casts} casts, {elements} elements, each as on the CPU", adapter_name(&context));
-    Ok(())
+    let adapter = adapter_name(&context);
+    output::line(format_args!("{adapter}: {pairs} pairs, {casts} casts, {elements} elements, each as on the CPU"))
 }
 
 fn failed(bar: &ProgressBar, context: &Context, mismatches: &[String]) -> Failure {
     bar.finish_and_clear();
-    mismatches.iter().for_each(|line| println!("{line}"));
-    Failure::Work(format!("{} differs from the CPU path", adapter_name(context)))
+    let printed = output::line(mismatches.join("\n"));
+    printed.err().unwrap_or_else(|| Failure::Work(format!("{} differs from the CPU path", adapter_name(context))))
 }
 
 /// Name and backend of the adapter in use.

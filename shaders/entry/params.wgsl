@@ -9,7 +9,7 @@ struct Params {
     destination_byte: u32,
     // Workgroups in a row of the dispatch.
     pitch: u32,
-    // Where the completion mark goes, in words of the destination binding, and the mark; 0 is none.
+    // Where the sentinel goes, in words of the destination binding, and the sentinel; 0 is none.
     sentinel_word: u32,
     sentinel: u32,
 }

@@ -70,15 +70,16 @@ fn is_software(info: &wgpu::AdapterInfo) -> bool {
 enum Search {
     /// All backends.
     Everywhere,
-    /// The older interface, OpenGL, only where the others find nothing: loading it takes time.
-    FirstThatFinds,
+    /// The older interface, OpenGL, only where the others find no GPU: loading it takes time.
+    UntilGpu,
 }
 
 async fn enumerate(search: Search) -> Vec<wgpu::Adapter> {
     let groups = match search {
         Search::Everywhere => vec![wgpu::Backends::all()],
-        Search::FirstThatFinds => vec![wgpu::Backends::PRIMARY, wgpu::Backends::SECONDARY],
+        Search::UntilGpu => vec![wgpu::Backends::PRIMARY, wgpu::Backends::SECONDARY],
     };
+    let mut found = Vec::new();
     for backends in groups {
         let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle_from_env();
         descriptor.backends &= backends;
@@ -87,22 +88,22 @@ async fn enumerate(search: Search) -> Vec<wgpu::Adapter> {
             continue;
         }
         let backends = descriptor.backends;
-        let mut found = wgpu::Instance::new(descriptor).enumerate_adapters(backends).await;
-        found.retain(|adapter| {
+        found.extend(wgpu::Instance::new(descriptor).enumerate_adapters(backends).await);
+        found.retain(|adapter: &wgpu::Adapter| {
             adapter.get_downlevel_capabilities().flags.contains(wgpu::DownlevelFlags::COMPUTE_SHADERS)
         });
-        found.sort_by_key(|adapter| match adapter.get_info().device_type {
-            wgpu::DeviceType::DiscreteGpu => 0,
-            wgpu::DeviceType::IntegratedGpu => 1,
-            wgpu::DeviceType::VirtualGpu => 2,
-            wgpu::DeviceType::Other => 3,
-            wgpu::DeviceType::Cpu => 4,
-        });
-        if !found.is_empty() {
-            return found;
+        if found.iter().any(|adapter| !is_software(&adapter.get_info())) {
+            break;
         }
     }
-    Vec::new()
+    found.sort_by_key(|adapter| match adapter.get_info().device_type {
+        wgpu::DeviceType::DiscreteGpu => 0,
+        wgpu::DeviceType::IntegratedGpu => 1,
+        wgpu::DeviceType::VirtualGpu => 2,
+        wgpu::DeviceType::Other => 3,
+        wgpu::DeviceType::Cpu => 4,
+    });
+    found
 }
 
 /// The adapter of a choice other than the CPU, or why `Auto` has none.
@@ -110,7 +111,7 @@ pub(crate) async fn choose(choice: &DeviceChoice) -> Result<Result<wgpu::Adapter
     match choice {
         DeviceChoice::Cpu => Ok(Err("asked for".to_owned())),
         DeviceChoice::Auto => {
-            let found = enumerate(Search::FirstThatFinds).await;
+            let found = enumerate(Search::UntilGpu).await;
             let software = found.first().map(|adapter| adapter.get_info().name);
             Ok(found.into_iter().find(|adapter| !is_software(&adapter.get_info())).ok_or_else(|| match software {
                 Some(name) => format!("no GPU found, only the software adapter {name}, which is slower"),
@@ -118,7 +119,7 @@ pub(crate) async fn choose(choice: &DeviceChoice) -> Result<Result<wgpu::Adapter
             }))
         }
         DeviceChoice::Gpu => {
-            let found = enumerate(Search::FirstThatFinds).await;
+            let found = enumerate(Search::UntilGpu).await;
             let none = || Error::NoAdapter { reason: "no backend found one that runs compute shaders".to_owned() };
             found.into_iter().next().map(Ok).ok_or_else(none)
         }

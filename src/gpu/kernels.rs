@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::conversion::Conversion;
 use crate::error::Error;
-use crate::gpu::scope::{message, scoped};
+use crate::gpu::scope::{one_line, scoped};
 use crate::kernel::{self, BLOCKS_SIZE};
 use crate::plan::Kind;
 
-/// A pipeline, or why the device refused it: asking again would give the same.
+/// A pipeline, or why the device refused it: but for want of memory, asking again would give the same.
 type Slot = Arc<OnceLock<Result<wgpu::ComputePipeline, Error>>>;
 
 #[derive(Debug)]
@@ -50,7 +50,7 @@ impl Kernels {
             });
             Layouts { group, pipeline }
         });
-        let layouts = layouts.map_err(|error| message(&error));
+        let layouts = layouts.map_err(|error| one_line(&error));
         Self { device: device.clone(), tables, layouts, pipelines: Mutex::default() }
     }
 
@@ -67,11 +67,16 @@ impl Kernels {
     /// The pipeline of a conversion; compiles at most once, other threads wait for it.
     pub(crate) fn get(&self, conversion: &Conversion, kind: Kind) -> Result<wgpu::ComputePipeline, Error> {
         let slot = {
-            // A panic elsewhere leaves the map whole: slots are only ever added.
+            // A panic elsewhere leaves the map whole: slots are added and removed in one step.
             let mut pipelines = self.pipelines.lock().unwrap_or_else(PoisonError::into_inner);
             pipelines.entry((*conversion, kind)).or_default().clone()
         };
-        slot.get_or_init(|| self.compile(conversion, kind)).clone()
+        let pipeline = slot.get_or_init(|| self.compile(conversion, kind)).clone();
+        if matches!(pipeline, Err(Error::OutOfMemory { .. })) {
+            // Another time there may be memory.
+            self.pipelines.lock().unwrap_or_else(PoisonError::into_inner).remove(&(*conversion, kind));
+        }
+        pipeline
     }
 
     fn compile(&self, conversion: &Conversion, kind: Kind) -> Result<wgpu::ComputePipeline, Error> {
@@ -105,7 +110,7 @@ impl Kernels {
         });
         compiled.map_err(|error| match error {
             wgpu::Error::OutOfMemory { .. } => Error::OutOfMemory { from, to, bytes: kernel.wgsl().len() as u64 },
-            error => Error::Kernel { from, to, message: message(&error) },
+            error => Error::Kernel { from, to, message: one_line(&error) },
         })
     }
 }

@@ -3,7 +3,7 @@
 use crate::conversion::Conversion;
 use crate::error::Error;
 use crate::gpu::kernels::Kernels;
-use crate::gpu::scope::{message, scoped};
+use crate::gpu::scope::{one_line, scoped};
 use crate::plan::{Bytes, Dispatch, Params};
 
 /// One dispatch, ready to record.
@@ -69,7 +69,7 @@ pub(crate) fn bind(
     )?;
     {
         // The mapping of a buffer made on a lost device fails.
-        let lost = |error: wgpu::MapRangeError| Error::DeviceLost { from, to, reason: error.to_string() };
+        let lost = |error: wgpu::MapRangeError| Error::DeviceLost { from, to, reason: one_line(&error) };
         let mut view = params.slice(..).get_mapped_range_mut().map_err(lost)?;
         for (i, dispatch) in dispatches.iter().enumerate() {
             let start = i * stride as usize;
@@ -109,7 +109,7 @@ pub(crate) fn device_result<T>(
     let (from, to) = (conversion.from, conversion.to);
     result.map_err(|error| match error {
         wgpu::Error::OutOfMemory { .. } => Error::OutOfMemory { from, to, bytes },
-        error => Error::Device { from, to, message: message(&error) },
+        error => Error::Device { from, to, message: one_line(&error) },
     })
 }
 

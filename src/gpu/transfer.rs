@@ -8,7 +8,7 @@ use crate::caster::Caster;
 use crate::conversion::Conversion;
 use crate::error::Error;
 use crate::gpu::record::device_result;
-use crate::gpu::scope::{message, scoped};
+use crate::gpu::scope::{one_line, scoped};
 use crate::plan;
 
 /// A chunk that takes longer is given up: the slowest software adapter needs a few seconds.
@@ -20,7 +20,7 @@ pub(crate) struct Link {
     pub device: wgpu::Device,
     pub queue: wgpu::Queue,
     pub caster: Caster,
-    marks: AtomicU32,
+    sentinels: AtomicU32,
     lost: Arc<Mutex<Option<String>>>,
 }
 
@@ -31,9 +31,9 @@ impl Link {
         device.set_device_lost_callback(move |reason, text| note(&seen, format!("{reason:?}: {text}")));
         // Every call is scoped; what a driver reports outside of them must not take the process down, which is wgpu's
         // default.
-        device.on_uncaptured_error(Arc::new(|error: wgpu::Error| log::error!("{}", message(&error))));
+        device.on_uncaptured_error(Arc::new(|error: wgpu::Error| log::error!("{}", one_line(&error))));
         let caster = Caster::new(&device);
-        Self { device, queue, caster, marks: AtomicU32::new(0), lost }
+        Self { device, queue, caster, sentinels: AtomicU32::new(0), lost }
     }
 
     /// Why the device is gone, if it is.
@@ -75,8 +75,8 @@ impl Link {
         let (from, to) = (conversion.from, conversion.to);
         self.check(conversion)?;
         // Odd, so never 0, which is what memory holds that nobody wrote.
-        let mark = self.marks.fetch_add(1, Ordering::Relaxed).wrapping_mul(2).wrapping_add(1);
-        let prepared = self.caster.prepare_marked(*conversion, elements, Some(mark))?;
+        let sentinel = self.sentinels.fetch_add(1, Ordering::Relaxed).wrapping_mul(2).wrapping_add(1);
+        let prepared = self.caster.prepare_with_sentinel(*conversion, elements, Some(sentinel))?;
 
         let words = destination.len().next_multiple_of(4);
         let (source_size, result_size) = (source.len().next_multiple_of(4) as u64, words as u64 + 4);
@@ -116,7 +116,7 @@ impl Link {
         {
             let view = staging.slice(..).get_mapped_range();
             let view = view.map_err(|error| Error::Device { from, to, message: error.to_string() })?;
-            if view[words..] != mark.to_le_bytes() {
+            if view[words..] != sentinel.to_le_bytes() {
                 return Err(Error::Incomplete { from, to });
             }
             destination.copy_from_slice(&view[..destination.len()]);
@@ -162,7 +162,10 @@ impl Link {
         let poll = wgpu::PollType::Wait { submission_index: Some(index), timeout: Some(TIMEOUT) };
         let polled = device_result(conversion, 0, scoped(&self.device, || self.device.poll(poll)))?;
         let (from, to) = (conversion.from, conversion.to);
-        polled.map(drop).map_err(|error| Error::Device { from, to, message: error.to_string() })
+        polled.map(drop).map_err(|error| match error {
+            wgpu::PollError::Timeout => Error::Timeout { from, to, seconds: TIMEOUT.as_secs() },
+            error => Error::Device { from, to, message: error.to_string() },
+        })
     }
 }
 
@@ -183,7 +186,7 @@ mod tests {
         let link = Link::new(device, queue);
         let (from, to) = (ElementType::FLOAT, ElementType::FLOAT16);
         let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
-        // The right result of zeros is zeros: only the mark tells.
+        // The right result of zeros is zeros: only the sentinel tells.
         for elements in [1usize, 1000, 5000] {
             let mut destination = vec![0; elements * 2];
             let result =

@@ -34,10 +34,10 @@ pub(super) struct Module {
 }
 
 impl Module {
-    pub(super) fn new(conversion: &Conversion, size: u32, elements: u32, up_to: &str) -> Self {
+    pub(super) fn new(conversion: &Conversion, size: u32, elements: u32) -> Self {
         let (from, to) = (conversion.from, conversion.to);
         let header = format!(
-            "// from: {from}\n// to: {to}\n// elements per invocation: {up_to}{elements}\n// workgroup size: {size}\n"
+            "// from: {from}\n// to: {to}\n// elements per invocation: {elements}\n// workgroup size: {size}\n"
         );
         let constants = format!("const WORKGROUP_SIZE: u32 = {size}u;\n{}", constants(conversion));
         Self { header, constants, text: String::new(), used: HashSet::new() }

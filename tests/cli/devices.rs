@@ -62,6 +62,18 @@ fn an_unknown_adapter_is_answered_with_the_list() {
 }
 
 #[test]
+fn part_of_an_adapters_name_in_any_case_will_do() {
+    let folder = Folder::new();
+    folder.write("a.npy", npy("<f4", false, "(1,)", &floats(&[1.0])));
+    let adapters = folder.cast("adapters");
+    let name = adapters.text().split_whitespace().find(|word| *word != "*").unwrap_or_else(|| panic!("{INSTALL}"));
+    for part in [name.to_uppercase(), name.to_lowercase(), name[..3].to_owned()] {
+        let outcome = on_gpu(folder.cast(&format!("convert a.npy out.npy --to int8 --adapter {part}")));
+        assert!(outcome.line().contains(&format!("on {name}")), "{}", outcome.line());
+    }
+}
+
+#[test]
 fn gpu_and_cpu_write_the_same_bytes() {
     let folder = Folder::new();
     folder.write("a.bin", waves());

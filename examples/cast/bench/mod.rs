@@ -10,6 +10,7 @@ use wgpu_cast::{CastSpec, Caster, Context, ElementType};
 use crate::args::{BenchArgs, numeric};
 use crate::cases;
 use crate::failure::Failure;
+use crate::output;
 use crate::verify::{adapter_name, progress_bar};
 use clock::Clock;
 use copy::Copy;
@@ -56,7 +57,7 @@ pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
 
     let adapter = adapter_name(&context);
     if !args.json {
-        println!("{adapter}, {elements} elements, {}", stage.clock.name());
+        output::line(format_args!("{adapter}, {elements} elements, {}", stage.clock.name()))?;
     }
     let bar = progress_bar(sources.len() * targets.len());
     let mut results = Vec::new();
@@ -64,14 +65,14 @@ pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
         bar.set_message(format!("{from} -> {to}"));
         let measured = stage.measure(from, to)?;
         if !args.json {
-            bar.suspend(|| print(&measured));
+            bar.suspend(|| print(&measured))?;
         }
         results.push(measured);
         bar.inc(1);
     }
     bar.finish_and_clear();
     if args.json {
-        println!("{}", to_json(&adapter, stage.clock.name(), elements, &results));
+        output::line(to_json(&adapter, stage.clock.name(), elements, &results))?;
     }
     Ok(())
 }
@@ -142,9 +143,10 @@ fn median(seconds: &mut [f64]) -> f64 {
     seconds[seconds.len() / 2]
 }
 
-fn print(measured: &Measured) {
+fn print(measured: &Measured) -> Result<(), Failure> {
     let Measured { from, to, gbps, copy_gbps } = measured;
-    println!("{from:>14} -> {to:<14} {gbps:8.2} GB/s, {:.2} of the copy's {copy_gbps:.2} GB/s", measured.ratio());
+    let ratio = measured.ratio();
+    output::line(format_args!("{from:>14} -> {to:<14} {gbps:8.2} GB/s, {ratio:.2} of the copy's {copy_gbps:.2} GB/s"))
 }
 
 fn to_json(adapter: &str, clock: &str, elements: u64, results: &[Measured]) -> serde_json::Value {
