@@ -118,18 +118,9 @@ impl Blocks {
 /// Codes of `bits` bits into words; 64-bit codes into two.
 fn unpack(bytes: &[u8], bits: u32, low: &mut [u32], high: &mut [u32]) {
     match bits {
-        2 => low.chunks_mut(4).zip(bytes).for_each(|(lanes, &byte)| {
-            lanes.iter_mut().enumerate().for_each(|(i, lane)| *lane = u32::from(byte) >> (2 * i) & 3);
-        }),
-        4 => low.chunks_mut(2).zip(bytes).for_each(|(lanes, &byte)| {
-            lanes.iter_mut().enumerate().for_each(|(i, lane)| *lane = u32::from(byte) >> (4 * i) & 15);
-        }),
-        6 => low.chunks_mut(4).zip(bytes.chunks(3)).for_each(|(lanes, bytes)| {
-            let mut word = [0; 4];
-            word[..bytes.len()].copy_from_slice(bytes);
-            let word = u32::from_le_bytes(word);
-            lanes.iter_mut().enumerate().for_each(|(i, lane)| *lane = word >> (6 * i) & 63);
-        }),
+        2 => unpack_lanes::<2, 4, 1>(bytes, low),
+        4 => unpack_lanes::<4, 2, 1>(bytes, low),
+        6 => unpack_lanes::<6, 4, 3>(bytes, low),
         8 => low.iter_mut().zip(bytes).for_each(|(lane, &byte)| *lane = byte.into()),
         16 => low.iter_mut().zip(words(bytes)).for_each(|(lane, b)| *lane = u16::from_le_bytes(b).into()),
         32 => low.iter_mut().zip(words(bytes)).for_each(|(lane, b)| *lane = u32::from_le_bytes(b)),
@@ -140,6 +131,39 @@ fn unpack(bytes: &[u8], bits: u32, low: &mut [u32], high: &mut [u32]) {
     }
 }
 
+/// `LANES` codes of `BITS` bits lie in `SIZE` bytes; the last ones may be fewer.
+#[inline]
+fn unpack_lanes<const BITS: u32, const LANES: usize, const SIZE: usize>(bytes: &[u8], low: &mut [u32]) {
+    let unpack = |bytes: &[u8]| {
+        let mut word = [0; 4];
+        word[..bytes.len()].copy_from_slice(bytes);
+        let word = u32::from_le_bytes(word);
+        std::array::from_fn::<u32, LANES, _>(|i| word >> (BITS * i as u32) & ((1 << BITS) - 1))
+    };
+    let whole = (low.len() / LANES).min(bytes.len() / SIZE);
+    let (lanes, rest) = low.split_at_mut(whole * LANES);
+    for (lanes, bytes) in lanes.chunks_exact_mut(LANES).zip(bytes.chunks_exact(SIZE)) {
+        lanes.copy_from_slice(&unpack(bytes));
+    }
+    let tail = &bytes[whole * SIZE..];
+    rest.copy_from_slice(&unpack(&tail[..tail.len().min(SIZE)])[..rest.len()]);
+}
+
+/// The other way; bits above a code's width are dropped.
+#[inline]
+fn pack_lanes<const BITS: u32, const LANES: usize, const SIZE: usize>(low: &[u32], bytes: &mut [u8]) {
+    let pack = |lanes: &[u32]| {
+        let lane = |word, (i, lane): (usize, &u32)| word | (lane & ((1 << BITS) - 1)) << (BITS * i as u32);
+        lanes.iter().enumerate().fold(0, lane).to_le_bytes()
+    };
+    let whole = (low.len() / LANES).min(bytes.len() / SIZE);
+    let (words, rest) = bytes.split_at_mut(whole * SIZE);
+    for (bytes, lanes) in words.chunks_exact_mut(SIZE).zip(low.chunks_exact(LANES)) {
+        bytes.copy_from_slice(&pack(lanes)[..SIZE]);
+    }
+    rest.copy_from_slice(&pack(&low[whole * LANES..])[..rest.len()]);
+}
+
 /// The whole little-endian words of `N` bytes.
 fn words<const N: usize>(bytes: &[u8]) -> impl Iterator<Item = [u8; N]> {
     bytes.chunks_exact(N).map(|bytes| bytes.try_into().expect("chunks of N bytes"))
@@ -147,16 +171,10 @@ fn words<const N: usize>(bytes: &[u8]) -> impl Iterator<Item = [u8; N]> {
 
 /// Words to codes of `bits` bits; higher bits are dropped.
 fn pack(low: &[u32], high: &[u32], bits: u32, bytes: &mut [u8]) {
-    let lanes = |lanes: &[u32]| {
-        let mask = (1 << bits) - 1;
-        lanes.iter().enumerate().fold(0, |word, (i, lane)| word | (lane & mask) << (bits * i as u32))
-    };
     match bits {
-        2 => bytes.iter_mut().zip(low.chunks(4)).for_each(|(byte, codes)| *byte = lanes(codes) as u8),
-        4 => bytes.iter_mut().zip(low.chunks(2)).for_each(|(byte, codes)| *byte = lanes(codes) as u8),
-        6 => bytes.chunks_mut(3).zip(low.chunks(4)).for_each(|(bytes, codes)| {
-            bytes.copy_from_slice(&lanes(codes).to_le_bytes()[..bytes.len()]);
-        }),
+        2 => pack_lanes::<2, 4, 1>(low, bytes),
+        4 => pack_lanes::<4, 2, 1>(low, bytes),
+        6 => pack_lanes::<6, 4, 3>(low, bytes),
         8 => bytes.iter_mut().zip(low).for_each(|(byte, &code)| *byte = code as u8),
         16 => bytes.chunks_exact_mut(2).zip(low).for_each(|(b, &code)| b.copy_from_slice(&(code as u16).to_le_bytes())),
         32 => bytes.chunks_exact_mut(4).zip(low).for_each(|(b, &code)| b.copy_from_slice(&code.to_le_bytes())),
