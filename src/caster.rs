@@ -50,7 +50,8 @@ impl Caster {
     /// A caster on a device, within the device's own limits.
     ///
     /// All buffers that it is given must come from this device. wgpu knows the buffers of other devices of the same
-    /// [`wgpu::Instance`], and binding one is an error; a buffer of another instance it can take for one of this device's.
+    /// [`wgpu::Instance`], and binding one is an error; a buffer of another instance it can take for one of this
+    /// device's.
     pub fn new(device: &wgpu::Device) -> Self {
         Self::with_limits(device, plan_limits(device))
     }
@@ -77,9 +78,9 @@ impl Caster {
     /// Plans a cast of `len` elements and compiles what it needs.
     ///
     /// # Errors
-    /// [`Error::UnsupportedPair`] where [`can_cast`](crate::can_cast) is false, [`Error::Limit`] where a tensor passes the
-    /// largest buffer or the device's limits are below the least that a cast needs, [`Error::Kernel`] where the driver refuses a kernel,
-    /// [`Error::OutOfMemory`] where it has no memory to compile one.
+    /// [`Error::UnsupportedPair`] where [`can_cast`](crate::can_cast) is false, [`Error::Limit`] where a tensor passes
+    /// the largest buffer or the device's limits are below the least that a cast needs, [`Error::Kernel`] where the
+    /// driver refuses a kernel, [`Error::OutOfMemory`] where it has no memory to compile one.
     pub fn prepare(&self, spec: &CastSpec, len: u64) -> Result<Prepared, Error> {
         let conversion = Conversion::new(spec.from, spec.to, &spec.options)?;
         self.prepare_with_sentinel(conversion, len, None)

@@ -13,7 +13,8 @@ use crate::options::CastOptions;
 use crate::tensor::{Tensor, zeroed};
 
 /// With [`DeviceChoice::Auto`], host tensors of which source and destination together take fewer bytes are cast on the
-/// CPU: the way to a discrete GPU and back costs some tenths of a millisecond, in which the CPU path moves about so much.
+/// CPU. An estimate, for want of a GPU to measure on: the way to a discrete GPU and back costs some tenths of a
+/// millisecond, and the CPU path casts some gigabytes a second.
 const GPU_FROM_BYTES: u64 = 4 << 20;
 
 /// A device, or the decision to do without one.
@@ -120,8 +121,8 @@ impl Context {
 
     /// ONNX `Cast`: the tensor's elements as another type, in the same shape.
     ///
-    /// The bits are those of [`cpu::cast`], whatever the route. Work on the CPU is done, and natively a device is waited
-    /// for, when the future is polled; in a browser it is pending meanwhile.
+    /// The bits are those of [`cpu::cast`], whatever the route. Work on the CPU is done, and natively a device is
+    /// waited for, when the future is polled; in a browser it is pending meanwhile.
     ///
     /// # Errors
     /// [`Error::UnsupportedPair`] where [`can_cast`](crate::can_cast) is false; [`Error::OutOfMemory`],

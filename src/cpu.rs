@@ -18,13 +18,13 @@ const CHUNK: usize = 64 * BLOCK;
 
 /// Casts a tensor on the CPU. The result has the same shape; its data is laid out as [`Tensor`] says.
 ///
-/// Every conversion is ONNX Cast's, the same bits as on a GPU: floats round once from the exact source value, to nearest
-/// with ties to even; floats truncate to integers; what ONNX leaves open is fixed by the rules in the crate's
+/// Every conversion is ONNX Cast's, the same bits as on a GPU: floats round once from the exact source value, to
+/// nearest with ties to even; floats truncate to integers; what ONNX leaves open is fixed by the rules in the crate's
 /// documentation.
 ///
 /// # Errors
-/// [`Error::UnsupportedPair`] where [`can_cast`](crate::can_cast) is false, [`Error::OutOfMemory`] where there is no memory
-/// for the result.
+/// [`Error::UnsupportedPair`] where [`can_cast`](crate::can_cast) is false, [`Error::OutOfMemory`] where there is no
+/// memory for the result.
 pub fn cast(tensor: &Tensor, to: ElementType, options: &CastOptions) -> Result<Tensor, Error> {
     let from = tensor.element_type();
     let conversion = Conversion::new(from, to, options)?;

@@ -57,8 +57,8 @@ pub fn kernel(from: ElementType, to: ElementType, options: &CastOptions) -> Resu
     Ok(blocks(&Conversion::new(from, to, options)?, true))
 }
 
-/// As [`kernel`], for software adapters, where a lookup in workgroup memory costs more than most conversions: it looks up
-/// only where that saves the encoding of several codes.
+/// As [`kernel`], for software adapters, where a lookup in workgroup memory costs more than most conversions: it looks
+/// up only where that saves the encoding of several codes.
 ///
 /// # Errors
 /// [`Error::UnsupportedPair`] where [`can_cast`](crate::can_cast) is false.
@@ -108,8 +108,8 @@ impl Units {
     }
 }
 
-/// A source of at most 8 bits has few codes: with tables, a workgroup converts each once and then looks them up. Without,
-/// it does so only where a lookup saves the encoding of several codes.
+/// A source of at most 8 bits has few codes: with tables, a workgroup converts each once and then looks them up.
+/// Without, it does so only where a lookup saves the encoding of several codes.
 fn uses_table(conversion: &Conversion, tables: bool) -> bool {
     let saves_several =
         conversion.from.code_bits() <= 4 && matches!(conversion.encode, Encode::Float(_) | Encode::Scale(_));

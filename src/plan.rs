@@ -82,8 +82,8 @@ pub(crate) struct Dispatch {
 /// Most elements of an edge dispatch: bit positions of 64-bit codes stay within 32 bits, with room for alignment.
 const EDGE_ELEMENTS: u64 = 1 << 24;
 
-/// The dispatches that cast `elements` from the start of an aligned range to the start of another. With a sentinel, the last
-/// dispatch writes it to the word after the destination's last.
+/// The dispatches that cast `elements` from the start of an aligned range to the start of another. With a sentinel,
+/// the last dispatch writes it to the word after the destination's last.
 pub(crate) fn plan(
     conversion: &Conversion,
     elements: u64,

@@ -1,4 +1,5 @@
-//! The GPU path on any adapter, llvmpipe included: against the oracle, against the CPU path, and in the caller's buffers.
+//! The GPU path on any adapter, llvmpipe included: against the oracle, against the CPU path, and in the caller's
+//! buffers.
 
 mod common;
 

@@ -1,7 +1,7 @@
 //! A kernel's WGSL in the languages that GPUs' compilers take, by naga.
 //!
-//! The options are those the kernels run with: no bounds checks, no loop bounding, no zero-fill of workgroup memory. The
-//! kernels stay within their buffers, end their loops, and write workgroup memory before reading it.
+//! The options are those the kernels run with: no bounds checks, no loop bounding, no zero-fill of workgroup memory.
+//! The kernels stay within their buffers, end their loops, and write workgroup memory before reading it.
 
 use std::collections::BTreeMap;
 

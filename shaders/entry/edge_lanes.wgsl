@@ -1,4 +1,5 @@
-// edge_lanes.wgsl — one destination word an invocation, for codes of less than 32 bits; keeps the bits around the tensor
+// edge_lanes.wgsl — one destination word an invocation, for codes of less than 32 bits
+// Keeps the bits around the tensor.
 // reads: DST_BITS WORKGROUP_SIZE
 //:use entry/params
 

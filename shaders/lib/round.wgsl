@@ -2,6 +2,7 @@
 
 // `shift` is 1..=31.
 fn round_shift(word: u32, shift: u32) -> u32 {
-    // ....LR.TTT: half an ulp less one, plus L, carries into L exactly when the cut part is above half, or half and L odd
+    // ....LR.TTT: half an ulp less one, plus L, carries into L exactly when the cut part is above half, or half and L
+    // odd
     return (word + ((1u << (shift - 1u)) - 1u) + ((word >> shift) & 1u)) >> shift;
 }

@@ -125,7 +125,8 @@ mod tests {
 
     const WORDS: u64 = 64;
 
-    /// Runs the edge kernel on ranges that start anywhere: elements after the first, bytes inside a word, on both sides.
+    /// Runs the edge kernel on ranges that start anywhere: elements after the first, bytes inside a word, on both
+    /// sides.
     #[test]
     fn the_edge_kernel_starts_at_any_element_and_byte() {
         let context = pollster::block_on(Context::open(DeviceChoice::Gpu)).expect("an adapter: see tests/adapter.sh");
