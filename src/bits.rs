@@ -91,6 +91,8 @@ pub(crate) struct EncodeScale {
     pub low: u32,
     /// Code for everything above 2^127.
     pub high: u32,
+    /// The only NaN.
+    pub nan: u32,
     /// Added to the 23 fraction bits before they are cut.
     pub round: u32,
 }
@@ -165,9 +167,8 @@ pub(crate) fn decode_float(code: u32, from: &DecodeFloat) -> u32 {
 }
 
 /// An E8M0 code as binary32 bits: 2^(code - 127), code 0 being a binary32 subnormal.
-pub(crate) fn decode_scale(code: u32) -> u32 {
-    let code = code & 0xff;
-    if code == 0xff {
+pub(crate) fn decode_scale(code: u32, nan: u32) -> u32 {
+    if code == nan {
         NAN
     } else if code == 0 {
         0x0040_0000
@@ -279,7 +280,7 @@ pub(crate) fn encode_scale(hub: u32, to: &EncodeScale) -> u32 {
         code = to.low;
     }
     if hub & !SIGN > INFINITY {
-        code = 0xff;
+        code = to.nan;
     }
     code
 }

@@ -7,7 +7,7 @@ use crate::element::ElementType;
 use crate::error::{Error, Side};
 use crate::gpu::adapter::plan_limits;
 use crate::gpu::kernels::Kernels;
-use crate::gpu::record::{self, Command, Place};
+use crate::gpu::record::{self, Command};
 use crate::options::CastOptions;
 use crate::plan::{self, Dispatch, PlanLimits};
 
@@ -162,11 +162,7 @@ impl Prepared {
         if source.buffer() == destination.buffer() {
             return Err(Error::SameBuffer { from, to });
         }
-        let place = |slice: &wgpu::BufferSlice<'_>| slice.offset();
-        let (source, destination) = (
-            Place { buffer: source.buffer(), offset: place(&source) },
-            Place { buffer: destination.buffer(), offset: place(&destination) },
-        );
+        let (source, destination) = (source.into(), destination.into());
         let kernels = &self.caster.kernels;
         let commands = record::bind(kernels, &self.conversion, &self.dispatches, &self.pipelines, source, destination)?;
         Ok(Bound { commands })

@@ -119,7 +119,8 @@ impl Context {
         self.gpu.as_ref().is_some_and(|gpu| gpu.link.lost().is_some())
     }
 
-    /// ONNX `Cast`: the tensor's elements as another type, in the same shape.
+    /// ONNX `Cast` (version 28; [`onnx::options_at`](crate::onnx::options_at) has the rules of others): the tensor's
+    /// elements as another type, in the same shape.
     ///
     /// The bits are those of [`cpu::cast`], whatever the route. Work on the CPU is done, and natively a device is
     /// waited for, when the future is polled; in a browser it is pending meanwhile.

@@ -21,7 +21,9 @@ pub(crate) enum Decode {
         signed: bool,
     },
     Float(DecodeFloat),
-    Scale,
+    Scale {
+        nan: u32,
+    },
     Single,
     Double,
     /// A 16-bit float that is its own hub.
@@ -85,7 +87,7 @@ impl Conversion {
             (Kind::Bool, _) => Decode::Bool,
             (Kind::Int { signed }, 64) => Decode::Long { signed },
             (Kind::Int { signed }, bits) => Decode::Int { bits, signed },
-            (Kind::Float(format), _) if !format.is_signed() => Decode::Scale,
+            (Kind::Float(format), _) if !format.is_signed() => Decode::Scale { nan: nan(&format) },
             (Kind::Float(_), 32) => Decode::Single,
             (Kind::Float(_), 64) => Decode::Double,
             (Kind::Float(format), _) if within(&format, to) => Decode::Own,
@@ -100,7 +102,7 @@ impl Conversion {
             (Kind::Bool, _) => Encode::Bool,
             (Kind::Int { signed }, 64) => Encode::Long { signed },
             (Kind::Int { signed }, bits) => Encode::Int(float_to_int(bits, signed, options)),
-            (Kind::Float(format), _) if !format.is_signed() => Encode::Scale(to_scale(options)),
+            (Kind::Float(format), _) if !format.is_signed() => Encode::Scale(to_scale(&format, options)),
             (Kind::Float(_), 32) => Encode::Single,
             (Kind::Float(_), 64) => Encode::Double,
             (Kind::Float(format), _) => {
@@ -121,7 +123,7 @@ impl Conversion {
             Decode::Bool => Carrier::Int { signed: false },
             Decode::Int { signed, .. } => Carrier::Int { signed },
             Decode::Long { signed } => Carrier::Long { signed },
-            Decode::Float(_) | Decode::Scale | Decode::Single | Decode::Own => Carrier::Single,
+            Decode::Float(_) | Decode::Scale { .. } | Decode::Single | Decode::Own => Carrier::Single,
             Decode::Double => Carrier::Double,
         }
     }
@@ -146,7 +148,7 @@ impl Conversion {
             Decode::Int { bits, signed: true } => each(low, |code| bits::decode_int(code, bits, true)),
             Decode::Int { bits, signed: false } => each(low, |code| bits::decode_int(code, bits, false)),
             Decode::Float(from) => each(low, |code| bits::decode_float(code, &from)),
-            Decode::Scale => each(low, bits::decode_scale),
+            Decode::Scale { nan } => each(low, |code| bits::decode_scale(code, nan)),
             Decode::Long { .. } | Decode::Single | Decode::Double | Decode::Own => {}
         }
         match self.carrier() {
@@ -257,7 +259,7 @@ fn within(from: &FloatFormat, to: ElementType) -> bool {
 /// A bit copy, but that Cast's table for E5M2 sends ±∞ to ±max with `saturate` from any float, E5M2 included.
 fn same_type(to: ElementType, options: &CastOptions) -> Encode {
     match to.kind() {
-        Kind::Float(format) if options.saturate && looks_at_saturate(to, &format) => match format.infinity() {
+        Kind::Float(format) if options.saturate && looks_at_saturate(&format) => match format.infinity() {
             Some(infinity) => Encode::ClampInfinity { infinity: infinity as u32, bits: format.bits() },
             None => Encode::Copy,
         },
@@ -266,17 +268,14 @@ fn same_type(to: ElementType, options: &CastOptions) -> Encode {
 }
 
 /// Cast's `saturate` speaks of the signed eight-bit floats that have a NaN (E8M0: see `to_scale`).
-fn looks_at_saturate(to: ElementType, format: &FloatFormat) -> bool {
-    to.code_bits() == 8 && format.is_signed() && format.has_nan()
+fn looks_at_saturate(format: &FloatFormat) -> bool {
+    format.bits() == 8 && format.is_signed() && format.has_nan()
 }
 
 fn to_float(format: &FloatFormat, hub: Hub, options: &CastOptions) -> EncodeFloat {
     let sign_code = format.sign_code() as u32;
     let max = format.max() as u32;
-    let saturates = match format.specials {
-        Specials::Finite => true,
-        _ => format.bits() == 8 && options.saturate,
-    };
+    let saturates = format.specials == Specials::Finite || options.saturate && looks_at_saturate(format);
     // Out of range without saturation: infinity where it exists, else NaN.
     let beyond = format.infinity().or(format.nan()).map_or(max, |code| code as u32);
     let (nan, nan_keep, nan_flip) = match (format.nan(), options.float4_nan) {
@@ -299,10 +298,17 @@ fn to_float(format: &FloatFormat, hub: Hub, options: &CastOptions) -> EncodeFloa
     }
 }
 
-fn to_scale(options: &CastOptions) -> EncodeScale {
+/// The canonical NaN of a format that has one.
+fn nan(format: &FloatFormat) -> u32 {
+    format.nan().unwrap_or_default() as u32
+}
+
+fn to_scale(format: &FloatFormat, options: &CastOptions) -> EncodeScale {
+    let nan = nan(format);
     EncodeScale {
-        low: if options.saturate { 0 } else { 0xff },
-        high: if options.saturate { 0xfe } else { 0xff },
+        low: if options.saturate { 0 } else { nan },
+        high: if options.saturate { format.max() as u32 } else { nan },
+        nan,
         round: match options.round_mode {
             RoundMode::Up => 0x007f_ffff,
             RoundMode::Down => 0,
@@ -313,8 +319,8 @@ fn to_scale(options: &CastOptions) -> EncodeScale {
 
 fn float_to_int(bits: u32, signed: bool, options: &CastOptions) -> EncodeInt {
     let clamp = match (bits, options.int4_overflow, signed) {
-        (4, Int4Overflow::Clamp, true) => Some((8, 7)),
-        (4, Int4Overflow::Clamp, false) => Some((0, 15)),
+        (4, Int4Overflow::Clamp, true) => Some((1 << (bits - 1), (1 << (bits - 1)) - 1)),
+        (4, Int4Overflow::Clamp, false) => Some((0, (1 << bits) - 1)),
         _ => None,
     };
     EncodeInt { fail: if bits == 32 && signed { 0x8000_0000 } else { 0 }, wide: bits == 32 && !signed, clamp }

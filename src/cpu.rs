@@ -18,9 +18,9 @@ const CHUNK: usize = 64 * BLOCK;
 
 /// Casts a tensor on the CPU. The result has the same shape; its data is laid out as [`Tensor`] says.
 ///
-/// Every conversion is ONNX Cast's, the same bits as on a GPU: floats round once from the exact source value, to
-/// nearest with ties to even; floats truncate to integers; what ONNX leaves open is fixed by the rules in the crate's
-/// documentation.
+/// Every conversion is ONNX Cast's (version 28; [`onnx::options_at`](crate::onnx::options_at) has the rules of others),
+/// the same bits as on a GPU: floats round once from the exact source value, to nearest with ties to even; floats
+/// truncate to integers; what ONNX leaves open is fixed by the rules in the crate's documentation.
 ///
 /// # Errors
 /// [`Error::UnsupportedPair`] where [`can_cast`](crate::can_cast) is false, [`Error::OutOfMemory`] where there is no
@@ -28,8 +28,7 @@ const CHUNK: usize = 64 * BLOCK;
 pub fn cast(tensor: &Tensor, to: ElementType, options: &CastOptions) -> Result<Tensor, Error> {
     let from = tensor.element_type();
     let conversion = Conversion::new(from, to, options)?;
-    let unsupported = Error::UnsupportedPair { from, to };
-    let source = tensor.bytes().ok_or_else(|| unsupported.clone())?;
+    let source = tensor.bytes().ok_or(Error::UnsupportedPair { from, to })?;
     if conversion.is_copy() {
         let mut copy = zeroed(from, to, source.len())?;
         copy.copy_from_slice(source);

@@ -4,6 +4,9 @@
 set -eu
 cd "$(dirname "$0")/.."
 
+# Not hidden, so that what does not build is not taken for a missing adapter.
+cargo build --quiet --release --example cast
+
 found() {
     cargo run --quiet --release --example cast -- adapters 2>/dev/null | grep -q '('
 }

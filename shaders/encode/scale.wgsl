@@ -1,5 +1,5 @@
 // scale.wgsl — the hub to E8M0
-// reads: SCALE_LOW SCALE_HIGH SCALE_ROUND
+// reads: SCALE_LOW SCALE_HIGH SCALE_NAN SCALE_ROUND
 
 fn encode_scale(hub: u32) -> u32 {
     // 2^-127 is a binary32 subnormal: moved up, its exponent field is the code 0 and its fraction 23 bits again.
@@ -7,5 +7,5 @@ fn encode_scale(hub: u32) -> u32 {
     var code = (value + SCALE_ROUND) >> 23u;
     code = select(code, SCALE_HIGH, hub > 0x7f000000u);
     code = select(code, SCALE_LOW, hub < 0x00400000u || hub >= 0x80000000u);
-    return select(code, 0xffu, (hub & 0x7fffffffu) > 0x7f800000u);
+    return select(code, SCALE_NAN, (hub & 0x7fffffffu) > 0x7f800000u);
 }

@@ -29,6 +29,12 @@ pub(crate) struct Place<'a> {
     pub offset: u64,
 }
 
+impl<'a> From<wgpu::BufferSlice<'a>> for Place<'a> {
+    fn from(slice: wgpu::BufferSlice<'a>) -> Self {
+        Self { buffer: slice.buffer(), offset: slice.offset() }
+    }
+}
+
 impl Place<'_> {
     fn binding(&self, binding: u32, bytes: Bytes) -> wgpu::BindGroupEntry<'_> {
         let resource = wgpu::BindingResource::Buffer(wgpu::BufferBinding {

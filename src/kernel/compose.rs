@@ -96,7 +96,7 @@ impl Module {
             Decode::Bool => Some(("decode/bool", "decode_bool")),
             Decode::Int { .. } => Some(("decode/int", "decode_int")),
             Decode::Float(_) => Some(("decode/float", "decode_float")),
-            Decode::Scale => Some(("decode/scale", "decode_scale")),
+            Decode::Scale { .. } => Some(("decode/scale", "decode_scale")),
             Decode::Long { .. } | Decode::Single | Decode::Double | Decode::Own => None,
         };
         let value = match decode {
@@ -190,7 +190,8 @@ fn constants(conversion: &Conversion) -> String {
         }
         Decode::Bool => flags.push(("SRC_SIGNED", false)),
         Decode::Int { signed, .. } | Decode::Long { signed } => flags.push(("SRC_SIGNED", signed)),
-        Decode::Scale | Decode::Single | Decode::Double | Decode::Own => {}
+        Decode::Scale { nan } => number("SRC_NAN", nan),
+        Decode::Single | Decode::Double | Decode::Own => {}
     }
     match conversion.encode {
         Encode::Float(to) => {
@@ -211,6 +212,7 @@ fn constants(conversion: &Conversion) -> String {
         Encode::Scale(to) => {
             number("SCALE_LOW", to.low);
             number("SCALE_HIGH", to.high);
+            number("SCALE_NAN", to.nan);
             number("SCALE_ROUND", to.round);
         }
         Encode::Int(to) => {
