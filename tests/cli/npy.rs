@@ -103,6 +103,17 @@ fn scalars_and_empty_arrays_keep_their_shape() {
 }
 
 #[test]
+fn shapes_as_python_2_wrote_them() {
+    let folder = Folder::new();
+    folder.write("a.npy", npy("<f4", false, "(2L, 1L)", &floats(&[1.0, -2.0])));
+    let outcome = folder.cast("convert a.npy out.npy --to int8 --device cpu");
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    assert_eq!(folder.read("out.npy"), npy("|i1", false, "(2, 1, )", &[1, 0xfe]));
+    folder.write("b.npy", npy("<f4", false, "(2LL,)", &floats(&[1.0, -2.0])));
+    assert_eq!(folder.cast("convert b.npy out_b.npy --to int8 --device cpu").status, Some(1));
+}
+
+#[test]
 fn between_npy_and_bin() {
     let folder = Folder::new();
     folder.write("a.npy", npy("<f4", false, "(1, 3)", &floats(&[1.0, 2.0, -1.0])));

@@ -37,6 +37,7 @@ pub fn read(file: &mut File) -> Result<(NpyHeader, u64), String> {
     bytes.resize(start + length, 0);
     fill(file, &mut bytes[start..])?;
     replace_float8(&mut bytes[start..]);
+    drop_long_suffixes(&mut bytes[start..]);
     check(&bytes[start..])?;
     let header = NpyHeader::from_reader(&bytes[..]).map_err(|e| format!("bad header: {e}"))?;
     if header.shape().len() > MOST_AXES {
@@ -56,6 +57,15 @@ fn fill(file: &mut File, bytes: &mut [u8]) -> Result<(), String> {
 fn replace_float8(text: &mut [u8]) {
     if let Some(at) = text.windows(5).position(|part| part == b"'<f1'" || part == b"'|f1'") {
         text[at + 2] = b'V';
+    }
+}
+
+/// Python 2 wrote long integers as `2L`, and its files are still about.
+fn drop_long_suffixes(text: &mut [u8]) {
+    for at in 1..text.len().saturating_sub(1) {
+        if text[at] == b'L' && text[at - 1].is_ascii_digit() && b",) ".contains(&text[at + 1]) {
+            text[at] = b' ';
+        }
     }
 }
 
