@@ -78,7 +78,7 @@ impl Caster {
     /// Plans a cast of `len` elements and compiles what it needs.
     ///
     /// # Errors
-    /// [`Error::UnsupportedPair`] where [`can_cast`](crate::can_cast) is false, [`Error::Limit`] where a tensor passes
+    /// [`Error::NoKernel`] where [`has_kernel`](crate::has_kernel) is false, [`Error::Limit`] where a tensor passes
     /// the largest buffer or the device's limits are below the least that a cast needs, [`Error::Kernel`] where the
     /// driver refuses a kernel, [`Error::OutOfMemory`] where it has no memory to compile one.
     pub fn prepare(&self, spec: &CastSpec, len: u64) -> Result<Prepared, Error> {

@@ -126,7 +126,7 @@ impl Context {
     /// waited for, when the future is polled; in a browser it is pending meanwhile.
     ///
     /// # Errors
-    /// [`Error::UnsupportedPair`] where [`can_cast`](crate::can_cast) is false; [`Error::OutOfMemory`],
+    /// [`Error::NoKernel`] where [`has_kernel`](crate::has_kernel) is false; [`Error::OutOfMemory`],
     /// [`Error::DeviceLost`], [`Error::Timeout`], [`Error::Device`], [`Error::Incomplete`], [`Error::Kernel`] and
     /// [`Error::Limit`] from a device. There is no result then.
     pub async fn cast(
@@ -140,7 +140,7 @@ impl Context {
         let elements = tensor.len() as u64;
         let overflow = || Error::ShapeOverflow { element_type: to, shape: tensor.shape().to_vec() };
         let size = to.packed_bytes(elements).ok_or_else(overflow)?;
-        let source = tensor.bytes().ok_or(Error::UnsupportedPair { from, to })?;
+        let source = tensor.bytes().ok_or(Error::NoKernel { from, to })?;
         let bytes = size.saturating_add(source.len() as u64);
         let (route, reason) = self.route(&conversion, elements, bytes);
         let report = CastReport { route, reason, adapter: None, dispatches: 0, bytes };

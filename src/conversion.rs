@@ -69,10 +69,16 @@ pub(crate) struct Conversion {
     pub encode: Encode,
 }
 
-/// Whether [`cpu::cast`](crate::cpu::cast) and the GPU path convert `from` to `to`.
+/// Whether `from` casts to `to`: true for every pair of the 26 element types, whatever the options. The element types of
+/// ONNX that no cast takes (UNDEFINED, the complex ones) are none of [`ElementType`]'s.
 ///
-/// True for every pair of the 25 numeric element types, whatever the options.
-pub const fn can_cast(from: ElementType, to: ElementType) -> bool {
+/// Where [`has_kernel`] is false, the CPU does it.
+pub const fn can_cast(_from: ElementType, _to: ElementType) -> bool {
+    true
+}
+
+/// Whether devices convert `from` to `to`: true for every pair of the 25 numeric element types. Strings stay on the CPU.
+pub const fn has_kernel(from: ElementType, to: ElementType) -> bool {
     from.is_numeric() && to.is_numeric()
 }
 
@@ -80,9 +86,9 @@ impl Conversion {
     /// The rule for `from` to `to`.
     ///
     /// # Errors
-    /// [`Error::UnsupportedPair`] where [`can_cast`] is false.
+    /// [`Error::NoKernel`] where [`has_kernel`] is false.
     pub(crate) fn new(from: ElementType, to: ElementType, options: &CastOptions) -> Result<Self, Error> {
-        let unsupported = Error::UnsupportedPair { from, to };
+        let strings = Error::NoKernel { from, to };
         let decode = match (from.kind(), from.code_bits()) {
             (Kind::Bool, _) => Decode::Bool,
             (Kind::Int { signed }, 64) => Decode::Long { signed },
@@ -92,7 +98,7 @@ impl Conversion {
             (Kind::Float(_), 64) => Decode::Double,
             (Kind::Float(format), _) if within(&format, to) => Decode::Own,
             (Kind::Float(format), _) => Decode::Float(DecodeFloat::new(&format, needs_subnormals(&format, to))),
-            (Kind::String, _) => return Err(unsupported),
+            (Kind::String, _) => return Err(strings),
         };
         let encode = match (to.kind(), to.code_bits()) {
             _ if from == to && from.kind() != Kind::Bool => same_type(to, options),
@@ -112,7 +118,7 @@ impl Conversion {
                 };
                 Encode::Float(to_float(&format, hub, options))
             }
-            (Kind::String, _) => return Err(unsupported),
+            (Kind::String, _) => return Err(strings),
         };
         Ok(Self { from, to, decode, encode })
     }

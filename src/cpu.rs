@@ -7,6 +7,7 @@ use crate::conversion::Conversion;
 use crate::element::ElementType;
 use crate::error::Error;
 use crate::options::CastOptions;
+use crate::strings;
 use crate::tensor::{Tensor, zeroed};
 
 /// Elements converted at a time: a multiple of 16, so that blocks of every type start at a byte, and few enough that
@@ -22,13 +23,29 @@ const CHUNK: usize = 64 * BLOCK;
 /// the same bits as on a GPU: floats round once from the exact source value, to nearest with ties to even; floats
 /// truncate to integers; what ONNX leaves open is fixed by the rules in the crate's documentation.
 ///
+/// # Strings
+/// Numbers become decimals in positional notation, never with an exponent: integers `-12`; floats with the fewest digits
+/// that give the same number again in the source type (FLOAT16, FLOAT, DOUBLE; other floats as FLOAT) and always a
+/// fraction, `0.1`, `100.0`, `-0.0`, `NaN`, `INF`, `-INF`; BOOL `True` and `False`.
+///
+/// Strings are read as decimals, `12`, `-.5e-3`, or `inf`, `infinity`, `nan` in any case, with an optional sign, between
+/// optional ASCII white space. They round once from the exact decimal value to any float type; to integers they
+/// truncate, must lie within −2⁶³ and 2⁶⁴, and keep their low bits. BOOL is false for ±0 and `false`, true for other
+/// numbers and `true`, in any case.
+///
 /// # Errors
-/// [`Error::UnsupportedPair`] where [`can_cast`](crate::can_cast) is false, [`Error::OutOfMemory`] where there is no
-/// memory for the result.
+/// [`Error::InvalidLiteral`] and [`Error::LiteralOutOfRange`] with the first such element of a STRING tensor;
+/// [`Error::OutOfMemory`] where there is no memory for the result.
 pub fn cast(tensor: &Tensor, to: ElementType, options: &CastOptions) -> Result<Tensor, Error> {
     let from = tensor.element_type();
+    match (tensor.text(), to) {
+        (Some(_), ElementType::STRING) => return Ok(tensor.clone()),
+        (Some(strings), _) => return strings::parse(tensor, strings, to, options),
+        (None, ElementType::STRING) => return strings::print(tensor),
+        (None, _) => {}
+    }
     let conversion = Conversion::new(from, to, options)?;
-    let source = tensor.bytes().ok_or(Error::UnsupportedPair { from, to })?;
+    let source = tensor.bytes().ok_or(Error::NoKernel { from, to })?;
     if conversion.is_copy() {
         let mut copy = zeroed(from, to, source.len())?;
         copy.copy_from_slice(source);

@@ -36,13 +36,33 @@ pub enum Error {
         /// The text as given.
         name: String,
     },
-    /// [`can_cast`](crate::can_cast) is false for this pair.
-    #[error("cannot cast {from} to {to}")]
-    UnsupportedPair {
+    /// [`has_kernel`](crate::has_kernel) is false for this pair, and a device was to do it.
+    #[error("casting {from} to {to} is for the CPU: no device has strings")]
+    NoKernel {
         /// Source element type.
         from: ElementType,
         /// Destination element type.
         to: ElementType,
+    },
+    /// A string that is not what ONNX calls a numeric literal, nor a truth value where one is asked for.
+    #[error("casting string to {to}: element {index} is no {}: {literal:?}", if *.to == ElementType::BOOL { "truth value or number" } else { "number" })]
+    InvalidLiteral {
+        /// Destination element type.
+        to: ElementType,
+        /// Which element, in row-major order.
+        index: usize,
+        /// The string, cut at 40 characters.
+        literal: String,
+    },
+    /// A string that is a number, but of no 64-bit integer: an infinity, NaN, or below −2⁶³ or from 2⁶⁴ on.
+    #[error("casting string to {to}: element {index} is beyond 64-bit integers: {literal:?}")]
+    LiteralOutOfRange {
+        /// Destination element type.
+        to: ElementType,
+        /// Which element, in row-major order.
+        index: usize,
+        /// The string, cut at 40 characters.
+        literal: String,
     },
     /// The element type has no codes of fixed width.
     #[error("{element_type} has no codes of fixed width")]

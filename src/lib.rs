@@ -16,11 +16,13 @@ mod lanes;
 pub mod onnx;
 mod options;
 mod plan;
+mod strings;
 mod tensor;
+mod text;
 
 pub use caster::{Bound, CastSpec, Caster, Prepared};
 pub use context::{CastReport, Context, Route};
-pub use conversion::can_cast;
+pub use conversion::{can_cast, has_kernel};
 pub use element::{ElementType, Kind, Operator};
 pub use error::{Error, Side};
 pub use format::{FloatFormat, Specials};

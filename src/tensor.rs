@@ -1,16 +1,18 @@
-//! Host tensors: an element type, a shape, and packed little-endian codes.
+//! Host tensors: an element type, a shape, and packed little-endian codes or strings.
 
 use half::{bf16, f16};
 
 use crate::element::ElementType;
 use crate::error::Error;
 use crate::lanes;
+use crate::text::Strings;
 
 /// A tensor in host memory.
 ///
 /// Its data is laid out as ONNX's `raw_data`: row-major, little-endian, codes of less than a byte packed low bits first
 /// (two 4-bit or four 2-bit codes a byte, four 6-bit codes in three bytes), and the last byte filled with zero bits. A
-/// scalar has the shape `[]` and one element; a tensor with a 0 in its shape has none.
+/// scalar has the shape `[]` and one element; a tensor with a 0 in its shape has none. STRING elements are UTF-8 and have
+/// no packed form: [`Tensor::strings`] reads them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tensor {
     element_type: ElementType,
@@ -22,6 +24,7 @@ pub struct Tensor {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Data {
     Packed(Vec<u8>),
+    Strings(Strings),
 }
 
 impl Tensor {
@@ -67,6 +70,28 @@ impl Tensor {
         Err(Error::ElementCount { element_type, shape, expected, found })
     }
 
+    /// A STRING tensor.
+    ///
+    /// # Errors
+    /// [`Error::ShapeOverflow`] where the element count cannot be counted, [`Error::ElementCount`] where there are not as
+    /// many strings as the shape says.
+    pub fn from_strings<S: AsRef<str>>(
+        shape: impl Into<Vec<usize>>,
+        strings: impl IntoIterator<Item = S>,
+    ) -> Result<Self, Error> {
+        let (element_type, shape) = (ElementType::STRING, shape.into());
+        let expected = count(element_type, &shape)?;
+        let mut given = strings.into_iter();
+        let mut strings = Strings::default();
+        given.by_ref().take(expected).for_each(|string| strings.push(string.as_ref()));
+        let found = strings.len();
+        if found == expected && given.next().is_none() {
+            return Ok(Self { element_type, shape, elements: expected, data: Data::Strings(strings) });
+        }
+        let found = (found < expected).then_some(found);
+        Err(Error::ElementCount { element_type, shape, expected, found })
+    }
+
     /// A tensor from values of a Rust type, see [`Element`].
     ///
     /// # Errors
@@ -101,6 +126,7 @@ impl Tensor {
     pub fn bytes(&self) -> Option<&[u8]> {
         match &self.data {
             Data::Packed(bytes) => Some(bytes),
+            Data::Strings(_) => None,
         }
     }
 
@@ -108,14 +134,29 @@ impl Tensor {
     pub fn into_bytes(self) -> Option<Vec<u8>> {
         match self.data {
             Data::Packed(bytes) => Some(bytes),
+            Data::Strings(_) => None,
+        }
+    }
+
+    /// The strings in row-major order; `None` for other types.
+    pub fn strings(&self) -> Option<impl ExactSizeIterator<Item = &str>> {
+        self.text().map(Strings::iter)
+    }
+
+    pub(crate) fn text(&self) -> Option<&Strings> {
+        match &self.data {
+            Data::Packed(_) => None,
+            Data::Strings(strings) => Some(strings),
         }
     }
 
     /// Each element's code in the low bits of a `u64`, in row-major order; none for strings.
     pub fn codes(&self) -> impl ExactSizeIterator<Item = u64> + '_ {
         let bits = self.element_type.code_bits();
-        let Data::Packed(bytes) = &self.data;
-        (0..self.elements).map(move |index| lanes::read_code(bytes, bits, index))
+        let bytes = self.bytes();
+        let elements = if bytes.is_some() { self.elements } else { 0 };
+        let bytes = bytes.unwrap_or_default();
+        (0..elements).map(move |index| lanes::read_code(bytes, bits, index))
     }
 
     /// The elements as values of a Rust type.
@@ -136,7 +177,7 @@ impl Tensor {
     /// cannot be counted.
     pub fn reshape(mut self, shape: impl Into<Vec<usize>>) -> Result<Self, Error> {
         let shape = shape.into();
-        let (expected, _) = sizes(self.element_type, &shape)?;
+        let expected = count(self.element_type, &shape)?;
         if expected != self.elements {
             let (element_type, found) = (self.element_type, Some(self.elements));
             return Err(Error::ElementCount { element_type, shape, expected, found });
@@ -148,7 +189,17 @@ impl Tensor {
     /// The result of a cast: the same shape, packed bytes of another type with clean padding.
     pub(crate) fn with_bytes(&self, element_type: ElementType, bytes: Vec<u8>) -> Self {
         debug_assert_eq!(element_type.packed_bytes(self.elements as u64), Some(bytes.len() as u64));
-        Self { element_type, shape: self.shape.clone(), elements: self.elements, data: Data::Packed(bytes) }
+        self.with_data(element_type, Data::Packed(bytes))
+    }
+
+    /// The result of a cast to strings.
+    pub(crate) fn with_strings(&self, strings: Strings) -> Self {
+        debug_assert_eq!(strings.len(), self.elements);
+        self.with_data(ElementType::STRING, Data::Strings(strings))
+    }
+
+    fn with_data(&self, element_type: ElementType, data: Data) -> Self {
+        Self { element_type, shape: self.shape.clone(), elements: self.elements, data }
     }
 }
 
@@ -167,11 +218,17 @@ fn sizes(element_type: ElementType, shape: &[usize]) -> Result<(usize, usize), E
     if !element_type.is_numeric() {
         return Err(Error::NoCodes { element_type });
     }
+    let elements = count(element_type, shape)?;
+    let bytes = element_type.packed_bytes(elements as u64).and_then(|bytes| usize::try_from(bytes).ok());
+    let bytes = bytes.ok_or_else(|| Error::ShapeOverflow { element_type, shape: shape.to_vec() })?;
+    Ok((elements, bytes))
+}
+
+/// Elements of a shape.
+fn count(element_type: ElementType, shape: &[usize]) -> Result<usize, Error> {
     // A zero anywhere means no elements, however large the other axes.
     let elements = if shape.contains(&0) { Some(0) } else { shape.iter().try_fold(1usize, |n, &d| n.checked_mul(d)) };
-    elements
-        .and_then(|n| Some((n, usize::try_from(element_type.packed_bytes(n as u64)?).ok()?)))
-        .ok_or_else(|| Error::ShapeOverflow { element_type, shape: shape.to_vec() })
+    elements.ok_or_else(|| Error::ShapeOverflow { element_type, shape: shape.to_vec() })
 }
 
 /// A Rust type whose values are the elements of one element type.
@@ -268,6 +325,22 @@ mod tests {
         assert!(matches!(Tensor::from_bytes(STRING, [0], vec![]), Err(Error::NoCodes { element_type: STRING })));
         let error = Tensor::from_bytes(FLOAT, [2], vec![0; 7]).unwrap_err();
         assert_eq!(error.to_string(), "7 bytes given, but shape [2] of float takes 8");
+    }
+
+    #[test]
+    fn strings_come_back() {
+        let given = ["", "ä", "12", "", "x"];
+        let tensor = Tensor::from_strings([5, 1], given).unwrap();
+        assert_eq!((tensor.element_type(), tensor.shape(), tensor.len()), (STRING, &[5, 1][..], 5));
+        assert_eq!(tensor.strings().unwrap().collect::<Vec<_>>(), given);
+        assert_eq!((tensor.bytes(), tensor.codes().len()), (None, 0));
+        assert_eq!(tensor.clone().reshape([5]).unwrap().strings().unwrap().len(), 5);
+        assert_eq!(tensor.reshape([4]).unwrap_err().to_string(), "shape [4] of string takes 4 elements, not 5");
+        let error = |shape: usize| Tensor::from_strings([shape], given).unwrap_err().to_string();
+        assert_eq!(error(6), "shape [6] of string takes 6 elements, not 5");
+        assert_eq!(error(4), "shape [4] of string takes 4 elements, not more");
+        assert!(Tensor::from_strings([usize::MAX, 2], given).is_err());
+        assert_eq!(Tensor::from_strings([usize::MAX, 0], [""; 0]).unwrap().len(), 0);
     }
 
     #[test]
