@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::caster::Caster;
-use crate::conversion::Conversion;
+use crate::conversion::{Conversion, has_kernel};
 use crate::cpu;
 use crate::element::ElementType;
 use crate::error::Error;
@@ -58,7 +58,7 @@ pub struct CastReport {
     pub adapter: Option<String>,
     /// Dispatches submitted.
     pub dispatches: u32,
-    /// Packed bytes read and written.
+    /// Packed bytes, or those of strings, read and written.
     pub bytes: u64,
 }
 
@@ -119,14 +119,14 @@ impl Context {
         self.gpu.as_ref().is_some_and(|gpu| gpu.link.lost().is_some())
     }
 
-    /// ONNX `Cast` (version 28; [`onnx::options_at`](crate::onnx::options_at) has the rules of others): the tensor's
+    /// ONNX `Cast` (version 28; [`onnx::CastNode`](crate::onnx::CastNode) has the rules of others): the tensor's
     /// elements as another type, in the same shape.
     ///
-    /// The bits are those of [`cpu::cast`], whatever the route. Work on the CPU is done, and natively a device is
+    /// The bits are those of [`cpu::cast`], whatever the route. Strings take the CPU path whatever the choice. Work on the CPU is done, and natively a device is
     /// waited for, when the future is polled; in a browser it is pending meanwhile.
     ///
     /// # Errors
-    /// [`Error::NoKernel`] where [`has_kernel`](crate::has_kernel) is false; [`Error::OutOfMemory`],
+    /// [`Error::InvalidLiteral`] and [`Error::LiteralOutOfRange`] from strings; [`Error::OutOfMemory`],
     /// [`Error::DeviceLost`], [`Error::Timeout`], [`Error::Device`], [`Error::Incomplete`], [`Error::Kernel`] and
     /// [`Error::Limit`] from a device. There is no result then.
     pub async fn cast(
@@ -136,6 +136,16 @@ impl Context {
         options: &CastOptions,
     ) -> Result<(Tensor, CastReport), Error> {
         let from = tensor.element_type();
+        if !has_kernel(from, to) {
+            let (route, reason) = if from == to {
+                (Route::Copy, "the strings are the same")
+            } else {
+                (Route::Cpu, "strings are for the CPU")
+            };
+            let result = cpu::cast(tensor, to, options)?;
+            let bytes = tensor.data_len() + result.data_len();
+            return Ok((result, CastReport { route, reason: reason.to_owned(), adapter: None, dispatches: 0, bytes }));
+        }
         let conversion = Conversion::new(from, to, options)?;
         let elements = tensor.len() as u64;
         let overflow = || Error::ShapeOverflow { element_type: to, shape: tensor.shape().to_vec() };

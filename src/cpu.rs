@@ -19,7 +19,7 @@ const CHUNK: usize = 64 * BLOCK;
 
 /// Casts a tensor on the CPU. The result has the same shape; its data is laid out as [`Tensor`] says.
 ///
-/// Every conversion is ONNX Cast's (version 28; [`onnx::options_at`](crate::onnx::options_at) has the rules of others),
+/// Every conversion is ONNX Cast's (version 28; [`onnx::CastNode`](crate::onnx::CastNode) has the rules of others),
 /// the same bits as on a GPU: floats round once from the exact source value, to nearest with ties to even; floats
 /// truncate to integers; what ONNX leaves open is fixed by the rules in the crate's documentation.
 ///

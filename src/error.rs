@@ -20,6 +20,24 @@ impl std::fmt::Display for Side {
     }
 }
 
+/// A version of an operator, and the opset for which it was asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct OperatorVersion {
+    /// The operator.
+    pub operator: Operator,
+    /// The opset that brought the version.
+    pub since: u32,
+    /// The opset asked for.
+    pub opset: i64,
+}
+
+impl std::fmt::Display for OperatorVersion {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}-{} (opset {})", self.operator, self.since, self.opset)
+    }
+}
+
 /// Every error of this crate.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -110,27 +128,63 @@ pub enum Error {
         /// What the tensor holds.
         found: ElementType,
     },
-    /// The operator does not list the type at this opset.
-    #[error("{operator} lists {element_type} {}, not at opset {opset}", since(*.operator, *.element_type))]
+    /// The operator's version does not list the type.
+    #[error("{node} does not list {element_type}{}", listed(*.node, *.element_type))]
     TypeNotInOpset {
-        /// The operator.
-        operator: Operator,
+        /// The operator's version.
+        node: OperatorVersion,
         /// The type that is not listed.
         element_type: ElementType,
-        /// The opset asked for.
-        opset: u32,
     },
-    /// The operator has no such attribute at this opset.
-    #[error("{operator} has the attribute {attribute} since opset {since}, not at opset {opset}")]
-    AttributeNotInOpset {
-        /// The operator.
-        operator: Operator,
+    /// The operator's version has no such attribute.
+    #[error("{node} has no attribute {attribute:?}{}", since.map_or(String::new(), |since| format!(", it came with {}-{since}", .node.operator)))]
+    UnknownAttribute {
+        /// The operator's version.
+        node: OperatorVersion,
+        /// The attribute.
+        attribute: String,
+        /// The version that brought it, if one did.
+        since: Option<u32>,
+    },
+    /// A node without an attribute that it must have.
+    #[error("{node} needs the attribute {attribute}")]
+    MissingAttribute {
+        /// The operator's version.
+        node: OperatorVersion,
         /// The attribute.
         attribute: &'static str,
-        /// The opset that brought it.
-        since: u32,
-        /// The opset asked for.
-        opset: u32,
+    },
+    /// A node with the same attribute twice.
+    #[error("{node} is given the attribute {attribute:?} twice")]
+    RepeatedAttribute {
+        /// The operator's version.
+        node: OperatorVersion,
+        /// The attribute.
+        attribute: String,
+    },
+    /// An attribute of the wrong kind.
+    #[error("{node}: the attribute {attribute} is of kind {wanted}, not {found}")]
+    AttributeKind {
+        /// The operator's version.
+        node: OperatorVersion,
+        /// The attribute.
+        attribute: &'static str,
+        /// The kind that the version gives it.
+        wanted: &'static str,
+        /// The kind that the node gives it.
+        found: String,
+    },
+    /// An attribute of a value that means nothing.
+    #[error("{node}: the attribute {attribute} cannot be {value:?}, only {allowed}")]
+    AttributeValue {
+        /// The operator's version.
+        node: OperatorVersion,
+        /// The attribute.
+        attribute: &'static str,
+        /// The value.
+        value: String,
+        /// What it can be.
+        allowed: String,
     },
     /// The operator does not exist at this opset, or the opset is newer than this crate.
     #[error("{operator} is known from opset {first} to {newest}, not at opset {opset}")]
@@ -138,11 +192,11 @@ pub enum Error {
         /// The operator.
         operator: Operator,
         /// The opset asked for.
-        opset: u32,
+        opset: i64,
         /// The operator's first opset.
         first: u32,
         /// The newest opset that this crate knows.
-        newest: u32,
+        newest: i64,
     },
     /// No adapter, or none that would give a device.
     #[error("no GPU adapter: {reason}")]
@@ -299,10 +353,10 @@ pub enum Error {
     },
 }
 
-fn since(operator: Operator, element_type: ElementType) -> String {
-    match element_type.since_opset(operator) {
-        Some(opset) => format!("since opset {opset}"),
-        None => "at no opset".to_owned(),
+fn listed(node: OperatorVersion, element_type: ElementType) -> String {
+    match element_type.since_opset(node.operator) {
+        Some(since) => format!(", {}-{since} was the first", node.operator),
+        None => ", nor does any other version".to_owned(),
     }
 }
 

@@ -52,7 +52,7 @@ impl Kernel {
 /// The kernel that converts the bulk of a tensor.
 ///
 /// # Errors
-/// [`Error::UnsupportedPair`] where [`can_cast`](crate::can_cast) is false.
+/// [`Error::NoKernel`] where [`has_kernel`](crate::has_kernel) is false.
 pub fn kernel(from: ElementType, to: ElementType, options: &CastOptions) -> Result<Kernel, Error> {
     Ok(blocks(&Conversion::new(from, to, options)?, true))
 }
@@ -61,7 +61,7 @@ pub fn kernel(from: ElementType, to: ElementType, options: &CastOptions) -> Resu
 /// up only where that saves the encoding of several codes.
 ///
 /// # Errors
-/// [`Error::UnsupportedPair`] where [`can_cast`](crate::can_cast) is false.
+/// [`Error::NoKernel`] where [`has_kernel`](crate::has_kernel) is false.
 pub fn computed_kernel(from: ElementType, to: ElementType, options: &CastOptions) -> Result<Kernel, Error> {
     Ok(blocks(&Conversion::new(from, to, options)?, false))
 }
@@ -69,7 +69,7 @@ pub fn computed_kernel(from: ElementType, to: ElementType, options: &CastOptions
 /// The kernel that converts a tensor's tail, or all of a small one.
 ///
 /// # Errors
-/// [`Error::UnsupportedPair`] where [`can_cast`](crate::can_cast) is false.
+/// [`Error::NoKernel`] where [`has_kernel`](crate::has_kernel) is false.
 pub fn edge_kernel(from: ElementType, to: ElementType, options: &CastOptions) -> Result<Kernel, Error> {
     Ok(edge(&Conversion::new(from, to, options)?))
 }

@@ -24,7 +24,7 @@ pub use caster::{Bound, CastSpec, Caster, Prepared};
 pub use context::{CastReport, Context, Route};
 pub use conversion::{can_cast, has_kernel};
 pub use element::{ElementType, Kind, Operator};
-pub use error::{Error, Side};
+pub use error::{Error, OperatorVersion, Side};
 pub use format::{FloatFormat, Specials};
 pub use gpu::adapter::{AdapterSummary, DeviceChoice, adapters};
 pub use kernel::{Kernel, computed_kernel, edge_kernel, kernel};

@@ -143,6 +143,14 @@ impl Tensor {
         self.text().map(Strings::iter)
     }
 
+    /// Bytes of the elements: packed codes, or the strings' text.
+    pub(crate) fn data_len(&self) -> u64 {
+        match &self.data {
+            Data::Packed(bytes) => bytes.len() as u64,
+            Data::Strings(strings) => strings.text_len() as u64,
+        }
+    }
+
     pub(crate) fn text(&self) -> Option<&Strings> {
         match &self.data {
             Data::Packed(_) => None,

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{all_options, cases, numeric, oracle, variants};
-use wgpu_cast::{ElementType, Tensor, can_cast, cpu};
+use wgpu_cast::{ElementType, Tensor, can_cast, cpu, has_kernel};
 
 /// Casts `codes` on the CPU and lists what the oracle says otherwise.
 fn judge(from: ElementType, to: ElementType, codes: &[u64], options: &wgpu_cast::CastOptions) -> Vec<String> {
@@ -92,14 +92,17 @@ fn options_that_a_destination_does_not_look_at_change_nothing() {
 #[test]
 fn can_cast_says_what_cast_does() {
     for &from in ElementType::ALL {
+        let tensor = match from {
+            ElementType::STRING => Tensor::from_strings([2], ["0", "1"]).unwrap(),
+            from => Tensor::from_codes(from, [2], [0, 1]).unwrap(),
+        };
         for &to in ElementType::ALL {
-            let supported = from != ElementType::STRING && to != ElementType::STRING;
-            assert_eq!(can_cast(from, to), supported, "{from} to {to}");
-            if from != ElementType::STRING {
-                let tensor = Tensor::from_codes(from, [2], [0, 1]).unwrap();
-                let result = cpu::cast(&tensor, to, &Default::default());
-                assert_eq!(result.is_ok(), supported, "{from} to {to}: {result:?}");
-            }
+            assert!(can_cast(from, to));
+            let result = cpu::cast(&tensor, to, &Default::default());
+            assert!(result.as_ref().is_ok_and(|result| result.element_type() == to), "{from} to {to}: {result:?}");
+            let numeric = from != ElementType::STRING && to != ElementType::STRING;
+            assert_eq!(has_kernel(from, to), numeric, "{from} to {to}");
+            assert_eq!(wgpu_cast::kernel(from, to, &Default::default()).is_ok(), numeric, "{from} to {to}");
         }
     }
 }

@@ -69,7 +69,7 @@ pub struct Attributes {
     pub round_mode: Option<RoundMode>,
     /// ONNX opset whose Cast to follow
     #[arg(long, value_name = "N", default_value_t = wgpu_cast::onnx::NEWEST_OPSET)]
-    pub opset: u32,
+    pub opset: i64,
 }
 
 #[derive(Debug, Args)]

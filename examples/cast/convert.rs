@@ -1,7 +1,7 @@
 //! `cast convert`: one tensor file into another.
 
-use wgpu_cast::onnx::options_at;
-use wgpu_cast::{CastOptions, Context, ElementType, Operator};
+use wgpu_cast::onnx::CastNode;
+use wgpu_cast::{CastOptions, Context, ElementType};
 
 use crate::args::{Attributes, ConvertArgs};
 use crate::failure::Failure;
@@ -48,6 +48,8 @@ impl Attributes {
     /// # Errors
     /// The opset lacks an attribute or a type, or is not known.
     pub fn options(&self, from: ElementType, to: ElementType) -> Result<CastOptions, Failure> {
-        Ok(options_at(Operator::Cast, self.opset, from, to, self.saturate, self.round_mode)?)
+        let node = CastNode::with_target(self.opset, to, self.saturate, self.round_mode)?;
+        node.check(from)?;
+        Ok(node.options())
     }
 }

@@ -41,10 +41,8 @@ impl std::fmt::Display for Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        let usage = matches!(
-            error,
-            Error::UnknownOpset { .. } | Error::TypeNotInOpset { .. } | Error::AttributeNotInOpset { .. }
-        );
+        let usage =
+            matches!(error, Error::UnknownOpset { .. } | Error::TypeNotInOpset { .. } | Error::UnknownAttribute { .. });
         if usage { Failure::Usage(error.to_string()) } else { Failure::Work(error.to_string()) }
     }
 }

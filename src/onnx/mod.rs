@@ -1,0 +1,20 @@
+//! ONNX: the rules of every operator version, and, with the feature `onnx`, its messages.
+//!
+//! An engine with a parser of its own needs only [`CastNode`] and [`CastLikeNode`]: from the model's opset and a node's
+//! attributes to [`CastOptions`](crate::CastOptions) and the target, or an error that says what the version lacks.
+//!
+//! ```
+//! use wgpu_cast::onnx::{Attribute, CastNode};
+//! use wgpu_cast::{ElementType, Tensor, cpu};
+//!
+//! let node = CastNode::new(22, [("to", Attribute::Int(17)), ("saturate", Attribute::Int(0))])?;
+//! assert_eq!((node.to(), node.version()), (ElementType::FLOAT8E4M3FN, 21));
+//! let tensor = Tensor::from_slice([1], &[500.0f32])?;
+//! node.check(tensor.element_type())?;
+//! assert_eq!(cpu::cast(&tensor, node.to(), &node.options())?.bytes(), Some(&[0x7f][..]));
+//! # Ok::<(), wgpu_cast::Error>(())
+//! ```
+
+mod opset;
+
+pub use opset::{Attribute, CastLikeNode, CastNode, NEWEST_OPSET};

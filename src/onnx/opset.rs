@@ -1,0 +1,467 @@
+//! Which opset means which rules: the only place that knows opset numbers besides the rows' since-opset.
+
+use crate::element::{ElementType, Operator};
+use crate::error::Error;
+use crate::options::{CastOptions, Float4Nan, Int4Overflow, RoundMode};
+
+/// The newest opset of the ONNX standard that this crate knows.
+pub const NEWEST_OPSET: i64 = 28;
+
+/// A version of an operator; it holds from its opset up to the next version's. Which types it lists follows from their
+/// rows in the table of element types.
+#[derive(Debug, PartialEq, Eq)]
+struct Version {
+    operator: Operator,
+    since: u32,
+    to: To,
+    saturate: bool,
+    round_mode: bool,
+    /// ONNX never worded these two rules; its own test data changed.
+    int4_overflow: Int4Overflow,
+    float4_nan: Float4Nan,
+}
+
+/// How a node names its target.
+#[derive(Debug, PartialEq, Eq)]
+enum To {
+    /// The attribute `to` is a STRING, the type's name in `TensorProto.DataType`.
+    Name,
+    /// The attribute `to` is an INT, the type's number in `TensorProto.DataType`.
+    Code,
+    /// The second input's element type.
+    Like,
+}
+
+#[rustfmt::skip]
+const VERSIONS: &[Version] = &{
+    use {Float4Nan::{Max, Zero}, Int4Overflow::{Clamp, Wrap}, Operator::{Cast, CastLike}, To::{Code, Like, Name}};
+    const fn row(
+        operator: Operator, since: u32, to: To, saturate: bool, round_mode: bool, int4_overflow: Int4Overflow,
+        float4_nan: Float4Nan,
+    ) -> Version {
+        Version { operator, since, to, saturate, round_mode, int4_overflow, float4_nan }
+    }
+    [
+        //  operator, since, to, saturate, round_mode, float to int4 out of range, NaN to float4
+        row(Cast,      1, Name, false, false, Clamp, Max),
+        row(Cast,      6, Code, false, false, Clamp, Max),
+        row(Cast,      9, Code, false, false, Clamp, Max),
+        row(Cast,     13, Code, false, false, Clamp, Max),
+        row(Cast,     19, Code, true,  false, Clamp, Max),
+        row(Cast,     21, Code, true,  false, Clamp, Max),
+        row(Cast,     23, Code, true,  false, Clamp, Max),
+        row(Cast,     24, Code, true,  true,  Wrap,  Zero),
+        row(Cast,     25, Code, true,  true,  Wrap,  Zero),
+        row(Cast,     28, Code, true,  true,  Wrap,  Zero),
+        row(CastLike, 15, Like, false, false, Clamp, Max),
+        row(CastLike, 19, Like, true,  false, Clamp, Max),
+        row(CastLike, 21, Like, true,  false, Clamp, Max),
+        row(CastLike, 23, Like, true,  false, Clamp, Max),
+        row(CastLike, 24, Like, true,  true,  Wrap,  Zero),
+        row(CastLike, 25, Like, true,  true,  Wrap,  Zero),
+    ]
+};
+
+fn versions(operator: Operator) -> impl Iterator<Item = &'static Version> {
+    VERSIONS.iter().filter(move |version| version.operator == operator)
+}
+
+/// The value of a node's attribute, as a model has it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Attribute<'a> {
+    /// An INT.
+    Int(i64),
+    /// A STRING.
+    String(&'a str),
+    /// Any other, by the name of its kind in `AttributeProto.AttributeType`. No version has one.
+    Other(&'a str),
+}
+
+impl Attribute<'_> {
+    fn kind(&self) -> &str {
+        match self {
+            Attribute::Int(_) => "INT",
+            Attribute::String(_) => "STRING",
+            Attribute::Other(kind) => kind,
+        }
+    }
+}
+
+/// The meaning of a `Cast` node: its target and its options.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CastNode {
+    meaning: Meaning,
+    to: ElementType,
+}
+
+impl CastNode {
+    /// Reads a node's attributes by the rules of the newest `Cast` that is not newer than `opset`, the version of the
+    /// default domain that the model imports.
+    ///
+    /// # Errors
+    /// [`Error::UnknownOpset`]; [`Error::MissingAttribute`] without `to`; [`Error::UnknownAttribute`],
+    /// [`Error::RepeatedAttribute`], [`Error::AttributeKind`] and [`Error::AttributeValue`]; [`Error::TypeNotInOpset`]
+    /// where the version does not list the target.
+    pub fn new<'a>(opset: i64, attributes: impl IntoIterator<Item = (&'a str, Attribute<'a>)>) -> Result<Self, Error> {
+        let (meaning, to) = Meaning::new(Operator::Cast, opset, attributes)?;
+        let to = to.ok_or_else(|| Error::MissingAttribute { node: meaning.version(), attribute: "to" })?;
+        meaning.check(to)?;
+        Ok(Self { meaning, to })
+    }
+
+    /// The same from typed values, for a caller that has no node; `None` is an attribute that is not given.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_target(
+        opset: i64,
+        to: ElementType,
+        saturate: Option<bool>,
+        round_mode: Option<RoundMode>,
+    ) -> Result<Self, Error> {
+        let saturate = saturate.map(|saturate| ("saturate", Attribute::Int(saturate.into())));
+        let round_mode = round_mode.map(|mode| ("round_mode", Attribute::String(mode.name())));
+        let (meaning, _) = Meaning::new(Operator::Cast, opset, saturate.into_iter().chain(round_mode))?;
+        meaning.check(to)?;
+        Ok(Self { meaning, to })
+    }
+
+    /// The element type to cast to.
+    pub fn to(&self) -> ElementType {
+        self.to
+    }
+
+    /// What the attributes and the version's own rules come to.
+    pub fn options(&self) -> CastOptions {
+        self.meaning.options
+    }
+
+    /// The operator version that holds at the opset: since which opset it does.
+    pub fn version(&self) -> u32 {
+        self.meaning.version.since
+    }
+
+    /// Whether the version lists an input's element type.
+    ///
+    /// # Errors
+    /// [`Error::TypeNotInOpset`].
+    pub fn check(&self, from: ElementType) -> Result<(), Error> {
+        self.meaning.check(from)
+    }
+}
+
+/// The meaning of a `CastLike` node: its options. The target is the second input's element type; neither its shape nor
+/// its data counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CastLikeNode {
+    meaning: Meaning,
+}
+
+impl CastLikeNode {
+    /// Reads a node's attributes by the rules of the newest `CastLike` that is not newer than `opset`, the version of
+    /// the default domain that the model imports. `round_mode` counts as its text says, though the function body that
+    /// ONNX gives for the operator forgets it.
+    ///
+    /// # Errors
+    /// As [`CastNode::new`].
+    pub fn new<'a>(opset: i64, attributes: impl IntoIterator<Item = (&'a str, Attribute<'a>)>) -> Result<Self, Error> {
+        let (meaning, _) = Meaning::new(Operator::CastLike, opset, attributes)?;
+        Ok(Self { meaning })
+    }
+
+    /// What the attributes and the version's own rules come to.
+    pub fn options(&self) -> CastOptions {
+        self.meaning.options
+    }
+
+    /// The operator version that holds at the opset: since which opset it does.
+    pub fn version(&self) -> u32 {
+        self.meaning.version.since
+    }
+
+    /// Whether the version lists both inputs' element types.
+    ///
+    /// # Errors
+    /// [`Error::TypeNotInOpset`].
+    pub fn check(&self, from: ElementType, like: ElementType) -> Result<(), Error> {
+        self.meaning.check(from)?;
+        self.meaning.check(like)
+    }
+}
+
+/// A version and what a node's attributes mean in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Meaning {
+    version: &'static Version,
+    opset: i64,
+    options: CastOptions,
+}
+
+impl Meaning {
+    /// What a node means, and the target that `to` names.
+    fn new<'a>(
+        operator: Operator,
+        opset: i64,
+        attributes: impl IntoIterator<Item = (&'a str, Attribute<'a>)>,
+    ) -> Result<(Self, Option<ElementType>), Error> {
+        let version = versions(operator).filter(|version| i64::from(version.since) <= opset).last();
+        let version = version.filter(|_| opset <= NEWEST_OPSET).ok_or_else(|| {
+            let first = versions(operator).map(|version| version.since).min().unwrap_or_default();
+            Error::UnknownOpset { operator, opset, first, newest: NEWEST_OPSET }
+        })?;
+        let options =
+            CastOptions::default().with_int4_overflow(version.int4_overflow).with_float4_nan(version.float4_nan);
+        let mut meaning = Self { version, opset, options };
+        let mut to = None;
+        let mut seen = Vec::new();
+        for (name, value) in attributes {
+            if seen.contains(&name) {
+                return Err(Error::RepeatedAttribute { node: meaning.version(), attribute: name.to_owned() });
+            }
+            seen.push(name);
+            match name {
+                "to" if version.to != To::Like => to = Some(meaning.target(value)?),
+                "saturate" if version.saturate => {
+                    let saturate = meaning.int("saturate", value)? != 0;
+                    meaning.options = meaning.options.with_saturate(saturate);
+                }
+                "round_mode" if version.round_mode => {
+                    let mode = meaning.string("round_mode", value)?;
+                    let mode = mode.parse().map_err(|_| {
+                        meaning.refused("round_mode", mode, RoundMode::ALL.map(RoundMode::name).join(", "))
+                    })?;
+                    meaning.options = meaning.options.with_round_mode(mode);
+                }
+                _ => return Err(meaning.unknown(name)),
+            }
+        }
+        Ok((meaning, to))
+    }
+
+    /// The version and the opset, for errors.
+    fn version(&self) -> crate::error::OperatorVersion {
+        let (operator, since, opset) = (self.version.operator, self.version.since, self.opset);
+        crate::error::OperatorVersion { operator, since, opset }
+    }
+
+    fn check(&self, element_type: ElementType) -> Result<(), Error> {
+        match element_type.since_opset(self.version.operator) {
+            Some(since) if since <= self.version.since => Ok(()),
+            _ => Err(Error::TypeNotInOpset { node: self.version(), element_type }),
+        }
+    }
+
+    fn target(&self, value: Attribute<'_>) -> Result<ElementType, Error> {
+        let all = ElementType::ALL.iter().copied();
+        match self.version.to {
+            To::Name => {
+                let name = self.string("to", value)?;
+                let named = |t: &ElementType| t.name().to_uppercase() == name;
+                all.clone().find(named).ok_or_else(|| self.refused("to", name, "a type's name in capitals".to_owned()))
+            }
+            To::Code | To::Like => {
+                let code = self.int("to", value)?;
+                let coded = |t: &ElementType| i64::from(t.onnx_code()) == code;
+                all.clone().find(coded).ok_or_else(|| {
+                    self.refused("to", &code.to_string(), "the number of a type that casts take".to_owned())
+                })
+            }
+        }
+    }
+
+    fn int(&self, attribute: &'static str, value: Attribute<'_>) -> Result<i64, Error> {
+        match value {
+            Attribute::Int(value) => Ok(value),
+            value => Err(self.kind(attribute, "INT", value)),
+        }
+    }
+
+    fn string<'a>(&self, attribute: &'static str, value: Attribute<'a>) -> Result<&'a str, Error> {
+        match value {
+            Attribute::String(value) => Ok(value),
+            value => Err(self.kind(attribute, "STRING", value)),
+        }
+    }
+
+    fn kind(&self, attribute: &'static str, wanted: &'static str, found: Attribute<'_>) -> Error {
+        Error::AttributeKind { node: self.version(), attribute, wanted, found: found.kind().to_owned() }
+    }
+
+    fn refused(&self, attribute: &'static str, value: &str, allowed: String) -> Error {
+        Error::AttributeValue { node: self.version(), attribute, value: value.to_owned(), allowed }
+    }
+
+    /// An attribute that this version lacks; another may have it.
+    fn unknown(&self, attribute: &str) -> Error {
+        let has = |version: &&Version| match attribute {
+            "to" => version.to != To::Like,
+            "saturate" => version.saturate,
+            "round_mode" => version.round_mode,
+            _ => false,
+        };
+        let since = versions(self.version.operator).find(has).map(|version| version.since);
+        Error::UnknownAttribute { node: self.version(), attribute: attribute.to_owned(), since }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Attribute::{Int, Other, String};
+    use ElementType::*;
+    use Operator::{Cast, CastLike};
+
+    fn cast(opset: i64, attributes: &[(&str, Attribute<'_>)]) -> Result<CastNode, Error> {
+        CastNode::new(opset, attributes.iter().copied())
+    }
+
+    fn like(opset: i64, attributes: &[(&str, Attribute<'_>)]) -> Result<CastLikeNode, Error> {
+        CastLikeNode::new(opset, attributes.iter().copied())
+    }
+
+    fn message<T: std::fmt::Debug>(result: Result<T, Error>) -> std::string::String {
+        result.unwrap_err().to_string()
+    }
+
+    /// The opsets at which the schemas of onnx 1.23.2 changed; between them the older version holds.
+    #[test]
+    fn the_newest_version_that_is_not_newer_than_the_opset_holds() {
+        let cast_versions = [1, 6, 9, 13, 19, 21, 23, 24, 25, 28];
+        let like_versions = [15, 19, 21, 23, 24, 25];
+        for opset in 1..=NEWEST_OPSET {
+            let newest = |versions: &[i64]| versions.iter().copied().filter(|&version| version <= opset).max();
+            let to = if opset < 6 { String("FLOAT") } else { Int(1) };
+            assert_eq!(Some(i64::from(cast(opset, &[("to", to)]).unwrap().version())), newest(&cast_versions));
+            let version = like(opset, &[]).ok().map(|node| i64::from(node.version()));
+            assert_eq!(version, newest(&like_versions), "CastLike at {opset}");
+        }
+    }
+
+    #[test]
+    fn opsets_that_nobody_knows() {
+        for opset in [i64::MIN, -1, 0, 29, i64::MAX] {
+            let error = cast(opset, &[("to", Int(1))]).unwrap_err();
+            assert_eq!(error, Error::UnknownOpset { operator: Cast, opset, first: 1, newest: 28 });
+        }
+        assert_eq!(message(like(14, &[])), "CastLike is known from opset 15 to 28, not at opset 14");
+        assert_eq!(message(cast(29, &[])), "Cast is known from opset 1 to 28, not at opset 29");
+    }
+
+    /// Every type at every opset, by the lists of the schemas (`element::tests` counts them).
+    #[test]
+    fn a_version_takes_the_types_it_lists() {
+        for opset in 1..=NEWEST_OPSET {
+            for &t in ElementType::ALL {
+                let listed = |operator, version: u32| t.since_opset(operator).is_some_and(|since| since <= version);
+                let node = CastNode::with_target(opset, FLOAT, None, None).unwrap();
+                let as_target = CastNode::with_target(opset, t, None, None);
+                assert_eq!(node.check(t).is_ok(), listed(Cast, node.version()), "{t} at {opset}");
+                assert_eq!(as_target.is_ok(), listed(Cast, node.version()), "{t} at {opset}");
+                if let Ok(node) = like(opset, &[]) {
+                    assert_eq!(node.check(t, FLOAT).is_ok(), listed(CastLike, node.version()), "{t} at {opset}");
+                    assert_eq!(node.check(FLOAT, t), node.check(t, FLOAT));
+                }
+            }
+        }
+        assert_eq!(
+            message(cast(22, &[("to", Int(23))])),
+            "Cast-21 (opset 22) does not list float4e2m1, Cast-23 was the first"
+        );
+        assert_eq!(message(cast(8, &[("to", Int(8))])), "Cast-6 (opset 8) does not list string, Cast-9 was the first");
+        assert_eq!(
+            message(like(28, &[]).unwrap().check(FLOAT, FLOAT6E2M3)),
+            "CastLike-25 (opset 28) does not list float6e2m3, nor does any other version"
+        );
+    }
+
+    #[test]
+    fn targets() {
+        assert_eq!(cast(1, &[("to", String("FLOAT16"))]).unwrap().to(), FLOAT16);
+        assert_eq!(cast(5, &[("to", String("INT32"))]).unwrap().to(), INT32);
+        for name in ["float16", "Float", "FLOAT32", "", "10"] {
+            assert!(message(cast(5, &[("to", String(name))])).contains(&format!("cannot be {name:?}")));
+        }
+        assert!(message(cast(5, &[("to", String("BFLOAT16"))])).contains("does not list bfloat16"));
+        assert_eq!(
+            message(cast(5, &[("to", Int(1))])),
+            "Cast-1 (opset 5): the attribute to is of kind STRING, not INT"
+        );
+        assert_eq!(
+            message(cast(13, &[("to", String("FLOAT"))])),
+            "Cast-13 (opset 13): the attribute to is of kind INT, not STRING"
+        );
+        for &t in ElementType::ALL {
+            assert_eq!(cast(28, &[("to", Int(t.onnx_code().into()))]).unwrap().to(), t);
+        }
+        for code in [0, 14, 15, 29, -1, i64::MAX, (1 << 32) + 1] {
+            let error = message(cast(28, &[("to", Int(code))]));
+            assert!(
+                error.starts_with(&format!("Cast-28 (opset 28): the attribute to cannot be \"{code}\"")),
+                "{error}"
+            );
+        }
+        assert_eq!(message(cast(13, &[])), "Cast-13 (opset 13) needs the attribute to");
+    }
+
+    #[test]
+    fn attributes_by_version() {
+        let to = ("to", Int(1));
+        for opset in 6..=NEWEST_OPSET {
+            let saturate = cast(opset, &[to, ("saturate", Int(0))]);
+            assert_eq!(saturate.is_ok(), opset >= 19, "saturate at {opset}");
+            let round_mode = cast(opset, &[("round_mode", String("down")), to]);
+            assert_eq!(round_mode.is_ok(), opset >= 24, "round_mode at {opset}");
+            if opset >= 15 {
+                assert_eq!(like(opset, &[("saturate", Int(0))]).is_ok(), opset >= 19, "saturate at {opset}");
+                assert_eq!(
+                    like(opset, &[("round_mode", String("down"))]).is_ok(),
+                    opset >= 24,
+                    "round_mode at {opset}"
+                );
+            }
+        }
+        assert_eq!(
+            message(cast(15, &[to, ("saturate", Int(1))])),
+            "Cast-13 (opset 15) has no attribute \"saturate\", it came with Cast-19"
+        );
+        assert_eq!(
+            message(like(23, &[("round_mode", String("up"))])),
+            "CastLike-23 (opset 23) has no attribute \"round_mode\", it came with CastLike-24"
+        );
+        assert_eq!(message(like(25, &[to])), "CastLike-25 (opset 25) has no attribute \"to\"");
+        assert_eq!(message(cast(25, &[to, ("axis", Int(1))])), "Cast-25 (opset 25) has no attribute \"axis\"");
+        assert_eq!(message(cast(25, &[to, to])), "Cast-25 (opset 25) is given the attribute \"to\" twice");
+        assert_eq!(
+            message(cast(25, &[to, ("saturate", Other("FLOATS"))])),
+            "Cast-25 (opset 25): the attribute saturate is of kind INT, not FLOATS"
+        );
+        // Though only FLOAT8E8M0 looks at it.
+        assert_eq!(
+            message(cast(25, &[to, ("round_mode", String("Up"))])),
+            "Cast-25 (opset 25): the attribute round_mode cannot be \"Up\", only up, down, nearest"
+        );
+    }
+
+    #[test]
+    fn options() {
+        assert_eq!(cast(24, &[("to", Int(24))]).unwrap().options(), CastOptions::default());
+        assert_eq!(like(28, &[]).unwrap().options(), CastOptions::default());
+        for (value, saturate) in [(0, false), (1, true), (2, true), (-1, true)] {
+            assert_eq!(cast(19, &[("to", Int(17)), ("saturate", Int(value))]).unwrap().options().saturate, saturate);
+        }
+        for mode in RoundMode::ALL {
+            let attribute = [("round_mode", String(mode.name()))];
+            assert_eq!(like(24, &attribute).unwrap().options().round_mode, mode);
+            let typed = CastNode::with_target(25, FLOAT8E8M0, Some(false), Some(mode)).unwrap();
+            let node = cast(25, &[("to", Int(24)), ("saturate", Int(0)), attribute[0]]).unwrap();
+            assert_eq!(typed, node);
+        }
+        for opset in [19, 21, 22, 23, 24, 25, 28] {
+            let (int4, float4) = if opset < 24 { (Int4Overflow::Clamp, Float4Nan::Max) } else { Default::default() };
+            for options in [cast(opset, &[("to", Int(1))]).unwrap().options(), like(opset, &[]).unwrap().options()] {
+                assert_eq!((options.int4_overflow, options.float4_nan), (int4, float4), "{opset}");
+            }
+        }
+    }
+}
