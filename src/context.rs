@@ -29,9 +29,9 @@ pub struct Context {
 }
 
 #[derive(Debug)]
-struct Gpu {
-    info: wgpu::AdapterInfo,
-    link: Link,
+pub(crate) struct Gpu {
+    pub info: wgpu::AdapterInfo,
+    pub link: Link,
 }
 
 /// Which way a tensor went.
@@ -177,20 +177,23 @@ impl Context {
     }
 
     fn route(&self, conversion: &Conversion, elements: u64, bytes: u64) -> (Route, String) {
-        let auto = self.choice == DeviceChoice::Auto;
         if elements == 0 {
             return (Route::Copy, "there are no elements".to_owned());
         }
-        if auto && conversion.is_copy() {
+        if self.choice == DeviceChoice::Auto && conversion.is_copy() {
             return (Route::Copy, "the codes are the same".to_owned());
         }
+        let (gpu, reason) = self.device_for(bytes);
+        (if gpu.is_some() { Route::Gpu } else { Route::Cpu }, reason)
+    }
+
+    /// The device, if it is to do numeric casts of host tensors that read and write so many bytes, and why.
+    pub(crate) fn device_for(&self, bytes: u64) -> (Option<&Gpu>, String) {
         match &self.gpu {
-            None => (Route::Cpu, self.reason.clone()),
-            Some(_) if !auto => (Route::Gpu, "asked for".to_owned()),
-            Some(_) if bytes < GPU_FROM_BYTES => {
-                (Route::Cpu, format!("{bytes} bytes are not worth the way to the GPU"))
-            }
-            Some(_) => (Route::Gpu, "the best GPU".to_owned()),
+            None => (None, self.reason.clone()),
+            Some(gpu) if self.choice != DeviceChoice::Auto => (Some(gpu), "asked for".to_owned()),
+            Some(_) if bytes < GPU_FROM_BYTES => (None, format!("{bytes} bytes are not worth the way to the GPU")),
+            Some(gpu) => (Some(gpu), "the best GPU".to_owned()),
         }
     }
 }

@@ -1,6 +1,11 @@
 //! What can go wrong, as fields.
 
+#[cfg(feature = "onnx")]
+mod onnx;
+
 use crate::element::{ElementType, Operator};
+#[cfg(feature = "onnx")]
+pub use onnx::{ModelFault, TensorFault};
 
 /// Which side of a cast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -197,6 +202,44 @@ pub enum Error {
         first: u32,
         /// The newest opset that this crate knows.
         newest: i64,
+    },
+    /// Bytes that are not the message they are said to be.
+    #[cfg(feature = "onnx")]
+    #[error("not a {message}: {reason}")]
+    Message {
+        /// ONNX's name of the message.
+        message: &'static str,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A `TensorProto` that makes no tensor.
+    #[cfg(feature = "onnx")]
+    #[error("tensor {name:?}: {fault}")]
+    Tensor {
+        /// The tensor's name, as the message gives it.
+        name: String,
+        /// What is wrong.
+        #[source]
+        fault: TensorFault,
+    },
+    /// A `ModelProto` that is no model of casts, or inputs that are not the model's.
+    #[cfg(feature = "onnx")]
+    #[error("model: {fault}")]
+    Model {
+        /// What is wrong.
+        #[from]
+        #[source]
+        fault: ModelFault,
+    },
+    /// A node of a model that makes no sense, or fails.
+    #[cfg(feature = "onnx")]
+    #[error("node {node:?}: {error}")]
+    Node {
+        /// Its name, or what it makes if it has none.
+        node: String,
+        /// What is wrong.
+        #[source]
+        error: Box<Error>,
     },
     /// No adapter, or none that would give a device.
     #[error("no GPU adapter: {reason}")]

@@ -11,6 +11,8 @@ mod element;
 mod error;
 mod format;
 mod gpu;
+#[cfg(feature = "onnx")]
+mod graph;
 mod kernel;
 mod lanes;
 pub mod onnx;
@@ -25,8 +27,12 @@ pub use context::{CastReport, Context, Route};
 pub use conversion::{can_cast, has_kernel};
 pub use element::{ElementType, Kind, Operator};
 pub use error::{Error, OperatorVersion, Side};
+#[cfg(feature = "onnx")]
+pub use error::{ModelFault, TensorFault};
 pub use format::{FloatFormat, Specials};
 pub use gpu::adapter::{AdapterSummary, DeviceChoice, adapters};
+#[cfg(feature = "onnx")]
+pub use graph::RunReport;
 pub use kernel::{Kernel, computed_kernel, edge_kernel, kernel};
 pub use options::{CastOptions, Float4Nan, Int4Overflow, RoundMode};
 pub use plan::PlanLimits;

@@ -133,7 +133,7 @@ pub(crate) fn host_chunk(conversion: &Conversion, limits: &PlanLimits) -> Result
 
 /// Most elements of a host tensor on their way at once: bounds the memory that a cast takes beside the tensors, and
 /// how long a device works without an answer.
-const HOST_ELEMENTS: u64 = 1 << 26;
+pub(crate) const HOST_ELEMENTS: u64 = 1 << 26;
 
 /// The numbers of a conversion that planning needs.
 struct Shape<'a> {

@@ -11,7 +11,7 @@ use crate::translate::Format;
 
 #[derive(Debug, Parser)]
 #[command(name = "cast", version, arg_required_else_help = true, after_help = help::EXIT_STATUS)]
-/// ONNX Cast on any GPU that wgpu reaches: every numeric element type to every other, bit-exact
+/// ONNX Cast on any GPU that wgpu reaches: every element type to every other, bit-exact
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
@@ -24,6 +24,9 @@ pub enum Command {
     #[command(after_long_help = help::convert())]
     /// Cast the tensor in one file into another
     Convert(ConvertArgs),
+    #[command(after_long_help = help::RUN)]
+    /// Run an ONNX model whose nodes are all Cast, CastLike, Identity or Constant
+    Run(RunArgs),
     #[command(after_long_help = help::SHADER)]
     /// Print the kernel of a pair: the WGSL exactly as it runs, or a translation
     Shader(ShaderArgs),
@@ -37,23 +40,37 @@ pub enum Command {
 
 #[derive(Debug, Args)]
 pub struct ConvertArgs {
-    /// File to read: .npy or .bin
+    /// File to read: .npy, .pb or .bin
     #[arg(value_name = "IN")]
     pub input: PathBuf,
-    /// File to write: .npy or .bin; it appears whole or not at all
+    /// File to write: .npy, .pb or .bin; it appears whole or not at all
     #[arg(value_name = "OUT")]
     pub output: PathBuf,
     /// Element type to cast to
-    #[arg(long, value_name = "TYPE", value_parser = element_type)]
+    #[arg(long, value_name = "TYPE", value_parser = any_type)]
     pub to: ElementType,
-    /// Element type of IN: needed for .bin, and for .npy that holds raw codes
-    #[arg(long, value_name = "TYPE", value_parser = element_type)]
+    /// Element type of IN: needed for .bin, and for .npy and .pb that hold raw codes
+    #[arg(long, value_name = "TYPE", value_parser = any_type)]
     pub from: Option<ElementType>,
     /// Elements in a .bin IN [default: as many as its bytes hold]
     #[arg(long, value_name = "N")]
     pub len: Option<u64>,
     #[command(flatten)]
     pub attributes: Attributes,
+    #[command(flatten)]
+    pub device: DeviceArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// Model to run: .onnx
+    pub model: PathBuf,
+    /// Its inputs in the graph's order: .pb or .npy; those that have a default may be left out, all or none of them
+    #[arg(value_name = "INPUT")]
+    pub inputs: Vec<PathBuf>,
+    /// Folder for output_0.pb, output_1.pb …; it is made if it is not there
+    #[arg(short, long, value_name = "DIR")]
+    pub output: PathBuf,
     #[command(flatten)]
     pub device: DeviceArgs,
 }
@@ -190,21 +207,25 @@ impl ValueEnum for Format {
     }
 }
 
-/// Reads the name of a numeric element type; an unknown one is answered with the nearest.
+/// Reads the name of an element type; an unknown one is answered with the nearest.
+fn any_type(text: &str) -> Result<ElementType, String> {
+    text.parse().map_err(|error| format!("{error}, the nearest known one is {}", nearest(text)))
+}
+
+/// Reads the name of a numeric element type, as [`any_type`].
 fn element_type(text: &str) -> Result<ElementType, String> {
-    match text.parse::<ElementType>() {
-        Ok(known) if known.is_numeric() => Ok(known),
-        Ok(known) => Err(format!("{known} is not a numeric element type")),
-        Err(error) => Err(format!("{error}, the nearest known one is {}", nearest(text))),
+    match any_type(text)? {
+        known if known.is_numeric() => Ok(known),
+        known => Err(format!("{known} is not a numeric element type")),
     }
 }
 
-/// The numeric element type one of whose names takes the fewest keystrokes to get from `text`.
+/// The element type one of whose names takes the fewest keystrokes to get from `text`.
 fn nearest(text: &str) -> ElementType {
     let text = text.to_lowercase().replace(['_', '-'], "");
     let names = |t: ElementType| std::iter::once(t.name()).chain(t.aliases().iter().copied());
     let distance = |t: ElementType| names(t).map(|name| strsim::damerau_levenshtein(name, &text)).min();
-    numeric().min_by_key(|&t| distance(t)).unwrap_or(ElementType::FLOAT)
+    ElementType::ALL.iter().copied().min_by_key(|&t| distance(t)).unwrap_or(ElementType::FLOAT)
 }
 
 /// Every numeric element type.

@@ -1,45 +1,67 @@
 //! `cast convert`: one tensor file into another.
 
-use wgpu_cast::onnx::CastNode;
-use wgpu_cast::{CastOptions, Context, ElementType};
+use std::path::Path;
+
+use wgpu_cast::onnx::{CastNode, NamedTensor};
+use wgpu_cast::{CastOptions, Context, DeviceChoice, ElementType, Tensor, has_kernel};
 
 use crate::args::{Attributes, ConvertArgs};
 use crate::failure::Failure;
 use crate::files::{self, FileFormat};
 use crate::npy;
 use crate::output;
+use crate::pb;
 
 pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     let (input, output) = (FileFormat::of(&args.input)?, FileFormat::of(&args.output)?);
     let choice = args.device.choice()?;
     if let Some(from) = args.from {
         args.attributes.options(from, args.to)?;
+        check_strings(from, &args.input, input)?;
     }
-    let tensor = match (input, args.from, args.len) {
-        (FileFormat::Bin, Some(from), len) => files::read_bin(&args.input, from, len)?,
-        (FileFormat::Bin, None, _) => {
+    check_strings(args.to, &args.output, output)?;
+    if args.len.is_some() && input != FileFormat::Bin {
+        let what = "--len is for .bin, other files have a shape";
+        return Err(Failure::Usage(format!("{}: {what}", args.input.display())));
+    }
+    let NamedTensor { name, tensor } = match (input, args.from) {
+        (FileFormat::Bin, Some(from)) => unnamed(files::read_bin(&args.input, from, args.len)?),
+        (FileFormat::Bin, None) => {
             let what = "a .bin does not say its element type, give --from TYPE";
             return Err(Failure::Usage(format!("{}: {what}", args.input.display())));
         }
-        (FileFormat::Npy, from, None) => npy::read(&args.input, from)?,
-        (FileFormat::Npy, _, Some(_)) => {
-            return Err(Failure::Usage(format!("{}: --len is for .bin, a .npy has a shape", args.input.display())));
-        }
+        (FileFormat::Npy, from) => unnamed(npy::read(&args.input, from)?),
+        (FileFormat::Pb, from) => pb::read(&args.input, from)?,
     };
     let from = tensor.element_type();
     let options = args.attributes.options(from, args.to)?;
-    let (result, report) = pollster::block_on(async {
+    if !has_kernel(from, args.to) && !matches!(choice, DeviceChoice::Auto | DeviceChoice::Cpu) {
+        return Err(Failure::Usage(format!("{from} to {}: strings are for the CPU, not for a device", args.to)));
+    }
+    let (tensor, report) = pollster::block_on(async {
         let context = Context::open(choice).await?;
         context.cast(&tensor, args.to, &options).await
     })?;
-    drop(tensor);
-    let elements = result.len();
+    let elements = tensor.len();
     match output {
-        FileFormat::Bin => files::write(&args.output, &[result.bytes().unwrap_or_default()])?,
-        FileFormat::Npy => npy::write(&args.output, result)?,
+        FileFormat::Bin => files::write(&args.output, &[tensor.bytes().unwrap_or_default()])?,
+        FileFormat::Npy => npy::write(&args.output, tensor)?,
+        FileFormat::Pb => pb::write(&args.output, NamedTensor { name, tensor })?,
     }
     output::note(format_args!("{from} -> {}, {elements} elements, {report}", args.to));
     Ok(())
+}
+
+fn unnamed(tensor: Tensor) -> NamedTensor {
+    NamedTensor { name: String::new(), tensor }
+}
+
+/// Whether the format has strings, if the type is STRING.
+fn check_strings(element_type: ElementType, path: &Path, format: FileFormat) -> Result<(), Failure> {
+    if element_type.is_numeric() || format == FileFormat::Pb {
+        return Ok(());
+    }
+    Err(Failure::Usage(format!("{}: strings are for .pb alone", path.display())))
 }
 
 impl Attributes {

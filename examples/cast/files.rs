@@ -15,6 +15,8 @@ pub enum FileFormat {
     Bin,
     /// numpy's array file.
     Npy,
+    /// ONNX `TensorProto`.
+    Pb,
 }
 
 impl FileFormat {
@@ -26,7 +28,11 @@ impl FileFormat {
         match path.extension().map(|ending| ending.to_ascii_lowercase()) {
             Some(ending) if ending == "bin" => Ok(FileFormat::Bin),
             Some(ending) if ending == "npy" => Ok(FileFormat::Npy),
-            _ => Err(Failure::Usage(format!("{}: unknown file ending, known are .bin and .npy", path.display()))),
+            Some(ending) if ending == "pb" => Ok(FileFormat::Pb),
+            _ => {
+                let what = "unknown file ending, known are .bin, .npy and .pb";
+                Err(Failure::Usage(format!("{}: {what}", path.display())))
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What `--help` adds to the lists of arguments.
 
-use crate::args::numeric;
+use wgpu_cast::ElementType;
 
 pub const EXIT_STATUS: &str = "Exit status: 0 done, 2 a bad command line, 1 anything else. Messages go to stderr.";
 
@@ -8,7 +8,7 @@ pub const EXIT_STATUS: &str = "Exit status: 0 done, 2 a bad command line, 1 anyt
 pub fn convert() -> String {
     let mut types = String::new();
     let mut column = 0;
-    for t in numeric() {
+    for &t in ElementType::ALL {
         let name = format!(" {t}");
         column = if column + name.len() > 98 { 0 } else { column + name.len() };
         types += if column == 0 { "\n" } else { "" };
@@ -30,7 +30,16 @@ Files, by their ending:
         raw codes in the unsigned integer of that width: bfloat16 as uint16, 8 bits and less as
         uint8, one code a byte (unpacked). --from reads such raw codes back, also from the void
         types that ml_dtypes saves ('<V1', '<V2').
-A .bin has no shape: read, it has one axis.";
+  .pb   ONNX TensorProto: every type, string among them, its name kept; data in raw_data, in typed
+        fields or in another file below its folder, written as raw_data. --from reads uint16 and
+        the like as raw codes of that width, as older writers stored bfloat16.
+A .bin has no shape: read, it has one axis. Strings are for .pb alone, and are cast on the CPU.";
+
+pub const RUN: &str = "\
+Inputs of type bfloat16 may come as uint16, as ONNX's older test data has them. Outputs are written as
+ONNX TensorProto under their names in the graph. On a device, tensors stay there between nodes; only
+outputs are read back. Strings go through the CPU whatever the device. --device auto takes a GPU if there
+is one and the tensors are large enough to be worth the way.";
 
 pub const SHADER: &str = "\
 The WGSL is exactly what runs, its constants included. It begins with the comment lines

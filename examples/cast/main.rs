@@ -10,6 +10,8 @@ mod files;
 mod help;
 mod npy;
 mod output;
+mod pb;
+mod run;
 mod shader;
 mod translate;
 mod verify;
@@ -43,6 +45,7 @@ fn run(command: &Command) -> Result<(), Failure> {
     match command {
         Command::Adapters => adapters::list(),
         Command::Convert(args) => convert::convert(args),
+        Command::Run(args) => run::run(args),
         Command::Shader(args) => shader::print(args),
         Command::Verify(args) => verify::verify(args),
         Command::Bench(args) => bench::bench(args),

@@ -72,61 +72,15 @@ impl Link {
         elements: u64,
         destination: &mut [u8],
     ) -> Result<u32, Error> {
-        let (from, to) = (conversion.from, conversion.to);
-        self.check(conversion)?;
-        // Odd, so never 0, which is what memory holds that nobody wrote.
-        let sentinel = self.sentinels.fetch_add(1, Ordering::Relaxed).wrapping_mul(2).wrapping_add(1);
-        let prepared = self.caster.prepare_with_sentinel(*conversion, elements, Some(sentinel))?;
-
-        let words = destination.len().next_multiple_of(4);
-        let (source_size, result_size) = (source.len().next_multiple_of(4) as u64, words as u64 + 4);
-        let storage = wgpu::BufferUsages::STORAGE;
-        let input = self.buffer(conversion, "cast source", source_size, storage | wgpu::BufferUsages::COPY_DST)?;
-        let output =
-            self.buffer(conversion, "cast destination", result_size, storage | wgpu::BufferUsages::COPY_SRC)?;
-        let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
-        let staging = self.buffer(conversion, "cast read-back", result_size, usage)?;
-        let bound = prepared.bind(input.slice(..), output.slice(..))?;
-
-        let (sender, receiver) = futures_channel::oneshot::channel();
-        let submitted = scoped(&self.device, || {
-            let (whole, rest) = source.split_at(source.len() / 4 * 4);
-            if !whole.is_empty() {
-                self.queue.write_buffer(&input, 0, whole);
-            }
-            if !rest.is_empty() {
-                let mut word = [0; 4];
-                word[..rest.len()].copy_from_slice(rest);
-                self.queue.write_buffer(&input, whole.len() as u64, &word);
-            }
-            let mut encoder =
-                self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("cast") });
-            bound.record(&mut encoder);
-            encoder.copy_buffer_to_buffer(&output, 0, &staging, 0, result_size);
-            let index = self.queue.submit([encoder.finish()]);
-            // The receiver is gone only if this future was dropped.
-            staging.slice(..).map_async(wgpu::MapMode::Read, move |result| drop(sender.send(result)));
-            index
-        });
-        let index = device_result(conversion, result_size, submitted)?;
-        self.wait(conversion, index)?;
-        let mapped = receiver.await.unwrap_or(Err(wgpu::BufferAsyncError));
-        self.check(conversion)?;
-        mapped.map_err(|error| Error::Device { from, to, message: error.to_string() })?;
-        {
-            let view = staging.slice(..).get_mapped_range();
-            let view = view.map_err(|error| Error::Device { from, to, message: error.to_string() })?;
-            if view[words..] != sentinel.to_le_bytes() {
-                return Err(Error::Incomplete { from, to });
-            }
-            destination.copy_from_slice(&view[..destination.len()]);
-        }
-        staging.unmap();
-        Ok(prepared.dispatches())
+        let mut batch = Batch::new(self, conversion, 0)?;
+        let input = batch.upload(conversion, source)?;
+        let output = batch.cast(conversion, elements, &input)?;
+        batch.read_back(conversion, &output, destination).await?;
+        Ok(batch.dispatches)
     }
 
     /// A lost device shows first as some call that fails; its callback runs when somebody polls, and knows the reason.
-    fn diagnose(&self, error: Error) -> Error {
+    pub(crate) fn diagnose(&self, error: Error) -> Error {
         let _ = scoped(&self.device, || self.device.poll(wgpu::PollType::Poll));
         match (error, self.lost()) {
             (
@@ -139,6 +93,11 @@ impl Link {
             }
             (error, _) => error,
         }
+    }
+
+    /// Not 0, which is what memory holds that nobody wrote.
+    fn next_sentinel(&self) -> u32 {
+        self.sentinels.fetch_add(1, Ordering::Relaxed).wrapping_mul(2).wrapping_add(1)
     }
 
     fn check(&self, conversion: &Conversion) -> Result<(), Error> {
@@ -166,6 +125,152 @@ impl Link {
             wgpu::PollError::Timeout => Error::Timeout { from, to, seconds: TIMEOUT.as_secs() },
             error => Error::Device { from, to, message: error.to_string() },
         })
+    }
+}
+
+/// A tensor's packed bytes on the device, in whole words. A clone is the same memory.
+#[derive(Clone, Debug)]
+pub(crate) struct Resident {
+    buffer: wgpu::Buffer,
+    /// Bytes of the words; what a cast has made is followed by its sentinel.
+    words: u64,
+    sentinel: Option<u32>,
+}
+
+/// Casts that follow each other on the device: recorded as they come, submitted when somebody wants a result.
+#[derive(Debug)]
+pub(crate) struct Batch<'a> {
+    link: &'a Link,
+    encoder: Option<wgpu::CommandEncoder>,
+    /// Elements recorded since the last submission.
+    recorded: u64,
+    /// Where casts leave their sentinels, so that their results need not be kept to prove them: there is room for as
+    /// many as `new` was told.
+    proofs: Option<wgpu::Buffer>,
+    sentinels: Vec<u32>,
+    pub dispatches: u32,
+}
+
+impl<'a> Batch<'a> {
+    /// Room for the proofs of `casts` casts whose results are not themselves read back.
+    pub(crate) fn new(link: &'a Link, conversion: &Conversion, casts: usize) -> Result<Self, Error> {
+        let usage = wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC;
+        let size = 4 * casts as u64;
+        let proofs = if casts == 0 { None } else { Some(link.buffer(conversion, "cast proofs", size, usage)?) };
+        Ok(Self { link, encoder: None, recorded: 0, proofs, sentinels: Vec::new(), dispatches: 0 })
+    }
+
+    #[cfg(feature = "onnx")]
+    /// Whether a tensor of so many bytes fits a buffer, with its sentinel, and the read-back of it the proofs too.
+    pub(crate) fn fits(link: &Link, bytes: u64, casts: usize) -> bool {
+        bytes.saturating_add(8 + 4 * casts as u64) <= link.caster.limits().buffer_size
+    }
+
+    /// Puts packed bytes on the device.
+    pub(crate) fn upload(&self, conversion: &Conversion, bytes: &[u8]) -> Result<Resident, Error> {
+        let link = self.link;
+        link.check(conversion)?;
+        let words = bytes.len().next_multiple_of(4) as u64;
+        let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
+        let buffer = link.buffer(conversion, "cast source", words, usage)?;
+        let written = scoped(&link.device, || {
+            let (whole, rest) = bytes.split_at(bytes.len() / 4 * 4);
+            if !whole.is_empty() {
+                link.queue.write_buffer(&buffer, 0, whole);
+            }
+            if !rest.is_empty() {
+                let mut word = [0; 4];
+                word[..rest.len()].copy_from_slice(rest);
+                link.queue.write_buffer(&buffer, whole.len() as u64, &word);
+            }
+        });
+        device_result(conversion, words, written)?;
+        Ok(Resident { buffer, words, sentinel: None })
+    }
+
+    /// Records the cast of a resident tensor.
+    pub(crate) fn cast(
+        &mut self,
+        conversion: &Conversion,
+        elements: u64,
+        source: &Resident,
+    ) -> Result<Resident, Error> {
+        let link = self.link;
+        link.check(conversion)?;
+        let sentinel = link.next_sentinel();
+        let prepared = link.caster.prepare_with_sentinel(*conversion, elements, Some(sentinel))?;
+        let words = prepared.destination_bytes().next_multiple_of(4);
+        let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC;
+        let buffer = link.buffer(conversion, "cast destination", words + 4, usage)?;
+        let bound = prepared.bind(source.buffer.slice(..source.words), buffer.slice(..))?;
+        let encoder = self.encoder();
+        bound.record(encoder);
+        if let Some(proofs) = self.proofs.clone() {
+            let place = 4 * self.sentinels.len() as u64;
+            self.encoder().copy_buffer_to_buffer(&buffer, words, &proofs, place, 4);
+            self.sentinels.push(sentinel);
+        }
+        self.dispatches += prepared.dispatches();
+        self.recorded += elements;
+        // A device that works for long without an answer is taken for a dead one by some systems.
+        if self.recorded > plan::HOST_ELEMENTS {
+            self.submit(conversion)?;
+        }
+        Ok(Resident { buffer, words, sentinel: Some(sentinel) })
+    }
+
+    /// Waits for a tensor and everything recorded before, proves that all was done, and copies the tensor's bytes.
+    pub(crate) async fn read_back(
+        &mut self,
+        conversion: &Conversion,
+        source: &Resident,
+        bytes: &mut [u8],
+    ) -> Result<(), Error> {
+        let link = self.link;
+        let (from, to) = (conversion.from, conversion.to);
+        let own = source.words + if source.sentinel.is_some() { 4 } else { 0 };
+        let proven = 4 * self.sentinels.len() as u64;
+        let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
+        let staging = link.buffer(conversion, "cast read-back", own + proven, usage)?;
+        let proofs = self.proofs.clone().filter(|_| proven > 0);
+        let encoder = self.encoder();
+        encoder.copy_buffer_to_buffer(&source.buffer, 0, &staging, 0, own);
+        if let Some(proofs) = proofs {
+            encoder.copy_buffer_to_buffer(&proofs, 0, &staging, own, proven);
+        }
+        let index = self.submit(conversion)?;
+        let (sender, receiver) = futures_channel::oneshot::channel();
+        // The receiver is gone only if this future was dropped.
+        let map = || staging.slice(..).map_async(wgpu::MapMode::Read, move |result| drop(sender.send(result)));
+        device_result(conversion, own, scoped(&link.device, map))?;
+        link.wait(conversion, index)?;
+        let mapped = receiver.await.unwrap_or(Err(wgpu::BufferAsyncError));
+        link.check(conversion)?;
+        mapped.map_err(|error| Error::Device { from, to, message: error.to_string() })?;
+        {
+            let view = staging.slice(..).get_mapped_range();
+            let view = view.map_err(|error| Error::Device { from, to, message: error.to_string() })?;
+            let sentinels = source.sentinel.iter().chain(&self.sentinels).flat_map(|sentinel| sentinel.to_le_bytes());
+            if !view[source.words as usize..].iter().copied().eq(sentinels) {
+                return Err(Error::Incomplete { from, to });
+            }
+            bytes.copy_from_slice(&view[..bytes.len()]);
+        }
+        staging.unmap();
+        Ok(())
+    }
+
+    fn encoder(&mut self) -> &mut wgpu::CommandEncoder {
+        let device = &self.link.device;
+        let descriptor = wgpu::CommandEncoderDescriptor { label: Some("cast") };
+        self.encoder.get_or_insert_with(|| device.create_command_encoder(&descriptor))
+    }
+
+    fn submit(&mut self, conversion: &Conversion) -> Result<wgpu::SubmissionIndex, Error> {
+        let commands = self.encoder.take();
+        self.recorded = 0;
+        let submit = || self.link.queue.submit(commands.map(wgpu::CommandEncoder::finish));
+        device_result(conversion, 0, scoped(&self.link.device, submit))
     }
 }
 

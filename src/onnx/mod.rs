@@ -15,6 +15,22 @@
 //! # Ok::<(), wgpu_cast::Error>(())
 //! ```
 
+#[cfg(feature = "onnx")]
+mod external;
+#[cfg(feature = "onnx")]
+mod model;
+#[cfg(feature = "onnx")]
+mod node;
 mod opset;
+#[cfg(feature = "onnx")]
+mod proto;
+#[cfg(feature = "onnx")]
+mod tensor;
 
+#[cfg(feature = "onnx")]
+pub(crate) use model::Node;
+#[cfg(feature = "onnx")]
+pub use model::{Input, Model, Output};
 pub use opset::{Attribute, CastLikeNode, CastNode, NEWEST_OPSET};
+#[cfg(feature = "onnx")]
+pub use tensor::NamedTensor;

@@ -79,7 +79,7 @@ pub enum Attribute<'a> {
 }
 
 impl Attribute<'_> {
-    fn kind(&self) -> &str {
+    pub(super) fn kind(&self) -> &str {
         match self {
             Attribute::Int(_) => "INT",
             Attribute::String(_) => "STRING",
@@ -142,6 +142,21 @@ impl CastNode {
         self.meaning.version.since
     }
 
+    /// Gives each attribute of a node that means this.
+    #[cfg(feature = "onnx")]
+    pub(super) fn each_attribute(&self, each: &mut impl FnMut(&'static str, Attribute<'_>)) {
+        match self.meaning.version.to {
+            To::Name => each("to", Attribute::String(&self.to.name().to_uppercase())),
+            To::Code | To::Like => each("to", Attribute::Int(self.to.onnx_code().into())),
+        }
+        self.meaning.each_attribute(each);
+    }
+
+    #[cfg(feature = "onnx")]
+    pub(super) fn opset(&self) -> i64 {
+        self.meaning.opset
+    }
+
     /// Whether the version lists an input's element type.
     ///
     /// # Errors
@@ -178,6 +193,12 @@ impl CastLikeNode {
     /// The operator version that holds at the opset: since which opset it does.
     pub fn version(&self) -> u32 {
         self.meaning.version.since
+    }
+
+    /// Gives each attribute of a node that means this.
+    #[cfg(feature = "onnx")]
+    pub(super) fn each_attribute(&self, each: &mut impl FnMut(&'static str, Attribute<'_>)) {
+        self.meaning.each_attribute(each);
     }
 
     /// Whether the version lists both inputs' element types.
@@ -237,6 +258,17 @@ impl Meaning {
             }
         }
         Ok((meaning, to))
+    }
+
+    /// Gives the attributes other than the target.
+    #[cfg(feature = "onnx")]
+    fn each_attribute(&self, each: &mut impl FnMut(&'static str, Attribute<'_>)) {
+        if self.version.saturate {
+            each("saturate", Attribute::Int(self.options.saturate.into()));
+        }
+        if self.version.round_mode {
+            each("round_mode", Attribute::String(self.options.round_mode.name()));
+        }
     }
 
     /// The version and the opset, for errors.

@@ -1,0 +1,58 @@
+//! `.pb` files: ONNX `TensorProto`.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use wgpu_cast::onnx::NamedTensor;
+use wgpu_cast::{ElementType, Kind, Tensor};
+
+use crate::failure::Failure;
+use crate::files;
+
+/// Readers of protobuf take less than this.
+const LIMIT: u64 = 1 << 31;
+
+/// Reads a tensor; `from` says what raw codes are.
+///
+/// # Errors
+/// The file cannot be read, is no `TensorProto`, or holds another type than `from` that does not carry its codes.
+pub fn read(path: &Path, from: Option<ElementType>) -> Result<NamedTensor, Failure> {
+    let read = NamedTensor::from_bytes(message(path)?, path.parent());
+    let NamedTensor { name, tensor } = read.map_err(|e| Failure::at(path, e))?;
+    let found = tensor.element_type();
+    let wanted = from.unwrap_or(found);
+    if wanted == found {
+        return Ok(NamedTensor { name, tensor });
+    }
+    if found.kind() != (Kind::Int { signed: false }) || found.bits() != wanted.bits() {
+        return Err(Failure::at(path, format!("holds {found}, which are not codes of {wanted}")));
+    }
+    let shape = tensor.shape().to_vec();
+    let tensor = Tensor::from_bytes(wanted, shape, tensor.into_bytes().unwrap_or_default());
+    Ok(NamedTensor { name, tensor: tensor.map_err(|e| Failure::at(path, e))? })
+}
+
+/// The bytes of a file that holds one message.
+///
+/// # Errors
+/// The file cannot be read, or is longer than a message can be.
+pub fn message(path: &Path) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    // Some files have no end.
+    let read = File::open(path).and_then(|file| file.take(LIMIT).read_to_end(&mut bytes));
+    read.map_err(|e| Failure::at(path, e))?;
+    if bytes.len() as u64 == LIMIT {
+        return Err(Failure::at(path, "is not a protobuf message: they have less than 2 GiB"));
+    }
+    Ok(bytes)
+}
+
+/// Writes a tensor, whole or not at all.
+///
+/// # Errors
+/// The tensor is too large for a message, or the file cannot be written.
+pub fn write(path: &Path, tensor: NamedTensor) -> Result<(), Failure> {
+    let bytes = tensor.into_bytes().map_err(|e| Failure::at(path, e))?;
+    files::write(path, &[&bytes])
+}

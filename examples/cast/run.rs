@@ -1,0 +1,42 @@
+//! `cast run`: a model of casts on tensor files.
+
+use std::fs;
+use std::path::Path;
+
+use wgpu_cast::onnx::Model;
+use wgpu_cast::{Context, Tensor};
+
+use crate::args::RunArgs;
+use crate::failure::Failure;
+use crate::files::FileFormat;
+use crate::{npy, output, pb};
+
+pub fn run(args: &RunArgs) -> Result<(), Failure> {
+    let choice = args.device.choice()?;
+    let model = Model::from_bytes(pb::message(&args.model)?, args.model.parent());
+    let model = model.map_err(|e| Failure::at(&args.model, e))?;
+    let inputs = args.inputs.iter().map(|path| read(path)).collect::<Result<_, _>>()?;
+    let (outputs, report) = pollster::block_on(async {
+        let context = Context::open(choice).await?;
+        context.run(&model, inputs).await
+    })?;
+    fs::create_dir_all(&args.output).map_err(|e| Failure::at(&args.output, e))?;
+    let made: Vec<String> =
+        outputs.iter().map(|named| format!("{} {:?}", named.tensor.element_type(), named.tensor.shape())).collect();
+    for (index, named) in outputs.into_iter().enumerate() {
+        pb::write(&args.output.join(format!("output_{index}.pb")), named)?;
+    }
+    output::note(format_args!("{}; {report}", made.join(", ")));
+    Ok(())
+}
+
+fn read(path: &Path) -> Result<Tensor, Failure> {
+    match FileFormat::of(path)? {
+        FileFormat::Npy => npy::read(path, None),
+        FileFormat::Pb => Ok(pb::read(path, None)?.tensor),
+        FileFormat::Bin => {
+            let what = "a .bin says neither type nor shape, inputs of models are .pb or .npy";
+            Err(Failure::Usage(format!("{}: {what}", path.display())))
+        }
+    }
+}

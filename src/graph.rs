@@ -1,0 +1,299 @@
+//! Models of casts, run: what lies on the device stays there from node to node.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::context::{Context, Gpu, Route};
+use crate::conversion::{Conversion, has_kernel};
+use crate::cpu;
+use crate::element::ElementType;
+use crate::error::{Error, ModelFault};
+use crate::gpu::transfer::{Batch, Resident};
+use crate::onnx::{Model, NamedTensor, Node};
+use crate::options::CastOptions;
+use crate::tensor::Tensor;
+
+/// What the run of a model did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RunReport {
+    /// Which way the numeric casts went.
+    pub route: Route,
+    /// Why this way.
+    pub reason: String,
+    /// The adapter, where a device did them.
+    pub adapter: Option<String>,
+    /// Nodes that were run: those that an output needs.
+    pub nodes: u32,
+    /// Dispatches submitted.
+    pub dispatches: u32,
+    /// Tensors put on the device.
+    pub uploads: u32,
+    /// Tensors read back from the device: outputs, and what becomes strings.
+    pub read_backs: u32,
+}
+
+impl fmt::Display for RunReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = self.adapter.as_deref().unwrap_or("the CPU");
+        write!(f, "{} nodes on {place}: {}", self.nodes, self.reason)
+    }
+}
+
+impl Context {
+    /// Runs a model of casts on host tensors, one for each of its inputs in the graph's order; those that have a
+    /// default may be left out, all or none of them. Nodes that no output needs are not run.
+    ///
+    /// On a device, tensors stay there between nodes and only outputs are read back. Strings go through the CPU, and so
+    /// do tensors that pass the device's largest buffer, in parts. UINT16 is taken for BFLOAT16 where the graph says so:
+    /// ONNX's older test data has no other way.
+    ///
+    /// # Errors
+    /// [`Error::Model`] for inputs that are not the graph's, before any work; [`Error::Node`] with the error of a node
+    /// as [`cast`](Self::cast) gives it. There is no result then.
+    pub async fn run(&self, model: &Model, inputs: Vec<Tensor>) -> Result<(Vec<NamedTensor>, RunReport), Error> {
+        let inputs = check_inputs(model, inputs)?;
+        let needed = needed(model);
+        let mut run = Run::new(self, model, inputs, &needed);
+        for (node, _) in model.nodes().iter().zip(&needed).filter(|(_, needed)| **needed) {
+            let done = run.node(node, model.element_type(node.output)).await;
+            done.map_err(|error| Error::Node { node: node.name.clone(), error: Box::new(run.diagnose(error)) })?;
+        }
+        let mut outputs = Vec::new();
+        for output in model.outputs() {
+            let tensor = run.take_host(output.value).await;
+            let tensor = tensor.map_err(|error| run.diagnose(error))?;
+            outputs.push(NamedTensor { name: output.name.clone(), tensor });
+        }
+        Ok((outputs, run.report()))
+    }
+}
+
+/// The inputs with their defaults, each of the type that the graph says.
+fn check_inputs(model: &Model, inputs: Vec<Tensor>) -> Result<Vec<(usize, Tensor)>, Error> {
+    let all = model.inputs().len();
+    let required = model.inputs().iter().filter(|input| !input.has_default).count();
+    let found = inputs.len();
+    if found != all && found != required {
+        return Err(ModelFault::InputCount { required, all, found }.into());
+    }
+    let given = model.inputs().iter().filter(|input| found == all || !input.has_default);
+    let mut values: Vec<(usize, Tensor)> = Vec::new();
+    for (input, tensor) in given.zip(inputs) {
+        let (expected, found) = (input.element_type, tensor.element_type());
+        let tensor = if (expected, found) == (ElementType::BFLOAT16, ElementType::UINT16) {
+            let shape = tensor.shape().to_vec();
+            Tensor::from_bytes(expected, shape, tensor.into_bytes().unwrap_or_default())?
+        } else {
+            tensor
+        };
+        if tensor.element_type() != expected {
+            let name = input.name.clone();
+            return Err(ModelFault::ValueType { what: "input", name, expected, found }.into());
+        }
+        values.push((input.value, tensor));
+    }
+    Ok(values)
+}
+
+/// Which nodes some output needs. Of a second input only the type counts, which is known without it.
+fn needed(model: &Model) -> Vec<bool> {
+    let mut wanted = vec![false; model.values()];
+    model.outputs().iter().for_each(|output| wanted[output.value] = true);
+    let mut needed = vec![false; model.nodes().len()];
+    for (node, needed) in model.nodes().iter().zip(&mut needed).rev() {
+        if wanted[node.output] {
+            *needed = true;
+            wanted[node.input()] = true;
+        }
+    }
+    needed
+}
+
+/// A value where it is: on the host, on the device, or both.
+#[derive(Clone)]
+struct Value {
+    element_type: ElementType,
+    shape: Arc<[usize]>,
+    elements: u64,
+    host: Option<Arc<Tensor>>,
+    device: Option<Resident>,
+    /// The last cast that the value went through, for messages.
+    made_by: Option<Conversion>,
+}
+
+impl Value {
+    fn host(tensor: Tensor) -> Self {
+        let (element_type, elements) = (tensor.element_type(), tensor.len() as u64);
+        let shape = tensor.shape().into();
+        Self { element_type, shape, elements, host: Some(Arc::new(tensor)), device: None, made_by: None }
+    }
+}
+
+struct Run<'a> {
+    context: &'a Context,
+    /// The device, where it is to do the numeric casts.
+    gpu: Option<&'a Gpu>,
+    batch: Option<Batch<'a>>,
+    /// Cast nodes, each of which may leave a proof.
+    casts: usize,
+    values: Vec<Option<Value>>,
+    /// How often each value is still wanted.
+    uses: Vec<usize>,
+    report: RunReport,
+}
+
+impl<'a> Run<'a> {
+    fn new(context: &'a Context, model: &Model, inputs: Vec<(usize, Tensor)>, needed: &[bool]) -> Self {
+        let nodes = || model.nodes().iter().zip(needed).filter_map(|(node, needed)| needed.then_some(node));
+        let mut uses = vec![0; model.values()];
+        nodes().for_each(|node| uses[node.input()] += 1);
+        model.outputs().iter().for_each(|output| uses[output.value] += 1);
+        let mut values: Vec<Option<Value>> = vec![None; model.values()];
+        for (value, tensor) in model.constants().iter().filter(|(value, _)| uses[*value] > 0) {
+            values[*value] = Some(Value::host(tensor.clone()));
+        }
+        for (value, tensor) in inputs.into_iter().filter(|(value, _)| uses[*value] > 0) {
+            values[value] = Some(Value::host(tensor));
+        }
+        // How much the numeric casts move; every value has as many elements as that it is made from.
+        let mut elements: Vec<u64> = values.iter().map(|value| value.as_ref().map_or(0, |v| v.elements)).collect();
+        let (mut bytes, mut casts) = (0u64, 0);
+        for node in nodes() {
+            elements[node.output] = elements[node.input()];
+            if node.operation.options().is_some() {
+                casts += 1;
+                let packed = |value: usize| model.element_type(value).packed_bytes(elements[value]).unwrap_or(0);
+                bytes = bytes.saturating_add(packed(node.input())).saturating_add(packed(node.output));
+            }
+        }
+        let (gpu, reason) = context.device_for(bytes);
+        let report = RunReport {
+            route: if gpu.is_some() { Route::Gpu } else { Route::Cpu },
+            reason,
+            adapter: gpu.map(|gpu| gpu.info.name.clone()),
+            nodes: 0,
+            dispatches: 0,
+            uploads: 0,
+            read_backs: 0,
+        };
+        Self { context, gpu, batch: None, casts, values, uses, report }
+    }
+
+    async fn node(&mut self, node: &Node, to: ElementType) -> Result<(), Error> {
+        self.report.nodes += 1;
+        let made = match node.operation.options() {
+            Some(options) => self.cast(node.input(), to, &options).await?,
+            None => self.value(node.input())?.clone(),
+        };
+        self.values[node.output] = Some(made);
+        self.release(node.input());
+        Ok(())
+    }
+
+    async fn cast(&mut self, input: usize, to: ElementType, options: &CastOptions) -> Result<Value, Error> {
+        let source = self.value(input)?;
+        let (from, elements, shape) = (source.element_type, source.elements, source.shape.clone());
+        let gpu = self.gpu.filter(|_| has_kernel(from, to) && elements > 0);
+        let Some(gpu) = gpu else {
+            let host = self.to_host(input).await?;
+            return Ok(Value::host(cpu::cast(&host, to, options)?));
+        };
+        let conversion = Conversion::new(from, to, options)?;
+        let fits = |t: ElementType| t.packed_bytes(elements).is_some_and(|b| Batch::fits(&gpu.link, b, self.casts));
+        if !fits(from) || !fits(to) {
+            let host = self.to_host(input).await?;
+            let (result, report) = self.context.cast(&host, to, options).await?;
+            self.report.dispatches += report.dispatches;
+            return Ok(Value::host(result));
+        }
+        let resident = self.to_device(input, gpu, &conversion)?;
+        let device = if conversion.is_copy() {
+            resident
+        } else {
+            self.batch(gpu, &conversion)?.cast(&conversion, elements, &resident)?
+        };
+        let made_by = Some(conversion);
+        Ok(Value { element_type: to, shape, elements, host: None, device: Some(device), made_by })
+    }
+
+    fn value(&self, value: usize) -> Result<&Value, Error> {
+        // Reading the model has seen to it that something makes every value, and earlier.
+        let unknown = || ModelFault::Unknown { value: value.to_string() };
+        self.values[value].as_ref().ok_or_else(|| unknown().into())
+    }
+
+    fn batch(&mut self, gpu: &'a Gpu, conversion: &Conversion) -> Result<&mut Batch<'a>, Error> {
+        let batch = match self.batch.take() {
+            Some(batch) => batch,
+            None => Batch::new(&gpu.link, conversion, self.casts)?,
+        };
+        Ok(self.batch.insert(batch))
+    }
+
+    /// The value on the device, where it stays.
+    fn to_device(&mut self, value: usize, gpu: &'a Gpu, conversion: &Conversion) -> Result<Resident, Error> {
+        let held = self.value(value)?;
+        if let Some(resident) = &held.device {
+            return Ok(resident.clone());
+        }
+        let host = held.host.clone();
+        let bytes = host.as_deref().and_then(Tensor::bytes).unwrap_or_default();
+        let resident = self.batch(gpu, conversion)?.upload(conversion, bytes)?;
+        self.report.uploads += 1;
+        if let Some(held) = &mut self.values[value] {
+            held.device = Some(resident.clone());
+        }
+        Ok(resident)
+    }
+
+    /// The value on the host, where it stays.
+    async fn to_host(&mut self, value: usize) -> Result<Arc<Tensor>, Error> {
+        let held = self.value(value)?;
+        if let Some(host) = &held.host {
+            return Ok(host.clone());
+        }
+        let (element_type, shape, elements) = (held.element_type, held.shape.to_vec(), held.elements);
+        let (resident, made_by) = (held.device.clone(), held.made_by);
+        let (Some(resident), Some(conversion), Some(batch)) = (resident, made_by, &mut self.batch) else {
+            return Err(ModelFault::Unknown { value: value.to_string() }.into());
+        };
+        let size = element_type.packed_bytes(elements).and_then(|bytes| usize::try_from(bytes).ok());
+        let size = size.ok_or_else(|| Error::ShapeOverflow { element_type, shape: shape.clone() })?;
+        let mut bytes = crate::tensor::zeroed(conversion.from, conversion.to, size)?;
+        batch.read_back(&conversion, &resident, &mut bytes).await?;
+        self.report.read_backs += 1;
+        let host = Arc::new(Tensor::from_bytes(element_type, shape, bytes)?);
+        if let Some(held) = &mut self.values[value] {
+            held.host = Some(host.clone());
+        }
+        Ok(host)
+    }
+
+    /// An output, without a copy where nothing else holds it.
+    async fn take_host(&mut self, value: usize) -> Result<Tensor, Error> {
+        let host = self.to_host(value).await?;
+        self.release(value);
+        Ok(Arc::try_unwrap(host).unwrap_or_else(|shared| (*shared).clone()))
+    }
+
+    /// Lets go of a value when nobody wants it any more.
+    fn release(&mut self, value: usize) {
+        self.uses[value] -= 1;
+        if self.uses[value] == 0 {
+            self.values[value] = None;
+        }
+    }
+
+    fn diagnose(&self, error: Error) -> Error {
+        match self.gpu {
+            Some(gpu) => gpu.link.diagnose(error),
+            None => error,
+        }
+    }
+
+    fn report(self) -> RunReport {
+        let dispatches = self.report.dispatches + self.batch.map_or(0, |batch| batch.dispatches);
+        RunReport { dispatches, ..self.report }
+    }
+}

@@ -1,0 +1,104 @@
+//! Tensor data in a file beside the model, which a hostile model would like to be any other file.
+
+use std::fs::{File, Metadata};
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Component, Path, PathBuf};
+
+use bytes::Bytes;
+use prost::Message;
+
+use super::proto::StringStringEntryProto;
+use crate::error::TensorFault;
+
+/// Where the data is.
+#[derive(Default)]
+struct Place {
+    location: Option<String>,
+    offset: Option<u64>,
+    length: Option<u64>,
+}
+
+/// Reads the `expected` bytes that a tensor takes.
+pub(super) fn read(entries: &[Bytes], folder: Option<&Path>, expected: u64) -> Result<Vec<u8>, TensorFault> {
+    let place = place(entries)?;
+    let location = place.location.ok_or(TensorFault::NoLocation)?;
+    let length = place.length.unwrap_or(expected);
+    if length != expected {
+        return Err(TensorFault::Length { field: "external_data", unit: "bytes", expected, found: length });
+    }
+    let path = resolve(&location, folder.ok_or(TensorFault::NoFolder)?)?;
+    let failed = |error: std::io::Error| TensorFault::Read { location: location.clone(), reason: error.to_string() };
+    let mut file = File::open(&path).map_err(failed)?;
+    // Once more, of what was opened in the end.
+    let metadata = file.metadata().map_err(failed)?;
+    plain(&location, &metadata)?;
+    let (offset, size) = (place.offset.unwrap_or(0), metadata.len());
+    let beyond = || TensorFault::BeyondFile { location: location.clone(), offset, length, size };
+    // Without a length the data goes on to the end of the file.
+    let end = offset.checked_add(length).filter(|&end| end <= size).ok_or_else(beyond)?;
+    if place.length.is_none() && end != size {
+        let found = size - offset;
+        return Err(TensorFault::Length { field: "external_data", unit: "bytes", expected, found });
+    }
+    let memory = |_| TensorFault::OutOfMemory { bytes: length };
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(usize::try_from(length).unwrap_or(usize::MAX)).map_err(memory)?;
+    file.seek(SeekFrom::Start(offset)).map_err(failed)?;
+    file.take(length).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 == length { Ok(bytes) } else { Err(beyond()) }
+}
+
+fn place(entries: &[Bytes]) -> Result<Place, TensorFault> {
+    let mut place = Place::default();
+    for entry in entries {
+        let StringStringEntryProto { key, value } = StringStringEntryProto::decode(entry.clone())
+            .map_err(|_| TensorFault::ExternalEntry { key: String::new(), value: "not a string".to_owned() })?;
+        let number = value.parse::<u64>().ok();
+        let known = match key.as_str() {
+            "location" => place.location.replace(value.clone()).is_none(),
+            "offset" => number.is_some() && std::mem::replace(&mut place.offset, number).is_none(),
+            "length" => number.is_some() && std::mem::replace(&mut place.length, number).is_none(),
+            "checksum" => true,
+            _ => false,
+        };
+        if !known {
+            return Err(TensorFault::ExternalEntry { key, value });
+        }
+    }
+    Ok(place)
+}
+
+/// The file's path, all of it plain names below the folder.
+fn resolve(location: &str, folder: &Path) -> Result<PathBuf, TensorFault> {
+    let escape = || TensorFault::Escape { location: location.to_owned() };
+    let failed = |error: std::io::Error| TensorFault::Read { location: location.to_owned(), reason: error.to_string() };
+    let mut path = if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder.to_owned() };
+    let mut metadata = None;
+    for component in Path::new(location).components() {
+        match component {
+            Component::Normal(name) => path.push(name),
+            Component::CurDir => continue,
+            Component::Prefix(_) | Component::RootDir | Component::ParentDir => return Err(escape()),
+        }
+        let found = path.symlink_metadata().map_err(failed)?;
+        if found.is_symlink() {
+            return Err(TensorFault::NotPlain { location: location.to_owned(), what: "or passes a symbolic link" });
+        }
+        metadata = Some(found);
+    }
+    plain(location, &metadata.ok_or_else(escape)?)?;
+    Ok(path)
+}
+
+/// Pipes and devices could block or never end; a second name may lie in a folder that is not the model's.
+fn plain(location: &str, metadata: &Metadata) -> Result<(), TensorFault> {
+    let fault = |what| Err(TensorFault::NotPlain { location: location.to_owned(), what });
+    if !metadata.is_file() {
+        return fault("not a file");
+    }
+    #[cfg(unix)]
+    if std::os::unix::fs::MetadataExt::nlink(metadata) > 1 {
+        return fault("a file of several names (hard links)");
+    }
+    Ok(())
+}

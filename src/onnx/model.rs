@@ -1,0 +1,409 @@
+//! `ModelProto` to a graph of casts, and back.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use bytes::Bytes;
+use prost::Message;
+
+use super::node::{self, Meaning, Operation};
+use super::opset::CastNode;
+use super::proto::{
+    AttributeProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto, TensorTypeProto, TypeProto,
+    ValueInfoProto,
+};
+use super::tensor::{NamedTensor, decode};
+use crate::element::ElementType;
+use crate::error::{Error, ModelFault};
+use crate::tensor::Tensor;
+
+/// A model whose nodes are all `Cast`, `CastLike`, `Identity` or `Constant`.
+///
+/// [`Context::run`](crate::Context::run) runs it. Shapes that the graph declares are not read: no cast looks at them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Model {
+    opset: i64,
+    /// Every value's name; the rest of the model counts values by their place here.
+    values: Vec<String>,
+    /// Every value's element type.
+    types: Vec<ElementType>,
+    inputs: Vec<Input>,
+    outputs: Vec<Output>,
+    /// Initializers, and what `Constant` nodes hold.
+    constants: Vec<(usize, Tensor)>,
+    /// Each after those that make its inputs.
+    nodes: Vec<Node>,
+}
+
+/// An input of a model's graph.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Input {
+    /// Its name.
+    pub name: String,
+    /// The element type that the graph says.
+    pub element_type: ElementType,
+    /// Whether an initializer of the same name stands in where it is not given.
+    pub has_default: bool,
+    pub(crate) value: usize,
+}
+
+/// An output of a model's graph.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Output {
+    /// Its name.
+    pub name: String,
+    /// The element type that the graph says, if it says one.
+    pub element_type: Option<ElementType>,
+    pub(crate) value: usize,
+}
+
+/// A node that makes one value from others.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Node {
+    /// For messages: its name, or what it makes.
+    pub name: String,
+    pub operation: Operation,
+    pub inputs: Vec<usize>,
+    pub output: usize,
+}
+
+impl Node {
+    /// The input that is cast or passed on.
+    pub(crate) fn input(&self) -> usize {
+        self.inputs[0]
+    }
+}
+
+impl Model {
+    /// Reads a `ModelProto` (a `.onnx` file); data in other files is looked for in `folder`, where the model came from.
+    ///
+    /// # Errors
+    /// [`Error::Message`] for other bytes; [`Error::Model`], [`Error::Node`] with the node's name and what is wrong with
+    /// it, [`Error::Tensor`] for an initializer.
+    pub fn from_bytes(bytes: Vec<u8>, folder: Option<&Path>) -> Result<Self, Error> {
+        let message: ModelProto = decode(bytes.into(), "ModelProto")?;
+        let opset = opset(&message)?;
+        let graph = message.graph.ok_or(ModelFault::NoGraph)?;
+        Reader { opset, folder, ..Reader::default() }.read(&graph)
+    }
+
+    /// A model of a single node, such as to have another runtime cast the same: the input `input` of type `from`, the
+    /// output `output`.
+    ///
+    /// # Errors
+    /// [`Error::TypeNotInOpset`] where the node's version does not list `from`.
+    pub fn of_cast(node: &CastNode, from: ElementType) -> Result<Self, Error> {
+        node.check(from)?;
+        let operation = Operation::Cast(*node);
+        let cast = Node { name: "cast".to_owned(), operation, inputs: vec![0], output: 1 };
+        Ok(Self {
+            opset: node.opset(),
+            values: vec!["input".to_owned(), "output".to_owned()],
+            types: vec![from, node.to()],
+            inputs: vec![Input { name: "input".to_owned(), element_type: from, has_default: false, value: 0 }],
+            outputs: vec![Output { name: "output".to_owned(), element_type: Some(node.to()), value: 1 }],
+            constants: Vec::new(),
+            nodes: vec![cast],
+        })
+    }
+
+    /// The opset of ONNX's own domain that the model imports.
+    pub fn opset(&self) -> i64 {
+        self.opset
+    }
+
+    /// The graph's inputs, in its order.
+    pub fn inputs(&self) -> &[Input] {
+        &self.inputs
+    }
+
+    /// The graph's outputs, in its order.
+    pub fn outputs(&self) -> &[Output] {
+        &self.outputs
+    }
+
+    pub(crate) fn values(&self) -> usize {
+        self.values.len()
+    }
+
+    pub(crate) fn element_type(&self, value: usize) -> ElementType {
+        self.types[value]
+    }
+
+    pub(crate) fn constants(&self) -> &[(usize, Tensor)] {
+        &self.constants
+    }
+
+    pub(crate) fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// Writes a `ModelProto` of the same meaning: constants as initializers, inputs and outputs without shapes.
+    ///
+    /// # Errors
+    /// [`Error::Tensor`] where a constant, or [`Error::Model`] where the whole passes the 2 GiB that readers take.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, Error> {
+        let info = |name: &str, element_type: Option<ElementType>| {
+            let tensor_type = element_type.map(|t| TensorTypeProto { elem_type: t.onnx_code() });
+            let type_proto = Some(TypeProto { tensor_type });
+            bytes(&ValueInfoProto { name: name.to_owned(), type_proto })
+        };
+        let name = |&value: &usize| self.values[value].clone();
+        let nodes = self.nodes.iter().map(|node| {
+            bytes(&NodeProto {
+                input: node.inputs.iter().map(name).collect(),
+                output: vec![name(&node.output)],
+                name: node.name.clone(),
+                op_type: node.operation.name().to_owned(),
+                attribute: node.operation.attributes().iter().map(bytes).collect(),
+                domain: String::new(),
+            })
+        });
+        let initializers = self.constants.iter().map(|(value, tensor)| {
+            let named = NamedTensor { name: self.values[*value].clone(), tensor: tensor.clone() };
+            named.into_bytes().map(Bytes::from)
+        });
+        let graph = GraphProto {
+            node: nodes.collect(),
+            name: "casts".to_owned(),
+            initializer: initializers.collect::<Result<_, _>>()?,
+            input: self.inputs.iter().map(|input| info(&input.name, Some(input.element_type))).collect(),
+            output: self.outputs.iter().map(|output| info(&output.name, output.element_type)).collect(),
+            sparse_initializer: Vec::new(),
+        };
+        let opset = OperatorSetIdProto { domain: String::new(), version: self.opset };
+        let model = ModelProto {
+            ir_version: ir_version(self.opset),
+            producer_name: env!("CARGO_PKG_NAME").to_owned(),
+            graph: Some(graph),
+            opset_import: vec![bytes(&opset)],
+        };
+        let length = model.encoded_len();
+        if length >= 1 << 31 {
+            return Err(ModelFault::BeyondMessage { bytes: length as u64 }.into());
+        }
+        Ok(model.encode_to_vec())
+    }
+}
+
+fn bytes(message: &impl Message) -> Bytes {
+    message.encode_to_vec().into()
+}
+
+/// The oldest version of ONNX's file format that is made for an opset (ONNX, `Versioning.md`).
+fn ir_version(opset: i64) -> i64 {
+    match opset {
+        ..=8 => 3,
+        9 => 4,
+        10 => 5,
+        11 => 6,
+        12..=14 => 7,
+        15..=18 => 8,
+        19..=20 => 9,
+        21..=22 => 10,
+        23 => 11,
+        24 => 12,
+        _ => 13,
+    }
+}
+
+/// The imported version of ONNX's own domain. The first two versions of the format had no imports, and one opset.
+fn opset(message: &ModelProto) -> Result<i64, Error> {
+    let mut found = None;
+    for import in &message.opset_import {
+        let import: OperatorSetIdProto = decode(import.clone(), "OperatorSetIdProto")?;
+        if !node::is_default(&import.domain) {
+            continue;
+        }
+        match found.replace(import.version) {
+            Some(first) if first != import.version => {
+                return Err(ModelFault::TwoOpsets { first, second: import.version }.into());
+            }
+            _ => {}
+        }
+    }
+    let implied = (1..3).contains(&message.ir_version).then_some(1);
+    Ok(found.or(implied).ok_or(ModelFault::NoOpset)?)
+}
+
+/// A model in the making.
+#[derive(Default)]
+struct Reader<'a> {
+    opset: i64,
+    folder: Option<&'a Path>,
+    values: Vec<String>,
+    by_name: HashMap<String, usize>,
+    /// Whether something makes a value.
+    made: Vec<bool>,
+    constants: Vec<(usize, Tensor)>,
+    nodes: Vec<Node>,
+}
+
+impl Reader<'_> {
+    fn read(mut self, graph: &GraphProto) -> Result<Model, Error> {
+        if !graph.sparse_initializer.is_empty() {
+            return Err(ModelFault::Sparse.into());
+        }
+        let mut inputs = Vec::new();
+        for info in &graph.input {
+            let (name, element_type) = value_info(info)?;
+            let element_type = element_type.ok_or_else(|| ModelFault::InputType { input: name.clone() })?;
+            let value = self.make(&name)?;
+            inputs.push(Input { name, element_type, has_default: false, value });
+        }
+        for initializer in &graph.initializer {
+            self.initializer(initializer, &mut inputs)?;
+        }
+        for node in &graph.node {
+            self.node(decode(node.clone(), "NodeProto")?)?;
+        }
+        let mut outputs = Vec::new();
+        for info in &graph.output {
+            let (name, element_type) = value_info(info)?;
+            let value = self.value(&name);
+            outputs.push(Output { name, element_type, value });
+        }
+        let nodes = self.sort(&outputs)?;
+        let types = self.types(&inputs, &outputs, &nodes)?;
+        let (opset, values, constants) = (self.opset, self.values, self.constants);
+        Ok(Model { opset, values, types, inputs, outputs, constants, nodes })
+    }
+
+    /// The place of a value of this name.
+    fn value(&mut self, name: &str) -> usize {
+        if let Some(&value) = self.by_name.get(name) {
+            return value;
+        }
+        let value = self.values.len();
+        self.values.push(name.to_owned());
+        self.by_name.insert(name.to_owned(), value);
+        self.made.push(false);
+        value
+    }
+
+    /// The place of a value that something makes, which nothing else may.
+    fn make(&mut self, name: &str) -> Result<usize, Error> {
+        let value = self.value(name);
+        if std::mem::replace(&mut self.made[value], true) {
+            return Err(ModelFault::Repeated { value: name.to_owned() }.into());
+        }
+        Ok(value)
+    }
+
+    /// A constant, or the default of the input of the same name.
+    fn initializer(&mut self, initializer: &Bytes, inputs: &mut [Input]) -> Result<(), Error> {
+        let message: TensorProto = decode(initializer.clone(), "TensorProto")?;
+        let NamedTensor { name, tensor } = NamedTensor::read(message, self.folder)?;
+        // The inputs are the first values.
+        let input = self.by_name.get(&name).and_then(|&value| inputs.get_mut(value));
+        let value = match input {
+            Some(input) if input.has_default => return Err(ModelFault::Repeated { value: name }.into()),
+            Some(input) if input.element_type != tensor.element_type() => {
+                let (expected, found) = (input.element_type, tensor.element_type());
+                return Err(ModelFault::ValueType { what: "initializer", name, expected, found }.into());
+            }
+            Some(input) => {
+                input.has_default = true;
+                input.value
+            }
+            None => self.make(&name)?,
+        };
+        self.constants.push((value, tensor));
+        Ok(())
+    }
+
+    fn node(&mut self, message: NodeProto) -> Result<(), Error> {
+        let name = [&message.name, message.output.first().unwrap_or(&message.op_type)];
+        let name = name.into_iter().find(|name| !name.is_empty()).unwrap_or(&message.op_type).clone();
+        let at = |error: Error| Error::Node { node: name.clone(), error: Box::new(error) };
+        let attributes = message.attribute.iter().map(|bytes| decode(bytes.clone(), "AttributeProto"));
+        let attributes = attributes.collect::<Result<Vec<AttributeProto>, _>>().map_err(at)?;
+        let meaning = Meaning::read(&message, attributes, self.opset, self.folder).map_err(at)?;
+        let [output] = message.output.as_slice() else {
+            let fault = ModelFault::Arity { what: "outputs", expected: 1, found: message.output.len() };
+            return Err(at(fault.into()));
+        };
+        let output = self.make(output).map_err(at)?;
+        match meaning {
+            Meaning::Constant(tensor) => self.constants.push((output, tensor)),
+            Meaning::Operation(operation) => {
+                let inputs = message.input.iter().map(|input| self.value(input)).collect();
+                self.nodes.push(Node { name, operation, inputs, output });
+            }
+        }
+        Ok(())
+    }
+
+    /// The nodes, each after those that make its inputs. ONNX asks writers for such an order; not all keep to it.
+    fn sort(&mut self, outputs: &[Output]) -> Result<Vec<Node>, Error> {
+        let unknown = |value: usize| ModelFault::Unknown { value: self.values[value].clone() };
+        for node in &self.nodes {
+            if let Some(&value) = node.inputs.iter().find(|&&value| !self.made[value]) {
+                return Err(Error::Node { node: node.name.clone(), error: Box::new(unknown(value).into()) });
+            }
+        }
+        if let Some(output) = outputs.iter().find(|output| !self.made[output.value]) {
+            return Err(unknown(output.value).into());
+        }
+        let mut waiting: Vec<usize> = vec![0; self.nodes.len()];
+        let mut waits_for: HashMap<usize, Vec<usize>> = HashMap::new();
+        let makers: HashMap<usize, usize> =
+            self.nodes.iter().enumerate().map(|(place, node)| (node.output, place)).collect();
+        for (place, node) in self.nodes.iter().enumerate() {
+            for maker in node.inputs.iter().filter_map(|input| makers.get(input)) {
+                waiting[place] += 1;
+                waits_for.entry(*maker).or_default().push(place);
+            }
+        }
+        let mut order: Vec<usize> = (0..waiting.len()).filter(|&place| waiting[place] == 0).collect();
+        let mut next = 0;
+        while let Some(place) = order.get(next) {
+            for &after in waits_for.get(place).into_iter().flatten() {
+                waiting[after] -= 1;
+                if waiting[after] == 0 {
+                    order.push(after);
+                }
+            }
+            next += 1;
+        }
+        if let Some(place) = waiting.iter().position(|&waiting| waiting > 0) {
+            let node = self.nodes[place].name.clone();
+            return Err(Error::Node { node, error: Box::new(ModelFault::Cycle.into()) });
+        }
+        let mut nodes: Vec<Option<Node>> = std::mem::take(&mut self.nodes).into_iter().map(Some).collect();
+        Ok(order.into_iter().filter_map(|place| nodes[place].take()).collect())
+    }
+}
+
+impl Reader<'_> {
+    /// Every value's element type, by the nodes in their order.
+    fn types(&self, inputs: &[Input], outputs: &[Output], nodes: &[Node]) -> Result<Vec<ElementType>, Error> {
+        let mut types: Vec<Option<ElementType>> = vec![None; self.values.len()];
+        inputs.iter().for_each(|input| types[input.value] = Some(input.element_type));
+        self.constants.iter().for_each(|(value, tensor)| types[*value] = Some(tensor.element_type()));
+        for node in nodes {
+            let known: Vec<_> = node.inputs.iter().filter_map(|&input| types[input]).collect();
+            let made = node.operation.target(&known);
+            types[node.output] = Some(made.map_err(|e| Error::Node { node: node.name.clone(), error: Box::new(e) })?);
+        }
+        for Output { name, element_type, value } in outputs {
+            if let (Some(expected), Some(found)) = (*element_type, types[*value]) {
+                if expected != found {
+                    let name = name.clone();
+                    return Err(ModelFault::ValueType { what: "output", name, expected, found }.into());
+                }
+            }
+        }
+        // Sorting has seen to it that something makes every value.
+        Ok(types.into_iter().flatten().collect())
+    }
+}
+
+/// A value's name and element type, if it is a tensor of a known one.
+fn value_info(info: &Bytes) -> Result<(String, Option<ElementType>), Error> {
+    let info: ValueInfoProto = decode(info.clone(), "ValueInfoProto")?;
+    let tensor_type = info.type_proto.and_then(|type_proto| type_proto.tensor_type);
+    Ok((info.name, tensor_type.and_then(|tensor| ElementType::from_onnx_code(tensor.elem_type))))
+}

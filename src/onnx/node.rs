@@ -1,0 +1,173 @@
+//! The four operators that a model of casts is made of.
+
+use std::path::Path;
+
+use bytes::Bytes;
+
+use super::opset::{Attribute, CastLikeNode, CastNode};
+use super::proto::{AttributeProto, KINDS, NodeProto};
+use super::tensor::NamedTensor;
+use crate::element::ElementType;
+use crate::error::{Error, ModelFault, TensorFault};
+use crate::options::CastOptions;
+use crate::tensor::Tensor;
+
+/// What a node does.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Operation {
+    Cast(CastNode),
+    CastLike(CastLikeNode),
+    Identity,
+}
+
+/// An operation, or the value of a `Constant`.
+#[derive(Debug)]
+pub(super) enum Meaning {
+    Operation(Operation),
+    Constant(Tensor),
+}
+
+/// The names of the operators, and how many inputs each has.
+const OPERATORS: [(&str, usize); 4] = [("Cast", 1), ("CastLike", 2), ("Identity", 1), ("Constant", 0)];
+
+/// `Constant` takes values other than tensors since this opset.
+const CONSTANT_VALUES_SINCE: i64 = 12;
+
+/// ONNX's own domain has two names.
+pub(super) fn is_default(domain: &str) -> bool {
+    matches!(domain, "" | "ai.onnx")
+}
+
+impl Operation {
+    /// ONNX's name of the operator.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Operation::Cast(_) => "Cast",
+            Operation::CastLike(_) => "CastLike",
+            Operation::Identity => "Identity",
+        }
+    }
+
+    /// What a cast does beside its target; `None` for an operator that passes its input on.
+    pub(crate) fn options(&self) -> Option<CastOptions> {
+        match self {
+            Operation::Cast(node) => Some(node.options()),
+            Operation::CastLike(node) => Some(node.options()),
+            Operation::Identity => None,
+        }
+    }
+
+    /// The type that it makes of its inputs' types, of which there are as many as there must be.
+    ///
+    /// # Errors
+    /// [`Error::TypeNotInOpset`].
+    pub(super) fn target(&self, inputs: &[ElementType]) -> Result<ElementType, Error> {
+        match self {
+            Operation::Cast(node) => node.check(inputs[0]).map(|()| node.to()),
+            Operation::CastLike(node) => node.check(inputs[0], inputs[1]).map(|()| inputs[1]),
+            Operation::Identity => Ok(inputs[0]),
+        }
+    }
+
+    /// The attributes of a node that means this.
+    pub(super) fn attributes(&self) -> Vec<AttributeProto> {
+        let mut attributes = Vec::new();
+        let mut add = |name: &str, value: Attribute<'_>| {
+            let (i, s) = match value {
+                Attribute::Int(i) => (i, ""),
+                Attribute::String(s) => (0, s),
+                Attribute::Other(_) => (0, ""),
+            };
+            let kind = KINDS.iter().position(|kind| *kind == value.kind()).unwrap_or(0) as i32;
+            let (name, s) = (name.to_owned(), Bytes::copy_from_slice(s.as_bytes()));
+            attributes.push(AttributeProto { name, i, s, kind, ..AttributeProto::default() });
+        };
+        match self {
+            Operation::Cast(node) => node.each_attribute(&mut add),
+            Operation::CastLike(node) => node.each_attribute(&mut add),
+            Operation::Identity => {}
+        }
+        attributes
+    }
+}
+
+impl Meaning {
+    pub(super) fn read(
+        node: &NodeProto,
+        attributes: Vec<AttributeProto>,
+        opset: i64,
+        folder: Option<&Path>,
+    ) -> Result<Self, Error> {
+        let operator = node.op_type.as_str();
+        let known = OPERATORS.iter().find(|(name, _)| is_default(&node.domain) && *name == operator);
+        let Some(&(_, expected)) = known else {
+            let domain = if is_default(&node.domain) { String::new() } else { format!("{}::", node.domain) };
+            let supported = OPERATORS.map(|(name, _)| name);
+            return Err(ModelFault::Operator { operator: domain + operator, supported }.into());
+        };
+        let found = node.input.len();
+        if found != expected {
+            return Err(ModelFault::Arity { what: "inputs", expected, found }.into());
+        }
+        let operation = match operator {
+            "Constant" => return constant(attributes, opset, folder).map(Meaning::Constant),
+            "Cast" => Operation::Cast(CastNode::new(opset, attributes.iter().map(plain))?),
+            "CastLike" => Operation::CastLike(CastLikeNode::new(opset, attributes.iter().map(plain))?),
+            _ => attributes.first().map_or(Ok(Operation::Identity), |attribute| Err(unknown(attribute)))?,
+        };
+        Ok(Meaning::Operation(operation))
+    }
+}
+
+fn kind(attribute: &AttributeProto) -> &'static str {
+    // Only inside functions, of which there are none.
+    if !attribute.ref_attr_name.is_empty() {
+        return "reference";
+    }
+    usize::try_from(attribute.kind).ok().and_then(|kind| KINDS.get(kind).copied()).unwrap_or("unknown")
+}
+
+/// An attribute as the rules of versions see it.
+fn plain(attribute: &AttributeProto) -> (&str, Attribute<'_>) {
+    let value = match kind(attribute) {
+        "INT" => Attribute::Int(attribute.i),
+        "STRING" => std::str::from_utf8(&attribute.s).map_or(Attribute::Other("bytes"), Attribute::String),
+        kind => Attribute::Other(kind),
+    };
+    (&attribute.name, value)
+}
+
+fn unknown(attribute: &AttributeProto) -> Error {
+    let (attribute, kind) = (attribute.name.clone(), kind(attribute).to_owned());
+    ModelFault::Attribute { attribute, kind }.into()
+}
+
+/// The one value of a `Constant` (ONNX `Constant` 1 to 25).
+fn constant(attributes: Vec<AttributeProto>, opset: i64, folder: Option<&Path>) -> Result<Tensor, Error> {
+    let found = attributes.len();
+    let mut attributes = attributes.into_iter();
+    let (Some(attribute), None) = (attributes.next(), attributes.next()) else {
+        return Err(ModelFault::ConstantValue { found }.into());
+    };
+    if attribute.name != "value" && opset < CONSTANT_VALUES_SINCE {
+        return Err(unknown(&attribute));
+    }
+    match (attribute.name.as_str(), kind(&attribute)) {
+        ("value", "TENSOR") => Ok(NamedTensor::read(attribute.t.unwrap_or_default(), folder)?.tensor),
+        ("value_float", "FLOAT") => Tensor::from_slice([], &[attribute.f]),
+        ("value_floats", "FLOATS") => Tensor::from_slice([attribute.floats.len()], &attribute.floats),
+        ("value_int", "INT") => Tensor::from_slice([], &[attribute.i]),
+        ("value_ints", "INTS") => Tensor::from_slice([attribute.ints.len()], &attribute.ints),
+        ("value_string", "STRING") => strings(vec![], std::slice::from_ref(&attribute.s)),
+        ("value_strings", "STRINGS") => strings(vec![attribute.strings.len()], &attribute.strings),
+        _ => Err(unknown(&attribute)),
+    }
+}
+
+fn strings(shape: Vec<usize>, strings: &[Bytes]) -> Result<Tensor, Error> {
+    let utf8 = |(index, bytes): (usize, &Bytes)| {
+        let fault = || Error::Tensor { name: String::new(), fault: TensorFault::Utf8 { index } };
+        std::str::from_utf8(bytes).map(str::to_owned).map_err(|_| fault())
+    };
+    Tensor::from_strings(shape, strings.iter().enumerate().map(utf8).collect::<Result<Vec<_>, _>>()?)
+}
