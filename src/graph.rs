@@ -36,7 +36,8 @@ pub struct RunReport {
 impl fmt::Display for RunReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let place = self.adapter.as_deref().unwrap_or("the CPU");
-        write!(f, "{} nodes on {place}: {}", self.nodes, self.reason)
+        let nodes = if self.nodes == 1 { "node" } else { "nodes" };
+        write!(f, "{} {nodes} on {place}: {}", self.nodes, self.reason)
     }
 }
 

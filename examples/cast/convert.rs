@@ -35,9 +35,12 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     };
     let from = tensor.element_type();
     let options = args.attributes.options(from, args.to)?;
-    if !has_kernel(from, args.to) && !matches!(choice, DeviceChoice::Auto | DeviceChoice::Cpu) {
-        return Err(Failure::Usage(format!("{from} to {}: strings are for the CPU, not for a device", args.to)));
-    }
+    let choice = match (choice, has_kernel(from, args.to)) {
+        (choice, true) => choice,
+        // No driver need be asked.
+        (DeviceChoice::Auto | DeviceChoice::Cpu, false) => DeviceChoice::Cpu,
+        _ => return Err(Failure::Usage(format!("{from} to {}: strings are for the CPU, not for a device", args.to))),
+    };
     let (tensor, report) = pollster::block_on(async {
         let context = Context::open(choice).await?;
         context.cast(&tensor, args.to, &options).await

@@ -222,7 +222,7 @@ pub enum ModelFault {
         found: ElementType,
     },
     /// Another number of inputs is given than the graph has.
-    #[error("{found} inputs are given, the graph takes {}", inputs(*.required, *.all))]
+    #[error("inputs given: {found}, the graph takes {}", inputs(*.required, *.all))]
     InputCount {
         /// Inputs without an initializer.
         required: usize,

@@ -76,7 +76,7 @@ fn files_that_cannot_be_read_or_written() {
 #[test]
 fn help_is_complete_and_goes_to_stdout() {
     let folder = Folder::new();
-    for command in ["", "adapters", "convert", "shader", "verify", "bench"] {
+    for command in ["", "adapters", "convert", "run", "shader", "verify", "bench"] {
         let outcome = folder.cast(&format!("{command} --help"));
         assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""), "{command}");
         assert!(outcome.text().contains("Usage: cast"), "{command}");

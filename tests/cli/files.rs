@@ -2,7 +2,7 @@
 
 use crate::tool::{Folder, floats};
 
-/// What SEMANTICS gives, worked out by hand.
+/// Worked out by hand from the rules of Cast.
 #[test]
 fn known_values() {
     let folder = Folder::new();

@@ -4,5 +4,6 @@ mod devices;
 mod errors;
 mod files;
 mod npy;
+mod onnx;
 mod shader;
 mod tool;

@@ -1,0 +1,116 @@
+//! `.pb` files and models, run as a user runs them.
+
+use wgpu_cast::onnx::{CastNode, Model, NamedTensor};
+use wgpu_cast::{ElementType, Tensor};
+
+use crate::tool::{Folder, INSTALL, floats, npy};
+
+fn pb(name: &str, tensor: Tensor) -> Vec<u8> {
+    NamedTensor { name: name.to_owned(), tensor }.into_bytes().expect("a message")
+}
+
+fn read(folder: &Folder, name: &str) -> NamedTensor {
+    NamedTensor::from_bytes(folder.read(name), None).expect("a message")
+}
+
+/// A model of one Cast from float.
+fn model(to: ElementType) -> Vec<u8> {
+    let node = CastNode::with_target(25, to, None, None).expect("a node");
+    Model::of_cast(&node, ElementType::FLOAT).and_then(|model| model.to_bytes()).expect("a message")
+}
+
+#[test]
+fn pb_keeps_name_and_shape() {
+    let folder = Folder::new();
+    folder.write("a.pb", pb("weights", Tensor::from_slice([2, 1, 2], &[1.0f32, -2.0, 0.1, 500.0]).unwrap()));
+    folder.convert("a.pb out.pb --to float8e4m3fn --device cpu");
+    let NamedTensor { name, tensor } = read(&folder, "out.pb");
+    assert_eq!((name.as_str(), tensor.element_type()), ("weights", ElementType::FLOAT8E4M3FN));
+    assert_eq!((tensor.shape(), tensor.bytes().unwrap()), (&[2, 1, 2][..], &[0x38, 0xc0, 0x1d, 0x7e][..]));
+
+    folder.write("mid.pb", folder.read("out.pb"));
+    let numbers = npy("<f4", false, "(2, 1, 2, )", &floats(&[1.0, -2.0, 0.125, 448.0]));
+    assert_eq!(
+        folder.convert("mid.pb out.npy --to float --device cpu"),
+        npy("<f4", false, "(2, 1, 2, )", &floats(&[1.0, -2.0, 0.1015625, 448.0]))
+    );
+    folder.write("b.npy", numbers);
+    folder.convert("b.npy out.pb --to string");
+    let NamedTensor { name, tensor } = read(&folder, "out.pb");
+    assert_eq!((name.as_str(), tensor.shape()), ("", &[2, 1, 2][..]));
+    folder.write("mid.pb", folder.read("out.pb"));
+    assert_eq!(tensor.strings().unwrap().collect::<Vec<_>>(), ["1.0", "-2.0", "0.125", "448.0"]);
+    assert_eq!(folder.convert("mid.pb out.bin --to int8"), [1, 0xfe, 0, 0xc0]);
+}
+
+#[test]
+fn pb_of_raw_codes() {
+    let folder = Folder::new();
+    folder.write("a.pb", pb("x", Tensor::from_slice([2], &[0x3f80u16, 0xc000]).unwrap()));
+    assert_eq!(folder.convert("a.pb out.bin --from bfloat16 --to int8 --device cpu"), [1, 0xfe]);
+    let outcome = folder.cast("convert a.pb out.bin --from float --to int8 --device cpu");
+    assert_eq!(outcome.status, Some(1));
+    assert_eq!(outcome.line(), "cast: a.pb: holds uint16, which are not codes of float");
+}
+
+#[test]
+fn strings_that_are_no_numbers_and_devices_that_have_no_strings() {
+    let folder = Folder::new();
+    folder.write("a.pb", pb("x", Tensor::from_strings([2], ["1", "twelve"]).unwrap()));
+    for (line, status, message) in [
+        ("a.pb out.pb --to float", 1, "cast: casting string to float: element 1 is no number: \"twelve\""),
+        ("a.pb out.pb --to bool --device gpu", 2, "cast: string to bool: strings are for the CPU, not for a device"),
+        ("a.pb out.pb --to int8 --opset 8", 2, "Cast-6 (opset 8) does not list string, Cast-9 was the first"),
+        ("a.pb out.pb --to int8 --len 2", 2, "a.pb: --len is for .bin"),
+        ("a.bin out.pb --from string --to int8", 2, "a.bin: strings are for .pb alone"),
+    ] {
+        let outcome = folder.cast(&format!("convert {line}"));
+        assert_eq!(outcome.status, Some(status), "{line}: {}", outcome.stderr);
+        assert!(outcome.line().contains(message), "{line}: {}", outcome.stderr);
+    }
+    assert_eq!(folder.names(), ["a.pb"]);
+    let outcome = folder.cast_without_gpu("convert a.pb out.pb --to string");
+    assert_eq!(outcome.line(), "string -> string, 2 elements, copied: the strings are the same");
+}
+
+#[test]
+fn a_model_runs_on_either_device() {
+    let folder = Folder::new();
+    folder.write("m.onnx", model(ElementType::FLOAT16));
+    folder.write("x.pb", pb("whatever", Tensor::from_slice([3], &[1.0f32, 65520.0, -0.0]).unwrap()));
+    folder.write("x.npy", npy("<f4", false, "(3, )", &floats(&[1.0, 65520.0, -0.0])));
+    for (device, input) in [("cpu", "x.pb"), ("gpu", "x.pb"), ("gpu", "x.npy")] {
+        let outcome = folder.cast(&format!("run m.onnx {input} -o out/{device} --device {device}"));
+        assert_eq!(outcome.status, Some(0), "{INSTALL}; {}", outcome.stderr);
+        assert!(outcome.line().starts_with("float16 [3]; 1 node on "), "{}", outcome.stderr);
+        let NamedTensor { name, tensor } = read(&folder, &format!("out/{device}/output_0.pb"));
+        assert_eq!((name.as_str(), tensor.bytes().unwrap()), ("output", &[0, 0x3c, 0, 0x7c, 0, 0x80][..]));
+    }
+}
+
+#[test]
+fn runs_that_fail_write_nothing() {
+    let folder = Folder::new();
+    folder.write("m.onnx", model(ElementType::FLOAT16));
+    folder.write("short.onnx", &model(ElementType::FLOAT16)[..40]);
+    folder.write("x.pb", pb("x", Tensor::from_slice([1], &[1.0f32]).unwrap()));
+    folder.write("i.pb", pb("x", Tensor::from_slice([1], &[1i32]).unwrap()));
+    folder.write("x.bin", [0; 4]);
+    for (line, status, message) in [
+        ("run m.onnx -o out", 1, "cast: model: inputs given: 0, the graph takes 1"),
+        ("run m.onnx x.pb x.pb -o out", 1, "inputs given: 2"),
+        ("run m.onnx i.pb -o out", 1, "the input \"input\" is of type int32, the graph says float"),
+        ("run m.onnx m.onnx -o out", 2, "m.onnx: unknown file ending"),
+        ("run m.onnx x.bin -o out", 2, "x.bin: a .bin says neither type nor shape"),
+        ("run m.onnx nothing.pb -o out", 1, "nothing.pb: "),
+        ("run nothing.onnx x.pb -o out", 1, "nothing.onnx: "),
+        ("run short.onnx x.pb -o out", 1, "short.onnx: not a ModelProto: "),
+        ("run m.onnx x.pb -o x.pb", 1, "x.pb: "),
+        ("run m.onnx x.pb", 2, "--output <DIR>"),
+    ] {
+        let outcome = folder.cast(&format!("{line} --device cpu"));
+        assert_eq!(outcome.status, Some(status), "{line}: {}", outcome.stderr);
+        assert!(outcome.line().contains(message), "{line}: {}", outcome.stderr);
+    }
+    assert_eq!(folder.names(), ["i.pb", "m.onnx", "short.onnx", "x.bin", "x.pb"]);
+}
