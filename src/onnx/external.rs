@@ -32,6 +32,10 @@ pub(super) fn read(entries: &[Bytes], folder: Option<&Path>, expected: u64) -> R
     // Once more, of what was opened in the end.
     let metadata = file.metadata().map_err(failed)?;
     plain(&location, &metadata)?;
+    if names(&file, &metadata).map_err(failed)? > 1 {
+        // Another name may lie in a folder that is not the model's.
+        return Err(TensorFault::NotPlain { location, what: "a file of several names (hard links)" });
+    }
     let (offset, size) = (place.offset.unwrap_or(0), metadata.len());
     let beyond = || TensorFault::BeyondFile { location: location.clone(), offset, length, size };
     // Without a length the data goes on to the end of the file.
@@ -90,15 +94,27 @@ fn resolve(location: &str, folder: &Path) -> Result<PathBuf, TensorFault> {
     Ok(path)
 }
 
-/// Pipes and devices could block or never end; a second name may lie in a folder that is not the model's.
+/// Pipes and devices could block or never end.
 fn plain(location: &str, metadata: &Metadata) -> Result<(), TensorFault> {
-    let fault = |what| Err(TensorFault::NotPlain { location: location.to_owned(), what });
-    if !metadata.is_file() {
-        return fault("not a file");
+    if metadata.is_file() {
+        return Ok(());
     }
-    #[cfg(unix)]
-    if std::os::unix::fs::MetadataExt::nlink(metadata) > 1 {
-        return fault("a file of several names (hard links)");
-    }
-    Ok(())
+    Err(TensorFault::NotPlain { location: location.to_owned(), what: "not a file" })
+}
+
+/// How many names an open file has.
+#[cfg(unix)]
+fn names(_: &File, metadata: &Metadata) -> std::io::Result<u64> {
+    Ok(std::os::unix::fs::MetadataExt::nlink(metadata))
+}
+
+#[cfg(windows)]
+fn names(file: &File, _: &Metadata) -> std::io::Result<u64> {
+    winapi_util::file::information(file).map(|information| information.number_of_links())
+}
+
+/// Elsewhere there are no hard links, or no files.
+#[cfg(not(any(unix, windows)))]
+fn names(_: &File, _: &Metadata) -> std::io::Result<u64> {
+    Ok(1)
 }
