@@ -9,8 +9,8 @@ use prost::Message;
 use super::node::{self, Meaning, Operation};
 use super::opset::CastNode;
 use super::proto::{
-    AttributeProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto, TensorTypeProto, TypeProto,
-    ValueInfoProto,
+    AttributeProto, Dimension, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto, TensorShapeProto,
+    TensorTypeProto, TypeProto, ValueInfoProto,
 };
 use super::tensor::{NamedTensor, decode};
 use crate::element::ElementType;
@@ -19,7 +19,7 @@ use crate::tensor::Tensor;
 
 /// A model whose nodes are all `Cast`, `CastLike`, `Identity` or `Constant`.
 ///
-/// [`Context::run`](crate::Context::run) runs it. Shapes that the graph declares are not read: no cast looks at them.
+/// [`Context::run`](crate::Context::run) runs it. Shapes that the graph declares are kept, not looked at: no cast does.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
     opset: i64,
@@ -46,6 +46,8 @@ pub struct Input {
     /// Whether an initializer of the same name stands in where it is not given.
     pub has_default: bool,
     pub(crate) value: usize,
+    /// As the graph declares it, for writing.
+    shape: Option<Bytes>,
 }
 
 /// An output of a model's graph.
@@ -57,6 +59,7 @@ pub struct Output {
     /// The element type that the graph says, if it says one.
     pub element_type: Option<ElementType>,
     pub(crate) value: usize,
+    shape: Option<Bytes>,
 }
 
 /// A node that makes one value from others.
@@ -90,20 +93,23 @@ impl Model {
     }
 
     /// A model of a single node, such as to have another runtime cast the same: the input `input` of type `from`, the
-    /// output `output`.
+    /// output `output`, both of this shape.
     ///
     /// # Errors
     /// [`Error::TypeNotInOpset`] where the node's version does not list `from`.
-    pub fn of_cast(node: &CastNode, from: ElementType) -> Result<Self, Error> {
+    pub fn of_cast(node: &CastNode, from: ElementType, shape: &[usize]) -> Result<Self, Error> {
         node.check(from)?;
         let operation = Operation::Cast(*node);
         let cast = Node { name: "cast".to_owned(), operation, inputs: vec![0], output: 1 };
+        let dim = |&dim: &usize| Dimension { dim_value: i64::try_from(dim).ok() };
+        let shape = Some(bytes(&TensorShapeProto { dim: shape.iter().map(dim).collect() }));
+        let [input, output] = ["input", "output"].map(str::to_owned);
         Ok(Self {
             opset: node.opset(),
-            values: vec!["input".to_owned(), "output".to_owned()],
+            values: vec![input.clone(), output.clone()],
             types: vec![from, node.to()],
-            inputs: vec![Input { name: "input".to_owned(), element_type: from, has_default: false, value: 0 }],
-            outputs: vec![Output { name: "output".to_owned(), element_type: Some(node.to()), value: 1 }],
+            inputs: vec![Input { name: input, element_type: from, has_default: false, value: 0, shape: shape.clone() }],
+            outputs: vec![Output { name: output, element_type: Some(node.to()), value: 1, shape }],
             constants: Vec::new(),
             nodes: vec![cast],
         })
@@ -140,14 +146,14 @@ impl Model {
         &self.nodes
     }
 
-    /// Writes a `ModelProto` of the same meaning: constants as initializers, inputs and outputs without shapes.
+    /// Writes a `ModelProto` of the same meaning, its constants as initializers.
     ///
     /// # Errors
     /// [`Error::Tensor`] where a constant, or [`Error::Model`] where the whole passes the 2 GiB that readers take.
     pub fn to_bytes(&self) -> Result<Vec<u8>, Error> {
-        let info = |name: &str, element_type: Option<ElementType>| {
-            let tensor_type = element_type.map(|t| TensorTypeProto { elem_type: t.onnx_code() });
-            let type_proto = Some(TypeProto { tensor_type });
+        let info = |name: &str, value: usize, shape: &Option<Bytes>| {
+            let (elem_type, shape) = (self.types[value].onnx_code(), shape.clone());
+            let type_proto = Some(TypeProto { tensor_type: Some(TensorTypeProto { elem_type, shape }) });
             bytes(&ValueInfoProto { name: name.to_owned(), type_proto })
         };
         let name = |&value: &usize| self.values[value].clone();
@@ -169,8 +175,8 @@ impl Model {
             node: nodes.collect(),
             name: "casts".to_owned(),
             initializer: initializers.collect::<Result<_, _>>()?,
-            input: self.inputs.iter().map(|input| info(&input.name, Some(input.element_type))).collect(),
-            output: self.outputs.iter().map(|output| info(&output.name, output.element_type)).collect(),
+            input: self.inputs.iter().map(|input| info(&input.name, input.value, &input.shape)).collect(),
+            output: self.outputs.iter().map(|output| info(&output.name, output.value, &output.shape)).collect(),
             sparse_initializer: Vec::new(),
         };
         let opset = OperatorSetIdProto { domain: String::new(), version: self.opset };
@@ -205,7 +211,8 @@ fn ir_version(opset: i64) -> i64 {
         21..=22 => 10,
         23 => 11,
         24 => 12,
-        _ => 13,
+        25..=27 => 13,
+        _ => 14,
     }
 }
 
@@ -248,10 +255,10 @@ impl Reader<'_> {
         }
         let mut inputs = Vec::new();
         for info in &graph.input {
-            let (name, element_type) = value_info(info)?;
+            let (name, element_type, shape) = value_info(info)?;
             let element_type = element_type.ok_or_else(|| ModelFault::InputType { input: name.clone() })?;
             let value = self.make(&name)?;
-            inputs.push(Input { name, element_type, has_default: false, value });
+            inputs.push(Input { name, element_type, has_default: false, value, shape });
         }
         for initializer in &graph.initializer {
             self.initializer(initializer, &mut inputs)?;
@@ -261,9 +268,9 @@ impl Reader<'_> {
         }
         let mut outputs = Vec::new();
         for info in &graph.output {
-            let (name, element_type) = value_info(info)?;
+            let (name, element_type, shape) = value_info(info)?;
             let value = self.value(&name);
-            outputs.push(Output { name, element_type, value });
+            outputs.push(Output { name, element_type, value, shape });
         }
         let nodes = self.sort(&outputs)?;
         let types = self.types(&inputs, &outputs, &nodes)?;
@@ -388,7 +395,7 @@ impl Reader<'_> {
             let made = node.operation.target(&known);
             types[node.output] = Some(made.map_err(|e| Error::Node { node: node.name.clone(), error: Box::new(e) })?);
         }
-        for Output { name, element_type, value } in outputs {
+        for Output { name, element_type, value, .. } in outputs {
             if let (Some(expected), Some(found)) = (*element_type, types[*value]) {
                 if expected != found {
                     let name = name.clone();
@@ -401,9 +408,9 @@ impl Reader<'_> {
     }
 }
 
-/// A value's name and element type, if it is a tensor of a known one.
-fn value_info(info: &Bytes) -> Result<(String, Option<ElementType>), Error> {
+/// A value's name, and its element type and shape if it is a tensor of a known type.
+fn value_info(info: &Bytes) -> Result<(String, Option<ElementType>, Option<Bytes>), Error> {
     let info: ValueInfoProto = decode(info.clone(), "ValueInfoProto")?;
-    let tensor_type = info.type_proto.and_then(|type_proto| type_proto.tensor_type);
-    Ok((info.name, tensor_type.and_then(|tensor| ElementType::from_onnx_code(tensor.elem_type))))
+    let tensor = info.type_proto.and_then(|type_proto| type_proto.tensor_type).unwrap_or_default();
+    Ok((info.name, ElementType::from_onnx_code(tensor.elem_type), tensor.shape))
 }

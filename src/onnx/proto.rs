@@ -164,9 +164,25 @@ pub(super) struct TypeProto {
     pub tensor_type: Option<TensorTypeProto>,
 }
 
-/// `TypeProto.Tensor`. Its shape is not read: no cast looks at it.
+/// `TypeProto.Tensor`.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct TensorTypeProto {
     #[prost(int32, tag = "1")]
     pub elem_type: i32,
+    /// A [`TensorShapeProto`], which no cast looks at.
+    #[prost(bytes = "bytes", optional, tag = "2")]
+    pub shape: Option<Bytes>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct TensorShapeProto {
+    #[prost(message, repeated, tag = "1")]
+    pub dim: Vec<Dimension>,
+}
+
+/// `TensorShapeProto.Dimension`.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct Dimension {
+    #[prost(int64, optional, tag = "1")]
+    pub dim_value: Option<i64>,
 }

@@ -16,7 +16,7 @@ fn read(folder: &Folder, name: &str) -> NamedTensor {
 /// A model of one Cast from float.
 fn model(to: ElementType) -> Vec<u8> {
     let node = CastNode::with_target(25, to, None, None).expect("a node");
-    Model::of_cast(&node, ElementType::FLOAT).and_then(|model| model.to_bytes()).expect("a message")
+    Model::of_cast(&node, ElementType::FLOAT, &[3]).and_then(|model| model.to_bytes()).expect("a message")
 }
 
 #[test]
