@@ -12,7 +12,7 @@ use crate::tensor::{Tensor, zeroed};
 
 /// Elements converted at a time: a multiple of 16, so that blocks of every type start at a byte, and few enough that
 /// both word arrays stay in the first-level cache.
-const BLOCK: usize = 1024;
+pub(crate) const BLOCK: usize = 1024;
 
 /// Elements given to a thread at a time. Below twice that, threads cost more than they bring.
 const CHUNK: usize = 64 * BLOCK;
@@ -132,7 +132,7 @@ impl Blocks {
 }
 
 /// Codes of `bits` bits into words; 64-bit codes into two.
-fn unpack(bytes: &[u8], bits: u32, low: &mut [u32], high: &mut [u32]) {
+pub(crate) fn unpack(bytes: &[u8], bits: u32, low: &mut [u32], high: &mut [u32]) {
     match bits {
         2 => unpack_lanes::<2, 4, 1>(bytes, low),
         4 => unpack_lanes::<4, 2, 1>(bytes, low),
@@ -186,7 +186,7 @@ fn words<const N: usize>(bytes: &[u8]) -> impl Iterator<Item = [u8; N]> {
 }
 
 /// Words to codes of `bits` bits; higher bits are dropped.
-fn pack(low: &[u32], high: &[u32], bits: u32, bytes: &mut [u8]) {
+pub(crate) fn pack(low: &[u32], high: &[u32], bits: u32, bytes: &mut [u8]) {
     match bits {
         2 => pack_lanes::<2, 4, 1>(low, bytes),
         4 => pack_lanes::<4, 2, 1>(low, bytes),

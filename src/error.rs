@@ -74,7 +74,7 @@ pub enum Error {
         to: ElementType,
         /// Which element, in row-major order.
         index: usize,
-        /// The string, cut at 40 characters.
+        /// The string; of a longer one the first 40 characters and `…`.
         literal: String,
     },
     /// A string that is a number, but of no 64-bit integer: an infinity, NaN, or below −2⁶³ or from 2⁶⁴ on.
@@ -84,7 +84,7 @@ pub enum Error {
         to: ElementType,
         /// Which element, in row-major order.
         index: usize,
-        /// The string, cut at 40 characters.
+        /// The string; of a longer one the first 40 characters and `…`.
         literal: String,
     },
     /// The element type has no codes of fixed width.

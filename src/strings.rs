@@ -1,25 +1,15 @@
 //! String rules: numbers to decimals and back.
+//!
+//! Digits are made by `zmij` and `itoa` and read by the standard library. What none of them has is here: plain
+//! positional notation, the shortest digits of a 16-bit float, and one rounding from an exact decimal to floats
+//! narrower than 32 bits.
 
-use crate::element::ElementType;
-use crate::error::Error;
-use crate::options::CastOptions;
-use crate::tensor::Tensor;
-use crate::text::Strings;
+mod float16;
+mod literal;
+mod number;
+mod parse;
+mod positional;
+mod print;
 
-/// Numbers to strings.
-pub(crate) fn print(tensor: &Tensor) -> Result<Tensor, Error> {
-    let mut strings = Strings::default();
-    tensor.codes().for_each(|code| strings.push(&code.to_string()));
-    Ok(tensor.with_strings(strings))
-}
-
-/// Strings to numbers.
-pub(crate) fn parse(
-    tensor: &Tensor,
-    strings: &Strings,
-    to: ElementType,
-    _options: &CastOptions,
-) -> Result<Tensor, Error> {
-    let codes = strings.iter().map(|_| 0);
-    Tensor::from_codes(to, tensor.shape(), codes)
-}
+pub(crate) use parse::parse;
+pub(crate) use print::print;

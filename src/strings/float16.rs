@@ -1,0 +1,123 @@
+//! The shortest digits of a 16-bit float, which no crate finds.
+
+use super::positional::push_digits;
+
+const FRACTION: u32 = 0x03ff;
+const SIGN: u32 = 0x8000;
+const INFINITY: u32 = 0x7c00;
+
+/// A finite FLOAT16 code with the fewest digits that give it again.
+pub(crate) fn push_finite(text: &mut String, code: u32) {
+    if code & SIGN != 0 {
+        text.push('-');
+    }
+    if code & !SIGN == 0 {
+        return text.push_str("0.0");
+    }
+    let (digits, exponent) = shortest(code & !SIGN);
+    let mut buffer = itoa::Buffer::new();
+    let (head, tail) = buffer.format(digits).split_at(1);
+    push_digits(text, head, tail, exponent + tail.len() as i32);
+}
+
+/// Digits and the power of ten that they count. Of all decimals that round to the code the one with the fewest digits,
+/// of these the one closest to its value, of two as close the one whose last digit is even.
+fn shortest(code: u32) -> (u64, i32) {
+    debug_assert!((1..INFINITY).contains(&code));
+    let field = (code >> 10).max(1);
+    let significand = u64::from(if code > FRACTION { FRACTION + 1 } else { 0 } | code & FRACTION);
+    // In quarters of an ulp: what rounds to the value ends half an ulp away, but below the first number of a binade,
+    // whose lower neighbour is nearer, a quarter.
+    let value = 4 * significand;
+    let (low, high) = (value - if code & FRACTION == 0 && field > 1 { 1 } else { 2 }, value + 2);
+    let quarter = field as i32 - 27;
+    // floor(log10(ulp)): of the next power of ten at most one multiple lies between the ends.
+    let ulp = ((quarter + 2) * 1233) >> 12;
+    for power in (ulp - 1..=ulp + 1).rev() {
+        // Both sides multiplied to whole numbers: `digits` times `step` against quarters times `unit`.
+        let unit = ten(-power) << quarter.max(0);
+        let step = ten(power) << (-quarter).max(0);
+        let down = value * unit / step;
+        let inside = |digits: &u64| {
+            let (low, decimal, high) = (low * unit, digits * step, high * unit);
+            // The ends themselves round to the even one of two neighbours.
+            low < decimal && decimal < high || significand % 2 == 0 && (decimal == low || decimal == high)
+        };
+        let farness = |digits: &u64| ((digits * step).abs_diff(value * unit), digits % 2);
+        if let Some(digits) = [down, down + 1].into_iter().filter(inside).min_by_key(farness) {
+            return without_zeros(digits, power);
+        }
+    }
+    unreachable!("a power of ten below a quarter of an ulp has a multiple between the ends")
+}
+
+/// 10^exponent; 1 where that is a fraction.
+fn ten(exponent: i32) -> u64 {
+    const TENS: [u64; 10] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
+    TENS[exponent.max(0) as usize]
+}
+
+fn without_zeros(mut digits: u64, mut power: i32) -> (u64, i32) {
+    while digits.is_multiple_of(10) {
+        (digits, power) = (digits / 10, power + 1);
+    }
+    (digits, power)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use half::f16;
+
+    fn printed(code: u32) -> String {
+        let mut text = String::new();
+        push_finite(&mut text, code);
+        text
+    }
+
+    #[test]
+    fn known_codes() {
+        for (code, text) in [
+            (0x0000, "0.0"),
+            (0x8000, "-0.0"),
+            (0x0001, "0.00000006"),
+            (0x0400, "0.00006104"),
+            (0x3c00, "1.0"),
+            (0x2e66, "0.1"),
+            (0x3555, "0.3333"),
+            (0x7bff, "65500.0"),
+            (0xfbff, "-65500.0"),
+            (0x6800, "2048.0"),
+            (0x7000, "8190.0"),
+        ] {
+            assert_eq!(printed(code), text, "{code:04x}");
+        }
+    }
+
+    /// Against the ends in binary64. They have at most 13 significant bits and the decimals at most six digits: where
+    /// the two differ they differ by far more than what binary64 rounds, so that these comparisons are exact.
+    #[test]
+    fn no_decimal_is_shorter_or_closer() {
+        let value = |code: u32| f16::from_bits(code as u16).to_f64();
+        for code in 1..INFINITY {
+            // Past the largest number the ends go on as if there were a next one.
+            let next = if code == INFINITY - 1 { 65536.0 } else { value(code + 1) };
+            let (low, high) = ((value(code - 1) + value(code)) / 2.0, (value(code) + next) / 2.0);
+            let farness = |digits: u64, power: i32| {
+                let decimal: f64 = format!("{digits}e{power}").parse().unwrap();
+                let inside = low < decimal && decimal < high || code % 2 == 0 && (decimal == low || decimal == high);
+                inside.then(|| (decimal - value(code)).abs())
+            };
+            let (digits, power) = shortest(code);
+            let own = farness(digits, power).unwrap();
+            for other in [digits - 1, digits + 1] {
+                if let Some(other) = farness(other, power) {
+                    assert!(other > own || other == own && digits % 2 == 0, "{code:04x}: {digits}e{power}");
+                }
+            }
+            for shorter in [digits / 10, digits / 10 + 1] {
+                assert_eq!(farness(shorter, power + 1), None, "{code:04x}: {digits}e{power}");
+            }
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! What ONNX calls a numeric literal, taken apart without computing it.
+
+use std::cmp::Ordering;
+
+/// A literal with its sign.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Literal<'a> {
+    /// An infinity or NaN.
+    NotFinite,
+    Decimal(Decimal<'a>),
+}
+
+/// The magnitude `whole.fraction` · 10^`exponent`, and its sign.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Decimal<'a> {
+    pub negative: bool,
+    /// ASCII digits, the first of which is not 0.
+    whole: &'a [u8],
+    /// ASCII digits, the last of which is not 0.
+    fraction: &'a [u8],
+    exponent: i64,
+}
+
+/// Without ASCII white space around it, of which `str::trim_ascii` leaves out the vertical tab.
+pub(super) fn trim(text: &str) -> &str {
+    let blank = |byte: &u8| matches!(byte, b' ' | b'\t'..=b'\r');
+    if text.as_bytes().first().is_some_and(blank) || text.as_bytes().last().is_some_and(blank) {
+        return text.trim_matches(|c| matches!(c, ' ' | '\t'..='\r'));
+    }
+    text
+}
+
+/// `[+-]? (d+ [. d*] | . d+) ([eE] [+-]? d+)?` or `[+-]? (inf|infinity|nan)` in any case; `None` for anything else.
+pub(super) fn scan(text: &str) -> Option<Literal<'_>> {
+    let (negative, unsigned) = signed(text.as_bytes());
+    let (whole, rest) = digits(unsigned);
+    let (fraction, rest) = match rest {
+        [b'.', rest @ ..] => digits(rest),
+        _ => (&[][..], rest),
+    };
+    if whole.is_empty() && fraction.is_empty() {
+        let is = |word: &&str| unsigned.eq_ignore_ascii_case(word.as_bytes());
+        return ["inf", "infinity", "nan"].iter().any(is).then_some(Literal::NotFinite);
+    }
+    let exponent = match rest {
+        [] => 0,
+        [b'e' | b'E', rest @ ..] => exponent(rest)?,
+        _ => return None,
+    };
+    let first = whole.iter().position(|&digit| digit != b'0').unwrap_or(whole.len());
+    let last = fraction.iter().rposition(|&digit| digit != b'0').map_or(0, |last| last + 1);
+    Some(Literal::Decimal(Decimal { negative, whole: &whole[first..], fraction: &fraction[..last], exponent }))
+}
+
+fn signed(bytes: &[u8]) -> (bool, &[u8]) {
+    match bytes {
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] => (false, rest),
+        _ => (false, bytes),
+    }
+}
+
+fn digits(bytes: &[u8]) -> (&[u8], &[u8]) {
+    bytes.split_at(bytes.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(bytes.len()))
+}
+
+fn exponent(bytes: &[u8]) -> Option<i64> {
+    // No text is long enough to bring back into range what stops here, nor do sums with a text's length overflow.
+    const FAR: i64 = 1 << 56;
+    let (negative, unsigned) = signed(bytes);
+    let (digits, rest) = digits(unsigned);
+    if digits.is_empty() || !rest.is_empty() {
+        return None;
+    }
+    let magnitude = digits.iter().fold(0, |sum, digit| (sum * 10 + i64::from(digit - b'0')).min(FAR));
+    Some(if negative { -magnitude } else { magnitude })
+}
+
+/// The powers of five in 64 bits.
+const FIVES: [u64; 28] = {
+    let mut powers = [1; 28];
+    let mut at = 1;
+    while at < powers.len() {
+        powers[at] = 5 * powers[at - 1];
+        at += 1;
+    }
+    powers
+};
+
+impl Decimal<'_> {
+    /// Where the point stands, counted from the first digit that is not 0; `None` for zero, which has no such digit.
+    pub(super) fn point(&self) -> Option<i64> {
+        if !self.whole.is_empty() {
+            return Some(self.whole.len() as i64 + self.exponent);
+        }
+        let zeros = self.fraction.iter().position(|&digit| digit != b'0')?;
+        Some(self.exponent - zeros as i64)
+    }
+
+    pub(super) fn is_zero(&self) -> bool {
+        self.point().is_none()
+    }
+
+    /// The digits from the first that is not 0, as ASCII.
+    pub(super) fn digits(&self) -> impl Iterator<Item = u8> {
+        self.whole.iter().chain(self.fraction).copied().skip_while(|&digit| digit == b'0')
+    }
+
+    /// The integer part of the magnitude; `None` from 10^20 on.
+    pub(super) fn truncated(&self) -> Option<u128> {
+        let Some(point) = self.point() else { return Some(0) };
+        if point > 20 {
+            return None;
+        }
+        let digits = self.digits().chain(std::iter::repeat(b'0')).take(point.max(0) as usize);
+        Some(digits.fold(0, |sum, digit| sum * 10 + u128::from(digit - b'0')))
+    }
+
+    /// A literal of fewer than a thousand bytes that any float rounds to the same as this one.
+    pub(super) fn shortened(&self) -> String {
+        // No number halfway between two floats of binary64 has more than 768 digits: any digit after so many only tells
+        // that the value is greater than what stands before it.
+        const DIGITS: usize = 800;
+        // Far beyond every float; cut here so that no reader has to count further.
+        const FAR: i64 = 5_000;
+        let mut digits = self.digits();
+        let mut text = String::from(if self.negative { "-." } else { "." });
+        text.extend(digits.by_ref().take(DIGITS).map(char::from));
+        if digits.any(|digit| digit != b'0') {
+            text.push('1');
+        }
+        let point = self.point().unwrap_or_default().clamp(-FAR, FAR);
+        text.push_str(&format!("0e{point}"));
+        text
+    }
+
+    /// How the magnitude compares with that of a finite binary64 that it rounds to.
+    pub(super) fn compare(&self, rounded: f64) -> Ordering {
+        if self.is_zero() || rounded == 0.0 {
+            return if self.is_zero() { Ordering::Equal } else { Ordering::Greater };
+        }
+        self.compare_words(rounded).unwrap_or_else(|| self.compare_digits(rounded))
+    }
+
+    /// The comparison for what people write: few digits, of which a float with few significant bits comes out.
+    fn compare_words(&self, rounded: f64) -> Option<Ordering> {
+        if self.whole.len() + self.fraction.len() > 19 || !rounded.is_normal() {
+            return None;
+        }
+        let digits = self.whole.iter().chain(self.fraction);
+        let digits = digits.fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0'));
+        let power = self.exponent - self.fraction.len() as i64;
+        let five = |power: i64| FIVES.get(usize::try_from(power).ok()?).copied().map(u128::from);
+        let fraction = rounded.to_bits() & ((1 << 52) - 1);
+        let significand = fraction | 1 << 52;
+        let free = significand.trailing_zeros();
+        if free < 32 {
+            return None;
+        }
+        // digits · 10^power against significand · 2^place; the powers of five go where they are whole.
+        let place = ((rounded.to_bits() >> 52) & 0x7ff) as i64 - 1075 + i64::from(free);
+        let (mut ours, mut theirs) = (u128::from(digits), u128::from(significand >> free));
+        if power >= 0 {
+            ours *= five(power)?;
+        } else {
+            theirs *= five(-power)?;
+        }
+        // What is left is a power of two. As the two sides are all but equal, neither can outgrow the other.
+        let shift = place - power;
+        if shift >= 0 {
+            theirs <<= shift;
+        } else {
+            ours <<= -shift;
+        }
+        Some(ours.cmp(&theirs))
+    }
+
+    /// Digit by digit, whatever there is.
+    fn compare_digits(&self, rounded: f64) -> Ordering {
+        // All digits of any binary64.
+        let exact = format!("{:.766e}", rounded.abs());
+        let (significand, exponent) = exact.split_once('e').expect("an exponent was asked for");
+        let point = 1 + exponent.parse::<i64>().expect("a decimal exponent");
+        let order = self.point().cmp(&Some(point));
+        if order.is_ne() {
+            return order;
+        }
+        let (mut ours, mut theirs) = (self.digits(), significand.bytes().filter(u8::is_ascii_digit));
+        loop {
+            match (ours.next(), theirs.next()) {
+                (None, None) => return Ordering::Equal,
+                (ours, theirs) => match ours.unwrap_or(b'0').cmp(&theirs.unwrap_or(b'0')) {
+                    Ordering::Equal => {}
+                    order => return order,
+                },
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The standard library reads the floats: its grammar must be this one.
+    #[test]
+    fn the_grammar_is_that_of_std() {
+        const ALPHABET: [char; 11] = ['0', '7', '.', 'e', 'E', '+', '-', '_', 'x', ' ', '１'];
+        let mut texts = vec![String::new()];
+        for length in 0..=5u32 {
+            for text in &texts {
+                assert_eq!(scan(text).is_some(), text.parse::<f64>().is_ok(), "{text:?}");
+                assert_eq!(scan(text).is_some(), text.parse::<f32>().is_ok(), "{text:?}");
+            }
+            if length < 5 {
+                texts = texts.iter().flat_map(|text| ALPHABET.map(|c| format!("{text}{c}"))).collect();
+            }
+        }
+        for word in
+            ["inf", "Infinity", "nAn", "infinit", "in", "n", "nan(1)", "1.5f", "1e5.0", "1e+5", "1e5e5", "infe5"]
+        {
+            for text in ["", "+", "-", "+-", ".", "0"].map(|sign| format!("{sign}{word}")) {
+                assert_eq!(scan(&text).is_some(), text.parse::<f64>().is_ok(), "{text:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_ascii_blank_is_trimmed_and_no_other() {
+        assert_eq!(trim(" \t\n\x0b\x0c\r1 2\r\x0c\x0b\n\t "), "1 2");
+        assert_eq!(trim("\u{a0}1\u{85}"), "\u{a0}1\u{85}");
+        assert_eq!([trim(""), trim(" "), trim("1 "), trim(" 1")], ["", "", "1", "1"]);
+    }
+
+    #[test]
+    fn both_comparisons_agree() {
+        let mut compared = 0;
+        for significand in [1u64, 3, 5, 2047, 4095] {
+            for exponent in -80..60 {
+                let value = significand as f64 * 2f64.powi(exponent);
+                let exact = format!("{value:.80}");
+                let short = format!("{value:e}");
+                for text in [&exact, &short, &format!("{exact}1"), &format!("{:.12e}", value)] {
+                    let Some(Literal::Decimal(decimal)) = scan(text) else { panic!("{text} is a decimal") };
+                    if text.parse() != Ok(value) {
+                        continue;
+                    }
+                    if let Some(order) = decimal.compare_words(value) {
+                        assert_eq!(order, decimal.compare_digits(value), "{text}");
+                        compared += 1;
+                    }
+                }
+            }
+        }
+        assert!(compared > 500, "{compared}");
+    }
+
+    #[test]
+    fn exponents_of_any_length_are_counted_no_further_than_they_matter() {
+        for text in ["1e99999999999999999999999999", "-1e-99999999999999999999999999", "0e99999999999999999999999999"] {
+            let Some(Literal::Decimal(decimal)) = scan(text) else { panic!("{text} is a decimal") };
+            assert_eq!(decimal.shortened().parse::<f64>().unwrap(), text.parse::<f64>().unwrap(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! One string to one number, as the bits of a 64-bit word.
+
+use std::cmp::Ordering;
+use std::str::FromStr;
+
+use super::literal::{Literal, scan};
+
+/// Why a string has no number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// It is no literal.
+    Invalid,
+    /// It is one, but no 64-bit integer's.
+    OutOfRange,
+}
+
+/// The binary32 bits, rounded once; NaN is the canonical one.
+pub(super) fn single(literal: &str) -> Result<u64, Fault> {
+    let value: f32 = float(literal)?;
+    if value.is_nan() {
+        return Ok(0x7fc0_0000 | u64::from(literal.starts_with('-')) << 31);
+    }
+    Ok(value.to_bits().into())
+}
+
+/// The binary64 bits, rounded once; NaN is the canonical one.
+pub(super) fn double(literal: &str) -> Result<u64, Fault> {
+    let value: f64 = float(literal)?;
+    if value.is_nan() {
+        return Ok(0x7ff8_0000_0000_0000 | u64::from(literal.starts_with('-')) << 63);
+    }
+    Ok(value.to_bits())
+}
+
+/// The binary64 bits **rounded to odd**, as far as a float of at most 16 bits can tell: one rounding from there is one
+/// rounding from the decimal.
+pub(super) fn odd(literal: &str) -> Result<u64, Fault> {
+    // What those floats are, and what lies halfway between two of them (12 significant bits at most, for FLOAT16), are
+    // numbers of binary64 with at least 41 zeros at the end. Rounding to nearest never passes a number of binary64; so
+    // unless it ended on such a one, the decimal lies on the same side of all of them as what it was rounded to.
+    const CUT: u64 = (1 << 41) - 1;
+    let bits = double(literal)?;
+    let rounded = f64::from_bits(bits);
+    if bits & CUT != 0 || !rounded.is_finite() || literal.len() <= 15 && has_few_digits(rounded) {
+        return Ok(bits);
+    }
+    let Some(Literal::Decimal(decimal)) = scan(literal) else { return Err(Fault::Invalid) };
+    Ok(match decimal.compare(rounded) {
+        Ordering::Less => bits - 1,
+        Ordering::Equal => bits,
+        Ordering::Greater => bits | 1,
+    })
+}
+
+/// Whether a number is not zero and has at most 15 decimal digits, for being below 10^8 and in whole 128ths. No two
+/// decimals of so many digits round to the same binary64: a literal of so many bytes that rounds to it is exactly it.
+fn has_few_digits(value: f64) -> bool {
+    let parts = value * 128.0;
+    value != 0.0 && value.abs() < 1e8 && parts as i64 as f64 == parts
+}
+
+/// The integer part in two's complement, if 64 bits hold it, signed or not.
+pub(super) fn integer(literal: &str) -> Result<u64, Fault> {
+    if let Ok(value) = literal.parse::<i64>() {
+        return Ok(value as u64);
+    }
+    let decimal = match scan(literal) {
+        None => return Err(Fault::Invalid),
+        Some(Literal::NotFinite) => return Err(Fault::OutOfRange),
+        Some(Literal::Decimal(decimal)) => decimal,
+    };
+    let magnitude = decimal.truncated().and_then(|magnitude| u64::try_from(magnitude).ok()).ok_or(Fault::OutOfRange)?;
+    match decimal.negative {
+        false => Ok(magnitude),
+        true if magnitude <= 1 << 63 => Ok(magnitude.wrapping_neg()),
+        true => Err(Fault::OutOfRange),
+    }
+}
+
+/// A truth value as 0 or 1, decided on the digits: what rounds to zero in any type may be none.
+pub(super) fn truth(literal: &str) -> Result<u64, Fault> {
+    match scan(literal) {
+        Some(Literal::Decimal(decimal)) => Ok((!decimal.is_zero()).into()),
+        Some(Literal::NotFinite) => Ok(1),
+        None if literal.eq_ignore_ascii_case("true") => Ok(1),
+        None if literal.eq_ignore_ascii_case("false") => Ok(0),
+        None => Err(Fault::Invalid),
+    }
+}
+
+fn float<F: FromStr>(literal: &str) -> Result<F, Fault> {
+    // The standard library takes the same literals, and rounds them exactly; but it stops counting exponents not far
+    // above 65536, which shows where so many digits outweigh them.
+    const LONG: usize = 4096;
+    if literal.len() <= LONG {
+        return literal.parse().map_err(|_| Fault::Invalid);
+    }
+    match scan(literal) {
+        Some(Literal::Decimal(decimal)) => decimal.shortened().parse().map_err(|_| Fault::Invalid),
+        _ => Err(Fault::Invalid),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::element::{ElementType, Kind};
+
+    /// The decimal one unit of its last digit below, that digit not being the only one.
+    fn less(decimal: &str) -> String {
+        let mut bytes = decimal.as_bytes().to_vec();
+        for byte in bytes.iter_mut().rev().filter(|byte| byte.is_ascii_digit()) {
+            if *byte != b'0' {
+                *byte -= 1;
+                break;
+            }
+            *byte = b'9';
+        }
+        String::from_utf8(bytes).unwrap()
+    }
+
+    #[test]
+    fn odd_tells_sides_of_every_number_and_halfway_point() {
+        use ElementType::{BFLOAT16, FLOAT4E2M1, FLOAT8E4M3FN, FLOAT8E5M2FNUZ, FLOAT16};
+        for element_type in [FLOAT16, BFLOAT16, FLOAT8E4M3FN, FLOAT8E5M2FNUZ, FLOAT4E2M1] {
+            let Kind::Float(format) = element_type.kind() else { panic!("{element_type} is a float") };
+            let step = if format.bits() == 16 { 37 } else { 1 };
+            for code in (1..=2 * format.max() + 1).step_by(step) {
+                // Codes of one significand bit more: numbers at even ones, halfway points at odd ones.
+                let man = format.man_bits + 1;
+                let (field, fraction) = ((code >> man).max(1), code & ((1 << man) - 1));
+                let significand = if code >> man == 0 { fraction } else { fraction | 1 << man };
+                let value = significand as f64 * 2f64.powi(field as i32 - format.bias as i32 - man as i32);
+                let bits = value.to_bits();
+                let exact = format!("{value:.150}");
+                assert_eq!(odd(&exact), Ok(bits), "{exact}");
+                assert_eq!(odd(&format!("{value:.150e}")), Ok(bits), "{value:e}");
+                for above in [format!("{exact}1"), format!("{exact}{}1", "0".repeat(9_000)), format!("-{exact}01")] {
+                    let sign = u64::from(above.starts_with('-')) << 63;
+                    assert_eq!(odd(&above), Ok(bits | 1 | sign), "{above}");
+                }
+                assert_eq!(odd(&less(&exact)), Ok(bits - 1), "{exact}");
+            }
+        }
+    }
+
+    #[test]
+    fn odd_at_the_ends() {
+        for (literal, bits) in [
+            ("0", 0),
+            ("-0e99999999999", 1 << 63),
+            ("1e-400", 1),
+            ("-1e-99999999999999999999", 1 << 63 | 1),
+            ("1e400", 0x7ff0_0000_0000_0000),
+            ("-inf", 0xfff0_0000_0000_0000),
+            ("-nan", 0xfff8_0000_0000_0000),
+            ("2049", 2049f64.to_bits()),
+            ("2049.0000000000000000000000000001", 2049f64.to_bits() + 1),
+            ("2048.9999999999999999999999999999", 2049f64.to_bits() - 1),
+            ("4.94e-324", 1),
+        ] {
+            assert_eq!(odd(literal), Ok(bits), "{literal}");
+        }
+    }
+
+    #[test]
+    fn integers_are_exact() {
+        for (literal, value) in [
+            ("100.5", Ok(100)),
+            ("1e3", Ok(1000)),
+            ("-0.9", Ok(0)),
+            ("12345e-2", Ok(123)),
+            ("-1", Ok(u64::MAX)),
+            ("+.5e1", Ok(5)),
+            ("18446744073709551615.99", Ok(u64::MAX)),
+            ("18446744073709551616", Err(Fault::OutOfRange)),
+            ("1844674407370955161599e-2", Ok(u64::MAX)),
+            ("-9223372036854775808.9", Ok(1 << 63)),
+            ("-9223372036854775809", Err(Fault::OutOfRange)),
+            ("-18446744073709551615", Err(Fault::OutOfRange)),
+            ("0.00000000000000000000000000018446744073709551615e46", Ok(1844674407370955161)),
+            ("1e1000000000", Err(Fault::OutOfRange)),
+            ("0e999999999999999999999999", Ok(0)),
+            ("9e-999999999999999999999999", Ok(0)),
+            ("100000000000000000000", Err(Fault::OutOfRange)),
+            ("nan", Err(Fault::OutOfRange)),
+            ("-Infinity", Err(Fault::OutOfRange)),
+            ("1_000", Err(Fault::Invalid)),
+            ("", Err(Fault::Invalid)),
+        ] {
+            assert_eq!(integer(literal), value, "{literal}");
+        }
+        let zeros = "0".repeat(1_000_000);
+        assert_eq!(integer(&format!("0.{zeros}1e1000001")), Ok(1));
+        assert_eq!(integer(&format!("7{zeros}e-1000000")), Ok(7));
+    }
+
+    #[test]
+    fn truth_is_decided_on_the_digits() {
+        for (literal, value) in [
+            ("TRUE", Ok(1)),
+            ("False", Ok(0)),
+            ("1e-99999", Ok(1)),
+            ("-0.000e5", Ok(0)),
+            ("-nan", Ok(1)),
+            ("inf", Ok(1)),
+            ("yes", Err(Fault::Invalid)),
+            ("", Err(Fault::Invalid)),
+        ] {
+            assert_eq!(truth(literal), value, "{literal}");
+        }
+    }
+
+    #[test]
+    fn long_literals_are_exact() {
+        let zeros = "0".repeat(1_000_000);
+        for (literal, value) in [
+            (format!("0.{zeros}1e1000001"), 1.0),
+            (format!("-1{zeros}e-1000000"), -1.0),
+            (format!("{zeros}1.5{zeros}"), 1.5),
+            (format!("-0.{zeros}"), -0.0),
+            (format!("1{zeros}"), f64::INFINITY),
+            (format!("-.{zeros}1"), -0.0),
+            // Halfway between 1 and the next number, and just above.
+            (format!("1.00000000000000011102230246251565404236316680908203125{zeros}"), 1.0),
+            (format!("1.00000000000000011102230246251565404236316680908203125{zeros}1"), 1.0f64.next_up()),
+        ] {
+            assert_eq!(double(&literal), Ok(value.to_bits()));
+        }
+        assert_eq!(single(&format!("1.000000059604644775390625{zeros}1")), Ok(0x3f80_0001));
+        for literal in [format!("{zeros}x"), format!("1e{zeros}_"), format!("inf{zeros}"), format!(".e{zeros}")] {
+            assert_eq!(double(&literal), Err(Fault::Invalid));
+        }
+        assert_eq!(double(&format!("1e{zeros}2")), Ok(100f64.to_bits()));
+    }
+
+    #[test]
+    fn nan_is_canonical() {
+        assert_eq!(["nan", "-NaN", "+nan"].map(single), [Ok(0x7fc0_0000), Ok(0xffc0_0000), Ok(0x7fc0_0000)]);
+    }
+}

@@ -1,0 +1,167 @@
+//! Numbers to strings.
+
+use std::collections::TryReserveError;
+
+#[cfg(not(target_family = "wasm"))]
+use rayon::prelude::*;
+
+use super::{float16, positional};
+use crate::conversion::Conversion;
+use crate::cpu::{BLOCK, unpack};
+use crate::element::{ElementType, Kind};
+use crate::error::Error;
+use crate::options::CastOptions;
+use crate::tensor::Tensor;
+use crate::text::{PIECE, Piece, Strings};
+
+/// Bytes of the longest string: a sign, "0.", 323 zeros and 17 digits, or less.
+const LONGEST: usize = 352;
+
+/// Every element as a string.
+///
+/// # Errors
+/// [`Error::OutOfMemory`] where there is no memory for them.
+pub(crate) fn print(tensor: &Tensor) -> Result<Tensor, Error> {
+    use ElementType::{BOOL, DOUBLE, FLOAT, FLOAT16, INT64, UINT64};
+    let from = tensor.element_type();
+    let (bits, codes) = (from.code_bits(), 1 << from.code_bits().min(8));
+    if bits <= 8 && tensor.len() > 2 * codes {
+        // Every code printed once.
+        let table = print(&Tensor::from_codes(from, [codes], 0..codes as u64)?)?;
+        let table = table.text().ok_or(Error::NoKernel { from, to: ElementType::STRING })?;
+        return pieces(tensor, None, |text, code| text.push_str(table.get(code as usize & (codes - 1))));
+    }
+    match from.kind() {
+        Kind::Bool => pieces(tensor, Some(BOOL), |text, code| text.push_str(["False", "True"][code as usize & 1])),
+        Kind::Int { signed: true } => pieces(tensor, Some(INT64), |text, code| push_int(text, code as i64)),
+        Kind::Int { signed: false } => pieces(tensor, Some(UINT64), push_int),
+        Kind::Float(_) if from == FLOAT16 => pieces(tensor, None, |text, code| push_half(text, code as u32)),
+        Kind::Float(_) if from == DOUBLE => pieces(tensor, None, |text, code| push_float(text, f64::from_bits(code))),
+        // Every other float is one of binary32 too.
+        Kind::Float(_) => pieces(tensor, Some(FLOAT), |text, code| push_float(text, f32::from_bits(code as u32))),
+        Kind::String => Ok(tensor.clone()),
+    }
+}
+
+fn push_int(text: &mut String, value: impl itoa::Integer) {
+    text.push_str(itoa::Buffer::new().format(value));
+}
+
+fn push_half(text: &mut String, code: u32) {
+    match code & 0x7fff {
+        0..0x7c00 => float16::push_finite(text, code),
+        0x7c00 => push_infinity(text, code != 0x7c00),
+        _ => text.push_str("NaN"),
+    }
+}
+
+fn push_float<F: zmij::Float + Into<f64> + Copy>(text: &mut String, value: F) {
+    let wide = value.into();
+    if wide.is_finite() {
+        positional::push_finite(text, value);
+    } else if wide.is_nan() {
+        text.push_str("NaN");
+    } else {
+        push_infinity(text, wide < 0.0);
+    }
+}
+
+fn push_infinity(text: &mut String, negative: bool) {
+    text.push_str(if negative { "-INF" } else { "INF" });
+}
+
+/// Every element written by `push` from its code, or from its code in `via`, which must hold it exactly.
+fn pieces(tensor: &Tensor, via: Option<ElementType>, push: impl Fn(&mut String, u64) + Sync) -> Result<Tensor, Error> {
+    let (from, to) = (tensor.element_type(), ElementType::STRING);
+    let conversion = via.map(|via| Conversion::new(from, via, &CastOptions::default())).transpose()?;
+    let bytes = tensor.bytes().ok_or(Error::NoKernel { from, to })?;
+    let bits = from.code_bits();
+    let size = PIECE * bits as usize / 8;
+    let pieces = each(tensor.len().div_ceil(PIECE), |index, text: &mut String| {
+        let rest = &bytes[index * size..];
+        let elements = (tensor.len() - index * PIECE).min(PIECE);
+        let codes = Codes { bytes: &rest[..rest.len().min(size)], bits, elements };
+        let piece = piece(&codes, conversion.as_ref(), text, &push);
+        let bytes = text.len() as u64;
+        piece.map_err(|_| Error::OutOfMemory { from, to, bytes })
+    })?;
+    Ok(tensor.with_strings(Strings::from_pieces(pieces)))
+}
+
+/// `work` on every index below `count`, in their order, on all threads where there are at least two indices. The string
+/// is scratch memory.
+fn each<T: Send>(count: usize, work: impl Fn(usize, &mut String) -> Result<T, Error> + Sync) -> Result<Vec<T>, Error> {
+    #[cfg(not(target_family = "wasm"))]
+    if count > 1 {
+        return (0..count).into_par_iter().map_init(String::new, |text, index| work(index, text)).collect();
+    }
+    let mut text = String::new();
+    (0..count).map(|index| work(index, &mut text)).collect()
+}
+
+/// So many packed codes.
+struct Codes<'a> {
+    bytes: &'a [u8],
+    bits: u32,
+    elements: usize,
+}
+
+/// The strings of at most [`PIECE`] codes; `text` is scratch memory, and holds their text afterwards.
+fn piece(
+    codes: &Codes<'_>,
+    conversion: Option<&Conversion>,
+    text: &mut String,
+    push: impl Fn(&mut String, u64),
+) -> Result<Piece, TryReserveError> {
+    let (mut low, mut high) = ([0; BLOCK], [0; BLOCK]);
+    let mut ends = Vec::new();
+    ends.try_reserve_exact(codes.elements)?;
+    text.clear();
+    for block in codes.bytes.chunks(BLOCK * codes.bits as usize / 8) {
+        let count = (codes.elements - ends.len()).min(BLOCK);
+        let (low, high) = (&mut low[..count], &mut high[..count]);
+        unpack(block, codes.bits, low, high);
+        if let Some(conversion) = conversion {
+            conversion.convert(low, high);
+        }
+        text.try_reserve(count * LONGEST)?;
+        for (&low, &high) in low.iter().zip(high.iter()) {
+            push(text, u64::from(low) | u64::from(high) << 32);
+            ends.push(text.len());
+        }
+    }
+    Piece::new(text, ends)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn strings(element_type: ElementType, codes: &[u64]) -> Vec<String> {
+        let tensor = Tensor::from_codes(element_type, [codes.len()], codes.iter().copied()).unwrap();
+        print(&tensor).unwrap().strings().unwrap().map(str::to_owned).collect()
+    }
+
+    /// Large tensors go through tables and threads, single elements through neither.
+    #[test]
+    fn large_tensors_print_as_single_elements() {
+        for &element_type in ElementType::ALL.iter().filter(|t| t.is_numeric()) {
+            let mask = u64::MAX >> (64 - element_type.code_bits());
+            let code = |i: u64| (if i < 256 { i } else { i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (i % 64) }) & mask;
+            let codes: Vec<u64> = (0..2 * PIECE as u64 + 5).map(code).collect();
+            let all = strings(element_type, &codes);
+            assert_eq!(all.len(), codes.len());
+            for (&code, string) in codes.iter().zip(&all) {
+                assert_eq!(&strings(element_type, &[code])[0], string, "{element_type} {code:x}");
+            }
+        }
+    }
+
+    #[test]
+    fn no_string_is_longer_than_was_reserved() {
+        let longest = [f64::MIN, -f64::MIN_POSITIVE, -f64::MIN_POSITIVE.next_down(), -f64::from_bits(1)];
+        for string in strings(ElementType::DOUBLE, &longest.map(f64::to_bits)) {
+            assert!(string.len() <= LONGEST, "{string}");
+        }
+    }
+}
