@@ -6,6 +6,10 @@ use crate::context::{CastReport, Context};
 use crate::element::ElementType;
 use crate::error::Error;
 use crate::gpu::adapter::DeviceChoice;
+#[cfg(feature = "onnx")]
+use crate::graph::RunReport;
+#[cfg(feature = "onnx")]
+use crate::onnx::{Model, NamedTensor};
 use crate::options::CastOptions;
 use crate::tensor::Tensor;
 
@@ -37,4 +41,13 @@ pub fn cast(tensor: &Tensor, to: ElementType, options: &CastOptions) -> Result<(
 /// As [`Context::cast_like`].
 pub fn cast_like(tensor: &Tensor, like: &Tensor, options: &CastOptions) -> Result<(Tensor, CastReport), Error> {
     pollster::block_on(context()?.cast_like(tensor, like, options))
+}
+
+/// [`Context::run`] on a context of the process, opened at the first call and again after its device was lost.
+///
+/// # Errors
+/// As [`Context::run`].
+#[cfg(feature = "onnx")]
+pub fn run(model: &Model, inputs: Vec<Tensor>) -> Result<(Vec<NamedTensor>, RunReport), Error> {
+    pollster::block_on(context()?.run(model, inputs))
 }

@@ -26,7 +26,8 @@ const CHUNK: usize = 64 * BLOCK;
 /// # Strings
 /// Numbers become decimals in positional notation, never with an exponent: integers `-12`; floats with the fewest digits
 /// that give the same number again in the source type (FLOAT16, FLOAT, DOUBLE; other floats as FLOAT) and always a
-/// fraction, `0.1`, `100.0`, `-0.0`, `NaN`, `INF`, `-INF`; BOOL `True` and `False`.
+/// fraction, `0.1`, `100.0`, `-0.0`, `NaN`, `INF`, `-INF`; BOOL `True` and `False`. The digits of a FLOAT8E8M0 may lie just
+/// beside its power of two: only [`RoundMode::Nearest`](crate::RoundMode::Nearest) reads all of them back as they were.
 ///
 /// Strings are read as decimals, `12`, `-.5e-3`, or `inf`, `infinity`, `nan` in any case, with an optional sign, between
 /// optional ASCII white space. They round once from the exact decimal value to any float type; to integers they

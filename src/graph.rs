@@ -197,18 +197,18 @@ impl<'a> Run<'a> {
         let (from, elements, shape) = (source.element_type, source.elements, source.shape.clone());
         let gpu = self.gpu.filter(|_| has_kernel(from, to) && elements > 0);
         let Some(gpu) = gpu else {
-            let host = self.to_host(input).await?;
+            let host = self.on_host(input).await?;
             return Ok(Value::host(cpu::cast(&host, to, options)?));
         };
         let conversion = Conversion::new(from, to, options)?;
         let fits = |t: ElementType| t.packed_bytes(elements).is_some_and(|b| Batch::fits(&gpu.link, b, self.casts));
         if !fits(from) || !fits(to) {
-            let host = self.to_host(input).await?;
+            let host = self.on_host(input).await?;
             let (result, report) = self.context.cast(&host, to, options).await?;
             self.report.dispatches += report.dispatches;
             return Ok(Value::host(result));
         }
-        let resident = self.to_device(input, gpu, &conversion)?;
+        let resident = self.on_device(input, gpu, &conversion)?;
         let device = if conversion.is_copy() {
             resident
         } else {
@@ -233,7 +233,7 @@ impl<'a> Run<'a> {
     }
 
     /// The value on the device, where it stays.
-    fn to_device(&mut self, value: usize, gpu: &'a Gpu, conversion: &Conversion) -> Result<Resident, Error> {
+    fn on_device(&mut self, value: usize, gpu: &'a Gpu, conversion: &Conversion) -> Result<Resident, Error> {
         let held = self.value(value)?;
         if let Some(resident) = &held.device {
             return Ok(resident.clone());
@@ -249,7 +249,7 @@ impl<'a> Run<'a> {
     }
 
     /// The value on the host, where it stays.
-    async fn to_host(&mut self, value: usize) -> Result<Arc<Tensor>, Error> {
+    async fn on_host(&mut self, value: usize) -> Result<Arc<Tensor>, Error> {
         let held = self.value(value)?;
         if let Some(host) = &held.host {
             return Ok(host.clone());
@@ -273,7 +273,7 @@ impl<'a> Run<'a> {
 
     /// An output, without a copy where nothing else holds it.
     async fn take_host(&mut self, value: usize) -> Result<Tensor, Error> {
-        let host = self.to_host(value).await?;
+        let host = self.on_host(value).await?;
         self.release(value);
         Ok(Arc::try_unwrap(host).unwrap_or_else(|shared| (*shared).clone()))
     }

@@ -180,8 +180,10 @@ impl Model {
             sparse_initializer: Vec::new(),
         };
         let opset = OperatorSetIdProto { domain: String::new(), version: self.opset };
+        // Initializers that are no inputs came with version 4.
+        let oldest = if self.constants.is_empty() { 3 } else { 4 };
         let model = ModelProto {
-            ir_version: ir_version(self.opset),
+            ir_version: ir_version(self.opset).max(oldest),
             producer_name: env!("CARGO_PKG_NAME").to_owned(),
             graph: Some(graph),
             opset_import: vec![bytes(&opset)],
@@ -264,7 +266,7 @@ impl Reader<'_> {
             self.initializer(initializer, &mut inputs)?;
         }
         for node in &graph.node {
-            self.node(decode(node.clone(), "NodeProto")?)?;
+            self.node(&decode(node.clone(), "NodeProto")?)?;
         }
         let mut outputs = Vec::new();
         for info in &graph.output {
@@ -293,6 +295,10 @@ impl Reader<'_> {
     /// The place of a value that something makes, which nothing else may.
     fn make(&mut self, name: &str) -> Result<usize, Error> {
         let value = self.value(name);
+        // An empty name stands for an input that is left out.
+        if name.is_empty() {
+            return Err(ModelFault::Unknown { value: String::new() }.into());
+        }
         if std::mem::replace(&mut self.made[value], true) {
             return Err(ModelFault::Repeated { value: name.to_owned() }.into());
         }
@@ -321,13 +327,13 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn node(&mut self, message: NodeProto) -> Result<(), Error> {
+    fn node(&mut self, message: &NodeProto) -> Result<(), Error> {
         let name = [&message.name, message.output.first().unwrap_or(&message.op_type)];
         let name = name.into_iter().find(|name| !name.is_empty()).unwrap_or(&message.op_type).clone();
         let at = |error: Error| Error::Node { node: name.clone(), error: Box::new(error) };
         let attributes = message.attribute.iter().map(|bytes| decode(bytes.clone(), "AttributeProto"));
         let attributes = attributes.collect::<Result<Vec<AttributeProto>, _>>().map_err(at)?;
-        let meaning = Meaning::read(&message, attributes, self.opset, self.folder).map_err(at)?;
+        let meaning = Meaning::read(message, attributes, self.opset, self.folder).map_err(at)?;
         let [output] = message.output.as_slice() else {
             let fault = ModelFault::Arity { what: "outputs", expected: 1, found: message.output.len() };
             return Err(at(fault.into()));
@@ -376,7 +382,10 @@ impl Reader<'_> {
             next += 1;
         }
         if let Some(place) = waiting.iter().position(|&waiting| waiting > 0) {
-            let node = self.nodes[place].name.clone();
+            // It may only wait for a cycle: from any node that waits, so many steps to what it waits for end in one.
+            let maker = |input: &usize| makers.get(input).copied().filter(|&maker| waiting[maker] > 0);
+            let step = |place: usize, _| self.nodes[place].inputs.iter().find_map(maker).unwrap_or(place);
+            let node = self.nodes[(0..self.nodes.len()).fold(place, step)].name.clone();
             return Err(Error::Node { node, error: Box::new(ModelFault::Cycle.into()) });
         }
         let mut nodes: Vec<Option<Node>> = std::mem::take(&mut self.nodes).into_iter().map(Some).collect();

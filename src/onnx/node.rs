@@ -165,9 +165,9 @@ fn constant(attributes: Vec<AttributeProto>, opset: i64, folder: Option<&Path>) 
 }
 
 fn strings(shape: Vec<usize>, strings: &[Bytes]) -> Result<Tensor, Error> {
-    let utf8 = |(index, bytes): (usize, &Bytes)| {
-        let fault = || Error::Tensor { name: String::new(), fault: TensorFault::Utf8 { index } };
-        std::str::from_utf8(bytes).map(str::to_owned).map_err(|_| fault())
-    };
-    Tensor::from_strings(shape, strings.iter().enumerate().map(utf8).collect::<Result<Vec<_>, _>>()?)
+    let utf8 = |bytes: &Bytes| std::str::from_utf8(bytes).is_ok();
+    if let Some(index) = strings.iter().position(|bytes| !utf8(bytes)) {
+        return Err(Error::Tensor { name: String::new(), fault: TensorFault::Utf8 { index } });
+    }
+    Tensor::from_strings(shape, strings.iter().map(|bytes| std::str::from_utf8(bytes).unwrap_or_default()))
 }
