@@ -122,8 +122,9 @@ impl Context {
     /// ONNX `Cast` (version 28; [`onnx::CastNode`](crate::onnx::CastNode) has the rules of others): the tensor's
     /// elements as another type, in the same shape.
     ///
-    /// The bits are those of [`cpu::cast`], whatever the route. Strings take the CPU path whatever the choice. Work on the CPU is done, and natively a device is
-    /// waited for, when the future is polled; in a browser it is pending meanwhile.
+    /// The bits are those of [`cpu::cast`], whatever the route; strings take the CPU path whatever the choice. Work on the
+    /// CPU is done, and natively a device is waited for, when the future is polled; in a browser it is pending
+    /// meanwhile.
     ///
     /// # Errors
     /// [`Error::InvalidLiteral`] and [`Error::LiteralOutOfRange`] from strings; [`Error::OutOfMemory`],
