@@ -21,7 +21,8 @@ const CHUNK: usize = 64 * BLOCK;
 ///
 /// Every conversion is ONNX Cast's (version 28; [`onnx::CastNode`](crate::onnx::CastNode) has the rules of others),
 /// the same bits as on a GPU: floats round once from the exact source value, to nearest with ties to even; floats
-/// truncate to integers; what ONNX leaves open is fixed by the rules in the crate's documentation.
+/// truncate to integers; what ONNX leaves open is fixed by the rules in the crate's documentation. Where the codes are the
+/// same, the result shares the tensor's memory.
 ///
 /// # Strings
 /// Numbers become decimals in positional notation, never with an exponent: integers `-12`; floats with the fewest digits
@@ -48,9 +49,7 @@ pub fn cast(tensor: &Tensor, to: ElementType, options: &CastOptions) -> Result<T
     let conversion = Conversion::new(from, to, options)?;
     let source = tensor.bytes().ok_or(Error::NoKernel { from, to })?;
     if conversion.is_copy() {
-        let mut copy = zeroed(from, to, source.len())?;
-        copy.copy_from_slice(source);
-        return Ok(tensor.with_bytes(to, copy));
+        return Ok(tensor.with_type(to));
     }
     let bytes = to.packed_bytes(tensor.len() as u64).and_then(|bytes| usize::try_from(bytes).ok());
     let bytes = bytes.ok_or_else(|| Error::ShapeOverflow { element_type: to, shape: tensor.shape().to_vec() })?;

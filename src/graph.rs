@@ -1,7 +1,6 @@
 //! Models of casts, run: what lies on the device stays there from node to node.
 
 use std::fmt;
-use std::sync::Arc;
 
 use crate::context::{Context, Gpu, Route};
 use crate::conversion::{Conversion, has_kernel};
@@ -62,7 +61,7 @@ impl Context {
         }
         let mut outputs = Vec::new();
         for output in model.outputs() {
-            let tensor = run.take_host(output.value).await;
+            let tensor = run.output(output.value).await;
             let tensor = tensor.map_err(|error| run.diagnose(error))?;
             outputs.push(NamedTensor { name: output.name.clone(), tensor });
         }
@@ -112,12 +111,11 @@ fn needed(model: &Model) -> Vec<bool> {
 }
 
 /// A value where it is: on the host, on the device, or both.
-#[derive(Clone)]
 struct Value {
     element_type: ElementType,
-    shape: Arc<[usize]>,
+    shape: Vec<usize>,
     elements: u64,
-    host: Option<Arc<Tensor>>,
+    host: Option<Tensor>,
     device: Option<Resident>,
     /// The last cast that the value went through, for messages.
     made_by: Option<Conversion>,
@@ -126,8 +124,8 @@ struct Value {
 impl Value {
     fn host(tensor: Tensor) -> Self {
         let (element_type, elements) = (tensor.element_type(), tensor.len() as u64);
-        let shape = tensor.shape().into();
-        Self { element_type, shape, elements, host: Some(Arc::new(tensor)), device: None, made_by: None }
+        let shape = tensor.shape().to_vec();
+        Self { element_type, shape, elements, host: Some(tensor), device: None, made_by: None }
     }
 }
 
@@ -138,6 +136,8 @@ struct Run<'a> {
     batch: Option<Batch<'a>>,
     /// Cast nodes, each of which may leave a proof.
     casts: usize,
+    /// What each value is, seen through `Identity`: the value that a cast or the caller made.
+    origins: Vec<usize>,
     values: Vec<Option<Value>>,
     /// How often each value is still wanted.
     uses: Vec<usize>,
@@ -147,48 +147,47 @@ struct Run<'a> {
 impl<'a> Run<'a> {
     fn new(context: &'a Context, model: &Model, inputs: Vec<(usize, Tensor)>, needed: &[bool]) -> Self {
         let nodes = || model.nodes().iter().zip(needed).filter_map(|(node, needed)| needed.then_some(node));
-        let mut uses = vec![0; model.values()];
-        nodes().for_each(|node| uses[node.input()] += 1);
-        model.outputs().iter().for_each(|output| uses[output.value] += 1);
-        let mut values: Vec<Option<Value>> = vec![None; model.values()];
-        for (value, tensor) in model.constants().iter().filter(|(value, _)| uses[*value] > 0) {
-            values[*value] = Some(Value::host(tensor.clone()));
+        let mut origins: Vec<usize> = (0..model.values()).collect();
+        for node in nodes().filter(|node| node.operation.options().is_none()) {
+            origins[node.output] = origins[node.input()];
         }
-        for (value, tensor) in inputs.into_iter().filter(|(value, _)| uses[*value] > 0) {
+        let mut uses = vec![0; model.values()];
+        let casts = || nodes().filter(|node| node.operation.options().is_some());
+        let wanted = casts().map(Node::input).chain(model.outputs().iter().map(|output| output.value));
+        wanted.for_each(|value| uses[origins[value]] += 1);
+        let mut values: Vec<Option<Value>> = std::iter::repeat_with(|| None).take(model.values()).collect();
+        let constants = model.constants().iter().map(|(value, tensor)| (*value, tensor.clone()));
+        for (value, tensor) in constants.chain(inputs).filter(|(value, _)| uses[*value] > 0) {
             values[value] = Some(Value::host(tensor));
         }
         // How much the numeric casts move; every value has as many elements as that it is made from.
         let mut elements: Vec<u64> = values.iter().map(|value| value.as_ref().map_or(0, |v| v.elements)).collect();
-        let (mut bytes, mut casts) = (0u64, 0);
-        for node in nodes() {
-            elements[node.output] = elements[node.input()];
-            if node.operation.options().is_some() {
-                casts += 1;
-                let packed = |value: usize| model.element_type(value).packed_bytes(elements[value]).unwrap_or(0);
-                bytes = bytes.saturating_add(packed(node.input())).saturating_add(packed(node.output));
-            }
+        let mut bytes = 0u64;
+        for node in casts() {
+            let input = origins[node.input()];
+            elements[node.output] = elements[input];
+            let packed = |value: usize| model.element_type(value).packed_bytes(elements[value]).unwrap_or(0);
+            bytes = bytes.saturating_add(packed(input)).saturating_add(packed(node.output));
         }
         let (gpu, reason) = context.device_for(bytes);
         let report = RunReport {
             route: if gpu.is_some() { Route::Gpu } else { Route::Cpu },
             reason,
             adapter: gpu.map(|gpu| gpu.info.name.clone()),
-            nodes: 0,
+            nodes: nodes().count() as u32,
             dispatches: 0,
             uploads: 0,
             read_backs: 0,
         };
-        Self { context, gpu, batch: None, casts, values, uses, report }
+        Self { context, gpu, batch: None, casts: casts().count(), origins, values, uses, report }
     }
 
     async fn node(&mut self, node: &Node, to: ElementType) -> Result<(), Error> {
-        self.report.nodes += 1;
-        let made = match node.operation.options() {
-            Some(options) => self.cast(node.input(), to, &options).await?,
-            None => self.value(node.input())?.clone(),
-        };
-        self.values[node.output] = Some(made);
-        self.release(node.input());
+        if let Some(options) = node.operation.options() {
+            let input = self.origins[node.input()];
+            self.values[node.output] = Some(self.cast(input, to, &options).await?);
+            self.release(input);
+        }
         Ok(())
     }
 
@@ -239,7 +238,7 @@ impl<'a> Run<'a> {
             return Ok(resident.clone());
         }
         let host = held.host.clone();
-        let bytes = host.as_deref().and_then(Tensor::bytes).unwrap_or_default();
+        let bytes = host.as_ref().and_then(Tensor::bytes).unwrap_or_default();
         let resident = self.batch(gpu, conversion)?.upload(conversion, bytes)?;
         self.report.uploads += 1;
         if let Some(held) = &mut self.values[value] {
@@ -249,12 +248,12 @@ impl<'a> Run<'a> {
     }
 
     /// The value on the host, where it stays.
-    async fn on_host(&mut self, value: usize) -> Result<Arc<Tensor>, Error> {
+    async fn on_host(&mut self, value: usize) -> Result<Tensor, Error> {
         let held = self.value(value)?;
         if let Some(host) = &held.host {
             return Ok(host.clone());
         }
-        let (element_type, shape, elements) = (held.element_type, held.shape.to_vec(), held.elements);
+        let (element_type, shape, elements) = (held.element_type, held.shape.clone(), held.elements);
         let (resident, made_by) = (held.device.clone(), held.made_by);
         let (Some(resident), Some(conversion), Some(batch)) = (resident, made_by, &mut self.batch) else {
             return Err(ModelFault::Unknown { value: value.to_string() }.into());
@@ -264,18 +263,19 @@ impl<'a> Run<'a> {
         let mut bytes = crate::tensor::zeroed(conversion.from, conversion.to, size)?;
         batch.read_back(&conversion, &resident, &mut bytes).await?;
         self.report.read_backs += 1;
-        let host = Arc::new(Tensor::from_bytes(element_type, shape, bytes)?);
+        let host = Tensor::from_bytes(element_type, shape, bytes)?;
         if let Some(held) = &mut self.values[value] {
             held.host = Some(host.clone());
         }
         Ok(host)
     }
 
-    /// An output, without a copy where nothing else holds it.
-    async fn take_host(&mut self, value: usize) -> Result<Tensor, Error> {
+    /// An output; two of the same value share its memory.
+    async fn output(&mut self, value: usize) -> Result<Tensor, Error> {
+        let value = self.origins[value];
         let host = self.on_host(value).await?;
         self.release(value);
-        Ok(Arc::try_unwrap(host).unwrap_or_else(|shared| (*shared).clone()))
+        Ok(host)
     }
 
     /// Lets go of a value when nobody wants it any more.

@@ -1,5 +1,7 @@
 //! Host tensors: an element type, a shape, and packed little-endian codes or strings.
 
+use std::sync::Arc;
+
 use half::{bf16, f16};
 
 use crate::element::ElementType;
@@ -12,7 +14,7 @@ use crate::text::Strings;
 /// Its data is laid out as ONNX's `raw_data`: row-major, little-endian, codes of less than a byte packed low bits first
 /// (two 4-bit or four 2-bit codes a byte, four 6-bit codes in three bytes), and the last byte filled with zero bits. A
 /// scalar has the shape `[]` and one element; a tensor with a 0 in its shape has none. STRING elements are UTF-8 and have
-/// no packed form: [`Tensor::strings`] reads them.
+/// no packed form: [`Tensor::strings`] reads them. Clones share the data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tensor {
     element_type: ElementType,
@@ -23,8 +25,8 @@ pub struct Tensor {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Data {
-    Packed(Vec<u8>),
-    Strings(Strings),
+    Packed(Arc<Vec<u8>>),
+    Strings(Arc<Strings>),
 }
 
 impl Tensor {
@@ -45,7 +47,7 @@ impl Tensor {
             return Err(Error::ByteLength { element_type, shape, expected, found });
         }
         lanes::clear_pad(&mut bytes, element_type.code_bits(), elements as u64);
-        Ok(Self { element_type, shape, elements, data: Data::Packed(bytes) })
+        Ok(Self { element_type, shape, elements, data: Data::Packed(Arc::new(bytes)) })
     }
 
     /// A tensor from one code an element; bits above the type's width are dropped.
@@ -86,7 +88,7 @@ impl Tensor {
         given.by_ref().take(expected).for_each(|string| strings.push(string.as_ref()));
         let found = strings.len();
         if found == expected && given.next().is_none() {
-            return Ok(Self { element_type, shape, elements: expected, data: Data::Strings(strings) });
+            return Ok(Self { element_type, shape, elements: expected, data: Data::Strings(Arc::new(strings)) });
         }
         let found = (found < expected).then_some(found);
         Err(Error::ElementCount { element_type, shape, expected, found })
@@ -130,10 +132,10 @@ impl Tensor {
         }
     }
 
-    /// The packed little-endian bytes, without a copy; `None` for strings.
+    /// The packed little-endian bytes, without a copy unless a clone shares them; `None` for strings.
     pub fn into_bytes(self) -> Option<Vec<u8>> {
         match self.data {
-            Data::Packed(bytes) => Some(bytes),
+            Data::Packed(bytes) => Some(Arc::unwrap_or_clone(bytes)),
             Data::Strings(_) => None,
         }
     }
@@ -197,13 +199,19 @@ impl Tensor {
     /// The result of a cast: the same shape, packed bytes of another type with clean padding.
     pub(crate) fn with_bytes(&self, element_type: ElementType, bytes: Vec<u8>) -> Self {
         debug_assert_eq!(element_type.packed_bytes(self.elements as u64), Some(bytes.len() as u64));
-        self.with_data(element_type, Data::Packed(bytes))
+        self.with_data(element_type, Data::Packed(Arc::new(bytes)))
+    }
+
+    /// The same codes as another type of the same width, sharing the bytes.
+    pub(crate) fn with_type(&self, element_type: ElementType) -> Self {
+        debug_assert_eq!(element_type.code_bits(), self.element_type.code_bits());
+        self.with_data(element_type, self.data.clone())
     }
 
     /// The result of a cast to strings.
     pub(crate) fn with_strings(&self, strings: Strings) -> Self {
         debug_assert_eq!(strings.len(), self.elements);
-        self.with_data(ElementType::STRING, Data::Strings(strings))
+        self.with_data(ElementType::STRING, Data::Strings(Arc::new(strings)))
     }
 
     fn with_data(&self, element_type: ElementType, data: Data) -> Self {

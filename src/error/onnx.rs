@@ -203,11 +203,13 @@ pub enum ModelFault {
     /// Nodes that wait for each other.
     #[error("it is part of a cycle")]
     Cycle,
-    /// An input of the graph that is no tensor, or says no element type.
-    #[error("the input {input:?} is not a tensor of a known element type")]
-    InputType {
+    /// An input or output of the graph that is no tensor of a known element type, or an input that does not say.
+    #[error("the {what} {name:?} is not a tensor of a known element type")]
+    NoTensor {
+        /// Input or output.
+        what: &'static str,
         /// Its name.
-        input: String,
+        name: String,
     },
     /// A value of another type than the graph says.
     #[error("the {what} {name:?} is of type {found}, the graph says {expected}")]

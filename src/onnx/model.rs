@@ -257,8 +257,9 @@ impl Reader<'_> {
         }
         let mut inputs = Vec::new();
         for info in &graph.input {
-            let (name, element_type, shape) = value_info(info)?;
-            let element_type = element_type.ok_or_else(|| ModelFault::InputType { input: name.clone() })?;
+            let (name, element_type, shape) = value_info("input", info)?;
+            let element_type =
+                element_type.ok_or_else(|| ModelFault::NoTensor { what: "input", name: name.clone() })?;
             let value = self.make(&name)?;
             inputs.push(Input { name, element_type, has_default: false, value, shape });
         }
@@ -270,7 +271,7 @@ impl Reader<'_> {
         }
         let mut outputs = Vec::new();
         for info in &graph.output {
-            let (name, element_type, shape) = value_info(info)?;
+            let (name, element_type, shape) = value_info("output", info)?;
             let value = self.value(&name);
             outputs.push(Output { name, element_type, value, shape });
         }
@@ -417,9 +418,12 @@ impl Reader<'_> {
     }
 }
 
-/// A value's name, and its element type and shape if it is a tensor of a known type.
-fn value_info(info: &Bytes) -> Result<(String, Option<ElementType>, Option<Bytes>), Error> {
-    let info: ValueInfoProto = decode(info.clone(), "ValueInfoProto")?;
-    let tensor = info.type_proto.and_then(|type_proto| type_proto.tensor_type).unwrap_or_default();
-    Ok((info.name, ElementType::from_onnx_code(tensor.elem_type), tensor.shape))
+/// A value's name, and its element type and shape if they are said.
+fn value_info(what: &'static str, info: &Bytes) -> Result<(String, Option<ElementType>, Option<Bytes>), Error> {
+    let ValueInfoProto { name, type_proto } = decode(info.clone(), "ValueInfoProto")?;
+    let Some(type_proto) = type_proto else { return Ok((name, None, None)) };
+    // A sequence, a map, or a tensor of what no cast takes.
+    let tensor = type_proto.tensor_type.filter(|t| ElementType::from_onnx_code(t.elem_type).is_some());
+    let Some(tensor) = tensor else { return Err(ModelFault::NoTensor { what, name }.into()) };
+    Ok((name, ElementType::from_onnx_code(tensor.elem_type), tensor.shape))
 }

@@ -74,12 +74,12 @@ impl Operation {
         let mut attributes = Vec::new();
         let mut add = |name: &str, value: Attribute<'_>| {
             let (i, s) = match value {
-                Attribute::Int(i) => (i, ""),
-                Attribute::String(s) => (0, s),
-                Attribute::Other(_) => (0, ""),
+                Attribute::Int(i) => (Some(i), None),
+                Attribute::String(s) => (None, Some(Bytes::copy_from_slice(s.as_bytes()))),
+                Attribute::Other(_) => (None, None),
             };
             let kind = KINDS.iter().position(|kind| *kind == value.kind()).unwrap_or(0) as i32;
-            let (name, s) = (name.to_owned(), Bytes::copy_from_slice(s.as_bytes()));
+            let name = name.to_owned();
             attributes.push(AttributeProto { name, i, s, kind, ..AttributeProto::default() });
         };
         match self {
@@ -124,14 +124,32 @@ fn kind(attribute: &AttributeProto) -> &'static str {
     if !attribute.ref_attr_name.is_empty() {
         return "reference";
     }
-    usize::try_from(attribute.kind).ok().and_then(|kind| KINDS.get(kind).copied()).unwrap_or("unknown")
+    let named = usize::try_from(attribute.kind).ok().and_then(|kind| KINDS.get(kind).copied()).unwrap_or("unknown");
+    if named != "UNDEFINED" {
+        return named;
+    }
+    // The first version of the format did not name the kind: it is that of the only field given.
+    let given = [
+        (attribute.i.is_some(), "INT"),
+        (attribute.s.is_some(), "STRING"),
+        (attribute.f.is_some(), "FLOAT"),
+        (attribute.t.is_some(), "TENSOR"),
+    ];
+    let mut given = given.into_iter().filter_map(|(given, kind)| given.then_some(kind));
+    match (given.next(), given.next()) {
+        (Some(kind), None) => kind,
+        _ => named,
+    }
 }
 
 /// An attribute as the rules of versions see it.
 fn plain(attribute: &AttributeProto) -> (&str, Attribute<'_>) {
     let value = match kind(attribute) {
-        "INT" => Attribute::Int(attribute.i),
-        "STRING" => std::str::from_utf8(&attribute.s).map_or(Attribute::Other("bytes"), Attribute::String),
+        "INT" => Attribute::Int(attribute.i.unwrap_or_default()),
+        "STRING" => {
+            let bytes = attribute.s.as_deref().unwrap_or_default();
+            std::str::from_utf8(bytes).map_or(Attribute::Other("bytes"), Attribute::String)
+        }
         kind => Attribute::Other(kind),
     };
     (&attribute.name, value)
@@ -154,11 +172,11 @@ fn constant(attributes: Vec<AttributeProto>, opset: i64, folder: Option<&Path>) 
     }
     match (attribute.name.as_str(), kind(&attribute)) {
         ("value", "TENSOR") => Ok(NamedTensor::read(attribute.t.unwrap_or_default(), folder)?.tensor),
-        ("value_float", "FLOAT") => Tensor::from_slice([], &[attribute.f]),
+        ("value_float", "FLOAT") => Tensor::from_slice([], &[attribute.f.unwrap_or_default()]),
         ("value_floats", "FLOATS") => Tensor::from_slice([attribute.floats.len()], &attribute.floats),
-        ("value_int", "INT") => Tensor::from_slice([], &[attribute.i]),
+        ("value_int", "INT") => Tensor::from_slice([], &[attribute.i.unwrap_or_default()]),
         ("value_ints", "INTS") => Tensor::from_slice([attribute.ints.len()], &attribute.ints),
-        ("value_string", "STRING") => strings(vec![], std::slice::from_ref(&attribute.s)),
+        ("value_string", "STRING") => strings(vec![], &[attribute.s.unwrap_or_default()]),
         ("value_strings", "STRINGS") => strings(vec![attribute.strings.len()], &attribute.strings),
         _ => Err(unknown(&attribute)),
     }

@@ -110,12 +110,12 @@ pub(super) struct NodeProto {
 pub(super) struct AttributeProto {
     #[prost(string, tag = "1")]
     pub name: String,
-    #[prost(float, tag = "2")]
-    pub f: f32,
-    #[prost(int64, tag = "3")]
-    pub i: i64,
-    #[prost(bytes = "bytes", tag = "4")]
-    pub s: Bytes,
+    #[prost(float, optional, tag = "2")]
+    pub f: Option<f32>,
+    #[prost(int64, optional, tag = "3")]
+    pub i: Option<i64>,
+    #[prost(bytes = "bytes", optional, tag = "4")]
+    pub s: Option<Bytes>,
     #[prost(message, optional, tag = "5")]
     pub t: Option<TensorProto>,
     #[prost(float, repeated, tag = "7")]

@@ -1,0 +1,36 @@
+//! Mutated messages and literals, on stable Rust and without a fuzzer's tools.
+//!
+//! As a test, each target runs all of `tests/fuzz/corpus/<target>`, and then a fixed number of mutations that are the
+//! same every time. To go on for longer, each target for so many seconds, from another seed at every start:
+//!
+//! ```sh
+//! CAST_FUZZ_SECONDS=600 cargo test --release --test fuzz -- --nocapture
+//! ```
+//!
+//! `CAST_FUZZ_SEED=<number>` starts from the seed that a run printed. A target's name after `--` runs it alone. An
+//! input that panics, breaks a property, takes more than a second or more memory than its length explains fails the
+//! test and is left in a file, which the message names: copied to the corpus, it is run every time.
+
+mod engine;
+mod fields;
+mod literal;
+mod messages;
+mod mutate;
+mod random;
+
+use engine::Target;
+
+#[test]
+fn literal() {
+    Target { name: "literal", check: literal::check, iterations: 20_000, structured: false, longest: 16 << 10 }.run();
+}
+
+#[test]
+fn model() {
+    Target { name: "model", check: messages::model, iterations: 100_000, structured: true, longest: 4 << 10 }.run();
+}
+
+#[test]
+fn tensor() {
+    Target { name: "tensor", check: messages::tensor, iterations: 200_000, structured: true, longest: 4 << 10 }.run();
+}

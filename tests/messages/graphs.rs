@@ -1,0 +1,199 @@
+//! What models mean as they are read: opsets, inputs and outputs, and what is wrong with graphs that are.
+
+use ElementType::*;
+use wgpu_cast::{ElementType, Error, ModelFault, Tensor};
+
+use crate::models::*;
+use crate::wire::*;
+
+/// x, cast to y.
+fn plain() -> Vec<Message> {
+    vec![input("x", FLOAT), cast("x", "y", FLOAT16), output("y", FLOAT16)]
+}
+
+fn floats(shape: &[usize]) -> Tensor {
+    Tensor::from_slice(shape, &vec![1.5f32; shape.iter().product()]).unwrap()
+}
+
+#[test]
+fn inputs_and_outputs_by_name_and_type() {
+    let default = initializer("b", &Tensor::from_slice([2], &[1u8, 2]).unwrap());
+    let model = newest(&[
+        input("a", FLOAT),
+        input("b", UINT8),
+        default,
+        cast("b", "c", BOOL),
+        output("c", BOOL),
+        untyped_output("a"),
+    ]);
+    assert_eq!(model.opset(), 28);
+    let inputs: Vec<_> = model.inputs().iter().map(|i| (i.name.as_str(), i.element_type, i.has_default)).collect();
+    assert_eq!(inputs, [("a", FLOAT, false), ("b", UINT8, true)]);
+    let outputs: Vec<_> = model.outputs().iter().map(|o| (o.name.as_str(), o.element_type)).collect();
+    assert_eq!(outputs, [("c", Some(BOOL)), ("a", None)]);
+}
+
+#[test]
+fn opsets_of_the_default_domain_under_both_its_names() {
+    let start = || message().int(1, 8).raw(graph(&plain()));
+    let both = |first: i64, second: i64| start().raw(opset_import("ai.onnx", first)).raw(opset_import("", second));
+    let foreign = opset_import("ai.onnx.ml", 3);
+    for (message, opset) in [
+        (start().raw(opset_import("", 13)), 13),
+        (start().raw(opset_import("ai.onnx", 14)), 14),
+        (start().raw(foreign.clone()).raw(opset_import("", 21)).raw(foreign.clone()), 21),
+        (both(22, 22), 22),
+        // The domain may be left out, and come before or after the graph.
+        (message().bytes(8, message().int(2, 15)).raw(graph(&plain())), 15),
+    ] {
+        assert_eq!(load(message).unwrap().opset(), opset);
+    }
+    for (message, fault) in [
+        (start(), ModelFault::NoOpset),
+        (start().raw(foreign), ModelFault::NoOpset),
+        (start().raw(opset_import("com.microsoft", 1)), ModelFault::NoOpset),
+        (message().raw(graph(&plain())), ModelFault::NoOpset),
+        (message().int(1, 0).raw(graph(&plain())), ModelFault::NoOpset),
+        (both(13, 14), ModelFault::TwoOpsets { first: 13, second: 14 }),
+        (start().raw(opset_import("", 13)).raw(opset_import("", 9)), ModelFault::TwoOpsets { first: 13, second: 9 }),
+        (opset_import("", 13), ModelFault::NoGraph),
+    ] {
+        assert_eq!(load(message).unwrap_err(), Error::Model { fault });
+    }
+    for opset in [0, -1, 29, i64::MAX] {
+        let error = load(model(opset, &plain())).unwrap_err().to_string();
+        assert_eq!(error, format!("node \"y\": Cast is known from opset 1 to 28, not at opset {opset}"));
+    }
+}
+
+#[test]
+fn the_first_two_formats_imply_opset_1_whose_targets_are_names() {
+    let named = node("Cast", &["x"], &["y"]).with(string("to", "INT32")).part();
+    let parts = [input("x", FLOAT), named, output("y", INT32)];
+    for ir_version in [1, 2] {
+        let model = load(message().int(1, ir_version).raw(graph(&parts))).unwrap();
+        assert_eq!((model.opset(), model.outputs()[0].element_type), (1, Some(INT32)));
+    }
+    let error = load(message().int(1, 3).raw(graph(&parts))).unwrap_err();
+    assert_eq!(error, Error::Model { fault: ModelFault::NoOpset });
+    assert_eq!(text(6, &parts), "node \"y\": Cast-6 (opset 6): the attribute to is of kind INT, not STRING");
+}
+
+#[test]
+fn values_that_nothing_makes() {
+    let unknown = |value: &str| ModelFault::Unknown { value: value.to_owned() };
+    let at = |node: &str, value: &str| (Some(node.to_owned()), unknown(value));
+    assert_eq!(fault(&[cast("x", "y", INT8), output("y", INT8)]), at("y", "x"));
+    assert_eq!(fault(&[input("x", FLOAT), cast_like("x", "z", "y"), output("y", INT8)]), at("y", "z"));
+    // Even where no output needs the node.
+    assert_eq!(fault(&[input("x", FLOAT), cast("z", "y", INT8), output("x", FLOAT)]), at("y", "z"));
+    // An input that is left out.
+    assert_eq!(fault(&[cast("", "y", INT8), output("y", INT8)]), at("y", ""));
+    assert_eq!(graph_fault(&[input("x", FLOAT), output("y", FLOAT)]), unknown("y"));
+    // The empty name stands for what is left out, and nothing has it.
+    assert_eq!(graph_fault(&[output("", FLOAT)]), unknown(""));
+    assert_eq!(graph_fault(&[input("", FLOAT), output("", FLOAT)]), unknown(""));
+    assert_eq!(graph_fault(&[initializer("", &floats(&[1])), output("", FLOAT)]), unknown(""));
+    assert_eq!(fault(&[input("x", FLOAT), cast("x", "", INT8), cast("", "y", INT8)]), at("Cast", ""));
+}
+
+#[test]
+fn values_made_twice() {
+    let repeated = |value: &str| ModelFault::Repeated { value: value.to_owned() };
+    let constant = initializer("x", &floats(&[1]));
+    let at_y = (Some("y".to_owned()), repeated("y"));
+    let x = || input("x", FLOAT);
+    assert_eq!(graph_fault(&[x(), x(), output("x", FLOAT)]), repeated("x"));
+    assert_eq!(graph_fault(&[constant.clone(), constant.clone(), output("x", FLOAT)]), repeated("x"));
+    assert_eq!(graph_fault(&[x(), constant.clone(), constant.clone(), output("x", FLOAT)]), repeated("x"));
+    assert_eq!(fault(&[x(), cast("x", "y", INT8), cast("x", "y", INT8), output("y", INT8)]), at_y);
+    assert_eq!(fault(&[x(), cast("x", "x", INT8), output("x", INT8)]).1, repeated("x"));
+    assert_eq!(fault(&[constant, cast("x", "x", INT8), output("x", INT8)]).1, repeated("x"));
+}
+
+#[test]
+fn cycles() {
+    let at = |node: &str| (Some(node.to_owned()), ModelFault::Cycle);
+    assert_eq!(fault(&[cast("y", "y", INT8), output("y", INT8)]), at("y"));
+    let two = [identity("b", "a"), cast("a", "b", INT8)];
+    assert_eq!(fault(&[&two[..], &[output("a", INT8)]].concat()), at("a"));
+    // Not needed, a cycle all the same.
+    assert_eq!(fault(&[&[input("x", FLOAT), output("x", FLOAT)], &two[..]].concat()), at("a"));
+    // Through the input of which only the type counts.
+    assert_eq!(fault(&[input("x", FLOAT), cast_like("x", "y", "y"), output("y", INT8)]), at("y"));
+    // A node that waits for a cycle is no part of it.
+    let after = [identity("a", "c"), identity("c", "d"), output("d", INT8)];
+    let (node, fault) = fault(&[&after[..], &two[..]].concat());
+    assert_eq!((["a", "b"].contains(&node.unwrap().as_str()), fault), (true, ModelFault::Cycle));
+}
+
+#[test]
+fn initializers_and_inputs_of_the_same_name_have_the_same_type() {
+    let what = ModelFault::ValueType { what: "initializer", name: "x".to_owned(), expected: INT8, found: FLOAT };
+    assert_eq!(graph_fault(&[input("x", INT8), initializer("x", &floats(&[2])), output("x", INT8)]), what);
+    let what = ModelFault::ValueType { what: "output", name: "y".to_owned(), expected: INT8, found: FLOAT16 };
+    assert_eq!(graph_fault(&[input("x", FLOAT), cast("x", "y", FLOAT16), output("y", INT8)]), what);
+    assert_eq!(what.to_string(), "the output \"y\" is of type float16, the graph says int8");
+}
+
+#[test]
+fn inputs_and_outputs_are_tensors_of_known_types() {
+    let sequence = message().bytes(4, message().bytes(1, message().bytes(1, message().int(1, 1))));
+    let of_type = |code: i64| message().bytes(2, message().bytes(1, message().int(1, code)));
+    let infos = [message().bytes(2, ""), message().bytes(2, message().bytes(1, "")), message().bytes(2, sequence)];
+    for info in infos.into_iter().chain([0, 14, 15, 29, -1].map(of_type)) {
+        for (field, what) in [(11, "input"), (12, "output")] {
+            let part = message().bytes(field, message().bytes(1, "x").raw(info.clone()));
+            assert_eq!(graph_fault(&[part]), ModelFault::NoTensor { what, name: "x".to_owned() });
+        }
+    }
+    // An output's type follows from what makes it.
+    let untyped = graph_fault(&[message().bytes(11, message().bytes(1, "x"))]);
+    assert_eq!(untyped, ModelFault::NoTensor { what: "input", name: "x".to_owned() });
+}
+
+#[test]
+fn sparse_initializers_are_refused() {
+    assert_eq!(graph_fault(&[&plain()[..], &[message().bytes(15, "")]].concat()), ModelFault::Sparse);
+}
+
+#[test]
+fn initializers_that_are_wrong_say_so_by_their_name() {
+    let wrong = message().bytes(5, message().int(DIMS, 2).int(DATA_TYPE, 1).bytes(NAME, "w").bytes(RAW_DATA, [0; 7]));
+    let error = text(13, &[&plain()[..], &[wrong]].concat());
+    assert_eq!(error, "tensor \"w\": raw_data has 7 bytes, dims and type take 8");
+    let external = message().int(DATA_TYPE, 1).bytes(NAME, "w").int(DATA_LOCATION, 1);
+    let external = message().bytes(5, external.bytes(EXTERNAL_DATA, entry("location", "x")));
+    let error = text(13, &[&plain()[..], &[external]].concat());
+    assert_eq!(error, "tensor \"w\": its data is in another file, and no folder is given to look in");
+}
+
+#[test]
+fn parts_that_are_no_messages() {
+    let wrong = [0xff];
+    let node = node("Cast", &["x"], &["y"]).bytes(5, wrong).part();
+    for (part, expected) in [
+        (message().bytes(1, wrong), "not a NodeProto"),
+        (message().bytes(5, wrong), "not a TensorProto"),
+        (message().bytes(11, wrong), "not a ValueInfoProto"),
+        (message().bytes(12, wrong), "not a ValueInfoProto"),
+        (message().int(1, 1), "not a ModelProto"),
+        (node, "node \"y\": not a AttributeProto"),
+    ] {
+        let error = text(13, &[input("x", FLOAT), part]);
+        assert!(error.starts_with(expected), "{error}");
+    }
+    let import = message().bytes(8, wrong).raw(graph(&plain()));
+    assert!(load(import).unwrap_err().to_string().starts_with("not a OperatorSetIdProto"));
+}
+
+#[test]
+fn every_truncation_is_an_error_or_a_model() {
+    let parts = [&plain()[..], &[initializer("c", &floats(&[2])), cast("c", "z", INT8)]].concat();
+    let bytes = graph(&parts).raw(message().int(1, 8)).raw(opset_import("", 13)).0;
+    assert!(load(message().raw(&bytes)).is_ok());
+    for end in 0..bytes.len() {
+        let error = load(message().raw(&bytes[..end])).unwrap_err();
+        assert!(matches!(error, Error::Message { .. } | Error::Model { .. }), "{end}: {error}");
+    }
+}

@@ -1,0 +1,160 @@
+//! `ModelProto`s by parts: each part is some fields of a `GraphProto`.
+
+use wgpu_cast::onnx::{Model, NamedTensor};
+use wgpu_cast::{Context, DeviceChoice, ElementType, Error, ModelFault, Route, RunReport, Tensor};
+
+use crate::adapter;
+use crate::wire::*;
+
+/// A `NodeProto`.
+pub fn node(operator: &str, inputs: &[&str], outputs: &[&str]) -> Message {
+    let node = inputs.iter().fold(message(), |node, input| node.bytes(1, input));
+    outputs.iter().fold(node, |node, output| node.bytes(2, output)).bytes(4, operator)
+}
+
+/// An `AttributeProto` of a kind, whose value is still to come.
+pub fn attribute(name: &str, kind: i64) -> Message {
+    message().bytes(1, name).int(20, kind)
+}
+
+pub fn int(name: &str, value: i64) -> Message {
+    attribute(name, 2).int(3, value)
+}
+
+pub fn string(name: &str, value: impl AsRef<[u8]>) -> Message {
+    attribute(name, 3).bytes(4, value)
+}
+
+impl Message {
+    /// A `NodeProto` with one more attribute.
+    pub fn with(self, attribute: Message) -> Self {
+        self.bytes(5, attribute)
+    }
+
+    /// A `NodeProto` with a name.
+    pub fn named(self, name: &str) -> Self {
+        self.bytes(3, name)
+    }
+
+    /// A `NodeProto` as a part of a graph.
+    pub fn part(self) -> Self {
+        message().bytes(1, self)
+    }
+}
+
+pub fn cast(input: &str, output: &str, to: ElementType) -> Message {
+    node("Cast", &[input], &[output]).with(int("to", to.onnx_code().into())).part()
+}
+
+pub fn cast_like(input: &str, like: &str, output: &str) -> Message {
+    node("CastLike", &[input, like], &[output]).part()
+}
+
+pub fn identity(input: &str, output: &str) -> Message {
+    node("Identity", &[input], &[output]).part()
+}
+
+/// A `ValueInfoProto` of a tensor of some type and unknown shape.
+pub fn value_info(name: &str, code: i32) -> Message {
+    message().bytes(1, name).bytes(2, message().bytes(1, message().int(1, code.into())))
+}
+
+pub fn input(name: &str, t: ElementType) -> Message {
+    message().bytes(11, value_info(name, t.onnx_code()))
+}
+
+pub fn output(name: &str, t: ElementType) -> Message {
+    message().bytes(12, value_info(name, t.onnx_code()))
+}
+
+/// An output whose type the graph does not say.
+pub fn untyped_output(name: &str) -> Message {
+    message().bytes(12, message().bytes(1, name))
+}
+
+pub fn initializer(name: &str, tensor: &Tensor) -> Message {
+    let named = NamedTensor { name: name.to_owned(), tensor: tensor.clone() };
+    message().bytes(5, named.into_bytes().unwrap())
+}
+
+/// An `OperatorSetIdProto` as a field of a `ModelProto`.
+pub fn opset_import(domain: &str, version: i64) -> Message {
+    message().bytes(8, message().bytes(1, domain).int(2, version))
+}
+
+pub fn graph(parts: &[Message]) -> Message {
+    message().bytes(7, parts.iter().fold(message(), |graph, part| graph.raw(part)))
+}
+
+/// A `ModelProto`.
+pub fn model(opset: i64, parts: &[Message]) -> Message {
+    message().int(1, 8).raw(opset_import("", opset)).raw(graph(parts))
+}
+
+pub fn load(message: Message) -> Result<Model, Error> {
+    Model::from_bytes(message.0, None)
+}
+
+/// A model of the newest opset.
+pub fn newest(parts: &[Message]) -> Model {
+    load(model(28, parts)).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// What is wrong with a model of the newest opset; for a node, its name too.
+pub fn fault(parts: &[Message]) -> (Option<String>, ModelFault) {
+    match load(model(28, parts)).unwrap_err() {
+        Error::Model { fault } => (None, fault),
+        Error::Node { node, error } => match *error {
+            Error::Model { fault } => (Some(node), fault),
+            error => panic!("node {node:?}: {error}"),
+        },
+        error => panic!("{error}"),
+    }
+}
+
+/// What is wrong with the graph.
+pub fn graph_fault(parts: &[Message]) -> ModelFault {
+    let (node, fault) = fault(parts);
+    assert_eq!(node, None, "{fault}");
+    fault
+}
+
+/// The message of an error of a model.
+pub fn text(opset: i64, parts: &[Message]) -> String {
+    load(model(opset, parts)).unwrap_err().to_string()
+}
+
+/// The CPU, and the best adapter there is.
+pub struct Contexts {
+    cpu: Context,
+    gpu: Context,
+}
+
+pub fn on_cpu() -> Context {
+    pollster::block_on(Context::open(DeviceChoice::Cpu)).unwrap()
+}
+
+impl Contexts {
+    pub fn open() -> Self {
+        Self { cpu: on_cpu(), gpu: adapter::open() }
+    }
+
+    /// The outputs, which are the same on the CPU and on the device, and what the device did.
+    pub fn run(&self, model: &Model, inputs: &[Tensor]) -> (Vec<Tensor>, RunReport) {
+        let run = |context: &Context| pollster::block_on(context.run(model, inputs.to_vec()));
+        let (outputs, report) = run(&self.cpu).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!((report.route, report.dispatches, report.uploads, report.read_backs), (Route::Cpu, 0, 0, 0));
+        let (on_device, report) = run(&self.gpu).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!((report.route, &on_device), (Route::Gpu, &outputs));
+        assert!(outputs.iter().map(|output| &output.name).eq(model.outputs().iter().map(|output| &output.name)));
+        (outputs.into_iter().map(|output| output.tensor).collect(), report)
+    }
+
+    /// The error, which is the same on the CPU and on the device.
+    pub fn error(&self, model: &Model, inputs: &[Tensor]) -> Error {
+        let run = |context: &Context| pollster::block_on(context.run(model, inputs.to_vec())).map(drop).unwrap_err();
+        let error = run(&self.cpu);
+        assert_eq!(run(&self.gpu), error);
+        error
+    }
+}

@@ -1,0 +1,100 @@
+//! External data on systems where a name can be a link, a pipe or one of many, and memory can be limited.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::Command;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use wgpu_cast::onnx::NamedTensor;
+use wgpu_cast::{Error, TensorFault};
+
+use crate::wire::*;
+
+/// Three bytes of data in another file.
+fn message(location: &str) -> Message {
+    tensor(2, &[3]).int(DATA_LOCATION, 1).bytes(EXTERNAL_DATA, entry("location", location))
+}
+
+/// What is wrong with a location; it must not take long to say so.
+fn fault(folder: &Path, location: &str) -> TensorFault {
+    let (sender, receiver) = mpsc::channel();
+    let (bytes, folder) = (message(location).0, folder.to_owned());
+    std::thread::spawn(move || sender.send(NamedTensor::from_bytes(bytes, Some(&folder))));
+    match receiver.recv_timeout(Duration::from_secs(20)).expect("an answer") {
+        Err(Error::Tensor { fault, .. }) => fault,
+        other => panic!("{location}: {other:?}"),
+    }
+}
+
+#[test]
+fn files_that_are_not_plain() {
+    let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let path = |name: &str| folder.path().join(name);
+    fs::create_dir(path("real")).unwrap();
+    for file in [path("x.bin"), path("real/y.bin"), other.path().join("z.bin"), path("once")] {
+        fs::write(file, [1, 2, 3]).unwrap();
+    }
+    symlink(path("x.bin"), path("link")).unwrap();
+    symlink("x.bin", path("relative")).unwrap();
+    symlink(other.path().join("z.bin"), path("out")).unwrap();
+    symlink(path("real"), path("within")).unwrap();
+    symlink(other.path(), path("away")).unwrap();
+    symlink("/nonexistent", path("dangling")).unwrap();
+    symlink("loop", path("loop")).unwrap();
+    let link = "or passes a symbolic link";
+    for location in
+        ["link", "relative", "out", "within", "within/y.bin", "./within/y.bin", "away/z.bin", "dangling", "loop"]
+    {
+        assert_eq!(fault(folder.path(), location), TensorFault::NotPlain { location: location.to_owned(), what: link });
+    }
+    fs::hard_link(path("once"), path("twice")).unwrap();
+    let what = "a file of several names (hard links)";
+    for location in ["once", "twice"] {
+        assert_eq!(fault(folder.path(), location), TensorFault::NotPlain { location: location.to_owned(), what });
+    }
+    assert!(Command::new("mkfifo").arg(path("pipe")).status().unwrap().success());
+    assert_eq!(fault(folder.path(), "pipe"), TensorFault::NotPlain { location: "pipe".to_owned(), what: "not a file" });
+    let devices = fault(Path::new("/dev"), "zero");
+    assert_eq!(devices, TensorFault::NotPlain { location: "zero".to_owned(), what: "not a file" });
+}
+
+#[test]
+fn the_folder_itself_may_be_reached_through_a_link() {
+    let (folder, links) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    fs::write(folder.path().join("x.bin"), [1, 2, 3]).unwrap();
+    symlink(folder.path(), links.path().join("here")).unwrap();
+    let read = NamedTensor::from_bytes(message("x.bin").0, Some(&links.path().join("here"))).unwrap();
+    assert_eq!(read.tensor.to_vec::<u8>().unwrap(), [1, 2, 3]);
+}
+
+/// Names the folder for the part of a test that runs under a limit.
+#[cfg(target_os = "linux")]
+const LIMITED: &str = "CAST_TEST_LIMITED";
+
+/// A file of 64 GiB that takes no space, read where there are 4 GiB of memory: by this same test in another process.
+#[cfg(target_os = "linux")]
+#[test]
+fn no_memory_for_a_huge_file_is_an_error() {
+    const SIZE: u64 = 64 << 30;
+    if let Some(folder) = std::env::var_os(LIMITED) {
+        let message = tensor(2, &[SIZE as i64]).int(DATA_LOCATION, 1).bytes(EXTERNAL_DATA, entry("location", "huge"));
+        match NamedTensor::from_bytes(message.0, Some(Path::new(&folder))) {
+            Err(Error::Tensor { fault, .. }) => return assert_eq!(fault, TensorFault::OutOfMemory { bytes: SIZE }),
+            other => panic!("{other:?}"),
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    fs::File::create(folder.path().join("huge")).unwrap().set_len(SIZE).unwrap();
+    let test = "unix::no_memory_for_a_huge_file_is_an_error";
+    let output = Command::new("sh")
+        .args(["-c", "ulimit -v 4000000 && exec \"$0\" --exact \"$1\""])
+        .arg(std::env::current_exe().unwrap())
+        .arg(test)
+        .env(LIMITED, folder.path())
+        .output()
+        .unwrap();
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && stdout.contains("1 passed"), "{output:?}");
+}
