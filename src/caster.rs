@@ -224,6 +224,12 @@ impl Bound {
         }
     }
 
+    /// Each dispatch as a cast of its own, with its share of `elements`.
+    pub(crate) fn parts(&self, elements: u64) -> impl Iterator<Item = (Bound, u64)> {
+        let share = elements / self.commands.len().max(1) as u64;
+        self.commands.iter().map(move |command| (Self { commands: vec![command.clone()] }, share))
+    }
+
     /// Records the cast into the caller's compute pass, which loses its pipeline and bind group 0.
     pub fn record_in_pass(&self, pass: &mut wgpu::ComputePass<'_>) {
         self.commands.iter().for_each(|command| command.record(pass));

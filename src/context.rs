@@ -198,3 +198,29 @@ impl Context {
         }
     }
 }
+
+#[cfg(all(test, feature = "onnx"))]
+mod tests {
+    use super::*;
+    use crate::onnx::{CastNode, Model};
+
+    /// wgpu's backend that accepts everything and does nothing: what a broken driver looks like.
+    #[test]
+    fn what_a_device_did_not_do_is_no_result() {
+        let (device, queue) = wgpu::Device::noop(&wgpu::DeviceDescriptor::default());
+        let gpu = Gpu { info: device.adapter_info(), link: Link::new(device, queue) };
+        let context = Context { choice: DeviceChoice::Gpu, gpu: Some(gpu), reason: String::new() };
+        let (from, same, other) = (ElementType::UINT8, ElementType::INT8, ElementType::FLOAT16);
+        let tensor = Tensor::from_slice([3], &[1u8, 200, 3]).unwrap();
+        let run = |to| {
+            let node = CastNode::with_target(25, to, None, None).unwrap();
+            let model = Model::of_cast(&node, from, &[3]).unwrap();
+            pollster::block_on(context.run(&model, vec![tensor.clone()]))
+        };
+        assert!(matches!(run(other), Err(Error::Incomplete { .. })), "{:?}", run(other));
+        // The codes are the same: no device is asked.
+        let (outputs, report) = run(same).unwrap();
+        assert_eq!((report.route, report.uploads, report.read_backs), (Route::Copy, 0, 0));
+        assert_eq!(outputs[0].tensor.bytes(), tensor.bytes());
+    }
+}

@@ -48,13 +48,13 @@ impl std::fmt::Display for OperatorVersion {
 #[non_exhaustive]
 pub enum Error {
     /// A name that no element type has.
-    #[error("unknown element type {name:?}")]
+    #[error("unknown element type {name}", name = quoted(.name))]
     UnknownElementType {
         /// The text as given.
         name: String,
     },
     /// A `round_mode` other than `up`, `down`, `nearest`.
-    #[error("unknown round mode {name:?}, known are up, down, nearest")]
+    #[error("unknown round mode {name}, known are up, down, nearest", name = quoted(.name))]
     UnknownRoundMode {
         /// The text as given.
         name: String,
@@ -142,7 +142,7 @@ pub enum Error {
         element_type: ElementType,
     },
     /// The operator's version has no such attribute.
-    #[error("{node} has no attribute {attribute:?}{}", since.map_or(String::new(), |since| format!(", it came with {}-{since}", .node.operator)))]
+    #[error("{node} has no attribute {attribute}{}", since.map_or(String::new(), |since| format!(", it came with {}-{since}", .node.operator)), attribute = quoted(.attribute))]
     UnknownAttribute {
         /// The operator's version.
         node: OperatorVersion,
@@ -160,7 +160,7 @@ pub enum Error {
         attribute: &'static str,
     },
     /// A node with the same attribute twice.
-    #[error("{node} is given the attribute {attribute:?} twice")]
+    #[error("{node} is given the attribute {attribute} twice", attribute = quoted(.attribute))]
     RepeatedAttribute {
         /// The operator's version.
         node: OperatorVersion,
@@ -180,7 +180,7 @@ pub enum Error {
         found: String,
     },
     /// An attribute of a value that means nothing.
-    #[error("{node}: the attribute {attribute} cannot be {value:?}, only {allowed}")]
+    #[error("{node}: the attribute {attribute} cannot be {value}, only {allowed}", value = quoted(.value))]
     AttributeValue {
         /// The operator's version.
         node: OperatorVersion,
@@ -214,7 +214,7 @@ pub enum Error {
     },
     /// A `TensorProto` that makes no tensor.
     #[cfg(feature = "onnx")]
-    #[error("tensor {name:?}: {fault}")]
+    #[error("tensor {name}: {fault}", name = quoted(.name))]
     Tensor {
         /// The tensor's name, as the message gives it.
         name: String,
@@ -224,7 +224,7 @@ pub enum Error {
     },
     /// A `ModelProto` that is no model of casts, or inputs that are not the model's.
     #[cfg(feature = "onnx")]
-    #[error("model: {fault}")]
+    #[error("{fault}")]
     Model {
         /// What is wrong.
         #[from]
@@ -233,7 +233,7 @@ pub enum Error {
     },
     /// A node of a model that makes no sense, or fails.
     #[cfg(feature = "onnx")]
-    #[error("node {node:?}: {error}")]
+    #[error("node {node}: {error}", node = quoted(.node))]
     Node {
         /// Its name, or what it makes if it has none.
         node: String,
@@ -400,6 +400,19 @@ fn listed(node: OperatorVersion, element_type: ElementType) -> String {
     match element_type.since_opset(node.operator) {
         Some(since) => format!(", {}-{since} was the first", node.operator),
         None => ", nor does any other version".to_owned(),
+    }
+}
+
+/// A text that a stranger chose, in quotes and no longer than a line.
+fn quoted(text: &str) -> String {
+    format!("{:?}", cut(text, 80))
+}
+
+/// The text; of a longer one so many characters and `…`.
+pub(crate) fn cut(text: &str, characters: usize) -> String {
+    match text.char_indices().nth(characters) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
     }
 }
 

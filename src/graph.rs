@@ -7,16 +7,19 @@ use crate::conversion::{Conversion, has_kernel};
 use crate::cpu;
 use crate::element::ElementType;
 use crate::error::{Error, ModelFault};
-use crate::gpu::transfer::{Batch, Resident};
+use crate::gpu::transfer::{Batch, Resident, Wanted};
 use crate::onnx::{Model, NamedTensor, Node};
 use crate::options::CastOptions;
 use crate::tensor::Tensor;
+
+/// Outputs are read back together up to so many bytes: each read-back waits for the device.
+const READ_BACK_BYTES: u64 = 64 << 20;
 
 /// What the run of a model did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RunReport {
-    /// Which way the numeric casts went.
+    /// Which way: a device if it did any cast, the CPU if that did all, a copy if there was nothing to convert.
     pub route: Route,
     /// Why this way.
     pub reason: String,
@@ -34,9 +37,13 @@ pub struct RunReport {
 
 impl fmt::Display for RunReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let place = self.adapter.as_deref().unwrap_or("the CPU");
         let nodes = if self.nodes == 1 { "node" } else { "nodes" };
-        write!(f, "{} {nodes} on {place}: {}", self.nodes, self.reason)
+        write!(f, "{} {nodes}, ", self.nodes)?;
+        match (&self.route, &self.adapter) {
+            (Route::Gpu, Some(adapter)) => write!(f, "on {adapter}: {}", self.reason),
+            (Route::Copy, _) => write!(f, "copied: {}", self.reason),
+            _ => write!(f, "on the CPU: {}", self.reason),
+        }
     }
 }
 
@@ -44,8 +51,8 @@ impl Context {
     /// Runs a model of casts on host tensors, one for each of its inputs in the graph's order; those that have a
     /// default may be left out, all or none of them. Nodes that no output needs are not run.
     ///
-    /// On a device, tensors stay there between nodes and only outputs are read back. Strings go through the CPU, and so
-    /// do tensors that pass the device's largest buffer, in parts. UINT16 is taken for BFLOAT16 where the graph says so:
+    /// On a device, tensors stay there between nodes and only outputs are read back. Strings are cast on the CPU; tensors
+    /// that pass the device's largest buffer are cast in parts, by way of the host. UINT16 is taken for BFLOAT16 where the graph says so:
     /// ONNX's older test data has no other way.
     ///
     /// # Errors
@@ -59,11 +66,11 @@ impl Context {
             let done = run.node(node, model.element_type(node.output)).await;
             done.map_err(|error| Error::Node { node: node.name.clone(), error: Box::new(run.diagnose(error)) })?;
         }
+        let read_back = run.read_outputs(model).await;
+        read_back.map_err(|error| run.diagnose(error))?;
         let mut outputs = Vec::new();
         for output in model.outputs() {
-            let tensor = run.output(output.value).await;
-            let tensor = tensor.map_err(|error| run.diagnose(error))?;
-            outputs.push(NamedTensor { name: output.name.clone(), tensor });
+            outputs.push(NamedTensor { name: output.name.clone(), tensor: run.output(output.value)? });
         }
         Ok((outputs, run.report()))
     }
@@ -141,6 +148,8 @@ struct Run<'a> {
     values: Vec<Option<Value>>,
     /// How often each value is still wanted.
     uses: Vec<usize>,
+    /// Whether the CPU has cast numbers, or strings.
+    cpu: [bool; 2],
     report: RunReport,
 }
 
@@ -171,15 +180,15 @@ impl<'a> Run<'a> {
         }
         let (gpu, reason) = context.device_for(bytes);
         let report = RunReport {
-            route: if gpu.is_some() { Route::Gpu } else { Route::Cpu },
+            route: Route::Copy,
             reason,
-            adapter: gpu.map(|gpu| gpu.info.name.clone()),
+            adapter: None,
             nodes: nodes().count() as u32,
             dispatches: 0,
             uploads: 0,
             read_backs: 0,
         };
-        Self { context, gpu, batch: None, casts: casts().count(), origins, values, uses, report }
+        Self { context, gpu, batch: None, casts: casts().count(), origins, values, uses, cpu: [false; 2], report }
     }
 
     async fn node(&mut self, node: &Node, to: ElementType) -> Result<(), Error> {
@@ -197,14 +206,21 @@ impl<'a> Run<'a> {
         let gpu = self.gpu.filter(|_| has_kernel(from, to) && elements > 0);
         let Some(gpu) = gpu else {
             let host = self.on_host(input).await?;
+            let (strings, converts) = (!has_kernel(from, to), from != to && elements > 0);
+            self.cpu[usize::from(strings)] |= converts;
             return Ok(Value::host(cpu::cast(&host, to, options)?));
         };
         let conversion = Conversion::new(from, to, options)?;
+        if let (true, Some(host)) = (conversion.is_copy(), &self.value(input)?.host) {
+            return Ok(Value::host(host.with_type(to)));
+        }
         let fits = |t: ElementType| t.packed_bytes(elements).is_some_and(|b| Batch::fits(&gpu.link, b, self.casts));
         if !fits(from) || !fits(to) {
             let host = self.on_host(input).await?;
             let (result, report) = self.context.cast(&host, to, options).await?;
             self.report.dispatches += report.dispatches;
+            self.report.uploads += 1;
+            self.report.read_backs += 1;
             return Ok(Value::host(result));
         }
         let resident = self.on_device(input, gpu, &conversion)?;
@@ -249,31 +265,66 @@ impl<'a> Run<'a> {
 
     /// The value on the host, where it stays.
     async fn on_host(&mut self, value: usize) -> Result<Tensor, Error> {
-        let held = self.value(value)?;
-        if let Some(host) = &held.host {
-            return Ok(host.clone());
+        self.read_back(&[value]).await?;
+        self.host(value)
+    }
+
+    fn host(&self, value: usize) -> Result<Tensor, Error> {
+        let unknown = || ModelFault::Unknown { value: value.to_string() };
+        Ok(self.value(value)?.host.clone().ok_or_else(unknown)?)
+    }
+
+    /// Reads back those values that are only on the device, in one go.
+    async fn read_back(&mut self, values: &[usize]) -> Result<(), Error> {
+        let mut places = Vec::new();
+        for &value in values {
+            let held = self.value(value)?;
+            if let (None, Some(device), Some(made_by)) = (&held.host, &held.device, held.made_by) {
+                let size = held.element_type.packed_bytes(held.elements).and_then(|bytes| usize::try_from(bytes).ok());
+                let bytes = crate::tensor::zeroed(made_by.from, made_by.to, size.unwrap_or(usize::MAX))?;
+                places.push((value, made_by, device.clone(), bytes));
+            }
         }
-        let (element_type, shape, elements) = (held.element_type, held.shape.clone(), held.elements);
-        let (resident, made_by) = (held.device.clone(), held.made_by);
-        let (Some(resident), Some(conversion), Some(batch)) = (resident, made_by, &mut self.batch) else {
-            return Err(ModelFault::Unknown { value: value.to_string() }.into());
-        };
-        let size = element_type.packed_bytes(elements).and_then(|bytes| usize::try_from(bytes).ok());
-        let size = size.ok_or_else(|| Error::ShapeOverflow { element_type, shape: shape.clone() })?;
-        let mut bytes = crate::tensor::zeroed(conversion.from, conversion.to, size)?;
-        batch.read_back(&conversion, &resident, &mut bytes).await?;
-        self.report.read_backs += 1;
-        let host = Tensor::from_bytes(element_type, shape, bytes)?;
-        if let Some(held) = &mut self.values[value] {
-            held.host = Some(host.clone());
+        let Some(batch) = &mut self.batch else { return Ok(()) };
+        let wanted = places.iter_mut().map(|(_, conversion, source, bytes)| Wanted {
+            conversion: *conversion,
+            source: source.clone(),
+            bytes,
+        });
+        batch.read_back(&mut wanted.collect::<Vec<_>>()).await?;
+        for (value, _, _, bytes) in places {
+            self.report.read_backs += 1;
+            if let Some(held) = &mut self.values[value] {
+                held.host = Some(Tensor::from_bytes(held.element_type, held.shape.clone(), bytes)?);
+            }
         }
-        Ok(host)
+        Ok(())
+    }
+
+    /// Brings all outputs to the host, as many at a time as is sensible.
+    async fn read_outputs(&mut self, model: &Model) -> Result<(), Error> {
+        let mut values: Vec<usize> = model.outputs().iter().map(|output| self.origins[output.value]).collect();
+        values.sort_unstable();
+        values.dedup();
+        let mut together = Vec::new();
+        let mut bytes = 0;
+        for value in values {
+            let held = self.value(value)?;
+            let size = held.element_type.packed_bytes(held.elements).unwrap_or(0);
+            if bytes + size > READ_BACK_BYTES && !together.is_empty() {
+                self.read_back(&std::mem::take(&mut together)).await?;
+                bytes = 0;
+            }
+            bytes += size;
+            together.push(value);
+        }
+        self.read_back(&together).await
     }
 
     /// An output; two of the same value share its memory.
-    async fn output(&mut self, value: usize) -> Result<Tensor, Error> {
+    fn output(&mut self, value: usize) -> Result<Tensor, Error> {
         let value = self.origins[value];
-        let host = self.on_host(value).await?;
+        let host = self.host(value)?;
         self.release(value);
         Ok(host)
     }
@@ -295,6 +346,14 @@ impl<'a> Run<'a> {
 
     fn report(self) -> RunReport {
         let dispatches = self.report.dispatches + self.batch.map_or(0, |batch| batch.dispatches);
-        RunReport { dispatches, ..self.report }
+        let gpu = self.gpu.filter(|_| dispatches > 0);
+        let adapter = gpu.map(|gpu| gpu.info.name.clone());
+        let (route, reason) = match (gpu, self.cpu) {
+            (Some(_), _) => (Route::Gpu, self.report.reason),
+            (None, [true, _]) => (Route::Cpu, self.report.reason),
+            (None, [false, true]) => (Route::Cpu, "strings are for the CPU".to_owned()),
+            (None, [false, false]) => (Route::Copy, "there was nothing to convert".to_owned()),
+        };
+        RunReport { route, reason, adapter, dispatches, ..self.report }
     }
 }

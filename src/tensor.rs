@@ -241,7 +241,7 @@ fn sizes(element_type: ElementType, shape: &[usize]) -> Result<(usize, usize), E
 }
 
 /// Elements of a shape.
-fn count(element_type: ElementType, shape: &[usize]) -> Result<usize, Error> {
+pub(crate) fn count(element_type: ElementType, shape: &[usize]) -> Result<usize, Error> {
     // A zero anywhere means no elements, however large the other axes.
     let elements = if shape.contains(&0) { Some(0) } else { shape.iter().try_fold(1usize, |n, &d| n.checked_mul(d)) };
     elements.ok_or_else(|| Error::ShapeOverflow { element_type, shape: shape.to_vec() })

@@ -16,6 +16,9 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let model = Model::from_bytes(pb::message(&args.model)?, args.model.parent());
     let model = model.map_err(|e| Failure::at(&args.model, e))?;
     let inputs = args.inputs.iter().map(|path| read(path)).collect::<Result<_, _>>()?;
+    if args.output.exists() && !args.output.is_dir() {
+        return Err(Failure::at(&args.output, "is not a folder"));
+    }
     let (outputs, report) = pollster::block_on(async {
         let context = Context::open(choice).await?;
         context.run(&model, inputs).await
@@ -23,10 +26,13 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     fs::create_dir_all(&args.output).map_err(|e| Failure::at(&args.output, e))?;
     let made: Vec<String> =
         outputs.iter().map(|named| format!("{} {:?}", named.tensor.element_type(), named.tensor.shape())).collect();
+    let place = |index: usize| args.output.join(format!("output_{index}.pb"));
     for (index, named) in outputs.into_iter().enumerate() {
-        pb::write(&args.output.join(format!("output_{index}.pb")), named)?;
+        pb::write(&place(index), named)?;
     }
-    output::note(format_args!("{}; {report}", made.join(", ")));
+    let older = place(made.len());
+    let older = if older.exists() { format!("; {} was there before", older.display()) } else { String::new() };
+    output::note(format_args!("{}; {report}{older}", made.join(", ")));
     Ok(())
 }
 

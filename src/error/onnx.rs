@@ -21,7 +21,7 @@ pub enum TensorFault {
         dim: i64,
     },
     /// The dimensions multiply to more elements, or more bytes, than this machine can count.
-    #[error("dims {dims:?} are too large to count")]
+    #[error("dims {dims} are too large to count", dims = dims_of(.dims))]
     TooLarge {
         /// All of them.
         dims: Vec<i64>,
@@ -100,7 +100,7 @@ pub enum TensorFault {
     #[error("its data is in another file, of which there is no location")]
     NoLocation,
     /// An entry of `external_data` that is unknown, given twice, or no number where there must be one.
-    #[error("external_data has the entry {key:?}: {value:?}")]
+    #[error("external_data has the entry {key}: {value}", key = super::quoted(.key), value = super::quoted(.value))]
     ExternalEntry {
         /// Its key.
         key: String,
@@ -108,13 +108,13 @@ pub enum TensorFault {
         value: String,
     },
     /// A `location` that is no plain path below the model's folder.
-    #[error("location {location:?} is not a path below the model's folder")]
+    #[error("location {location} is not a path below the model's folder", location = super::quoted(.location))]
     Escape {
         /// The path.
         location: String,
     },
     /// A `location` of something other than a regular file of a single name.
-    #[error("location {location:?} is {what}")]
+    #[error("location {location} is {what}", location = super::quoted(.location))]
     NotPlain {
         /// The path.
         location: String,
@@ -122,7 +122,7 @@ pub enum TensorFault {
         what: &'static str,
     },
     /// The data passes the end of its file.
-    #[error("location {location:?} has {size} bytes, the data is at {offset} and takes {length}")]
+    #[error("location {location} has {size} bytes, the data is at {offset} and takes {length}", location = super::quoted(.location))]
     BeyondFile {
         /// The path.
         location: String,
@@ -134,7 +134,7 @@ pub enum TensorFault {
         size: u64,
     },
     /// The file cannot be read.
-    #[error("location {location:?}: {reason}")]
+    #[error("location {location}: {reason}", location = super::quoted(.location))]
     Read {
         /// The path.
         location: String,
@@ -154,29 +154,46 @@ pub enum ModelFault {
         bytes: u64,
     },
     /// There is no graph.
-    #[error("it has no graph")]
+    #[error("the model has no graph")]
     NoGraph,
     /// No opset is imported for ONNX's own domain.
-    #[error("it imports no opset of the default domain")]
+    #[error("the model imports no opset of the default domain")]
     NoOpset,
     /// Two opsets are imported for ONNX's own domain.
-    #[error("it imports two opsets of the default domain, {first} and {second}")]
+    #[error("the model imports two opsets of the default domain, {first} and {second}")]
     TwoOpsets {
         /// One.
         first: i64,
         /// The other.
         second: i64,
     },
+    /// The opset is none, or newer than this crate.
+    #[error("the model imports opset {opset}, known are 1 to {newest}")]
+    Opset {
+        /// The opset.
+        opset: i64,
+        /// The newest that this crate knows.
+        newest: i64,
+    },
+    /// A function of the model takes an operator's name.
+    #[error("the model has a function of its own called {name}")]
+    Function {
+        /// The operator.
+        name: String,
+    },
+    /// Something makes a value that has no name.
+    #[error("an input, initializer or output of a node has no name")]
+    NoName,
     /// Sparse tensors, which no cast takes.
-    #[error("it has sparse initializers")]
+    #[error("the model has sparse initializers")]
     Sparse,
     /// A node of another operator.
-    #[error("the operator {operator} is not supported, only {}", super::list(&.supported.map(str::to_owned)))]
+    #[error("the operator {operator} is not supported, only {}", .supported.join(", "), operator = super::quoted(.operator))]
     Operator {
         /// Its name, with its domain if that is not ONNX's.
         operator: String,
         /// The operators that are.
-        supported: [&'static str; 4],
+        supported: &'static [&'static str],
     },
     /// A node with too few or too many inputs or outputs.
     #[error("it has {found} {what}, the operator takes {expected}")]
@@ -189,13 +206,13 @@ pub enum ModelFault {
         found: usize,
     },
     /// An input, or an output of the graph, that nothing makes.
-    #[error("nothing makes the value {value:?}")]
+    #[error("nothing makes the value {value}", value = super::quoted(.value))]
     Unknown {
         /// The value's name.
         value: String,
     },
     /// Two inputs, initializers or nodes make the same value.
-    #[error("the value {value:?} is made twice")]
+    #[error("the value {value} is made twice", value = super::quoted(.value))]
     Repeated {
         /// The value's name.
         value: String,
@@ -204,7 +221,7 @@ pub enum ModelFault {
     #[error("it is part of a cycle")]
     Cycle,
     /// An input or output of the graph that is no tensor of a known element type, or an input that does not say.
-    #[error("the {what} {name:?} is not a tensor of a known element type")]
+    #[error("the {what} {name} is not a tensor of a known element type", name = super::quoted(.name))]
     NoTensor {
         /// Input or output.
         what: &'static str,
@@ -212,7 +229,7 @@ pub enum ModelFault {
         name: String,
     },
     /// A value of another type than the graph says.
-    #[error("the {what} {name:?} is of type {found}, the graph says {expected}")]
+    #[error("the {what} {name} is of type {found}, the graph says {expected}", name = super::quoted(.name))]
     ValueType {
         /// Input, initializer or output.
         what: &'static str,
@@ -240,13 +257,20 @@ pub enum ModelFault {
         found: usize,
     },
     /// A `Constant` or `Identity` with an attribute that its version lacks, of another kind, or a sparse tensor.
-    #[error("its attribute {attribute:?} of kind {kind} is not supported")]
+    #[error("its attribute {attribute} of kind {kind} is not supported", attribute = super::quoted(.attribute))]
     Attribute {
         /// Its name.
         attribute: String,
         /// The kind given.
         kind: String,
     },
+}
+
+fn dims_of(dims: &[i64]) -> String {
+    const SHOWN: usize = 16;
+    let more = if dims.len() > SHOWN { ", …" } else { "" };
+    let shown: Vec<String> = dims.iter().take(SHOWN).map(i64::to_string).collect();
+    format!("[{}{more}]", shown.join(", "))
 }
 
 fn inputs(required: usize, all: usize) -> String {

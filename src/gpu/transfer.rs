@@ -11,7 +11,7 @@ use crate::gpu::record::device_result;
 use crate::gpu::scope::{one_line, scoped};
 use crate::plan;
 
-/// A chunk that takes longer is given up: the slowest software adapter needs a few seconds.
+/// A submission that takes longer is given up: the slowest software adapter needs a few seconds.
 const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// A device of our own.
@@ -32,7 +32,9 @@ impl Link {
         // Every call is scoped; what a driver reports outside of them must not take the process down, which is wgpu's
         // default.
         device.on_uncaptured_error(Arc::new(|error: wgpu::Error| log::error!("{}", one_line(&error))));
-        let caster = Caster::new(&device);
+        let mut limits = *Caster::new(&device).limits();
+        limits.dispatch_elements = plan::HOST_ELEMENTS;
+        let caster = Caster::with_limits(&device, limits);
         Self { device, queue, caster, sentinels: AtomicU32::new(0), lost }
     }
 
@@ -74,8 +76,8 @@ impl Link {
     ) -> Result<u32, Error> {
         let mut batch = Batch::new(self, conversion, 0)?;
         let input = batch.upload(conversion, source)?;
-        let output = batch.cast(conversion, elements, &input)?;
-        batch.read_back(conversion, &output, destination).await?;
+        let source = batch.cast(conversion, elements, &input)?;
+        batch.read_back(&mut [Wanted { conversion: *conversion, source, bytes: destination }]).await?;
         Ok(batch.dispatches)
     }
 
@@ -137,16 +139,29 @@ pub(crate) struct Resident {
     sentinel: Option<u32>,
 }
 
-/// Casts that follow each other on the device: recorded as they come, submitted when somebody wants a result.
+/// A tensor to be read back, and where to.
+#[derive(Debug)]
+pub(crate) struct Wanted<'a> {
+    /// The cast that made it, for errors.
+    pub conversion: Conversion,
+    pub source: Resident,
+    pub bytes: &'a mut [u8],
+}
+
+/// Casts that follow each other on the device: recorded as they come, submitted when somebody wants a result or enough
+/// is recorded.
 #[derive(Debug)]
 pub(crate) struct Batch<'a> {
     link: &'a Link,
     encoder: Option<wgpu::CommandEncoder>,
     /// Elements recorded since the last submission.
     recorded: u64,
+    /// The last submission, if nobody has waited for it.
+    in_flight: Option<wgpu::SubmissionIndex>,
     /// Where casts leave their sentinels, so that their results need not be kept to prove them: there is room for as
     /// many as `new` was told.
     proofs: Option<wgpu::Buffer>,
+    /// The sentinels that should be there by now.
     sentinels: Vec<u32>,
     pub dispatches: u32,
 }
@@ -157,11 +172,11 @@ impl<'a> Batch<'a> {
         let usage = wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC;
         let size = 4 * casts as u64;
         let proofs = if casts == 0 { None } else { Some(link.buffer(conversion, "cast proofs", size, usage)?) };
-        Ok(Self { link, encoder: None, recorded: 0, proofs, sentinels: Vec::new(), dispatches: 0 })
+        Ok(Self { link, encoder: None, recorded: 0, in_flight: None, proofs, sentinels: Vec::new(), dispatches: 0 })
     }
 
-    #[cfg(feature = "onnx")]
     /// Whether a tensor of so many bytes fits a buffer, with its sentinel, and the read-back of it the proofs too.
+    #[cfg(feature = "onnx")]
     pub(crate) fn fits(link: &Link, bytes: u64, casts: usize) -> bool {
         bytes.saturating_add(8 + 4 * casts as u64) <= link.caster.limits().buffer_size
     }
@@ -171,7 +186,7 @@ impl<'a> Batch<'a> {
         let link = self.link;
         link.check(conversion)?;
         let words = bytes.len().next_multiple_of(4) as u64;
-        let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
+        let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST;
         let buffer = link.buffer(conversion, "cast source", words, usage)?;
         let written = scoped(&link.device, || {
             let (whole, rest) = bytes.split_at(bytes.len() / 4 * 4);
@@ -203,59 +218,76 @@ impl<'a> Batch<'a> {
         let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC;
         let buffer = link.buffer(conversion, "cast destination", words + 4, usage)?;
         let bound = prepared.bind(source.buffer.slice(..source.words), buffer.slice(..))?;
-        let encoder = self.encoder();
-        bound.record(encoder);
+        for (part, elements) in bound.parts(elements) {
+            // A device that works for long without an answer is taken for a dead one by some systems.
+            if self.recorded > 0 && self.recorded + elements > plan::HOST_ELEMENTS {
+                self.submit(conversion)?;
+            }
+            part.record(self.encoder());
+            self.recorded += elements;
+        }
         if let Some(proofs) = self.proofs.clone() {
             let place = 4 * self.sentinels.len() as u64;
             self.encoder().copy_buffer_to_buffer(&buffer, words, &proofs, place, 4);
             self.sentinels.push(sentinel);
         }
         self.dispatches += prepared.dispatches();
-        self.recorded += elements;
-        // A device that works for long without an answer is taken for a dead one by some systems.
-        if self.recorded > plan::HOST_ELEMENTS {
-            self.submit(conversion)?;
-        }
         Ok(Resident { buffer, words, sentinel: Some(sentinel) })
     }
 
-    /// Waits for a tensor and everything recorded before, proves that all was done, and copies the tensor's bytes.
-    pub(crate) async fn read_back(
-        &mut self,
-        conversion: &Conversion,
-        source: &Resident,
-        bytes: &mut [u8],
-    ) -> Result<(), Error> {
-        let link = self.link;
+    /// Waits for everything recorded, proves that all was done, and copies the tensors' bytes: in one submission, so
+    /// together they and the proofs must fit a buffer.
+    pub(crate) async fn read_back(&mut self, wanted: &mut [Wanted<'_>]) -> Result<(), Error> {
+        let Some(first) = wanted.first() else { return Ok(()) };
+        let (link, conversion) = (self.link, first.conversion);
         let (from, to) = (conversion.from, conversion.to);
-        let own = source.words + if source.sentinel.is_some() { 4 } else { 0 };
-        let proven = 4 * self.sentinels.len() as u64;
-        let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
-        let staging = link.buffer(conversion, "cast read-back", own + proven, usage)?;
-        let proofs = self.proofs.clone().filter(|_| proven > 0);
-        let encoder = self.encoder();
-        encoder.copy_buffer_to_buffer(&source.buffer, 0, &staging, 0, own);
-        if let Some(proofs) = proofs {
-            encoder.copy_buffer_to_buffer(&proofs, 0, &staging, own, proven);
+        let mut size = 4 * self.sentinels.len() as u64;
+        for wanted in wanted.iter() {
+            size += wanted.source.words + 4;
         }
-        let index = self.submit(conversion)?;
+        let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
+        let staging = link.buffer(&conversion, "cast read-back", size, usage)?;
+        let mut place = 0;
+        for Wanted { conversion, source, .. } in wanted.iter() {
+            // Only what a cast has made can be proven.
+            let own = source.words + 4;
+            source.sentinel.ok_or(Error::Incomplete { from: conversion.from, to: conversion.to })?;
+            self.encoder().copy_buffer_to_buffer(&source.buffer, 0, &staging, place, own);
+            place += own;
+        }
+        if let Some(proofs) = self.proofs.clone().filter(|_| place < size) {
+            self.encoder().copy_buffer_to_buffer(&proofs, 0, &staging, place, size - place);
+        }
+        self.submit(&conversion)?;
         let (sender, receiver) = futures_channel::oneshot::channel();
         // The receiver is gone only if this future was dropped.
         let map = || staging.slice(..).map_async(wgpu::MapMode::Read, move |result| drop(sender.send(result)));
-        device_result(conversion, own, scoped(&link.device, map))?;
-        link.wait(conversion, index)?;
+        device_result(&conversion, size, scoped(&link.device, map))?;
+        self.wait(&conversion)?;
         let mapped = receiver.await.unwrap_or(Err(wgpu::BufferAsyncError));
-        link.check(conversion)?;
+        link.check(&conversion)?;
         mapped.map_err(|error| Error::Device { from, to, message: error.to_string() })?;
         {
             let view = staging.slice(..).get_mapped_range();
             let view = view.map_err(|error| Error::Device { from, to, message: error.to_string() })?;
-            let sentinels = source.sentinel.iter().chain(&self.sentinels).flat_map(|sentinel| sentinel.to_le_bytes());
-            if !view[source.words as usize..].iter().copied().eq(sentinels) {
+            let proven = |bytes: &[u8], sentinels: &[u32]| {
+                bytes.iter().copied().eq(sentinels.iter().flat_map(|sentinel| sentinel.to_le_bytes()))
+            };
+            let mut rest = &view[..];
+            for Wanted { conversion, source, bytes } in wanted.iter_mut() {
+                let (words, after) = rest.split_at(source.words as usize);
+                let (sentinel, after) = after.split_at(4);
+                if !proven(sentinel, &[source.sentinel.unwrap_or_default()]) {
+                    return Err(Error::Incomplete { from: conversion.from, to: conversion.to });
+                }
+                bytes.copy_from_slice(&words[..bytes.len()]);
+                rest = after;
+            }
+            if !proven(rest, &self.sentinels) {
                 return Err(Error::Incomplete { from, to });
             }
-            bytes.copy_from_slice(&view[..bytes.len()]);
         }
+        self.sentinels.clear();
         staging.unmap();
         Ok(())
     }
@@ -266,11 +298,20 @@ impl<'a> Batch<'a> {
         self.encoder.get_or_insert_with(|| device.create_command_encoder(&descriptor))
     }
 
-    fn submit(&mut self, conversion: &Conversion) -> Result<wgpu::SubmissionIndex, Error> {
+    /// Submits what is recorded. The submission before must be done by then: two at a time keep a device busy, and more
+    /// would keep the memory of all that they read and write.
+    fn submit(&mut self, conversion: &Conversion) -> Result<(), Error> {
+        self.wait(conversion)?;
         let commands = self.encoder.take();
         self.recorded = 0;
         let submit = || self.link.queue.submit(commands.map(wgpu::CommandEncoder::finish));
-        device_result(conversion, 0, scoped(&self.link.device, submit))
+        self.in_flight = Some(device_result(conversion, 0, scoped(&self.link.device, submit))?);
+        Ok(())
+    }
+
+    /// Waits for the last submission.
+    fn wait(&mut self, conversion: &Conversion) -> Result<(), Error> {
+        self.in_flight.take().map_or(Ok(()), |index| self.link.wait(conversion, index))
     }
 }
 

@@ -26,12 +26,15 @@ pub(super) fn read(entries: &[Bytes], folder: Option<&Path>, expected: u64) -> R
     if length != expected {
         return Err(TensorFault::Length { field: "external_data", unit: "bytes", expected, found: length });
     }
-    let path = resolve(&location, folder.ok_or(TensorFault::NoFolder)?)?;
+    let (path, seen) = resolve(&location, folder.ok_or(TensorFault::NoFolder)?)?;
     let failed = |error: std::io::Error| TensorFault::Read { location: location.clone(), reason: error.to_string() };
     let mut file = File::open(&path).map_err(failed)?;
-    // Once more, of what was opened in the end.
+    // Once more, of what was opened in the end: it may have been put in the place of what was looked at.
     let metadata = file.metadata().map_err(failed)?;
     plain(&location, &metadata)?;
+    if !same(&seen, &metadata) {
+        return Err(TensorFault::NotPlain { location, what: "another file than a moment ago" });
+    }
     if names(&file, &metadata).map_err(failed)? > 1 {
         // Another name may lie in a folder that is not the model's.
         return Err(TensorFault::NotPlain { location, what: "a file of several names (hard links)" });
@@ -72,8 +75,8 @@ fn place(entries: &[Bytes]) -> Result<Place, TensorFault> {
     Ok(place)
 }
 
-/// The file's path, all of it plain names below the folder.
-fn resolve(location: &str, folder: &Path) -> Result<PathBuf, TensorFault> {
+/// The file's path, all of it plain names below the folder, and what is there.
+fn resolve(location: &str, folder: &Path) -> Result<(PathBuf, Metadata), TensorFault> {
     let escape = || TensorFault::Escape { location: location.to_owned() };
     let failed = |error: std::io::Error| TensorFault::Read { location: location.to_owned(), reason: error.to_string() };
     let mut path = if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder.to_owned() };
@@ -90,8 +93,9 @@ fn resolve(location: &str, folder: &Path) -> Result<PathBuf, TensorFault> {
         }
         metadata = Some(found);
     }
-    plain(location, &metadata.ok_or_else(escape)?)?;
-    Ok(path)
+    let metadata = metadata.ok_or_else(escape)?;
+    plain(location, &metadata)?;
+    Ok((path, metadata))
 }
 
 /// Pipes and devices could block or never end.
@@ -100,6 +104,19 @@ fn plain(location: &str, metadata: &Metadata) -> Result<(), TensorFault> {
         return Ok(());
     }
     Err(TensorFault::NotPlain { location: location.to_owned(), what: "not a file" })
+}
+
+/// Whether both are of one file.
+#[cfg(unix)]
+fn same(a: &Metadata, b: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    (a.dev(), a.ino()) == (b.dev(), b.ino())
+}
+
+/// The standard library does not say.
+#[cfg(not(unix))]
+fn same(_: &Metadata, _: &Metadata) -> bool {
+    true
 }
 
 /// How many names an open file has.

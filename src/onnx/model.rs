@@ -1,18 +1,19 @@
 //! `ModelProto` to a graph of casts, and back.
 
-use std::collections::HashMap;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
 use std::path::Path;
 
 use bytes::Bytes;
 use prost::Message;
 
 use super::node::{self, Meaning, Operation};
-use super::opset::CastNode;
+use super::opset::{CastNode, NEWEST_OPSET};
 use super::proto::{
-    AttributeProto, Dimension, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto, TensorShapeProto,
+    Dimension, FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto, TensorShapeProto,
     TensorTypeProto, TypeProto, ValueInfoProto,
 };
-use super::tensor::{NamedTensor, decode};
+use super::tensor::{LONGEST_MESSAGE, NamedTensor, decode};
 use crate::element::ElementType;
 use crate::error::{Error, ModelFault};
 use crate::tensor::Tensor;
@@ -56,8 +57,8 @@ pub struct Input {
 pub struct Output {
     /// Its name.
     pub name: String,
-    /// The element type that the graph says, if it says one.
-    pub element_type: Option<ElementType>,
+    /// The element type that comes out.
+    pub element_type: ElementType,
     pub(crate) value: usize,
     shape: Option<Bytes>,
 }
@@ -81,6 +82,7 @@ impl Node {
 
 impl Model {
     /// Reads a `ModelProto` (a `.onnx` file); data in other files is looked for in `folder`, where the model came from.
+    /// All initializers are read, each into memory of its own.
     ///
     /// # Errors
     /// [`Error::Message`] for other bytes; [`Error::Model`], [`Error::Node`] with the node's name and what is wrong with
@@ -88,6 +90,12 @@ impl Model {
     pub fn from_bytes(bytes: Vec<u8>, folder: Option<&Path>) -> Result<Self, Error> {
         let message: ModelProto = decode(bytes.into(), "ModelProto")?;
         let opset = opset(&message)?;
+        for function in &message.functions {
+            let function: FunctionProto = decode(function.clone(), "FunctionProto")?;
+            if node::is_default(&function.domain) && node::is_supported(&function.name) {
+                return Err(ModelFault::Function { name: function.name }.into());
+            }
+        }
         let graph = message.graph.ok_or(ModelFault::NoGraph)?;
         Reader { opset, folder, ..Reader::default() }.read(&graph)
     }
@@ -109,7 +117,7 @@ impl Model {
             values: vec![input.clone(), output.clone()],
             types: vec![from, node.to()],
             inputs: vec![Input { name: input, element_type: from, has_default: false, value: 0, shape: shape.clone() }],
-            outputs: vec![Output { name: output, element_type: Some(node.to()), value: 1, shape }],
+            outputs: vec![Output { name: output, element_type: node.to(), value: 1, shape }],
             constants: Vec::new(),
             nodes: vec![cast],
         })
@@ -187,9 +195,10 @@ impl Model {
             producer_name: env!("CARGO_PKG_NAME").to_owned(),
             graph: Some(graph),
             opset_import: vec![bytes(&opset)],
+            functions: Vec::new(),
         };
         let length = model.encoded_len();
-        if length >= 1 << 31 {
+        if length > LONGEST_MESSAGE {
             return Err(ModelFault::BeyondMessage { bytes: length as u64 }.into());
         }
         Ok(model.encode_to_vec())
@@ -234,7 +243,12 @@ fn opset(message: &ModelProto) -> Result<i64, Error> {
         }
     }
     let implied = (1..3).contains(&message.ir_version).then_some(1);
-    Ok(found.or(implied).ok_or(ModelFault::NoOpset)?)
+    let opset = found.or(implied).ok_or(ModelFault::NoOpset)?;
+    if (1..=NEWEST_OPSET).contains(&opset) {
+        Ok(opset)
+    } else {
+        Err(ModelFault::Opset { opset, newest: NEWEST_OPSET }.into())
+    }
 }
 
 /// A model in the making.
@@ -269,14 +283,24 @@ impl Reader<'_> {
         for node in &graph.node {
             self.node(&decode(node.clone(), "NodeProto")?)?;
         }
-        let mut outputs = Vec::new();
+        let mut declared = Vec::with_capacity(graph.output.len());
         for info in &graph.output {
             let (name, element_type, shape) = value_info("output", info)?;
-            let value = self.value(&name);
-            outputs.push(Output { name, element_type, value, shape });
+            declared.push((self.value(&name), element_type, shape));
         }
-        let nodes = self.sort(&outputs)?;
-        let types = self.types(&inputs, &outputs, &nodes)?;
+        if let Some((value, _, _)) = declared.iter().find(|(value, _, _)| !self.made[*value]) {
+            return Err(ModelFault::Unknown { value: self.values[*value].clone() }.into());
+        }
+        let nodes = self.sort()?;
+        let types = self.types(&inputs, &nodes)?;
+        let mut outputs = Vec::with_capacity(declared.len());
+        for (value, expected, shape) in declared {
+            let (name, found) = (self.values[value].clone(), types[value]);
+            if let Some(expected) = expected.filter(|&expected| expected != found) {
+                return Err(ModelFault::ValueType { what: "output", name, expected, found }.into());
+            }
+            outputs.push(Output { name, element_type: found, value, shape });
+        }
         let (opset, values, constants) = (self.opset, self.values, self.constants);
         Ok(Model { opset, values, types, inputs, outputs, constants, nodes })
     }
@@ -295,11 +319,11 @@ impl Reader<'_> {
 
     /// The place of a value that something makes, which nothing else may.
     fn make(&mut self, name: &str) -> Result<usize, Error> {
-        let value = self.value(name);
         // An empty name stands for an input that is left out.
         if name.is_empty() {
-            return Err(ModelFault::Unknown { value: String::new() }.into());
+            return Err(ModelFault::NoName.into());
         }
+        let value = self.value(name);
         if std::mem::replace(&mut self.made[value], true) {
             return Err(ModelFault::Repeated { value: name.to_owned() }.into());
         }
@@ -332,9 +356,7 @@ impl Reader<'_> {
         let name = [&message.name, message.output.first().unwrap_or(&message.op_type)];
         let name = name.into_iter().find(|name| !name.is_empty()).unwrap_or(&message.op_type).clone();
         let at = |error: Error| Error::Node { node: name.clone(), error: Box::new(error) };
-        let attributes = message.attribute.iter().map(|bytes| decode(bytes.clone(), "AttributeProto"));
-        let attributes = attributes.collect::<Result<Vec<AttributeProto>, _>>().map_err(at)?;
-        let meaning = Meaning::read(message, attributes, self.opset, self.folder).map_err(at)?;
+        let meaning = Meaning::read(message, self.opset, self.folder).map_err(at)?;
         let [output] = message.output.as_slice() else {
             let fault = ModelFault::Arity { what: "outputs", expected: 1, found: message.output.len() };
             return Err(at(fault.into()));
@@ -351,15 +373,12 @@ impl Reader<'_> {
     }
 
     /// The nodes, each after those that make its inputs. ONNX asks writers for such an order; not all keep to it.
-    fn sort(&mut self, outputs: &[Output]) -> Result<Vec<Node>, Error> {
+    fn sort(&mut self) -> Result<Vec<Node>, Error> {
         let unknown = |value: usize| ModelFault::Unknown { value: self.values[value].clone() };
         for node in &self.nodes {
             if let Some(&value) = node.inputs.iter().find(|&&value| !self.made[value]) {
                 return Err(Error::Node { node: node.name.clone(), error: Box::new(unknown(value).into()) });
             }
-        }
-        if let Some(output) = outputs.iter().find(|output| !self.made[output.value]) {
-            return Err(unknown(output.value).into());
         }
         let mut waiting: Vec<usize> = vec![0; self.nodes.len()];
         let mut waits_for: HashMap<usize, Vec<usize>> = HashMap::new();
@@ -371,16 +390,18 @@ impl Reader<'_> {
                 waits_for.entry(*maker).or_default().push(place);
             }
         }
-        let mut order: Vec<usize> = (0..waiting.len()).filter(|&place| waiting[place] == 0).collect();
-        let mut next = 0;
-        while let Some(place) = order.get(next) {
-            for &after in waits_for.get(place).into_iter().flatten() {
+        // The first in the graph's order of those that wait for nothing: what is sorted stays as it is.
+        let ready = (0..waiting.len()).filter(|&place| waiting[place] == 0);
+        let mut ready: BinaryHeap<Reverse<usize>> = ready.map(Reverse).collect();
+        let mut order = Vec::new();
+        while let Some(Reverse(place)) = ready.pop() {
+            order.push(place);
+            for &after in waits_for.get(&place).into_iter().flatten() {
                 waiting[after] -= 1;
                 if waiting[after] == 0 {
-                    order.push(after);
+                    ready.push(Reverse(after));
                 }
             }
-            next += 1;
         }
         if let Some(place) = waiting.iter().position(|&waiting| waiting > 0) {
             // It may only wait for a cycle: from any node that waits, so many steps to what it waits for end in one.
@@ -396,7 +417,7 @@ impl Reader<'_> {
 
 impl Reader<'_> {
     /// Every value's element type, by the nodes in their order.
-    fn types(&self, inputs: &[Input], outputs: &[Output], nodes: &[Node]) -> Result<Vec<ElementType>, Error> {
+    fn types(&self, inputs: &[Input], nodes: &[Node]) -> Result<Vec<ElementType>, Error> {
         let mut types: Vec<Option<ElementType>> = vec![None; self.values.len()];
         inputs.iter().for_each(|input| types[input.value] = Some(input.element_type));
         self.constants.iter().for_each(|(value, tensor)| types[*value] = Some(tensor.element_type()));
@@ -405,16 +426,10 @@ impl Reader<'_> {
             let made = node.operation.target(&known);
             types[node.output] = Some(made.map_err(|e| Error::Node { node: node.name.clone(), error: Box::new(e) })?);
         }
-        for Output { name, element_type, value, .. } in outputs {
-            if let (Some(expected), Some(found)) = (*element_type, types[*value]) {
-                if expected != found {
-                    let name = name.clone();
-                    return Err(ModelFault::ValueType { what: "output", name, expected, found }.into());
-                }
-            }
-        }
-        // Sorting has seen to it that something makes every value.
-        Ok(types.into_iter().flatten().collect())
+        // Something makes every value, or this is not reached.
+        let known = types.into_iter().enumerate();
+        let unknown = |value: usize| ModelFault::Unknown { value: self.values[value].clone() };
+        known.map(|(value, known)| known.ok_or_else(|| unknown(value).into())).collect()
     }
 }
 
@@ -425,5 +440,7 @@ fn value_info(what: &'static str, info: &Bytes) -> Result<(String, Option<Elemen
     // A sequence, a map, or a tensor of what no cast takes.
     let tensor = type_proto.tensor_type.filter(|t| ElementType::from_onnx_code(t.elem_type).is_some());
     let Some(tensor) = tensor else { return Err(ModelFault::NoTensor { what, name }.into()) };
-    Ok((name, ElementType::from_onnx_code(tensor.elem_type), tensor.shape))
+    // A copy, so that a model of a few bytes does not hold the whole file that it was read from.
+    let shape = tensor.shape.map(|shape| Bytes::copy_from_slice(&shape));
+    Ok((name, ElementType::from_onnx_code(tensor.elem_type), shape))
 }

@@ -6,9 +6,9 @@ use bytes::Bytes;
 
 use super::opset::{Attribute, CastLikeNode, CastNode};
 use super::proto::{AttributeProto, KINDS, NodeProto};
-use super::tensor::NamedTensor;
+use super::tensor::{NamedTensor, decode, utf8};
 use crate::element::ElementType;
-use crate::error::{Error, ModelFault, TensorFault};
+use crate::error::{Error, ModelFault};
 use crate::options::CastOptions;
 use crate::tensor::Tensor;
 
@@ -32,6 +32,13 @@ const OPERATORS: [(&str, usize); 4] = [("Cast", 1), ("CastLike", 2), ("Identity"
 
 /// `Constant` takes values other than tensors since this opset.
 const CONSTANT_VALUES_SINCE: i64 = 12;
+
+/// The most attributes that a node of them can have, and one that shows that there are too many.
+const ATTRIBUTES: usize = 4;
+
+pub(super) fn is_supported(operator: &str) -> bool {
+    OPERATORS.iter().any(|(name, _)| *name == operator)
+}
 
 /// ONNX's own domain has two names.
 pub(super) fn is_default(domain: &str) -> bool {
@@ -92,28 +99,29 @@ impl Operation {
 }
 
 impl Meaning {
-    pub(super) fn read(
-        node: &NodeProto,
-        attributes: Vec<AttributeProto>,
-        opset: i64,
-        folder: Option<&Path>,
-    ) -> Result<Self, Error> {
+    pub(super) fn read(node: &NodeProto, opset: i64, folder: Option<&Path>) -> Result<Self, Error> {
         let operator = node.op_type.as_str();
         let known = OPERATORS.iter().find(|(name, _)| is_default(&node.domain) && *name == operator);
         let Some(&(_, expected)) = known else {
             let domain = if is_default(&node.domain) { String::new() } else { format!("{}::", node.domain) };
-            let supported = OPERATORS.map(|(name, _)| name);
+            let supported = &const { [OPERATORS[0].0, OPERATORS[1].0, OPERATORS[2].0, OPERATORS[3].0] };
             return Err(ModelFault::Operator { operator: domain + operator, supported }.into());
         };
         let found = node.input.len();
         if found != expected {
             return Err(ModelFault::Arity { what: "inputs", expected, found }.into());
         }
+        if operator == "Constant" && node.attribute.len() != 1 {
+            return Err(ModelFault::ConstantValue { found: node.attribute.len() }.into());
+        }
+        // However many there are: one too many is as wrong as a million, and takes less memory.
+        let attributes = node.attribute.iter().take(ATTRIBUTES).map(|bytes| decode(bytes.clone(), "AttributeProto"));
+        let mut attributes = attributes.collect::<Result<Vec<AttributeProto>, _>>()?;
         let operation = match operator {
-            "Constant" => return constant(attributes, opset, folder).map(Meaning::Constant),
             "Cast" => Operation::Cast(CastNode::new(opset, attributes.iter().map(plain))?),
             "CastLike" => Operation::CastLike(CastLikeNode::new(opset, attributes.iter().map(plain))?),
-            _ => attributes.first().map_or(Ok(Operation::Identity), |attribute| Err(unknown(attribute)))?,
+            "Identity" => attributes.first().map_or(Ok(Operation::Identity), |attribute| Err(unknown(attribute)))?,
+            _ => return constant(attributes.swap_remove(0), opset, folder).map(Meaning::Constant),
         };
         Ok(Meaning::Operation(operation))
     }
@@ -160,13 +168,8 @@ fn unknown(attribute: &AttributeProto) -> Error {
     ModelFault::Attribute { attribute, kind }.into()
 }
 
-/// The one value of a `Constant` (ONNX `Constant` 1 to 25).
-fn constant(attributes: Vec<AttributeProto>, opset: i64, folder: Option<&Path>) -> Result<Tensor, Error> {
-    let found = attributes.len();
-    let mut attributes = attributes.into_iter();
-    let (Some(attribute), None) = (attributes.next(), attributes.next()) else {
-        return Err(ModelFault::ConstantValue { found }.into());
-    };
+/// The value of a `Constant` (ONNX `Constant` 1 to 25).
+fn constant(attribute: AttributeProto, opset: i64, folder: Option<&Path>) -> Result<Tensor, Error> {
     if attribute.name != "value" && opset < CONSTANT_VALUES_SINCE {
         return Err(unknown(&attribute));
     }
@@ -183,9 +186,6 @@ fn constant(attributes: Vec<AttributeProto>, opset: i64, folder: Option<&Path>) 
 }
 
 fn strings(shape: Vec<usize>, strings: &[Bytes]) -> Result<Tensor, Error> {
-    let utf8 = |bytes: &Bytes| std::str::from_utf8(bytes).is_ok();
-    if let Some(index) = strings.iter().position(|bytes| !utf8(bytes)) {
-        return Err(Error::Tensor { name: String::new(), fault: TensorFault::Utf8 { index } });
-    }
-    Tensor::from_strings(shape, strings.iter().map(|bytes| std::str::from_utf8(bytes).unwrap_or_default()))
+    let strings = utf8(strings).map_err(|fault| Error::Tensor { name: String::new(), fault })?;
+    Tensor::from_strings(shape, strings)
 }

@@ -59,6 +59,17 @@ pub(super) struct ModelProto {
     /// [`OperatorSetIdProto`]s.
     #[prost(bytes = "bytes", repeated, tag = "8")]
     pub opset_import: Vec<Bytes>,
+    /// [`FunctionProto`]s.
+    #[prost(bytes = "bytes", repeated, tag = "25")]
+    pub functions: Vec<Bytes>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct FunctionProto {
+    #[prost(string, tag = "1")]
+    pub name: String,
+    #[prost(string, tag = "10")]
+    pub domain: String,
 }
 
 #[derive(Clone, PartialEq, Message)]

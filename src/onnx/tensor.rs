@@ -9,7 +9,10 @@ use super::external;
 use super::proto::{EXTERNAL, TensorProto};
 use crate::element::{ElementType, Kind};
 use crate::error::{Error, TensorFault};
-use crate::tensor::Tensor;
+use crate::tensor::{Tensor, count};
+
+/// Bytes of the longest message that protobuf readers take.
+pub(super) const LONGEST_MESSAGE: usize = (1 << 31) - 1;
 
 /// A tensor and its name, as a `TensorProto` holds them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +29,7 @@ impl NamedTensor {
     ///
     /// Of `int32_data`, 2- and 4-bit types take packed bytes, 6-bit types one code an entry. Negative entries are
     /// codes of signed integers, and of floats whose writer extended the sign. `checksum` of external data is not
-    /// verified.
+    /// verified. A folder that strangers write to while it is read protects nothing.
     ///
     /// # Errors
     /// [`Error::Message`] for other bytes, [`Error::Tensor`] with what is wrong. Memory is only taken for data that is
@@ -43,7 +46,7 @@ impl NamedTensor {
         let name = self.name.clone();
         let message = self.into_proto();
         let bytes = message.encoded_len();
-        if bytes >= 1 << 31 {
+        if bytes > LONGEST_MESSAGE {
             return Err(Error::Tensor { name, fault: TensorFault::BeyondMessage { bytes: bytes as u64 } });
         }
         Ok(message.encode_to_vec())
@@ -82,9 +85,7 @@ fn read(message: TensorProto, folder: Option<&Path>) -> Result<Tensor, TensorFau
     }
     let shape = shape(&message.dims)?;
     let too_large = || TensorFault::TooLarge { dims: message.dims.clone() };
-    let elements =
-        if shape.contains(&0) { Some(0) } else { shape.iter().try_fold(1u64, |n, &d| n.checked_mul(d as u64)) };
-    let elements = elements.filter(|&elements| usize::try_from(elements).is_ok()).ok_or_else(too_large)?;
+    let elements = count(element_type, &shape).map_err(|_| too_large())? as u64;
     let packed = match element_type.bits() {
         Some(_) => Some(element_type.packed_bytes(elements).ok_or_else(too_large)?),
         None => None,
@@ -171,6 +172,15 @@ fn length(field: &'static str, unit: &'static str, expected: u64, found: usize) 
     if found == expected { Ok(()) } else { Err(TensorFault::Length { field, unit, expected, found }) }
 }
 
+/// The texts, if all are UTF-8.
+pub(super) fn utf8(strings: &[Bytes]) -> Result<impl Iterator<Item = &str>, TensorFault> {
+    let text = |bytes: &'_ Bytes| std::str::from_utf8(bytes).is_ok();
+    match strings.iter().position(|bytes| !text(bytes)) {
+        Some(index) => Err(TensorFault::Utf8 { index }),
+        None => Ok(strings.iter().map(|bytes| std::str::from_utf8(bytes).unwrap_or_default())),
+    }
+}
+
 /// What type and dims say.
 struct Data {
     element_type: ElementType,
@@ -213,13 +223,8 @@ impl Data {
 
     fn strings(self, strings: &[Bytes]) -> Result<Tensor, TensorFault> {
         length("string_data", "entries", self.elements, strings.len())?;
-        let utf8 = |(index, bytes)| std::str::from_utf8(bytes).map_err(|_| TensorFault::Utf8 { index });
-        if let Some(fault) = strings.iter().map(|bytes| &bytes[..]).enumerate().find_map(|string| utf8(string).err()) {
-            return Err(fault);
-        }
         let dims = self.dims();
-        let strings = strings.iter().map(|bytes| std::str::from_utf8(bytes).unwrap_or_default());
-        Tensor::from_strings(self.shape, strings).map_err(|_| TensorFault::TooLarge { dims })
+        Tensor::from_strings(self.shape, utf8(strings)?).map_err(|_| TensorFault::TooLarge { dims })
     }
 
     /// Whether `int32_data` holds packed bytes.

@@ -8,7 +8,7 @@ use super::number::{self, Fault};
 use crate::conversion::Conversion;
 use crate::cpu::{BLOCK, pack};
 use crate::element::{ElementType, Kind};
-use crate::error::Error;
+use crate::error::{Error, cut};
 use crate::options::CastOptions;
 use crate::tensor::{Tensor, zeroed};
 use crate::text::{PIECE, Piece, Strings};
@@ -106,10 +106,7 @@ fn convert(
 
 fn error(to: ElementType, index: usize, string: &str, fault: Fault) -> Error {
     const SHOWN: usize = 40;
-    let literal = match string.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}…", &string[..end]),
-        None => string.to_owned(),
-    };
+    let literal = cut(string, SHOWN);
     match fault {
         Fault::Invalid => Error::InvalidLiteral { to, index, literal },
         Fault::OutOfRange => Error::LiteralOutOfRange { to, index, literal },

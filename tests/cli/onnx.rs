@@ -82,7 +82,7 @@ fn a_model_runs_on_either_device() {
     for (device, input) in [("cpu", "x.pb"), ("gpu", "x.pb"), ("gpu", "x.npy")] {
         let outcome = folder.cast(&format!("run m.onnx {input} -o out/{device} --device {device}"));
         assert_eq!(outcome.status, Some(0), "{INSTALL}; {}", outcome.stderr);
-        assert!(outcome.line().starts_with("float16 [3]; 1 node on "), "{}", outcome.stderr);
+        assert!(outcome.line().starts_with("float16 [3]; 1 node, on "), "{}", outcome.stderr);
         let NamedTensor { name, tensor } = read(&folder, &format!("out/{device}/output_0.pb"));
         assert_eq!((name.as_str(), tensor.bytes().unwrap()), ("output", &[0, 0x3c, 0, 0x7c, 0, 0x80][..]));
     }
@@ -97,7 +97,7 @@ fn runs_that_fail_write_nothing() {
     folder.write("i.pb", pb("x", Tensor::from_slice([1], &[1i32]).unwrap()));
     folder.write("x.bin", [0; 4]);
     for (line, status, message) in [
-        ("run m.onnx -o out", 1, "cast: model: inputs given: 0, the graph takes 1"),
+        ("run m.onnx -o out", 1, "cast: inputs given: 0, the graph takes 1"),
         ("run m.onnx x.pb x.pb -o out", 1, "inputs given: 2"),
         ("run m.onnx i.pb -o out", 1, "the input \"input\" is of type int32, the graph says float"),
         ("run m.onnx m.onnx -o out", 2, "m.onnx: unknown file ending"),

@@ -30,7 +30,7 @@ fn inputs_and_outputs_by_name_and_type() {
     let inputs: Vec<_> = model.inputs().iter().map(|i| (i.name.as_str(), i.element_type, i.has_default)).collect();
     assert_eq!(inputs, [("a", FLOAT, false), ("b", UINT8, true)]);
     let outputs: Vec<_> = model.outputs().iter().map(|o| (o.name.as_str(), o.element_type)).collect();
-    assert_eq!(outputs, [("c", Some(BOOL)), ("a", None)]);
+    assert_eq!(outputs, [("c", BOOL), ("a", FLOAT)]);
 }
 
 #[test]
@@ -60,9 +60,9 @@ fn opsets_of_the_default_domain_under_both_its_names() {
     ] {
         assert_eq!(load(message).unwrap_err(), Error::Model { fault });
     }
-    for opset in [0, -1, 29, i64::MAX] {
-        let error = load(model(opset, &plain())).unwrap_err().to_string();
-        assert_eq!(error, format!("node \"y\": Cast is known from opset 1 to 28, not at opset {opset}"));
+    for (opset, parts) in [(0, &plain()[..]), (-1, &plain()), (29, &[input("x", FLOAT), output("x", FLOAT)])] {
+        let error = load(model(opset, parts)).unwrap_err().to_string();
+        assert_eq!(error, format!("the model imports opset {opset}, known are 1 to 28"));
     }
 }
 
@@ -72,7 +72,7 @@ fn the_first_two_formats_imply_opset_1_whose_targets_are_names() {
     let parts = [input("x", FLOAT), named, output("y", INT32)];
     for ir_version in [1, 2] {
         let model = load(message().int(1, ir_version).raw(graph(&parts))).unwrap();
-        assert_eq!((model.opset(), model.outputs()[0].element_type), (1, Some(INT32)));
+        assert_eq!((model.opset(), model.outputs()[0].element_type), (1, INT32));
     }
     let error = load(message().int(1, 3).raw(graph(&parts))).unwrap_err();
     assert_eq!(error, Error::Model { fault: ModelFault::NoOpset });
@@ -92,9 +92,10 @@ fn values_that_nothing_makes() {
     assert_eq!(graph_fault(&[input("x", FLOAT), output("y", FLOAT)]), unknown("y"));
     // The empty name stands for what is left out, and nothing has it.
     assert_eq!(graph_fault(&[output("", FLOAT)]), unknown(""));
-    assert_eq!(graph_fault(&[input("", FLOAT), output("", FLOAT)]), unknown(""));
-    assert_eq!(graph_fault(&[initializer("", &floats(&[1])), output("", FLOAT)]), unknown(""));
-    assert_eq!(fault(&[input("x", FLOAT), cast("x", "", INT8), cast("", "y", INT8)]), at("Cast", ""));
+    assert_eq!(graph_fault(&[input("", FLOAT), output("", FLOAT)]), ModelFault::NoName);
+    assert_eq!(graph_fault(&[initializer("", &floats(&[1])), output("", FLOAT)]), ModelFault::NoName);
+    let unnamed = [input("x", FLOAT), cast("x", "", INT8), cast("", "y", INT8)];
+    assert_eq!(fault(&unnamed), (Some("Cast".to_owned()), ModelFault::NoName));
 }
 
 #[test]
@@ -196,4 +197,27 @@ fn every_truncation_is_an_error_or_a_model() {
         let error = load(message().raw(&bytes[..end])).unwrap_err();
         assert!(matches!(error, Error::Message { .. } | Error::Model { .. }), "{end}: {error}");
     }
+}
+
+/// A function of a model stands before an operator of the same name.
+#[test]
+fn functions_may_have_any_name_but_an_operator_s() {
+    let with = |domain: &str, name: &str| {
+        model(28, &plain()).bytes(25, message().bytes(1, name).bytes(10, domain).bytes(7, node("Identity", &[], &[])))
+    };
+    for (domain, name) in [("", "Cast"), ("ai.onnx", "Identity")] {
+        let fault = ModelFault::Function { name: name.to_owned() };
+        assert_eq!(load(with(domain, name)).unwrap_err(), Error::Model { fault });
+    }
+    assert!(load(with("mine", "Cast")).is_ok() && load(with("", "Gelu")).is_ok());
+}
+
+#[test]
+fn texts_of_strangers_are_cut_in_messages() {
+    let long = "x".repeat(1000);
+    let error = text(28, &[output(&long, FLOAT)]);
+    assert_eq!(error, format!("nothing makes the value \"{}…\"", "x".repeat(80)));
+    let dims = vec![1 << 40; 1000];
+    let error = wgpu_cast::onnx::NamedTensor::from_bytes(tensor(1, &dims).0, None).unwrap_err().to_string();
+    assert!(error.len() < 500 && error.ends_with(", …] are too large to count"), "{error}");
 }

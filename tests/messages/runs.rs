@@ -237,7 +237,7 @@ fn inputs_of_another_type_are_refused_but_for_bfloat16_in_uint16() {
     // An input that nothing uses is looked at too.
     let unused = newest(&[input("x", FLOAT), input("z", INT8), output("x", FLOAT)]);
     let text = contexts.error(&unused, &[values(), values()]).to_string();
-    assert_eq!(text, "model: the input \"z\" is of type float, the graph says int8");
+    assert_eq!(text, "the input \"z\" is of type float, the graph says int8");
 }
 
 #[test]

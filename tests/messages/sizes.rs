@@ -112,3 +112,16 @@ fn reading_takes_memory_in_proportion_to_the_message() {
     ]);
     assert!(times.iter().all(|&times| times < 64.0), "{times:?}");
 }
+
+/// One attribute too many is as wrong as many.
+#[test]
+fn attributes_that_no_node_has_take_no_memory_of_their_own() {
+    for (operator, inputs) in [("Cast", 1), ("CastLike", 2), ("Identity", 1), ("Constant", 0)] {
+        let node = node(operator, &["x"; 2][..inputs], &["y"]);
+        let node = message().raw(node).raw(Message([0x2a, 0].repeat(1 << 20)));
+        let bytes = model(28, &[input("x", FLOAT), node.part()]).0;
+        let (length, mut error) = (bytes.len(), None);
+        let peak = allocation_counter::measure(|| error = Model::from_bytes(bytes, None).err()).bytes_max;
+        assert!(error.is_some() && peak < 64 * length as u64, "{operator}: {peak} bytes for {length}: {error:?}");
+    }
+}

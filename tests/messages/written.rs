@@ -61,3 +61,15 @@ fn the_format_is_one_that_knows_initializers_which_are_no_inputs() {
         assert_eq!((version(&plain), with_constant), (oldest, oldest.max(4)), "opset {opset}");
     }
 }
+
+/// Two chains that take turns, as a graph may have them to save memory.
+#[test]
+fn nodes_that_are_sorted_stay_in_their_order() {
+    let turns = |index: usize| {
+        let name = |kind: &str| format!("{kind}{index}");
+        [cast("x", &name("a"), DOUBLE), cast(&name("a"), &name("b"), INT8), output(&name("b"), INT8)]
+    };
+    let parts: Vec<_> = [input("x", FLOAT)].into_iter().chain((0..20).flat_map(turns)).collect();
+    let model = newest(&parts);
+    assert_eq!(rewritten(&model), model);
+}
