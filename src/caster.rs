@@ -9,7 +9,7 @@ use crate::gpu::adapter::plan_limits;
 use crate::gpu::kernels::Kernels;
 use crate::gpu::record::{self, Command};
 use crate::options::CastOptions;
-use crate::plan::{self, Dispatch, PlanLimits};
+use crate::plan::{self, Dispatch, Places, PlanLimits};
 
 /// Casts on one device. Cheap to clone; clones share the pipelines.
 ///
@@ -102,10 +102,11 @@ impl Caster {
                 return Err(Error::Limit { from, to, limit, needed, allowed });
             }
         }
-        let dispatches = plan::plan(&conversion, len, &self.limits, sentinel)?;
-        let pipelines = dispatches.iter().map(|dispatch| self.kernels.get(&conversion, dispatch.kind));
-        let pipelines = pipelines.collect::<Result<_, _>>()?;
-        Ok(Prepared { caster: self.clone(), conversion, len, dispatches, pipelines, has_sentinel: sentinel.is_some() })
+        let dispatches = plan::plan(&conversion, len, Places::default(), &self.limits, sentinel)?;
+        for dispatch in &dispatches {
+            self.kernels.get(&conversion, dispatch.kind, dispatch.access)?;
+        }
+        Ok(Prepared { caster: self.clone(), conversion, len, dispatches, sentinel })
     }
 }
 
@@ -115,13 +116,13 @@ pub struct Prepared {
     caster: Caster,
     conversion: Conversion,
     len: u64,
+    /// For slices that start at aligned places of two buffers.
     dispatches: Vec<Dispatch>,
-    pipelines: Vec<wgpu::ComputePipeline>,
-    has_sentinel: bool,
+    sentinel: Option<u32>,
 }
 
 impl Prepared {
-    /// Dispatches that a record takes.
+    /// Dispatches that a record takes, where both slices start at the device's offset alignment.
     pub fn dispatches(&self) -> u32 {
         self.dispatches.len() as u32
     }
@@ -144,28 +145,54 @@ impl Prepared {
     /// Checks the slices and makes the bind groups and parameters, once for any number of records.
     ///
     /// Each slice holds its tensor's packed bytes ([`Tensor`](crate::Tensor) says how), or those rounded up to whole
-    /// 32-bit words, and starts at a multiple of the device's `min_storage_buffer_offset_alignment`. The buffers need
-    /// the usage STORAGE and must be two. Bits of the destination's last word beyond the tensor's last byte are kept;
-    /// those of its last byte beyond the last element become zero.
+    /// 32-bit words, and starts at any multiple of its element's size, for types of less than a byte at any byte. The
+    /// buffers need the usage STORAGE. All bits of the destination buffer outside the tensor's packed bytes are kept,
+    /// also those of other casts in the same pass; those of its last byte beyond the last element become zero.
+    ///
+    /// Both slices may lie in one buffer where they have no byte in common, or where they are the same bytes and both
+    /// element types have the same width.
+    ///
+    /// The first slices that do not start at the device's `min_storage_buffer_offset_alignment`, and the first of one
+    /// buffer, compile kernels of their own.
     ///
     /// # Errors
     /// [`Error::SliceLength`], [`Error::SliceOutOfRange`], [`Error::SliceAlignment`], [`Error::MissingUsage`],
-    /// [`Error::SameBuffer`]; [`Error::OutOfMemory`], [`Error::DeviceLost`] and [`Error::Device`] from the device, such
-    /// as for a buffer of another device of the same instance. An empty cast checks nothing.
+    /// [`Error::Overlap`]; [`Error::OutOfMemory`], [`Error::Kernel`], [`Error::DeviceLost`] and [`Error::Device`] from
+    /// the device, such as for a buffer of another device of the same instance. An empty cast checks nothing.
     pub fn bind(&self, source: wgpu::BufferSlice<'_>, destination: wgpu::BufferSlice<'_>) -> Result<Bound, Error> {
         if self.dispatches.is_empty() {
             return Ok(Bound { commands: Vec::new() });
         }
         self.check(Side::Source, source)?;
         self.check(Side::Destination, destination)?;
-        let (from, to) = (self.conversion.from, self.conversion.to);
-        if source.buffer() == destination.buffer() {
-            return Err(Error::SameBuffer { from, to });
+        let one_buffer = source.buffer() == destination.buffer();
+        let places = Places { source: source.offset(), destination: destination.offset(), one_buffer };
+        if one_buffer {
+            self.check_overlap(places)?;
         }
-        let (source, destination) = (source.into(), destination.into());
+        let limits = &self.caster.limits;
+        let aligned = [places.source, places.destination].iter().all(|place| place % limits.offset_alignment == 0);
+        let dispatches = if aligned && !one_buffer {
+            moved(&self.dispatches, places)
+        } else {
+            plan::plan(&self.conversion, self.len, places, limits, self.sentinel)?
+        };
         let kernels = &self.caster.kernels;
-        let commands = record::bind(kernels, &self.conversion, &self.dispatches, &self.pipelines, source, destination)?;
+        let commands = record::bind(kernels, &self.conversion, &dispatches, source.buffer(), destination.buffer())?;
         Ok(Bound { commands })
+    }
+
+    /// One buffer: the slices are apart, or in place.
+    fn check_overlap(&self, places: Places) -> Result<(), Error> {
+        let (from, to) = (self.conversion.from, self.conversion.to);
+        let (source, destination) = (places.source, places.destination);
+        let apart = source + self.source_bytes() <= destination || destination + self.destination_bytes() <= source;
+        let in_place = source == destination && from.code_bits() == to.code_bits();
+        if apart || in_place {
+            Ok(())
+        } else {
+            Err(Error::Overlap { from, to, source_offset: source, destination_offset: destination })
+        }
     }
 
     /// [`bind`](Self::bind) and [`Bound::record`] in one.
@@ -184,29 +211,44 @@ impl Prepared {
 
     fn check(&self, side: Side, slice: wgpu::BufferSlice<'_>) -> Result<(), Error> {
         let (from, to) = (self.conversion.from, self.conversion.to);
+        let element_type = match side {
+            Side::Source => from,
+            Side::Destination => to,
+        };
         let (expected, sentinel) = match side {
             Side::Source => (self.source_bytes(), 0),
-            Side::Destination => (self.destination_bytes(), if self.has_sentinel { 4 } else { 0 }),
+            Side::Destination => (self.destination_bytes(), self.sentinel.map_or(0, |_| 4)),
         };
         let words = expected.next_multiple_of(4) + sentinel;
         let (offset, found, size) = (slice.offset(), slice.size(), slice.buffer().size());
         if found != words && found != expected {
             return Err(Error::SliceLength { from, to, side, expected, found });
         }
-        // The slice itself lies in the buffer, wgpu saw to that; its last word may not.
-        let end = offset.saturating_add(words);
-        if end > size {
-            return Err(Error::SliceOutOfRange { from, to, side, offset, end, size });
-        }
-        let alignment = self.caster.limits.offset_alignment;
+        let alignment = u64::from(element_type.code_bits() / 8).max(1);
         if offset % alignment != 0 {
             return Err(Error::SliceAlignment { from, to, side, offset, alignment });
+        }
+        // The slice itself lies in the buffer, wgpu saw to that; its last word may not.
+        let end = offset.saturating_add(expected).next_multiple_of(4) + sentinel;
+        if end > size {
+            return Err(Error::SliceOutOfRange { from, to, side, offset, end, size });
         }
         if !slice.buffer().usage().contains(wgpu::BufferUsages::STORAGE) {
             return Err(Error::MissingUsage { from, to, side, usage: "STORAGE" });
         }
         Ok(())
     }
+}
+
+/// The same dispatches on slices that start elsewhere.
+fn moved(dispatches: &[Dispatch], places: Places) -> Vec<Dispatch> {
+    let moved = |dispatch: &Dispatch| {
+        let mut dispatch = *dispatch;
+        dispatch.source.offset += places.source;
+        dispatch.destination.offset += places.destination;
+        dispatch
+    };
+    dispatches.iter().map(moved).collect()
 }
 
 /// A cast bound to its buffers. Recording it cannot fail, allocates nothing and may be repeated.

@@ -314,7 +314,7 @@ pub enum Error {
         /// Bytes of the slice.
         found: u64,
     },
-    /// A slice starts where a binding cannot.
+    /// A slice starts within an element's size of the buffer's start or of another element's.
     #[error("casting {from} to {to}: the {side} slice starts at byte {offset}, not a multiple of {alignment}")]
     SliceAlignment {
         /// Source element type.
@@ -325,16 +325,22 @@ pub enum Error {
         side: Side,
         /// Where the slice starts, in bytes.
         offset: u64,
-        /// The device's `min_storage_buffer_offset_alignment`.
+        /// The size of an element in bytes.
         alignment: u64,
     },
-    /// Source and destination lie in the same buffer, which WebGPU refuses as one read-only and one writable binding.
-    #[error("casting {from} to {to}: source and destination are slices of the same buffer")]
-    SameBuffer {
+    /// Source and destination lie in one buffer and have bytes in common, other than all of them and element by element.
+    #[error(
+        "casting {from} to {to}: the slices at bytes {source_offset} and {destination_offset} of one buffer overlap"
+    )]
+    Overlap {
         /// Source element type.
         from: ElementType,
         /// Destination element type.
         to: ElementType,
+        /// Where the source starts, in bytes.
+        source_offset: u64,
+        /// Where the destination starts, in bytes.
+        destination_offset: u64,
     },
     /// The device does not take the kernel: a driver's fault or a device without compute shaders.
     #[error("the device refused the kernel from {from} to {to}: {message}")]

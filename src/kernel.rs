@@ -1,9 +1,11 @@
 //! Kernels: which WGSL fragments a conversion needs, with which constants, composed into one module.
 //!
-//! A conversion has two kernels. The *blocks* kernel moves whole units: as many elements as fill whole words on both
-//! sides, 16 bytes on the wider one. The *edge* kernel does any range of elements, one destination word an invocation,
-//! and keeps what lies around them; it takes tails and small tensors. Conversion code lies in `shaders/`; what is
-//! written here is the constants, the line that joins decode and encode, and the blocks kernel's unrolled entry.
+//! A conversion has several kernels. The *blocks* kernel moves whole units: as many elements as fill whole words on both
+//! sides, 16 bytes on the wider one. The *shifted* kernel does the same from a source that starts at any bit of a word.
+//! The *edge* kernel does any range of elements, one destination word an invocation, and keeps what lies around them; it
+//! takes heads, tails and small tensors. The *serial* kernel does so one element after the other, which in place is the
+//! only way for codes that lie across words. Conversion code lies in `shaders/`; what is written here is the constants,
+//! the line that joins decode and encode, and the unrolled entry of the first two.
 
 mod compose;
 mod entry;
@@ -20,6 +22,32 @@ use crate::options::CastOptions;
 pub(crate) const BLOCKS_SIZE: u32 = 256;
 /// Invocations in a workgroup of the edge kernel.
 pub(crate) const EDGE_SIZE: u32 = 64;
+/// The most elements that the planner gives a serial kernel: fewer than two units.
+const SERIAL_ELEMENTS: u32 = 128;
+
+/// Which kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Kind {
+    /// Whole units, both sides at whole 16 bytes where their units are.
+    Blocks,
+    /// Whole units, the source at any bit.
+    Shifted,
+    /// Any range.
+    Edge,
+    /// Any range, in place.
+    Serial,
+}
+
+/// How the two sides are bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Access {
+    /// Two buffers: a read-only source.
+    Separate,
+    /// Two ranges of one buffer, far apart. A buffer cannot be bound read-only and writable at once.
+    Writable,
+    /// Two ranges of one buffer through one binding over both.
+    Shared,
+}
 
 /// A composed compute shader: WGSL text with the entry point `main`.
 ///
@@ -54,7 +82,8 @@ impl Kernel {
 /// # Errors
 /// [`Error::NoKernel`] where [`has_kernel`](crate::has_kernel) is false.
 pub fn kernel(from: ElementType, to: ElementType, options: &CastOptions) -> Result<Kernel, Error> {
-    Ok(blocks(&Conversion::new(from, to, options)?, true))
+    let conversion = Conversion::new(from, to, options)?;
+    Ok(compose(&conversion, Kind::Blocks, Access::Separate, true))
 }
 
 /// As [`kernel`], for software adapters, where a lookup in workgroup memory costs more than most conversions: it looks
@@ -63,7 +92,8 @@ pub fn kernel(from: ElementType, to: ElementType, options: &CastOptions) -> Resu
 /// # Errors
 /// [`Error::NoKernel`] where [`has_kernel`](crate::has_kernel) is false.
 pub fn computed_kernel(from: ElementType, to: ElementType, options: &CastOptions) -> Result<Kernel, Error> {
-    Ok(blocks(&Conversion::new(from, to, options)?, false))
+    let conversion = Conversion::new(from, to, options)?;
+    Ok(compose(&conversion, Kind::Blocks, Access::Separate, false))
 }
 
 /// The kernel that converts a tensor's tail, or all of a small one.
@@ -71,7 +101,7 @@ pub fn computed_kernel(from: ElementType, to: ElementType, options: &CastOptions
 /// # Errors
 /// [`Error::NoKernel`] where [`has_kernel`](crate::has_kernel) is false.
 pub fn edge_kernel(from: ElementType, to: ElementType, options: &CastOptions) -> Result<Kernel, Error> {
-    Ok(edge(&Conversion::new(from, to, options)?))
+    Ok(compose(&Conversion::new(from, to, options)?, Kind::Edge, Access::Separate, true))
 }
 
 /// How the blocks kernel of a conversion divides a tensor.
@@ -84,8 +114,12 @@ pub(crate) struct Units {
 }
 
 impl Units {
-    pub(crate) fn new(conversion: &Conversion, tables: bool) -> Self {
+    pub(crate) fn new(conversion: &Conversion, kind: Kind, access: Access, tables: bool) -> Self {
         let (source, destination) = (conversion.from.code_bits(), conversion.to.code_bits());
+        if kind == Kind::Blocks && access == Access::Shared {
+            // One binding has one element type: 16 bytes of the narrower side too.
+            return Self { elements: 128 / source.min(destination), repeat: 1 };
+        }
         if conversion.is_copy() {
             // Whole 16-byte blocks; 6-bit codes fill three of them.
             return Self { elements: if source == 6 { 64 } else { 128 / source }, repeat: 1 };
@@ -116,14 +150,22 @@ fn uses_table(conversion: &Conversion, tables: bool) -> bool {
     conversion.from.code_bits() <= 8 && !conversion.is_copy() && (tables || saves_several)
 }
 
-/// The kernel for whole units.
-pub(crate) fn blocks(conversion: &Conversion, tables: bool) -> Kernel {
-    let units = Units::new(conversion, tables);
-    let elements = units.elements * units.repeat;
+/// Composes a kernel.
+pub(crate) fn compose(conversion: &Conversion, kind: Kind, access: Access, tables: bool) -> Kernel {
+    match kind {
+        Kind::Blocks | Kind::Shifted => units(conversion, kind, access, tables),
+        Kind::Edge => edge(conversion, access),
+        Kind::Serial => serial(conversion, access),
+    }
+}
+
+/// A kernel for whole units.
+fn units(conversion: &Conversion, kind: Kind, access: Access, tables: bool) -> Kernel {
+    let entry = Entry::new(conversion, kind, access, tables);
+    let elements = entry.units.elements * entry.units.repeat;
     let mut module = Module::new(conversion, BLOCKS_SIZE, elements);
     module.need("entry/params");
-    let entry = Entry::new(conversion, units, tables);
-    module.bindings(entry.source_words, entry.destination_words);
+    module.bindings(access, entry.source_vector, entry.destination_vector);
     if !conversion.is_copy() {
         module.conversion(conversion);
     }
@@ -133,12 +175,12 @@ pub(crate) fn blocks(conversion: &Conversion, tables: bool) -> Kernel {
 }
 
 /// The kernel for any range of elements.
-pub(crate) fn edge(conversion: &Conversion) -> Kernel {
+fn edge(conversion: &Conversion, access: Access) -> Kernel {
     let bits = conversion.to.code_bits();
     // The most codes that touch one word: of 6 bits, five whole ones and two in part.
     let elements = if bits == 6 { 7 } else { (32 / bits).max(1) };
     let mut module = Module::new(conversion, EDGE_SIZE, elements);
-    module.bindings(1, 1);
+    module.bindings(access, 1, 1);
     module.conversion(conversion);
     module.need(if conversion.from.code_bits() == 64 { "entry/load_pair" } else { "entry/load_word" });
     let entry: &[&str] = match bits {
@@ -148,4 +190,47 @@ pub(crate) fn edge(conversion: &Conversion) -> Kernel {
     };
     entry.iter().for_each(|fragment| module.need(fragment));
     module.finish(EDGE_SIZE, elements)
+}
+
+/// The kernel for any range of elements of at most 32 bits, in place.
+fn serial(conversion: &Conversion, access: Access) -> Kernel {
+    let mut module = Module::new(conversion, 1, SERIAL_ELEMENTS);
+    module.bindings(access, 1, 1);
+    module.conversion(conversion);
+    module.need("entry/serial");
+    module.finish(1, SERIAL_ELEMENTS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use naga::valid::{Capabilities, ValidationFlags, Validator};
+
+    /// The kernels for slices that start anywhere; `tests/shaders.rs` looks at the public ones.
+    #[test]
+    fn kernels_of_every_kind_and_access_are_valid() {
+        let numeric = || ElementType::ALL.iter().copied().filter(|t| t.is_numeric());
+        for (from, to) in numeric().flat_map(|from| numeric().map(move |to| (from, to))) {
+            let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
+            let narrow = from.code_bits().min(to.code_bits());
+            for kind in [Kind::Blocks, Kind::Shifted, Kind::Edge, Kind::Serial] {
+                for access in [Access::Separate, Access::Writable, Access::Shared] {
+                    // What the planner never asks for.
+                    let wide = kind == Kind::Blocks && access == Access::Shared && narrow < 8;
+                    if wide || kind == Kind::Serial && (from.code_bits() != 6 || to.code_bits() != 6) {
+                        continue;
+                    }
+                    let kernel = compose(&conversion, kind, access, true);
+                    let context = || format!("{from} to {to}, {kind:?}, {access:?}");
+                    let module = naga::front::wgsl::parse_str(kernel.wgsl());
+                    let module = module.unwrap_or_else(|e| panic!("{}: {e}\n{}", context(), kernel.wgsl()));
+                    let mut validator = Validator::new(ValidationFlags::all(), Capabilities::empty());
+                    validator.validate(&module).unwrap_or_else(|e| panic!("{}: {e:?}", context()));
+                    let bindings = module.global_variables.iter().filter(|(_, v)| v.binding.is_some()).count();
+                    assert_eq!(bindings, if access == Access::Shared { 2 } else { 3 }, "{}", context());
+                    assert!(!module.types.iter().any(|(_, t)| t.inner.scalar_kind() == Some(naga::ScalarKind::Float)));
+                }
+            }
+        }
+    }
 }

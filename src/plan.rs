@@ -2,7 +2,7 @@
 
 use crate::conversion::Conversion;
 use crate::error::Error;
-use crate::kernel::{BLOCKS_SIZE, EDGE_SIZE, Units};
+use crate::kernel::{Access, BLOCKS_SIZE, EDGE_SIZE, Kind, Units};
 
 /// What bounds and shapes dispatches. [`Caster::new`](crate::Caster::new) takes the device's own;
 /// [`Caster::with_limits`](crate::Caster::with_limits) takes smaller ones.
@@ -41,52 +41,61 @@ impl Default for PlanLimits {
     }
 }
 
-/// A range of bytes of a buffer, counted from where the tensor starts.
+/// A range of bytes of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Bytes {
     pub offset: u64,
     pub size: u64,
 }
 
-/// Which kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Kind {
-    Blocks,
-    Edge,
+/// Where source and destination start, in bytes of their buffers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Places {
+    pub source: u64,
+    pub destination: u64,
+    /// Both lie in one buffer: apart, or at the same place with codes of the same width.
+    pub one_buffer: bool,
 }
 
 /// What a dispatch is told: `Params` of `shaders/entry/params.wgsl`, padded to 16 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub(crate) struct Params {
-    pub first: u32,
     pub count: u32,
-    pub source_byte: u32,
-    pub destination_byte: u32,
+    pub source_word: u32,
+    pub source_bit: u32,
+    pub source_last: u32,
+    pub destination_word: u32,
+    pub destination_bit: u32,
     pub pitch: u32,
     pub sentinel_word: u32,
     pub sentinel: u32,
-    pub padding: u32,
+    pub padding: [u32; 3],
 }
 
-/// One dispatch.
+/// One dispatch. With shared access both ranges are the one that is bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Dispatch {
     pub kind: Kind,
+    pub access: Access,
     pub source: Bytes,
     pub destination: Bytes,
     pub params: Params,
     pub workgroups: [u32; 2],
 }
 
-/// Most elements of an edge dispatch: bit positions of 64-bit codes stay within 32 bits, with room for alignment.
+/// Most elements of an edge dispatch: bit positions of 64-bit codes stay within 32 bits.
 const EDGE_ELEMENTS: u64 = 1 << 24;
 
-/// The dispatches that cast `elements` from the start of an aligned range to the start of another. With a sentinel,
-/// the last dispatch writes it to the word after the destination's last.
+/// A binding starts at a multiple of at least this, so that 16 bytes of a buffer are 16 bytes of a binding.
+const LEAST_ALIGNMENT: u64 = 16;
+
+/// The dispatches that cast `elements` from one place to another. With a sentinel, which is not for one buffer, the last
+/// dispatch writes it to the word after the destination's last.
 pub(crate) fn plan(
     conversion: &Conversion,
     elements: u64,
+    places: Places,
     limits: &PlanLimits,
     sentinel: Option<u32>,
 ) -> Result<Vec<Dispatch>, Error> {
@@ -94,29 +103,18 @@ pub(crate) fn plan(
     if elements == 0 {
         return Ok(dispatches);
     }
-    let shape = Shape::new(conversion, limits);
+    let shape = Shape::new(conversion, places, limits);
     let chunk = shape.chunk(limits, elements)?;
-    let mut start = 0;
+    let head = shape.head();
+    // A head that is followed by too little for units is no head.
+    let head = if elements.saturating_sub(head) < shape.blocks_from.max(1) { 0 } else { head };
+    shape.edges(0, head, None, &mut dispatches);
+    let mut start = head;
     while start < elements {
         let count = chunk.min(elements - start);
-        let whole = count / u64::from(shape.units.elements) * u64::from(shape.units.elements);
-        let whole = if whole >= shape.blocks_from { whole } else { 0 };
-        if whole > 0 {
-            dispatches.push(shape.blocks(start, whole));
-        }
-        let (mut at, end) = (start + whole, start + count);
-        let sentinel = sentinel.filter(|_| end == elements);
-        loop {
-            let piece = (end - at).min(shape.edge_chunk);
-            let sentinel = sentinel.filter(|_| at + piece == end);
-            if piece > 0 || sentinel.is_some() {
-                dispatches.push(shape.edge(at, piece, sentinel));
-            }
-            at += piece;
-            if at == end {
-                break;
-            }
-        }
+        let whole = shape.units(start, count, &mut dispatches);
+        let end = start + count;
+        shape.edges(start + whole, end, sentinel.filter(|_| end == elements), &mut dispatches);
         start = end;
     }
     Ok(dispatches)
@@ -125,7 +123,7 @@ pub(crate) fn plan(
 /// The most elements of a host tensor that fit the device's buffers at once, of which every chunk but the last starts
 /// at a whole byte on both sides.
 pub(crate) fn host_chunk(conversion: &Conversion, limits: &PlanLimits) -> Result<u64, Error> {
-    let shape = Shape::new(conversion, limits);
+    let shape = Shape::new(conversion, Places::default(), limits);
     // The destination holds the sentinel as well.
     let buffer = limits.buffer_size.saturating_sub(8);
     shape.fit(buffer, "max_buffer_size").map(|elements| elements.min(HOST_ELEMENTS).max(shape.step))
@@ -138,39 +136,57 @@ pub(crate) const HOST_ELEMENTS: u64 = 1 << 26;
 /// The numbers of a conversion that planning needs.
 struct Shape<'a> {
     conversion: &'a Conversion,
-    units: Units,
+    places: Places,
+    limits: &'a PlanLimits,
+    alignment: u64,
     source_bits: u64,
     destination_bits: u64,
-    /// Elements after which both sides are aligned and whole units.
+    /// Elements after which both sides are aligned as they were, and whole units of every kernel.
     step: u64,
     blocks_from: u64,
     edge_chunk: u64,
-    workgroups: u32,
+}
+
+/// A piece of a cast, where it lies.
+struct Piece {
+    access: Access,
+    source: Bytes,
+    destination: Bytes,
+    params: Params,
 }
 
 impl<'a> Shape<'a> {
-    fn new(conversion: &'a Conversion, limits: &PlanLimits) -> Self {
-        let units = Units::new(conversion, limits.tables);
+    fn new(conversion: &'a Conversion, places: Places, limits: &'a PlanLimits) -> Self {
+        let alignment = limits.offset_alignment.max(LEAST_ALIGNMENT);
         let (source_bits, destination_bits) =
             (u64::from(conversion.from.code_bits()), u64::from(conversion.to.code_bits()));
+        let units = Units::new(conversion, Kind::Blocks, Access::Separate, limits.tables);
         let aligned = |bits: u64| {
-            let alignment = limits.offset_alignment * 8;
+            let alignment = alignment * 8;
             alignment / gcd(alignment, bits)
         };
-        let step = lcm(lcm(aligned(source_bits), aligned(destination_bits)), u64::from(units.elements));
+        // Units have a power of two of elements, at most 64.
+        let step = lcm(lcm(aligned(source_bits), aligned(destination_bits)), 64);
         let bits = source_bits.max(destination_bits);
-        // A binding may start up to a step before its first element, and end with the sentinel.
-        let by_binding = (limits.binding_size.saturating_sub(4).saturating_mul(8) / bits).saturating_sub(step);
+        // A binding starts up to an alignment before its first element, and ends with the sentinel.
+        let room = limits.binding_size.saturating_sub(alignment + 8);
+        let by_binding = room.saturating_mul(8) / bits;
         let by_workgroups = u64::from(limits.workgroups).saturating_pow(2).saturating_mul(u64::from(EDGE_SIZE));
+        let in_place = places.one_buffer && places.source == places.destination;
         Self {
             conversion,
-            units,
+            places,
+            limits,
+            alignment,
             source_bits,
             destination_bits,
             step,
-            blocks_from: limits.blocks_from.unwrap_or(u64::from(units.per_workgroup())),
+            blocks_from: match in_place && crosses_words(destination_bits) {
+                // What is left to the serial kernel must be little.
+                true => u64::from(units.elements),
+                false => limits.blocks_from.unwrap_or(u64::from(units.per_workgroup())),
+            },
             edge_chunk: (EDGE_ELEMENTS.min(by_binding).min(by_workgroups) / step * step).max(step),
-            workgroups: limits.workgroups,
         }
     }
 
@@ -185,65 +201,169 @@ impl<'a> Shape<'a> {
         Ok(elements)
     }
 
-    /// Elements of a dispatch, if there are more than one.
+    /// Elements between two changes of bindings.
     fn chunk(&self, limits: &PlanLimits, elements: u64) -> Result<u64, Error> {
+        let units = |access| Units::new(self.conversion, Kind::Blocks, access, limits.tables);
+        let per_invocation = |units: Units| u64::from(units.elements * units.repeat);
+        let least = per_invocation(units(Access::Separate)).min(per_invocation(units(Access::Shared)));
         let invocations = u64::from(limits.workgroups).saturating_pow(2).saturating_mul(u64::from(BLOCKS_SIZE));
-        let by_workgroups = invocations.saturating_mul(u64::from(self.units.elements * self.units.repeat));
+        let by_workgroups = invocations.saturating_mul(least);
         let most = by_workgroups.min(limits.dispatch_elements);
-        let bytes = |bits| (u128::from(elements) * u128::from(bits)).div_ceil(32) * 4 + 4;
-        let whole = bytes(self.source_bits.max(self.destination_bits)) <= u128::from(limits.binding_size);
-        if whole && elements <= most {
+        let limit = "max_storage_buffer_binding_size";
+        if self.places.one_buffer {
+            // Half a binding each: two pieces that do not share one lie far apart.
+            let fits = self.whole_range(elements).is_some_and(|range| range.size <= limits.binding_size);
+            if fits && elements <= most {
+                return Ok(elements);
+            }
+            let half = self.fit((limits.binding_size / 2).saturating_sub(self.alignment + 8), limit)?;
+            return Ok((most.min(half) / self.step * self.step).max(self.step));
+        }
+        // After a head, either side may be anywhere between two aligned places.
+        let aligned = [self.places.source, self.places.destination].iter().all(|place| place % self.alignment == 0);
+        let lead = if aligned { 0 } else { self.alignment };
+        let bits = u128::from(self.source_bits.max(self.destination_bits));
+        let needed = (u128::from(elements) * bits).div_ceil(32) * 4 + u128::from(lead) + 4;
+        if needed <= u128::from(limits.binding_size) && elements <= most {
             return Ok(elements);
         }
-        let by_binding = self.fit(limits.binding_size.saturating_sub(4), "max_storage_buffer_binding_size")?;
+        let by_binding = self.fit(limits.binding_size.saturating_sub(lead + 4), limit)?;
         Ok((most.min(by_binding) / self.step * self.step).max(self.step))
     }
 
-    fn blocks(&self, start: u64, count: u64) -> Dispatch {
-        let units = (count / u64::from(self.units.elements)) as u32;
-        let workgroups = self.grid(units.div_ceil(BLOCKS_SIZE * self.units.repeat));
-        Dispatch {
-            kind: Kind::Blocks,
-            source: range(start, count, self.source_bits),
-            destination: range(start, count, self.destination_bits),
-            params: Params { count: units, pitch: workgroups[0], ..Params::default() },
-            workgroups,
+    /// Elements before the destination is at whole 16 bytes.
+    fn head(&self) -> u64 {
+        let start = self.places.destination * 8;
+        let aligned = |head: &u64| (start + head * self.destination_bits).is_multiple_of(128);
+        // A multiple of 64 elements of any width is one of 128 bits.
+        (0..64).find(aligned).unwrap_or(0)
+    }
+
+    /// Bytes of a buffer that hold a piece, from an aligned place on in whole words.
+    fn range(&self, place: u64, bits: u64, start: u64, count: u64) -> Bytes {
+        let offset = (place * 8 + start * bits) / 8 / self.alignment * self.alignment;
+        let end = (place * 8 + (start + count) * bits).div_ceil(32) * 4;
+        Bytes { offset, size: end.saturating_sub(offset) }
+    }
+
+    /// The range over both sides of the whole cast, if it can be counted.
+    fn whole_range(&self, elements: u64) -> Option<Bytes> {
+        elements.checked_mul(self.source_bits.max(self.destination_bits))?;
+        let (source, destination) = self.ranges(0, elements);
+        Some(over(source, destination))
+    }
+
+    fn ranges(&self, start: u64, count: u64) -> (Bytes, Bytes) {
+        let source = self.range(self.places.source, self.source_bits, start, count);
+        (source, self.range(self.places.destination, self.destination_bits, start, count))
+    }
+
+    fn piece(&self, start: u64, count: u64) -> Piece {
+        let (mut source, mut destination) = self.ranges(start, count);
+        let last = source.offset + source.size;
+        let mut access = Access::Separate;
+        if self.places.one_buffer {
+            let both = over(source, destination);
+            access = if both.size <= self.limits.binding_size { Access::Shared } else { Access::Writable };
+            if access == Access::Shared {
+                (source, destination) = (both, both);
+            }
+        }
+        let within = |place: u64, bits: u64, range: Bytes| {
+            let bit = place * 8 + start * bits - range.offset * 8;
+            ((bit / 32) as u32, (bit % 32) as u32)
+        };
+        let (source_word, source_bit) = within(self.places.source, self.source_bits, source);
+        let (destination_word, destination_bit) = within(self.places.destination, self.destination_bits, destination);
+        let source_last = ((last - source.offset) / 4).saturating_sub(1) as u32;
+        let params =
+            Params { source_word, source_bit, source_last, destination_word, destination_bit, ..Params::default() };
+        Piece { access, source, destination, params }
+    }
+
+    /// Adds a dispatch of the whole units of a piece, if there are enough; returns its elements.
+    fn units(&self, start: u64, count: u64, dispatches: &mut Vec<Dispatch>) -> u64 {
+        let Piece { access, source, destination, mut params } = self.piece(start, count);
+        let aligned = |word: u32, bit: u32| word.is_multiple_of(4) && bit == 0;
+        // Units of less than a byte on the narrower side would be many elements where both sides go in whole 16 bytes.
+        let suits = access != Access::Shared || self.source_bits.min(self.destination_bits) >= 8;
+        let kind = if suits && aligned(params.source_word, params.source_bit) { Kind::Blocks } else { Kind::Shifted };
+        let units = Units::new(self.conversion, kind, access, self.limits.tables);
+        let whole = count / u64::from(units.elements);
+        let elements = whole * u64::from(units.elements);
+        if elements < self.blocks_from || elements == 0 || !aligned(params.destination_word, params.destination_bit) {
+            return 0;
+        }
+        params.count = whole as u32;
+        let workgroups = self.grid((whole as u32).div_ceil(BLOCKS_SIZE * units.repeat));
+        params.pitch = workgroups[0];
+        // The rest of the chunk is not this dispatch's to bind.
+        let (source, destination) = match access {
+            Access::Shared => (source, destination),
+            Access::Separate | Access::Writable => self.ranges(start, elements),
+        };
+        let source_last = ((source.size / 4).saturating_sub(1) as u32).min(params.source_last);
+        params.source_last = source_last;
+        dispatches.push(Dispatch { kind, access, source, destination, params, workgroups });
+        elements
+    }
+
+    /// Adds the dispatches of any range of elements.
+    fn edges(&self, start: u64, end: u64, sentinel: Option<u32>, dispatches: &mut Vec<Dispatch>) {
+        let mut at = start;
+        while at < end || sentinel.is_some() {
+            let count = (end - at).min(self.edge_chunk);
+            let last = at + count == end;
+            dispatches.push(self.edge(at, count, sentinel.filter(|_| last)));
+            at += count;
+            if last {
+                break;
+            }
         }
     }
 
     fn edge(&self, start: u64, count: u64, sentinel: Option<u32>) -> Dispatch {
-        // A binding starts at an aligned element before, and never where the tensor ends.
-        let base = (if count == 0 { start - 1 } else { start }) / self.step * self.step;
-        let first = start - base;
-        let source = range(base, first + count, self.source_bits);
-        let mut destination = range(base, first + count, self.destination_bits);
-        let mut params = Params { first: first as u32, count: count as u32, ..Params::default() };
+        // The sentinel alone takes a binding that ends where the tensor does, which units have filled to whole words.
+        let start = if count == 0 { start - 1 } else { start };
+        let Piece { access, source, mut destination, mut params } = self.piece(start, count.max(1));
+        params.count = count as u32;
+        if count == 0 {
+            (params.destination_word, params.destination_bit) = ((destination.size / 4) as u32, 0);
+        }
         if let Some(sentinel) = sentinel {
             params.sentinel = sentinel;
             params.sentinel_word = (destination.size / 4) as u32;
             destination.size += 4;
         }
-        let invocations = if self.destination_bits < 32 {
-            let begin = first * self.destination_bits;
-            (begin + count * self.destination_bits).div_ceil(32) - begin / 32
+        let in_place = self.places.one_buffer && self.places.source == self.places.destination;
+        let (kind, invocations) = if in_place && crosses_words(self.destination_bits) {
+            (Kind::Serial, 1)
+        } else if self.destination_bits < 32 {
+            (Kind::Edge, (u64::from(params.destination_bit) + count * self.destination_bits).div_ceil(32))
         } else {
-            count
+            (Kind::Edge, count)
         };
         let workgroups = self.grid((invocations as u32).div_ceil(EDGE_SIZE).max(1));
         params.pitch = workgroups[0];
-        Dispatch { kind: Kind::Edge, source, destination, params, workgroups }
+        Dispatch { kind, access, source, destination, params, workgroups }
     }
 
     /// A number of workgroups in one or two dimensions.
     fn grid(&self, workgroups: u32) -> [u32; 2] {
-        let rows = workgroups.div_ceil(self.workgroups);
+        let rows = workgroups.div_ceil(self.limits.workgroups);
         [workgroups.div_ceil(rows), rows]
     }
 }
 
-/// The whole words that hold `count` codes from an aligned `start` on.
-fn range(start: u64, count: u64, bits: u64) -> Bytes {
-    Bytes { offset: start * bits / 8, size: (count * bits).div_ceil(32) * 4 }
+/// Whether codes of this width can lie across two words.
+fn crosses_words(bits: u64) -> bool {
+    32 % bits != 0 && bits < 32
+}
+
+/// The range from where the first starts to where the last ends.
+fn over(a: Bytes, b: Bytes) -> Bytes {
+    let offset = a.offset.min(b.offset);
+    Bytes { offset, size: (a.offset + a.size).max(b.offset + b.size) - offset }
 }
 
 fn gcd(a: u64, b: u64) -> u64 {
@@ -268,56 +388,99 @@ mod tests {
 
     /// What any plan must hold: every element once and in order, bindings aligned, whole and within limits, every
     /// invocation's arithmetic within 32 bits, the sentinel after the last word and in the last dispatch only.
-    fn check(conversion: &Conversion, elements: u64, limits: &PlanLimits, sentinel: Option<u32>) -> Vec<Dispatch> {
-        let dispatches = plan(conversion, elements, limits, sentinel).unwrap();
-        let units = Units::new(conversion, limits.tables);
-        let (source_bits, destination_bits) =
-            (u64::from(conversion.from.code_bits()), u64::from(conversion.to.code_bits()));
-        let words = |bits: u64| (elements * bits).div_ceil(32) * 4;
+    fn check(
+        conversion: &Conversion,
+        elements: u64,
+        places: Places,
+        limits: &PlanLimits,
+        sentinel: Option<u32>,
+    ) -> Vec<Dispatch> {
+        let dispatches = plan(conversion, elements, places, limits, sentinel).unwrap();
+        let bits = [conversion.from, conversion.to].map(|t| u64::from(t.code_bits()));
+        let starts = [places.source, places.destination];
+        let end = |side: usize| (starts[side] * 8 + elements * bits[side]).div_ceil(32) * 4;
         let mut done = 0;
         for (i, dispatch) in dispatches.iter().enumerate() {
-            let context = || format!("{} to {}, {elements} elements: {dispatch:?}", conversion.from, conversion.to);
-            let scale = if dispatch.kind == Kind::Blocks { u64::from(units.elements) } else { 1 };
+            let context =
+                || format!("{} to {}, {elements} at {places:?}: {dispatch:?}", conversion.from, conversion.to);
+            let units = Units::new(conversion, dispatch.kind, dispatch.access, limits.tables);
+            let in_units = matches!(dispatch.kind, Kind::Blocks | Kind::Shifted);
             let params = dispatch.params;
-            let first = dispatch.source.offset * 8 / source_bits + u64::from(params.first) * scale;
-            let other = dispatch.destination.offset * 8 / destination_bits + u64::from(params.first) * scale;
-            assert_eq!((first, other), (done, done), "{}", context());
-            done += u64::from(params.count) * scale;
-            assert!(done <= elements, "{}", context());
+            let count = u64::from(params.count) * if in_units { u64::from(units.elements) } else { 1 };
             let last = i + 1 == dispatches.len();
             assert_eq!(params.sentinel, if last { sentinel.unwrap_or(0) } else { 0 }, "{}", context());
             let sentinel_bytes = if params.sentinel != 0 { 4 } else { 0 };
+            let shared = dispatch.access == Access::Shared;
+            assert_eq!(dispatch.access == Access::Separate, !places.one_buffer, "{}", context());
+            assert_eq!(shared, dispatch.source == dispatch.destination && places.one_buffer, "{}", context());
+            let firsts = [(params.source_word, params.source_bit), (params.destination_word, params.destination_bit)];
+            for (side, (range, (word, bit))) in
+                [dispatch.source, dispatch.destination].into_iter().zip(firsts).enumerate()
+            {
+                let own = if side == 1 { sentinel_bytes } else { 0 };
+                assert_eq!(range.offset % limits.offset_alignment, 0, "{}", context());
+                assert_eq!(range.size % 4, 0, "{}", context());
+                assert!(range.size > 0 && range.size <= limits.binding_size, "{}", context());
+                assert!(shared || range.offset + range.size <= end(side) + own, "{}", context());
+                let first = range.offset * 8 + u64::from(word) * 32 + u64::from(bit);
+                if count > 0 {
+                    assert_eq!(first, starts[side] * 8 + done * bits[side], "{}", context());
+                }
+                assert!(first + count * bits[side] <= (range.offset + range.size) * 8, "{}", context());
+                let words = range.size / 4;
+                match dispatch.kind {
+                    Kind::Blocks => assert_eq!((word % 4, bit), (0, 0), "{}", context()),
+                    Kind::Shifted if side == 1 => assert_eq!((word % 4, bit), (0, 0), "{}", context()),
+                    Kind::Shifted => assert!(u64::from(params.source_last) < words, "{}", context()),
+                    _ => assert!(bit + 8 < 1 << 8 && u64::from(bit) + count * bits[side] < 1 << 32, "{}", context()),
+                }
+            }
+            if dispatch.kind == Kind::Shifted {
+                let needed = (u64::from(params.source_bit) + count * bits[0]).div_ceil(32) - 1;
+                assert!(u64::from(params.source_last) >= u64::from(params.source_word) + needed, "{}", context());
+            }
+            if places.one_buffer && !shared {
+                // Browsers refuse writable bindings that overlap.
+                let (a, b) = (dispatch.source, dispatch.destination);
+                assert!(a.offset + a.size <= b.offset || b.offset + b.size <= a.offset, "{}", context());
+            }
             if params.sentinel != 0 {
                 assert_eq!(dispatch.kind, Kind::Edge, "{}", context());
                 let at = dispatch.destination.offset + u64::from(params.sentinel_word) * 4;
-                assert_eq!(at, words(destination_bits), "{}", context());
+                assert_eq!(at, end(1), "{}", context());
             }
-            for (bytes, bits, sentinel) in
-                [(dispatch.source, source_bits, 0), (dispatch.destination, destination_bits, sentinel_bytes)]
-            {
-                assert_eq!(bytes.offset % limits.offset_alignment, 0, "{}", context());
-                assert_eq!(bytes.size % 4, 0, "{}", context());
-                assert!(bytes.size > 0 && bytes.size <= limits.binding_size, "{}", context());
-                assert!(bytes.offset + bytes.size <= words(bits) + sentinel, "{}", context());
-                assert!(bytes.offset * 8 + bytes.size * 8 >= done * bits, "{}", context());
-                if dispatch.kind == Kind::Edge {
-                    assert!(u64::from(params.first + params.count) * bits < 1 << 32, "{}", context());
-                }
-            }
+            done += count;
+            assert!(done <= elements, "{}", context());
             let [x, y] = dispatch.workgroups;
             assert!((1..=limits.workgroups).contains(&x) && (1..=limits.workgroups).contains(&y), "{}", context());
             assert_eq!(params.pitch, x, "{}", context());
-            let per_workgroup = if dispatch.kind == Kind::Blocks { BLOCKS_SIZE * units.repeat } else { EDGE_SIZE };
-            let invocations = u64::from(x) * u64::from(y) * u64::from(per_workgroup);
-            assert!(invocations < 1 << 32, "{}", context());
-            let needed = match dispatch.kind {
-                Kind::Blocks => u64::from(params.count),
-                Kind::Edge => (u64::from(params.count) * destination_bits).div_ceil(32).min(params.count.into()),
+            let (per_workgroup, needed) = match dispatch.kind {
+                Kind::Blocks | Kind::Shifted => (BLOCKS_SIZE * units.repeat, u64::from(params.count)),
+                Kind::Serial => {
+                    assert!(count < 128, "{}", context());
+                    (1, 1)
+                }
+                Kind::Edge if bits[1] < 32 => {
+                    (EDGE_SIZE, (u64::from(params.destination_bit) + count * bits[1]).div_ceil(32))
+                }
+                Kind::Edge => (EDGE_SIZE, count),
             };
-            assert!(invocations >= needed, "{}", context());
+            let invocations = u64::from(x) * u64::from(y) * u64::from(per_workgroup);
+            assert!(invocations < 1 << 32 && invocations >= needed, "{}", context());
         }
         assert_eq!(done, elements, "{} to {}", conversion.from, conversion.to);
         dispatches
+    }
+
+    /// Places that a slice may start at: aligned, and at every kind of misalignment that the types allow.
+    fn places(conversion: &Conversion) -> Vec<Places> {
+        let size = |t: ElementType| u64::from(t.code_bits() / 8).max(1);
+        let (source, destination) = (size(conversion.from), size(conversion.to));
+        let mut places = vec![Places::default(), Places { source: 512, destination: 256, one_buffer: false }];
+        for (s, d) in [(1, 0), (0, 1), (3, 5), (16, 48), (7, 16), (100, 3)] {
+            places.push(Places { source: s * source, destination: d * destination, one_buffer: false });
+        }
+        places
     }
 
     #[test]
@@ -327,8 +490,9 @@ mod tests {
         let narrow = PlanLimits { workgroups: 40, tables: false, ..PlanLimits::default() };
         let few = PlanLimits { workgroups: 5, blocks_from: Some(u64::MAX), ..PlanLimits::default() };
         for conversion in conversions() {
-            let step = Shape::new(&conversion, &PlanLimits::default()).step;
-            let workgroup = u64::from(Units::new(&conversion, true).per_workgroup());
+            let step = Shape::new(&conversion, Places::default(), &PlanLimits::default()).step;
+            let units = Units::new(&conversion, Kind::Blocks, Access::Separate, true);
+            let workgroup = u64::from(units.per_workgroup());
             let mut lengths = vec![1, 2, 3, 7, 15, 16, 17, 63, 65, 1000, 100_001, (1 << 26) + 12_345];
             for n in [step, workgroup, 2 * workgroup, workgroup + step] {
                 lengths.extend([n - 1, n, n + 1]);
@@ -339,9 +503,12 @@ mod tests {
             lengths.extend([full - 32, full - 1, full, full + 1, 2 * full, 2 * full + 1]);
             for limits in [PlanLimits::default(), small, watchdog, narrow, few] {
                 for &elements in &lengths {
-                    if elements <= 200_000 || limits == PlanLimits::default() {
-                        check(&conversion, elements, &limits, None);
-                        check(&conversion, elements, &limits, Some(77));
+                    if elements > 200_000 && limits != PlanLimits::default() {
+                        continue;
+                    }
+                    for places in places(&conversion) {
+                        check(&conversion, elements, places, &limits, None);
+                        check(&conversion, elements, places, &limits, Some(77));
                     }
                 }
             }
@@ -359,7 +526,9 @@ mod tests {
         ] {
             let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
             for elements in [(1 << 32) - 1, 1 << 32, (1 << 32) + 1, (1 << 40) + 3] {
-                check(&conversion, elements, &limits, Some(1));
+                check(&conversion, elements, Places::default(), &limits, Some(1));
+                let apart = Places { source: 1 << 10, destination: 1 << 50, one_buffer: true };
+                check(&conversion, elements, apart, &limits, None);
             }
         }
     }
@@ -368,7 +537,7 @@ mod tests {
     fn small_tensors_take_one_edge_dispatch_and_large_ones_blocks_and_a_rest() {
         let conversion = Conversion::new(ElementType::FLOAT, ElementType::FLOAT16, &CastOptions::default()).unwrap();
         let kinds = |elements, sentinel| {
-            let dispatches = check(&conversion, elements, &PlanLimits::default(), sentinel);
+            let dispatches = check(&conversion, elements, Places::default(), &PlanLimits::default(), sentinel);
             dispatches.iter().map(|d| d.kind).collect::<Vec<_>>()
         };
         assert_eq!(kinds(0, Some(1)), []);
@@ -384,8 +553,8 @@ mod tests {
     fn limits_below_a_step_are_an_error() {
         let conversion = Conversion::new(ElementType::FLOAT, ElementType::DOUBLE, &CastOptions::default()).unwrap();
         let limits = PlanLimits { binding_size: 100, ..PlanLimits::default() };
-        assert!(check(&conversion, 3, &limits, None).len() == 1);
-        let error = plan(&conversion, 1000, &limits, None).unwrap_err();
+        assert!(check(&conversion, 3, Places::default(), &limits, None).len() == 1);
+        let error = plan(&conversion, 1000, Places::default(), &limits, None).unwrap_err();
         assert!(matches!(error, Error::Limit { limit: "max_storage_buffer_binding_size", .. }), "{error}");
         let limits = PlanLimits { buffer_size: 100, ..PlanLimits::default() };
         assert!(matches!(host_chunk(&conversion, &limits), Err(Error::Limit { limit: "max_buffer_size", .. })));
@@ -398,6 +567,32 @@ mod tests {
             for t in [conversion.from, conversion.to] {
                 assert_eq!(chunk * u64::from(t.code_bits()) % 8, 0);
                 assert!(t.packed_bytes(chunk).unwrap() + 8 <= 256 << 20);
+            }
+        }
+    }
+
+    #[test]
+    fn ranges_of_one_buffer_hold_too() {
+        let small = PlanLimits { binding_size: 64 << 10, offset_alignment: 32, ..PlanLimits::default() };
+        for conversion in conversions() {
+            let size = |t: ElementType| u64::from(t.code_bits() / 8).max(1);
+            let unit = size(conversion.from).max(size(conversion.to));
+            let bytes = |t: ElementType, elements| t.packed_bytes(elements).unwrap().next_multiple_of(unit);
+            for elements in [1, 15, 64, 1000, 5003, 40_001] {
+                for limits in [PlanLimits::default(), small] {
+                    for (start, gap) in [(0, 0), (unit, unit), (0, 1 << 20), (24, 3 * unit)] {
+                        let after = start + bytes(conversion.from, elements) + gap;
+                        let before = start + bytes(conversion.to, elements) + gap;
+                        for (source, destination) in [(start, after), (before, start)] {
+                            let places = Places { source, destination, one_buffer: true };
+                            check(&conversion, elements, places, &limits, None);
+                        }
+                        if conversion.from.code_bits() == conversion.to.code_bits() {
+                            let places = Places { source: start, destination: start, one_buffer: true };
+                            check(&conversion, elements, places, &limits, None);
+                        }
+                    }
+                }
             }
         }
     }

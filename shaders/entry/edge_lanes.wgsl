@@ -9,11 +9,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     if (invocation == 0u && params.sentinel != 0u) {
         destination[params.sentinel_word] = params.sentinel;
     }
-    // Bits of the destination binding: the tensor's, and up to the end of its last byte, whose pad bits become zero.
-    let begin = 8u * params.destination_byte + params.first * DST_BITS;
+    // Bits from the first word on: the tensor's, and up to the end of its last byte, whose pad bits become zero.
+    let begin = params.destination_bit;
     let end = (begin + params.count * DST_BITS + 7u) & 0xfffffff8u;
-    let word = (begin >> 5u) + invocation;
-    let base = word << 5u;
+    let word = params.destination_word + invocation;
+    let base = invocation << 5u;
     if (base >= end) {
         return;
     }
@@ -22,7 +22,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let last = min((high - begin + DST_BITS - 1u) / DST_BITS, params.count);
     var value = 0u;
     for (var index = (low - begin) / DST_BITS; index < last; index = index + 1u) {
-        let code = convert(load_code(params.first + index)) & ((1u << DST_BITS) - 1u);
+        let code = convert(load_code(index)) & ((1u << DST_BITS) - 1u);
         let bit = begin + index * DST_BITS;
         // A 6-bit code may have begun in the word before.
         value = value | select(code << ((bit - base) & 31u), code >> ((base - bit) & 31u), bit < base);

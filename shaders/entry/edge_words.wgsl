@@ -9,7 +9,6 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         destination[params.sentinel_word] = params.sentinel;
     }
     if (invocation < params.count) {
-        let index = params.first + invocation;
-        store_code((params.destination_byte >> 2u) + index * (DST_BITS / 32u), convert(load_code(index)));
+        store_code(params.destination_word + invocation * (DST_BITS / 32u), convert(load_code(invocation)));
     }
 }

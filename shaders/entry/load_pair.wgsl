@@ -2,6 +2,6 @@
 //:use entry/params
 
 fn load_code(index: u32) -> vec2<u32> {
-    let word = (params.source_byte >> 2u) + 2u * index;
+    let word = params.source_word + 2u * index;
     return vec2<u32>(source[word], source[word + 1u]);
 }

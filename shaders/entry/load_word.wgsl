@@ -3,10 +3,11 @@
 //:use entry/params
 
 fn load_code(index: u32) -> u32 {
-    let bit = 8u * params.source_byte + index * SRC_BITS;
-    var code = source[bit >> 5u] >> (bit & 31u);
+    let bit = params.source_bit + index * SRC_BITS;
+    let word = params.source_word + (bit >> 5u);
+    var code = source[word] >> (bit & 31u);
     if (SRC_BITS == 6u && (bit & 31u) > 26u) {
-        code = code | (source[(bit >> 5u) + 1u] << (32u - (bit & 31u)));
+        code = code | (source[word + 1u] << (32u - (bit & 31u)));
     }
     return code & (0xffffffffu >> (32u - SRC_BITS));
 }

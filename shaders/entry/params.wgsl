@@ -1,12 +1,16 @@
 // params.wgsl — what one dispatch is told; the same block for every entry
 
 struct Params {
-    // First element and number of elements; the blocks entry counts units.
-    first: u32,
+    // Number of elements; the blocks entry counts units.
     count: u32,
-    // Byte of the first bound word at which element 0 starts.
-    source_byte: u32,
-    destination_byte: u32,
+    // Where the first of them starts in the source binding: a word, and a bit of it.
+    source_word: u32,
+    source_bit: u32,
+    // The last word of the source that may be read.
+    source_last: u32,
+    // The same in the destination binding.
+    destination_word: u32,
+    destination_bit: u32,
     // Workgroups in a row of the dispatch.
     pitch: u32,
     // Where the sentinel goes, in words of the destination binding, and the sentinel; 0 is none.

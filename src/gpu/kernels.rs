@@ -6,8 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use crate::conversion::Conversion;
 use crate::error::Error;
 use crate::gpu::scope::{one_line, scoped};
-use crate::kernel::{self, BLOCKS_SIZE};
-use crate::plan::Kind;
+use crate::kernel::{self, Access, BLOCKS_SIZE, Kind};
 
 /// A pipeline, or why the device refused it: but for want of memory, asking again would give the same.
 type Slot = Arc<OnceLock<Result<wgpu::ComputePipeline, Error>>>;
@@ -16,9 +15,9 @@ type Slot = Arc<OnceLock<Result<wgpu::ComputePipeline, Error>>>;
 pub(crate) struct Kernels {
     pub device: wgpu::Device,
     tables: bool,
-    /// The two layouts that all kernels share, or why the device refused them.
-    layouts: Result<Layouts, String>,
-    pipelines: Mutex<HashMap<(Conversion, Kind), Slot>>,
+    /// The layouts of each access, or why the device refused them.
+    layouts: Result<[Layouts; 3], String>,
+    pipelines: Mutex<HashMap<(Conversion, Kind, Access), Slot>>,
 }
 
 #[derive(Debug)]
@@ -35,63 +34,76 @@ impl Kernels {
             ty: wgpu::BindingType::Buffer { ty, has_dynamic_offset: false, min_binding_size: None },
             count: None,
         };
-        let entries = [
-            entry(0, wgpu::BufferBindingType::Storage { read_only: true }),
-            entry(1, wgpu::BufferBindingType::Storage { read_only: false }),
-            entry(4, wgpu::BufferBindingType::Uniform),
-        ];
-        let layouts = scoped(device, || {
+        let storage = |read_only| wgpu::BufferBindingType::Storage { read_only };
+        let params = entry(4, wgpu::BufferBindingType::Uniform);
+        let layouts = |entries: &[wgpu::BindGroupLayoutEntry]| {
             let label = Some("cast");
-            let group = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label, entries: &entries });
+            let group = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label, entries });
             let pipeline = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
                 label,
                 bind_group_layouts: &[Some(&group)],
                 immediate_size: 0,
             });
             Layouts { group, pipeline }
+        };
+        // In the order of `Access`.
+        let layouts = scoped(device, || {
+            [
+                layouts(&[entry(0, storage(true)), entry(1, storage(false)), params]),
+                layouts(&[entry(0, storage(false)), entry(1, storage(false)), params]),
+                layouts(&[entry(1, storage(false)), params]),
+            ]
         });
         let layouts = layouts.map_err(|error| one_line(&error));
         Self { device: device.clone(), tables, layouts, pipelines: Mutex::default() }
     }
 
     /// The layout of bind group 0.
-    pub(crate) fn group(&self, conversion: &Conversion) -> Result<&wgpu::BindGroupLayout, Error> {
-        Ok(&self.layouts(conversion)?.group)
+    pub(crate) fn group(&self, conversion: &Conversion, access: Access) -> Result<&wgpu::BindGroupLayout, Error> {
+        Ok(&self.layouts(conversion, access)?.group)
     }
 
-    fn layouts(&self, conversion: &Conversion) -> Result<&Layouts, Error> {
+    fn layouts(&self, conversion: &Conversion, access: Access) -> Result<&Layouts, Error> {
         let (from, to) = (conversion.from, conversion.to);
-        self.layouts.as_ref().map_err(|message| Error::Kernel { from, to, message: message.clone() })
+        let layouts = self.layouts.as_ref();
+        layouts.map(|layouts| &layouts[access as usize]).map_err(|message| Error::Kernel {
+            from,
+            to,
+            message: message.clone(),
+        })
     }
 
     /// The pipeline of a conversion; compiles at most once, other threads wait for it.
-    pub(crate) fn get(&self, conversion: &Conversion, kind: Kind) -> Result<wgpu::ComputePipeline, Error> {
+    pub(crate) fn get(
+        &self,
+        conversion: &Conversion,
+        kind: Kind,
+        access: Access,
+    ) -> Result<wgpu::ComputePipeline, Error> {
+        let key = (*conversion, kind, access);
         let slot = {
             // A panic elsewhere leaves the map whole: slots are added and removed in one step.
             let mut pipelines = self.pipelines.lock().unwrap_or_else(PoisonError::into_inner);
-            pipelines.entry((*conversion, kind)).or_default().clone()
+            pipelines.entry(key).or_default().clone()
         };
-        let pipeline = slot.get_or_init(|| self.compile(conversion, kind)).clone();
+        let pipeline = slot.get_or_init(|| self.compile(conversion, kind, access)).clone();
         if matches!(pipeline, Err(Error::OutOfMemory { .. })) {
             // Another time there may be memory.
-            self.pipelines.lock().unwrap_or_else(PoisonError::into_inner).remove(&(*conversion, kind));
+            self.pipelines.lock().unwrap_or_else(PoisonError::into_inner).remove(&key);
         }
         pipeline
     }
 
-    fn compile(&self, conversion: &Conversion, kind: Kind) -> Result<wgpu::ComputePipeline, Error> {
+    fn compile(&self, conversion: &Conversion, kind: Kind, access: Access) -> Result<wgpu::ComputePipeline, Error> {
         let (from, to) = (conversion.from, conversion.to);
-        let layout = &self.layouts(conversion)?.pipeline;
+        let layout = &self.layouts(conversion, access)?.pipeline;
         let limits = self.device.limits();
         let allowed = limits.max_compute_invocations_per_workgroup.min(limits.max_compute_workgroup_size_x);
         if allowed < BLOCKS_SIZE {
             let limit = "max_compute_invocations_per_workgroup";
             return Err(Error::Limit { from, to, limit, needed: BLOCKS_SIZE.into(), allowed: allowed.into() });
         }
-        let kernel = match kind {
-            Kind::Blocks => kernel::blocks(conversion, self.tables),
-            Kind::Edge => kernel::edge(conversion),
-        };
+        let kernel = kernel::compose(conversion, kind, access, self.tables);
         let label = format!("cast {from}→{to}");
         let compiled = scoped(&self.device, || {
             let module = module(&self.device, &label, kernel.wgsl());
@@ -119,8 +131,9 @@ impl Kernels {
 #[allow(unsafe_code, reason = "the one exception: see SAFETY")]
 fn module(device: &wgpu::Device, label: &str, wgsl: &str) -> wgpu::ShaderModule {
     let descriptor = wgpu::ShaderModuleDescriptor { label: Some(label), source: wgpu::ShaderSource::Wgsl(wgsl.into()) };
-    // SAFETY: the text is this crate's own. Each index is below the dispatch's count, which the planner has checked to
-    // lie within both bindings (`plan::tests` holds every plan to it); each loop runs over the codes of one word; the
+    // SAFETY: the text is this crate's own. Each index follows from one below the dispatch's count, which the planner has
+    // checked to lie within both bindings (`plan::tests` holds every plan to it); what reads a word ahead stops at the
+    // binding's last, which the planner gives; each loop runs over the codes of one word; the
     // only divisors are the widths of codes.
     unsafe { device.create_shader_module_trusted(descriptor, wgpu::ShaderRuntimeChecks::unchecked()) }
 }

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
-use super::Kernel;
 use super::entry::vector;
+use super::{Access, Kernel};
 use crate::conversion::{Carrier, Conversion, Decode, Encode};
 
 macro_rules! fragments {
@@ -20,7 +20,7 @@ fragments! {
     "encode/bool" "encode/clamp_infinity" "encode/double_integer" "encode/double_single" "encode/float" "encode/int"
     "encode/long" "encode/scale" "encode/single" "encode/single_double" "encode/single_integer"
     "entry/edge_lanes" "entry/edge_words" "entry/load_pair" "entry/load_word" "entry/params"
-    "entry/store_pair" "entry/store_word"
+    "entry/serial" "entry/store_pair" "entry/store_word"
     "hub/double" "hub/integer"
     "lib/negate" "lib/normalize" "lib/round" "lib/split_float" "lib/split_integer"
 }
@@ -31,7 +31,11 @@ pub(super) struct Module {
     constants: String,
     text: String,
     used: HashSet<&'static str>,
+    is_shared: bool,
 }
+
+/// The name of the one binding that holds both sides.
+const SHARED: &str = "memory";
 
 impl Module {
     pub(super) fn new(conversion: &Conversion, size: u32, elements: u32) -> Self {
@@ -40,7 +44,7 @@ impl Module {
             "// from: {from}\n// to: {to}\n// elements per invocation: {elements}\n// workgroup size: {size}\n"
         );
         let constants = format!("const WORKGROUP_SIZE: u32 = {size}u;\n{}", constants(conversion));
-        Self { header, constants, text: String::new(), used: HashSet::new() }
+        Self { header, constants, text: String::new(), used: HashSet::new(), is_shared: false }
     }
 
     /// Adds a fragment after the fragments that it uses, once.
@@ -63,11 +67,25 @@ impl Module {
         self.text.push('\n');
     }
 
-    pub(super) fn bindings(&mut self, source_words: u32, destination_words: u32) {
-        let (source, destination) = (vector(source_words), vector(destination_words));
-        self.line("");
-        self.line(&format!("@group(0) @binding(0) var<storage, read> source: array<{source}>;"));
-        self.line(&format!("@group(0) @binding(1) var<storage, read_write> destination: array<{destination}>;"));
+    /// The source and the destination, as vectors of so many words.
+    pub(super) fn bindings(&mut self, access: Access, source: u32, destination: u32) {
+        let (source, destination) = (vector(source), vector(destination));
+        let mut binding = |place: u32, access: &str, name: &str, vector: &str| {
+            self.text
+                .push_str(&format!("@group(0) @binding({place}) var<storage, {access}> {name}: array<{vector}>;\n"));
+        };
+        match access {
+            Access::Separate => binding(0, "read", "source", source),
+            Access::Writable => binding(0, "read_write", "source", source),
+            Access::Shared => return self.shared_binding(source),
+        }
+        binding(1, "read_write", "destination", destination);
+    }
+
+    /// One range that holds both: what reads the source and what writes the destination name it.
+    fn shared_binding(&mut self, vector: &str) {
+        self.is_shared = true;
+        self.line(&format!("@group(0) @binding(1) var<storage, read_write> {SHARED}: array<{vector}>;"));
     }
 
     /// `fn convert`, from source code to destination code, and the fragments that it joins.
@@ -111,7 +129,10 @@ impl Module {
         std::iter::once(value).chain(split.map(String::from)).chain([format!("return {result};")]).collect()
     }
 
-    pub(super) fn finish(self, workgroup_size: u32, elements_per_invocation: u32) -> Kernel {
+    pub(super) fn finish(mut self, workgroup_size: u32, elements_per_invocation: u32) -> Kernel {
+        if self.is_shared {
+            self.text = self.text.replace("source[", "memory[").replace("destination[", "memory[");
+        }
         let wgsl = format!("{}\n{}{}", self.header, self.constants, self.text);
         Kernel { wgsl, workgroup_size, elements_per_invocation }
     }

@@ -1,27 +1,41 @@
-//! The blocks kernel's entry point: loads, lanes and stores, unrolled. The only WGSL that is not in `shaders/`.
+//! The entry point of the blocks and the shifted kernel: loads, lanes and stores, unrolled. The only WGSL that is not in `shaders/`.
 
 use std::fmt::Write as _;
 
-use super::{BLOCKS_SIZE, Units, uses_table};
+use super::{Access, BLOCKS_SIZE, Kind, Units, uses_table};
 use crate::conversion::{Conversion, Encode};
 
-/// The element type of a binding that moves `words` words a unit.
+/// The element type of a binding of vectors of so many words.
 pub(super) fn vector(words: u32) -> &'static str {
     match words {
-        words if words % 4 == 0 => "vec4<u32>",
+        4 => "vec4<u32>",
         2 => "vec2<u32>",
         _ => "u32",
     }
 }
 
-/// The blocks kernel's entry: loads, lanes, stores, unrolled.
+/// The widest vector, in words, that so many words are a whole number of.
+fn widest(words: u32) -> u32 {
+    match words {
+        words if words % 4 == 0 => 4,
+        2 => 2,
+        _ => 1,
+    }
+}
+
+/// The entry of the blocks and the shifted kernel: loads, lanes, stores, unrolled.
 pub(super) struct Entry {
     source_bits: u32,
     destination_bits: u32,
     /// Words a unit takes; a source unit of less than a word counts as one.
-    pub(super) source_words: u32,
-    pub(super) destination_words: u32,
-    units: Units,
+    source_words: u32,
+    destination_words: u32,
+    /// Words that are loaded and stored at a time.
+    pub(super) source_vector: u32,
+    pub(super) destination_vector: u32,
+    /// The source starts at any bit.
+    shifted: bool,
+    pub(super) units: Units,
     copy: bool,
     /// Elements a table entry holds, and so many source codes its index.
     per_entry: Option<u32>,
@@ -30,17 +44,26 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    pub(super) fn new(conversion: &Conversion, units: Units, tables: bool) -> Self {
+    pub(super) fn new(conversion: &Conversion, kind: Kind, access: Access, tables: bool) -> Self {
+        let units = Units::new(conversion, kind, access, tables);
         let (source_bits, destination_bits) = (conversion.from.code_bits(), conversion.to.code_bits());
         let per_entry = uses_table(conversion, tables).then(|| {
             // As many codes as an index of 8 bits and an entry of one word allow.
             [4, 2].into_iter().find(|n| n * source_bits <= 8 && n * destination_bits <= 32).unwrap_or(1)
         });
+        let source_words = (units.elements * source_bits / 32).max(1);
+        let destination_words = units.elements * destination_bits / 32;
+        let shifted = kind == Kind::Shifted;
+        // One binding has one element type.
+        let shared = access == Access::Shared;
         Self {
             source_bits,
             destination_bits,
-            source_words: (units.elements * source_bits / 32).max(1),
-            destination_words: units.elements * destination_bits / 32,
+            source_words,
+            destination_words,
+            source_vector: if shifted { 1 } else { widest(source_words) },
+            destination_vector: if shifted && shared { 1 } else { widest(destination_words) },
+            shifted,
             units,
             copy: conversion.is_copy(),
             per_entry,
@@ -67,16 +90,23 @@ impl Entry {
             self.fill(text, per_entry)?;
         }
         writeln!(text, "    let unit = (group.y * params.pitch + group.x) * {}u + lane;", size * repeat)?;
+        let start = |vector: u32| match vector {
+            4 => " >> 2u",
+            2 => " >> 1u",
+            _ => "",
+        };
+        writeln!(text, "    let source_start = params.source_word{};", start(self.source_vector))?;
+        writeln!(text, "    let destination_start = params.destination_word{};", start(self.destination_vector))?;
         if repeat > 1 {
             // Every load before the first store, past the end from the last unit: they overlap, and none branches.
             writeln!(text, "    let last = params.count - 1u;")?;
         }
         for r in 0..repeat {
             if repeat > 1 {
-                writeln!(text, "    let unit_{r} = params.first + min(unit + {}u, last);", r * size)?;
+                writeln!(text, "    let unit_{r} = min(unit + {}u, last);", r * size)?;
             } else {
                 writeln!(text, "    if (unit >= params.count) {{\n        return;\n    }}")?;
-                writeln!(text, "    let unit_{r} = params.first + unit;")?;
+                writeln!(text, "    let unit_{r} = unit;")?;
             }
             self.load(text, r)?;
         }
@@ -118,28 +148,50 @@ impl Entry {
     }
 
     fn load(&self, text: &mut String, r: u32) -> std::fmt::Result {
-        let words = self.source_words;
+        if self.shifted {
+            return self.load_shifted(text, r);
+        }
         let unit_bits = self.units.elements * self.source_bits;
         if unit_bits < 32 {
-            let parts = 32 / unit_bits;
-            let (log, mask) = (parts.trailing_zeros(), parts - 1);
-            return writeln!(
-                text,
-                "    let s{r}_0 = source[unit_{r} >> {log}u] >> ((unit_{r} & {mask}u) * {unit_bits}u);"
-            );
+            let (log, mask) = parts(unit_bits);
+            let word = format!("source[source_start + (unit_{r} >> {log}u)]");
+            return writeln!(text, "    let s{r}_0 = {word} >> ((unit_{r} & {mask}u) * {unit_bits}u);");
         }
-        let step = if vector(words) == "u32" { 1 } else { words.min(4) };
-        for (k, _) in (0..words).step_by(step as usize).enumerate() {
-            writeln!(text, "    let s{r}_{k} = source[{}];", index(r, k as u32, words / step))?;
+        let count = self.source_words / self.source_vector;
+        for k in 0..count {
+            writeln!(text, "    let s{r}_{k} = source[source_start + {}];", index(r, k, count))?;
+        }
+        Ok(())
+    }
+
+    /// Each word from the two that it lies across; the last is never passed.
+    fn load_shifted(&self, text: &mut String, r: u32) -> std::fmt::Result {
+        let unit_bits = self.units.elements * self.source_bits;
+        let words = self.source_words;
+        if unit_bits < 32 {
+            let (log, mask) = parts(unit_bits);
+            writeln!(text, "    let bit_{r} = params.source_bit + (unit_{r} & {mask}u) * {unit_bits}u;")?;
+            writeln!(text, "    let from_{r} = source_start + (unit_{r} >> {log}u) + (bit_{r} >> 5u);")?;
+        } else {
+            writeln!(text, "    let bit_{r} = params.source_bit;")?;
+            writeln!(text, "    let from_{r} = source_start + unit_{r} * {words}u;")?;
+        }
+        writeln!(text, "    let low_{r} = bit_{r} & 31u;")?;
+        for k in 0..=words {
+            writeln!(text, "    let w{r}_{k} = source[min(from_{r} + {k}u, params.source_last)];")?;
+        }
+        for k in 0..words {
+            let above = format!("((w{r}_{} << 1u) << (31u - low_{r}))", k + 1);
+            writeln!(text, "    let s{r}_{k} = (w{r}_{k} >> low_{r}) | {above};")?;
         }
         Ok(())
     }
 
     /// The source word at `index` of a unit, as loaded.
     fn source_word(&self, r: u32, index: u32) -> String {
-        match vector(self.source_words) {
-            "u32" => format!("s{r}_{index}"),
-            _ => format!("s{r}_{}.{}", index / 4, ["x", "y", "z", "w"][index as usize % 4]),
+        match self.source_vector {
+            1 => format!("s{r}_{index}"),
+            n => format!("s{r}_{}.{}", index / n, ["x", "y", "z", "w"][(index % n) as usize]),
         }
     }
 
@@ -156,19 +208,24 @@ impl Entry {
     }
 
     fn store(&self, text: &mut String, r: u32, values: &[String], indent: &str) -> std::fmt::Result {
-        let words = self.destination_words;
-        let step = if vector(words) == "u32" { 1 } else { words.min(4) };
-        for (k, part) in values.chunks(if self.copy { 1 } else { step as usize }).enumerate() {
-            let value = if part.len() == 1 { part[0].clone() } else { format!("vec{step}<u32>({})", part.join(", ")) };
-            writeln!(text, "{indent}destination[{}] = {value};", index(r, k as u32, words / step))?;
+        let count = self.destination_words / self.destination_vector;
+        for (k, part) in values.chunks(values.len() / count as usize).enumerate() {
+            let value = match part {
+                [whole] => whole.clone(),
+                words => format!("vec{}<u32>({})", words.len(), words.join(", ")),
+            };
+            writeln!(text, "{indent}destination[destination_start + {}] = {value};", index(r, k as u32, count))?;
         }
         Ok(())
     }
 
-    /// Converts a unit; returns the expression of each destination word.
+    /// Converts a unit; returns the expression of each destination word, or, where nothing is taken apart, vector.
     fn destination_values(&self, r: u32, text: &mut String) -> Result<Vec<String>, std::fmt::Error> {
+        if self.copy && self.source_vector == self.destination_vector {
+            return Ok((0..self.source_words / self.source_vector).map(|k| format!("s{r}_{k}")).collect());
+        }
         if self.copy {
-            return Ok((0..self.source_words / 4).map(|k| format!("s{r}_{k}")).collect());
+            return Ok((0..self.source_words).map(|word| self.source_word(r, word)).collect());
         }
         let per_entry = self.per_entry.unwrap_or(1);
         let chunk_bits = per_entry * self.destination_bits;
@@ -216,6 +273,12 @@ impl Entry {
 fn field(word: &str, shift: u32, bits: u32, whole: bool) -> String {
     let shifted = if shift == 0 { word.to_owned() } else { format!("({word} >> {shift}u)") };
     if shift + bits == 32 && whole { shifted } else { format!("({shifted} & {:#x}u)", (1u64 << bits) - 1) }
+}
+
+/// Of units of less than a word: the logarithm of how many share one, and a mask for which one it is.
+fn parts(unit_bits: u32) -> (u32, u32) {
+    let parts = 32 / unit_bits;
+    (parts.trailing_zeros(), parts - 1)
 }
 
 /// Index of the `k`th of `n` loads or stores of a unit.

@@ -1,0 +1,29 @@
+// serial.wgsl — one invocation, one element after the other, in place: for codes that lie across words
+// What another invocation reads of such a code may be converted already. Keeps the bits around the tensor.
+// reads: DST_BITS WORKGROUP_SIZE
+//:use entry/params
+//:use entry/load_word
+
+fn put_bits(bit: u32, value: u32, mask: u32) {
+    let word = params.destination_word + (bit >> 5u);
+    let low = bit & 31u;
+    destination[word] = (destination[word] & ~(mask << low)) | (value << low);
+    // The part above the word's end, if there is one.
+    let above = (mask >> 1u) >> (31u - low);
+    if (above != 0u) {
+        destination[word + 1u] = (destination[word + 1u] & ~above) | ((value >> 1u) >> (31u - low));
+    }
+}
+
+@compute @workgroup_size(WORKGROUP_SIZE)
+fn main() {
+    for (var index = 0u; index < params.count; index = index + 1u) {
+        let mask = (1u << DST_BITS) - 1u;
+        put_bits(params.destination_bit + index * DST_BITS, convert(load_code(index)) & mask, mask);
+    }
+    let end = params.destination_bit + params.count * DST_BITS;
+    // The pad bits of the last byte.
+    if ((end & 7u) != 0u) {
+        put_bits(end, 0u, 0xffu >> (end & 7u));
+    }
+}
