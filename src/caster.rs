@@ -1,6 +1,10 @@
 //! The resident layer: casts between buffers that the caller owns, recorded into the caller's commands.
 
+use std::collections::HashMap;
 use std::sync::Arc;
+
+#[cfg(not(target_family = "wasm"))]
+use rayon::prelude::*;
 
 use crate::conversion::Conversion;
 use crate::element::ElementType;
@@ -8,8 +12,11 @@ use crate::error::{Error, Side};
 use crate::gpu::adapter::plan_limits;
 use crate::gpu::kernels::Kernels;
 use crate::gpu::record::{self, Command};
+use crate::gpu::transfer::Link;
+use crate::kernel::{Access, Kind};
 use crate::options::CastOptions;
-use crate::plan::{self, Dispatch, Places, PlanLimits};
+use crate::plan::{self, Dispatch, Places, PlanLimits, Slices};
+use crate::self_test;
 
 /// Casts on one device. Cheap to clone; clones share the pipelines.
 ///
@@ -67,7 +74,15 @@ impl Caster {
             workgroups: limits.workgroups.clamp(1, own.workgroups),
             ..limits
         };
-        Self { kernels: Arc::new(Kernels::new(device, limits.tables)), limits }
+        Self { kernels: Arc::new(Kernels::new(device, limits.tables, None)), limits }
+    }
+
+    /// The same caster, compiling through the application's pipeline cache, which needs the device's feature
+    /// `PIPELINE_CACHE`. Pipelines that are compiled already are not kept.
+    #[must_use]
+    pub fn with_pipeline_cache(self, cache: wgpu::PipelineCache) -> Self {
+        let kernels = Kernels::new(&self.kernels.device, self.limits.tables, Some(cache));
+        Self { kernels: Arc::new(kernels), limits: self.limits }
     }
 
     /// The limits that casts are planned within.
@@ -84,6 +99,63 @@ impl Caster {
     pub fn prepare(&self, spec: &CastSpec, len: u64) -> Result<Prepared, Error> {
         let conversion = Conversion::new(spec.from, spec.to, &spec.options)?;
         self.prepare_with_sentinel(conversion, len, None)
+    }
+
+    /// As [`prepare`](Self::prepare), compiling on a thread of its own. In a browser, which has none, on this one.
+    ///
+    /// # Errors
+    /// As [`prepare`](Self::prepare).
+    pub async fn prepare_async(&self, spec: &CastSpec, len: u64) -> Result<Prepared, Error> {
+        #[cfg(not(target_family = "wasm"))]
+        {
+            let (sender, receiver) = futures_channel::oneshot::channel();
+            let (caster, spec) = (self.clone(), *spec);
+            let compile = move || drop(sender.send(caster.prepare(&spec, len)));
+            // Without a thread to be had, or if it dies, this one does the work.
+            if std::thread::Builder::new().name("cast compile".to_owned()).spawn(compile).is_ok() {
+                if let Ok(prepared) = receiver.await {
+                    return prepared;
+                }
+            }
+        }
+        self.prepare(spec, len)
+    }
+
+    /// Compiles what casts of any length need, so that neither [`prepare`](Self::prepare) nor
+    /// [`bind`](Prepared::bind) has to: on all threads at once, where there are threads.
+    ///
+    /// # Errors
+    /// As [`prepare`](Self::prepare), the first in the order of `specs`. The others are compiled all the same.
+    pub fn warm_up(&self, specs: &[CastSpec], slices: Slices) -> Result<(), Error> {
+        let mut kernels = Vec::new();
+        for spec in specs {
+            let conversion = Conversion::new(spec.from, spec.to, &spec.options)?;
+            kernels.extend(plan::kernels(&conversion, slices).map(|(kind, access)| (conversion, kind, access)));
+        }
+        let compile = |(conversion, kind, access): &(Conversion, Kind, Access)| {
+            self.kernels.get(conversion, *kind, *access).map(drop)
+        };
+        #[cfg(not(target_family = "wasm"))]
+        let results: Vec<_> = kernels.par_iter().map(compile).collect();
+        #[cfg(target_family = "wasm")]
+        let results: Vec<_> = kernels.iter().map(compile).collect();
+        results.into_iter().collect()
+    }
+
+    /// Proves the kernels of some casts on this device: known answers, each compared with the CPU path on bits. Takes
+    /// some milliseconds a cast, and the device's compilation of its kernels if they are not compiled yet.
+    ///
+    /// An engine can so refuse a broken driver. `queue` is the device's own; nothing is set on either.
+    ///
+    /// # Errors
+    /// [`Error::SelfTest`] with the first element that came out wrong; [`Error::Incomplete`] where the device did
+    /// nothing; and as [`Context::cast`](crate::Context::cast).
+    pub async fn self_test(&self, queue: &wgpu::Queue, specs: &[CastSpec]) -> Result<(), Error> {
+        let link = Link::borrowed(&self.kernels.device, queue, self);
+        for spec in specs {
+            self_test::check(&link, spec).await?;
+        }
+        Ok(())
     }
 
     /// As `prepare`; the last dispatch writes `sentinel` to the word after the destination's last.
@@ -274,6 +346,25 @@ impl Bound {
 
     /// Records the cast into the caller's compute pass, which loses its pipeline and bind group 0.
     pub fn record_in_pass(&self, pass: &mut wgpu::ComputePass<'_>) {
-        self.commands.iter().for_each(|command| command.record(pass));
+        record::record(&self.commands, pass);
+    }
+
+    /// Records many casts as one compute pass, setting each pipeline once. None may read what another writes: they are
+    /// recorded in any order.
+    pub fn record_all(bounds: &[Bound], encoder: &mut wgpu::CommandEncoder) {
+        if bounds.iter().any(|bound| !bound.commands.is_empty()) {
+            let descriptor = wgpu::ComputePassDescriptor { label: Some("casts"), timestamp_writes: None };
+            Self::record_all_in_pass(bounds, &mut encoder.begin_compute_pass(&descriptor));
+        }
+    }
+
+    /// As [`record_all`](Self::record_all), into the caller's compute pass, which loses its pipeline and bind group 0.
+    pub fn record_all_in_pass(bounds: &[Bound], pass: &mut wgpu::ComputePass<'_>) {
+        #[allow(clippy::mutable_key_type, reason = "pipelines are compared and hashed by which one they are")]
+        let mut order: HashMap<&wgpu::ComputePipeline, Vec<&Command>> = HashMap::new();
+        for command in bounds.iter().flat_map(|bound| &bound.commands) {
+            order.entry(command.pipeline()).or_default().push(command);
+        }
+        record::record(order.into_values().flatten(), pass);
     }
 }

@@ -94,6 +94,14 @@ impl Context {
         }
     }
 
+    /// Casts on a device that the application has opened, and on which nothing is set: no handler of errors, none of its
+    /// loss. Host tensors then go to the device whatever their size, but for strings.
+    pub fn on_device(device: &wgpu::Device, queue: &wgpu::Queue) -> Self {
+        let link = Link::borrowed(device, queue, &Caster::new(device));
+        let gpu = Gpu { info: device.adapter_info(), link };
+        Self { choice: DeviceChoice::Gpu, gpu: Some(gpu), reason: String::new() }
+    }
+
     /// The adapter, where there is one.
     pub fn adapter_info(&self) -> Option<&wgpu::AdapterInfo> {
         self.gpu.as_ref().map(|gpu| &gpu.info)

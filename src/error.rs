@@ -392,6 +392,20 @@ pub enum Error {
         /// What the device said.
         message: String,
     },
+    /// A device that does not compute what it should.
+    #[error("casting {from} to {to}: the device makes {got:#x} of {code:#x}, which is {expected:#x}")]
+    SelfTest {
+        /// Source element type.
+        from: ElementType,
+        /// Destination element type.
+        to: ElementType,
+        /// The source code.
+        code: u64,
+        /// What the device made of it.
+        got: u64,
+        /// What it is.
+        expected: u64,
+    },
     /// The work was submitted and came back without its sentinel: the result is not to be trusted.
     #[error("casting {from} to {to}: the device did not finish the work")]
     Incomplete {

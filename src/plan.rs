@@ -57,6 +57,40 @@ pub(crate) struct Places {
     pub one_buffer: bool,
 }
 
+/// Where the slices of casts will lie, for [`Caster::warm_up`](crate::Caster::warm_up).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Slices {
+    /// In two buffers, each starting at the device's `min_storage_buffer_offset_alignment`.
+    #[default]
+    Aligned,
+    /// In two buffers, starting at any element.
+    Anywhere,
+    /// In one buffer or in two, starting at any element.
+    OneBuffer,
+}
+
+/// The kernels that casts of any length may take.
+pub(crate) fn kernels(conversion: &Conversion, slices: Slices) -> impl Iterator<Item = (Kind, Access)> {
+    let [from, to] = [conversion.from, conversion.to].map(|t| u64::from(t.code_bits()));
+    let needed = move |kind: &Kind, access: Access| match (kind, slices, access) {
+        (Kind::Serial, _, Access::Shared) => from == to && crosses_words(to),
+        (Kind::Serial, ..) => false,
+        (Kind::Blocks, _, Access::Shared) => wide_units_suit(from, to),
+        (Kind::Shifted, Slices::Aligned, _) => false,
+        _ => true,
+    };
+    // Two ranges of one buffer that are too far apart for one binding are compiled for when they are met.
+    let accesses: &[Access] = match slices {
+        Slices::Aligned | Slices::Anywhere => &[Access::Separate],
+        Slices::OneBuffer => &[Access::Separate, Access::Shared],
+    };
+    let kinds = [Kind::Blocks, Kind::Shifted, Kind::Edge, Kind::Serial];
+    accesses
+        .iter()
+        .flat_map(move |&access| kinds.into_iter().map(move |kind| (kind, access)))
+        .filter(move |(kind, access)| needed(kind, *access))
+}
+
 /// What a dispatch is told: `Params` of `shaders/entry/params.wgsl`, padded to 16 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
@@ -285,8 +319,7 @@ impl<'a> Shape<'a> {
     fn units(&self, start: u64, count: u64, dispatches: &mut Vec<Dispatch>) -> u64 {
         let Piece { access, source, destination, mut params } = self.piece(start, count);
         let aligned = |word: u32, bit: u32| word.is_multiple_of(4) && bit == 0;
-        // Units of less than a byte on the narrower side would be many elements where both sides go in whole 16 bytes.
-        let suits = access != Access::Shared || self.source_bits.min(self.destination_bits) >= 8;
+        let suits = access != Access::Shared || wide_units_suit(self.source_bits, self.destination_bits);
         let kind = if suits && aligned(params.source_word, params.source_bit) { Kind::Blocks } else { Kind::Shifted };
         let units = Units::new(self.conversion, kind, access, self.limits.tables);
         let whole = count / u64::from(units.elements);
@@ -353,6 +386,11 @@ impl<'a> Shape<'a> {
         let rows = workgroups.div_ceil(self.limits.workgroups);
         [workgroups.div_ceil(rows), rows]
     }
+}
+
+/// Whether units of whole 16 bytes on both sides are few enough elements.
+fn wide_units_suit(source_bits: u64, destination_bits: u64) -> bool {
+    source_bits.min(destination_bits) >= 8
 }
 
 /// Whether codes of this width can lie across two words.

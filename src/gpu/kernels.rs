@@ -15,6 +15,8 @@ type Slot = Arc<OnceLock<Result<wgpu::ComputePipeline, Error>>>;
 pub(crate) struct Kernels {
     pub device: wgpu::Device,
     tables: bool,
+    /// The caller's, if it has one: what drivers keep of compiled pipelines.
+    cache: Option<wgpu::PipelineCache>,
     /// The layouts of each access, or why the device refused them.
     layouts: Result<[Layouts; 3], String>,
     pipelines: Mutex<HashMap<(Conversion, Kind, Access), Slot>>,
@@ -27,7 +29,7 @@ struct Layouts {
 }
 
 impl Kernels {
-    pub(crate) fn new(device: &wgpu::Device, tables: bool) -> Self {
+    pub(crate) fn new(device: &wgpu::Device, tables: bool, cache: Option<wgpu::PipelineCache>) -> Self {
         let entry = |binding, ty| wgpu::BindGroupLayoutEntry {
             binding,
             visibility: wgpu::ShaderStages::COMPUTE,
@@ -55,7 +57,7 @@ impl Kernels {
             ]
         });
         let layouts = layouts.map_err(|error| one_line(&error));
-        Self { device: device.clone(), tables, layouts, pipelines: Mutex::default() }
+        Self { device: device.clone(), tables, cache, layouts, pipelines: Mutex::default() }
     }
 
     /// The layout of bind group 0.
@@ -117,7 +119,7 @@ impl Kernels {
                     zero_initialize_workgroup_memory: false,
                     ..Default::default()
                 },
-                cache: None,
+                cache: self.cache.as_ref(),
             })
         });
         compiled.map_err(|error| match error {

@@ -15,9 +15,24 @@ pub(crate) struct Command {
     workgroups: [u32; 2],
 }
 
+/// Records commands; a pipeline is set where it changes.
+pub(crate) fn record<'a>(commands: impl IntoIterator<Item = &'a Command>, pass: &mut wgpu::ComputePass<'_>) {
+    let mut set = None;
+    for command in commands {
+        if set != Some(&command.pipeline) {
+            pass.set_pipeline(&command.pipeline);
+            set = Some(&command.pipeline);
+        }
+        command.dispatch(pass);
+    }
+}
+
 impl Command {
-    pub(crate) fn record(&self, pass: &mut wgpu::ComputePass<'_>) {
-        pass.set_pipeline(&self.pipeline);
+    pub(crate) fn pipeline(&self) -> &wgpu::ComputePipeline {
+        &self.pipeline
+    }
+
+    fn dispatch(&self, pass: &mut wgpu::ComputePass<'_>) {
         pass.set_bind_group(0, &self.group, &[]);
         pass.dispatch_workgroups(self.workgroups[0], self.workgroups[1], 1);
     }

@@ -14,7 +14,7 @@ use crate::plan;
 /// A submission that takes longer is given up: the slowest software adapter needs a few seconds.
 const TIMEOUT: Duration = Duration::from_secs(120);
 
-/// A device of our own.
+/// A device and what goes to it and comes from it.
 #[derive(Debug)]
 pub(crate) struct Link {
     pub device: wgpu::Device,
@@ -36,6 +36,12 @@ impl Link {
         limits.dispatch_elements = plan::HOST_ELEMENTS;
         let caster = Caster::with_limits(&device, limits);
         Self { device, queue, caster, sentinels: AtomicU32::new(0), lost }
+    }
+
+    /// On a device of somebody else's, on which nothing is set: only its answers tell that it is gone.
+    pub(crate) fn borrowed(device: &wgpu::Device, queue: &wgpu::Queue, caster: &Caster) -> Self {
+        let (device, queue, caster) = (device.clone(), queue.clone(), caster.clone());
+        Self { device, queue, caster, sentinels: AtomicU32::new(0), lost: Arc::default() }
     }
 
     /// Why the device is gone, if it is.
