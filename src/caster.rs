@@ -15,7 +15,7 @@ use crate::gpu::record::{self, Command};
 use crate::gpu::transfer::Link;
 use crate::kernel::{Access, Kind};
 use crate::options::CastOptions;
-use crate::plan::{self, Dispatch, Places, PlanLimits, Slices};
+use crate::plan::{self, Dispatch, Places, PlanLimits, RANK, Slices, View};
 use crate::self_test;
 
 /// Casts on one device. Cheap to clone; clones share the pipelines.
@@ -101,6 +101,61 @@ impl Caster {
         self.prepare_with_sentinel(conversion, len, None)
     }
 
+    /// Plans the cast of a view of the source, such as a transposed tensor, to a dense destination of the view's shape in
+    /// row-major order. The element at `i, j, …` is the source's at `i * strides[0] + j * strides[1] + …`, counted in
+    /// elements from the start of the slice; a stride of 0 repeats (broadcasting).
+    ///
+    /// At most 8 axes, and source types of at least a byte. A view that is dense takes the kernels of
+    /// [`prepare`](Self::prepare); others read an element at a time. The source slice is as long as from the first to the
+    /// last element that is read, [`Prepared::source_bytes`] says how long.
+    ///
+    /// # Errors
+    /// [`Error::View`] for other shapes and types; [`Error::Limit`] where what is read passes one binding; and as
+    /// [`prepare`](Self::prepare).
+    pub fn prepare_strided(&self, spec: &CastSpec, shape: &[u64], strides: &[u64]) -> Result<Prepared, Error> {
+        let conversion = Conversion::new(spec.from, spec.to, &spec.options)?;
+        let (from, to) = (spec.from, spec.to);
+        let wrong = |reason| Error::View { from, to, reason };
+        if shape.len() != strides.len() {
+            return Err(wrong("there are not as many strides as axes"));
+        }
+        if shape.len() > RANK {
+            return Err(wrong("there are more than 8 axes"));
+        }
+        if from.code_bits() < 8 {
+            return Err(wrong("elements of less than a byte have no strides"));
+        }
+        if shape.contains(&0) {
+            return self.prepare(spec, 0);
+        }
+        let (view, len) = View::new(shape, strides).ok_or(wrong("32 bits do not count its elements"))?;
+        if view.is_dense() {
+            return self.prepare(spec, len);
+        }
+        self.check_sizes(&conversion, [view.extent, len])?;
+        let dispatches = plan::plan_view(&conversion, &view, len, Places::default(), &self.limits)?;
+        self.compile(&conversion, &dispatches)?;
+        Ok(Prepared { caster: self.clone(), conversion, len, view: Some(view), dispatches, sentinel: None })
+    }
+
+    /// Whether buffers hold so many elements of the source and of the destination.
+    fn check_sizes(&self, conversion: &Conversion, lens: [u64; 2]) -> Result<(), Error> {
+        let (from, to) = (conversion.from, conversion.to);
+        for (element_type, len) in [from, to].into_iter().zip(lens) {
+            // No buffer holds more; past this point bits are counted in 64 bits.
+            let needed = element_type.packed_bytes(len).unwrap_or(u64::MAX);
+            if needed > self.limits.buffer_size {
+                let (limit, allowed) = ("max_buffer_size", self.limits.buffer_size);
+                return Err(Error::Limit { from, to, limit, needed, allowed });
+            }
+        }
+        Ok(())
+    }
+
+    fn compile(&self, conversion: &Conversion, dispatches: &[Dispatch]) -> Result<(), Error> {
+        dispatches.iter().try_for_each(|d| self.kernels.get(conversion, d.kind, d.access).map(drop))
+    }
+
     /// As [`prepare`](Self::prepare), compiling on a thread of its own. In a browser, which has none, on this one.
     ///
     /// # Errors
@@ -165,20 +220,10 @@ impl Caster {
         len: u64,
         sentinel: Option<u32>,
     ) -> Result<Prepared, Error> {
-        let (from, to) = (conversion.from, conversion.to);
-        for element_type in [from, to] {
-            // No buffer holds more; past this point bits are counted in 64 bits.
-            let needed = element_type.packed_bytes(len).unwrap_or(u64::MAX);
-            if needed > self.limits.buffer_size {
-                let (limit, allowed) = ("max_buffer_size", self.limits.buffer_size);
-                return Err(Error::Limit { from, to, limit, needed, allowed });
-            }
-        }
+        self.check_sizes(&conversion, [len, len])?;
         let dispatches = plan::plan(&conversion, len, Places::default(), &self.limits, sentinel)?;
-        for dispatch in &dispatches {
-            self.kernels.get(&conversion, dispatch.kind, dispatch.access)?;
-        }
-        Ok(Prepared { caster: self.clone(), conversion, len, dispatches, sentinel })
+        self.compile(&conversion, &dispatches)?;
+        Ok(Prepared { caster: self.clone(), conversion, len, view: None, dispatches, sentinel })
     }
 }
 
@@ -188,6 +233,8 @@ pub struct Prepared {
     caster: Caster,
     conversion: Conversion,
     len: u64,
+    /// Of the source, where it is not dense.
+    view: Option<View>,
     /// For slices that start at aligned places of two buffers.
     dispatches: Vec<Dispatch>,
     sentinel: Option<u32>,
@@ -199,19 +246,19 @@ impl Prepared {
         self.dispatches.len() as u32
     }
 
-    /// The source's packed bytes.
+    /// The source's packed bytes; of a strided view, those from the first to the last that it reads.
     pub fn source_bytes(&self) -> u64 {
-        self.bytes(self.conversion.from)
+        self.bytes(self.conversion.from, self.view.map_or(self.len, |view| view.extent))
     }
 
     /// The destination's packed bytes.
     pub fn destination_bytes(&self) -> u64 {
-        self.bytes(self.conversion.to)
+        self.bytes(self.conversion.to, self.len)
     }
 
-    fn bytes(&self, element_type: ElementType) -> u64 {
+    fn bytes(&self, element_type: ElementType, len: u64) -> u64 {
         // Planning has counted them.
-        element_type.packed_bytes(self.len).unwrap_or(u64::MAX)
+        element_type.packed_bytes(len).unwrap_or(u64::MAX)
     }
 
     /// Checks the slices and makes the bind groups and parameters, once for any number of records.
@@ -244,10 +291,10 @@ impl Prepared {
         }
         let limits = &self.caster.limits;
         let aligned = [places.source, places.destination].iter().all(|place| place % limits.offset_alignment == 0);
-        let dispatches = if aligned && !one_buffer {
-            moved(&self.dispatches, places)
-        } else {
-            plan::plan(&self.conversion, self.len, places, limits, self.sentinel)?
+        let dispatches = match &self.view {
+            _ if aligned && !one_buffer => moved(&self.dispatches, places),
+            Some(view) => plan::plan_view(&self.conversion, view, self.len, places, limits)?,
+            None => plan::plan(&self.conversion, self.len, places, limits, self.sentinel)?,
         };
         let kernels = &self.caster.kernels;
         let commands = record::bind(kernels, &self.conversion, &dispatches, source.buffer(), destination.buffer())?;
@@ -259,7 +306,7 @@ impl Prepared {
         let (from, to) = (self.conversion.from, self.conversion.to);
         let (source, destination) = (places.source, places.destination);
         let apart = source + self.source_bytes() <= destination || destination + self.destination_bytes() <= source;
-        let in_place = source == destination && from.code_bits() == to.code_bits();
+        let in_place = source == destination && from.code_bits() == to.code_bits() && self.view.is_none();
         if apart || in_place {
             Ok(())
         } else {

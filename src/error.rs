@@ -342,6 +342,16 @@ pub enum Error {
         /// Where the destination starts, in bytes.
         destination_offset: u64,
     },
+    /// A strided view that no kernel reads.
+    #[error("casting {from} to {to}: the view cannot be read: {reason}")]
+    View {
+        /// Source element type.
+        from: ElementType,
+        /// Destination element type.
+        to: ElementType,
+        /// Why not.
+        reason: &'static str,
+    },
     /// The device does not take the kernel: a driver's fault or a device without compute shaders.
     #[error("the device refused the kernel from {from} to {to}: {message}")]
     Kernel {

@@ -3,7 +3,7 @@
 //! A conversion has several kernels. The *blocks* kernel moves whole units: as many elements as fill whole words on both
 //! sides, 16 bytes on the wider one. The *shifted* kernel does the same from a source that starts at any bit of a word.
 //! The *edge* kernel does any range of elements, one destination word an invocation, and keeps what lies around them; it
-//! takes heads, tails and small tensors. The *serial* kernel does so one element after the other, which in place is the
+//! takes heads, tails and small tensors. The *strided* kernel is the same for a view of the source. The *serial* kernel does so one element after the other, which in place is the
 //! only way for codes that lie across words. Conversion code lies in `shaders/`; what is written here is the constants,
 //! the line that joins decode and encode, and the unrolled entry of the first two.
 
@@ -36,6 +36,8 @@ pub(crate) enum Kind {
     Edge,
     /// Any range, in place.
     Serial,
+    /// Any range of a view with strides, of codes of at least a byte.
+    Strided,
 }
 
 /// How the two sides are bound.
@@ -154,7 +156,7 @@ fn uses_table(conversion: &Conversion, tables: bool) -> bool {
 pub(crate) fn compose(conversion: &Conversion, kind: Kind, access: Access, tables: bool) -> Kernel {
     match kind {
         Kind::Blocks | Kind::Shifted => units(conversion, kind, access, tables),
-        Kind::Edge => edge(conversion, access),
+        Kind::Edge | Kind::Strided => edge(conversion, kind, access),
         Kind::Serial => serial(conversion, access),
     }
 }
@@ -175,14 +177,19 @@ fn units(conversion: &Conversion, kind: Kind, access: Access, tables: bool) -> K
 }
 
 /// The kernel for any range of elements.
-fn edge(conversion: &Conversion, access: Access) -> Kernel {
+fn edge(conversion: &Conversion, kind: Kind, access: Access) -> Kernel {
     let bits = conversion.to.code_bits();
     // The most codes that touch one word: of 6 bits, five whole ones and two in part.
     let elements = if bits == 6 { 7 } else { (32 / bits).max(1) };
     let mut module = Module::new(conversion, EDGE_SIZE, elements);
     module.bindings(access, 1, 1);
     module.conversion(conversion);
-    module.need(if conversion.from.code_bits() == 64 { "entry/load_pair" } else { "entry/load_word" });
+    module.need(match (kind, conversion.from.code_bits()) {
+        (Kind::Strided, 64) => "entry/strided_pair",
+        (Kind::Strided, _) => "entry/strided_word",
+        (_, 64) => "entry/load_pair",
+        _ => "entry/load_word",
+    });
     let entry: &[&str] = match bits {
         64 => &["entry/store_pair", "entry/edge_words"],
         32 => &["entry/store_word", "entry/edge_words"],
@@ -213,11 +220,12 @@ mod tests {
         for (from, to) in numeric().flat_map(|from| numeric().map(move |to| (from, to))) {
             let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
             let narrow = from.code_bits().min(to.code_bits());
-            for kind in [Kind::Blocks, Kind::Shifted, Kind::Edge, Kind::Serial] {
+            for kind in [Kind::Blocks, Kind::Shifted, Kind::Edge, Kind::Serial, Kind::Strided] {
                 for access in [Access::Separate, Access::Writable, Access::Shared] {
                     // What the planner never asks for.
                     let wide = kind == Kind::Blocks && access == Access::Shared && narrow < 8;
-                    if wide || kind == Kind::Serial && (from.code_bits() != 6 || to.code_bits() != 6) {
+                    let six = from.code_bits() == 6 && to.code_bits() == 6;
+                    if wide || kind == Kind::Serial && !six || kind == Kind::Strided && from.code_bits() < 8 {
                         continue;
                     }
                     let kernel = compose(&conversion, kind, access, true);

@@ -16,6 +16,10 @@ struct Params {
     // Where the sentinel goes, in words of the destination binding, and the sentinel; 0 is none.
     sentinel_word: u32,
     sentinel: u32,
+    // Of a strided view: its element that comes first, and elements and steps along each axis.
+    first: u32,
+    shape: array<vec4<u32>, 2>,
+    strides: array<vec4<u32>, 2>,
 }
 
 @group(0) @binding(4) var<uniform> params: Params;

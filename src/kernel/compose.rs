@@ -20,7 +20,8 @@ fragments! {
     "encode/bool" "encode/clamp_infinity" "encode/double_integer" "encode/double_single" "encode/float" "encode/int"
     "encode/long" "encode/scale" "encode/single" "encode/single_double" "encode/single_integer"
     "entry/edge_lanes" "entry/edge_words" "entry/load_pair" "entry/load_word" "entry/params"
-    "entry/serial" "entry/store_pair" "entry/store_word"
+    "entry/serial" "entry/store_pair" "entry/store_word" "entry/strided" "entry/strided_pair"
+    "entry/strided_word"
     "hub/double" "hub/integer"
     "lib/negate" "lib/normalize" "lib/round" "lib/split_float" "lib/split_integer"
 }
