@@ -3,26 +3,10 @@
 
 mod common;
 
+use common::buffers::{buffer, read};
 use common::{adapter, cases, numeric, variants};
 use wgpu_cast::wgpu::{self, BufferUsages};
 use wgpu_cast::{Bound, CastOptions, CastSpec, Caster, Context, ElementType, Error, Route, Slices, Tensor, cpu};
-
-fn buffer(device: &wgpu::Device, size: u64) -> wgpu::Buffer {
-    let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
-    let size = size.next_multiple_of(4);
-    device.create_buffer(&wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false })
-}
-
-fn read(device: &wgpu::Device, queue: &wgpu::Queue, mut encoder: wgpu::CommandEncoder, from: &wgpu::Buffer) -> Vec<u8> {
-    let usage = BufferUsages::MAP_READ | BufferUsages::COPY_DST;
-    let size = from.size();
-    let staging = device.create_buffer(&wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false });
-    encoder.copy_buffer_to_buffer(from, 0, &staging, 0, size);
-    let index = queue.submit([encoder.finish()]);
-    staging.slice(..).map_async(wgpu::MapMode::Read, |result| result.unwrap());
-    device.poll(wgpu::PollType::Wait { submission_index: Some(index), timeout: None }).unwrap();
-    staging.slice(..).get_mapped_range().unwrap().to_vec()
-}
 
 /// Buffers, bind groups and pipelines that the device holds.
 fn held(device: &wgpu::Device) -> [isize; 4] {

@@ -2,8 +2,8 @@
 
 mod common;
 
+use common::buffers::{buffer, read};
 use common::{adapter, cases, numeric};
-use wgpu_cast::wgpu::{self, BufferUsages};
 use wgpu_cast::{CastOptions, CastSpec, Caster, Context, ElementType, Error, Kind, PlanLimits, Tensor, cpu};
 
 /// Where source and destination start, in elements of theirs (bytes, where an element takes less) after some guard
@@ -25,24 +25,6 @@ fn size(t: ElementType) -> u64 {
 
 fn packed(t: ElementType, len: usize) -> u64 {
     t.packed_bytes(len as u64).unwrap()
-}
-
-fn buffer(device: &wgpu::Device, size: u64) -> wgpu::Buffer {
-    let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
-    let size = size.next_multiple_of(4);
-    device.create_buffer(&wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false })
-}
-
-fn read(context: &Context, mut encoder: wgpu::CommandEncoder, buffer: &wgpu::Buffer) -> Vec<u8> {
-    let (device, queue) = (context.device().unwrap(), context.queue().unwrap());
-    let usage = BufferUsages::MAP_READ | BufferUsages::COPY_DST;
-    let size = buffer.size();
-    let staging = device.create_buffer(&wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false });
-    encoder.copy_buffer_to_buffer(buffer, 0, &staging, 0, size);
-    queue.submit([encoder.finish()]);
-    staging.slice(..).map_async(wgpu::MapMode::Read, |result| result.unwrap());
-    device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
-    staging.slice(..).get_mapped_range().unwrap().to_vec()
 }
 
 /// Bytes of which no two near each other are alike.
@@ -78,7 +60,7 @@ fn of_two_buffers(context: &Context, caster: &Caster, case: Case) {
     let mut encoder = device.create_command_encoder(&Default::default());
     let slices = (source.slice(source_at..source_at + packed(from, len)), destination.slice(at..at + packed(to, len)));
     prepared.record(&mut encoder, slices.0, slices.1).unwrap();
-    let got = read(context, encoder, &destination);
+    let got = read(device, queue, encoder, &destination);
     let cast = cast(&given, case, source_at);
     expected[at as usize..][..cast.len()].copy_from_slice(&cast);
     compare(case, &got, &expected, at);
@@ -105,7 +87,7 @@ fn of_one_buffer(context: &Context, caster: &Caster, case: Case, gap: Option<u64
     let mut encoder = device.create_command_encoder(&Default::default());
     let slices = (memory.slice(source_at..source_at + bytes), memory.slice(at..at + result));
     prepared.record(&mut encoder, slices.0, slices.1).unwrap();
-    let got = read(context, encoder, &memory);
+    let got = read(device, queue, encoder, &memory);
     let cast = cast(&expected, case, source_at);
     expected[at as usize..][..cast.len()].copy_from_slice(&cast);
     compare(case, &got, &expected, at);
@@ -233,7 +215,7 @@ fn neighbours_in_one_pass_keep_each_other() {
             .chain(bounds.iter().skip(1).step_by(2))
             .for_each(|bound| bound.record_in_pass(&mut pass));
     }
-    let got = read(&context, encoder, &destination);
+    let got = read(device, queue, encoder, &destination);
     let expected: Vec<u8> = values.iter().map(|&value| value as i8 as u8).collect();
     assert_eq!(got[..total], expected);
 }

@@ -2,8 +2,8 @@
 
 mod common;
 
+use common::buffers::{buffer, read};
 use common::{adapter, cases, numeric};
-use wgpu_cast::wgpu::{self, BufferUsages};
 use wgpu_cast::{CastSpec, Caster, Context, ElementType, Error, PlanLimits, Tensor, cpu};
 
 /// The places of a view's elements in the source.
@@ -13,24 +13,6 @@ fn places(shape: &[u64], strides: &[u64]) -> Vec<usize> {
         places = places.iter().flat_map(|place| (0..size).map(move |i| place + (i * stride) as usize)).collect();
     }
     places
-}
-
-fn buffer(device: &wgpu::Device, size: u64) -> wgpu::Buffer {
-    let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
-    let size = size.next_multiple_of(4);
-    device.create_buffer(&wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false })
-}
-
-fn read(context: &Context, mut encoder: wgpu::CommandEncoder, buffer: &wgpu::Buffer) -> Vec<u8> {
-    let (device, queue) = (context.device().unwrap(), context.queue().unwrap());
-    let usage = BufferUsages::MAP_READ | BufferUsages::COPY_DST;
-    let size = buffer.size();
-    let staging = device.create_buffer(&wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false });
-    encoder.copy_buffer_to_buffer(buffer, 0, &staging, 0, size);
-    queue.submit([encoder.finish()]);
-    staging.slice(..).map_async(wgpu::MapMode::Read, |result| result.unwrap());
-    device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
-    staging.slice(..).get_mapped_range().unwrap().to_vec()
 }
 
 /// Casts a view at odd places of one buffer or of two, and compares everything in the destination's buffer.
@@ -61,7 +43,7 @@ fn check(context: &Context, caster: &Caster, spec: CastSpec, shape: &[u64], stri
     let mut encoder = device.create_command_encoder(&Default::default());
     let slices = (memory[0].slice(start..start + bytes), destination.slice(at..at + result));
     prepared.record(&mut encoder, slices.0, slices.1).unwrap();
-    let got = read(context, encoder, destination);
+    let got = read(device, queue, encoder, destination);
     let codes: Vec<u64> = source.codes().collect();
     let view = Tensor::from_codes(from, [places.len()], places.iter().map(|&place| codes[place])).unwrap();
     let cast = cpu::cast(&view, to, &options).unwrap();

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 pub mod adapter;
+pub mod buffers;
 #[path = "../../examples/cast/cases.rs"]
 pub mod cases;
 pub mod oracle;
