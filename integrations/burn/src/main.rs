@@ -1,0 +1,28 @@
+//! wgpu-cast on the tensors, device and queue of the deep-learning framework Burn: whether the bits are right, and what
+//! it costs beside burn's own casts. Fails where a bit differs.
+
+mod compare;
+mod device;
+mod timing;
+
+use std::process::ExitCode;
+
+use device::{Burn, Result};
+
+fn main() -> Result<ExitCode> {
+    let burn = Burn::start()?;
+    let adapter = burn.setup.adapter.get_info();
+    println!(
+        "{} ({:?}, {}), opened by burn: {}\n",
+        adapter.name,
+        adapter.backend,
+        adapter.driver_info,
+        burn.client.name()
+    );
+    let equal = compare::run(&burn)?;
+    println!();
+    timing::casts(&burn)?;
+    println!();
+    timing::host(&burn)?;
+    Ok(if equal { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
