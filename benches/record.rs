@@ -13,7 +13,15 @@ use wgpu_cast::{Bound, CastSpec, Caster, ElementType, Slices};
 const CASTS: usize = 10_000;
 const ELEMENTS: u64 = 256;
 const ROUNDS: usize = 7;
-const NAMES: [&str; 6] = ["prepare", "bind", "record, a pass each", "and finish", "record_all, one pass", "and finish"];
+const NAMES: [&str; 7] = [
+    "prepare",
+    "bind, two buffers",
+    "bind, one buffer",
+    "record, a pass each",
+    "and finish",
+    "record_all, one pass",
+    "and finish",
+];
 
 fn main() {
     let instance = wgpu::Instance::default();
@@ -21,14 +29,14 @@ fn main() {
     let (device, queue) = pollster::block_on(adapter.request_device(&Default::default())).expect("a device");
     let caster = Caster::new(&device);
     let spec = CastSpec::new(ElementType::FLOAT, ElementType::FLOAT16);
-    caster.warm_up(&[spec], Slices::Aligned).expect("kernels");
+    caster.warm_up(&[spec], Slices::OneBuffer).expect("kernels");
     let buffer = |size| {
         let usage = BufferUsages::STORAGE;
         device.create_buffer(&wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false })
     };
     // Slices of two pools, 1 KiB of float each.
     let pools = (buffer(CASTS as u64 * 1024), buffer(CASTS as u64 * 1024));
-    let mut figures = [const { Vec::new() }; 6];
+    let mut figures = [const { Vec::new() }; 7];
     for _ in 0..ROUNDS {
         let prepared = each(&mut figures[0], || (0..CASTS).map(|_| caster.prepare(&spec, ELEMENTS).expect("a plan")));
         let bounds: Vec<Bound> = each(&mut figures[1], || {
@@ -38,13 +46,22 @@ fn main() {
                 prepared.bind(source, pools.1.slice(start..start + 2 * ELEMENTS)).expect("slices")
             })
         });
+        // Each lies at another distance from its source, so that no two have the same parameters.
+        let apart: Vec<Bound> = each(&mut figures[2], || {
+            prepared.iter().enumerate().map(|(i, prepared)| {
+                let start = (1 + i as u64) * 512;
+                let source = pools.0.slice(0..4 * ELEMENTS);
+                prepared.bind(source, pools.0.slice(1024 + start..1024 + start + 2 * ELEMENTS)).expect("slices")
+            })
+        });
+        drop(apart);
         let mut encoder = device.create_command_encoder(&Default::default());
-        each(&mut figures[2], || bounds.iter().map(|bound| bound.record(&mut encoder)));
-        let commands = timed(&mut figures[3], || encoder.finish());
+        each(&mut figures[3], || bounds.iter().map(|bound| bound.record(&mut encoder)));
+        let commands = timed(&mut figures[4], || encoder.finish());
         queue.submit([commands]);
         let mut encoder = device.create_command_encoder(&Default::default());
-        timed(&mut figures[4], || Bound::record_all(&bounds, &mut encoder));
-        let commands = timed(&mut figures[5], || encoder.finish());
+        timed(&mut figures[5], || Bound::record_all(&bounds, &mut encoder));
+        let commands = timed(&mut figures[6], || encoder.finish());
         queue.submit([commands]);
         device.poll(wgpu::PollType::wait_indefinitely()).expect("the device answers");
     }

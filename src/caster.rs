@@ -13,9 +13,9 @@ use crate::gpu::adapter::plan_limits;
 use crate::gpu::kernels::Kernels;
 use crate::gpu::record::{self, Command};
 use crate::gpu::transfer::Link;
-use crate::kernel::{Access, Kind};
+use crate::kernel::{Access, Kind, VIEW_RANK};
 use crate::options::CastOptions;
-use crate::plan::{self, Dispatch, Places, PlanLimits, RANK, Slices, View};
+use crate::plan::{self, Dispatch, Places, PlanLimits, Slices, View};
 use crate::self_test;
 
 /// Casts on one device. Cheap to clone; clones share the pipelines.
@@ -119,7 +119,7 @@ impl Caster {
         if shape.len() != strides.len() {
             return Err(wrong("there are not as many strides as axes"));
         }
-        if shape.len() > RANK {
+        if shape.len() > VIEW_RANK {
             return Err(wrong("there are more than 8 axes"));
         }
         if from.code_bits() < 8 {
@@ -197,18 +197,20 @@ impl Caster {
         results.into_iter().collect()
     }
 
-    /// Proves the kernels of some casts on this device: known answers, each compared with the CPU path on bits. Takes
-    /// some milliseconds a cast, and the device's compilation of its kernels if they are not compiled yet.
+    /// Proves the kernels of some casts on this device: known answers, each compared with the CPU path on bits, by every
+    /// kernel that casts between such slices take. Takes some milliseconds a kernel, and its compilation if it is not
+    /// compiled yet.
     ///
     /// An engine can so refuse a broken driver. `queue` is the device's own; nothing is set on either.
     ///
     /// # Errors
-    /// [`Error::SelfTest`] with the first element that came out wrong; [`Error::Incomplete`] where the device did
-    /// nothing; and as [`Context::cast`](crate::Context::cast).
-    pub async fn self_test(&self, queue: &wgpu::Queue, specs: &[CastSpec]) -> Result<(), Error> {
+    /// [`Error::SelfTest`] with the first element that came out wrong, [`Error::SelfTestOutside`] where other bytes did
+    /// not stay as they were, [`Error::Incomplete`] where the device did nothing; and as
+    /// [`Context::cast`](crate::Context::cast).
+    pub async fn self_test(&self, queue: &wgpu::Queue, specs: &[CastSpec], slices: Slices) -> Result<(), Error> {
         let link = Link::borrowed(&self.kernels.device, queue, self);
         for spec in specs {
-            self_test::check(&link, spec).await?;
+            self_test::check(&link, spec, slices).await?;
         }
         Ok(())
     }

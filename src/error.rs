@@ -314,7 +314,7 @@ pub enum Error {
         /// Bytes of the slice.
         found: u64,
     },
-    /// A slice starts within an element's size of the buffer's start or of another element's.
+    /// A slice does not start at a multiple of its element's size.
     #[error("casting {from} to {to}: the {side} slice starts at byte {offset}, not a multiple of {alignment}")]
     SliceAlignment {
         /// Source element type.
@@ -415,6 +415,16 @@ pub enum Error {
         got: u64,
         /// What it is.
         expected: u64,
+    },
+    /// A device that writes what is not its to write.
+    #[error("casting {from} to {to}: the device changes byte {offset}, which lies outside of the destination")]
+    SelfTestOutside {
+        /// Source element type.
+        from: ElementType,
+        /// Destination element type.
+        to: ElementType,
+        /// The byte of the destination's buffer.
+        offset: u64,
     },
     /// The work was submitted and came back without its sentinel: the result is not to be trusted.
     #[error("casting {from} to {to}: the device did not finish the work")]

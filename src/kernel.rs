@@ -3,9 +3,10 @@
 //! A conversion has several kernels. The *blocks* kernel moves whole units: as many elements as fill whole words on both
 //! sides, 16 bytes on the wider one. The *shifted* kernel does the same from a source that starts at any bit of a word.
 //! The *edge* kernel does any range of elements, one destination word an invocation, and keeps what lies around them; it
-//! takes heads, tails and small tensors. The *strided* kernel is the same for a view of the source. The *serial* kernel does so one element after the other, which in place is the
-//! only way for codes that lie across words. Conversion code lies in `shaders/`; what is written here is the constants,
-//! the line that joins decode and encode, and the unrolled entry of the first two.
+//! takes heads, tails and small tensors. The *strided* kernel is the same for a view of the source. The *serial* kernel does
+//! so one element after the other, which in place is the only way for codes that lie across words. Conversion code lies in
+//! `shaders/`; what is written here is the constants, the line that joins decode and encode, and the unrolled entry of the
+//! first two.
 
 mod compose;
 mod entry;
@@ -22,6 +23,8 @@ use crate::options::CastOptions;
 pub(crate) const BLOCKS_SIZE: u32 = 256;
 /// Invocations in a workgroup of the edge kernel.
 pub(crate) const EDGE_SIZE: u32 = 64;
+/// The most axes of a strided view: those of the parameter block.
+pub(crate) const VIEW_RANK: usize = 8;
 /// The most elements that the planner gives a serial kernel: fewer than two units.
 const SERIAL_ELEMENTS: u32 = 128;
 

@@ -1,31 +1,167 @@
 //! Known answers: what a device makes of hard codes, beside what the CPU path makes of them.
 
-use crate::caster::CastSpec;
+use crate::caster::{CastSpec, Prepared};
 use crate::conversion::Conversion;
 use crate::cpu;
 use crate::element::ElementType;
 use crate::error::Error;
 use crate::gpu::transfer::Link;
+use crate::plan::{Places, Slices};
 use crate::tensor::Tensor;
 
-/// Elements of a test: several workgroups of every kernel for units, and a rest for that of the edges.
-const ELEMENTS: usize = (1 << 16) + 77;
+/// Elements of a test: several workgroups of every kernel for units, and a rest for that of the edges. A multiple of
+/// `ROWS`.
+const ELEMENTS: usize = (1 << 16) + 75;
 
-/// Casts hard codes on the device.
-pub(crate) async fn check(link: &Link, spec: &CastSpec) -> Result<(), Error> {
-    let (from, to) = (spec.from, spec.to);
-    let conversion = Conversion::new(from, to, &spec.options)?;
-    let tensor = Tensor::from_codes(from, [ELEMENTS], codes(from))?;
-    let expected = cpu::cast(&tensor, to, &spec.options)?;
-    let mut got = vec![0; expected.bytes().unwrap_or_default().len()];
-    let source = tensor.bytes().unwrap_or_default();
-    link.cast(&conversion, source, ELEMENTS as u64, &mut got).await?;
-    let got = Tensor::from_bytes(to, [ELEMENTS], got)?;
-    let pairs = got.codes().zip(expected.codes()).zip(tensor.codes());
-    match pairs.into_iter().find(|((got, expected), _)| got != expected) {
-        Some(((got, expected), code)) => Err(Error::SelfTest { from, to, code, got, expected }),
-        None => Ok(()),
+/// Of the view that is transposed.
+const ROWS: usize = 7;
+
+/// What a buffer holds before a cast.
+const POISON: u8 = 0xa5;
+
+/// Bytes around slices that must stay as they are.
+const GUARD: u64 = 64;
+
+/// Casts hard codes on the device, by every kernel that casts between such slices take.
+pub(crate) async fn check(link: &Link, spec: &CastSpec, slices: Slices) -> Result<(), Error> {
+    let known = Known::new(spec)?;
+    known.check_host(link).await?;
+    for arrangement in arrangements(&known.conversion, slices) {
+        known.check_slices(link, &arrangement).await?;
     }
+    Ok(())
+}
+
+/// Codes and what they come to.
+struct Known {
+    spec: CastSpec,
+    conversion: Conversion,
+    source: Tensor,
+    expected: Tensor,
+}
+
+impl Known {
+    fn new(spec: &CastSpec) -> Result<Self, Error> {
+        let conversion = Conversion::new(spec.from, spec.to, &spec.options)?;
+        let source = Tensor::from_codes(spec.from, [ELEMENTS], codes(spec.from))?;
+        let expected = cpu::cast(&source, spec.to, &spec.options)?;
+        Ok(Self { spec: *spec, conversion, source, expected })
+    }
+
+    /// As host tensors are cast, which proves that the device does what is submitted.
+    async fn check_host(&self, link: &Link) -> Result<(), Error> {
+        let mut got = vec![0; self.expected.bytes().unwrap_or_default().len()];
+        let source = self.source.bytes().unwrap_or_default();
+        link.cast(&self.conversion, source, ELEMENTS as u64, &mut got).await?;
+        self.compare(got, &self.expected, |i| i)
+    }
+
+    /// As an engine casts, and nothing around the destination changes.
+    async fn check_slices(&self, link: &Link, arrangement: &Arrangement) -> Result<(), Error> {
+        let (conversion, places) = (&self.conversion, arrangement.places);
+        let (from, to) = (conversion.from, conversion.to);
+        let prepared = arrangement.prepare(link, &self.spec)?;
+        let expected = arrangement.expected(&self.expected)?;
+        // The destination's buffer as it should be in the end; before that it is poison, or the source's.
+        let mut memory = Vec::new();
+        put(&mut memory, places.source, self.source.bytes().unwrap_or_default());
+        let mut image = if places.one_buffer { memory.clone() } else { Vec::new() };
+        put(&mut image, places.destination, expected.bytes().unwrap_or_default());
+        memory.resize(memory.len().max(image.len()), POISON);
+        let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC;
+        let source = link.filled(conversion, "cast self-test", &memory, usage)?;
+        let destination = match places.one_buffer {
+            true => source.clone(),
+            false => link.filled(conversion, "cast self-test", &vec![POISON; image.len()], usage)?,
+        };
+        let input = source.slice(places.source..places.source + prepared.source_bytes());
+        let output = destination.slice(places.destination..places.destination + prepared.destination_bytes());
+        let mut encoder = link.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        prepared.record(&mut encoder, input, output)?;
+        let got = link.contents(conversion, encoder, &destination).await.map_err(|error| link.diagnose(error))?;
+        let result = places.destination as usize..(places.destination + prepared.destination_bytes()) as usize;
+        self.compare(got[result].to_vec(), &expected, |i| arrangement.source_index(i))?;
+        match image.iter().zip(&got).position(|(expected, got)| expected != got) {
+            Some(offset) => Err(Error::SelfTestOutside { from, to, offset: offset as u64 }),
+            None => Ok(()),
+        }
+    }
+
+    /// The result on bits; `source_index` says which code an element came from.
+    fn compare(&self, got: Vec<u8>, expected: &Tensor, source_index: impl Fn(usize) -> usize) -> Result<(), Error> {
+        let (from, to) = (self.conversion.from, self.conversion.to);
+        let got = Tensor::from_bytes(to, [ELEMENTS], got)?;
+        let wrong = got.codes().zip(expected.codes()).enumerate().find(|(_, (got, expected))| got != expected);
+        let Some((index, (got, expected))) = wrong else { return Ok(()) };
+        let code = self.source.codes().nth(source_index(index)).unwrap_or_default();
+        Err(Error::SelfTest { from, to, code, got, expected })
+    }
+}
+
+/// Puts bytes into memory that grows to a guard beyond them.
+fn put(memory: &mut Vec<u8>, place: u64, bytes: &[u8]) {
+    let place = place as usize;
+    let end = (place + bytes.len()).next_multiple_of(4) + GUARD as usize;
+    memory.resize(end.max(memory.len()), POISON);
+    memory[place..place + bytes.len()].copy_from_slice(bytes);
+}
+
+/// Where the slices of one cast lie, and whether its source is read transposed.
+#[derive(Clone, Copy, Debug)]
+struct Arrangement {
+    places: Places,
+    transposed: bool,
+}
+
+impl Arrangement {
+    fn prepare(&self, link: &Link, spec: &CastSpec) -> Result<Prepared, Error> {
+        match self.transposed {
+            true => link.caster.prepare_strided(spec, &SHAPE, &STRIDES),
+            false => link.caster.prepare(spec, ELEMENTS as u64),
+        }
+    }
+
+    fn source_index(&self, index: usize) -> usize {
+        let columns = ELEMENTS / ROWS;
+        if self.transposed { index / columns + index % columns * ROWS } else { index }
+    }
+
+    fn expected(&self, dense: &Tensor) -> Result<Tensor, Error> {
+        if !self.transposed {
+            return Ok(dense.clone());
+        }
+        let codes: Vec<u64> = dense.codes().collect();
+        let gathered = (0..ELEMENTS).map(|i| codes[self.source_index(i)]);
+        Tensor::from_codes(dense.element_type(), [ELEMENTS], gathered)
+    }
+}
+
+const SHAPE: [u64; 2] = [ROWS as u64, (ELEMENTS / ROWS) as u64];
+const STRIDES: [u64; 2] = [1, ROWS as u64];
+
+/// Slices that between them take every kernel there is for such slices, beyond what host tensors take.
+fn arrangements(conversion: &Conversion, slices: Slices) -> Vec<Arrangement> {
+    let size = |t: ElementType| u64::from(t.code_bits() / 8).max(1);
+    let (from, to) = (conversion.from, conversion.to);
+    let after = (GUARD + from.packed_bytes(ELEMENTS as u64).unwrap_or(0)).next_multiple_of(16) + GUARD;
+    let two = |source, destination| Places { source, destination, one_buffer: false };
+    let one = |source, destination| Places { source, destination, one_buffer: true };
+    let mut places = Vec::new();
+    if slices >= Slices::Anywhere {
+        places.extend([two(size(from), 0), two(0, size(to))]);
+    }
+    if slices >= Slices::OneBuffer {
+        places.extend([one(GUARD, after), one(GUARD + size(from), after + 2 * size(to))]);
+        if from.code_bits() == to.code_bits() {
+            places.push(one(GUARD + size(to), GUARD + size(to)));
+        }
+    }
+    let views = match slices {
+        Slices::Views if from.code_bits() >= 8 => vec![two(0, 0), one(GUARD, after)],
+        _ => Vec::new(),
+    };
+    let arranged = |transposed| move |places| Arrangement { places, transposed };
+    places.into_iter().map(arranged(false)).chain(views.into_iter().map(arranged(true))).collect()
 }
 
 /// Every code of at most 16 bits. Of wider ones, a few significant bits after any number of leading zeros or ones, which
@@ -42,4 +178,47 @@ fn codes(element_type: ElementType) -> impl Iterator<Item = u64> {
         let signed = if i & (1 << 15) == 0 { pattern } else { !pattern };
         (signed >> (64 - bits)).wrapping_add(near).wrapping_sub(2) & mask
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::CastOptions;
+    use crate::plan::{self, PlanLimits, View};
+    use std::collections::HashSet;
+
+    /// No kernel that is compiled ahead goes unproven.
+    #[test]
+    fn every_kernel_is_met() {
+        let limits = PlanLimits::default();
+        let numeric = || ElementType::ALL.iter().copied().filter(|t| t.is_numeric());
+        for (from, to) in numeric().flat_map(|from| numeric().map(move |to| (from, to))) {
+            let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
+            for slices in [Slices::Aligned, Slices::Anywhere, Slices::OneBuffer, Slices::Views] {
+                let host = Arrangement { places: Places::default(), transposed: false };
+                let arranged = arrangements(&conversion, slices).into_iter().chain([host]);
+                let dispatches = arranged.flat_map(|Arrangement { places, transposed }| match transposed {
+                    true => {
+                        let (view, len) = View::new(&SHAPE, &STRIDES).unwrap();
+                        plan::plan_view(&conversion, &view, len, places, &limits).unwrap()
+                    }
+                    false => plan::plan(&conversion, ELEMENTS as u64, places, &limits, None).unwrap(),
+                });
+                let met: HashSet<_> = dispatches.map(|dispatch| (dispatch.kind, dispatch.access)).collect();
+                let all: HashSet<_> = plan::kernels(&conversion, slices).collect();
+                assert_eq!(met, all, "{from} to {to}, {slices:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_wrong_bit_is_found_and_named() {
+        let known = Known::new(&CastSpec::new(ElementType::FLOAT16, ElementType::INT8)).unwrap();
+        let mut bytes = known.expected.clone().into_bytes().unwrap();
+        let (index, expected) = (20_000, u64::from(bytes[20_000]));
+        bytes[index] ^= 0x40;
+        let (from, to, got) = (ElementType::FLOAT16, ElementType::INT8, expected ^ 0x40);
+        let error = Error::SelfTest { from, to, code: 20_000, got, expected };
+        assert_eq!(known.compare(bytes, &known.expected, |i| i), Err(error));
+    }
 }

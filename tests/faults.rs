@@ -2,9 +2,13 @@
 
 mod common;
 
+use std::sync::{Arc, Mutex};
+
 use common::adapter;
 use wgpu_cast::wgpu::{BufferDescriptor, BufferUsages};
-use wgpu_cast::{CastSpec, Caster, Context, DeviceChoice, ElementType, Error, PlanLimits, Route, Side, Tensor, wgpu};
+use wgpu_cast::{
+    Bound, CastSpec, Caster, Context, DeviceChoice, ElementType, Error, PlanLimits, Route, Side, Slices, Tensor, wgpu,
+};
 
 const FROM: ElementType = ElementType::FLOAT;
 const TO: ElementType = ElementType::INT8;
@@ -64,6 +68,85 @@ fn a_buffer_of_another_device_is_an_error() {
     let foreign = buffer(&other, 8, BufferUsages::STORAGE);
     let error = prepared.bind(source.slice(..), foreign.slice(..)).map(drop).unwrap_err();
     assert!(matches!(&error, Error::Device { from: FROM, to: TO, .. }), "{error}");
+}
+
+/// A device as an application has it, with the least limits there are, and what its handler of errors heard.
+fn own_device() -> (wgpu::Device, wgpu::Queue, Arc<Mutex<Vec<String>>>) {
+    adapter::open();
+    let instance = wgpu::Instance::default();
+    let adapter = pollster::block_on(instance.request_adapter(&Default::default())).unwrap();
+    let required_limits = wgpu::Limits::downlevel_defaults();
+    let descriptor = wgpu::DeviceDescriptor { required_limits, ..Default::default() };
+    let (device, queue) = pollster::block_on(adapter.request_device(&descriptor)).unwrap();
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let handler = heard.clone();
+    device.on_uncaptured_error(Arc::new(move |error| handler.lock().unwrap().push(error.to_string())));
+    (device, queue, heard)
+}
+
+/// Scopes belong to threads: an error that were left to another thread's would reach the application's handler.
+#[test]
+fn errors_reach_neither_the_application_s_scopes_nor_its_handler() {
+    let (device, _, heard) = own_device();
+    let caster = Caster::new(&device);
+    let prepared = caster.prepare(&CastSpec::new(FROM, TO), 5).unwrap();
+    let source = buffer(&device, 20, BufferUsages::STORAGE);
+    let gone = buffer(&device, 8, BufferUsages::STORAGE);
+    gone.destroy();
+    let scopes = [wgpu::ErrorFilter::Validation, wgpu::ErrorFilter::Internal, wgpu::ErrorFilter::OutOfMemory]
+        .map(|filter| device.push_error_scope(filter));
+    let bind = || prepared.bind(source.slice(..), gone.slice(..)).map(drop).unwrap_err();
+    let there = std::thread::scope(|scope| scope.spawn(bind).join().unwrap());
+    for error in [bind(), there] {
+        assert!(matches!(&error, Error::Device { from: FROM, to: TO, .. }), "{error}");
+    }
+    for scope in scopes.into_iter().rev() {
+        assert_eq!(pollster::block_on(scope.pop()).map(|error| error.to_string()), None);
+    }
+    assert_eq!(*heard.lock().unwrap(), [""; 0]);
+}
+
+#[test]
+fn what_is_bound_to_a_device_that_is_destroyed_records_and_does_nothing() {
+    let (device, queue, heard) = own_device();
+    let caster = Caster::new(&device);
+    let prepared = caster.prepare(&CastSpec::new(FROM, TO), 5000).unwrap();
+    let memory = buffer(&device, 1 << 16, BufferUsages::STORAGE);
+    let bound = prepared.bind(memory.slice(0..20_000), memory.slice(20_000..25_000)).unwrap();
+    let mut before = device.create_command_encoder(&Default::default());
+    bound.record(&mut before);
+    device.destroy();
+    let mut after = device.create_command_encoder(&Default::default());
+    bound.record(&mut after);
+    Bound::record_all(&[bound], &mut after);
+    queue.submit([before.finish(), after.finish()]);
+    // New work is an error, or dead objects as wgpu's own calls make them; never a panic.
+    let options =
+        [(FROM, ElementType::FLOAT16), (FROM, TO)].map(|(from, to)| caster.prepare(&CastSpec::new(from, to), 5000));
+    for prepared in options.into_iter().flatten() {
+        let bytes = 20_000 + prepared.destination_bytes();
+        drop(prepared.bind(memory.slice(0..20_000), memory.slice(20_000..bytes)));
+    }
+    drop(caster.warm_up(&[CastSpec::new(FROM, ElementType::BFLOAT16)], Slices::OneBuffer));
+    let specs = [CastSpec::new(FROM, TO)];
+    let error = pollster::block_on(caster.self_test(&queue, &specs, Slices::Aligned)).unwrap_err();
+    assert!(matches!(error, Error::DeviceLost { .. } | Error::Device { .. } | Error::Incomplete { .. }), "{error}");
+    assert_eq!(*heard.lock().unwrap(), [""; 0]);
+}
+
+/// Nothing but what every device has: slices that start anywhere, of one buffer, are cast right.
+#[test]
+fn the_least_limits_are_enough() {
+    let (device, queue, heard) = own_device();
+    let caster = Caster::new(&device);
+    let downlevel = wgpu::Limits::downlevel_defaults();
+    assert_eq!(caster.limits().binding_size, downlevel.max_storage_buffer_binding_size);
+    assert_eq!(caster.limits().offset_alignment, downlevel.min_storage_buffer_offset_alignment.into());
+    let specs =
+        [(FROM, TO), (ElementType::INT4, ElementType::DOUBLE), (ElementType::FLOAT6E2M3, ElementType::FLOAT6E3M2)]
+            .map(|(from, to)| CastSpec::new(from, to));
+    pollster::block_on(caster.self_test(&queue, &specs, Slices::Views)).unwrap();
+    assert_eq!(*heard.lock().unwrap(), [""; 0]);
 }
 
 #[test]

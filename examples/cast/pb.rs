@@ -4,14 +4,11 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use wgpu_cast::onnx::NamedTensor;
+use wgpu_cast::onnx::{LONGEST_MESSAGE, NamedTensor};
 use wgpu_cast::{ElementType, Kind, Tensor};
 
 use crate::failure::Failure;
 use crate::files;
-
-/// Readers of protobuf take less than this.
-const LIMIT: u64 = 1 << 31;
 
 /// Reads a tensor; `from` says what raw codes are.
 ///
@@ -40,9 +37,10 @@ pub fn read(path: &Path, from: Option<ElementType>) -> Result<NamedTensor, Failu
 pub fn message(path: &Path) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     // Some files have no end.
-    let read = File::open(path).and_then(|file| file.take(LIMIT).read_to_end(&mut bytes));
+    let limit = LONGEST_MESSAGE as u64 + 1;
+    let read = File::open(path).and_then(|file| file.take(limit).read_to_end(&mut bytes));
     read.map_err(|e| Failure::at(path, e))?;
-    if bytes.len() as u64 == LIMIT {
+    if bytes.len() as u64 == limit {
         return Err(Failure::at(path, "is not a protobuf message: they have less than 2 GiB"));
     }
     Ok(bytes)

@@ -29,6 +29,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
     let mask = (0xffffffffu >> (32u - (high - low))) << (low - base);
     if (mask != 0xffffffffu) {
+        // In one binding the other bits may be the source's, which others read meanwhile: they get what they had.
         value = (value & mask) | (destination[word] & ~mask);
     }
     destination[word] = value;

@@ -1,4 +1,5 @@
 // params.wgsl — what one dispatch is told; the same block for every entry
+// reads: VIEW_RANK
 
 struct Params {
     // Number of elements; the blocks entry counts units.
@@ -18,8 +19,8 @@ struct Params {
     sentinel: u32,
     // Of a strided view: its element that comes first, and elements and steps along each axis.
     first: u32,
-    shape: array<vec4<u32>, 2>,
-    strides: array<vec4<u32>, 2>,
+    shape: array<vec4<u32>, VIEW_RANK / 4u>,
+    strides: array<vec4<u32>, VIEW_RANK / 4u>,
 }
 
 @group(0) @binding(4) var<uniform> params: Params;

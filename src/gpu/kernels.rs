@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::conversion::Conversion;
 use crate::error::Error;
+use crate::gpu::parameters::Parameters;
 use crate::gpu::scope::{one_line, scoped};
 use crate::kernel::{self, Access, BLOCKS_SIZE, Kind};
 
@@ -20,6 +21,7 @@ pub(crate) struct Kernels {
     /// The layouts of each access, or why the device refused them.
     layouts: Result<[Layouts; 3], String>,
     pipelines: Mutex<HashMap<(Conversion, Kind, Access), Slot>>,
+    pub parameters: Parameters,
 }
 
 #[derive(Debug)]
@@ -57,7 +59,14 @@ impl Kernels {
             ]
         });
         let layouts = layouts.map_err(|error| one_line(&error));
-        Self { device: device.clone(), tables, cache, layouts, pipelines: Mutex::default() }
+        Self {
+            device: device.clone(),
+            tables,
+            cache,
+            layouts,
+            pipelines: Mutex::default(),
+            parameters: Parameters::default(),
+        }
     }
 
     /// The layout of bind group 0.

@@ -1,11 +1,13 @@
 //! Bind groups and the commands of a cast.
 
+use std::sync::Arc;
+
 use crate::conversion::Conversion;
 use crate::error::Error;
 use crate::gpu::kernels::Kernels;
 use crate::gpu::scope::{one_line, scoped};
 use crate::kernel::Access;
-use crate::plan::{Bytes, Dispatch, Params};
+use crate::plan::{Bytes, Dispatch};
 
 /// One dispatch, ready to record.
 #[derive(Clone, Debug)]
@@ -13,6 +15,8 @@ pub(crate) struct Command {
     pipeline: wgpu::ComputePipeline,
     group: wgpu::BindGroup,
     workgroups: [u32; 2],
+    /// Held so that other casts find it.
+    _parameters: Arc<wgpu::Buffer>,
 }
 
 /// Records commands; a pipeline is set where it changes.
@@ -38,7 +42,7 @@ impl Command {
     }
 }
 
-/// Makes the bind groups and the immutable parameters of planned dispatches.
+/// Makes the bind groups of planned dispatches.
 pub(crate) fn bind(
     kernels: &Kernels,
     conversion: &Conversion,
@@ -46,53 +50,24 @@ pub(crate) fn bind(
     source: &wgpu::Buffer,
     destination: &wgpu::Buffer,
 ) -> Result<Vec<Command>, Error> {
-    let (from, to) = (conversion.from, conversion.to);
-    let device = &kernels.device;
-    let mut made = Vec::with_capacity(dispatches.len());
-    for dispatch in dispatches {
+    let command = |dispatch: &Dispatch| {
         let pipeline = kernels.get(conversion, dispatch.kind, dispatch.access)?;
-        made.push((dispatch, pipeline, kernels.group(conversion, dispatch.access)?));
-    }
-    let limits = device.limits();
-    let stride = (size_of::<Params>() as u64).next_multiple_of(limits.min_uniform_buffer_offset_alignment.into());
-    let bytes = stride * dispatches.len() as u64;
-    let params = device_result(
-        conversion,
-        bytes,
-        scoped(device, || {
-            device.create_buffer(&wgpu::BufferDescriptor {
-                label: Some("cast parameters"),
-                size: bytes,
-                usage: wgpu::BufferUsages::UNIFORM,
-                mapped_at_creation: true,
-            })
-        }),
-    )?;
-    {
-        // The mapping of a buffer made on a lost device fails.
-        let lost = |error: wgpu::MapRangeError| Error::DeviceLost { from, to, reason: one_line(&error) };
-        let mut view = params.slice(..).get_mapped_range_mut().map_err(lost)?;
-        for (i, dispatch) in dispatches.iter().enumerate() {
-            let start = i * stride as usize;
-            view.slice(start..start + size_of::<Params>()).copy_from_slice(bytemuck::bytes_of(&dispatch.params));
-        }
-    }
-    params.unmap();
-    let bound = scoped(device, || {
-        let commands = made.into_iter().enumerate().map(|(i, (dispatch, pipeline, layout))| {
-            let own = Bytes { offset: i as u64 * stride, size: size_of::<Params>() as u64 };
-            let entries = [
-                entry(0, source, dispatch.source),
-                entry(1, destination, dispatch.destination),
-                entry(4, &params, own),
-            ];
-            let entries = if dispatch.access == Access::Shared { &entries[1..] } else { &entries };
-            let group = device.create_bind_group(&wgpu::BindGroupDescriptor { label: Some("cast"), layout, entries });
-            Command { pipeline, group, workgroups: dispatch.workgroups }
+        let layout = kernels.group(conversion, dispatch.access)?;
+        let parameters = kernels.parameters.get(&kernels.device, conversion, &dispatch.params)?;
+        let own = Bytes { offset: 0, size: parameters.size() };
+        let entries = [
+            entry(0, source, dispatch.source),
+            entry(1, destination, dispatch.destination),
+            entry(4, &parameters, own),
+        ];
+        let entries = if dispatch.access == Access::Shared { &entries[1..] } else { &entries };
+        let group = scoped(&kernels.device, || {
+            kernels.device.create_bind_group(&wgpu::BindGroupDescriptor { label: Some("cast"), layout, entries })
         });
-        commands.collect()
-    });
-    device_result(conversion, bytes, bound)
+        let group = device_result(conversion, own.size, group)?;
+        Ok(Command { pipeline, group, workgroups: dispatch.workgroups, _parameters: parameters })
+    };
+    dispatches.iter().map(command).collect()
 }
 
 fn entry(binding: u32, buffer: &wgpu::Buffer, bytes: Bytes) -> wgpu::BindGroupEntry<'_> {

@@ -124,6 +124,73 @@ impl Link {
         device_result(conversion, size, scoped(&self.device, || self.device.create_buffer(&descriptor)))
     }
 
+    /// A buffer with these bytes, and zeros up to a whole word.
+    pub(crate) fn filled(
+        &self,
+        conversion: &Conversion,
+        label: &str,
+        bytes: &[u8],
+        usage: wgpu::BufferUsages,
+    ) -> Result<wgpu::Buffer, Error> {
+        let words = bytes.len().next_multiple_of(4) as u64;
+        let buffer = self.buffer(conversion, label, words, usage)?;
+        let written = scoped(&self.device, || {
+            let (whole, rest) = bytes.split_at(bytes.len() / 4 * 4);
+            if !whole.is_empty() {
+                self.queue.write_buffer(&buffer, 0, whole);
+            }
+            if !rest.is_empty() {
+                let mut word = [0; 4];
+                word[..rest.len()].copy_from_slice(rest);
+                self.queue.write_buffer(&buffer, whole.len() as u64, &word);
+            }
+        });
+        device_result(conversion, words, written)?;
+        Ok(buffer)
+    }
+
+    /// What a buffer of whole words holds after some commands.
+    pub(crate) async fn contents(
+        &self,
+        conversion: &Conversion,
+        mut encoder: wgpu::CommandEncoder,
+        buffer: &wgpu::Buffer,
+    ) -> Result<Vec<u8>, Error> {
+        let staging = self.staging(conversion, buffer.size())?;
+        let submitted = scoped(&self.device, || {
+            encoder.copy_buffer_to_buffer(buffer, 0, &staging, 0, buffer.size());
+            self.queue.submit([encoder.finish()])
+        });
+        let index = device_result(conversion, 0, submitted)?;
+        let view = self.mapped(conversion, &staging, index).await?;
+        Ok(view.to_vec())
+    }
+
+    fn staging(&self, conversion: &Conversion, size: u64) -> Result<wgpu::Buffer, Error> {
+        let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
+        self.buffer(conversion, "cast read-back", size, usage)
+    }
+
+    /// The bytes of a staging buffer once a submission is done.
+    async fn mapped(
+        &self,
+        conversion: &Conversion,
+        staging: &wgpu::Buffer,
+        index: wgpu::SubmissionIndex,
+    ) -> Result<wgpu::BufferView, Error> {
+        let (from, to) = (conversion.from, conversion.to);
+        let (sender, receiver) = futures_channel::oneshot::channel();
+        // The receiver is gone only if this future was dropped.
+        let map = || staging.slice(..).map_async(wgpu::MapMode::Read, move |result| drop(sender.send(result)));
+        device_result(conversion, staging.size(), scoped(&self.device, map))?;
+        self.wait(conversion, index)?;
+        let mapped = receiver.await.unwrap_or(Err(wgpu::BufferAsyncError));
+        self.check(conversion)?;
+        mapped.map_err(|error| Error::Device { from, to, message: error.to_string() })?;
+        let view = staging.slice(..).get_mapped_range();
+        view.map_err(|error| Error::Device { from, to, message: error.to_string() })
+    }
+
     /// Natively nothing happens unless somebody polls; in a browser this returns at once.
     fn wait(&self, conversion: &Conversion, index: wgpu::SubmissionIndex) -> Result<(), Error> {
         let poll = wgpu::PollType::Wait { submission_index: Some(index), timeout: Some(TIMEOUT) };
@@ -191,21 +258,9 @@ impl<'a> Batch<'a> {
     pub(crate) fn upload(&self, conversion: &Conversion, bytes: &[u8]) -> Result<Resident, Error> {
         let link = self.link;
         link.check(conversion)?;
-        let words = bytes.len().next_multiple_of(4) as u64;
         let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST;
-        let buffer = link.buffer(conversion, "cast source", words, usage)?;
-        let written = scoped(&link.device, || {
-            let (whole, rest) = bytes.split_at(bytes.len() / 4 * 4);
-            if !whole.is_empty() {
-                link.queue.write_buffer(&buffer, 0, whole);
-            }
-            if !rest.is_empty() {
-                let mut word = [0; 4];
-                word[..rest.len()].copy_from_slice(rest);
-                link.queue.write_buffer(&buffer, whole.len() as u64, &word);
-            }
-        });
-        device_result(conversion, words, written)?;
+        let buffer = link.filled(conversion, "cast source", bytes, usage)?;
+        let words = buffer.size();
         Ok(Resident { buffer, words, sentinel: None })
     }
 
@@ -251,8 +306,7 @@ impl<'a> Batch<'a> {
         for wanted in wanted.iter() {
             size += wanted.source.words + 4;
         }
-        let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
-        let staging = link.buffer(&conversion, "cast read-back", size, usage)?;
+        let staging = link.staging(&conversion, size)?;
         let mut place = 0;
         for Wanted { conversion, source, .. } in wanted.iter() {
             // Only what a cast has made can be proven.
@@ -265,17 +319,9 @@ impl<'a> Batch<'a> {
             self.encoder().copy_buffer_to_buffer(&proofs, 0, &staging, place, size - place);
         }
         self.submit(&conversion)?;
-        let (sender, receiver) = futures_channel::oneshot::channel();
-        // The receiver is gone only if this future was dropped.
-        let map = || staging.slice(..).map_async(wgpu::MapMode::Read, move |result| drop(sender.send(result)));
-        device_result(&conversion, size, scoped(&link.device, map))?;
-        self.wait(&conversion)?;
-        let mapped = receiver.await.unwrap_or(Err(wgpu::BufferAsyncError));
-        link.check(&conversion)?;
-        mapped.map_err(|error| Error::Device { from, to, message: error.to_string() })?;
+        let Some(index) = self.in_flight.take() else { return Ok(()) };
         {
-            let view = staging.slice(..).get_mapped_range();
-            let view = view.map_err(|error| Error::Device { from, to, message: error.to_string() })?;
+            let view = link.mapped(&conversion, &staging, index).await?;
             let proven = |bytes: &[u8], sentinels: &[u32]| {
                 bytes.iter().copied().eq(sentinels.iter().flat_map(|sentinel| sentinel.to_le_bytes()))
             };

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use super::entry::vector;
-use super::{Access, Kernel};
+use super::{Access, Kernel, VIEW_RANK};
 use crate::conversion::{Carrier, Conversion, Decode, Encode};
 
 macro_rules! fragments {
@@ -44,7 +44,8 @@ impl Module {
         let header = format!(
             "// from: {from}\n// to: {to}\n// elements per invocation: {elements}\n// workgroup size: {size}\n"
         );
-        let constants = format!("const WORKGROUP_SIZE: u32 = {size}u;\n{}", constants(conversion));
+        let dispatch = format!("const WORKGROUP_SIZE: u32 = {size}u;\nconst VIEW_RANK: u32 = {VIEW_RANK}u;\n");
+        let constants = dispatch + &constants(conversion);
         Self { header, constants, text: String::new(), used: HashSet::new(), is_shared: false }
     }
 

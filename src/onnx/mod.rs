@@ -33,4 +33,4 @@ pub(crate) use model::Node;
 pub use model::{Input, Model, Output};
 pub use opset::{Attribute, CastLikeNode, CastNode, NEWEST_OPSET};
 #[cfg(feature = "onnx")]
-pub use tensor::NamedTensor;
+pub use tensor::{LONGEST_MESSAGE, NamedTensor};

@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use super::opset::{Attribute, CastLikeNode, CastNode};
 use super::proto::{AttributeProto, KINDS, NodeProto};
-use super::tensor::{NamedTensor, decode, utf8};
+use super::tensor::{NamedTensor, decode, texts};
 use crate::element::ElementType;
 use crate::error::{Error, ModelFault};
 use crate::options::CastOptions;
@@ -186,6 +186,5 @@ fn constant(attribute: AttributeProto, opset: i64, folder: Option<&Path>) -> Res
 }
 
 fn strings(shape: Vec<usize>, strings: &[Bytes]) -> Result<Tensor, Error> {
-    let strings = utf8(strings).map_err(|fault| Error::Tensor { name: String::new(), fault })?;
-    Tensor::from_strings(shape, strings)
+    texts(shape, strings).map_err(|fault| Error::Tensor { name: String::new(), fault })
 }

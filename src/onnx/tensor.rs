@@ -11,8 +11,8 @@ use crate::element::{ElementType, Kind};
 use crate::error::{Error, TensorFault};
 use crate::tensor::{Tensor, count};
 
-/// Bytes of the longest message that protobuf readers take.
-pub(super) const LONGEST_MESSAGE: usize = (1 << 31) - 1;
+/// Most bytes of a protobuf message that its readers take: below 2 GiB.
+pub const LONGEST_MESSAGE: usize = (1 << 31) - 1;
 
 /// A tensor and its name, as a `TensorProto` holds them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -172,12 +172,17 @@ fn length(field: &'static str, unit: &'static str, expected: u64, found: usize) 
     if found == expected { Ok(()) } else { Err(TensorFault::Length { field, unit, expected, found }) }
 }
 
-/// The texts, if all are UTF-8.
-pub(super) fn utf8(strings: &[Bytes]) -> Result<impl Iterator<Item = &str>, TensorFault> {
-    let text = |bytes: &'_ Bytes| std::str::from_utf8(bytes).is_ok();
-    match strings.iter().position(|bytes| !text(bytes)) {
-        Some(index) => Err(TensorFault::Utf8 { index }),
-        None => Ok(strings.iter().map(|bytes| std::str::from_utf8(bytes).unwrap_or_default())),
+/// A STRING tensor, if all is UTF-8.
+pub(super) fn texts(shape: Vec<usize>, strings: &[Bytes]) -> Result<Tensor, TensorFault> {
+    let dims = shape.iter().map(|&dim| dim as i64).collect();
+    let mut fault = None;
+    let texts = strings.iter().enumerate().map_while(|(index, bytes)| {
+        std::str::from_utf8(bytes).map_err(|_| fault = Some(TensorFault::Utf8 { index })).ok()
+    });
+    let tensor = Tensor::from_strings(shape, texts);
+    match fault {
+        Some(fault) => Err(fault),
+        None => tensor.map_err(|_| TensorFault::TooLarge { dims }),
     }
 }
 
@@ -223,8 +228,7 @@ impl Data {
 
     fn strings(self, strings: &[Bytes]) -> Result<Tensor, TensorFault> {
         length("string_data", "entries", self.elements, strings.len())?;
-        let dims = self.dims();
-        Tensor::from_strings(self.shape, utf8(strings)?).map_err(|_| TensorFault::TooLarge { dims })
+        texts(self.shape, strings)
     }
 
     /// Whether `int32_data` holds packed bytes.

@@ -1,6 +1,8 @@
 //! Casts from and to strings on the CPU path, from outside.
 //!
-//! * `rules`: what is a literal and what is not, special values, truth values, shapes, long tensors;
+//! * `rules`: what is a literal and what is not;
+//! * `words`: special values and truth values;
+//! * `tensors`: shapes, neighbours, long tensors, options;
 //! * `errors`: which element an error names, and how;
 //! * `integers`: exact truncation and low bits;
 //! * `printing`: layout, and the proof that printed digits are the fewest and the closest;
@@ -17,6 +19,8 @@ mod integers;
 mod literals;
 mod printing;
 mod rules;
+mod tensors;
+mod words;
 
 use common::numeric;
 use wgpu_cast::{CastOptions, ElementType, Error, Tensor, cpu};

@@ -1,18 +1,18 @@
 //! What is a literal, and what it means, for all types.
 
-use wgpu_cast::{CastOptions, ElementType, Error, Tensor, cpu};
+use wgpu_cast::{CastOptions, ElementType, Error};
 
-use crate::common::{all_options, cases, numeric, oracle, variants};
-use crate::{Random, WHITE_SPACE, cut, floats, integers, none_wrong, parse, parse_with, print, shown, strings};
+use crate::common::{numeric, oracle, variants};
+use crate::{WHITE_SPACE, cut, integers, none_wrong, parse, parse_with, shown};
 
 /// The code of a double, cast to a type.
-fn code(x: f64, to: ElementType, options: &CastOptions) -> u64 {
+pub(crate) fn code(x: f64, to: ElementType, options: &CastOptions) -> u64 {
     oracle(ElementType::DOUBLE, to, options).expected(x.to_bits())
 }
 
 /// Checks literals that are exactly a double against the oracle's cast of that, to all types under all their options.
 /// What is beyond 64-bit integers has to be an error there.
-fn check(cases: &[(&str, f64)]) {
+pub(crate) fn check(cases: &[(&str, f64)]) {
     let mut wrong = Vec::new();
     for to in numeric() {
         let is_integer = integers().any(|(t, ..)| t == to);
@@ -41,7 +41,7 @@ fn check(cases: &[(&str, f64)]) {
 }
 
 /// Checks that no type takes any of the texts.
-fn check_refused(texts: &[String], to: impl Iterator<Item = ElementType>) {
+pub(crate) fn check_refused(texts: &[String], to: impl Iterator<Item = ElementType>) {
     let mut wrong = Vec::new();
     for to in to {
         for text in texts {
@@ -54,12 +54,6 @@ fn check_refused(texts: &[String], to: impl Iterator<Item = ElementType>) {
         }
     }
     none_wrong(&wrong);
-}
-
-/// A word with other letters in upper case each time, by the bits of `upper`.
-fn in_case(word: &str, upper: u32) -> String {
-    let letter = |(i, c): (usize, char)| if upper >> i & 1 == 1 { c.to_ascii_uppercase() } else { c };
-    word.chars().enumerate().map(letter).collect()
 }
 
 #[test]
@@ -270,71 +264,6 @@ fn decimals_round_once() {
     }
 }
 
-/// Every code of the word's letters in upper or lower case, with each sign, under all options.
-#[test]
-fn infinities_and_nan_are_read_in_any_case() {
-    let mut random = Random::new(5);
-    for (word, x) in [("inf", f64::INFINITY), ("infinity", f64::INFINITY), ("nan", f64::NAN)] {
-        for upper in 0..1 << word.len() {
-            let text = in_case(word, upper);
-            let texts = [text.clone(), format!("+{text}"), format!("-{text}"), format!(" {text}\n")];
-            let values = [x, x, -x, x];
-            for to in numeric().filter(|_| upper == 0 || random.one_in(4)) {
-                for options in if upper == 0 { all_options() } else { variants(to) } {
-                    if integers().any(|(t, ..)| t == to) {
-                        let errors = texts.iter().map(|text| parse_with(&[text], to, &options).unwrap_err());
-                        for (error, literal) in errors.zip(texts.clone()) {
-                            assert_eq!(error, Error::LiteralOutOfRange { to, index: 0, literal });
-                        }
-                        continue;
-                    }
-                    let expected = values.map(|x| code(x, to, &options));
-                    let got = parse_with(&texts, to, &options).unwrap();
-                    assert_eq!(got, expected, "{texts:?} to {to} {options:?}");
-                }
-            }
-        }
-    }
-}
-
-/// The codes themselves, without an oracle.
-#[test]
-fn special_values_have_the_codes_of_their_type() {
-    let texts = ["nan", "-nan", "inf", "-inf", "1e999", "-1e999", "0", "-0"];
-    let open = CastOptions::default().with_saturate(false);
-    let saturate = CastOptions::default();
-    for (to, options, expected) in [
-        (ElementType::FLOAT16, saturate, [0x7e00, 0xfe00, 0x7c00, 0xfc00, 0x7c00, 0xfc00, 0, 0x8000]),
-        (ElementType::BFLOAT16, saturate, [0x7fc0, 0xffc0, 0x7f80, 0xff80, 0x7f80, 0xff80, 0, 0x8000]),
-        (
-            ElementType::FLOAT,
-            saturate,
-            [0x7fc0_0000, 0xffc0_0000, 0x7f80_0000, 0xff80_0000, 0x7f80_0000, 0xff80_0000, 0, 0x8000_0000],
-        ),
-        (
-            ElementType::DOUBLE,
-            saturate,
-            [0x7ff8, 0xfff8, 0x7ff0, 0xfff0, 0x7ff0, 0xfff0, 0, 0x8000].map(|top: u64| top << 48),
-        ),
-        (ElementType::FLOAT8E4M3FN, saturate, [0x7f, 0xff, 0x7e, 0xfe, 0x7e, 0xfe, 0, 0x80]),
-        (ElementType::FLOAT8E4M3FN, open, [0x7f, 0xff, 0x7f, 0xff, 0x7f, 0xff, 0, 0x80]),
-        (ElementType::FLOAT8E4M3FNUZ, saturate, [0x80, 0x80, 0x7f, 0xff, 0x7f, 0xff, 0, 0]),
-        (ElementType::FLOAT8E4M3FNUZ, open, [0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0, 0]),
-        (ElementType::FLOAT8E5M2, saturate, [0x7e, 0xfe, 0x7b, 0xfb, 0x7b, 0xfb, 0, 0x80]),
-        (ElementType::FLOAT8E5M2, open, [0x7e, 0xfe, 0x7c, 0xfc, 0x7c, 0xfc, 0, 0x80]),
-        (ElementType::FLOAT8E5M2FNUZ, saturate, [0x80, 0x80, 0x7f, 0xff, 0x7f, 0xff, 0, 0]),
-        (ElementType::FLOAT8E5M2FNUZ, open, [0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0, 0]),
-        (ElementType::FLOAT8E8M0, saturate, [0xff, 0xff, 0xfe, 0, 0xfe, 0, 0, 0]),
-        (ElementType::FLOAT8E8M0, open, [0xff; 8]),
-        (ElementType::FLOAT6E2M3, saturate, [0x20, 0, 0x1f, 0x3f, 0x1f, 0x3f, 0, 0x20]),
-        (ElementType::FLOAT6E3M2, open, [0x20, 0, 0x1f, 0x3f, 0x1f, 0x3f, 0, 0x20]),
-        (ElementType::FLOAT4E2M1, saturate, [8, 0, 7, 15, 7, 15, 0, 8]),
-        (ElementType::BOOL, saturate, [1, 1, 1, 1, 1, 1, 0, 0]),
-    ] {
-        assert_eq!(parse_with(&texts, to, &options), Ok(expected.to_vec()), "{to} {options:?}");
-    }
-}
-
 #[test]
 fn white_space_around_a_literal_does_not_count() {
     let mut texts = Vec::new();
@@ -379,174 +308,4 @@ fn what_is_no_literal_is_refused() {
     texts.push(format!("1e{}x", "1".repeat(100_000)));
     texts.push(" ".repeat(100_000));
     check_refused(&texts, numeric());
-}
-
-/// Words for truth values are BOOL's alone.
-#[test]
-fn bool_reads_true_and_false_in_any_case() {
-    for (word, expected) in [("true", 1), ("false", 0)] {
-        let texts: Vec<String> = (0..1 << word.len()).map(|upper| in_case(word, upper)).collect();
-        assert_eq!(parse(&texts, ElementType::BOOL), Ok(vec![expected; texts.len()]));
-        check_refused(&texts, numeric().filter(|t| *t != ElementType::BOOL));
-    }
-}
-
-#[test]
-fn bool_reads_numbers_as_true_unless_zero() {
-    let zeros = ["0", "-0", "+0", "0.0", "-0.0", ".0", "0.", "0e5", "-0e-5", "0e99999999999999999999", " 0 ", "000"];
-    assert_eq!(parse(&zeros, ElementType::BOOL), Ok(vec![0; zeros.len()]));
-    let others = [
-        "1",
-        "-1",
-        "0.5",
-        "1e-400",
-        "-1e-99999999999",
-        "1e400",
-        "nan",
-        "-NaN",
-        "INF",
-        "-inf",
-        "2",
-        "256",
-        ".1",
-        " 9\t",
-    ];
-    assert_eq!(parse(&others, ElementType::BOOL), Ok(vec![1; others.len()]));
-}
-
-#[test]
-fn bool_prints_as_true_and_false_with_a_capital() {
-    assert_eq!(print(ElementType::BOOL, &[0, 1, 2, 0xff, 0x80]), ["False", "True", "True", "True", "True"]);
-}
-
-#[test]
-fn strings_to_strings_are_the_same() {
-    let given = ["", " ", " 1 ", "Hello", "1_000", "nan", "ä😀\u{0}", "TRUE", "0x10", "-0"];
-    for options in all_options() {
-        for shape in [vec![given.len()], vec![2, 5], vec![1, 10, 1]] {
-            let tensor = Tensor::from_strings(shape, given).unwrap();
-            assert_eq!(cpu::cast(&tensor, ElementType::STRING, &options), Ok(tensor));
-        }
-    }
-}
-
-#[test]
-fn scalars_and_empty_tensors_keep_their_shape() {
-    for t in numeric() {
-        for (shape, count) in
-            [(vec![], 1), (vec![0], 0), (vec![3, 0, usize::MAX], 0), (vec![1, 3], 3), (vec![3, 1, 1], 3)]
-        {
-            let codes = Tensor::from_codes(t, shape.clone(), vec![1; count]).unwrap();
-            let texts = Tensor::from_strings(shape.clone(), vec!["1"; count]).unwrap();
-            let printed = cpu::cast(&codes, ElementType::STRING, &Default::default()).unwrap();
-            let parsed = cpu::cast(&texts, t, &Default::default()).unwrap();
-            let copied = cpu::cast(&texts, ElementType::STRING, &Default::default()).unwrap();
-            assert_eq!(copied, texts);
-            for (result, to) in [(printed, ElementType::STRING), (parsed, t)] {
-                assert_eq!((result.element_type(), result.shape(), result.len()), (to, &shape[..], count), "{t}");
-                let found = result.strings().map_or(result.codes().len(), |strings| strings.len());
-                assert_eq!(found, count);
-            }
-        }
-    }
-}
-
-/// Neighbours in a tensor have nothing to do with each other, whatever they look like in a row.
-#[test]
-fn elements_do_not_run_into_each_other() {
-    let texts = ["1", "2", ".5", "3.", "4", "+5", "-6", "7e1", "0"];
-    let expected = [1.0f32, 2.0, 0.5, 3.0, 4.0, 5.0, -6.0, 70.0, 0.0].map(|x| u64::from(x.to_bits()));
-    assert_eq!(parse(&texts, ElementType::FLOAT), Ok(expected.to_vec()));
-    for (texts, index) in [
-        (&["1", "e5"][..], 1),
-        (&["1e", "5"], 0),
-        (&["-", "1"], 0),
-        (&["1", "", "2"], 1),
-        (&["1", "2", ""], 2),
-        (&["", "1"], 0),
-        (&["in", "f"], 0),
-        (&["1", ".", "5"], 1),
-    ] {
-        for to in numeric() {
-            let literal = texts[index].to_owned();
-            assert_eq!(parse(texts, to), Err(Error::InvalidLiteral { to, index, literal }), "{texts:?}");
-        }
-    }
-}
-
-/// Text and back, for every type: every code of up to 16 bits, and many of the others. NaN comes back as the canonical
-/// one, without its payload, and positive, as its text has no sign.
-#[test]
-fn printed_codes_read_back_as_the_same() {
-    // E8M0's text is that of a float, and may lie a little beside the power of two, if not below the least of them.
-    let options = CastOptions::default().with_saturate(false).with_round_mode(wgpu_cast::RoundMode::Nearest);
-    let mut wrong = Vec::new();
-    for t in numeric() {
-        let mut codes = cases::codes(t);
-        codes.extend(cases::random(t, 50_000, 11));
-        let texts = print(t, &codes);
-        let as_double = oracle(t, ElementType::DOUBLE, &options);
-        let nan = code(f64::NAN, t, &options);
-        for ((&given, text), got) in codes.iter().zip(&texts).zip(parse_with(&texts, t, &options).unwrap()) {
-            let expected = match t {
-                ElementType::BOOL => u64::from(given != 0),
-                _ if floats().any(|f| f == t) && f64::from_bits(as_double.expected(given)).is_nan() => nan,
-                _ => given,
-            };
-            if got != expected {
-                wrong.push(format!("{t} {given:x} is {}, read as {got:x}, expected {expected:x}", shown(text)));
-            }
-        }
-    }
-    none_wrong(&wrong);
-}
-
-/// Many elements go with threads, few without; both ways, with texts of very different lengths.
-#[test]
-fn short_and_long_tensors_agree() {
-    for t in numeric() {
-        let codes = cases::random(t, 150_001, 7);
-        let texts = print(t, &codes);
-        let options = CastOptions::default();
-        let parsed = parse(&texts, t).unwrap();
-        let text_tensor = strings(&texts);
-        assert_eq!(cpu::cast(&text_tensor, ElementType::STRING, &options), Ok(text_tensor));
-        let mut wrong = Vec::new();
-        for part in [1, 7, 500, 997, 20_011] {
-            // Single elements take long, and their places do not matter.
-            let starts = (0..codes.len()).step_by(part).take(1000);
-            for range in starts.map(|start| start..(start + part).min(codes.len())) {
-                let short = print(t, &codes[range.clone()]);
-                let read = parse(&texts[range.clone()], t).unwrap();
-                for (i, (short, read)) in range.clone().zip(short.iter().zip(read)) {
-                    if *short != texts[i] || read != parsed[i] {
-                        let (code, long, also) = (codes[i], shown(&texts[i]), parsed[i]);
-                        let short = format!("{t} {code:x} among {part}: {}, read as {read:x}", shown(short));
-                        wrong.push(format!("{short}; among many: {long}, read as {also:x}"));
-                    }
-                }
-            }
-        }
-        none_wrong(&wrong);
-    }
-}
-
-#[test]
-fn options_that_a_destination_does_not_look_at_change_nothing() {
-    let texts = ["1", "-7.5", "300", "1e10", "0", "-100", "1e-9", "12345678", "-0", "1.1", "6.4"];
-    for t in numeric() {
-        let codes = cases::random(t, 500, 13);
-        let tensor = Tensor::from_codes(t, [codes.len()], codes).unwrap();
-        let printed = cpu::cast(&tensor, ElementType::STRING, &CastOptions::default());
-        let looked_at: std::collections::HashSet<_> =
-            variants(t).iter().map(|options| parse_with(&texts, t, options).unwrap()).collect();
-        for options in all_options() {
-            assert_eq!(cpu::cast(&tensor, ElementType::STRING, &options), printed, "{t} {options:?}");
-            assert!(looked_at.contains(&parse_with(&texts, t, &options).unwrap()), "{t} {options:?}");
-        }
-        // Only casts from floats clamp; a string's integer loses its high bits.
-        if integers().any(|(integer, ..)| integer == t) {
-            assert_eq!(looked_at.len(), 1, "{t}");
-        }
-    }
 }

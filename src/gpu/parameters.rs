@@ -1,0 +1,81 @@
+//! The parameter blocks of dispatches, as uniform buffers that never change.
+//!
+//! Equal blocks share one buffer: casts of one length between aligned slices all have the same. A device gets slower with
+//! every buffer that lives on it.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use crate::conversion::Conversion;
+use crate::error::Error;
+use crate::gpu::record::device_result;
+use crate::gpu::scope::{one_line, scoped};
+use crate::plan::Params;
+
+/// The blocks that bound casts hold.
+#[derive(Debug, Default)]
+pub(crate) struct Parameters {
+    alive: Mutex<Alive>,
+}
+
+#[derive(Debug, Default)]
+struct Alive {
+    buffers: HashMap<Params, Weak<wgpu::Buffer>>,
+    /// Entries from which on the dead ones are removed.
+    full: usize,
+}
+
+/// Fewest entries that are worth a search for dead ones.
+const LEAST_FULL: usize = 64;
+
+impl Parameters {
+    /// The buffer that holds a block.
+    pub(crate) fn get(
+        &self,
+        device: &wgpu::Device,
+        conversion: &Conversion,
+        params: &Params,
+    ) -> Result<Arc<wgpu::Buffer>, Error> {
+        // A panic elsewhere leaves the map whole: each entry is added and removed in one step.
+        if let Some(buffer) = self.alive.lock().unwrap_or_else(PoisonError::into_inner).find(params) {
+            return Ok(buffer);
+        }
+        // Not under the lock: two threads may each make one, and one of them will not be found.
+        let buffer = Arc::new(filled(device, conversion, params)?);
+        self.alive.lock().unwrap_or_else(PoisonError::into_inner).insert(*params, &buffer);
+        Ok(buffer)
+    }
+}
+
+impl Alive {
+    fn find(&self, params: &Params) -> Option<Arc<wgpu::Buffer>> {
+        self.buffers.get(params)?.upgrade()
+    }
+
+    fn insert(&mut self, params: Params, buffer: &Arc<wgpu::Buffer>) {
+        if self.buffers.len() >= self.full {
+            self.buffers.retain(|_, buffer| buffer.strong_count() > 0);
+            self.full = (2 * self.buffers.len()).max(LEAST_FULL);
+        }
+        self.buffers.insert(params, Arc::downgrade(buffer));
+    }
+}
+
+fn filled(device: &wgpu::Device, conversion: &Conversion, params: &Params) -> Result<wgpu::Buffer, Error> {
+    let (from, to) = (conversion.from, conversion.to);
+    let size = size_of::<Params>() as u64;
+    let made = scoped(device, || {
+        device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("cast parameters"),
+            size,
+            usage: wgpu::BufferUsages::UNIFORM,
+            mapped_at_creation: true,
+        })
+    });
+    let buffer = device_result(conversion, size, made)?;
+    // The mapping of a buffer made on a lost device fails.
+    let lost = |error: wgpu::MapRangeError| Error::DeviceLost { from, to, reason: one_line(&error) };
+    buffer.slice(..).get_mapped_range_mut().map_err(lost)?.copy_from_slice(bytemuck::bytes_of(params));
+    buffer.unmap();
+    Ok(buffer)
+}

@@ -1,0 +1,263 @@
+//! The arithmetic of planning: which bytes a piece of a cast lies in, and how many elements fit where.
+
+use super::{Bytes, Dispatch, Params, Places, PlanLimits};
+use crate::conversion::Conversion;
+use crate::error::Error;
+use crate::kernel::{Access, BLOCKS_SIZE, EDGE_SIZE, Kind, Units};
+
+/// Most elements of an edge dispatch: bit positions of 64-bit codes stay within 32 bits.
+const EDGE_ELEMENTS: u64 = 1 << 24;
+
+/// A binding starts at a multiple of at least this, so that 16 bytes of a buffer are 16 bytes of a binding.
+const LEAST_ALIGNMENT: u64 = 16;
+
+/// The numbers of a conversion that planning needs.
+pub(super) struct Shape<'a> {
+    conversion: &'a Conversion,
+    places: Places,
+    limits: &'a PlanLimits,
+    alignment: u64,
+    pub(super) source_bits: u64,
+    pub(super) destination_bits: u64,
+    /// Elements after which both sides are aligned as they were, and whole units of every kernel.
+    pub(super) step: u64,
+    pub(super) blocks_from: u64,
+    pub(super) edge_chunk: u64,
+}
+
+/// A piece of a cast, where it lies.
+pub(super) struct Piece {
+    pub(super) access: Access,
+    pub(super) source: Bytes,
+    pub(super) destination: Bytes,
+    pub(super) params: Params,
+}
+
+impl<'a> Shape<'a> {
+    pub(super) fn new(conversion: &'a Conversion, places: Places, limits: &'a PlanLimits) -> Self {
+        let alignment = limits.offset_alignment.max(LEAST_ALIGNMENT);
+        let (source_bits, destination_bits) =
+            (u64::from(conversion.from.code_bits()), u64::from(conversion.to.code_bits()));
+        let units = Units::new(conversion, Kind::Blocks, Access::Separate, limits.tables);
+        let aligned = |bits: u64| {
+            let alignment = alignment * 8;
+            alignment / gcd(alignment, bits)
+        };
+        // Units have a power of two of elements, at most 64.
+        let step = lcm(lcm(aligned(source_bits), aligned(destination_bits)), 64);
+        let bits = source_bits.max(destination_bits);
+        // A binding starts up to an alignment before its first element, and ends with the sentinel.
+        let room = limits.binding_size.saturating_sub(alignment + 8);
+        let by_binding = room.saturating_mul(8) / bits;
+        let by_workgroups = u64::from(limits.workgroups).saturating_pow(2).saturating_mul(u64::from(EDGE_SIZE));
+        let in_place = places.one_buffer && places.source == places.destination;
+        Self {
+            conversion,
+            places,
+            limits,
+            alignment,
+            source_bits,
+            destination_bits,
+            step,
+            blocks_from: match in_place && crosses_words(destination_bits) {
+                // What is left to the serial kernel must be little.
+                true => u64::from(units.elements),
+                false => limits.blocks_from.unwrap_or(u64::from(units.per_workgroup())),
+            },
+            edge_chunk: (EDGE_ELEMENTS.min(by_binding).min(by_workgroups) / step * step).max(step),
+        }
+    }
+
+    /// The most elements, a multiple of the step, that take at most `bytes` on either side.
+    pub(super) fn fit(&self, bytes: u64, limit: &'static str) -> Result<u64, Error> {
+        let bits = self.source_bits.max(self.destination_bits);
+        let elements = (u128::from(bytes) * 8 / u128::from(bits)) as u64 / self.step * self.step;
+        if elements == 0 {
+            let (from, to) = (self.conversion.from, self.conversion.to);
+            return Err(Error::Limit { from, to, limit, needed: self.step * bits / 8, allowed: bytes });
+        }
+        Ok(elements)
+    }
+
+    /// Elements between two changes of bindings.
+    pub(super) fn chunk(&self, elements: u64) -> Result<u64, Error> {
+        let units = |access| Units::new(self.conversion, Kind::Blocks, access, self.limits.tables);
+        let per_invocation = |units: Units| u64::from(units.elements * units.repeat);
+        let least = per_invocation(units(Access::Separate)).min(per_invocation(units(Access::Shared)));
+        let invocations = u64::from(self.limits.workgroups).saturating_pow(2).saturating_mul(u64::from(BLOCKS_SIZE));
+        let by_workgroups = invocations.saturating_mul(least);
+        let most = by_workgroups.min(self.limits.dispatch_elements);
+        let limit = "max_storage_buffer_binding_size";
+        if self.places.one_buffer {
+            // Half a binding each: two pieces that do not share one lie far apart.
+            let fits = self.whole_range(elements).is_some_and(|range| range.size <= self.limits.binding_size);
+            if fits && elements <= most {
+                return Ok(elements);
+            }
+            let half = self.fit((self.limits.binding_size / 2).saturating_sub(self.alignment + 8), limit)?;
+            return Ok((most.min(half) / self.step * self.step).max(self.step));
+        }
+        // After a head, either side may be anywhere between two aligned places.
+        let aligned = [self.places.source, self.places.destination].iter().all(|place| place % self.alignment == 0);
+        let lead = if aligned { 0 } else { self.alignment };
+        let bits = u128::from(self.source_bits.max(self.destination_bits));
+        let needed = (u128::from(elements) * bits).div_ceil(32) * 4 + u128::from(lead) + 4;
+        if needed <= u128::from(self.limits.binding_size) && elements <= most {
+            return Ok(elements);
+        }
+        let by_binding = self.fit(self.limits.binding_size.saturating_sub(lead + 4), limit)?;
+        Ok((most.min(by_binding) / self.step * self.step).max(self.step))
+    }
+
+    /// Elements before the destination is at whole 16 bytes.
+    pub(super) fn head(&self) -> u64 {
+        let start = self.places.destination * 8;
+        let aligned = |head: &u64| (start + head * self.destination_bits).is_multiple_of(128);
+        // A multiple of 64 elements of any width is one of 128 bits.
+        (0..64).find(aligned).unwrap_or(0)
+    }
+
+    /// Bytes of a buffer that hold a piece, from an aligned place on in whole words.
+    pub(super) fn range(&self, place: u64, bits: u64, start: u64, count: u64) -> Bytes {
+        let offset = (place * 8 + start * bits) / 8 / self.alignment * self.alignment;
+        let end = (place * 8 + (start + count) * bits).div_ceil(32) * 4;
+        Bytes { offset, size: end.saturating_sub(offset) }
+    }
+
+    /// The range over both sides of the whole cast, if it can be counted.
+    fn whole_range(&self, elements: u64) -> Option<Bytes> {
+        elements.checked_mul(self.source_bits.max(self.destination_bits))?;
+        let (source, destination) = self.ranges(0, elements);
+        Some(over(source, destination))
+    }
+
+    fn ranges(&self, start: u64, count: u64) -> (Bytes, Bytes) {
+        let source = self.range(self.places.source, self.source_bits, start, count);
+        (source, self.range(self.places.destination, self.destination_bits, start, count))
+    }
+
+    fn piece(&self, start: u64, count: u64) -> Piece {
+        let (source, destination) = self.ranges(start, count);
+        self.bind(source, destination, start, start)
+    }
+
+    /// The bindings of two ranges, and where in them an element of the destination and one of the source lie.
+    pub(super) fn bind(&self, mut source: Bytes, mut destination: Bytes, start: u64, source_start: u64) -> Piece {
+        let last = source.offset + source.size;
+        let mut access = Access::Separate;
+        if self.places.one_buffer {
+            let both = over(source, destination);
+            access = if both.size <= self.limits.binding_size { Access::Shared } else { Access::Writable };
+            if access == Access::Shared {
+                (source, destination) = (both, both);
+            }
+        }
+        let within = |place: u64, bit: u64, range: Bytes| {
+            let bit = place * 8 + bit - range.offset * 8;
+            ((bit / 32) as u32, (bit % 32) as u32)
+        };
+        let (source_word, source_bit) = within(self.places.source, source_start * self.source_bits, source);
+        let (destination_word, destination_bit) =
+            within(self.places.destination, start * self.destination_bits, destination);
+        let source_last = ((last - source.offset) / 4).saturating_sub(1) as u32;
+        let params =
+            Params { source_word, source_bit, source_last, destination_word, destination_bit, ..Params::default() };
+        Piece { access, source, destination, params }
+    }
+
+    /// Adds a dispatch of the whole units of a piece, if there are enough; returns its elements.
+    pub(super) fn units(&self, start: u64, count: u64, dispatches: &mut Vec<Dispatch>) -> u64 {
+        let Piece { access, source, destination, mut params } = self.piece(start, count);
+        let aligned = |word: u32, bit: u32| word.is_multiple_of(4) && bit == 0;
+        let suits = access != Access::Shared || wide_units_suit(self.source_bits, self.destination_bits);
+        let kind = if suits && aligned(params.source_word, params.source_bit) { Kind::Blocks } else { Kind::Shifted };
+        let units = Units::new(self.conversion, kind, access, self.limits.tables);
+        let whole = count / u64::from(units.elements);
+        let elements = whole * u64::from(units.elements);
+        if elements < self.blocks_from || elements == 0 || !aligned(params.destination_word, params.destination_bit) {
+            return 0;
+        }
+        params.count = whole as u32;
+        let workgroups = self.grid((whole as u32).div_ceil(BLOCKS_SIZE * units.repeat));
+        params.pitch = workgroups[0];
+        // The rest of the chunk is not this dispatch's to bind.
+        let (source, destination) = match access {
+            Access::Shared => (source, destination),
+            Access::Separate | Access::Writable => self.ranges(start, elements),
+        };
+        let source_last = ((source.size / 4).saturating_sub(1) as u32).min(params.source_last);
+        params.source_last = source_last;
+        dispatches.push(Dispatch { kind, access, source, destination, params, workgroups });
+        elements
+    }
+
+    /// Adds the dispatches of any range of elements.
+    pub(super) fn edges(&self, start: u64, end: u64, sentinel: Option<u32>, dispatches: &mut Vec<Dispatch>) {
+        let mut at = start;
+        while at < end || sentinel.is_some() {
+            let count = (end - at).min(self.edge_chunk);
+            let last = at + count == end;
+            dispatches.push(self.edge(at, count, sentinel.filter(|_| last)));
+            at += count;
+            if last {
+                break;
+            }
+        }
+    }
+
+    pub(super) fn edge(&self, start: u64, count: u64, sentinel: Option<u32>) -> Dispatch {
+        // The sentinel alone takes a binding that ends where the tensor does, which units have filled to whole words.
+        let start = if count == 0 { start - 1 } else { start };
+        let Piece { access, source, mut destination, mut params } = self.piece(start, count.max(1));
+        params.count = count as u32;
+        if count == 0 {
+            (params.destination_word, params.destination_bit) = ((destination.size / 4) as u32, 0);
+        }
+        if let Some(sentinel) = sentinel {
+            params.sentinel = sentinel;
+            params.sentinel_word = (destination.size / 4) as u32;
+            destination.size += 4;
+        }
+        let in_place = self.places.one_buffer && self.places.source == self.places.destination;
+        let (kind, invocations) = if in_place && crosses_words(self.destination_bits) {
+            (Kind::Serial, 1)
+        } else if self.destination_bits < 32 {
+            (Kind::Edge, (u64::from(params.destination_bit) + count * self.destination_bits).div_ceil(32))
+        } else {
+            (Kind::Edge, count)
+        };
+        let workgroups = self.grid((invocations as u32).div_ceil(EDGE_SIZE).max(1));
+        params.pitch = workgroups[0];
+        Dispatch { kind, access, source, destination, params, workgroups }
+    }
+
+    /// A number of workgroups in one or two dimensions.
+    fn grid(&self, workgroups: u32) -> [u32; 2] {
+        let rows = workgroups.div_ceil(self.limits.workgroups);
+        [workgroups.div_ceil(rows), rows]
+    }
+}
+
+/// Whether units of whole 16 bytes on both sides are few enough elements.
+pub(super) fn wide_units_suit(source_bits: u64, destination_bits: u64) -> bool {
+    source_bits.min(destination_bits) >= 8
+}
+
+/// Whether codes of this width can lie across two words.
+pub(super) fn crosses_words(bits: u64) -> bool {
+    32 % bits != 0 && bits < 32
+}
+
+/// The range from where the first starts to where the last ends.
+fn over(a: Bytes, b: Bytes) -> Bytes {
+    let offset = a.offset.min(b.offset);
+    Bytes { offset, size: (a.offset + a.size).max(b.offset + b.size) - offset }
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+fn lcm(a: u64, b: u64) -> u64 {
+    a / gcd(a, b) * b
+}

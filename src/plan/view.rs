@@ -1,0 +1,78 @@
+//! Views of the source with a stride along each axis.
+
+use super::shape::Shape;
+use super::{Dispatch, Params, Places, PlanLimits};
+use crate::conversion::Conversion;
+use crate::error::Error;
+use crate::kernel::{Kind, VIEW_RANK as RANK};
+
+/// A view of the source: its elements in row-major order of `shape`, each at the sum of index times stride.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct View {
+    /// Axes that are not there come first, with one element.
+    pub shape: [u32; RANK],
+    pub strides: [u32; RANK],
+    /// Elements from the first to the last that is read.
+    pub extent: u64,
+}
+
+impl View {
+    /// The view, and how many elements it has; `None` where 32 bits do not count its elements or their places.
+    pub(crate) fn new(shape: &[u64], strides: &[u64]) -> Option<(Self, u64)> {
+        let mut view = Self { shape: [1; RANK], strides: [0; RANK], extent: 1 };
+        let (mut elements, mut last) = (1u64, 0u64);
+        for (axis, (&size, &stride)) in shape.iter().zip(strides).enumerate() {
+            elements = elements.checked_mul(size)?;
+            last = last.checked_add(size.saturating_sub(1).checked_mul(stride)?)?;
+            let place = RANK - shape.len() + axis;
+            view.shape[place] = u32::try_from(size).ok()?;
+            // The stride of a single element is not used.
+            view.strides[place] = if size > 1 { u32::try_from(stride).ok()? } else { 0 };
+        }
+        view.extent = last + 1;
+        (elements <= u32::MAX.into() && view.extent <= u32::MAX.into()).then_some((view, elements))
+    }
+
+    /// Whether the elements lie one after the other in their order.
+    pub(crate) fn is_dense(&self) -> bool {
+        let mut step = 1;
+        let axes = self.shape.iter().zip(&self.strides).rev();
+        axes.fold(true, |dense, (&size, &stride)| {
+            let fits = size == 1 || u64::from(stride) == step;
+            step *= u64::from(size);
+            dense && fits
+        })
+    }
+}
+
+/// The dispatches that cast a view of `elements` elements, at least one, to a dense destination.
+pub(crate) fn plan_view(
+    conversion: &Conversion,
+    view: &View,
+    elements: u64,
+    places: Places,
+    limits: &PlanLimits,
+) -> Result<Vec<Dispatch>, Error> {
+    let shape = Shape::new(conversion, places, limits);
+    let whole = shape.range(places.source, shape.source_bits, 0, view.extent);
+    if whole.size > limits.binding_size {
+        let (from, to, limit) = (conversion.from, conversion.to, "max_storage_buffer_binding_size");
+        return Err(Error::Limit { from, to, limit, needed: whole.size, allowed: limits.binding_size });
+    }
+    let mut dispatches = Vec::new();
+    let chunk = shape.edge_chunk.min(limits.dispatch_elements / shape.step * shape.step).max(shape.step);
+    let mut start = 0;
+    while start < elements {
+        let count = chunk.min(elements - start);
+        let mut dispatch = shape.edge(start, count, None);
+        let piece = shape.bind(whole, shape.range(places.destination, shape.destination_bits, start, count), start, 0);
+        dispatch.kind = Kind::Strided;
+        (dispatch.access, dispatch.source, dispatch.destination) = (piece.access, piece.source, piece.destination);
+        let (count, pitch) = (dispatch.params.count, dispatch.params.pitch);
+        let (shape, strides) = (view.shape, view.strides);
+        dispatch.params = Params { count, pitch, first: start as u32, shape, strides, ..piece.params };
+        dispatches.push(dispatch);
+        start += u64::from(count);
+    }
+    Ok(dispatches)
+}
