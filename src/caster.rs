@@ -11,8 +11,8 @@ use crate::element::ElementType;
 use crate::error::{Error, Side};
 use crate::gpu::adapter::plan_limits;
 use crate::gpu::kernels::Kernels;
+use crate::gpu::link::Link;
 use crate::gpu::record::{self, Command};
-use crate::gpu::transfer::Link;
 use crate::kernel::{Access, Kind, VIEW_RANK};
 use crate::options::CastOptions;
 use crate::plan::{self, Dispatch, Places, PlanLimits, Slices, View};
@@ -388,6 +388,7 @@ impl Bound {
     }
 
     /// Each dispatch as a cast of its own, with its share of `elements`.
+    #[cfg(feature = "onnx")]
     pub(crate) fn parts(&self, elements: u64) -> impl Iterator<Item = (Bound, u64)> {
         let share = elements / self.commands.len().max(1) as u64;
         self.commands.iter().map(move |command| (Self { commands: vec![command.clone()] }, share))

@@ -8,7 +8,7 @@ use crate::cpu;
 use crate::element::ElementType;
 use crate::error::Error;
 use crate::gpu::adapter::{self, DeviceChoice};
-use crate::gpu::transfer::Link;
+use crate::gpu::link::Link;
 use crate::options::CastOptions;
 use crate::tensor::{Tensor, zeroed};
 

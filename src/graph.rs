@@ -7,7 +7,7 @@ use crate::conversion::{Conversion, has_kernel};
 use crate::cpu;
 use crate::element::ElementType;
 use crate::error::{Error, ModelFault};
-use crate::gpu::transfer::{Batch, Resident, Wanted};
+use crate::gpu::batch::{Batch, Resident, Wanted};
 use crate::onnx::{Model, NamedTensor, Node};
 use crate::options::CastOptions;
 use crate::tensor::Tensor;

@@ -163,13 +163,13 @@ pub(crate) fn plan(
     Ok(dispatches)
 }
 
-/// The most elements of a host tensor that fit the device's buffers at once, of which every chunk but the last starts
-/// at a whole byte on both sides.
-pub(crate) fn host_chunk(conversion: &Conversion, limits: &PlanLimits) -> Result<u64, Error> {
+/// The most elements of a host tensor that take at most so many bytes on either side and fit the device's buffers, of
+/// which every piece but the last starts at a whole byte on both sides.
+pub(crate) fn host_chunk(conversion: &Conversion, limits: &PlanLimits, bytes: u64) -> Result<u64, Error> {
     let shape = Shape::new(conversion, Places::default(), limits);
     // The destination holds the sentinel as well.
     let buffer = limits.buffer_size.saturating_sub(8);
-    shape.fit(buffer, "max_buffer_size").map(|elements| elements.min(HOST_ELEMENTS).max(shape.step))
+    shape.fit(buffer, "max_buffer_size").map(|most| shape.fit(bytes, "").unwrap_or(shape.step).min(most))
 }
 
 /// Most elements of a host tensor on their way at once: bounds the memory that a cast takes beside the tensors, and

@@ -5,7 +5,7 @@ use crate::conversion::Conversion;
 use crate::cpu;
 use crate::element::ElementType;
 use crate::error::Error;
-use crate::gpu::transfer::Link;
+use crate::gpu::link::Link;
 use crate::plan::{Places, Slices};
 use crate::tensor::Tensor;
 

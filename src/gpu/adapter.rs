@@ -136,11 +136,24 @@ pub(crate) async fn choose(choice: &DeviceChoice) -> Result<Result<wgpu::Adapter
     }
 }
 
-/// A device with the adapter's own limits, and timestamp queries where it has them.
+/// Whether the adapter's memory is the host's, so that it costs nothing to map what kernels use.
+fn shares_memory(info: &wgpu::AdapterInfo) -> bool {
+    matches!(info.device_type, wgpu::DeviceType::IntegratedGpu | wgpu::DeviceType::Cpu)
+}
+
+/// Whether a device can map the buffers that kernels use, and it is no loss.
+pub(crate) fn maps_primary_buffers(device: &wgpu::Device) -> bool {
+    device.features().contains(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS) && shares_memory(&device.adapter_info())
+}
+
+/// A device with the adapter's own limits, and of its features timestamp queries, and mapping what kernels use where
+/// that saves copies.
 pub(crate) async fn open(adapter: &wgpu::Adapter) -> Result<(wgpu::Device, wgpu::Queue), Error> {
+    let mut features = wgpu::Features::TIMESTAMP_QUERY;
+    features.set(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS, shares_memory(&adapter.get_info()));
     let descriptor = wgpu::DeviceDescriptor {
         label: Some("wgpu-cast"),
-        required_features: adapter.features() & wgpu::Features::TIMESTAMP_QUERY,
+        required_features: adapter.features() & features,
         required_limits: adapter.limits(),
         memory_hints: wgpu::MemoryHints::Performance,
         ..Default::default()

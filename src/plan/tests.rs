@@ -180,16 +180,19 @@ fn limits_below_a_step_are_an_error() {
     let error = plan(&conversion, 1000, Places::default(), &limits, None).unwrap_err();
     assert!(matches!(error, Error::Limit { limit: "max_storage_buffer_binding_size", .. }), "{error}");
     let limits = PlanLimits { buffer_size: 100, ..PlanLimits::default() };
-    assert!(matches!(host_chunk(&conversion, &limits), Err(Error::Limit { limit: "max_buffer_size", .. })));
+    assert!(matches!(host_chunk(&conversion, &limits, 1 << 20), Err(Error::Limit { limit: "max_buffer_size", .. })));
 }
 
 #[test]
 fn host_chunks_start_at_whole_bytes() {
     for conversion in conversions() {
-        let chunk = host_chunk(&conversion, &PlanLimits::default()).unwrap();
-        for t in [conversion.from, conversion.to] {
-            assert_eq!(chunk * u64::from(t.code_bits()) % 8, 0);
-            assert!(t.packed_bytes(chunk).unwrap() + 8 <= 256 << 20);
+        for bytes in [1, 4 << 20, u64::MAX] {
+            let chunk = host_chunk(&conversion, &PlanLimits::default(), bytes).unwrap();
+            for t in [conversion.from, conversion.to] {
+                assert_eq!(chunk * u64::from(t.code_bits()) % 8, 0);
+                assert!(t.packed_bytes(chunk).unwrap() + 8 <= 256 << 20);
+                assert!(bytes == 1 || t.packed_bytes(chunk).unwrap() <= bytes);
+            }
         }
     }
 }

@@ -1,0 +1,126 @@
+//! What a host tensor's cast costs on a device, beside its parts alone: upload, dispatches, read-back. And what the first
+//! cast of a pair costs.
+//!
+//! Every figure is the median of seven rounds, in microseconds. The adapter is the best there is.
+
+#![allow(missing_docs, reason = "a program")]
+
+use std::time::Instant;
+
+use wgpu_cast::wgpu::{self, BufferUsages};
+use wgpu_cast::{CastOptions, CastSpec, Context, DeviceChoice, ElementType, Slices, Tensor};
+
+const ROUNDS: usize = 7;
+const PAIRS: [(ElementType, ElementType); 4] = [
+    (ElementType::FLOAT, ElementType::FLOAT16),
+    (ElementType::FLOAT16, ElementType::FLOAT),
+    (ElementType::FLOAT, ElementType::FLOAT8E4M3FN),
+    (ElementType::INT64, ElementType::INT32),
+];
+
+fn main() {
+    let context = pollster::block_on(Context::open(DeviceChoice::Gpu)).expect("an adapter");
+    let name = context.adapter_info().map(|info| info.name.clone()).unwrap_or_default();
+    println!("{name}, microseconds, medians of {ROUNDS}");
+    println!("first cast of a pair, 5000 elements; each from a new device");
+    for (from, to) in PAIRS {
+        println!("{:30} {:9.0}", format!("{from} to {to}"), first(from, to));
+    }
+    println!(
+        "\n{:30} {:>9} {:>9} {:>9} {:>9} {:>9} {:>7}",
+        "", "elements", "upload", "dispatch", "read", "cast", "by sum"
+    );
+    for (from, to) in PAIRS {
+        for elements in (4..=24).step_by(4).map(|log| 1usize << log) {
+            let [upload, dispatch, read] = parts(&context, from, to, elements);
+            let cast = whole(&context, from, to, elements);
+            let ratio = cast / (upload + dispatch + read);
+            let pair = format!("{from} to {to}");
+            println!("{pair:30} {elements:>9} {upload:9.0} {dispatch:9.0} {read:9.0} {cast:9.0} {ratio:7.2}");
+        }
+    }
+}
+
+fn median(mut work: impl FnMut() -> f64) -> f64 {
+    let mut times: Vec<f64> = (0..ROUNDS).map(|_| work()).collect();
+    times.sort_by(f64::total_cmp);
+    times[ROUNDS / 2]
+}
+
+fn timed(work: impl FnOnce()) -> f64 {
+    let start = Instant::now();
+    work();
+    start.elapsed().as_secs_f64() * 1e6
+}
+
+fn tensor(from: ElementType, elements: usize) -> Tensor {
+    let bytes = from.packed_bytes(elements as u64).expect("a size") as usize;
+    let bytes = (0..bytes).map(|i| (i as u32).wrapping_mul(0x9e37_79b9).to_le_bytes()[3]).collect();
+    Tensor::from_bytes(from, [elements], bytes).expect("a tensor")
+}
+
+/// Composing, compiling and running, on a device that has no pipeline yet.
+fn first(from: ElementType, to: ElementType) -> f64 {
+    let tensor = tensor(from, 5000);
+    median(|| {
+        let context = pollster::block_on(Context::open(DeviceChoice::Gpu)).expect("an adapter");
+        timed(|| drop(pollster::block_on(context.cast(&tensor, to, &CastOptions::default())).expect("a cast")))
+    })
+}
+
+fn whole(context: &Context, from: ElementType, to: ElementType, elements: usize) -> f64 {
+    let tensor = tensor(from, elements);
+    let cast = || drop(pollster::block_on(context.cast(&tensor, to, &CastOptions::default())).expect("a cast"));
+    cast();
+    median(|| timed(cast))
+}
+
+fn parts(context: &Context, from: ElementType, to: ElementType, elements: usize) -> [f64; 3] {
+    let (Some(device), Some(queue), Some(caster)) = (context.device(), context.queue(), context.caster()) else {
+        unreachable!("the context has a device");
+    };
+    let spec = CastSpec::new(from, to);
+    caster.warm_up(&[spec], Slices::Aligned).expect("kernels");
+    let tensor = tensor(from, elements);
+    let buffer = |size: u64, usage| {
+        device.create_buffer(&wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false })
+    };
+    let prepared = caster.prepare(&spec, elements as u64).expect("a plan");
+    let [input, output] = [prepared.source_bytes(), prepared.destination_bytes()].map(|n| n.next_multiple_of(4));
+    let storage = BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST;
+    let (source, destination) = (buffer(input, storage), buffer(output, storage));
+    let staging = buffer(output, BufferUsages::MAP_READ | BufferUsages::COPY_DST);
+    let bound = prepared.bind(source.slice(..), destination.slice(..)).expect("slices");
+    let wait = |index| {
+        let poll = wgpu::PollType::Wait { submission_index: Some(index), timeout: None };
+        device.poll(poll).expect("the device answers");
+    };
+    let mut result = vec![0u8; output as usize];
+    let mut bytes = tensor.bytes().expect("a numeric tensor").to_vec();
+    bytes.resize(input as usize, 0);
+    let upload = median(|| {
+        timed(|| {
+            queue.write_buffer(&source, 0, &bytes);
+            wait(queue.submit([]));
+        })
+    });
+    let dispatch = median(|| {
+        timed(|| {
+            let mut encoder = device.create_command_encoder(&Default::default());
+            bound.record(&mut encoder);
+            wait(queue.submit([encoder.finish()]));
+        })
+    });
+    let read = median(|| {
+        timed(|| {
+            let mut encoder = device.create_command_encoder(&Default::default());
+            encoder.copy_buffer_to_buffer(&destination, 0, &staging, 0, output);
+            let index = queue.submit([encoder.finish()]);
+            staging.slice(..).map_async(wgpu::MapMode::Read, |mapped| mapped.expect("mapped"));
+            wait(index);
+            result.copy_from_slice(&staging.slice(..).get_mapped_range().expect("mapped"));
+            staging.unmap();
+        })
+    });
+    [upload, dispatch, read]
+}

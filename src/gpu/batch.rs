@@ -1,0 +1,171 @@
+//! Casts that follow each other on a device, and the proof that the work was done.
+
+use crate::conversion::Conversion;
+use crate::error::Error;
+use crate::gpu::link::Link;
+use crate::gpu::record::device_result;
+use crate::gpu::scope::scoped;
+use crate::plan;
+
+/// A tensor's packed bytes on the device, in whole words. A clone is the same memory.
+#[derive(Clone, Debug)]
+pub(crate) struct Resident {
+    buffer: wgpu::Buffer,
+    /// Bytes of the words; what a cast has made is followed by its sentinel.
+    words: u64,
+    sentinel: Option<u32>,
+}
+
+/// A tensor to be read back, and where to.
+#[derive(Debug)]
+pub(crate) struct Wanted<'a> {
+    /// The cast that made it, for errors.
+    pub conversion: Conversion,
+    pub source: Resident,
+    pub bytes: &'a mut [u8],
+}
+
+/// Casts that follow each other on the device: recorded as they come, submitted when somebody wants a result or enough
+/// is recorded.
+#[derive(Debug)]
+pub(crate) struct Batch<'a> {
+    link: &'a Link,
+    encoder: Option<wgpu::CommandEncoder>,
+    /// Elements recorded since the last submission.
+    recorded: u64,
+    /// The last submission, if nobody has waited for it.
+    in_flight: Option<wgpu::SubmissionIndex>,
+    /// Where casts leave their sentinels, so that their results need not be kept to prove them: there is room for as
+    /// many as `new` was told.
+    proofs: Option<wgpu::Buffer>,
+    /// The sentinels that should be there by now.
+    sentinels: Vec<u32>,
+    pub dispatches: u32,
+}
+
+impl<'a> Batch<'a> {
+    /// Room for the proofs of `casts` casts whose results are not themselves read back.
+    pub(crate) fn new(link: &'a Link, conversion: &Conversion, casts: usize) -> Result<Self, Error> {
+        let usage = wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC;
+        let size = 4 * casts as u64;
+        let proofs = if casts == 0 { None } else { Some(link.buffer(conversion, "cast proofs", size, usage)?) };
+        Ok(Self { link, encoder: None, recorded: 0, in_flight: None, proofs, sentinels: Vec::new(), dispatches: 0 })
+    }
+
+    /// Whether a tensor of so many bytes fits a buffer, with its sentinel, and the read-back of it the proofs too.
+    pub(crate) fn fits(link: &Link, bytes: u64, casts: usize) -> bool {
+        bytes.saturating_add(8 + 4 * casts as u64) <= link.caster.limits().buffer_size
+    }
+
+    /// Puts packed bytes on the device.
+    pub(crate) fn upload(&self, conversion: &Conversion, bytes: &[u8]) -> Result<Resident, Error> {
+        let link = self.link;
+        link.check(conversion)?;
+        let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST;
+        let buffer = link.filled(conversion, "cast source", bytes, usage)?;
+        let words = buffer.size();
+        Ok(Resident { buffer, words, sentinel: None })
+    }
+
+    /// Records the cast of a resident tensor.
+    pub(crate) fn cast(
+        &mut self,
+        conversion: &Conversion,
+        elements: u64,
+        source: &Resident,
+    ) -> Result<Resident, Error> {
+        let link = self.link;
+        link.check(conversion)?;
+        let sentinel = link.next_sentinel();
+        let prepared = link.caster.prepare_with_sentinel(*conversion, elements, Some(sentinel))?;
+        let words = prepared.destination_bytes().next_multiple_of(4);
+        let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC;
+        let buffer = link.buffer(conversion, "cast destination", words + 4, usage)?;
+        let bound = prepared.bind(source.buffer.slice(..source.words), buffer.slice(..))?;
+        for (part, elements) in bound.parts(elements) {
+            // A device that works for long without an answer is taken for a dead one by some systems.
+            if self.recorded > 0 && self.recorded + elements > plan::HOST_ELEMENTS {
+                self.submit(conversion)?;
+            }
+            part.record(self.encoder());
+            self.recorded += elements;
+        }
+        if let Some(proofs) = self.proofs.clone() {
+            let place = 4 * self.sentinels.len() as u64;
+            self.encoder().copy_buffer_to_buffer(&buffer, words, &proofs, place, 4);
+            self.sentinels.push(sentinel);
+        }
+        self.dispatches += prepared.dispatches();
+        Ok(Resident { buffer, words, sentinel: Some(sentinel) })
+    }
+
+    /// Waits for everything recorded, proves that all was done, and copies the tensors' bytes: in one submission, so
+    /// together they and the proofs must fit a buffer.
+    pub(crate) async fn read_back(&mut self, wanted: &mut [Wanted<'_>]) -> Result<(), Error> {
+        let Some(first) = wanted.first() else { return Ok(()) };
+        let (link, conversion) = (self.link, first.conversion);
+        let (from, to) = (conversion.from, conversion.to);
+        let mut size = 4 * self.sentinels.len() as u64;
+        for wanted in wanted.iter() {
+            size += wanted.source.words + 4;
+        }
+        let staging = link.staging(&conversion, size)?;
+        let mut place = 0;
+        for Wanted { conversion, source, .. } in wanted.iter() {
+            // Only what a cast has made can be proven.
+            let own = source.words + 4;
+            source.sentinel.ok_or(Error::Incomplete { from: conversion.from, to: conversion.to })?;
+            self.encoder().copy_buffer_to_buffer(&source.buffer, 0, &staging, place, own);
+            place += own;
+        }
+        if let Some(proofs) = self.proofs.clone().filter(|_| place < size) {
+            self.encoder().copy_buffer_to_buffer(&proofs, 0, &staging, place, size - place);
+        }
+        self.submit(&conversion)?;
+        let Some(index) = self.in_flight.take() else { return Ok(()) };
+        {
+            let view = link.mapped(&conversion, &staging, index).await?;
+            let proven = |bytes: &[u8], sentinels: &[u32]| {
+                bytes.iter().copied().eq(sentinels.iter().flat_map(|sentinel| sentinel.to_le_bytes()))
+            };
+            let mut rest = &view[..];
+            for Wanted { conversion, source, bytes } in wanted.iter_mut() {
+                let (words, after) = rest.split_at(source.words as usize);
+                let (sentinel, after) = after.split_at(4);
+                if !proven(sentinel, &[source.sentinel.unwrap_or_default()]) {
+                    return Err(Error::Incomplete { from: conversion.from, to: conversion.to });
+                }
+                bytes.copy_from_slice(&words[..bytes.len()]);
+                rest = after;
+            }
+            if !proven(rest, &self.sentinels) {
+                return Err(Error::Incomplete { from, to });
+            }
+        }
+        self.sentinels.clear();
+        staging.unmap();
+        Ok(())
+    }
+
+    fn encoder(&mut self) -> &mut wgpu::CommandEncoder {
+        let device = &self.link.device;
+        let descriptor = wgpu::CommandEncoderDescriptor { label: Some("cast") };
+        self.encoder.get_or_insert_with(|| device.create_command_encoder(&descriptor))
+    }
+
+    /// Submits what is recorded. The submission before must be done by then: two at a time keep a device busy, and more
+    /// would keep the memory of all that they read and write.
+    fn submit(&mut self, conversion: &Conversion) -> Result<(), Error> {
+        self.wait(conversion)?;
+        let commands = self.encoder.take();
+        self.recorded = 0;
+        let submit = || self.link.queue.submit(commands.map(wgpu::CommandEncoder::finish));
+        self.in_flight = Some(device_result(conversion, 0, scoped(&self.link.device, submit))?);
+        Ok(())
+    }
+
+    /// Waits for the last submission.
+    fn wait(&mut self, conversion: &Conversion) -> Result<(), Error> {
+        self.in_flight.take().map_or(Ok(()), |index| self.link.wait(conversion, index))
+    }
+}

@@ -1,0 +1,224 @@
+//! A device and its queue: buffers filled, waited for and mapped, and how the loss of it is noticed.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::caster::Caster;
+use crate::conversion::Conversion;
+use crate::error::Error;
+use crate::gpu::adapter;
+use crate::gpu::record::device_result;
+use crate::gpu::ring;
+use crate::gpu::scope::{one_line, scoped};
+use crate::plan;
+
+/// A submission that takes longer is given up: the slowest software adapter needs a few seconds.
+const TIMEOUT: Duration = Duration::from_secs(120);
+
+/// A device and what goes to it and comes from it.
+#[derive(Debug)]
+pub(crate) struct Link {
+    pub device: wgpu::Device,
+    pub queue: wgpu::Queue,
+    pub caster: Caster,
+    sentinels: AtomicU32,
+    lost: Arc<Mutex<Option<String>>>,
+    maps_primary_buffers: bool,
+}
+
+impl Link {
+    pub(crate) fn new(device: wgpu::Device, queue: wgpu::Queue) -> Self {
+        let lost = Arc::new(Mutex::new(None));
+        let seen = lost.clone();
+        device.set_device_lost_callback(move |reason, text| note(&seen, format!("{reason:?}: {text}")));
+        // Every call is scoped; what a driver reports outside of them must not take the process down, which is wgpu's
+        // default.
+        device.on_uncaptured_error(Arc::new(|error: wgpu::Error| log::error!("{}", one_line(&error))));
+        let mut limits = *Caster::new(&device).limits();
+        limits.dispatch_elements = plan::HOST_ELEMENTS;
+        let caster = Caster::with_limits(&device, limits);
+        let maps_primary_buffers = adapter::maps_primary_buffers(&device);
+        Self { device, queue, caster, sentinels: AtomicU32::new(0), lost, maps_primary_buffers }
+    }
+
+    /// On a device of somebody else's, on which nothing is set: only its answers tell that it is gone.
+    pub(crate) fn borrowed(device: &wgpu::Device, queue: &wgpu::Queue, caster: &Caster) -> Self {
+        let (device, queue, caster) = (device.clone(), queue.clone(), caster.clone());
+        let maps_primary_buffers = adapter::maps_primary_buffers(&device);
+        Self { device, queue, caster, sentinels: AtomicU32::new(0), lost: Arc::default(), maps_primary_buffers }
+    }
+
+    /// Why the device is gone, if it is.
+    pub(crate) fn lost(&self) -> Option<String> {
+        self.lost.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Casts packed bytes of `elements` elements into `destination`. Returns the number of dispatches.
+    pub(crate) async fn cast(
+        &self,
+        conversion: &Conversion,
+        source: &[u8],
+        elements: u64,
+        destination: &mut [u8],
+    ) -> Result<u32, Error> {
+        ring::cast(self, conversion, source, elements, destination).await.map_err(|error| self.diagnose(error))
+    }
+
+    /// A lost device shows first as some call that fails; its callback runs when somebody polls, and knows the reason.
+    pub(crate) fn diagnose(&self, error: Error) -> Error {
+        let _ = scoped(&self.device, || self.device.poll(wgpu::PollType::Poll));
+        match (error, self.lost()) {
+            (
+                Error::DeviceLost { from, to, .. } | Error::Device { from, to, .. } | Error::Incomplete { from, to },
+                Some(reason),
+            ) => Error::DeviceLost { from, to, reason },
+            (Error::DeviceLost { from, to, reason }, None) => {
+                note(&self.lost, reason.clone());
+                Error::DeviceLost { from, to, reason }
+            }
+            (error, _) => error,
+        }
+    }
+
+    /// Not 0, which is what memory holds that nobody wrote.
+    pub(super) fn next_sentinel(&self) -> u32 {
+        self.sentinels.fetch_add(1, Ordering::Relaxed).wrapping_mul(2).wrapping_add(1)
+    }
+
+    pub(super) fn check(&self, conversion: &Conversion) -> Result<(), Error> {
+        let (from, to) = (conversion.from, conversion.to);
+        self.lost().map_or(Ok(()), |reason| Err(Error::DeviceLost { from, to, reason }))
+    }
+
+    pub(super) fn buffer(
+        &self,
+        conversion: &Conversion,
+        label: &str,
+        size: u64,
+        usage: wgpu::BufferUsages,
+    ) -> Result<wgpu::Buffer, Error> {
+        let descriptor = wgpu::BufferDescriptor { label: Some(label), size, usage, mapped_at_creation: false };
+        device_result(conversion, size, scoped(&self.device, || self.device.create_buffer(&descriptor)))
+    }
+
+    /// A buffer with these bytes, and zeros up to a whole word.
+    pub(crate) fn filled(
+        &self,
+        conversion: &Conversion,
+        label: &str,
+        bytes: &[u8],
+        usage: wgpu::BufferUsages,
+    ) -> Result<wgpu::Buffer, Error> {
+        let words = bytes.len().next_multiple_of(4) as u64;
+        let buffer = self.buffer(conversion, label, words, usage)?;
+        self.write(conversion, &buffer, bytes)?;
+        Ok(buffer)
+    }
+
+    /// Writes bytes to a buffer's start, and zeros up to a whole word.
+    pub(super) fn write(&self, conversion: &Conversion, buffer: &wgpu::Buffer, bytes: &[u8]) -> Result<(), Error> {
+        let written = scoped(&self.device, || {
+            let (whole, rest) = bytes.split_at(bytes.len() / 4 * 4);
+            if !whole.is_empty() {
+                self.queue.write_buffer(buffer, 0, whole);
+            }
+            if !rest.is_empty() {
+                let mut word = [0; 4];
+                word[..rest.len()].copy_from_slice(rest);
+                self.queue.write_buffer(buffer, whole.len() as u64, &word);
+            }
+        });
+        device_result(conversion, bytes.len() as u64, written)
+    }
+
+    /// Whether the host maps the buffers that kernels use: on a device whose memory is the host's own, if it can.
+    pub(super) fn maps_primary_buffers(&self) -> bool {
+        self.maps_primary_buffers
+    }
+
+    /// What a device said to a mapping.
+    pub(super) fn device_error(&self, conversion: &Conversion, error: &impl ToString) -> Error {
+        Error::Device { from: conversion.from, to: conversion.to, message: error.to_string() }
+    }
+
+    /// What a buffer of whole words holds after some commands.
+    pub(crate) async fn contents(
+        &self,
+        conversion: &Conversion,
+        mut encoder: wgpu::CommandEncoder,
+        buffer: &wgpu::Buffer,
+    ) -> Result<Vec<u8>, Error> {
+        let staging = self.staging(conversion, buffer.size())?;
+        let submitted = scoped(&self.device, || {
+            encoder.copy_buffer_to_buffer(buffer, 0, &staging, 0, buffer.size());
+            self.queue.submit([encoder.finish()])
+        });
+        let index = device_result(conversion, 0, submitted)?;
+        let view = self.mapped(conversion, &staging, index).await?;
+        Ok(view.to_vec())
+    }
+
+    pub(super) fn staging(&self, conversion: &Conversion, size: u64) -> Result<wgpu::Buffer, Error> {
+        let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
+        self.buffer(conversion, "cast read-back", size, usage)
+    }
+
+    /// The bytes of a staging buffer once a submission is done.
+    pub(super) async fn mapped(
+        &self,
+        conversion: &Conversion,
+        staging: &wgpu::Buffer,
+        index: wgpu::SubmissionIndex,
+    ) -> Result<wgpu::BufferView, Error> {
+        let (from, to) = (conversion.from, conversion.to);
+        let (sender, receiver) = futures_channel::oneshot::channel();
+        // The receiver is gone only if this future was dropped.
+        let map = || staging.slice(..).map_async(wgpu::MapMode::Read, move |result| drop(sender.send(result)));
+        device_result(conversion, staging.size(), scoped(&self.device, map))?;
+        self.wait(conversion, index)?;
+        let mapped = receiver.await.unwrap_or(Err(wgpu::BufferAsyncError));
+        self.check(conversion)?;
+        mapped.map_err(|error| Error::Device { from, to, message: error.to_string() })?;
+        let view = staging.slice(..).get_mapped_range();
+        view.map_err(|error| Error::Device { from, to, message: error.to_string() })
+    }
+
+    /// Natively nothing happens unless somebody polls; in a browser this returns at once.
+    pub(super) fn wait(&self, conversion: &Conversion, index: wgpu::SubmissionIndex) -> Result<(), Error> {
+        let poll = wgpu::PollType::Wait { submission_index: Some(index), timeout: Some(TIMEOUT) };
+        let polled = device_result(conversion, 0, scoped(&self.device, || self.device.poll(poll)))?;
+        let (from, to) = (conversion.from, conversion.to);
+        polled.map(drop).map_err(|error| match error {
+            wgpu::PollError::Timeout => Error::Timeout { from, to, seconds: TIMEOUT.as_secs() },
+            error => Error::Device { from, to, message: error.to_string() },
+        })
+    }
+}
+
+fn note(lost: &Mutex<Option<String>>, reason: String) {
+    lost.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(reason);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::element::ElementType;
+    use crate::options::CastOptions;
+
+    /// wgpu's backend that accepts everything, does nothing and reads zeros: what a broken driver looks like.
+    #[test]
+    fn a_device_that_does_nothing_is_found_out() {
+        let (device, queue) = wgpu::Device::noop(&wgpu::DeviceDescriptor::default());
+        let link = Link::new(device, queue);
+        let (from, to) = (ElementType::FLOAT, ElementType::FLOAT16);
+        let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
+        // The right result of zeros is zeros: only the sentinel tells.
+        for elements in [1usize, 1000, 5000] {
+            let mut destination = vec![0; elements * 2];
+            let result =
+                pollster::block_on(link.cast(&conversion, &vec![0; elements * 4], elements as u64, &mut destination));
+            assert_eq!(result, Err(Error::Incomplete { from, to }));
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Host tensors to a device and back in pieces: while the device casts one, the host brings the next and takes the last.
+
+use std::collections::VecDeque;
+
+use futures_channel::oneshot;
+
+use crate::conversion::Conversion;
+use crate::error::Error;
+use crate::gpu::link::Link;
+use crate::gpu::record::device_result;
+use crate::gpu::scope::scoped;
+use crate::plan;
+
+/// Most bytes of a piece on either side: enough to be worth a submission, few enough to stay in a processor's caches
+/// where the device shares them.
+const PIECE: u64 = 4 << 20;
+
+/// Pieces on their way at once, each with buffers of its own.
+const PIECES: usize = 3;
+
+type Mapping = oneshot::Receiver<Result<(), wgpu::BufferAsyncError>>;
+
+/// Casts packed bytes of `elements` elements. Returns the number of dispatches.
+pub(super) async fn cast(
+    link: &Link,
+    conversion: &Conversion,
+    source: &[u8],
+    elements: u64,
+    destination: &mut [u8],
+) -> Result<u32, Error> {
+    let piece = plan::host_chunk(conversion, link.caster.limits(), PIECE)?;
+    let bytes = |bits: u32, elements: u64| (elements * u64::from(bits)).div_ceil(8) as usize;
+    let (from, to) = (conversion.from.code_bits(), conversion.to.code_bits());
+    let room = [from, to].map(|bits| bytes(bits, piece.min(elements)).next_multiple_of(4) as u64);
+    let mut flights = VecDeque::with_capacity(PIECES);
+    let mut dispatches = 0;
+    let pieces = source.chunks(bytes(from, piece)).zip(destination.chunks_mut(bytes(to, piece)));
+    for (i, (source, destination)) in pieces.enumerate() {
+        let oldest = if flights.len() == PIECES { flights.pop_front() } else { None };
+        let slot = match oldest {
+            Some(flight) => land(link, conversion, flight).await?,
+            None => Slot::new(link, conversion, room)?,
+        };
+        let count = piece.min(elements - i as u64 * piece);
+        let (flight, recorded) = launch(link, conversion, slot, count, source, destination)?;
+        dispatches += recorded;
+        flights.push_back(flight);
+    }
+    while let Some(flight) = flights.pop_front() {
+        land(link, conversion, flight).await?;
+    }
+    Ok(dispatches)
+}
+
+/// The buffers of one piece.
+struct Slot {
+    source: wgpu::Buffer,
+    destination: wgpu::Buffer,
+    /// Where the host reads the destination. Without, the host maps both buffers themselves.
+    staging: Option<wgpu::Buffer>,
+}
+
+impl Slot {
+    fn new(link: &Link, conversion: &Conversion, [source, destination]: [u64; 2]) -> Result<Self, Error> {
+        use wgpu::BufferUsages as Usages;
+        let primary = link.maps_primary_buffers();
+        let buffer = |label, size, usage, mapped_at_creation| {
+            let descriptor = wgpu::BufferDescriptor { label: Some(label), size, usage, mapped_at_creation };
+            device_result(conversion, size, scoped(&link.device, || link.device.create_buffer(&descriptor)))
+        };
+        let (write, read) =
+            if primary { (Usages::MAP_WRITE, Usages::MAP_READ) } else { (Usages::COPY_DST, Usages::COPY_SRC) };
+        // The sentinel follows the destination.
+        Ok(Self {
+            source: buffer("cast source", source, Usages::STORAGE | write, primary)?,
+            destination: buffer("cast destination", destination + 4, Usages::STORAGE | read, false)?,
+            staging: if primary { None } else { Some(link.staging(conversion, destination + 4)?) },
+        })
+    }
+
+    /// What the host reads.
+    fn result(&self) -> &wgpu::Buffer {
+        self.staging.as_ref().unwrap_or(&self.destination)
+    }
+}
+
+/// A piece that the device works on.
+struct Flight<'a> {
+    slot: Slot,
+    submission: wgpu::SubmissionIndex,
+    sentinel: u32,
+    /// Bytes of whole words before the sentinel.
+    words: u64,
+    destination: &'a mut [u8],
+    read: Mapping,
+    /// Where the host maps the source itself, its next mapping.
+    write: Option<Mapping>,
+}
+
+/// Brings a piece to the device and submits its cast.
+fn launch<'a>(
+    link: &Link,
+    conversion: &Conversion,
+    slot: Slot,
+    elements: u64,
+    source: &[u8],
+    destination: &'a mut [u8],
+) -> Result<(Flight<'a>, u32), Error> {
+    link.check(conversion)?;
+    let sentinel = link.next_sentinel();
+    let prepared = link.caster.prepare_with_sentinel(*conversion, elements, Some(sentinel))?;
+    let [input, output] = [prepared.source_bytes(), prepared.destination_bytes()].map(|n| n.next_multiple_of(4));
+    let bound = prepared.bind(slot.source.slice(..input), slot.destination.slice(..output + 4))?;
+    match &slot.staging {
+        Some(_) => link.write(conversion, &slot.source, source)?,
+        None => {
+            let view = slot.source.slice(..input).get_mapped_range_mut();
+            let mut view = view.map_err(|error| link.device_error(conversion, &error))?;
+            view.slice(..source.len()).copy_from_slice(source);
+            drop(view);
+            slot.source.unmap();
+        }
+    }
+    let submitted = scoped(&link.device, || {
+        let descriptor = wgpu::CommandEncoderDescriptor { label: Some("cast") };
+        let mut encoder = link.device.create_command_encoder(&descriptor);
+        bound.record(&mut encoder);
+        if let Some(staging) = &slot.staging {
+            encoder.copy_buffer_to_buffer(&slot.destination, 0, staging, 0, output + 4);
+        }
+        let submission = link.queue.submit([encoder.finish()]);
+        let read = map(slot.result(), wgpu::MapMode::Read, output + 4);
+        let write = slot.staging.is_none().then(|| map(&slot.source, wgpu::MapMode::Write, slot.source.size()));
+        (submission, read, write)
+    });
+    let (submission, read, write) = device_result(conversion, 0, submitted)?;
+    let flight = Flight { slot, submission, sentinel, words: output, destination, read, write };
+    Ok((flight, prepared.dispatches()))
+}
+
+fn map(buffer: &wgpu::Buffer, mode: wgpu::MapMode, bytes: u64) -> Mapping {
+    let (sender, receiver) = oneshot::channel();
+    // The receiver is gone only if the cast was dropped.
+    buffer.slice(..bytes).map_async(mode, move |result| drop(sender.send(result)));
+    receiver
+}
+
+/// Waits for a piece, proves that it was done, and takes its result.
+async fn land(link: &Link, conversion: &Conversion, flight: Flight<'_>) -> Result<Slot, Error> {
+    let Flight { slot, submission, sentinel, words, destination, read, write } = flight;
+    link.wait(conversion, submission)?;
+    for mapping in [Some(read), write].into_iter().flatten() {
+        let mapped = mapping.await.unwrap_or(Err(wgpu::BufferAsyncError));
+        link.check(conversion)?;
+        mapped.map_err(|error| link.device_error(conversion, &error))?;
+    }
+    {
+        let view = slot.result().slice(..words + 4).get_mapped_range();
+        let view = view.map_err(|error| link.device_error(conversion, &error))?;
+        let (result, proof) = view.split_at(words as usize);
+        if proof != sentinel.to_le_bytes() {
+            return Err(Error::Incomplete { from: conversion.from, to: conversion.to });
+        }
+        destination.copy_from_slice(&result[..destination.len()]);
+    }
+    slot.result().unmap();
+    Ok(slot)
+}
