@@ -102,6 +102,16 @@ impl Context {
         Self { choice: DeviceChoice::Gpu, gpu: Some(gpu), reason: String::new() }
     }
 
+    /// The same context, compiling through the application's pipeline cache, which needs the device's feature
+    /// `PIPELINE_CACHE`: [`open`](Self::open) asks for it where the adapter has it.
+    #[must_use]
+    pub fn with_pipeline_cache(mut self, cache: wgpu::PipelineCache) -> Self {
+        if let Some(gpu) = &mut self.gpu {
+            gpu.link.caster = gpu.link.caster.clone().with_pipeline_cache(cache);
+        }
+        self
+    }
+
     /// The adapter, where there is one.
     pub fn adapter_info(&self) -> Option<&wgpu::AdapterInfo> {
         self.gpu.as_ref().map(|gpu| &gpu.info)

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use wgpu_cast::onnx::{CastNode, NamedTensor};
-use wgpu_cast::{CastOptions, Context, DeviceChoice, ElementType, Tensor, has_kernel};
+use wgpu_cast::{CastOptions, DeviceChoice, ElementType, Tensor, has_kernel};
 
 use crate::args::{Attributes, ConvertArgs};
 use crate::failure::Failure;
@@ -11,6 +11,7 @@ use crate::files::{self, FileFormat};
 use crate::npy;
 use crate::output;
 use crate::pb;
+use crate::session::Session;
 
 pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     let (input, output) = (FileFormat::of(&args.input)?, FileFormat::of(&args.output)?);
@@ -42,8 +43,10 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
         _ => return Err(Failure::Usage(format!("{from} to {}: strings are for the CPU, not for a device", args.to))),
     };
     let (tensor, report) = pollster::block_on(async {
-        let context = Context::open(choice).await?;
-        context.cast(&tensor, args.to, &options).await
+        let session = Session::open(choice).await?;
+        let made = session.context.cast(&tensor, args.to, &options).await?;
+        session.keep();
+        Ok::<_, Failure>(made)
     })?;
     let elements = tensor.len();
     match output {

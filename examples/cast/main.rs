@@ -12,6 +12,7 @@ mod npy;
 mod output;
 mod pb;
 mod run;
+mod session;
 mod shader;
 mod translate;
 mod verify;

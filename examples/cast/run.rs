@@ -3,12 +3,13 @@
 use std::fs;
 use std::path::Path;
 
+use wgpu_cast::Tensor;
 use wgpu_cast::onnx::Model;
-use wgpu_cast::{Context, Tensor};
 
 use crate::args::RunArgs;
 use crate::failure::Failure;
 use crate::files::FileFormat;
+use crate::session::Session;
 use crate::{npy, output, pb};
 
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
@@ -20,8 +21,10 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         return Err(Failure::at(&args.output, "is not a folder"));
     }
     let (outputs, report) = pollster::block_on(async {
-        let context = Context::open(choice).await?;
-        context.run(&model, inputs).await
+        let session = Session::open(choice).await?;
+        let made = session.context.run(&model, inputs).await?;
+        session.keep();
+        Ok::<_, Failure>(made)
     })?;
     fs::create_dir_all(&args.output).map_err(|e| Failure::at(&args.output, e))?;
     let made: Vec<String> =

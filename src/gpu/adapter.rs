@@ -146,10 +146,10 @@ pub(crate) fn maps_primary_buffers(device: &wgpu::Device) -> bool {
     device.features().contains(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS) && shares_memory(&device.adapter_info())
 }
 
-/// A device with the adapter's own limits, and of its features timestamp queries, and mapping what kernels use where
-/// that saves copies.
+/// A device with the adapter's own limits, and of its features timestamp queries, pipeline caches, and mapping what
+/// kernels use where that saves copies.
 pub(crate) async fn open(adapter: &wgpu::Adapter) -> Result<(wgpu::Device, wgpu::Queue), Error> {
-    let mut features = wgpu::Features::TIMESTAMP_QUERY;
+    let mut features = wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::PIPELINE_CACHE;
     features.set(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS, shares_memory(&adapter.get_info()));
     let descriptor = wgpu::DeviceDescriptor {
         label: Some("wgpu-cast"),

@@ -122,3 +122,28 @@ fn bench_prints_json() {
         assert!(pair[number].as_f64().is_some_and(|number| number > 0.0), "{json}");
     }
 }
+
+#[test]
+fn pipelines_are_kept_and_what_is_broken_is_made_anew() {
+    let folder = Folder::new();
+    folder.write("a.npy", npy("<f4", false, "(3,)", &floats(&[1.0, 500.0, -0.1])));
+    let cast = || {
+        on_gpu(folder.cast("convert a.npy out.npy --to float8e4m3fn --device gpu"));
+        assert_eq!(folder.read("out.npy"), npy("|u1", false, "(3, )", &[0x38, 0x7e, 0x9d]));
+    };
+    cast();
+    let kept = folder.kept();
+    let [path] = &kept[..] else {
+        // OpenGL has none.
+        return assert!(kept.is_empty(), "{kept:?}");
+    };
+    let data = std::fs::read(path).unwrap();
+    cast();
+    assert_eq!(std::fs::read(path).unwrap(), data, "nothing new was compiled");
+    for broken in [&data[..data.len() / 2], b"", &[&data[..data.len() - 1], &[!data[data.len() - 1]]].concat()] {
+        std::fs::write(path, broken).unwrap();
+        cast();
+        assert_ne!(std::fs::read(path).unwrap(), broken);
+        assert_eq!(folder.kept(), kept);
+    }
+}

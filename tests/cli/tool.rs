@@ -6,6 +6,9 @@ use std::process::Command;
 /// What to install where there is no adapter; on Debian Mesa's software Vulkan driver.
 pub const INSTALL: &str = "a GPU test needs an adapter: apt-get install mesa-vulkan-drivers libvulkan1";
 
+/// Where the driver's pipelines are kept, in the folder of a test.
+pub const CACHE: &str = ".cache";
+
 /// A folder that is gone when the test is.
 pub struct Folder(tempfile::TempDir);
 
@@ -30,6 +33,12 @@ impl Folder {
         std::fs::write(self.path().join(name), bytes).expect("a file in a temporary folder");
     }
 
+    /// The files of pipelines that runs here have kept.
+    pub fn kept(&self) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(self.path().join(CACHE).join("wgpu-cast"));
+        entries.into_iter().flatten().map(|entry| entry.expect("an entry").path()).collect()
+    }
+
     pub fn read(&self, name: &str) -> Vec<u8> {
         std::fs::read(self.path().join(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
     }
@@ -39,6 +48,7 @@ impl Folder {
         let entries = std::fs::read_dir(self.path()).expect("a temporary folder");
         let name = |entry: std::io::Result<std::fs::DirEntry>| entry.expect("an entry").file_name();
         let mut names: Vec<_> = entries.map(|entry| name(entry).to_string_lossy().into_owned()).collect();
+        names.retain(|name| name != CACHE);
         names.sort();
         names
     }
@@ -62,6 +72,8 @@ impl Folder {
             .env_remove("RUST_LOG")
             // Where it is not set, Mesa's libraries say so on stderr.
             .env("XDG_RUNTIME_DIR", std::env::temp_dir())
+            // Pipelines are kept for nobody.
+            .env("XDG_CACHE_HOME", self.path().join(CACHE))
             .envs(variables.iter().copied())
             .output()
             .expect("the binary runs");

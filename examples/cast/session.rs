@@ -1,0 +1,84 @@
+//! A context whose pipelines are kept on disk from one run to the next, where the driver can.
+
+use std::fs;
+use std::hash::{DefaultHasher, Hasher};
+use std::path::PathBuf;
+
+use wgpu_cast::wgpu::{self, PipelineCache};
+use wgpu_cast::{Context, DeviceChoice};
+
+use crate::failure::Failure;
+use crate::files;
+
+/// Bytes of the checksum before the driver's data.
+const CHECKSUM: usize = 8;
+
+/// A context, and what its driver keeps of compiled pipelines.
+pub struct Session {
+    pub context: Context,
+    kept: Option<Kept>,
+}
+
+struct Kept {
+    cache: PipelineCache,
+    path: PathBuf,
+    /// The checksum of what lies there.
+    checksum: [u8; CHECKSUM],
+}
+
+impl Session {
+    /// Opens a context as the choice says.
+    ///
+    /// # Errors
+    /// As `Context::open`. A cache that cannot be read is none.
+    pub async fn open(choice: DeviceChoice) -> Result<Self, Failure> {
+        let context = Context::open(choice).await?;
+        let Some(kept) = Kept::read(&context) else { return Ok(Self { context, kept: None }) };
+        Ok(Self { context: context.with_pipeline_cache(kept.cache.clone()), kept: Some(kept) })
+    }
+
+    /// Writes what was compiled beside what was there, for the next run. That it cannot be written is no failure of the
+    /// command.
+    pub fn keep(&self) {
+        let Some(Kept { cache, path, checksum: old }) = &self.kept else { return };
+        let Some(data) = cache.get_data() else { return };
+        let new = checksum(&data);
+        if new == *old {
+            return;
+        }
+        let written = match path.parent().map(fs::create_dir_all) {
+            Some(Err(error)) => Err(Failure::at(path, error)),
+            _ => files::write(path, &[&new, &data]),
+        };
+        if let Err(failure) = written {
+            log::warn!("{failure}");
+        }
+    }
+}
+
+impl Kept {
+    fn read(context: &Context) -> Option<Self> {
+        let device = context.device()?;
+        if !device.features().contains(wgpu::Features::PIPELINE_CACHE) {
+            return None;
+        }
+        let name = wgpu::util::pipeline_cache_key(context.adapter_info()?)?;
+        let path = dirs::cache_dir()?.join("wgpu-cast").join(name);
+        let file = fs::read(&path).unwrap_or_default();
+        // What is not whole is none; a driver may trust what it is given.
+        let whole = file.split_at_checked(CHECKSUM).filter(|(sum, data)| *sum == checksum(data));
+        let data = whole.map(|(_, data)| data);
+        let descriptor = wgpu::PipelineCacheDescriptor { label: Some("cast"), data, fallback: true };
+        #[allow(unsafe_code, reason = "the one exception: see SAFETY")]
+        // SAFETY: the data is what `PipelineCache::get_data` gave on this kind of adapter, in a file that only `keep`
+        // writes, whole by its checksum; wgpu checks its header against the adapter and the driver.
+        let cache = unsafe { device.create_pipeline_cache(&descriptor) };
+        Some(Self { cache, path, checksum: data.map(checksum).unwrap_or_default() })
+    }
+}
+
+fn checksum(data: &[u8]) -> [u8; CHECKSUM] {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(data);
+    hasher.finish().to_le_bytes()
+}
