@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 use std::ffi::CStr;
 
-use ash::{khr::pipeline_executable_properties, vk};
+use ash::ext::robustness2;
+use ash::khr::pipeline_executable_properties;
+use ash::vk;
 
 use crate::Result;
 
@@ -52,16 +54,18 @@ impl Compiler {
             let driver = about.driver_info_as_c_str()?.to_string_lossy().into_owned();
 
             let queues = [vk::DeviceQueueCreateInfo::default().queue_family_index(0).queue_priorities(&[1.0])];
-            let extensions = [pipeline_executable_properties::NAME.as_ptr()];
+            let extensions = [pipeline_executable_properties::NAME.as_ptr(), robustness2::NAME.as_ptr()];
             let mut executable =
                 vk::PhysicalDevicePipelineExecutablePropertiesFeaturesKHR::default().pipeline_executable_info(true);
             // As wgpu opens its devices.
             let features = vk::PhysicalDeviceFeatures::default().robust_buffer_access(true);
+            let mut robust = vk::PhysicalDeviceRobustness2FeaturesEXT::default().robust_buffer_access2(true);
             let create = vk::DeviceCreateInfo::default()
                 .queue_create_infos(&queues)
                 .enabled_extension_names(&extensions)
                 .enabled_features(&features)
-                .push_next(&mut executable);
+                .push_next(&mut executable)
+                .push_next(&mut robust);
             let device = instance.create_device(chip, &create, None)?;
             let statistics = pipeline_executable_properties::Device::new(&instance, &device);
             let layout = layout(&device)?;
