@@ -1,5 +1,6 @@
 #!/bin/sh
-# `benches/instructions/run.sh` counts anew and writes counts.csv; with --check it compares, and fails where one is worse.
+# Regenerate counts.csv: benches/instructions/run.sh. Compare with it, and fail where a kernel is worse: add --check.
+# Needs Debian's mesa-vulkan-drivers and libvulkan1, and no GPU.
 set -eu
 cd "$(dirname "$0")"
 # Without it, some drivers complain on stderr at every start.
