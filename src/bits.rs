@@ -1,8 +1,9 @@
 //! The twins: each WGSL fragment in `shaders/` again in Rust, same names, same meaning, integers only.
 //!
-//! Words are `u32`; 64-bit codes are two words, low first. A *hub* is a value as binary32 bits **rounded to odd**: cut
-//! towards zero, and the last bit set when anything was lost. Every float of at most 16 bits embeds in binary32 with
-//! bits to spare, so the one rounding that follows is as exact as from the full value.
+//! Words are `u32`; 64-bit codes are two words, low first. A *hub* is a value as the bits of one word that
+//! `encode_float` rounds from: binary32, a 16-bit float's own format, or the high word of a double **rounded to odd**:
+//! cut towards zero, and the last bit set when anything was lost. Every float of at most 16 bits has significand bits to
+//! spare there, so the one rounding that follows is as exact as from the full value.
 
 use crate::format::FloatFormat;
 
@@ -70,18 +71,16 @@ pub(crate) struct Hub {
     pub bits: u32,
     pub man: u32,
     pub bias: u32,
-    /// The value was an integer or bool: never NaN, never ∞, never below 1 but for zero.
-    pub from_integer: bool,
 }
 
 impl Hub {
     pub(crate) fn new(format: &FloatFormat) -> Self {
-        Self { bits: format.bits(), man: format.man_bits, bias: format.bias, from_integer: false }
+        Self { bits: format.bits(), man: format.man_bits, bias: format.bias }
     }
 
-    pub(crate) fn binary32(from_integer: bool) -> Self {
-        Self { bits: 32, man: 23, bias: 127, from_integer }
-    }
+    pub(crate) const BINARY32: Self = Self { bits: 32, man: 23, bias: 127 };
+    /// A double's high word, rounded to odd.
+    pub(crate) const DOUBLE_HEAD: Self = Self { bits: 32, man: 20, bias: 1023 };
 }
 
 /// What `encode_scale` needs of the options.
@@ -125,9 +124,10 @@ pub(crate) fn normalize_words(low: u32, high: u32) -> (u32, u32, u32) {
     let tall = high != 0;
     let first = if tall { high } else { low };
     let second = if tall { low } else { 0 };
-    let shift = first.leading_zeros() & 31;
+    let place = first.checked_ilog2().unwrap_or(!0);
+    let shift = !place & 31;
     let top = (first << shift) | ((second >> 1) >> (31 - shift));
-    (top, second << shift, (if tall { 63 } else { 31 }) - shift)
+    (top, second << shift, if tall { place + 32 } else { place })
 }
 
 // decode/
@@ -179,26 +179,10 @@ pub(crate) fn decode_scale(code: u32, nan: u32) -> u32 {
 
 // hub/
 
-/// binary64 to the hub.
-pub(crate) fn double_to_hub(code: Pair) -> u32 {
+/// binary64 to its head: the high word, rounded to odd.
+pub(crate) fn double_head(code: Pair) -> u32 {
     let [low, high] = code;
-    let magnitude = high & !SIGN;
-    let mut hub = ((magnitude.wrapping_sub(0x3800_0000)) << 3) | (low >> 29) | ((low << 3 != 0) as u32);
-    if magnitude < 0x3810_0000 {
-        // Below 2^-126 the hub is subnormal.
-        let significand = 0x0080_0000 | ((magnitude & 0x000f_ffff) << 3) | (low >> 29);
-        let shift = (897 - (magnitude >> 20)).min(31);
-        let lost = (significand & ((1 << shift) - 1)) | (low << 3);
-        hub = (significand >> shift) | ((lost != 0) as u32);
-        hub = if magnitude | low == 0 { 0 } else { hub };
-    }
-    if magnitude >= 0x47f0_0000 {
-        hub = 0x7f7f_ffff;
-    }
-    if magnitude >= 0x7ff0_0000 {
-        hub = if magnitude > 0x7ff0_0000 || low != 0 { NAN } else { INFINITY };
-    }
-    hub | (high & SIGN)
+    high | ((low != 0) as u32)
 }
 
 /// The magnitude of a 32-bit integer, and its sign bit.
@@ -222,17 +206,10 @@ pub(crate) fn split_long(value: Pair, signed: bool) -> (u32, Pair) {
     (sign, negate_words(value))
 }
 
-/// An integer of up to 64 bits to the hub.
-pub(crate) fn integer_to_hub(sign: u32, low: u32, high: u32) -> u32 {
-    let (top, rest, place) = normalize_words(low, high);
-    let hub = ((top >> 8) | (((top & 0xff) | rest != 0) as u32)).wrapping_add((126 + place) << 23);
-    (if top == 0 { 0 } else { hub }) | sign
-}
-
 // encode/
 
-/// The hub to a signed float of at most 16 bits: one rounding to nearest, ties to even. The hub is binary32 (rounded to
-/// odd), or a 16-bit source's own format where the destination lies within it.
+/// The hub to a signed float of at most 16 bits: one rounding to nearest, ties to even. The hub is binary32, a double's
+/// head (rounded to odd), or a 16-bit source's own format where the destination lies within it.
 pub(crate) fn encode_float(hub: u32, to: &EncodeFloat) -> u32 {
     let sign_code = 1 << (to.hub.bits - 1);
     let magnitude = hub & (sign_code - 1);
@@ -242,9 +219,13 @@ pub(crate) fn encode_float(hub: u32, to: &EncodeFloat) -> u32 {
         round_shift(magnitude + magnitude.min(1 << to.hub.man), down)
     } else if to.bias == to.hub.bias {
         round_shift(magnitude, down)
-    } else if to.hub.from_integer {
-        let code = round_shift(magnitude.wrapping_sub((to.hub.bias - to.bias) << to.hub.man), down);
-        if magnitude == 0 { 0 } else { code }
+    } else if to.hub.man + to.man <= 28 {
+        // The significand's leading bit at the top leaves room below for all that a subnormal's further shift moves down.
+        let least = to.hub.bias - to.bias + 1;
+        let exponent = magnitude >> to.hub.man;
+        let significand = (hub << (31 - to.hub.man)) | SIGN;
+        let shift = ((least + 1) as i32 - exponent as i32).clamp(1, to.man as i32 + 3) as u32;
+        ((exponent.max(least) - least) << to.man) + round_shift(significand >> shift, 30 - to.man)
     } else {
         // Below the least normal number each exponent less shifts the significand, implicit bit included, once more.
         let exponent = magnitude >> to.hub.man;
@@ -258,7 +239,7 @@ pub(crate) fn encode_float(hub: u32, to: &EncodeFloat) -> u32 {
     };
     code = if code > to.max { to.overflow } else { code };
     let mut sign = (hub >> (to.hub.bits - to.bits)) & (1 << (to.bits - 1));
-    if !to.hub.from_integer && magnitude > sign_code - (1 << to.hub.man) {
+    if magnitude > sign_code - (1 << to.hub.man) {
         code = to.nan;
         sign = (sign & to.nan_keep) ^ to.nan_flip;
     }
@@ -283,6 +264,60 @@ pub(crate) fn encode_scale(hub: u32, to: &EncodeScale) -> u32 {
         code = to.nan;
     }
     code
+}
+
+/// An integer of up to 64 bits to a signed float of at most 16 bits: one rounding to nearest, ties to even. 1 is a
+/// normal number of every format, so that no result is subnormal.
+pub(crate) fn integer_to_float(sign: u32, low: u32, high: u32, to: &EncodeFloat) -> u32 {
+    let (normal, rest, place) = normalize_words(low, high);
+    let top = normal | ((rest != 0) as u32);
+    // As in round_shift, without the leading bit, which makes room for the carry.
+    let down = 31 - to.man;
+    let fraction = top.wrapping_add(0x7fff_ffff + (1 << (down - 1))).wrapping_add((top >> down) & 1) >> down;
+    let mut code = fraction.wrapping_add(place.wrapping_add(to.bias) << to.man);
+    code = if code > to.max { to.overflow } else { code };
+    code = if normal == 0 { 0 } else { code };
+    code | (sign >> (32 - to.bits))
+}
+
+/// An integer of up to 64 bits to E8M0.
+pub(crate) fn integer_to_scale(positive: bool, low: u32, high: u32, to: &EncodeScale) -> u32 {
+    let (normal, rest, place) = normalize_words(low, high);
+    let top = normal | ((rest != 0) as u32);
+    // The rounding for the 31 bits after the leading one, which gives the carry its place.
+    let round = (to.round << 8) | (to.round & 0xff);
+    let code = place.wrapping_add(127).wrapping_add(top.wrapping_add(SIGN + round) >> 31);
+    if positive { code } else { to.low }
+}
+
+/// float16 to E8M0.
+pub(crate) fn half_to_scale(code: u32, to: &EncodeScale) -> u32 {
+    let magnitude = code & 0x7fff;
+    let normal = (magnitude + (to.round >> 13) + (112 << 10)) >> 10;
+    // A subnormal is an integer times 2^-24; its leading bit goes to the top, and out.
+    let place = magnitude.checked_ilog2().unwrap_or(!0);
+    let fraction = magnitude << (!place & 31);
+    let carry = fraction.wrapping_add(SIGN + ((to.round << 8) | (to.round & 0xff))) >> 31;
+    let mut scale = if magnitude < 0x400 { place.wrapping_add(carry + 103) } else { normal };
+    if code == 0x7c00 {
+        scale = to.high;
+    }
+    if code.wrapping_sub(1) >= 0x7fff {
+        scale = to.low;
+    }
+    if magnitude > 0x7c00 { to.nan } else { scale }
+}
+
+/// A double's head to E8M0.
+pub(crate) fn head_to_scale(head: u32, to: &EncodeScale) -> u32 {
+    let mut code = (head.wrapping_add(to.round >> 3) >> 20).wrapping_sub(896);
+    if head > 0x47e0_0000 {
+        code = to.high;
+    }
+    if (head as i32) < 0x3800_0000 {
+        code = to.low;
+    }
+    if head & !SIGN > 0x7ff0_0000 { to.nan } else { code }
 }
 
 /// binary32 to binary32: NaN becomes the canonical one, sign kept.
@@ -368,6 +403,18 @@ pub(crate) fn split_single(value: u32) -> Significand {
     }
 }
 
+/// float16 taken apart; below 1 the significand does not matter.
+pub(crate) fn split_half(code: u32) -> Significand {
+    let magnitude = code & 0x7fff;
+    Significand {
+        negative: code & 0x8000 != 0,
+        nan: magnitude > 0x7c00,
+        place: if magnitude >= 0x7c00 { 64 } else { (magnitude >> 10) as i32 - 15 },
+        top: SIGN | (magnitude << 21),
+        rest: 0,
+    }
+}
+
 /// binary64 taken apart; below 1 the significand does not matter.
 pub(crate) fn split_double(code: Pair) -> Significand {
     let [low, high] = code;
@@ -394,12 +441,15 @@ pub(crate) fn truncate(place: i32, top: u32, rest: u32) -> Pair {
 pub(crate) fn encode_int(from: Significand, to: &EncodeInt) -> u32 {
     let Significand { negative, nan, place, top, rest } = from;
     let fits = if to.wide { place < 63 } else { place < 31 };
-    let mut value = if to.wide { truncate(place & 63, top, rest)[0] } else { top >> ((31 - place) & 31) };
-    if place < 0 {
-        value = 0;
-    }
+    let mut value = if to.wide {
+        if place < 0 { 0 } else { truncate(place & 63, top, rest)[0] }
+    } else if to.clamp.is_some() {
+        // What does not fit gives much.
+        (top >> 1) >> (30 - place).clamp(0, 31)
+    } else {
+        (top >> 1) >> ((30 - place) as u32).min(31)
+    };
     if let Some((below, above)) = to.clamp {
-        value = if fits { value } else { !0 };
         value = value.min(if negative { below } else { above });
         value = if nan { 0 } else { value };
     }
@@ -426,6 +476,11 @@ pub(crate) fn encode_long(from: Significand, signed: bool) -> Pair {
         value = [0, if least { SIGN } else { 0 }];
     }
     value
+}
+
+/// Whether float16 bits are a number other than ±0 (NaN included).
+pub(crate) fn half_is_nonzero(code: u32) -> u32 {
+    (code & 0x7fff != 0) as u32
 }
 
 /// Whether binary32 bits are a number other than ±0 (NaN included).

@@ -114,7 +114,8 @@ impl Conversion {
             (Kind::Float(format), _) => {
                 let hub = match from.kind() {
                     Kind::Float(own) if decode == Decode::Own => Hub::new(&own),
-                    kind => Hub::binary32(!matches!(kind, Kind::Float(_))),
+                    _ if decode == Decode::Double => Hub::DOUBLE_HEAD,
+                    _ => Hub::BINARY32,
                 };
                 Encode::Float(to_float(&format, hub, options))
             }
@@ -139,6 +140,11 @@ impl Conversion {
         self.encode == Encode::Copy
     }
 
+    /// Whether the source is FLOAT16, which integers, E8M0 and BOOL are made from without a hub.
+    pub(crate) fn is_from_half(&self) -> bool {
+        self.from == ElementType::FLOAT16
+    }
+
     /// Casts codes in place: `low` holds the low words, `high` the high words of 64-bit codes. What lies above a
     /// destination code's width is undefined; `high` counts only for 64-bit destinations.
     pub(crate) fn convert(&self, low: &mut [u32], high: &mut [u32]) {
@@ -148,6 +154,14 @@ impl Conversion {
                 return each(low, |code| bits::clamp_infinity(code, infinity, bits));
             }
             _ => {}
+        }
+        if self.is_from_half() {
+            match self.encode {
+                Encode::Int(to) => return each(low, |code| bits::encode_int(bits::split_half(code), &to)),
+                Encode::Scale(to) => return each(low, |code| bits::half_to_scale(code, &to)),
+                Encode::Bool => return each(low, bits::half_is_nonzero),
+                _ => {}
+            }
         }
         match self.decode {
             Decode::Bool => each(low, bits::decode_bool),
@@ -171,8 +185,14 @@ impl Conversion {
             f(sign, low, 0)
         };
         match self.encode {
-            Encode::Float(to) => each(low, |v| bits::encode_float(magnitude(v, bits::integer_to_hub), &to)),
-            Encode::Scale(to) => each(low, |v| bits::encode_scale(magnitude(v, bits::integer_to_hub), &to)),
+            Encode::Float(to) => each(low, |v| {
+                let (sign, low) = bits::split_int(v, signed);
+                bits::integer_to_float(sign, low, 0, &to)
+            }),
+            Encode::Scale(to) => each(low, |v| {
+                let positive = if signed { v as i32 > 0 } else { v != 0 };
+                bits::integer_to_scale(positive, v, 0, &to)
+            }),
             Encode::Single => each(low, |v| magnitude(v, bits::integer_to_single)),
             Encode::Double => pairs(low, high, |[v, _]| {
                 let (sign, low) = bits::split_int(v, signed);
@@ -190,8 +210,14 @@ impl Conversion {
             f(sign, low, high)
         };
         match self.encode {
-            Encode::Float(to) => words(low, high, |v| bits::encode_float(magnitude(v, bits::integer_to_hub), &to)),
-            Encode::Scale(to) => words(low, high, |v| bits::encode_scale(magnitude(v, bits::integer_to_hub), &to)),
+            Encode::Float(to) => words(low, high, |v| {
+                let (sign, [low, high]) = bits::split_long(v, signed);
+                bits::integer_to_float(sign, low, high, &to)
+            }),
+            Encode::Scale(to) => words(low, high, |[low, high]| {
+                let positive = (low | high) != 0 && !(signed && high >> 31 != 0);
+                bits::integer_to_scale(positive, low, high, &to)
+            }),
             Encode::Single => words(low, high, |v| magnitude(v, bits::integer_to_single)),
             Encode::Double => pairs(low, high, |v| {
                 let (sign, [low, high]) = bits::split_long(v, signed);
@@ -217,8 +243,8 @@ impl Conversion {
 
     fn encode_double(&self, low: &mut [u32], high: &mut [u32]) {
         match self.encode {
-            Encode::Float(to) => words(low, high, |v| bits::encode_float(bits::double_to_hub(v), &to)),
-            Encode::Scale(to) => words(low, high, |v| bits::encode_scale(bits::double_to_hub(v), &to)),
+            Encode::Float(to) => words(low, high, |v| bits::encode_float(bits::double_head(v), &to)),
+            Encode::Scale(to) => words(low, high, |v| bits::head_to_scale(bits::double_head(v), &to)),
             Encode::Single => words(low, high, bits::double_to_single),
             Encode::Int(to) => words(low, high, |v| bits::encode_int(bits::split_double(v), &to)),
             Encode::Long { signed } => pairs(low, high, |v| bits::encode_long(bits::split_double(v), signed)),

@@ -137,7 +137,10 @@ impl Units {
             (128 / source.max(destination)).max(32 / destination)
         };
         let bytes = elements * (source + destination) / 8;
-        let repeat = if uses_table(conversion, tables) { (128 / bytes).max(1).next_power_of_two() } else { 1 };
+        // 128 bytes an invocation, where what it does but once, to fill the table or find its place, would count much.
+        // Software adapters gain nothing by the latter.
+        let repeats = uses_table(conversion, tables) || tables && destination <= 8;
+        let repeat = if repeats { (128 / bytes).max(1).next_power_of_two() } else { 1 };
         Self { elements, repeat }
     }
 

@@ -4,12 +4,16 @@
 fn decode_float(code: u32) -> u32 {
     let sign_code = 1u << (SRC_BITS - 1u);
     let sign = (code & sign_code) << (32u - SRC_BITS);
+    if (SRC_BIAS == 127u) {
+        // binary32's upper half.
+        return code << (32u - SRC_BITS);
+    }
     let magnitude = code & (sign_code - 1u);
     var value = (magnitude << (23u - SRC_MAN)) + ((127u - SRC_BIAS) << 23u);
     if (SRC_SUBNORMALS) {
         // A subnormal: its leading bit becomes the implicit one, which the addition carries into the exponent.
-        let shift = countLeadingZeros(magnitude) & 31u;
-        let normal = ((magnitude << shift) >> 8u) + ((158u - shift - SRC_BIAS - SRC_MAN) << 23u);
+        let place = firstLeadingBit(magnitude);
+        let normal = (magnitude << ((23u - place) & 31u)) + ((place + (127u - SRC_BIAS - SRC_MAN)) << 23u);
         let subnormal = select(normal, 0u, magnitude == 0u);
         value = select(value, subnormal, magnitude < (1u << SRC_MAN));
     }

@@ -4,6 +4,10 @@ fn single_is_nonzero(value: u32) -> u32 {
     return select(0u, 1u, (value & 0x7fffffffu) != 0u);
 }
 
+fn half_is_nonzero(code: u32) -> u32 {
+    return select(0u, 1u, (code & 0x7fffu) != 0u);
+}
+
 fn double_is_nonzero(code: vec2<u32>) -> u32 {
     return select(0u, 1u, ((code.y & 0x7fffffffu) | code.x) != 0u);
 }

@@ -1,6 +1,7 @@
 // float.wgsl — the hub to a signed float of at most 16 bits: one rounding to nearest, ties to even
-// The hub is binary32 (rounded to odd), or a 16-bit source's own format where the destination lies within it.
-// reads: HUB_BITS HUB_MAN HUB_BIAS HUB_ABOVE HUB_FROM_INTEGER
+// The hub is binary32, a double's head (rounded to odd), or a 16-bit source's own format where the destination lies
+// within it.
+// reads: HUB_BITS HUB_MAN HUB_BIAS HUB_ABOVE
 // reads: DST_BITS DST_MAN DST_BIAS DST_MAX DST_OVERFLOW DST_NAN DST_NAN_KEEP DST_NAN_FLIP DST_FNUZ
 //:use lib/round
 
@@ -14,9 +15,13 @@ fn encode_float(hub: u32) -> u32 {
         code = round_shift(magnitude + min(magnitude, 1u << HUB_MAN), down);
     } else if (DST_BIAS == HUB_BIAS) {
         code = round_shift(magnitude, down);
-    } else if (HUB_FROM_INTEGER) {
-        code = round_shift(magnitude - (HUB_ABOVE << HUB_MAN), down);
-        code = select(code, 0u, magnitude == 0u);
+    } else if (HUB_MAN + DST_MAN <= 28u) {
+        // The significand's leading bit at the top leaves room below for all that a subnormal's further shift moves down.
+        let least = HUB_ABOVE + 1u;
+        let exponent = magnitude >> HUB_MAN;
+        let significand = (hub << (31u - HUB_MAN)) | 0x80000000u;
+        let shift = u32(clamp(i32(least + 1u) - i32(exponent), 1, i32(DST_MAN + 3u)));
+        code = ((max(exponent, least) - least) << DST_MAN) + round_shift(significand >> shift, 30u - DST_MAN);
     } else {
         // Below the least normal number each exponent less shifts the significand, implicit bit included, once more.
         let exponent = magnitude >> HUB_MAN;
@@ -30,13 +35,18 @@ fn encode_float(hub: u32) -> u32 {
     }
     code = select(code, DST_OVERFLOW, code > DST_MAX);
     var sign = (hub >> (HUB_BITS - DST_BITS)) & (1u << (DST_BITS - 1u));
-    if (!HUB_FROM_INTEGER) {
-        let nan = magnitude > sign_code - (1u << HUB_MAN);
-        code = select(code, DST_NAN, nan);
-        sign = select(sign, (sign & DST_NAN_KEEP) ^ DST_NAN_FLIP, nan);
-    }
     if (DST_FNUZ) {
         sign = select(sign, 0u, code == 0u);
     }
-    return code | sign;
+    code = code | sign;
+    if (DST_OVERFLOW == DST_NAN && (DST_NAN_KEEP != 0u || DST_FNUZ)) {
+        // NaN lies above all numbers, and has their code already.
+        return code;
+    }
+    let nan = magnitude > sign_code - (1u << HUB_MAN);
+    if (DST_NAN_FLIP != 0u) {
+        // From ±max, all ones but for the sign, to zero with the other sign.
+        return code ^ select(0u, DST_MAX | DST_NAN_FLIP, nan);
+    }
+    return select(code, DST_NAN | (sign & DST_NAN_KEEP), nan);
 }

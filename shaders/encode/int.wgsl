@@ -4,19 +4,21 @@
 
 fn encode_int(source: Significand) -> u32 {
     var fits = source.place < 31;
-    var value = source.top >> (u32(31 - source.place) & 31u);
+    // What does not fit gives 0, or, to be clamped, much.
+    var value = (source.top >> 1u) >> u32(clamp(30 - source.place, 0, 31));
     if (INT_WIDE) {
         fits = source.place < 63;
         value = truncate(source.place & 63, source.top, source.rest).x;
+        value = select(value, 0u, source.place < 0);
+    } else if (!INT_CLAMP) {
+        value = (source.top >> 1u) >> min(u32(30 - source.place), 31u);
     }
-    value = select(value, 0u, source.place < 0);
     if (INT_CLAMP) {
-        value = select(0xffffffffu, value, fits);
         value = min(value, select(INT_ABOVE, INT_BELOW, source.negative));
         value = select(value, 0u, source.nan);
     }
-    value = select(value, ~value + 1u, source.negative);
-    if (!INT_CLAMP) {
+    value = select(value, 0u - value, source.negative);
+    if (INT_WIDE || INT_FAIL != 0u) {
         value = select(INT_FAIL, value, fits);
     }
     return value;

@@ -6,6 +6,6 @@ fn encode_scale(hub: u32) -> u32 {
     let value = select(hub, (hub - 0x00400000u) << 1u, hub < 0x00800000u);
     var code = (value + SCALE_ROUND) >> 23u;
     code = select(code, SCALE_HIGH, hub > 0x7f000000u);
-    code = select(code, SCALE_LOW, hub < 0x00400000u || hub >= 0x80000000u);
+    code = select(code, SCALE_LOW, bitcast<i32>(hub) < 0x00400000);
     return select(code, SCALE_NAN, (hub & 0x7fffffffu) > 0x7f800000u);
 }

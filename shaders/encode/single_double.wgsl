@@ -1,5 +1,4 @@
 // single_double.wgsl — binary64 to binary32: one rounding to nearest, ties to even; NaN becomes the canonical one
-//:use lib/round
 
 fn double_to_single(code: vec2<u32>) -> u32 {
     let low = code.x;
@@ -10,7 +9,9 @@ fn double_to_single(code: vec2<u32>) -> u32 {
         // Three bits beyond the 24 and a sticky one, then the exponent's shift in one rounding.
         let sticky = select(0u, 1u, (low << 6u) != 0u);
         let significand = 0x04000000u | ((magnitude & 0x000fffffu) << 6u) | (low >> 26u) | sticky;
-        value = round_shift(significand, min(900u - (magnitude >> 20u), 31u));
+        // As round_shift.
+        let shift = min(900u - (magnitude >> 20u), 31u);
+        value = (significand + ((1u << (shift - 1u)) - 1u) + ((significand >> shift) & 1u)) >> shift;
     }
     if (magnitude >= 0x47f00000u) {
         let nan = magnitude > 0x7ff00000u || (magnitude == 0x7ff00000u && low != 0u);

@@ -5,7 +5,8 @@ fn normalize_words(low: u32, high: u32) -> vec3<u32> {
     let tall = high != 0u;
     let first = select(low, high, tall);
     let second = select(0u, low, tall);
-    let shift = countLeadingZeros(first) & 31u;
+    let place = firstLeadingBit(first);
+    let shift = ~place & 31u;
     let top = (first << shift) | ((second >> 1u) >> (31u - shift));
-    return vec3<u32>(top, second << shift, select(31u, 63u, tall) - shift);
+    return vec3<u32>(top, second << shift, select(place, place + 32u, tall));
 }

@@ -1,4 +1,5 @@
 // split_float.wgsl — floats taken apart for truncation
+// reads: DST_BITS
 
 // A float's parts: the place of its leading bit (∞ and NaN: beyond every integer), then its significand in two words
 // with the leading bit at the top. Below 1 the significand does not matter.
@@ -17,6 +18,22 @@ fn split_single(value: u32) -> Significand {
         magnitude > 0x7f800000u,
         i32(magnitude >> 23u) - 127,
         0x80000000u | (magnitude << 8u),
+        0u,
+    );
+}
+
+fn split_half(code: u32) -> Significand {
+    let magnitude = code & 0x7fffu;
+    var place = i32(magnitude >> 10u) - 15;
+    // The low six bits of what ∞ and NaN would be as numbers are 0 as they are.
+    if (DST_BITS > 6u) {
+        place = select(place, 64, magnitude >= 0x7c00u);
+    }
+    return Significand(
+        (code & 0x8000u) != 0u,
+        magnitude > 0x7c00u,
+        place,
+        0x80000000u | (magnitude << 21u),
         0u,
     );
 }

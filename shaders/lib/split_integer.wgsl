@@ -5,7 +5,8 @@
 // Returns the sign bit and the magnitude.
 fn split_int(value: u32) -> vec2<u32> {
     let sign = select(0u, value & 0x80000000u, SRC_SIGNED);
-    return vec2<u32>(sign, select(value, ~value + 1u, sign != 0u));
+    let negated = bitcast<i32>(0u - value);
+    return vec2<u32>(sign, select(value, bitcast<u32>(max(bitcast<i32>(value), negated)), SRC_SIGNED));
 }
 
 // Returns the sign bit and the magnitude's low and high words.

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use super::entry::vector;
 use super::{Access, Kernel, VIEW_RANK};
+use crate::bits;
 use crate::conversion::{Carrier, Conversion, Decode, Encode};
 
 macro_rules! fragments {
@@ -17,12 +18,13 @@ macro_rules! fragments {
 
 fragments! {
     "decode/bool" "decode/float" "decode/int" "decode/scale"
-    "encode/bool" "encode/clamp_infinity" "encode/double_integer" "encode/double_single" "encode/float" "encode/int"
-    "encode/long" "encode/scale" "encode/single" "encode/single_double" "encode/single_integer"
+    "encode/bool" "encode/clamp_infinity" "encode/double_integer" "encode/double_single" "encode/float"
+    "encode/float_integer" "encode/int" "encode/long" "encode/scale" "encode/scale_double" "encode/scale_half"
+    "encode/scale_integer" "encode/single" "encode/single_double" "encode/single_integer"
     "entry/edge_lanes" "entry/edge_words" "entry/load_pair" "entry/load_word" "entry/params"
     "entry/serial" "entry/store_pair" "entry/store_word" "entry/strided" "entry/strided_pair"
     "entry/strided_word"
-    "hub/double" "hub/integer"
+    "hub/double"
     "lib/negate" "lib/normalize" "lib/round" "lib/split_float" "lib/split_integer"
 }
 
@@ -112,6 +114,10 @@ impl Module {
             }
             _ => {}
         }
+        if let Some((fragments, result)) = from_half(conversion) {
+            fragments.iter().for_each(|fragment| self.need(fragment));
+            return vec![format!("return {result};")];
+        }
         let decode = match conversion.decode {
             Decode::Bool => Some(("decode/bool", "decode_bool")),
             Decode::Int { .. } => Some(("decode/int", "decode_int")),
@@ -140,6 +146,19 @@ impl Module {
     }
 }
 
+/// From a FLOAT16 `code` to the destination code, where that takes no hub.
+fn from_half(conversion: &Conversion) -> Option<(&'static [&'static str], &'static str)> {
+    if !conversion.is_from_half() {
+        return None;
+    }
+    match conversion.encode {
+        Encode::Int(_) => Some((&["encode/int"], "encode_int(split_half(code))")),
+        Encode::Scale(_) => Some((&["encode/scale_half"], "half_to_scale(code)")),
+        Encode::Bool => Some((&["encode/bool"], "half_is_nonzero(code)")),
+        _ => None,
+    }
+}
+
 /// From the carried `value` to the destination code: fragments, a line that takes an integer apart, the result.
 fn joint(conversion: &Conversion) -> (&'static [&'static str], Option<&'static str>, &'static str) {
     const SPLIT_INT: Option<&str> = Some("let parts = vec3<u32>(split_int(value), 0u);");
@@ -151,16 +170,24 @@ fn joint(conversion: &Conversion) -> (&'static [&'static str], Option<&'static s
     };
     if let Some(split) = integer {
         let long = split == SPLIT_LONG;
+        let positive = match conversion.carrier() {
+            Carrier::Long { signed: true } => "let positive = (value.x | value.y) != 0u && value.y < 0x80000000u;",
+            Carrier::Long { .. } => "let positive = (value.x | value.y) != 0u;",
+            Carrier::Int { signed: true } => "let positive = bitcast<i32>(value) > 0;",
+            _ => "let positive = value != 0u;",
+        };
         return match conversion.encode {
-            Encode::Float(_) => (
-                &["lib/split_integer", "hub/integer", "encode/float"],
-                split,
-                "encode_float(integer_to_hub(parts.x, parts.y, parts.z))",
-            ),
+            Encode::Float(_) => {
+                (&["lib/split_integer", "encode/float_integer"], split, "integer_to_float(parts.x, parts.y, parts.z)")
+            }
             Encode::Scale(_) => (
-                &["lib/split_integer", "hub/integer", "encode/scale"],
-                split,
-                "encode_scale(integer_to_hub(parts.x, parts.y, parts.z))",
+                &["encode/scale_integer"],
+                Some(positive),
+                if long {
+                    "integer_to_scale(positive, value.x, value.y)"
+                } else {
+                    "integer_to_scale(positive, value, 0u)"
+                },
             ),
             Encode::Single => {
                 (&["lib/split_integer", "encode/single_integer"], split, "integer_to_single(parts.x, parts.y, parts.z)")
@@ -178,9 +205,11 @@ fn joint(conversion: &Conversion) -> (&'static [&'static str], Option<&'static s
     }
     let double = conversion.carrier() == Carrier::Double;
     match conversion.encode {
-        Encode::Float(_) if double => (&["hub/double", "encode/float"], None, "encode_float(double_to_hub(value))"),
+        Encode::Float(_) if double => (&["hub/double", "encode/float"], None, "encode_float(double_head(value))"),
         Encode::Float(_) => (&["encode/float"], None, "encode_float(value)"),
-        Encode::Scale(_) if double => (&["hub/double", "encode/scale"], None, "encode_scale(double_to_hub(value))"),
+        Encode::Scale(_) if double => {
+            (&["hub/double", "encode/scale_double"], None, "head_to_scale(double_head(value))")
+        }
         Encode::Scale(_) => (&["encode/scale"], None, "encode_scale(value)"),
         Encode::Single if double => (&["encode/single_double"], None, "double_to_single(value)"),
         Encode::Single => (&["encode/single"], None, "canonical_nan(value)"),
@@ -227,10 +256,13 @@ fn constants(conversion: &Conversion) -> String {
             number("DST_BIAS", to.bias);
             number("DST_MAX", to.max);
             number("DST_OVERFLOW", to.overflow);
+            // FLOAT4E2M1's codes of 0 to 7.
+            let small = |i| bits::integer_to_float(0, i, 0, &to) << (4 * i);
+            number("DST_SMALL", if to.bits == 4 { (0..8).map(small).sum() } else { 0 });
             number("DST_NAN", to.nan);
             number("DST_NAN_KEEP", to.nan_keep);
             number("DST_NAN_FLIP", to.nan_flip);
-            flags.extend([("DST_FNUZ", to.fnuz), ("HUB_FROM_INTEGER", to.hub.from_integer)]);
+            flags.extend([("DST_FNUZ", to.fnuz)]);
         }
         Encode::Scale(to) => {
             number("SCALE_LOW", to.low);

@@ -41,6 +41,8 @@ pub(super) struct Entry {
     per_entry: Option<u32>,
     /// Codes come with undefined bits above their width.
     masked: bool,
+    /// What lies above a source code does not matter.
+    ignores_above: bool,
 }
 
 impl Entry {
@@ -68,6 +70,7 @@ impl Entry {
             copy: conversion.is_copy(),
             per_entry,
             masked: matches!(conversion.encode, Encode::Int(_)),
+            ignores_above: source_bits == 16 && !matches!(conversion.encode, Encode::Scale(_)),
         }
     }
 
@@ -198,6 +201,9 @@ impl Entry {
     /// `bits` source bits from `bit` on, a field that may lie across two words.
     fn source_field(&self, r: u32, bit: u32, bits: u32) -> String {
         let (word, shift) = (bit / 32, bit % 32);
+        if shift == 0 && self.ignores_above {
+            return self.source_word(r, word);
+        }
         if shift + bits <= 32 {
             // A unit of less than a word has other units' codes above it.
             let whole = self.units.elements * self.source_bits >= 32;
@@ -272,7 +278,12 @@ impl Entry {
 /// `bits` bits of a word from `shift` on; the topmost need no mask where the word is `whole`.
 fn field(word: &str, shift: u32, bits: u32, whole: bool) -> String {
     let shifted = if shift == 0 { word.to_owned() } else { format!("({word} >> {shift}u)") };
-    if shift + bits == 32 && whole { shifted } else { format!("({shifted} & {:#x}u)", (1u64 << bits) - 1) }
+    match shift + bits {
+        32 if whole => shifted,
+        // GPUs have an instruction for it, which some compilers see only in this.
+        _ if shift > 0 && bits < 8 => format!("extractBits({word}, {shift}u, {bits}u)"),
+        _ => format!("({shifted} & {:#x}u)", (1u64 << bits) - 1),
+    }
 }
 
 /// Of units of less than a word: the logarithm of how many share one, and a mask for which one it is.

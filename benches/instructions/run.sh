@@ -1,0 +1,8 @@
+#!/bin/sh
+# Regenerate counts.csv: benches/instructions/run.sh. Compare with it, and fail where a kernel is worse: add --check.
+# Needs Debian's mesa-vulkan-drivers and libvulkan1, and no GPU.
+set -eu
+cd "$(dirname "$0")"
+# Without it, some drivers complain on stderr at every start.
+export XDG_RUNTIME_DIR="${XDG_RUNTIME_DIR:-${TMPDIR:-/tmp}}"
+exec cargo run --release --locked --quiet -- "$@"

@@ -1,0 +1,86 @@
+//! Every kernel that converts the bulk of a tensor: each pair, each option that its destination looks at.
+
+use naga::{Block, Statement};
+use wgpu_cast::{CastOptions, ElementType, Float4Nan, Int4Overflow, Kind, RoundMode, kernel};
+
+use crate::Result;
+use crate::translate::{Format, translate};
+
+/// A kernel of a pair under some options.
+pub struct Subject {
+    pub from: ElementType,
+    pub to: ElementType,
+    /// The options that are not the default.
+    pub options: String,
+    /// Elements that one invocation converts.
+    pub elements: u32,
+    wgsl: String,
+}
+
+impl Subject {
+    /// The kernel as SPIR-V words, as the devices get it.
+    pub fn spirv(&self) -> Result<Vec<u32>> {
+        let module = naga::front::wgsl::parse_str(&self.wgsl)?;
+        let functions = module.functions.iter().map(|(_, function)| function);
+        let entries = module.entry_points.iter().map(|entry| &entry.function);
+        if functions.chain(entries).any(|function| has_loop(&function.body)) {
+            let (from, to) = (self.from, self.to);
+            return Err(format!("{from} to {to} has a loop: its code is not what an invocation executes").into());
+        }
+        let bytes = translate(&self.wgsl, Format::Spirv)?;
+        Ok(bytes.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().expect("four bytes"))).collect())
+    }
+}
+
+/// All of them, in a fixed order.
+pub fn all() -> Result<Vec<Subject>> {
+    let numeric = || ElementType::ALL.iter().copied().filter(|t| t.is_numeric());
+    let mut subjects = Vec::new();
+    for (from, to) in numeric().flat_map(|from| numeric().map(move |to| (from, to))) {
+        for options in variants(to) {
+            let kernel = kernel(from, to, &options)?;
+            let (elements, wgsl) = (kernel.elements_per_invocation(), kernel.wgsl().to_owned());
+            subjects.push(Subject { from, to, options: describe(&options), elements, wgsl });
+        }
+    }
+    Ok(subjects)
+}
+
+/// The options that can make a difference for a destination; the default comes first.
+fn variants(to: ElementType) -> Vec<CastOptions> {
+    let (is_float, bits) = (matches!(to.kind(), Kind::Float(_)), to.bits().unwrap_or_default());
+    let mut variants = vec![CastOptions::default()];
+    let mut vary = |applies: bool, change: &dyn Fn(CastOptions) -> Vec<CastOptions>| {
+        if applies {
+            variants = variants.iter().flat_map(|&options| [vec![options], change(options)].concat()).collect();
+        }
+    };
+    vary(is_float && bits == 8, &|o| vec![o.with_saturate(false)]);
+    vary(to == ElementType::FLOAT8E8M0, &|o| {
+        [RoundMode::Down, RoundMode::Nearest].map(|m| o.with_round_mode(m)).into()
+    });
+    vary(!is_float && bits == 4, &|o| vec![o.with_int4_overflow(Int4Overflow::Clamp)]);
+    vary(is_float && bits == 4, &|o| vec![o.with_float4_nan(Float4Nan::Max)]);
+    variants
+}
+
+fn describe(options: &CastOptions) -> String {
+    let default = CastOptions::default();
+    let parts = [
+        (options.saturate != default.saturate).then(|| "saturate=0".to_owned()),
+        (options.round_mode != default.round_mode).then(|| format!("round_mode={}", options.round_mode)),
+        (options.int4_overflow != default.int4_overflow).then(|| "int4=clamp".to_owned()),
+        (options.float4_nan != default.float4_nan).then(|| "nan=max".to_owned()),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+fn has_loop(block: &Block) -> bool {
+    block.iter().any(|statement| match statement {
+        Statement::Loop { .. } => true,
+        Statement::Block(inner) => has_loop(inner),
+        Statement::If { accept, reject, .. } => has_loop(accept) || has_loop(reject),
+        Statement::Switch { cases, .. } => cases.iter().any(|case| has_loop(&case.body)),
+        _ => false,
+    })
+}

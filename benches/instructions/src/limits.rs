@@ -1,0 +1,147 @@
+//! What the counts must not pass, and how they compare with the ones before.
+
+use std::collections::BTreeMap;
+
+use wgpu_cast::ElementType;
+
+use crate::Result;
+use crate::table::{Row, Table};
+
+/// Over all kernels of a chip.
+const MEDIAN: f64 = 3.0;
+
+/// The kinds of pairs, each with the most instructions a byte that a kernel of it may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Class {
+    Narrow,
+    Sixteen,
+    Wide,
+}
+
+impl Class {
+    fn of(row: &Row) -> Result<Self> {
+        let bits = |name: &str| -> Result<u32> { Ok(name.parse::<ElementType>()?.bits().unwrap_or_default()) };
+        Ok(match (bits(&row.from)?, bits(&row.to)?) {
+            (..=8, _) => Class::Narrow,
+            (16, ..=16) => Class::Sixteen,
+            _ => Class::Wide,
+        })
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Class::Narrow => "from at most 8 bits",
+            Class::Sixteen => "from 16 bits to at most 16",
+            Class::Wide => "others: a side of at least 32 bits",
+        }
+    }
+
+    const fn limit(self) -> f64 {
+        match self {
+            Class::Narrow | Class::Wide => 6.0,
+            Class::Sixteen => 8.0,
+        }
+    }
+}
+
+/// Pairs with a kernel beyond its limit on some chip: these may stay there, but not worsen.
+const BEYOND: [(&str, &str); 9] = [
+    // Each of sixteen codes a unit takes its index, an address, a read, a wait for it and a place: five for a byte.
+    ("float6e2m3", "uint2"),
+    ("float6e2m3", "int2"),
+    ("float6e3m2", "uint2"),
+    ("float6e3m2", "int2"),
+    // A whole encoding for two and a half bytes.
+    ("float16", "float4e2m1"),
+    ("bfloat16", "float4e2m1"),
+    ("float16", "uint4"),
+    ("float16", "int4"),
+    // Subnormals in, so that nothing of the decoding can go, and rounding.
+    ("float16", "bfloat16"),
+];
+
+/// What is beyond a limit that was not known to be, and what is not though it was.
+pub fn passed(table: &Table) -> Result<Vec<String>> {
+    let mut wrong = Vec::new();
+    let mut known: Vec<_> = BEYOND.to_vec();
+    for (chip, median, _) in summary(table)? {
+        if median > MEDIAN {
+            wrong.push(format!("{chip}: a median of {median:.2} instructions a byte, more than {MEDIAN}"));
+        }
+    }
+    for row in &table.rows {
+        let limit = Class::of(row)?.limit();
+        let pair = (row.from.as_str(), row.to.as_str());
+        if row.per_byte > limit {
+            known.retain(|&other| other != pair);
+        }
+        if row.per_byte > limit && !BEYOND.contains(&pair) {
+            wrong.push(format!("{}: {:.2} instructions a byte, more than {limit}", row.name(), row.per_byte));
+        }
+        if row.code.spills + row.code.scratch > 0 {
+            let (spills, scratch) = (row.code.spills, row.code.scratch);
+            wrong.push(format!("{}: {spills} spilled registers, {scratch} bytes of scratch", row.name()));
+        }
+    }
+    wrong.extend(known.iter().map(|(from, to)| format!("{from} to {to}: within its limit now; strike it off BEYOND")));
+    Ok(wrong)
+}
+
+/// What is worse than before.
+pub fn worsened(before: &Table, now: &Table) -> Vec<String> {
+    let old: BTreeMap<_, _> = before.rows.iter().map(|row| (row.name(), row)).collect();
+    let mut wrong = Vec::new();
+    for row in &now.rows {
+        match old.get(&row.name()) {
+            None => wrong.push(format!("{}: not in the table", row.name())),
+            // The table has three digits.
+            Some(old) if row.per_byte > old.per_byte + 0.0006 => {
+                wrong.push(format!(
+                    "{}: {:.2} instructions a byte, before {:.2}",
+                    row.name(),
+                    row.per_byte,
+                    old.per_byte
+                ));
+            }
+            Some(_) => {}
+        }
+    }
+    let new: BTreeMap<_, _> = now.rows.iter().map(|row| (row.name(), ())).collect();
+    let gone = before.rows.iter().filter(|row| !new.contains_key(&row.name()));
+    wrong.extend(gone.map(|row| format!("{}: only in the table", row.name())));
+    wrong
+}
+
+/// Of each chip: the median, and the highest row of each class.
+pub fn summary(table: &Table) -> Result<Vec<(String, f64, BTreeMap<Class, Row>)>> {
+    let mut chips: Vec<(String, Vec<&Row>)> = Vec::new();
+    for row in &table.rows {
+        match chips.iter_mut().find(|(chip, _)| *chip == row.chip) {
+            Some((_, rows)) => rows.push(row),
+            None => chips.push((row.chip.clone(), vec![row])),
+        }
+    }
+    let mut summary = Vec::new();
+    for (chip, mut rows) in chips {
+        rows.sort_by(|a, b| a.per_byte.total_cmp(&b.per_byte));
+        let mut highest = BTreeMap::new();
+        for &row in &rows {
+            highest.insert(Class::of(row)?, row.clone());
+        }
+        // Of an even number the upper one.
+        summary.push((chip, rows[rows.len() / 2].per_byte, highest));
+    }
+    Ok(summary)
+}
+
+/// `summary`, for people.
+pub fn report(table: &Table) -> Result<String> {
+    let mut text = format!("{}, instructions a byte read or written\n", table.driver);
+    for (chip, median, highest) in summary(table)? {
+        text.push_str(&format!("{chip}: median {median:.2}\n"));
+        for (class, row) in highest {
+            text.push_str(&format!("  {}: at most {:.2}, {}\n", class.name(), row.per_byte, row.name()));
+        }
+    }
+    Ok(text)
+}

@@ -1,0 +1,127 @@
+//! How many instructions a real GPU's compiler makes of each kernel, counted on any machine with Mesa's RADV, which
+//! compiles for AMD chips that are not there. Exact and repeatable: no device, no clock.
+//!
+//! The measure is instructions that an invocation executes for each byte that it reads or writes. No kernel has a loop,
+//! and the one branch around a store is taken but at a tensor's end, so the code's length is what is executed. The
+//! table of a kernel with one is filled once by each workgroup, an entry by each invocation: it counts in full.
+
+mod chip;
+mod kernels;
+mod limits;
+mod table;
+#[path = "../../../examples/cast/translate.rs"]
+#[allow(dead_code, reason = "only SPIR-V is wanted of it")]
+mod translate;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+
+use chip::{CHIP, Compiler};
+use table::{Row, Table};
+
+pub type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+/// The chips: a generation each, RDNA 2 and RDNA 3.
+const CHIPS: [&str; 2] = ["navi21", "gfx1100"];
+
+const TABLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/counts.csv");
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = match arguments[..] {
+        [] => write(),
+        ["--check"] => check(),
+        ["--chip", chip] => count(chip),
+        _ => Err("usage: run.sh [--check]".into()),
+    };
+    done.unwrap_or_else(|error| {
+        eprintln!("{error}");
+        ExitCode::from(2)
+    })
+}
+
+/// Counts, and replaces the table.
+fn write() -> Result<ExitCode> {
+    let table = count_all()?;
+    std::fs::write(TABLE, table.to_string())?;
+    print!("{}", limits::report(&table)?);
+    Ok(verdict(&limits::passed(&table)?))
+}
+
+/// Counts, and compares with the table and the limits.
+fn check() -> Result<ExitCode> {
+    let before: Table = std::fs::read_to_string(TABLE)?.parse().map_err(|error| format!("{TABLE}: {error}"))?;
+    let now = count_all()?;
+    print!("{}", limits::report(&now)?);
+    let mut wrong = limits::passed(&now)?;
+    if now.driver == before.driver {
+        wrong.extend(limits::worsened(&before, &now));
+    } else {
+        println!("The table is of {}: only the limits are checked.", before.driver);
+    }
+    Ok(verdict(&wrong))
+}
+
+fn verdict(wrong: &[String]) -> ExitCode {
+    wrong.iter().for_each(|line| println!("{line}"));
+    if wrong.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// The counts of all chips, each by a process of its own: the driver learns the chip from the environment.
+fn count_all() -> Result<Table> {
+    let driver = driver_file()?;
+    let start = |chip| {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.args(["--chip", chip]).env(CHIP, chip).env("MESA_SHADER_CACHE_DISABLE", "true");
+        // The loader's two names for it, the newer one last.
+        command.env("VK_ICD_FILENAMES", &driver).env("VK_DRIVER_FILES", &driver);
+        command.stdout(Stdio::piped()).spawn()
+    };
+    let started = CHIPS.map(start);
+    let mut all = Table { driver: String::new(), rows: Vec::new() };
+    for (chip, child) in CHIPS.into_iter().zip(started) {
+        let output = child?.wait_with_output()?;
+        if !output.status.success() {
+            return Err(format!("{chip}: not counted").into());
+        }
+        let table: Table = String::from_utf8(output.stdout)?.parse()?;
+        all.driver = table.driver;
+        all.rows.extend(table.rows);
+    }
+    Ok(all)
+}
+
+/// Prints the table of one chip, which the environment names too.
+fn count(chip: &str) -> Result<ExitCode> {
+    let compiler = Compiler::new()?;
+    // Options that a pair does not look at give the same kernel.
+    let mut known = HashMap::new();
+    let mut rows = Vec::new();
+    for subject in kernels::all()? {
+        let spirv = subject.spirv()?;
+        let code = match known.get(&spirv) {
+            Some(&code) => code,
+            None => compiler.compile(&spirv)?,
+        };
+        known.insert(spirv, code);
+        rows.push(Row::new(&subject, chip, code));
+    }
+    print!("{}", Table { driver: compiler.driver, rows });
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Where the loader finds RADV.
+fn driver_file() -> Result<PathBuf> {
+    let folder = Path::new("/usr/share/vulkan/icd.d");
+    let files = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let is_radv = |path: &PathBuf| {
+        path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with("radeon_icd."))
+    };
+    let mut found: Vec<_> = files.filter(is_radv).collect();
+    found.sort();
+    found
+        .pop()
+        .ok_or_else(|| format!("no radeon_icd.*.json in {}: install mesa-vulkan-drivers", folder.display()).into())
+}
