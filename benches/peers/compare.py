@@ -12,11 +12,12 @@ from pathlib import Path
 from time import perf_counter
 
 import numpy as np
+
 import peers as peers_of
 from elements import TILE, USUAL, Bytes, Pair, all_pairs, any_bits, differing, ordinary, parse_pairs
 from ours import Ours
 from peers import Peer, Task
-from report import DATA, RUNS, WARM_UPS, facts, gbps, ratio, read_lines, table, write_lines
+from report import DATA, IN_PLACE, RUNS, WARM_UPS, facts, gbps, ratio, read_lines, table, write_lines
 
 # Elements of the comparison on random codes.
 RANDOM = 1 << 16
@@ -119,10 +120,6 @@ def timed(task: Task) -> float:
     start = perf_counter()
     task()
     return perf_counter() - start
-
-
-# Those that write into memory that is there, as ours does.
-IN_PLACE = ["numpy", "torch copy_", "ORT"]
 
 
 def best(seconds: dict[str, list[float]]) -> str | None:

@@ -74,12 +74,31 @@ TYPES = {row.name: row for row in ROWS}
 Pair = tuple[ElementType, ElementType]
 
 # What people cast: `a>b`, or `a<>b` for both ways.
-USUAL = """
-float<>float16 float<>bfloat16 float<>float8e4m3fn float<>float8e5m2 float<>float8e8m0 float<>double
-float<>int8 float<>uint8 float<>int32 float<>int64 float<>bool float<>int4 float<>uint4 float<>float4e2m1
-double>float16 float16<>bfloat16 float16<>float8e4m3fn bfloat16<>float8e4m3fn
-int64<>int32 int32>float16 uint8>float16 int64>float16 double>int64
-""".split()
+USUAL = [
+    "float<>float16",
+    "float<>bfloat16",
+    "float<>float8e4m3fn",
+    "float<>float8e5m2",
+    "float<>float8e8m0",
+    "float<>double",
+    "float<>int8",
+    "float<>uint8",
+    "float<>int32",
+    "float<>int64",
+    "float<>bool",
+    "float<>int4",
+    "float<>uint4",
+    "float<>float4e2m1",
+    "double>float16",
+    "float16<>bfloat16",
+    "float16<>float8e4m3fn",
+    "bfloat16<>float8e4m3fn",
+    "int64<>int32",
+    "int32>float16",
+    "uint8>float16",
+    "int64>float16",
+    "double>int64",
+]
 
 
 def parse_pairs(words: list[str]) -> list[Pair]:

@@ -1,5 +1,6 @@
 """The other end of ours.rs: this crate, asked line by line."""
 
+import functools
 import json
 import subprocess
 from pathlib import Path
@@ -8,9 +9,19 @@ from types import TracebackType
 ROOT = Path(__file__).resolve().parents[2]
 
 
+@functools.cache
 def build(*what: str) -> Path:
     """Builds one of the crate's programs and says where it is."""
-    command = ["cargo", "build", "--release", "--locked", "--message-format", "json-render-diagnostics", *what]
+    command = [
+        "cargo",
+        "build",
+        "--release",
+        "--quiet",
+        "--locked",
+        "--message-format",
+        "json-render-diagnostics",
+        *what,
+    ]
     built = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
     messages = [json.loads(line) for line in built.stdout.splitlines()]
     return Path(next(m["executable"] for m in reversed(messages) if m.get("executable")))

@@ -8,8 +8,7 @@
 //! | `new [TIMES]`: casts into new memory | seconds of one |
 //! | `memcpy [TIMES]`: copies (source + destination) / 2 bytes | seconds of one |
 //! | `save FILE ELEMENTS`: the first of what `into` made | bytes |
-//! | `open gpu` or `open cpu`: a `Context`, with a software adapter if there is no other | its name |
-//! | `host [TIMES]`: casts by that context, host memory to host memory | seconds of one |
+//! | `gpu [TIMES]`, `cpu [TIMES]`: casts by a `Context` on the best adapter, a software one too, or without one | seconds of one |
 
 #![allow(missing_docs, reason = "a program")]
 
@@ -45,7 +44,7 @@ fn main() -> Result<()> {
 struct Stage {
     source: Option<Tensor>,
     target: Option<Target>,
-    context: Option<Context>,
+    contexts: Vec<(DeviceChoice, Context)>,
 }
 
 struct Target {
@@ -67,9 +66,8 @@ impl Stage {
             ("new", words) => self.cast(times(words)?)?,
             ("memcpy", words) => self.memcpy(times(words)?)?,
             ("save", [elements, path @ ..]) => self.save(elements.parse()?, &path.join(" "))?,
-            ("open", ["gpu"]) => self.open(DeviceChoice::Gpu)?,
-            ("open", ["cpu"]) => self.open(DeviceChoice::Cpu)?,
-            ("host", words) => self.host(times(words)?)?,
+            ("gpu", words) => self.host(DeviceChoice::Gpu, times(words)?)?,
+            ("cpu", words) => self.host(DeviceChoice::Cpu, times(words)?)?,
             _ => return Err(format!("not understood: {line}").into()),
         })
     }
@@ -132,14 +130,14 @@ impl Stage {
         Ok(bytes.to_string())
     }
 
-    fn open(&mut self, choice: DeviceChoice) -> Result<String> {
-        let context = self.context.insert(pollster::block_on(Context::open(choice))?);
-        Ok(context.adapter_info().map_or("CPU".to_owned(), |info| info.name.clone()))
-    }
-
-    fn host(&self, times: u32) -> Result<String> {
+    /// Host tensor to host tensor, by a context that is opened once.
+    fn host(&mut self, device: DeviceChoice, times: u32) -> Result<String> {
+        if !self.contexts.iter().any(|(choice, _)| *choice == device) {
+            self.contexts.push((device.clone(), pollster::block_on(Context::open(device.clone()))?));
+        }
         let (source, target) = self.ready()?;
-        let context = self.context.as_ref().ok_or("open comes first")?;
+        let context = self.contexts.iter().find_map(|(choice, context)| (*choice == device).then_some(context));
+        let context = context.ok_or(NOTHING)?;
         seconds(&target.pool, times, || {
             black_box(pollster::block_on(context.cast(source, target.element_type, &CastOptions::default()))?);
             Ok(())

@@ -13,9 +13,10 @@ os.environ.update(OMP_WAIT_POLICY="PASSIVE", GOMP_SPINCOUNT="0", KMP_BLOCKTIME="
 import numpy as np
 import onnx
 import onnxruntime
-from elements import Bytes, ElementType, Pair, from_numpy, to_numpy
 from numpy.typing import NDArray
 from onnx import helper
+
+from elements import Bytes, ElementType, Pair, from_numpy, to_numpy
 
 try:
     import torch

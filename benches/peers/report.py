@@ -11,6 +11,8 @@ from ours import ROOT
 DATA = ROOT / "docs" / "charts" / "data"
 RUNS = 7
 WARM_UPS = 2
+# The peers that write into memory that is there, as ours does.
+IN_PLACE = ["numpy", "torch copy_", "ORT"]
 
 
 def cpu() -> str:
