@@ -6,25 +6,25 @@ The same figures and the same matplotlib make the same bytes. A chart brings its
 import matplotlib as mpl
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
+from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
 
-from elements import TYPES
+from elements import ROWS
 from gpu import COPIES
 from report import DATA, IN_PLACE, ratio, read_lines
 
 CHARTS = DATA.parent
 INK, FAINT = "#24292f", "#d0d7de"
 # Distinct to the colour-blind too (Okabe and Ito).
-OURS, MARKS = (
-    "#0072b2",
-    {
-        "numpy": ("#e69f00", "o"),
-        "torch copy_": ("#d55e00", "D"),
-        "torch .to": ("#cc79a7", "D"),
-        "ORT": ("#009e73", "s"),
-        "cupy astype": ("#e69f00", "o"),
-    },
-)
+OURS = "#0072b2"
+# Colour, mark, and where in a row, lest one hides another.
+MARKS = {
+    "numpy": ("#e69f00", "o", -0.2),
+    "torch .to": ("#cc79a7", "D", -0.07),
+    "torch copy_": ("#d55e00", "D", 0.07),
+    "ORT": ("#009e73", "s", 0.2),
+    "cupy astype": ("#e69f00", "o", 0.2),
+}
 
 
 def main() -> None:
@@ -84,20 +84,12 @@ Row = tuple[str, dict[str, float]]
 def bars(axes: Axes, rows: list[Row], label: str) -> None:
     """A bar for ours and marks for the others, a row each; a line at the copy's speed."""
     names = [name for name, _ in rows]
-    axes.barh(names, [values["ours"] for _, values in rows], height=0.62, color=OURS, label="wgpu-cast")
-    for series, (colour, mark) in MARKS.items():
-        there = [(values[series], name) for name, values in rows if series in values]
+    axes.barh(names, [values["ours"] for _, values in rows], height=0.7, color=OURS, label="wgpu-cast")
+    for series, (colour, mark, lower) in MARKS.items():
+        there = [(values[series], row + lower) for row, (_, values) in enumerate(rows) if series in values]
         if there:
-            axes.scatter(
-                *zip(*there, strict=True),
-                s=22,
-                marker=mark,
-                color=colour,
-                edgecolor="#ffffff",
-                linewidth=0.6,
-                label=series,
-                zorder=3,
-            )
+            drawn = {"marker": mark, "color": colour, "edgecolor": "#ffffff", "linewidth": 0.6, "zorder": 3}
+            axes.scatter(*zip(*there, strict=True), s=22, label=series, **drawn)
     axes.axvline(1, color=INK, linewidth=0.8, linestyle=(0, (4, 3)))
     axes.set_xlim(left=0)
     axes.set_ylim(len(rows) - 0.4, -0.6)
@@ -113,10 +105,10 @@ def named(line: dict) -> str:
 def cpu(head: dict, lines: list[dict]) -> None:
     for threads in sorted({line["threads"] for line in lines}):
         of = [line for line in lines if line["threads"] == threads]
-        figure, axes = plt.subplots(figsize=(7.2, 0.9 + 0.2 * len(of)))
+        figure, axes = plt.subplots(figsize=(7.2, 0.9 + 0.22 * len(of)))
         bars(axes, [(named(line), relative(line["seconds"])) for line in of], "times the speed of memcpy (dashed)")
         title(axes, f"Casts on a CPU, {'one thread' if threads == 1 else f'{threads} threads; numpy has one'}")
-        figure.legend(loc="outside upper right", ncols=4)
+        legend(figure)
         save(
             figure,
             f"cpu-{threads}.svg",
@@ -131,14 +123,14 @@ def relative(seconds: dict[str, list[float]]) -> dict[str, float]:
 
 
 def gpu(head: dict, lines: list[dict]) -> None:
-    figure, axes = plt.subplots(figsize=(7.2, 0.9 + 0.2 * len(lines)))
+    figure, axes = plt.subplots(figsize=(7.2, 0.9 + 0.22 * len(lines)))
     of = [
         {name: line["gbps"][name] / line["gbps"][COPIES[name]] for name in COPIES if name in line["gbps"]}
         for line in lines
     ]
     bars(axes, list(zip(map(named, lines), of, strict=True)), "times the speed of each side's own copy (dashed)")
     title(axes, "Casts on a GPU")
-    figure.legend(loc="outside upper right", ncols=4)
+    legend(figure)
     save(
         figure, "gpu.svg", f"{head['adapter']}; {head['elements']} elements", ", ".join(head["versions"]), head["note"]
     )
@@ -148,10 +140,18 @@ def title(axes: Axes, text: str) -> None:
     axes.set_title(text, loc="left", fontweight="bold", fontsize=9)
 
 
+def legend(figure: Figure) -> None:
+    """Above all, bars first."""
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    bars_first = sorted(zip(handles, labels, strict=True), key=lambda entry: not isinstance(entry[0], BarContainer))
+    figure.legend(*zip(*bars_first, strict=True), loc="outside upper left", ncols=4)
+
+
 def adapter(head: dict, lines: list[dict]) -> None:
     """Every pair's ratio to the copy as a colour, the types from wide to narrow."""
     found = {(line["from"], line["to"]): line["ratio"] for line in lines}
-    names = sorted({source for source, _ in found}, key=lambda name: -TYPES[name].bits)
+    # The rows' own order within a width.
+    names = [row.name for row in sorted(ROWS, key=lambda row: -row.bits) if (row.name, row.name) in found]
     grid = [[found[source, target] for target in names] for source in names]
     figure, axes = plt.subplots(figsize=(6.4, 6))
     # In steps, so that a colour can be found in the scale.
@@ -207,8 +207,7 @@ def growth(head: dict, lines: list[dict]) -> None:
         axes.tick_params(length=0)
         title(axes, " → ".join(pair))
     all_axes[0][0].set_ylabel("GB/s, read and written")
-    handles, labels = all_axes[0][0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=4)
+    legend(figure)
     save(figure, "growth.svg", ", ".join(filter(None, [head["machine"], head.get("adapter")])), head["note"])
 
 
@@ -239,7 +238,7 @@ def strings(head: dict, lines: list[dict]) -> None:
     axes.grid(axis="x")
     axes.tick_params(length=0)
     title(axes, "Strings")
-    figure.legend(loc="outside upper right", ncols=3)
+    legend(figure)
     save(figure, "strings.svg", f"{head['machine']}; 1 Mi elements", head["note"])
 
 

@@ -29,7 +29,7 @@ def main() -> None:
         print(markdown(read_lines(args.json)))
         return
     peers = peers_of.present()
-    pairs = all_pairs() if args.all else parse_pairs(args.pairs.split() if args.pairs else USUAL)
+    pairs = all_pairs() if args.all else args.pairs
     versions = [peer.version() for peer in peers if peer.name != "torch .to"]
     lines = [facts(args.note, elements=args.elements, runs=RUNS, versions=versions)]
     with Ours() as ours, tempfile.TemporaryDirectory() as folder:
@@ -44,7 +44,9 @@ def main() -> None:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--elements", type=int, default=1 << 24, help="of each tensor [16 Mi]")
-    parser.add_argument("--pairs", help='such as "float>float16 float<>int8" [the usual ones]')
+    parser.add_argument(
+        "--pairs", type=parse_pairs, default=USUAL, help='such as "float>float16 float<>int8" [the usual ones]'
+    )
     parser.add_argument("--all", action="store_true", help="every pair that any peer has")
     parser.add_argument("--threads", type=thread_counts, default=[1, 2], help="[1,2]")
     parser.add_argument("--json", type=Path, default=DATA / "cpu.jsonl", help="where the figures go, a line each")

@@ -74,42 +74,23 @@ TYPES = {row.name: row for row in ROWS}
 Pair = tuple[ElementType, ElementType]
 
 # What people cast: `a>b`, or `a<>b` for both ways.
-USUAL = [
-    "float<>float16",
-    "float<>bfloat16",
-    "float<>float8e4m3fn",
-    "float<>float8e5m2",
-    "float<>float8e8m0",
-    "float<>double",
-    "float<>int8",
-    "float<>uint8",
-    "float<>int32",
-    "float<>int64",
-    "float<>bool",
-    "float<>int4",
-    "float<>uint4",
-    "float<>float4e2m1",
-    "double>float16",
-    "float16<>bfloat16",
-    "float16<>float8e4m3fn",
-    "bfloat16<>float8e4m3fn",
-    "int64<>int32",
-    "int32>float16",
-    "uint8>float16",
-    "int64>float16",
-    "double>int64",
-]
+USUAL = """
+float<>float16 float<>bfloat16 float<>float8e4m3fn float<>float8e5m2 float<>float8e8m0 float<>double
+float<>int8 float<>uint8 float<>int32 float<>int64 float<>bool float<>int4 float<>uint4 float<>float4e2m1
+double>float16 float16<>bfloat16 float16<>float8e4m3fn bfloat16<>float8e4m3fn
+int64<>int32 int32>float16 uint8>float16 int64>float16 double>int64
+"""
 
 
-def parse_pairs(words: list[str]) -> list[Pair]:
-    """Pairs of `a>b` and `a<>b`."""
+def parse_pairs(text: str) -> list[Pair]:
+    """Pairs of `a>b` and `a<>b` with space between them."""
     pairs = []
-    for word in words:
-        first, both, second = word.partition("<>")
-        if not both:
-            first, _, second = word.partition(">")
+    for word in text.split():
+        first, _, second = word.replace("<>", ">").partition(">")
+        if unknown := {first, second} - TYPES.keys():
+            raise ValueError(f"no element type: {' '.join(unknown)}")
         pairs.append((TYPES[first], TYPES[second]))
-        if both:
+        if "<>" in word:
             pairs.append((TYPES[second], TYPES[first]))
     return pairs
 

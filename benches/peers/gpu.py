@@ -34,11 +34,10 @@ def main() -> None:
     if args.table:
         print(markdown(read_lines(args.json)))
         return
-    pairs = parse_pairs(args.pairs.split() if args.pairs else USUAL)
     sides = [side for side in (torch_side(args.dry_run), cupy_side(args.dry_run)) if side]
-    head, *_ = cast_bench(args.cast, pairs[0], args.elements)
+    head, *_ = cast_bench(args.cast, args.pairs[0], args.elements)
     lines = [facts(args.note, **head, versions=[side.version for side in sides])]
-    for pair in pairs:
+    for pair in args.pairs:
         lines.append(measure(args.cast, sides, pair, args.elements))
         write_lines(args.json, lines)
     print(markdown(lines))
@@ -48,7 +47,9 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cast", type=Path, help="the example binary")
     parser.add_argument("--elements", type=int, default=1 << 26, help="of each tensor [64 Mi]")
-    parser.add_argument("--pairs", help='such as "float>float16 float<>int8" [the usual ones]')
+    parser.add_argument(
+        "--pairs", type=parse_pairs, default=USUAL, help='such as "float>float16 float<>int8" [the usual ones]'
+    )
     parser.add_argument("--dry-run", action="store_true", help="the peers on the CPU, to try this script")
     parser.add_argument("--json", type=Path, default=DATA / "gpu.jsonl", help="where the figures go, a line each")
     parser.add_argument("--note", default="", help="a word on the run")
