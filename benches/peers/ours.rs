@@ -8,7 +8,7 @@
 //! | `new [TIMES]`: casts into new memory | seconds of one |
 //! | `memcpy [TIMES]`: copies (source + destination) / 2 bytes | seconds of one |
 //! | `save FILE ELEMENTS`: the first of what `into` made | bytes |
-//! | `gpu [TIMES]`, `cpu [TIMES]`: casts by a `Context` on the best adapter, a software one too, or without one | seconds of one |
+//! | `gpu [TIMES]`, `cpu [TIMES]`: casts by a `Context` on the best adapter, software or not; on none | seconds of one |
 
 #![allow(missing_docs, reason = "a program")]
 
@@ -66,8 +66,8 @@ impl Stage {
             ("new", words) => self.cast(times(words)?)?,
             ("memcpy", words) => self.memcpy(times(words)?)?,
             ("save", [elements, path @ ..]) => self.save(elements.parse()?, &path.join(" "))?,
-            ("gpu", words) => self.host(DeviceChoice::Gpu, times(words)?)?,
-            ("cpu", words) => self.host(DeviceChoice::Cpu, times(words)?)?,
+            ("gpu", words) => self.host(&DeviceChoice::Gpu, times(words)?)?,
+            ("cpu", words) => self.host(&DeviceChoice::Cpu, times(words)?)?,
             _ => return Err(format!("not understood: {line}").into()),
         })
     }
@@ -131,12 +131,12 @@ impl Stage {
     }
 
     /// Host tensor to host tensor, by a context that is opened once.
-    fn host(&mut self, device: DeviceChoice, times: u32) -> Result<String> {
-        if !self.contexts.iter().any(|(choice, _)| *choice == device) {
+    fn host(&mut self, device: &DeviceChoice, times: u32) -> Result<String> {
+        if !self.contexts.iter().any(|(choice, _)| choice == device) {
             self.contexts.push((device.clone(), pollster::block_on(Context::open(device.clone()))?));
         }
         let (source, target) = self.ready()?;
-        let context = self.contexts.iter().find_map(|(choice, context)| (*choice == device).then_some(context));
+        let context = self.contexts.iter().find_map(|(choice, context)| (choice == device).then_some(context));
         let context = context.ok_or(NOTHING)?;
         seconds(&target.pool, times, || {
             black_box(pollster::block_on(context.cast(source, target.element_type, &CastOptions::default()))?);

@@ -16,6 +16,7 @@ set -eu
 cd "$(dirname "$0")/../.."
 # Without it, some drivers complain on stderr at every start.
 export XDG_RUNTIME_DIR="${XDG_RUNTIME_DIR:-${TMPDIR:-/tmp}}"
+export PYTHONPYCACHEPREFIX="$PWD/target/peers/pycache"
 peers=benches/peers
 venv=target/peers/venv
 
@@ -42,7 +43,7 @@ esac
 case $what in
     compare | gpu)
         "$venv/bin/python" -c 'import torch' 2>/dev/null ||
-            printf '%s\n' '!!' '!! WITHOUT PYTORCH, the fastest of the peers: set PEERS_TORCH to have it, see this script' '!!' >&2
+            echo '!! WITHOUT PYTORCH, the fastest of the peers: set PEERS_TORCH to have it, as this script says' >&2
         ;;
 esac
 case $what in
