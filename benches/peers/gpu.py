@@ -51,7 +51,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--pairs", type=parse_pairs, default=USUAL, help='such as "float>float16 float<>int8" [the usual ones]'
     )
-    parser.add_argument("--dry-run", action="store_true", help="the peers on the CPU, to try this script; leaves no file")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="the peers on the CPU, to try this script; leaves no file"
+    )
     parser.add_argument("--json", type=Path, default=DATA / "gpu.jsonl", help="where the figures go, a line each")
     parser.add_argument("--note", default="", help="a word on the run")
     parser.add_argument("--table", action="store_true", help="only the table of figures that are there")
