@@ -1,0 +1,246 @@
+"""Draws docs/charts/*.svg from the figures in docs/charts/data; measures nothing.
+
+The same figures and the same matplotlib make the same bytes. A chart brings its own background.
+"""
+
+import matplotlib as mpl
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.container import BarContainer
+from matplotlib.figure import Figure
+
+from elements import ROWS
+from gpu import COPIES
+from report import DATA, IN_PLACE, ratio, read_lines
+
+CHARTS = DATA.parent
+INK, FAINT = "#24292f", "#d0d7de"
+# Distinct to the colour-blind too (Okabe and Ito).
+OURS = "#0072b2"
+# Colour, mark, and where in a row, lest one hides another.
+MARKS = {
+    "numpy": ("#e69f00", "o", -0.2),
+    "torch .to": ("#cc79a7", "D", -0.07),
+    "torch copy_": ("#d55e00", "D", 0.07),
+    "ORT": ("#009e73", "s", 0.2),
+    "cupy astype": ("#e69f00", "o", 0.2),
+}
+
+
+def main() -> None:
+    style()
+    drawn = {
+        "cpu.jsonl": cpu,
+        "gpu.jsonl": gpu,
+        "adapter.jsonl": adapter,
+        "growth.jsonl": growth,
+        "strings.jsonl": strings,
+    }
+    for name, draw in drawn.items():
+        if (DATA / name).exists():
+            head, *lines = read_lines(DATA / name)
+            draw(head, lines)
+
+
+def style() -> None:
+    mpl.use("svg")
+    mpl.rcParams.update(
+        {
+            "svg.hashsalt": "wgpu-cast",
+            # Text stays text: small files.
+            "svg.fonttype": "none",
+            "font.family": ["DejaVu Sans", "sans-serif"],
+            "font.size": 8,
+            "figure.facecolor": "#ffffff",
+            "figure.constrained_layout.use": True,
+            "axes.edgecolor": FAINT,
+            "axes.labelcolor": INK,
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "axes.axisbelow": True,
+            "text.color": INK,
+            "xtick.color": INK,
+            "ytick.color": INK,
+            "grid.color": FAINT,
+            "grid.linewidth": 0.6,
+            "legend.frameon": False,
+        }
+    )
+
+
+def save(figure: Figure, name: str, *caption: str) -> None:
+    figure.supxlabel("\n".join(text for text in caption if text), fontsize=7, x=0.01, ha="left", color="#57606a")
+    path = CHARTS / name
+    figure.savefig(path, metadata={"Date": None, "Creator": None})
+    plt.close(figure)
+    # matplotlib leaves spaces at the ends of lines.
+    path.write_text("".join(line.rstrip() + "\n" for line in path.read_text().splitlines()))
+    print(path.relative_to(CHARTS.parents[1]), path.stat().st_size)
+
+
+Row = tuple[str, dict[str, float]]
+
+
+def bars(axes: Axes, rows: list[Row], label: str) -> None:
+    """A bar for ours and marks for the others, a row each; a line at the copy's speed."""
+    names = [name for name, _ in rows]
+    axes.barh(names, [values["ours"] for _, values in rows], height=0.7, color=OURS, label="wgpu-cast")
+    for series, (colour, mark, lower) in MARKS.items():
+        there = [(values[series], row + lower) for row, (_, values) in enumerate(rows) if series in values]
+        if there:
+            drawn = {"marker": mark, "color": colour, "edgecolor": "#ffffff", "linewidth": 0.6, "zorder": 3}
+            axes.scatter(*zip(*there, strict=True), s=22, label=series, **drawn)
+    axes.axvline(1, color=INK, linewidth=0.8, linestyle=(0, (4, 3)))
+    axes.set_xlim(left=0)
+    axes.set_ylim(len(rows) - 0.4, -0.6)
+    axes.set_xlabel(label)
+    axes.grid(axis="x")
+    axes.tick_params(length=0)
+
+
+def named(line: dict) -> str:
+    return f"{line['from']} → {line['to']}"
+
+
+def cpu(head: dict, lines: list[dict]) -> None:
+    for threads in sorted({line["threads"] for line in lines}):
+        of = [line for line in lines if line["threads"] == threads]
+        figure, axes = plt.subplots(figsize=(7.2, 0.9 + 0.22 * len(of)))
+        bars(axes, [(named(line), relative(line["seconds"])) for line in of], "times the speed of memcpy (dashed)")
+        title(axes, f"Casts on a CPU, {'one thread' if threads == 1 else f'{threads} threads; numpy has one'}")
+        legend(figure)
+        save(
+            figure,
+            f"cpu-{threads}.svg",
+            f"{head['machine']}; {head['elements']} elements",
+            ", ".join(head["versions"]),
+            head["note"],
+        )
+
+
+def relative(seconds: dict[str, list[float]]) -> dict[str, float]:
+    return {name: ratio(seconds[name], seconds["memcpy"]) for name in ("ours", *IN_PLACE) if name in seconds}
+
+
+def gpu(head: dict, lines: list[dict]) -> None:
+    figure, axes = plt.subplots(figsize=(7.2, 0.9 + 0.22 * len(lines)))
+    of = [
+        {name: line["gbps"][name] / line["gbps"][COPIES[name]] for name in COPIES if name in line["gbps"]}
+        for line in lines
+    ]
+    bars(axes, list(zip(map(named, lines), of, strict=True)), "times the speed of each side's own copy (dashed)")
+    title(axes, "Casts on a GPU")
+    legend(figure)
+    save(
+        figure, "gpu.svg", f"{head['adapter']}; {head['elements']} elements", ", ".join(head["versions"]), head["note"]
+    )
+
+
+def title(axes: Axes, text: str) -> None:
+    axes.set_title(text, loc="left", fontweight="bold", fontsize=9)
+
+
+def legend(figure: Figure) -> None:
+    """Above all, bars first."""
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    bars_first = sorted(zip(handles, labels, strict=True), key=lambda entry: not isinstance(entry[0], BarContainer))
+    figure.legend(*zip(*bars_first, strict=True), loc="outside upper left", ncols=4)
+
+
+def adapter(head: dict, lines: list[dict]) -> None:
+    """Every pair's ratio to the copy as a colour, the types from wide to narrow."""
+    found = {(line["from"], line["to"]): line["ratio"] for line in lines}
+    # The rows' own order within a width.
+    names = [row.name for row in sorted(ROWS, key=lambda row: -row.bits) if (row.name, row.name) in found]
+    grid = [[found[source, target] for target in names] for source in names]
+    figure, axes = plt.subplots(figsize=(6.4, 6))
+    # In steps, so that a colour can be found in the scale.
+    steps = [step / 10 for step in range(13)]
+    norm = mpl.colors.BoundaryNorm(steps, 256, extend="max")
+    image = axes.imshow(grid, cmap="viridis", norm=norm, interpolation="nearest")
+    axes.set_xticks(range(len(names)), names, rotation=90)
+    axes.set_yticks(range(len(names)), names)
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+    axes.set_ylabel("from")
+    axes.set_xlabel("to")
+    title(axes, "Every cast beside a copy of as many bytes")
+    figure.colorbar(image, ax=axes, shrink=0.7, label="times the speed of the copy")
+    ordered = sorted(found.values())
+    spread = f"least {ordered[0]:.2f}, median {ordered[len(ordered) // 2]:.2f}, most {ordered[-1]:.2f}"
+    save(
+        figure,
+        "adapter.svg",
+        f"{head['adapter']}, {head['machine']}; {head['elements']} elements; {spread}",
+        head["note"],
+    )
+
+
+LINES = {
+    "CPU, 1": ("CPU path, one thread", "#0072b2", "-"),
+    "CPU, 2": ("CPU path, two threads", "#56b4e9", "-"),
+    "adapter": ("adapter, resident tensors", "#009e73", "-"),
+    "host by gpu": ("host tensors by the adapter", "#d55e00", "-"),
+    "host by cpu": ("host tensors by the CPU", "#cc79a7", "-"),
+    "memcpy, 1": ("memcpy, one thread", "#57606a", "--"),
+    "memcpy, 2": ("memcpy, two threads", "#8c959f", "--"),
+    "copy on the adapter": ("copy on the adapter", "#8c959f", ":"),
+}
+
+
+def growth(head: dict, lines: list[dict]) -> None:
+    pairs = list(dict.fromkeys((line["from"], line["to"]) for line in lines))
+    figure, all_axes = plt.subplots(1, len(pairs), figsize=(4.4 * len(pairs), 3.8), sharey=True, squeeze=False)
+    for pair, axes in zip(pairs, all_axes[0], strict=True):
+        for way, (label, colour, dashes) in LINES.items():
+            there = [line for line in lines if (line["from"], line["to"]) == pair and line["way"] == way]
+            counts, rates = [line["elements"] for line in there], [line["gbps"] for line in there]
+            axes.plot(counts, rates, dashes, color=colour, label=label, linewidth=1.3, marker=".", markersize=4)
+        axes.set_xscale("log", base=2)
+        axes.set_yscale("log")
+        counts = sorted({line["elements"] for line in lines})
+        axes.set_xticks(counts, map(binary, counts))
+        axes.minorticks_off()
+        axes.set_yticks([0.01, 0.1, 1, 10, 100], ["0.01", "0.1", "1", "10", "100"])
+        axes.set_xlabel("elements")
+        axes.grid()
+        axes.tick_params(length=0)
+        title(axes, " → ".join(pair))
+    all_axes[0][0].set_ylabel("GB/s, read and written")
+    legend(figure)
+    save(figure, "growth.svg", ", ".join(filter(None, [head["machine"], head.get("adapter")])), head["note"])
+
+
+def binary(count: int) -> str:
+    power = count.bit_length() - 1
+    return f"{1 << power % 10} {['', 'Ki', 'Mi', 'Gi'][power // 10]}".strip()
+
+
+def strings(head: dict, lines: list[dict]) -> None:
+    """Bars by three: one thread, all threads, the standard library."""
+    ways = {
+        "one": ("one thread", "#0072b2"),
+        "all": (f"{lines[0]['threads']} threads", "#56b4e9"),
+        "std": ("standard library", "#8c959f"),
+    }
+    figure, axes = plt.subplots(figsize=(7.2, 0.9 + 0.42 * len(lines)))
+    for place, (way, (label, colour)) in enumerate(ways.items()):
+        axes.barh(
+            [row + 0.26 * (place - 1) for row in range(len(lines))],
+            [line[way] for line in lines],
+            height=0.24,
+            color=colour,
+            label=label,
+        )
+    axes.set_yticks(range(len(lines)), [line["cast"].replace(" to ", " → ") for line in lines])
+    axes.set_ylim(len(lines) - 0.4, -0.6)
+    axes.set_xlabel("million elements a second")
+    axes.grid(axis="x")
+    axes.tick_params(length=0)
+    title(axes, "Strings")
+    legend(figure)
+    save(figure, "strings.svg", f"{head['machine']}; 1 Mi elements", head["note"])
+
+
+if __name__ == "__main__":
+    main()

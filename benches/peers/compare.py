@@ -1,0 +1,204 @@
+"""Casts on a CPU: this crate beside numpy with ml_dtypes, PyTorch and ONNX Runtime.
+
+For every pair and thread count, a copy of as many bytes, ours and the peers take turns, seven times; all read the same
+codes. Bytes are counted as ONNX packs them for all, though numpy gives a 4-bit element a whole byte. Before that every
+peer's result is compared with ours: on ordinary values that the target holds, and on random codes.
+"""
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+
+import peers as peers_of
+from elements import TILE, USUAL, Bytes, Pair, all_pairs, any_bits, differing, ordinary, parse_pairs
+from ours import Ours
+from peers import Peer, Task
+from report import DATA, IN_PLACE, RUNS, WARM_UPS, facts, gbps, ratio, read_lines, table, write_lines
+
+# Elements of the comparison on random codes.
+RANDOM = 1 << 16
+
+
+def main() -> None:
+    args = arguments()
+    if args.table:
+        print(markdown(read_lines(args.json)))
+        return
+    peers = peers_of.present()
+    pairs = all_pairs() if args.all else args.pairs
+    versions = [peer.version() for peer in peers if peer.name != "torch .to"]
+    lines = [facts(args.note, elements=args.elements, runs=RUNS, versions=versions)]
+    with Ours() as ours, tempfile.TemporaryDirectory() as folder:
+        for number, pair in enumerate(pairs, 1):
+            measured = compare(ours, Path(folder), peers, pair, args.elements, args.threads)
+            lines += measured
+            print(f"{number}/{len(pairs)}", *map(summary, measured or [named(pair)]), sep="  ", file=sys.stderr)
+            write_lines(args.json, lines)
+    print(markdown(lines))
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--elements", type=int, default=1 << 24, help="of each tensor [16 Mi]")
+    parser.add_argument(
+        "--pairs", type=parse_pairs, default=USUAL, help='such as "float>float16 float<>int8" [the usual ones]'
+    )
+    parser.add_argument("--all", action="store_true", help="every pair that any peer has")
+    parser.add_argument("--threads", type=thread_counts, default=[1, 2], help="[1,2]")
+    parser.add_argument("--json", type=Path, default=DATA / "cpu.jsonl", help="where the figures go, a line each")
+    parser.add_argument("--note", default="", help="a word on the run, for tables and charts")
+    parser.add_argument("--table", action="store_true", help="only the table of figures that are there")
+    return parser.parse_args()
+
+
+def thread_counts(text: str) -> list[int]:
+    return [int(word) for word in text.split(",")]
+
+
+def named(pair: Pair) -> dict:
+    return {"from": pair[0].name, "to": pair[1].name}
+
+
+def compare(
+    ours: Ours, folder: Path, peers: list[Peer], pair: Pair, elements: int, thread_counts: list[int]
+) -> list[dict]:
+    """A line for each thread count; none where no peer has the pair."""
+    tile_elements = min(TILE, elements)
+    tile = ordinary(pair, tile_elements)
+    wrong_any = check(ours, folder, peers, pair, any_bits(pair, RANDOM), RANDOM)
+    peers = [peer for peer in peers if peer.name in wrong_any]
+    if not peers:
+        return []
+    wrong = check(ours, folder, peers, pair, tile, tile_elements)
+    differs = {name: {"ordinary": wrong[name], "any": wrong_any[name]} for name in wrong}
+    lines = []
+    for threads in thread_counts:
+        load(ours, folder, pair, tile, elements, threads)
+        tasks = {peer.name: peer.task(pair, tile, tile_elements, elements, threads) for peer in peers}
+        seconds = take_turns(ours, {name: task for name, task in tasks.items() if task})
+        moved = sum(of.packed_bytes(elements) for of in pair)
+        lines.append({**named(pair), "threads": threads, "bytes": moved, "seconds": seconds, "differs": differs})
+    return lines
+
+
+def load(ours: Ours, folder: Path, pair: Pair, tile: Bytes, elements: int, threads: int) -> None:
+    path = folder / "source"
+    tile.tofile(path)
+    ours.ask("load", pair[0].name, elements, path)
+    ours.ask("to", pair[1].name, threads)
+
+
+def check(ours: Ours, folder: Path, peers: list[Peer], pair: Pair, tile: Bytes, elements: int) -> dict[str, float]:
+    """The share of elements in which each peer that has the pair differs from ours."""
+    load(ours, folder, pair, tile, elements, 1)
+    ours.ask("into")
+    path = folder / "result"
+    ours.ask("save", elements, path)
+    result = np.fromfile(path, np.uint8)
+    tasks = {peer.name: peer.task(pair, tile, elements, elements, 1) for peer in peers}
+    results = {name: task.result(elements) for name, task in tasks.items() if task}
+    return {name: differing(result, theirs, pair[1], elements) for name, theirs in results.items()}
+
+
+def take_turns(ours: Ours, tasks: dict[str, Task]) -> dict[str, list[float]]:
+    """Seconds of every run of each."""
+    ways = {"memcpy": lambda: ours.seconds("memcpy"), "ours": lambda: ours.seconds("into")}
+    ways["ours, new"] = lambda: ours.seconds("new")
+    ways |= {name: (lambda task=task: timed(task)) for name, task in tasks.items()}
+    seconds: dict[str, list[float]] = {name: [] for name in ways}
+    for run in range(WARM_UPS + RUNS):
+        for name, way in ways.items():
+            took = way()
+            if run >= WARM_UPS:
+                seconds[name].append(took)
+    return seconds
+
+
+def timed(task: Task) -> float:
+    start = perf_counter()
+    task()
+    return perf_counter() - start
+
+
+def best(seconds: dict[str, list[float]]) -> str | None:
+    """The fastest peer that writes into memory that is there."""
+    there = [name for name in IN_PLACE if name in seconds]
+    return min(there, key=lambda name: sorted(seconds[name])[RUNS // 2], default=None)
+
+
+def summary(line: dict) -> str:
+    name = f"{line['from']} -> {line['to']}"
+    if "seconds" not in line:
+        return f"{name}: no peer has it"
+    seconds, first = line["seconds"], best(line["seconds"])
+    figures = f"ours {gbps(line['bytes'], seconds['ours']):.2f} GB/s"
+    against = f", {ratio(seconds['ours'], seconds[first]):.2f} x {first}" if first else ""
+    return f"{name} ({line['threads']}): {figures}{against}"
+
+
+def markdown(lines: list[dict]) -> str:
+    """A table for each thread count, and one of what differs."""
+    head, *pairs = lines
+    parts = [", ".join([head["machine"], f"{head['elements']} elements", *head["versions"]]), head["note"]]
+    for threads in sorted({line["threads"] for line in pairs}):
+        word = "one thread" if threads == 1 else f"{threads} threads (numpy: one)"
+        parts += [f"**{word[0].upper()}{word[1:]}**", speeds([line for line in pairs if line["threads"] == threads])]
+    first = min((line["threads"] for line in pairs), default=1)
+    different = disagreements([line for line in pairs if line["threads"] == first])
+    return "\n\n".join(part for part in [*parts, different] if part)
+
+
+def speeds(lines: list[dict]) -> str:
+    names = ["ours", "numpy", "torch copy_", "ORT", "ours, new", "torch .to"]
+    names = [name for name in names if any(name in line["seconds"] for line in lines)]
+    heads = ["cast", "memcpy", *names, "ours / best peer"]
+    return table(heads, [speed_row(line, names) for line in lines])
+
+
+def speed_row(line: dict, names: list[str]) -> list[str]:
+    seconds, moved = line["seconds"], line["bytes"]
+
+    def cell(name: str) -> str:
+        if name not in seconds:
+            return "–"
+        shown = f"{gbps(moved, seconds[name]):.2f} ({ratio(seconds[name], seconds['memcpy']):.2f})"
+        if name == "ours":
+            low, high = (moved / extreme(seconds[name]) / 1e9 for extreme in (max, min))
+            shown += f" [{low:.2f} to {high:.2f}]"
+        return shown
+
+    first = best(seconds)
+    against = f"{ratio(seconds['ours'], seconds[first]):.2f} × {first}" if first else "–"
+    memcpy = f"{gbps(moved, seconds['memcpy']):.2f}"
+    return [f"{line['from']} → {line['to']}", memcpy, *map(cell, names), against]
+
+
+def disagreements(lines: list[dict]) -> str:
+    """Where a peer's bits are others than ours: the share of elements, ordinary values / random codes."""
+
+    def cell(differs: dict[str, dict], name: str) -> str:
+        shares = differs.get(name)
+        if shares is None:
+            return "–"
+        if not any(shares.values()):
+            return "the same"
+        return f"{shares['ordinary'] * 100:.3g} % / {shares['any'] * 100:.3g} %"
+
+    rows = [
+        [f"{line['from']} → {line['to']}", *(cell(line["differs"], name) for name in IN_PLACE)]
+        for line in lines
+        if any(any(shares.values()) for shares in line["differs"].values())
+    ]
+    if not rows:
+        return "Every peer's results are the same bits as ours."
+    return "Elements that are other bits than ours, ordinary values / random codes:\n\n" + table(
+        ["cast", *IN_PLACE], rows
+    )
+
+
+if __name__ == "__main__":
+    main()

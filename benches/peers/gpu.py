@@ -1,0 +1,237 @@
+"""Casts on an NVIDIA GPU: this crate's `cast bench` beside PyTorch and CuPy.
+
+Written without a GPU at hand: only `--dry-run`, with PyTorch on the CPU and numpy in CuPy's place, has been run.
+
+Needs a machine where `cast adapters` lists the GPU, and a Python with ml_dtypes, numpy, and torch with CUDA or cupy or
+both. All time on the device (timestamp queries; CUDA events), tensors that stay there, 2 warm-ups and the median of 7
+runs, next to a copy of (source + destination) / 2 bytes of their own: `cast bench` by its copy kernel, the peers by
+their library's. The sides cannot take turns, so that each ratio is to the side's own copy.
+
+    gpu.py target/release/examples/cast
+    gpu.py target/release/examples/cast --dry-run --elements 65536
+"""
+
+import argparse
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from types import ModuleType
+from typing import Any
+
+from elements import TILE, USUAL, Pair, ordinary, parse_pairs, to_numpy
+from report import DATA, RUNS, WARM_UPS, facts, read_lines, table, write_lines
+
+# What runs, and the clock that it runs by: seconds of one call.
+Work = Callable[[], object]
+Clock = Callable[[Work], float]
+
+
+def main() -> None:
+    args = arguments()
+    if args.table:
+        print(markdown(read_lines(args.json)))
+        return
+    sides = [side for side in (torch_side(args.dry_run), cupy_side(args.dry_run)) if side]
+    head, *_ = cast_bench(args.cast, args.pairs[0], args.elements)
+    lines = [facts(args.note, **head, versions=[side.version for side in sides])]
+    for pair in args.pairs:
+        lines.append(measure(args.cast, sides, pair, args.elements))
+        if not args.dry_run:
+            write_lines(args.json, lines)
+    print(markdown(lines))
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("cast", type=Path, help="the example binary")
+    parser.add_argument("--elements", type=int, default=1 << 26, help="of each tensor [64 Mi]")
+    parser.add_argument(
+        "--pairs", type=parse_pairs, default=USUAL, help='such as "float>float16 float<>int8" [the usual ones]'
+    )
+    parser.add_argument(
+        "--dry-run", action="store_true", help="the peers on the CPU, to try this script; leaves no file"
+    )
+    parser.add_argument("--json", type=Path, default=DATA / "gpu.jsonl", help="where the figures go, a line each")
+    parser.add_argument("--note", default="", help="a word on the run")
+    parser.add_argument("--table", action="store_true", help="only the table of figures that are there")
+    return parser.parse_args()
+
+
+def cast_bench(program: Path, pair: Pair, elements: int) -> list[dict]:
+    """What was measured on, and the pair."""
+    options = ["--from", pair[0].name, "--to", pair[1].name, "--elements", str(elements)]
+    found = subprocess.run([program, "bench", "--json", *options], stdout=subprocess.PIPE, text=True, check=True)
+    return parse_bench(found.stdout)
+
+
+def parse_bench(printed: str) -> list[dict]:
+    found = json.loads(printed)
+    return [{key: found[key] for key in ("adapter", "clock", "elements")}, *found["pairs"]]
+
+
+class Side:
+    """A library on its device."""
+
+    def __init__(self, version: str, clock: Clock, ways: Callable[[Pair, int], dict[str, Work]]) -> None:
+        self.version, self.clock, self.ways = version, clock, ways
+
+
+def torch_side(dry_run: bool) -> Side | None:
+    try:
+        import torch
+    except ImportError:
+        print("!! WITHOUT PYTORCH: it is not installed")
+        return None
+    device = "cpu" if dry_run else "cuda"
+    if dry_run:
+        torch.set_num_threads(1)
+
+    def ways(pair: Pair, elements: int) -> dict[str, Work]:
+        types = [getattr(torch, of.torch or "", None) for of in pair]
+        if None in types:
+            return {}
+        source = torch.from_numpy(codes(pair, elements)).view(types[0]).to(device)
+        out = torch.ones(elements, device=device).to(types[1])
+        half = moved(pair, elements) // 2
+        copied = [torch.ones(half, dtype=torch.uint8, device=device) for _ in range(2)]
+        return {
+            "torch .to": lambda: source.to(types[1]),
+            "torch copy_": lambda: out.copy_(source),
+            "copy by torch": lambda: copied[1].copy_(copied[0]),
+        }
+
+    def events(work: Work) -> float:
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin.record()
+        work()
+        end.record()
+        torch.cuda.synchronize()
+        return begin.elapsed_time(end) / 1e3
+
+    name = "CPU" if dry_run else torch.cuda.get_device_name()
+    return Side(f"torch {torch.__version__} on {name}", wall if dry_run else events, ways)
+
+
+def cupy_side(dry_run: bool) -> Side | None:
+    cupy = module(dry_run)
+    if cupy is None:
+        print("!! WITHOUT CUPY: it is not installed")
+        return None
+
+    def ways(pair: Pair, elements: int) -> dict[str, Work]:
+        dtypes = [of.dtype for of in pair]
+        # It has numpy's own types.
+        if any(dtype.kind not in "biuf" or dtype.isbuiltin != 1 for dtype in dtypes):
+            return {}
+        source = cupy.asarray(codes(pair, elements).view(dtypes[0]))
+        half = moved(pair, elements) // 2
+        copied = [cupy.ones(half, "u1") for _ in range(2)]
+        return {
+            "cupy astype": lambda: source.astype(dtypes[1]),
+            "copy by cupy": lambda: cupy.copyto(copied[1], copied[0]),
+        }
+
+    def events(work: Work) -> float:
+        begin, end = (cupy.cuda.Event() for _ in range(2))
+        begin.record()
+        work()
+        end.record()
+        end.synchronize()
+        return cupy.cuda.get_elapsed_time(begin, end) / 1e3
+
+    return Side(f"{cupy.__name__} {cupy.__version__}", wall if dry_run else events, ways)
+
+
+def module(dry_run: bool) -> ModuleType | None:
+    """CuPy, or what has its interface without a GPU."""
+    if dry_run:
+        import numpy
+
+        return numpy
+    try:
+        import cupy
+    except ImportError:
+        return None
+    return cupy
+
+
+def codes(pair: Pair, elements: int) -> Any:  # noqa: ANN401
+    import numpy as np
+
+    tile = min(TILE, elements)
+    values = to_numpy(ordinary(pair, tile), pair[0], tile)
+    return np.resize(values, elements).view(f"u{values.itemsize}")
+
+
+def moved(pair: Pair, elements: int) -> int:
+    return sum(of.packed_bytes(elements) for of in pair)
+
+
+def wall(work: Work) -> float:
+    start = perf_counter()
+    work()
+    return perf_counter() - start
+
+
+def measure(program: Path, sides: list[Side], pair: Pair, elements: int) -> dict:
+    """One pair by all, in GB/s of bytes read and written."""
+    head, ours = cast_bench(program, pair, elements)
+    # What the adapter holds at once is what all cast.
+    elements = head["elements"]
+    rates = {"ours": ours["gbps"], "copy by ours": ours["copy_gbps"]}
+    for side in sides:
+        rates |= rates_of(side, pair, elements)
+    return {"from": pair[0].name, "to": pair[1].name, "elements": elements, "gbps": rates}
+
+
+def rates_of(side: Side, pair: Pair, elements: int) -> dict[str, float]:
+    try:
+        ways = side.ways(pair, elements)
+        runs = [{name: side.clock(way) for name, way in ways.items()} for _ in range(WARM_UPS + RUNS)]
+    except (NotImplementedError, RuntimeError, TypeError) as error:
+        print(f"{side.version} does not cast {pair[0].name} to {pair[1].name}: {str(error).splitlines()[0]}")
+        return {}
+    return {name: moved(pair, elements) / median(run[name] for run in runs[WARM_UPS:]) / 1e9 for name in ways}
+
+
+# Each way, and the copy it stands beside.
+COPIES = {
+    "ours": "copy by ours",
+    "torch .to": "copy by torch",
+    "torch copy_": "copy by torch",
+    "cupy astype": "copy by cupy",
+}
+
+
+def markdown(lines: list[dict]) -> str:
+    head, *pairs = lines
+    title = ", ".join([head["adapter"], f"{head['elements']} elements", head["clock"], *head["versions"]])
+    names = [name for name in COPIES if any(name in line["gbps"] for line in pairs)]
+    copies = [name for name in dict.fromkeys(COPIES.values()) if any(name in line["gbps"] for line in pairs)]
+    heads = ["cast", *names, *copies, "ours / best peer"]
+    parts = [
+        title,
+        head["note"],
+        table(heads, [row(line["from"], line["to"], line["gbps"], names, copies) for line in pairs]),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def row(source: str, target: str, rates: dict[str, float], names: list[str], copies: list[str]) -> list[str]:
+    def cell(name: str) -> str:
+        if name not in rates:
+            return "–"
+        copy = rates.get(COPIES.get(name, ""))
+        return f"{rates[name]:.1f}" + (f" ({rates[name] / copy:.2f})" if copy else "")
+
+    peers = {name: rates[name] for name in names if name != "ours" and name in rates}
+    best = max(peers, key=lambda name: peers[name], default=None)
+    against = f"{rates['ours'] / peers[best]:.2f} × {best}" if best else "–"
+    return [f"{source} → {target}", *map(cell, names), *map(cell, copies), against]
+
+
+if __name__ == "__main__":
+    main()

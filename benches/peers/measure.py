@@ -1,0 +1,163 @@
+"""What this crate does alone, for the charts: casts on an adapter, over sizes, and of strings.
+
+measure.py adapter   every pair with `cast bench`, on the adapter that wgpu finds
+measure.py growth    GB/s over element counts: the CPU path, the adapter, and host tensors by either
+measure.py strings   `cargo bench --bench strings`
+"""
+
+import argparse
+import json
+import re
+import subprocess
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from elements import TILE, Pair, ordinary, parse_pairs
+from ours import ROOT, Ours, build
+from report import DATA, RUNS, WARM_UPS, facts, gbps, write_lines
+
+# Small casts are repeated until they take about as many seconds, so that the clock does not show.
+REGION = 2e-3
+GROWING = "float>float16 float8e4m3fn>float"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["adapter", "growth", "strings"])
+    parser.add_argument("--elements", type=int, default=1 << 24, help="adapter: of each tensor [16 Mi]")
+    parser.add_argument("--pairs", type=parse_pairs, default=GROWING, help="growth: which [%(default)s]")
+    parser.add_argument("--most", type=int, default=1 << 28, help="growth: elements of the largest tensor [256 Mi]")
+    parser.add_argument("--note", default="", help="a word on the run, for the charts")
+    args = parser.parse_args()
+    {"adapter": adapter, "growth": growth, "strings": strings}[args.what](args)
+
+
+def cast_bench(*options: object) -> dict:
+    """What `cast bench --json` found."""
+    program = build("--example", "cast")
+    command = [program, "bench", "--json", *map(str, options)]
+    found = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(found.stdout)
+
+
+def adapter(args: argparse.Namespace) -> None:
+    found = cast_bench("--elements", args.elements)
+    head = facts(args.note, **{key: found[key] for key in ("adapter", "clock", "elements")})
+    write_lines(DATA / "adapter.jsonl", [head, *found["pairs"]])
+
+
+def growth(args: argparse.Namespace) -> None:
+    """Each line is a way, a pair, a number of elements, and GB/s."""
+    pairs = args.pairs
+    # By fours, from 1 Ki.
+    counts = [1 << power for power in range(10, args.most.bit_length(), 2)]
+    first = cast_bench("--from", pairs[0][0].name, "--to", pairs[0][1].name, "--elements", counts[0])
+    lines = [facts(args.note, adapter=first["adapter"], clock=first["clock"], runs=RUNS)]
+    with Ours() as ours, tempfile.TemporaryDirectory() as folder:
+        for pair in pairs:
+            tile = Path(folder) / pair[0].name
+            ordinary(pair, TILE).tofile(tile)
+            for count in counts:
+                measured = (
+                    on_cpu(ours, tile, pair, count) + end_to_end(ours, tile, pair, count) + on_adapter(pair, count)
+                )
+                lines += measured
+                print(count, *(f"{line['way']} {line['gbps']:.2f}" for line in measured), sep="  ", flush=True)
+                write_lines(DATA / "growth.jsonl", lines)
+            print(crossover([line for line in lines[1:] if line["to"] == pair[1].name]))
+
+
+def on_cpu(ours: Ours, tile: Path, pair: Pair, count: int) -> list[dict]:
+    lines = []
+    for threads in (1, 2):
+        place(ours, tile, pair, count, threads)
+        ways = {"CPU": "into", "memcpy": "memcpy"}
+        lines += take_turns({f"{name}, {threads}": asked(ours, what) for name, what in ways.items()}, pair, count)
+    return lines
+
+
+def end_to_end(ours: Ours, tile: Path, pair: Pair, count: int) -> list[dict]:
+    """Host tensors to new host tensors, by the adapter and by the CPU with all threads."""
+    place(ours, tile, pair, count, 0)
+    return take_turns({f"host by {device}": asked(ours, device) for device in ("gpu", "cpu")}, pair, count)
+
+
+def place(ours: Ours, tile: Path, pair: Pair, count: int, threads: int) -> None:
+    ours.ask("load", pair[0].name, count, tile)
+    ours.ask("to", pair[1].name, threads)
+
+
+def asked(ours: Ours, what: str) -> Callable[[], float]:
+    """Times it, as often at once as makes a region worth timing."""
+    first = max(ours.seconds(what), ours.seconds(what), 1e-9)
+    times = min(int(REGION / first) + 1, 1000)
+    return lambda: ours.seconds(what, times)
+
+
+def take_turns(ways: dict[str, Callable[[], float]], pair: Pair, count: int) -> list[dict]:
+    seconds: dict[str, list[float]] = {name: [] for name in ways}
+    for run in range(WARM_UPS + RUNS):
+        for name, way in ways.items():
+            took = way()
+            if run >= WARM_UPS:
+                seconds[name].append(took)
+    moved = sum(of.packed_bytes(count) for of in pair)
+    return [line(name, pair, count, gbps(moved, times)) for name, times in seconds.items()]
+
+
+def on_adapter(pair: Pair, count: int) -> list[dict]:
+    """Resident tensors. There are no lines of sizes that the adapter cannot bind at once."""
+    found = cast_bench("--from", pair[0].name, "--to", pair[1].name, "--elements", count)
+    if found["elements"] != count:
+        return []
+    measured = found["pairs"][0]
+    names = {"adapter": measured["gbps"], "copy on the adapter": measured["copy_gbps"]}
+    return [line(name, pair, count, rate) for name, rate in names.items()]
+
+
+def line(way: str, pair: Pair, count: int, rate: float) -> dict:
+    return {"way": way, "from": pair[0].name, "to": pair[1].name, "elements": count, "gbps": rate}
+
+
+def crossover(lines: list[dict]) -> str:
+    """From which size on the adapter is the faster way for host tensors."""
+    rates: dict[int, dict[str, float]] = {}
+    for one in lines:
+        rates.setdefault(one["elements"], {})[one["way"]] = one["gbps"]
+    faster = [count for count, by in rates.items() if by["host by gpu"] > by["host by cpu"]]
+    slower = [count for count in rates if count not in faster]
+    name = f"{lines[0]['from']} -> {lines[0]['to']}, host tensors"
+    above = [count for count in faster if count > max(slower, default=0)]
+    return f"{name}: " + (f"the adapter is faster from {min(above)} elements" if above else "the CPU is the faster way")
+
+
+# `float to string   1 thread   37.1 (36.0 to 38.0)  5.0 x   2 threads …   std …`
+STRINGS = re.compile(
+    r"(?P<cast>.+? to .+?)\s+1 thread\s+(?P<one>[\d.]+).*?"
+    r"(?P<count>\d+) threads?\s+(?P<all>[\d.]+).*?std\s+(?P<std>[\d.]+)"
+)
+
+
+def strings(args: argparse.Namespace) -> None:
+    command = ["cargo", "bench", "--locked", "--bench", "strings"]
+    printed = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout
+    print(printed)
+    write_lines(DATA / "strings.jsonl", [facts(args.note), *parse_strings(printed)])
+
+
+def parse_strings(printed: str) -> list[dict]:
+    """Millions of elements a second."""
+    found = [match for match in map(STRINGS.match, printed.splitlines()) if match]
+    return [
+        {
+            "cast": match["cast"],
+            "threads": int(match["count"]),
+            **{way: float(match[way]) for way in ("one", "all", "std")},
+        }
+        for match in found
+    ]
+
+
+if __name__ == "__main__":
+    main()

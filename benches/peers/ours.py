@@ -1,0 +1,56 @@
+"""The other end of ours.rs: this crate, asked line by line."""
+
+import functools
+import json
+import subprocess
+from pathlib import Path
+from types import TracebackType
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@functools.cache
+def build(*what: str) -> Path:
+    """Builds one of the crate's programs and says where it is."""
+    command = [
+        "cargo",
+        "build",
+        "--release",
+        "--quiet",
+        "--locked",
+        "--message-format",
+        "json-render-diagnostics",
+        *what,
+    ]
+    built = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    messages = [json.loads(line) for line in built.stdout.splitlines()]
+    return Path(next(m["executable"] for m in reversed(messages) if m.get("executable")))
+
+
+class Ours:
+    """A running ours.rs; with `with`, until the end of it."""
+
+    def __init__(self) -> None:
+        program = build("--bench", "peers")
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen([program], stdin=pipe, stdout=pipe, text=True, bufsize=1)
+
+    def __enter__(self) -> "Ours":
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self.process.stdin:
+            self.process.stdin.close()
+        self.process.wait()
+
+    def ask(self, *words: object) -> str:
+        assert self.process.stdin and self.process.stdout
+        self.process.stdin.write(" ".join(map(str, words)) + "\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline()
+        if not answer:
+            raise RuntimeError(f"our side ended at: {' '.join(map(str, words))}")
+        return answer.strip()
+
+    def seconds(self, what: str, times: int = 1) -> float:
+        return float(self.ask(what, times))

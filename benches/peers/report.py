@@ -1,0 +1,51 @@
+"""What is common to the scripts: medians, the facts of a run, and the files they leave."""
+
+import json
+import os
+import platform
+from pathlib import Path
+from statistics import median
+
+from ours import ROOT
+
+DATA = ROOT / "docs" / "charts" / "data"
+RUNS = 7
+WARM_UPS = 2
+# The peers that write into memory that is there, as ours does.
+IN_PLACE = ["numpy", "torch copy_", "ORT"]
+
+
+def cpu() -> str:
+    """The processor's name."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def facts(note: str, **more: object) -> dict:
+    """What every file says of its run."""
+    return {"machine": f"{os.cpu_count()} cores, {cpu()}", "note": note, **more}
+
+
+def gbps(moved: int, seconds: list[float]) -> float:
+    return moved / median(seconds) / 1e9
+
+
+def ratio(of: list[float], to: list[float]) -> float:
+    """How much faster `of` is than `to`: the median over runs that took turns, so that what slows a turn slows both."""
+    return median(other / one for one, other in zip(of, to, strict=True))
+
+
+def table(heads: list[str], rows: list[list[str]]) -> str:
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def write_lines(path: Path, lines: list[dict]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+def read_lines(path: Path) -> list[dict]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
