@@ -1,0 +1,225 @@
+//! Encoding by the machine's own floating point: the same results as the twins in `bits.rs`, in fewer instructions.
+//!
+//! Everything here is free of branches, so that no pattern of bits is slower than another. Rust's float operations
+//! round to nearest, ties to even, and keep subnormals; only their NaNs are unspecified, and none of those is kept.
+
+use crate::bits::{EncodeFloat, EncodeScale};
+
+macro_rules! hub {
+    ($module:ident, $doc:literal, $word:ident, $int:ident, $float:ident, $man:literal, $bias:literal) => {
+        #[doc = $doc]
+        pub(crate) mod $module {
+            use super::*;
+
+            pub(crate) const SIGN: $word = 1 << ($word::BITS - 1);
+            pub(crate) const INFINITY: $word = (2 * $bias + 1) << $man;
+            pub(crate) const NAN: $word = INFINITY | 1 << ($man - 1);
+
+            /// 2^-127.
+            const LEAST_SCALE: $int = if $bias == 127 { 1 << ($man - 1) } else { ($bias - 127) << $man };
+
+            /// The lesser and the greater of two words without their top bits. Vector instructions compare signed words.
+            #[inline(always)]
+            fn min(a: $word, b: $word) -> $word {
+                (a as $int).min(b as $int) as $word
+            }
+
+            #[inline(always)]
+            fn max(a: $word, b: $word) -> $word {
+                (a as $int).max(b as $int) as $word
+            }
+
+            /// Whether a magnitude is that of a NaN.
+            #[inline(always)]
+            pub(crate) fn is_nan(magnitude: $word) -> bool {
+                magnitude as $int > INFINITY as $int
+            }
+
+            /// The same number; NaN becomes the canonical one, sign kept.
+            #[inline(always)]
+            pub(crate) fn canonical(x: $word) -> $word {
+                if is_nan(x & !SIGN) { NAN | x & SIGN } else { x }
+            }
+
+            /// `encode_float`'s numbers, made ready.
+            #[derive(Clone, Copy, Debug)]
+            pub(crate) struct Rounding {
+                /// The number whose code would be the one after `max`: larger ones count as it.
+                limit: $word,
+                /// Exponent field of the destination's least normal number.
+                least: $word,
+                /// Added to an exponent field: the number whose last place is that of the destination's significand.
+                raise: $word,
+                down: u32,
+                max: $word,
+                overflow: $word,
+                nan: $word,
+                /// What NaN keeps of the sign, and what is inverted of it then.
+                keep: $word,
+                flip: $word,
+                sign_code: $word,
+                sign_shift: u32,
+                pub fnuz: bool,
+                /// The bias is the hub's, so that no exponent changes.
+                pub same_bias: bool,
+            }
+
+            impl Rounding {
+                /// `None` where neither `add` nor `shift` serves.
+                pub(crate) fn new(to: &EncodeFloat) -> Option<Self> {
+                    let rebias = <$word>::from(($bias as u32).checked_sub(to.bias)?);
+                    let down = $man - to.man;
+                    let raise = <$word>::from(down) << $man;
+                    let limit = (<$word>::from(to.max + 1) << down) + (rebias << $man);
+                    // Beyond it, `add` would meet infinities.
+                    let room = (limit & INFINITY) + raise < INFINITY;
+                    (room || rebias == 0).then(|| Self {
+                        limit,
+                        least: (rebias + 1) << $man,
+                        raise,
+                        down,
+                        max: to.max.into(),
+                        overflow: to.overflow.into(),
+                        nan: to.nan.into(),
+                        keep: to.nan_keep.into(),
+                        flip: to.nan_flip.into(),
+                        sign_code: 1 << (to.bits - 1),
+                        sign_shift: <$word>::BITS - to.bits,
+                        fnuz: to.fnuz,
+                        same_bias: rebias == 0,
+                    })
+                }
+
+                /// The code of a hub number: one rounding to nearest, ties to even.
+                #[inline(always)]
+                pub(crate) fn add<const FNUZ: bool>(&self, x: $word) -> $word {
+                    let magnitude = x & !SIGN;
+                    let bounded = min(magnitude, self.limit);
+                    let exponent = max(bounded & INFINITY, self.least);
+                    // A power of two is added whose last place is the destination's, so that the processor rounds
+                    // there; the sum's last bits are then the significand, the implicit bit included.
+                    let unit = exponent.wrapping_add(self.raise);
+                    let sum = (<$float>::from_bits(bounded) + <$float>::from_bits(unit)).to_bits();
+                    let significand = sum.wrapping_sub(unit);
+                    let code = significand.wrapping_add(exponent.wrapping_sub(self.least) >> self.down);
+                    self.finish::<FNUZ>(x, magnitude, code)
+                }
+
+                /// The same where the bias is the hub's.
+                #[inline(always)]
+                pub(crate) fn shift<const FNUZ: bool>(&self, x: $word) -> $word {
+                    let magnitude = x & !SIGN;
+                    let odd = magnitude >> self.down & 1;
+                    let half = (1 << (self.down - 1)) - 1;
+                    let code = magnitude.wrapping_add(half).wrapping_add(odd) >> self.down;
+                    self.finish::<FNUZ>(x, magnitude, code)
+                }
+
+                #[inline(always)]
+                fn finish<const FNUZ: bool>(&self, x: $word, magnitude: $word, code: $word) -> $word {
+                    let code = if code as $int > self.max as $int { self.overflow } else { code };
+                    let code = if is_nan(magnitude) { self.nan } else { code };
+                    let sign = x >> self.sign_shift & self.sign_code;
+                    let sign = if is_nan(magnitude) { sign & self.keep ^ self.flip } else { sign };
+                    let sign = if FNUZ && code == 0 { 0 } else { sign };
+                    code | sign
+                }
+            }
+
+            /// `encode_scale`'s numbers.
+            #[derive(Clone, Copy, Debug)]
+            pub(crate) struct Scale {
+                low: $word,
+                high: $word,
+                nan: $word,
+                round: $word,
+            }
+
+            impl Scale {
+                pub(crate) fn new(to: &EncodeScale) -> Self {
+                    // What is all ones stays all ones.
+                    let ones = ((1 << ($man - 23)) - 1) * <$word>::from(to.round & 1);
+                    let round = <$word>::from(to.round) << ($man - 23) | ones;
+                    Self { low: to.low.into(), high: to.high.into(), nan: to.nan.into(), round }
+                }
+
+                /// The code of a hub number.
+                #[inline(always)]
+                pub(crate) fn code(&self, x: $word) -> $word {
+                    // 2^-127 is a binary32 subnormal: moved up, its exponent field is the code 0 as it should be.
+                    let value = x.wrapping_sub(($bias - 127) << $man);
+                    let subnormal = $bias == 127 && value < 1 << $man;
+                    let value = if subnormal { value.wrapping_sub(1 << ($man - 1)) << 1 } else { value };
+                    let code = value.wrapping_add(self.round) >> $man;
+                    let code = if x as $int > ($bias + 127) << $man { self.high } else { code };
+                    let code = if (x as $int) < LEAST_SCALE { self.low } else { code };
+                    if is_nan(x & !SIGN) { self.nan } else { code }
+                }
+            }
+
+            /// Truncated to 32 bits; `fail` where that does not fit.
+            #[inline(always)]
+            pub(crate) fn int(x: $word, fail: u32) -> u32 {
+                let fits = ((x & !SIGN) as $int) < ($bias + 31) << $man;
+                if fits { <$float>::from_bits(x) as i32 as u32 } else { fail }
+            }
+
+            /// Truncated to the nearest integer from `-below` to `above`; 0 for NaN.
+            #[inline(always)]
+            pub(crate) fn clamped(x: $word, below: i32, above: i32) -> u32 {
+                (<$float>::from_bits(x) as i32).clamp(-below, above) as u32
+            }
+        }
+    };
+}
+
+hub!(single, "From binary32.", u32, i32, f32, 23, 127);
+hub!(double, "From binary64.", u64, i64, f64, 52, 1023);
+
+/// binary32 to binary64; NaN becomes the canonical one.
+#[inline(always)]
+pub(crate) fn widen(x: u32) -> u64 {
+    let wide = f64::from(f32::from_bits(x)).to_bits();
+    let nan = double::NAN | u64::from(x & single::SIGN) << 32;
+    if single::is_nan(x & !single::SIGN) { nan } else { wide }
+}
+
+/// binary64 to binary32: one rounding; NaN becomes the canonical one.
+#[inline(always)]
+pub(crate) fn narrow(x: u64) -> u32 {
+    let narrow = (f64::from_bits(x) as f32).to_bits();
+    let nan = single::NAN | (x >> 32) as u32 & single::SIGN;
+    if double::is_nan(x & !double::SIGN) { nan } else { narrow }
+}
+
+/// The integer part of a binary64 number below 2^64, and whether its sign is negative; else garbage.
+#[inline(always)]
+fn truncated(x: u64) -> u64 {
+    let significand = x & ((1 << 52) - 1) | 1 << 52;
+    let place = (x & !double::SIGN) >> 52;
+    let right = 1075u64.wrapping_sub(place);
+    let left = place.wrapping_sub(1075);
+    let small = if right < 64 { significand >> (right & 63) } else { 0 };
+    let large = significand << (left & 63);
+    let size = if left < 64 { large } else { small };
+    // All ones, where negative: complement and one more.
+    let negative = (x as i64 >> 63) as u64;
+    (size ^ negative).wrapping_sub(negative)
+}
+
+/// `encode_long`'s result.
+#[inline(always)]
+pub(crate) fn long<const SIGNED: bool>(x: u64) -> u64 {
+    let magnitude = (x & !double::SIGN) as i64;
+    let least = SIGNED || (x as i64) < 0 || double::is_nan(magnitude as u64);
+    let fail = if least { 1 << 63 } else { 0 };
+    let limit = if least { (1023 + 63) << 52 } else { (1023 + 64) << 52 };
+    if magnitude < limit { truncated(x) } else { fail }
+}
+
+/// `encode_int`'s result for 32 bits that are the low ones of a 64-bit integer.
+#[inline(always)]
+pub(crate) fn low_word(x: u64) -> u32 {
+    let magnitude = (x & !double::SIGN) as i64;
+    if magnitude < (1023 + 63) << 52 { truncated(x) as u32 } else { 0 }
+}
