@@ -53,7 +53,7 @@ macro_rules! each {
         $on.each(
             $($argument),+,
             #[inline(always)]
-            |$x $(: $word)?| $f,
+            move |$x $(: $word)?| $f,
         )
     };
 }
@@ -121,11 +121,16 @@ impl LookUp<'_> {
             let bit4 = avx2._mm256_slli_epi16::<3>(codes);
             let bit5 = avx2._mm256_slli_epi16::<2>(codes);
             let bit6 = avx2._mm256_slli_epi16::<1>(codes);
-            let row = |i: usize| avx2._mm256_shuffle_epi8(rows[i], low);
-            let two = |i: usize| avx2._mm256_blendv_epi8(row(i), row(i + 1), bit4);
-            let four = |i: usize| avx2._mm256_blendv_epi8(two(i), two(i + 2), bit5);
-            let eight = |i: usize| avx2._mm256_blendv_epi8(four(i), four(i + 4), bit6);
-            *destination = bytemuck::cast(avx2._mm256_blendv_epi8(eight(0), eight(8), codes));
+            // Macros, since a closure could not be told to be inlined.
+            macro_rules! chosen {
+                ($row:expr) => {
+                    avx2._mm256_shuffle_epi8(rows[$row], low)
+                };
+                ($row:expr, $bit:ident = $step:literal $($rest:tt)*) => {
+                    avx2._mm256_blendv_epi8(chosen!($row $($rest)*), chosen!($row + $step $($rest)*), $bit)
+                };
+            }
+            *destination = bytemuck::cast(chosen!(0, codes = 8, bit6 = 4, bit5 = 2, bit4 = 1));
         }
     }
 }
