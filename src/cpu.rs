@@ -33,13 +33,13 @@ use wide::Wide;
 
 /// Elements converted at a time: a multiple of 16, so that blocks of every type start at a byte, and few enough that
 /// the blocks of all stages stay in the first-level cache.
-pub(crate) const BLOCK: usize = 1024;
+pub(crate) const BLOCK: usize = 2048;
 
 /// Elements given to a thread at a time. Below twice that, threads cost more than they bring.
-const CHUNK: usize = 64 * BLOCK;
+const CHUNK: usize = 32 * BLOCK;
 
 /// Elements from which on a table is made for a source of at most 8 bits.
-const TABLE: usize = 2 * BLOCK;
+const TABLE: usize = BLOCK;
 
 /// Casts a tensor on the CPU. The result has the same shape; its data is laid out as [`Tensor`] says.
 ///

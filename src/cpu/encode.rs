@@ -5,10 +5,31 @@
 
 use crate::bits::{EncodeFloat, EncodeScale};
 
+/// How a float is rounded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// By adding a power of two.
+    Add,
+    /// The bias is the hub's, so that no exponent changes: by shifting.
+    Shift,
+}
+
+/// What becomes of the sign.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Signs {
+    /// It is the source's, NaN's too.
+    Kept,
+    /// There is no −0; the NaN is negative.
+    NoNegativeZero,
+    /// NaN has its own rule.
+    Any,
+}
+
 macro_rules! hub {
-    ($module:ident, $doc:literal, $word:ident, $int:ident, $float:ident, $man:literal, $bias:literal) => {
+    ($module:ident, $doc:literal, $word:ident, $int:ident, $float:ident, $man:literal, $bias:literal, $truncate:ident) => {
         #[doc = $doc]
         pub(crate) mod $module {
+            use super::$truncate as truncated;
             use super::*;
 
             pub(crate) const SIGN: $word = 1 << ($word::BITS - 1);
@@ -44,85 +65,94 @@ macro_rules! hub {
             /// `encode_float`'s numbers, made ready.
             #[derive(Clone, Copy, Debug)]
             pub(crate) struct Rounding {
-                /// The number whose code would be the one after `max`: larger ones count as it.
+                /// The number whose code is that of everything out of range: larger ones count as it.
                 limit: $word,
                 /// Exponent field of the destination's least normal number.
                 least: $word,
                 /// Added to an exponent field: the number whose last place is that of the destination's significand.
                 raise: $word,
                 down: u32,
-                max: $word,
-                overflow: $word,
                 nan: $word,
                 /// What NaN keeps of the sign, and what is inverted of it then.
                 keep: $word,
                 flip: $word,
                 sign_code: $word,
                 sign_shift: u32,
-                pub fnuz: bool,
-                /// The bias is the hub's, so that no exponent changes.
-                pub same_bias: bool,
+                pub way: Way,
+                pub signs: Signs,
             }
 
             impl Rounding {
-                /// `None` where neither `add` nor `shift` serves.
+                /// `None` where neither way serves.
                 pub(crate) fn new(to: &EncodeFloat) -> Option<Self> {
                     let rebias = <$word>::from(($bias as u32).checked_sub(to.bias)?);
                     let down = $man - to.man;
                     let raise = <$word>::from(down) << $man;
-                    let limit = (<$word>::from(to.max + 1) << down) + (rebias << $man);
-                    // Beyond it, `add` would meet infinities.
-                    let room = (limit & INFINITY) + raise < INFINITY;
-                    (room || rebias == 0).then(|| Self {
+                    // Rounding makes the code of out of range of all that is larger than `max`, if it is the next one.
+                    if to.overflow != to.max && to.overflow != to.max + 1 {
+                        return None;
+                    }
+                    let limit = (<$word>::from(to.overflow) << down) + (rebias << $man);
+                    let way = match (rebias, (limit & INFINITY) + raise < INFINITY) {
+                        (0, _) => Way::Shift,
+                        (_, true) => Way::Add,
+                        // The addition would meet infinities.
+                        (_, false) => return None,
+                    };
+                    let signs = match to.nan_keep {
+                        _ if to.fnuz => Signs::NoNegativeZero,
+                        keep if keep != 0 && to.nan_flip == 0 => Signs::Kept,
+                        _ => Signs::Any,
+                    };
+                    Some(Self {
                         limit,
                         least: (rebias + 1) << $man,
                         raise,
                         down,
-                        max: to.max.into(),
-                        overflow: to.overflow.into(),
                         nan: to.nan.into(),
                         keep: to.nan_keep.into(),
                         flip: to.nan_flip.into(),
                         sign_code: 1 << (to.bits - 1),
                         sign_shift: <$word>::BITS - to.bits,
-                        fnuz: to.fnuz,
-                        same_bias: rebias == 0,
+                        way,
+                        signs,
                     })
                 }
 
                 /// The code of a hub number: one rounding to nearest, ties to even.
                 #[inline(always)]
-                pub(crate) fn add<const FNUZ: bool>(&self, x: $word) -> $word {
+                pub(crate) fn code<const WAY: u8, const SIGNS: u8>(&self, x: $word) -> $word {
                     let magnitude = x & !SIGN;
                     let bounded = min(magnitude, self.limit);
-                    let exponent = max(bounded & INFINITY, self.least);
+                    let code = if WAY == Way::Shift as u8 { self.shift(bounded) } else { self.add(bounded) };
+                    let code = if is_nan(magnitude) { self.nan } else { code };
+                    let sign = x >> self.sign_shift & self.sign_code;
+                    let sign = if SIGNS == Signs::Any as u8 && is_nan(magnitude) {
+                        sign & self.keep ^ self.flip
+                    } else if SIGNS == Signs::NoNegativeZero as u8 && code == 0 {
+                        0
+                    } else {
+                        sign
+                    };
+                    code | sign
+                }
+
+                #[inline(always)]
+                fn add(&self, magnitude: $word) -> $word {
+                    let exponent = max(magnitude & INFINITY, self.least);
                     // A power of two is added whose last place is the destination's, so that the processor rounds
                     // there; the sum's last bits are then the significand, the implicit bit included.
                     let unit = exponent.wrapping_add(self.raise);
-                    let sum = (<$float>::from_bits(bounded) + <$float>::from_bits(unit)).to_bits();
-                    let significand = sum.wrapping_sub(unit);
-                    let code = significand.wrapping_add(exponent.wrapping_sub(self.least) >> self.down);
-                    self.finish::<FNUZ>(x, magnitude, code)
+                    let sum = (<$float>::from_bits(magnitude) + <$float>::from_bits(unit)).to_bits();
+                    sum.wrapping_sub(unit).wrapping_add(exponent.wrapping_sub(self.least) >> self.down)
                 }
 
-                /// The same where the bias is the hub's.
+                /// As the twin's `round_shift`.
                 #[inline(always)]
-                pub(crate) fn shift<const FNUZ: bool>(&self, x: $word) -> $word {
-                    let magnitude = x & !SIGN;
+                fn shift(&self, magnitude: $word) -> $word {
                     let odd = magnitude >> self.down & 1;
                     let half = (1 << (self.down - 1)) - 1;
-                    let code = magnitude.wrapping_add(half).wrapping_add(odd) >> self.down;
-                    self.finish::<FNUZ>(x, magnitude, code)
-                }
-
-                #[inline(always)]
-                fn finish<const FNUZ: bool>(&self, x: $word, magnitude: $word, code: $word) -> $word {
-                    let code = if code as $int > self.max as $int { self.overflow } else { code };
-                    let code = if is_nan(magnitude) { self.nan } else { code };
-                    let sign = x >> self.sign_shift & self.sign_code;
-                    let sign = if is_nan(magnitude) { sign & self.keep ^ self.flip } else { sign };
-                    let sign = if FNUZ && code == 0 { 0 } else { sign };
-                    code | sign
+                    magnitude.wrapping_add(half).wrapping_add(odd) >> self.down
                 }
             }
 
@@ -161,20 +191,24 @@ macro_rules! hub {
             #[inline(always)]
             pub(crate) fn int(x: $word, fail: u32) -> u32 {
                 let fits = ((x & !SIGN) as $int) < ($bias + 31) << $man;
-                if fits { <$float>::from_bits(x) as i32 as u32 } else { fail }
+                if fits { truncated(x) as u32 } else { fail }
             }
 
             /// Truncated to the nearest integer from `-below` to `above`; 0 for NaN.
             #[inline(always)]
             pub(crate) fn clamped(x: $word, below: i32, above: i32) -> u32 {
-                (<$float>::from_bits(x) as i32).clamp(-below, above) as u32
+                let magnitude = x & !SIGN;
+                // From 2^30 on, every number is as large as any bound.
+                let bounded = min(magnitude, ($bias + 30) << $man) | x & SIGN;
+                let value = (truncated(bounded) as i32).max(-below).min(above);
+                if is_nan(magnitude) { 0 } else { value as u32 }
             }
         }
     };
 }
 
-hub!(single, "From binary32.", u32, i32, f32, 23, 127);
-hub!(double, "From binary64.", u64, i64, f64, 52, 1023);
+hub!(single, "From binary32.", u32, i32, f32, 23, 127, truncate_single);
+hub!(double, "From binary64.", u64, i64, f64, 52, 1023, truncate_double);
 
 /// binary32 to binary64; NaN becomes the canonical one.
 #[inline(always)]
@@ -192,17 +226,43 @@ pub(crate) fn narrow(x: u64) -> u32 {
     if double::is_nan(x & !double::SIGN) { nan } else { narrow }
 }
 
-/// The integer part of a binary64 number below 2^64, and whether its sign is negative; else garbage.
+/// The integer part of a binary32 number below 2^31; of others, anything.
 #[inline(always)]
-fn truncated(x: u64) -> u64 {
+fn truncate_single(x: u32) -> i32 {
+    // The leading bit at the top, then down to its place; below 1 there is no such place.
+    let down = 158u32.wrapping_sub((x & !single::SIGN) >> 23);
+    let significand = x << 8 | 1 << 31;
+    let size = if down < 32 { significand >> (down & 31) } else { 0 };
+    negated(size, x)
+}
+
+/// All ones where negative: complement and one more.
+#[inline(always)]
+fn negated(size: u32, sign: u32) -> i32 {
+    let negative = (sign as i32 >> 31) as u32;
+    (size ^ negative).wrapping_sub(negative) as i32
+}
+
+/// The integer part of a binary64 number below 2^32, modulo 2^32; of others, anything.
+#[inline(always)]
+fn truncate_double(x: u64) -> i32 {
+    const UNIT: f64 = (1u64 << 52) as f64;
+    let size = f64::from_bits(x & !double::SIGN);
+    // The last place of the sum is 1: it is the nearest integer, which may be the next one.
+    let sum = size + UNIT;
+    let over = u64::from(sum - UNIT > size);
+    negated(sum.to_bits().wrapping_sub(over) as u32, (x >> 32) as u32)
+}
+
+/// The integer part of a binary64 number below 2^64; of others, anything.
+#[inline(always)]
+fn truncate_long(x: u64) -> u64 {
     let significand = x & ((1 << 52) - 1) | 1 << 52;
     let place = (x & !double::SIGN) >> 52;
     let right = 1075u64.wrapping_sub(place);
     let left = place.wrapping_sub(1075);
     let small = if right < 64 { significand >> (right & 63) } else { 0 };
-    let large = significand << (left & 63);
-    let size = if left < 64 { large } else { small };
-    // All ones, where negative: complement and one more.
+    let size = if left < 64 { significand << (left & 63) } else { small };
     let negative = (x as i64 >> 63) as u64;
     (size ^ negative).wrapping_sub(negative)
 }
@@ -214,12 +274,12 @@ pub(crate) fn long<const SIGNED: bool>(x: u64) -> u64 {
     let least = SIGNED || (x as i64) < 0 || double::is_nan(magnitude as u64);
     let fail = if least { 1 << 63 } else { 0 };
     let limit = if least { (1023 + 63) << 52 } else { (1023 + 64) << 52 };
-    if magnitude < limit { truncated(x) } else { fail }
+    if magnitude < limit { truncate_long(x) } else { fail }
 }
 
 /// `encode_int`'s result for 32 bits that are the low ones of a 64-bit integer.
 #[inline(always)]
 pub(crate) fn low_word(x: u64) -> u32 {
     let magnitude = (x & !double::SIGN) as i64;
-    if magnitude < (1023 + 63) << 52 { truncated(x) as u32 } else { 0 }
+    if magnitude < (1023 + 63) << 52 { truncate_long(x) as u32 } else { 0 }
 }

@@ -59,6 +59,23 @@ macro_rules! each {
 }
 pub(crate) use each;
 
+/// A closure that is always inlined.
+macro_rules! inlined {
+    (|$x:ident: $word:ty| $f:expr) => {
+        $crate::cpu::level::always(
+            #[inline(always)]
+            move |$x: $word| $f,
+        )
+    };
+}
+pub(crate) use inlined;
+
+/// Its argument: attributes are for arguments, not for all expressions.
+#[inline(always)]
+pub(crate) fn always<F>(f: F) -> F {
+    f
+}
+
 struct Each<'a, S, D, F> {
     source: &'a [S],
     destination: &'a mut [D],

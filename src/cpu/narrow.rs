@@ -1,10 +1,10 @@
 //! Sources of at most 8 bits, by table: what each of the 256 bytes becomes, all lanes of a byte at once.
 
-use super::level::{Level, each};
+use super::Scratch;
+use super::level::Level;
 use super::subbyte;
 use super::twin;
 use super::words::{Word, fill_words};
-use super::{BLOCK, Scratch};
 use crate::conversion::Conversion;
 
 /// The casts of one pair by table. A *unit* is a source byte, or a 6-bit code in a byte of its own; it holds one code, or
@@ -50,15 +50,14 @@ impl Narrow {
         Some(Self { from_bits, to_bits, unit_bits, entries })
     }
 
-    /// Casts at most [`BLOCK`] elements; what it writes to pad bits is undefined.
+    /// Casts at most [`BLOCK`](super::BLOCK) elements; what it writes to pad bits is undefined.
     pub(crate) fn convert(&self, level: Level, source: &[u8], destination: &mut [u8], scratch: &mut Scratch) {
-        let Scratch { aligned, codes, .. } = scratch;
-        let mut unpacked = [0; BLOCK / 8];
+        let Scratch { aligned, codes, hub: unpacked, .. } = scratch;
         let units = if self.from_bits == 6 {
-            subbyte::unpack6(level, source, &mut unpacked);
+            subbyte::unpack6(level, source, unpacked);
             // Of the last byte, no more than what the destination has room for.
             let elements = (source.len() * 8 / 6).min(destination.len() * 8 / self.to_bits as usize);
-            &bytemuck::cast_slice::<u64, u8>(&unpacked)[..elements]
+            &bytemuck::cast_slice::<u64, u8>(unpacked)[..elements]
         } else {
             source
         };
@@ -68,24 +67,37 @@ impl Narrow {
                 level.look_up(units, bytemuck::cast_slice_mut(codes), entries);
                 subbyte::pack(level, codes, self.unit_bits, destination);
             }
-            Entries::Two(entries) if self.unit_bits == 16 => spread(level, units, destination, aligned, entries),
+            Entries::Two(entries) if self.unit_bits == 16 => spread(units, destination, aligned, entries),
             Entries::Two(entries) => {
                 let codes16: &mut [u16] = bytemuck::cast_slice_mut(codes);
-                each!(level, units, codes16, |unit| entries[usize::from(unit)]);
+                look_up(units, codes16, entries);
                 subbyte::pack(level, codes, self.unit_bits, destination);
             }
-            Entries::Three(entries) => spread(level, units, destination, aligned, entries),
-            Entries::Four(entries) => spread(level, units, destination, aligned, entries),
-            Entries::Eight(entries) => spread(level, units, destination, aligned, entries),
-            Entries::Sixteen(entries) => spread(level, units, destination, aligned, entries),
-            Entries::ThirtyTwo(entries) => spread(level, units, destination, aligned, entries),
+            Entries::Three(entries) => spread(units, destination, aligned, entries),
+            Entries::Four(entries) => spread(units, destination, aligned, entries),
+            Entries::Eight(entries) => spread(units, destination, aligned, entries),
+            Entries::Sixteen(entries) => spread(units, destination, aligned, entries),
+            Entries::ThirtyTwo(entries) => spread(units, destination, aligned, entries),
         }
     }
 }
 
 /// Each unit's entry, one after the other; of the last one, as many bytes as there is room for.
-fn spread<W: Word>(level: Level, units: &[u8], destination: &mut [u8], aligned: &mut [u64], entries: &[W; 256]) {
-    fill_words(destination, aligned, |words: &mut [W]| each!(level, units, words, |unit| entries[usize::from(unit)]));
+fn spread<W: Word>(units: &[u8], destination: &mut [u8], aligned: &mut [u64], entries: &[W; 256]) {
+    fill_words(destination, aligned, |words| look_up(units, words, entries));
+}
+
+/// `words[i] = entries[units[i]]`, as far as both reach. Loads and stores alone, of which a processor has few a cycle;
+/// wider instructions have nothing to add, and loops of one lookup each are slower than loops of eight.
+fn look_up<W: Copy>(units: &[u8], words: &mut [W], entries: &[W; 256]) {
+    let entry = |unit: &u8| entries[usize::from(*unit)];
+    for (words, units) in words.chunks_exact_mut(8).zip(units.chunks_exact(8)) {
+        for i in 0..8 {
+            words[i] = entry(&units[i]);
+        }
+    }
+    let done = (words.len() / 8).min(units.len() / 8) * 8;
+    words[done..].iter_mut().zip(&units[done..]).for_each(|(word, unit)| *word = entry(unit));
 }
 
 /// Every code of the source, converted.

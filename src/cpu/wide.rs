@@ -1,8 +1,8 @@
 //! Sources of more than 8 bits: decoded into a hub, a block at a time, and encoded from it.
 
 use super::decode::{self, Half};
-use super::encode::{self, double, single};
-use super::level::{Level, each};
+use super::encode::{self, Signs, Way, double, single};
+use super::level::{Level, each, inlined};
 use super::words::{Word, fill_words, words};
 use super::{Scratch, subbyte};
 use crate::bits::{DecodeFloat, EncodeInt};
@@ -113,20 +113,37 @@ impl Wide {
             Store::Int => self.int(words, bytes, target),
             Store::Single => fill_words(bytes, target, |out| self.singles(words, out, Use::Result)),
             Store::Double => fill_words(bytes, target, |out| self.doubles(words, out, Use::Result)),
-            Store::FromSingle(encoder) => {
-                let elements = source.len() * 8 / self.from_bits as usize;
-                let hub: &[u32] = match self.load {
-                    Load::Single => words.all(),
-                    _ => {
-                        let hub = &mut bytemuck::cast_slice_mut(hub)[..elements];
-                        self.singles(words, hub, Use::Hub);
-                        hub
-                    }
-                };
-                encoder.single(level, hub, self.to_bits, bytes, target);
-            }
+            // The popular sources are decoded as they are encoded, the others into the hub first.
+            Store::FromSingle(encoder) => match self.load {
+                Load::Single => encoder.single(level, words.all(), inlined!(|w: u32| w), self.to_bits, bytes, target),
+                Load::Upper => {
+                    encoder.single(
+                        level,
+                        words.all(),
+                        inlined!(|w: u16| u32::from(w) << 16),
+                        self.to_bits,
+                        bytes,
+                        target,
+                    );
+                }
+                Load::Half(half) => {
+                    encoder.single(
+                        level,
+                        words.all(),
+                        inlined!(|w: u16| half.decode::<false>(w)),
+                        self.to_bits,
+                        bytes,
+                        target,
+                    );
+                }
+                Load::Int { .. } | Load::Double => {
+                    let hub = &mut bytemuck::cast_slice_mut(hub)[..source.len() * 8 / self.from_bits as usize];
+                    self.singles(words, hub, Use::Hub);
+                    encoder.single(level, hub, inlined!(|x: u32| x), self.to_bits, bytes, target);
+                }
+            },
             Store::FromDouble(encoder) => {
-                encoder.double(level, self.double_hub(words, hub), self.to_bits, bytes, target)
+                encoder.double(level, self.double_hub(words, hub), inlined!(|x: u64| x), self.to_bits, bytes, target)
             }
             Store::Long { signed } => {
                 let hub = self.double_hub(words, hub);
@@ -263,35 +280,60 @@ macro_rules! encoder {
     ($hub:ident, $word:ty) => {
         impl Encoder<$hub::Rounding, $hub::Scale> {
             /// Codes of at least 8 bits to `bytes`, narrower ones one a byte.
-            fn $hub(self, level: Level, hub: &[$word], bits: u32, bytes: &mut [u8], target: &mut [u64]) {
+            fn $hub<W: Copy>(
+                self,
+                level: Level,
+                hub: &[W],
+                decode: impl Fn(W) -> $word + Copy,
+                bits: u32,
+                bytes: &mut [u8],
+                target: &mut [u64],
+            ) {
                 use $hub::{clamped, int};
+                /// `Rounding::code` for its way and signs, as words of this type.
+                macro_rules! rounded {
+                    ($to:ident, $out:ident, $code:ty) => {
+                        match ($to.way, $to.signs) {
+                            (Way::Shift, _) => {
+                                each!(level, hub, $out, |x| $to.code::<SHIFT, ANY>(decode(x)) as $code)
+                            }
+                            (Way::Add, Signs::Kept) => {
+                                each!(level, hub, $out, |x| $to.code::<ADD, KEPT>(decode(x)) as $code)
+                            }
+                            (Way::Add, Signs::NoNegativeZero) => {
+                                each!(level, hub, $out, |x| $to.code::<ADD, NO_NEGATIVE_ZERO>(decode(x)) as $code)
+                            }
+                            (Way::Add, Signs::Any) => {
+                                each!(level, hub, $out, |x| $to.code::<ADD, ANY>(decode(x)) as $code)
+                            }
+                        }
+                    };
+                }
                 match (self, bits) {
-                    (Self::Float(to), 16) => fill_words(bytes, target, |out| match (to.same_bias, to.fnuz) {
-                        (false, false) => each!(level, hub, out, |x| to.add::<false>(x) as u16),
-                        (false, true) => each!(level, hub, out, |x| to.add::<true>(x) as u16),
-                        (true, false) => each!(level, hub, out, |x| to.shift::<false>(x) as u16),
-                        (true, true) => each!(level, hub, out, |x| to.shift::<true>(x) as u16),
-                    }),
-                    (Self::Float(to), _) => match (to.same_bias, to.fnuz) {
-                        (false, false) => each!(level, hub, bytes, |x| to.add::<false>(x) as u8),
-                        (false, true) => each!(level, hub, bytes, |x| to.add::<true>(x) as u8),
-                        (true, false) => each!(level, hub, bytes, |x| to.shift::<false>(x) as u8),
-                        (true, true) => each!(level, hub, bytes, |x| to.shift::<true>(x) as u8),
-                    },
-                    (Self::Scale(to), _) => each!(level, hub, bytes, |x| to.code(x) as u8),
+                    (Self::Float(to), 16) => fill_words(bytes, target, |out| rounded!(to, out, u16)),
+                    (Self::Float(to), _) => rounded!(to, bytes, u8),
+                    (Self::Scale(to), _) => each!(level, hub, bytes, |x| to.code(decode(x)) as u8),
                     (Self::Int { fail }, 32) => {
-                        fill_words(bytes, target, |out| each!(level, hub, out, |x| int(x, fail)))
+                        fill_words(bytes, target, |out| each!(level, hub, out, |x| int(decode(x), fail)));
                     }
                     (Self::Int { fail }, 16) => {
-                        fill_words(bytes, target, |out| each!(level, hub, out, |x| int(x, fail) as u16));
+                        fill_words(bytes, target, |out| each!(level, hub, out, |x| int(decode(x), fail) as u16));
                     }
-                    (Self::Int { fail }, _) => each!(level, hub, bytes, |x| int(x, fail) as u8),
-                    (Self::Clamp { below, above }, _) => each!(level, hub, bytes, |x| clamped(x, below, above) as u8),
+                    (Self::Int { fail }, _) => each!(level, hub, bytes, |x| int(decode(x), fail) as u8),
+                    (Self::Clamp { below, above }, _) => {
+                        each!(level, hub, bytes, |x| clamped(decode(x), below, above) as u8);
+                    }
                 }
             }
         }
     };
 }
+
+const SHIFT: u8 = Way::Shift as u8;
+const ADD: u8 = Way::Add as u8;
+const KEPT: u8 = Signs::Kept as u8;
+const NO_NEGATIVE_ZERO: u8 = Signs::NoNegativeZero as u8;
+const ANY: u8 = Signs::Any as u8;
 
 encoder!(single, u32);
 encoder!(double, u64);
