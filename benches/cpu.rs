@@ -134,6 +134,7 @@ fn measure(tensor: &Tensor, to: ElementType, pool: &ThreadPool, json: bool) {
         let line = serde_json::json!({
             "from": from.name(), "to": to.name(), "threads": threads, "elements": elements,
             "gb_s": cast, "memcpy_gb_s": copy, "ratio": ratio, "spread": spread,
+            "fastest_gb_s": rates[0][RUNS - 1], "fastest_memcpy_gb_s": rates[1][RUNS - 1],
         });
         println!("{line}");
     } else {

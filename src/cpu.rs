@@ -135,7 +135,7 @@ fn convert(conversion: &Conversion, elements: usize, source: &[u8], destination:
 /// How a pair is cast.
 enum Path<'a> {
     Copy,
-    Narrow(Level, &'a Conversion, Narrow),
+    Narrow(Narrow),
     Wide(Level, &'a Conversion, Wide),
     Twin(&'a Conversion),
 }
@@ -149,7 +149,7 @@ impl<'a> Path<'a> {
             return Self::Wide(level, conversion, wide);
         }
         match (elements >= TABLE).then(|| Narrow::new(conversion)).flatten() {
-            Some(narrow) => Self::Narrow(level, conversion, narrow),
+            Some(narrow) => Self::Narrow(narrow),
             None => Self::Twin(conversion),
         }
     }
@@ -158,12 +158,7 @@ impl<'a> Path<'a> {
     fn convert(&self, source: &[u8], destination: &mut [u8]) {
         match self {
             Self::Copy => destination.copy_from_slice(source),
-            Self::Narrow(level, conversion, narrow) => {
-                let mut scratch = Scratch::default();
-                blocks(conversion, source, destination, |source, destination| {
-                    narrow.convert(*level, source, destination, &mut scratch);
-                });
-            }
+            Self::Narrow(narrow) => narrow.convert(source, destination),
             Self::Wide(level, conversion, wide) => {
                 let mut scratch = Scratch::default();
                 blocks(conversion, source, destination, |source, destination| {

@@ -12,8 +12,8 @@ pub(crate) struct Half {
     rebias: u32,
     /// Bits of 2 to the destination exponent of the source's subnormals.
     least: u32,
-    implicit: u32,
-    top: u32,
+    implicit: i32,
+    top: i32,
 }
 
 impl Half {
@@ -24,22 +24,22 @@ impl Half {
             rebias: (127 - from.bias) << 23,
             least: (128 - from.bias) << 23,
             implicit: 1 << from.man,
-            top: from.top,
+            top: from.top as i32,
         })
     }
 
-    /// binary32 bits; of NaN, sign and payload are kept, or only the sign.
+    /// binary32 bits in two parts (see `single::parts`); of NaN, the payload is kept. Without `SUBNORMALS`, one of those
+    /// gives some number below the least normal one.
     #[inline(always)]
-    pub(crate) fn decode<const CANONICAL: bool>(&self, code: u16) -> u32 {
+    pub(crate) fn decode<const SUBNORMALS: bool>(&self, code: u16) -> [u32; 2] {
         let code = u32::from(code);
-        let magnitude = code & 0x7fff;
-        let normal = (magnitude << self.up) + self.rebias;
+        let magnitude = (code & 0x7fff) as i32;
+        let normal = ((magnitude as u32) << self.up).wrapping_add(self.rebias);
         // As if there were an implicit bit, which the subtraction takes away again, exactly.
-        let subnormal = f32::from_bits(normal + (1 << 23)) - f32::from_bits(self.least);
-        let value = if magnitude < self.implicit { subnormal.to_bits() } else { normal };
-        let value = if magnitude >= self.top { value | single::INFINITY } else { value };
-        let value = if CANONICAL && magnitude > self.top { single::NAN } else { value };
-        value | (code & 0x8000) << 16
+        let subnormal = f32::from_bits(normal.wrapping_add(1 << 23)) - f32::from_bits(self.least);
+        let value = if SUBNORMALS && magnitude < self.implicit { subnormal.to_bits() } else { normal };
+        let special = if magnitude >= self.top { single::INFINITY } else { 0 };
+        [value | special, code << 16]
     }
 }
 
@@ -81,4 +81,19 @@ pub(crate) fn long<const SIGNED: bool>(x: u64) -> u64 {
     let low = f64::from_bits(x & 0xffff_ffff | 0x4330_0000_0000_0000);
     // The subtraction is exact; the addition rounds.
     ((high - offset as f64) + low).to_bits()
+}
+
+/// A 64-bit integer as a binary32 hub: rounded to odd twice, which is once.
+#[inline(always)]
+pub(crate) fn long_odd<const SIGNED: bool>(x: u64) -> u32 {
+    let double = long::<SIGNED>(long_cut::<SIGNED>(x));
+    let lost = double & 0x1fff_ffff;
+    let cut = double & !0x1fff_ffff | u64::from(lost != 0) << 29;
+    (f64::from_bits(cut) as f32).to_bits()
+}
+
+/// A 64-bit integer to binary32: one rounding to nearest, ties to even.
+#[inline(always)]
+pub(crate) fn long_to_single<const SIGNED: bool>(x: u64) -> u32 {
+    (f64::from_bits(long::<SIGNED>(long_cut::<SIGNED>(x))) as f32).to_bits()
 }

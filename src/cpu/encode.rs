@@ -62,6 +62,18 @@ macro_rules! hub {
                 if is_nan(x & !SIGN) { NAN | x & SIGN } else { x }
             }
 
+            /// A hub number in two parts: its magnitude, and what has its sign as the top bit.
+            #[inline(always)]
+            pub(crate) fn parts(x: $word) -> [$word; 2] {
+                [x & !SIGN, x]
+            }
+
+            /// And back.
+            #[inline(always)]
+            pub(crate) fn join([magnitude, sign]: [$word; 2]) -> $word {
+                magnitude | sign & SIGN
+            }
+
             /// `encode_float`'s numbers, made ready.
             #[derive(Clone, Copy, Debug)]
             pub(crate) struct Rounding {
@@ -119,14 +131,14 @@ macro_rules! hub {
                     })
                 }
 
-                /// The code of a hub number: one rounding to nearest, ties to even.
+                /// The code of a hub number in two parts, of which `sign` has the sign as its top bit: one rounding to
+                /// nearest, ties to even.
                 #[inline(always)]
-                pub(crate) fn code<const WAY: u8, const SIGNS: u8>(&self, x: $word) -> $word {
-                    let magnitude = x & !SIGN;
+                pub(crate) fn code<const WAY: u8, const SIGNS: u8>(&self, [magnitude, sign]: [$word; 2]) -> $word {
                     let bounded = min(magnitude, self.limit);
                     let code = if WAY == Way::Shift as u8 { self.shift(bounded) } else { self.add(bounded) };
                     let code = if is_nan(magnitude) { self.nan } else { code };
-                    let sign = x >> self.sign_shift & self.sign_code;
+                    let sign = sign >> self.sign_shift & self.sign_code;
                     let sign = if SIGNS == Signs::Any as u8 && is_nan(magnitude) {
                         sign & self.keep ^ self.flip
                     } else if SIGNS == Signs::NoNegativeZero as u8 && code == 0 {
@@ -189,18 +201,17 @@ macro_rules! hub {
 
             /// Truncated to 32 bits; `fail` where that does not fit.
             #[inline(always)]
-            pub(crate) fn int(x: $word, fail: u32) -> u32 {
-                let fits = ((x & !SIGN) as $int) < ($bias + 31) << $man;
-                if fits { truncated(x) as u32 } else { fail }
+            pub(crate) fn int([magnitude, sign]: [$word; 2], fail: u32) -> u32 {
+                let fits = (magnitude as $int) < ($bias + 31) << $man;
+                if fits { truncated([magnitude, sign]) as u32 } else { fail }
             }
 
             /// Truncated to the nearest integer from `-below` to `above`; 0 for NaN.
             #[inline(always)]
-            pub(crate) fn clamped(x: $word, below: i32, above: i32) -> u32 {
-                let magnitude = x & !SIGN;
+            pub(crate) fn clamped([magnitude, sign]: [$word; 2], below: i32, above: i32) -> u32 {
                 // From 2^30 on, every number is as large as any bound.
-                let bounded = min(magnitude, ($bias + 30) << $man) | x & SIGN;
-                let value = (truncated(bounded) as i32).max(-below).min(above);
+                let bounded = min(magnitude, ($bias + 30) << $man);
+                let value = truncated([bounded, sign]).max(-below).min(above);
                 if is_nan(magnitude) { 0 } else { value as u32 }
             }
         }
@@ -228,12 +239,12 @@ pub(crate) fn narrow(x: u64) -> u32 {
 
 /// The integer part of a binary32 number below 2^31; of others, anything.
 #[inline(always)]
-fn truncate_single(x: u32) -> i32 {
+fn truncate_single([magnitude, sign]: [u32; 2]) -> i32 {
     // The leading bit at the top, then down to its place; below 1 there is no such place.
-    let down = 158u32.wrapping_sub((x & !single::SIGN) >> 23);
-    let significand = x << 8 | 1 << 31;
+    let down = 158u32.wrapping_sub(magnitude >> 23);
+    let significand = magnitude << 8 | 1 << 31;
     let size = if down < 32 { significand >> (down & 31) } else { 0 };
-    negated(size, x)
+    negated(size, sign)
 }
 
 /// All ones where negative: complement and one more.
@@ -245,26 +256,37 @@ fn negated(size: u32, sign: u32) -> i32 {
 
 /// The integer part of a binary64 number below 2^32, modulo 2^32; of others, anything.
 #[inline(always)]
-fn truncate_double(x: u64) -> i32 {
+fn truncate_double([magnitude, sign]: [u64; 2]) -> i32 {
     const UNIT: f64 = (1u64 << 52) as f64;
-    let size = f64::from_bits(x & !double::SIGN);
+    let size = f64::from_bits(magnitude);
     // The last place of the sum is 1: it is the nearest integer, which may be the next one.
     let sum = size + UNIT;
     let over = u64::from(sum - UNIT > size);
-    negated(sum.to_bits().wrapping_sub(over) as u32, (x >> 32) as u32)
+    negated(sum.to_bits().wrapping_sub(over) as u32, (sign >> 32) as u32)
 }
 
 /// The integer part of a binary64 number below 2^64; of others, anything.
 #[inline(always)]
-fn truncate_long(x: u64) -> u64 {
-    let significand = x & ((1 << 52) - 1) | 1 << 52;
-    let place = (x & !double::SIGN) >> 52;
+fn truncate_long([magnitude, sign]: [u64; 2]) -> u64 {
+    let significand = magnitude & ((1 << 52) - 1) | 1 << 52;
+    let place = magnitude >> 52;
     let right = 1075u64.wrapping_sub(place);
     let left = place.wrapping_sub(1075);
     let small = if right < 64 { significand >> (right & 63) } else { 0 };
     let size = if left < 64 { significand << (left & 63) } else { small };
-    let negative = (x as i64 >> 63) as u64;
+    let negative = (sign as i64 >> 63) as u64;
     (size ^ negative).wrapping_sub(negative)
+}
+
+/// `encode_int`'s result for 32 bits that are the low ones of a 64-bit integer.
+#[inline(always)]
+pub(crate) fn single_low_word([magnitude, sign]: [u32; 2]) -> u32 {
+    let place = magnitude >> 23;
+    let (down, up) = (158u32.wrapping_sub(place), place.wrapping_sub(158));
+    let significand = magnitude << 8 | 1 << 31;
+    let small = if down < 32 { significand >> (down & 31) } else { 0 };
+    let size = if up < 32 { significand << (up & 31) } else { small };
+    if (magnitude as i32) < (127 + 63) << 23 { negated(size, sign) as u32 } else { 0 }
 }
 
 /// `encode_long`'s result.
@@ -274,12 +296,11 @@ pub(crate) fn long<const SIGNED: bool>(x: u64) -> u64 {
     let least = SIGNED || (x as i64) < 0 || double::is_nan(magnitude as u64);
     let fail = if least { 1 << 63 } else { 0 };
     let limit = if least { (1023 + 63) << 52 } else { (1023 + 64) << 52 };
-    if magnitude < limit { truncate_long(x) } else { fail }
+    if magnitude < limit { truncate_long(double::parts(x)) } else { fail }
 }
 
-/// `encode_int`'s result for 32 bits that are the low ones of a 64-bit integer.
+/// The same from binary64.
 #[inline(always)]
-pub(crate) fn low_word(x: u64) -> u32 {
-    let magnitude = (x & !double::SIGN) as i64;
-    if magnitude < (1023 + 63) << 52 { truncate_long(x) as u32 } else { 0 }
+pub(crate) fn low_word([magnitude, sign]: [u64; 2]) -> u32 {
+    if (magnitude as i64) < (1023 + 63) << 52 { truncate_long([magnitude, sign]) as u32 } else { 0 }
 }

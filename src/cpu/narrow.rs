@@ -1,31 +1,31 @@
 //! Sources of at most 8 bits, by table: what each of the 256 bytes becomes, all lanes of a byte at once.
 
-use super::Scratch;
-use super::level::Level;
-use super::subbyte;
 use super::twin;
-use super::words::{Word, fill_words};
 use crate::conversion::Conversion;
 
-/// The casts of one pair by table. A *unit* is a source byte, or a 6-bit code in a byte of its own; it holds one code, or
-/// two or four, which become so many destination codes without gaps.
+/// The casts of one pair by table. A *unit* is a source byte, or a 6-bit code; it holds one code, or two or four, which
+/// become so many destination codes without gaps.
 pub(crate) struct Narrow {
     from_bits: u32,
-    to_bits: u32,
     /// Destination bits of a unit.
-    unit_bits: u32,
+    unit_bits: usize,
     entries: Entries,
 }
 
-/// What each unit becomes, in the narrowest word that holds it.
+/// Tables of 256 words. With several, the n-th unit of a group has the n-th one, whose entries stand where that unit's
+/// destination bits belong: a group is looked up and put together at two loads a unit, which is what a processor does
+/// best, and stored at once.
 enum Entries {
-    One(Box<[u8; 256]>),
-    Two(Box<[u16; 256]>),
-    Three(Box<[[u8; 3]; 256]>),
-    Four(Box<[u32; 256]>),
-    Eight(Box<[u64; 256]>),
-    Sixteen(Box<[[u64; 2]; 256]>),
-    ThirtyTwo(Box<[[u64; 4]; 256]>),
+    /// Groups of eight units.
+    Eight(Box<[[u64; 256]; 8]>),
+    /// Groups of four.
+    Four(Box<[[u64; 256]; 4]>),
+    /// Groups of two.
+    Two(Box<[[u64; 256]; 2]>),
+    /// Single units of one, two and four words.
+    Word(Box<[[u64; 1]; 256]>),
+    Words2(Box<[[u64; 2]; 256]>),
+    Words4(Box<[[u64; 4]; 256]>),
 }
 
 impl Narrow {
@@ -36,99 +36,126 @@ impl Narrow {
             return None;
         }
         let lanes = if from_bits == 6 { 1 } else { 8 / from_bits };
-        let codes = Codes::new(conversion, from_bits);
-        let unit_bits = lanes * to_bits;
+        let units = units(conversion, lanes);
+        let unit_bits = (lanes * to_bits) as usize;
         let entries = match unit_bits {
-            ..=8 => Entries::One(codes.entries(lanes, to_bits)),
-            ..=16 => Entries::Two(codes.entries(lanes, to_bits)),
-            24 => Entries::Three(codes.entries(lanes, to_bits)),
-            32 => Entries::Four(codes.entries(lanes, to_bits)),
-            64 => Entries::Eight(codes.entries(lanes, to_bits)),
-            128 => Entries::Sixteen(codes.entries(lanes, to_bits)),
-            _ => Entries::ThirtyTwo(codes.entries(lanes, to_bits)),
+            ..=8 => Entries::Eight(shifted(&units, unit_bits)),
+            ..=16 => Entries::Four(shifted(&units, unit_bits)),
+            ..=32 => Entries::Two(shifted(&units, unit_bits)),
+            64 => Entries::Word(first(&units)),
+            128 => Entries::Words2(first(&units)),
+            _ => Entries::Words4(first(&units)),
         };
-        Some(Self { from_bits, to_bits, unit_bits, entries })
+        Some(Self { from_bits, unit_bits, entries })
     }
 
-    /// Casts at most [`BLOCK`](super::BLOCK) elements; what it writes to pad bits is undefined.
-    pub(crate) fn convert(&self, level: Level, source: &[u8], destination: &mut [u8], scratch: &mut Scratch) {
-        let Scratch { aligned, codes, hub: unpacked, .. } = scratch;
-        let units = if self.from_bits == 6 {
-            subbyte::unpack6(level, source, unpacked);
-            // Of the last byte, no more than what the destination has room for.
-            let elements = (source.len() * 8 / 6).min(destination.len() * 8 / self.to_bits as usize);
-            &bytemuck::cast_slice::<u64, u8>(unpacked)[..elements]
+    /// Casts packed codes that start at a byte; what it writes to pad bits is undefined.
+    pub(crate) fn convert(&self, source: &[u8], destination: &mut [u8]) {
+        match (&self.entries, self.unit_bits) {
+            (Entries::Eight(tables), 2) => self.joined::<8, 2>(tables, source, destination),
+            (Entries::Eight(tables), 4) => self.joined::<8, 4>(tables, source, destination),
+            (Entries::Eight(tables), 6) => self.joined::<8, 6>(tables, source, destination),
+            (Entries::Eight(tables), _) => self.joined::<8, 8>(tables, source, destination),
+            (Entries::Four(tables), 12) => self.joined::<4, 6>(tables, source, destination),
+            (Entries::Four(tables), _) => self.joined::<4, 8>(tables, source, destination),
+            (Entries::Two(tables), 24) => self.joined::<2, 6>(tables, source, destination),
+            (Entries::Two(tables), _) => self.joined::<2, 8>(tables, source, destination),
+            (Entries::Word(table), _) => self.whole(table, source, destination),
+            (Entries::Words2(table), _) => self.whole(table, source, destination),
+            (Entries::Words4(table), _) => self.whole(table, source, destination),
+        }
+    }
+
+    /// `UNITS` units to `BYTES` bytes at a time.
+    fn joined<const UNITS: usize, const BYTES: usize>(
+        &self,
+        tables: &[[u64; 256]; UNITS],
+        source: &[u8],
+        destination: &mut [u8],
+    ) {
+        self.eights(source, destination, |units, destination| {
+            for (bytes, units) in destination.chunks_exact_mut(BYTES).zip(units.chunks_exact(UNITS)) {
+                let word = tables.iter().zip(units).fold(0, |word, (table, &unit)| word | table[usize::from(unit)]);
+                bytes.copy_from_slice(&word.to_le_bytes()[..BYTES]);
+            }
+        });
+    }
+
+    /// Each unit to whole words.
+    fn whole<const WORDS: usize>(&self, table: &[[u64; WORDS]; 256], source: &[u8], destination: &mut [u8]) {
+        self.eights(source, destination, |units, destination| {
+            for (bytes, &unit) in destination.chunks_exact_mut(8 * WORDS).zip(units) {
+                for (bytes, word) in bytes.chunks_exact_mut(8).zip(table[usize::from(unit)]) {
+                    bytes.copy_from_slice(&word.to_le_bytes());
+                }
+            }
+        });
+    }
+
+    /// Has `convert` make eight units' destination bytes at a time, `unit_bits` of them. The last units may be fewer.
+    #[inline(always)]
+    fn eights(&self, source: &[u8], destination: &mut [u8], convert: impl Fn(&[u8; 8], &mut [u8])) {
+        let six = self.from_bits == 6;
+        let (read, written) = (if six { 6 } else { 8 }, self.unit_bits);
+        let whole = (source.len() / read).min(destination.len() / written);
+        let (sources, source) = source.split_at(whole * read);
+        let (destinations, destination) = destination.split_at_mut(whole * written);
+        let pieces = destinations.chunks_exact_mut(written);
+        if six {
+            pieces.zip(sources.chunks_exact(6)).for_each(|(written, read)| convert(&six_bit_units(read), written));
         } else {
-            source
-        };
-        match &self.entries {
-            Entries::One(entries) if self.unit_bits == 8 => level.look_up(units, destination, entries),
-            Entries::One(entries) => {
-                level.look_up(units, bytemuck::cast_slice_mut(codes), entries);
-                subbyte::pack(level, codes, self.unit_bits, destination);
-            }
-            Entries::Two(entries) if self.unit_bits == 16 => spread(units, destination, aligned, entries),
-            Entries::Two(entries) => {
-                let codes16: &mut [u16] = bytemuck::cast_slice_mut(codes);
-                look_up(units, codes16, entries);
-                subbyte::pack(level, codes, self.unit_bits, destination);
-            }
-            Entries::Three(entries) => spread(units, destination, aligned, entries),
-            Entries::Four(entries) => spread(units, destination, aligned, entries),
-            Entries::Eight(entries) => spread(units, destination, aligned, entries),
-            Entries::Sixteen(entries) => spread(units, destination, aligned, entries),
-            Entries::ThirtyTwo(entries) => spread(units, destination, aligned, entries),
+            let units = |read: &[u8]| <[u8; 8]>::try_from(read).expect("chunks of eight");
+            pieces.zip(sources.chunks_exact(8)).for_each(|(written, read)| convert(&units(read), written));
         }
-    }
-}
-
-/// Each unit's entry, one after the other; of the last one, as many bytes as there is room for.
-fn spread<W: Word>(units: &[u8], destination: &mut [u8], aligned: &mut [u64], entries: &[W; 256]) {
-    fill_words(destination, aligned, |words| look_up(units, words, entries));
-}
-
-/// `words[i] = entries[units[i]]`, as far as both reach. Loads and stores alone, of which a processor has few a cycle;
-/// wider instructions have nothing to add, and loops of one lookup each are slower than loops of eight.
-fn look_up<W: Copy>(units: &[u8], words: &mut [W], entries: &[W; 256]) {
-    let entry = |unit: &u8| entries[usize::from(*unit)];
-    for (words, units) in words.chunks_exact_mut(8).zip(units.chunks_exact(8)) {
-        for i in 0..8 {
-            words[i] = entry(&units[i]);
+        if destination.is_empty() {
+            return;
         }
+        let mut last = [0; 8];
+        let rest = source.len().min(read);
+        last[..rest].copy_from_slice(&source[..rest]);
+        let mut made = [0; 256];
+        convert(&if six { six_bit_units(&last[..6]) } else { last }, &mut made[..written]);
+        destination.copy_from_slice(&made[..destination.len()]);
     }
-    let done = (words.len() / 8).min(units.len() / 8) * 8;
-    words[done..].iter_mut().zip(&units[done..]).for_each(|(word, unit)| *word = entry(unit));
 }
 
-/// Every code of the source, converted.
-struct Codes {
-    from_bits: u32,
-    low: [u32; 256],
-    high: [u32; 256],
+/// Eight 6-bit codes, one a byte.
+#[inline(always)]
+fn six_bit_units(bytes: &[u8]) -> [u8; 8] {
+    let [low, high] = [&bytes[..3], &bytes[3..6]].map(|b| u32::from_le_bytes([b[0], b[1], b[2], 0]));
+    std::array::from_fn(|i| ((if i < 4 { low } else { high }) >> (6 * (i % 4)) & 0x3f) as u8)
 }
 
-impl Codes {
-    fn new(conversion: &Conversion, from_bits: u32) -> Self {
-        let mut codes = Self { from_bits, low: std::array::from_fn(|code| code as u32), high: [0; 256] };
-        let count = 1 << from_bits;
-        conversion.convert(&mut codes.low[..count], &mut codes.high[..count]);
-        codes
+/// What each unit of so many lanes becomes: its codes packed.
+fn units(conversion: &Conversion, lanes: u32) -> Box<[[u64; 4]; 256]> {
+    let [from_bits, to_bits] = [conversion.from, conversion.to].map(|t| t.code_bits());
+    let count = 1 << from_bits;
+    let (mut low, mut high): ([u32; 256], _) = (std::array::from_fn(|code| code as u32), [0; 256]);
+    conversion.convert(&mut low[..count], &mut high[..count]);
+    let mut units = Box::new([[0; 4]; 256]);
+    for (unit, words) in units.iter_mut().enumerate() {
+        let code = |lane: u32| unit >> (lane * from_bits % 8) & (count - 1);
+        let [low, high] = [&low, &high].map(|codes| std::array::from_fn::<_, 4, _>(|lane| codes[code(lane as u32)]));
+        let used = lanes as usize;
+        let mut bytes = [0; 32];
+        twin::pack(&low[..used], &high[..used], to_bits, &mut bytes[..(lanes * to_bits).div_ceil(8) as usize]);
+        *words = std::array::from_fn(|i| u64::from_le_bytes(std::array::from_fn(|byte| bytes[8 * i + byte])));
     }
+    units
+}
 
-    /// For each unit of so many lanes, its codes of `to_bits` bits packed.
-    fn entries<W: Word>(&self, lanes: u32, to_bits: u32) -> Box<[W; 256]> {
-        let mask = (1 << self.from_bits) - 1;
-        let mut entries = Box::new([W::default(); 256]);
-        for (unit, entry) in entries.iter_mut().enumerate() {
-            let code = |lane: usize| unit >> (lane as u32 * self.from_bits % 8) & mask;
-            let (low, high): ([u32; 4], [u32; 4]) =
-                (std::array::from_fn(|lane| self.low[code(lane)]), std::array::from_fn(|lane| self.high[code(lane)]));
-            let lanes = lanes as usize;
-            let mut bytes = [0; 32];
-            let used = (lanes * to_bits as usize).div_ceil(8);
-            twin::pack(&low[..lanes], &high[..lanes], to_bits, &mut bytes[..used]);
-            *entry = W::read(&bytes[..size_of::<W>()]);
-        }
-        entries
+/// A table for each of `UNITS` units in a word.
+fn shifted<const UNITS: usize>(units: &[[u64; 4]; 256], unit_bits: usize) -> Box<[[u64; 256]; UNITS]> {
+    let mut tables = Box::new([[0; 256]; UNITS]);
+    for (place, table) in tables.iter_mut().enumerate() {
+        table.iter_mut().zip(units).for_each(|(entry, unit)| *entry = unit[0] << (place * unit_bits));
     }
+    tables
+}
+
+/// The first words of each unit.
+fn first<const WORDS: usize>(units: &[[u64; 4]; 256]) -> Box<[[u64; WORDS]; 256]> {
+    let mut table = Box::new([[0; WORDS]; 256]);
+    table.iter_mut().zip(units).for_each(|(entry, unit)| entry.copy_from_slice(&unit[..WORDS]));
+    table
 }

@@ -6,7 +6,7 @@ use super::level::{Level, each, inlined};
 use super::words::{Word, fill_words, words};
 use super::{Scratch, subbyte};
 use crate::bits::{DecodeFloat, EncodeInt};
-use crate::conversion::{Conversion, Encode};
+use crate::conversion::{Conversion, Encode, needs_subnormals};
 use crate::element::Kind;
 
 /// The casts of one pair.
@@ -21,7 +21,8 @@ pub(crate) struct Wide {
 /// What the source's words are.
 #[derive(Clone, Copy, Debug)]
 enum Load {
-    Half(Half),
+    /// Whether the destination tells subnormals apart.
+    Half(Half, bool),
     /// The upper half of binary32.
     Upper,
     Single,
@@ -48,8 +49,6 @@ enum Store {
     Long {
         signed: bool,
     },
-    /// To 32-bit integers that are the low half of 64-bit ones.
-    LowWord,
 }
 
 /// From a hub to codes of at most 32 bits.
@@ -57,8 +56,15 @@ enum Store {
 enum Encoder<R, S> {
     Float(R),
     Scale(S),
-    Int { fail: u32 },
-    Clamp { below: i32, above: i32 },
+    Int {
+        fail: u32,
+    },
+    Clamp {
+        below: i32,
+        above: i32,
+    },
+    /// To 32-bit integers that are the low half of 64-bit ones.
+    LowWord,
 }
 
 impl Wide {
@@ -71,14 +77,15 @@ impl Wide {
                 (Load::Upper, format.magnitude_mask())
             }
             (Kind::Float(format), 16) => {
-                (Load::Half(Half::new(&DecodeFloat::new(&format, true))?), format.magnitude_mask())
+                let half = Half::new(&DecodeFloat::new(&format, true))?;
+                (Load::Half(half, needs_subnormals(&format, conversion.to)), format.magnitude_mask())
             }
             (Kind::Float(format), 32) => (Load::Single, format.magnitude_mask()),
             (Kind::Float(format), _) => (Load::Double, format.magnitude_mask()),
             (Kind::Int { signed }, _) => (Load::Int { signed }, u64::MAX),
             (Kind::Bool | Kind::String, _) => return None,
         };
-        let from_int = matches!(load, Load::Int { .. });
+        let (from_int, from_double) = (matches!(load, Load::Int { .. }), matches!(load, Load::Double));
         let store = match conversion.encode {
             Encode::Copy | Encode::ClampInfinity { .. } => return None,
             Encode::Bool => Store::Bool { mask },
@@ -86,12 +93,11 @@ impl Wide {
             Encode::Single => Store::Single,
             Encode::Double => Store::Double,
             Encode::Long { signed } => Store::Long { signed },
-            Encode::Int(EncodeInt { wide: true, .. }) => Store::LowWord,
-            Encode::Int(to) if from_bits == 64 => Store::FromDouble(Encoder::to_int(&to)),
+            Encode::Int(to) if from_double => Store::FromDouble(Encoder::to_int(&to)),
             Encode::Int(to) => Store::FromSingle(Encoder::to_int(&to)),
-            Encode::Float(to) if from_bits == 64 => Store::FromDouble(Encoder::Float(double::Rounding::new(&to)?)),
+            Encode::Float(to) if from_double => Store::FromDouble(Encoder::Float(double::Rounding::new(&to)?)),
             Encode::Float(to) => Store::FromSingle(Encoder::Float(single::Rounding::new(&to)?)),
-            Encode::Scale(to) if from_bits == 64 => Store::FromDouble(Encoder::Scale(double::Scale::new(&to))),
+            Encode::Scale(to) if from_double => Store::FromDouble(Encoder::Scale(double::Scale::new(&to))),
             Encode::Scale(to) => Store::FromSingle(Encoder::Scale(single::Scale::new(&to))),
         };
         Some(Self { from_bits, to_bits, load, store })
@@ -114,36 +120,30 @@ impl Wide {
             Store::Single => fill_words(bytes, target, |out| self.singles(words, out, Use::Result)),
             Store::Double => fill_words(bytes, target, |out| self.doubles(words, out, Use::Result)),
             // The popular sources are decoded as they are encoded, the others into the hub first.
-            Store::FromSingle(encoder) => match self.load {
-                Load::Single => encoder.single(level, words.all(), inlined!(|w: u32| w), self.to_bits, bytes, target),
-                Load::Upper => {
-                    encoder.single(
-                        level,
-                        words.all(),
-                        inlined!(|w: u16| u32::from(w) << 16),
-                        self.to_bits,
-                        bytes,
-                        target,
-                    );
+            Store::FromSingle(encoder) => {
+                let out = Out { level, bits: self.to_bits, bytes, target };
+                match self.load {
+                    Load::Single => encoder.single(words.all(), inlined!(|w: u32| single::parts(w)), out),
+                    Load::Upper => {
+                        let parts = inlined!(|w: u16| [u32::from(w & 0x7fff) << 16, u32::from(w) << 16]);
+                        encoder.single(words.all(), parts, out);
+                    }
+                    Load::Half(half, true) => {
+                        encoder.single(words.all(), inlined!(|w: u16| half.decode::<true>(w)), out);
+                    }
+                    Load::Half(half, false) => {
+                        encoder.single(words.all(), inlined!(|w: u16| half.decode::<false>(w)), out);
+                    }
+                    Load::Int { .. } | Load::Double => {
+                        let hub = &mut bytemuck::cast_slice_mut(hub)[..source.len() * 8 / self.from_bits as usize];
+                        self.singles(words, hub, Use::Hub);
+                        encoder.single(hub, inlined!(|x: u32| single::parts(x)), out);
+                    }
                 }
-                Load::Half(half) => {
-                    encoder.single(
-                        level,
-                        words.all(),
-                        inlined!(|w: u16| half.decode::<false>(w)),
-                        self.to_bits,
-                        bytes,
-                        target,
-                    );
-                }
-                Load::Int { .. } | Load::Double => {
-                    let hub = &mut bytemuck::cast_slice_mut(hub)[..source.len() * 8 / self.from_bits as usize];
-                    self.singles(words, hub, Use::Hub);
-                    encoder.single(level, hub, inlined!(|x: u32| x), self.to_bits, bytes, target);
-                }
-            },
+            }
             Store::FromDouble(encoder) => {
-                encoder.double(level, self.double_hub(words, hub), inlined!(|x: u64| x), self.to_bits, bytes, target)
+                let out = Out { level, bits: self.to_bits, bytes, target };
+                encoder.double(words.all(), inlined!(|x: u64| double::parts(x)), out);
             }
             Store::Long { signed } => {
                 let hub = self.double_hub(words, hub);
@@ -152,13 +152,9 @@ impl Wide {
                     false => level.each(hub, out, encode::long::<false>),
                 });
             }
-            Store::LowWord => {
-                let hub = self.double_hub(words, hub);
-                fill_words(bytes, target, |out| level.each(hub, out, encode::low_word));
-            }
         }
         if packs {
-            subbyte::pack(level, codes, self.to_bits, destination);
+            subbyte::pack(level, codes, self.to_bits, destination, target);
         }
     }
 
@@ -186,23 +182,23 @@ impl Wide {
     fn singles(&self, words: Words<'_>, out: &mut [u32], made_for: Use) {
         let (bits, result) = (self.from_bits, made_for == Use::Result);
         match self.load {
-            Load::Half(half) if result => each!(words, out, |w| half.decode::<true>(w)),
-            Load::Half(half) => each!(words, out, |w| half.decode::<false>(w)),
-            Load::Upper if result => each!(words, out, |w: u16| single::canonical(u32::from(w) << 16)),
-            Load::Upper => each!(words, out, |w: u16| u32::from(w) << 16),
+            Load::Half(half, _) => each!(words, out, |w| single::canonical(single::join(half.decode::<true>(w)))),
+            Load::Upper => each!(words, out, |w: u16| single::canonical(u32::from(w) << 16)),
             Load::Single => words.each(out, single::canonical),
             Load::Double => words.each(out, encode::narrow),
             Load::Int { signed: true } => match bits {
                 16 => each!(words, out, |w: u16| f32::from(w as i16).to_bits()),
                 32 if result => each!(words, out, |w: u32| (w as i32 as f32).to_bits()),
                 32 => words.each(out, decode::int_odd::<true>),
-                _ => each!(words, out, |w| encode::narrow(decode::long::<true>(decode::long_cut::<true>(w)))),
+                _ if result => words.each(out, decode::long_to_single::<true>),
+                _ => words.each(out, decode::long_odd::<true>),
             },
             Load::Int { signed: false } => match bits {
                 16 => each!(words, out, |w: u16| f32::from(w).to_bits()),
                 32 if result => each!(words, out, |w: u32| (w as f32).to_bits()),
                 32 => words.each(out, decode::int_odd::<false>),
-                _ => each!(words, out, |w| encode::narrow(decode::long::<false>(decode::long_cut::<false>(w)))),
+                _ if result => words.each(out, decode::long_to_single::<false>),
+                _ => words.each(out, decode::long_odd::<false>),
             },
         }
     }
@@ -211,7 +207,7 @@ impl Wide {
     fn doubles(&self, words: Words<'_>, out: &mut [u64], made_for: Use) {
         let (bits, result) = (self.from_bits, made_for == Use::Result);
         match self.load {
-            Load::Half(half) => each!(words, out, |w| encode::widen(half.decode::<false>(w))),
+            Load::Half(half, _) => each!(words, out, |w| encode::widen(single::join(half.decode::<true>(w)))),
             Load::Upper => each!(words, out, |w: u16| encode::widen(u32::from(w) << 16)),
             Load::Single => words.each(out, encode::widen),
             Load::Double => words.each(out, double::canonical),
@@ -271,40 +267,42 @@ impl<R, S> Encoder<R, S> {
     fn to_int(to: &EncodeInt) -> Self {
         match to.clamp {
             Some((below, above)) => Self::Clamp { below: below as i32, above: above as i32 },
+            None if to.wide => Self::LowWord,
             None => Self::Int { fail: to.fail },
         }
     }
 }
 
+/// Where codes go.
+struct Out<'a> {
+    level: Level,
+    bits: u32,
+    /// Codes of less than a byte go one a byte.
+    bytes: &'a mut [u8],
+    target: &'a mut [u64],
+}
+
 macro_rules! encoder {
-    ($hub:ident, $word:ty) => {
+    ($hub:ident, $word:ty, $low_word:path) => {
         impl Encoder<$hub::Rounding, $hub::Scale> {
-            /// Codes of at least 8 bits to `bytes`, narrower ones one a byte.
-            fn $hub<W: Copy>(
-                self,
-                level: Level,
-                hub: &[W],
-                decode: impl Fn(W) -> $word + Copy,
-                bits: u32,
-                bytes: &mut [u8],
-                target: &mut [u64],
-            ) {
+            fn $hub<W: Copy>(self, hub: &[W], parts: impl Fn(W) -> [$word; 2] + Copy, out: Out<'_>) {
+                let Out { level, bits, bytes, target } = out;
                 use $hub::{clamped, int};
                 /// `Rounding::code` for its way and signs, as words of this type.
                 macro_rules! rounded {
                     ($to:ident, $out:ident, $code:ty) => {
                         match ($to.way, $to.signs) {
                             (Way::Shift, _) => {
-                                each!(level, hub, $out, |x| $to.code::<SHIFT, ANY>(decode(x)) as $code)
+                                each!(level, hub, $out, |x| $to.code::<SHIFT, ANY>(parts(x)) as $code)
                             }
                             (Way::Add, Signs::Kept) => {
-                                each!(level, hub, $out, |x| $to.code::<ADD, KEPT>(decode(x)) as $code)
+                                each!(level, hub, $out, |x| $to.code::<ADD, KEPT>(parts(x)) as $code)
                             }
                             (Way::Add, Signs::NoNegativeZero) => {
-                                each!(level, hub, $out, |x| $to.code::<ADD, NO_NEGATIVE_ZERO>(decode(x)) as $code)
+                                each!(level, hub, $out, |x| $to.code::<ADD, NO_NEGATIVE_ZERO>(parts(x)) as $code)
                             }
                             (Way::Add, Signs::Any) => {
-                                each!(level, hub, $out, |x| $to.code::<ADD, ANY>(decode(x)) as $code)
+                                each!(level, hub, $out, |x| $to.code::<ADD, ANY>(parts(x)) as $code)
                             }
                         }
                     };
@@ -312,16 +310,19 @@ macro_rules! encoder {
                 match (self, bits) {
                     (Self::Float(to), 16) => fill_words(bytes, target, |out| rounded!(to, out, u16)),
                     (Self::Float(to), _) => rounded!(to, bytes, u8),
-                    (Self::Scale(to), _) => each!(level, hub, bytes, |x| to.code(decode(x)) as u8),
+                    (Self::Scale(to), _) => each!(level, hub, bytes, |x| to.code($hub::join(parts(x))) as u8),
                     (Self::Int { fail }, 32) => {
-                        fill_words(bytes, target, |out| each!(level, hub, out, |x| int(decode(x), fail)));
+                        fill_words(bytes, target, |out| each!(level, hub, out, |x| int(parts(x), fail)));
                     }
                     (Self::Int { fail }, 16) => {
-                        fill_words(bytes, target, |out| each!(level, hub, out, |x| int(decode(x), fail) as u16));
+                        fill_words(bytes, target, |out| each!(level, hub, out, |x| int(parts(x), fail) as u16));
                     }
-                    (Self::Int { fail }, _) => each!(level, hub, bytes, |x| int(decode(x), fail) as u8),
+                    (Self::Int { fail }, _) => each!(level, hub, bytes, |x| int(parts(x), fail) as u8),
+                    (Self::LowWord, _) => {
+                        fill_words(bytes, target, |out| each!(level, hub, out, |x| $low_word(parts(x))))
+                    }
                     (Self::Clamp { below, above }, _) => {
-                        each!(level, hub, bytes, |x| clamped(decode(x), below, above) as u8);
+                        each!(level, hub, bytes, |x| clamped(parts(x), below, above) as u8);
                     }
                 }
             }
@@ -335,5 +336,5 @@ const KEPT: u8 = Signs::Kept as u8;
 const NO_NEGATIVE_ZERO: u8 = Signs::NoNegativeZero as u8;
 const ANY: u8 = Signs::Any as u8;
 
-encoder!(single, u32);
-encoder!(double, u64);
+encoder!(single, u32, encode::single_low_word);
+encoder!(double, u64, encode::low_word);

@@ -25,25 +25,6 @@ macro_rules! words {
 
 words! { u8 u16 u32 u64 }
 
-macro_rules! arrays {
-    ($($count:literal $word:ty;)*) => {$(
-        impl Word for [$word; $count] {
-            #[inline(always)]
-            fn read(bytes: &[u8]) -> Self {
-                std::array::from_fn(|i| Word::read(&bytes[i * size_of::<$word>()..][..size_of::<$word>()]))
-            }
-            #[inline(always)]
-            fn write(self, bytes: &mut [u8]) {
-                for (word, bytes) in self.into_iter().zip(bytes.chunks_exact_mut(size_of::<$word>())) {
-                    Word::write(word, bytes);
-                }
-            }
-        }
-    )*};
-}
-
-arrays! { 3 u8; 2 u64; 4 u64; }
-
 /// The whole words in `bytes`: in their place, or copied to `block`, which must have room for them.
 #[inline]
 pub(crate) fn words<'a, W: Word>(bytes: &'a [u8], block: &'a mut [u64]) -> &'a [W] {
@@ -66,8 +47,7 @@ fn first<W: Word>(block: &mut [u64], words: usize) -> &mut [W] {
     bytemuck::cast_slice_mut(&mut bytemuck::cast_slice_mut::<u64, u8>(block)[..words * size_of::<W>()])
 }
 
-/// Has `fill` write the words of `bytes`: in their place, or in `block`, from which they are copied. Of a last word that
-/// is not whole only the lower bytes are kept.
+/// Has `fill` write the words of `bytes`: in their place, or in `block`, from which they are copied.
 #[inline]
 pub(crate) fn fill_words<W: Word>(bytes: &mut [u8], block: &mut [u64], fill: impl FnOnce(&mut [W])) {
     if cfg!(target_endian = "little") {
@@ -75,11 +55,9 @@ pub(crate) fn fill_words<W: Word>(bytes: &mut [u8], block: &mut [u64], fill: imp
             return fill(words);
         }
     }
-    let block = first::<W>(block, bytes.len().div_ceil(size_of::<W>()));
+    let block = first::<W>(block, bytes.len() / size_of::<W>());
     fill(block);
-    for (bytes, word) in bytes.chunks_mut(size_of::<W>()).zip(block) {
-        let mut whole = [0; 32];
-        word.write(&mut whole[..size_of::<W>()]);
-        bytes.copy_from_slice(&whole[..bytes.len()]);
+    for (bytes, word) in bytes.chunks_exact_mut(size_of::<W>()).zip(block) {
+        word.write(bytes);
     }
 }
