@@ -7,7 +7,7 @@ use crate::conversion::Conversion;
 /// become so many destination codes without gaps.
 pub(crate) struct Narrow {
     from_bits: u32,
-    /// Destination bits of a unit.
+    /// Destination bits of a unit; those of eight units are as many bytes.
     unit_bits: usize,
     entries: Entries,
 }
@@ -39,9 +39,9 @@ impl Narrow {
         let units = units(conversion, lanes);
         let unit_bits = (lanes * to_bits) as usize;
         let entries = match unit_bits {
-            ..=8 => Entries::Eight(shifted(&units, unit_bits)),
-            ..=16 => Entries::Four(shifted(&units, unit_bits)),
-            ..=32 => Entries::Two(shifted(&units, unit_bits)),
+            2 | 4 | 6 | 8 => Entries::Eight(shifted(&units, unit_bits)),
+            12 | 16 => Entries::Four(shifted(&units, unit_bits)),
+            24 | 32 => Entries::Two(shifted(&units, unit_bits)),
             64 => Entries::Word(first(&units)),
             128 => Entries::Words2(first(&units)),
             _ => Entries::Words4(first(&units)),
@@ -73,7 +73,7 @@ impl Narrow {
         source: &[u8],
         destination: &mut [u8],
     ) {
-        self.eights(source, destination, |units, destination| {
+        self.eights(8 / UNITS * BYTES, source, destination, |units, destination| {
             for (bytes, units) in destination.chunks_exact_mut(BYTES).zip(units.chunks_exact(UNITS)) {
                 let word = tables.iter().zip(units).fold(0, |word, (table, &unit)| word | table[usize::from(unit)]);
                 bytes.copy_from_slice(&word.to_le_bytes()[..BYTES]);
@@ -83,7 +83,7 @@ impl Narrow {
 
     /// Each unit to whole words.
     fn whole<const WORDS: usize>(&self, table: &[[u64; WORDS]; 256], source: &[u8], destination: &mut [u8]) {
-        self.eights(source, destination, |units, destination| {
+        self.eights(64 * WORDS, source, destination, |units, destination| {
             for (bytes, &unit) in destination.chunks_exact_mut(8 * WORDS).zip(units) {
                 for (bytes, word) in bytes.chunks_exact_mut(8).zip(table[usize::from(unit)]) {
                     bytes.copy_from_slice(&word.to_le_bytes());
@@ -92,20 +92,24 @@ impl Narrow {
         });
     }
 
-    /// Has `convert` make eight units' destination bytes at a time, `unit_bits` of them. The last units may be fewer.
+    /// Has `convert` make eight units' destination bytes at a time, `written` of them. The last units may be fewer. The
+    /// compiler must see the number to unroll what is done for it.
     #[inline(always)]
-    fn eights(&self, source: &[u8], destination: &mut [u8], convert: impl Fn(&[u8; 8], &mut [u8])) {
+    fn eights(&self, written: usize, source: &[u8], destination: &mut [u8], convert: impl Fn(&[u8; 8], &mut [u8])) {
         let six = self.from_bits == 6;
-        let (read, written) = (if six { 6 } else { 8 }, self.unit_bits);
+        let read = if six { 6 } else { 8 };
         let whole = (source.len() / read).min(destination.len() / written);
         let (sources, source) = source.split_at(whole * read);
         let (destinations, destination) = destination.split_at_mut(whole * written);
         let pieces = destinations.chunks_exact_mut(written);
         if six {
-            pieces.zip(sources.chunks_exact(6)).for_each(|(written, read)| convert(&six_bit_units(read), written));
+            for (destination, source) in pieces.zip(sources.chunks_exact(6)) {
+                convert(&six_bit_units(source), destination);
+            }
         } else {
-            let units = |read: &[u8]| <[u8; 8]>::try_from(read).expect("chunks of eight");
-            pieces.zip(sources.chunks_exact(8)).for_each(|(written, read)| convert(&units(read), written));
+            for (destination, source) in pieces.zip(sources.chunks_exact(8)) {
+                convert(source.try_into().expect("chunks of eight"), destination);
+            }
         }
         if destination.is_empty() {
             return;
@@ -122,8 +126,11 @@ impl Narrow {
 /// Eight 6-bit codes, one a byte.
 #[inline(always)]
 fn six_bit_units(bytes: &[u8]) -> [u8; 8] {
-    let [low, high] = [&bytes[..3], &bytes[3..6]].map(|b| u32::from_le_bytes([b[0], b[1], b[2], 0]));
-    std::array::from_fn(|i| ((if i < 4 { low } else { high }) >> (6 * (i % 4)) & 0x3f) as u8)
+    let bytes: &[u8; 6] = bytes.try_into().expect("six bytes");
+    let &[a, b, c, d, e, f] = bytes;
+    let word = u64::from_le_bytes([a, b, c, d, e, f, 0, 0]);
+    let code = |i: u32| (word >> (6 * i) & 0x3f) as u8;
+    [code(0), code(1), code(2), code(3), code(4), code(5), code(6), code(7)]
 }
 
 /// What each unit of so many lanes becomes: its codes packed.

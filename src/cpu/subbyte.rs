@@ -9,14 +9,13 @@ pub(crate) fn pack(level: Level, codes: &[u64], bits: u32, destination: &mut [u8
         2 => level.each(bytemuck::cast_slice(codes), destination, two),
         4 => level.each(bytemuck::cast_slice(codes), destination, four),
         _ => {
-            let groups = destination.len().div_ceil(6);
-            level.each(&codes[..groups], spare, six);
-            for (bytes, group) in destination.chunks_mut(6).zip(spare) {
-                let group = group.to_le_bytes();
-                match <&mut [u8; 6]>::try_from(&mut *bytes) {
-                    Ok(bytes) => bytes.copy_from_slice(&group[..6]),
-                    Err(_) => bytes.copy_from_slice(&group[..bytes.len()]),
-                }
+            level.each(&codes[..destination.len().div_ceil(6)], spare, six);
+            let (whole, rest) = destination.split_at_mut(destination.len() / 6 * 6);
+            for (bytes, group) in whole.chunks_exact_mut(6).zip(&*spare) {
+                bytes.copy_from_slice(&group.to_le_bytes()[..6]);
+            }
+            if !rest.is_empty() {
+                rest.copy_from_slice(&spare[whole.len() / 6].to_le_bytes()[..rest.len()]);
             }
         }
     }

@@ -94,7 +94,8 @@ fn compare(tensor: &Tensor, conversion: &Conversion, options: &CastOptions) -> O
         let wrong = tensor.codes().zip(got.codes().zip(expected.codes())).enumerate();
         let (index, (code, (got, expected))) = wrong.into_iter().find(|(_, (_, (got, expected)))| got != expected)?;
         let from = conversion.from;
-        Some(format!("{level:?} {options:?}: {from} {code:#x} ({index}) to {to} is {got:#x}, not {expected:#x}"))
+        let level = if let Level::Plain = level { "plain" } else { "vectors" };
+        Some(format!("{level}, {options:?}: {from} {code:#x} ({index}) to {to} is {got:#x}, not {expected:#x}"))
     })
 }
 
@@ -111,7 +112,7 @@ fn compare_all(tensors: impl Fn(ElementType) -> Vec<Tensor>) {
             }
         }
     }
-    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(wrong.is_empty(), "{} sets wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
 #[test]
@@ -133,6 +134,17 @@ fn every_length_ends_where_it_should() {
         let tensor = |&n: &usize| Tensor::from_codes(from, [n], codes[..n].iter().copied()).unwrap();
         lengths.iter().map(tensor).collect()
     });
+}
+
+/// Tables serve the sources of which they are said to; the twins serve them only when short.
+#[test]
+fn short_sources_need_no_table() {
+    let options = CastOptions::default();
+    let path = |elements| {
+        let conversion = Conversion::new(ElementType::FLOAT8E5M2, ElementType::FLOAT, &options).unwrap();
+        matches!(Path::new(&conversion, elements, Level::Plain), Path::Narrow(_))
+    };
+    assert_eq!([path(TABLE - 1), path(TABLE)], [false, true]);
 }
 
 /// Words that do not lie at multiples of their size.

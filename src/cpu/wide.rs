@@ -1,4 +1,4 @@
-//! Sources of more than 8 bits: decoded into a hub, a block at a time, and encoded from it.
+//! Sources of more than 8 bits, and 8-bit integers to wide types: decoded into a hub, a block at a time, and encoded from it.
 
 use super::decode::{self, Half};
 use super::encode::{self, Signs, Way, double, single};
@@ -72,6 +72,10 @@ impl Wide {
     pub(crate) fn new(conversion: &Conversion) -> Option<Self> {
         let [from_bits, to_bits] = [conversion.from, conversion.to].map(|t| t.code_bits());
         let (load, mask) = match (conversion.from.kind(), from_bits) {
+            // Vector instructions are made for bytes to integers, as they are for wider words; not to narrow floats.
+            (Kind::Int { signed }, 8) if !matches!(conversion.encode, Encode::Float(_) | Encode::Scale(_)) => {
+                (Load::Int { signed }, u64::MAX)
+            }
             (_, ..=8) => return None,
             (Kind::Float(format), 16) if format.has_infinity() && format.exp_bits == 8 && format.bias == 127 => {
                 (Load::Upper, format.magnitude_mask())
@@ -112,6 +116,7 @@ impl Wide {
         let bytes = if packs { bytemuck::cast_slice_mut(codes) } else { &mut *destination };
         match self.store {
             Store::Bool { mask } => match self.from_bits {
+                8 => each!(words, bytes, |w: u8| u8::from(w != 0)),
                 16 => each!(words, bytes, |w: u16| u8::from(w & mask as u16 != 0)),
                 32 => each!(words, bytes, |w: u32| u8::from(w & mask as u32 != 0)),
                 _ => each!(words, bytes, |w: u64| u8::from(w & mask != 0)),
@@ -162,6 +167,13 @@ impl Wide {
     fn int(&self, words: Words<'_>, bytes: &mut [u8], target: &mut [u64]) {
         let signed = matches!(self.load, Load::Int { signed: true });
         match (self.from_bits, self.to_bits, signed) {
+            (8, ..8, _) => bytes[..words.bytes.len()].copy_from_slice(words.bytes),
+            (8, 16, true) => fill_words(bytes, target, |out| each!(words, out, |w: u8| w as i8 as u16)),
+            (8, 16, false) => fill_words(bytes, target, |out| each!(words, out, |w: u8| u16::from(w))),
+            (8, 32, true) => fill_words(bytes, target, |out| each!(words, out, |w: u8| w as i8 as u32)),
+            (8, 32, false) => fill_words(bytes, target, |out| each!(words, out, |w: u8| u32::from(w))),
+            (8, 64, true) => fill_words(bytes, target, |out| each!(words, out, |w: u8| w as i8 as u64)),
+            (8, 64, false) => fill_words(bytes, target, |out| each!(words, out, |w: u8| u64::from(w))),
             (16, ..=8, _) => each!(words, bytes, |w: u16| w as u8),
             (32, ..=8, _) => each!(words, bytes, |w: u32| w as u8),
             (64, ..=8, _) => each!(words, bytes, |w: u64| w as u8),
@@ -187,6 +199,7 @@ impl Wide {
             Load::Single => words.each(out, single::canonical),
             Load::Double => words.each(out, encode::narrow),
             Load::Int { signed: true } => match bits {
+                8 => each!(words, out, |w: u8| f32::from(w as i8).to_bits()),
                 16 => each!(words, out, |w: u16| f32::from(w as i16).to_bits()),
                 32 if result => each!(words, out, |w: u32| (w as i32 as f32).to_bits()),
                 32 => words.each(out, decode::int_odd::<true>),
@@ -194,6 +207,7 @@ impl Wide {
                 _ => words.each(out, decode::long_odd::<true>),
             },
             Load::Int { signed: false } => match bits {
+                8 => each!(words, out, |w: u8| f32::from(w).to_bits()),
                 16 => each!(words, out, |w: u16| f32::from(w).to_bits()),
                 32 if result => each!(words, out, |w: u32| (w as f32).to_bits()),
                 32 => words.each(out, decode::int_odd::<false>),
@@ -212,12 +226,14 @@ impl Wide {
             Load::Single => words.each(out, encode::widen),
             Load::Double => words.each(out, double::canonical),
             Load::Int { signed: true } => match bits {
+                8 => each!(words, out, |w: u8| f64::from(w as i8).to_bits()),
                 16 => each!(words, out, |w: u16| f64::from(w as i16).to_bits()),
                 32 => each!(words, out, |w: u32| f64::from(w as i32).to_bits()),
                 _ if result => words.each(out, decode::long::<true>),
                 _ => each!(words, out, |w| decode::long::<true>(decode::long_cut::<true>(w))),
             },
             Load::Int { signed: false } => match bits {
+                8 => each!(words, out, |w: u8| f64::from(w).to_bits()),
                 16 => each!(words, out, |w: u16| f64::from(w).to_bits()),
                 32 => each!(words, out, |w: u32| f64::from(w).to_bits()),
                 _ if result => words.each(out, decode::long::<false>),
