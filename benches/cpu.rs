@@ -1,8 +1,9 @@
 //! Casts on the CPU beside a copy of as many bytes, in GB/s: source and destination bytes together, over the time.
 //!
 //! The copy reads and writes half as many bytes each as the cast reads and writes in all. Cast and copy take turns, so
-//! that whatever else the machine does meets both; every figure is the median of seven runs, and `spread` the slowest
-//! over the fastest. The destination is used again: fresh memory would be what is timed.
+//! that whatever else the machine does meets both; every figure is the median of seven runs, `ratio` the median of each
+//! run's cast over its copy, and `spread` the fastest cast over the slowest. The destination is used again: fresh memory
+//! would be what is timed.
 
 #![allow(missing_docs, reason = "a program")]
 
@@ -127,14 +128,15 @@ fn measure(tensor: &Tensor, to: ElementType, pool: &ThreadPool, json: bool) {
             rates[1].push(rate(start.elapsed()));
         }
     }
-    rates.iter_mut().for_each(|rates| rates.sort_by(f64::total_cmp));
-    let [cast, copy] = [&rates[0], &rates[1]].map(|rates| rates[RUNS / 2]);
-    let (ratio, spread) = (cast / copy, rates[0][RUNS - 1] / rates[0][0]);
+    let mut ratios: Vec<f64> = rates[0].iter().zip(&rates[1]).map(|(cast, copy)| cast / copy).collect();
+    rates.iter_mut().chain([&mut ratios]).for_each(|figures| figures.sort_by(f64::total_cmp));
+    let [cast, copy, ratio] = [&rates[0], &rates[1], &ratios].map(|figures| figures[RUNS / 2]);
+    let spread = rates[0][RUNS - 1] / rates[0][0];
     if json {
         let line = serde_json::json!({
             "from": from.name(), "to": to.name(), "threads": threads, "elements": elements,
             "gb_s": cast, "memcpy_gb_s": copy, "ratio": ratio, "spread": spread,
-            "fastest_gb_s": rates[0][RUNS - 1], "fastest_memcpy_gb_s": rates[1][RUNS - 1],
+            "gb_s_fastest": rates[0][RUNS - 1], "memcpy_gb_s_fastest": rates[1][RUNS - 1],
         });
         println!("{line}");
     } else {
