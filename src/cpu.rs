@@ -1,8 +1,11 @@
-//! The CPU path: tensors cast a block at a time, at the speed of memory.
+//! The CPU path: tensors cast in host memory, at the speed of memory where the processor's instructions allow it.
 //!
-//! Sources of at most 8 bits go by table, wider ones through a hub: decoded into a block of binary32 or binary64 numbers
-//! that stays in the first-level cache, and encoded from it. All numbers come from [`Conversion`], whose twins say what
-//! the results are.
+//! Needs no device; on x86 processors that have AVX2 it uses that, and from some hundred thousand elements on all
+//! threads of the current rayon pool. The bits are the same everywhere.
+
+// Sources of at most 8 bits go by table, wider ones through a hub: decoded into binary32 or binary64 numbers, as they are
+// encoded or into a block that stays in the first-level cache. All numbers come from `Conversion`, whose twins say what
+// the results are.
 
 mod decode;
 mod encode;

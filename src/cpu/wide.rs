@@ -76,6 +76,15 @@ impl Wide {
             (Kind::Int { signed }, 8) if !matches!(conversion.encode, Encode::Float(_) | Encode::Scale(_)) => {
                 (Load::Int { signed }, u64::MAX)
             }
+            // True is 1 in all of these.
+            (Kind::Bool, 8) if to_bits <= 8 && matches!(conversion.encode, Encode::Int(_) | Encode::Bool) => {
+                return Some(Self {
+                    from_bits,
+                    to_bits,
+                    load: Load::Int { signed: false },
+                    store: Store::Bool { mask: 1 },
+                });
+            }
             (_, ..=8) => return None,
             (Kind::Float(format), 16) if format.has_infinity() && format.exp_bits == 8 && format.bias == 127 => {
                 (Load::Upper, format.magnitude_mask())
