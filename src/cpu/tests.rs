@@ -42,8 +42,8 @@ fn codes(from: ElementType) -> Vec<u64> {
         codes.extend([code & mask, near & mask, (near as i64 >> (choice >> 24 & 63)) as u64 & mask]);
         if let Kind::Float(format) = from.kind() {
             // Exponents where narrower floats and integers end and begin.
-            let exponent = u64::from(format.bias) + (choice >> 32) % 400 - 200;
-            let exponent = exponent.clamp(0, (1 << format.exp_bits) - 1) << format.man_bits;
+            let exponent = (u64::from(format.bias) + (choice >> 32) % 400).saturating_sub(200);
+            let exponent = exponent.min((1 << format.exp_bits) - 1) << format.man_bits;
             codes.push((near & !(((1 << format.exp_bits) - 1) << format.man_bits) | exponent) & mask);
         }
     }
