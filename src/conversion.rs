@@ -271,7 +271,7 @@ fn pairs(low: &mut [u32], high: &mut [u32], f: impl Fn(Pair) -> Pair) {
 
 /// Whether any subnormal of a source format makes a difference: not to integers, nor to a float of which half the least
 /// subnormal is no less than the source's least normal number.
-fn needs_subnormals(from: &FloatFormat, to: ElementType) -> bool {
+pub(crate) fn needs_subnormals(from: &FloatFormat, to: ElementType) -> bool {
     match to.kind() {
         Kind::Int { .. } => false,
         Kind::Float(format) if format.is_signed() => format.bias + format.man_bits >= from.bias,

@@ -1,4 +1,23 @@
-//! The CPU path: blocks of codes unpacked into words, converted by the twins, packed again.
+//! The CPU path: tensors cast in host memory, at the speed of memory where the processor's instructions allow it.
+//!
+//! Needs no device; on x86 processors that have AVX2 it uses that, and from some hundred thousand elements on all
+//! threads of the current rayon pool. The bits are the same everywhere.
+
+// Sources of at most 8 bits go by table, wider ones through a hub: decoded into binary32 or binary64 numbers, as they are
+// encoded or into a block that stays in the first-level cache. All numbers come from `Conversion`, whose twins say what
+// the results are.
+
+mod decode;
+mod encode;
+mod level;
+mod narrow;
+mod subbyte;
+mod twin;
+mod wide;
+mod words;
+
+#[cfg(test)]
+mod tests;
 
 #[cfg(not(target_family = "wasm"))]
 use rayon::prelude::*;
@@ -6,16 +25,24 @@ use rayon::prelude::*;
 use crate::conversion::Conversion;
 use crate::element::ElementType;
 use crate::error::Error;
+use crate::lanes::clear_pad;
 use crate::options::CastOptions;
 use crate::strings;
 use crate::tensor::{Tensor, zeroed};
+use level::Level;
+use narrow::Narrow;
+pub(crate) use twin::{pack, unpack};
+use wide::Wide;
 
 /// Elements converted at a time: a multiple of 16, so that blocks of every type start at a byte, and few enough that
-/// both word arrays stay in the first-level cache.
-pub(crate) const BLOCK: usize = 1024;
+/// the blocks of all stages stay in the first-level cache.
+pub(crate) const BLOCK: usize = 2048;
 
 /// Elements given to a thread at a time. Below twice that, threads cost more than they bring.
-const CHUNK: usize = 64 * BLOCK;
+const CHUNK: usize = 32 * BLOCK;
+
+/// Elements from which on a table is made for a source of at most 8 bits.
+const TABLE: usize = BLOCK;
 
 /// Casts a tensor on the CPU. The result has the same shape; its data is laid out as [`Tensor`] says.
 ///
@@ -51,21 +78,130 @@ pub fn cast(tensor: &Tensor, to: ElementType, options: &CastOptions) -> Result<T
     if conversion.is_copy() {
         return Ok(tensor.with_type(to));
     }
-    let bytes = to.packed_bytes(tensor.len() as u64).and_then(|bytes| usize::try_from(bytes).ok());
-    let bytes = bytes.ok_or_else(|| Error::ShapeOverflow { element_type: to, shape: tensor.shape().to_vec() })?;
-    let mut destination = zeroed(from, to, bytes)?;
-    let table = Table::new(&conversion, tensor.len());
-    let block_bytes = |elements: usize, t: ElementType| elements * t.code_bits() as usize / 8;
-    let run = |source: &[u8], destination: &mut [u8]| {
-        let mut blocks = Blocks::default();
-        let sources = source.chunks(block_bytes(BLOCK, from));
-        for (source, destination) in sources.zip(destination.chunks_mut(block_bytes(BLOCK, to))) {
-            blocks.convert(&conversion, table.as_ref(), source, destination);
-        }
-    };
-    share(source, &mut destination, [from, to].map(|t| block_bytes(CHUNK, t)), run);
-    crate::lanes::clear_pad(&mut destination, to.code_bits(), tensor.len() as u64);
+    let mut destination = zeroed(from, to, packed_bytes(tensor, to)?)?;
+    convert(&conversion, tensor.len(), source, &mut destination);
     Ok(tensor.with_bytes(to, destination))
+}
+
+/// [`cast`] into the caller's memory: `destination` gets the packed bytes of the result, in the layout that [`Tensor`]
+/// describes, the bits after the last code in the last byte zero.
+///
+/// `destination` must be as long as the result, [`ElementType::packed_bytes`] of the tensor's elements; whatever it held
+/// is overwritten, and it may start at any address. Memory that is used again saves more time than the cast takes: a
+/// system hands out fresh memory page by page, at less than the speed of a cast. A shape has no part in this: the bytes
+/// are those of the elements in row-major order.
+///
+/// ```
+/// use wgpu_cast::{CastOptions, ElementType, Tensor, cpu};
+///
+/// let tensor = Tensor::from_slice([3], &[1.0f32, -2.0, 7.9])?;
+/// // Three 4-bit codes take two bytes.
+/// let mut packed = [0; 2];
+/// cpu::cast_into(&tensor, ElementType::INT4, &CastOptions::default(), &mut packed)?;
+/// assert_eq!(packed, [0xe1, 0x07]);
+/// # Ok::<(), wgpu_cast::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::NoCodes`] for STRING on either side, which has no packed form: [`cast`] has strings.
+/// [`Error::DestinationLength`] where `destination` is not exactly as long as the result. Nothing is written then.
+pub fn cast_into(tensor: &Tensor, to: ElementType, options: &CastOptions, destination: &mut [u8]) -> Result<(), Error> {
+    let from = tensor.element_type();
+    if let Some(&element_type) = [from, to].iter().find(|t| !t.is_numeric()) {
+        return Err(Error::NoCodes { element_type });
+    }
+    let conversion = Conversion::new(from, to, options)?;
+    let source = tensor.bytes().ok_or(Error::NoCodes { element_type: from })?;
+    let expected = packed_bytes(tensor, to)?;
+    if destination.len() != expected {
+        let (expected, found) = (expected as u64, destination.len() as u64);
+        return Err(Error::DestinationLength { from, to, expected, found });
+    }
+    convert(&conversion, tensor.len(), source, destination);
+    Ok(())
+}
+
+/// Bytes of a tensor's elements as another type.
+fn packed_bytes(tensor: &Tensor, to: ElementType) -> Result<usize, Error> {
+    let bytes = to.packed_bytes(tensor.len() as u64).and_then(|bytes| usize::try_from(bytes).ok());
+    bytes.ok_or_else(|| Error::ShapeOverflow { element_type: to, shape: tensor.shape().to_vec() })
+}
+
+/// Converts `elements` packed codes, on all threads where there are enough.
+fn convert(conversion: &Conversion, elements: usize, source: &[u8], destination: &mut [u8]) {
+    let chunk = [conversion.from, conversion.to].map(|t| CHUNK * t.code_bits() as usize / 8);
+    let path = Path::new(conversion, elements, Level::best());
+    share(source, destination, chunk, |source, destination| path.convert(source, destination));
+    clear_pad(destination, conversion.to.code_bits(), elements as u64);
+}
+
+/// How a pair is cast.
+enum Path<'a> {
+    Copy,
+    Narrow(Narrow),
+    Wide(Level, &'a Conversion, Wide),
+    Twin(&'a Conversion),
+}
+
+impl<'a> Path<'a> {
+    fn new(conversion: &'a Conversion, elements: usize, level: Level) -> Self {
+        if conversion.is_copy() {
+            return Self::Copy;
+        }
+        if let Some(wide) = Wide::new(conversion) {
+            return Self::Wide(level, conversion, wide);
+        }
+        match (elements >= TABLE).then(|| Narrow::new(conversion)).flatten() {
+            Some(narrow) => Self::Narrow(narrow),
+            None => Self::Twin(conversion),
+        }
+    }
+
+    /// Casts packed codes that start at a byte on both sides; what it writes to pad bits is undefined.
+    fn convert(&self, source: &[u8], destination: &mut [u8]) {
+        match self {
+            Self::Copy => destination.copy_from_slice(source),
+            Self::Narrow(narrow) => narrow.convert(source, destination),
+            Self::Wide(level, conversion, wide) => {
+                let mut scratch = Scratch::default();
+                blocks(conversion, source, destination, |source, destination| {
+                    wide.convert(*level, source, destination, &mut scratch);
+                });
+            }
+            Self::Twin(conversion) => {
+                let mut scratch = twin::Blocks::default();
+                blocks(conversion, source, destination, |source, destination| {
+                    scratch.convert(conversion, source, destination);
+                });
+            }
+        }
+    }
+}
+
+/// Runs `work` on blocks of [`BLOCK`] elements.
+fn blocks(conversion: &Conversion, source: &[u8], destination: &mut [u8], mut work: impl FnMut(&[u8], &mut [u8])) {
+    let [from, to] = [conversion.from, conversion.to].map(|t| BLOCK * t.code_bits() as usize / 8);
+    for (source, destination) in source.chunks(from).zip(destination.chunks_mut(to)) {
+        work(source, destination);
+    }
+}
+
+/// What the stages of a block leave for one another.
+struct Scratch {
+    /// Source words whose address does not suit them.
+    aligned: [u64; BLOCK],
+    /// Numbers between decode and encode.
+    hub: [u64; BLOCK],
+    /// Codes of less than a byte, one a byte.
+    codes: [u64; BLOCK / 8],
+    /// Destination words whose address does not suit them.
+    target: [u64; BLOCK],
+}
+
+impl Default for Scratch {
+    fn default() -> Self {
+        Self { aligned: [0; BLOCK], hub: [0; BLOCK], codes: [0; BLOCK / 8], target: [0; BLOCK] }
+    }
 }
 
 /// Runs `work` on chunks of so many source and destination bytes, on all threads where there are at least two.
@@ -82,120 +218,4 @@ fn share(source: &[u8], destination: &mut [u8], chunk: [usize; 2], work: impl Fn
 #[cfg(target_family = "wasm")]
 fn share(source: &[u8], destination: &mut [u8], _: [usize; 2], work: impl Fn(&[u8], &mut [u8])) {
     work(source, destination);
-}
-
-/// Every code of a source of at most 8 bits, converted once.
-struct Table {
-    low: [u32; 256],
-    high: [u32; 256],
-}
-
-impl Table {
-    /// `None` where the source is wider, or the tensor too small for a table to pay.
-    fn new(conversion: &Conversion, elements: usize) -> Option<Self> {
-        (conversion.from.code_bits() <= 8 && elements >= 512).then(|| {
-            let mut table = Self { low: std::array::from_fn(|code| code as u32), high: [0; 256] };
-            conversion.convert(&mut table.low, &mut table.high);
-            table
-        })
-    }
-}
-
-struct Blocks {
-    low: [u32; BLOCK],
-    high: [u32; BLOCK],
-}
-
-impl Default for Blocks {
-    fn default() -> Self {
-        Self { low: [0; BLOCK], high: [0; BLOCK] }
-    }
-}
-
-impl Blocks {
-    /// Converts at most `BLOCK` elements; a last block may hold some garbage elements in its pad bits.
-    fn convert(&mut self, conversion: &Conversion, table: Option<&Table>, source: &[u8], destination: &mut [u8]) {
-        let (from, to) = (conversion.from.code_bits(), conversion.to.code_bits());
-        let elements = (source.len() * 8 / from as usize).min(destination.len() * 8 / to as usize);
-        let (low, high) = (&mut self.low[..elements], &mut self.high[..elements]);
-        unpack(source, from, low, high);
-        match table {
-            Some(table) if to == 64 => low.iter_mut().zip(high.iter_mut()).for_each(|(low, high)| {
-                let code = *low as usize & 0xff;
-                (*low, *high) = (table.low[code], table.high[code]);
-            }),
-            Some(table) => low.iter_mut().for_each(|low| *low = table.low[*low as usize & 0xff]),
-            None => conversion.convert(low, high),
-        }
-        pack(low, high, to, destination);
-    }
-}
-
-/// Codes of `bits` bits into words; 64-bit codes into two.
-pub(crate) fn unpack(bytes: &[u8], bits: u32, low: &mut [u32], high: &mut [u32]) {
-    match bits {
-        2 => unpack_lanes::<2, 4, 1>(bytes, low),
-        4 => unpack_lanes::<4, 2, 1>(bytes, low),
-        6 => unpack_lanes::<6, 4, 3>(bytes, low),
-        8 => low.iter_mut().zip(bytes).for_each(|(lane, &byte)| *lane = byte.into()),
-        16 => low.iter_mut().zip(words(bytes)).for_each(|(lane, b)| *lane = u16::from_le_bytes(b).into()),
-        32 => low.iter_mut().zip(words(bytes)).for_each(|(lane, b)| *lane = u32::from_le_bytes(b)),
-        _ => low.iter_mut().zip(high).zip(words(bytes)).for_each(|((low, high), b)| {
-            let code = u64::from_le_bytes(b);
-            (*low, *high) = (code as u32, (code >> 32) as u32);
-        }),
-    }
-}
-
-/// `LANES` codes of `BITS` bits lie in `SIZE` bytes; the last ones may be fewer.
-#[inline]
-fn unpack_lanes<const BITS: u32, const LANES: usize, const SIZE: usize>(bytes: &[u8], low: &mut [u32]) {
-    let unpack = |bytes: &[u8]| {
-        let mut word = [0; 4];
-        word[..bytes.len()].copy_from_slice(bytes);
-        let word = u32::from_le_bytes(word);
-        std::array::from_fn::<u32, LANES, _>(|i| word >> (BITS * i as u32) & ((1 << BITS) - 1))
-    };
-    let whole = (low.len() / LANES).min(bytes.len() / SIZE);
-    let (lanes, rest) = low.split_at_mut(whole * LANES);
-    for (lanes, bytes) in lanes.chunks_exact_mut(LANES).zip(bytes.chunks_exact(SIZE)) {
-        lanes.copy_from_slice(&unpack(bytes));
-    }
-    let tail = &bytes[whole * SIZE..];
-    rest.copy_from_slice(&unpack(&tail[..tail.len().min(SIZE)])[..rest.len()]);
-}
-
-/// The other way; bits above a code's width are dropped.
-#[inline]
-fn pack_lanes<const BITS: u32, const LANES: usize, const SIZE: usize>(low: &[u32], bytes: &mut [u8]) {
-    let pack = |lanes: &[u32]| {
-        let lane = |word, (i, lane): (usize, &u32)| word | (lane & ((1 << BITS) - 1)) << (BITS * i as u32);
-        lanes.iter().enumerate().fold(0, lane).to_le_bytes()
-    };
-    let whole = (low.len() / LANES).min(bytes.len() / SIZE);
-    let (words, rest) = bytes.split_at_mut(whole * SIZE);
-    for (bytes, lanes) in words.chunks_exact_mut(SIZE).zip(low.chunks_exact(LANES)) {
-        bytes.copy_from_slice(&pack(lanes)[..SIZE]);
-    }
-    rest.copy_from_slice(&pack(&low[whole * LANES..])[..rest.len()]);
-}
-
-/// The whole little-endian words of `N` bytes.
-fn words<const N: usize>(bytes: &[u8]) -> impl Iterator<Item = [u8; N]> {
-    bytes.chunks_exact(N).map(|bytes| bytes.try_into().expect("chunks of N bytes"))
-}
-
-/// Words to codes of `bits` bits; higher bits are dropped.
-pub(crate) fn pack(low: &[u32], high: &[u32], bits: u32, bytes: &mut [u8]) {
-    match bits {
-        2 => pack_lanes::<2, 4, 1>(low, bytes),
-        4 => pack_lanes::<4, 2, 1>(low, bytes),
-        6 => pack_lanes::<6, 4, 3>(low, bytes),
-        8 => bytes.iter_mut().zip(low).for_each(|(byte, &code)| *byte = code as u8),
-        16 => bytes.chunks_exact_mut(2).zip(low).for_each(|(b, &code)| b.copy_from_slice(&(code as u16).to_le_bytes())),
-        32 => bytes.chunks_exact_mut(4).zip(low).for_each(|(b, &code)| b.copy_from_slice(&code.to_le_bytes())),
-        _ => bytes.chunks_exact_mut(8).zip(low).zip(high).for_each(|((b, &low), &high)| {
-            b.copy_from_slice(&(u64::from(low) | u64::from(high) << 32).to_le_bytes());
-        }),
-    }
 }

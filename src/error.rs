@@ -113,6 +113,18 @@ pub enum Error {
         /// Bytes that were given.
         found: u64,
     },
+    /// The caller's memory is not as long as the result.
+    #[error("casting {from} to {to}: the destination has {found} bytes, but the result takes {expected}")]
+    DestinationLength {
+        /// Source element type.
+        from: ElementType,
+        /// Destination element type.
+        to: ElementType,
+        /// Bytes of the result.
+        expected: u64,
+        /// Bytes that were given.
+        found: u64,
+    },
     /// There are not as many elements as the shape says.
     #[error("shape {shape:?} of {element_type} takes {expected} elements, not {}", found.map_or("more".to_owned(), |n| n.to_string()))]
     ElementCount {

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{all_options, cases, numeric, oracle, variants};
-use wgpu_cast::{ElementType, Tensor, can_cast, cpu, has_kernel};
+use wgpu_cast::{CastOptions, ElementType, Error, Tensor, can_cast, cpu, has_kernel};
 
 /// Casts `codes` on the CPU and lists what the oracle says otherwise.
 fn judge(from: ElementType, to: ElementType, codes: &[u64], options: &wgpu_cast::CastOptions) -> Vec<String> {
@@ -119,5 +119,66 @@ fn scalars_and_empty_tensors_keep_their_shape() {
                 assert_eq!(result.element_type(), to);
             }
         }
+    }
+}
+
+/// `cast_into` writes what `cast` returns, whatever lay there, the pad bits of the last byte included.
+#[test]
+fn the_callers_memory_gets_what_cast_returns() {
+    for from in numeric() {
+        for count in [0, 1, 3, 5, 1000, 150_001] {
+            let tensor = Tensor::from_codes(from, [count], cases::random(from, count, 3)).unwrap();
+            for to in numeric() {
+                let expected = cpu::cast(&tensor, to, &CastOptions::default()).unwrap().into_bytes().unwrap();
+                let mut bytes = vec![0xff; expected.len()];
+                cpu::cast_into(&tensor, to, &CastOptions::default(), &mut bytes).unwrap();
+                assert!(bytes == expected, "{count} of {from} to {to}");
+            }
+        }
+    }
+}
+
+/// The same type too, and the options count.
+#[test]
+fn the_callers_memory_gets_what_the_options_say() {
+    let tensor = Tensor::from_slice([3], &[1e9f32, f32::NAN, -1.0]).unwrap();
+    for saturate in [true, false] {
+        let options = CastOptions::default().with_saturate(saturate);
+        let mut bytes = [0x55; 3];
+        cpu::cast_into(&tensor, ElementType::FLOAT8E5M2, &options, &mut bytes).unwrap();
+        assert_eq!(bytes, [if saturate { 0x7b } else { 0x7c }, 0x7e, 0xbc]);
+        let (e5m2, mut again) =
+            (Tensor::from_bytes(ElementType::FLOAT8E5M2, [3], vec![0x7c, 0x7d, 0]).unwrap(), [0; 3]);
+        cpu::cast_into(&e5m2, ElementType::FLOAT8E5M2, &options, &mut again).unwrap();
+        assert_eq!(again, [if saturate { 0x7b } else { 0x7c }, 0x7d, 0]);
+    }
+}
+
+#[test]
+fn memory_of_another_length_is_left_alone() {
+    let tensor = Tensor::from_slice([5], &[1.0f32; 5]).unwrap();
+    for found in [0, 2, 4, 20] {
+        let mut bytes = vec![0xaa; found];
+        let error = cpu::cast_into(&tensor, ElementType::INT4, &CastOptions::default(), &mut bytes).unwrap_err();
+        let (from, to, expected) = (ElementType::FLOAT, ElementType::INT4, 3);
+        assert_eq!(error, Error::DestinationLength { from, to, expected, found: found as u64 });
+        assert!(bytes.iter().all(|&byte| byte == 0xaa));
+        assert_eq!(
+            error.to_string(),
+            format!("casting float to int4: the destination has {found} bytes, but the result takes 3")
+        );
+    }
+}
+
+#[test]
+fn strings_are_not_cast_into_memory() {
+    let (strings, numbers) = (Tensor::from_strings([1], ["1"]).unwrap(), Tensor::from_slice([1], &[1.0f32]).unwrap());
+    let mut bytes = [0xaa; 4];
+    for (tensor, to) in
+        [(&strings, ElementType::FLOAT), (&numbers, ElementType::STRING), (&strings, ElementType::STRING)]
+    {
+        let error = cpu::cast_into(tensor, to, &CastOptions::default(), &mut bytes).unwrap_err();
+        assert_eq!(error, Error::NoCodes { element_type: ElementType::STRING });
+        assert_eq!(bytes, [0xaa; 4]);
     }
 }

@@ -161,9 +161,8 @@ fn packed_bytes(element_type: ElementType, elements: usize) -> Result<usize> {
 }
 
 /// A cast to where the destination is.
-fn cast_into(source: &Tensor, to: ElementType, destination: &mut Vec<u8>) -> Done {
-    *destination = cpu::cast(source, to, &CastOptions::default())?.into_bytes().unwrap_or_default();
-    Ok(())
+fn cast_into(source: &Tensor, to: ElementType, destination: &mut [u8]) -> Done {
+    cpu::cast_into(source, to, &CastOptions::default(), destination)
 }
 
 /// Seconds of one `work` out of so many on the pool's threads.

@@ -1,0 +1,173 @@
+//! Every path at every level against the twins, bit for bit.
+
+use super::*;
+use crate::element::Kind;
+use crate::options::{Float4Nan, Int4Overflow, RoundMode};
+
+fn numeric() -> impl Iterator<Item = ElementType> {
+    ElementType::ALL.iter().copied().filter(|t| t.is_numeric())
+}
+
+/// Every set of options that a destination can look at.
+fn variants(to: ElementType) -> Vec<CastOptions> {
+    let default = CastOptions::default();
+    let both = |o: CastOptions| [o.with_saturate(true), o.with_saturate(false)];
+    match (to.kind(), to.code_bits()) {
+        (Kind::Float(_), 8) => {
+            RoundMode::ALL.into_iter().flat_map(|mode| both(default.with_round_mode(mode))).collect()
+        }
+        (Kind::Int { .. }, 4) => {
+            [Int4Overflow::Wrap, Int4Overflow::Clamp].map(|rule| default.with_int4_overflow(rule)).into()
+        }
+        (Kind::Float(_), 4) => [Float4Nan::Zero, Float4Nan::Max].map(|rule| default.with_float4_nan(rule)).into(),
+        _ => vec![default],
+    }
+}
+
+/// Codes of a source: all of at most 16 bits; of more, random ones of random magnitudes, and the neighbours of those
+/// whose higher bits are random and lower ones the same: where roundings tie.
+fn codes(from: ElementType) -> Vec<u64> {
+    let bits = from.code_bits();
+    if bits <= 16 {
+        return (0..1 << bits).collect();
+    }
+    let mask = u64::MAX >> (64 - bits);
+    let mut random = Random(u64::from(bits));
+    let mut codes: Vec<u64> = Vec::new();
+    for _ in 0..40_000 {
+        let (code, choice) = (random.next(), random.next());
+        let low = (1 << (choice % u64::from(bits))) - 1;
+        let tie = [code & !low, code | low, code & !low | (low + 1) >> 1, code & !low | low >> 1];
+        let near = tie[choice as usize >> 8 & 3].wrapping_add(choice >> 16 & 3).wrapping_sub(1);
+        codes.extend([code & mask, near & mask, (near as i64 >> (choice >> 24 & 63)) as u64 & mask]);
+        if let Kind::Float(format) = from.kind() {
+            // Exponents where narrower floats and integers end and begin.
+            let exponent = (u64::from(format.bias) + (choice >> 32) % 400).saturating_sub(200);
+            let exponent = exponent.min((1 << format.exp_bits) - 1) << format.man_bits;
+            codes.push((near & !(((1 << format.exp_bits) - 1) << format.man_bits) | exponent) & mask);
+        }
+    }
+    codes
+}
+
+/// Splitmix64.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let word = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        word ^ (word >> 31)
+    }
+}
+
+/// What a path makes of packed codes; the destination held ones before.
+fn through(path: &Path<'_>, tensor: &Tensor, to: ElementType) -> Vec<u8> {
+    let elements = tensor.len() as u64;
+    let mut bytes = vec![0xff; to.packed_bytes(elements).unwrap() as usize];
+    path.convert(tensor.bytes().unwrap(), &mut bytes);
+    clear_pad(&mut bytes, to.code_bits(), elements);
+    bytes
+}
+
+/// The levels that this processor has. A level that it lacks is named in the test's output.
+fn levels() -> Vec<Level> {
+    let missing = Level::all().iter().filter(|level| level.is_none()).count();
+    if missing > 0 {
+        eprintln!("NOT TESTED: {missing} level of {}, which this processor lacks", Level::all().len());
+    }
+    Level::all().into_iter().flatten().collect()
+}
+
+fn compare(tensor: &Tensor, conversion: &Conversion, options: &CastOptions) -> Option<String> {
+    let to = conversion.to;
+    let expected = through(&Path::Twin(conversion), tensor, to);
+    levels().into_iter().find_map(|level| {
+        let path = Path::new(conversion, TABLE, level);
+        assert!(!matches!(path, Path::Twin(_)), "{} to {to} has a fast path", conversion.from);
+        let got = through(&path, tensor, to);
+        if got == expected {
+            return None;
+        }
+        let [got, expected] = [got, expected.clone()].map(|b| Tensor::from_bytes(to, [tensor.len()], b).unwrap());
+        let wrong = tensor.codes().zip(got.codes().zip(expected.codes())).enumerate();
+        let (index, (code, (got, expected))) = wrong.into_iter().find(|(_, (_, (got, expected)))| got != expected)?;
+        let from = conversion.from;
+        let level = if let Level::Plain = level { "plain" } else { "vectors" };
+        Some(format!("{level}, {options:?}: {from} {code:#x} ({index}) to {to} is {got:#x}, not {expected:#x}"))
+    })
+}
+
+fn compare_all(tensors: impl Fn(ElementType) -> Vec<Tensor>) {
+    let mut wrong = Vec::new();
+    for from in numeric() {
+        let tensors = tensors(from);
+        for to in numeric() {
+            for options in variants(to) {
+                let conversion = Conversion::new(from, to, &options).unwrap();
+                if !conversion.is_copy() {
+                    wrong.extend(tensors.iter().find_map(|tensor| compare(tensor, &conversion, &options)));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} sets wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn every_path_gives_what_the_twins_give() {
+    compare_all(|from| {
+        let codes = codes(from);
+        vec![Tensor::from_codes(from, [codes.len()], codes).unwrap()]
+    });
+}
+
+/// Lengths around groups of lanes and blocks.
+#[test]
+fn every_length_ends_where_it_should() {
+    let around = [BLOCK, 2 * BLOCK].into_iter().flat_map(|n| n - 3..n + 4);
+    let lengths: Vec<usize> = (0..36).chain(around).collect();
+    compare_all(|from| {
+        let mut random = Random(5);
+        let codes: Vec<u64> = (0..3 * BLOCK).map(|_| random.next()).collect();
+        let tensor = |&n: &usize| Tensor::from_codes(from, [n], codes[..n].iter().copied()).unwrap();
+        lengths.iter().map(tensor).collect()
+    });
+}
+
+/// Tables serve the sources of which they are said to; the twins serve them only when short.
+#[test]
+fn short_sources_need_no_table() {
+    let options = CastOptions::default();
+    let path = |elements| {
+        let conversion = Conversion::new(ElementType::FLOAT8E5M2, ElementType::FLOAT, &options).unwrap();
+        matches!(Path::new(&conversion, elements, Level::Plain), Path::Narrow(_))
+    };
+    assert_eq!([path(TABLE - 1), path(TABLE)], [false, true]);
+}
+
+/// Words that do not lie at multiples of their size.
+#[test]
+fn any_address_will_do() {
+    for from in numeric() {
+        let mut random = Random(9);
+        let elements = BLOCK + 77;
+        let tensor = Tensor::from_codes(from, [elements], (0..elements).map(|_| random.next())).unwrap();
+        for to in numeric() {
+            let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
+            for level in levels() {
+                let path = Path::new(&conversion, TABLE, level);
+                let expected = through(&path, &tensor, to);
+                for shift in [1, 2, 4] {
+                    let source = [&vec![0; shift][..], tensor.bytes().unwrap()].concat();
+                    let mut bytes = vec![0xff; shift + expected.len()];
+                    path.convert(&source[shift..], &mut bytes[shift..]);
+                    clear_pad(&mut bytes, to.code_bits(), elements as u64);
+                    assert!(bytes[shift..] == expected, "{from} to {to} from {shift}");
+                    assert!(bytes[..shift].iter().all(|&byte| byte == 0xff), "{from} to {to} from {shift}");
+                }
+            }
+        }
+    }
+}
