@@ -347,7 +347,7 @@ pub(crate) fn integer_to_single(sign: u32, low: u32, high: u32) -> u32 {
     let (top, rest, place) = normalize_words(low, high);
     let cut = top >> 8;
     let lost = (top & 0xff) | ((rest != 0) as u32);
-    let value = cut.wrapping_add((lost + 0x7f + (cut & 1)) >> 8).wrapping_add((126 + place) << 23);
+    let value = cut.wrapping_add((lost + 0x7f + (cut & 1)) >> 8).wrapping_add(place.wrapping_add(126) << 23);
     (if top == 0 { 0 } else { value }) | sign
 }
 
@@ -376,7 +376,7 @@ pub(crate) fn integer_to_double(sign: u32, low: u32, high: u32) -> Pair {
     let cut = (top << 21) | (rest >> 11);
     let value = cut.wrapping_add(((rest & 0x7ff) + 0x3ff + (cut & 1)) >> 11);
     let carry = (value < cut) as u32;
-    let head = (top >> 11).wrapping_add(carry).wrapping_add((1022 + place) << 20);
+    let head = (top >> 11).wrapping_add(carry).wrapping_add(place.wrapping_add(1022) << 20);
     if top == 0 { [0, sign] } else { [value, head | sign] }
 }
 

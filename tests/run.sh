@@ -16,19 +16,21 @@ case $official in
 esac
 [ "$official" = 0 ] || echo "NOT RUN for want of their data: ONNX's own node tests (see above)" >&2
 
-# Optimised, since some tests try every code there is, but with the checks that a debug build has.
-checked() {
-    cargo --config 'profile.release.package.wgpu-cast.overflow-checks=true' \
-        --config 'profile.release.package.wgpu-cast.debug-assertions=true' "$@"
-}
+# Optimised, since some tests try every code there is, but with the checks that a debug build has. After the subcommand:
+# nextest does not hear what stands before it.
+package=profile.release.package.wgpu-cast
+checked="--release --config $package.overflow-checks=true --config $package.debug-assertions=true"
 
 # The tests of the command line run the example's binary.
-checked build --release --example cast
-checked test --release --doc
+# shellcheck disable=SC2086 # options, one a word
+{
+cargo build $checked --example cast
+cargo test $checked --doc
 if cargo nextest --version >/dev/null 2>&1; then
     [ "$official" != 0 ] || set -- --run-ignored all "$@"
-    checked nextest run --release --no-fail-fast "$@"
+    cargo nextest run $checked --no-fail-fast "$@"
 else
     [ "$official" != 0 ] || set -- "$@" -- --include-ignored
-    checked test --release --no-fail-fast --lib --tests "$@"
+    cargo test $checked --no-fail-fast --lib --tests "$@"
 fi
+}
