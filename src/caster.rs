@@ -152,8 +152,30 @@ impl Caster {
         Ok(())
     }
 
+    /// Compiles what dispatches need and is not there.
     fn compile(&self, conversion: &Conversion, dispatches: &[Dispatch]) -> Result<(), Error> {
-        dispatches.iter().try_for_each(|d| self.kernels.get(conversion, d.kind, d.access).map(drop))
+        let mut missing: Vec<(Conversion, Kind, Access)> = Vec::new();
+        for kernel in dispatches.iter().map(|d| (*conversion, d.kind, d.access)) {
+            if !missing.contains(&kernel) && !self.kernels.is_compiled(&kernel) {
+                missing.push(kernel);
+            }
+        }
+        self.compile_all(&missing)
+    }
+
+    /// Compiles kernels on all threads at once, where there are threads. The first error; all are tried.
+    fn compile_all(&self, kernels: &[(Conversion, Kind, Access)]) -> Result<(), Error> {
+        let compile = |(conversion, kind, access): &(Conversion, Kind, Access)| {
+            self.kernels.get(conversion, *kind, *access).map(drop)
+        };
+        #[cfg(not(target_family = "wasm"))]
+        let results: Vec<_> = match kernels {
+            [] | [_] => kernels.iter().map(compile).collect(),
+            _ => kernels.par_iter().map(compile).collect(),
+        };
+        #[cfg(target_family = "wasm")]
+        let results: Vec<_> = kernels.iter().map(compile).collect();
+        results.into_iter().collect()
     }
 
     /// As [`prepare`](Self::prepare), compiling on a thread of its own. In a browser, which has none, on this one.
@@ -187,14 +209,7 @@ impl Caster {
             let conversion = Conversion::new(spec.from, spec.to, &spec.options)?;
             kernels.extend(plan::kernels(&conversion, slices).map(|(kind, access)| (conversion, kind, access)));
         }
-        let compile = |(conversion, kind, access): &(Conversion, Kind, Access)| {
-            self.kernels.get(conversion, *kind, *access).map(drop)
-        };
-        #[cfg(not(target_family = "wasm"))]
-        let results: Vec<_> = kernels.par_iter().map(compile).collect();
-        #[cfg(target_family = "wasm")]
-        let results: Vec<_> = kernels.iter().map(compile).collect();
-        results.into_iter().collect()
+        self.compile_all(&kernels)
     }
 
     /// Proves the kernels of some casts on this device: known answers, each compared with the CPU path on bits, by every

@@ -84,6 +84,12 @@ impl Kernels {
         })
     }
 
+    /// Whether a kernel is there.
+    pub(crate) fn is_compiled(&self, key: &(Conversion, Kind, Access)) -> bool {
+        let pipelines = self.pipelines.lock().unwrap_or_else(PoisonError::into_inner);
+        pipelines.get(key).is_some_and(|slot| matches!(slot.get(), Some(Ok(_))))
+    }
+
     /// The pipeline of a conversion; compiles at most once, other threads wait for it.
     pub(crate) fn get(
         &self,
