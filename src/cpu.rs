@@ -3,16 +3,23 @@
 //! Needs no device; on x86 processors that have AVX2 it uses that, and from some hundred thousand elements on all
 //! threads of the current rayon pool. The bits are the same everywhere.
 
-// Sources of at most 8 bits go by table, wider ones through a hub: decoded into binary32 or binary64 numbers, as they are
-// encoded or into a block that stays in the first-level cache. All numbers come from `Conversion`, whose twins say what
-// the results are.
+// Sources of at most 8 bits go by table, in registers where AVX2 looks it up and the destination has at most 16 bits.
+// Wider ones go through a hub: decoded into binary32 or binary64 numbers, as they are encoded or into a block that stays
+// in the first-level cache; but 16-bit floats to narrower ones in words of their own where there is AVX2. All numbers
+// come from `Conversion`, whose twins say what the results are.
 
 mod decode;
 mod encode;
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+mod half;
 mod level;
 mod narrow;
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+mod shuffle;
 mod subbyte;
 mod twin;
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+mod vector;
 mod wide;
 mod words;
 
@@ -29,8 +36,12 @@ use crate::lanes::clear_pad;
 use crate::options::CastOptions;
 use crate::strings;
 use crate::tensor::{Tensor, zeroed};
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+use half::Halves;
 use level::Level;
 use narrow::Narrow;
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+use shuffle::Shuffle;
 pub(crate) use twin::{pack, unpack};
 use wide::Wide;
 
@@ -138,6 +149,10 @@ fn convert(conversion: &Conversion, elements: usize, source: &[u8], destination:
 /// How a pair is cast.
 enum Path<'a> {
     Copy,
+    #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+    Shuffle(Shuffle),
+    #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+    Halves(Halves),
     Narrow(Narrow),
     Wide(Level, &'a Conversion, Wide),
     Twin(&'a Conversion),
@@ -148,19 +163,36 @@ impl<'a> Path<'a> {
         if conversion.is_copy() {
             return Self::Copy;
         }
-        if let Some(wide) = Wide::new(conversion) {
+        let wide = Wide::new(conversion);
+        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+        if let Level::V3(simd) = level {
+            if let Some(halves) = Halves::new(simd, conversion) {
+                return Self::Halves(halves);
+            }
+            // Integers that the compiler makes vector instructions for are no faster by shuffles, but their packing is.
+            if elements >= TABLE && (wide.is_none() || conversion.to.code_bits() < 8) {
+                if let Some(shuffle) = Shuffle::new(simd, conversion) {
+                    return Self::Shuffle(shuffle);
+                }
+            }
+        }
+        if let Some(wide) = wide {
             return Self::Wide(level, conversion, wide);
         }
-        match (elements >= TABLE).then(|| Narrow::new(conversion)).flatten() {
-            Some(narrow) => Self::Narrow(narrow),
-            None => Self::Twin(conversion),
+        if elements < TABLE {
+            return Self::Twin(conversion);
         }
+        Narrow::new(conversion).map_or(Self::Twin(conversion), Self::Narrow)
     }
 
     /// Casts packed codes that start at a byte on both sides; what it writes to pad bits is undefined.
     fn convert(&self, source: &[u8], destination: &mut [u8]) {
         match self {
             Self::Copy => destination.copy_from_slice(source),
+            #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+            Self::Shuffle(shuffle) => shuffle.convert(source, destination),
+            #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+            Self::Halves(halves) => halves.convert(source, destination),
             Self::Narrow(narrow) => narrow.convert(source, destination),
             Self::Wide(level, conversion, wide) => {
                 let mut scratch = Scratch::default();

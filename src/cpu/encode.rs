@@ -1,7 +1,8 @@
 //! Encoding by the machine's own floating point: the same results as the twins in `bits.rs`, in fewer instructions.
 //!
 //! Everything here is free of branches, so that no pattern of bits is slower than another. Rust's float operations
-//! round to nearest, ties to even, and keep subnormals; only their NaNs are unspecified, and none of those is kept.
+//! round to nearest, ties to even, and keep subnormals; only their NaNs are unspecified, and none of those is kept. All of this
+//! relies on the default floating-point environment, as all Rust code does.
 
 use crate::bits::{EncodeFloat, EncodeScale};
 

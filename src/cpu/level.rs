@@ -3,7 +3,8 @@
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 use pulp::x86::V3;
 
-/// What a loop is compiled for. The compiler makes vector instructions of plain loops; no loop is written twice.
+/// What a loop is compiled for. The compiler makes vector instructions of plain loops; what it does not find is in
+/// `vector.rs`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Level {
     /// What every processor of the target has.

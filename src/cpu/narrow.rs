@@ -1,4 +1,5 @@
-//! Sources of at most 8 bits, by table: what each of the 256 bytes becomes, all lanes of a byte at once.
+//! Sources of at most 8 bits, by table: what each of the 256 bytes becomes, all lanes of a byte at once. Where `shuffle.rs`
+//! has no part.
 
 use super::twin;
 use crate::conversion::Conversion;
@@ -134,7 +135,7 @@ fn six_bit_units(bytes: &[u8]) -> [u8; 8] {
 }
 
 /// What each unit of so many lanes becomes: its codes packed.
-fn units(conversion: &Conversion, lanes: u32) -> Box<[[u64; 4]; 256]> {
+pub(crate) fn units(conversion: &Conversion, lanes: u32) -> Box<[[u64; 4]; 256]> {
     let [from_bits, to_bits] = [conversion.from, conversion.to].map(|t| t.code_bits());
     let count = 1 << from_bits;
     let (mut low, mut high): ([u32; 256], _) = (std::array::from_fn(|code| code as u32), [0; 256]);

@@ -1,10 +1,21 @@
 //! Codes of less than a byte: one code a byte to packed ones.
 
 use super::level::Level;
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+use super::vector;
 
 /// Packs codes that lie one a byte, low bits first, into `destination`. Higher bits of a code are dropped; the codes must
 /// reach as far as the destination does. `spare` is overwritten.
 pub(crate) fn pack(level: Level, codes: &[u64], bits: u32, destination: &mut [u8], spare: &mut [u64]) {
+    #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+    if let Level::V3(simd) = level {
+        let codes = bytemuck::cast_slice(codes);
+        return match bits {
+            2 => vector::pack::<2>(simd, codes, destination),
+            4 => vector::pack::<4>(simd, codes, destination),
+            _ => vector::pack::<6>(simd, codes, destination),
+        };
+    }
     match bits {
         2 => level.each(bytemuck::cast_slice(codes), destination, two),
         4 => level.each(bytemuck::cast_slice(codes), destination, four),

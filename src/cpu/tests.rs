@@ -123,10 +123,10 @@ fn every_path_gives_what_the_twins_give() {
     });
 }
 
-/// Lengths around groups of lanes and blocks.
+/// Lengths around groups of lanes, strips of vectors and blocks.
 #[test]
 fn every_length_ends_where_it_should() {
-    let around = [BLOCK, 2 * BLOCK].into_iter().flat_map(|n| n - 3..n + 4);
+    let around = [128, BLOCK, 2 * BLOCK].into_iter().flat_map(|n| n - 3..n + 4);
     let lengths: Vec<usize> = (0..36).chain(around).collect();
     compare_all(|from| {
         let mut random = Random(5);

@@ -1,0 +1,228 @@
+//! Codes in vectors of 32 bytes: taken apart and packed by AVX2's own instructions, which the compiler does not find.
+//!
+//! Every function is inlined into a loop that `V3::vectorize` compiles; what is not would be called, 32 bytes at a time.
+
+#![allow(clippy::needless_range_loop, reason = "the closures of adapters are compiled without the vector instructions")]
+
+#[cfg(target_arch = "x86")]
+use core::arch::x86::__m256i;
+#[cfg(target_arch = "x86_64")]
+use core::arch::x86_64::__m256i;
+
+use bytemuck::cast;
+use pulp::x86::V3;
+
+/// 32 bytes.
+pub(crate) type Bytes = __m256i;
+
+/// Codes in a vector, one a byte.
+pub(crate) const LANES: usize = 32;
+
+/// A byte 32 times.
+#[inline(always)]
+pub(crate) fn splat(byte: u8) -> Bytes {
+    cast([byte; 32])
+}
+
+/// 16 bytes twice: shuffles index within each half.
+#[inline(always)]
+pub(crate) fn twice(bytes: [u8; 16]) -> Bytes {
+    cast([bytes; 2])
+}
+
+/// A word 16 times.
+#[inline(always)]
+pub(crate) fn words(word: u16) -> Bytes {
+    cast([word; 16])
+}
+
+#[inline(always)]
+fn doubles(word: u32) -> Bytes {
+    cast([word; 8])
+}
+
+/// The first `N` of some bytes.
+#[inline(always)]
+fn head<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    bytes[..N].try_into().expect("as many bytes")
+}
+
+/// The 32 packed codes of `BITS` bits in `4 * BITS` bytes, one a byte and in order.
+#[inline(always)]
+pub(crate) fn load<const BITS: usize>(simd: V3, bytes: &[u8]) -> Bytes {
+    let simd2 = simd.avx2;
+    match BITS {
+        2 => {
+            let wide = simd2._mm256_cvtepu8_epi32(cast([head::<8>(bytes), [0; 8]]));
+            // The upper two codes go to the upper half of each word, then each pair apart.
+            let pairs = simd2._mm256_or_si256(wide, simd2._mm256_slli_epi32::<12>(wide));
+            let pairs = simd2._mm256_and_si256(pairs, doubles(0x000f_000f));
+            let codes = simd2._mm256_or_si256(pairs, simd2._mm256_slli_epi32::<6>(pairs));
+            simd2._mm256_and_si256(codes, splat(0x03))
+        }
+        4 => {
+            let wide = simd2._mm256_cvtepu8_epi16(cast(head::<16>(bytes)));
+            let codes = simd2._mm256_or_si256(wide, simd2._mm256_slli_epi16::<4>(wide));
+            simd2._mm256_and_si256(codes, splat(0x0f))
+        }
+        6 => {
+            // Twelve bytes in each half: of 24 bytes the first 16, and the last 16 of which four are skipped.
+            let halves = cast([head::<16>(bytes), head::<16>(&bytes[8..])]);
+            let pairs: [u8; 16] = [0, 1, 1, 2, 3, 4, 4, 5, 6, 7, 7, 8, 9, 10, 10, 11];
+            let mut skipped = pairs;
+            for i in 0..16 {
+                skipped[i] += 4;
+            }
+            // Two codes in 16 bits, the first pair at their bottom and the second at their top; then both at the top.
+            let pairs = simd2._mm256_shuffle_epi8(halves, cast([pairs, skipped]));
+            let pairs = simd2._mm256_mullo_epi16(pairs, doubles(1 << 4 | 1 << 16));
+            let even = simd2._mm256_and_si256(simd2._mm256_srli_epi16::<4>(pairs), words(0x003f));
+            let odd = simd2._mm256_and_si256(simd2._mm256_srli_epi16::<2>(pairs), words(0x3f00));
+            simd2._mm256_or_si256(even, odd)
+        }
+        _ => cast(head::<32>(bytes)),
+    }
+}
+
+/// Four vectors of codes of `BITS` bits, at most 8, one a byte and no bits above, packed into `16 * BITS` bytes.
+#[inline(always)]
+pub(crate) fn store<const BITS: usize>(simd: V3, codes: [Bytes; 4], bytes: &mut [u8]) {
+    let simd2 = simd.avx2;
+    let [a, b, c, d] = codes;
+    match BITS {
+        2 => {
+            let fours = halved(simd, 4, halved(simd, 2, a, b), halved(simd, 2, c, d));
+            // The first halves of all came first.
+            let order = cast([0u32, 4, 1, 5, 2, 6, 3, 7]);
+            write(bytes, 0, simd2._mm256_permutevar8x32_epi32(fours, order));
+        }
+        4 => {
+            write(bytes, 0, simd2._mm256_permute4x64_epi64::<0b11_01_10_00>(halved(simd, 4, a, b)));
+            write(bytes, 32, simd2._mm256_permute4x64_epi64::<0b11_01_10_00>(halved(simd, 4, c, d)));
+        }
+        6 => {
+            for i in 0..4 {
+                let pairs = simd2._mm256_maddubs_epi16(codes[i], words(1 | 1 << (8 + 6)));
+                let fours = simd2._mm256_madd_epi16(pairs, doubles(1 | 1 << (16 + 12)));
+                let threes: [u8; 16] = [0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 0x80, 0x80, 0x80, 0x80];
+                let halves = simd2._mm256_shuffle_epi8(fours, twice(threes));
+                let [low, high]: [[u8; 16]; 2] =
+                    cast(simd2._mm256_permutevar8x32_epi32(halves, cast([0u32, 1, 2, 4, 5, 6, 7, 7])));
+                bytes[24 * i..24 * i + 16].copy_from_slice(&low);
+                bytes[24 * i + 16..24 * i + 24].copy_from_slice(&high[..8]);
+            }
+        }
+        _ => {
+            for i in 0..4 {
+                write(bytes, 32 * i, codes[i]);
+            }
+        }
+    }
+}
+
+/// Two vectors of fields of so many bits, one a byte, to one of two fields a byte: those of both first halves, then
+/// those of both second halves.
+#[inline(always)]
+fn halved(simd: V3, bits: u32, a: Bytes, b: Bytes) -> Bytes {
+    // Each field times its place, and added.
+    let places = words(1 | 1 << (8 + bits));
+    simd.avx2._mm256_packus_epi16(simd.avx2._mm256_maddubs_epi16(a, places), simd.avx2._mm256_maddubs_epi16(b, places))
+}
+
+/// Puts a vector where a byte is.
+#[inline(always)]
+pub(crate) fn write(bytes: &mut [u8], at: usize, vector: Bytes) {
+    bytes[at..at + 32].copy_from_slice(&cast::<_, [u8; 32]>(vector));
+}
+
+/// 32 codes of 16 bits, of which `low` and `high` have the bytes.
+#[inline(always)]
+pub(crate) fn store_words(simd: V3, low: Bytes, high: Bytes, bytes: &mut [u8]) {
+    let simd2 = simd.avx2;
+    // Each half of a vector is interleaved for itself.
+    let (even, odd) = (simd2._mm256_unpacklo_epi8(low, high), simd2._mm256_unpackhi_epi8(low, high));
+    let first = simd2._mm256_permute2x128_si256::<0x20>(even, odd);
+    let second = simd2._mm256_permute2x128_si256::<0x31>(even, odd);
+    write(bytes, 0, first);
+    write(bytes, 32, second);
+}
+
+/// The vector that starts at a byte.
+#[inline(always)]
+pub(crate) fn read(bytes: &[u8], at: usize) -> Bytes {
+    cast(head::<32>(&bytes[at..]))
+}
+
+/// The low bytes of 16 words and of 16 more, whose high ones are zero.
+#[inline(always)]
+pub(crate) fn bytes(simd: V3, first: Bytes, second: Bytes) -> Bytes {
+    // Each half of a vector is packed for itself.
+    simd.avx2._mm256_permute4x64_epi64::<0b11_01_10_00>(simd.avx2._mm256_packus_epi16(first, second))
+}
+
+/// What is done for so many source and destination bytes, at most 256 each.
+pub(crate) trait Strip {
+    const READ: usize;
+    const WRITTEN: usize;
+    /// To be inlined always.
+    fn convert(&self, simd: V3, source: &[u8], destination: &mut [u8]);
+}
+
+/// Does a strip's work until the destination is full. The last strip may be less; what it writes to pad bits is undefined.
+pub(crate) fn strips<S: Strip>(simd: V3, strip: &S, source: &[u8], destination: &mut [u8]) {
+    let whole = (source.len() / S::READ).min(destination.len() / S::WRITTEN);
+    let (sources, source) = source.split_at(whole * S::READ);
+    let (destinations, destination) = destination.split_at_mut(whole * S::WRITTEN);
+    let mut strips = Strips { simd, strip, sources, destinations, last: [0; 256], made: [0; 256] };
+    let rest = source.len().min(S::READ);
+    strips.last[..rest].copy_from_slice(&source[..rest]);
+    // The closure consumes what it runs: the compiler inlines the body of one that can be called but once.
+    let made = simd.vectorize(
+        #[inline(always)]
+        || strips.run(),
+    );
+    destination.copy_from_slice(&made[..destination.len()]);
+}
+
+struct Strips<'a, S> {
+    simd: V3,
+    strip: &'a S,
+    sources: &'a [u8],
+    destinations: &'a mut [u8],
+    last: [u8; 256],
+    made: [u8; 256],
+}
+
+impl<S: Strip> Strips<'_, S> {
+    #[inline(always)]
+    fn run(self) -> [u8; 256] {
+        let Self { simd, strip, sources, destinations, last, mut made } = self;
+        for (source, destination) in sources.chunks_exact(S::READ).zip(destinations.chunks_exact_mut(S::WRITTEN)) {
+            strip.convert(simd, source, destination);
+        }
+        strip.convert(simd, &last[..S::READ], &mut made[..S::WRITTEN]);
+        made
+    }
+}
+
+/// Packs codes of `BITS` bits that lie one a byte into `destination`. Higher bits are dropped; the codes must reach as
+/// far as the destination does.
+pub(crate) fn pack<const BITS: usize>(simd: V3, codes: &[u8], destination: &mut [u8]) {
+    strips(simd, &Pack::<BITS>, codes, destination);
+}
+
+struct Pack<const BITS: usize>;
+
+impl<const BITS: usize> Strip for Pack<BITS> {
+    const READ: usize = 4 * LANES;
+    const WRITTEN: usize = 4 * LANES * BITS / 8;
+
+    #[inline(always)]
+    fn convert(&self, simd: V3, source: &[u8], destination: &mut [u8]) {
+        let mut codes = [splat(0); 4];
+        for i in 0..4 {
+            codes[i] = simd.avx2._mm256_and_si256(read(source, LANES * i), splat(0xff >> (8 - BITS)));
+        }
+        store::<BITS>(simd, codes, destination);
+    }
+}
