@@ -8,7 +8,7 @@
 use std::time::Instant;
 
 use wgpu_cast::wgpu::{self, BufferUsages};
-use wgpu_cast::{CastOptions, CastSpec, Context, DeviceChoice, ElementType, Slices, Tensor};
+use wgpu_cast::{CastOptions, CastSpec, Context, DeviceChoice, ElementType, Slices, Tensor, computed_kernel};
 
 const ROUNDS: usize = 7;
 const PAIRS: [(ElementType, ElementType); 4] = [
@@ -19,12 +19,16 @@ const PAIRS: [(ElementType, ElementType); 4] = [
 ];
 
 fn main() {
-    let context = pollster::block_on(Context::open(DeviceChoice::Gpu)).expect("an adapter");
+    let context = open();
     let name = context.adapter_info().map(|info| info.name.clone()).unwrap_or_default();
     println!("{name}, microseconds, medians of {ROUNDS}");
-    println!("first cast of a pair, 5000 elements; each from a new device");
+    println!(
+        "each on a new device: the first kernel of a pair, its text and module alone, and the first cast of 5000 elements"
+    );
+    println!("{:30} {:>9} {:>9} {:>9}", "", "module", "kernel", "cast");
     for (from, to) in PAIRS {
-        println!("{:30} {:9.0}", format!("{from} to {to}"), first(from, to));
+        let pair = format!("{from} to {to}");
+        println!("{pair:30} {:9.0} {:9.0} {:9.0}", module(from, to), kernel(from, to), first(from, to));
     }
     println!(
         "\n{:30} {:>9} {:>9} {:>9} {:>9} {:>9} {:>7}",
@@ -59,11 +63,37 @@ fn tensor(from: ElementType, elements: usize) -> Tensor {
     Tensor::from_bytes(from, [elements], bytes).expect("a tensor")
 }
 
+fn open() -> Context {
+    pollster::block_on(Context::open(DeviceChoice::Gpu)).expect("an adapter")
+}
+
+/// Composing a kernel's text, and naga's part.
+fn module(from: ElementType, to: ElementType) -> f64 {
+    median(|| {
+        let context = open();
+        let device = context.device().expect("a device");
+        timed(|| {
+            let kernel = computed_kernel(from, to, &CastOptions::default()).expect("a kernel");
+            let source = wgpu::ShaderSource::Wgsl(kernel.wgsl().into());
+            drop(device.create_shader_module(wgpu::ShaderModuleDescriptor { label: None, source }));
+        })
+    })
+}
+
+/// The same and the driver's part: one kernel, for as many elements as it does alone.
+fn kernel(from: ElementType, to: ElementType) -> f64 {
+    median(|| {
+        let context = open();
+        let caster = context.caster().expect("a device");
+        timed(|| drop(caster.prepare(&CastSpec::new(from, to), 4096).expect("a plan")))
+    })
+}
+
 /// Composing, compiling and running, on a device that has no pipeline yet.
 fn first(from: ElementType, to: ElementType) -> f64 {
     let tensor = tensor(from, 5000);
     median(|| {
-        let context = pollster::block_on(Context::open(DeviceChoice::Gpu)).expect("an adapter");
+        let context = open();
         timed(|| drop(pollster::block_on(context.cast(&tensor, to, &CastOptions::default())).expect("a cast")))
     })
 }
