@@ -1,4 +1,5 @@
-//! 16-bit floats to narrower ones and those of smaller exponents, in words of 16 bits: twice as many at a time as there are binary32 hubs.
+//! 16-bit floats to narrower ones and those of smaller exponents, in words of 16 bits: twice as many at a time as there
+//! are binary32 hubs.
 //!
 //! What `bits.rs` does by a shift of each lane's own, AVX2 does not have for 16 bits; a product's two halves are what such a
 //! shift keeps and what it cuts.
