@@ -159,13 +159,8 @@ impl Wide {
                 let out = Out { level, bits: self.to_bits, bytes, target };
                 encoder.double(words.all(), inlined!(|x: u64| double::parts(x)), out);
             }
-            Store::Long { signed } => {
-                let hub = self.double_hub(words, hub);
-                fill_words(bytes, target, |out| match signed {
-                    true => level.each(hub, out, encode::long::<true>),
-                    false => level.each(hub, out, encode::long::<false>),
-                });
-            }
+            Store::Long { signed: true } => fill_words(bytes, target, |out| self.longs::<true>(words, hub, out)),
+            Store::Long { signed: false } => fill_words(bytes, target, |out| self.longs::<false>(words, hub, out)),
         }
         if packs {
             subbyte::pack(level, codes, self.to_bits, destination, target);
@@ -248,6 +243,18 @@ impl Wide {
                 _ if result => words.each(out, decode::long::<false>),
                 _ => each!(words, out, |w| decode::long::<false>(decode::long_cut::<false>(w))),
             },
+        }
+    }
+
+    /// The elements as 64-bit integers: where decoding is little, in one loop, since a hub is as much to move again.
+    fn longs<const SIGNED: bool>(&self, words: Words<'_>, hub: &mut [u64], out: &mut [u64]) {
+        match self.load {
+            Load::Single => each!(words, out, |w| encode::long::<SIGNED>(encode::widen(w))),
+            Load::Upper => each!(words, out, |w: u16| encode::long::<SIGNED>(encode::widen(u32::from(w) << 16))),
+            Load::Half(..) | Load::Double | Load::Int { .. } => {
+                let level = words.level;
+                level.each(self.double_hub(words, hub), out, encode::long::<SIGNED>);
+            }
         }
     }
 
