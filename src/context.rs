@@ -103,7 +103,8 @@ impl Context {
     }
 
     /// The same context, compiling through the application's pipeline cache, which needs the device's feature
-    /// `PIPELINE_CACHE`: [`open`](Self::open) asks for it where the adapter has it.
+    /// `PIPELINE_CACHE`: [`open`](Self::open) asks for it where the adapter has it. Without a device there is nothing
+    /// to compile.
     #[must_use]
     pub fn with_pipeline_cache(mut self, cache: wgpu::PipelineCache) -> Self {
         if let Some(gpu) = &mut self.gpu {

@@ -4,7 +4,7 @@ mod common;
 
 use std::sync::{Arc, Mutex};
 
-use common::adapter;
+use common::{adapter, buffers};
 use wgpu_cast::onnx::{CastNode, Model};
 use wgpu_cast::wgpu::{BufferDescriptor, BufferUsages};
 use wgpu_cast::{
@@ -71,14 +71,11 @@ fn a_buffer_of_another_device_is_an_error() {
     assert!(matches!(&error, Error::Device { from: FROM, to: TO, .. }), "{error}");
 }
 
-/// A device as an application has it, with the least limits there are, and what its handler of errors heard.
-fn own_device() -> (wgpu::Device, wgpu::Queue, Arc<Mutex<Vec<String>>>) {
-    adapter::open();
-    let instance = wgpu::Instance::default();
-    let adapter = pollster::block_on(instance.request_adapter(&Default::default())).unwrap();
-    let required_limits = wgpu::Limits::downlevel_defaults();
-    let descriptor = wgpu::DeviceDescriptor { required_limits, ..Default::default() };
-    let (device, queue) = pollster::block_on(adapter.request_device(&descriptor)).unwrap();
+type Heard = Arc<Mutex<Vec<String>>>;
+
+/// An application's device, and what its handler of errors heard.
+fn own_device() -> (wgpu::Device, wgpu::Queue, Heard) {
+    let (device, queue) = buffers::own_device();
     let heard = Arc::new(Mutex::new(Vec::new()));
     let handler = heard.clone();
     device.on_uncaptured_error(Arc::new(move |error| handler.lock().unwrap().push(error.to_string())));

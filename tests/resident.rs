@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::buffers::{buffer, read};
+use common::buffers::{buffer, own_device, read};
 use common::{adapter, cases, numeric, variants};
 use wgpu_cast::wgpu::{self, BufferUsages};
 use wgpu_cast::{Bound, CastOptions, CastSpec, Caster, Context, ElementType, Error, Route, Slices, Tensor, cpu};
@@ -186,13 +186,7 @@ fn a_device_proves_itself_and_one_that_does_nothing_does_not() {
 
 #[test]
 fn a_context_on_the_application_s_own_device() {
-    adapter::open();
-    let instance = wgpu::Instance::default();
-    let adapter = pollster::block_on(instance.request_adapter(&Default::default())).unwrap();
-    // The least that a device has to have.
-    let required_limits = wgpu::Limits::downlevel_defaults();
-    let descriptor = wgpu::DeviceDescriptor { required_limits, ..Default::default() };
-    let (device, queue) = pollster::block_on(adapter.request_device(&descriptor)).unwrap();
+    let (device, queue) = own_device();
     let context = Context::on_device(&device, &queue);
     let tensor = Tensor::from_slice([3], &[1.0f32, -2.5, 300.0]).unwrap();
     let cast = pollster::block_on(context.cast(&tensor, ElementType::INT8, &CastOptions::default()));

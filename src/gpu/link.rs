@@ -4,6 +4,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use futures_channel::oneshot;
+
 use crate::caster::Caster;
 use crate::conversion::Conversion;
 use crate::error::Error;
@@ -24,7 +26,8 @@ pub(crate) struct Link {
     pub caster: Caster,
     sentinels: AtomicU32,
     lost: Arc<Mutex<Option<String>>>,
-    maps_primary_buffers: bool,
+    /// Whether the host maps the buffers that kernels use: on a device whose memory is the host's own, if it can.
+    pub(super) maps_primary_buffers: bool,
 }
 
 impl Link {
@@ -98,7 +101,9 @@ impl Link {
         size: u64,
         usage: wgpu::BufferUsages,
     ) -> Result<wgpu::Buffer, Error> {
-        let descriptor = wgpu::BufferDescriptor { label: Some(label), size, usage, mapped_at_creation: false };
+        // What the host is to write and a kernel to read is written first.
+        let mapped_at_creation = usage.contains(wgpu::BufferUsages::MAP_WRITE);
+        let descriptor = wgpu::BufferDescriptor { label: Some(label), size, usage, mapped_at_creation };
         device_result(conversion, size, scoped(&self.device, || self.device.create_buffer(&descriptor)))
     }
 
@@ -132,12 +137,7 @@ impl Link {
         device_result(conversion, bytes.len() as u64, written)
     }
 
-    /// Whether the host maps the buffers that kernels use: on a device whose memory is the host's own, if it can.
-    pub(super) fn maps_primary_buffers(&self) -> bool {
-        self.maps_primary_buffers
-    }
-
-    /// What a device said to a mapping.
+    /// What a device said to a mapping or a wait.
     pub(super) fn device_error(&self, conversion: &Conversion, error: &impl ToString) -> Error {
         Error::Device { from: conversion.from, to: conversion.to, message: error.to_string() }
     }
@@ -171,17 +171,18 @@ impl Link {
         staging: &wgpu::Buffer,
         index: wgpu::SubmissionIndex,
     ) -> Result<wgpu::BufferView, Error> {
-        let (from, to) = (conversion.from, conversion.to);
-        let (sender, receiver) = futures_channel::oneshot::channel();
-        // The receiver is gone only if this future was dropped.
-        let map = || staging.slice(..).map_async(wgpu::MapMode::Read, move |result| drop(sender.send(result)));
-        device_result(conversion, staging.size(), scoped(&self.device, map))?;
+        let asked = scoped(&self.device, || map(staging, wgpu::MapMode::Read, staging.size()));
+        let mapping = device_result(conversion, staging.size(), asked)?;
         self.wait(conversion, index)?;
-        let mapped = receiver.await.unwrap_or(Err(wgpu::BufferAsyncError));
+        self.arrive(conversion, mapping).await?;
+        staging.slice(..).get_mapped_range().map_err(|error| self.device_error(conversion, &error))
+    }
+
+    /// Until a buffer is mapped.
+    pub(super) async fn arrive(&self, conversion: &Conversion, mapping: Mapping) -> Result<(), Error> {
+        let mapped = mapping.await.unwrap_or(Err(wgpu::BufferAsyncError));
         self.check(conversion)?;
-        mapped.map_err(|error| Error::Device { from, to, message: error.to_string() })?;
-        let view = staging.slice(..).get_mapped_range();
-        view.map_err(|error| Error::Device { from, to, message: error.to_string() })
+        mapped.map_err(|error| self.device_error(conversion, &error))
     }
 
     /// Natively nothing happens unless somebody polls; in a browser this returns at once.
@@ -191,9 +192,20 @@ impl Link {
         let (from, to) = (conversion.from, conversion.to);
         polled.map(drop).map_err(|error| match error {
             wgpu::PollError::Timeout => Error::Timeout { from, to, seconds: TIMEOUT.as_secs() },
-            error => Error::Device { from, to, message: error.to_string() },
+            error => self.device_error(conversion, &error),
         })
     }
+}
+
+/// A mapping that was asked for.
+pub(super) type Mapping = oneshot::Receiver<Result<(), wgpu::BufferAsyncError>>;
+
+/// Asks for the first bytes of a buffer.
+pub(super) fn map(buffer: &wgpu::Buffer, mode: wgpu::MapMode, bytes: u64) -> Mapping {
+    let (sender, receiver) = oneshot::channel();
+    // The receiver is gone only if the cast was dropped.
+    buffer.slice(..bytes).map_async(mode, move |result| drop(sender.send(result)));
+    receiver
 }
 
 fn note(lost: &Mutex<Option<String>>, reason: String) {

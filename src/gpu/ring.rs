@@ -2,11 +2,9 @@
 
 use std::collections::VecDeque;
 
-use futures_channel::oneshot;
-
 use crate::conversion::Conversion;
 use crate::error::Error;
-use crate::gpu::link::Link;
+use crate::gpu::link::{Link, Mapping, map};
 use crate::gpu::record::device_result;
 use crate::gpu::scope::scoped;
 use crate::plan;
@@ -17,8 +15,6 @@ const PIECE: u64 = 4 << 20;
 
 /// Pieces on their way at once, each with buffers of its own.
 const PIECES: usize = 3;
-
-type Mapping = oneshot::Receiver<Result<(), wgpu::BufferAsyncError>>;
 
 /// Casts packed bytes of `elements` elements. Returns the number of dispatches.
 pub(super) async fn cast(
@@ -63,18 +59,15 @@ struct Slot {
 impl Slot {
     fn new(link: &Link, conversion: &Conversion, [source, destination]: [u64; 2]) -> Result<Self, Error> {
         use wgpu::BufferUsages as Usages;
-        let primary = link.maps_primary_buffers();
-        let buffer = |label, size, usage, mapped_at_creation| {
-            let descriptor = wgpu::BufferDescriptor { label: Some(label), size, usage, mapped_at_creation };
-            device_result(conversion, size, scoped(&link.device, || link.device.create_buffer(&descriptor)))
-        };
+        let primary = link.maps_primary_buffers;
         let (write, read) =
             if primary { (Usages::MAP_WRITE, Usages::MAP_READ) } else { (Usages::COPY_DST, Usages::COPY_SRC) };
         // The sentinel follows the destination.
+        let result = destination + 4;
         Ok(Self {
-            source: buffer("cast source", source, Usages::STORAGE | write, primary)?,
-            destination: buffer("cast destination", destination + 4, Usages::STORAGE | read, false)?,
-            staging: if primary { None } else { Some(link.staging(conversion, destination + 4)?) },
+            source: link.buffer(conversion, "cast source", source, Usages::STORAGE | write)?,
+            destination: link.buffer(conversion, "cast destination", result, Usages::STORAGE | read)?,
+            staging: if primary { None } else { Some(link.staging(conversion, result)?) },
         })
     }
 
@@ -138,21 +131,12 @@ fn launch<'a>(
     Ok((flight, prepared.dispatches()))
 }
 
-fn map(buffer: &wgpu::Buffer, mode: wgpu::MapMode, bytes: u64) -> Mapping {
-    let (sender, receiver) = oneshot::channel();
-    // The receiver is gone only if the cast was dropped.
-    buffer.slice(..bytes).map_async(mode, move |result| drop(sender.send(result)));
-    receiver
-}
-
 /// Waits for a piece, proves that it was done, and takes its result.
 async fn land(link: &Link, conversion: &Conversion, flight: Flight<'_>) -> Result<Slot, Error> {
     let Flight { slot, submission, sentinel, words, destination, read, write } = flight;
     link.wait(conversion, submission)?;
     for mapping in [Some(read), write].into_iter().flatten() {
-        let mapped = mapping.await.unwrap_or(Err(wgpu::BufferAsyncError));
-        link.check(conversion)?;
-        mapped.map_err(|error| link.device_error(conversion, &error))?;
+        link.arrive(conversion, mapping).await?;
     }
     {
         let view = slot.result().slice(..words + 4).get_mapped_range();

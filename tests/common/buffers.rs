@@ -1,6 +1,16 @@
-//! Buffers for the tests that record casts themselves.
+//! Devices and buffers for the tests that record casts themselves.
 
 use wgpu_cast::wgpu::{self, BufferUsages};
+
+/// A device as an application opens it, with the least limits that a device has to have.
+pub fn own_device() -> (wgpu::Device, wgpu::Queue) {
+    super::adapter::open();
+    let instance = wgpu::Instance::default();
+    let adapter = pollster::block_on(instance.request_adapter(&Default::default())).unwrap();
+    let required_limits = wgpu::Limits::downlevel_defaults();
+    let descriptor = wgpu::DeviceDescriptor { required_limits, ..Default::default() };
+    pollster::block_on(adapter.request_device(&descriptor)).unwrap()
+}
 
 /// A buffer that casts read and write and tests fill and look at, in whole words.
 pub fn buffer(device: &wgpu::Device, size: u64) -> wgpu::Buffer {
