@@ -110,17 +110,19 @@ fn measure(tensor: &Tensor, to: ElementType, pool: &ThreadPool, json: bool) {
     let mut rates = [Vec::new(), Vec::new()];
     for run in 0..=RUNS {
         let start = Instant::now();
-        for _ in 0..repeats {
-            pool.install(|| cpu::cast_into(tensor, to, &options, black_box(&mut destination)).unwrap());
-        }
+        pool.install(|| {
+            for _ in 0..repeats {
+                cpu::cast_into(tensor, to, &options, black_box(&mut destination)).unwrap();
+            }
+        });
         let cast = start.elapsed();
         let start = Instant::now();
-        for _ in 0..repeats {
-            pool.install(|| {
+        pool.install(|| {
+            for _ in 0..repeats {
                 let pieces = black_box(&mut written).par_chunks_mut(piece).zip(read.par_chunks(piece));
                 pieces.for_each(|(written, read)| written.copy_from_slice(read));
-            });
-        }
+            }
+        });
         // The first run meets memory that nobody has touched.
         if run > 0 {
             let rate = |time: std::time::Duration| (bytes * repeats) as f64 / time.as_secs_f64() / 1e9;

@@ -165,7 +165,7 @@ impl<'a> Path<'a> {
         }
         let wide = Wide::new(conversion);
         #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-        if let Level::V3(simd) = level {
+        if let Some(simd) = level.v3() {
             if let Some(halves) = Halves::new(simd, conversion) {
                 return Self::Halves(halves);
             }

@@ -5,7 +5,7 @@
 use super::encode::single;
 use crate::bits::DecodeFloat;
 
-/// A 16-bit IEEE float with a bias less than binary32's, subnormals included.
+/// A 16-bit IEEE float with a bias less than binary32's and numbers below 2^16, subnormals included.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Half {
     up: u32,
@@ -14,18 +14,74 @@ pub(crate) struct Half {
     least: u32,
     implicit: i32,
     top: i32,
+    man: u32,
+    /// Exponent field of the numbers from 2^15 on.
+    largest: u16,
 }
 
 impl Half {
     /// `None` for formats of another kind.
     pub(crate) fn new(from: &DecodeFloat) -> Option<Self> {
-        (from.bits == 16 && from.ieee && from.bias < 127).then(|| Self {
+        let largest = from.bias + 15;
+        (from.bits == 16 && from.ieee && from.bias < 127 && from.top >> from.man == largest + 1).then(|| Self {
             up: 23 - from.man,
             rebias: (127 - from.bias) << 23,
             least: (128 - from.bias) << 23,
             implicit: 1 << from.man,
             top: from.top as i32,
+            man: from.man,
+            largest: largest as u16,
         })
+    }
+
+    /// The integer part's magnitude; of ∞ and NaN, anything.
+    #[inline(always)]
+    fn truncate(&self, code: u16) -> u16 {
+        // The leading bit at the top, then down to its place; below 1 there is no such place.
+        let down = self.largest.wrapping_sub((code & 0x7fff) >> self.man);
+        let significand = code << (15 - self.man) | 1 << 15;
+        if down < 16 { significand >> (down & 15) } else { 0 }
+    }
+
+    /// `encode_int`'s result in 16 bits, or the low ones of it.
+    #[inline(always)]
+    pub(crate) fn int16(&self, code: u16, fail: u16) -> u16 {
+        let negative = (code as i16 >> 15) as u16;
+        let value = (self.truncate(code) ^ negative).wrapping_sub(negative);
+        if self.is_special(code) { fail } else { value }
+    }
+
+    /// `encode_int`'s result in 32 bits.
+    #[inline(always)]
+    pub(crate) fn int(&self, code: u16, fail: u32) -> u32 {
+        let negative = (i32::from(code as i16) >> 31) as u32;
+        let value = (u32::from(self.truncate(code)) ^ negative).wrapping_sub(negative);
+        if self.is_special(code) { fail } else { value }
+    }
+
+    /// `encode_int`'s result between two bounds.
+    #[inline(always)]
+    pub(crate) fn clamped(&self, code: u16, below: u16, above: u16) -> u16 {
+        let negative = (code as i16 >> 15) as u16;
+        let bound = if negative != 0 { below } else { above };
+        let size = if self.is_special(code) { bound } else { self.truncate(code).min(bound) };
+        let value = (size ^ negative).wrapping_sub(negative);
+        if i32::from(code & 0x7fff) > self.top { 0 } else { value }
+    }
+
+    /// `encode_long`'s result.
+    #[inline(always)]
+    pub(crate) fn long<const SIGNED: bool>(&self, code: u16) -> u64 {
+        let negative = i64::from(code as i16) >> 63;
+        let value = (i64::from(self.truncate(code)) ^ negative).wrapping_sub(negative) as u64;
+        // Only +∞ is beyond the greater end of unsigned ones.
+        let fail = if SIGNED || code != self.top as u16 { 1 << 63 } else { 0 };
+        if self.is_special(code) { fail } else { value }
+    }
+
+    #[inline(always)]
+    fn is_special(&self, code: u16) -> bool {
+        (code & 0x7fff) as i16 >= self.top as i16
     }
 
     /// binary32 bits in two parts (see `single::parts`); of NaN, the payload is kept. Without `SUBNORMALS`, one of those
@@ -55,6 +111,21 @@ pub(crate) fn int_odd<const SIGNED: bool>(x: u32) -> u32 {
     } else {
         let cut = x & !0xff | u32::from(x & 0xff != 0) << 8;
         ((if x > 1 << 24 { cut } else { x }) as f32).to_bits()
+    }
+}
+
+/// A 64-bit integer to a 32-bit one, or the nearest there is.
+#[inline(always)]
+pub(crate) fn saturate<const SIGNED: bool>(x: u64) -> u32 {
+    let (low, high) = (x as u32, (x >> 32) as u32);
+    if SIGNED {
+        let extended = (low as i32 >> 31) as u32;
+        let most = (high as i32 >> 31) as u32 ^ i32::MAX as u32;
+        if high == extended { low } else { most }
+    } else if high == 0 {
+        low
+    } else {
+        u32::MAX
     }
 }
 

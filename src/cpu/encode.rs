@@ -60,7 +60,7 @@ macro_rules! hub {
             /// The same number; NaN becomes the canonical one, sign kept.
             #[inline(always)]
             pub(crate) fn canonical(x: $word) -> $word {
-                if is_nan(x & !SIGN) { NAN | x & SIGN } else { x }
+                if <$float>::from_bits(x).is_nan() { NAN | x & SIGN } else { x }
             }
 
             /// A hub number in two parts: its magnitude, and what has its sign as the top bit.
@@ -225,17 +225,66 @@ hub!(double, "From binary64.", u64, i64, f64, 52, 1023, truncate_double);
 /// binary32 to binary64; NaN becomes the canonical one.
 #[inline(always)]
 pub(crate) fn widen(x: u32) -> u64 {
-    let wide = f64::from(f32::from_bits(x)).to_bits();
+    let wide = f64::from(f32::from_bits(x));
     let nan = double::NAN | u64::from(x & single::SIGN) << 32;
-    if single::is_nan(x & !single::SIGN) { nan } else { wide }
+    if wide.is_nan() { nan } else { wide.to_bits() }
 }
 
 /// binary64 to binary32: one rounding; NaN becomes the canonical one.
 #[inline(always)]
 pub(crate) fn narrow(x: u64) -> u32 {
-    let narrow = (f64::from_bits(x) as f32).to_bits();
+    let narrow = f64::from_bits(x) as f32;
     let nan = single::NAN | (x >> 32) as u32 & single::SIGN;
-    if double::is_nan(x & !double::SIGN) { nan } else { narrow }
+    if narrow.is_nan() { nan } else { narrow.to_bits() }
+}
+
+/// `encode_float`'s numbers for integers, which are neither subnormal nor NaN nor −0.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Whole {
+    /// As [`single::Rounding`]'s.
+    limit: u32,
+    down: u32,
+    /// The code of exponent field 0.
+    base: u32,
+    sign_code: u32,
+    sign_shift: u32,
+}
+
+impl Whole {
+    /// Integers from here on are out of every such destination's range.
+    pub(crate) const BOUND: u32 = 1 << 24;
+
+    /// `None` where 1 is subnormal or exponents do not fit binary32's.
+    pub(crate) fn new(to: &EncodeFloat) -> Option<Self> {
+        let rebias = 127u32.checked_sub(to.bias)?;
+        let down = 23 - to.man;
+        (to.bias >= 1 && (to.overflow == to.max || to.overflow == to.max + 1)).then(|| Self {
+            limit: (to.overflow << down) + (rebias << 23),
+            down,
+            base: rebias << to.man,
+            sign_code: 1 << (to.bits - 1),
+            sign_shift: 32 - to.bits,
+        })
+    }
+
+    /// Whether an integer may be rounded at 24 bits first, since all that are so large are out of range.
+    pub(crate) fn bounded(&self) -> bool {
+        self.limit <= (Self::BOUND as f32).to_bits()
+    }
+
+    /// The code of an integer in binary32 bits.
+    #[inline(always)]
+    pub(crate) fn code<const SIGNED: bool>(&self, x: u32) -> u32 {
+        let magnitude = if SIGNED { x & !single::SIGN } else { x };
+        let bounded = (magnitude as i32).min(self.limit as i32) as u32;
+        // As the twin's `round_shift`.
+        let odd = bounded >> self.down & 1;
+        let half = (1 << (self.down - 1)) - 1;
+        let code = bounded.wrapping_add(half).wrapping_add(odd) >> self.down;
+        // Below 0 there is only what became of 0.
+        let code = (code as i32 - self.base as i32).max(0) as u32;
+        if SIGNED { code | x >> self.sign_shift & self.sign_code } else { code }
+    }
 }
 
 /// The integer part of a binary32 number below 2^31; of others, anything.

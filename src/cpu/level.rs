@@ -12,6 +12,9 @@ pub(crate) enum Level {
     /// x86-64-v3: AVX2 above all.
     #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
     V3(V3),
+    /// x86-64-v4: AVX-512.
+    #[cfg(all(any(target_arch = "x86", target_arch = "x86_64"), feature = "avx512"))]
+    V4(pulp::x86::V4),
 }
 
 impl Level {
@@ -22,14 +25,22 @@ impl Level {
 
     /// Every level, best first; `None` for one that this processor lacks.
     #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-    pub(crate) fn all() -> [Option<Self>; 2] {
-        [V3::try_new().map(Self::V3), Some(Self::Plain)]
+    pub(crate) fn all() -> [Option<Self>; 3] {
+        [pulp::x86::V4::try_new().map(Self::V4), V3::try_new().map(Self::V3), Some(Self::Plain)]
     }
 
     /// Every level, best first.
     #[cfg(not(any(target_arch = "x86", target_arch = "x86_64")))]
     pub(crate) fn all() -> [Option<Self>; 1] {
         [Some(Self::Plain)]
+    }
+
+    pub(crate) fn v3(self) -> Option<V3> {
+        match self {
+            Self::Plain => None,
+            Self::V3(simd) => Some(simd),
+            Self::V4(simd) => Some(*simd),
+        }
     }
 
     /// `destination[i] = f(source[i])`, as far as both reach.
@@ -40,6 +51,11 @@ impl Level {
             Self::Plain => each.run(),
             #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
             Self::V3(simd) => simd.vectorize(
+                #[inline(always)]
+                || each.run(),
+            ),
+            #[cfg(all(any(target_arch = "x86", target_arch = "x86_64"), feature = "avx512"))]
+            Self::V4(simd) => simd.vectorize(
                 #[inline(always)]
                 || each.run(),
             ),

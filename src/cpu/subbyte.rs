@@ -8,7 +8,7 @@ use super::vector;
 /// reach as far as the destination does. `spare` is overwritten.
 pub(crate) fn pack(level: Level, codes: &[u64], bits: u32, destination: &mut [u8], spare: &mut [u64]) {
     #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-    if let Level::V3(simd) = level {
+    if let Some(simd) = level.v3() {
         let codes = bytemuck::cast_slice(codes);
         return match bits {
             2 => vector::pack::<2>(simd, codes, destination),

@@ -1,7 +1,7 @@
 //! Sources of more than 8 bits, and 8-bit integers to wide types: decoded into a hub, a block at a time, and encoded from it.
 
 use super::decode::{self, Half};
-use super::encode::{self, Signs, Way, double, single};
+use super::encode::{self, Signs, Way, Whole, double, single};
 use super::level::{Level, each, inlined};
 use super::words::{Word, fill_words, words};
 use super::{Scratch, subbyte};
@@ -45,10 +45,14 @@ enum Store {
     Double,
     FromSingle(Encoder<single::Rounding, single::Scale>),
     FromDouble(Encoder<double::Rounding, double::Scale>),
+    /// Integers to narrow floats.
+    FromInt(Whole),
     /// To 64-bit integers.
     Long {
         signed: bool,
     },
+    /// 16-bit floats to integers of at most 32 bits.
+    FromHalf(Half, EncodeInt),
 }
 
 /// From a hub to codes of at most 32 bits.
@@ -107,8 +111,12 @@ impl Wide {
             Encode::Double => Store::Double,
             Encode::Long { signed } => Store::Long { signed },
             Encode::Int(to) if from_double => Store::FromDouble(Encoder::to_int(&to)),
-            Encode::Int(to) => Store::FromSingle(Encoder::to_int(&to)),
+            Encode::Int(to) => match load {
+                Load::Half(half, _) => Store::FromHalf(half, to),
+                _ => Store::FromSingle(Encoder::to_int(&to)),
+            },
             Encode::Float(to) if from_double => Store::FromDouble(Encoder::Float(double::Rounding::new(&to)?)),
+            Encode::Float(to) if from_int => Store::FromInt(Whole::new(&to)?),
             Encode::Float(to) => Store::FromSingle(Encoder::Float(single::Rounding::new(&to)?)),
             Encode::Scale(to) if from_double => Store::FromDouble(Encoder::Scale(double::Scale::new(&to))),
             Encode::Scale(to) => Store::FromSingle(Encoder::Scale(single::Scale::new(&to))),
@@ -159,6 +167,11 @@ impl Wide {
                 let out = Out { level, bits: self.to_bits, bytes, target };
                 encoder.double(words.all(), inlined!(|x: u64| double::parts(x)), out);
             }
+            Store::FromInt(to) if self.to_bits == 16 => {
+                fill_words(bytes, target, |out| self.whole(to, words, hub, out, inlined!(|x: u32| x as u16)));
+            }
+            Store::FromInt(to) => self.whole(to, words, hub, bytes, inlined!(|x: u32| x as u8)),
+            Store::FromHalf(half, to) => Self::half_int(half, to, words, self.to_bits, bytes, target),
             Store::Long { signed: true } => fill_words(bytes, target, |out| self.longs::<true>(words, hub, out)),
             Store::Long { signed: false } => fill_words(bytes, target, |out| self.longs::<false>(words, hub, out)),
         }
@@ -191,6 +204,52 @@ impl Wide {
             (32, 64, true) => fill_words(bytes, target, |out| each!(words, out, |w: u32| w as i32 as u64)),
             (32, 64, false) => fill_words(bytes, target, |out| each!(words, out, |w: u32| u64::from(w))),
             (from, to, _) => unreachable!("integers of {from} bits to {to}"),
+        }
+    }
+
+    /// 16-bit floats as integers.
+    fn half_int(half: Half, to: EncodeInt, words: Words<'_>, bits: u32, bytes: &mut [u8], target: &mut [u64]) {
+        let fail = to.fail;
+        match (to.clamp, bits) {
+            (Some((below, above)), _) => {
+                let (below, above) = (below as u16, above as u16);
+                each!(words, bytes, |w| half.clamped(w, below, above) as u8);
+            }
+            (None, 32) => fill_words(bytes, target, |out| each!(words, out, |w| half.int(w, fail))),
+            (None, 16) => fill_words(bytes, target, |out| each!(words, out, |w| half.int16(w, fail as u16))),
+            (None, _) => each!(words, bytes, |w| half.int16(w, fail as u16) as u8),
+        }
+    }
+
+    /// Integers as narrow floats, a word of some type each.
+    fn whole<D>(&self, to: Whole, words: Words<'_>, hub: &mut [u64], out: &mut [D], cut: impl Fn(u32) -> D + Copy) {
+        let signed = matches!(self.load, Load::Int { signed: true });
+        match (self.from_bits, signed) {
+            (16, true) => each!(words, out, |w: u16| cut(to.code::<true>(f32::from(w as i16).to_bits()))),
+            (16, false) => each!(words, out, |w: u16| cut(to.code::<false>(f32::from(w).to_bits()))),
+            (32, true) if to.bounded() => {
+                each!(words, out, |w: u32| cut(to.code::<true>((w as i32 as f32).to_bits())));
+            }
+            (32, true) => each!(words, out, |w: u32| cut(to.code::<true>(decode::int_odd::<true>(w)))),
+            (32, false) if to.bounded() => {
+                each!(words, out, |w: u32| cut(to.code::<false>((w.min(Whole::BOUND) as i32 as f32).to_bits())));
+            }
+            (32, false) => each!(words, out, |w: u32| cut(to.code::<false>(decode::int_odd::<false>(w)))),
+            (_, true) if to.bounded() => each!(words, out, |w| {
+                cut(to.code::<true>((decode::saturate::<true>(w) as i32 as f32).to_bits()))
+            }),
+            (_, false) if to.bounded() => each!(words, out, |w| {
+                cut(to.code::<false>((decode::saturate::<false>(w).min(Whole::BOUND) as i32 as f32).to_bits()))
+            }),
+            (_, signed) => {
+                let level = words.level;
+                let hub = &mut bytemuck::cast_slice_mut(hub)[..words.bytes.len() / 8];
+                self.singles(words, hub, Use::Hub);
+                match signed {
+                    true => each!(level, hub, out, |x: u32| cut(to.code::<true>(x))),
+                    false => each!(level, hub, out, |x: u32| cut(to.code::<false>(x))),
+                }
+            }
         }
     }
 
@@ -251,7 +310,8 @@ impl Wide {
         match self.load {
             Load::Single => each!(words, out, |w| encode::long::<SIGNED>(encode::widen(w))),
             Load::Upper => each!(words, out, |w: u16| encode::long::<SIGNED>(encode::widen(u32::from(w) << 16))),
-            Load::Half(..) | Load::Double | Load::Int { .. } => {
+            Load::Half(half, _) => each!(words, out, |w| half.long::<SIGNED>(w)),
+            Load::Double | Load::Int { .. } => {
                 let level = words.level;
                 level.each(self.double_hub(words, hub), out, encode::long::<SIGNED>);
             }
