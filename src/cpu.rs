@@ -13,6 +13,8 @@ mod encode;
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 mod half;
 mod level;
+#[cfg(all(any(target_arch = "x86", target_arch = "x86_64"), feature = "avx512"))]
+mod lookup;
 mod narrow;
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 mod shuffle;
@@ -39,6 +41,8 @@ use crate::tensor::{Tensor, zeroed};
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 use half::Halves;
 use level::Level;
+#[cfg(all(any(target_arch = "x86", target_arch = "x86_64"), feature = "avx512"))]
+use lookup::Lookup;
 use narrow::Narrow;
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 use shuffle::Shuffle;
@@ -151,6 +155,8 @@ enum Path<'a> {
     Copy,
     #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
     Shuffle(Shuffle),
+    #[cfg(all(any(target_arch = "x86", target_arch = "x86_64"), feature = "avx512"))]
+    Lookup(Box<Lookup>),
     #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
     Halves(Halves),
     Narrow(Narrow),
@@ -164,13 +170,27 @@ impl<'a> Path<'a> {
             return Self::Copy;
         }
         let wide = Wide::new(conversion);
+        #[cfg(all(any(target_arch = "x86", target_arch = "x86_64"), feature = "avx512"))]
+        if let Level::V4(simd) = level {
+            // AVX2's shuffles look up 32 codes of at most 4 bits, where words are but as many.
+            let bytes = conversion.from.code_bits() <= 4 && conversion.to.code_bits() <= 8;
+            if elements >= TABLE && wide.is_none() && !bytes {
+                if let Some(lookup) = Lookup::new(simd, conversion) {
+                    return Self::Lookup(Box::new(lookup));
+                }
+            }
+        }
+        #[cfg(all(any(target_arch = "x86", target_arch = "x86_64"), feature = "avx512"))]
+        if let (Level::V4(_), Some(wide)) = (level, wide) {
+            return Self::Wide(level, conversion, wide.halves(conversion));
+        }
         #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
         if let Some(simd) = level.v3() {
             if let Some(halves) = Halves::new(simd, conversion) {
                 return Self::Halves(halves);
             }
-            // Integers that the compiler makes vector instructions for are no faster by shuffles, but their packing is.
-            if elements >= TABLE && (wide.is_none() || conversion.to.code_bits() < 8) {
+            // Integers that the compiler makes vector instructions for are no faster by shuffles.
+            if elements >= TABLE && wide.is_none() {
                 if let Some(shuffle) = Shuffle::new(simd, conversion) {
                     return Self::Shuffle(shuffle);
                 }
@@ -191,6 +211,8 @@ impl<'a> Path<'a> {
             Self::Copy => destination.copy_from_slice(source),
             #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
             Self::Shuffle(shuffle) => shuffle.convert(source, destination),
+            #[cfg(all(any(target_arch = "x86", target_arch = "x86_64"), feature = "avx512"))]
+            Self::Lookup(lookup) => lookup.convert(source, destination),
             #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
             Self::Halves(halves) => halves.convert(source, destination),
             Self::Narrow(narrow) => narrow.convert(source, destination),

@@ -26,6 +26,16 @@ pub(crate) enum Signs {
     Any,
 }
 
+impl Signs {
+    pub(crate) fn new(to: &EncodeFloat) -> Self {
+        match to.nan_keep {
+            _ if to.fnuz => Self::NoNegativeZero,
+            keep if keep == 1 << (to.bits - 1) && to.nan_flip == 0 => Self::Kept,
+            _ => Self::Any,
+        }
+    }
+}
+
 macro_rules! hub {
     ($module:ident, $doc:literal, $word:ident, $int:ident, $float:ident, $man:literal, $bias:literal, $truncate:ident) => {
         #[doc = $doc]
@@ -112,11 +122,6 @@ macro_rules! hub {
                         // The addition would meet infinities.
                         (_, false) => return None,
                     };
-                    let signs = match to.nan_keep {
-                        _ if to.fnuz => Signs::NoNegativeZero,
-                        keep if keep != 0 && to.nan_flip == 0 => Signs::Kept,
-                        _ => Signs::Any,
-                    };
                     Some(Self {
                         limit,
                         least: (rebias + 1) << $man,
@@ -128,7 +133,7 @@ macro_rules! hub {
                         sign_code: 1 << (to.bits - 1),
                         sign_shift: <$word>::BITS - to.bits,
                         way,
-                        signs,
+                        signs: Signs::new(to),
                     })
                 }
 

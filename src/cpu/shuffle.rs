@@ -230,7 +230,7 @@ impl Shuffle {
 /// The work for codes of so many bits.
 struct LookUp<'a, const FROM: usize, const TO: usize>(&'a Shuffle);
 
-impl<const FROM: usize, const TO: usize> Strip for LookUp<'_, FROM, TO> {
+impl<const FROM: usize, const TO: usize> Strip<V3> for LookUp<'_, FROM, TO> {
     const READ: usize = VECTORS * LANES * FROM / 8;
     const WRITTEN: usize = VECTORS * LANES * TO / 8;
 

@@ -10,6 +10,7 @@ use core::arch::x86::__m256i;
 use core::arch::x86_64::__m256i;
 
 use bytemuck::cast;
+use pulp::NullaryFnOnce;
 use pulp::x86::V3;
 
 /// 32 bytes.
@@ -160,48 +161,67 @@ pub(crate) fn bytes(simd: V3, first: Bytes, second: Bytes) -> Bytes {
     simd.avx2._mm256_permute4x64_epi64::<0b11_01_10_00>(simd.avx2._mm256_packus_epi16(first, second))
 }
 
+/// What the loops of strips are compiled for.
+pub(crate) trait Instructions: Copy {
+    /// Runs work that is always inlined.
+    fn run<W: NullaryFnOnce>(self, work: W) -> W::Output;
+}
+
+impl Instructions for V3 {
+    #[inline(always)]
+    fn run<W: NullaryFnOnce>(self, work: W) -> W::Output {
+        self.vectorize(work)
+    }
+}
+
+#[cfg(feature = "avx512")]
+impl Instructions for pulp::x86::V4 {
+    #[inline(always)]
+    fn run<W: NullaryFnOnce>(self, work: W) -> W::Output {
+        self.vectorize(work)
+    }
+}
+
 /// What is done for so many source and destination bytes, at most 256 each.
-pub(crate) trait Strip {
+pub(crate) trait Strip<I> {
     const READ: usize;
     const WRITTEN: usize;
     /// To be inlined always.
-    fn convert(&self, simd: V3, source: &[u8], destination: &mut [u8]);
+    fn convert(&self, simd: I, source: &[u8], destination: &mut [u8]);
 }
 
 /// Does a strip's work until the destination is full. The last strip may be less; what it writes to pad bits is undefined.
-pub(crate) fn strips<S: Strip>(simd: V3, strip: &S, source: &[u8], destination: &mut [u8]) {
-    let whole = (source.len() / S::READ).min(destination.len() / S::WRITTEN);
-    let (sources, source) = source.split_at(whole * S::READ);
-    let (destinations, destination) = destination.split_at_mut(whole * S::WRITTEN);
-    let mut strips = Strips { simd, strip, sources, destinations, last: [0; 256], made: [0; 256] };
-    let rest = source.len().min(S::READ);
-    strips.last[..rest].copy_from_slice(&source[..rest]);
-    // The closure consumes what it runs: the compiler inlines the body of one that can be called but once.
-    let made = simd.vectorize(
-        #[inline(always)]
-        || strips.run(),
-    );
-    destination.copy_from_slice(&made[..destination.len()]);
+pub(crate) fn strips<I: Instructions, S: Strip<I>>(simd: I, strip: &S, source: &[u8], destination: &mut [u8]) {
+    simd.run(Strips { simd, strip, source, destination });
 }
 
-struct Strips<'a, S> {
-    simd: V3,
+struct Strips<'a, I, S> {
+    simd: I,
     strip: &'a S,
-    sources: &'a [u8],
-    destinations: &'a mut [u8],
-    last: [u8; 256],
-    made: [u8; 256],
+    source: &'a [u8],
+    destination: &'a mut [u8],
 }
 
-impl<S: Strip> Strips<'_, S> {
+impl<I: Copy, S: Strip<I>> NullaryFnOnce for Strips<'_, I, S> {
+    type Output = ();
+
     #[inline(always)]
-    fn run(self) -> [u8; 256] {
-        let Self { simd, strip, sources, destinations, last, mut made } = self;
+    fn call(self) {
+        let Self { simd, strip, source, destination } = self;
+        let whole = (source.len() / S::READ).min(destination.len() / S::WRITTEN);
+        let (sources, source) = source.split_at(whole * S::READ);
+        let (destinations, destination) = destination.split_at_mut(whole * S::WRITTEN);
         for (source, destination) in sources.chunks_exact(S::READ).zip(destinations.chunks_exact_mut(S::WRITTEN)) {
             strip.convert(simd, source, destination);
         }
+        if destination.is_empty() {
+            return;
+        }
+        let (mut last, mut made) = ([0; 256], [0; 256]);
+        let rest = source.len().min(S::READ);
+        last[..rest].copy_from_slice(&source[..rest]);
         strip.convert(simd, &last[..S::READ], &mut made[..S::WRITTEN]);
-        made
+        destination.copy_from_slice(&made[..destination.len()]);
     }
 }
 
@@ -213,7 +233,7 @@ pub(crate) fn pack<const BITS: usize>(simd: V3, codes: &[u8], destination: &mut 
 
 struct Pack<const BITS: usize>;
 
-impl<const BITS: usize> Strip for Pack<BITS> {
+impl<const BITS: usize> Strip<V3> for Pack<BITS> {
     const READ: usize = 4 * LANES;
     const WRITTEN: usize = 4 * LANES * BITS / 8;
 

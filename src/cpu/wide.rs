@@ -2,6 +2,8 @@
 
 use super::decode::{self, Half};
 use super::encode::{self, Signs, Way, Whole, double, single};
+#[cfg(all(any(target_arch = "x86", target_arch = "x86_64"), feature = "avx512"))]
+use super::half::HalfRounding;
 use super::level::{Level, each, inlined};
 use super::words::{Word, fill_words, words};
 use super::{Scratch, subbyte};
@@ -51,6 +53,9 @@ enum Store {
     Long {
         signed: bool,
     },
+    /// 16-bit floats to narrower ones, and those of smaller exponents, in their own words.
+    #[cfg(all(any(target_arch = "x86", target_arch = "x86_64"), feature = "avx512"))]
+    FromHalves(HalfRounding),
     /// 16-bit floats to integers of at most 32 bits.
     FromHalf(Half, EncodeInt),
 }
@@ -124,12 +129,23 @@ impl Wide {
         Some(Self { from_bits, to_bits, load, store })
     }
 
+    /// 16-bit floats to floats in words of 16 bits, where a compiler has shifts for them.
+    #[cfg(all(any(target_arch = "x86", target_arch = "x86_64"), feature = "avx512"))]
+    pub(crate) fn halves(self, conversion: &Conversion) -> Self {
+        let store = HalfRounding::new(conversion).map_or(self.store, Store::FromHalves);
+        Self { store, ..self }
+    }
+
     /// Casts at most [`BLOCK`](super::BLOCK) elements; what it writes to pad bits is undefined.
     pub(crate) fn convert(&self, level: Level, source: &[u8], destination: &mut [u8], scratch: &mut Scratch) {
         let Scratch { aligned, hub, codes, target } = scratch;
         let words = Words { level, bytes: source, aligned };
         // Codes of less than a byte are made one a byte first.
         let packs = self.to_bits < 8;
+        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+        if let (true, 8, Store::Int, Some(simd)) = (packs, self.from_bits, self.store, level.v3()) {
+            return subbyte::pack_vectors(simd, source, self.to_bits, destination);
+        }
         let bytes = if packs { bytemuck::cast_slice_mut(codes) } else { &mut *destination };
         match self.store {
             Store::Bool { mask } => match self.from_bits {
@@ -171,6 +187,12 @@ impl Wide {
                 fill_words(bytes, target, |out| self.whole(to, words, hub, out, inlined!(|x: u32| x as u16)));
             }
             Store::FromInt(to) => self.whole(to, words, hub, bytes, inlined!(|x: u32| x as u8)),
+            #[cfg(all(any(target_arch = "x86", target_arch = "x86_64"), feature = "avx512"))]
+            Store::FromHalves(to) if self.to_bits == 16 => {
+                fill_words(bytes, target, |out| Self::halves_float(to, words, out, inlined!(|x: u16| x)));
+            }
+            #[cfg(all(any(target_arch = "x86", target_arch = "x86_64"), feature = "avx512"))]
+            Store::FromHalves(to) => Self::halves_float(to, words, bytes, inlined!(|x: u16| x as u8)),
             Store::FromHalf(half, to) => Self::half_int(half, to, words, self.to_bits, bytes, target),
             Store::Long { signed: true } => fill_words(bytes, target, |out| self.longs::<true>(words, hub, out)),
             Store::Long { signed: false } => fill_words(bytes, target, |out| self.longs::<false>(words, hub, out)),
@@ -204,6 +226,21 @@ impl Wide {
             (32, 64, true) => fill_words(bytes, target, |out| each!(words, out, |w: u32| w as i32 as u64)),
             (32, 64, false) => fill_words(bytes, target, |out| each!(words, out, |w: u32| u64::from(w))),
             (from, to, _) => unreachable!("integers of {from} bits to {to}"),
+        }
+    }
+
+    /// 16-bit floats as narrower ones.
+    #[cfg(all(any(target_arch = "x86", target_arch = "x86_64"), feature = "avx512"))]
+    fn halves_float<D>(to: HalfRounding, words: Words<'_>, out: &mut [D], cut: impl Fn(u16) -> D + Copy) {
+        use super::half::{NEXT, SAME, SMALLER, Way};
+        match (to.way, to.signs) {
+            (Way::Same, _) => each!(words, out, |w| cut(to.code::<SAME, ANY>(w))),
+            (Way::Next, _) => each!(words, out, |w| cut(to.code::<NEXT, NO_NEGATIVE_ZERO>(w))),
+            (Way::Smaller, Signs::Kept) => each!(words, out, |w| cut(to.code::<SMALLER, KEPT>(w))),
+            (Way::Smaller, Signs::NoNegativeZero) => {
+                each!(words, out, |w| cut(to.code::<SMALLER, NO_NEGATIVE_ZERO>(w)));
+            }
+            (Way::Smaller, Signs::Any) => each!(words, out, |w| cut(to.code::<SMALLER, ANY>(w))),
         }
     }
 
