@@ -181,6 +181,8 @@ macro_rules! hub {
                 high: $word,
                 nan: $word,
                 round: $word,
+                /// The largest number that rounds to 2^-127, where both are subnormal.
+                least: $word,
             }
 
             impl Scale {
@@ -188,17 +190,16 @@ macro_rules! hub {
                     // What is all ones stays all ones.
                     let ones = ((1 << ($man - 23)) - 1) * <$word>::from(to.round & 1);
                     let round = <$word>::from(to.round) << ($man - 23) | ones;
-                    Self { low: to.low.into(), high: to.high.into(), nan: to.nan.into(), round }
+                    let least = LEAST_SCALE as $word + ((1 << 23) - <$word>::from(to.round)).div_ceil(2) - 1;
+                    Self { low: to.low.into(), high: to.high.into(), nan: to.nan.into(), round, least }
                 }
 
                 /// The code of a hub number.
                 #[inline(always)]
                 pub(crate) fn code(&self, x: $word) -> $word {
-                    // 2^-127 is a binary32 subnormal: moved up, its exponent field is the code 0 as it should be.
-                    let value = x.wrapping_sub(($bias - 127) << $man);
-                    let subnormal = $bias == 127 && value < 1 << $man;
-                    let value = if subnormal { value.wrapping_sub(1 << ($man - 1)) << 1 } else { value };
-                    let code = value.wrapping_add(self.round) >> $man;
+                    let code = x.wrapping_sub(($bias - 127) << $man).wrapping_add(self.round) >> $man;
+                    // A binary32 subnormal is not of the form that is rounded so; the codes of all of them are 0 and 1.
+                    let code = if $bias == 127 && x as $int <= self.least as $int { 0 } else { code };
                     let code = if x as $int > ($bias + 127) << $man { self.high } else { code };
                     let code = if (x as $int) < LEAST_SCALE { self.low } else { code };
                     if is_nan(x & !SIGN) { self.nan } else { code }
@@ -352,6 +353,19 @@ pub(crate) fn long<const SIGNED: bool>(x: u64) -> u64 {
     let fail = if least { 1 << 63 } else { 0 };
     let limit = if least { (1023 + 63) << 52 } else { (1023 + 64) << 52 };
     if magnitude < limit { truncate_long(double::parts(x)) } else { fail }
+}
+
+/// `encode_int`'s result in 16 bits, or the low ones of it, for the upper half of a binary32 number.
+#[inline(always)]
+pub(crate) fn upper_int16(code: u16) -> u16 {
+    // The leading bit at the top, then down to its place; of larger numbers the last one at the bottom, then up. What
+    // does not fit gives 0, as places beyond the word do.
+    let place = code >> 7 & 0xff;
+    let (down, up) = (142u16.wrapping_sub(place), place.wrapping_sub(134));
+    let small = if down < 16 { (code << 8 | 1 << 15) >> (down & 15) } else { 0 };
+    let large = if up < 16 { (code & 0x7f | 0x80) << (up & 15) } else { 0 };
+    let negative = (code as i16 >> 15) as u16;
+    ((small | large) ^ negative).wrapping_sub(negative)
 }
 
 /// The same from binary64.

@@ -58,6 +58,8 @@ enum Store {
     FromHalves(HalfRounding),
     /// 16-bit floats to integers of at most 32 bits.
     FromHalf(Half, EncodeInt),
+    /// Upper halves to integers of at most 16.
+    FromUpper,
 }
 
 /// From a hub to codes of at most 32 bits.
@@ -118,6 +120,7 @@ impl Wide {
             Encode::Int(to) if from_double => Store::FromDouble(Encoder::to_int(&to)),
             Encode::Int(to) => match load {
                 Load::Half(half, _) => Store::FromHalf(half, to),
+                Load::Upper if to_bits <= 16 && to.clamp.is_none() && to.fail == 0 => Store::FromUpper,
                 _ => Store::FromSingle(Encoder::to_int(&to)),
             },
             Encode::Float(to) if from_double => Store::FromDouble(Encoder::Float(double::Rounding::new(&to)?)),
@@ -193,6 +196,10 @@ impl Wide {
             }
             #[cfg(all(any(target_arch = "x86", target_arch = "x86_64"), feature = "avx512"))]
             Store::FromHalves(to) => Self::halves_float(to, words, bytes, inlined!(|x: u16| x as u8)),
+            Store::FromUpper if self.to_bits == 16 => {
+                fill_words(bytes, target, |out| words.each(out, encode::upper_int16));
+            }
+            Store::FromUpper => each!(words, bytes, |w| encode::upper_int16(w) as u8),
             Store::FromHalf(half, to) => Self::half_int(half, to, words, self.to_bits, bytes, target),
             Store::Long { signed: true } => fill_words(bytes, target, |out| self.longs::<true>(words, hub, out)),
             Store::Long { signed: false } => fill_words(bytes, target, |out| self.longs::<false>(words, hub, out)),
