@@ -37,8 +37,17 @@ impl Lookup {
             return None;
         }
         let units = narrow::units(conversion, 1);
+        // Where a code leaves room in a word, those of units 64 apart share one.
+        let shared = match (from_bits, to_bits) {
+            (8, ..=4) => 4,
+            (8, ..=8) => 2,
+            _ => 1,
+        };
         let tables = [0, 16, 32, 48].map(|place| {
-            let word = |i: usize| (units[i][0] >> place) as u16;
+            let word = |i: usize| {
+                let unit = |part: usize| units[(i / 64 * 64 * shared + i % 64 + 64 * part) % 256][0] >> place;
+                (0..shared).fold(0, |word, part| word | (unit(part) << (16 / shared * part)) as u16)
+            };
             std::array::from_fn(|part| cast::<[u16; LANES], _>(std::array::from_fn(|i| word(part * LANES + i))))
         });
         Some(Self { simd, from_bits, to_bits, tables })
@@ -70,18 +79,31 @@ impl Lookup {
         vector::strips(self.simd, &Codes::<'_, FROM, TO>(self), source, destination);
     }
 
-    /// The words of a table for 32 codes.
+    /// The words of a table for 32 codes; above a destination code of at most 8 bits there may be others.
     #[inline(always)]
-    fn words<const FROM: usize>(&self, [a, b, c, d, e, f, g, h]: Table, codes: __m512i) -> __m512i {
+    fn words<const FROM: usize, const TO: usize>(
+        &self,
+        [a, b, c, d, e, f, g, h]: Table,
+        codes: __m512i,
+    ) -> __m512i {
         let simd = self.simd.avx512bw;
         let first = simd._mm512_permutex2var_epi16(a, codes, b);
         if FROM < 8 {
             return first;
         }
-        // A look-up sees six bits of a code; the other two choose between four of them.
+        // A look-up sees six bits of a code; the other two choose between four of them, or what four made one hold.
+        if TO <= 4 {
+            let place = simd._mm512_srli_epi16::<4>(codes);
+            let place = self.simd.avx512f._mm512_and_si512(place, words(0xc));
+            return simd._mm512_srlv_epi16(first, place);
+        }
         let seventh = simd._mm512_test_epi16_mask(codes, words(0x40));
         let eighth = simd._mm512_test_epi16_mask(codes, words(0x80));
         let second = simd._mm512_permutex2var_epi16(c, codes, d);
+        if TO <= 8 {
+            let both = simd._mm512_mask_blend_epi16(eighth, first, second);
+            return simd._mm512_mask_srli_epi16::<8>(both, seventh, both);
+        }
         let third = simd._mm512_permutex2var_epi16(e, codes, f);
         let fourth = simd._mm512_permutex2var_epi16(g, codes, h);
         let lower = simd._mm512_mask_blend_epi16(seventh, first, second);
@@ -110,20 +132,20 @@ impl<const FROM: usize, const TO: usize> Strip<V4> for Codes<'_, FROM, TO> {
             let tables = &self.0.tables;
             let written = LANES / 8 * TO;
             let out = &mut destination[written * group..written * (group + 1)];
-            let first = self.0.words::<FROM>(tables[0], codes);
+            let first = self.0.words::<FROM, TO>(tables[0], codes);
             if TO <= 16 {
                 store::<TO>(simd, first, out);
                 continue;
             }
-            let second = self.0.words::<FROM>(tables[1], codes);
+            let second = self.0.words::<FROM, TO>(tables[1], codes);
             let [low, high] = interleaved16(simd, first, second);
             if TO == 32 {
                 out[..64].copy_from_slice(&cast::<_, [u8; 64]>(low));
                 out[64..].copy_from_slice(&cast::<_, [u8; 64]>(high));
                 continue;
             }
-            let third = self.0.words::<FROM>(tables[2], codes);
-            let fourth = self.0.words::<FROM>(tables[3], codes);
+            let third = self.0.words::<FROM, TO>(tables[2], codes);
+            let fourth = self.0.words::<FROM, TO>(tables[3], codes);
             let [low_upper, high_upper] = interleaved16(simd, third, fourth);
             for (i, (lower, upper)) in [(low, low_upper), (high, high_upper)].into_iter().enumerate() {
                 for (j, vector) in interleaved32(simd, lower, upper).into_iter().enumerate() {
@@ -213,10 +235,11 @@ fn load<const BITS: usize>(simd: V4, bytes: &[u8]) -> __m512i {
     }
 }
 
-/// 32 codes of `BITS` bits, a word each and no bits above, packed.
+/// 32 codes of `BITS` bits, a word each, packed; higher bits of a word are dropped.
 #[inline(always)]
 fn store<const BITS: usize>(simd: V4, codes: __m512i, bytes: &mut [u8]) {
     let wide = simd.avx512f;
+    let codes = if BITS < 8 { wide._mm512_and_si512(codes, words(0xff >> (8 - BITS))) } else { codes };
     match BITS {
         2 => {
             let pairs = wide._mm512_or_si512(codes, wide._mm512_srli_epi64::<14>(codes));
@@ -242,5 +265,29 @@ fn store<const BITS: usize>(simd: V4, codes: __m512i, bytes: &mut [u8]) {
         }
         8 => bytes.copy_from_slice(&cast::<_, [u8; 32]>(simd.avx512bw._mm512_cvtepi16_epi8(codes))),
         _ => bytes.copy_from_slice(&cast::<_, [u8; 64]>(codes)),
+    }
+}
+
+/// Packs codes of `bits` bits that lie in words of 16, of which higher bits are dropped, into `destination`.
+pub(crate) fn pack_words(simd: V4, words: &[u8], bits: u32, destination: &mut [u8]) {
+    match bits {
+        2 => vector::strips(simd, &Pack::<2>, words, destination),
+        4 => vector::strips(simd, &Pack::<4>, words, destination),
+        _ => vector::strips(simd, &Pack::<6>, words, destination),
+    }
+}
+
+struct Pack<const BITS: usize>;
+
+impl<const BITS: usize> Strip<V4> for Pack<BITS> {
+    const READ: usize = 8 * LANES;
+    const WRITTEN: usize = LANES * BITS / 2;
+
+    #[inline(always)]
+    fn convert(&self, simd: V4, source: &[u8], destination: &mut [u8]) {
+        for (source, destination) in source.chunks_exact(64).zip(destination.chunks_exact_mut(LANES / 8 * BITS)) {
+            let words: [u8; 64] = source.try_into().expect("32 words");
+            store::<BITS>(simd, cast(words), destination);
+        }
     }
 }

@@ -49,6 +49,8 @@ enum Store {
     FromDouble(Encoder<double::Rounding, double::Scale>),
     /// Integers to narrow floats.
     FromInt(Whole),
+    /// Integers to FLOAT8E8M0, those of 64 bits by the second.
+    IntScale(single::Scale, double::Scale),
     /// To 64-bit integers.
     Long {
         signed: bool,
@@ -127,6 +129,7 @@ impl Wide {
             Encode::Float(to) if from_int => Store::FromInt(Whole::new(&to)?),
             Encode::Float(to) => Store::FromSingle(Encoder::Float(single::Rounding::new(&to)?)),
             Encode::Scale(to) if from_double => Store::FromDouble(Encoder::Scale(double::Scale::new(&to))),
+            Encode::Scale(to) if from_int => Store::IntScale(single::Scale::new(&to), double::Scale::new(&to)),
             Encode::Scale(to) => Store::FromSingle(Encoder::Scale(single::Scale::new(&to))),
         };
         Some(Self { from_bits, to_bits, load, store })
@@ -148,6 +151,10 @@ impl Wide {
         #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
         if let (true, 8, Store::Int, Some(simd)) = (packs, self.from_bits, self.store, level.v3()) {
             return subbyte::pack_vectors(simd, source, self.to_bits, destination);
+        }
+        #[cfg(all(any(target_arch = "x86", target_arch = "x86_64"), feature = "avx512"))]
+        if let (true, 16, Store::Int, Level::V4(simd)) = (packs, self.from_bits, self.store, level) {
+            return super::lookup::pack_words(simd, source, self.to_bits, destination);
         }
         let bytes = if packs { bytemuck::cast_slice_mut(codes) } else { &mut *destination };
         match self.store {
@@ -201,6 +208,21 @@ impl Wide {
             }
             Store::FromUpper => each!(words, bytes, |w| encode::upper_int16(w) as u8),
             Store::FromHalf(half, to) => Self::half_int(half, to, words, self.to_bits, bytes, target),
+            Store::IntScale(single, double) => {
+                let signed = matches!(self.load, Load::Int { signed: true });
+                match (self.from_bits, signed) {
+                    (16, true) => each!(words, bytes, |w: u16| single.code(f32::from(w as i16).to_bits()) as u8),
+                    (16, false) => each!(words, bytes, |w: u16| single.code(f32::from(w).to_bits()) as u8),
+                    (32, true) => each!(words, bytes, |w| single.code(decode::int_odd::<true>(w)) as u8),
+                    (32, false) => each!(words, bytes, |w| single.code(decode::int_odd::<false>(w)) as u8),
+                    (_, true) => {
+                        each!(words, bytes, |w| double.code(decode::long::<true>(decode::long_cut::<true>(w))) as u8);
+                    }
+                    (_, false) => {
+                        each!(words, bytes, |w| double.code(decode::long::<false>(decode::long_cut::<false>(w))) as u8);
+                    }
+                }
+            }
             Store::Long { signed: true } => fill_words(bytes, target, |out| self.longs::<true>(words, hub, out)),
             Store::Long { signed: false } => fill_words(bytes, target, |out| self.longs::<false>(words, hub, out)),
         }
