@@ -10,20 +10,15 @@
 
 mod decode;
 mod encode;
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 mod half;
 mod level;
-#[cfg(all(any(target_arch = "x86", target_arch = "x86_64"), feature = "avx512"))]
-mod lookup;
 mod narrow;
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-mod shuffle;
 mod subbyte;
 mod twin;
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-mod vector;
 mod wide;
 mod words;
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+mod x86;
 
 #[cfg(test)]
 mod tests;
@@ -38,16 +33,12 @@ use crate::lanes::clear_pad;
 use crate::options::CastOptions;
 use crate::strings;
 use crate::tensor::{Tensor, zeroed};
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-use half::Halves;
 use level::Level;
-#[cfg(all(any(target_arch = "x86", target_arch = "x86_64"), feature = "avx512"))]
-use lookup::Lookup;
 use narrow::Narrow;
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-use shuffle::Shuffle;
 pub(crate) use twin::{pack, unpack};
 use wide::Wide;
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+use x86::Vectors;
 
 /// Elements converted at a time: a multiple of 16, so that blocks of every type start at a byte, and few enough that
 /// the blocks of all stages stay in the first-level cache.
@@ -154,11 +145,7 @@ fn convert(conversion: &Conversion, elements: usize, source: &[u8], destination:
 enum Path<'a> {
     Copy,
     #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-    Shuffle(Shuffle),
-    #[cfg(all(any(target_arch = "x86", target_arch = "x86_64"), feature = "avx512"))]
-    Lookup(Box<Lookup>),
-    #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-    Halves(Halves),
+    Vectors(Vectors),
     Narrow(Narrow),
     Wide(Level, &'a Conversion, Wide),
     Twin(&'a Conversion),
@@ -169,38 +156,19 @@ impl<'a> Path<'a> {
         if conversion.is_copy() {
             return Self::Copy;
         }
-        let wide = Wide::new(conversion);
-        #[cfg(all(any(target_arch = "x86", target_arch = "x86_64"), feature = "avx512"))]
-        if let Level::V4(simd) = level {
-            // AVX2's shuffles look up 32 codes of at most 4 bits, where words are but as many.
-            let bytes = conversion.from.code_bits() <= 4 && conversion.to.code_bits() <= 8;
-            if elements >= TABLE && wide.is_none() && !bytes {
-                if let Some(lookup) = Lookup::new(simd, conversion) {
-                    return Self::Lookup(Box::new(lookup));
-                }
+        if let Some(wide) = Wide::new(conversion, level) {
+            #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+            if let Some(halves) = Vectors::halves(level, conversion) {
+                return Self::Vectors(halves);
             }
-        }
-        #[cfg(all(any(target_arch = "x86", target_arch = "x86_64"), feature = "avx512"))]
-        if let (Level::V4(_), Some(wide)) = (level, wide) {
-            return Self::Wide(level, conversion, wide.halves(conversion));
-        }
-        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-        if let Some(simd) = level.v3() {
-            if let Some(halves) = Halves::new(simd, conversion) {
-                return Self::Halves(halves);
-            }
-            // Integers that the compiler makes vector instructions for are no faster by shuffles.
-            if elements >= TABLE && wide.is_none() {
-                if let Some(shuffle) = Shuffle::new(simd, conversion) {
-                    return Self::Shuffle(shuffle);
-                }
-            }
-        }
-        if let Some(wide) = wide {
             return Self::Wide(level, conversion, wide);
         }
         if elements < TABLE {
             return Self::Twin(conversion);
+        }
+        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+        if let Some(tables) = Vectors::tables(level, conversion) {
+            return Self::Vectors(tables);
         }
         Narrow::new(conversion).map_or(Self::Twin(conversion), Self::Narrow)
     }
@@ -210,11 +178,7 @@ impl<'a> Path<'a> {
         match self {
             Self::Copy => destination.copy_from_slice(source),
             #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-            Self::Shuffle(shuffle) => shuffle.convert(source, destination),
-            #[cfg(all(any(target_arch = "x86", target_arch = "x86_64"), feature = "avx512"))]
-            Self::Lookup(lookup) => lookup.convert(source, destination),
-            #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-            Self::Halves(halves) => halves.convert(source, destination),
+            Self::Vectors(vectors) => vectors.convert(source, destination),
             Self::Narrow(narrow) => narrow.convert(source, destination),
             Self::Wide(level, conversion, wide) => {
                 let mut scratch = Scratch::default();

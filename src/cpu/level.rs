@@ -2,9 +2,11 @@
 
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 use pulp::x86::V3;
+#[cfg(all(any(target_arch = "x86", target_arch = "x86_64"), feature = "avx512"))]
+use pulp::x86::V4;
 
 /// What a loop is compiled for. The compiler makes vector instructions of plain loops; what it does not find is in
-/// `vector.rs`.
+/// `x86.rs`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Level {
     /// What every processor of the target has.
@@ -14,32 +16,46 @@ pub(crate) enum Level {
     V3(V3),
     /// x86-64-v4: AVX-512.
     #[cfg(all(any(target_arch = "x86", target_arch = "x86_64"), feature = "avx512"))]
-    V4(pulp::x86::V4),
+    V4(V4),
 }
 
 impl Level {
     /// The best that this processor has.
     pub(crate) fn best() -> Self {
-        Self::all()[0].unwrap_or(Self::Plain)
+        Self::all().flatten().next().unwrap_or(Self::Plain)
     }
 
     /// Every level, best first; `None` for one that this processor lacks.
+    pub(crate) fn all() -> impl Iterator<Item = Option<Self>> {
+        [
+            #[cfg(all(any(target_arch = "x86", target_arch = "x86_64"), feature = "avx512"))]
+            V4::try_new().map(Self::V4),
+            #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+            V3::try_new().map(Self::V3),
+            Some(Self::Plain),
+        ]
+        .into_iter()
+    }
+
+    /// What level it has of AVX2.
     #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-    pub(crate) fn all() -> [Option<Self>; 3] {
-        [pulp::x86::V4::try_new().map(Self::V4), V3::try_new().map(Self::V3), Some(Self::Plain)]
-    }
-
-    /// Every level, best first.
-    #[cfg(not(any(target_arch = "x86", target_arch = "x86_64")))]
-    pub(crate) fn all() -> [Option<Self>; 1] {
-        [Some(Self::Plain)]
-    }
-
     pub(crate) fn v3(self) -> Option<V3> {
         match self {
             Self::Plain => None,
             Self::V3(simd) => Some(simd),
+            #[cfg(feature = "avx512")]
             Self::V4(simd) => Some(*simd),
+        }
+    }
+
+    /// Whether it shifts 16-bit words by each one's own amount.
+    pub(crate) fn shifts_words(self) -> bool {
+        match self {
+            Self::Plain => false,
+            #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+            Self::V3(_) => false,
+            #[cfg(all(any(target_arch = "x86", target_arch = "x86_64"), feature = "avx512"))]
+            Self::V4(_) => true,
         }
     }
 

@@ -1,18 +1,15 @@
 //! Codes of less than a byte: one code a byte to packed ones.
 
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-use pulp::x86::V3;
-
 use super::level::Level;
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-use super::vector;
+use super::x86;
 
 /// Packs codes that lie one a byte, low bits first, into `destination`. Higher bits of a code are dropped; the codes must
 /// reach as far as the destination does. `spare` is overwritten.
 pub(crate) fn pack(level: Level, codes: &[u64], bits: u32, destination: &mut [u8], spare: &mut [u64]) {
     #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-    if let Some(simd) = level.v3() {
-        return pack_vectors(simd, bytemuck::cast_slice(codes), bits, destination);
+    if x86::pack(level, bytemuck::cast_slice(codes), 8, bits, destination) {
+        return;
     }
     match bits {
         2 => level.each(bytemuck::cast_slice(codes), destination, two),
@@ -27,16 +24,6 @@ pub(crate) fn pack(level: Level, codes: &[u64], bits: u32, destination: &mut [u8
                 rest.copy_from_slice(&spare[whole.len() / 6].to_le_bytes()[..rest.len()]);
             }
         }
-    }
-}
-
-/// The same by AVX2; the last codes may be fewer than the destination has room for.
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-pub(crate) fn pack_vectors(simd: V3, codes: &[u8], bits: u32, destination: &mut [u8]) {
-    match bits {
-        2 => vector::pack::<2>(simd, codes, destination),
-        4 => vector::pack::<4>(simd, codes, destination),
-        _ => vector::pack::<6>(simd, codes, destination),
     }
 }
 

@@ -73,11 +73,11 @@ fn through(path: &Path<'_>, tensor: &Tensor, to: ElementType) -> Vec<u8> {
 
 /// The levels that this processor has. A level that it lacks is named in the test's output.
 fn levels() -> Vec<Level> {
-    let missing = Level::all().iter().filter(|level| level.is_none()).count();
+    let missing = Level::all().filter(Option::is_none).count();
     if missing > 0 {
-        eprintln!("NOT TESTED: {missing} level of {}, which this processor lacks", Level::all().len());
+        eprintln!("NOT TESTED: {missing} levels of {}, which this processor lacks", Level::all().count());
     }
-    Level::all().into_iter().flatten().collect()
+    Level::all().flatten().collect()
 }
 
 fn compare(tensor: &Tensor, conversion: &Conversion, options: &CastOptions) -> Option<String> {
@@ -94,8 +94,7 @@ fn compare(tensor: &Tensor, conversion: &Conversion, options: &CastOptions) -> O
         let wrong = tensor.codes().zip(got.codes().zip(expected.codes())).enumerate();
         let (index, (code, (got, expected))) = wrong.into_iter().find(|(_, (_, (got, expected)))| got != expected)?;
         let from = conversion.from;
-        let level = if let Level::Plain = level { "plain" } else { "vectors" };
-        Some(format!("{level}, {options:?}: {from} {code:#x} ({index}) to {to} is {got:#x}, not {expected:#x}"))
+        Some(format!("{level:?}, {options:?}: {from} {code:#x} ({index}) to {to} is {got:#x}, not {expected:#x}"))
     })
 }
 

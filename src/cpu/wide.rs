@@ -2,10 +2,11 @@
 
 use super::decode::{self, Half};
 use super::encode::{self, Signs, Way, Whole, double, single};
-#[cfg(all(any(target_arch = "x86", target_arch = "x86_64"), feature = "avx512"))]
-use super::half::HalfRounding;
+use super::half::{self, HalfRounding, NEXT, SAME, SMALLER};
 use super::level::{Level, each, inlined};
 use super::words::{Word, fill_words, words};
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+use super::x86;
 use super::{Scratch, subbyte};
 use crate::bits::{DecodeFloat, EncodeInt};
 use crate::conversion::{Conversion, Encode, needs_subnormals};
@@ -56,7 +57,6 @@ enum Store {
         signed: bool,
     },
     /// 16-bit floats to narrower ones, and those of smaller exponents, in their own words.
-    #[cfg(all(any(target_arch = "x86", target_arch = "x86_64"), feature = "avx512"))]
     FromHalves(HalfRounding),
     /// 16-bit floats to integers of at most 32 bits.
     FromHalf(Half, EncodeInt),
@@ -82,7 +82,7 @@ enum Encoder<R, S> {
 
 impl Wide {
     /// `None` for what only the twins do: no pair that there is now.
-    pub(crate) fn new(conversion: &Conversion) -> Option<Self> {
+    pub(crate) fn new(conversion: &Conversion, level: Level) -> Option<Self> {
         let [from_bits, to_bits] = [conversion.from, conversion.to].map(|t| t.code_bits());
         let (load, mask) = match (conversion.from.kind(), from_bits) {
             // Vector instructions are made for bytes to integers, as they are for wider words; not to narrow floats.
@@ -132,14 +132,11 @@ impl Wide {
             Encode::Scale(to) if from_int => Store::IntScale(single::Scale::new(&to), double::Scale::new(&to)),
             Encode::Scale(to) => Store::FromSingle(Encoder::Scale(single::Scale::new(&to))),
         };
+        let store = match HalfRounding::new(conversion) {
+            Some(rounding) if level.shifts_words() => Store::FromHalves(rounding),
+            _ => store,
+        };
         Some(Self { from_bits, to_bits, load, store })
-    }
-
-    /// 16-bit floats to floats in words of 16 bits, where a compiler has shifts for them.
-    #[cfg(all(any(target_arch = "x86", target_arch = "x86_64"), feature = "avx512"))]
-    pub(crate) fn halves(self, conversion: &Conversion) -> Self {
-        let store = HalfRounding::new(conversion).map_or(self.store, Store::FromHalves);
-        Self { store, ..self }
     }
 
     /// Casts at most [`BLOCK`](super::BLOCK) elements; what it writes to pad bits is undefined.
@@ -149,12 +146,11 @@ impl Wide {
         // Codes of less than a byte are made one a byte first.
         let packs = self.to_bits < 8;
         #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-        if let (true, 8, Store::Int, Some(simd)) = (packs, self.from_bits, self.store, level.v3()) {
-            return subbyte::pack_vectors(simd, source, self.to_bits, destination);
-        }
-        #[cfg(all(any(target_arch = "x86", target_arch = "x86_64"), feature = "avx512"))]
-        if let (true, 16, Store::Int, Level::V4(simd)) = (packs, self.from_bits, self.store, level) {
-            return super::lookup::pack_words(simd, source, self.to_bits, destination);
+        if packs
+            && matches!(self.store, Store::Int)
+            && x86::pack(level, source, self.from_bits, self.to_bits, destination)
+        {
+            return;
         }
         let bytes = if packs { bytemuck::cast_slice_mut(codes) } else { &mut *destination };
         match self.store {
@@ -197,11 +193,9 @@ impl Wide {
                 fill_words(bytes, target, |out| self.whole(to, words, hub, out, inlined!(|x: u32| x as u16)));
             }
             Store::FromInt(to) => self.whole(to, words, hub, bytes, inlined!(|x: u32| x as u8)),
-            #[cfg(all(any(target_arch = "x86", target_arch = "x86_64"), feature = "avx512"))]
             Store::FromHalves(to) if self.to_bits == 16 => {
                 fill_words(bytes, target, |out| Self::halves_float(to, words, out, inlined!(|x: u16| x)));
             }
-            #[cfg(all(any(target_arch = "x86", target_arch = "x86_64"), feature = "avx512"))]
             Store::FromHalves(to) => Self::halves_float(to, words, bytes, inlined!(|x: u16| x as u8)),
             Store::FromUpper if self.to_bits == 16 => {
                 fill_words(bytes, target, |out| words.each(out, encode::upper_int16));
@@ -259,17 +253,15 @@ impl Wide {
     }
 
     /// 16-bit floats as narrower ones.
-    #[cfg(all(any(target_arch = "x86", target_arch = "x86_64"), feature = "avx512"))]
     fn halves_float<D>(to: HalfRounding, words: Words<'_>, out: &mut [D], cut: impl Fn(u16) -> D + Copy) {
-        use super::half::{NEXT, SAME, SMALLER, Way};
         match (to.way, to.signs) {
-            (Way::Same, _) => each!(words, out, |w| cut(to.code::<SAME, ANY>(w))),
-            (Way::Next, _) => each!(words, out, |w| cut(to.code::<NEXT, NO_NEGATIVE_ZERO>(w))),
-            (Way::Smaller, Signs::Kept) => each!(words, out, |w| cut(to.code::<SMALLER, KEPT>(w))),
-            (Way::Smaller, Signs::NoNegativeZero) => {
+            (half::Way::Same, _) => each!(words, out, |w| cut(to.code::<SAME, ANY>(w))),
+            (half::Way::Next, _) => each!(words, out, |w| cut(to.code::<NEXT, NO_NEGATIVE_ZERO>(w))),
+            (half::Way::Smaller, Signs::Kept) => each!(words, out, |w| cut(to.code::<SMALLER, KEPT>(w))),
+            (half::Way::Smaller, Signs::NoNegativeZero) => {
                 each!(words, out, |w| cut(to.code::<SMALLER, NO_NEGATIVE_ZERO>(w)));
             }
-            (Way::Smaller, Signs::Any) => each!(words, out, |w| cut(to.code::<SMALLER, ANY>(w))),
+            (half::Way::Smaller, Signs::Any) => each!(words, out, |w| cut(to.code::<SMALLER, ANY>(w))),
         }
     }
 
@@ -301,9 +293,9 @@ impl Wide {
                 each!(words, out, |w: u32| cut(to.code::<false>((w.min(Whole::BOUND) as i32 as f32).to_bits())));
             }
             (32, false) => each!(words, out, |w: u32| cut(to.code::<false>(decode::int_odd::<false>(w)))),
-            (_, true) if to.bounded() => each!(words, out, |w| {
-                cut(to.code::<true>((decode::saturate::<true>(w) as i32 as f32).to_bits()))
-            }),
+            (_, true) if to.bounded() => {
+                each!(words, out, |w| { cut(to.code::<true>((decode::saturate::<true>(w) as i32 as f32).to_bits())) })
+            }
             (_, false) if to.bounded() => each!(words, out, |w| {
                 cut(to.code::<false>((decode::saturate::<false>(w).min(Whole::BOUND) as i32 as f32).to_bits()))
             }),

@@ -7,9 +7,9 @@
 
 use pulp::x86::V3;
 
-use super::narrow;
 use super::vector::{self, Bytes, LANES, Strip};
 use crate::conversion::Conversion;
+use crate::cpu::narrow;
 
 /// Vectors converted at a time, so that a table is loaded once for all of them.
 const VECTORS: usize = 4;

@@ -10,9 +10,9 @@ use core::arch::x86_64::__m512i;
 use bytemuck::cast;
 use pulp::x86::V4;
 
-use super::narrow;
 use super::vector::{self, Strip};
 use crate::conversion::Conversion;
+use crate::cpu::narrow;
 
 /// Codes converted at a time, a 16-bit word each.
 const LANES: usize = 32;
@@ -81,11 +81,7 @@ impl Lookup {
 
     /// The words of a table for 32 codes; above a destination code of at most 8 bits there may be others.
     #[inline(always)]
-    fn words<const FROM: usize, const TO: usize>(
-        &self,
-        [a, b, c, d, e, f, g, h]: Table,
-        codes: __m512i,
-    ) -> __m512i {
+    fn words<const FROM: usize, const TO: usize>(&self, [a, b, c, d, e, f, g, h]: Table, codes: __m512i) -> __m512i {
         let simd = self.simd.avx512bw;
         let first = simd._mm512_permutex2var_epi16(a, codes, b);
         if FROM < 8 {

@@ -225,10 +225,13 @@ impl<I: Copy, S: Strip<I>> NullaryFnOnce for Strips<'_, I, S> {
     }
 }
 
-/// Packs codes of `BITS` bits that lie one a byte into `destination`. Higher bits are dropped; the codes must reach as
-/// far as the destination does.
-pub(crate) fn pack<const BITS: usize>(simd: V3, codes: &[u8], destination: &mut [u8]) {
-    strips(simd, &Pack::<BITS>, codes, destination);
+/// Packs codes of `bits` bits that lie one a byte, of which higher bits are dropped, into `destination`.
+pub(crate) fn pack(simd: V3, codes: &[u8], bits: u32, destination: &mut [u8]) {
+    match bits {
+        2 => strips(simd, &Pack::<2>, codes, destination),
+        4 => strips(simd, &Pack::<4>, codes, destination),
+        _ => strips(simd, &Pack::<6>, codes, destination),
+    }
 }
 
 struct Pack<const BITS: usize>;

@@ -1,0 +1,70 @@
+//! What is written with x86's own vector instructions, which the compiler does not find.
+
+mod halves;
+#[cfg(feature = "avx512")]
+mod lookup;
+mod shuffle;
+mod vector;
+
+use halves::Halves;
+#[cfg(feature = "avx512")]
+use lookup::Lookup;
+use shuffle::Shuffle;
+
+use super::level::Level;
+use crate::conversion::Conversion;
+
+/// The casts of one pair.
+pub(crate) enum Vectors {
+    Shuffle(Shuffle),
+    Halves(Halves),
+    #[cfg(feature = "avx512")]
+    Lookup(Box<Lookup>),
+}
+
+impl Vectors {
+    /// From 16-bit floats. `None` for other pairs, and where plain loops are as good.
+    pub(crate) fn halves(level: Level, conversion: &Conversion) -> Option<Self> {
+        match level {
+            Level::V3(simd) => Halves::new(simd, conversion).map(Self::Halves),
+            _ => None,
+        }
+    }
+
+    /// From at most 8 bits, by tables that it takes time to make. `None` for other pairs, and at a level without.
+    pub(crate) fn tables(level: Level, conversion: &Conversion) -> Option<Self> {
+        #[cfg(feature = "avx512")]
+        if let Level::V4(simd) = level {
+            // AVX2 looks up 32 codes of at most 4 bits in bytes, where words are but as many.
+            if conversion.from.code_bits() > 4 || conversion.to.code_bits() > 8 {
+                return Lookup::new(simd, conversion).map(|lookup| Self::Lookup(Box::new(lookup)));
+            }
+        }
+        Shuffle::new(level.v3()?, conversion).map(Self::Shuffle)
+    }
+
+    /// Casts packed codes that start at a byte; what it writes to pad bits is undefined.
+    pub(crate) fn convert(&self, source: &[u8], destination: &mut [u8]) {
+        match self {
+            Self::Shuffle(shuffle) => shuffle.convert(source, destination),
+            Self::Halves(halves) => halves.convert(source, destination),
+            #[cfg(feature = "avx512")]
+            Self::Lookup(lookup) => lookup.convert(source, destination),
+        }
+    }
+}
+
+/// Packs codes of `bits` bits, each the low ones of `from_bits` bits, into `destination`; the last codes may be fewer than it
+/// has room for. Whether it did, which needs a level and a width that it has instructions for.
+pub(crate) fn pack(level: Level, codes: &[u8], from_bits: u32, bits: u32, destination: &mut [u8]) -> bool {
+    #[cfg(feature = "avx512")]
+    if let (Level::V4(simd), 16) = (level, from_bits) {
+        lookup::pack_words(simd, codes, bits, destination);
+        return true;
+    }
+    match (level.v3(), from_bits) {
+        (Some(simd), 8) => vector::pack(simd, codes, bits, destination),
+        _ => return false,
+    }
+    true
+}

@@ -1,0 +1,150 @@
+//! The same as `half.rs` by AVX2, which has no shift of 16-bit words by each one's own amount: a product's two halves are
+//! what such a shift keeps and what it cuts.
+
+#![allow(clippy::needless_range_loop, reason = "the closures of adapters are compiled without the vector instructions")]
+
+use bytemuck::cast;
+use pulp::x86::V3;
+
+use super::vector::{self, Bytes, LANES, Strip, words};
+use crate::conversion::Conversion;
+use crate::cpu::encode::Signs;
+use crate::cpu::half::{HalfRounding, NEXT, SAME, SMALLER, Way};
+
+/// The casts of one pair.
+pub(crate) struct Halves {
+    simd: V3,
+    rounding: HalfRounding,
+    /// Powers of two by which a significand is multiplied, by how far it is below the least normal number: low bytes,
+    /// then high ones. In one table for both where eight will do.
+    powers: [[u8; 16]; 2],
+}
+
+impl Halves {
+    /// `None` for other pairs, and where none of the ways serves.
+    pub(crate) fn new(simd: V3, conversion: &Conversion) -> Option<Self> {
+        let rounding = HalfRounding::new(conversion)?;
+        let HalfRounding { to, down, .. } = rounding;
+        // Floats of at least 8 bits have two rules for signs here.
+        if to.bits >= 8 && rounding.signs == Signs::Any {
+            return None;
+        }
+        let tables = if to.bits == 16 { 2 } else { 1 };
+        if to.man + 3 > 8 * tables {
+            return None;
+        }
+        let mut powers = [[0; 16]; 2];
+        for below in 0..to.man + 3 {
+            let [low, high] = (1u16 << (15 - down - below)).to_le_bytes();
+            let (table, place) = if tables == 2 { (1, below) } else { (0, 8 + below) };
+            powers[0][below as usize] = low;
+            powers[table][place as usize] = high;
+        }
+        Some(Self { simd, rounding, powers })
+    }
+
+    /// Casts packed codes that start at a byte; what it writes to pad bits is undefined.
+    pub(crate) fn convert(&self, source: &[u8], destination: &mut [u8]) {
+        match (self.rounding.way, self.rounding.to.bits) {
+            (Way::Same, 8) => self.strips::<SAME, 8>(source, destination),
+            (Way::Next, 8) => self.strips::<NEXT, 8>(source, destination),
+            (Way::Smaller, 8) => self.strips::<SMALLER, 8>(source, destination),
+            (Way::Smaller, 6) => self.strips::<SMALLER, 6>(source, destination),
+            (Way::Smaller, 4) => self.strips::<SMALLER, 4>(source, destination),
+            (Way::Smaller, 16) => self.strips::<SMALLER, 16>(source, destination),
+            (_, bits) => unreachable!("floats of {bits} bits with the exponents of 16-bit ones"),
+        }
+    }
+
+    fn strips<const WAY: u8, const TO: usize>(&self, source: &[u8], destination: &mut [u8]) {
+        vector::strips(self.simd, &Encoder::<'_, WAY, TO>(self), source, destination);
+    }
+
+    /// The codes of 16 floats, a word each.
+    #[inline(always)]
+    fn code<const WAY: u8, const TO: usize>(&self, floats: Bytes) -> Bytes {
+        let simd = self.simd.avx2;
+        let HalfRounding { to, man, up, down, infinity, limit, least, .. } = self.rounding;
+        let count = |bits: u32| cast([u64::from(bits), 0]);
+        let magnitude = simd._mm256_and_si256(floats, words(0x7fff));
+        let code = if WAY == SMALLER {
+            let bounded = simd._mm256_min_epu16(magnitude, words(limit));
+            let exponent = simd._mm256_srl_epi16(bounded, count(man));
+            let below = simd._mm256_subs_epu16(words(least), exponent);
+            // Two below the least subnormal, all is cut and less than half.
+            let below = simd._mm256_min_epu16(below, words(to.man as u16 + 2));
+            // An index for each byte of the power.
+            let index = simd._mm256_mullo_epi16(below, words(0x0101));
+            let power = if TO == 16 {
+                let low = simd._mm256_shuffle_epi8(vector::twice(self.powers[0]), index);
+                let high = simd._mm256_shuffle_epi8(vector::twice(self.powers[1]), index);
+                simd._mm256_blendv_epi8(low, high, words(0xff00))
+            } else {
+                simd._mm256_shuffle_epi8(vector::twice(self.powers[0]), simd._mm256_or_si256(index, words(0x0800)))
+            };
+            let implicit = 1 << man;
+            let fraction = simd._mm256_and_si256(bounded, words(implicit - 1));
+            let significand = simd._mm256_or_si256(fraction, words(implicit));
+            let significand = match TO {
+                16 => simd._mm256_sll_epi16(significand, count(up)),
+                _ => significand,
+            };
+            // The product without 15 bits, to nearest with ties up. One that is exactly half more than an even number
+            // should have gone down.
+            let nearest = simd._mm256_mulhrs_epi16(significand, power);
+            let wrong = simd._mm256_cmpeq_epi16(simd._mm256_mullo_epi16(significand, power), words(0x4000));
+            let exponent = simd._mm256_subs_epu16(exponent, words(least));
+            let exponent = simd._mm256_sll_epi16(exponent, count(to.man));
+            simd._mm256_add_epi16(exponent, simd._mm256_add_epi16(nearest, wrong))
+        } else {
+            let value = if WAY == NEXT {
+                simd._mm256_add_epi16(magnitude, simd._mm256_min_epu16(magnitude, words(1 << man)))
+            } else {
+                magnitude
+            };
+            let bounded = simd._mm256_min_epu16(value, words(limit));
+            // As the twin's `round_shift`.
+            let odd = simd._mm256_and_si256(simd._mm256_srl_epi16(bounded, count(down)), words(1));
+            let half = simd._mm256_add_epi16(odd, words((1 << (down - 1)) - 1));
+            simd._mm256_srl_epi16(simd._mm256_add_epi16(bounded, half), count(down))
+        };
+        let is_nan = simd._mm256_cmpgt_epi16(magnitude, words(infinity));
+        let code = simd._mm256_blendv_epi8(code, words(to.nan as u16), is_nan);
+        let sign = simd._mm256_srl_epi16(floats, count(16 - to.bits));
+        let sign = simd._mm256_and_si256(sign, words(1 << (to.bits - 1)));
+        let sign = if TO < 8 {
+            let kept = simd._mm256_and_si256(sign, words(to.nan_keep as u16));
+            simd._mm256_blendv_epi8(sign, simd._mm256_xor_si256(kept, words(to.nan_flip as u16)), is_nan)
+        } else if to.fnuz {
+            // The NaN is the sign alone.
+            simd._mm256_andnot_si256(simd._mm256_cmpeq_epi16(code, words(0)), sign)
+        } else {
+            sign
+        };
+        simd._mm256_or_si256(code, sign)
+    }
+}
+
+struct Encoder<'a, const WAY: u8, const TO: usize>(&'a Halves);
+
+impl<const WAY: u8, const TO: usize> Strip<V3> for Encoder<'_, WAY, TO> {
+    const READ: usize = 8 * LANES;
+    const WRITTEN: usize = LANES * TO / 2;
+
+    #[inline(always)]
+    fn convert(&self, simd: V3, source: &[u8], destination: &mut [u8]) {
+        if TO == 16 {
+            for i in 0..8 {
+                vector::write(destination, 32 * i, self.0.code::<WAY, TO>(vector::read(source, 32 * i)));
+            }
+            return;
+        }
+        let mut codes = [vector::splat(0); 4];
+        for i in 0..4 {
+            let first = self.0.code::<WAY, TO>(vector::read(source, 64 * i));
+            let second = self.0.code::<WAY, TO>(vector::read(source, 64 * i + 32));
+            codes[i] = vector::bytes(simd, first, second);
+        }
+        vector::store::<TO>(simd, codes, destination);
+    }
+}
