@@ -11,12 +11,12 @@ from matplotlib.figure import Figure
 
 from elements import ROWS
 from gpu import COPIES
-from report import DATA, IN_PLACE, ratio, read_lines
+from report import AVX512, DATA, IN_PLACE, ratio, read_lines
 
 CHARTS = DATA.parent
 INK, FAINT = "#24292f", "#d0d7de"
 # Distinct to the colour-blind too (Okabe and Ito).
-OURS = "#0072b2"
+OURS, OURS_AVX512 = "#0072b2", "#a6cee3"
 # Colour, mark, and where in a row, lest one hides another.
 MARKS = {
     "numpy": ("#e69f00", "o", -0.2),
@@ -84,7 +84,10 @@ Row = tuple[str, dict[str, float]]
 def bars(axes: Axes, rows: list[Row], label: str) -> None:
     """A bar for ours and marks for the others, a row each; a line at the copy's speed."""
     names = [name for name, _ in rows]
-    axes.barh(names, [values["ours"] for _, values in rows], height=0.7, color=OURS, label="wgpu-cast")
+    if all(AVX512 in values for _, values in rows):
+        wide = [values[AVX512] for _, values in rows]
+        axes.barh(names, wide, height=0.7, color=OURS_AVX512, label="wgpu-cast, feature avx512")
+    axes.barh(names, [values["ours"] for _, values in rows], height=0.4, color=OURS, label="wgpu-cast")
     for series, (colour, mark, lower) in MARKS.items():
         there = [(values[series], row + lower) for row, (_, values) in enumerate(rows) if series in values]
         if there:
@@ -119,7 +122,7 @@ def cpu(head: dict, lines: list[dict]) -> None:
 
 
 def relative(seconds: dict[str, list[float]]) -> dict[str, float]:
-    return {name: ratio(seconds[name], seconds["memcpy"]) for name in ("ours", *IN_PLACE) if name in seconds}
+    return {name: ratio(seconds[name], seconds["memcpy"]) for name in ("ours", AVX512, *IN_PLACE) if name in seconds}
 
 
 def gpu(head: dict, lines: list[dict]) -> None:

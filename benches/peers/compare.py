@@ -1,8 +1,8 @@
 """Casts on a CPU: this crate beside numpy with ml_dtypes, PyTorch and ONNX Runtime.
 
-For every pair and thread count, a copy of as many bytes, ours and the peers take turns, seven times; all read the same
-codes. Bytes are counted as ONNX packs them for all, though numpy gives a 4-bit element a whole byte. Before that every
-peer's result is compared with ours: on ordinary values that the target holds, and on random codes.
+For every pair and thread count, a copy of as many bytes, ours, ours with AVX-512 and the peers take turns, seven times;
+all read the same codes. Bytes are counted as ONNX packs them for all, though numpy gives a 4-bit element a whole byte.
+Before that every peer's result is compared with ours: on ordinary values that the target holds, and on random codes.
 """
 
 import argparse
@@ -17,7 +17,7 @@ import peers as peers_of
 from elements import TILE, USUAL, Bytes, Pair, all_pairs, any_bits, differing, ordinary, parse_pairs
 from ours import Ours
 from peers import Peer, Task
-from report import DATA, IN_PLACE, RUNS, WARM_UPS, facts, gbps, ratio, read_lines, table, write_lines
+from report import AVX512, DATA, IN_PLACE, RUNS, WARM_UPS, facts, gbps, ratio, read_lines, table, write_lines
 
 # Elements of the comparison on random codes.
 RANDOM = 1 << 16
@@ -32,9 +32,9 @@ def main() -> None:
     pairs = all_pairs() if args.all else args.pairs
     versions = [peer.version() for peer in peers if peer.name != "torch .to"]
     lines = [facts(args.note, elements=args.elements, runs=RUNS, versions=versions)]
-    with Ours() as ours, tempfile.TemporaryDirectory() as folder:
+    with Ours() as ours, Ours("avx512") as wide, tempfile.TemporaryDirectory() as folder:
         for number, pair in enumerate(pairs, 1):
-            measured = compare(ours, Path(folder), peers, pair, args.elements, args.threads)
+            measured = compare({"ours": ours, AVX512: wide}, Path(folder), peers, pair, args.elements, args.threads)
             lines += measured
             print(f"{number}/{len(pairs)}", *map(summary, measured or [named(pair)]), sep="  ", file=sys.stderr)
             write_lines(args.json, lines)
@@ -64,9 +64,10 @@ def named(pair: Pair) -> dict:
 
 
 def compare(
-    ours: Ours, folder: Path, peers: list[Peer], pair: Pair, elements: int, thread_counts: list[int]
+    builds: dict[str, Ours], folder: Path, peers: list[Peer], pair: Pair, elements: int, thread_counts: list[int]
 ) -> list[dict]:
     """A line for each thread count; none where no peer has the pair."""
+    ours = builds["ours"]
     tile_elements = min(TILE, elements)
     tile = ordinary(pair, tile_elements)
     wrong_any = check(ours, folder, peers, pair, any_bits(pair, RANDOM), RANDOM)
@@ -77,9 +78,10 @@ def compare(
     differs = {name: {"ordinary": wrong[name], "any": wrong_any[name]} for name in wrong}
     lines = []
     for threads in thread_counts:
-        load(ours, folder, pair, tile, elements, threads)
+        for one in builds.values():
+            load(one, folder, pair, tile, elements, threads)
         tasks = {peer.name: peer.task(pair, tile, tile_elements, elements, threads) for peer in peers}
-        seconds = take_turns(ours, {name: task for name, task in tasks.items() if task})
+        seconds = take_turns(builds, {name: task for name, task in tasks.items() if task})
         moved = sum(of.packed_bytes(elements) for of in pair)
         lines.append({**named(pair), "threads": threads, "bytes": moved, "seconds": seconds, "differs": differs})
     return lines
@@ -104,9 +106,11 @@ def check(ours: Ours, folder: Path, peers: list[Peer], pair: Pair, tile: Bytes, 
     return {name: differing(result, theirs, pair[1], elements) for name, theirs in results.items()}
 
 
-def take_turns(ours: Ours, tasks: dict[str, Task]) -> dict[str, list[float]]:
+def take_turns(builds: dict[str, Ours], tasks: dict[str, Task]) -> dict[str, list[float]]:
     """Seconds of every run of each."""
-    ways = {"memcpy": lambda: ours.seconds("memcpy"), "ours": lambda: ours.seconds("into")}
+    ours = builds["ours"]
+    ways = {"memcpy": lambda: ours.seconds("memcpy")}
+    ways |= {name: (lambda one=one: one.seconds("into")) for name, one in builds.items()}
     ways["ours, new"] = lambda: ours.seconds("new")
     ways |= {name: (lambda task=task: timed(task)) for name, task in tasks.items()}
     seconds: dict[str, list[float]] = {name: [] for name in ways}
@@ -135,8 +139,9 @@ def summary(line: dict) -> str:
     if "seconds" not in line:
         return f"{name}: no peer has it"
     seconds, first = line["seconds"], best(line["seconds"])
-    figures = f"ours {gbps(line['bytes'], seconds['ours']):.2f} GB/s"
-    against = f", {ratio(seconds['ours'], seconds[first]):.2f} x {first}" if first else ""
+    figures = f"ours {gbps(line['bytes'], seconds['ours']):.2f}, {gbps(line['bytes'], seconds[AVX512]):.2f} GB/s"
+    against = ", ".join(f"{ratio(seconds[name], seconds[first]):.2f}" for name in ("ours", AVX512)) if first else ""
+    against = f", {against} x {first}" if first else ""
     return f"{name} ({line['threads']}): {figures}{against}"
 
 
@@ -153,9 +158,9 @@ def markdown(lines: list[dict]) -> str:
 
 
 def speeds(lines: list[dict]) -> str:
-    names = ["ours", "numpy", "torch copy_", "ORT", "ours, new", "torch .to"]
+    names = ["ours", AVX512, "numpy", "torch copy_", "ORT", "ours, new", "torch .to"]
     names = [name for name in names if any(name in line["seconds"] for line in lines)]
-    heads = ["cast", "memcpy", *names, "ours / best peer"]
+    heads = ["cast", "memcpy", *names, "ours / best peer", "with avx512"]
     return table(heads, [speed_row(line, names) for line in lines])
 
 
@@ -166,15 +171,15 @@ def speed_row(line: dict, names: list[str]) -> list[str]:
         if name not in seconds:
             return "–"
         shown = f"{gbps(moved, seconds[name]):.2f} ({ratio(seconds[name], seconds['memcpy']):.2f})"
-        if name == "ours":
+        if name in ("ours", AVX512):
             low, high = (moved / extreme(seconds[name]) / 1e9 for extreme in (max, min))
             shown += f" [{low:.2f} to {high:.2f}]"
         return shown
 
     first = best(seconds)
-    against = f"{ratio(seconds['ours'], seconds[first]):.2f} × {first}" if first else "–"
+    against = [f"{ratio(seconds[of], seconds[first]):.2f} × {first}" if first else "–" for of in ("ours", AVX512)]
     memcpy = f"{gbps(moved, seconds['memcpy']):.2f}"
-    return [f"{line['from']} → {line['to']}", memcpy, *map(cell, names), against]
+    return [f"{line['from']} → {line['to']}", memcpy, *map(cell, names), *against]
 
 
 def disagreements(lines: list[dict]) -> str:

@@ -28,10 +28,10 @@ def build(*what: str) -> Path:
 
 
 class Ours:
-    """A running ours.rs; with `with`, until the end of it."""
+    """A running ours.rs, of the crate with some of its features; with `with`, until the end of it."""
 
-    def __init__(self) -> None:
-        program = build("--bench", "peers")
+    def __init__(self, *features: str) -> None:
+        program = build("--bench", "peers", "--features", ",".join(features))
         pipe = subprocess.PIPE
         self.process = subprocess.Popen([program], stdin=pipe, stdout=pipe, text=True, bufsize=1)
 

@@ -11,6 +11,8 @@ from ours import ROOT
 DATA = ROOT / "docs" / "charts" / "data"
 RUNS = 7
 WARM_UPS = 2
+# Ours with the feature avx512, beside ours as it comes.
+AVX512 = "ours, avx512"
 # The peers that write into memory that is there, as ours does.
 IN_PLACE = ["numpy", "torch copy_", "ORT"]
 

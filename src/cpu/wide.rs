@@ -294,11 +294,12 @@ impl Wide {
             }
             (32, false) => each!(words, out, |w: u32| cut(to.code::<false>(decode::int_odd::<false>(w)))),
             (_, true) if to.bounded() => {
-                each!(words, out, |w| { cut(to.code::<true>((decode::saturate::<true>(w) as i32 as f32).to_bits())) })
+                each!(words, out, |w| cut(to.code::<true>((decode::saturate::<true>(w) as i32 as f32).to_bits())));
             }
-            (_, false) if to.bounded() => each!(words, out, |w| {
-                cut(to.code::<false>((decode::saturate::<false>(w).min(Whole::BOUND) as i32 as f32).to_bits()))
-            }),
+            (_, false) if to.bounded() => {
+                let single = inlined!(|x: u32| (x.min(Whole::BOUND) as i32 as f32).to_bits());
+                each!(words, out, |w| cut(to.code::<false>(single(decode::saturate::<false>(w)))));
+            }
             (_, signed) => {
                 let level = words.level;
                 let hub = &mut bytemuck::cast_slice_mut(hub)[..words.bytes.len() / 8];

@@ -1,4 +1,5 @@
-//! Sources of at most 8 bits to destinations of at most 16, by shuffles of bytes: tables in registers.
+//! Sources of at most 8 bits to destinations of at most 16, and those of 32 that 16 say all of, by shuffles of bytes: tables
+//! in registers.
 //!
 //! A shuffle looks up a table of 16 bytes for 32 lanes at once. Larger tables are made of several; a lane that is not
 //! one of a shuffle's gets 0 from it, because the index there is negative.
@@ -19,7 +20,9 @@ const VECTORS: usize = 4;
 pub(crate) struct Shuffle {
     simd: V3,
     from_bits: u32,
+    /// Of what the tables hold.
     to_bits: u32,
+    widened: Widened,
     /// By the low four bits of a unit.
     first: Rows,
     /// By its high four bits, added to that: exponents and the sign, in most pairs.
@@ -29,6 +32,28 @@ pub(crate) struct Shuffle {
     /// And for the larger ones only.
     upper: Vec<Step>,
     halves: Halves,
+}
+
+/// How 16 bits become a destination code.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Widened {
+    No,
+    /// Zeros go below them: floats.
+    Below,
+    /// Their sign goes above them: integers.
+    Above,
+}
+
+impl Widened {
+    /// `None` where 16 bits do not say all.
+    fn new(codes: &[u64], to_bits: u32) -> Option<Self> {
+        match to_bits {
+            ..=16 => Some(Self::No),
+            32 if codes.iter().all(|code| code & 0xffff == 0) => Some(Self::Below),
+            32 if codes.iter().all(|&code| code as u32 == i32::from(code as i16) as u32) => Some(Self::Above),
+            _ => None,
+        }
+    }
 }
 
 /// What the upper 128 units have to do with the lower ones.
@@ -57,17 +82,20 @@ struct Step {
 }
 
 impl Shuffle {
-    /// `None` where a source code has more than 8 bits or a destination code more than 16.
+    /// `None` where a source code has more than 8 bits, or 16 do not say all of a destination code.
     pub(crate) fn new(simd: V3, conversion: &Conversion) -> Option<Self> {
         let [from_bits, to_bits] = [conversion.from, conversion.to].map(|t| t.code_bits());
-        if from_bits > 8 || to_bits > 16 {
+        if from_bits > 8 || to_bits > 32 {
             return None;
         }
         let lanes = if from_bits == 2 && matches!(to_bits, 2 | 4 | 8) { 2 } else { 1 };
         let units = narrow::units(conversion, lanes);
         let [from_bits, to_bits] = [from_bits, to_bits].map(|bits| bits * lanes);
-        let units = units.iter().take(1 << from_bits).map(|unit| unit[0] as u16);
-        let units: Vec<u16> = units.collect();
+        let units: Vec<u64> = units.iter().take(1 << from_bits).map(|unit| unit[0]).collect();
+        let widened = Widened::new(&units, to_bits)?;
+        let up = if widened == Widened::Below { 16 } else { 0 };
+        let units: Vec<u16> = units.iter().map(|unit| (unit >> up) as u16).collect();
+        let to_bits = to_bits.min(16);
         // A code's low and high byte have tables of their own.
         let mut tables = [[[0; 16]; 2]; 16];
         for (i, unit) in units.iter().enumerate() {
@@ -89,8 +117,17 @@ impl Shuffle {
         let lower: Vec<_> = (0..rows.min(8)).map(rest).collect();
         let upper: Vec<_> = (8..rows).map(|row| subtract(rest(row), lower[row - 8])).collect();
         let lower = steps(&lower);
-        let plain =
-            Self { simd, from_bits, to_bits, first, offsets, lower, upper: steps(&upper), halves: Halves::Apart };
+        let plain = Self {
+            simd,
+            from_bits,
+            to_bits,
+            widened,
+            first,
+            offsets,
+            lower,
+            upper: steps(&upper),
+            halves: Halves::Apart,
+        };
         if from_bits < 8 {
             return Some(plain);
         }
@@ -133,6 +170,8 @@ impl Shuffle {
 
     fn from<const FROM: usize>(&self, source: &[u8], destination: &mut [u8]) {
         match self.to_bits {
+            _ if self.widened == Widened::Below => self.strips::<FROM, BELOW>(source, destination),
+            _ if self.widened == Widened::Above => self.strips::<FROM, ABOVE>(source, destination),
             2 => self.strips::<FROM, 2>(source, destination),
             4 => self.strips::<FROM, 4>(source, destination),
             6 => self.strips::<FROM, 6>(source, destination),
@@ -227,12 +266,16 @@ impl Shuffle {
     }
 }
 
+/// Destinations of 32 bits, as `TO`.
+const BELOW: usize = 32;
+const ABOVE: usize = 33;
+
 /// The work for codes of so many bits.
 struct LookUp<'a, const FROM: usize, const TO: usize>(&'a Shuffle);
 
 impl<const FROM: usize, const TO: usize> Strip<V3> for LookUp<'_, FROM, TO> {
     const READ: usize = VECTORS * LANES * FROM / 8;
-    const WRITTEN: usize = VECTORS * LANES * TO / 8;
+    const WRITTEN: usize = VECTORS * LANES * if TO < BELOW { TO } else { 32 } / 8;
 
     #[inline(always)]
     fn convert(&self, simd: V3, source: &[u8], destination: &mut [u8]) {
@@ -244,8 +287,14 @@ impl<const FROM: usize, const TO: usize> Strip<V3> for LookUp<'_, FROM, TO> {
         if TO < 16 {
             return vector::store::<TO>(simd, low, destination);
         }
+        let size = LANES * if TO < BELOW { 2 } else { 4 };
         for i in 0..VECTORS {
-            vector::store_words(simd, low[i], high[i], &mut destination[64 * i..64 * (i + 1)]);
+            let destination = &mut destination[size * i..size * (i + 1)];
+            match TO {
+                BELOW => vector::store_upper(simd, low[i], high[i], destination),
+                ABOVE => vector::store_extended(simd, low[i], high[i], destination),
+                _ => vector::store_words(simd, low[i], high[i], destination),
+            }
         }
     }
 }

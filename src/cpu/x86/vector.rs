@@ -136,16 +136,43 @@ pub(crate) fn write(bytes: &mut [u8], at: usize, vector: Bytes) {
     bytes[at..at + 32].copy_from_slice(&cast::<_, [u8; 32]>(vector));
 }
 
-/// 32 codes of 16 bits, of which `low` and `high` have the bytes.
+/// 32 words of 16 bits, of which `low` and `high` have the bytes.
 #[inline(always)]
-pub(crate) fn store_words(simd: V3, low: Bytes, high: Bytes, bytes: &mut [u8]) {
+fn joined(simd: V3, low: Bytes, high: Bytes) -> [Bytes; 2] {
     let simd2 = simd.avx2;
     // Each half of a vector is interleaved for itself.
     let (even, odd) = (simd2._mm256_unpacklo_epi8(low, high), simd2._mm256_unpackhi_epi8(low, high));
-    let first = simd2._mm256_permute2x128_si256::<0x20>(even, odd);
-    let second = simd2._mm256_permute2x128_si256::<0x31>(even, odd);
+    [simd2._mm256_permute2x128_si256::<0x20>(even, odd), simd2._mm256_permute2x128_si256::<0x31>(even, odd)]
+}
+
+/// 32 codes of 16 bits, of which `low` and `high` have the bytes.
+#[inline(always)]
+pub(crate) fn store_words(simd: V3, low: Bytes, high: Bytes, bytes: &mut [u8]) {
+    let [first, second] = joined(simd, low, high);
     write(bytes, 0, first);
     write(bytes, 32, second);
+}
+
+/// 32 codes of 32 bits, of whose upper halves `low` and `high` have the bytes; the lower ones are zero.
+#[inline(always)]
+pub(crate) fn store_upper(simd: V3, low: Bytes, high: Bytes, bytes: &mut [u8]) {
+    let words = joined(simd, low, high);
+    for i in 0..2 {
+        let [first, second]: [[u16; 8]; 2] = cast(words[i]);
+        write(bytes, 64 * i, simd.avx2._mm256_slli_epi32::<16>(simd.avx2._mm256_cvtepu16_epi32(cast(first))));
+        write(bytes, 64 * i + 32, simd.avx2._mm256_slli_epi32::<16>(simd.avx2._mm256_cvtepu16_epi32(cast(second))));
+    }
+}
+
+/// 32 codes of 32 bits, of whose lower halves `low` and `high` have the bytes; the upper ones are their signs.
+#[inline(always)]
+pub(crate) fn store_extended(simd: V3, low: Bytes, high: Bytes, bytes: &mut [u8]) {
+    let words = joined(simd, low, high);
+    for i in 0..2 {
+        let [first, second]: [[u16; 8]; 2] = cast(words[i]);
+        write(bytes, 64 * i, simd.avx2._mm256_cvtepi16_epi32(cast(first)));
+        write(bytes, 64 * i + 32, simd.avx2._mm256_cvtepi16_epi32(cast(second)));
+    }
 }
 
 /// The vector that starts at a byte.
@@ -182,7 +209,7 @@ impl Instructions for pulp::x86::V4 {
     }
 }
 
-/// What is done for so many source and destination bytes, at most 256 each.
+/// What is done for so many source and destination bytes, at most 512 each.
 pub(crate) trait Strip<I> {
     const READ: usize;
     const WRITTEN: usize;
@@ -217,7 +244,7 @@ impl<I: Copy, S: Strip<I>> NullaryFnOnce for Strips<'_, I, S> {
         if destination.is_empty() {
             return;
         }
-        let (mut last, mut made) = ([0; 256], [0; 256]);
+        let (mut last, mut made) = ([0; 512], [0; 512]);
         let rest = source.len().min(S::READ);
         last[..rest].copy_from_slice(&source[..rest]);
         strip.convert(simd, &last[..S::READ], &mut made[..S::WRITTEN]);
