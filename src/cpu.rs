@@ -1,12 +1,13 @@
 //! The CPU path: tensors cast in host memory, at the speed of memory where the processor's instructions allow it.
 //!
-//! Needs no device; on x86 processors that have AVX2 it uses that, and from some hundred thousand elements on all
-//! threads of the current rayon pool. The bits are the same everywhere.
+//! Needs no device; on x86 processors that have AVX2 it uses that, with the feature `avx512` also AVX-512 (its parts F, BW,
+//! CD, DQ and VL), and from some hundred thousand elements on all threads of the current rayon pool. The bits are the same
+//! everywhere.
 
-// Sources of at most 8 bits go by table, in registers where AVX2 looks it up and the destination has at most 16 bits.
-// Wider ones go through a hub: decoded into binary32 or binary64 numbers, as they are encoded or into a block that stays
-// in the first-level cache; but 16-bit floats to narrower ones in words of their own where there is AVX2. All numbers
-// come from `Conversion`, whose twins say what the results are.
+// Sources of at most 8 bits go by table, in registers where vector instructions look it up. Wider ones go through a hub:
+// decoded into binary32 or binary64 numbers, as they are encoded or into a block that stays in the first-level cache; but
+// 16-bit floats to narrower ones and to integers in words of their own. All numbers come from `Conversion`, whose twins say
+// what the results are.
 
 mod decode;
 mod encode;
