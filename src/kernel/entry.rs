@@ -258,6 +258,10 @@ impl Entry {
                 words[word + 1].push(format!("({rest} >> {}u)", 32 - shift));
             }
         }
+        if self.per_entry.is_some() {
+            // Lookups end in order: to begin with the last one is to wait once for all of a word's.
+            words.iter_mut().for_each(|fields| fields[1..].reverse());
+        }
         Ok(words.into_iter().map(|fields| fields.join(" | ")).collect())
     }
 

@@ -45,19 +45,10 @@ impl Class {
 }
 
 /// Pairs with a kernel beyond its limit on some chip: these may stay there, but not worsen.
-const BEYOND: [(&str, &str); 9] = [
-    // Each of sixteen codes a unit takes its index, an address, a read, a wait for it and a place: five for a byte.
-    ("float6e2m3", "uint2"),
-    ("float6e2m3", "int2"),
-    ("float6e3m2", "uint2"),
-    ("float6e3m2", "int2"),
+const BEYOND: [(&str, &str); 2] = [
     // A whole encoding for two and a half bytes.
     ("float16", "float4e2m1"),
     ("bfloat16", "float4e2m1"),
-    ("float16", "uint4"),
-    ("float16", "int4"),
-    // Subnormals in, so that nothing of the decoding can go, and rounding.
-    ("float16", "bfloat16"),
 ];
 
 /// What is beyond a limit that was not known to be, and what is not though it was.
