@@ -1,7 +1,7 @@
 //! The twins: each WGSL fragment in `shaders/` again in Rust, same names, same meaning, integers only.
 //!
 //! Words are `u32`; 64-bit codes are two words, low first. A *hub* is a value as the bits of one word that
-//! `encode_float` rounds from: binary32, a 16-bit float's own format, or the high word of a double **rounded to odd**:
+//! `encode_float` rounds from: binary32, a narrower float's own format, or the high word of a double **rounded to odd**:
 //! cut towards zero, and the last bit set when anything was lost. Every float of at most 16 bits has significand bits to
 //! spare there, so the one rounding that follows is as exact as from the full value.
 
@@ -65,22 +65,24 @@ pub(crate) struct EncodeFloat {
     pub fnuz: bool,
 }
 
-/// The IEEE format that `encode_float` rounds from.
+/// The format that `encode_float` rounds from: IEEE's, or all numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Hub {
     pub bits: u32,
     pub man: u32,
     pub bias: u32,
+    /// Largest magnitude code that is not NaN.
+    pub top: u32,
 }
 
 impl Hub {
     pub(crate) fn new(format: &FloatFormat) -> Self {
-        Self { bits: format.bits(), man: format.man_bits, bias: format.bias }
+        Self { bits: format.bits(), man: format.man_bits, bias: format.bias, top: format.top() as u32 }
     }
 
-    pub(crate) const BINARY32: Self = Self { bits: 32, man: 23, bias: 127 };
+    pub(crate) const BINARY32: Self = Self { bits: 32, man: 23, bias: 127, top: INFINITY };
     /// A double's high word, rounded to odd.
-    pub(crate) const DOUBLE_HEAD: Self = Self { bits: 32, man: 20, bias: 1023 };
+    pub(crate) const DOUBLE_HEAD: Self = Self { bits: 32, man: 20, bias: 1023, top: 0x7ff0_0000 };
 }
 
 /// What `encode_scale` needs of the options.
@@ -220,14 +222,18 @@ pub(crate) fn split_long(value: Pair, signed: bool) -> (u32, Pair) {
 // encode/
 
 /// The hub to a signed float of at most 16 bits: one rounding to nearest, ties to even. The hub is binary32, a double's
-/// head (rounded to odd), or a 16-bit source's own format where the destination lies within it.
+/// head (rounded to odd), or a source's own format where the destination lies within it.
 pub(crate) fn encode_float(hub: u32, to: &EncodeFloat) -> u32 {
     let sign_code = 1 << (to.hub.bits - 1);
     let magnitude = hub & (sign_code - 1);
     let down = to.hub.man - to.man;
     let mut code = if to.bias > to.hub.bias {
-        // By one: every exponent field grows by one, and subnormals double.
-        round_shift(magnitude + magnitude.min(1 << to.hub.man), down)
+        // Every exponent field grows by one, and subnormals double; by two: twice.
+        let mut value = magnitude + magnitude.min(1 << to.hub.man);
+        if to.bias > to.hub.bias + 1 {
+            value += value.min(1 << to.hub.man);
+        }
+        round_shift(value, down)
     } else if to.bias == to.hub.bias {
         round_shift(magnitude, down)
     } else if to.hub.man + to.man <= 28 {
@@ -250,7 +256,7 @@ pub(crate) fn encode_float(hub: u32, to: &EncodeFloat) -> u32 {
     };
     code = if code > to.max { to.overflow } else { code };
     let mut sign = (hub >> (to.hub.bits - to.bits)) & (1 << (to.bits - 1));
-    if magnitude > sign_code - (1 << to.hub.man) {
+    if magnitude > to.hub.top {
         code = to.nan;
         sign = (sign & to.nan_keep) ^ to.nan_flip;
     }

@@ -26,7 +26,7 @@ pub(crate) enum Decode {
     },
     Single,
     Double,
-    /// A 16-bit float that is its own hub.
+    /// A float of at most 16 bits that is its own hub.
     Own,
 }
 
@@ -302,13 +302,15 @@ pub(crate) fn needs_subnormals(from: &FloatFormat, to: ElementType) -> bool {
     }
 }
 
-/// Whether a 16-bit float is rounded to a destination float from its own format, without going through binary32: the
-/// destination's significand is shorter, and its subnormals either all come from normal numbers or lie as the source's.
+/// Whether a float of 16 bits, or one of fewer without special codes, is rounded to a destination float from its own
+/// format, without going through binary32: the destination's significand is shorter, and its subnormals either all come
+/// from normal numbers or lie as the source's, or at most two exponents lower.
 fn within(from: &FloatFormat, to: ElementType) -> bool {
     let Kind::Float(format) = to.kind() else { return false };
-    let narrows = format.is_signed() && from.bits() == 16 && format.man_bits < from.man_bits;
-    let aligned = format.bias == from.bias || format.bias == from.bias + 1;
-    narrows && (aligned || format.bias < from.bias && !needs_subnormals(from, to))
+    let narrows = format.is_signed() && format.man_bits < from.man_bits;
+    let plain = from.bits() == 16 || from.specials == Specials::Finite;
+    let aligned = (from.bias..=from.bias + 2).contains(&format.bias);
+    narrows && plain && (aligned || format.bias < from.bias && !needs_subnormals(from, to))
 }
 
 /// A bit copy, but that Cast's table for E5M2 sends ±∞ to ±max with `saturate` from any float, E5M2 included.

@@ -1,7 +1,7 @@
 // float.wgsl — the hub to a signed float of at most 16 bits: one rounding to nearest, ties to even
-// The hub is binary32, a double's head (rounded to odd), or a 16-bit source's own format where the destination lies
+// The hub is binary32, a double's head (rounded to odd), or a source's own format where the destination lies
 // within it.
-// reads: HUB_BITS HUB_MAN HUB_BIAS HUB_ABOVE
+// reads: HUB_BITS HUB_MAN HUB_BIAS HUB_ABOVE HUB_TOP
 // reads: DST_BITS DST_MAN DST_BIAS DST_MAX DST_OVERFLOW DST_NAN DST_NAN_KEEP DST_NAN_FLIP DST_FNUZ
 //:use lib/round
 
@@ -11,8 +11,12 @@ fn encode_float(hub: u32) -> u32 {
     let down = HUB_MAN - DST_MAN;
     var code = 0u;
     if (DST_BIAS > HUB_BIAS) {
-        // By one: every exponent field grows by one, and subnormals double.
-        code = round_shift(magnitude + min(magnitude, 1u << HUB_MAN), down);
+        // Every exponent field grows by one, and subnormals double; by two: twice.
+        var value = magnitude + min(magnitude, 1u << HUB_MAN);
+        if (DST_BIAS > HUB_BIAS + 1u) {
+            value = value + min(value, 1u << HUB_MAN);
+        }
+        code = round_shift(value, down);
     } else if (DST_BIAS == HUB_BIAS) {
         code = round_shift(magnitude, down);
     } else if (HUB_MAN + DST_MAN <= 28u) {
@@ -43,7 +47,7 @@ fn encode_float(hub: u32) -> u32 {
         // NaN lies above all numbers, and has their code already.
         return code;
     }
-    let nan = magnitude > sign_code - (1u << HUB_MAN);
+    let nan = magnitude > HUB_TOP;
     if (DST_NAN_FLIP != 0u) {
         // From ±max, all ones but for the sign, to zero with the other sign.
         return code ^ select(0u, DST_MAX | DST_NAN_FLIP, nan);

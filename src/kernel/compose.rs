@@ -259,6 +259,7 @@ fn constants(conversion: &Conversion) -> String {
             number("HUB_BITS", to.hub.bits);
             number("HUB_MAN", to.hub.man);
             number("HUB_BIAS", to.hub.bias);
+            number("HUB_TOP", to.hub.top);
             // How many exponents the hub reaches below the destination's normal numbers.
             number("HUB_ABOVE", to.hub.bias.saturating_sub(to.bias));
             number("DST_MAN", to.man);
