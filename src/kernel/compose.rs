@@ -261,7 +261,13 @@ fn constants(conversion: &Conversion) -> String {
             number("HUB_BIAS", to.hub.bias);
             number("HUB_TOP", to.hub.top);
             // How many exponents the hub reaches below the destination's normal numbers.
-            number("HUB_ABOVE", to.hub.bias.saturating_sub(to.bias));
+            let above = to.hub.bias.saturating_sub(to.bias);
+            number("HUB_ABOVE", above);
+            // What overflows to, as a number of the hub; it may be the one after the largest.
+            number("HUB_MOST", ((above << to.man) + to.overflow) << (to.hub.man - to.man));
+            // Half an ulp less one, and the exponents below the least normal one's away, for kernels where that has a place.
+            let away = (above + 1).checked_shl(to.hub.man + to.man + 1).unwrap_or_default();
+            number("HUB_ROUND", ((1u32 << to.hub.man) - 1).wrapping_sub(away));
             number("DST_MAN", to.man);
             number("DST_BIAS", to.bias);
             number("DST_MAX", to.max);
