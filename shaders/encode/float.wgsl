@@ -9,18 +9,22 @@ fn encode_float(hub: u32) -> u32 {
     let sign_code = 1u << (HUB_BITS - 1u);
     let magnitude = hub & (sign_code - 1u);
     let least = HUB_ABOVE + 1u;
+    let early = DST_BIAS < HUB_BIAS && HUB_BITS == 32u && DST_BITS == 8u;
     var code = 0u;
     if (DST_BIAS < HUB_BIAS && HUB_MAN + DST_MAN <= 28u) {
-        // All that overflows, NaN included, is one number from here on.
-        let value = min(magnitude, HUB_MOST);
+        var value = magnitude;
+        if (early) {
+            // What overflows, NaN included, has no exponent left that has no room below.
+            value = min(value, HUB_MOST);
+        }
         let exponent = value >> HUB_MAN;
         // The significand's leading bit, at this place, leaves room below for all that a subnormal's further shift moves
         // down, but where that rounds to zero. (31: where this is never reached, a shift by more would be an error too.)
         let place = min(HUB_MAN + DST_MAN + 1u, 31u);
         let shift = clamp(i32(31u - place + least) - i32(exponent), i32(31u - place), i32(33u - place + DST_MAN));
         let significand = ((value << (31u - HUB_MAN)) | 0x80000000u) >> u32(shift);
-        if (HUB_MAN + DST_BITS <= 31u) {
-            // There is room above too. As in round_shift; HUB_ROUND also takes `least` away.
+        if (HUB_BITS < 32u || early) {
+            // Exponent and significand round as one, as in round_shift; HUB_ROUND also takes `least` away.
             let sum = (max(exponent, least) << place) + significand;
             code = (sum + HUB_ROUND + extractBits(sum, HUB_MAN + 1u, 1u)) >> (HUB_MAN + 1u);
         } else {
@@ -47,7 +51,10 @@ fn encode_float(hub: u32) -> u32 {
             let cut = (significand << (32u - shift)) | (kept & 1u);
             code = ((max(exponent, least) - least) << DST_MAN) + kept + select(0u, 1u, cut > 0x80000000u);
         }
-        code = select(code, DST_OVERFLOW, code > DST_MAX);
+    }
+    if (!early) {
+        // The largest number's code, or the one after it.
+        code = min(code, DST_OVERFLOW);
     }
     var sign = (hub >> (HUB_BITS - DST_BITS)) & (1u << (DST_BITS - 1u));
     if (DST_FNUZ) {
