@@ -130,12 +130,13 @@ impl Units {
             // Whole 16-byte blocks; 6-bit codes fill three of them.
             return Self { elements: if source == 6 { 64 } else { 128 / source }, repeat: 1 };
         }
+        let wider = source.max(destination);
         let elements = if source == 6 || destination == 6 {
-            // Sixteen codes fill three words.
-            16
+            // Sixteen codes fill three words; four times as many three vectors, where the other side does not take many.
+            if wider <= 8 { 64 } else { 16 }
         } else {
             // 16 bytes of the wider side, but no less than a word of the destination.
-            (128 / source.max(destination)).max(32 / destination)
+            (128 / wider).max(32 / destination)
         };
         let bytes = elements * (source + destination) / 8;
         // 128 bytes an invocation, where what it does but once, to fill the table or find its place, would count much.
