@@ -14,7 +14,7 @@ fn encode_float(hub: u32) -> u32 {
     if (DST_BIAS < HUB_BIAS && HUB_MAN + DST_MAN <= 28u) {
         var value = magnitude;
         if (early) {
-            // What overflows, NaN included, has no exponent left that has no room below.
+            // Exponents of what overflows, NaN included, would go beyond the word's top below.
             value = min(value, HUB_MOST);
         }
         let exponent = value >> HUB_MAN;
