@@ -1,7 +1,7 @@
 //! The twins: each WGSL fragment in `shaders/` again in Rust, same names, same meaning, integers only.
 //!
 //! Words are `u32`; 64-bit codes are two words, low first. A *hub* is a value as the bits of one word that
-//! `encode_float` rounds from: binary32, a 16-bit float's own format, or the high word of a double **rounded to odd**:
+//! `encode_float` rounds from: binary32, a narrower float's own format, or the high word of a double **rounded to odd**:
 //! cut towards zero, and the last bit set when anything was lost. Every float of at most 16 bits has significand bits to
 //! spare there, so the one rounding that follows is as exact as from the full value.
 
@@ -65,22 +65,24 @@ pub(crate) struct EncodeFloat {
     pub fnuz: bool,
 }
 
-/// The IEEE format that `encode_float` rounds from.
+/// The format that `encode_float` rounds from: IEEE's, or all numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Hub {
     pub bits: u32,
     pub man: u32,
     pub bias: u32,
+    /// Largest magnitude code that is not NaN.
+    pub top: u32,
 }
 
 impl Hub {
     pub(crate) fn new(format: &FloatFormat) -> Self {
-        Self { bits: format.bits(), man: format.man_bits, bias: format.bias }
+        Self { bits: format.bits(), man: format.man_bits, bias: format.bias, top: format.top() as u32 }
     }
 
-    pub(crate) const BINARY32: Self = Self { bits: 32, man: 23, bias: 127 };
+    pub(crate) const BINARY32: Self = Self { bits: 32, man: 23, bias: 127, top: INFINITY };
     /// A double's high word, rounded to odd.
-    pub(crate) const DOUBLE_HEAD: Self = Self { bits: 32, man: 20, bias: 1023 };
+    pub(crate) const DOUBLE_HEAD: Self = Self { bits: 32, man: 20, bias: 1023, top: 0x7ff0_0000 };
 }
 
 /// What `encode_scale` needs of the options.
@@ -105,6 +107,17 @@ pub(crate) struct EncodeInt {
     pub wide: bool,
     /// Instead of wrapping: largest magnitudes allowed below and above zero.
     pub clamp: Option<(u32, u32)>,
+}
+
+/// What `convert_eight` needs of a source of 16 bits and of the options.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Steps {
+    /// Of each magnitude code from 1 on, the least source magnitude that gets it or a higher one.
+    pub least: [u32; 7],
+    /// The least source magnitude that is NaN; 0: there is none.
+    pub least_nan: u32,
+    /// NaN is zero with the other sign, not the largest number.
+    pub nan_flip: bool,
 }
 
 // lib/round.wgsl
@@ -209,14 +222,18 @@ pub(crate) fn split_long(value: Pair, signed: bool) -> (u32, Pair) {
 // encode/
 
 /// The hub to a signed float of at most 16 bits: one rounding to nearest, ties to even. The hub is binary32, a double's
-/// head (rounded to odd), or a 16-bit source's own format where the destination lies within it.
+/// head (rounded to odd), or a source's own format where the destination lies within it.
 pub(crate) fn encode_float(hub: u32, to: &EncodeFloat) -> u32 {
     let sign_code = 1 << (to.hub.bits - 1);
     let magnitude = hub & (sign_code - 1);
     let down = to.hub.man - to.man;
     let mut code = if to.bias > to.hub.bias {
-        // By one: every exponent field grows by one, and subnormals double.
-        round_shift(magnitude + magnitude.min(1 << to.hub.man), down)
+        // Every exponent field grows by one, and subnormals double; by two: twice.
+        let mut value = magnitude + magnitude.min(1 << to.hub.man);
+        if to.bias > to.hub.bias + 1 {
+            value += value.min(1 << to.hub.man);
+        }
+        round_shift(value, down)
     } else if to.bias == to.hub.bias {
         round_shift(magnitude, down)
     } else if to.hub.man + to.man <= 28 {
@@ -239,7 +256,7 @@ pub(crate) fn encode_float(hub: u32, to: &EncodeFloat) -> u32 {
     };
     code = if code > to.max { to.overflow } else { code };
     let mut sign = (hub >> (to.hub.bits - to.bits)) & (1 << (to.bits - 1));
-    if magnitude > sign_code - (1 << to.hub.man) {
+    if magnitude > to.hub.top {
         code = to.nan;
         sign = (sign & to.nan_keep) ^ to.nan_flip;
     }
@@ -491,6 +508,59 @@ pub(crate) fn single_is_nonzero(value: u32) -> u32 {
 /// Whether binary64 bits are a number other than ±0 (NaN included).
 pub(crate) fn double_is_nonzero(code: Pair) -> u32 {
     ((code[1] & !SIGN) | code[0] != 0) as u32
+}
+
+// encode/float4.wgsl, for kernels only
+
+/// Two codes of 16 bits in a word, floats or integers with or without sign: signs in bits 15 and 31, and magnitudes. From
+/// 2^14 on, those of integers without sign are some magnitude there that leaves bit 15 free.
+#[cfg(test)]
+pub(crate) fn split_halves(codes: u32, signed: Option<bool>) -> (u32, u32) {
+    match signed {
+        None => (codes, codes & 0x7fff_7fff),
+        Some(true) => {
+            let negative = (codes >> 15) & 0x0001_0001;
+            let ones = (negative << 16).wrapping_sub(negative);
+            (codes, (codes ^ ones) + negative)
+        }
+        Some(false) => (0, (codes & 0x7fff_7fff) | ((codes >> 1) & 0x4000_4000)),
+    }
+}
+
+/// Bits 15 and 31: whether each of two magnitudes of at most 0x8000 is at least `step`.
+#[cfg(test)]
+pub(crate) fn reached(magnitudes: u32, step: u32) -> u32 {
+    magnitudes + (0x8000 - step) * 0x0001_0001
+}
+
+/// Bits 15 and 31, moved down.
+#[cfg(test)]
+pub(crate) fn plane(bits: u32, down: u32) -> u32 {
+    (bits >> down) & (0x8000_8000 >> down)
+}
+
+/// Two codes of 16 bits to FLOAT4E2M1: one rounding to nearest, ties to even. Each is `down` bits below the top of its
+/// half.
+#[cfg(test)]
+pub(crate) fn halves_to_float4(codes: u32, down: u32, signed: Option<bool>, to: &Steps) -> u32 {
+    let (mut signs, magnitudes) = split_halves(codes, signed);
+    let step = |code: usize| reached(magnitudes, to.least[code - 1]);
+    let nan = if to.least_nan == 0 { 0 } else { reached(magnitudes, to.least_nan) };
+    signs = if to.nan_flip { signs ^ nan } else { signs & !nan };
+    let four = step(4) ^ if to.nan_flip { nan } else { 0 };
+    // The bits of a sum, by the parity of the steps that change them.
+    let two = four ^ step(2) ^ step(6);
+    let one = two ^ step(1) ^ step(3) ^ step(5) ^ step(7);
+    plane(signs, down) | plane(four, down + 1) | plane(two, down + 2) | plane(one, down + 3)
+}
+
+/// Eight codes of 16 bits to FLOAT4E2M1.
+#[cfg(test)]
+pub(crate) fn convert_eight(codes: [u32; 4], signed: Option<bool>, to: &Steps) -> u32 {
+    // In this order half of the codes lie where they go.
+    let halves = codes.into_iter().zip([12, 4, 8, 0]).map(|(codes, down)| halves_to_float4(codes, down, signed, to));
+    let halves = halves.fold(0, |all, two| all | two);
+    (halves & 0xf0f0_0f0f) | ((halves << 12) & 0x0f0f_0000) | ((halves >> 12) & 0x0000_f0f0)
 }
 
 /// ±∞ to ±max, every other code as it is.

@@ -3,7 +3,7 @@
 //! Both the CPU path and the kernels are made from this; nothing after it looks at element types or options to find out
 //! what a code means.
 
-use crate::bits::{self, DecodeFloat, EncodeFloat, EncodeInt, EncodeScale, Hub, Pair};
+use crate::bits::{self, DecodeFloat, EncodeFloat, EncodeInt, EncodeScale, Hub, Pair, Steps};
 use crate::element::{ElementType, Kind};
 use crate::error::Error;
 use crate::format::{FloatFormat, Specials};
@@ -26,7 +26,7 @@ pub(crate) enum Decode {
     },
     Single,
     Double,
-    /// A 16-bit float that is its own hub.
+    /// A float of at most 16 bits that is its own hub.
     Own,
 }
 
@@ -143,6 +143,29 @@ impl Conversion {
     /// Whether the source is FLOAT16, which integers, E8M0 and BOOL are made from without a hub.
     pub(crate) fn is_from_half(&self) -> bool {
         self.from == ElementType::FLOAT16
+    }
+
+    /// The steps from 16 bits to a float of eight magnitudes: kernels can take them for eight codes at once.
+    pub(crate) fn steps(&self) -> Option<Steps> {
+        let to = match self.encode {
+            Encode::Float(to) if self.from.code_bits() == 16 && to.bits == 4 => to,
+            _ => return None,
+        };
+        // No lower for a higher magnitude, NaN included, which has the sign or all ones.
+        let code = |magnitude| match self.decode {
+            Decode::Own => bits::encode_float(magnitude, &to),
+            _ => bits::integer_to_float(0, magnitude, 0, &to),
+        };
+        let least = |index: usize| {
+            let short = |magnitude| code(magnitude) <= index as u32;
+            let highest = (0..15).rev().map(|bit| 1 << bit).fold(0, |m, bit| if short(m | bit) { m | bit } else { m });
+            highest + 1
+        };
+        let least_nan = match self.from.kind() {
+            Kind::Float(format) => format.top() as u32 + 1,
+            _ => 0,
+        };
+        Some(Steps { least: std::array::from_fn(least), least_nan, nan_flip: to.nan_flip != 0 })
     }
 
     /// Casts codes in place: `low` holds the low words, `high` the high words of 64-bit codes. What lies above a
@@ -279,13 +302,15 @@ pub(crate) fn needs_subnormals(from: &FloatFormat, to: ElementType) -> bool {
     }
 }
 
-/// Whether a 16-bit float is rounded to a destination float from its own format, without going through binary32: the
-/// destination's significand is shorter, and its subnormals either all come from normal numbers or lie as the source's.
+/// Whether a float of 16 bits, or one of fewer without special codes, is rounded to a destination float from its own
+/// format, without going through binary32: the destination's significand is shorter, and its subnormals either all come
+/// from normal numbers or lie as the source's, or at most two exponents lower.
 fn within(from: &FloatFormat, to: ElementType) -> bool {
     let Kind::Float(format) = to.kind() else { return false };
-    let narrows = format.is_signed() && from.bits() == 16 && format.man_bits < from.man_bits;
-    let aligned = format.bias == from.bias || format.bias == from.bias + 1;
-    narrows && (aligned || format.bias < from.bias && !needs_subnormals(from, to))
+    let narrows = format.is_signed() && format.man_bits < from.man_bits;
+    let plain = from.bits() == 16 || from.specials == Specials::Finite;
+    let aligned = (from.bias..=from.bias + 2).contains(&format.bias);
+    narrows && plain && (aligned || format.bias < from.bias && !needs_subnormals(from, to))
 }
 
 /// A bit copy, but that Cast's table for E5M2 sends ±∞ to ±max with `saturate` from any float, E5M2 included.
@@ -356,4 +381,34 @@ fn float_to_int(bits: u32, signed: bool, options: &CastOptions) -> EncodeInt {
         _ => None,
     };
     EncodeInt { fail: if bits == 32 && signed { 0x8000_0000 } else { 0 }, wide: bits == 32 && !signed, clamp }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Eight codes at once are what they are one by one: each code, in each half of a word.
+    #[test]
+    fn steps_lead_where_the_conversion_does() {
+        let sources = [ElementType::FLOAT16, ElementType::BFLOAT16, ElementType::INT16, ElementType::UINT16];
+        for (from, nan) in sources.into_iter().flat_map(|from| [(from, Float4Nan::default()), (from, Float4Nan::Max)]) {
+            let options = CastOptions::default().with_float4_nan(nan);
+            let conversion = Conversion::new(from, ElementType::FLOAT4E2M1, &options).unwrap();
+            let steps = conversion.steps().expect("from 16 bits to eight magnitudes");
+            let signed = match conversion.carrier() {
+                Carrier::Int { signed } => Some(signed),
+                _ => None,
+            };
+            for code in 0..=0xffff {
+                let codes = std::array::from_fn(|i| (code + 0x2345 * i as u32) & 0xffff);
+                let [a, b, c, d, e, f, g, h] = codes;
+                let words = [a | b << 16, c | d << 16, e | f << 16, g | h << 16];
+                let mut expected: [u32; 8] = codes;
+                conversion.convert(&mut expected, &mut []);
+                let got = bits::convert_eight(words, signed, &steps);
+                let got = std::array::from_fn(|i| (got >> (4 * i)) & 15);
+                assert_eq!(got, expected.map(|code| code & 15), "{from}, {codes:x?}, {options:?}");
+            }
+        }
+    }
 }

@@ -14,6 +14,7 @@ mod entry;
 use compose::Module;
 use entry::Entry;
 
+use crate::bits::Steps;
 use crate::conversion::{Conversion, Encode};
 use crate::element::ElementType;
 use crate::error::Error;
@@ -129,12 +130,13 @@ impl Units {
             // Whole 16-byte blocks; 6-bit codes fill three of them.
             return Self { elements: if source == 6 { 64 } else { 128 / source }, repeat: 1 };
         }
+        let wider = source.max(destination);
         let elements = if source == 6 || destination == 6 {
-            // Sixteen codes fill three words.
-            16
+            // Sixteen codes fill three words; four times as many three vectors, where the other side does not take many.
+            if wider <= 8 { 64 } else { 16 }
         } else {
             // 16 bytes of the wider side, but no less than a word of the destination.
-            (128 / source.max(destination)).max(32 / destination)
+            (128 / wider).max(32 / destination)
         };
         let bytes = elements * (source + destination) / 8;
         // 128 bytes an invocation, where what it does but once, to fill the table or find its place, would count much.
@@ -158,6 +160,12 @@ fn uses_table(conversion: &Conversion, tables: bool) -> bool {
     conversion.from.code_bits() <= 8 && !conversion.is_copy() && (tables || saves_several)
 }
 
+/// The steps of a conversion that takes eight codes at once. One by one, integers take a GPU less: their codes are found
+/// by a shift, which is what costs software adapters most.
+fn steps(conversion: &Conversion, tables: bool) -> Option<Steps> {
+    conversion.steps().filter(|steps| steps.least_nan != 0 || !tables)
+}
+
 /// Composes a kernel.
 pub(crate) fn compose(conversion: &Conversion, kind: Kind, access: Access, tables: bool) -> Kernel {
     match kind {
@@ -174,8 +182,10 @@ fn units(conversion: &Conversion, kind: Kind, access: Access, tables: bool) -> K
     let mut module = Module::new(conversion, BLOCKS_SIZE, elements);
     module.need("entry/params");
     module.bindings(access, entry.source_vector, entry.destination_vector);
-    if !conversion.is_copy() {
-        module.conversion(conversion);
+    match steps(conversion, tables) {
+        _ if conversion.is_copy() => {}
+        Some(steps) => module.eights(&steps),
+        None => module.conversion(conversion),
     }
     module.line("");
     module.line(entry.text().trim_end());

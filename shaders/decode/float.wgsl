@@ -11,11 +11,11 @@ fn decode_float(code: u32) -> u32 {
     let magnitude = code & (sign_code - 1u);
     var value = (magnitude << (23u - SRC_MAN)) + ((127u - SRC_BIAS) << 23u);
     if (SRC_SUBNORMALS) {
-        // A subnormal: its leading bit becomes the implicit one, which the addition carries into the exponent.
-        let place = firstLeadingBit(magnitude);
-        let normal = (magnitude << ((23u - place) & 31u)) + ((place + (127u - SRC_BIAS - SRC_MAN)) << 23u);
-        let subnormal = select(normal, 0u, magnitude == 0u);
-        value = select(value, subnormal, magnitude < (1u << SRC_MAN));
+        // A subnormal's leading bit becomes the implicit one, which the addition carries into the exponent. A normal
+        // number's exponent field is added as it is.
+        let place = min(bitcast<i32>(firstLeadingBit(magnitude)), i32(SRC_MAN));
+        let exponent = bitcast<u32>(place) + (127u - SRC_BIAS - SRC_MAN);
+        value = select((magnitude << u32(23 - place)) + (exponent << 23u), 0u, magnitude == 0u);
     }
     if (SRC_IEEE) {
         // The top exponent stays the top exponent: ∞ and NaN alike.

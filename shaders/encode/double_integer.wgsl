@@ -7,5 +7,6 @@ fn integer_to_double(sign: u32, low: u32, high: u32) -> vec2<u32> {
     let value = cut + (((normal.y & 0x7ffu) + 0x3ffu + (cut & 1u)) >> 11u);
     let carry = select(0u, 1u, value < cut);
     let head = (normal.x >> 11u) + carry + ((1022u + normal.z) << 20u);
-    return select(vec2<u32>(value, head | sign), vec2<u32>(0u, sign), normal.x == 0u);
+    // The leading bit is at the top, but where all are 0; then `value` is 0 too.
+    return vec2<u32>(value, min(head, normal.x) | sign);
 }

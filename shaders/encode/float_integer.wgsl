@@ -1,6 +1,6 @@
 // float_integer.wgsl — an integer of up to 64 bits to a signed float of at most 16 bits: one rounding to nearest, ties to
 // even. 1 is a normal number of every format, so that no result is subnormal.
-// reads: SRC_BITS DST_BITS DST_MAN DST_BIAS DST_MAX DST_OVERFLOW DST_SMALL
+// reads: SRC_BITS DST_BITS DST_MAN DST_BIAS DST_OVERFLOW DST_SMALL
 //:use lib/normalize
 
 fn integer_to_float(sign: u32, low: u32, high: u32) -> u32 {
@@ -18,7 +18,7 @@ fn integer_to_float(sign: u32, low: u32, high: u32) -> u32 {
     let down = 31u - DST_MAN;
     let fraction = (top + (0x7fffffffu + (1u << (down - 1u))) + extractBits(top, down, 1u)) >> down;
     var code = fraction + ((normal.z + DST_BIAS) << DST_MAN);
-    code = select(code, DST_OVERFLOW, code > DST_MAX);
-    code = select(code, 0u, normal.x == 0u);
+    // What overflows is the largest number's code, or the one after it. The leading bit is at the top, but where all are 0.
+    code = min(min(code, DST_OVERFLOW), normal.x);
     return code | (sign >> (32u - DST_BITS));
 }

@@ -13,11 +13,11 @@ fn encode_int(source: Significand) -> u32 {
     } else if (!INT_CLAMP) {
         value = (source.top >> 1u) >> min(u32(30 - source.place), 31u);
     }
+    value = select(value, 0u - value, source.negative);
     if (INT_CLAMP) {
-        value = min(value, select(INT_ABOVE, INT_BELOW, source.negative));
+        value = bitcast<u32>(clamp(bitcast<i32>(value), -i32(INT_BELOW), i32(INT_ABOVE)));
         value = select(value, 0u, source.nan);
     }
-    value = select(value, 0u - value, source.negative);
     if (INT_WIDE || INT_FAIL != 0u) {
         value = select(INT_FAIL, value, fits);
     }

@@ -6,5 +6,6 @@ fn integer_to_single(sign: u32, low: u32, high: u32) -> u32 {
     let cut = normal.x >> 8u;
     let lost = (normal.x & 0xffu) | select(0u, 1u, normal.y != 0u);
     let value = cut + ((lost + 0x7fu + (cut & 1u)) >> 8u) + ((126u + normal.z) << 23u);
-    return select(value, 0u, normal.x == 0u) | sign;
+    // The leading bit is at the top, but where all are 0.
+    return min(value, normal.x) | sign;
 }

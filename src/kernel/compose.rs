@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::entry::vector;
 use super::{Access, Kernel, VIEW_RANK};
-use crate::bits;
+use crate::bits::{self, Steps};
 use crate::conversion::{Carrier, Conversion, Decode, Encode};
 
 macro_rules! fragments {
@@ -18,7 +18,7 @@ macro_rules! fragments {
 
 fragments! {
     "decode/bool" "decode/float" "decode/int" "decode/scale"
-    "encode/bool" "encode/clamp_infinity" "encode/double_integer" "encode/double_single" "encode/float"
+    "encode/bool" "encode/clamp_infinity" "encode/double_integer" "encode/double_single" "encode/float" "encode/float4"
     "encode/float_integer" "encode/int" "encode/long" "encode/scale" "encode/scale_double" "encode/scale_half"
     "encode/scale_integer" "encode/single" "encode/single_double" "encode/single_integer"
     "entry/edge_lanes" "entry/edge_words" "entry/load_pair" "entry/load_word" "entry/params"
@@ -90,6 +90,14 @@ impl Module {
     fn shared_binding(&mut self, vector: &str) {
         self.is_shared = true;
         self.line(&format!("@group(0) @binding(1) var<storage, read_write> {SHARED}: array<{vector}>;"));
+    }
+
+    /// `fn convert_eight`, from four words of source codes to one of destination codes.
+    pub(super) fn eights(&mut self, steps: &Steps) {
+        let least: Vec<_> = steps.least.iter().map(|step| format!("{step:#x}u")).collect();
+        let _ = writeln!(self.constants, "const SRC_LEAST_NAN: u32 = {:#x}u;", steps.least_nan);
+        let _ = writeln!(self.constants, "const DST_STEPS: array<u32, 7> = array<u32, 7>({});", least.join(", "));
+        self.need("encode/float4");
     }
 
     /// `fn convert`, from source code to destination code, and the fragments that it joins.
@@ -243,15 +251,23 @@ fn constants(conversion: &Conversion) -> String {
         Decode::Bool => flags.push(("SRC_SIGNED", false)),
         Decode::Int { signed, .. } | Decode::Long { signed } => flags.push(("SRC_SIGNED", signed)),
         Decode::Scale { nan } => number("SRC_NAN", nan),
-        Decode::Single | Decode::Double | Decode::Own => {}
+        Decode::Own => flags.push(("SRC_SIGNED", true)),
+        Decode::Single | Decode::Double => {}
     }
     match conversion.encode {
         Encode::Float(to) => {
             number("HUB_BITS", to.hub.bits);
             number("HUB_MAN", to.hub.man);
             number("HUB_BIAS", to.hub.bias);
+            number("HUB_TOP", to.hub.top);
             // How many exponents the hub reaches below the destination's normal numbers.
-            number("HUB_ABOVE", to.hub.bias.saturating_sub(to.bias));
+            let above = to.hub.bias.saturating_sub(to.bias);
+            number("HUB_ABOVE", above);
+            // What overflows to, as a number of the hub; it may be the one after the largest.
+            number("HUB_MOST", ((above << to.man) + to.overflow) << (to.hub.man - to.man));
+            // Half an ulp less one, and the exponents below the least normal one's away, for kernels where that has a place.
+            let away = (above + 1).checked_shl(to.hub.man + to.man + 1).unwrap_or_default();
+            number("HUB_ROUND", ((1u32 << to.hub.man) - 1).wrapping_sub(away));
             number("DST_MAN", to.man);
             number("DST_BIAS", to.bias);
             number("DST_MAX", to.max);

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Access, BLOCKS_SIZE, Kind, Units, uses_table};
+use super::{Access, BLOCKS_SIZE, Kind, Units, steps, uses_table};
 use crate::conversion::{Conversion, Encode};
 
 /// The element type of a binding of vectors of so many words.
@@ -37,6 +37,8 @@ pub(super) struct Entry {
     shifted: bool,
     pub(super) units: Units,
     copy: bool,
+    /// Four source words become one.
+    eights: bool,
     /// Elements a table entry holds, and so many source codes its index.
     per_entry: Option<u32>,
     /// Codes come with undefined bits above their width.
@@ -68,6 +70,7 @@ impl Entry {
             shifted,
             units,
             copy: conversion.is_copy(),
+            eights: steps(conversion, tables).is_some(),
             per_entry,
             masked: matches!(conversion.encode, Encode::Int(_)),
             ignores_above: source_bits == 16 && !matches!(conversion.encode, Encode::Scale(_)),
@@ -233,6 +236,13 @@ impl Entry {
         if self.copy {
             return Ok((0..self.source_words).map(|word| self.source_word(r, word)).collect());
         }
+        if self.eights {
+            for word in 0..self.destination_words {
+                let codes: Vec<_> = (4 * word..4 * word + 4).map(|word| self.source_word(r, word)).collect();
+                writeln!(text, "    let d{r}_{word} = convert_eight(vec4<u32>({}));", codes.join(", "))?;
+            }
+            return Ok((0..self.destination_words).map(|word| format!("d{r}_{word}")).collect());
+        }
         let per_entry = self.per_entry.unwrap_or(1);
         let chunk_bits = per_entry * self.destination_bits;
         let mut words = vec![Vec::new(); self.destination_words as usize];
@@ -257,6 +267,10 @@ impl Entry {
                 let rest = self.shifted(name, 0, has_neighbours);
                 words[word + 1].push(format!("({rest} >> {}u)", 32 - shift));
             }
+        }
+        if self.per_entry.is_some() {
+            // Lookups end in order: to begin with the last one is to wait once for all of a word's.
+            words.iter_mut().for_each(|fields| fields[1..].reverse());
         }
         Ok(words.into_iter().map(|fields| fields.join(" | ")).collect())
     }

@@ -44,26 +44,9 @@ impl Class {
     }
 }
 
-/// Pairs with a kernel beyond its limit on some chip: these may stay there, but not worsen.
-const BEYOND: [(&str, &str); 9] = [
-    // Each of sixteen codes a unit takes its index, an address, a read, a wait for it and a place: five for a byte.
-    ("float6e2m3", "uint2"),
-    ("float6e2m3", "int2"),
-    ("float6e3m2", "uint2"),
-    ("float6e3m2", "int2"),
-    // A whole encoding for two and a half bytes.
-    ("float16", "float4e2m1"),
-    ("bfloat16", "float4e2m1"),
-    ("float16", "uint4"),
-    ("float16", "int4"),
-    // Subnormals in, so that nothing of the decoding can go, and rounding.
-    ("float16", "bfloat16"),
-];
-
-/// What is beyond a limit that was not known to be, and what is not though it was.
+/// What is beyond a limit.
 pub fn passed(table: &Table) -> Result<Vec<String>> {
     let mut wrong = Vec::new();
-    let mut known: Vec<_> = BEYOND.to_vec();
     for (chip, median, _) in summary(table)? {
         if median > MEDIAN {
             wrong.push(format!("{chip}: a median of {median:.2} instructions a byte, more than {MEDIAN}"));
@@ -71,11 +54,7 @@ pub fn passed(table: &Table) -> Result<Vec<String>> {
     }
     for row in &table.rows {
         let limit = Class::of(row)?.limit();
-        let pair = (row.from.as_str(), row.to.as_str());
         if row.per_byte > limit {
-            known.retain(|&other| other != pair);
-        }
-        if row.per_byte > limit && !BEYOND.contains(&pair) {
             wrong.push(format!("{}: {:.2} instructions a byte, more than {limit}", row.name(), row.per_byte));
         }
         if row.code.spills + row.code.scratch > 0 {
@@ -83,7 +62,6 @@ pub fn passed(table: &Table) -> Result<Vec<String>> {
             wrong.push(format!("{}: {spills} spilled registers, {scratch} bytes of scratch", row.name()));
         }
     }
-    wrong.extend(known.iter().map(|(from, to)| format!("{from} to {to}: within its limit now; strike it off BEYOND")));
     Ok(wrong)
 }
 
