@@ -48,6 +48,9 @@ pub(crate) const BLOCK: usize = 2048;
 /// Elements given to a thread at a time. Below twice that, threads cost more than they bring.
 const CHUNK: usize = 32 * BLOCK;
 
+/// Bytes of a line of the caches, and of the longest vectors.
+const LINE: usize = 64;
+
 /// Elements from which on a table is made for a source of at most 8 bits.
 const TABLE: usize = BLOCK;
 
@@ -138,8 +141,23 @@ fn packed_bytes(tensor: &Tensor, to: ElementType) -> Result<usize, Error> {
 fn convert(conversion: &Conversion, elements: usize, source: &[u8], destination: &mut [u8]) {
     let chunk = [conversion.from, conversion.to].map(|t| CHUNK * t.code_bits() as usize / 8);
     let path = Path::new(conversion, elements, Level::best());
-    share(source, destination, chunk, |source, destination| path.convert(source, destination));
+    let [read, written] = head(conversion, destination);
+    let (first_source, source) = source.split_at(read.min(source.len()));
+    let (first, rest) = destination.split_at_mut(written.min(destination.len()));
+    path.convert(first_source, first);
+    share(source, rest, chunk, |source, destination| path.convert(source, destination));
     clear_pad(destination, conversion.to.code_bits(), elements as u64);
+}
+
+/// Source and destination bytes of the fewest elements after which the destination lies at a multiple of [`LINE`]: a
+/// vector written across two lines takes as long as two. None where no elements lead there.
+fn head(conversion: &Conversion, destination: &[u8]) -> [usize; 2] {
+    let bytes = [conversion.from, conversion.to].map(|t| t.code_bits() as usize);
+    let bytes = |elements: usize| bytes.map(|bits| elements * bits / 8);
+    let address = destination.as_ptr().addr();
+    // Any four codes end at a byte.
+    let found = (0..=4 * LINE).step_by(4).map(bytes).find(|[_, written]| (address + written) % LINE == 0);
+    found.unwrap_or_default()
 }
 
 /// How a pair is cast.

@@ -167,6 +167,13 @@ fn any_address_will_do() {
                     assert!(bytes[..shift].iter().all(|&byte| byte == 0xff), "{from} to {to} from {shift}");
                 }
             }
+            let expected = through(&Path::Twin(&conversion), &tensor, to);
+            for shift in 0..LINE {
+                let mut bytes = vec![0xff; shift + expected.len()];
+                convert(&conversion, elements, tensor.bytes().unwrap(), &mut bytes[shift..]);
+                assert!(conversion.is_copy() || bytes[shift..] == expected, "{from} to {to} to {shift}");
+                assert!(bytes[..shift].iter().all(|&byte| byte == 0xff), "{from} to {to} to {shift}");
+            }
         }
     }
 }
