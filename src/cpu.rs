@@ -180,7 +180,7 @@ impl<'a> Path<'a> {
             if let Some(halves) = Vectors::halves(level, conversion) {
                 return Self::Vectors(halves);
             }
-            return Self::Wide(level, conversion, wide);
+            return Self::Wide(wide.level(level), conversion, wide);
         }
         if elements < TABLE {
             return Self::Twin(conversion);

@@ -48,6 +48,15 @@ impl Level {
         }
     }
 
+    /// The same with vectors of at most 32 bytes.
+    pub(crate) fn short(self) -> Self {
+        match self {
+            #[cfg(all(any(target_arch = "x86", target_arch = "x86_64"), feature = "avx512"))]
+            Self::V4(simd) => Self::V3(*simd),
+            level => level,
+        }
+    }
+
     /// Whether it shifts 16-bit words by each one's own amount.
     pub(crate) fn shifts_words(self) -> bool {
         match self {

@@ -139,6 +139,19 @@ impl Wide {
         Some(Self { from_bits, to_bits, load, store })
     }
 
+    /// The level whose loops to take: what does little to its words waits for memory, which vectors of 64 bytes do not make
+    /// faster.
+    pub(crate) fn level(&self, level: Level) -> Level {
+        match (self.store, self.load) {
+            (Store::Single, Load::Int { .. }) if self.from_bits == 64 => level,
+            (Store::Double, Load::Half(..)) => level,
+            // Its packing is of words.
+            (Store::Int, _) if self.from_bits == 16 && self.to_bits < 8 => level,
+            (Store::Int | Store::Bool { .. } | Store::Single | Store::Double, _) => level.short(),
+            _ => level,
+        }
+    }
+
     /// Casts at most [`BLOCK`](super::BLOCK) elements; what it writes to pad bits is undefined.
     pub(crate) fn convert(&self, level: Level, source: &[u8], destination: &mut [u8], scratch: &mut Scratch) {
         let Scratch { aligned, hub, codes, target } = scratch;
