@@ -1,9 +1,9 @@
 //! Casts on the CPU beside a copy of as many bytes, in GB/s: source and destination bytes together, over the time.
 //!
-//! The copy reads and writes half as many bytes each as the cast reads and writes in all. Cast and copy take turns, so
-//! that whatever else the machine does meets both; every figure is the median of seven runs, `ratio` the median of each
-//! run's cast over its copy, and `spread` the fastest cast over the slowest. The destination is used again: fresh memory
-//! would be what is timed.
+//! The copy reads and writes half as many bytes each as the cast reads and writes in all. Cast and copy take turns, and all
+//! pairs have had a run before the first has its next, so that whatever else the machine does meets both, and not all runs
+//! of a pair. Every figure is the median of seven runs, `ratio` the median of each run's cast over its copy, and `spread`
+//! the fastest cast over the slowest. Memory is used again: fresh memory would be what is timed.
 
 #![allow(missing_docs, reason = "a program")]
 
@@ -66,18 +66,33 @@ fn main() {
     let every = arguments.all || arguments.from.is_some() || arguments.to.is_some();
     let pairs: Vec<[ElementType; 2]> =
         if every { numeric().flat_map(|from| numeric().map(move |to| [from, to])).collect() } else { common.collect() };
+    let wanted = |filter: Option<ElementType>, t| filter.is_none_or(|filter| filter == t);
+    let pairs: Vec<_> =
+        pairs.into_iter().filter(|&[from, to]| wanted(arguments.from, from) && wanted(arguments.to, to)).collect();
     for &elements in &arguments.elements {
-        let mut held: Option<Tensor> = None;
-        for &[from, to] in &pairs {
-            let wanted = |filter: Option<ElementType>, t| filter.is_none_or(|filter| filter == t);
-            if !wanted(arguments.from, from) || !wanted(arguments.to, to) {
-                continue;
+        let mut sources: Vec<Tensor> = Vec::new();
+        for [from, _] in &pairs {
+            if sources.iter().all(|tensor| tensor.element_type() != *from) {
+                sources.push(random(*from, elements));
             }
-            let tensor = held.take().filter(|t| t.element_type() == from).unwrap_or_else(|| random(from, elements));
-            for pool in &pools {
-                measure(&tensor, to, pool, arguments.json);
+        }
+        let source = |from| sources.iter().find(|tensor| tensor.element_type() == from).expect("every source");
+        let mut memory = Memory::new(&pairs, elements);
+        let mut measured = vec![Vec::new(); pairs.len() * pools.len()];
+        // The first run meets memory that nobody has touched.
+        for run in 0..=RUNS {
+            let tasks = pairs.iter().flat_map(|pair| pools.iter().map(move |pool| (pair, pool)));
+            for (&([from, to], pool), rates) in tasks.collect::<Vec<_>>().iter().zip(&mut measured) {
+                let rate = memory.measure(source(*from), *to, pool);
+                if run > 0 {
+                    rates.push(rate);
+                }
             }
-            held = Some(tensor);
+        }
+        for (rates, pair) in measured.chunks(pools.len()).zip(&pairs) {
+            for (rates, pool) in rates.iter().zip(&pools) {
+                show(pair, elements, pool.current_num_threads(), rates, arguments.json);
+            }
         }
     }
 }
@@ -85,7 +100,7 @@ fn main() {
 /// Random bits: NaN, subnormals, every exponent.
 fn random(from: ElementType, elements: usize) -> Tensor {
     let mut state = 0x9e37_79b9_7f4a_7c15u64;
-    let mut bytes = vec![0; from.packed_bytes(elements as u64).unwrap() as usize];
+    let mut bytes = vec![0; packed_bytes(from, elements)];
     for bytes in bytes.chunks_mut(8) {
         // Marsaglia's xorshift.
         state ^= state << 13;
@@ -96,49 +111,65 @@ fn random(from: ElementType, elements: usize) -> Tensor {
     Tensor::from_bytes(from, [elements], bytes).unwrap()
 }
 
-fn measure(tensor: &Tensor, to: ElementType, pool: &ThreadPool, json: bool) {
-    let (from, elements) = (tensor.element_type(), tensor.len());
-    let mut destination = vec![1; to.packed_bytes(elements as u64).unwrap() as usize];
-    let bytes = tensor.bytes().unwrap().len() + destination.len();
-    let read = vec![1u8; bytes / 2];
-    let mut written = vec![2u8; bytes / 2];
-    let options = CastOptions::default();
-    let threads = pool.current_num_threads();
-    let piece = read.len().div_ceil(threads).max(1);
-    // A short cast is repeated until the clock can see it.
-    let repeats = (8 << 20) / bytes.max(1) + 1;
-    let mut rates = [Vec::new(), Vec::new()];
-    for run in 0..=RUNS {
+fn packed_bytes(of: ElementType, elements: usize) -> usize {
+    of.packed_bytes(elements as u64).expect("a numeric type") as usize
+}
+
+/// Where casts and copies go, and where copies come from.
+struct Memory {
+    destination: Vec<u8>,
+    read: Vec<u8>,
+    written: Vec<u8>,
+}
+
+impl Memory {
+    fn new(pairs: &[[ElementType; 2]], elements: usize) -> Self {
+        let most = pairs.iter().flatten().map(|&of| packed_bytes(of, elements)).max().unwrap_or_default();
+        Self { destination: vec![1; most], read: vec![1; most], written: vec![2; most] }
+    }
+
+    /// GB/s of a cast and of a copy.
+    fn measure(&mut self, tensor: &Tensor, to: ElementType, pool: &ThreadPool) -> [f64; 2] {
+        let destination = &mut self.destination[..packed_bytes(to, tensor.len())];
+        let bytes = tensor.bytes().expect("a numeric tensor").len() + destination.len();
+        let (read, written) = (&self.read[..bytes / 2], &mut self.written[..bytes / 2]);
+        let options = CastOptions::default();
+        let piece = read.len().div_ceil(pool.current_num_threads()).max(1);
+        // A short cast is repeated until the clock can see it.
+        let repeats = (8 << 20) / bytes.max(1) + 1;
+        let rate = |start: Instant| (bytes * repeats) as f64 / start.elapsed().as_secs_f64() / 1e9;
         let start = Instant::now();
         pool.install(|| {
             for _ in 0..repeats {
-                cpu::cast_into(tensor, to, &options, black_box(&mut destination)).unwrap();
+                cpu::cast_into(tensor, to, &options, black_box(destination)).expect("a cast");
             }
         });
-        let cast = start.elapsed();
+        let cast = rate(start);
         let start = Instant::now();
         pool.install(|| {
             for _ in 0..repeats {
-                let pieces = black_box(&mut written).par_chunks_mut(piece).zip(read.par_chunks(piece));
+                let pieces = black_box(&mut *written).par_chunks_mut(piece).zip(read.par_chunks(piece));
                 pieces.for_each(|(written, read)| written.copy_from_slice(read));
             }
         });
-        // The first run meets memory that nobody has touched.
-        if run > 0 {
-            let rate = |time: std::time::Duration| (bytes * repeats) as f64 / time.as_secs_f64() / 1e9;
-            rates[0].push(rate(cast));
-            rates[1].push(rate(start.elapsed()));
-        }
+        [cast, rate(start)]
     }
-    let mut ratios: Vec<f64> = rates[0].iter().zip(&rates[1]).map(|(cast, copy)| cast / copy).collect();
-    rates.iter_mut().chain([&mut ratios]).for_each(|figures| figures.sort_by(f64::total_cmp));
-    let [cast, copy, ratio] = [&rates[0], &rates[1], &ratios].map(|figures| figures[RUNS / 2]);
-    let spread = rates[0][RUNS - 1] / rates[0][0];
+}
+
+fn show([from, to]: &[ElementType; 2], elements: usize, threads: usize, rates: &[[f64; 2]], json: bool) {
+    let sorted = |of: &dyn Fn(&[f64; 2]) -> f64| {
+        let mut figures: Vec<f64> = rates.iter().map(of).collect();
+        figures.sort_by(f64::total_cmp);
+        figures
+    };
+    let (casts, copies, ratios) = (sorted(&|r| r[0]), sorted(&|r| r[1]), sorted(&|r| r[0] / r[1]));
+    let [cast, copy, ratio] = [&casts, &copies, &ratios].map(|figures| figures[RUNS / 2]);
+    let spread = casts[RUNS - 1] / casts[0];
     if json {
         let line = serde_json::json!({
             "from": from.name(), "to": to.name(), "threads": threads, "elements": elements,
             "gb_s": cast, "memcpy_gb_s": copy, "ratio": ratio, "spread": spread,
-            "gb_s_fastest": rates[0][RUNS - 1], "memcpy_gb_s_fastest": rates[1][RUNS - 1],
+            "gb_s_fastest": casts[RUNS - 1], "memcpy_gb_s_fastest": copies[RUNS - 1],
         });
         println!("{line}");
     } else {
