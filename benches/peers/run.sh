@@ -16,8 +16,8 @@ set -eu
 cd "$(dirname "$0")/../.."
 # Without it, some drivers complain on stderr at every start.
 export XDG_RUNTIME_DIR="${XDG_RUNTIME_DIR:-${TMPDIR:-/tmp}}"
-# numpy asks for huge pages, and the C library shall for everyone: they are worth a tenth.
-export GLIBC_TUNABLES="${GLIBC_TUNABLES:-glibc.malloc.hugetlb=1}"
+# numpy alone would ask for huge pages, which are worth a tenth.
+export NUMPY_MADVISE_HUGEPAGE=0
 export PYTHONPYCACHEPREFIX="$PWD/target/peers/pycache"
 peers=benches/peers
 venv=target/peers/venv

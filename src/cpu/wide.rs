@@ -90,7 +90,7 @@ impl Wide {
                 (Load::Int { signed }, u64::MAX)
             }
             // True is 1 in all of these.
-            (Kind::Bool, 8) if to_bits <= 8 && matches!(conversion.encode, Encode::Int(_) | Encode::Bool) => {
+            (Kind::Bool, 8) if to_bits == 8 && matches!(conversion.encode, Encode::Int(_) | Encode::Bool) => {
                 return Some(Self {
                     from_bits,
                     to_bits,
