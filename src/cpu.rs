@@ -156,7 +156,7 @@ fn head(conversion: &Conversion, destination: &[u8]) -> [usize; 2] {
     let bytes = |elements: usize| bytes.map(|bits| elements * bits / 8);
     let address = destination.as_ptr().addr();
     // Any four codes end at a byte.
-    let found = (0..=4 * LINE).step_by(4).map(bytes).find(|[_, written]| (address + written) % LINE == 0);
+    let found = (0..=4 * LINE).step_by(4).map(bytes).find(|[_, written]| (address + written).is_multiple_of(LINE));
     found.unwrap_or_default()
 }
 
