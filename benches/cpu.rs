@@ -79,11 +79,11 @@ fn main() {
         let source = |from| sources.iter().find(|tensor| tensor.element_type() == from).expect("every source");
         let mut memory = Memory::new(&pairs, elements);
         let mut measured = vec![Vec::new(); pairs.len() * pools.len()];
-        // The first run meets memory that nobody has touched.
+        // The first run is a warm-up.
         for run in 0..=RUNS {
             let tasks = pairs.iter().flat_map(|pair| pools.iter().map(move |pool| (pair, pool)));
-            for (&([from, to], pool), rates) in tasks.collect::<Vec<_>>().iter().zip(&mut measured) {
-                let rate = memory.measure(source(*from), *to, pool);
+            for ((&[from, to], pool), rates) in tasks.zip(&mut measured) {
+                let rate = memory.measure(source(from), to, pool);
                 if run > 0 {
                     rates.push(rate);
                 }

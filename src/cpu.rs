@@ -4,10 +4,10 @@
 //! CD, DQ and VL), and from some hundred thousand elements on all threads of the current rayon pool. The bits are the same
 //! everywhere.
 
-// Sources of at most 8 bits go by table, in registers where vector instructions look it up. Wider ones go through a hub:
-// decoded into binary32 or binary64 numbers, as they are encoded or into a block that stays in the first-level cache; but
-// 16-bit floats to narrower ones and to integers in words of their own. All numbers come from `Conversion`, whose twins say
-// what the results are.
+// Sources of at most 8 bits go by table, in registers where vector instructions look it up; but 8-bit integers that need no
+// rounding in plain loops, as wider sources. Those go through a hub: decoded into binary32 or binary64 numbers, as they are
+// encoded or into a block that stays in the first-level cache. 16-bit floats are cast in words of their own where that is
+// less. All numbers come from `Conversion`, whose twins say what the results are.
 
 mod decode;
 mod encode;
@@ -89,7 +89,7 @@ pub fn cast(tensor: &Tensor, to: ElementType, options: &CastOptions) -> Result<T
         return Ok(tensor.with_type(to));
     }
     let mut destination = zeroed(from, to, packed_bytes(tensor, to)?)?;
-    convert(&conversion, tensor.len(), source, &mut destination);
+    convert(&conversion, Level::best(), tensor.len(), source, &mut destination);
     Ok(tensor.with_bytes(to, destination))
 }
 
@@ -127,7 +127,7 @@ pub fn cast_into(tensor: &Tensor, to: ElementType, options: &CastOptions, destin
         let (expected, found) = (expected as u64, destination.len() as u64);
         return Err(Error::DestinationLength { from, to, expected, found });
     }
-    convert(&conversion, tensor.len(), source, destination);
+    convert(&conversion, Level::best(), tensor.len(), source, destination);
     Ok(())
 }
 
@@ -138,25 +138,26 @@ fn packed_bytes(tensor: &Tensor, to: ElementType) -> Result<usize, Error> {
 }
 
 /// Converts `elements` packed codes, on all threads where there are enough.
-fn convert(conversion: &Conversion, elements: usize, source: &[u8], destination: &mut [u8]) {
+fn convert(conversion: &Conversion, level: Level, elements: usize, source: &[u8], destination: &mut [u8]) {
     let chunk = [conversion.from, conversion.to].map(|t| CHUNK * t.code_bits() as usize / 8);
-    let path = Path::new(conversion, elements, Level::best());
-    let [read, written] = head(conversion, destination);
-    let (first_source, source) = source.split_at(read.min(source.len()));
-    let (first, rest) = destination.split_at_mut(written.min(destination.len()));
+    let path = Path::new(conversion, elements, level);
+    let [read, written] = if elements < TABLE { [0, 0] } else { head(conversion, destination) };
+    let (first_source, source) = source.split_at(read);
+    let (first, rest) = destination.split_at_mut(written);
     path.convert(first_source, first);
     share(source, rest, chunk, |source, destination| path.convert(source, destination));
     clear_pad(destination, conversion.to.code_bits(), elements as u64);
 }
 
 /// Source and destination bytes of the fewest elements after which the destination lies at a multiple of [`LINE`]: a
-/// vector written across two lines takes as long as two. None where no elements lead there.
+/// vector written across two lines takes as long as two. They are fewer than [`TABLE`]; none where no elements lead there.
 fn head(conversion: &Conversion, destination: &[u8]) -> [usize; 2] {
-    let bytes = [conversion.from, conversion.to].map(|t| t.code_bits() as usize);
-    let bytes = |elements: usize| bytes.map(|bits| elements * bits / 8);
+    let bits = [conversion.from, conversion.to].map(|t| t.code_bits() as usize);
+    // Of codes of less than a byte, any four end at one.
+    let step = if bits.iter().all(|bits| bits % 8 == 0) { 1 } else { 4 };
+    let bytes = |elements: usize| bits.map(|bits| elements * bits / 8);
     let address = destination.as_ptr().addr();
-    // Any four codes end at a byte.
-    let found = (0..=4 * LINE).step_by(4).map(bytes).find(|[_, written]| (address + written).is_multiple_of(LINE));
+    let found = (0..=4 * LINE).step_by(step).map(bytes).find(|[_, written]| (address + written).is_multiple_of(LINE));
     found.unwrap_or_default()
 }
 
@@ -194,6 +195,9 @@ impl<'a> Path<'a> {
 
     /// Casts packed codes that start at a byte on both sides; what it writes to pad bits is undefined.
     fn convert(&self, source: &[u8], destination: &mut [u8]) {
+        if destination.is_empty() {
+            return;
+        }
         match self {
             Self::Copy => destination.copy_from_slice(source),
             #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]

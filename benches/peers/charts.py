@@ -82,12 +82,13 @@ Row = tuple[str, dict[str, float]]
 
 
 def bars(axes: Axes, rows: list[Row], label: str) -> None:
-    """A bar for ours and marks for the others, a row each; a line at the copy's speed."""
+    """A bar for ours, or two, and marks for the others, a row each; a line at the copy's speed."""
     names = [name for name, _ in rows]
-    if all(AVX512 in values for _, values in rows):
+    two = all(AVX512 in values for _, values in rows)
+    if two:
         wide = [values[AVX512] for _, values in rows]
         axes.barh(names, wide, height=0.7, color=OURS_AVX512, label="wgpu-cast, feature avx512")
-    axes.barh(names, [values["ours"] for _, values in rows], height=0.4, color=OURS, label="wgpu-cast")
+    axes.barh(names, [values["ours"] for _, values in rows], height=0.4 if two else 0.7, color=OURS, label="wgpu-cast")
     for series, (colour, mark, lower) in MARKS.items():
         there = [(values[series], row + lower) for row, (_, values) in enumerate(rows) if series in values]
         if there:

@@ -181,7 +181,7 @@ macro_rules! hub {
                 high: $word,
                 nan: $word,
                 round: $word,
-                /// The largest number that rounds to 2^-127, where both are subnormal.
+                /// The largest number that rounds to 2^-127, where both are subnormal; of no use from binary64.
                 least: $word,
             }
 
@@ -345,6 +345,12 @@ pub(crate) fn single_low_word([magnitude, sign]: [u32; 2]) -> u32 {
     if (magnitude as i32) < (127 + 63) << 23 { negated(size, sign) as u32 } else { 0 }
 }
 
+/// The same from binary64.
+#[inline(always)]
+pub(crate) fn low_word([magnitude, sign]: [u64; 2]) -> u32 {
+    if (magnitude as i64) < (1023 + 63) << 52 { truncate_long([magnitude, sign]) as u32 } else { 0 }
+}
+
 /// `encode_long`'s result.
 #[inline(always)]
 pub(crate) fn long<const SIGNED: bool>(x: u64) -> u64 {
@@ -366,10 +372,4 @@ pub(crate) fn upper_int16(code: u16) -> u16 {
     let large = if up < 16 { (code & 0x7f | 0x80) << (up & 15) } else { 0 };
     let negative = (code as i16 >> 15) as u16;
     ((small | large) ^ negative).wrapping_sub(negative)
-}
-
-/// The same from binary64.
-#[inline(always)]
-pub(crate) fn low_word([magnitude, sign]: [u64; 2]) -> u32 {
-    if (magnitude as i64) < (1023 + 63) << 52 { truncate_long([magnitude, sign]) as u32 } else { 0 }
 }

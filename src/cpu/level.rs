@@ -37,7 +37,7 @@ impl Level {
         .into_iter()
     }
 
-    /// What level it has of AVX2.
+    /// AVX2's instructions, where the level has them.
     #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
     pub(crate) fn v3(self) -> Option<V3> {
         match self {
@@ -59,13 +59,11 @@ impl Level {
 
     /// Whether it shifts 16-bit words by each one's own amount.
     pub(crate) fn shifts_words(self) -> bool {
-        match self {
-            Self::Plain => false,
-            #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-            Self::V3(_) => false,
-            #[cfg(all(any(target_arch = "x86", target_arch = "x86_64"), feature = "avx512"))]
-            Self::V4(_) => true,
+        #[cfg(all(any(target_arch = "x86", target_arch = "x86_64"), feature = "avx512"))]
+        if let Self::V4(_) = self {
+            return true;
         }
+        false
     }
 
     /// `destination[i] = f(source[i])`, as far as both reach.

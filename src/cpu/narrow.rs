@@ -1,5 +1,5 @@
-//! Sources of at most 8 bits, by table: what each of the 256 bytes becomes, all lanes of a byte at once. Where `shuffle.rs`
-//! has no part.
+//! Sources of at most 8 bits, by table: what each of the 256 bytes becomes, all lanes of a byte at once. Where `x86.rs`
+//! has no tables.
 
 use super::twin;
 use crate::conversion::Conversion;

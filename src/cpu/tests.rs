@@ -167,12 +167,34 @@ fn any_address_will_do() {
                     assert!(bytes[..shift].iter().all(|&byte| byte == 0xff), "{from} to {to} from {shift}");
                 }
             }
-            let expected = through(&Path::Twin(&conversion), &tensor, to);
-            for shift in 0..LINE {
-                let mut bytes = vec![0xff; shift + expected.len()];
-                convert(&conversion, elements, tensor.bytes().unwrap(), &mut bytes[shift..]);
-                assert!(conversion.is_copy() || bytes[shift..] == expected, "{from} to {to} to {shift}");
-                assert!(bytes[..shift].iter().all(|&byte| byte == 0xff), "{from} to {to} to {shift}");
+        }
+    }
+}
+
+/// Destinations at every place in a line, and tensors that end within the elements before the first whole line, or go on
+/// to another thread's share.
+#[test]
+fn lines_and_shares_meet() {
+    let lengths: [usize; 6] = [0, 3, 100, TABLE, TABLE + 5, 2 * CHUNK + 77];
+    for from in numeric() {
+        let mut random = Random(11);
+        let codes: Vec<u64> = (0..lengths[5]).map(|_| random.next()).collect();
+        for to in numeric() {
+            let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
+            if conversion.is_copy() {
+                continue;
+            }
+            for (elements, level) in lengths.into_iter().flat_map(|n| levels().into_iter().map(move |level| (n, level)))
+            {
+                let tensor = Tensor::from_codes(from, [elements], codes[..elements].iter().copied()).unwrap();
+                let expected = through(&Path::Twin(&conversion), &tensor, to);
+                // All places for few elements, some for many.
+                for shift in (0..LINE).step_by(if elements <= TABLE + 5 { 1 } else { 24 }) {
+                    let mut bytes = vec![0xff; shift + expected.len()];
+                    convert(&conversion, level, elements, tensor.bytes().unwrap(), &mut bytes[shift..]);
+                    assert!(bytes[shift..] == expected, "{level:?}: {elements} {from} to {to} to {shift}");
+                    assert!(bytes[..shift].iter().all(|&byte| byte == 0xff), "{elements} {from} to {to} to {shift}");
+                }
             }
         }
     }

@@ -1,4 +1,5 @@
-//! Sources of more than 8 bits, and 8-bit integers to wide types: decoded into a hub, a block at a time, and encoded from it.
+//! Sources of more than 8 bits, and those 8-bit integers and truths that need no rounding: decoded into a hub, a block at a
+//! time, and encoded from it.
 
 use super::decode::{self, Half};
 use super::encode::{self, Signs, Way, Whole, double, single};
@@ -143,6 +144,7 @@ impl Wide {
     /// faster.
     pub(crate) fn level(&self, level: Level) -> Level {
         match (self.store, self.load) {
+            // These compute more.
             (Store::Single, Load::Int { .. }) if self.from_bits == 64 => level,
             (Store::Double, Load::Half(..)) => level,
             // Its packing is of words.

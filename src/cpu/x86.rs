@@ -4,6 +4,7 @@ mod halves;
 #[cfg(feature = "avx512")]
 mod lookup;
 mod shuffle;
+mod strips;
 mod vector;
 
 use halves::Halves;
@@ -23,7 +24,7 @@ pub(crate) enum Vectors {
 }
 
 impl Vectors {
-    /// From 16-bit floats. `None` for other pairs, and where plain loops are as good.
+    /// From 16-bit floats. `None` for other pairs, and at other levels than AVX2's.
     pub(crate) fn halves(level: Level, conversion: &Conversion) -> Option<Self> {
         match level {
             Level::V3(simd) => Halves::new(simd, conversion).map(Self::Halves),

@@ -6,7 +6,8 @@
 use bytemuck::cast;
 use pulp::x86::V3;
 
-use super::vector::{self, Bytes, LANES, Strip, words};
+use super::strips::{Strip, strips};
+use super::vector::{self, Bytes, LANES, words};
 use crate::conversion::Conversion;
 use crate::cpu::encode::Signs;
 use crate::cpu::half::{HalfRounding, NEXT, SAME, SMALLER, Way};
@@ -57,7 +58,7 @@ impl Halves {
     }
 
     fn strips<const WAY: u8, const TO: usize>(&self, source: &[u8], destination: &mut [u8]) {
-        vector::strips(self.simd, &Encoder::<'_, WAY, TO>(self), source, destination);
+        strips(self.simd, &Encoder::<'_, WAY, TO>(self), source, destination);
     }
 
     /// The codes of 16 floats, a word each.

@@ -10,7 +10,7 @@ use core::arch::x86_64::__m512i;
 use bytemuck::cast;
 use pulp::x86::V4;
 
-use super::vector::{self, Strip};
+use super::strips::{Strip, strips};
 use crate::conversion::Conversion;
 use crate::cpu::narrow;
 
@@ -76,12 +76,12 @@ impl Lookup {
     }
 
     fn strips<const FROM: usize, const TO: usize>(&self, source: &[u8], destination: &mut [u8]) {
-        vector::strips(self.simd, &Codes::<'_, FROM, TO>(self), source, destination);
+        strips(self.simd, &Codes::<'_, FROM, TO>(self), source, destination);
     }
 
-    /// The words of a table for 32 codes; above a destination code of at most 8 bits there may be others.
+    /// What a table has for 32 codes; above a destination code of at most 8 bits there may be others.
     #[inline(always)]
-    fn words<const FROM: usize, const TO: usize>(&self, [a, b, c, d, e, f, g, h]: Table, codes: __m512i) -> __m512i {
+    fn found<const FROM: usize, const TO: usize>(&self, [a, b, c, d, e, f, g, h]: Table, codes: __m512i) -> __m512i {
         let simd = self.simd.avx512bw;
         let first = simd._mm512_permutex2var_epi16(a, codes, b);
         if FROM < 8 {
@@ -128,20 +128,20 @@ impl<const FROM: usize, const TO: usize> Strip<V4> for Codes<'_, FROM, TO> {
             let tables = &self.0.tables;
             let written = LANES / 8 * TO;
             let out = &mut destination[written * group..written * (group + 1)];
-            let first = self.0.words::<FROM, TO>(tables[0], codes);
+            let first = self.0.found::<FROM, TO>(tables[0], codes);
             if TO <= 16 {
                 store::<TO>(simd, first, out);
                 continue;
             }
-            let second = self.0.words::<FROM, TO>(tables[1], codes);
+            let second = self.0.found::<FROM, TO>(tables[1], codes);
             let [low, high] = interleaved16(simd, first, second);
             if TO == 32 {
                 out[..64].copy_from_slice(&cast::<_, [u8; 64]>(low));
                 out[64..].copy_from_slice(&cast::<_, [u8; 64]>(high));
                 continue;
             }
-            let third = self.0.words::<FROM, TO>(tables[2], codes);
-            let fourth = self.0.words::<FROM, TO>(tables[3], codes);
+            let third = self.0.found::<FROM, TO>(tables[2], codes);
+            let fourth = self.0.found::<FROM, TO>(tables[3], codes);
             let [low_upper, high_upper] = interleaved16(simd, third, fourth);
             for (i, (lower, upper)) in [(low, low_upper), (high, high_upper)].into_iter().enumerate() {
                 for (j, vector) in interleaved32(simd, lower, upper).into_iter().enumerate() {
@@ -267,12 +267,13 @@ fn store<const BITS: usize>(simd: V4, codes: __m512i, bytes: &mut [u8]) {
 /// Packs codes of `bits` bits that lie in words of 16, of which higher bits are dropped, into `destination`.
 pub(crate) fn pack_words(simd: V4, words: &[u8], bits: u32, destination: &mut [u8]) {
     match bits {
-        2 => vector::strips(simd, &Pack::<2>, words, destination),
-        4 => vector::strips(simd, &Pack::<4>, words, destination),
-        _ => vector::strips(simd, &Pack::<6>, words, destination),
+        2 => strips(simd, &Pack::<2>, words, destination),
+        4 => strips(simd, &Pack::<4>, words, destination),
+        _ => strips(simd, &Pack::<6>, words, destination),
     }
 }
 
+/// The work of [`pack_words`].
 struct Pack<const BITS: usize>;
 
 impl<const BITS: usize> Strip<V4> for Pack<BITS> {

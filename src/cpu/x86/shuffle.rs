@@ -8,7 +8,8 @@
 
 use pulp::x86::V3;
 
-use super::vector::{self, Bytes, LANES, Strip};
+use super::strips::{Strip, strips};
+use super::vector::{self, Bytes, LANES};
 use crate::conversion::Conversion;
 use crate::cpu::narrow;
 
@@ -31,7 +32,7 @@ pub(crate) struct Shuffle {
     lower: Vec<Step>,
     /// And for the larger ones only.
     upper: Vec<Step>,
-    halves: Halves,
+    halves: Upper,
 }
 
 /// How 16 bits become a destination code.
@@ -58,7 +59,7 @@ impl Widened {
 
 /// What the upper 128 units have to do with the lower ones.
 #[derive(Clone, Copy)]
-enum Halves {
+enum Upper {
     /// Whatever the steps say.
     Apart,
     /// Signed integers to floats: what the lower ones in reverse order become, and low and high byte of the sign added.
@@ -126,7 +127,7 @@ impl Shuffle {
             offsets,
             lower,
             upper: steps(&upper),
-            halves: Halves::Apart,
+            halves: Upper::Apart,
         };
         if from_bits < 8 {
             return Some(plain);
@@ -144,7 +145,7 @@ impl Shuffle {
             for side in 0..2 {
                 offsets[side][8] = code(128)[side].wrapping_sub(flip[side]);
             }
-            return Some(Self { offsets, upper: Vec::new(), halves: Halves::Mirrored(*flip), ..plain });
+            return Some(Self { offsets, upper: Vec::new(), halves: Upper::Mirrored(*flip), ..plain });
         }
         let mask = (0xff >> 8u32.saturating_sub(to_bits)) as u8;
         let negated = |row: Rows| row.map(|side| side.map(|byte| byte.wrapping_neg() & mask));
@@ -153,7 +154,7 @@ impl Shuffle {
         if to_bits <= 8 && upper.len() < plain.upper.len() {
             let mut offsets = plain.offsets;
             offsets.iter_mut().for_each(|side| side.copy_within(..8, 8));
-            return Some(Self { offsets, upper, halves: Halves::Negated(mask), ..plain });
+            return Some(Self { offsets, upper, halves: Upper::Negated(mask), ..plain });
         }
         Some(plain)
     }
@@ -181,7 +182,7 @@ impl Shuffle {
     }
 
     fn strips<const FROM: usize, const TO: usize>(&self, source: &[u8], destination: &mut [u8]) {
-        vector::strips(self.simd, &LookUp::<'_, FROM, TO>(self), source, destination);
+        strips(self.simd, &LookUp::<'_, FROM, TO>(self), source, destination);
     }
 
     /// The low and the high bytes of the units' destination codes; high ones only where a code has them.
@@ -204,7 +205,7 @@ impl Shuffle {
         if FROM == 8 {
             for i in 0..VECTORS {
                 let mut magnitude = units[i];
-                if let Halves::Mirrored(_) = self.halves {
+                if let Upper::Mirrored(_) = self.halves {
                     magnitude = simd._mm256_abs_epi8(units[i]);
                     lower[i] = magnitude;
                 } else {
@@ -221,8 +222,8 @@ impl Shuffle {
         }
         self.add::<TO>(&self.lower, &lower, &mut made);
         match self.halves {
-            Halves::Apart => {}
-            Halves::Mirrored(flip) => {
+            Upper::Apart => {}
+            Upper::Mirrored(flip) => {
                 for i in 0..VECTORS {
                     let negative = simd._mm256_cmpgt_epi8(vector::splat(0), units[i]);
                     for side in 0..sides {
@@ -231,7 +232,7 @@ impl Shuffle {
                     }
                 }
             }
-            Halves::Negated(mask) => {
+            Upper::Negated(mask) => {
                 for i in 0..VECTORS {
                     // 0 would make 0 of anything.
                     let sign = simd._mm256_or_si256(units[i], vector::splat(1));
