@@ -178,8 +178,8 @@ impl<'a> Path<'a> {
         }
         if let Some(wide) = Wide::new(conversion, level) {
             #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-            if let Some(halves) = Vectors::halves(level, conversion) {
-                return Self::Vectors(halves);
+            if let Some(loops) = Vectors::loops(level, conversion) {
+                return Self::Vectors(loops);
             }
             return Self::Wide(wide.level(level), conversion, wide);
         }

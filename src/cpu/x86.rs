@@ -3,6 +3,8 @@
 mod halves;
 #[cfg(feature = "avx512")]
 mod lookup;
+#[cfg(feature = "avx512")]
+mod native;
 mod shuffle;
 mod strips;
 mod vector;
@@ -10,6 +12,8 @@ mod vector;
 use halves::Halves;
 #[cfg(feature = "avx512")]
 use lookup::Lookup;
+#[cfg(feature = "avx512")]
+use native::Native;
 use shuffle::Shuffle;
 
 use super::level::Level;
@@ -21,14 +25,18 @@ pub(crate) enum Vectors {
     Halves(Halves),
     #[cfg(feature = "avx512")]
     Lookup(Box<Lookup>),
+    #[cfg(feature = "avx512")]
+    Native(Native),
 }
 
 impl Vectors {
-    /// From 16-bit floats. `None` for other pairs, and at other levels than AVX2's.
-    pub(crate) fn halves(level: Level, conversion: &Conversion) -> Option<Self> {
+    /// By instructions or in words that plain loops do not have at this level. `None` for other pairs.
+    pub(crate) fn loops(level: Level, conversion: &Conversion) -> Option<Self> {
         match level {
+            #[cfg(feature = "avx512")]
+            Level::V4(simd) => Native::new(simd, conversion).map(Self::Native),
             Level::V3(simd) => Halves::new(simd, conversion).map(Self::Halves),
-            _ => None,
+            Level::Plain => None,
         }
     }
 
@@ -51,6 +59,8 @@ impl Vectors {
             Self::Halves(halves) => halves.convert(source, destination),
             #[cfg(feature = "avx512")]
             Self::Lookup(lookup) => lookup.convert(source, destination),
+            #[cfg(feature = "avx512")]
+            Self::Native(native) => native.convert(source, destination),
         }
     }
 }

@@ -1,0 +1,132 @@
+//! Casts for which AVX-512 has an instruction: FLOAT to and from FLOAT16, and FLOAT to integers.
+//!
+//! Its conversions round to nearest, ties to even, and truncate, as the twins do; what does not fit an integer gives the
+//! least one, whose low bits are 0. Only NaN's payload has to go.
+
+#![allow(clippy::needless_range_loop, reason = "the closures of adapters are compiled without the vector instructions")]
+
+#[cfg(target_arch = "x86")]
+use core::arch::x86::_CMP_UNORD_Q;
+#[cfg(target_arch = "x86_64")]
+use core::arch::x86_64::_CMP_UNORD_Q;
+
+use bytemuck::cast;
+use pulp::x86::V4;
+
+use super::strips::{Strip, strips};
+use crate::conversion::{Conversion, Encode};
+use crate::element::ElementType;
+
+/// Round to nearest, ties to even, whatever the environment says.
+const NEAREST: i32 = 0;
+
+/// The casts of one pair.
+#[derive(Clone, Copy)]
+pub(crate) struct Native {
+    simd: V4,
+    to: To,
+}
+
+#[derive(Clone, Copy)]
+enum To {
+    Half,
+    Single,
+    Int8,
+    Int16,
+    Int32,
+    Int64,
+}
+
+impl Native {
+    /// `None` for other pairs.
+    pub(crate) fn new(simd: V4, conversion: &Conversion) -> Option<Self> {
+        let to = match (conversion.from, conversion.to, conversion.encode) {
+            (ElementType::FLOAT, ElementType::FLOAT16, _) => To::Half,
+            (ElementType::FLOAT16, ElementType::FLOAT, _) => To::Single,
+            (ElementType::FLOAT, ElementType::INT64, _) => To::Int64,
+            (ElementType::FLOAT, to, Encode::Int(int)) if int.clamp.is_none() && !int.wide => match to.code_bits() {
+                8 if int.fail == 0 => To::Int8,
+                16 if int.fail == 0 => To::Int16,
+                32 if int.fail == 1 << 31 => To::Int32,
+                _ => return None,
+            },
+            _ => return None,
+        };
+        Some(Self { simd, to })
+    }
+
+    /// Casts codes that start at a byte.
+    pub(crate) fn convert(&self, source: &[u8], destination: &mut [u8]) {
+        match self.to {
+            To::Half => strips(self.simd, &Floats::<HALF>, source, destination),
+            To::Single => strips(self.simd, &Floats::<SINGLE>, source, destination),
+            To::Int8 => strips(self.simd, &Floats::<INT8>, source, destination),
+            To::Int16 => strips(self.simd, &Floats::<INT16>, source, destination),
+            To::Int32 => strips(self.simd, &Floats::<INT32>, source, destination),
+            To::Int64 => strips(self.simd, &Floats::<INT64>, source, destination),
+        }
+    }
+}
+
+const HALF: u8 = To::Half as u8;
+const SINGLE: u8 = To::Single as u8;
+const INT8: u8 = To::Int8 as u8;
+const INT16: u8 = To::Int16 as u8;
+const INT32: u8 = To::Int32 as u8;
+const INT64: u8 = To::Int64 as u8;
+
+/// Sixteen elements at a time.
+struct Floats<const TO: u8>;
+
+/// Copies of so many of the first bytes.
+#[inline(always)]
+fn head<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    bytes[..N].try_into().expect("as many bytes")
+}
+
+impl<const TO: u8> Strip<V4> for Floats<TO> {
+    const READ: usize = if TO == SINGLE { 32 } else { 64 };
+    const WRITTEN: usize = match TO {
+        INT8 => 16,
+        HALF | INT16 => 32,
+        INT64 => 128,
+        _ => 64,
+    };
+
+    #[inline(always)]
+    fn convert(&self, simd: V4, source: &[u8], destination: &mut [u8]) {
+        let wide = simd.avx512f;
+        match TO {
+            HALF => {
+                let floats = cast(head::<64>(source));
+                let nan = wide._mm512_cmp_ps_mask::<_CMP_UNORD_Q>(floats, floats);
+                // A NaN that is made quiet has its sign, exponent and top bit already.
+                let halves = wide._mm512_cvtps_ph::<NEAREST>(floats);
+                let canonical = simd.avx2._mm256_and_si256(halves, cast([0xfe00u16; 16]));
+                let halves = simd.avx512bw._mm256_mask_blend_epi16(nan, halves, canonical);
+                destination.copy_from_slice(&cast::<_, [u8; 32]>(halves));
+            }
+            SINGLE => {
+                let floats = wide._mm512_cvtph_ps(cast(head::<32>(source)));
+                let nan = wide._mm512_cmp_ps_mask::<_CMP_UNORD_Q>(floats, floats);
+                let codes = cast(floats);
+                let codes = wide._mm512_mask_and_epi32(codes, nan, codes, cast([0xffc0_0000u32; 16]));
+                destination.copy_from_slice(&cast::<_, [u8; 64]>(codes));
+            }
+            INT64 => {
+                for i in 0..2 {
+                    let made = simd.avx512dq._mm512_cvttps_epi64(cast(head::<32>(&source[32 * i..])));
+                    destination[64 * i..64 * (i + 1)].copy_from_slice(&cast::<_, [u8; 64]>(made));
+                }
+            }
+            _ => {
+                let made = wide._mm512_cvttps_epi32(cast(head::<64>(source)));
+                match TO {
+                    INT8 => destination.copy_from_slice(&cast::<_, [u8; 16]>(wide._mm512_cvtepi32_epi8(made))),
+                    INT16 => destination.copy_from_slice(&cast::<_, [u8; 32]>(wide._mm512_cvtepi32_epi16(made))),
+                    _ => destination.copy_from_slice(&cast::<_, [u8; 64]>(made)),
+                }
+            }
+        }
+    }
+}
