@@ -14,6 +14,7 @@ use bytemuck::cast;
 use pulp::x86::V4;
 
 use super::strips::{Strip, strips};
+use super::vector::head;
 use crate::conversion::{Conversion, Encode};
 use crate::element::ElementType;
 
@@ -77,12 +78,6 @@ const INT64: u8 = To::Int64 as u8;
 
 /// Sixteen elements at a time.
 struct Floats<const TO: u8>;
-
-/// Copies of so many of the first bytes.
-#[inline(always)]
-fn head<const N: usize>(bytes: &[u8]) -> [u8; N] {
-    bytes[..N].try_into().expect("as many bytes")
-}
 
 impl<const TO: u8> Strip<V4> for Floats<TO> {
     const READ: usize = if TO == SINGLE { 32 } else { 64 };

@@ -45,7 +45,7 @@ fn doubles(word: u32) -> Bytes {
 
 /// The first `N` of some bytes.
 #[inline(always)]
-fn head<const N: usize>(bytes: &[u8]) -> [u8; N] {
+pub(crate) fn head<const N: usize>(bytes: &[u8]) -> [u8; N] {
     bytes[..N].try_into().expect("as many bytes")
 }
 
