@@ -13,6 +13,7 @@ mod decode;
 mod encode;
 mod half;
 mod level;
+mod long;
 mod narrow;
 mod subbyte;
 mod twin;

@@ -1,6 +1,7 @@
 //! What is written with x86's own vector instructions, which the compiler does not find.
 
 mod halves;
+mod long;
 #[cfg(feature = "avx512")]
 mod lookup;
 #[cfg(feature = "avx512")]
@@ -17,6 +18,7 @@ use native::Native;
 use shuffle::Shuffle;
 
 use super::level::Level;
+use super::long::Long;
 use crate::conversion::Conversion;
 
 /// The casts of one pair.
@@ -78,4 +80,12 @@ pub(crate) fn pack(level: Level, codes: &[u8], from_bits: u32, bits: u32, destin
         _ => return false,
     }
     true
+}
+
+/// Makes a hub of as many 64-bit words, which may start at any byte. Whether it did, which needs a level.
+pub(crate) fn hub(level: Level, long: Long, source: &[u8], hub: &mut [u32]) -> bool {
+    level.v3().is_some_and(|simd| {
+        long::hub(simd, long, source, hub);
+        true
+    })
 }

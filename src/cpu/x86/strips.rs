@@ -26,7 +26,7 @@ impl Instructions for V4 {
     }
 }
 
-/// What is done for so many source and destination bytes, at most 512 each.
+/// What is done for so many source and destination bytes, at most 1,024 each.
 pub(crate) trait Strip<I> {
     const READ: usize;
     const WRITTEN: usize;
@@ -61,7 +61,7 @@ impl<I: Copy, S: Strip<I>> NullaryFnOnce for Strips<'_, I, S> {
         if destination.is_empty() {
             return;
         }
-        let (mut last, mut made) = ([0; 512], [0; 512]);
+        let (mut last, mut made) = ([0; 1024], [0; 1024]);
         let rest = source.len().min(S::READ);
         last[..rest].copy_from_slice(&source[..rest]);
         strip.convert(simd, &last[..S::READ], &mut made[..S::WRITTEN]);

@@ -38,8 +38,9 @@ pub(crate) fn words(word: u16) -> Bytes {
     cast([word; 16])
 }
 
+/// A word of 32 bits eight times.
 #[inline(always)]
-fn doubles(word: u32) -> Bytes {
+pub(crate) fn wides(word: u32) -> Bytes {
     cast([word; 8])
 }
 
@@ -58,7 +59,7 @@ pub(crate) fn load<const BITS: usize>(simd: V3, bytes: &[u8]) -> Bytes {
             let wide = simd2._mm256_cvtepu8_epi32(cast([head::<8>(bytes), [0; 8]]));
             // The upper two codes go to the upper half of each word, then each pair apart.
             let pairs = simd2._mm256_or_si256(wide, simd2._mm256_slli_epi32::<12>(wide));
-            let pairs = simd2._mm256_and_si256(pairs, doubles(0x000f_000f));
+            let pairs = simd2._mm256_and_si256(pairs, wides(0x000f_000f));
             let codes = simd2._mm256_or_si256(pairs, simd2._mm256_slli_epi32::<6>(pairs));
             simd2._mm256_and_si256(codes, splat(0x03))
         }
@@ -77,7 +78,7 @@ pub(crate) fn load<const BITS: usize>(simd: V3, bytes: &[u8]) -> Bytes {
             }
             // Two codes in 16 bits, the first pair at their bottom and the second at their top; then both at the top.
             let pairs = simd2._mm256_shuffle_epi8(halves, cast([pairs, skipped]));
-            let pairs = simd2._mm256_mullo_epi16(pairs, doubles(1 << 4 | 1 << 16));
+            let pairs = simd2._mm256_mullo_epi16(pairs, wides(1 << 4 | 1 << 16));
             let even = simd2._mm256_and_si256(simd2._mm256_srli_epi16::<4>(pairs), words(0x003f));
             let odd = simd2._mm256_and_si256(simd2._mm256_srli_epi16::<2>(pairs), words(0x3f00));
             simd2._mm256_or_si256(even, odd)
@@ -105,7 +106,7 @@ pub(crate) fn store<const BITS: usize>(simd: V3, codes: [Bytes; 4], bytes: &mut 
         6 => {
             for i in 0..4 {
                 let pairs = simd2._mm256_maddubs_epi16(codes[i], words(1 | 1 << (8 + 6)));
-                let fours = simd2._mm256_madd_epi16(pairs, doubles(1 | 1 << (16 + 12)));
+                let fours = simd2._mm256_madd_epi16(pairs, wides(1 | 1 << (16 + 12)));
                 let threes: [u8; 16] = [0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 0x80, 0x80, 0x80, 0x80];
                 let halves = simd2._mm256_shuffle_epi8(fours, twice(threes));
                 let [low, high]: [[u8; 16]; 2] =
