@@ -46,8 +46,7 @@ impl HalfRounding {
 
     /// From a float of 16 bits; `None` where none of the ways serves.
     pub(crate) fn between(from: &FloatFormat, to: EncodeFloat) -> Option<Self> {
-        if to.bits == 16 && to.man <= from.man_bits || to.overflow != to.max && to.overflow != to.max + 1
-        {
+        if to.bits == 16 && to.man <= from.man_bits || to.overflow != to.max && to.overflow != to.max + 1 {
             return None;
         }
         let man = from.man_bits;

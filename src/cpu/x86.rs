@@ -8,6 +8,7 @@ mod lookup;
 mod native;
 mod shuffle;
 mod strips;
+mod truncate;
 mod vector;
 
 use halves::Halves;
@@ -16,6 +17,7 @@ use lookup::Lookup;
 #[cfg(feature = "avx512")]
 use native::Native;
 use shuffle::Shuffle;
+use truncate::Truncate;
 
 use super::level::Level;
 use super::long::Long;
@@ -25,6 +27,7 @@ use crate::conversion::Conversion;
 pub(crate) enum Vectors {
     Shuffle(Shuffle),
     Halves(Halves),
+    Truncate(Truncate),
     #[cfg(feature = "avx512")]
     Lookup(Box<Lookup>),
     #[cfg(feature = "avx512")]
@@ -37,7 +40,8 @@ impl Vectors {
         match level {
             #[cfg(feature = "avx512")]
             Level::V4(simd) => Native::new(simd, conversion).map(Self::Native),
-            Level::V3(simd) => Halves::new(simd, conversion).map(Self::Halves),
+            Level::V3(simd) => (Truncate::new(simd, conversion).map(Self::Truncate))
+                .or_else(|| Halves::new(simd, conversion).map(Self::Halves)),
             Level::Plain => None,
         }
     }
@@ -59,6 +63,7 @@ impl Vectors {
         match self {
             Self::Shuffle(shuffle) => shuffle.convert(source, destination),
             Self::Halves(halves) => halves.convert(source, destination),
+            Self::Truncate(truncate) => truncate.convert(source, destination),
             #[cfg(feature = "avx512")]
             Self::Lookup(lookup) => lookup.convert(source, destination),
             #[cfg(feature = "avx512")]

@@ -188,9 +188,7 @@ impl<const SOURCE: u8, const WAY: u8, const TO: usize> Strip<V3> for Encoder<'_,
             } else {
                 let first = self.0.code::<WAY, TO>(upper::<SOURCE>(simd, source));
                 let second = self.0.code::<WAY, TO>(upper::<SOURCE>(simd, &source[LANES / 2 * size(SOURCE)..]));
-                let made = simd.avx2._mm256_packus_epi16(first, second);
-                // Both times, each half of a vector was packed for itself.
-                codes[i] = simd.avx2._mm256_permutevar8x32_epi32(made, cast([0u32, 4, 1, 5, 2, 6, 3, 7]));
+                codes[i] = vector::interleaved_bytes(simd, first, second);
             }
         }
         vector::store::<TO>(simd, codes, destination);

@@ -104,7 +104,8 @@ fn odd<const SIGNED: bool>(simd: V3, low: Bytes, high: Bytes) -> Bytes {
     let (simd, avx) = (simd.avx2, simd.avx);
     // Of the 32 lowest bits, those from the 16th on and the highest, the first that hold the number, as signed ones; a
     // sticky bit for what is below them. There are at least 14 significant bits then, or all.
-    let middle = simd._mm256_blend_epi16::<0b1010_1010>(simd._mm256_srli_epi32::<16>(low), simd._mm256_slli_epi32::<16>(high));
+    let middle =
+        simd._mm256_blend_epi16::<0b1010_1010>(simd._mm256_srli_epi32::<16>(low), simd._mm256_slli_epi32::<16>(high));
     let (fits_low, fits_middle, upper, lost) = if SIGNED {
         let extended = simd._mm256_srai_epi32::<16>(simd._mm256_slli_epi32::<16>(high));
         let fits_low = simd._mm256_cmpeq_epi32(high, simd._mm256_srai_epi32::<31>(low));

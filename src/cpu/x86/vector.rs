@@ -190,6 +190,14 @@ pub(crate) fn bytes(simd: V3, first: Bytes, second: Bytes) -> Bytes {
     simd.avx2._mm256_permute4x64_epi64::<0b11_01_10_00>(simd.avx2._mm256_packus_epi16(first, second))
 }
 
+/// The same of words of which each sixteen come as the first four of each eight, then the others: as `packus_epi32` leaves
+/// them.
+#[inline(always)]
+pub(crate) fn interleaved_bytes(simd: V3, first: Bytes, second: Bytes) -> Bytes {
+    let made = simd.avx2._mm256_packus_epi16(first, second);
+    simd.avx2._mm256_permutevar8x32_epi32(made, cast([0u32, 4, 1, 5, 2, 6, 3, 7]))
+}
+
 /// Packs codes of `bits` bits that lie one a byte, of which higher bits are dropped, into `destination`.
 pub(crate) fn pack(simd: V3, codes: &[u8], bits: u32, destination: &mut [u8]) {
     match bits {

@@ -1,0 +1,152 @@
+//! Floats to integers of at most 16 bits by AVX2's own truncation to 32: what does not fit those gives the least one, whose
+//! low bits are 0, as NaN does.
+
+#![allow(clippy::needless_range_loop, reason = "the closures of adapters are compiled without the vector instructions")]
+
+use bytemuck::cast;
+use pulp::x86::V3;
+
+use super::strips::{Strip, strips};
+use super::vector::{self, Bytes, LANES, head, wides, words};
+use crate::conversion::{Conversion, Encode};
+use crate::element::ElementType;
+
+/// The casts of one pair.
+#[derive(Clone, Copy)]
+pub(crate) struct Truncate {
+    simd: V3,
+    from: From,
+    to_bits: u32,
+}
+
+#[derive(Clone, Copy)]
+enum From {
+    Half,
+    Upper,
+    Single,
+    Double,
+}
+
+impl Truncate {
+    /// `None` for other pairs.
+    pub(crate) fn new(simd: V3, conversion: &Conversion) -> Option<Self> {
+        let from = match conversion.from {
+            ElementType::FLOAT16 => From::Half,
+            ElementType::BFLOAT16 => From::Upper,
+            ElementType::FLOAT => From::Single,
+            ElementType::DOUBLE => From::Double,
+            _ => return None,
+        };
+        match (conversion.encode, conversion.to.code_bits()) {
+            (Encode::Int(to), to_bits @ ..=16) if to.clamp.is_none() && !to.wide && to.fail == 0 => {
+                Some(Self { simd, from, to_bits })
+            }
+            _ => None,
+        }
+    }
+
+    /// Casts packed codes that start at a byte; what it writes to pad bits is undefined.
+    pub(crate) fn convert(&self, source: &[u8], destination: &mut [u8]) {
+        match self.from {
+            From::Half => self.from::<HALF>(source, destination),
+            From::Upper => self.from::<UPPER>(source, destination),
+            From::Single => self.from::<SINGLE>(source, destination),
+            From::Double => self.from::<DOUBLE>(source, destination),
+        }
+    }
+
+    fn from<const FROM: u8>(&self, source: &[u8], destination: &mut [u8]) {
+        match self.to_bits {
+            2 => strips(self.simd, &Integers::<FROM, 2>, source, destination),
+            4 => strips(self.simd, &Integers::<FROM, 4>, source, destination),
+            8 => strips(self.simd, &Integers::<FROM, 8>, source, destination),
+            _ => strips(self.simd, &Integers::<FROM, 16>, source, destination),
+        }
+    }
+}
+
+const HALF: u8 = From::Half as u8;
+const UPPER: u8 = From::Upper as u8;
+const SINGLE: u8 = From::Single as u8;
+const DOUBLE: u8 = From::Double as u8;
+
+struct Integers<const FROM: u8, const TO: usize>;
+
+impl<const FROM: u8, const TO: usize> Integers<FROM, TO> {
+    const SIXTEEN: usize = match FROM {
+        HALF | UPPER => 32,
+        SINGLE => 64,
+        _ => 128,
+    };
+    /// Whether sixteen come as the first four of each eight, then the others.
+    const INTERLEAVED: bool = FROM == SINGLE || FROM == DOUBLE;
+
+    /// The low bits of sixteen integers, a word each.
+    #[inline(always)]
+    fn sixteen(simd: V3, source: &[u8]) -> Bytes {
+        let (simd, avx) = (simd.avx2, simd.avx);
+        let mask = u32::from(u16::MAX) >> (16 - TO);
+        let zero = wides(0);
+        let (first, second) = match FROM {
+            HALF => {
+                let halves = vector::read(source, 0);
+                let magnitude = simd._mm256_and_si256(halves, words(0x7fff));
+                // binary32 in two words; of subnormals, some number below 1.
+                let high = simd._mm256_add_epi16(simd._mm256_srli_epi16::<3>(magnitude), words((127 - 15) << 7));
+                let low = simd._mm256_slli_epi16::<13>(magnitude);
+                let first = avx._mm256_cvttps_epi32(cast(simd._mm256_unpacklo_epi16(low, high)));
+                let second = avx._mm256_cvttps_epi32(cast(simd._mm256_unpackhi_epi16(low, high)));
+                let special = simd._mm256_cmpgt_epi16(magnitude, words(0x7bff));
+                let made = simd._mm256_andnot_si256(special, simd._mm256_packus_epi32(first, second));
+                return simd._mm256_and_si256(simd._mm256_sign_epi16(made, halves), words(mask as u16));
+            }
+            UPPER => {
+                let upper = vector::read(source, 0);
+                (cast(simd._mm256_unpacklo_epi16(zero, upper)), cast(simd._mm256_unpackhi_epi16(zero, upper)))
+            }
+            SINGLE => (cast(vector::read(source, 0)), cast(vector::read(source, 32))),
+            _ => {
+                let mut four = [[0u8; 16]; 4];
+                for i in 0..4 {
+                    four[i] = cast(avx._mm256_cvttpd_epi32(cast(head::<32>(&source[32 * i..]))));
+                }
+                let (first, second) = (cast([four[0], four[1]]), cast([four[2], four[3]]));
+                let (first, second) =
+                    (simd._mm256_and_si256(first, wides(mask)), simd._mm256_and_si256(second, wides(mask)));
+                return simd._mm256_packus_epi32(first, second);
+            }
+        };
+        let (first, second) = (avx._mm256_cvttps_epi32(first), avx._mm256_cvttps_epi32(second));
+        let (first, second) = (simd._mm256_and_si256(first, wides(mask)), simd._mm256_and_si256(second, wides(mask)));
+        simd._mm256_packus_epi32(first, second)
+    }
+}
+
+impl<const FROM: u8, const TO: usize> Strip<V3> for Integers<FROM, TO> {
+    const READ: usize = 8 * Self::SIXTEEN;
+    const WRITTEN: usize = LANES * TO / 2;
+
+    #[inline(always)]
+    fn convert(&self, simd: V3, source: &[u8], destination: &mut [u8]) {
+        if TO == 16 {
+            for i in 0..8 {
+                let made = Self::sixteen(simd, &source[Self::SIXTEEN * i..]);
+                let made =
+                    if Self::INTERLEAVED { simd.avx2._mm256_permute4x64_epi64::<0b11_01_10_00>(made) } else { made };
+                vector::write(destination, 32 * i, made);
+            }
+            return;
+        }
+        let mut codes = [vector::splat(0); 4];
+        for i in 0..4 {
+            let first = Self::sixteen(simd, &source[Self::SIXTEEN * 2 * i..]);
+            let second = Self::sixteen(simd, &source[Self::SIXTEEN * (2 * i + 1)..]);
+            codes[i] = if Self::INTERLEAVED {
+                vector::interleaved_bytes(simd, first, second)
+            } else {
+                vector::bytes(simd, first, second)
+            };
+        }
+        vector::store::<TO>(simd, codes, destination);
+    }
+}
