@@ -48,7 +48,7 @@ macro_rules! hub {
             pub(crate) const NAN: $word = INFINITY | 1 << ($man - 1);
 
             /// 2^-127.
-            const LEAST_SCALE: $int = if $bias == 127 { 1 << ($man - 1) } else { ($bias - 127) << $man };
+            pub(crate) const LEAST_SCALE: $int = if $bias == 127 { 1 << ($man - 1) } else { ($bias - 127) << $man };
 
             /// The lesser and the greater of two words without their top bits. Vector instructions compare signed words.
             #[inline(always)]
@@ -89,16 +89,16 @@ macro_rules! hub {
             #[derive(Clone, Copy, Debug)]
             pub(crate) struct Rounding {
                 /// The number whose code is that of everything out of range: larger ones count as it.
-                limit: $word,
+                pub limit: $word,
                 /// Exponent field of the destination's least normal number.
-                least: $word,
+                pub least: $word,
                 /// Added to an exponent field: the number whose last place is that of the destination's significand.
-                raise: $word,
-                down: u32,
-                nan: $word,
+                pub raise: $word,
+                pub down: u32,
+                pub nan: $word,
                 /// What NaN keeps of the sign, and what is inverted of it then.
-                keep: $word,
-                flip: $word,
+                pub keep: $word,
+                pub flip: $word,
                 sign_code: $word,
                 sign_shift: u32,
                 pub way: Way,
@@ -177,12 +177,12 @@ macro_rules! hub {
             /// `encode_scale`'s numbers.
             #[derive(Clone, Copy, Debug)]
             pub(crate) struct Scale {
-                low: $word,
-                high: $word,
-                nan: $word,
-                round: $word,
+                pub low: $word,
+                pub high: $word,
+                pub nan: $word,
+                pub round: $word,
                 /// The largest number that rounds to 2^-127, where both are subnormal; of no use from binary64.
-                least: $word,
+                pub least: $word,
             }
 
             impl Scale {

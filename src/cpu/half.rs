@@ -5,7 +5,6 @@ use super::encode::Signs;
 use crate::bits::EncodeFloat;
 use crate::conversion::{Conversion, Encode};
 use crate::element::Kind;
-use crate::format::FloatFormat;
 
 /// The numbers of one pair.
 #[derive(Clone, Copy, Debug)]
@@ -38,15 +37,11 @@ pub(crate) enum Way {
 impl HalfRounding {
     /// `None` for other pairs, and where none of the ways serves.
     pub(crate) fn new(conversion: &Conversion) -> Option<Self> {
-        match (conversion.from.kind(), conversion.encode) {
-            (Kind::Float(from), Encode::Float(to)) if from.bits() == 16 => Self::between(&from, to),
-            _ => None,
-        }
-    }
-
-    /// From a float of 16 bits; `None` where none of the ways serves.
-    pub(crate) fn between(from: &FloatFormat, to: EncodeFloat) -> Option<Self> {
-        if to.bits == 16 && to.man <= from.man_bits || to.overflow != to.max && to.overflow != to.max + 1 {
+        let (Kind::Float(from), Encode::Float(to)) = (conversion.from.kind(), conversion.encode) else { return None };
+        if from.bits() != 16
+            || to.bits == 16 && to.man <= from.man_bits
+            || to.overflow != to.max && to.overflow != to.max + 1
+        {
             return None;
         }
         let man = from.man_bits;

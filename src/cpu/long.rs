@@ -4,8 +4,6 @@ use super::decode;
 use super::encode::single;
 use super::level::Level;
 use super::words::words;
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-use super::x86;
 
 /// What 64-bit words are made.
 #[derive(Clone, Copy, Debug)]
@@ -22,10 +20,6 @@ pub(crate) enum Long {
 impl Long {
     /// Makes the hub of words that start at any byte; `block` is overwritten.
     pub(crate) fn hub(self, level: Level, source: &[u8], block: &mut [u64], hub: &mut [u32]) {
-        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-        if x86::hub(level, self, source, hub) {
-            return;
-        }
         let words = words(source, block);
         match self {
             Self::Double => level.each(words, hub, double),

@@ -6,7 +6,10 @@ mod long;
 mod lookup;
 #[cfg(feature = "avx512")]
 mod native;
+mod round;
+mod scale;
 mod shuffle;
+mod source;
 mod strips;
 mod truncate;
 mod vector;
@@ -16,11 +19,12 @@ use halves::Halves;
 use lookup::Lookup;
 #[cfg(feature = "avx512")]
 use native::Native;
+use round::Round;
+use scale::Scale;
 use shuffle::Shuffle;
 use truncate::Truncate;
 
 use super::level::Level;
-use super::long::Long;
 use crate::conversion::Conversion;
 
 /// The casts of one pair.
@@ -28,6 +32,8 @@ pub(crate) enum Vectors {
     Shuffle(Shuffle),
     Halves(Halves),
     Truncate(Truncate),
+    Round(Round),
+    Scale(Scale),
     #[cfg(feature = "avx512")]
     Lookup(Box<Lookup>),
     #[cfg(feature = "avx512")]
@@ -41,7 +47,9 @@ impl Vectors {
             #[cfg(feature = "avx512")]
             Level::V4(simd) => Native::new(simd, conversion).map(Self::Native),
             Level::V3(simd) => (Truncate::new(simd, conversion).map(Self::Truncate))
-                .or_else(|| Halves::new(simd, conversion).map(Self::Halves)),
+                .or_else(|| Halves::new(simd, conversion).map(Self::Halves))
+                .or_else(|| Round::new(simd, conversion).map(Self::Round))
+                .or_else(|| Scale::new(simd, conversion).map(Self::Scale)),
             Level::Plain => None,
         }
     }
@@ -63,6 +71,8 @@ impl Vectors {
         match self {
             Self::Shuffle(shuffle) => shuffle.convert(source, destination),
             Self::Halves(halves) => halves.convert(source, destination),
+            Self::Scale(scale) => scale.convert(source, destination),
+            Self::Round(round) => round.convert(source, destination),
             Self::Truncate(truncate) => truncate.convert(source, destination),
             #[cfg(feature = "avx512")]
             Self::Lookup(lookup) => lookup.convert(source, destination),
@@ -85,12 +95,4 @@ pub(crate) fn pack(level: Level, codes: &[u8], from_bits: u32, bits: u32, destin
         _ => return false,
     }
     true
-}
-
-/// Makes a hub of as many 64-bit words, which may start at any byte. Whether it did, which needs a level.
-pub(crate) fn hub(level: Level, long: Long, source: &[u8], hub: &mut [u32]) -> bool {
-    level.v3().is_some_and(|simd| {
-        long::hub(simd, long, source, hub);
-        true
-    })
 }

@@ -128,25 +128,10 @@ impl<const FROM: u8, const TO: usize> Strip<V3> for Integers<FROM, TO> {
 
     #[inline(always)]
     fn convert(&self, simd: V3, source: &[u8], destination: &mut [u8]) {
-        if TO == 16 {
-            for i in 0..8 {
-                let made = Self::sixteen(simd, &source[Self::SIXTEEN * i..]);
-                let made =
-                    if Self::INTERLEAVED { simd.avx2._mm256_permute4x64_epi64::<0b11_01_10_00>(made) } else { made };
-                vector::write(destination, 32 * i, made);
-            }
-            return;
+        let mut codes = [wides(0); 8];
+        for i in 0..8 {
+            codes[i] = Self::sixteen(simd, &source[Self::SIXTEEN * i..]);
         }
-        let mut codes = [vector::splat(0); 4];
-        for i in 0..4 {
-            let first = Self::sixteen(simd, &source[Self::SIXTEEN * 2 * i..]);
-            let second = Self::sixteen(simd, &source[Self::SIXTEEN * (2 * i + 1)..]);
-            codes[i] = if Self::INTERLEAVED {
-                vector::interleaved_bytes(simd, first, second)
-            } else {
-                vector::bytes(simd, first, second)
-            };
-        }
-        vector::store::<TO>(simd, codes, destination);
+        vector::store_codes::<TO>(simd, codes, Self::INTERLEAVED, destination);
     }
 }

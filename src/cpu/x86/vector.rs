@@ -183,19 +183,31 @@ pub(crate) fn read(bytes: &[u8], at: usize) -> Bytes {
     cast(head::<32>(&bytes[at..]))
 }
 
-/// The low bytes of 16 words and of 16 more, whose high ones are zero.
+/// Puts right what was packed of two vectors, each half for itself.
 #[inline(always)]
-pub(crate) fn bytes(simd: V3, first: Bytes, second: Bytes) -> Bytes {
-    // Each half of a vector is packed for itself.
-    simd.avx2._mm256_permute4x64_epi64::<0b11_01_10_00>(simd.avx2._mm256_packus_epi16(first, second))
+pub(crate) fn in_order(simd: V3, packed: Bytes) -> Bytes {
+    simd.avx2._mm256_permute4x64_epi64::<0b11_01_10_00>(packed)
 }
 
-/// The same of words of which each sixteen come as the first four of each eight, then the others: as `packus_epi32` leaves
-/// them.
+/// Stores eight times 16 codes of `TO` bits, a word each and no bits above. If `interleaved`, each 16 come as the first four
+/// of eight, then the others: as `packus_epi32` leaves them.
 #[inline(always)]
-pub(crate) fn interleaved_bytes(simd: V3, first: Bytes, second: Bytes) -> Bytes {
-    let made = simd.avx2._mm256_packus_epi16(first, second);
-    simd.avx2._mm256_permutevar8x32_epi32(made, cast([0u32, 4, 1, 5, 2, 6, 3, 7]))
+pub(crate) fn store_codes<const TO: usize>(simd: V3, codes: [Bytes; 8], interleaved: bool, bytes: &mut [u8]) {
+    if TO == 16 {
+        for i in 0..8 {
+            write(bytes, 32 * i, if interleaved { in_order(simd, codes[i]) } else { codes[i] });
+        }
+        return;
+    }
+    let mut packed = [splat(0); 4];
+    for i in 0..4 {
+        let made = simd.avx2._mm256_packus_epi16(codes[2 * i], codes[2 * i + 1]);
+        packed[i] = match interleaved {
+            true => simd.avx2._mm256_permutevar8x32_epi32(made, cast([0u32, 4, 1, 5, 2, 6, 3, 7])),
+            false => in_order(simd, made),
+        };
+    }
+    store::<TO>(simd, packed, bytes);
 }
 
 /// Packs codes of `bits` bits that lie one a byte, of which higher bits are dropped, into `destination`.
