@@ -8,13 +8,13 @@ use core::arch::x86_64::__m256;
 use bytemuck::cast;
 use pulp::x86::V3;
 
-use super::vector::{self, Bytes, in_order, wides};
+use super::vector::{Bytes, head, wides};
 use crate::cpu::encode::single;
 use crate::cpu::long::{GREATEST, LEAST};
 
-/// `Long::Double` of eight words.
+/// `Long::Double` of eight words: magnitudes, of NaNs any, words with the signs as their top bits, and a mask of NaNs.
 #[inline(always)]
-pub(crate) fn double(simd: V3, source: &[u8]) -> Bytes {
+pub(crate) fn double(simd: V3, source: &[u8]) -> [Bytes; 3] {
     let [low, high] = apart(simd, source);
     let simd2 = simd.avx2;
     let magnitude = simd2._mm256_and_si256(high, wides(!single::SIGN));
@@ -23,8 +23,7 @@ pub(crate) fn double(simd: V3, source: &[u8]) -> Bytes {
     let bounded = simd2._mm256_min_epi32(bounded, wides(GREATEST));
     let value = simd2._mm256_slli_epi32::<3>(simd2._mm256_sub_epi32(bounded, wides((1023 - 127) << 20)));
     let is_nan = simd2._mm256_cmpgt_epi32(magnitude, wides(0x7ff0_0000));
-    let value = simd2._mm256_blendv_epi8(value, wides(single::NAN), is_nan);
-    in_order(simd, simd2._mm256_or_si256(value, simd2._mm256_and_si256(high, wides(single::SIGN))))
+    [value, high, is_nan]
 }
 
 /// `Long::Saturated` of eight words.
@@ -32,17 +31,14 @@ pub(crate) fn double(simd: V3, source: &[u8]) -> Bytes {
 pub(crate) fn saturated<const SIGNED: bool>(simd: V3, source: &[u8]) -> Bytes {
     let [low, high] = apart(simd, source);
     let simd2 = simd.avx2;
-    in_order(
-        simd,
-        if SIGNED {
-            let most = simd2._mm256_xor_si256(simd2._mm256_srai_epi32::<31>(high), wides(i32::MAX as u32));
-            let fits = simd2._mm256_cmpeq_epi32(high, simd2._mm256_srai_epi32::<31>(low));
-            simd2._mm256_blendv_epi8(most, low, fits)
-        } else {
-            let fits = simd2._mm256_cmpeq_epi32(high, wides(0));
-            simd2._mm256_or_si256(low, simd2._mm256_xor_si256(fits, wides(u32::MAX)))
-        },
-    )
+    if SIGNED {
+        let most = simd2._mm256_xor_si256(simd2._mm256_srai_epi32::<31>(high), wides(i32::MAX as u32));
+        let fits = simd2._mm256_cmpeq_epi32(high, simd2._mm256_srai_epi32::<31>(low));
+        simd2._mm256_blendv_epi8(most, low, fits)
+    } else {
+        let fits = simd2._mm256_cmpeq_epi32(high, wides(0));
+        simd2._mm256_or_si256(low, simd2._mm256_xor_si256(fits, wides(u32::MAX)))
+    }
 }
 
 /// `Long::Odd` of eight words: of their 32 lowest bits, those from the 16th on and the highest, the first that hold the
@@ -71,7 +67,7 @@ pub(crate) fn odd<const SIGNED: bool>(simd: V3, source: &[u8]) -> Bytes {
     let places = if SIGNED { 32 } else { 33 };
     let raise = simd2._mm256_and_si256(fits_middle, wides((places - 16) << 23));
     let raise = simd2._mm256_andnot_si256(fits_low, simd2._mm256_sub_epi32(wides(places << 23), raise));
-    in_order(simd, simd2._mm256_add_epi32(cast(simd.avx._mm256_cvtepi32_ps(bits)), raise))
+    simd2._mm256_add_epi32(cast(simd.avx._mm256_cvtepi32_ps(bits)), raise)
 }
 
 /// Signed words, rounded to odd so that binary32 holds them: as `decode::int_odd`.
@@ -84,10 +80,12 @@ pub(crate) fn cut(simd: V3, bits: Bytes) -> Bytes {
     simd._mm256_blendv_epi8(bits, cut, is_large)
 }
 
-/// The low and the high halves of eight words, in the order 0, 1, 4, 5, 2, 3, 6, 7.
+/// The low and the high halves of eight words.
 #[inline(always)]
 fn apart(simd: V3, source: &[u8]) -> [Bytes; 2] {
-    let (first, second): (__m256, __m256) = (cast(vector::read(source, 0)), cast(vector::read(source, 32)));
+    let two = |at: usize| head::<16>(&source[at..]);
+    // Of each half of two vectors, the words come together.
+    let (first, second): (__m256, __m256) = (cast([two(0), two(32)]), cast([two(16), two(48)]));
     [
         cast(simd.avx._mm256_shuffle_ps::<0b10_00_10_00>(first, second)),
         cast(simd.avx._mm256_shuffle_ps::<0b11_01_11_01>(first, second)),

@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 use bytemuck::cast;
 use pulp::x86::V3;
 
-use super::source::{self, Double, Half, Int, Single, Source, Upper};
+use super::source::{self, Double, Half, Int, Single, Sixteen, Source, Upper};
 use super::strips::{Strip, strips};
 use super::vector::{Bytes, LANES, wides, words};
 use crate::conversion::{Conversion, Encode};
@@ -89,7 +89,7 @@ impl<S: Source, const WAY: u8, const TO: usize> Strip<V3> for Encoder<'_, S, WAY
             source,
             destination,
             #[inline(always)]
-            |numbers| self.codes(simd, numbers),
+            |source| self.codes(simd, S::parts(simd, source)),
         );
     }
 }
@@ -97,16 +97,12 @@ impl<S: Source, const WAY: u8, const TO: usize> Strip<V3> for Encoder<'_, S, WAY
 impl<S: Source, const WAY: u8, const TO: usize> Encoder<'_, S, WAY, TO> {
     /// The codes of sixteen numbers, a word each.
     #[inline(always)]
-    fn codes(&self, simd: V3, numbers: [Bytes; 2]) -> Bytes {
-        let mut codes = [wides(0); 2];
+    fn codes(&self, simd: V3, parts: Sixteen) -> Bytes {
+        let mut codes = parts.magnitudes;
         for i in 0..2 {
-            let magnitude = match S::SIGNED {
-                true => simd.avx2._mm256_and_si256(numbers[i], wides(!single::SIGN)),
-                false => numbers[i],
-            };
-            codes[i] = if WAY == ADD { self.add(simd, magnitude) } else { shift(simd, magnitude) };
+            codes[i] = if WAY == ADD { self.add(simd, codes[i]) } else { shift(simd, codes[i]) };
         }
-        self.signed(simd, numbers, simd.avx2._mm256_packus_epi32(codes[0], codes[1]))
+        self.signed(simd, simd.avx2._mm256_packus_epi32(codes[0], codes[1]), parts)
     }
 
     #[inline(always)]
@@ -125,14 +121,13 @@ impl<S: Source, const WAY: u8, const TO: usize> Encoder<'_, S, WAY, TO> {
 
     /// Codes of magnitudes with their signs, and NaN's.
     #[inline(always)]
-    fn signed(&self, simd: V3, numbers: [Bytes; 2], codes: Bytes) -> Bytes {
+    fn signed(&self, simd: V3, codes: Bytes, parts: Sixteen) -> Bytes {
         let to = self.0;
         let simd2 = simd.avx2;
         if !S::SIGNED {
             return codes;
         }
-        // Saturation keeps signs.
-        let sign = simd2._mm256_packs_epi32(numbers[0], numbers[1]);
+        let Sixteen { signs: sign, are_nan, .. } = parts;
         let sign = match TO {
             16 => sign,
             8 => simd2._mm256_srli_epi16::<8>(sign),
@@ -144,7 +139,6 @@ impl<S: Source, const WAY: u8, const TO: usize> Encoder<'_, S, WAY, TO> {
             // Integers have no −0, and none of them rounds to it.
             return simd2._mm256_or_si256(codes, sign);
         }
-        let are_nan = source::are_nan(simd, numbers);
         let codes = simd2._mm256_blendv_epi8(codes, words(to.nan as u16), are_nan);
         let sign = match to.signs {
             Signs::Kept => sign,

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 
 use pulp::x86::V3;
 
-use super::source::{self, Half, Int, Single, Source, Upper};
+use super::source::{self, Half, Int, Numbers, Single, Upper};
 use super::strips::{Strip, strips};
 use super::vector::{Bytes, LANES, wides, words};
 use crate::conversion::{Conversion, Encode};
@@ -46,14 +46,14 @@ impl Scale {
         (self.strips)(self, source, destination);
     }
 
-    fn strips<S: Source>(&self, source: &[u8], destination: &mut [u8]) {
+    fn strips<S: Numbers>(&self, source: &[u8], destination: &mut [u8]) {
         strips(self.simd, &Encoder::<S>(&self.scale, PhantomData), source, destination);
     }
 }
 
 struct Encoder<'a, S>(&'a single::Scale, PhantomData<S>);
 
-impl<S: Source> Strip<V3> for Encoder<'_, S> {
+impl<S: Numbers> Strip<V3> for Encoder<'_, S> {
     const READ: usize = 8 * S::BYTES;
     const WRITTEN: usize = 4 * LANES;
 
@@ -64,12 +64,12 @@ impl<S: Source> Strip<V3> for Encoder<'_, S> {
             source,
             destination,
             #[inline(always)]
-            |numbers| self.codes(simd, numbers),
+            |source| self.codes(simd, S::numbers(simd, source)),
         );
     }
 }
 
-impl<S: Source> Encoder<'_, S> {
+impl<S: Numbers> Encoder<'_, S> {
     /// The codes of sixteen numbers, a word each.
     #[inline(always)]
     fn codes(&self, simd: V3, numbers: [Bytes; 2]) -> Bytes {

@@ -11,21 +11,35 @@ use bytemuck::cast;
 use pulp::x86::V3;
 
 use super::long;
-use super::vector::{self, Bytes, head, wides, words};
-use crate::cpu::encode::Whole;
+use super::vector::{self, Bytes, wides, words};
+use crate::cpu::encode::{Whole, single};
 
-/// Sixteen elements to binary32, rounded to odd where that cuts anything, unless an implementation says otherwise.
+/// Sixteen numbers in binary32, without what they need not have: constants, where they are not used or not known.
+pub(crate) struct Sixteen {
+    pub magnitudes: [Bytes; 2],
+    /// Words with the signs as their top bits, as two vectors are packed into one.
+    pub signs: Bytes,
+    /// A mask of the words of NaNs, whose magnitudes say nothing.
+    pub are_nan: Bytes,
+}
+
+/// Elements to binary32, rounded to odd where that cuts anything, unless an implementation says otherwise.
 pub(crate) trait Source {
-    /// Bytes of the sixteen.
+    /// Bytes of sixteen elements.
     const BYTES: usize;
-    /// Whether the hubs come as the first four of each eight, then the others, once two vectors are packed into one.
+    /// Whether they come as the first four of each eight, then the others, once two vectors are packed into one.
     const INTERLEAVED: bool;
     const SIGNED: bool = true;
-    /// Whether there are NaNs. Their payload is kept.
-    const NANS: bool = false;
+    const NANS: bool = true;
 
     /// To be inlined always.
-    fn read(simd: V3, source: &[u8]) -> [Bytes; 2];
+    fn parts(simd: V3, source: &[u8]) -> Sixteen;
+}
+
+/// Sources whose numbers are made with their signs.
+pub(crate) trait Numbers: Source {
+    /// Those of `parts`; NaN is some NaN. To be inlined always.
+    fn numbers(simd: V3, source: &[u8]) -> [Bytes; 2];
 }
 
 /// FLOAT16.
@@ -34,42 +48,45 @@ pub(crate) struct Half;
 impl Source for Half {
     const BYTES: usize = 32;
     const INTERLEAVED: bool = false;
-    const NANS: bool = true;
 
     #[inline(always)]
-    fn read(simd: V3, source: &[u8]) -> [Bytes; 2] {
+    fn parts(simd: V3, source: &[u8]) -> Sixteen {
         let (simd, avx) = (simd.avx2, simd.avx);
-        let halves = vector::read(source, 0);
-        let magnitude = simd._mm256_and_si256(halves, words(0x7fff));
+        let signs = vector::read(source, 0);
+        let magnitude = simd._mm256_and_si256(signs, words(0x7fff));
+        let are_nan = simd._mm256_cmpgt_epi16(magnitude, words(0x7c00));
         // binary32 in two words each.
         let high = simd._mm256_add_epi16(simd._mm256_srli_epi16::<3>(magnitude), words((127 - 15) << 7));
-        let special = simd._mm256_cmpgt_epi16(magnitude, words(0x7bff));
-        let high = simd._mm256_or_si256(high, simd._mm256_and_si256(special, words(0x7f80)));
+        let are_special = simd._mm256_cmpgt_epi16(magnitude, words(0x7bff));
+        let high = simd._mm256_or_si256(high, simd._mm256_and_si256(are_special, words(0x7f80)));
         let low = simd._mm256_slli_epi16::<13>(magnitude);
-        let subnormal = simd._mm256_cmpgt_epi16(words(0x0400), magnitude);
-        let sign = simd._mm256_and_si256(halves, words(0x8000));
-        let zero = wides(0);
+        let are_subnormal = simd._mm256_cmpgt_epi16(words(0x0400), magnitude);
         let unpacked = [
-            [
-                simd._mm256_unpacklo_epi16(low, high),
-                simd._mm256_unpacklo_epi16(subnormal, subnormal),
-                simd._mm256_unpacklo_epi16(zero, sign),
-            ],
-            [
-                simd._mm256_unpackhi_epi16(low, high),
-                simd._mm256_unpackhi_epi16(subnormal, subnormal),
-                simd._mm256_unpackhi_epi16(zero, sign),
-            ],
+            [simd._mm256_unpacklo_epi16(low, high), simd._mm256_unpacklo_epi16(are_subnormal, are_subnormal)],
+            [simd._mm256_unpackhi_epi16(low, high), simd._mm256_unpackhi_epi16(are_subnormal, are_subnormal)],
         ];
-        let mut made = [zero; 2];
+        let mut magnitudes = [wides(0); 2];
         for i in 0..2 {
-            let [normal, subnormal, sign] = unpacked[i];
+            let [normal, is_subnormal] = unpacked[i];
             // As if there were an implicit bit, which the subtraction takes away again, exactly.
             let more = cast(simd._mm256_add_epi32(normal, wides(1 << 23)));
-            let less = cast(avx._mm256_sub_ps(more, cast(wides((128 - 15) << 23))));
-            made[i] = simd._mm256_or_si256(simd._mm256_blendv_epi8(normal, less, subnormal), sign);
+            let less = cast(avx._mm256_sub_ps(more, cast(wides((127 - 14) << 23))));
+            magnitudes[i] = simd._mm256_blendv_epi8(normal, less, is_subnormal);
         }
-        made
+        Sixteen { magnitudes, signs, are_nan }
+    }
+}
+
+impl Numbers for Half {
+    #[inline(always)]
+    fn numbers(simd: V3, source: &[u8]) -> [Bytes; 2] {
+        let Sixteen { magnitudes: [first, second], signs, .. } = Self::parts(simd, source);
+        let (simd, zero) = (simd.avx2, wides(0));
+        let signs = simd._mm256_and_si256(signs, words(0x8000));
+        [
+            simd._mm256_or_si256(first, simd._mm256_unpacklo_epi16(zero, signs)),
+            simd._mm256_or_si256(second, simd._mm256_unpackhi_epi16(zero, signs)),
+        ]
     }
 }
 
@@ -79,10 +96,20 @@ pub(crate) struct Upper;
 impl Source for Upper {
     const BYTES: usize = 32;
     const INTERLEAVED: bool = false;
-    const NANS: bool = true;
 
     #[inline(always)]
-    fn read(simd: V3, source: &[u8]) -> [Bytes; 2] {
+    fn parts(simd: V3, source: &[u8]) -> Sixteen {
+        let (simd, zero) = (simd.avx2, wides(0));
+        let signs = vector::read(source, 0);
+        let magnitude = simd._mm256_and_si256(signs, words(0x7fff));
+        let magnitudes = [simd._mm256_unpacklo_epi16(zero, magnitude), simd._mm256_unpackhi_epi16(zero, magnitude)];
+        Sixteen { magnitudes, signs, are_nan: simd._mm256_cmpgt_epi16(magnitude, words(0x7f80)) }
+    }
+}
+
+impl Numbers for Upper {
+    #[inline(always)]
+    fn numbers(simd: V3, source: &[u8]) -> [Bytes; 2] {
         let (upper, zero) = (vector::read(source, 0), wides(0));
         [simd.avx2._mm256_unpacklo_epi16(zero, upper), simd.avx2._mm256_unpackhi_epi16(zero, upper)]
     }
@@ -94,10 +121,16 @@ pub(crate) struct Single;
 impl Source for Single {
     const BYTES: usize = 64;
     const INTERLEAVED: bool = true;
-    const NANS: bool = true;
 
     #[inline(always)]
-    fn read(_: V3, source: &[u8]) -> [Bytes; 2] {
+    fn parts(simd: V3, source: &[u8]) -> Sixteen {
+        parts(simd, Self::numbers(simd, source))
+    }
+}
+
+impl Numbers for Single {
+    #[inline(always)]
+    fn numbers(_: V3, source: &[u8]) -> [Bytes; 2] {
         [vector::read(source, 0), vector::read(source, 32)]
     }
 }
@@ -108,11 +141,17 @@ pub(crate) struct Double;
 impl Source for Double {
     const BYTES: usize = 128;
     const INTERLEAVED: bool = true;
-    const NANS: bool = true;
 
     #[inline(always)]
-    fn read(simd: V3, source: &[u8]) -> [Bytes; 2] {
-        [long::double(simd, source), long::double(simd, &source[64..])]
+    fn parts(simd: V3, source: &[u8]) -> Sixteen {
+        let first = long::double(simd, source);
+        let second = long::double(simd, &source[64..]);
+        // Saturation keeps signs and masks.
+        let [signs, are_nan] = [1, 2].map(
+            #[inline(always)]
+            |i| simd.avx2._mm256_packs_epi32(first[i], second[i]),
+        );
+        Sixteen { magnitudes: [first[0], second[0]], signs, are_nan }
     }
 }
 
@@ -122,52 +161,81 @@ pub(crate) struct Int<const BITS: usize, const SIGNED: bool, const ODD: bool>;
 
 impl<const BITS: usize, const SIGNED: bool, const ODD: bool> Source for Int<BITS, SIGNED, ODD> {
     const BYTES: usize = 2 * BITS;
-    const INTERLEAVED: bool = true;
+    const INTERLEAVED: bool = BITS > 16;
     const SIGNED: bool = SIGNED;
+    const NANS: bool = false;
 
     #[inline(always)]
-    fn read(simd: V3, source: &[u8]) -> [Bytes; 2] {
-        let mut made = [wides(0); 2];
-        for i in 0..2 {
-            made[i] = Self::eight(simd, &source[BITS * i..]);
+    fn parts(simd: V3, source: &[u8]) -> Sixteen {
+        if BITS > 16 {
+            return parts(simd, Self::numbers(simd, source));
         }
-        made
+        let signs = vector::read(source, 0);
+        let magnitude = if SIGNED { simd.avx2._mm256_abs_epi16(signs) } else { signs };
+        let zero = wides(0);
+        let low = simd.avx._mm256_cvtepi32_ps(simd.avx2._mm256_unpacklo_epi16(magnitude, zero));
+        let high = simd.avx._mm256_cvtepi32_ps(simd.avx2._mm256_unpackhi_epi16(magnitude, zero));
+        Sixteen { magnitudes: [cast(low), cast(high)], signs, are_nan: zero }
+    }
+}
+
+impl<const BITS: usize, const SIGNED: bool, const ODD: bool> Numbers for Int<BITS, SIGNED, ODD> {
+    #[inline(always)]
+    fn numbers(simd: V3, source: &[u8]) -> [Bytes; 2] {
+        if BITS > 16 {
+            return [Self::eight(simd, source), Self::eight(simd, &source[BITS..])];
+        }
+        let (simd, avx) = (simd.avx2, simd.avx);
+        let ints = vector::read(source, 0);
+        let sign = if SIGNED { simd._mm256_srai_epi16::<15>(ints) } else { wides(0) };
+        [
+            cast(avx._mm256_cvtepi32_ps(simd._mm256_unpacklo_epi16(ints, sign))),
+            cast(avx._mm256_cvtepi32_ps(simd._mm256_unpackhi_epi16(ints, sign))),
+        ]
     }
 }
 
 impl<const BITS: usize, const SIGNED: bool, const ODD: bool> Int<BITS, SIGNED, ODD> {
     #[inline(always)]
     fn eight(simd: V3, source: &[u8]) -> Bytes {
-        let word = match (BITS, SIGNED) {
-            (16, true) => simd.avx2._mm256_cvtepi16_epi32(cast(head::<16>(source))),
-            (16, false) => simd.avx2._mm256_cvtepu16_epi32(cast(head::<16>(source))),
-            (32, _) => vector::read(source, 0),
+        let word = match BITS {
+            32 => vector::read(source, 0),
             _ if ODD => return long::odd::<SIGNED>(simd, source),
             _ => long::saturated::<SIGNED>(simd, source),
         };
-        let word = match (BITS, SIGNED) {
-            (16, _) => word,
+        let word = match (SIGNED, ODD) {
             // The conversion is of signed words.
-            (_, false) => simd.avx2._mm256_min_epu32(word, wides(Whole::BOUND)),
-            _ if ODD => long::cut(simd, word),
-            _ => word,
+            (false, _) => simd.avx2._mm256_min_epu32(word, wides(Whole::BOUND)),
+            (true, true) => long::cut(simd, word),
+            (true, false) => word,
         };
         cast(simd.avx._mm256_cvtepi32_ps(word))
     }
 }
 
-/// Has `codes` make a word of each of sixteen numbers, eight times, and packs the codes of `TO` bits, no bits above, into
-/// `destination`. Both are to be inlined always.
+/// The parts of sixteen numbers.
+#[inline(always)]
+fn parts(simd: V3, numbers: [Bytes; 2]) -> Sixteen {
+    let [first, second] = numbers;
+    let magnitude = wides(!single::SIGN);
+    let magnitudes = [simd.avx2._mm256_and_si256(first, magnitude), simd.avx2._mm256_and_si256(second, magnitude)];
+    // Saturation keeps signs.
+    let signs = simd.avx2._mm256_packs_epi32(first, second);
+    Sixteen { magnitudes, signs, are_nan: are_nan(simd, numbers) }
+}
+
+/// Has `codes` make words of `TO` bits, no bits above, of sixteen elements each, eight times, and packs them into
+/// `destination`.
 #[inline(always)]
 pub(crate) fn eight<S: Source, const TO: usize>(
     simd: V3,
     source: &[u8],
     destination: &mut [u8],
-    codes: impl Fn([Bytes; 2]) -> Bytes,
+    codes: impl Fn(&[u8]) -> Bytes,
 ) {
     let mut made = [wides(0); 8];
     for i in 0..8 {
-        made[i] = codes(S::read(simd, &source[S::BYTES * i..]));
+        made[i] = codes(&source[S::BYTES * i..]);
     }
     vector::store_codes::<TO>(simd, made, S::INTERLEAVED, destination);
 }
