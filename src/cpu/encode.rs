@@ -249,6 +249,8 @@ pub(crate) fn narrow(x: u64) -> u32 {
 pub(crate) struct Whole {
     /// As [`single::Rounding`]'s.
     limit: u32,
+    /// What has the destination's exponent field in binary32, for 1.
+    unit: u32,
     down: u32,
     /// The code of exponent field 0.
     base: u32,
@@ -266,11 +268,24 @@ impl Whole {
         let down = 23 - to.man;
         (to.bias >= 1 && (to.overflow == to.max || to.overflow == to.max + 1)).then(|| Self {
             limit: (to.overflow << down) + (rebias << 23),
+            unit: (127 - rebias) << 23,
             down,
             base: rebias << to.man,
             sign_code: 1 << (to.bits - 1),
             sign_shift: 32 - to.bits,
         })
+    }
+
+    /// The code of an integer that needs no rounding.
+    #[inline(always)]
+    pub(crate) fn exact<const SIGNED: bool>(&self, x: i32) -> u32 {
+        // The exponent becomes the destination's, and the code lies in the upper bits; 0 stays 0.
+        let scaled = (x as f32 * f32::from_bits(self.unit)).to_bits();
+        if SIGNED {
+            (scaled & !single::SIGN) >> self.down | scaled >> self.sign_shift & self.sign_code
+        } else {
+            scaled >> self.down
+        }
     }
 
     /// Whether an integer may be rounded at 24 bits first, since all that are so large are out of range.

@@ -85,8 +85,10 @@ impl Wide {
     pub(crate) fn new(conversion: &Conversion, level: Level) -> Option<Self> {
         let [from_bits, to_bits] = [conversion.from, conversion.to].map(|t| t.code_bits());
         let (load, mask) = match (conversion.from.kind(), from_bits) {
-            // Vector instructions are made for bytes to integers, as they are for wider words; not to narrow floats.
-            (Kind::Int { signed }, 8) if !matches!(conversion.encode, Encode::Float(_) | Encode::Scale(_)) => {
+            // Vector instructions are made for bytes to words, as they are for wider ones; not to narrow floats.
+            (Kind::Int { signed }, 8)
+                if to_bits == 16 || !matches!(conversion.encode, Encode::Float(_) | Encode::Scale(_)) =>
+            {
                 (Load::Int { signed }, u64::MAX)
             }
             // True is 1 in all of these.
@@ -284,6 +286,8 @@ impl Wide {
     fn whole<D>(&self, to: Whole, words: Words<'_>, hub: &mut [u64], out: &mut [D], cut: impl Fn(u32) -> D + Copy) {
         let signed = matches!(self.load, Load::Int { signed: true });
         match (self.from_bits, signed) {
+            (8, true) => each!(words, out, |w: u8| cut(to.exact::<true>(w as i8 as i32))),
+            (8, false) => each!(words, out, |w: u8| cut(to.exact::<false>(w.into()))),
             (16, true) => each!(words, out, |w: u16| cut(to.code::<true>(f32::from(w as i16).to_bits()))),
             (16, false) => each!(words, out, |w: u16| cut(to.code::<false>(f32::from(w).to_bits()))),
             (32, true) if to.bounded() => {
