@@ -13,6 +13,7 @@ mod source;
 mod strips;
 mod truncate;
 mod vector;
+mod widen;
 
 use halves::Halves;
 #[cfg(feature = "avx512")]
@@ -23,6 +24,7 @@ use round::Round;
 use scale::Scale;
 use shuffle::Shuffle;
 use truncate::Truncate;
+use widen::Widen;
 
 use super::level::Level;
 use crate::conversion::Conversion;
@@ -34,6 +36,7 @@ pub(crate) enum Vectors {
     Truncate(Truncate),
     Round(Round),
     Scale(Scale),
+    Widen(Widen),
     #[cfg(feature = "avx512")]
     Lookup(Box<Lookup>),
     #[cfg(feature = "avx512")]
@@ -49,7 +52,8 @@ impl Vectors {
             Level::V3(simd) => (Truncate::new(simd, conversion).map(Self::Truncate))
                 .or_else(|| Halves::new(simd, conversion).map(Self::Halves))
                 .or_else(|| Round::new(simd, conversion).map(Self::Round))
-                .or_else(|| Scale::new(simd, conversion).map(Self::Scale)),
+                .or_else(|| Scale::new(simd, conversion).map(Self::Scale))
+                .or_else(|| Widen::new(simd, conversion).map(Self::Widen)),
             Level::Plain => None,
         }
     }
@@ -71,6 +75,7 @@ impl Vectors {
         match self {
             Self::Shuffle(shuffle) => shuffle.convert(source, destination),
             Self::Halves(halves) => halves.convert(source, destination),
+            Self::Widen(widen) => widen.convert(source, destination),
             Self::Scale(scale) => scale.convert(source, destination),
             Self::Round(round) => round.convert(source, destination),
             Self::Truncate(truncate) => truncate.convert(source, destination),

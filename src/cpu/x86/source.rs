@@ -8,6 +8,7 @@ use core::arch::x86::_CMP_UNORD_Q;
 use core::arch::x86_64::_CMP_UNORD_Q;
 
 use bytemuck::cast;
+use pulp::core_arch::x86::Avx2;
 use pulp::x86::V3;
 
 use super::long;
@@ -51,43 +52,61 @@ impl Source for Half {
 
     #[inline(always)]
     fn parts(simd: V3, source: &[u8]) -> Sixteen {
-        let (simd, avx) = (simd.avx2, simd.avx);
         let signs = vector::read(source, 0);
-        let magnitude = simd._mm256_and_si256(signs, words(0x7fff));
-        let are_nan = simd._mm256_cmpgt_epi16(magnitude, words(0x7c00));
-        // binary32 in two words each.
-        let high = simd._mm256_add_epi16(simd._mm256_srli_epi16::<3>(magnitude), words((127 - 15) << 7));
-        let are_special = simd._mm256_cmpgt_epi16(magnitude, words(0x7bff));
-        let high = simd._mm256_or_si256(high, simd._mm256_and_si256(are_special, words(0x7f80)));
-        let low = simd._mm256_slli_epi16::<13>(magnitude);
-        let are_subnormal = simd._mm256_cmpgt_epi16(words(0x0400), magnitude);
-        let unpacked = [
-            [simd._mm256_unpacklo_epi16(low, high), simd._mm256_unpacklo_epi16(are_subnormal, are_subnormal)],
-            [simd._mm256_unpackhi_epi16(low, high), simd._mm256_unpackhi_epi16(are_subnormal, are_subnormal)],
-        ];
-        let mut magnitudes = [wides(0); 2];
-        for i in 0..2 {
-            let [normal, is_subnormal] = unpacked[i];
-            // As if there were an implicit bit, which the subtraction takes away again, exactly.
-            let more = cast(simd._mm256_add_epi32(normal, wides(1 << 23)));
-            let less = cast(avx._mm256_sub_ps(more, cast(wides((127 - 14) << 23))));
-            magnitudes[i] = simd._mm256_blendv_epi8(normal, less, is_subnormal);
-        }
-        Sixteen { magnitudes, signs, are_nan }
+        let magnitude = simd.avx2._mm256_and_si256(signs, words(0x7fff));
+        let are_nan = simd.avx2._mm256_cmpgt_epi16(magnitude, words(0x7c00));
+        let half = half_words(simd.avx2, magnitude);
+        Sixteen { magnitudes: Self::magnitudes(simd, magnitude, half), signs, are_nan }
     }
 }
 
 impl Numbers for Half {
     #[inline(always)]
     fn numbers(simd: V3, source: &[u8]) -> [Bytes; 2] {
-        let Sixteen { magnitudes: [first, second], signs, .. } = Self::parts(simd, source);
-        let (simd, zero) = (simd.avx2, wides(0));
-        let signs = simd._mm256_and_si256(signs, words(0x8000));
+        Self::canonical(simd, vector::read(source, 0))
+    }
+}
+
+impl Half {
+    /// The numbers of the first and the third quarter of a vector, and those of the others; NaN is canonical.
+    #[inline(always)]
+    pub(crate) fn canonical(simd: V3, halves: Bytes) -> [Bytes; 2] {
+        let (simd2, zero) = (simd.avx2, wides(0));
+        let magnitude = simd2._mm256_and_si256(halves, words(0x7fff));
+        let are_nan = simd2._mm256_cmpgt_epi16(magnitude, words(0x7c00));
+        let [low, high] = half_words(simd2, magnitude);
+        let low = simd2._mm256_andnot_si256(are_nan, low);
+        let high = simd2._mm256_blendv_epi8(high, words((single::NAN >> 16) as u16), are_nan);
+        let [first, second] = Self::magnitudes(simd, magnitude, [low, high]);
+        let signs = simd2._mm256_and_si256(halves, words(0x8000));
         [
-            simd._mm256_or_si256(first, simd._mm256_unpacklo_epi16(zero, signs)),
-            simd._mm256_or_si256(second, simd._mm256_unpackhi_epi16(zero, signs)),
+            simd2._mm256_or_si256(first, simd2._mm256_unpacklo_epi16(zero, signs)),
+            simd2._mm256_or_si256(second, simd2._mm256_unpackhi_epi16(zero, signs)),
         ]
     }
+
+    /// The magnitudes in binary32 by their words, which are right but for ∞ and subnormals.
+    #[inline(always)]
+    fn magnitudes(simd: V3, magnitude: Bytes, [low, high]: [Bytes; 2]) -> [Bytes; 2] {
+        let (simd, avx, zero) = (simd.avx2, simd.avx, wides(0));
+        let are_special = simd._mm256_cmpgt_epi16(magnitude, words(0x7bff));
+        let high = simd._mm256_or_si256(high, simd._mm256_and_si256(are_special, words(0x7f80)));
+        // A subnormal gets an implicit bit, which the subtraction takes away again, exactly. Of others it takes nothing.
+        let are_subnormal = simd._mm256_cmpgt_epi16(words(0x0400), magnitude);
+        let high = simd._mm256_add_epi16(high, simd._mm256_and_si256(are_subnormal, words(1 << 7)));
+        let more = simd._mm256_and_si256(are_subnormal, words((127 - 14) << 7));
+        let (first, second) = (simd._mm256_unpacklo_epi16(low, high), simd._mm256_unpackhi_epi16(low, high));
+        let first = avx._mm256_sub_ps(cast(first), cast(simd._mm256_unpacklo_epi16(zero, more)));
+        let second = avx._mm256_sub_ps(cast(second), cast(simd._mm256_unpackhi_epi16(zero, more)));
+        [cast(first), cast(second)]
+    }
+}
+
+/// The low and high words of FLOAT16's magnitudes in binary32; of subnormals, those of some number below the least normal one.
+#[inline(always)]
+pub(crate) fn half_words(simd: Avx2, magnitude: Bytes) -> [Bytes; 2] {
+    let high = simd._mm256_add_epi16(simd._mm256_srli_epi16::<3>(magnitude), words((127 - 15) << 7));
+    [simd._mm256_slli_epi16::<13>(magnitude), high]
 }
 
 /// BFLOAT16.

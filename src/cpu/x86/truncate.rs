@@ -6,6 +6,7 @@
 use bytemuck::cast;
 use pulp::x86::V3;
 
+use super::source::half_words;
 use super::strips::{Strip, strips};
 use super::vector::{self, Bytes, LANES, head, wides, words};
 use crate::conversion::{Conversion, Encode};
@@ -91,9 +92,7 @@ impl<const FROM: u8, const TO: usize> Integers<FROM, TO> {
             HALF => {
                 let halves = vector::read(source, 0);
                 let magnitude = simd._mm256_and_si256(halves, words(0x7fff));
-                // binary32 in two words; of subnormals, some number below 1.
-                let high = simd._mm256_add_epi16(simd._mm256_srli_epi16::<3>(magnitude), words((127 - 15) << 7));
-                let low = simd._mm256_slli_epi16::<13>(magnitude);
+                let [low, high] = half_words(simd, magnitude);
                 let first = avx._mm256_cvttps_epi32(cast(simd._mm256_unpacklo_epi16(low, high)));
                 let second = avx._mm256_cvttps_epi32(cast(simd._mm256_unpackhi_epi16(low, high)));
                 let special = simd._mm256_cmpgt_epi16(magnitude, words(0x7bff));
