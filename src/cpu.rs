@@ -177,11 +177,11 @@ impl<'a> Path<'a> {
         if conversion.is_copy() {
             return Self::Copy;
         }
+        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+        if let Some(loops) = Vectors::loops(level, conversion) {
+            return Self::Vectors(loops);
+        }
         if let Some(wide) = Wide::new(conversion, level) {
-            #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-            if let Some(loops) = Vectors::loops(level, conversion) {
-                return Self::Vectors(loops);
-            }
             return Self::Wide(wide.level(level), conversion, wide);
         }
         if elements < TABLE {

@@ -10,18 +10,21 @@ use super::source::half_words;
 use super::strips::{Strip, strips};
 use super::vector::{self, Bytes, LANES, head, wides, words};
 use crate::conversion::{Conversion, Encode};
-use crate::element::ElementType;
+use crate::element::{ElementType, Kind};
+use crate::format::FloatFormat;
 
 /// The casts of one pair.
 #[derive(Clone, Copy)]
 pub(crate) struct Truncate {
     simd: V3,
     from: From,
+    format: FloatFormat,
     to_bits: u32,
 }
 
 #[derive(Clone, Copy)]
 enum From {
+    Byte,
     Half,
     Upper,
     Single,
@@ -31,24 +34,24 @@ enum From {
 impl Truncate {
     /// `None` for other pairs.
     pub(crate) fn new(simd: V3, conversion: &Conversion) -> Option<Self> {
+        let (Kind::Float(format), Encode::Int(to)) = (conversion.from.kind(), conversion.encode) else { return None };
         let from = match conversion.from {
             ElementType::FLOAT16 => From::Half,
             ElementType::BFLOAT16 => From::Upper,
             ElementType::FLOAT => From::Single,
             ElementType::DOUBLE => From::Double,
+            _ if format.is_signed() && format.bits() == 8 => From::Byte,
             _ => return None,
         };
-        match (conversion.encode, conversion.to.code_bits()) {
-            (Encode::Int(to), to_bits @ ..=16) if to.clamp.is_none() && !to.wide && to.fail == 0 => {
-                Some(Self { simd, from, to_bits })
-            }
-            _ => None,
-        }
+        let to_bits = conversion.to.code_bits();
+        let serves = to_bits <= 16 && to.clamp.is_none() && !to.wide && to.fail == 0;
+        serves.then_some(Self { simd, from, format, to_bits })
     }
 
     /// Casts packed codes that start at a byte; what it writes to pad bits is undefined.
     pub(crate) fn convert(&self, source: &[u8], destination: &mut [u8]) {
         match self.from {
+            From::Byte => self.from::<BYTE>(source, destination),
             From::Half => self.from::<HALF>(source, destination),
             From::Upper => self.from::<UPPER>(source, destination),
             From::Single => self.from::<SINGLE>(source, destination),
@@ -58,23 +61,25 @@ impl Truncate {
 
     fn from<const FROM: u8>(&self, source: &[u8], destination: &mut [u8]) {
         match self.to_bits {
-            2 => strips(self.simd, &Integers::<FROM, 2>, source, destination),
-            4 => strips(self.simd, &Integers::<FROM, 4>, source, destination),
-            8 => strips(self.simd, &Integers::<FROM, 8>, source, destination),
-            _ => strips(self.simd, &Integers::<FROM, 16>, source, destination),
+            2 => strips(self.simd, &Integers::<'_, FROM, 2>(&self.format), source, destination),
+            4 => strips(self.simd, &Integers::<'_, FROM, 4>(&self.format), source, destination),
+            8 => strips(self.simd, &Integers::<'_, FROM, 8>(&self.format), source, destination),
+            _ => strips(self.simd, &Integers::<'_, FROM, 16>(&self.format), source, destination),
         }
     }
 }
 
+const BYTE: u8 = From::Byte as u8;
 const HALF: u8 = From::Half as u8;
 const UPPER: u8 = From::Upper as u8;
 const SINGLE: u8 = From::Single as u8;
 const DOUBLE: u8 = From::Double as u8;
 
-struct Integers<const FROM: u8, const TO: usize>;
+struct Integers<'a, const FROM: u8, const TO: usize>(&'a FloatFormat);
 
-impl<const FROM: u8, const TO: usize> Integers<FROM, TO> {
+impl<const FROM: u8, const TO: usize> Integers<'_, FROM, TO> {
     const SIXTEEN: usize = match FROM {
+        BYTE => 16,
         HALF | UPPER => 32,
         SINGLE => 64,
         _ => 128,
@@ -84,11 +89,25 @@ impl<const FROM: u8, const TO: usize> Integers<FROM, TO> {
 
     /// The low bits of sixteen integers, a word each.
     #[inline(always)]
-    fn sixteen(simd: V3, source: &[u8]) -> Bytes {
+    fn sixteen(&self, simd: V3, source: &[u8]) -> Bytes {
         let (simd, avx) = (simd.avx2, simd.avx);
         let mask = u32::from(u16::MAX) >> (16 - TO);
         let zero = wides(0);
         let (first, second) = match FROM {
+            BYTE => {
+                let format = self.0;
+                let codes = simd._mm256_cvtepu8_epi16(cast(head::<16>(source)));
+                let magnitude = simd._mm256_and_si256(codes, words(0x7f));
+                // The upper half of binary32; of subnormals, some number below 1.
+                let upper = simd._mm256_sll_epi16(magnitude, cast([u64::from(7 - format.man_bits), 0]));
+                let upper = simd._mm256_add_epi16(upper, words((127 - format.bias as u16) << 7));
+                let first = avx._mm256_cvttps_epi32(cast(simd._mm256_unpacklo_epi16(zero, upper)));
+                let second = avx._mm256_cvttps_epi32(cast(simd._mm256_unpackhi_epi16(zero, upper)));
+                let special = simd._mm256_cmpgt_epi16(magnitude, words(format.max() as u16));
+                let made = simd._mm256_andnot_si256(special, simd._mm256_packus_epi32(first, second));
+                let made = simd._mm256_sign_epi16(made, simd._mm256_slli_epi16::<8>(codes));
+                return simd._mm256_and_si256(made, words(mask as u16));
+            }
             HALF => {
                 let halves = vector::read(source, 0);
                 let magnitude = simd._mm256_and_si256(halves, words(0x7fff));
@@ -121,7 +140,7 @@ impl<const FROM: u8, const TO: usize> Integers<FROM, TO> {
     }
 }
 
-impl<const FROM: u8, const TO: usize> Strip<V3> for Integers<FROM, TO> {
+impl<const FROM: u8, const TO: usize> Strip<V3> for Integers<'_, FROM, TO> {
     const READ: usize = 8 * Self::SIXTEEN;
     const WRITTEN: usize = LANES * TO / 2;
 
@@ -129,7 +148,7 @@ impl<const FROM: u8, const TO: usize> Strip<V3> for Integers<FROM, TO> {
     fn convert(&self, simd: V3, source: &[u8], destination: &mut [u8]) {
         let mut codes = [wides(0); 8];
         for i in 0..8 {
-            codes[i] = Self::sixteen(simd, &source[Self::SIXTEEN * i..]);
+            codes[i] = self.sixteen(simd, &source[Self::SIXTEEN * i..]);
         }
         vector::store_codes::<TO>(simd, codes, Self::INTERLEAVED, destination);
     }
