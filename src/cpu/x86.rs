@@ -1,5 +1,7 @@
 //! What is written with x86's own vector instructions, which the compiler does not find.
 
+#![allow(clippy::needless_range_loop, reason = "the closures of adapters are compiled without the vector instructions")]
+
 mod halves;
 mod long;
 #[cfg(feature = "avx512")]
@@ -28,6 +30,8 @@ use widen::Widen;
 
 use super::level::Level;
 use crate::conversion::Conversion;
+#[cfg(feature = "avx512")]
+use crate::element::ElementType;
 
 /// The casts of one pair.
 pub(crate) enum Vectors {
@@ -48,7 +52,13 @@ impl Vectors {
     pub(crate) fn loops(level: Level, conversion: &Conversion) -> Option<Self> {
         match level {
             #[cfg(feature = "avx512")]
-            Level::V4(simd) => Native::new(simd, conversion).map(Self::Native),
+            Level::V4(simd) => (Native::new(simd, conversion).map(Self::Native)).or_else(|| match conversion.from {
+                // AVX-512 is faster with 16-bit words, and with tables of bytes.
+                ElementType::BFLOAT16 | ElementType::FLOAT | ElementType::DOUBLE => {
+                    Truncate::new(*simd, conversion).map(Self::Truncate)
+                }
+                _ => None,
+            }),
             Level::V3(simd) => (Truncate::new(simd, conversion).map(Self::Truncate))
                 .or_else(|| Halves::new(simd, conversion).map(Self::Halves))
                 .or_else(|| Round::new(simd, conversion).map(Self::Round))

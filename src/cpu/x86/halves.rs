@@ -1,8 +1,6 @@
 //! The same as `half.rs` by AVX2, which has no shift of 16-bit words by each one's own amount: a product's two halves are
 //! what such a shift keeps and what it cuts.
 
-#![allow(clippy::needless_range_loop, reason = "the closures of adapters are compiled without the vector instructions")]
-
 use bytemuck::cast;
 use pulp::x86::V3;
 

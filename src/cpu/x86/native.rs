@@ -1,9 +1,7 @@
 //! Casts for which AVX-512 has an instruction: FLOAT to and from FLOAT16, and FLOAT to integers.
 //!
 //! Its conversions round to nearest, ties to even, and truncate, as the twins do; what does not fit an integer gives the
-//! least one, whose low bits are 0. Only NaN's payload has to go.
-
-#![allow(clippy::needless_range_loop, reason = "the closures of adapters are compiled without the vector instructions")]
+//! least one. Only NaN's payload has to go.
 
 #[cfg(target_arch = "x86")]
 use core::arch::x86::_CMP_UNORD_Q;
@@ -15,7 +13,7 @@ use pulp::x86::V4;
 
 use super::strips::{Strip, strips};
 use super::vector::head;
-use crate::conversion::{Conversion, Encode};
+use crate::conversion::Conversion;
 use crate::element::ElementType;
 
 /// Round to nearest, ties to even, whatever the environment says.
@@ -32,8 +30,6 @@ pub(crate) struct Native {
 enum To {
     Half,
     Single,
-    Int8,
-    Int16,
     Int32,
     Int64,
 }
@@ -41,16 +37,11 @@ enum To {
 impl Native {
     /// `None` for other pairs.
     pub(crate) fn new(simd: V4, conversion: &Conversion) -> Option<Self> {
-        let to = match (conversion.from, conversion.to, conversion.encode) {
-            (ElementType::FLOAT, ElementType::FLOAT16, _) => To::Half,
-            (ElementType::FLOAT16, ElementType::FLOAT, _) => To::Single,
-            (ElementType::FLOAT, ElementType::INT64, _) => To::Int64,
-            (ElementType::FLOAT, to, Encode::Int(int)) if int.clamp.is_none() && !int.wide => match to.code_bits() {
-                8 if int.fail == 0 => To::Int8,
-                16 if int.fail == 0 => To::Int16,
-                32 if int.fail == 1 << 31 => To::Int32,
-                _ => return None,
-            },
+        let to = match (conversion.from, conversion.to) {
+            (ElementType::FLOAT, ElementType::FLOAT16) => To::Half,
+            (ElementType::FLOAT16, ElementType::FLOAT) => To::Single,
+            (ElementType::FLOAT, ElementType::INT64) => To::Int64,
+            (ElementType::FLOAT, ElementType::INT32) => To::Int32,
             _ => return None,
         };
         Some(Self { simd, to })
@@ -61,8 +52,6 @@ impl Native {
         match self.to {
             To::Half => strips(self.simd, &Floats::<HALF>, source, destination),
             To::Single => strips(self.simd, &Floats::<SINGLE>, source, destination),
-            To::Int8 => strips(self.simd, &Floats::<INT8>, source, destination),
-            To::Int16 => strips(self.simd, &Floats::<INT16>, source, destination),
             To::Int32 => strips(self.simd, &Floats::<INT32>, source, destination),
             To::Int64 => strips(self.simd, &Floats::<INT64>, source, destination),
         }
@@ -71,8 +60,6 @@ impl Native {
 
 const HALF: u8 = To::Half as u8;
 const SINGLE: u8 = To::Single as u8;
-const INT8: u8 = To::Int8 as u8;
-const INT16: u8 = To::Int16 as u8;
 const INT32: u8 = To::Int32 as u8;
 const INT64: u8 = To::Int64 as u8;
 
@@ -82,8 +69,7 @@ struct Floats<const TO: u8>;
 impl<const TO: u8> Strip<V4> for Floats<TO> {
     const READ: usize = if TO == SINGLE { 32 } else { 64 };
     const WRITTEN: usize = match TO {
-        INT8 => 16,
-        HALF | INT16 => 32,
+        HALF => 32,
         INT64 => 128,
         _ => 64,
     };
@@ -116,11 +102,7 @@ impl<const TO: u8> Strip<V4> for Floats<TO> {
             }
             _ => {
                 let made = wide._mm512_cvttps_epi32(cast(head::<64>(source)));
-                match TO {
-                    INT8 => destination.copy_from_slice(&cast::<_, [u8; 16]>(wide._mm512_cvtepi32_epi8(made))),
-                    INT16 => destination.copy_from_slice(&cast::<_, [u8; 32]>(wide._mm512_cvtepi32_epi16(made))),
-                    _ => destination.copy_from_slice(&cast::<_, [u8; 64]>(made)),
-                }
+                destination.copy_from_slice(&cast::<_, [u8; 64]>(made));
             }
         }
     }

@@ -1,8 +1,6 @@
 //! Rounding of binary32 hubs to floats of at most 16 bits, as `single::Rounding` does it; what is left to do when there are
 //! words of 16 bits, signs and NaNs, is done in those.
 
-#![allow(clippy::needless_range_loop, reason = "the closures of adapters are compiled without the vector instructions")]
-
 use std::marker::PhantomData;
 
 use bytemuck::cast;
@@ -89,7 +87,7 @@ impl<S: Source, const WAY: u8, const TO: usize> Strip<V3> for Encoder<'_, S, WAY
             source,
             destination,
             #[inline(always)]
-            |source| self.codes(simd, S::parts(simd, source)),
+            |source| self.codes(simd, &S::parts(simd, source)),
         );
     }
 }
@@ -97,7 +95,7 @@ impl<S: Source, const WAY: u8, const TO: usize> Strip<V3> for Encoder<'_, S, WAY
 impl<S: Source, const WAY: u8, const TO: usize> Encoder<'_, S, WAY, TO> {
     /// The codes of sixteen numbers, a word each.
     #[inline(always)]
-    fn codes(&self, simd: V3, parts: Sixteen) -> Bytes {
+    fn codes(&self, simd: V3, parts: &Sixteen) -> Bytes {
         let mut codes = parts.magnitudes;
         for i in 0..2 {
             codes[i] = if WAY == ADD { self.add(simd, codes[i]) } else { shift(simd, codes[i]) };
@@ -121,13 +119,13 @@ impl<S: Source, const WAY: u8, const TO: usize> Encoder<'_, S, WAY, TO> {
 
     /// Codes of magnitudes with their signs, and NaN's.
     #[inline(always)]
-    fn signed(&self, simd: V3, codes: Bytes, parts: Sixteen) -> Bytes {
+    fn signed(&self, simd: V3, codes: Bytes, parts: &Sixteen) -> Bytes {
         let to = self.0;
         let simd2 = simd.avx2;
         if !S::SIGNED {
             return codes;
         }
-        let Sixteen { signs: sign, are_nan, .. } = parts;
+        let &Sixteen { signs: sign, are_nan, .. } = parts;
         let sign = match TO {
             16 => sign,
             8 => simd2._mm256_srli_epi16::<8>(sign),

@@ -1,7 +1,5 @@
 //! Rounding of binary32 hubs to FLOAT8E8M0, as `single::Scale` does it.
 
-#![allow(clippy::needless_range_loop, reason = "the closures of adapters are compiled without the vector instructions")]
-
 use std::marker::PhantomData;
 
 use pulp::x86::V3;

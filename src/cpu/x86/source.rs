@@ -1,7 +1,5 @@
 //! Sources of 16 to 64 bits as binary32 hubs, sixteen elements in two vectors.
 
-#![allow(clippy::needless_range_loop, reason = "the closures of adapters are compiled without the vector instructions")]
-
 #[cfg(target_arch = "x86")]
 use core::arch::x86::_CMP_UNORD_Q;
 #[cfg(target_arch = "x86_64")]

@@ -1,8 +1,6 @@
 //! Floats to integers of at most 16 bits by AVX2's own truncation to 32: what does not fit those gives the least one, whose
 //! low bits are 0, as NaN does.
 
-#![allow(clippy::needless_range_loop, reason = "the closures of adapters are compiled without the vector instructions")]
-
 use bytemuck::cast;
 use pulp::x86::V3;
 
