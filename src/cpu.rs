@@ -13,7 +13,6 @@ mod decode;
 mod encode;
 mod half;
 mod level;
-mod long;
 mod narrow;
 mod subbyte;
 mod twin;

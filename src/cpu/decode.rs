@@ -114,6 +114,21 @@ pub(crate) fn int_odd<const SIGNED: bool>(x: u32) -> u32 {
     }
 }
 
+/// A 64-bit integer to a 32-bit one, or the nearest there is.
+#[inline(always)]
+pub(crate) fn saturate<const SIGNED: bool>(x: u64) -> u32 {
+    let (low, high) = (x as u32, (x >> 32) as u32);
+    if SIGNED {
+        let extended = (low as i32 >> 31) as u32;
+        let most = (high as i32 >> 31) as u32 ^ i32::MAX as u32;
+        if high == extended { low } else { most }
+    } else if high == 0 {
+        low
+    } else {
+        u32::MAX
+    }
+}
+
 /// A 64-bit integer, rounded to odd at 53 bits.
 #[inline(always)]
 pub(crate) fn long_cut<const SIGNED: bool>(x: u64) -> u64 {
@@ -137,6 +152,15 @@ pub(crate) fn long<const SIGNED: bool>(x: u64) -> u64 {
     let low = f64::from_bits(x & 0xffff_ffff | 0x4330_0000_0000_0000);
     // The subtraction is exact; the addition rounds.
     ((high - offset as f64) + low).to_bits()
+}
+
+/// A 64-bit integer as a binary32 hub: rounded to odd twice, which is once.
+#[inline(always)]
+pub(crate) fn long_odd<const SIGNED: bool>(x: u64) -> u32 {
+    let double = long::<SIGNED>(long_cut::<SIGNED>(x));
+    let lost = double & 0x1fff_ffff;
+    let cut = double & !0x1fff_ffff | u64::from(lost != 0) << 29;
+    (f64::from_bits(cut) as f32).to_bits()
 }
 
 /// A 64-bit integer to binary32: one rounding to nearest, ties to even.

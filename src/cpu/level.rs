@@ -57,8 +57,8 @@ impl Level {
         }
     }
 
-    /// Whether it has AVX-512: vectors of 64 bytes, and shifts of 16-bit words by each one's own amount.
-    pub(crate) fn is_v4(self) -> bool {
+    /// Whether it shifts 16-bit words by each one's own amount.
+    pub(crate) fn shifts_words(self) -> bool {
         #[cfg(all(any(target_arch = "x86", target_arch = "x86_64"), feature = "avx512"))]
         if let Self::V4(_) = self {
             return true;

@@ -5,7 +5,6 @@ use super::decode::{self, Half};
 use super::encode::{self, Signs, Way, Whole, double, single};
 use super::half::{self, HalfRounding, NEXT, SAME, SMALLER};
 use super::level::{Level, each, inlined};
-use super::long::Long;
 use super::words::{Word, fill_words, words};
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 use super::x86;
@@ -127,17 +126,14 @@ impl Wide {
                 Load::Upper if to_bits <= 16 && to.clamp.is_none() && to.fail == 0 => Store::FromUpper,
                 _ => Store::FromSingle(Encoder::to_int(&to)),
             },
-            // Those with fewer exponents than binary32 have far fewer; vectors of eight words are long enough.
-            Encode::Float(to) if from_double && (to.bias == 127 || level.is_v4()) => {
-                Store::FromDouble(Encoder::Float(double::Rounding::new(&to)?))
-            }
+            Encode::Float(to) if from_double => Store::FromDouble(Encoder::Float(double::Rounding::new(&to)?)),
             Encode::Float(to) if from_int => Store::FromInt(Whole::new(&to)?),
             Encode::Float(to) => Store::FromSingle(Encoder::Float(single::Rounding::new(&to)?)),
             Encode::Scale(to) if from_double => Store::FromDouble(Encoder::Scale(double::Scale::new(&to))),
             Encode::Scale(to) => Store::FromSingle(Encoder::Scale(single::Scale::new(&to))),
         };
         let store = match HalfRounding::new(conversion) {
-            Some(rounding) if level.is_v4() => Store::FromHalves(rounding),
+            Some(rounding) if level.shifts_words() => Store::FromHalves(rounding),
             _ => store,
         };
         Some(Self { from_bits, to_bits, load, store })
@@ -298,22 +294,20 @@ impl Wide {
                 each!(words, out, |w: u32| cut(to.code::<false>((w.min(Whole::BOUND) as i32 as f32).to_bits())));
             }
             (32, false) => each!(words, out, |w: u32| cut(to.code::<false>(decode::int_odd::<false>(w)))),
+            (_, true) if to.bounded() => {
+                each!(words, out, |w| cut(to.code::<true>((decode::saturate::<true>(w) as i32 as f32).to_bits())));
+            }
+            (_, false) if to.bounded() => {
+                let single = inlined!(|x: u32| (x.min(Whole::BOUND) as i32 as f32).to_bits());
+                each!(words, out, |w| cut(to.code::<false>(single(decode::saturate::<false>(w)))));
+            }
             (_, signed) => {
                 let level = words.level;
                 let hub = &mut bytemuck::cast_slice_mut(hub)[..words.bytes.len() / 8];
-                let bounded = to.bounded();
-                let long = if bounded { Long::Saturated { signed } } else { Long::Odd { signed } };
-                words.hub(long, hub);
-                match (bounded, signed) {
-                    (true, true) => {
-                        each!(level, hub, out, |w: u32| cut(to.code::<true>((w as i32 as f32).to_bits())));
-                    }
-                    (true, false) => {
-                        let single = inlined!(|w: u32| (w.min(Whole::BOUND) as i32 as f32).to_bits());
-                        each!(level, hub, out, |w: u32| cut(to.code::<false>(single(w))));
-                    }
-                    (false, true) => each!(level, hub, out, |x: u32| cut(to.code::<true>(x))),
-                    (false, false) => each!(level, hub, out, |x: u32| cut(to.code::<false>(x))),
+                self.singles(words, hub, Use::Hub);
+                match signed {
+                    true => each!(level, hub, out, |x: u32| cut(to.code::<true>(x))),
+                    false => each!(level, hub, out, |x: u32| cut(to.code::<false>(x))),
                 }
             }
         }
@@ -326,15 +320,14 @@ impl Wide {
             Load::Half(half, _) => each!(words, out, |w| single::canonical(single::join(half.decode::<true>(w)))),
             Load::Upper => each!(words, out, |w: u16| single::canonical(u32::from(w) << 16)),
             Load::Single => words.each(out, single::canonical),
-            Load::Double if result => words.each(out, encode::narrow),
-            Load::Double => words.hub(Long::Double, out),
+            Load::Double => words.each(out, encode::narrow),
             Load::Int { signed: true } => match bits {
                 8 => each!(words, out, |w: u8| f32::from(w as i8).to_bits()),
                 16 => each!(words, out, |w: u16| f32::from(w as i16).to_bits()),
                 32 if result => each!(words, out, |w: u32| (w as i32 as f32).to_bits()),
                 32 => words.each(out, decode::int_odd::<true>),
                 _ if result => words.each(out, decode::long_to_single::<true>),
-                _ => words.hub(Long::Odd { signed: true }, out),
+                _ => words.each(out, decode::long_odd::<true>),
             },
             Load::Int { signed: false } => match bits {
                 8 => each!(words, out, |w: u8| f32::from(w).to_bits()),
@@ -342,7 +335,7 @@ impl Wide {
                 32 if result => each!(words, out, |w: u32| (w as f32).to_bits()),
                 32 => words.each(out, decode::int_odd::<false>),
                 _ if result => words.each(out, decode::long_to_single::<false>),
-                _ => words.hub(Long::Odd { signed: false }, out),
+                _ => words.each(out, decode::long_odd::<false>),
             },
         }
     }
@@ -419,10 +412,6 @@ impl<'a> Words<'a> {
     fn each<W: Word, D>(self, out: &mut [D], f: impl Fn(W) -> D) {
         let level = self.level;
         level.each(self.all(), out, f);
-    }
-
-    fn hub(self, long: Long, out: &mut [u32]) {
-        long.hub(self.level, self.bytes, self.aligned, out);
     }
 }
 

@@ -10,9 +10,13 @@ use pulp::x86::V3;
 
 use super::vector::{Bytes, head, wides};
 use crate::cpu::encode::single;
-use crate::cpu::long::{GREATEST, LEAST};
 
-/// `Long::Double` of eight words: magnitudes, of NaNs any, words with the signs as their top bits, and a mask of NaNs.
+/// The upper half of the least and of the greatest number that `double` tells from others.
+const LEAST: u32 = (1023 - 126) << 20;
+const GREATEST: u32 = ((1023 + 128) << 20) - 1;
+
+/// Eight doubles to binary32, rounded to odd, for formats to which all numbers below binary32's least normal one are zero and
+/// all above its greatest out of range: magnitudes, of NaNs any, words with the signs as their top bits, and a mask of NaNs.
 #[inline(always)]
 pub(crate) fn double(simd: V3, source: &[u8]) -> [Bytes; 3] {
     let [low, high] = apart(simd, source);
@@ -26,7 +30,7 @@ pub(crate) fn double(simd: V3, source: &[u8]) -> [Bytes; 3] {
     [value, high, is_nan]
 }
 
-/// `Long::Saturated` of eight words.
+/// `decode::saturate` of eight integers.
 #[inline(always)]
 pub(crate) fn saturated<const SIGNED: bool>(simd: V3, source: &[u8]) -> Bytes {
     let [low, high] = apart(simd, source);
@@ -41,8 +45,9 @@ pub(crate) fn saturated<const SIGNED: bool>(simd: V3, source: &[u8]) -> Bytes {
     }
 }
 
-/// `Long::Odd` of eight words: of their 32 lowest bits, those from the 16th on and the highest, the first that hold the
-/// number, as signed ones, with a sticky bit for what is below them. There are at least 14 significant bits then, or all.
+/// Eight integers to binary32, rounded to odd, for formats of at most 11 significant bits: of their 32 lowest bits, those
+/// from the 16th on and the highest, the first that hold the number, as signed ones, with a sticky bit for what is below
+/// them. There are at least 14 significant bits then, or all.
 #[inline(always)]
 pub(crate) fn odd<const SIGNED: bool>(simd: V3, source: &[u8]) -> Bytes {
     let [low, high] = apart(simd, source);
@@ -70,9 +75,24 @@ pub(crate) fn odd<const SIGNED: bool>(simd: V3, source: &[u8]) -> Bytes {
     simd2._mm256_add_epi32(cast(simd.avx._mm256_cvtepi32_ps(bits)), raise)
 }
 
+/// The same of words.
+#[inline(always)]
+pub(crate) fn odd_word<const SIGNED: bool>(simd: V3, word: Bytes) -> Bytes {
+    if SIGNED {
+        return cast(simd.avx._mm256_cvtepi32_ps(cut(simd, word)));
+    }
+    let simd2 = simd.avx2;
+    // From 2^31 on, the half with a sticky bit.
+    let is_large = simd2._mm256_srai_epi32::<31>(word);
+    let half = simd2._mm256_or_si256(simd2._mm256_srli_epi32::<1>(word), simd2._mm256_and_si256(word, wides(1)));
+    let bits = cut(simd, simd2._mm256_blendv_epi8(word, half, is_large));
+    let raise = simd2._mm256_and_si256(is_large, wides(1 << 23));
+    simd2._mm256_add_epi32(cast(simd.avx._mm256_cvtepi32_ps(bits)), raise)
+}
+
 /// Signed words, rounded to odd so that binary32 holds them: as `decode::int_odd`.
 #[inline(always)]
-pub(crate) fn cut(simd: V3, bits: Bytes) -> Bytes {
+fn cut(simd: V3, bits: Bytes) -> Bytes {
     let simd = simd.avx2;
     let lost = simd._mm256_add_epi32(simd._mm256_and_si256(bits, wides(0x7f)), wides(0x7f));
     let cut = simd._mm256_and_si256(simd._mm256_or_si256(bits, lost), wides(!0x7f));

@@ -35,6 +35,7 @@ impl Round {
             (Way::Shift, ElementType::INT16) => Self::strips::<Int<16, true, false>, SHIFT, 16>,
             (Way::Shift, ElementType::UINT16) => Self::strips::<Int<16, false, false>, SHIFT, 16>,
             (Way::Shift, ElementType::INT32) => Self::strips::<Int<32, true, true>, SHIFT, 16>,
+            (Way::Shift, ElementType::UINT32) => Self::strips::<Int<32, false, true>, SHIFT, 16>,
             (Way::Shift, ElementType::INT64) => Self::strips::<Int<64, true, true>, SHIFT, 16>,
             (Way::Shift, ElementType::UINT64) => Self::strips::<Int<64, false, true>, SHIFT, 16>,
             (Way::Add, ElementType::BFLOAT16) if bits == 16 => Self::strips::<Upper, ADD, 16>,

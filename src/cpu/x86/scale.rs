@@ -32,6 +32,7 @@ impl Scale {
             ElementType::INT16 => Self::strips::<Int<16, true, false>>,
             ElementType::UINT16 => Self::strips::<Int<16, false, false>>,
             ElementType::INT32 => Self::strips::<Int<32, true, true>>,
+            ElementType::UINT32 => Self::strips::<Int<32, false, true>>,
             ElementType::INT64 => Self::strips::<Int<64, true, true>>,
             ElementType::UINT64 => Self::strips::<Int<64, false, true>>,
             _ => return None,

@@ -152,7 +152,7 @@ impl Numbers for Single {
     }
 }
 
-/// DOUBLE, for what `Long::Double` is for.
+/// DOUBLE, for what `long::double` is for.
 pub(crate) struct Double;
 
 impl Source for Double {
@@ -215,17 +215,14 @@ impl<const BITS: usize, const SIGNED: bool, const ODD: bool> Numbers for Int<BIT
 impl<const BITS: usize, const SIGNED: bool, const ODD: bool> Int<BITS, SIGNED, ODD> {
     #[inline(always)]
     fn eight(simd: V3, source: &[u8]) -> Bytes {
-        let word = match BITS {
-            32 => vector::read(source, 0),
-            _ if ODD => return long::odd::<SIGNED>(simd, source),
-            _ => long::saturated::<SIGNED>(simd, source),
+        let word = match (BITS, ODD) {
+            (32, false) => vector::read(source, 0),
+            (32, true) => return long::odd_word::<SIGNED>(simd, vector::read(source, 0)),
+            (_, false) => long::saturated::<SIGNED>(simd, source),
+            (_, true) => return long::odd::<SIGNED>(simd, source),
         };
-        let word = match (SIGNED, ODD) {
-            // The conversion is of signed words.
-            (false, _) => simd.avx2._mm256_min_epu32(word, wides(Whole::BOUND)),
-            (true, true) => long::cut(simd, word),
-            (true, false) => word,
-        };
+        // The conversion is of signed words.
+        let word = if SIGNED { word } else { simd.avx2._mm256_min_epu32(word, wides(Whole::BOUND)) };
         cast(simd.avx._mm256_cvtepi32_ps(word))
     }
 }

@@ -33,15 +33,16 @@ impl Truncate {
     /// `None` for other pairs.
     pub(crate) fn new(simd: V3, conversion: &Conversion) -> Option<Self> {
         let (Kind::Float(format), Encode::Int(to)) = (conversion.from.kind(), conversion.encode) else { return None };
+        let to_bits = conversion.to.code_bits();
         let from = match conversion.from {
             ElementType::FLOAT16 => From::Half,
             ElementType::BFLOAT16 => From::Upper,
             ElementType::FLOAT => From::Single,
             ElementType::DOUBLE => From::Double,
-            _ if format.is_signed() && format.bits() == 8 => From::Byte,
+            // To fewer bits, tables are faster.
+            _ if format.is_signed() && format.bits() == 8 && to_bits == 16 => From::Byte,
             _ => return None,
         };
-        let to_bits = conversion.to.code_bits();
         let serves = to_bits <= 16 && to.clamp.is_none() && !to.wide && to.fail == 0;
         serves.then_some(Self { simd, from, format, to_bits })
     }
@@ -49,7 +50,7 @@ impl Truncate {
     /// Casts packed codes that start at a byte; what it writes to pad bits is undefined.
     pub(crate) fn convert(&self, source: &[u8], destination: &mut [u8]) {
         match self.from {
-            From::Byte => self.from::<BYTE>(source, destination),
+            From::Byte => strips(self.simd, &Integers::<'_, BYTE, 16>(&self.format), source, destination),
             From::Half => self.from::<HALF>(source, destination),
             From::Upper => self.from::<UPPER>(source, destination),
             From::Single => self.from::<SINGLE>(source, destination),
