@@ -51,6 +51,8 @@ enum Store {
     FromDouble(Encoder<double::Rounding, double::Scale>),
     /// Integers to narrow floats.
     FromInt(Whole),
+    /// Integers to FLOAT8E8M0, those of 64 bits by the second.
+    IntScale(single::Scale, double::Scale),
     /// To 64-bit integers.
     Long {
         signed: bool,
@@ -130,6 +132,7 @@ impl Wide {
             Encode::Float(to) if from_int => Store::FromInt(Whole::new(&to)?),
             Encode::Float(to) => Store::FromSingle(Encoder::Float(single::Rounding::new(&to)?)),
             Encode::Scale(to) if from_double => Store::FromDouble(Encoder::Scale(double::Scale::new(&to))),
+            Encode::Scale(to) if from_int => Store::IntScale(single::Scale::new(&to), double::Scale::new(&to)),
             Encode::Scale(to) => Store::FromSingle(Encoder::Scale(single::Scale::new(&to))),
         };
         let store = match HalfRounding::new(conversion) {
@@ -216,6 +219,21 @@ impl Wide {
             }
             Store::FromUpper => each!(words, bytes, |w| encode::upper_int16(w) as u8),
             Store::FromHalf(half, to) => Self::half_int(half, to, words, self.to_bits, bytes, target),
+            Store::IntScale(single, double) => {
+                let signed = matches!(self.load, Load::Int { signed: true });
+                match (self.from_bits, signed) {
+                    (16, true) => each!(words, bytes, |w: u16| single.code(f32::from(w as i16).to_bits()) as u8),
+                    (16, false) => each!(words, bytes, |w: u16| single.code(f32::from(w).to_bits()) as u8),
+                    (32, true) => each!(words, bytes, |w| single.code(decode::int_odd::<true>(w)) as u8),
+                    (32, false) => each!(words, bytes, |w| single.code(decode::int_odd::<false>(w)) as u8),
+                    (_, true) => {
+                        each!(words, bytes, |w| double.code(decode::long::<true>(decode::long_cut::<true>(w))) as u8);
+                    }
+                    (_, false) => {
+                        each!(words, bytes, |w| double.code(decode::long::<false>(decode::long_cut::<false>(w))) as u8);
+                    }
+                }
+            }
             Store::Long { signed: true } => fill_words(bytes, target, |out| self.longs::<true>(words, hub, out)),
             Store::Long { signed: false } => fill_words(bytes, target, |out| self.longs::<false>(words, hub, out)),
         }
@@ -282,7 +300,7 @@ impl Wide {
     fn whole<D>(&self, to: Whole, words: Words<'_>, hub: &mut [u64], out: &mut [D], cut: impl Fn(u32) -> D + Copy) {
         let signed = matches!(self.load, Load::Int { signed: true });
         match (self.from_bits, signed) {
-            (8, true) => each!(words, out, |w: u8| cut(to.exact::<true>(w as i8 as i32))),
+            (8, true) => each!(words, out, |w: u8| cut(to.exact::<true>((w as i8).into()))),
             (8, false) => each!(words, out, |w: u8| cut(to.exact::<false>(w.into()))),
             (16, true) => each!(words, out, |w: u16| cut(to.code::<true>(f32::from(w as i16).to_bits()))),
             (16, false) => each!(words, out, |w: u16| cut(to.code::<false>(f32::from(w).to_bits()))),
