@@ -1,14 +1,16 @@
-//! What a host tensor's cast costs on a device, beside its parts alone: upload, dispatches, read-back. And what the first
-//! cast of a pair costs.
+//! What a host tensor's cast costs on a device, beside its parts alone: upload, dispatches, read-back. What the host alone
+//! does for any device, copying the source into memory that a device reads and the result out of it, beside the whole cast
+//! on the CPU. And what the first cast of a pair costs.
 //!
 //! Every figure is the median of seven rounds, in microseconds. The adapter is the best there is.
 
 #![allow(missing_docs, reason = "a program")]
 
+use std::hint::black_box;
 use std::time::Instant;
 
 use wgpu_cast::wgpu::{self, BufferUsages};
-use wgpu_cast::{CastOptions, CastSpec, Context, DeviceChoice, ElementType, Slices, Tensor, computed_kernel};
+use wgpu_cast::{CastOptions, CastSpec, Context, DeviceChoice, ElementType, Slices, Tensor, computed_kernel, cpu};
 
 const ROUNDS: usize = 7;
 const PAIRS: [(ElementType, ElementType); 4] = [
@@ -43,6 +45,14 @@ fn main() {
             println!("{pair:30} {elements:>9} {upload:9.0} {dispatch:9.0} {read:9.0} {cast:9.0} {ratio:7.2}");
         }
     }
+    println!("\n{:30} {:>9} {:>9} {:>9} {:>9}", "", "elements", "copies", "CPU cast", "CPU by");
+    for (from, to) in PAIRS {
+        for elements in (8..=26).step_by(3).map(|log| 1usize << log) {
+            let [copies, cast] = host(from, to, elements);
+            let pair = format!("{from} to {to}");
+            println!("{pair:30} {elements:>9} {copies:9.1} {cast:9.1} {:9.2}", cast / copies);
+        }
+    }
 }
 
 fn median(mut work: impl FnMut() -> f64) -> f64 {
@@ -61,6 +71,38 @@ fn tensor(from: ElementType, elements: usize) -> Tensor {
     let bytes = from.packed_bytes(elements as u64).expect("a size") as usize;
     let bytes = (0..bytes).map(|i| (i as u32).wrapping_mul(0x9e37_79b9).to_le_bytes()[3]).collect();
     Tensor::from_bytes(from, [elements], bytes).expect("a tensor")
+}
+
+/// Copying a tensor in and its result out, by way of a few MiB that stay in the caches, and casting it on the CPU; both to new
+/// memory, small tensors many times.
+fn host(from: ElementType, to: ElementType, elements: usize) -> [f64; 2] {
+    let tensor = tensor(from, elements);
+    let source = tensor.bytes().expect("a numeric tensor");
+    let size = to.packed_bytes(elements as u64).expect("a size") as usize;
+    let mut ring = vec![1u8; 4 << 20];
+    let mut copies = || {
+        for piece in source.chunks(ring.len()) {
+            ring[..piece.len()].copy_from_slice(piece);
+            black_box(&mut ring);
+        }
+        let mut result = vec![0u8; size];
+        for piece in result.chunks_mut(ring.len()) {
+            piece.copy_from_slice(&ring[..piece.len()]);
+        }
+        drop(black_box(result));
+    };
+    let cast = || drop(black_box(cpu::cast(&tensor, to, &CastOptions::default()).expect("a cast")));
+    let times = (1 << 20) / elements.min(1 << 20);
+    // In turn, so that whatever else the machine does meets both.
+    let rounds: [_; ROUNDS] = std::array::from_fn(|_| {
+        let copies = timed(|| (0..times).for_each(|_| copies()));
+        [copies, timed(|| (0..times).for_each(|_| cast()))]
+    });
+    [0, 1].map(|what| {
+        let mut times = rounds.map(|round| round[what] / times as f64);
+        times.sort_by(f64::total_cmp);
+        times[ROUNDS / 2]
+    })
 }
 
 fn open() -> Context {

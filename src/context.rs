@@ -12,9 +12,10 @@ use crate::gpu::link::Link;
 use crate::options::CastOptions;
 use crate::tensor::{Tensor, zeroed};
 
-/// With [`DeviceChoice::Auto`], host tensors of which source and destination together take fewer bytes are cast on the
-/// CPU. An estimate, for want of a GPU to measure on: the way to a discrete GPU and back costs some tenths of a
-/// millisecond, and the CPU path casts some gigabytes a second.
+/// With [`DeviceChoice::Auto`], the bytes of source and destination together from which on host tensors go to a GPU, where
+/// the CPU path has no vector instructions of its own: an estimate, for want of a GPU to measure on. Where it has them, none
+/// do. Whatever the GPU, the host has to copy the source in and the result out, and `cpu::cast` takes less time than that
+/// (docs/performance.md, "Host tensors on a device").
 const GPU_FROM_BYTES: u64 = 4 << 20;
 
 /// A device, or the decision to do without one.
@@ -212,6 +213,7 @@ impl Context {
         match &self.gpu {
             None => (None, self.reason.clone()),
             Some(gpu) if self.choice != DeviceChoice::Auto => (Some(gpu), "asked for".to_owned()),
+            Some(_) if cpu::has_vectors() => (None, "a cast takes less time than the way to the GPU".to_owned()),
             Some(_) if bytes < GPU_FROM_BYTES => (None, format!("{bytes} bytes are not worth the way to the GPU")),
             Some(gpu) => (Some(gpu), "the best GPU".to_owned()),
         }
@@ -223,12 +225,26 @@ mod tests {
     use super::*;
     use crate::onnx::{CastNode, Model};
 
+    fn noop(choice: DeviceChoice) -> Context {
+        let (device, queue) = wgpu::Device::noop(&wgpu::DeviceDescriptor::default());
+        let gpu = Gpu { info: device.adapter_info(), link: Link::new(device, queue) };
+        Context { choice, gpu: Some(gpu), reason: String::new() }
+    }
+
+    #[test]
+    fn host_tensors_go_to_a_gpu_where_that_is_faster() {
+        let goes = |choice, bytes| noop(choice).device_for(bytes).0.is_some();
+        for bytes in [1, GPU_FROM_BYTES - 1, GPU_FROM_BYTES, u64::MAX] {
+            let worth = !cpu::has_vectors() && bytes >= GPU_FROM_BYTES;
+            assert_eq!(goes(DeviceChoice::Auto, bytes), worth, "{bytes} bytes");
+            assert!(goes(DeviceChoice::Gpu, bytes), "{bytes} bytes");
+        }
+    }
+
     /// wgpu's backend that accepts everything and does nothing: what a broken driver looks like.
     #[test]
     fn what_a_device_did_not_do_is_no_result() {
-        let (device, queue) = wgpu::Device::noop(&wgpu::DeviceDescriptor::default());
-        let gpu = Gpu { info: device.adapter_info(), link: Link::new(device, queue) };
-        let context = Context { choice: DeviceChoice::Gpu, gpu: Some(gpu), reason: String::new() };
+        let context = noop(DeviceChoice::Gpu);
         let (from, same, other) = (ElementType::UINT8, ElementType::INT8, ElementType::FLOAT16);
         let tensor = Tensor::from_slice([3], &[1u8, 200, 3]).unwrap();
         let run = |to| {

@@ -5,9 +5,11 @@
 //! everywhere.
 
 // Sources of at most 8 bits go by table, in registers where vector instructions look it up; but 8-bit integers that need no
-// rounding in plain loops, as wider sources. Those go through a hub: decoded into binary32 or binary64 numbers, as they are
+// rounding are computed, as wider sources are. Those go through a hub: decoded into binary32 or binary64 numbers, as they are
 // encoded or into a block that stays in the first-level cache. 16-bit floats are cast in words of their own where that is
-// less. All numbers come from `Conversion`, whose twins say what the results are.
+// less. The loops are plain ones, of which the compiler makes vector instructions; where these take more than half again as
+// long as the same steps written with AVX2's or AVX-512's own instructions, `x86.rs` has those. All numbers come from
+// `Conversion`, whose twins say what the results are.
 
 mod decode;
 mod encode;
@@ -129,6 +131,11 @@ pub fn cast_into(tensor: &Tensor, to: ElementType, options: &CastOptions, destin
     }
     convert(&conversion, Level::best(), tensor.len(), source, destination);
     Ok(())
+}
+
+/// Whether this processor has vector instructions that the path's own are written for.
+pub(crate) fn has_vectors() -> bool {
+    !matches!(Level::best(), Level::Plain)
 }
 
 /// Bytes of a tensor's elements as another type.

@@ -72,9 +72,13 @@ impl Vectors {
     pub(crate) fn tables(level: Level, conversion: &Conversion) -> Option<Self> {
         #[cfg(feature = "avx512")]
         if let Level::V4(simd) = level {
-            // AVX2 looks up 32 codes of at most 4 bits in bytes, where words are but as many.
-            if conversion.from.code_bits() > 4 || conversion.to.code_bits() > 8 {
-                return Lookup::new(simd, conversion).map(|lookup| Self::Lookup(Box::new(lookup)));
+            let bits = [conversion.from, conversion.to].map(|t| t.code_bits());
+            match bits {
+                // A byte's eight are faster from memory.
+                [8, 64] => return None,
+                // AVX2 looks up 32 codes of at most 4 bits in bytes, where words are but as many.
+                [..=4, ..=8] => {}
+                _ => return Lookup::new(simd, conversion).map(|lookup| Self::Lookup(Box::new(lookup))),
             }
         }
         Shuffle::new(level.v3()?, conversion).map(Self::Shuffle)

@@ -6,8 +6,9 @@ use crate::plan::PlanLimits;
 /// Which device casts host tensors.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum DeviceChoice {
-    /// A GPU if there is one and it is worth the way there, else the CPU. A software adapter does not count as a GPU:
-    /// the CPU path is faster.
+    /// A GPU if there is one and host tensors are worth the way there, else the CPU: they are not where the processor has
+    /// vector instructions that [`cpu::cast`](crate::cpu::cast) uses, since copying takes longer than casting. A software
+    /// adapter does not count as a GPU.
     #[default]
     Auto,
     /// The best adapter there is, a software one too; an error if there is none.
