@@ -14,8 +14,8 @@ use crate::tensor::{Tensor, zeroed};
 
 /// With [`DeviceChoice::Auto`], the bytes of source and destination together from which on host tensors go to a GPU, where
 /// the CPU path has no vector instructions of its own: an estimate, for want of a GPU to measure on. Where it has them, none
-/// do. Whatever the GPU, the host has to copy the source in and the result out, and `cpu::cast` takes less time than that
-/// (docs/performance.md, "Host tensors on a device").
+/// do. Whatever the GPU, the host has to copy the source in and the result out and to wait for it, and `cpu::cast` takes less
+/// time than that, or as much (docs/performance.md, "Host tensors on a device").
 const GPU_FROM_BYTES: u64 = 4 << 20;
 
 /// A device, or the decision to do without one.
@@ -213,7 +213,7 @@ impl Context {
         match &self.gpu {
             None => (None, self.reason.clone()),
             Some(gpu) if self.choice != DeviceChoice::Auto => (Some(gpu), "asked for".to_owned()),
-            Some(_) if cpu::has_vectors() => (None, "a cast takes less time than the way to the GPU".to_owned()),
+            Some(_) if cpu::has_vectors() => (None, "a cast takes no longer than the way to the GPU".to_owned()),
             Some(_) if bytes < GPU_FROM_BYTES => (None, format!("{bytes} bytes are not worth the way to the GPU")),
             Some(gpu) => (Some(gpu), "the best GPU".to_owned()),
         }

@@ -7,8 +7,8 @@ use crate::plan::PlanLimits;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum DeviceChoice {
     /// A GPU if there is one and host tensors are worth the way there, else the CPU: they are not where the processor has
-    /// vector instructions that [`cpu::cast`](crate::cpu::cast) uses, since copying takes longer than casting. A software
-    /// adapter does not count as a GPU.
+    /// vector instructions that [`cpu::cast`](crate::cpu::cast) uses, since copying to a GPU and back takes as long as
+    /// casting. A software adapter does not count as a GPU.
     #[default]
     Auto,
     /// The best adapter there is, a software one too; an error if there is none.
