@@ -108,9 +108,9 @@ fn errors_reach_neither_the_application_s_scopes_nor_its_handler() {
 fn what_is_bound_to_a_device_that_is_destroyed_records_and_does_nothing() {
     let (device, queue, heard) = own_device();
     let caster = Caster::new(&device);
-    let prepared = caster.prepare(&CastSpec::new(FROM, TO), 5000).unwrap();
-    let memory = buffer(&device, 1 << 16, BufferUsages::STORAGE);
-    let bound = prepared.bind(memory.slice(0..20_000), memory.slice(20_000..25_000)).unwrap();
+    let prepared = caster.prepare(&CastSpec::new(FROM, TO), 10_000).unwrap();
+    let memory = buffer(&device, 1 << 17, BufferUsages::STORAGE);
+    let bound = prepared.bind(memory.slice(0..40_000), memory.slice(40_000..50_000)).unwrap();
     let mut before = device.create_command_encoder(&Default::default());
     bound.record(&mut before);
     device.destroy();
@@ -120,10 +120,10 @@ fn what_is_bound_to_a_device_that_is_destroyed_records_and_does_nothing() {
     queue.submit([before.finish(), after.finish()]);
     // New work is an error, or dead objects as wgpu's own calls make them; never a panic.
     let options =
-        [(FROM, ElementType::FLOAT16), (FROM, TO)].map(|(from, to)| caster.prepare(&CastSpec::new(from, to), 5000));
+        [(FROM, ElementType::FLOAT16), (FROM, TO)].map(|(from, to)| caster.prepare(&CastSpec::new(from, to), 10_000));
     for prepared in options.into_iter().flatten() {
-        let bytes = 20_000 + prepared.destination_bytes();
-        drop(prepared.bind(memory.slice(0..20_000), memory.slice(20_000..bytes)));
+        let bytes = 40_000 + prepared.destination_bytes();
+        drop(prepared.bind(memory.slice(0..40_000), memory.slice(40_000..bytes)));
     }
     drop(caster.warm_up(&[CastSpec::new(FROM, ElementType::BFLOAT16)], Slices::OneBuffer));
     let specs = [CastSpec::new(FROM, TO)];
