@@ -27,20 +27,22 @@ fn context() -> Result<Arc<Context>, Error> {
     Ok(context)
 }
 
-/// [`Context::cast`] on a context of the process, opened at the first call and again after its device was lost.
+/// [`Context::cast`] on a context of the process, opened at the first call that may need a device, and again after that
+/// was lost.
 ///
 /// # Errors
 /// As [`Context::cast`].
 pub fn cast(tensor: &Tensor, to: ElementType, options: &CastOptions) -> Result<(Tensor, CastReport), Error> {
-    pollster::block_on(context()?.cast(tensor, to, options))
+    let context = Context::for_casts().map_or_else(context, |context| Ok(Arc::new(context)))?;
+    pollster::block_on(context.cast(tensor, to, options))
 }
 
-/// [`Context::cast_like`] on a context of the process, opened at the first call and again after its device was lost.
+/// [`Context::cast_like`], otherwise as [`cast`].
 ///
 /// # Errors
 /// As [`Context::cast_like`].
 pub fn cast_like(tensor: &Tensor, like: &Tensor, options: &CastOptions) -> Result<(Tensor, CastReport), Error> {
-    pollster::block_on(context()?.cast_like(tensor, like, options))
+    cast(tensor, like.element_type(), options)
 }
 
 /// [`Context::run`] on a context of the process, opened at the first call and again after its device was lost.

@@ -12,11 +12,13 @@ use crate::gpu::link::Link;
 use crate::options::CastOptions;
 use crate::tensor::{Tensor, zeroed};
 
-/// With [`DeviceChoice::Auto`], the bytes of source and destination together from which on host tensors go to a GPU, where
-/// the CPU path has no vector instructions of its own: an estimate, for want of a GPU to measure on. Where it has them, none
-/// do. Whatever the GPU, the host has to copy the source in and the result out and to wait for it, and `cpu::cast` takes less
-/// time than that, or as much (docs/performance.md, "Host tensors on a device").
+/// With [`DeviceChoice::Auto`], the bytes that casts read and write from which on host tensors go to a GPU: an estimate, for
+/// want of a GPU to measure on. Where the CPU path has vector instructions of its own, single casts never do: whatever the
+/// GPU, the host has to copy the source in and the result out and to wait for it, and `cpu::cast` takes less time than that,
+/// or as much (docs/performance.md, "Host tensors on a device").
 const GPU_FROM_BYTES: u64 = 4 << 20;
+
+const NO_LONGER: &str = "a cast takes no longer than the way to a GPU";
 
 /// A device, or the decision to do without one.
 ///
@@ -93,6 +95,13 @@ impl Context {
             Err(error) if choice == DeviceChoice::Auto => Ok(Self { choice, gpu: None, reason: error.to_string() }),
             Err(error) => Err(error),
         }
+    }
+
+    /// The context for single casts of host tensors, if these need no device to be looked for.
+    #[cfg(not(target_family = "wasm"))]
+    pub(crate) fn for_casts() -> Option<Self> {
+        let context = || Self { choice: DeviceChoice::Auto, gpu: None, reason: NO_LONGER.to_owned() };
+        cpu::has_vectors().then(context)
     }
 
     /// Casts on a device that the application has opened, and on which nothing is set: no handler of errors, none of its
@@ -204,16 +213,17 @@ impl Context {
         if self.choice == DeviceChoice::Auto && conversion.is_copy() {
             return (Route::Copy, "the codes are the same".to_owned());
         }
-        let (gpu, reason) = self.device_for(bytes);
+        let (gpu, reason) = self.device_for(bytes, false);
         (if gpu.is_some() { Route::Gpu } else { Route::Cpu }, reason)
     }
 
-    /// The device, if it is to do numeric casts of host tensors that read and write so many bytes, and why.
-    pub(crate) fn device_for(&self, bytes: u64) -> (Option<&Gpu>, String) {
+    /// The device, if it is to do numeric casts of host tensors that read and write so many bytes, and why. In a chain,
+    /// results are cast again before they come back.
+    pub(crate) fn device_for(&self, bytes: u64, is_chain: bool) -> (Option<&Gpu>, String) {
         match &self.gpu {
             None => (None, self.reason.clone()),
             Some(gpu) if self.choice != DeviceChoice::Auto => (Some(gpu), "asked for".to_owned()),
-            Some(_) if cpu::has_vectors() => (None, "a cast takes no longer than the way to the GPU".to_owned()),
+            Some(_) if cpu::has_vectors() && !is_chain => (None, NO_LONGER.to_owned()),
             Some(_) if bytes < GPU_FROM_BYTES => (None, format!("{bytes} bytes are not worth the way to the GPU")),
             Some(gpu) => (Some(gpu), "the best GPU".to_owned()),
         }
@@ -233,11 +243,12 @@ mod tests {
 
     #[test]
     fn host_tensors_go_to_a_gpu_where_that_is_faster() {
-        let goes = |choice, bytes| noop(choice).device_for(bytes).0.is_some();
+        let goes = |choice, bytes, is_chain| noop(choice).device_for(bytes, is_chain).0.is_some();
         for bytes in [1, GPU_FROM_BYTES - 1, GPU_FROM_BYTES, u64::MAX] {
-            let worth = !cpu::has_vectors() && bytes >= GPU_FROM_BYTES;
-            assert_eq!(goes(DeviceChoice::Auto, bytes), worth, "{bytes} bytes");
-            assert!(goes(DeviceChoice::Gpu, bytes), "{bytes} bytes");
+            let large = bytes >= GPU_FROM_BYTES;
+            assert_eq!(goes(DeviceChoice::Auto, bytes, false), large && !cpu::has_vectors(), "{bytes} bytes");
+            assert_eq!(goes(DeviceChoice::Auto, bytes, true), large, "{bytes} bytes");
+            assert!(goes(DeviceChoice::Gpu, bytes, false), "{bytes} bytes");
         }
     }
 

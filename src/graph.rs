@@ -171,14 +171,15 @@ impl<'a> Run<'a> {
         }
         // How much the numeric casts move; every value has as many elements as that it is made from.
         let mut elements: Vec<u64> = values.iter().map(|value| value.as_ref().map_or(0, |v| v.elements)).collect();
-        let mut bytes = 0u64;
+        let (mut bytes, mut is_chain) = (0u64, false);
         for node in casts() {
             let input = origins[node.input()];
+            is_chain |= values[input].is_none();
             elements[node.output] = elements[input];
             let packed = |value: usize| model.element_type(value).packed_bytes(elements[value]).unwrap_or(0);
             bytes = bytes.saturating_add(packed(input)).saturating_add(packed(node.output));
         }
-        let (gpu, reason) = context.device_for(bytes);
+        let (gpu, reason) = context.device_for(bytes, is_chain);
         let report = RunReport {
             route: Route::Copy,
             reason,

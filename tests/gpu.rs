@@ -320,7 +320,7 @@ fn eight_threads_share_a_context() {
             scope.spawn(move || {
                 for round in 0..25 {
                     let (from, to) = pairs_of_every_shape()[(thread + round) as usize % 14];
-                    let len = 1 + (thread * 31 + round * 977) as usize % 5000;
+                    let len = 1 + (thread * 31 + round * 3977) as usize % 20_000;
                     let codes = cases::random(from, len, thread * 100 + round);
                     let tensor = Tensor::from_codes(from, [len], codes).unwrap();
                     let (result, _) = pollster::block_on(context.cast(&tensor, to, &Default::default())).unwrap();

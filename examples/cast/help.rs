@@ -39,7 +39,8 @@ pub const RUN: &str = "\
 Inputs of type bfloat16 may come as uint16, as ONNX's older test data has them. Outputs are written as
 ONNX TensorProto under their names in the graph. On a device, tensors stay there between nodes; only
 outputs are read back. Strings go through the CPU whatever the device. --device auto takes a GPU if there
-is one and the tensors are large enough to be worth the way.";
+is one and the tensors are worth the way there: large, and cast more than once where the CPU has vector
+instructions for it.";
 
 pub const SHADER: &str = "\
 The WGSL is exactly what runs, its constants included. It begins with the comment lines

@@ -249,7 +249,7 @@ pub(crate) fn narrow(x: u64) -> u32 {
 pub(crate) struct Whole {
     /// As [`single::Rounding`]'s.
     limit: u32,
-    /// What has the destination's exponent field in binary32, for 1.
+    /// 2^(the destination's bias − 127): the product with 1 has the destination's exponent field.
     unit: u32,
     down: u32,
     /// The code of exponent field 0.

@@ -82,7 +82,7 @@ enum Encoder<R, S> {
 }
 
 impl Wide {
-    /// `None` for what only the twins do: no pair that there is now.
+    /// `None` for sources that go by table, and for what only the twins do: no pair that there is now.
     pub(crate) fn new(conversion: &Conversion, level: Level) -> Option<Self> {
         let [from_bits, to_bits] = [conversion.from, conversion.to].map(|t| t.code_bits());
         let (load, mask) = match (conversion.from.kind(), from_bits) {

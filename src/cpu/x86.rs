@@ -53,7 +53,7 @@ impl Vectors {
         match level {
             #[cfg(feature = "avx512")]
             Level::V4(simd) => (Native::new(simd, conversion).map(Self::Native)).or_else(|| match conversion.from {
-                // AVX-512 is faster with 16-bit words, and with tables of bytes.
+                // FLOAT16 is faster in AVX-512's 16-bit words, and 8-bit floats by its tables.
                 ElementType::BFLOAT16 | ElementType::FLOAT | ElementType::DOUBLE => {
                     Truncate::new(*simd, conversion).map(Self::Truncate)
                 }

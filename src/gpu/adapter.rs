@@ -1,14 +1,15 @@
 //! Finding an adapter and opening a device on it.
 
+use crate::cpu;
 use crate::error::Error;
 use crate::plan::PlanLimits;
 
 /// Which device casts host tensors.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum DeviceChoice {
-    /// A GPU if there is one and host tensors are worth the way there, else the CPU: they are not where the processor has
-    /// vector instructions that [`cpu::cast`](crate::cpu::cast) uses, since copying to a GPU and back takes as long as
-    /// casting. A software adapter does not count as a GPU.
+    /// A GPU if there is one and host tensors are worth the way there, else the CPU. Where the processor has vector
+    /// instructions that [`cpu::cast`](crate::cpu::cast) uses, copying a tensor to a GPU and back takes as long as casting
+    /// it, and only models that cast results again go there. A software adapter does not count as a GPU.
     #[default]
     Auto,
     /// The best adapter there is, a software one too; an error if there is none.
@@ -31,13 +32,13 @@ pub struct AdapterSummary {
     pub device_type: wgpu::DeviceType,
     /// Driver and version.
     pub driver: String,
-    /// Whether [`DeviceChoice::Auto`] takes it.
+    /// Whether [`DeviceChoice::Auto`] opens it.
     pub chosen: bool,
     /// Why, or why not.
     pub reason: String,
 }
 
-/// Every adapter, best first, and which one [`DeviceChoice::Auto`] takes. `WGPU_BACKEND` restricts the backends.
+/// Every adapter, best first, and which one [`DeviceChoice::Auto`] opens. `WGPU_BACKEND` restricts the backends.
 pub async fn adapters() -> Vec<AdapterSummary> {
     let found = enumerate(Search::Everywhere).await;
     let chosen = found.iter().position(|adapter| !is_software(&adapter.get_info()));
@@ -46,7 +47,11 @@ pub async fn adapters() -> Vec<AdapterSummary> {
         let reason = if is_software(&info) {
             "a software adapter; the CPU path is faster"
         } else if chosen == Some(i) {
-            "the best GPU"
+            if cpu::has_vectors() {
+                "the best GPU, for models; single casts take no longer on the CPU"
+            } else {
+                "the best GPU"
+            }
         } else {
             "another GPU comes first"
         };
@@ -175,7 +180,7 @@ pub(crate) fn plan_limits(device: &wgpu::Device) -> PlanLimits {
         buffer_size: limits.max_buffer_size & !3,
         offset_alignment: u64::from(limits.min_storage_buffer_offset_alignment.max(4)),
         workgroups: limits.max_compute_workgroups_per_dimension,
-        // llvmpipe takes some 20 ms to compile a kernel, which saves casts of so many elements some 0.03.
+        // llvmpipe takes some 20 ms to compile a kernel, which saves a cast of so many elements some 0.03 ms.
         blocks_from: software.then_some(8192),
         tables: !software,
         ..PlanLimits::default()

@@ -115,10 +115,14 @@ impl<const WAY: u8, const TO: usize> Strip<V3> for Encoder<'_, WAY, TO> {
 
     #[inline(always)]
     fn convert(&self, simd: V3, source: &[u8], destination: &mut [u8]) {
-        let mut codes = [words(0); 8];
-        for i in 0..8 {
-            codes[i] = self.0.code::<WAY, TO>(vector::read(source, 32 * i));
-        }
-        vector::store_codes::<TO>(simd, codes, false, destination);
+        vector::sixteens::<TO>(
+            simd,
+            source,
+            LANES,
+            false,
+            #[inline(always)]
+            |source| self.0.code::<WAY, TO>(vector::read(source, 0)),
+            destination,
+        );
     }
 }

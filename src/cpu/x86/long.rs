@@ -1,4 +1,5 @@
-//! Words of 64 bits into hubs of 32, eight at a time: the compiler takes four, as many as there are of the wider ones.
+//! Words of 64 bits into hubs of 32, eight at a time, where the compiler takes four, as many as there are of the wider ones;
+//! and 32-bit integers rounded to odd.
 
 #[cfg(target_arch = "x86")]
 use core::arch::x86::__m256;
@@ -75,7 +76,7 @@ pub(crate) fn odd<const SIGNED: bool>(simd: V3, source: &[u8]) -> Bytes {
     simd2._mm256_add_epi32(cast(simd.avx._mm256_cvtepi32_ps(bits)), raise)
 }
 
-/// The same of words.
+/// The same of eight integers of 32 bits.
 #[inline(always)]
 pub(crate) fn odd_word<const SIGNED: bool>(simd: V3, word: Bytes) -> Bytes {
     if SIGNED {

@@ -1,4 +1,4 @@
-//! Casts for which AVX-512 has an instruction: FLOAT to and from FLOAT16, and FLOAT to integers.
+//! Casts for which AVX-512 has an instruction: FLOAT to and from FLOAT16, and FLOAT to INT32 and INT64.
 //!
 //! Its conversions round to nearest, ties to even, and truncate, as the twins do; what does not fit an integer gives the
 //! least one. Only NaN's payload has to go.

@@ -6,9 +6,9 @@ use std::marker::PhantomData;
 use bytemuck::cast;
 use pulp::x86::V3;
 
-use super::source::{self, Double, Half, Int, Single, Sixteen, Source, Upper};
+use super::source::{Double, Half, Int, Single, Sixteen, Source, Upper};
 use super::strips::{Strip, strips};
-use super::vector::{Bytes, LANES, wides, words};
+use super::vector::{self, Bytes, LANES, wides, words};
 use crate::conversion::{Conversion, Encode};
 use crate::cpu::encode::{Signs, Way, Whole, single};
 use crate::element::ElementType;
@@ -39,6 +39,7 @@ impl Round {
             (Way::Shift, ElementType::INT64) => Self::strips::<Int<64, true, true>, SHIFT, 16>,
             (Way::Shift, ElementType::UINT64) => Self::strips::<Int<64, false, true>, SHIFT, 16>,
             (Way::Add, ElementType::BFLOAT16) if bits == 16 => Self::strips::<Upper, ADD, 16>,
+            // No format that there is has so large numbers.
             (Way::Add, _) if !Whole::new(&to)?.bounded() => return None,
             (Way::Add, ElementType::FLOAT) => Self::add::<Single>(bits),
             (Way::Add, ElementType::DOUBLE) => Self::add::<Double>(bits),
@@ -83,12 +84,14 @@ impl<S: Source, const WAY: u8, const TO: usize> Strip<V3> for Encoder<'_, S, WAY
 
     #[inline(always)]
     fn convert(&self, simd: V3, source: &[u8], destination: &mut [u8]) {
-        source::eight::<S, TO>(
+        vector::sixteens::<TO>(
             simd,
             source,
-            destination,
+            S::BYTES,
+            S::INTERLEAVED,
             #[inline(always)]
             |source| self.codes(simd, &S::parts(simd, source)),
+            destination,
         );
     }
 }

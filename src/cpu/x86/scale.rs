@@ -6,7 +6,7 @@ use pulp::x86::V3;
 
 use super::source::{self, Half, Int, Numbers, Single, Upper};
 use super::strips::{Strip, strips};
-use super::vector::{Bytes, LANES, wides, words};
+use super::vector::{self, Bytes, LANES, wides, words};
 use crate::conversion::{Conversion, Encode};
 use crate::cpu::encode::single;
 use crate::element::ElementType;
@@ -58,12 +58,14 @@ impl<S: Numbers> Strip<V3> for Encoder<'_, S> {
 
     #[inline(always)]
     fn convert(&self, simd: V3, source: &[u8], destination: &mut [u8]) {
-        source::eight::<S, 8>(
+        vector::sixteens::<8>(
             simd,
             source,
-            destination,
+            S::BYTES,
+            S::INTERLEAVED,
             #[inline(always)]
             |source| self.codes(simd, S::numbers(simd, source)),
+            destination,
         );
     }
 }

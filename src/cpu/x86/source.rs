@@ -13,7 +13,7 @@ use super::long;
 use super::vector::{self, Bytes, wides, words};
 use crate::cpu::encode::{Whole, single};
 
-/// Sixteen numbers in binary32, without what they need not have: constants, where they are not used or not known.
+/// Sixteen numbers in binary32; of what their source does not have, signs or NaNs, anything.
 pub(crate) struct Sixteen {
     pub magnitudes: [Bytes; 2],
     /// Words with the signs as their top bits, as two vectors are packed into one.
@@ -164,16 +164,13 @@ impl Source for Double {
         let first = long::double(simd, source);
         let second = long::double(simd, &source[64..]);
         // Saturation keeps signs and masks.
-        let [signs, are_nan] = [1, 2].map(
-            #[inline(always)]
-            |i| simd.avx2._mm256_packs_epi32(first[i], second[i]),
-        );
+        let signs = simd.avx2._mm256_packs_epi32(first[1], second[1]);
+        let are_nan = simd.avx2._mm256_packs_epi32(first[2], second[2]);
         Sixteen { magnitudes: [first[0], second[0]], signs, are_nan }
     }
 }
 
-/// Integers of 16, 32 and 64 bits. Unless `ODD`, those from 2^24 on are rounded to nearest there, and at most become some
-/// larger number.
+/// Integers of 16, 32 and 64 bits. Unless `ODD`, those from 2^24 on become some number from there on.
 pub(crate) struct Int<const BITS: usize, const SIGNED: bool, const ODD: bool>;
 
 impl<const BITS: usize, const SIGNED: bool, const ODD: bool> Source for Int<BITS, SIGNED, ODD> {
@@ -236,22 +233,6 @@ fn parts(simd: V3, numbers: [Bytes; 2]) -> Sixteen {
     // Saturation keeps signs.
     let signs = simd.avx2._mm256_packs_epi32(first, second);
     Sixteen { magnitudes, signs, are_nan: are_nan(simd, numbers) }
-}
-
-/// Has `codes` make words of `TO` bits, no bits above, of sixteen elements each, eight times, and packs them into
-/// `destination`.
-#[inline(always)]
-pub(crate) fn eight<S: Source, const TO: usize>(
-    simd: V3,
-    source: &[u8],
-    destination: &mut [u8],
-    codes: impl Fn(&[u8]) -> Bytes,
-) {
-    let mut made = [wides(0); 8];
-    for i in 0..8 {
-        made[i] = codes(&source[S::BYTES * i..]);
-    }
-    vector::store_codes::<TO>(simd, made, S::INTERLEAVED, destination);
 }
 
 /// A mask of the words that are made of NaNs.

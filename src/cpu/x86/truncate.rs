@@ -15,13 +15,13 @@ use crate::format::FloatFormat;
 #[derive(Clone, Copy)]
 pub(crate) struct Truncate {
     simd: V3,
-    from: From,
+    load: Load,
     format: FloatFormat,
     to_bits: u32,
 }
 
 #[derive(Clone, Copy)]
-enum From {
+enum Load {
     Byte,
     Half,
     Upper,
@@ -34,27 +34,28 @@ impl Truncate {
     pub(crate) fn new(simd: V3, conversion: &Conversion) -> Option<Self> {
         let (Kind::Float(format), Encode::Int(to)) = (conversion.from.kind(), conversion.encode) else { return None };
         let to_bits = conversion.to.code_bits();
-        let from = match conversion.from {
-            ElementType::FLOAT16 => From::Half,
-            ElementType::BFLOAT16 => From::Upper,
-            ElementType::FLOAT => From::Single,
-            ElementType::DOUBLE => From::Double,
+        let load = match conversion.from {
+            ElementType::FLOAT16 => Load::Half,
+            ElementType::BFLOAT16 => Load::Upper,
+            ElementType::FLOAT => Load::Single,
+            ElementType::DOUBLE => Load::Double,
             // To fewer bits, tables are faster.
-            _ if format.is_signed() && format.bits() == 8 && to_bits == 16 => From::Byte,
+            _ if format.is_signed() && format.bits() == 8 && to_bits == 16 => Load::Byte,
             _ => return None,
         };
-        let serves = to_bits <= 16 && to.clamp.is_none() && !to.wide && to.fail == 0;
-        serves.then_some(Self { simd, from, format, to_bits })
+        // What does not fit so few bits is 0.
+        let serves = to_bits <= 16 && to.clamp.is_none();
+        serves.then_some(Self { simd, load, format, to_bits })
     }
 
     /// Casts packed codes that start at a byte; what it writes to pad bits is undefined.
     pub(crate) fn convert(&self, source: &[u8], destination: &mut [u8]) {
-        match self.from {
-            From::Byte => strips(self.simd, &Integers::<'_, BYTE, 16>(&self.format), source, destination),
-            From::Half => self.from::<HALF>(source, destination),
-            From::Upper => self.from::<UPPER>(source, destination),
-            From::Single => self.from::<SINGLE>(source, destination),
-            From::Double => self.from::<DOUBLE>(source, destination),
+        match self.load {
+            Load::Byte => strips(self.simd, &Integers::<'_, BYTE, 16>(&self.format), source, destination),
+            Load::Half => self.from::<HALF>(source, destination),
+            Load::Upper => self.from::<UPPER>(source, destination),
+            Load::Single => self.from::<SINGLE>(source, destination),
+            Load::Double => self.from::<DOUBLE>(source, destination),
         }
     }
 
@@ -68,11 +69,11 @@ impl Truncate {
     }
 }
 
-const BYTE: u8 = From::Byte as u8;
-const HALF: u8 = From::Half as u8;
-const UPPER: u8 = From::Upper as u8;
-const SINGLE: u8 = From::Single as u8;
-const DOUBLE: u8 = From::Double as u8;
+const BYTE: u8 = Load::Byte as u8;
+const HALF: u8 = Load::Half as u8;
+const UPPER: u8 = Load::Upper as u8;
+const SINGLE: u8 = Load::Single as u8;
+const DOUBLE: u8 = Load::Double as u8;
 
 struct Integers<'a, const FROM: u8, const TO: usize>(&'a FloatFormat);
 
@@ -119,21 +120,21 @@ impl<const FROM: u8, const TO: usize> Integers<'_, FROM, TO> {
             }
             UPPER => {
                 let upper = vector::read(source, 0);
-                (cast(simd._mm256_unpacklo_epi16(zero, upper)), cast(simd._mm256_unpackhi_epi16(zero, upper)))
+                let first = avx._mm256_cvttps_epi32(cast(simd._mm256_unpacklo_epi16(zero, upper)));
+                (first, avx._mm256_cvttps_epi32(cast(simd._mm256_unpackhi_epi16(zero, upper))))
             }
-            SINGLE => (cast(vector::read(source, 0)), cast(vector::read(source, 32))),
+            SINGLE => {
+                let first = avx._mm256_cvttps_epi32(cast(vector::read(source, 0)));
+                (first, avx._mm256_cvttps_epi32(cast(vector::read(source, 32))))
+            }
             _ => {
                 let mut four = [[0u8; 16]; 4];
                 for i in 0..4 {
                     four[i] = cast(avx._mm256_cvttpd_epi32(cast(head::<32>(&source[32 * i..]))));
                 }
-                let (first, second) = (cast([four[0], four[1]]), cast([four[2], four[3]]));
-                let (first, second) =
-                    (simd._mm256_and_si256(first, wides(mask)), simd._mm256_and_si256(second, wides(mask)));
-                return simd._mm256_packus_epi32(first, second);
+                (cast([four[0], four[1]]), cast([four[2], four[3]]))
             }
         };
-        let (first, second) = (avx._mm256_cvttps_epi32(first), avx._mm256_cvttps_epi32(second));
         let (first, second) = (simd._mm256_and_si256(first, wides(mask)), simd._mm256_and_si256(second, wides(mask)));
         simd._mm256_packus_epi32(first, second)
     }
@@ -145,10 +146,14 @@ impl<const FROM: u8, const TO: usize> Strip<V3> for Integers<'_, FROM, TO> {
 
     #[inline(always)]
     fn convert(&self, simd: V3, source: &[u8], destination: &mut [u8]) {
-        let mut codes = [wides(0); 8];
-        for i in 0..8 {
-            codes[i] = self.sixteen(simd, &source[Self::SIXTEEN * i..]);
-        }
-        vector::store_codes::<TO>(simd, codes, Self::INTERLEAVED, destination);
+        vector::sixteens::<TO>(
+            simd,
+            source,
+            Self::SIXTEEN,
+            Self::INTERLEAVED,
+            #[inline(always)]
+            |source| self.sixteen(simd, source),
+            destination,
+        );
     }
 }

@@ -187,10 +187,21 @@ pub(crate) fn in_order(simd: V3, packed: Bytes) -> Bytes {
     simd.avx2._mm256_permute4x64_epi64::<0b11_01_10_00>(packed)
 }
 
-/// Stores eight times 16 codes of `TO` bits, a word each and no bits above. If `interleaved`, each 16 come as the first four
-/// of eight, then the others: as `packus_epi32` leaves them.
+/// Has `made` make eight times 16 codes of `TO` bits, a word each and no bits above, of `size` bytes each, and stores them
+/// packed. If `interleaved`, each 16 come as the first four of each eight, then the others: as `packus_epi32` leaves them.
 #[inline(always)]
-pub(crate) fn store_codes<const TO: usize>(simd: V3, codes: [Bytes; 8], interleaved: bool, bytes: &mut [u8]) {
+pub(crate) fn sixteens<const TO: usize>(
+    simd: V3,
+    source: &[u8],
+    size: usize,
+    interleaved: bool,
+    made: impl Fn(&[u8]) -> Bytes,
+    bytes: &mut [u8],
+) {
+    let mut codes = [splat(0); 8];
+    for i in 0..8 {
+        codes[i] = made(&source[size * i..]);
+    }
     if TO == 16 {
         for i in 0..8 {
             write(bytes, 32 * i, if interleaved { in_order(simd, codes[i]) } else { codes[i] });

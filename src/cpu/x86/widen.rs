@@ -1,4 +1,5 @@
-//! FLOAT16 to wider floats, and floats of at most 32 bits to 64-bit integers, for which AVX2 has no conversion.
+//! FLOAT16 to wider floats, whose instruction (F16C) pulp does not offer, and floats of at most 32 bits to 64-bit integers, for
+//! which AVX2 has none.
 
 #[cfg(target_arch = "x86")]
 use core::arch::x86::_CMP_UNORD_Q;
