@@ -1,5 +1,5 @@
-//! Sources of more than 8 bits, and those 8-bit integers and truths that need no rounding: decoded into a hub, a block at a
-//! time, and encoded from it.
+//! Sources of more than 8 bits, and those 8-bit integers and truths that need no rounding: decoded into a hub and encoded from
+//! it, a block at a time.
 
 use super::decode::{self, Half};
 use super::encode::{self, Signs, Way, Whole, double, single};
@@ -178,13 +178,11 @@ impl Wide {
                 _ => each!(words, bytes, |w: u64| u8::from(w & mask != 0)),
             },
             Store::Int => self.int(words, bytes, target),
-            Store::Single => fill_words(bytes, target, |out| self.singles(words, out, Use::Result)),
-            Store::Double => fill_words(bytes, target, |out| self.doubles(words, out, Use::Result)),
-            // The popular sources are decoded as they are encoded, the others into the hub first.
+            Store::Single => fill_words(bytes, target, |out| self.singles(words, out)),
+            Store::Double => fill_words(bytes, target, |out| self.doubles(words, out)),
             Store::FromSingle(encoder) => {
                 let out = Out { level, bits: self.to_bits, bytes, target };
                 match self.load {
-                    Load::Single => encoder.single(words.all(), inlined!(|w: u32| single::parts(w)), out),
                     Load::Upper => {
                         let parts = inlined!(|w: u16| [u32::from(w & 0x7fff) << 16, u32::from(w) << 16]);
                         encoder.single(words.all(), parts, out);
@@ -195,10 +193,9 @@ impl Wide {
                     Load::Half(half, false) => {
                         encoder.single(words.all(), inlined!(|w: u16| half.decode::<false>(w)), out);
                     }
-                    Load::Int { .. } | Load::Double => {
-                        let hub = &mut bytemuck::cast_slice_mut(hub)[..source.len() * 8 / self.from_bits as usize];
-                        self.singles(words, hub, Use::Hub);
-                        encoder.single(hub, inlined!(|x: u32| single::parts(x)), out);
+                    // Integers and doubles have stores of their own.
+                    Load::Single | Load::Int { .. } | Load::Double => {
+                        encoder.single(words.all(), inlined!(|w: u32| single::parts(w)), out);
                     }
                 }
             }
@@ -234,8 +231,8 @@ impl Wide {
                     }
                 }
             }
-            Store::Long { signed: true } => fill_words(bytes, target, |out| self.longs::<true>(words, hub, out)),
-            Store::Long { signed: false } => fill_words(bytes, target, |out| self.longs::<false>(words, hub, out)),
+            Store::Long { signed: true } => fill_words(bytes, target, |out| self.longs::<true>(words, out)),
+            Store::Long { signed: false } => fill_words(bytes, target, |out| self.longs::<false>(words, out)),
         }
         if packs {
             subbyte::pack(level, codes, self.to_bits, destination, target);
@@ -322,18 +319,20 @@ impl Wide {
             (_, signed) => {
                 let level = words.level;
                 let hub = &mut bytemuck::cast_slice_mut(hub)[..words.bytes.len() / 8];
-                self.singles(words, hub, Use::Hub);
-                match signed {
-                    true => each!(level, hub, out, |x: u32| cut(to.code::<true>(x))),
-                    false => each!(level, hub, out, |x: u32| cut(to.code::<false>(x))),
+                if signed {
+                    words.each(hub, decode::long_odd::<true>);
+                    each!(level, hub, out, |x: u32| cut(to.code::<true>(x)));
+                } else {
+                    words.each(hub, decode::long_odd::<false>);
+                    each!(level, hub, out, |x: u32| cut(to.code::<false>(x)));
                 }
             }
         }
     }
 
     /// The elements as binary32.
-    fn singles(&self, words: Words<'_>, out: &mut [u32], made_for: Use) {
-        let (bits, result) = (self.from_bits, made_for == Use::Result);
+    fn singles(&self, words: Words<'_>, out: &mut [u32]) {
+        let bits = self.from_bits;
         match self.load {
             Load::Half(half, _) => each!(words, out, |w| single::canonical(single::join(half.decode::<true>(w)))),
             Load::Upper => each!(words, out, |w: u16| single::canonical(u32::from(w) << 16)),
@@ -342,25 +341,21 @@ impl Wide {
             Load::Int { signed: true } => match bits {
                 8 => each!(words, out, |w: u8| f32::from(w as i8).to_bits()),
                 16 => each!(words, out, |w: u16| f32::from(w as i16).to_bits()),
-                32 if result => each!(words, out, |w: u32| (w as i32 as f32).to_bits()),
-                32 => words.each(out, decode::int_odd::<true>),
-                _ if result => words.each(out, decode::long_to_single::<true>),
-                _ => words.each(out, decode::long_odd::<true>),
+                32 => each!(words, out, |w: u32| (w as i32 as f32).to_bits()),
+                _ => words.each(out, decode::long_to_single::<true>),
             },
             Load::Int { signed: false } => match bits {
                 8 => each!(words, out, |w: u8| f32::from(w).to_bits()),
                 16 => each!(words, out, |w: u16| f32::from(w).to_bits()),
-                32 if result => each!(words, out, |w: u32| (w as f32).to_bits()),
-                32 => words.each(out, decode::int_odd::<false>),
-                _ if result => words.each(out, decode::long_to_single::<false>),
-                _ => words.each(out, decode::long_odd::<false>),
+                32 => each!(words, out, |w: u32| (w as f32).to_bits()),
+                _ => words.each(out, decode::long_to_single::<false>),
             },
         }
     }
 
     /// The elements as binary64.
-    fn doubles(&self, words: Words<'_>, out: &mut [u64], made_for: Use) {
-        let (bits, result) = (self.from_bits, made_for == Use::Result);
+    fn doubles(&self, words: Words<'_>, out: &mut [u64]) {
+        let bits = self.from_bits;
         match self.load {
             Load::Half(half, _) => each!(words, out, |w| encode::widen(single::join(half.decode::<true>(w)))),
             Load::Upper => each!(words, out, |w: u16| encode::widen(u32::from(w) << 16)),
@@ -370,49 +365,27 @@ impl Wide {
                 8 => each!(words, out, |w: u8| f64::from(w as i8).to_bits()),
                 16 => each!(words, out, |w: u16| f64::from(w as i16).to_bits()),
                 32 => each!(words, out, |w: u32| f64::from(w as i32).to_bits()),
-                _ if result => words.each(out, decode::long::<true>),
-                _ => each!(words, out, |w| decode::long::<true>(decode::long_cut::<true>(w))),
+                _ => words.each(out, decode::long::<true>),
             },
             Load::Int { signed: false } => match bits {
                 8 => each!(words, out, |w: u8| f64::from(w).to_bits()),
                 16 => each!(words, out, |w: u16| f64::from(w).to_bits()),
                 32 => each!(words, out, |w: u32| f64::from(w).to_bits()),
-                _ if result => words.each(out, decode::long::<false>),
-                _ => each!(words, out, |w| decode::long::<false>(decode::long_cut::<false>(w))),
+                _ => words.each(out, decode::long::<false>),
             },
         }
     }
 
-    /// The elements as 64-bit integers: where decoding is little, in one loop, since a hub is as much to move again.
-    fn longs<const SIGNED: bool>(&self, words: Words<'_>, hub: &mut [u64], out: &mut [u64]) {
+    /// The elements as 64-bit integers.
+    fn longs<const SIGNED: bool>(&self, words: Words<'_>, out: &mut [u64]) {
         match self.load {
             Load::Single => each!(words, out, |w| encode::long::<SIGNED>(encode::widen(w))),
             Load::Upper => each!(words, out, |w: u16| encode::long::<SIGNED>(encode::widen(u32::from(w) << 16))),
             Load::Half(half, _) => each!(words, out, |w| half.long::<SIGNED>(w)),
-            Load::Double | Load::Int { .. } => {
-                let level = words.level;
-                level.each(self.double_hub(words, hub), out, encode::long::<SIGNED>);
-            }
+            // Integers have a store of their own.
+            Load::Double | Load::Int { .. } => words.each(out, encode::long::<SIGNED>),
         }
     }
-
-    fn double_hub<'a>(&self, words: Words<'a>, hub: &'a mut [u64]) -> &'a [u64] {
-        if let Load::Double = self.load {
-            return words.all();
-        }
-        let hub = &mut hub[..words.bytes.len() * 8 / self.from_bits as usize];
-        self.doubles(words, hub, Use::Hub);
-        hub
-    }
-}
-
-/// What floats are made for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Use {
-    /// Rounded to nearest, NaN canonical.
-    Result,
-    /// Rounded to odd, where the encoder may round again.
-    Hub,
 }
 
 /// The source's words, one type or another.
