@@ -42,12 +42,17 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
         (DeviceChoice::Auto | DeviceChoice::Cpu, false) => DeviceChoice::Cpu,
         _ => return Err(Failure::Usage(format!("{from} to {}: strings are for the CPU, not for a device", args.to))),
     };
-    let (tensor, report) = pollster::block_on(async {
-        let session = Session::open(choice).await?;
-        let made = session.context.cast(&tensor, args.to, &options).await?;
-        session.keep();
-        Ok::<_, Failure>(made)
-    })?;
+    let (tensor, report) = if choice == DeviceChoice::Auto {
+        // Opens a device only where it may be worth the way.
+        wgpu_cast::blocking::cast(&tensor, args.to, &options)?
+    } else {
+        pollster::block_on(async {
+            let session = Session::open(choice).await?;
+            let made = session.context.cast(&tensor, args.to, &options).await?;
+            session.keep();
+            Ok::<_, Failure>(made)
+        })?
+    };
     let elements = tensor.len();
     match output {
         FileFormat::Bin => files::write(&args.output, &[tensor.bytes().unwrap_or_default()])?,
