@@ -22,7 +22,9 @@ fn without_a_gpu_the_cpu_casts_and_says_why() {
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
     let line = outcome.line();
     assert!(line.contains("float -> float8e4m3fn, 3 elements"), "{line}");
-    assert!(line.contains("CPU") && line.contains("no GPU adapter"), "{line}");
+    // No driver is asked where the processor's vector instructions make that useless.
+    let reasons = ["no GPU adapter found", "a cast takes no longer than the way to a GPU"];
+    assert!(reasons.iter().any(|reason| line.ends_with(&format!("on the CPU: {reason}"))), "{line}");
     assert_eq!(folder.read("out.npy"), npy("|u1", false, "(3, )", &[0x38, 0x7e, 0x9d]));
 
     let outcome = folder.cast_without_gpu("adapters");
