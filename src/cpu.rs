@@ -5,11 +5,11 @@
 //! everywhere.
 
 // Sources of at most 8 bits go by table, in registers where vector instructions look it up; but 8-bit integers that need no
-// rounding, and with AVX2 8-bit floats to 16-bit integers, are computed, as wider sources are. Those go through a hub: decoded into binary32 or binary64 numbers, as they are
-// encoded or into a block that stays in the first-level cache. 16-bit floats are cast in words of their own where that is
-// less. The loops are plain ones, of which the compiler makes vector instructions; where these take more than half again as
-// long as the same steps written with AVX2's or AVX-512's own instructions, `x86.rs` has those. All numbers come from
-// `Conversion`, whose twins say what the results are.
+// rounding, and with AVX2 8-bit floats to 16-bit integers, are computed, as wider sources are. Those go through a hub:
+// decoded into binary32 or binary64 numbers, as they are encoded or into a block that stays in the first-level cache. 16-bit
+// floats are cast in words of their own where that is less. The loops are plain ones, of which the compiler makes vector
+// instructions; where the same steps are faster written with AVX2's or AVX-512's own, `x86.rs` has those. All numbers come
+// from `Conversion`, whose twins say what the results are.
 
 mod decode;
 mod encode;

@@ -4,8 +4,8 @@
 use bytemuck::cast;
 use pulp::x86::V3;
 
-use super::strips::{Strip, strips};
-use super::vector::{self, Bytes, LANES, words};
+use super::strips::strips;
+use super::vector::{self, Bytes, Packed, Sixteens, words};
 use crate::conversion::Conversion;
 use crate::cpu::encode::Signs;
 use crate::cpu::half::{HalfRounding, NEXT, SAME, SMALLER, Way};
@@ -48,7 +48,7 @@ impl Halves {
     }
 
     fn strips<const WAY: u8, const TO: usize>(&self, source: &[u8], destination: &mut [u8]) {
-        strips(self.simd, &Encoder::<'_, WAY, TO>(self), source, destination);
+        strips(self.simd, &Packed::<_, TO>(Encoder::<'_, WAY, TO>(self)), source, destination);
     }
 
     /// The codes of 16 floats, a word each.
@@ -109,20 +109,12 @@ impl Halves {
 
 struct Encoder<'a, const WAY: u8, const TO: usize>(&'a Halves);
 
-impl<const WAY: u8, const TO: usize> Strip<V3> for Encoder<'_, WAY, TO> {
-    const READ: usize = 8 * LANES;
-    const WRITTEN: usize = LANES * TO / 2;
+impl<const WAY: u8, const TO: usize> Sixteens for Encoder<'_, WAY, TO> {
+    const BYTES: usize = 32;
+    const INTERLEAVED: bool = false;
 
     #[inline(always)]
-    fn convert(&self, simd: V3, source: &[u8], destination: &mut [u8]) {
-        vector::sixteens::<TO>(
-            simd,
-            source,
-            LANES,
-            false,
-            #[inline(always)]
-            |source| self.0.code::<WAY, TO>(vector::read(source, 0)),
-            destination,
-        );
+    fn codes(&self, _: V3, source: &[u8]) -> Bytes {
+        self.0.code::<WAY, TO>(vector::read(source, 0))
     }
 }

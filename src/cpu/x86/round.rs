@@ -7,8 +7,8 @@ use bytemuck::cast;
 use pulp::x86::V3;
 
 use super::source::{Double, Half, Int, Single, Sixteen, Source, Upper};
-use super::strips::{Strip, strips};
-use super::vector::{self, Bytes, LANES, wides, words};
+use super::strips::strips;
+use super::vector::{Bytes, Packed, Sixteens, wides, words};
 use crate::conversion::{Conversion, Encode};
 use crate::cpu::encode::{Signs, Way, Whole, single};
 use crate::element::ElementType;
@@ -69,7 +69,7 @@ impl Round {
     }
 
     fn strips<S: Source, const WAY: u8, const TO: usize>(&self, source: &[u8], destination: &mut [u8]) {
-        strips(self.simd, &Encoder::<S, WAY, TO>(&self.rounding, PhantomData), source, destination);
+        strips(self.simd, &Packed::<_, TO>(Encoder::<S, WAY, TO>(&self.rounding, PhantomData)), source, destination);
     }
 }
 
@@ -78,35 +78,22 @@ const SHIFT: u8 = Way::Shift as u8;
 
 struct Encoder<'a, S, const WAY: u8, const TO: usize>(&'a single::Rounding, PhantomData<S>);
 
-impl<S: Source, const WAY: u8, const TO: usize> Strip<V3> for Encoder<'_, S, WAY, TO> {
-    const READ: usize = 8 * S::BYTES;
-    const WRITTEN: usize = LANES * TO / 2;
+impl<S: Source, const WAY: u8, const TO: usize> Sixteens for Encoder<'_, S, WAY, TO> {
+    const BYTES: usize = S::BYTES;
+    const INTERLEAVED: bool = S::INTERLEAVED;
 
     #[inline(always)]
-    fn convert(&self, simd: V3, source: &[u8], destination: &mut [u8]) {
-        vector::sixteens::<TO>(
-            simd,
-            source,
-            S::BYTES,
-            S::INTERLEAVED,
-            #[inline(always)]
-            |source| self.codes(simd, &S::parts(simd, source)),
-            destination,
-        );
-    }
-}
-
-impl<S: Source, const WAY: u8, const TO: usize> Encoder<'_, S, WAY, TO> {
-    /// The codes of sixteen numbers, a word each.
-    #[inline(always)]
-    fn codes(&self, simd: V3, parts: &Sixteen) -> Bytes {
+    fn codes(&self, simd: V3, source: &[u8]) -> Bytes {
+        let parts = S::parts(simd, source);
         let mut codes = parts.magnitudes;
         for i in 0..2 {
             codes[i] = if WAY == ADD { self.add(simd, codes[i]) } else { shift(simd, codes[i]) };
         }
-        self.signed(simd, simd.avx2._mm256_packus_epi32(codes[0], codes[1]), parts)
+        self.signed(simd, simd.avx2._mm256_packus_epi32(codes[0], codes[1]), &parts)
     }
+}
 
+impl<S: Source, const WAY: u8, const TO: usize> Encoder<'_, S, WAY, TO> {
     #[inline(always)]
     fn add(&self, simd: V3, magnitude: Bytes) -> Bytes {
         let single::Rounding { limit, least, raise, down, .. } = *self.0;

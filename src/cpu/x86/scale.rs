@@ -5,8 +5,8 @@ use std::marker::PhantomData;
 use pulp::x86::V3;
 
 use super::source::{self, Half, Int, Numbers, Single, Upper};
-use super::strips::{Strip, strips};
-use super::vector::{self, Bytes, LANES, wides, words};
+use super::strips::strips;
+use super::vector::{Bytes, Packed, Sixteens, wides, words};
 use crate::conversion::{Conversion, Encode};
 use crate::cpu::encode::single;
 use crate::element::ElementType;
@@ -46,34 +46,19 @@ impl Scale {
     }
 
     fn strips<S: Numbers>(&self, source: &[u8], destination: &mut [u8]) {
-        strips(self.simd, &Encoder::<S>(&self.scale, PhantomData), source, destination);
+        strips(self.simd, &Packed::<_, 8>(Encoder::<S>(&self.scale, PhantomData)), source, destination);
     }
 }
 
 struct Encoder<'a, S>(&'a single::Scale, PhantomData<S>);
 
-impl<S: Numbers> Strip<V3> for Encoder<'_, S> {
-    const READ: usize = 8 * S::BYTES;
-    const WRITTEN: usize = 4 * LANES;
+impl<S: Numbers> Sixteens for Encoder<'_, S> {
+    const BYTES: usize = S::BYTES;
+    const INTERLEAVED: bool = S::INTERLEAVED;
 
     #[inline(always)]
-    fn convert(&self, simd: V3, source: &[u8], destination: &mut [u8]) {
-        vector::sixteens::<8>(
-            simd,
-            source,
-            S::BYTES,
-            S::INTERLEAVED,
-            #[inline(always)]
-            |source| self.codes(simd, S::numbers(simd, source)),
-            destination,
-        );
-    }
-}
-
-impl<S: Numbers> Encoder<'_, S> {
-    /// The codes of sixteen numbers, a word each.
-    #[inline(always)]
-    fn codes(&self, simd: V3, numbers: [Bytes; 2]) -> Bytes {
+    fn codes(&self, simd: V3, source: &[u8]) -> Bytes {
+        let numbers = S::numbers(simd, source);
         let single::Scale { low, high, nan, round, least } = *self.0;
         let simd2 = simd.avx2;
         let mut codes = [wides(0); 2];

@@ -5,8 +5,8 @@ use bytemuck::cast;
 use pulp::x86::V3;
 
 use super::source::half_words;
-use super::strips::{Strip, strips};
-use super::vector::{self, Bytes, LANES, head, wides, words};
+use super::strips::strips;
+use super::vector::{self, Bytes, Packed, Sixteens, head, wides, words};
 use crate::conversion::{Conversion, Encode};
 use crate::element::{ElementType, Kind};
 use crate::format::FloatFormat;
@@ -51,7 +51,9 @@ impl Truncate {
     /// Casts packed codes that start at a byte; what it writes to pad bits is undefined.
     pub(crate) fn convert(&self, source: &[u8], destination: &mut [u8]) {
         match self.load {
-            Load::Byte => strips(self.simd, &Integers::<'_, BYTE, 16>(&self.format), source, destination),
+            Load::Byte => {
+                strips(self.simd, &Packed::<_, 16>(Integers::<'_, BYTE, 16>(&self.format)), source, destination);
+            }
             Load::Half => self.from::<HALF>(source, destination),
             Load::Upper => self.from::<UPPER>(source, destination),
             Load::Single => self.from::<SINGLE>(source, destination),
@@ -61,10 +63,10 @@ impl Truncate {
 
     fn from<const FROM: u8>(&self, source: &[u8], destination: &mut [u8]) {
         match self.to_bits {
-            2 => strips(self.simd, &Integers::<'_, FROM, 2>(&self.format), source, destination),
-            4 => strips(self.simd, &Integers::<'_, FROM, 4>(&self.format), source, destination),
-            8 => strips(self.simd, &Integers::<'_, FROM, 8>(&self.format), source, destination),
-            _ => strips(self.simd, &Integers::<'_, FROM, 16>(&self.format), source, destination),
+            2 => strips(self.simd, &Packed::<_, 2>(Integers::<'_, FROM, 2>(&self.format)), source, destination),
+            4 => strips(self.simd, &Packed::<_, 4>(Integers::<'_, FROM, 4>(&self.format)), source, destination),
+            8 => strips(self.simd, &Packed::<_, 8>(Integers::<'_, FROM, 8>(&self.format)), source, destination),
+            _ => strips(self.simd, &Packed::<_, 16>(Integers::<'_, FROM, 16>(&self.format)), source, destination),
         }
     }
 }
@@ -75,21 +77,20 @@ const UPPER: u8 = Load::Upper as u8;
 const SINGLE: u8 = Load::Single as u8;
 const DOUBLE: u8 = Load::Double as u8;
 
+/// The low bits of integers.
 struct Integers<'a, const FROM: u8, const TO: usize>(&'a FloatFormat);
 
-impl<const FROM: u8, const TO: usize> Integers<'_, FROM, TO> {
-    const SIXTEEN: usize = match FROM {
+impl<const FROM: u8, const TO: usize> Sixteens for Integers<'_, FROM, TO> {
+    const BYTES: usize = match FROM {
         BYTE => 16,
         HALF | UPPER => 32,
         SINGLE => 64,
         _ => 128,
     };
-    /// Whether sixteen come as the first four of each eight, then the others.
     const INTERLEAVED: bool = FROM == SINGLE || FROM == DOUBLE;
 
-    /// The low bits of sixteen integers, a word each.
     #[inline(always)]
-    fn sixteen(&self, simd: V3, source: &[u8]) -> Bytes {
+    fn codes(&self, simd: V3, source: &[u8]) -> Bytes {
         let (simd, avx) = (simd.avx2, simd.avx);
         let mask = u32::from(u16::MAX) >> (16 - TO);
         let zero = wides(0);
@@ -137,23 +138,5 @@ impl<const FROM: u8, const TO: usize> Integers<'_, FROM, TO> {
         };
         let (first, second) = (simd._mm256_and_si256(first, wides(mask)), simd._mm256_and_si256(second, wides(mask)));
         simd._mm256_packus_epi32(first, second)
-    }
-}
-
-impl<const FROM: u8, const TO: usize> Strip<V3> for Integers<'_, FROM, TO> {
-    const READ: usize = 8 * Self::SIXTEEN;
-    const WRITTEN: usize = LANES * TO / 2;
-
-    #[inline(always)]
-    fn convert(&self, simd: V3, source: &[u8], destination: &mut [u8]) {
-        vector::sixteens::<TO>(
-            simd,
-            source,
-            Self::SIXTEEN,
-            Self::INTERLEAVED,
-            #[inline(always)]
-            |source| self.sixteen(simd, source),
-            destination,
-        );
     }
 }

@@ -187,36 +187,45 @@ pub(crate) fn in_order(simd: V3, packed: Bytes) -> Bytes {
     simd.avx2._mm256_permute4x64_epi64::<0b11_01_10_00>(packed)
 }
 
-/// Has `made` make eight times 16 codes of `TO` bits, a word each and no bits above, of `size` bytes each, and stores them
-/// packed. If `interleaved`, each 16 come as the first four of each eight, then the others: as `packus_epi32` leaves them.
-#[inline(always)]
-pub(crate) fn sixteens<const TO: usize>(
-    simd: V3,
-    source: &[u8],
-    size: usize,
-    interleaved: bool,
-    made: impl Fn(&[u8]) -> Bytes,
-    bytes: &mut [u8],
-) {
-    let mut codes = [splat(0); 8];
-    for i in 0..8 {
-        codes[i] = made(&source[size * i..]);
-    }
-    if TO == 16 {
+/// What makes a word of each of sixteen elements.
+pub(crate) trait Sixteens {
+    /// Bytes of the sixteen.
+    const BYTES: usize;
+    /// Whether they come as the first four of each eight, then the others: as `packus_epi32` leaves them.
+    const INTERLEAVED: bool;
+    /// To be inlined always; no bits above a code's.
+    fn codes(&self, simd: V3, source: &[u8]) -> Bytes;
+}
+
+/// Those words, packed to codes of `TO` bits.
+pub(crate) struct Packed<T, const TO: usize>(pub T);
+
+impl<T: Sixteens, const TO: usize> Strip<V3> for Packed<T, TO> {
+    const READ: usize = 8 * T::BYTES;
+    const WRITTEN: usize = LANES * TO / 2;
+
+    #[inline(always)]
+    fn convert(&self, simd: V3, source: &[u8], destination: &mut [u8]) {
+        let mut codes = [splat(0); 8];
         for i in 0..8 {
-            write(bytes, 32 * i, if interleaved { in_order(simd, codes[i]) } else { codes[i] });
+            codes[i] = self.0.codes(simd, &source[T::BYTES * i..]);
         }
-        return;
+        if TO == 16 {
+            for i in 0..8 {
+                write(destination, 32 * i, if T::INTERLEAVED { in_order(simd, codes[i]) } else { codes[i] });
+            }
+            return;
+        }
+        let mut packed = [splat(0); 4];
+        for i in 0..4 {
+            let made = simd.avx2._mm256_packus_epi16(codes[2 * i], codes[2 * i + 1]);
+            packed[i] = match T::INTERLEAVED {
+                true => simd.avx2._mm256_permutevar8x32_epi32(made, cast([0u32, 4, 1, 5, 2, 6, 3, 7])),
+                false => in_order(simd, made),
+            };
+        }
+        store::<TO>(simd, packed, destination);
     }
-    let mut packed = [splat(0); 4];
-    for i in 0..4 {
-        let made = simd.avx2._mm256_packus_epi16(codes[2 * i], codes[2 * i + 1]);
-        packed[i] = match interleaved {
-            true => simd.avx2._mm256_permutevar8x32_epi32(made, cast([0u32, 4, 1, 5, 2, 6, 3, 7])),
-            false => in_order(simd, made),
-        };
-    }
-    store::<TO>(simd, packed, bytes);
 }
 
 /// Packs codes of `bits` bits that lie one a byte, of which higher bits are dropped, into `destination`.
