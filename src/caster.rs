@@ -189,10 +189,10 @@ impl Caster {
             let (caster, spec) = (self.clone(), *spec);
             let compile = move || drop(sender.send(caster.prepare(&spec, len)));
             // Without a thread to be had, or if it dies, this one does the work.
-            if std::thread::Builder::new().name("cast compile".to_owned()).spawn(compile).is_ok() {
-                if let Ok(prepared) = receiver.await {
-                    return prepared;
-                }
+            if std::thread::Builder::new().name("cast compile".to_owned()).spawn(compile).is_ok()
+                && let Ok(prepared) = receiver.await
+            {
+                return prepared;
             }
         }
         self.prepare(spec, len)

@@ -1,8 +1,7 @@
 //! The CPU path: tensors cast in host memory, at the speed of memory where the processor's instructions allow it.
 //!
-//! Needs no device; on x86 processors that have AVX2 it uses that, with the feature `avx512` also AVX-512 (its parts F, BW,
-//! CD, DQ and VL), and from some hundred thousand elements on all threads of the current rayon pool. The bits are the same
-//! everywhere.
+//! Needs no device; on x86 processors it uses AVX2 or AVX-512 (its parts F, BW, CD, DQ and VL) where they have it,
+//! and from some hundred thousand elements on all threads of the current rayon pool. The bits are the same everywhere.
 
 // Sources of at most 8 bits go by table, in registers where vector instructions look it up; but 8-bit integers that need no
 // rounding, and with AVX2 8-bit floats to 16-bit integers, are computed, as wider sources are. Those go through a hub:

@@ -30,10 +30,10 @@ words! { u8 u16 u32 u64 }
 pub(crate) fn words<'a, W: Word>(bytes: &'a [u8], block: &'a mut [u64]) -> &'a [W] {
     let whole = bytes.len() / size_of::<W>();
     let bytes = &bytes[..whole * size_of::<W>()];
-    if cfg!(target_endian = "little") {
-        if let Ok(words) = bytemuck::try_cast_slice(bytes) {
-            return words;
-        }
+    if cfg!(target_endian = "little")
+        && let Ok(words) = bytemuck::try_cast_slice(bytes)
+    {
+        return words;
     }
     let block = first(block, whole);
     for (word, bytes) in block.iter_mut().zip(bytes.chunks_exact(size_of::<W>())) {
@@ -50,10 +50,10 @@ fn first<W: Word>(block: &mut [u64], words: usize) -> &mut [W] {
 /// Has `fill` write the words of `bytes`: in their place, or in `block`, from which they are copied.
 #[inline]
 pub(crate) fn fill_words<W: Word>(bytes: &mut [u8], block: &mut [u64], fill: impl FnOnce(&mut [W])) {
-    if cfg!(target_endian = "little") {
-        if let Ok(words) = bytemuck::try_cast_slice_mut(bytes) {
-            return fill(words);
-        }
+    if cfg!(target_endian = "little")
+        && let Ok(words) = bytemuck::try_cast_slice_mut(bytes)
+    {
+        return fill(words);
     }
     let block = first::<W>(block, bytes.len() / size_of::<W>());
     fill(block);

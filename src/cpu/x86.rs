@@ -4,9 +4,7 @@
 
 mod halves;
 mod long;
-#[cfg(feature = "avx512")]
 mod lookup;
-#[cfg(feature = "avx512")]
 mod native;
 mod round;
 mod scale;
@@ -18,9 +16,7 @@ mod vector;
 mod widen;
 
 use halves::Halves;
-#[cfg(feature = "avx512")]
 use lookup::Lookup;
-#[cfg(feature = "avx512")]
 use native::Native;
 use round::Round;
 use scale::Scale;
@@ -30,7 +26,6 @@ use widen::Widen;
 
 use super::level::Level;
 use crate::conversion::Conversion;
-#[cfg(feature = "avx512")]
 use crate::element::ElementType;
 
 /// The casts of one pair.
@@ -41,9 +36,7 @@ pub(crate) enum Vectors {
     Round(Round),
     Scale(Scale),
     Widen(Widen),
-    #[cfg(feature = "avx512")]
     Lookup(Box<Lookup>),
-    #[cfg(feature = "avx512")]
     Native(Native),
 }
 
@@ -51,7 +44,6 @@ impl Vectors {
     /// By instructions or in words that plain loops do not have at this level. `None` for other pairs.
     pub(crate) fn loops(level: Level, conversion: &Conversion) -> Option<Self> {
         match level {
-            #[cfg(feature = "avx512")]
             Level::V4(simd) => (Native::new(simd, conversion).map(Self::Native)).or_else(|| match conversion.from {
                 // FLOAT16 is faster in AVX-512's 16-bit words, and 8-bit floats by its tables.
                 ElementType::BFLOAT16 | ElementType::FLOAT | ElementType::DOUBLE => {
@@ -70,7 +62,6 @@ impl Vectors {
 
     /// From at most 8 bits, by tables that it takes time to make. `None` for other pairs, and at a level without.
     pub(crate) fn tables(level: Level, conversion: &Conversion) -> Option<Self> {
-        #[cfg(feature = "avx512")]
         if let Level::V4(simd) = level {
             let bits = [conversion.from, conversion.to].map(|t| t.code_bits());
             match bits {
@@ -93,9 +84,7 @@ impl Vectors {
             Self::Scale(scale) => scale.convert(source, destination),
             Self::Round(round) => round.convert(source, destination),
             Self::Truncate(truncate) => truncate.convert(source, destination),
-            #[cfg(feature = "avx512")]
             Self::Lookup(lookup) => lookup.convert(source, destination),
-            #[cfg(feature = "avx512")]
             Self::Native(native) => native.convert(source, destination),
         }
     }
@@ -104,7 +93,6 @@ impl Vectors {
 /// Packs codes of `bits` bits, each the low ones of `from_bits` bits, into `destination`; the last codes may be fewer than it
 /// has room for. Whether it did, which needs a level and a width that it has instructions for.
 pub(crate) fn pack(level: Level, codes: &[u8], from_bits: u32, bits: u32, destination: &mut [u8]) -> bool {
-    #[cfg(feature = "avx512")]
     if let (Level::V4(simd), 16) = (level, from_bits) {
         lookup::pack_words(simd, codes, bits, destination);
         return true;

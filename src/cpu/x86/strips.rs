@@ -1,9 +1,7 @@
 //! Work done for so many bytes at a time, in a loop that is compiled for a level.
 
 use pulp::NullaryFnOnce;
-use pulp::x86::V3;
-#[cfg(feature = "avx512")]
-use pulp::x86::V4;
+use pulp::x86::{V3, V4};
 
 /// What the loops of strips are compiled for.
 pub(crate) trait Instructions: Copy {
@@ -18,7 +16,6 @@ impl Instructions for V3 {
     }
 }
 
-#[cfg(feature = "avx512")]
 impl Instructions for V4 {
     #[inline(always)]
     fn run<W: NullaryFnOnce>(self, work: W) -> W::Output {
