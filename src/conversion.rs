@@ -3,11 +3,11 @@
 //! Both the CPU path and the kernels are made from this; nothing after it looks at element types or options to find out
 //! what a code means.
 
-use crate::bits::{self, DecodeFloat, EncodeFloat, EncodeInt, EncodeScale, Hub, Pair, Steps};
 use crate::element::{ElementType, Kind};
 use crate::error::Error;
 use crate::format::{FloatFormat, Specials};
 use crate::options::{CastOptions, Float4Nan, Int4Overflow, RoundMode};
+use crate::reference::{self, DecodeFloat, EncodeE8m0, EncodeFloat, EncodeInt, Hub, Pair, Steps};
 
 /// Source code to value. The value is carried as: an integer of one or two words, binary32 bits, or binary64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -17,15 +17,15 @@ pub(crate) enum Decode {
         bits: u32,
         signed: bool,
     },
-    Long {
+    Int64 {
         signed: bool,
     },
     Float(DecodeFloat),
-    Scale {
+    E8m0 {
         nan: u32,
     },
-    Single,
-    Double,
+    F32,
+    F64,
     /// A float of at most 16 bits that is its own hub.
     Own,
 }
@@ -41,11 +41,11 @@ pub(crate) enum Encode {
         bits: u32,
     },
     Float(EncodeFloat),
-    Scale(EncodeScale),
-    Single,
-    Double,
+    E8m0(EncodeE8m0),
+    F32,
+    F64,
     Int(EncodeInt),
-    Long {
+    Int64 {
         signed: bool,
     },
     Bool,
@@ -55,9 +55,9 @@ pub(crate) enum Encode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Carrier {
     Int { signed: bool },
-    Long { signed: bool },
-    Single,
-    Double,
+    Int64 { signed: bool },
+    F32,
+    F64,
 }
 
 /// The rule for one pair and one set of options.
@@ -91,11 +91,11 @@ impl Conversion {
         let strings = Error::NoKernel { from, to };
         let decode = match (from.kind(), from.code_bits()) {
             (Kind::Bool, _) => Decode::Bool,
-            (Kind::Int { signed }, 64) => Decode::Long { signed },
+            (Kind::Int { signed }, 64) => Decode::Int64 { signed },
             (Kind::Int { signed }, bits) => Decode::Int { bits, signed },
-            (Kind::Float(format), _) if !format.is_signed() => Decode::Scale { nan: nan(&format) },
-            (Kind::Float(_), 32) => Decode::Single,
-            (Kind::Float(_), 64) => Decode::Double,
+            (Kind::Float(format), _) if !format.is_signed() => Decode::E8m0 { nan: nan(&format) },
+            (Kind::Float(_), 32) => Decode::F32,
+            (Kind::Float(_), 64) => Decode::F64,
             (Kind::Float(format), _) if within(&format, to) => Decode::Own,
             (Kind::Float(format), _) => Decode::Float(DecodeFloat::new(&format, needs_subnormals(&format, to))),
             (Kind::String, _) => return Err(strings),
@@ -106,16 +106,16 @@ impl Conversion {
                 Encode::Copy
             }
             (Kind::Bool, _) => Encode::Bool,
-            (Kind::Int { signed }, 64) => Encode::Long { signed },
+            (Kind::Int { signed }, 64) => Encode::Int64 { signed },
             (Kind::Int { signed }, bits) => Encode::Int(float_to_int(bits, signed, options)),
-            (Kind::Float(format), _) if !format.is_signed() => Encode::Scale(to_scale(&format, options)),
-            (Kind::Float(_), 32) => Encode::Single,
-            (Kind::Float(_), 64) => Encode::Double,
+            (Kind::Float(format), _) if !format.is_signed() => Encode::E8m0(to_scale(&format, options)),
+            (Kind::Float(_), 32) => Encode::F32,
+            (Kind::Float(_), 64) => Encode::F64,
             (Kind::Float(format), _) => {
                 let hub = match from.kind() {
                     Kind::Float(own) if decode == Decode::Own => Hub::new(&own),
-                    _ if decode == Decode::Double => Hub::DOUBLE_HEAD,
-                    _ => Hub::BINARY32,
+                    _ if decode == Decode::F64 => Hub::F64_HIGH_WORD,
+                    _ => Hub::F32,
                 };
                 Encode::Float(to_float(&format, hub, options))
             }
@@ -129,9 +129,9 @@ impl Conversion {
         match self.decode {
             Decode::Bool => Carrier::Int { signed: false },
             Decode::Int { signed, .. } => Carrier::Int { signed },
-            Decode::Long { signed } => Carrier::Long { signed },
-            Decode::Float(_) | Decode::Scale { .. } | Decode::Single | Decode::Own => Carrier::Single,
-            Decode::Double => Carrier::Double,
+            Decode::Int64 { signed } => Carrier::Int64 { signed },
+            Decode::Float(_) | Decode::E8m0 { .. } | Decode::F32 | Decode::Own => Carrier::F32,
+            Decode::F64 => Carrier::F64,
         }
     }
 
@@ -141,7 +141,7 @@ impl Conversion {
     }
 
     /// Whether the source is FLOAT16, which integers, E8M0 and BOOL are made from without a hub.
-    pub(crate) fn is_from_half(&self) -> bool {
+    pub(crate) fn is_from_f16(&self) -> bool {
         self.from == ElementType::FLOAT16
     }
 
@@ -153,8 +153,8 @@ impl Conversion {
         };
         // No lower for a higher magnitude, NaN included, which has the sign or all ones.
         let code = |magnitude| match self.decode {
-            Decode::Own => bits::encode_float(magnitude, &to),
-            _ => bits::integer_to_float(0, magnitude, 0, &to),
+            Decode::Own => reference::encode_float(magnitude, &to),
+            _ => reference::integer_to_float(0, magnitude, 0, &to),
         };
         let least = |index: usize| {
             let short = |magnitude| code(magnitude) <= index as u32;
@@ -174,105 +174,107 @@ impl Conversion {
         match self.encode {
             Encode::Copy => return,
             Encode::ClampInfinity { infinity, bits } => {
-                return each(low, |code| bits::clamp_infinity(code, infinity, bits));
+                return each(low, |code| reference::clamp_infinity(code, infinity, bits));
             }
             _ => {}
         }
-        if self.is_from_half() {
+        if self.is_from_f16() {
             match self.encode {
-                Encode::Int(to) => return each(low, |code| bits::encode_int(bits::split_half(code), &to)),
-                Encode::Scale(to) => return each(low, |code| bits::half_to_scale(code, &to)),
-                Encode::Bool => return each(low, bits::half_is_nonzero),
+                Encode::Int(to) => return each(low, |code| reference::encode_int(reference::split_f16(code), &to)),
+                Encode::E8m0(to) => return each(low, |code| reference::f16_to_e8m0(code, &to)),
+                Encode::Bool => return each(low, reference::f16_is_nonzero),
                 _ => {}
             }
         }
         match self.decode {
-            Decode::Bool => each(low, bits::decode_bool),
-            Decode::Int { bits, signed: true } => each(low, |code| bits::decode_int(code, bits, true)),
-            Decode::Int { bits, signed: false } => each(low, |code| bits::decode_int(code, bits, false)),
-            Decode::Float(from) => each(low, |code| bits::decode_float(code, &from)),
-            Decode::Scale { nan } => each(low, |code| bits::decode_scale(code, nan)),
-            Decode::Long { .. } | Decode::Single | Decode::Double | Decode::Own => {}
+            Decode::Bool => each(low, reference::decode_bool),
+            Decode::Int { bits, signed: true } => each(low, |code| reference::decode_int(code, bits, true)),
+            Decode::Int { bits, signed: false } => each(low, |code| reference::decode_int(code, bits, false)),
+            Decode::Float(from) => each(low, |code| reference::decode_float(code, &from)),
+            Decode::E8m0 { nan } => each(low, |code| reference::decode_e8m0(code, nan)),
+            Decode::Int64 { .. } | Decode::F32 | Decode::F64 | Decode::Own => {}
         }
         match self.carrier() {
             Carrier::Int { signed } => self.encode_int(low, high, signed),
-            Carrier::Long { signed } => self.encode_long(low, high, signed),
-            Carrier::Single => self.encode_single(low, high),
-            Carrier::Double => self.encode_double(low, high),
+            Carrier::Int64 { signed } => self.encode_int64(low, high, signed),
+            Carrier::F32 => self.encode_from_f32(low, high),
+            Carrier::F64 => self.encode_from_f64(low, high),
         }
     }
 
     fn encode_int(&self, low: &mut [u32], high: &mut [u32], signed: bool) {
         let magnitude = |value, f: fn(u32, u32, u32) -> u32| {
-            let (sign, low) = bits::split_int(value, signed);
+            let (sign, low) = reference::split_int(value, signed);
             f(sign, low, 0)
         };
         match self.encode {
             Encode::Float(to) => each(low, |v| {
-                let (sign, low) = bits::split_int(v, signed);
-                bits::integer_to_float(sign, low, 0, &to)
+                let (sign, low) = reference::split_int(v, signed);
+                reference::integer_to_float(sign, low, 0, &to)
             }),
-            Encode::Scale(to) => each(low, |v| {
+            Encode::E8m0(to) => each(low, |v| {
                 let positive = if signed { v as i32 > 0 } else { v != 0 };
-                bits::integer_to_scale(positive, v, 0, &to)
+                reference::integer_to_e8m0(positive, v, 0, &to)
             }),
-            Encode::Single => each(low, |v| magnitude(v, bits::integer_to_single)),
-            Encode::Double => pairs(low, high, |[v, _]| {
-                let (sign, low) = bits::split_int(v, signed);
-                bits::integer_to_double(sign, low, 0)
+            Encode::F32 => each(low, |v| magnitude(v, reference::integer_to_f32)),
+            Encode::F64 => pairs(low, high, |[v, _]| {
+                let (sign, low) = reference::split_int(v, signed);
+                reference::integer_to_f64(sign, low, 0)
             }),
-            Encode::Long { .. } => pairs(low, high, |[v, _]| [v, if signed { (v as i32 >> 31) as u32 } else { 0 }]),
+            Encode::Int64 { .. } => pairs(low, high, |[v, _]| [v, if signed { (v as i32 >> 31) as u32 } else { 0 }]),
             Encode::Bool => each(low, |v| (v != 0) as u32),
             Encode::Int(_) | Encode::Copy | Encode::ClampInfinity { .. } => {}
         }
     }
 
-    fn encode_long(&self, low: &mut [u32], high: &mut [u32], signed: bool) {
+    fn encode_int64(&self, low: &mut [u32], high: &mut [u32], signed: bool) {
         let magnitude = |value, f: fn(u32, u32, u32) -> u32| {
-            let (sign, [low, high]) = bits::split_long(value, signed);
+            let (sign, [low, high]) = reference::split_int64(value, signed);
             f(sign, low, high)
         };
         match self.encode {
             Encode::Float(to) => words(low, high, |v| {
-                let (sign, [low, high]) = bits::split_long(v, signed);
-                bits::integer_to_float(sign, low, high, &to)
+                let (sign, [low, high]) = reference::split_int64(v, signed);
+                reference::integer_to_float(sign, low, high, &to)
             }),
-            Encode::Scale(to) => words(low, high, |[low, high]| {
+            Encode::E8m0(to) => words(low, high, |[low, high]| {
                 let positive = (low | high) != 0 && !(signed && high >> 31 != 0);
-                bits::integer_to_scale(positive, low, high, &to)
+                reference::integer_to_e8m0(positive, low, high, &to)
             }),
-            Encode::Single => words(low, high, |v| magnitude(v, bits::integer_to_single)),
-            Encode::Double => pairs(low, high, |v| {
-                let (sign, [low, high]) = bits::split_long(v, signed);
-                bits::integer_to_double(sign, low, high)
+            Encode::F32 => words(low, high, |v| magnitude(v, reference::integer_to_f32)),
+            Encode::F64 => pairs(low, high, |v| {
+                let (sign, [low, high]) = reference::split_int64(v, signed);
+                reference::integer_to_f64(sign, low, high)
             }),
             Encode::Bool => words(low, high, |[low, high]| (low | high != 0) as u32),
-            Encode::Int(_) | Encode::Long { .. } | Encode::Copy | Encode::ClampInfinity { .. } => {}
+            Encode::Int(_) | Encode::Int64 { .. } | Encode::Copy | Encode::ClampInfinity { .. } => {}
         }
     }
 
-    fn encode_single(&self, low: &mut [u32], high: &mut [u32]) {
+    fn encode_from_f32(&self, low: &mut [u32], high: &mut [u32]) {
         match self.encode {
-            Encode::Float(to) => each(low, |v| bits::encode_float(v, &to)),
-            Encode::Scale(to) => each(low, |v| bits::encode_scale(v, &to)),
-            Encode::Double => pairs(low, high, |[v, _]| bits::single_to_double(v)),
-            Encode::Int(to) => each(low, |v| bits::encode_int(bits::split_single(v), &to)),
-            Encode::Long { signed } => pairs(low, high, |[v, _]| bits::encode_long(bits::split_single(v), signed)),
-            Encode::Bool => each(low, bits::single_is_nonzero),
-            Encode::Single => each(low, bits::canonical_nan),
+            Encode::Float(to) => each(low, |v| reference::encode_float(v, &to)),
+            Encode::E8m0(to) => each(low, |v| reference::encode_e8m0(v, &to)),
+            Encode::F64 => pairs(low, high, |[v, _]| reference::f32_to_f64(v)),
+            Encode::Int(to) => each(low, |v| reference::encode_int(reference::split_f32(v), &to)),
+            Encode::Int64 { signed } => {
+                pairs(low, high, |[v, _]| reference::encode_int64(reference::split_f32(v), signed))
+            }
+            Encode::Bool => each(low, reference::f32_is_nonzero),
+            Encode::F32 => each(low, reference::encode_f32),
             Encode::Copy | Encode::ClampInfinity { .. } => {}
         }
     }
 
-    fn encode_double(&self, low: &mut [u32], high: &mut [u32]) {
+    fn encode_from_f64(&self, low: &mut [u32], high: &mut [u32]) {
         match self.encode {
-            Encode::Float(to) => words(low, high, |v| bits::encode_float(bits::double_head(v), &to)),
-            Encode::Scale(to) => words(low, high, |v| bits::head_to_scale(bits::double_head(v), &to)),
-            Encode::Single => words(low, high, bits::double_to_single),
-            Encode::Int(to) => words(low, high, |v| bits::encode_int(bits::split_double(v), &to)),
-            Encode::Long { signed } => pairs(low, high, |v| bits::encode_long(bits::split_double(v), signed)),
-            Encode::Bool => words(low, high, bits::double_is_nonzero),
-            Encode::Double | Encode::Copy | Encode::ClampInfinity { .. } => {}
+            Encode::Float(to) => words(low, high, |v| reference::encode_float(reference::f64_high_word(v), &to)),
+            Encode::E8m0(to) => words(low, high, |v| reference::f64_high_to_e8m0(reference::f64_high_word(v), &to)),
+            Encode::F32 => words(low, high, reference::f64_to_f32),
+            Encode::Int(to) => words(low, high, |v| reference::encode_int(reference::split_f64(v), &to)),
+            Encode::Int64 { signed } => pairs(low, high, |v| reference::encode_int64(reference::split_f64(v), signed)),
+            Encode::Bool => words(low, high, reference::f64_is_nonzero),
+            Encode::F64 | Encode::Copy | Encode::ClampInfinity { .. } => {}
         }
     }
 }
@@ -360,9 +362,9 @@ fn nan(format: &FloatFormat) -> u32 {
     format.nan().unwrap_or_default() as u32
 }
 
-fn to_scale(format: &FloatFormat, options: &CastOptions) -> EncodeScale {
+fn to_scale(format: &FloatFormat, options: &CastOptions) -> EncodeE8m0 {
     let nan = nan(format);
-    EncodeScale {
+    EncodeE8m0 {
         low: if options.saturate { 0 } else { nan },
         high: if options.saturate { format.max() as u32 } else { nan },
         nan,
@@ -405,7 +407,7 @@ mod tests {
                 let words = [a | b << 16, c | d << 16, e | f << 16, g | h << 16];
                 let mut expected: [u32; 8] = codes;
                 conversion.convert(&mut expected, &mut []);
-                let got = bits::convert_eight(words, signed, &steps);
+                let got = reference::convert_eight(words, signed, &steps);
                 let got = std::array::from_fn(|i| (got >> (4 * i)) & 15);
                 assert_eq!(got, expected.map(|code| code & 15), "{from}, {codes:x?}, {options:?}");
             }

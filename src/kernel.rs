@@ -14,11 +14,11 @@ mod entry;
 use compose::Module;
 use entry::Entry;
 
-use crate::bits::Steps;
 use crate::conversion::{Conversion, Encode};
 use crate::element::ElementType;
 use crate::error::Error;
 use crate::options::CastOptions;
+use crate::reference::Steps;
 
 /// Invocations in a workgroup of the blocks kernel; also fills a table of 256 entries in one go.
 pub(crate) const BLOCKS_SIZE: u32 = 256;
@@ -156,7 +156,7 @@ impl Units {
 /// Without, it does so only where a lookup saves the encoding of several codes.
 fn uses_table(conversion: &Conversion, tables: bool) -> bool {
     let saves_several =
-        conversion.from.code_bits() <= 4 && matches!(conversion.encode, Encode::Float(_) | Encode::Scale(_));
+        conversion.from.code_bits() <= 4 && matches!(conversion.encode, Encode::Float(_) | Encode::E8m0(_));
     conversion.from.code_bits() <= 8 && !conversion.is_copy() && (tables || saves_several)
 }
 

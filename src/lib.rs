@@ -1,6 +1,5 @@
 #![doc = include_str!("../README.md")]
 
-mod bits;
 #[cfg(not(target_family = "wasm"))]
 pub mod blocking;
 mod caster;
@@ -18,6 +17,7 @@ mod lanes;
 pub mod onnx;
 mod options;
 mod plan;
+mod reference;
 mod self_test;
 mod strings;
 mod tensor;

@@ -4,7 +4,7 @@
 // reads: SRC_SIGNED SRC_LEAST_NAN DST_STEPS DST_NAN_FLIP
 
 // Signs in bits 15, and magnitudes.
-fn split_halves(codes: u32) -> vec2<u32> {
+fn split_lanes(codes: u32) -> vec2<u32> {
     if (SRC_LEAST_NAN != 0u) {
         return vec2<u32>(codes, codes & 0x7fff7fffu);
     }
@@ -29,8 +29,8 @@ fn plane(bits: u32, down: u32) -> u32 {
 }
 
 // Two codes, each `down` bits below the top of its half.
-fn halves_to_float4(codes: u32, down: u32) -> u32 {
-    let parts = split_halves(codes);
+fn lanes_to_float4(codes: u32, down: u32) -> u32 {
+    let parts = split_lanes(codes);
     var signs = parts.x;
     var four = reached(parts.y, DST_STEPS[3]);
     if (SRC_LEAST_NAN != 0u) {
@@ -52,7 +52,7 @@ fn halves_to_float4(codes: u32, down: u32) -> u32 {
 
 fn convert_eight(codes: vec4<u32>) -> u32 {
     // Every other code in each half. In this order half of them lie where they go.
-    let even = halves_to_float4(codes.x, 12u) | halves_to_float4(codes.z, 8u);
-    let halves = even | halves_to_float4(codes.y, 4u) | halves_to_float4(codes.w, 0u);
+    let even = lanes_to_float4(codes.x, 12u) | lanes_to_float4(codes.z, 8u);
+    let halves = even | lanes_to_float4(codes.y, 4u) | lanes_to_float4(codes.w, 0u);
     return (halves & 0xf0f00f0fu) | ((halves << 12u) & 0x0f0f0000u) | ((halves >> 12u) & 0x0000f0f0u);
 }

@@ -11,7 +11,7 @@ struct Significand {
     rest: u32,
 }
 
-fn split_single(value: u32) -> Significand {
+fn split_f32(value: u32) -> Significand {
     let magnitude = value & 0x7fffffffu;
     return Significand(
         value >= 0x80000000u,
@@ -22,7 +22,7 @@ fn split_single(value: u32) -> Significand {
     );
 }
 
-fn split_half(code: u32) -> Significand {
+fn split_f16(code: u32) -> Significand {
     let magnitude = code & 0x7fffu;
     var place = i32(magnitude >> 10u) - 15;
     // The low six bits of what ∞ and NaN would be as numbers are 0 as they are.
@@ -38,7 +38,7 @@ fn split_half(code: u32) -> Significand {
     );
 }
 
-fn split_double(code: vec2<u32>) -> Significand {
+fn split_f64(code: vec2<u32>) -> Significand {
     let magnitude = code.y & 0x7fffffffu;
     return Significand(
         code.y >= 0x80000000u,

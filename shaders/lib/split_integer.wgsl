@@ -10,7 +10,7 @@ fn split_int(value: u32) -> vec2<u32> {
 }
 
 // Returns the sign bit and the magnitude's low and high words.
-fn split_long(value: vec2<u32>) -> vec3<u32> {
+fn split_int64(value: vec2<u32>) -> vec3<u32> {
     let sign = select(0u, value.y & 0x80000000u, SRC_SIGNED);
     return vec3<u32>(sign, select(value, negate_words(value), sign != 0u));
 }

@@ -3,7 +3,7 @@
 //! Rounding to odd (see `bits.rs`) is done on the integers, before the conversion, which is then exact.
 
 use super::encode::single;
-use crate::bits::DecodeFloat;
+use crate::reference::DecodeFloat;
 
 /// A 16-bit IEEE float with a bias less than binary32's and numbers below 2^16, subnormals included.
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,7 @@
 //! round to nearest, ties to even, and keep subnormals; only their NaNs are unspecified, and none of those is kept. All of this
 //! relies on the default floating-point environment, as all Rust code does.
 
-use crate::bits::{EncodeFloat, EncodeScale};
+use crate::reference::{EncodeE8m0, EncodeFloat};
 
 /// How a float is rounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -186,7 +186,7 @@ macro_rules! hub {
             }
 
             impl Scale {
-                pub(crate) fn new(to: &EncodeScale) -> Self {
+                pub(crate) fn new(to: &EncodeE8m0) -> Self {
                     // What is all ones stays all ones.
                     let ones = ((1 << ($man - 23)) - 1) * <$word>::from(to.round & 1);
                     let round = <$word>::from(to.round) << ($man - 23) | ones;

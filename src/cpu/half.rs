@@ -2,9 +2,9 @@
 //! are binary32 hubs.
 
 use super::encode::Signs;
-use crate::bits::EncodeFloat;
 use crate::conversion::{Conversion, Encode};
 use crate::element::Kind;
+use crate::reference::EncodeFloat;
 
 /// The numbers of one pair.
 #[derive(Clone, Copy, Debug)]

@@ -9,9 +9,9 @@ use super::words::{Word, fill_words, words};
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 use super::x86;
 use super::{Scratch, subbyte};
-use crate::bits::{DecodeFloat, EncodeInt};
 use crate::conversion::{Conversion, Encode, needs_subnormals};
 use crate::element::Kind;
+use crate::reference::{DecodeFloat, EncodeInt};
 
 /// The casts of one pair.
 #[derive(Clone, Copy, Debug)]
@@ -88,7 +88,7 @@ impl Wide {
         let (load, mask) = match (conversion.from.kind(), from_bits) {
             // Vector instructions are made for bytes to words, as they are for wider ones; not to narrow floats.
             (Kind::Int { signed }, 8)
-                if to_bits == 16 || !matches!(conversion.encode, Encode::Float(_) | Encode::Scale(_)) =>
+                if to_bits == 16 || !matches!(conversion.encode, Encode::Float(_) | Encode::E8m0(_)) =>
             {
                 (Load::Int { signed }, u64::MAX)
             }
@@ -118,10 +118,10 @@ impl Wide {
         let store = match conversion.encode {
             Encode::Copy | Encode::ClampInfinity { .. } => return None,
             Encode::Bool => Store::Bool { mask },
-            Encode::Int(_) | Encode::Long { .. } if from_int => Store::Int,
-            Encode::Single => Store::Single,
-            Encode::Double => Store::Double,
-            Encode::Long { signed } => Store::Long { signed },
+            Encode::Int(_) | Encode::Int64 { .. } if from_int => Store::Int,
+            Encode::F32 => Store::Single,
+            Encode::F64 => Store::Double,
+            Encode::Int64 { signed } => Store::Long { signed },
             Encode::Int(to) if from_double => Store::FromDouble(Encoder::to_int(&to)),
             Encode::Int(to) => match load {
                 Load::Half(half, _) => Store::FromHalf(half, to),
@@ -131,9 +131,9 @@ impl Wide {
             Encode::Float(to) if from_double => Store::FromDouble(Encoder::Float(double::Rounding::new(&to)?)),
             Encode::Float(to) if from_int => Store::FromInt(Whole::new(&to)?),
             Encode::Float(to) => Store::FromSingle(Encoder::Float(single::Rounding::new(&to)?)),
-            Encode::Scale(to) if from_double => Store::FromDouble(Encoder::Scale(double::Scale::new(&to))),
-            Encode::Scale(to) if from_int => Store::IntScale(single::Scale::new(&to), double::Scale::new(&to)),
-            Encode::Scale(to) => Store::FromSingle(Encoder::Scale(single::Scale::new(&to))),
+            Encode::E8m0(to) if from_double => Store::FromDouble(Encoder::Scale(double::Scale::new(&to))),
+            Encode::E8m0(to) if from_int => Store::IntScale(single::Scale::new(&to), double::Scale::new(&to)),
+            Encode::E8m0(to) => Store::FromSingle(Encoder::Scale(single::Scale::new(&to))),
         };
         let store = match HalfRounding::new(conversion) {
             Some(rounding) if level.shifts_words() => Store::FromHalves(rounding),

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 
 use super::entry::vector;
 use super::{Access, Kernel, VIEW_RANK};
-use crate::bits::{self, Steps};
 use crate::conversion::{Carrier, Conversion, Decode, Encode};
+use crate::reference::{self, Steps};
 
 macro_rules! fragments {
     ($($name:literal)*) => {
@@ -17,15 +17,13 @@ macro_rules! fragments {
 }
 
 fragments! {
-    "decode/bool" "decode/float" "decode/int" "decode/scale"
-    "encode/bool" "encode/clamp_infinity" "encode/double_integer" "encode/double_single" "encode/float" "encode/float4"
-    "encode/float_integer" "encode/int" "encode/long" "encode/scale" "encode/scale_double" "encode/scale_half"
-    "encode/scale_integer" "encode/single" "encode/single_double" "encode/single_integer"
-    "entry/edge_lanes" "entry/edge_words" "entry/load_pair" "entry/load_word" "entry/params"
-    "entry/serial" "entry/store_pair" "entry/store_word" "entry/strided" "entry/strided_pair"
-    "entry/strided_word"
-    "hub/double"
-    "lib/negate" "lib/normalize" "lib/round" "lib/split_float" "lib/split_integer"
+    "decode/bool" "decode/e8m0" "decode/float" "decode/int" "encode/bool" "encode/clamp_infinity" "encode/e8m0"
+    "encode/f16_to_e8m0" "encode/f32" "encode/f32_to_f64" "encode/f64_high_to_e8m0" "encode/f64_to_f32" "encode/float"
+    "encode/float4" "encode/int" "encode/int64" "encode/integer_to_e8m0" "encode/integer_to_f32"
+    "encode/integer_to_f64" "encode/integer_to_float" "entry/edge_lanes" "entry/edge_words" "entry/load_pair"
+    "entry/load_word" "entry/params" "entry/serial" "entry/store_pair" "entry/store_word" "entry/strided"
+    "entry/strided_pair" "entry/strided_word" "hub/f64_high_word" "lib/negate" "lib/normalize" "lib/round"
+    "lib/split_float" "lib/split_integer"
 }
 
 /// A module being composed.
@@ -122,7 +120,7 @@ impl Module {
             }
             _ => {}
         }
-        if let Some((fragments, result)) = from_half(conversion) {
+        if let Some((fragments, result)) = from_f16(conversion) {
             fragments.iter().for_each(|fragment| self.need(fragment));
             return vec![format!("return {result};")];
         }
@@ -130,8 +128,8 @@ impl Module {
             Decode::Bool => Some(("decode/bool", "decode_bool")),
             Decode::Int { .. } => Some(("decode/int", "decode_int")),
             Decode::Float(_) => Some(("decode/float", "decode_float")),
-            Decode::Scale { .. } => Some(("decode/scale", "decode_scale")),
-            Decode::Long { .. } | Decode::Single | Decode::Double | Decode::Own => None,
+            Decode::E8m0 { .. } => Some(("decode/e8m0", "decode_e8m0")),
+            Decode::Int64 { .. } | Decode::F32 | Decode::F64 | Decode::Own => None,
         };
         let value = match decode {
             Some((fragment, function)) => {
@@ -155,14 +153,14 @@ impl Module {
 }
 
 /// From a FLOAT16 `code` to the destination code, where that takes no hub.
-fn from_half(conversion: &Conversion) -> Option<(&'static [&'static str], &'static str)> {
-    if !conversion.is_from_half() {
+fn from_f16(conversion: &Conversion) -> Option<(&'static [&'static str], &'static str)> {
+    if !conversion.is_from_f16() {
         return None;
     }
     match conversion.encode {
-        Encode::Int(_) => Some((&["encode/int"], "encode_int(split_half(code))")),
-        Encode::Scale(_) => Some((&["encode/scale_half"], "half_to_scale(code)")),
-        Encode::Bool => Some((&["encode/bool"], "half_is_nonzero(code)")),
+        Encode::Int(_) => Some((&["encode/int"], "encode_int(split_f16(code))")),
+        Encode::E8m0(_) => Some((&["encode/f16_to_e8m0"], "f16_to_e8m0(code)")),
+        Encode::Bool => Some((&["encode/bool"], "f16_is_nonzero(code)")),
         _ => None,
     }
 }
@@ -170,64 +168,68 @@ fn from_half(conversion: &Conversion) -> Option<(&'static [&'static str], &'stat
 /// From the carried `value` to the destination code: fragments, a line that takes an integer apart, the result.
 fn joint(conversion: &Conversion) -> (&'static [&'static str], Option<&'static str>, &'static str) {
     const SPLIT_INT: Option<&str> = Some("let parts = vec3<u32>(split_int(value), 0u);");
-    const SPLIT_LONG: Option<&str> = Some("let parts = split_long(value);");
+    const SPLIT_INT64: Option<&str> = Some("let parts = split_int64(value);");
     let integer = match conversion.carrier() {
         Carrier::Int { .. } => Some(SPLIT_INT),
-        Carrier::Long { .. } => Some(SPLIT_LONG),
+        Carrier::Int64 { .. } => Some(SPLIT_INT64),
         _ => None,
     };
     if let Some(split) = integer {
-        let long = split == SPLIT_LONG;
+        let long = split == SPLIT_INT64;
         let positive = match conversion.carrier() {
-            Carrier::Long { signed: true } => "let positive = (value.x | value.y) != 0u && value.y < 0x80000000u;",
-            Carrier::Long { .. } => "let positive = (value.x | value.y) != 0u;",
+            Carrier::Int64 { signed: true } => "let positive = (value.x | value.y) != 0u && value.y < 0x80000000u;",
+            Carrier::Int64 { .. } => "let positive = (value.x | value.y) != 0u;",
             Carrier::Int { signed: true } => "let positive = bitcast<i32>(value) > 0;",
             _ => "let positive = value != 0u;",
         };
         return match conversion.encode {
-            Encode::Float(_) => {
-                (&["lib/split_integer", "encode/float_integer"], split, "integer_to_float(parts.x, parts.y, parts.z)")
-            }
-            Encode::Scale(_) => (
-                &["encode/scale_integer"],
+            Encode::Float(_) => (
+                &["lib/split_integer", "encode/integer_to_float"],
+                split,
+                "integer_to_float(parts.x, parts.y, parts.z)",
+            ),
+            Encode::E8m0(_) => (
+                &["encode/integer_to_e8m0"],
                 Some(positive),
                 if long {
-                    "integer_to_scale(positive, value.x, value.y)"
+                    "integer_to_e8m0(positive, value.x, value.y)"
                 } else {
-                    "integer_to_scale(positive, value, 0u)"
+                    "integer_to_e8m0(positive, value, 0u)"
                 },
             ),
-            Encode::Single => {
-                (&["lib/split_integer", "encode/single_integer"], split, "integer_to_single(parts.x, parts.y, parts.z)")
+            Encode::F32 => {
+                (&["lib/split_integer", "encode/integer_to_f32"], split, "integer_to_f32(parts.x, parts.y, parts.z)")
             }
-            Encode::Double => {
-                (&["lib/split_integer", "encode/double_integer"], split, "integer_to_double(parts.x, parts.y, parts.z)")
+            Encode::F64 => {
+                (&["lib/split_integer", "encode/integer_to_f64"], split, "integer_to_f64(parts.x, parts.y, parts.z)")
             }
-            Encode::Long { .. } if long => (&[], None, "value"),
-            Encode::Long { .. } => (&[], None, "vec2<u32>(value, select(0u, 0u - (value >> 31u), SRC_SIGNED))"),
+            Encode::Int64 { .. } if long => (&[], None, "value"),
+            Encode::Int64 { .. } => (&[], None, "vec2<u32>(value, select(0u, 0u - (value >> 31u), SRC_SIGNED))"),
             Encode::Bool if long => (&[], None, "select(0u, 1u, (value.x | value.y) != 0u)"),
             Encode::Bool => (&[], None, "select(0u, 1u, value != 0u)"),
             _ if long => (&[], None, "value.x"),
             _ => (&[], None, "value"),
         };
     }
-    let double = conversion.carrier() == Carrier::Double;
+    let double = conversion.carrier() == Carrier::F64;
     match conversion.encode {
-        Encode::Float(_) if double => (&["hub/double", "encode/float"], None, "encode_float(double_head(value))"),
-        Encode::Float(_) => (&["encode/float"], None, "encode_float(value)"),
-        Encode::Scale(_) if double => {
-            (&["hub/double", "encode/scale_double"], None, "head_to_scale(double_head(value))")
+        Encode::Float(_) if double => {
+            (&["hub/f64_high_word", "encode/float"], None, "encode_float(f64_high_word(value))")
         }
-        Encode::Scale(_) => (&["encode/scale"], None, "encode_scale(value)"),
-        Encode::Single if double => (&["encode/single_double"], None, "double_to_single(value)"),
-        Encode::Single => (&["encode/single"], None, "canonical_nan(value)"),
-        Encode::Double if !double => (&["encode/double_single"], None, "single_to_double(value)"),
-        Encode::Int(_) if double => (&["encode/int"], None, "encode_int(split_double(value))"),
-        Encode::Int(_) => (&["encode/int"], None, "encode_int(split_single(value))"),
-        Encode::Long { .. } if double => (&["encode/long"], None, "encode_long(split_double(value))"),
-        Encode::Long { .. } => (&["encode/long"], None, "encode_long(split_single(value))"),
-        Encode::Bool if double => (&["encode/bool"], None, "double_is_nonzero(value)"),
-        Encode::Bool => (&["encode/bool"], None, "single_is_nonzero(value)"),
+        Encode::Float(_) => (&["encode/float"], None, "encode_float(value)"),
+        Encode::E8m0(_) if double => {
+            (&["hub/f64_high_word", "encode/f64_high_to_e8m0"], None, "f64_high_to_e8m0(f64_high_word(value))")
+        }
+        Encode::E8m0(_) => (&["encode/e8m0"], None, "encode_e8m0(value)"),
+        Encode::F32 if double => (&["encode/f64_to_f32"], None, "f64_to_f32(value)"),
+        Encode::F32 => (&["encode/f32"], None, "encode_f32(value)"),
+        Encode::F64 if !double => (&["encode/f32_to_f64"], None, "f32_to_f64(value)"),
+        Encode::Int(_) if double => (&["encode/int"], None, "encode_int(split_f64(value))"),
+        Encode::Int(_) => (&["encode/int"], None, "encode_int(split_f32(value))"),
+        Encode::Int64 { .. } if double => (&["encode/int64"], None, "encode_int64(split_f64(value))"),
+        Encode::Int64 { .. } => (&["encode/int64"], None, "encode_int64(split_f32(value))"),
+        Encode::Bool if double => (&["encode/bool"], None, "f64_is_nonzero(value)"),
+        Encode::Bool => (&["encode/bool"], None, "f32_is_nonzero(value)"),
         _ => (&[], None, "value"),
     }
 }
@@ -249,10 +251,10 @@ fn constants(conversion: &Conversion) -> String {
             flags.extend([("SRC_IEEE", from.ieee), ("SRC_FNUZ", from.fnuz), ("SRC_SUBNORMALS", from.subnormals)]);
         }
         Decode::Bool => flags.push(("SRC_SIGNED", false)),
-        Decode::Int { signed, .. } | Decode::Long { signed } => flags.push(("SRC_SIGNED", signed)),
-        Decode::Scale { nan } => number("SRC_NAN", nan),
+        Decode::Int { signed, .. } | Decode::Int64 { signed } => flags.push(("SRC_SIGNED", signed)),
+        Decode::E8m0 { nan } => number("SRC_NAN", nan),
         Decode::Own => flags.push(("SRC_SIGNED", true)),
-        Decode::Single | Decode::Double => {}
+        Decode::F32 | Decode::F64 => {}
     }
     match conversion.encode {
         Encode::Float(to) => {
@@ -273,18 +275,18 @@ fn constants(conversion: &Conversion) -> String {
             number("DST_MAX", to.max);
             number("DST_OVERFLOW", to.overflow);
             // FLOAT4E2M1's codes of 0 to 7.
-            let small = |i| bits::integer_to_float(0, i, 0, &to) << (4 * i);
+            let small = |i| reference::integer_to_float(0, i, 0, &to) << (4 * i);
             number("DST_SMALL", if to.bits == 4 { (0..8).map(small).sum() } else { 0 });
             number("DST_NAN", to.nan);
             number("DST_NAN_KEEP", to.nan_keep);
             number("DST_NAN_FLIP", to.nan_flip);
             flags.extend([("DST_FNUZ", to.fnuz)]);
         }
-        Encode::Scale(to) => {
-            number("SCALE_LOW", to.low);
-            number("SCALE_HIGH", to.high);
-            number("SCALE_NAN", to.nan);
-            number("SCALE_ROUND", to.round);
+        Encode::E8m0(to) => {
+            number("E8M0_LOW", to.low);
+            number("E8M0_HIGH", to.high);
+            number("E8M0_NAN", to.nan);
+            number("E8M0_ROUND", to.round);
         }
         Encode::Int(to) => {
             let (below, above) = to.clamp.unwrap_or_default();
@@ -294,8 +296,8 @@ fn constants(conversion: &Conversion) -> String {
             flags.extend([("INT_WIDE", to.wide), ("INT_CLAMP", to.clamp.is_some())]);
         }
         Encode::ClampInfinity { infinity, .. } => number("DST_INFINITY", infinity),
-        Encode::Long { signed } => flags.push(("LONG_SIGNED", signed)),
-        Encode::Copy | Encode::Single | Encode::Double | Encode::Bool => {}
+        Encode::Int64 { signed } => flags.push(("INT64_SIGNED", signed)),
+        Encode::Copy | Encode::F32 | Encode::F64 | Encode::Bool => {}
     }
     for (name, value) in flags {
         let _ = writeln!(text, "const {name}: bool = {value};");
@@ -306,27 +308,36 @@ fn constants(conversion: &Conversion) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::Path;
 
-    /// The files of `shaders/`, by their path there without the ending.
-    fn files(folder: &std::path::Path, prefix: &str, names: &mut Vec<String>) {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            let name = format!("{prefix}{}", path.file_stem().unwrap().to_str().unwrap());
-            match path.is_dir() {
-                true => files(&path, &format!("{name}/"), names),
-                false => names.push(name),
+    /// The files below a folder of the crate, by their path there without the ending.
+    fn files(folder: &str) -> Vec<String> {
+        fn visit(folder: &Path, prefix: &str, names: &mut Vec<String>) {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                let name = format!("{prefix}{}", path.file_stem().unwrap().to_str().unwrap());
+                match path.is_dir() {
+                    true => visit(&path, &format!("{name}/"), names),
+                    false => names.push(name),
+                }
             }
         }
+        let mut names = Vec::new();
+        visit(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), "", &mut names);
+        names.sort();
+        names
+    }
+
+    /// The names of a file's functions, in WGSL or Rust, methods apart.
+    fn functions(text: &str) -> Vec<&str> {
+        let lines = text.lines().map(|line| line.strip_prefix("pub(crate) ").unwrap_or(line));
+        lines.filter_map(|line| line.strip_prefix("fn ")?.split('(').next()).collect()
     }
 
     #[test]
     fn every_file_is_a_fragment() {
-        let mut names = Vec::new();
-        files(std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/shaders")), "", &mut names);
-        let mut known: Vec<_> = FRAGMENTS.iter().map(|(name, _)| name.to_string()).collect();
-        names.sort();
-        known.sort();
-        assert_eq!(names, known);
+        let known: Vec<_> = FRAGMENTS.iter().map(|(name, _)| *name).collect();
+        assert_eq!(files("shaders"), known);
     }
 
     /// A fragment's first line names the file; what it declares to read is what it reads.
@@ -351,15 +362,17 @@ mod tests {
         }
     }
 
-    /// The CPU twin of a fragment's function is found by its name.
+    /// Each WGSL function that converts has its reference of the same name in the file of the same name, and the other way
+    /// round, in the same order.
     #[test]
-    fn every_function_has_its_twin() {
-        let twins = include_str!("../bits.rs");
-        for (name, text) in FRAGMENTS.iter().filter(|(name, _)| !name.starts_with("entry/")) {
-            for line in text.lines().filter_map(|line| line.strip_prefix("fn ")) {
-                let function = line.split('(').next().unwrap();
-                assert!(twins.contains(&format!("pub(crate) fn {function}(")), "{name}: {function}");
-            }
+    fn every_function_has_its_reference() {
+        let converts = |name: &str| !name.starts_with("entry/");
+        let fragments: Vec<_> = FRAGMENTS.iter().filter(|(name, _)| converts(name)).collect();
+        let references: Vec<_> = files("src/reference").into_iter().filter(|name| name != "mod").collect();
+        assert_eq!(references, fragments.iter().map(|(name, _)| *name).collect::<Vec<_>>());
+        for (name, text) in fragments {
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("src/reference/{name}.rs"));
+            assert_eq!(functions(&std::fs::read_to_string(path).unwrap()), functions(text), "{name}");
         }
     }
 }

@@ -73,7 +73,7 @@ impl Entry {
             eights: steps(conversion, tables).is_some(),
             per_entry,
             masked: matches!(conversion.encode, Encode::Int(_)),
-            ignores_above: source_bits == 16 && !matches!(conversion.encode, Encode::Scale(_)),
+            ignores_above: source_bits == 16 && !matches!(conversion.encode, Encode::E8m0(_)),
         }
     }
 

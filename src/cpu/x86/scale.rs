@@ -24,7 +24,7 @@ type Work = fn(&Scale, &[u8], &mut [u8]);
 impl Scale {
     /// `None` for other pairs.
     pub(crate) fn new(simd: V3, conversion: &Conversion) -> Option<Self> {
-        let Encode::Scale(to) = conversion.encode else { return None };
+        let Encode::E8m0(to) = conversion.encode else { return None };
         let strips = match conversion.from {
             ElementType::FLOAT16 => Self::strips::<Half>,
             ElementType::BFLOAT16 => Self::strips::<Upper>,

@@ -27,24 +27,24 @@ impl Widen {
     /// `None` for other pairs.
     pub(crate) fn new(simd: V3, conversion: &Conversion) -> Option<Self> {
         let work: fn(V3, &[u8], &mut [u8]) = match (conversion.from, conversion.encode) {
-            (ElementType::FLOAT16, Encode::Single) => |simd, s, d| strips(simd, &ToSingle, s, d),
-            (ElementType::FLOAT16, Encode::Double) => |simd, s, d| strips(simd, &ToDouble, s, d),
-            (ElementType::FLOAT16, Encode::Long { signed: true }) => {
+            (ElementType::FLOAT16, Encode::F32) => |simd, s, d| strips(simd, &ToSingle, s, d),
+            (ElementType::FLOAT16, Encode::F64) => |simd, s, d| strips(simd, &ToDouble, s, d),
+            (ElementType::FLOAT16, Encode::Int64 { signed: true }) => {
                 |simd, s, d| strips(simd, &HalfToLong::<true>, s, d)
             }
-            (ElementType::FLOAT16, Encode::Long { signed: false }) => {
+            (ElementType::FLOAT16, Encode::Int64 { signed: false }) => {
                 |simd, s, d| strips(simd, &HalfToLong::<false>, s, d)
             }
-            (ElementType::BFLOAT16, Encode::Long { signed: true }) => {
+            (ElementType::BFLOAT16, Encode::Int64 { signed: true }) => {
                 |simd, s, d| strips(simd, &ToLong::<UPPER, true>, s, d)
             }
-            (ElementType::BFLOAT16, Encode::Long { signed: false }) => {
+            (ElementType::BFLOAT16, Encode::Int64 { signed: false }) => {
                 |simd, s, d| strips(simd, &ToLong::<UPPER, false>, s, d)
             }
-            (ElementType::FLOAT, Encode::Long { signed: true }) => {
+            (ElementType::FLOAT, Encode::Int64 { signed: true }) => {
                 |simd, s, d| strips(simd, &ToLong::<SINGLE, true>, s, d)
             }
-            (ElementType::FLOAT, Encode::Long { signed: false }) => {
+            (ElementType::FLOAT, Encode::Int64 { signed: false }) => {
                 |simd, s, d| strips(simd, &ToLong::<SINGLE, false>, s, d)
             }
             _ => return None,

@@ -1,7 +1,7 @@
-// scale.wgsl — an E8M0 code to binary32 bits: 2^(code - 127), code 0 being a binary32 subnormal
+// e8m0.wgsl — an E8M0 code to binary32 bits: 2^(code - 127), code 0 being a binary32 subnormal
 // reads: SRC_NAN
 
-fn decode_scale(code: u32) -> u32 {
+fn decode_e8m0(code: u32) -> u32 {
     let value = select(code << 23u, 0x00400000u, code == 0u);
     return select(value, 0x7fc00000u, code == SRC_NAN);
 }

@@ -1,6 +1,6 @@
-// single_double.wgsl — binary64 to binary32: one rounding to nearest, ties to even; NaN becomes the canonical one
+// f64_to_f32.wgsl — binary64 to binary32: one rounding to nearest, ties to even; NaN becomes the canonical one
 
-fn double_to_single(code: vec2<u32>) -> u32 {
+fn f64_to_f32(code: vec2<u32>) -> u32 {
     let low = code.x;
     let magnitude = code.y & 0x7fffffffu;
     let cut = ((magnitude - 0x38000000u) << 3u) | (low >> 29u);

@@ -1,4 +1,4 @@
-// float_integer.wgsl — an integer of up to 64 bits to a signed float of at most 16 bits: one rounding to nearest, ties to
+// integer_to_float.wgsl — an integer of up to 64 bits to a signed float of at most 16 bits: one rounding to nearest, ties to
 // even. 1 is a normal number of every format, so that no result is subnormal.
 // reads: SRC_BITS DST_BITS DST_MAN DST_BIAS DST_OVERFLOW DST_SMALL
 //:use lib/normalize

@@ -1,6 +1,6 @@
-// double_single.wgsl — binary32 to binary64, exactly; NaN becomes the canonical one
+// f32_to_f64.wgsl — binary32 to binary64, exactly; NaN becomes the canonical one
 
-fn single_to_double(value: u32) -> vec2<u32> {
+fn f32_to_f64(value: u32) -> vec2<u32> {
     var magnitude = value & 0x7fffffffu;
     var rebias = 0x38000000u;
     if (magnitude < 0x00800000u) {

@@ -1,0 +1,5 @@
+/// ±∞ to ±max, every other code as it is.
+pub(crate) fn clamp_infinity(code: u32, infinity: u32, bits: u32) -> u32 {
+    let magnitude = code & ((1 << (bits - 1)) - 1);
+    if magnitude == infinity { code - 1 } else { code }
+}
