@@ -10,12 +10,12 @@ use crate::conversion::Conversion;
 use crate::element::ElementType;
 use crate::error::{Error, Side};
 use crate::gpu::adapter::plan_limits;
+use crate::gpu::device_link::DeviceLink;
 use crate::gpu::kernels::Kernels;
-use crate::gpu::link::Link;
 use crate::gpu::record::{self, Command};
-use crate::kernel::{Access, Kind, VIEW_RANK};
+use crate::kernel::{Access, KernelKind, VIEW_RANK};
 use crate::options::CastOptions;
-use crate::plan::{self, Dispatch, Places, PlanLimits, Slices, View};
+use crate::plan::{self, Dispatch, Offsets, PlanLimits, Slices, View};
 use crate::self_test;
 
 /// Casts on one device. Cheap to clone; clones share the pipelines.
@@ -133,7 +133,7 @@ impl Caster {
             return self.prepare(spec, len);
         }
         self.check_sizes(&conversion, [view.extent, len])?;
-        let dispatches = plan::plan_view(&conversion, &view, len, Places::default(), &self.limits)?;
+        let dispatches = plan::plan_view(&conversion, &view, len, Offsets::default(), &self.limits)?;
         self.compile(&conversion, &dispatches)?;
         Ok(Prepared { caster: self.clone(), conversion, len, view: Some(view), dispatches, sentinel: None })
     }
@@ -154,7 +154,7 @@ impl Caster {
 
     /// Compiles what dispatches need and is not there.
     fn compile(&self, conversion: &Conversion, dispatches: &[Dispatch]) -> Result<(), Error> {
-        let mut missing: Vec<(Conversion, Kind, Access)> = Vec::new();
+        let mut missing: Vec<(Conversion, KernelKind, Access)> = Vec::new();
         for kernel in dispatches.iter().map(|d| (*conversion, d.kind, d.access)) {
             if !missing.contains(&kernel) && !self.kernels.is_compiled(&kernel) {
                 missing.push(kernel);
@@ -164,8 +164,8 @@ impl Caster {
     }
 
     /// Compiles kernels on all threads at once, where there are threads. The first error; all are tried.
-    fn compile_all(&self, kernels: &[(Conversion, Kind, Access)]) -> Result<(), Error> {
-        let compile = |(conversion, kind, access): &(Conversion, Kind, Access)| {
+    fn compile_all(&self, kernels: &[(Conversion, KernelKind, Access)]) -> Result<(), Error> {
+        let compile = |(conversion, kind, access): &(Conversion, KernelKind, Access)| {
             self.kernels.get(conversion, *kind, *access).map(drop)
         };
         #[cfg(not(target_family = "wasm"))]
@@ -223,7 +223,7 @@ impl Caster {
     /// not stay as they were, [`Error::Incomplete`] where the device did nothing; and as
     /// [`Context::cast`](crate::Context::cast).
     pub async fn self_test(&self, queue: &wgpu::Queue, specs: &[CastSpec], slices: Slices) -> Result<(), Error> {
-        let link = Link::borrowed(&self.kernels.device, queue, self);
+        let link = DeviceLink::borrowed(&self.kernels.device, queue, self);
         for spec in specs {
             self_test::check(&link, spec, slices).await?;
         }
@@ -238,7 +238,7 @@ impl Caster {
         sentinel: Option<u32>,
     ) -> Result<Prepared, Error> {
         self.check_sizes(&conversion, [len, len])?;
-        let dispatches = plan::plan(&conversion, len, Places::default(), &self.limits, sentinel)?;
+        let dispatches = plan::plan(&conversion, len, Offsets::default(), &self.limits, sentinel)?;
         self.compile(&conversion, &dispatches)?;
         Ok(Prepared { caster: self.clone(), conversion, len, view: None, dispatches, sentinel })
     }
@@ -252,7 +252,7 @@ pub struct Prepared {
     len: u64,
     /// Of the source, where it is not dense.
     view: Option<View>,
-    /// For slices that start at aligned places of two buffers.
+    /// For slices that start at aligned offsets of two buffers.
     dispatches: Vec<Dispatch>,
     sentinel: Option<u32>,
 }
@@ -302,16 +302,16 @@ impl Prepared {
         self.check(Side::Source, source)?;
         self.check(Side::Destination, destination)?;
         let one_buffer = source.buffer() == destination.buffer();
-        let places = Places { source: source.offset(), destination: destination.offset(), one_buffer };
+        let offsets = Offsets { source: source.offset(), destination: destination.offset(), one_buffer };
         if one_buffer {
-            self.check_overlap(places)?;
+            self.check_overlap(offsets)?;
         }
         let limits = &self.caster.limits;
-        let aligned = [places.source, places.destination].iter().all(|place| place % limits.offset_alignment == 0);
+        let aligned = [offsets.source, offsets.destination].iter().all(|offset| offset % limits.offset_alignment == 0);
         let dispatches = match &self.view {
-            _ if aligned && !one_buffer => moved(&self.dispatches, places),
-            Some(view) => plan::plan_view(&self.conversion, view, self.len, places, limits)?,
-            None => plan::plan(&self.conversion, self.len, places, limits, self.sentinel)?,
+            _ if aligned && !one_buffer => moved(&self.dispatches, offsets),
+            Some(view) => plan::plan_view(&self.conversion, view, self.len, offsets, limits)?,
+            None => plan::plan(&self.conversion, self.len, offsets, limits, self.sentinel)?,
         };
         let kernels = &self.caster.kernels;
         let commands = record::bind(kernels, &self.conversion, &dispatches, source.buffer(), destination.buffer())?;
@@ -319,9 +319,9 @@ impl Prepared {
     }
 
     /// One buffer: the slices are apart, or in place.
-    fn check_overlap(&self, places: Places) -> Result<(), Error> {
+    fn check_overlap(&self, offsets: Offsets) -> Result<(), Error> {
         let (from, to) = (self.conversion.from, self.conversion.to);
-        let (source, destination) = (places.source, places.destination);
+        let (source, destination) = (offsets.source, offsets.destination);
         let apart = source + self.source_bytes() <= destination || destination + self.destination_bytes() <= source;
         let in_place = source == destination && from.code_bits() == to.code_bits() && self.view.is_none();
         if apart || in_place {
@@ -377,11 +377,11 @@ impl Prepared {
 }
 
 /// The same dispatches on slices that start elsewhere.
-fn moved(dispatches: &[Dispatch], places: Places) -> Vec<Dispatch> {
+fn moved(dispatches: &[Dispatch], offsets: Offsets) -> Vec<Dispatch> {
     let moved = |dispatch: &Dispatch| {
         let mut dispatch = *dispatch;
-        dispatch.source.offset += places.source;
-        dispatch.destination.offset += places.destination;
+        dispatch.source.offset += offsets.source;
+        dispatch.destination.offset += offsets.destination;
         dispatch
     };
     dispatches.iter().map(moved).collect()

@@ -8,7 +8,7 @@ use crate::cpu;
 use crate::element::ElementType;
 use crate::error::Error;
 use crate::gpu::adapter::{self, DeviceChoice};
-use crate::gpu::link::Link;
+use crate::gpu::device_link::DeviceLink;
 use crate::options::CastOptions;
 use crate::tensor::{Tensor, zeroed};
 
@@ -34,7 +34,7 @@ pub struct Context {
 #[derive(Debug)]
 pub(crate) struct Gpu {
     pub info: wgpu::AdapterInfo,
-    pub link: Link,
+    pub link: DeviceLink,
 }
 
 /// Which way a tensor went.
@@ -89,7 +89,7 @@ impl Context {
         };
         match adapter::open(&adapter).await {
             Ok((device, queue)) => {
-                let gpu = Gpu { info: adapter.get_info(), link: Link::new(device, queue) };
+                let gpu = Gpu { info: adapter.get_info(), link: DeviceLink::new(device, queue) };
                 Ok(Self { choice, gpu: Some(gpu), reason: String::new() })
             }
             Err(error) if choice == DeviceChoice::Auto => Ok(Self { choice, gpu: None, reason: error.to_string() }),
@@ -107,7 +107,7 @@ impl Context {
     /// Casts on a device that the application has opened, and on which nothing is set: no handler of errors, none of its
     /// loss. Host tensors then go to the device whatever their size, but for strings.
     pub fn on_device(device: &wgpu::Device, queue: &wgpu::Queue) -> Self {
-        let link = Link::borrowed(device, queue, &Caster::new(device));
+        let link = DeviceLink::borrowed(device, queue, &Caster::new(device));
         let gpu = Gpu { info: device.adapter_info(), link };
         Self { choice: DeviceChoice::Gpu, gpu: Some(gpu), reason: String::new() }
     }
@@ -237,7 +237,7 @@ mod tests {
 
     fn noop(choice: DeviceChoice) -> Context {
         let (device, queue) = wgpu::Device::noop(&wgpu::DeviceDescriptor::default());
-        let gpu = Gpu { info: device.adapter_info(), link: Link::new(device, queue) };
+        let gpu = Gpu { info: device.adapter_info(), link: DeviceLink::new(device, queue) };
         Context { choice, gpu: Some(gpu), reason: String::new() }
     }
 

@@ -79,7 +79,7 @@ const TABLE: usize = BLOCK;
 /// [`Error::OutOfMemory`] where there is no memory for the result.
 pub fn cast(tensor: &Tensor, to: ElementType, options: &CastOptions) -> Result<Tensor, Error> {
     let from = tensor.element_type();
-    match (tensor.text(), to) {
+    match (tensor.string_array(), to) {
         (Some(_), ElementType::STRING) => return Ok(tensor.clone()),
         (Some(strings), _) => return strings::parse(tensor, strings, to, options),
         (None, ElementType::STRING) => return strings::print(tensor),

@@ -277,23 +277,23 @@ impl<'a> Run<'a> {
 
     /// Reads back those values that are only on the device, in one go.
     async fn read_back(&mut self, values: &[usize]) -> Result<(), Error> {
-        let mut places = Vec::new();
+        let mut read_backs = Vec::new();
         for &value in values {
             let held = self.value(value)?;
             if let (None, Some(device), Some(made_by)) = (&held.host, &held.device, held.made_by) {
                 let size = held.element_type.packed_bytes(held.elements).and_then(|bytes| usize::try_from(bytes).ok());
                 let bytes = crate::tensor::zeroed(made_by.from, made_by.to, size.unwrap_or(usize::MAX))?;
-                places.push((value, made_by, device.clone(), bytes));
+                read_backs.push((value, made_by, device.clone(), bytes));
             }
         }
         let Some(batch) = &mut self.batch else { return Ok(()) };
-        let wanted = places.iter_mut().map(|(_, conversion, source, bytes)| Wanted {
+        let wanted = read_backs.iter_mut().map(|(_, conversion, source, bytes)| Wanted {
             conversion: *conversion,
             source: source.clone(),
             bytes,
         });
         batch.read_back(&mut wanted.collect::<Vec<_>>()).await?;
-        for (value, _, _, bytes) in places {
+        for (value, _, _, bytes) in read_backs {
             self.report.read_backs += 1;
             if let Some(held) = &mut self.values[value] {
                 held.host = Some(Tensor::from_bytes(held.element_type, held.shape.clone(), bytes)?);

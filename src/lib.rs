@@ -19,9 +19,9 @@ pub mod onnx;
 mod options;
 mod plan;
 mod self_test;
+mod string_array;
 mod strings;
 mod tensor;
-mod text;
 
 pub use caster::{Bound, CastSpec, Caster, Prepared};
 pub use context::{CastReport, Context, Route};

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use crate::conversion::Conversion;
 use crate::error::Error;
+use crate::gpu::error_scope::{one_line, scoped};
 use crate::gpu::record::device_result;
-use crate::gpu::scope::{one_line, scoped};
 use crate::plan::Params;
 
 /// The blocks that bound casts hold.

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use crate::conversion::Conversion;
 use crate::error::Error;
+use crate::gpu::error_scope::{one_line, scoped};
 use crate::gpu::kernels::Kernels;
-use crate::gpu::scope::{one_line, scoped};
 use crate::kernel::Access;
-use crate::plan::{Bytes, Dispatch};
+use crate::plan::{ByteRange, Dispatch};
 
 /// One dispatch, ready to record.
 #[derive(Clone, Debug)]
@@ -54,7 +54,7 @@ pub(crate) fn bind(
         let pipeline = kernels.get(conversion, dispatch.kind, dispatch.access)?;
         let layout = kernels.group(conversion, dispatch.access)?;
         let parameters = kernels.parameters.get(&kernels.device, conversion, &dispatch.params)?;
-        let own = Bytes { offset: 0, size: parameters.size() };
+        let own = ByteRange { offset: 0, size: parameters.size() };
         let entries = [
             entry(0, source, dispatch.source),
             entry(1, destination, dispatch.destination),
@@ -70,7 +70,7 @@ pub(crate) fn bind(
     dispatches.iter().map(command).collect()
 }
 
-fn entry(binding: u32, buffer: &wgpu::Buffer, bytes: Bytes) -> wgpu::BindGroupEntry<'_> {
+fn entry(binding: u32, buffer: &wgpu::Buffer, bytes: ByteRange) -> wgpu::BindGroupEntry<'_> {
     let (offset, size) = (bytes.offset, wgpu::BufferSize::new(bytes.size));
     let resource = wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset, size });
     wgpu::BindGroupEntry { binding, resource }

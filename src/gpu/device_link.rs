@@ -10,9 +10,9 @@ use crate::caster::Caster;
 use crate::conversion::Conversion;
 use crate::error::Error;
 use crate::gpu::adapter;
+use crate::gpu::error_scope::{one_line, scoped};
+use crate::gpu::pipelined;
 use crate::gpu::record::device_result;
-use crate::gpu::ring;
-use crate::gpu::scope::{one_line, scoped};
 use crate::plan;
 
 /// A submission that takes longer is given up: the slowest software adapter needs a few seconds.
@@ -20,7 +20,7 @@ const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// A device and what goes to it and comes from it.
 #[derive(Debug)]
-pub(crate) struct Link {
+pub(crate) struct DeviceLink {
     pub device: wgpu::Device,
     pub queue: wgpu::Queue,
     pub caster: Caster,
@@ -30,7 +30,7 @@ pub(crate) struct Link {
     pub(super) maps_primary_buffers: bool,
 }
 
-impl Link {
+impl DeviceLink {
     pub(crate) fn new(device: wgpu::Device, queue: wgpu::Queue) -> Self {
         let lost = Arc::new(Mutex::new(None));
         let seen = lost.clone();
@@ -65,7 +65,7 @@ impl Link {
         elements: u64,
         destination: &mut [u8],
     ) -> Result<u32, Error> {
-        ring::cast(self, conversion, source, elements, destination).await.map_err(|error| self.diagnose(error))
+        pipelined::cast(self, conversion, source, elements, destination).await.map_err(|error| self.diagnose(error))
     }
 
     /// A lost device shows first as some call that fails; its callback runs when somebody polls, and knows the reason.
@@ -222,7 +222,7 @@ mod tests {
     #[test]
     fn a_device_that_does_nothing_is_found_out() {
         let (device, queue) = wgpu::Device::noop(&wgpu::DeviceDescriptor::default());
-        let link = Link::new(device, queue);
+        let link = DeviceLink::new(device, queue);
         let (from, to) = (ElementType::FLOAT, ElementType::FLOAT16);
         let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
         // The right result of zeros is zeros: only the sentinel tells.

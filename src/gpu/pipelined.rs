@@ -4,60 +4,60 @@ use std::collections::VecDeque;
 
 use crate::conversion::Conversion;
 use crate::error::Error;
-use crate::gpu::link::{Link, Mapping, map};
+use crate::gpu::device_link::{DeviceLink, Mapping, map};
+use crate::gpu::error_scope::scoped;
 use crate::gpu::record::device_result;
-use crate::gpu::scope::scoped;
 use crate::plan;
 
 /// Most bytes of a piece on either side: enough to be worth a submission, few enough to stay in a processor's caches
 /// where the device shares them.
-const PIECE: u64 = 4 << 20;
+const PIECE_BYTES: u64 = 4 << 20;
 
 /// Pieces on their way at once, each with buffers of its own.
-const PIECES: usize = 3;
+const PIECES_IN_FLIGHT: usize = 3;
 
 /// Casts packed bytes of `elements` elements. Returns the number of dispatches.
 pub(super) async fn cast(
-    link: &Link,
+    link: &DeviceLink,
     conversion: &Conversion,
     source: &[u8],
     elements: u64,
     destination: &mut [u8],
 ) -> Result<u32, Error> {
-    let piece = plan::host_chunk(conversion, link.caster.limits(), PIECE)?;
+    let piece = plan::host_chunk(conversion, link.caster.limits(), PIECE_BYTES)?;
     let bytes = |bits: u32, elements: u64| (elements * u64::from(bits)).div_ceil(8) as usize;
     let (from, to) = (conversion.from.code_bits(), conversion.to.code_bits());
     let room = [from, to].map(|bits| bytes(bits, piece.min(elements)).next_multiple_of(4) as u64);
-    let mut flights = VecDeque::with_capacity(PIECES);
+    let mut in_flight = VecDeque::with_capacity(PIECES_IN_FLIGHT);
     let mut dispatches = 0;
     let pieces = source.chunks(bytes(from, piece)).zip(destination.chunks_mut(bytes(to, piece)));
     for (i, (source, destination)) in pieces.enumerate() {
-        let oldest = if flights.len() == PIECES { flights.pop_front() } else { None };
-        let slot = match oldest {
-            Some(flight) => land(link, conversion, flight).await?,
-            None => Slot::new(link, conversion, room)?,
+        let oldest = if in_flight.len() == PIECES_IN_FLIGHT { in_flight.pop_front() } else { None };
+        let buffers = match oldest {
+            Some(piece_in_flight) => complete(link, conversion, piece_in_flight).await?,
+            None => PieceBuffers::new(link, conversion, room)?,
         };
         let count = piece.min(elements - i as u64 * piece);
-        let (flight, recorded) = launch(link, conversion, slot, count, source, destination)?;
+        let (piece_in_flight, recorded) = submit(link, conversion, buffers, count, source, destination)?;
         dispatches += recorded;
-        flights.push_back(flight);
+        in_flight.push_back(piece_in_flight);
     }
-    while let Some(flight) = flights.pop_front() {
-        land(link, conversion, flight).await?;
+    while let Some(piece_in_flight) = in_flight.pop_front() {
+        complete(link, conversion, piece_in_flight).await?;
     }
     Ok(dispatches)
 }
 
 /// The buffers of one piece.
-struct Slot {
+struct PieceBuffers {
     source: wgpu::Buffer,
     destination: wgpu::Buffer,
     /// Where the host reads the destination. Without, the host maps both buffers themselves.
     staging: Option<wgpu::Buffer>,
 }
 
-impl Slot {
-    fn new(link: &Link, conversion: &Conversion, [source, destination]: [u64; 2]) -> Result<Self, Error> {
+impl PieceBuffers {
+    fn new(link: &DeviceLink, conversion: &Conversion, [source, destination]: [u64; 2]) -> Result<Self, Error> {
         use wgpu::BufferUsages as Usages;
         let primary = link.maps_primary_buffers;
         let (write, read) =
@@ -78,8 +78,8 @@ impl Slot {
 }
 
 /// A piece that the device works on.
-struct Flight<'a> {
-    slot: Slot,
+struct InFlight<'a> {
+    buffers: PieceBuffers,
     submission: wgpu::SubmissionIndex,
     sentinel: u32,
     /// Bytes of whole words before the sentinel.
@@ -91,55 +91,60 @@ struct Flight<'a> {
 }
 
 /// Brings a piece to the device and submits its cast.
-fn launch<'a>(
-    link: &Link,
+fn submit<'a>(
+    link: &DeviceLink,
     conversion: &Conversion,
-    slot: Slot,
+    buffers: PieceBuffers,
     elements: u64,
     source: &[u8],
     destination: &'a mut [u8],
-) -> Result<(Flight<'a>, u32), Error> {
+) -> Result<(InFlight<'a>, u32), Error> {
     link.check(conversion)?;
     let sentinel = link.next_sentinel();
     let prepared = link.caster.prepare_with_sentinel(*conversion, elements, Some(sentinel))?;
     let [input, output] = [prepared.source_bytes(), prepared.destination_bytes()].map(|n| n.next_multiple_of(4));
-    let bound = prepared.bind(slot.source.slice(..input), slot.destination.slice(..output + 4))?;
-    match &slot.staging {
-        Some(_) => link.write(conversion, &slot.source, source)?,
+    let bound = prepared.bind(buffers.source.slice(..input), buffers.destination.slice(..output + 4))?;
+    match &buffers.staging {
+        Some(_) => link.write(conversion, &buffers.source, source)?,
         None => {
-            let view = slot.source.slice(..input).get_mapped_range_mut();
+            let view = buffers.source.slice(..input).get_mapped_range_mut();
             let mut view = view.map_err(|error| link.device_error(conversion, &error))?;
             view.slice(..source.len()).copy_from_slice(source);
             drop(view);
-            slot.source.unmap();
+            buffers.source.unmap();
         }
     }
     let submitted = scoped(&link.device, || {
         let descriptor = wgpu::CommandEncoderDescriptor { label: Some("cast") };
         let mut encoder = link.device.create_command_encoder(&descriptor);
         bound.record(&mut encoder);
-        if let Some(staging) = &slot.staging {
-            encoder.copy_buffer_to_buffer(&slot.destination, 0, staging, 0, output + 4);
+        if let Some(staging) = &buffers.staging {
+            encoder.copy_buffer_to_buffer(&buffers.destination, 0, staging, 0, output + 4);
         }
         let submission = link.queue.submit([encoder.finish()]);
-        let read = map(slot.result(), wgpu::MapMode::Read, output + 4);
-        let write = slot.staging.is_none().then(|| map(&slot.source, wgpu::MapMode::Write, slot.source.size()));
+        let read = map(buffers.result(), wgpu::MapMode::Read, output + 4);
+        let write =
+            buffers.staging.is_none().then(|| map(&buffers.source, wgpu::MapMode::Write, buffers.source.size()));
         (submission, read, write)
     });
     let (submission, read, write) = device_result(conversion, 0, submitted)?;
-    let flight = Flight { slot, submission, sentinel, words: output, destination, read, write };
-    Ok((flight, prepared.dispatches()))
+    let piece_in_flight = InFlight { buffers, submission, sentinel, words: output, destination, read, write };
+    Ok((piece_in_flight, prepared.dispatches()))
 }
 
 /// Waits for a piece, proves that it was done, and takes its result.
-async fn land(link: &Link, conversion: &Conversion, flight: Flight<'_>) -> Result<Slot, Error> {
-    let Flight { slot, submission, sentinel, words, destination, read, write } = flight;
+async fn complete(
+    link: &DeviceLink,
+    conversion: &Conversion,
+    piece_in_flight: InFlight<'_>,
+) -> Result<PieceBuffers, Error> {
+    let InFlight { buffers, submission, sentinel, words, destination, read, write } = piece_in_flight;
     link.wait(conversion, submission)?;
     for mapping in [Some(read), write].into_iter().flatten() {
         link.arrive(conversion, mapping).await?;
     }
     {
-        let view = slot.result().slice(..words + 4).get_mapped_range();
+        let view = buffers.result().slice(..words + 4).get_mapped_range();
         let view = view.map_err(|error| link.device_error(conversion, &error))?;
         let (result, proof) = view.split_at(words as usize);
         if proof != sentinel.to_le_bytes() {
@@ -147,6 +152,6 @@ async fn land(link: &Link, conversion: &Conversion, flight: Flight<'_>) -> Resul
         }
         destination.copy_from_slice(&result[..destination.len()]);
     }
-    slot.result().unmap();
-    Ok(slot)
+    buffers.result().unmap();
+    Ok(buffers)
 }
