@@ -9,6 +9,7 @@ use crate::element::ElementType;
 use crate::error::Error;
 use crate::gpu::adapter::{self, DeviceChoice};
 use crate::gpu::device_link::DeviceLink;
+use crate::gpu::pipelined;
 use crate::options::CastOptions;
 use crate::tensor::{Tensor, zeroed};
 
@@ -176,19 +177,28 @@ impl Context {
             let bytes = tensor.data_len() + result.data_len();
             return Ok((result, CastReport { route, reason: reason.to_owned(), adapter: None, dispatches: 0, bytes }));
         }
-        let conversion = Conversion::new(from, to, options)?;
+        self.cast_numbers(tensor, &Conversion::new(from, to, options)?).await
+    }
+
+    /// Casts a numeric tensor by a conversion that the caller has made.
+    pub(crate) async fn cast_numbers(
+        &self,
+        tensor: &Tensor,
+        conversion: &Conversion,
+    ) -> Result<(Tensor, CastReport), Error> {
+        let (from, to) = (conversion.from, conversion.to);
         let elements = tensor.len() as u64;
         let overflow = || Error::ShapeOverflow { element_type: to, shape: tensor.shape().to_vec() };
         let size = to.packed_bytes(elements).ok_or_else(overflow)?;
         let source = tensor.bytes().ok_or(Error::NoKernel { from, to })?;
         let bytes = size.saturating_add(source.len() as u64);
-        let (route, reason) = self.route(&conversion, elements, bytes);
+        let (route, reason) = self.route(conversion, elements, bytes);
         let report = CastReport { route, reason, adapter: None, dispatches: 0, bytes };
         let (Route::Gpu, Some(gpu)) = (route, &self.gpu) else {
-            return Ok((cpu::cast(tensor, to, options)?, report));
+            return Ok((cpu::cast_numbers(tensor, conversion)?, report));
         };
         let mut destination = zeroed(from, to, usize::try_from(size).map_err(|_| overflow())?)?;
-        let dispatches = gpu.link.cast(&conversion, source, elements, &mut destination).await?;
+        let dispatches = pipelined::cast(&gpu.link, conversion, source, elements, &mut destination).await?;
         let report = CastReport { adapter: Some(gpu.info.name.clone()), dispatches, ..report };
         Ok((tensor.with_bytes(to, destination), report))
     }

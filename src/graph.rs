@@ -204,21 +204,24 @@ impl<'a> Run<'a> {
     async fn cast(&mut self, input: usize, to: ElementType, options: &CastOptions) -> Result<Value, Error> {
         let source = self.value(input)?;
         let (from, elements, shape) = (source.element_type, source.elements, source.shape.clone());
-        let gpu = self.gpu.filter(|_| has_kernel(from, to) && elements > 0);
-        let Some(gpu) = gpu else {
+        if !has_kernel(from, to) {
             let host = self.on_host(input).await?;
-            let (strings, converts) = (!has_kernel(from, to), from != to && elements > 0);
-            self.cpu[usize::from(strings)] |= converts;
+            self.cpu[1] |= from != to && elements > 0;
             return Ok(Value::host(cpu::cast(&host, to, options)?));
-        };
+        }
         let conversion = Conversion::new(from, to, options)?;
+        let Some(gpu) = self.gpu.filter(|_| elements > 0) else {
+            let host = self.on_host(input).await?;
+            self.cpu[0] |= from != to && elements > 0;
+            return Ok(Value::host(cpu::cast_numbers(&host, &conversion)?));
+        };
         if let (true, Some(host)) = (conversion.is_copy(), &self.value(input)?.host) {
             return Ok(Value::host(host.with_type(to)));
         }
         let fits = |t: ElementType| t.packed_bytes(elements).is_some_and(|b| Batch::fits(&gpu.link, b, self.casts));
         if !fits(from) || !fits(to) {
             let host = self.on_host(input).await?;
-            let (result, report) = self.context.cast(&host, to, options).await?;
+            let (result, report) = self.context.cast_numbers(&host, &conversion).await?;
             self.report.dispatches += report.dispatches;
             self.report.uploads += 1;
             self.report.read_backs += 1;

@@ -9,6 +9,8 @@ mod conversion;
 pub mod cpu;
 mod element;
 mod error;
+#[cfg(test)]
+mod floors;
 mod format;
 mod gpu;
 #[cfg(feature = "onnx")]

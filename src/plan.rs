@@ -10,7 +10,7 @@ pub(crate) use view::{View, plan_view};
 use crate::conversion::Conversion;
 use crate::error::Error;
 use crate::kernel::{Access, KernelKind, VIEW_RANK};
-use shape::{Shape, crosses_words, wide_units_suit};
+use shape::{LEAST_ALIGNMENT, Shape, crosses_words, wide_units_suit};
 
 /// What bounds and shapes dispatches. [`Caster::new`](crate::Caster::new) takes the device's own;
 /// [`Caster::with_limits`](crate::Caster::with_limits) takes smaller ones.
@@ -131,6 +131,33 @@ pub(crate) struct Dispatch {
     pub destination: ByteRange,
     pub params: Params,
     pub workgroups: [u32; 2],
+}
+
+impl Dispatch {
+    /// A dispatch that was planned for the start of two buffers, on slices that start elsewhere in two buffers: at multiples of
+    /// 16 bytes, so that no element moves within a vector. `None` for other slices, and where a binding has no room for the bytes
+    /// between an aligned offset and the slice; those need a plan of their own.
+    pub(crate) fn moved(&self, offsets: Offsets, limits: &PlanLimits) -> Option<Self> {
+        let suits = |offset: u64| offset.is_multiple_of(LEAST_ALIGNMENT);
+        if offsets.one_buffer || !suits(offsets.source) || !suits(offsets.destination) {
+            return None;
+        }
+        let moved = |range: ByteRange, by: u64| {
+            let first = range.offset + by;
+            let offset = first / limits.offset_alignment * limits.offset_alignment;
+            let size = range.size + (first - offset);
+            // Bindings are at most 4 GiB, so that words within them are counted in 32 bits.
+            (size <= limits.binding_size).then_some((ByteRange { offset, size }, ((first - offset) / 4) as u32))
+        };
+        let (source, source_words) = moved(self.source, offsets.source)?;
+        let (destination, destination_words) = moved(self.destination, offsets.destination)?;
+        let mut params = self.params;
+        params.source_word += source_words;
+        params.source_last += source_words;
+        params.destination_word += destination_words;
+        params.sentinel_word += destination_words;
+        Some(Self { source, destination, params, ..*self })
+    }
 }
 
 /// The dispatches that cast `elements` from one place to another. With a sentinel, which is not for one buffer, the last

@@ -1,11 +1,12 @@
 //! Known answers: what a device makes of hard codes, beside what the CPU path makes of them.
 
-use crate::caster::{CastSpec, Prepared};
+use crate::caster::{CastSpec, Caster, Prepared};
 use crate::conversion::Conversion;
 use crate::cpu;
 use crate::element::ElementType;
 use crate::error::Error;
 use crate::gpu::device_link::DeviceLink;
+use crate::gpu::pipelined;
 use crate::plan::{Offsets, Slices};
 use crate::tensor::Tensor;
 
@@ -22,8 +23,28 @@ const POISON: u8 = 0xa5;
 /// Bytes around slices that must stay as they are.
 const GUARD: u64 = 64;
 
+impl Caster {
+    /// Proves the kernels of some casts on this device: known answers, each compared with the CPU path on bits, by every
+    /// kernel that casts between such slices take. Takes some milliseconds a kernel, and its compilation if it is not
+    /// compiled yet.
+    ///
+    /// An engine can so refuse a broken driver. `queue` is the device's own; nothing is set on either.
+    ///
+    /// # Errors
+    /// [`Error::SelfTest`] with the first element that came out wrong, [`Error::SelfTestOutside`] where other bytes did
+    /// not stay as they were, [`Error::Incomplete`] where the device did nothing; and as
+    /// [`Context::cast`](crate::Context::cast).
+    pub async fn self_test(&self, queue: &wgpu::Queue, specs: &[CastSpec], slices: Slices) -> Result<(), Error> {
+        let link = DeviceLink::borrowed(self.device(), queue, self);
+        for spec in specs {
+            check(&link, spec, slices).await?;
+        }
+        Ok(())
+    }
+}
+
 /// Casts hard codes on the device, by every kernel that casts between such slices take.
-pub(crate) async fn check(link: &DeviceLink, spec: &CastSpec, slices: Slices) -> Result<(), Error> {
+async fn check(link: &DeviceLink, spec: &CastSpec, slices: Slices) -> Result<(), Error> {
     let known = Known::new(spec)?;
     known.check_host(link).await?;
     for arrangement in arrangements(&known.conversion, slices) {
@@ -44,7 +65,7 @@ impl Known {
     fn new(spec: &CastSpec) -> Result<Self, Error> {
         let conversion = Conversion::new(spec.from, spec.to, &spec.options)?;
         let source = Tensor::from_codes(spec.from, [ELEMENTS], codes(spec.from))?;
-        let expected = cpu::cast(&source, spec.to, &spec.options)?;
+        let expected = cpu::cast_numbers(&source, &conversion)?;
         Ok(Self { spec: *spec, conversion, source, expected })
     }
 
@@ -52,7 +73,7 @@ impl Known {
     async fn check_host(&self, link: &DeviceLink) -> Result<(), Error> {
         let mut got = vec![0; self.expected.bytes().unwrap_or_default().len()];
         let source = self.source.bytes().unwrap_or_default();
-        link.cast(&self.conversion, source, ELEMENTS as u64, &mut got).await?;
+        pipelined::cast(link, &self.conversion, source, ELEMENTS as u64, &mut got).await?;
         self.compare(got, &self.expected, |i| i)
     }
 

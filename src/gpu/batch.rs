@@ -3,8 +3,7 @@
 use crate::conversion::Conversion;
 use crate::error::Error;
 use crate::gpu::device_link::DeviceLink;
-use crate::gpu::error_scope::scoped;
-use crate::gpu::record::device_result;
+use crate::gpu::error_scope::scoped_for;
 use crate::plan;
 
 /// A tensor's packed bytes on the device, in whole words. A clone is the same memory.
@@ -160,7 +159,7 @@ impl<'a> Batch<'a> {
         let commands = self.encoder.take();
         self.recorded = 0;
         let submit = || self.link.queue.submit(commands.map(wgpu::CommandEncoder::finish));
-        self.in_flight = Some(device_result(conversion, 0, scoped(&self.link.device, submit))?);
+        self.in_flight = Some(scoped_for(conversion, 0, &self.link.device, submit)?);
         Ok(())
     }
 

@@ -84,10 +84,10 @@ impl Kernels {
         })
     }
 
-    /// Whether a kernel is there.
-    pub(crate) fn is_compiled(&self, key: &(Conversion, KernelKind, Access)) -> bool {
+    /// A pipeline that is compiled already.
+    pub(crate) fn find(&self, key: &(Conversion, KernelKind, Access)) -> Option<wgpu::ComputePipeline> {
         let pipelines = self.pipelines.lock().unwrap_or_else(PoisonError::into_inner);
-        pipelines.get(key).is_some_and(|cell| matches!(cell.get(), Some(Ok(_))))
+        pipelines.get(key)?.get()?.as_ref().ok().cloned()
     }
 
     /// The pipeline of a conversion; compiles at most once, other threads wait for it.

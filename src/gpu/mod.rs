@@ -7,5 +7,5 @@ pub(crate) mod device_link;
 pub(crate) mod error_scope;
 pub(crate) mod kernels;
 pub(crate) mod parameters;
-mod pipelined;
+pub(crate) mod pipelined;
 pub(crate) mod record;

@@ -9,7 +9,7 @@ use crate::kernel::{Access, BLOCKS_SIZE, EDGE_SIZE, KernelKind, Units};
 const EDGE_ELEMENTS: u64 = 1 << 24;
 
 /// A binding starts at a multiple of at least this, so that 16 bytes of a buffer are 16 bytes of a binding.
-const LEAST_ALIGNMENT: u64 = 16;
+pub(super) const LEAST_ALIGNMENT: u64 = 16;
 
 /// The numbers of a conversion that planning needs.
 pub(super) struct Shape<'a> {

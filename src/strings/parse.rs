@@ -3,12 +3,13 @@
 #[cfg(not(target_family = "wasm"))]
 use rayon::prelude::*;
 
+use super::BLOCK_LEN;
 use super::literal::trim;
 use super::number::{self, Fault};
 use crate::conversion::Conversion;
-use crate::cpu::{BLOCK, pack};
 use crate::element::{ElementType, Kind};
 use crate::error::{Error, cut};
+use crate::lanes::pack_words;
 use crate::options::CastOptions;
 use crate::string_array::{CHUNK_LEN, StringArray, StringChunk};
 use crate::tensor::{Tensor, zeroed};
@@ -86,11 +87,11 @@ fn convert(
     conversion: Option<&Conversion>,
     read: impl Fn(&str) -> Result<u64, Fault>,
 ) -> Result<(), FaultAt> {
-    let (mut low, mut high) = ([0; BLOCK], [0; BLOCK]);
+    let (mut low, mut high) = ([0; BLOCK_LEN], [0; BLOCK_LEN]);
     let mut strings = chunk.iter().enumerate();
-    for block in destination.chunks_mut(BLOCK * bits as usize / 8) {
+    for block in destination.chunks_mut(BLOCK_LEN * bits as usize / 8) {
         let mut count = 0;
-        for (index, string) in strings.by_ref().take(BLOCK) {
+        for (index, string) in strings.by_ref().take(BLOCK_LEN) {
             let code = read(trim(string)).map_err(|fault| (index, fault))?;
             (low[count], high[count]) = (code as u32, (code >> 32) as u32);
             count += 1;
@@ -99,7 +100,7 @@ fn convert(
         if let Some(conversion) = conversion {
             conversion.convert(low, high);
         }
-        pack(low, high, bits, block);
+        pack_words(low, high, bits, block);
     }
     Ok(())
 }

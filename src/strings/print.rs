@@ -5,11 +5,11 @@ use std::collections::TryReserveError;
 #[cfg(not(target_family = "wasm"))]
 use rayon::prelude::*;
 
-use super::{float16, positional};
+use super::{BLOCK_LEN, float16, positional};
 use crate::conversion::Conversion;
-use crate::cpu::{BLOCK, unpack};
 use crate::element::{ElementType, Kind};
 use crate::error::Error;
+use crate::lanes::unpack_words;
 use crate::options::CastOptions;
 use crate::string_array::{CHUNK_LEN, StringArray, StringChunk};
 use crate::tensor::Tensor;
@@ -124,14 +124,14 @@ fn print_chunk(
     text: &mut String,
     push: impl Fn(&mut String, u64),
 ) -> Result<StringChunk, TryReserveError> {
-    let (mut low, mut high) = ([0; BLOCK], [0; BLOCK]);
+    let (mut low, mut high) = ([0; BLOCK_LEN], [0; BLOCK_LEN]);
     let mut ends = Vec::new();
     ends.try_reserve_exact(codes.elements)?;
     text.clear();
-    for block in codes.bytes.chunks(BLOCK * codes.bits as usize / 8) {
-        let count = (codes.elements - ends.len()).min(BLOCK);
+    for block in codes.bytes.chunks(BLOCK_LEN * codes.bits as usize / 8) {
+        let count = (codes.elements - ends.len()).min(BLOCK_LEN);
         let (low, high) = (&mut low[..count], &mut high[..count]);
-        unpack(block, codes.bits, low, high);
+        unpack_words(block, codes.bits, low, high);
         if let Some(conversion) = conversion {
             conversion.convert(low, high);
         }
