@@ -37,7 +37,6 @@ use crate::strings;
 use crate::tensor::{Tensor, zeroed};
 use level::Level;
 use narrow::Narrow;
-pub(crate) use twin::{pack, unpack};
 use wide::Wide;
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 use x86::Vectors;
@@ -78,19 +77,24 @@ const TABLE: usize = BLOCK;
 /// [`Error::OutOfMemory`] where there is no memory for the result.
 pub fn cast(tensor: &Tensor, to: ElementType, options: &CastOptions) -> Result<Tensor, Error> {
     let from = tensor.element_type();
-    match (tensor.text(), to) {
+    match (tensor.string_array(), to) {
         (Some(_), ElementType::STRING) => return Ok(tensor.clone()),
         (Some(strings), _) => return strings::parse(tensor, strings, to, options),
         (None, ElementType::STRING) => return strings::print(tensor),
         (None, _) => {}
     }
-    let conversion = Conversion::new(from, to, options)?;
+    cast_numbers(tensor, &Conversion::new(from, to, options)?)
+}
+
+/// Casts a numeric tensor by a conversion that the caller has made.
+pub(crate) fn cast_numbers(tensor: &Tensor, conversion: &Conversion) -> Result<Tensor, Error> {
+    let (from, to) = (conversion.from, conversion.to);
     let source = tensor.bytes().ok_or(Error::NoKernel { from, to })?;
     if conversion.is_copy() {
         return Ok(tensor.with_type(to));
     }
     let mut destination = zeroed(from, to, packed_bytes(tensor, to)?)?;
-    convert(&conversion, Level::best(), tensor.len(), source, &mut destination);
+    convert(conversion, Level::best(), tensor.len(), source, &mut destination);
     Ok(tensor.with_bytes(to, destination))
 }
 

@@ -8,6 +8,8 @@ mod conversion;
 pub mod cpu;
 mod element;
 mod error;
+#[cfg(test)]
+mod floors;
 mod format;
 mod gpu;
 #[cfg(feature = "onnx")]
@@ -19,9 +21,9 @@ mod options;
 mod plan;
 mod reference;
 mod self_test;
+mod string_array;
 mod strings;
 mod tensor;
-mod text;
 
 pub use caster::{Bound, CastSpec, Caster, Prepared};
 pub use context::{CastReport, Context, Route};

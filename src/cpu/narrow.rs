@@ -1,8 +1,8 @@
 //! Sources of at most 8 bits, by table: what each of the 256 bytes becomes, all lanes of a byte at once. Where `x86.rs`
 //! has no tables.
 
-use super::twin;
 use crate::conversion::Conversion;
+use crate::lanes::pack_words;
 
 /// The casts of one pair by table. A *unit* is a source byte, or a 6-bit code; it holds one code, or two or four, which
 /// become so many destination codes without gaps.
@@ -146,7 +146,7 @@ pub(crate) fn units(conversion: &Conversion, lanes: u32) -> Box<[[u64; 4]; 256]>
         let [low, high] = [&low, &high].map(|codes| std::array::from_fn::<_, 4, _>(|lane| codes[code(lane as u32)]));
         let used = lanes as usize;
         let mut bytes = [0; 32];
-        twin::pack(&low[..used], &high[..used], to_bits, &mut bytes[..(lanes * to_bits).div_ceil(8) as usize]);
+        pack_words(&low[..used], &high[..used], to_bits, &mut bytes[..(lanes * to_bits).div_ceil(8) as usize]);
         *words = std::array::from_fn(|i| u64::from_le_bytes(std::array::from_fn(|byte| bytes[8 * i + byte])));
     }
     units

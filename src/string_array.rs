@@ -4,64 +4,64 @@
 
 use std::collections::TryReserveError;
 
-/// Strings in each piece but the last: a multiple of 16, so that the packed codes of so many elements start at a byte.
-pub(crate) const PIECE: usize = 16 * 1024;
+/// Strings in each chunk but the last: a multiple of 16, so that the packed codes of so many elements start at a byte.
+pub(crate) const CHUNK_LEN: usize = 16 * 1024;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Strings {
-    pieces: Vec<Piece>,
+pub(crate) struct StringArray {
+    chunks: Vec<StringChunk>,
 }
 
-/// At most [`PIECE`] strings one after another.
+/// At most [`CHUNK_LEN`] strings one after another.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Piece {
+pub(crate) struct StringChunk {
     text: String,
     /// Byte offset of each string's end in `text`; it starts where the one before ends.
     ends: Vec<usize>,
 }
 
-impl Strings {
-    /// Every piece but the last must hold `PIECE` strings, and the last at least one.
-    pub(crate) fn from_pieces(pieces: Vec<Piece>) -> Self {
-        debug_assert!(pieces.iter().rev().skip(1).all(|piece| piece.ends.len() == PIECE));
-        Self { pieces }
+impl StringArray {
+    /// Every chunk but the last must hold `CHUNK_LEN` strings, and the last at least one.
+    pub(crate) fn from_chunks(chunks: Vec<StringChunk>) -> Self {
+        debug_assert!(chunks.iter().rev().skip(1).all(|chunk| chunk.ends.len() == CHUNK_LEN));
+        Self { chunks }
     }
 
     pub(crate) fn push(&mut self, string: &str) {
-        match self.pieces.last_mut() {
-            Some(piece) if piece.ends.len() < PIECE => piece.push(string),
+        match self.chunks.last_mut() {
+            Some(chunk) if chunk.ends.len() < CHUNK_LEN => chunk.push(string),
             _ => {
-                let mut piece = Piece::default();
-                piece.push(string);
-                self.pieces.push(piece);
+                let mut chunk = StringChunk::default();
+                chunk.push(string);
+                self.chunks.push(chunk);
             }
         }
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.pieces.last().map_or(0, |last| (self.pieces.len() - 1) * PIECE + last.ends.len())
+        self.chunks.last().map_or(0, |last| (self.chunks.len() - 1) * CHUNK_LEN + last.ends.len())
     }
 
     /// Bytes of all strings together.
     pub(crate) fn text_len(&self) -> usize {
-        self.pieces.iter().map(|piece| piece.text.len()).sum()
+        self.chunks.iter().map(|chunk| chunk.text.len()).sum()
     }
 
     /// The string at `index`, which must be below `len`.
     pub(crate) fn get(&self, index: usize) -> &str {
-        self.pieces[index / PIECE].get(index % PIECE)
+        self.chunks[index / CHUNK_LEN].get(index % CHUNK_LEN)
     }
 
     pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &str> {
         (0..self.len()).map(|index| self.get(index))
     }
 
-    pub(crate) fn pieces(&self) -> &[Piece] {
-        &self.pieces
+    pub(crate) fn chunks(&self) -> &[StringChunk] {
+        &self.chunks
     }
 }
 
-impl Piece {
+impl StringChunk {
     /// A copy of `text`, no larger than it must be, and the ends of its strings.
     pub(crate) fn new(text: &str, ends: Vec<usize>) -> Result<Self, TryReserveError> {
         debug_assert_eq!(ends.last().copied().unwrap_or_default(), text.len());
@@ -95,17 +95,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn strings_come_back_across_pieces() {
-        for count in [0, 1, PIECE - 1, PIECE, PIECE + 1, 2 * PIECE, 2 * PIECE + 5] {
+    fn strings_come_back_across_chunks() {
+        for count in [0, 1, CHUNK_LEN - 1, CHUNK_LEN, CHUNK_LEN + 1, 2 * CHUNK_LEN, 2 * CHUNK_LEN + 5] {
             let given: Vec<_> = (0..count).map(|i| "ä".repeat(i % 4)).collect();
-            let mut strings = Strings::default();
+            let mut strings = StringArray::default();
             given.iter().for_each(|string| strings.push(string));
             assert_eq!((strings.len(), strings.iter().len()), (count, count));
             assert_eq!(strings.text_len(), given.iter().map(String::len).sum::<usize>());
             assert!(strings.iter().eq(given.iter().map(String::as_str)));
-            assert!(strings.pieces().iter().flat_map(Piece::iter).eq(strings.iter()));
-            let pieces = strings.pieces().iter().map(|p| Piece::new(&p.text, p.ends.clone()).unwrap()).collect();
-            assert_eq!(Strings::from_pieces(pieces), strings);
+            assert!(strings.chunks().iter().flat_map(StringChunk::iter).eq(strings.iter()));
+            let chunks = strings.chunks().iter().map(|p| StringChunk::new(&p.text, p.ends.clone()).unwrap()).collect();
+            assert_eq!(StringArray::from_chunks(chunks), strings);
         }
     }
 }

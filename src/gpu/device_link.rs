@@ -10,9 +10,7 @@ use crate::caster::Caster;
 use crate::conversion::Conversion;
 use crate::error::Error;
 use crate::gpu::adapter;
-use crate::gpu::record::device_result;
-use crate::gpu::ring;
-use crate::gpu::scope::{one_line, scoped};
+use crate::gpu::error_scope::{one_line, scoped, scoped_for};
 use crate::plan;
 
 /// A submission that takes longer is given up: the slowest software adapter needs a few seconds.
@@ -20,7 +18,7 @@ const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// A device and what goes to it and comes from it.
 #[derive(Debug)]
-pub(crate) struct Link {
+pub(crate) struct DeviceLink {
     pub device: wgpu::Device,
     pub queue: wgpu::Queue,
     pub caster: Caster,
@@ -30,7 +28,7 @@ pub(crate) struct Link {
     pub(super) maps_primary_buffers: bool,
 }
 
-impl Link {
+impl DeviceLink {
     pub(crate) fn new(device: wgpu::Device, queue: wgpu::Queue) -> Self {
         let lost = Arc::new(Mutex::new(None));
         let seen = lost.clone();
@@ -55,17 +53,6 @@ impl Link {
     /// Why the device is gone, if it is.
     pub(crate) fn lost(&self) -> Option<String> {
         self.lost.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Casts packed bytes of `elements` elements into `destination`. Returns the number of dispatches.
-    pub(crate) async fn cast(
-        &self,
-        conversion: &Conversion,
-        source: &[u8],
-        elements: u64,
-        destination: &mut [u8],
-    ) -> Result<u32, Error> {
-        ring::cast(self, conversion, source, elements, destination).await.map_err(|error| self.diagnose(error))
     }
 
     /// A lost device shows first as some call that fails; its callback runs when somebody polls, and knows the reason.
@@ -104,7 +91,7 @@ impl Link {
         // What the host is to write and a kernel to read is written first.
         let mapped_at_creation = usage.contains(wgpu::BufferUsages::MAP_WRITE);
         let descriptor = wgpu::BufferDescriptor { label: Some(label), size, usage, mapped_at_creation };
-        device_result(conversion, size, scoped(&self.device, || self.device.create_buffer(&descriptor)))
+        scoped_for(conversion, size, &self.device, || self.device.create_buffer(&descriptor))
     }
 
     /// A buffer with these bytes, and zeros up to a whole word.
@@ -123,7 +110,7 @@ impl Link {
 
     /// Writes bytes to a buffer's start, and zeros up to a whole word.
     pub(super) fn write(&self, conversion: &Conversion, buffer: &wgpu::Buffer, bytes: &[u8]) -> Result<(), Error> {
-        let written = scoped(&self.device, || {
+        scoped_for(conversion, bytes.len() as u64, &self.device, || {
             let (whole, rest) = bytes.split_at(bytes.len() / 4 * 4);
             if !whole.is_empty() {
                 self.queue.write_buffer(buffer, 0, whole);
@@ -133,8 +120,7 @@ impl Link {
                 word[..rest.len()].copy_from_slice(rest);
                 self.queue.write_buffer(buffer, whole.len() as u64, &word);
             }
-        });
-        device_result(conversion, bytes.len() as u64, written)
+        })
     }
 
     /// What a device said to a mapping or a wait.
@@ -150,11 +136,10 @@ impl Link {
         buffer: &wgpu::Buffer,
     ) -> Result<Vec<u8>, Error> {
         let staging = self.staging(conversion, buffer.size())?;
-        let submitted = scoped(&self.device, || {
+        let index = scoped_for(conversion, 0, &self.device, || {
             encoder.copy_buffer_to_buffer(buffer, 0, &staging, 0, buffer.size());
             self.queue.submit([encoder.finish()])
-        });
-        let index = device_result(conversion, 0, submitted)?;
+        })?;
         let view = self.mapped(conversion, &staging, index).await?;
         Ok(view.to_vec())
     }
@@ -171,8 +156,8 @@ impl Link {
         staging: &wgpu::Buffer,
         index: wgpu::SubmissionIndex,
     ) -> Result<wgpu::BufferView, Error> {
-        let asked = scoped(&self.device, || map(staging, wgpu::MapMode::Read, staging.size()));
-        let mapping = device_result(conversion, staging.size(), asked)?;
+        let map = || map(staging, wgpu::MapMode::Read, staging.size());
+        let mapping = scoped_for(conversion, staging.size(), &self.device, map)?;
         self.wait(conversion, index)?;
         self.arrive(conversion, mapping).await?;
         staging.slice(..).get_mapped_range().map_err(|error| self.device_error(conversion, &error))
@@ -188,7 +173,7 @@ impl Link {
     /// Natively nothing happens unless somebody polls; in a browser this returns at once.
     pub(super) fn wait(&self, conversion: &Conversion, index: wgpu::SubmissionIndex) -> Result<(), Error> {
         let poll = wgpu::PollType::Wait { submission_index: Some(index), timeout: Some(TIMEOUT) };
-        let polled = device_result(conversion, 0, scoped(&self.device, || self.device.poll(poll)))?;
+        let polled = scoped_for(conversion, 0, &self.device, || self.device.poll(poll))?;
         let (from, to) = (conversion.from, conversion.to);
         polled.map(drop).map_err(|error| match error {
             wgpu::PollError::Timeout => Error::Timeout { from, to, seconds: TIMEOUT.as_secs() },
@@ -210,27 +195,4 @@ pub(super) fn map(buffer: &wgpu::Buffer, mode: wgpu::MapMode, bytes: u64) -> Map
 
 fn note(lost: &Mutex<Option<String>>, reason: String) {
     lost.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(reason);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::element::ElementType;
-    use crate::options::CastOptions;
-
-    /// wgpu's backend that accepts everything, does nothing and reads zeros: what a broken driver looks like.
-    #[test]
-    fn a_device_that_does_nothing_is_found_out() {
-        let (device, queue) = wgpu::Device::noop(&wgpu::DeviceDescriptor::default());
-        let link = Link::new(device, queue);
-        let (from, to) = (ElementType::FLOAT, ElementType::FLOAT16);
-        let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
-        // The right result of zeros is zeros: only the sentinel tells.
-        for elements in [1usize, 1000, 5000] {
-            let mut destination = vec![0; elements * 2];
-            let result =
-                pollster::block_on(link.cast(&conversion, &vec![0; elements * 4], elements as u64, &mut destination));
-            assert_eq!(result, Err(Error::Incomplete { from, to }));
-        }
-    }
 }
