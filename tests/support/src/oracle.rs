@@ -14,8 +14,6 @@
 //! specifications for the 8-bit (OFP8) and microscaling (MX) formats. Where these leave a result
 //! open, the rule is stated in words next to the code.
 
-#![allow(dead_code, reason = "several test crates include this file, and each uses a part of it")]
-
 /// The `round_mode` attribute (ONNX Cast 24), which only E8M0 looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Round {
@@ -176,7 +174,7 @@ impl Number {
 // ---- Types ----
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub enum Kind {
     Bool,
     Int {
         bits: u32,
@@ -189,7 +187,7 @@ pub(super) enum Kind {
 
 /// A float type with sign, exponent and mantissa fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Format {
+pub struct Format {
     exponent: u32,
     mantissa: u32,
     bias: i32,
@@ -208,7 +206,7 @@ enum Special {
     Nothing,
 }
 
-pub(super) fn kind(name: &str) -> Kind {
+pub fn kind(name: &str) -> Kind {
     use Special::*;
     let float = |exponent, mantissa, bias, special| Kind::Float(Format { exponent, mantissa, bias, special });
     let int = |bits: &str, signed| Kind::Int { bits: bits.parse().expect("width of an integer type"), signed };

@@ -4,7 +4,9 @@
 //! the edges of every exponent, the midpoints of every narrower float with their neighbours, and the limits of every
 //! integer with theirs.
 
-use wgpu_cast::{CastOptions, ElementType, Float4Nan, FloatFormat, Int4Overflow, Kind, RoundMode, Specials};
+use wgpu_cast::{ElementType, FloatFormat, Kind, Specials};
+
+use crate::random::Random;
 
 /// Codes of `from` worth casting, sorted, each once.
 pub fn codes(from: ElementType) -> Vec<u64> {
@@ -23,7 +25,7 @@ pub fn codes(from: ElementType) -> Vec<u64> {
 /// narrow types can hold.
 pub fn random(from: ElementType, count: usize, seed: u64) -> Vec<u64> {
     let bits = from.bits().unwrap_or(64);
-    let mut state = seed;
+    let mut random = Random::new(seed);
     let tame = |code: u64, choice: u64| match from.kind() {
         Kind::Float(format) if bits > 16 => {
             let exponent = u64::from(format.bias) - 32 + choice % 96;
@@ -35,40 +37,11 @@ pub fn random(from: ElementType, count: usize, seed: u64) -> Vec<u64> {
     };
     (0..count)
         .map(|index| {
-            let (code, choice) = (split_mix(&mut state), split_mix(&mut state));
+            let (code, choice) = (random.next(), random.next());
             let code = if index % 2 == 0 { code } else { tame(code, choice) };
             code & (u64::MAX >> (64 - bits))
         })
         .collect()
-}
-
-/// Every set of options that casts from `from` to `to` tell apart.
-pub fn variants(from: ElementType, to: ElementType) -> Vec<CastOptions> {
-    let default = CastOptions::default();
-    let from_float = matches!(from.kind(), Kind::Float(_));
-    match (to.kind(), to.bits()) {
-        (Kind::Float(format), Some(8)) => {
-            let modes = if format.is_signed() { &RoundMode::ALL[..1] } else { &RoundMode::ALL[..] };
-            let both = |mode: &RoundMode| [true, false].map(|s| default.with_saturate(s).with_round_mode(*mode));
-            modes.iter().flat_map(both).collect()
-        }
-        (Kind::Int { .. }, Some(4)) if from_float => {
-            [Int4Overflow::Wrap, Int4Overflow::Clamp].map(|rule| default.with_int4_overflow(rule)).to_vec()
-        }
-        (Kind::Float(_), Some(4)) if from_float => {
-            [Float4Nan::Zero, Float4Nan::Max].map(|rule| default.with_float4_nan(rule)).to_vec()
-        }
-        _ => vec![default],
-    }
-}
-
-/// Vigna's SplitMix64.
-fn split_mix(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut word = *state;
-    word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    word ^ (word >> 31)
 }
 
 fn floats_narrower_than(bits: u32) -> impl Iterator<Item = FloatFormat> {
@@ -131,8 +104,8 @@ fn float_codes(format: &FloatFormat) -> Vec<u64> {
             (0..=target.max()).for_each(&mut add);
         } else {
             // Too many to take all.
-            let mut state = 0;
-            let sample = (0..8192).map(|_| split_mix(&mut state) % target.max());
+            let mut random = Random::new(0);
+            let sample = (0..8192).map(|_| random.next() % target.max());
             sample.chain(0..64).chain(target.max() - 63..=target.max()).for_each(add);
         }
     }
@@ -163,12 +136,12 @@ fn integer_codes(bits: u32) -> Vec<u64> {
     values.extend((0..=bits).flat_map(|k| (0..5).map(move |step| (1u128 << k) + step).map(|v| v.saturating_sub(2))));
     for format in floats_narrower_than(bits + 1) {
         let man = format.man_bits;
-        let mut state = u64::from(man);
+        let mut random = Random::new(u64::from(man));
         let fractions: Vec<u64> = if man <= 10 {
             (0..1 << man).collect()
         } else {
-            let random = (0..16).map(|_| split_mix(&mut state) >> (64 - man));
-            patterns(man).into_iter().chain(random).collect()
+            let some = (0..16).map(|_| random.next() >> (64 - man));
+            patterns(man).into_iter().chain(some).collect()
         };
         // One place beyond the largest exponent, to overflow.
         for place in man + 1..bits.min(format.bias + 2) {

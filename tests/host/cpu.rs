@@ -1,8 +1,7 @@
 //! The CPU path against the independent oracle: every pair, every option that matters, every hard code.
 
-mod common;
-
-use common::{all_options, cases, numeric, oracle, variants};
+use support::options::{all_options, variants};
+use support::{cases, numeric, oracle};
 use wgpu_cast::{CastOptions, ElementType, Error, Tensor, can_cast, cpu, has_kernel};
 
 /// Casts `codes` on the CPU and lists what the oracle says otherwise.

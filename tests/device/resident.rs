@@ -1,10 +1,9 @@
 //! The resident layer as an engine uses it: what recording costs, many casts at once, many threads, and the proof of a
 //! device.
 
-mod common;
-
-use common::buffers::{buffer, own_device, read};
-use common::{adapter, cases, numeric, variants};
+use support::buffers::{buffer, own_device, read};
+use support::options::variants;
+use support::{adapter, cases, numeric};
 use wgpu_cast::wgpu::{self, BufferUsages};
 use wgpu_cast::{Bound, CastOptions, CastSpec, Caster, Context, ElementType, Error, Route, Slices, Tensor, cpu};
 

@@ -1,11 +1,10 @@
 //! The GPU path on any adapter, llvmpipe included: against the oracle, against the CPU path, and in the caller's
 //! buffers.
 
-mod common;
-
-use common::{adapter, cases, numeric, oracle, variants};
-use wgpu_cast::wgpu::{BufferUsages, COPY_BUFFER_ALIGNMENT};
-use wgpu_cast::{CastSpec, Caster, Context, ElementType, PlanLimits, Tensor, cpu, wgpu};
+use support::buffers::{buffer, own_device, read};
+use support::options::variants;
+use support::{adapter, cases, numeric, oracle};
+use wgpu_cast::{CastSpec, Caster, Context, ElementType, PlanLimits, Tensor, cpu};
 
 /// Every pair from one source type: hard codes against the oracle, then awkward lengths.
 macro_rules! sources {
@@ -100,25 +99,6 @@ fn options_in_every_kernel(context: &Context, from: ElementType, to: ElementType
 const GUARD: usize = 256;
 const POISON: u8 = 0xa5;
 
-fn buffer(device: &wgpu::Device, size: usize, usage: BufferUsages) -> wgpu::Buffer {
-    let size = (size as u64).next_multiple_of(COPY_BUFFER_ALIGNMENT);
-    device.create_buffer(&wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false })
-}
-
-fn read_back(
-    device: &wgpu::Device,
-    queue: &wgpu::Queue,
-    buffer: &wgpu::Buffer,
-    mut encoder: wgpu::CommandEncoder,
-) -> Vec<u8> {
-    let staging = self::buffer(device, buffer.size() as usize, BufferUsages::MAP_READ | BufferUsages::COPY_DST);
-    encoder.copy_buffer_to_buffer(buffer, 0, &staging, 0, buffer.size());
-    queue.submit([encoder.finish()]);
-    staging.slice(..).map_async(wgpu::MapMode::Read, |result| result.unwrap());
-    device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
-    staging.slice(..).get_mapped_range().unwrap().to_vec()
-}
-
 /// Casts each tensor between slices of two large buffers, all recorded into one encoder of the caller's.
 fn check_regions(context: &Context, caster: &Caster, tensors: &[Tensor], spec: CastSpec) {
     let (device, queue) = (context.device().unwrap(), context.queue().unwrap());
@@ -136,9 +116,8 @@ fn check_regions(context: &Context, caster: &Caster, tensors: &[Tensor], spec: C
             (place(&mut source_end, tensor.bytes().unwrap().len()), place(&mut end, bytes), bytes)
         })
         .collect();
-    let source = buffer(device, source_end, BufferUsages::STORAGE | BufferUsages::COPY_DST);
-    let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
-    let destination = buffer(device, end, usage);
+    let source = buffer(device, source_end as u64);
+    let destination = buffer(device, end as u64);
     // Pad bits and what follows them are not zero in the source either.
     let mut sources = vec![0xff; source.size() as usize];
     for (tensor, &(at, _, _)) in tensors.iter().zip(&places) {
@@ -162,7 +141,7 @@ fn check_regions(context: &Context, caster: &Caster, tensors: &[Tensor], spec: C
         let cast = cpu::cast(tensor, to, &spec.options).unwrap();
         expected[at..at + bytes].copy_from_slice(cast.bytes().unwrap());
     }
-    let got = read_back(device, queue, &destination, encoder);
+    let got = read(device, queue, encoder, &destination);
     if let Some(wrong) = (0..got.len()).find(|&i| got[i] != expected[i]) {
         let (i, (_, at, bytes)) =
             places.iter().enumerate().rfind(|(_, (_, at, _))| *at <= wrong).unwrap_or((0, &places[0]));
@@ -250,9 +229,7 @@ fn one_bound_cast_records_any_number_of_times_and_into_a_pass() {
     let (device, queue, caster) = (context.device().unwrap(), context.queue().unwrap(), context.caster().unwrap());
     let prepared = caster.prepare(&CastSpec::new(ElementType::FLOAT, ElementType::INT8), 5).unwrap();
     assert_eq!((prepared.source_bytes(), prepared.destination_bytes()), (20, 5));
-    let source = buffer(device, 20, BufferUsages::STORAGE | BufferUsages::COPY_DST);
-    let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST;
-    let destination = buffer(device, 8, usage);
+    let (source, destination) = (buffer(device, 20), buffer(device, 8));
     let bound = prepared.bind(source.slice(..), destination.slice(..)).unwrap();
     for (round, values) in [[1.5f32, -2.5, 3.0, 300.0, 0.0], [7.0, 8.0, 9.0, 10.0, -1.0]].iter().enumerate() {
         queue.write_buffer(&source, 0, bytemuck::cast_slice(values));
@@ -265,7 +242,7 @@ fn one_bound_cast_records_any_number_of_times_and_into_a_pass() {
             bound.record_in_pass(&mut encoder.begin_compute_pass(&Default::default()));
         }
         let expected = values.map(|v| v as i32 as u8);
-        let got = read_back(device, queue, &destination, encoder);
+        let got = read(device, queue, encoder, &destination);
         assert_eq!((&got[..5], &got[5..]), (&expected[..], &[POISON; 3][..]));
     }
 }
@@ -273,18 +250,11 @@ fn one_bound_cast_records_any_number_of_times_and_into_a_pass() {
 /// A device of an engine's own, with the least limits and no feature.
 #[test]
 fn a_caster_needs_no_more_than_the_least_limits() {
-    let context = adapter::open();
-    let instance = wgpu::Instance::default();
-    let adapter = pollster::block_on(instance.request_adapter(&Default::default())).unwrap();
-    let descriptor =
-        wgpu::DeviceDescriptor { required_limits: wgpu::Limits::downlevel_defaults(), ..Default::default() };
-    let (device, queue) = pollster::block_on(adapter.request_device(&descriptor)).unwrap();
+    let (device, queue) = own_device();
     let caster = Caster::new(&device);
-    drop(context);
     let values: Vec<f32> = (0..9001).map(|i| i as f32 * 0.37 - 900.0).collect();
     let tensor = Tensor::from_slice([9001], &values).unwrap();
-    let source = buffer(&device, 36_004, BufferUsages::STORAGE | BufferUsages::COPY_DST);
-    let destination = buffer(&device, 18_004, BufferUsages::STORAGE | BufferUsages::COPY_SRC);
+    let (source, destination) = (buffer(&device, 36_004), buffer(&device, 18_004));
     queue.write_buffer(&source, 0, tensor.bytes().unwrap());
     let prepared = caster.prepare(&CastSpec::new(ElementType::FLOAT, ElementType::INT16), 9001).unwrap();
     assert_eq!(prepared.dispatches(), 2, "blocks and edge");
@@ -293,7 +263,7 @@ fn a_caster_needs_no_more_than_the_least_limits() {
     // The caster and what it prepared may go before the commands run.
     drop((prepared, caster));
     let expected = cpu::cast(&tensor, ElementType::INT16, &Default::default()).unwrap();
-    let got = read_back(&device, &queue, &destination, encoder);
+    let got = read(&device, &queue, encoder, &destination);
     assert_eq!((&got[..18_002], &got[18_002..]), (expected.bytes().unwrap(), &[0; 2][..]));
 }
 

@@ -2,7 +2,7 @@
 
 use wgpu_cast::{ElementType, Operator};
 
-const README: &str = include_str!("../README.md");
+const README: &str = include_str!("../../README.md");
 
 fn row(t: ElementType) -> String {
     let since = |operator| t.since_opset(operator).map_or("–".to_owned(), |opset| opset.to_string());

@@ -1,6 +1,6 @@
 //! The oracle on single values, each with its rule.
 
-use super::oracle::*;
+use support::oracle::*;
 
 const PLAIN: Rules = Rules { saturate: true, round_mode: Round::Up, int4_clamp: false, float4_nan_max: false };
 const OPEN: Rules = Rules { saturate: false, ..PLAIN };

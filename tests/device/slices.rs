@@ -1,9 +1,7 @@
 //! Slices that start anywhere, of two buffers and of one: what the CPU gives, and not a bit around it changed.
 
-mod common;
-
-use common::buffers::{buffer, read};
-use common::{adapter, cases, numeric};
+use support::buffers::{buffer, read};
+use support::{adapter, cases, numeric};
 use wgpu_cast::{CastOptions, CastSpec, Caster, Context, ElementType, Error, Kind, PlanLimits, Tensor, cpu};
 
 /// Where source and destination start, in elements of theirs (bytes, where an element takes less) after some guard

@@ -1,10 +1,8 @@
 //! What goes wrong is a typed error, before any work where it can be known then; never a panic, never a wrong result.
 
-mod common;
-
 use std::sync::{Arc, Mutex};
 
-use common::{adapter, buffers};
+use support::{adapter, buffers};
 use wgpu_cast::onnx::{CastNode, Model};
 use wgpu_cast::wgpu::{BufferDescriptor, BufferUsages};
 use wgpu_cast::{
@@ -241,7 +239,7 @@ fn out_of_memory_is_an_error_and_the_device_lives_on() {
         let output = std::process::Command::new("sh")
             .args(["-c", limited])
             .arg(std::env::current_exe().unwrap())
-            .args(["--exact", "out_of_memory_is_an_error_and_the_device_lives_on", "--nocapture"])
+            .args(["--exact", "faults::out_of_memory_is_an_error_and_the_device_lives_on", "--nocapture"])
             .env(CHILD, "1")
             .output()
             .unwrap();

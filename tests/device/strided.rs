@@ -1,9 +1,7 @@
 //! Views of the source: transposed, broadcast and stepped tensors, cast to dense ones.
 
-mod common;
-
-use common::buffers::{buffer, read};
-use common::{adapter, cases, numeric};
+use support::buffers::{buffer, read};
+use support::{adapter, cases, numeric};
 use wgpu_cast::{CastSpec, Caster, Context, ElementType, Error, PlanLimits, Tensor, cpu};
 
 /// The places of a view's elements in the source.

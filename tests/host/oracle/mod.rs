@@ -1,36 +1,13 @@
-//! Judges the judge: the oracle of `common/oracle.rs` against tables made by ml_dtypes and numpy,
+//! Judges the judge: the oracle of `tests/support` against tables made by ml_dtypes and numpy,
 //! and against the conversions of Rust itself.
 
 mod examples;
-#[path = "../common/oracle.rs"]
-mod oracle;
 
-use oracle::{NAMES, Oracle, Round, Rules, bits};
-
-const DECODE: &str = include_str!("../golden/decode.txt");
-const ENCODE: &str = include_str!("../golden/encode.txt");
+use support::golden::{DECODE, ENCODE, codes, sections};
+use support::oracle::{NAMES, Oracle, Round, Rules, bits};
 
 /// The tables do not saturate.
 const RULES: Rules = Rules { saturate: false, round_mode: Round::Up, int4_clamp: false, float4_nan_max: false };
-
-/// The rows `(type, left, right)` of a table, `None` for NaN on the right.
-fn rows(table: &str) -> Vec<(&str, u64, Option<u64>)> {
-    let hex = |text| u64::from_str_radix(text, 16).expect("hexadecimal number");
-    let mut rows = Vec::new();
-    let mut name = "";
-    for line in table.lines() {
-        if line.is_empty() || line.starts_with('#') {
-            continue;
-        }
-        if let Some(section) = line.strip_prefix('[') {
-            name = section.strip_suffix(']').expect("end of a section name");
-            continue;
-        }
-        let (left, right) = line.split_once(' ').expect("two columns");
-        rows.push((name, hex(left), (right != "nan").then(|| hex(right))));
-    }
-    rows
-}
 
 /// Whether a code is NaN, from the text of the format specifications.
 fn is_nan(name: &str, code: u64) -> bool {
@@ -87,30 +64,32 @@ impl Report {
 #[test]
 fn decodes_as_the_table() {
     let mut report = Report::default();
-    let mut types: Vec<&str> = Vec::new();
-    for (name, code, pattern) in rows(DECODE) {
-        if !types.contains(&name) {
-            types.push(name);
+    let sections = sections(DECODE);
+    for section in &sections {
+        for (code, pattern) in section.rows.iter().map(codes) {
+            report.check(section.name, "float", code, pattern);
         }
-        report.check(name, "float", code, pattern);
     }
-    assert_eq!(types.len(), 8);
-    let codes: usize = types.iter().map(|name| 1 << bits(name)).sum();
-    assert_eq!(report.checked, codes);
+    assert_eq!(sections.len(), 8);
+    let all: usize = sections.iter().map(|section| 1 << bits(section.name)).sum();
+    assert_eq!(report.checked, all);
     report.finish(1424);
 }
 
 #[test]
 fn encodes_as_the_table() {
     let mut report = Report::default();
-    for (name, pattern, code) in rows(ENCODE) {
+    for section in sections(ENCODE) {
+        let name = section.name;
         let float4_or_6 = bits(name) < 8;
-        match code {
-            // The formats without NaN are in the table with what ml_dtypes makes of it.
-            None => assert!(!float4_or_6, "{name} has no NaN"),
-            Some(code) => assert!(!is_nan(name, code)),
+        for (pattern, code) in section.rows.iter().map(codes) {
+            match code {
+                // The formats without NaN are in the table with what ml_dtypes makes of it.
+                None => assert!(!float4_or_6, "{name} has no NaN"),
+                Some(code) => assert!(!is_nan(name, code)),
+            }
+            report.check("float", name, pattern, code);
         }
-        report.check("float", name, pattern, code);
     }
     report.finish(11_000);
 }

@@ -1,11 +1,8 @@
 //! Every kernel of every pair without a GPU: it parses, validates, and translates to what GPUs' compilers take.
 
-mod common;
-#[path = "../examples/cast/translate.rs"]
-mod translate;
-
-use common::{numeric, variants};
-use translate::{Format, translate};
+use support::numeric;
+use support::options::variants;
+use support::translate::{Format, translate};
 use wgpu_cast::{CastOptions, ElementType, Error, Kernel, computed_kernel, edge_kernel, kernel};
 
 type Make = fn(ElementType, ElementType, &CastOptions) -> Result<Kernel, Error>;
