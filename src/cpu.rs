@@ -12,6 +12,7 @@
 
 mod decode;
 mod encode;
+pub(crate) mod float_env;
 mod half;
 mod level;
 mod narrow;
@@ -35,6 +36,7 @@ use crate::lanes::clear_pad;
 use crate::options::CastOptions;
 use crate::strings;
 use crate::tensor::{Tensor, zeroed};
+use float_env::with_default_modes;
 use level::Level;
 use narrow::Narrow;
 pub(crate) use twin::{pack, unpack};
@@ -146,7 +148,7 @@ fn packed_bytes(tensor: &Tensor, to: ElementType) -> Result<usize, Error> {
 /// Converts `elements` packed codes, on all threads where there are enough.
 fn convert(conversion: &Conversion, level: Level, elements: usize, source: &[u8], destination: &mut [u8]) {
     let chunk = [conversion.from, conversion.to].map(|t| CHUNK * t.code_bits() as usize / 8);
-    let path = Path::new(conversion, elements, level);
+    let path = with_default_modes(|| Path::new(conversion, elements, level));
     let [read, written] = if elements < TABLE { [0, 0] } else { head(conversion, destination) };
     let (first_source, source) = source.split_at(read);
     let (first, rest) = destination.split_at_mut(written);
@@ -201,9 +203,12 @@ impl<'a> Path<'a> {
 
     /// Casts packed codes that start at a byte on both sides; what it writes to pad bits is undefined.
     fn convert(&self, source: &[u8], destination: &mut [u8]) {
-        if destination.is_empty() {
-            return;
+        if !destination.is_empty() {
+            with_default_modes(|| self.convert_under_default_modes(source, destination));
         }
+    }
+
+    fn convert_under_default_modes(&self, source: &[u8], destination: &mut [u8]) {
         match self {
             Self::Copy => destination.copy_from_slice(source),
             #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]

@@ -6,6 +6,7 @@ use rayon::prelude::*;
 use super::literal::trim;
 use super::number::{self, Fault};
 use crate::conversion::Conversion;
+use crate::cpu::float_env::with_default_modes;
 use crate::cpu::{BLOCK, pack};
 use crate::element::{ElementType, Kind};
 use crate::error::{Error, cut};
@@ -50,7 +51,7 @@ fn codes(
     let mut destination = zeroed(ElementType::STRING, to, bytes)?;
     let bits = to.code_bits();
     let fault = first_fault(strings.pieces(), &mut destination, PIECE * bits as usize / 8, |piece, destination| {
-        convert(piece, destination, bits, conversion, &read)
+        with_default_modes(|| convert(piece, destination, bits, conversion, &read))
     });
     match fault {
         Some((index, fault)) => Err(error(to, index, strings.get(index), fault)),

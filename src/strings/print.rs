@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use super::{float16, positional};
 use crate::conversion::Conversion;
+use crate::cpu::float_env::with_default_modes;
 use crate::cpu::{BLOCK, unpack};
 use crate::element::{ElementType, Kind};
 use crate::error::Error;
@@ -81,7 +82,7 @@ fn pieces(tensor: &Tensor, via: Option<ElementType>, push: impl Fn(&mut String, 
         let rest = &bytes[index * size..];
         let elements = (tensor.len() - index * PIECE).min(PIECE);
         let codes = Codes { bytes: &rest[..rest.len().min(size)], bits, elements };
-        let piece = piece(&codes, conversion.as_ref(), text, &push);
+        let piece = with_default_modes(|| piece(&codes, conversion.as_ref(), text, &push));
         let bytes = text.len() as u64;
         piece.map_err(|_| Error::OutOfMemory { from, to, bytes })
     })?;
