@@ -4,7 +4,7 @@
 //! and from some hundred thousand elements on all threads of the current rayon pool. The bits are the same everywhere.
 
 mod compose;
-mod isa;
+pub(crate) mod isa;
 mod kernel;
 mod lanes;
 mod method;
@@ -24,6 +24,7 @@ use rayon::prelude::*;
 use crate::conversion::Conversion;
 use crate::element::ElementType;
 use crate::error::Error;
+use crate::float_env::with_default_modes;
 use crate::lanes::clear_pad;
 use crate::options::CastOptions;
 use crate::strings;
@@ -143,12 +144,17 @@ fn packed_bytes(tensor: &Tensor, to: ElementType) -> Result<usize, Error> {
 fn convert(conversion: &Conversion, isa: Isa, elements: usize, source: &[u8], destination: &mut [u8]) {
     let chunk = [conversion.from, conversion.to].map(|t| CHUNK * t.code_bits() as usize / 8);
     let length = if elements < LONG { Length::Short } else { Length::Long };
-    let kernel = kernel(conversion, isa, length);
+    let kernel = with_default_modes(|| kernel(conversion, isa, length));
+    let convert = |source: &[u8], destination: &mut [u8]| {
+        if !destination.is_empty() {
+            with_default_modes(|| kernel.convert(source, destination));
+        }
+    };
     let [read, written] = if elements < LONG { [0, 0] } else { head(conversion, destination) };
     let (first_source, source) = source.split_at(read);
     let (first, rest) = destination.split_at_mut(written);
-    kernel.convert(first_source, first);
-    share(source, rest, chunk, |source, destination| kernel.convert(source, destination));
+    convert(first_source, first);
+    share(source, rest, chunk, convert);
     clear_pad(destination, conversion.to.code_bits(), elements as u64);
 }
 

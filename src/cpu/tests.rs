@@ -1,5 +1,8 @@
 //! Every method with every instruction set against the reference, bit for bit.
 
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod float_env;
+
 use super::isa::IsaName;
 use super::*;
 use crate::element::Kind;
