@@ -128,6 +128,17 @@ impl SourceKind {
         }
     }
 
+    /// All bits but the sign of a float; all bits of others.
+    pub(crate) fn magnitude_mask(&self) -> u64 {
+        match self {
+            Self::Bool | Self::Int { .. } => u64::MAX,
+            Self::SmallFloat(format) | Self::OtherFloat(format) => format.magnitude_mask(),
+            Self::F16 { .. } | Self::Bf16 => 0x7fff,
+            Self::F32 => FloatFormat::BINARY32.magnitude_mask(),
+            Self::F64 => FloatFormat::BINARY64.magnitude_mask(),
+        }
+    }
+
     /// The format of a 16-bit float.
     fn format16(&self) -> Option<FloatFormat> {
         match self {
@@ -248,8 +259,8 @@ fn round(source: SourceKind, to: &EncodeFloat, isa: IsaName) -> Method {
 fn computed(source: SourceKind, sink: SinkKind, isa: IsaName) -> Method {
     match (sink, source) {
         (SinkKind::E8m0(_) | SinkKind::Truncate { .. } | SinkKind::Clamp { .. }, _) => Method::Lanes,
-        (SinkKind::LowBits { bits: ..8 }, _) => Method::Lanes,
         _ if isa == IsaName::Portable => Method::Elements,
+        (SinkKind::LowBits { bits: ..8 }, _) => Method::Lanes,
         (SinkKind::Int32, _) => Method::Lanes,
         (SinkKind::F32 | SinkKind::F64, SourceKind::F16 { .. }) => Method::Lanes,
         (SinkKind::Int64 { .. }, SourceKind::F16 { .. } | SourceKind::Bf16 | SourceKind::F32) => Method::Lanes,

@@ -246,9 +246,15 @@ impl<I: Instructions> Lanes for Portable<I> {
     }
     #[inline(always)]
     fn f16_to_i16(self, codes: u32) -> u32 {
-        let magnitude = codes & 0x7fff;
-        let value = f32((magnitude << 13) + (112 << 23)) as i32 as u32;
-        self.negate_u16(if magnitude >= 0x7c00 { 0 } else { value }, codes)
+        scalar::f16_to_int16(codes as u16).into()
+    }
+    #[inline(always)]
+    fn bf16_to_i16(self, codes: u32, _: u16) -> u32 {
+        scalar::bf16_to_int16(codes as u16).into()
+    }
+    #[inline(always)]
+    fn u64_to_odd_f32<const SIGNED: bool>(self, [low, high]: [u32; 2]) -> u32 {
+        scalar::int64_to_odd_f32::<SIGNED>(u64::from(low) | u64::from(high) << 32)
     }
 
     #[inline(always)]

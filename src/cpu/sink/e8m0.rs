@@ -11,7 +11,7 @@ const BIAS: u32 = 127;
 pub(crate) struct E8m0 {
     low: u32,
     high: u32,
-    nan: u16,
+    nan: u32,
     /// Added to the significand bits before they are cut.
     round: u32,
     /// Exponents of the hub that the format lacks.
@@ -38,7 +38,7 @@ impl E8m0 {
         Self {
             low: to.low,
             high: to.high,
-            nan: to.nan as u16,
+            nan: to.nan,
             round,
             rebias: rebias << man,
             man,
@@ -65,15 +65,13 @@ impl<L: Lanes, S: Source<L>> Sink<L, S> for E8m0 {
         };
         let code = l.select_u32(l.greater_i32(x, l.splat_u32(self.max)), l.splat_u32(self.high), code);
         let code = l.select_u32(l.greater_i32(l.splat_u32(self.min), x), l.splat_u32(self.low), code);
-        let code = l.narrow(code);
         if !S::NANS {
-            return code;
+            return l.narrow(code);
         }
-        let magnitude = l.and_u32(x, l.splat_u32(i32::MAX as u32));
         let is_nan = match S::HUB.bias == BIAS {
             true => l.is_nan_f32(x),
-            false => l.greater_i32(magnitude, l.splat_u32(self.infinity)),
+            false => l.greater_i32(l.and_u32(x, l.splat_u32(i32::MAX as u32)), l.splat_u32(self.infinity)),
         };
-        l.select_u16(l.narrow_mask(is_nan), l.splat_u16(self.nan), code)
+        l.narrow(l.select_u32(is_nan, l.splat_u32(self.nan), code))
     }
 }
