@@ -17,7 +17,7 @@ use super::source::{Bf16, F8, F16, F32Source, F64Source, Int, Source};
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 use super::pack;
 use crate::format::FloatFormat;
-use crate::reference::EncodeFloat;
+use crate::reference::{EncodeE8m0, EncodeFloat};
 
 type Made = Box<dyn Kernel>;
 
@@ -35,6 +35,8 @@ pub(crate) fn compose(method: Method, source: SourceKind, sink: SinkKind, isa: I
         (Method::PackBytes, Isa::Avx2(simd)) => pack::avx2::pack_bytes(simd, sink.bits().unwrap_or(8)),
         #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
         (Method::PackBytes, Isa::Avx512(simd)) => pack::avx2::pack_bytes(*simd, sink.bits().unwrap_or(8)),
+        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+        (Method::LanesAvx2, Isa::Avx512(simd)) => lanes(Avx2(*simd), method, source, sink),
         #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
         (Method::ConvertF16, Isa::Avx512(simd)) => Box::new(Steps(Avx512(simd), avx512::F32ToF16)),
         (_, Isa::Portable) => lanes(Portable(Baseline), method, source, sink),
@@ -100,7 +102,7 @@ fn from_float<L: Lanes + 'static, S: Source<L> + 'static>(l: L, source: S, sink:
             codes(l, source, Round::<16, false, KEPT>::new(to))
         }
         SinkKind::Round(to) => round(l, source, to),
-        SinkKind::E8m0(to) => codes(l, source, E8m0::new(&to, S::HUB)),
+        SinkKind::E8m0(to) => e8m0(l, source, &to),
         SinkKind::Truncate { bits } => low_bits(l, source, bits),
         SinkKind::Clamp { below, above, .. } => codes(l, source, Clamp::<4> { below, above }),
         SinkKind::Int32 => steps(l, ToInt32(source)),
@@ -120,9 +122,17 @@ fn from_int<L: Lanes + 'static, S: Source<L> + 'static, B: Source<L> + 'static>(
             codes(l, odd, Round::<16, false, KEPT>::new(to))
         }
         SinkKind::Round(to) => round(l, bounded, to),
-        SinkKind::E8m0(to) => codes(l, odd, E8m0::new(&to, S::HUB)),
+        SinkKind::E8m0(to) => e8m0(l, odd, &to),
         SinkKind::LowBits { bits } => low_bits(l, bounded, bits),
         _ => unreachable!("no lanes of integers to {sink:?}"),
+    }
+}
+
+fn e8m0<L: Lanes + 'static, S: Source<L> + 'static>(l: L, source: S, to: &EncodeE8m0) -> Made {
+    if to.high != to.nan {
+        codes(l, source, E8m0::<true>::new(to, S::HUB))
+    } else {
+        codes(l, source, E8m0::<false>::new(to, S::HUB))
     }
 }
 
@@ -205,10 +215,7 @@ fn elements<I: Instructions + 'static>(i: I, source: SourceKind, sink: SinkKind)
         (SinkKind::Uint32, SourceKind::Bf16) => map!(i, |x: u16| scalar::f32_to_uint32(u32::from(x) << 16)),
         (SinkKind::Uint32, SourceKind::F32) => map!(i, |x: u32| scalar::f32_to_uint32(x)),
         (SinkKind::Uint32, SourceKind::F64) => map!(i, |x: u64| scalar::f64_to_uint32(x)),
-        (SinkKind::Round(to), SourceKind::F64) => {
-            let to = RoundF64::new(&to);
-            map!(i, |x: u64| to.code(x))
-        }
+        (SinkKind::Round(to), SourceKind::F64) => round_f64(i, to),
         (SinkKind::Round(to), SourceKind::Int { signed, .. }) => {
             let to = Exact::new(&to);
             match signed {
@@ -217,6 +224,20 @@ fn elements<I: Instructions + 'static>(i: I, source: SourceKind, sink: SinkKind)
             }
         }
         _ => unreachable!("no function of {source:?} to {sink:?}"),
+    }
+}
+
+fn round_f64<I: Instructions + 'static>(i: I, format: EncodeFloat) -> Made {
+    let to = RoundF64::new(&format);
+    let bytes = |kernel| match format.bits {
+        8 => kernel,
+        bits => Box::new(Packed { kernel, from_bits: 64, to_bits: bits as usize }),
+    };
+    match (format.bits, SignRule::new(&format)) {
+        (16, _) => map!(i, |x: u64| to.code::<KEPT>(x) as u16),
+        (_, SignRule::Kept) => bytes(map!(i, |x: u64| to.code::<KEPT>(x) as u8)),
+        (_, SignRule::NoNegativeZero) => bytes(map!(i, |x: u64| to.code::<NO_NEGATIVE_ZERO>(x) as u8)),
+        (_, SignRule::Any) => bytes(map!(i, |x: u64| to.code::<ANY>(x) as u8)),
     }
 }
 

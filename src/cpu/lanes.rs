@@ -75,7 +75,8 @@ pub(crate) trait Lanes: Copy + Send + Sync {
     fn sub_u32(self, a: Self::U32, b: Self::U32) -> Self::U32;
     fn min_i32(self, a: Self::U32, b: Self::U32) -> Self::U32;
     fn max_i32(self, a: Self::U32, b: Self::U32) -> Self::U32;
-    fn min_u32(self, a: Self::U32, b: Self::U32) -> Self::U32;
+    /// The same bound for all lanes.
+    fn min_u32(self, a: Self::U32, b: u32) -> Self::U32;
     fn shl_u32<const BITS: u32>(self, a: Self::U32) -> Self::U32;
     fn shr_u32<const BITS: u32>(self, a: Self::U32) -> Self::U32;
     fn shr_by_u32(self, a: Self::U32, bits: u32) -> Self::U32;
@@ -133,12 +134,25 @@ pub(crate) trait Lanes: Copy + Send + Sync {
             (fits_low, fits_middle, self.shr_u32::<1>(high), self.or_u32(low, self.shl_u32::<31>(high)))
         };
         let lost = self.select_u32(fits_middle, self.shl_u32::<16>(lost), lost);
-        let sticky = self.min_u32(lost, self.splat_u32(1));
+        let sticky = self.min_u32(lost, 1);
         let bits = self.or_u32(self.select_u32(fits_middle, middle, upper), sticky);
         let bits = cut(self, self.select_u32(fits_low, low, bits));
         let places = if SIGNED { 32 } else { 33 };
         let raise = self.select_u32(fits_middle, self.splat_u32(16 << 23), self.splat_u32(places << 23));
         self.add_u32(self.i32_to_f32(bits), self.select_u32(fits_low, zero, raise))
+    }
+    /// 32-bit integers to binary32, rounded to odd.
+    #[inline(always)]
+    fn u32_to_odd_f32<const SIGNED: bool>(self, a: Self::U32) -> Self::U32 {
+        if SIGNED {
+            return self.i32_to_f32(cut(self, a));
+        }
+        // From 2^31 on, the half with a sticky bit.
+        let is_large = self.greater_i32(self.splat_u32(0), a);
+        let half = self.or_u32(self.shr_u32::<1>(a), self.and_u32(a, self.splat_u32(1)));
+        let bits = cut(self, self.select_u32(is_large, half, a));
+        let raise = self.select_u32(is_large, self.splat_u32(1 << 23), self.splat_u32(0));
+        self.add_u32(self.i32_to_f32(bits), raise)
     }
     /// The low 16 bits of BFLOAT16's integer parts, or those of `mask`; 0 for what does not fit 32 bits.
     #[inline(always)]

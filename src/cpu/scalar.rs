@@ -4,6 +4,9 @@
 //! Rust's float operations round to nearest, ties to even, and keep subnormals; only the bits of their NaNs are unspecified,
 //! and none of those is kept.
 
+use super::sink::{ANY, NO_NEGATIVE_ZERO};
+use crate::reference::EncodeFloat;
+
 const F32_NAN: u32 = 0x7fc0_0000;
 const F64_NAN: u64 = 0x7ff8_0000_0000_0000;
 
@@ -198,32 +201,39 @@ fn truncate_f64(x: u64) -> u64 {
     (size ^ negative).wrapping_sub(negative)
 }
 
-/// DOUBLE to BFLOAT16 and other floats whose exponents are binary32's: a double holds all that binary32's subnormals would
-/// round away.
+/// DOUBLE to floats of at most 16 bits. A double holds all that binary32's subnormals would round away, and processors without
+/// wide lanes are faster in one width. The steps are those of `Round`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RoundF64 {
     limit: u64,
     least: u64,
     raise: u64,
     down: u32,
-    nan: u16,
+    nan: u64,
+    keep: u64,
+    flip: u64,
+    sign_code: u64,
+    sign_shift: u32,
 }
 
 impl RoundF64 {
-    pub(crate) fn new(to: &crate::reference::EncodeFloat) -> Self {
+    pub(crate) fn new(to: &EncodeFloat) -> Self {
         let (rebias, down) = (u64::from(1023 - to.bias), 52 - to.man);
         Self {
             limit: (u64::from(to.overflow) << down) + (rebias << 52),
             least: (rebias + 1) << 52,
             raise: u64::from(down) << 52,
             down,
-            nan: to.nan as u16,
+            nan: to.nan.into(),
+            keep: to.nan_keep.into(),
+            flip: to.nan_flip.into(),
+            sign_code: 1 << (to.bits - 1),
+            sign_shift: 64 - to.bits,
         }
     }
 
-    /// The code; the steps are those of `Round`.
     #[inline(always)]
-    pub(crate) fn code(self, x: u64) -> u16 {
+    pub(crate) fn code<const SIGNS: u8>(self, x: u64) -> u64 {
         const INFINITY: i64 = 0x7ff << 52;
         let magnitude = (x & i64::MAX as u64) as i64;
         let bounded = magnitude.min(self.limit as i64);
@@ -231,8 +241,15 @@ impl RoundF64 {
         let unit = exponent.wrapping_add(self.raise);
         let sum = (f64::from_bits(bounded as u64) + f64::from_bits(unit)).to_bits();
         let code = sum.wrapping_sub(unit).wrapping_add(exponent.wrapping_sub(self.least) >> self.down);
-        let code = if magnitude > INFINITY { self.nan.into() } else { code };
-        code as u16 | (x >> 48) as u16 & 0x8000
+        let is_nan = magnitude > INFINITY;
+        let code = if is_nan { self.nan } else { code };
+        let sign = x >> self.sign_shift & self.sign_code;
+        let sign = match SIGNS {
+            ANY if is_nan => sign & self.keep ^ self.flip,
+            NO_NEGATIVE_ZERO if code == 0 => 0,
+            _ => sign,
+        };
+        code | sign
     }
 }
 
@@ -245,7 +262,7 @@ pub(crate) struct Exact {
 }
 
 impl Exact {
-    pub(crate) fn new(to: &crate::reference::EncodeFloat) -> Self {
+    pub(crate) fn new(to: &EncodeFloat) -> Self {
         Self { unit: f32::from_bits(to.bias << 23), down: 23 - to.man }
     }
 

@@ -159,7 +159,7 @@ impl<L: Lanes> Source<L> for F64Source {
     #[inline(always)]
     fn numbers(self, l: L, bytes: &[u8]) -> L::U32 {
         let [low, high] = l.load_u64(bytes);
-        l.or_u32(high, l.min_u32(low, l.splat_u32(1)))
+        l.or_u32(high, l.min_u32(low, 1))
     }
 
     #[inline(always)]
@@ -202,13 +202,13 @@ impl<L: Lanes, const BITS: usize, const SIGNED: bool, const ODD: bool> Source<L>
                 let sign = if SIGNED { l.select_u16(l.negative_u16(codes), l.splat_u16(0xffff), zero) } else { zero };
                 return l.i32_to_f32(l.unpack(codes, sign));
             }
-            (32, true) => return odd_u32::<L, SIGNED>(l, l.load_u32(bytes)),
+            (32, true) => return l.u32_to_odd_f32::<SIGNED>(l.load_u32(bytes)),
             (32, false) => l.load_u32(bytes),
             (_, false) => saturated_u64::<L, SIGNED>(l, l.load_u64(bytes)),
             (_, true) => return l.u64_to_odd_f32::<SIGNED>(l.load_u64(bytes)),
         };
         // The conversion is of signed words.
-        l.i32_to_f32(if SIGNED { word } else { l.min_u32(word, l.splat_u32(BOUND)) })
+        l.i32_to_f32(if SIGNED { word } else { l.min_u32(word, BOUND) })
     }
 
     /// The low bits.
@@ -286,20 +286,6 @@ fn saturated_u64<L: Lanes, const SIGNED: bool>(l: L, [low, high]: [L::U32; 2]) -
     } else {
         l.select_u32(l.equal_u32(high, l.splat_u32(0)), low, l.splat_u32(u32::MAX))
     }
-}
-
-/// 32-bit integers to binary32, rounded to odd.
-#[inline(always)]
-fn odd_u32<L: Lanes, const SIGNED: bool>(l: L, word: L::U32) -> L::U32 {
-    if SIGNED {
-        return l.i32_to_f32(cut(l, word));
-    }
-    // From 2^31 on, the half with a sticky bit.
-    let is_large = l.greater_i32(l.splat_u32(0), word);
-    let half = l.or_u32(l.shr_u32::<1>(word), l.and_u32(word, l.splat_u32(1)));
-    let bits = cut(l, l.select_u32(is_large, half, word));
-    let raise = l.select_u32(is_large, l.splat_u32(1 << 23), l.splat_u32(0));
-    l.add_u32(l.i32_to_f32(bits), raise)
 }
 
 /// Signed words that binary32 holds: of those of more than 24 bits the lowest are cut and leave a sticky bit, which serves

@@ -168,7 +168,7 @@ impl<I: Instructions> Lanes for Portable<I> {
     }
     #[inline(always)]
     fn min_u32(self, a: u32, b: u32) -> u32 {
-        a.min(b)
+        if b == 1 { u32::from(a != 0) } else { a.min(b) }
     }
     #[inline(always)]
     fn shl_u32<const BITS: u32>(self, a: u32) -> u32 {

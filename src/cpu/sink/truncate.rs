@@ -13,7 +13,8 @@ impl<L: Lanes, S: Source<L>, const BITS: usize> Sink<L, S> for LowBits<BITS> {
 
     #[inline(always)]
     fn codes(self, l: L, source: S, bytes: &[u8]) -> L::U16 {
-        source.truncated(l, bytes, u16::MAX >> (16 - BITS))
+        // Lanes that do not pack leave it to packing to drop bits.
+        source.truncated(l, bytes, if L::PACKS { u16::MAX >> (16 - BITS) } else { u16::MAX })
     }
 }
 
