@@ -173,7 +173,7 @@ pub(crate) fn f32_to_uint32(x: u32) -> u32 {
 #[inline(always)]
 pub(crate) fn f64_to_uint32(x: u64) -> u32 {
     let magnitude = x & i64::MAX as u64;
-    if (magnitude as i64) < (1023 + 63) << 52 { truncate_f64(x) as u32 } else { 0 }
+    if (magnitude as i64) < (1023 + 63) << 52 { truncate_f64(magnitude, x) as u32 } else { 0 }
 }
 
 /// A float to a 64-bit integer. Signed: the least integer for what does not fit and for NaN. Unsigned: 0 from 2^64 on,
@@ -185,14 +185,14 @@ pub(crate) fn f64_to_int64<const SIGNED: bool>(number: f64) -> u64 {
     let is_least = SIGNED || (x as i64) < 0 || magnitude > 0x7ff << 52;
     let fail = if is_least { 1 << 63 } else { 0 };
     let limit = if is_least { (1023 + 63) << 52 } else { (1023 + 64) << 52 };
-    if magnitude < limit { truncate_f64(x) } else { fail }
+    if magnitude < limit { truncate_f64(magnitude as u64, x) } else { fail }
 }
 
 /// The integer part of a binary64 number below 2^64; of others, anything.
 #[inline(always)]
-fn truncate_f64(x: u64) -> u64 {
-    let significand = x & ((1 << 52) - 1) | 1 << 52;
-    let exponent = x >> 52 & 0x7ff;
+fn truncate_f64(magnitude: u64, x: u64) -> u64 {
+    let significand = magnitude & ((1 << 52) - 1) | 1 << 52;
+    let exponent = magnitude >> 52;
     let right = 1075u64.wrapping_sub(exponent);
     let left = exponent.wrapping_sub(1075);
     let small = if right < 64 { significand >> (right & 63) } else { 0 };

@@ -56,8 +56,7 @@ impl<I: Instructions> Lanes for Portable<I> {
     }
     #[inline(always)]
     fn load_u64(self, bytes: &[u8]) -> [u32; 2] {
-        let code = read!(u64, bytes);
-        [code as u32, (code >> 32) as u32]
+        [read!(u32, bytes), read!(u32, bytes[4..])]
     }
     #[inline(always)]
     fn store_u32(self, a: u32, bytes: &mut [u8]) {
