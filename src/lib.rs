@@ -10,6 +10,7 @@ mod element;
 mod error;
 #[cfg(test)]
 mod floors;
+mod float_env;
 mod format;
 mod gpu;
 #[cfg(feature = "onnx")]

@@ -28,17 +28,20 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import TracebackType
 
 ROOT = Path(__file__).resolve().parents[2]
 MEDIAN, GROUP = 0.98, 0.95
 ISAS = ["portable", "avx2", "avx512"]
 LENGTHS = [1 << 16, 1 << 24]
 SIDES = ["old", "new", "again"]
-# A ratio that is off by more than this gets more turns.
-OFF = 0.03
+VALUES = ["random", "ordinary"]
+# Ratios that are off by more than the first (as logarithms) get more turns, up to so many times; beyond the second it is
+# no noise.
+OFF, FAR, AGAIN = 0.03, 0.3, 6
 # Bits of a result are compared at this length.
 CHECKED = 1 << 16
 
@@ -65,33 +68,39 @@ def group(pair: Pair) -> str:
     return f"{KIND[pair[0]]}>{KIND[pair[1]]}"
 
 
-class Side:
-    """A running casts.rs."""
+class Sides:
+    """Running processes of casts.rs, by name; with `with`, until the end of it."""
 
-    def __init__(self, program: Path, isa: str, core: int | None) -> None:
+    def __init__(self, programs: dict[str, Path], isa: str, core: int | None) -> None:
         def pin() -> None:
             os.sched_setaffinity(0, {core})
 
-        self.program, pipe = program, subprocess.PIPE
+        def start(program: Path) -> subprocess.Popen:
+            pipe, pinned = subprocess.PIPE, None if core is None else pin
+            return subprocess.Popen(
+                [program], stdin=pipe, stdout=pipe, text=True, bufsize=1, env=environment, preexec_fn=pinned
+            )
+
         environment = os.environ | {"WGPU_CAST_ISA": isa}
-        start = None if core is None else pin
-        self.process = subprocess.Popen(
-            [program], stdin=pipe, stdout=pipe, text=True, bufsize=1, env=environment, preexec_fn=start
-        )
+        self.programs = programs
+        self.processes = {side: start(program) for side, program in programs.items()}
 
-    def ask(self, *words: object) -> str:
-        assert self.process.stdin and self.process.stdout
-        self.process.stdin.write(" ".join(map(str, words)) + "\n")
-        self.process.stdin.flush()
-        answer = self.process.stdout.readline().strip()
+    def __enter__(self) -> "Sides":
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        for process in self.processes.values():
+            process.communicate()
+
+    def ask(self, side: str, *words: object) -> str:
+        process, line = self.processes[side], " ".join(map(str, words))
+        assert process.stdin and process.stdout
+        process.stdin.write(line + "\n")
+        process.stdin.flush()
+        answer = process.stdout.readline().strip()
         if not answer:
-            raise SystemExit(f"{self.program} ended at: {' '.join(map(str, words))}")
+            raise SystemExit(f"{self.programs[side]} ended at: {line}")
         return answer
-
-    def end(self) -> None:
-        assert self.process.stdin
-        self.process.stdin.close()
-        self.process.wait()
 
 
 @dataclass
@@ -106,7 +115,7 @@ class Figures:
         return min(self.turns["old"]) / min(self.turns[side])
 
     def is_off(self) -> bool:
-        return any(abs(math.log(self.ratio(side))) > OFF for side in SIDES[1:])
+        return any(OFF < abs(math.log(self.ratio(side))) < FAR for side in SIDES[1:])
 
 
 def main() -> int:
@@ -121,13 +130,14 @@ def main() -> int:
         if problem:
             print(f"NOT COMPARED: {isa}: {problem}", flush=True)
             continue
-        sides = {side: Side(program, isa, args.core) for side, program in zip(SIDES, [args.old, args.new, args.old])}
-        differing = differences(sides, args)
+        programs = dict(zip(SIDES, [args.old, args.new, args.old]))
+        with Sides(programs, isa, args.core) as sides:
+            differing = differences(sides, args.wanted)
         if differing:
             failed.append(f"{isa}: {len(differing)} pairs have other bits: {named(differing)}")
         for elements in args.elements:
             start = time.monotonic()
-            figures = measure(sides, elements, args)
+            figures = measure(lambda: Sides(programs, isa, args.core), elements, args)
             lines += [as_line(isa, elements, each) for each in figures]
             problems = {side: judge(figures, side) for side in SIDES[1:]}
             print(table(f"{isa}, {elements} elements", figures, args.all_groups), end="")
@@ -136,8 +146,6 @@ def main() -> int:
             noisy += [f"{isa}, {elements} elements: old against itself: {problem}" for problem in problems["again"]]
             if args.json:
                 args.json.write_text("".join(json.dumps(line) + "\n" for line in lines))
-        for side in sides.values():
-            side.end()
     return verdict(failed, noisy)
 
 
@@ -150,7 +158,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--pairs", type=str.split, default=["*>*"], help='such as "float>float16 int*>*" [all 625]')
     parser.add_argument("--groups", action="append", help=f"such as 'f32>int*'; kinds: {', '.join(KINDS)}")
     parser.add_argument("--turns", type=int, help="of each side with each pair [24 where a cast is short, else 4]")
-    parser.add_argument("--values", choices=["random", "ordinary"], default="random", help="what is cast [random bits]")
+    parser.add_argument("--values", choices=VALUES, default="random", help="what is cast [random bits]")
     parser.add_argument("--core", type=int, default=core(), help="which processor core casts [the last]")
     parser.add_argument("--all-groups", action="store_true", help="list every group and not only those off 1")
     parser.add_argument("--json", type=Path, help="where the figures go, a line of JSON for each pair")
@@ -196,35 +204,38 @@ def missing(program: Path, isa: str) -> str | None:
     return f"{program}: {done.stderr.strip() or 'no answer'}" if done.returncode else None
 
 
-def differences(sides: dict[str, Side], args: argparse.Namespace) -> list[Pair]:
-    def bits(side: str, pair: Pair, values: str) -> str:
-        return sides[side].ask("bits", *pair, CHECKED + 77, values)
+def differences(sides: Sides, pairs: list[Pair]) -> list[Pair]:
+    """Pairs to which not all sides give the same bits."""
 
-    both = ["random", "ordinary"]
-    return [p for v in both for p in args.wanted if bits("old", p, v) != bits("new", p, v)]
+    def answers(pair: Pair, values: str) -> set[str]:
+        return {sides.ask(side, "bits", *pair, CHECKED + 77, values) for side in SIDES}
+
+    return [pair for values in VALUES for pair in pairs if len(answers(pair, values)) > 1]
 
 
-def measure(sides: dict[str, Side], elements: int, args: argparse.Namespace) -> list[Figures]:
+def measure(start: Callable[[], Sides], elements: int, args: argparse.Namespace) -> list[Figures]:
     """All pairs' turns, and more turns for those whose ratios are off."""
     is_short = elements <= 1 << 18
     blocks, nanoseconds = (4, 80_000) if is_short else (1, 0)
     turns = args.turns or (24 if is_short else 4)
-    figures = [Figures(pair) for pair in args.wanted]
-
-    def turn(some: Iterable[Figures], number: int, times: int) -> None:
-        for each in some:
-            for i in range(times):
-                first = (number + i) % len(SIDES)
-                for side in SIDES[first:] + SIDES[:first]:
-                    words = (*each.pair, elements, args.values, blocks, nanoseconds)
-                    each.turns[side].append(float(sides[side].ask("time", *words)))
-
     # Of short casts several turns at a time: a source takes longer to make than they take.
     times = 4 if is_short else 1
-    for number in range(0, turns, times):
-        turn(figures, number, times)
-    for number in range(0, turns, times):
-        turn([each for each in figures if each.is_off()], number, times)
+
+    def all_turns(some: list[Figures]) -> None:
+        for number in range(0, turns if some else 0, times):
+            # New processes get other memory, so that no side has the better one throughout.
+            with start() as sides:
+                for each in some:
+                    for i in range(times):
+                        first = (number + i) % len(SIDES)
+                        for side in SIDES[first:] + SIDES[:first]:
+                            words = (*each.pair, elements, args.values, blocks, nanoseconds)
+                            each.turns[side].append(float(sides.ask(side, "time", *words)))
+
+    figures = [Figures(pair) for pair in args.wanted]
+    all_turns(figures)
+    for _ in range(AGAIN):
+        all_turns([each for each in figures if each.is_off()])
     return figures
 
 

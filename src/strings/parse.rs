@@ -9,6 +9,7 @@ use super::number::{self, Fault};
 use crate::conversion::Conversion;
 use crate::element::{ElementType, Kind};
 use crate::error::{Error, cut};
+use crate::float_env::with_default_modes;
 use crate::lanes::pack_words;
 use crate::options::CastOptions;
 use crate::string_array::{CHUNK_LEN, StringArray, StringChunk};
@@ -51,7 +52,7 @@ fn codes(
     let mut destination = zeroed(ElementType::STRING, to, bytes)?;
     let bits = to.code_bits();
     let fault = first_fault(strings.chunks(), &mut destination, CHUNK_LEN * bits as usize / 8, |chunk, destination| {
-        convert(chunk, destination, bits, conversion, &read)
+        with_default_modes(|| convert(chunk, destination, bits, conversion, &read))
     });
     match fault {
         Some((index, fault)) => Err(error(to, index, strings.get(index), fault)),

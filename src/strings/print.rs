@@ -9,6 +9,7 @@ use super::{BLOCK_LEN, float16, positional};
 use crate::conversion::Conversion;
 use crate::element::{ElementType, Kind};
 use crate::error::Error;
+use crate::float_env::with_default_modes;
 use crate::lanes::unpack_words;
 use crate::options::CastOptions;
 use crate::string_array::{CHUNK_LEN, StringArray, StringChunk};
@@ -89,7 +90,7 @@ fn print_chunks(
         let rest = &bytes[index * size..];
         let elements = (tensor.len() - index * CHUNK_LEN).min(CHUNK_LEN);
         let codes = Codes { bytes: &rest[..rest.len().min(size)], bits, elements };
-        let chunk = print_chunk(&codes, conversion.as_ref(), text, &push);
+        let chunk = with_default_modes(|| print_chunk(&codes, conversion.as_ref(), text, &push));
         let bytes = text.len() as u64;
         chunk.map_err(|_| Error::OutOfMemory { from, to, bytes })
     })?;

@@ -1,12 +1,12 @@
-//! Sources of at most 8 bits, by table: what each of the 256 bytes becomes, all lanes of a byte at once. Where `x86.rs`
-//! has no tables.
+//! Tables in memory: what each of the 256 bytes becomes, all codes of a byte at once.
 
+use super::units;
 use crate::conversion::Conversion;
-use crate::lanes::pack_words;
+use crate::cpu::kernel::Kernel;
 
-/// The casts of one pair by table. A *unit* is a source byte, or a 6-bit code; it holds one code, or two or four, which
+/// The casts of one pair by a table in memory. A *unit* is a source byte, or a 6-bit code; it holds one code, or two or four, which
 /// become so many destination codes without gaps.
-pub(crate) struct Narrow {
+pub(crate) struct MemoryTable {
     from_bits: u32,
     /// Destination bits of a unit; those of eight units are as many bytes.
     unit_bits: usize,
@@ -29,29 +29,8 @@ enum Entries {
     Words4(Box<[[u64; 4]; 256]>),
 }
 
-impl Narrow {
-    /// `None` where a source code has more than 8 bits.
-    pub(crate) fn new(conversion: &Conversion) -> Option<Self> {
-        let [from_bits, to_bits] = [conversion.from, conversion.to].map(|t| t.code_bits());
-        if from_bits > 8 {
-            return None;
-        }
-        let lanes = if from_bits == 6 { 1 } else { 8 / from_bits };
-        let units = units(conversion, lanes);
-        let unit_bits = (lanes * to_bits) as usize;
-        let entries = match unit_bits {
-            2 | 4 | 6 | 8 => Entries::Eight(shifted(&units, unit_bits)),
-            12 | 16 => Entries::Four(shifted(&units, unit_bits)),
-            24 | 32 => Entries::Two(shifted(&units, unit_bits)),
-            64 => Entries::Word(first(&units)),
-            128 => Entries::Words2(first(&units)),
-            _ => Entries::Words4(first(&units)),
-        };
-        Some(Self { from_bits, unit_bits, entries })
-    }
-
-    /// Casts packed codes that start at a byte; what it writes to pad bits is undefined.
-    pub(crate) fn convert(&self, source: &[u8], destination: &mut [u8]) {
+impl Kernel for MemoryTable {
+    fn convert(&self, source: &[u8], destination: &mut [u8]) {
         match (&self.entries, self.unit_bits) {
             (Entries::Eight(tables), 2) => self.joined::<8, 2>(tables, source, destination),
             (Entries::Eight(tables), 4) => self.joined::<8, 4>(tables, source, destination),
@@ -65,6 +44,24 @@ impl Narrow {
             (Entries::Words2(table), _) => self.whole(table, source, destination),
             (Entries::Words4(table), _) => self.whole(table, source, destination),
         }
+    }
+}
+
+impl MemoryTable {
+    pub(crate) fn new(conversion: &Conversion) -> Self {
+        let [from_bits, to_bits] = [conversion.from, conversion.to].map(|t| t.code_bits());
+        let lanes = if from_bits == 6 { 1 } else { 8 / from_bits };
+        let units = units(conversion, lanes);
+        let unit_bits = (lanes * to_bits) as usize;
+        let entries = match unit_bits {
+            2 | 4 | 6 | 8 => Entries::Eight(shifted(&units, unit_bits)),
+            12 | 16 => Entries::Four(shifted(&units, unit_bits)),
+            24 | 32 => Entries::Two(shifted(&units, unit_bits)),
+            64 => Entries::Word(first(&units)),
+            128 => Entries::Words2(first(&units)),
+            _ => Entries::Words4(first(&units)),
+        };
+        Self { from_bits, unit_bits, entries }
     }
 
     /// `UNITS` units to `BYTES` bytes at a time.
@@ -132,24 +129,6 @@ fn six_bit_units(bytes: &[u8]) -> [u8; 8] {
     let word = u64::from_le_bytes([a, b, c, d, e, f, 0, 0]);
     let code = |i: u32| (word >> (6 * i) & 0x3f) as u8;
     [code(0), code(1), code(2), code(3), code(4), code(5), code(6), code(7)]
-}
-
-/// What each unit of so many lanes becomes: its codes packed.
-pub(crate) fn units(conversion: &Conversion, lanes: u32) -> Box<[[u64; 4]; 256]> {
-    let [from_bits, to_bits] = [conversion.from, conversion.to].map(|t| t.code_bits());
-    let count = 1 << from_bits;
-    let (mut low, mut high): ([u32; 256], _) = (std::array::from_fn(|code| code as u32), [0; 256]);
-    conversion.convert(&mut low[..count], &mut high[..count]);
-    let mut units = Box::new([[0; 4]; 256]);
-    for (unit, words) in units.iter_mut().enumerate() {
-        let code = |lane: u32| unit >> (lane * from_bits % 8) & (count - 1);
-        let [low, high] = [&low, &high].map(|codes| std::array::from_fn::<_, 4, _>(|lane| codes[code(lane as u32)]));
-        let used = lanes as usize;
-        let mut bytes = [0; 32];
-        pack_words(&low[..used], &high[..used], to_bits, &mut bytes[..(lanes * to_bits).div_ceil(8) as usize]);
-        *words = std::array::from_fn(|i| u64::from_le_bytes(std::array::from_fn(|byte| bytes[8 * i + byte])));
-    }
-    units
 }
 
 /// A table for each of `UNITS` units in a word.

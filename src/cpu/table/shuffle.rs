@@ -6,17 +6,18 @@
 
 use pulp::x86::V3;
 
-use super::strips::{Strip, strips};
-use super::vector::{self, Bytes, LANES};
+use super::units;
 use crate::conversion::Conversion;
-use crate::cpu::narrow;
+use crate::cpu::kernel::{Kernel, Step as LoopStep, Steps};
+use crate::cpu::lanes::avx2::Avx2;
+use crate::cpu::pack::avx2::{self as vector, Bytes, LANES};
 
 /// Vectors converted at a time, so that a table is loaded once for all of them.
 const VECTORS: usize = 4;
 
 /// The casts of one pair by shuffles. A *unit* is a source code, or two of 2 bits where their destination codes fit 16
 /// bits without gaps; then all below is as if they were one.
-pub(crate) struct Shuffle {
+pub(crate) struct ShuffleTable {
     simd: V3,
     from_bits: u32,
     /// Of what the tables hold.
@@ -44,13 +45,12 @@ enum Widened {
 }
 
 impl Widened {
-    /// `None` where 16 bits do not say all.
-    fn new(codes: &[u64], to_bits: u32) -> Option<Self> {
+    fn new(codes: &[u64], to_bits: u32) -> Self {
         match to_bits {
-            ..=16 => Some(Self::No),
-            32 if codes.iter().all(|code| code & 0xffff == 0) => Some(Self::Below),
-            32 if codes.iter().all(|&code| code as u32 == i32::from(code as i16) as u32) => Some(Self::Above),
-            _ => None,
+            ..=16 => Self::No,
+            _ if codes.iter().all(|code| code & 0xffff == 0) => Self::Below,
+            _ if codes.iter().all(|&code| code as u32 == i32::from(code as i16) as u32) => Self::Above,
+            _ => unreachable!("`fits_16_bits` says that 16 bits say all of each code"),
         }
     }
 }
@@ -80,18 +80,25 @@ struct Step {
     tables: Rows,
 }
 
-impl Shuffle {
-    /// `None` where a source code has more than 8 bits, or 16 do not say all of a destination code.
-    pub(crate) fn new(simd: V3, conversion: &Conversion) -> Option<Self> {
-        let [from_bits, to_bits] = [conversion.from, conversion.to].map(|t| t.code_bits());
-        if from_bits > 8 || to_bits > 32 {
-            return None;
+impl Kernel for ShuffleTable {
+    fn convert(&self, source: &[u8], destination: &mut [u8]) {
+        match self.from_bits {
+            2 => self.from::<2>(source, destination),
+            4 => self.from::<4>(source, destination),
+            6 => self.from::<6>(source, destination),
+            _ => self.from::<8>(source, destination),
         }
+    }
+}
+
+impl ShuffleTable {
+    pub(crate) fn new(simd: V3, conversion: &Conversion) -> Self {
+        let [from_bits, to_bits] = [conversion.from, conversion.to].map(|t| t.code_bits());
         let lanes = if from_bits == 2 && matches!(to_bits, 2 | 4 | 8) { 2 } else { 1 };
-        let units = narrow::units(conversion, lanes);
+        let units = units(conversion, lanes);
         let [from_bits, to_bits] = [from_bits, to_bits].map(|bits| bits * lanes);
         let units: Vec<u64> = units.iter().take(1 << from_bits).map(|unit| unit[0]).collect();
-        let widened = Widened::new(&units, to_bits)?;
+        let widened = Widened::new(&units, to_bits);
         let up = if widened == Widened::Below { 16 } else { 0 };
         let units: Vec<u16> = units.iter().map(|unit| (unit >> up) as u16).collect();
         let to_bits = to_bits.min(16);
@@ -128,14 +135,14 @@ impl Shuffle {
             halves: Upper::Apart,
         };
         if from_bits < 8 {
-            return Some(plain);
+            return plain;
         }
         let code = |unit: usize| units[unit].to_le_bytes();
         let [flip, others @ ..] = &*(1..128)
             .map(|unit| std::array::from_fn(|side| code(256 - unit)[side].wrapping_sub(code(unit)[side])))
             .collect::<Vec<[u8; 2]>>()
         else {
-            return Some(plain);
+            return plain;
         };
         if others.iter().all(|other| other == flip) {
             let mut offsets = plain.offsets;
@@ -143,7 +150,7 @@ impl Shuffle {
             for side in 0..2 {
                 offsets[side][8] = code(128)[side].wrapping_sub(flip[side]);
             }
-            return Some(Self { offsets, upper: Vec::new(), halves: Upper::Mirrored(*flip), ..plain });
+            return Self { offsets, upper: Vec::new(), halves: Upper::Mirrored(*flip), ..plain };
         }
         let mask = (0xff >> 8u32.saturating_sub(to_bits)) as u8;
         let negated = |row: Rows| row.map(|side| side.map(|byte| byte.wrapping_neg() & mask));
@@ -152,35 +159,25 @@ impl Shuffle {
         if to_bits <= 8 && upper.len() < plain.upper.len() {
             let mut offsets = plain.offsets;
             offsets.iter_mut().for_each(|side| side.copy_within(..8, 8));
-            return Some(Self { offsets, upper, halves: Upper::Negated(mask), ..plain });
+            return Self { offsets, upper, halves: Upper::Negated(mask), ..plain };
         }
-        Some(plain)
-    }
-
-    /// Casts packed codes that start at a byte; what it writes to pad bits is undefined.
-    pub(crate) fn convert(&self, source: &[u8], destination: &mut [u8]) {
-        match self.from_bits {
-            2 => self.from::<2>(source, destination),
-            4 => self.from::<4>(source, destination),
-            6 => self.from::<6>(source, destination),
-            _ => self.from::<8>(source, destination),
-        }
+        plain
     }
 
     fn from<const FROM: usize>(&self, source: &[u8], destination: &mut [u8]) {
         match self.to_bits {
-            _ if self.widened == Widened::Below => self.strips::<FROM, BELOW>(source, destination),
-            _ if self.widened == Widened::Above => self.strips::<FROM, ABOVE>(source, destination),
-            2 => self.strips::<FROM, 2>(source, destination),
-            4 => self.strips::<FROM, 4>(source, destination),
-            6 => self.strips::<FROM, 6>(source, destination),
-            8 => self.strips::<FROM, 8>(source, destination),
-            _ => self.strips::<FROM, 16>(source, destination),
+            _ if self.widened == Widened::Below => self.look_up_all::<FROM, BELOW>(source, destination),
+            _ if self.widened == Widened::Above => self.look_up_all::<FROM, ABOVE>(source, destination),
+            2 => self.look_up_all::<FROM, 2>(source, destination),
+            4 => self.look_up_all::<FROM, 4>(source, destination),
+            6 => self.look_up_all::<FROM, 6>(source, destination),
+            8 => self.look_up_all::<FROM, 8>(source, destination),
+            _ => self.look_up_all::<FROM, 16>(source, destination),
         }
     }
 
-    fn strips<const FROM: usize, const TO: usize>(&self, source: &[u8], destination: &mut [u8]) {
-        strips(self.simd, &LookUp::<'_, FROM, TO>(self), source, destination);
+    fn look_up_all<const FROM: usize, const TO: usize>(&self, source: &[u8], destination: &mut [u8]) {
+        Steps(Avx2(self.simd), LookUp::<'_, FROM, TO>(self)).convert(source, destination);
     }
 
     /// The low and the high bytes of the units' destination codes; high ones only where a code has them.
@@ -188,7 +185,7 @@ impl Shuffle {
     fn look_up<const FROM: usize, const TO: usize>(&self, units: [Bytes; VECTORS]) -> [[Bytes; VECTORS]; 2] {
         let simd = self.simd.avx2;
         let sides = if TO > 8 { 2 } else { 1 };
-        let mut made = [[vector::splat(0); VECTORS]; 2];
+        let mut made = [[vector::splat_u8(0); VECTORS]; 2];
         if FROM <= 4 {
             // All units are in one table.
             for side in 0..sides {
@@ -207,10 +204,10 @@ impl Shuffle {
                     magnitude = simd._mm256_abs_epi8(units[i]);
                     lower[i] = magnitude;
                 } else {
-                    lower[i] = simd._mm256_and_si256(units[i], vector::splat(0x7f));
+                    lower[i] = simd._mm256_and_si256(units[i], vector::splat_u8(0x7f));
                 }
-                upper[i] = simd._mm256_xor_si256(units[i], vector::splat(0x80));
-                let row = simd._mm256_and_si256(simd._mm256_srli_epi16::<4>(magnitude), vector::splat(0x0f));
+                upper[i] = simd._mm256_xor_si256(units[i], vector::splat_u8(0x80));
+                let row = simd._mm256_and_si256(simd._mm256_srli_epi16::<4>(magnitude), vector::splat_u8(0x0f));
                 for side in 0..sides {
                     let first = simd._mm256_shuffle_epi8(vector::twice(self.first[side]), lower[i]);
                     let offset = simd._mm256_shuffle_epi8(vector::twice(self.offsets[side]), row);
@@ -223,9 +220,9 @@ impl Shuffle {
             Upper::Apart => {}
             Upper::Mirrored(flip) => {
                 for i in 0..VECTORS {
-                    let negative = simd._mm256_cmpgt_epi8(vector::splat(0), units[i]);
+                    let negative = simd._mm256_cmpgt_epi8(vector::splat_u8(0), units[i]);
                     for side in 0..sides {
-                        let flip = simd._mm256_and_si256(negative, vector::splat(flip[side]));
+                        let flip = simd._mm256_and_si256(negative, vector::splat_u8(flip[side]));
                         made[side][i] = simd._mm256_add_epi8(made[side][i], flip);
                     }
                 }
@@ -233,9 +230,9 @@ impl Shuffle {
             Upper::Negated(mask) => {
                 for i in 0..VECTORS {
                     // 0 would make 0 of anything.
-                    let sign = simd._mm256_or_si256(units[i], vector::splat(1));
+                    let sign = simd._mm256_or_si256(units[i], vector::splat_u8(1));
                     let negated = simd._mm256_sign_epi8(made[0][i], sign);
-                    made[0][i] = simd._mm256_and_si256(negated, vector::splat(mask));
+                    made[0][i] = simd._mm256_and_si256(negated, vector::splat_u8(mask));
                 }
             }
         }
@@ -248,7 +245,7 @@ impl Shuffle {
         let simd = self.simd.avx2;
         let sides = if TO > 8 { 2 } else { 1 };
         for step in steps {
-            let first = vector::splat(step.first);
+            let first = vector::splat_u8(step.first);
             let mut tables = [first; 2];
             for side in 0..sides {
                 tables[side] = vector::twice(step.tables[side]);
@@ -270,15 +267,16 @@ const BELOW: usize = 32;
 const ABOVE: usize = 33;
 
 /// The work for codes of so many bits.
-struct LookUp<'a, const FROM: usize, const TO: usize>(&'a Shuffle);
+#[derive(Clone, Copy)]
+struct LookUp<'a, const FROM: usize, const TO: usize>(&'a ShuffleTable);
 
-impl<const FROM: usize, const TO: usize> Strip<V3> for LookUp<'_, FROM, TO> {
+impl<const FROM: usize, const TO: usize> LoopStep<Avx2> for LookUp<'_, FROM, TO> {
     const READ: usize = VECTORS * LANES * FROM / 8;
     const WRITTEN: usize = VECTORS * LANES * if TO < BELOW { TO } else { 32 } / 8;
 
     #[inline(always)]
-    fn convert(&self, simd: V3, source: &[u8], destination: &mut [u8]) {
-        let mut units = [vector::splat(0); VECTORS];
+    fn step(self, Avx2(simd): Avx2, source: &[u8], destination: &mut [u8]) {
+        let mut units = [vector::splat_u8(0); VECTORS];
         for i in 0..VECTORS {
             units[i] = vector::load::<FROM>(simd, &source[4 * FROM * i..4 * FROM * (i + 1)]);
         }

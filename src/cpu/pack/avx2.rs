@@ -10,7 +10,8 @@ use core::arch::x86_64::__m256i;
 use bytemuck::cast;
 use pulp::x86::V3;
 
-use super::strips::{Strip, strips};
+use crate::cpu::kernel::{Kernel, Step, Steps};
+use crate::cpu::lanes::avx2::Avx2;
 
 /// 32 bytes.
 pub(crate) type Bytes = __m256i;
@@ -20,7 +21,7 @@ pub(crate) const LANES: usize = 32;
 
 /// A byte 32 times.
 #[inline(always)]
-pub(crate) fn splat(byte: u8) -> Bytes {
+pub(crate) fn splat_u8(byte: u8) -> Bytes {
     cast([byte; 32])
 }
 
@@ -32,19 +33,19 @@ pub(crate) fn twice(bytes: [u8; 16]) -> Bytes {
 
 /// A word 16 times.
 #[inline(always)]
-pub(crate) fn words(word: u16) -> Bytes {
+pub(crate) fn splat_u16(word: u16) -> Bytes {
     cast([word; 16])
 }
 
 /// A word of 32 bits eight times.
 #[inline(always)]
-pub(crate) fn wides(word: u32) -> Bytes {
+pub(crate) fn splat_u32(word: u32) -> Bytes {
     cast([word; 8])
 }
 
 /// The first `N` of some bytes.
 #[inline(always)]
-pub(crate) fn head<const N: usize>(bytes: &[u8]) -> [u8; N] {
+pub(crate) fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
     bytes[..N].try_into().expect("as many bytes")
 }
 
@@ -54,21 +55,21 @@ pub(crate) fn load<const BITS: usize>(simd: V3, bytes: &[u8]) -> Bytes {
     let simd2 = simd.avx2;
     match BITS {
         2 => {
-            let wide = simd2._mm256_cvtepu8_epi32(cast([head::<8>(bytes), [0; 8]]));
+            let wide = simd2._mm256_cvtepu8_epi32(cast([array::<8>(bytes), [0; 8]]));
             // The upper two codes go to the upper half of each word, then each pair apart.
             let pairs = simd2._mm256_or_si256(wide, simd2._mm256_slli_epi32::<12>(wide));
-            let pairs = simd2._mm256_and_si256(pairs, wides(0x000f_000f));
+            let pairs = simd2._mm256_and_si256(pairs, splat_u32(0x000f_000f));
             let codes = simd2._mm256_or_si256(pairs, simd2._mm256_slli_epi32::<6>(pairs));
-            simd2._mm256_and_si256(codes, splat(0x03))
+            simd2._mm256_and_si256(codes, splat_u8(0x03))
         }
         4 => {
-            let wide = simd2._mm256_cvtepu8_epi16(cast(head::<16>(bytes)));
+            let wide = simd2._mm256_cvtepu8_epi16(cast(array::<16>(bytes)));
             let codes = simd2._mm256_or_si256(wide, simd2._mm256_slli_epi16::<4>(wide));
-            simd2._mm256_and_si256(codes, splat(0x0f))
+            simd2._mm256_and_si256(codes, splat_u8(0x0f))
         }
         6 => {
             // Twelve bytes in each half: of 24 bytes the first 16, and the last 16 of which four are skipped.
-            let halves = cast([head::<16>(bytes), head::<16>(&bytes[8..])]);
+            let halves = cast([array::<16>(bytes), array::<16>(&bytes[8..])]);
             let pairs: [u8; 16] = [0, 1, 1, 2, 3, 4, 4, 5, 6, 7, 7, 8, 9, 10, 10, 11];
             let mut skipped = pairs;
             for i in 0..16 {
@@ -76,12 +77,12 @@ pub(crate) fn load<const BITS: usize>(simd: V3, bytes: &[u8]) -> Bytes {
             }
             // Two codes in 16 bits, the first pair at their bottom and the second at their top; then both at the top.
             let pairs = simd2._mm256_shuffle_epi8(halves, cast([pairs, skipped]));
-            let pairs = simd2._mm256_mullo_epi16(pairs, wides(1 << 4 | 1 << 16));
-            let even = simd2._mm256_and_si256(simd2._mm256_srli_epi16::<4>(pairs), words(0x003f));
-            let odd = simd2._mm256_and_si256(simd2._mm256_srli_epi16::<2>(pairs), words(0x3f00));
+            let pairs = simd2._mm256_mullo_epi16(pairs, splat_u32(1 << 4 | 1 << 16));
+            let even = simd2._mm256_and_si256(simd2._mm256_srli_epi16::<4>(pairs), splat_u16(0x003f));
+            let odd = simd2._mm256_and_si256(simd2._mm256_srli_epi16::<2>(pairs), splat_u16(0x3f00));
             simd2._mm256_or_si256(even, odd)
         }
-        _ => cast(head::<32>(bytes)),
+        _ => cast(array::<32>(bytes)),
     }
 }
 
@@ -103,8 +104,8 @@ pub(crate) fn store<const BITS: usize>(simd: V3, codes: [Bytes; 4], bytes: &mut 
         }
         6 => {
             for i in 0..4 {
-                let pairs = simd2._mm256_maddubs_epi16(codes[i], words(1 | 1 << (8 + 6)));
-                let fours = simd2._mm256_madd_epi16(pairs, wides(1 | 1 << (16 + 12)));
+                let pairs = simd2._mm256_maddubs_epi16(codes[i], splat_u16(1 | 1 << (8 + 6)));
+                let fours = simd2._mm256_madd_epi16(pairs, splat_u32(1 | 1 << (16 + 12)));
                 let threes: [u8; 16] = [0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 0x80, 0x80, 0x80, 0x80];
                 let halves = simd2._mm256_shuffle_epi8(fours, twice(threes));
                 let [low, high]: [[u8; 16]; 2] =
@@ -126,7 +127,7 @@ pub(crate) fn store<const BITS: usize>(simd: V3, codes: [Bytes; 4], bytes: &mut 
 #[inline(always)]
 fn halved(simd: V3, bits: u32, a: Bytes, b: Bytes) -> Bytes {
     // Each field times its place, and added.
-    let places = words(1 | 1 << (8 + bits));
+    let places = splat_u16(1 | 1 << (8 + bits));
     simd.avx2._mm256_packus_epi16(simd.avx2._mm256_maddubs_epi16(a, places), simd.avx2._mm256_maddubs_epi16(b, places))
 }
 
@@ -178,76 +179,30 @@ pub(crate) fn store_extended(simd: V3, low: Bytes, high: Bytes, bytes: &mut [u8]
 /// The vector that starts at a byte.
 #[inline(always)]
 pub(crate) fn read(bytes: &[u8], at: usize) -> Bytes {
-    cast(head::<32>(&bytes[at..]))
+    cast(array::<32>(&bytes[at..]))
 }
 
-/// Puts right what was packed of two vectors, each half for itself.
-#[inline(always)]
-pub(crate) fn in_order(simd: V3, packed: Bytes) -> Bytes {
-    simd.avx2._mm256_permute4x64_epi64::<0b11_01_10_00>(packed)
-}
-
-/// What makes a word of each of sixteen elements.
-pub(crate) trait Sixteens {
-    /// Bytes of the sixteen.
-    const BYTES: usize;
-    /// Whether they come as the first four of each eight, then the others: as `packus_epi32` leaves them.
-    const INTERLEAVED: bool;
-    /// To be inlined always; no bits above a code's.
-    fn codes(&self, simd: V3, source: &[u8]) -> Bytes;
-}
-
-/// Those words, packed to codes of `TO` bits.
-pub(crate) struct Packed<T, const TO: usize>(pub T);
-
-impl<T: Sixteens, const TO: usize> Strip<V3> for Packed<T, TO> {
-    const READ: usize = 8 * T::BYTES;
-    const WRITTEN: usize = LANES * TO / 2;
-
-    #[inline(always)]
-    fn convert(&self, simd: V3, source: &[u8], destination: &mut [u8]) {
-        let mut codes = [splat(0); 8];
-        for i in 0..8 {
-            codes[i] = self.0.codes(simd, &source[T::BYTES * i..]);
-        }
-        if TO == 16 {
-            for i in 0..8 {
-                write(destination, 32 * i, if T::INTERLEAVED { in_order(simd, codes[i]) } else { codes[i] });
-            }
-            return;
-        }
-        let mut packed = [splat(0); 4];
-        for i in 0..4 {
-            let made = simd.avx2._mm256_packus_epi16(codes[2 * i], codes[2 * i + 1]);
-            packed[i] = match T::INTERLEAVED {
-                true => simd.avx2._mm256_permutevar8x32_epi32(made, cast([0u32, 4, 1, 5, 2, 6, 3, 7])),
-                false => in_order(simd, made),
-            };
-        }
-        store::<TO>(simd, packed, destination);
-    }
-}
-
-/// Packs codes of `bits` bits that lie one a byte, of which higher bits are dropped, into `destination`.
-pub(crate) fn pack(simd: V3, codes: &[u8], bits: u32, destination: &mut [u8]) {
+/// Packs the low bits of codes that lie one a byte.
+pub(crate) fn pack_bytes(simd: V3, bits: u32) -> Box<dyn Kernel> {
     match bits {
-        2 => strips(simd, &Pack::<2>, codes, destination),
-        4 => strips(simd, &Pack::<4>, codes, destination),
-        _ => strips(simd, &Pack::<6>, codes, destination),
+        2 => Box::new(Steps(Avx2(simd), LowBits::<2>)),
+        4 => Box::new(Steps(Avx2(simd), LowBits::<4>)),
+        _ => Box::new(Steps(Avx2(simd), LowBits::<6>)),
     }
 }
 
-struct Pack<const BITS: usize>;
+#[derive(Clone, Copy)]
+struct LowBits<const BITS: usize>;
 
-impl<const BITS: usize> Strip<V3> for Pack<BITS> {
+impl<const BITS: usize> Step<Avx2> for LowBits<BITS> {
     const READ: usize = 4 * LANES;
     const WRITTEN: usize = 4 * LANES * BITS / 8;
 
     #[inline(always)]
-    fn convert(&self, simd: V3, source: &[u8], destination: &mut [u8]) {
-        let mut codes = [splat(0); 4];
+    fn step(self, Avx2(simd): Avx2, source: &[u8], destination: &mut [u8]) {
+        let mut codes = [splat_u8(0); 4];
         for i in 0..4 {
-            codes[i] = simd.avx2._mm256_and_si256(read(source, LANES * i), splat(0xff >> (8 - BITS)));
+            codes[i] = simd.avx2._mm256_and_si256(read(source, LANES * i), splat_u8(0xff >> (8 - BITS)));
         }
         store::<BITS>(simd, codes, destination);
     }
