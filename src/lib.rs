@@ -8,9 +8,9 @@ mod conversion;
 pub mod cpu;
 mod element;
 mod error;
+mod float_env;
 #[cfg(test)]
 mod floors;
-mod float_env;
 mod format;
 mod gpu;
 #[cfg(feature = "onnx")]
