@@ -9,12 +9,12 @@ use rayon::prelude::*;
 use crate::conversion::Conversion;
 use crate::element::ElementType;
 use crate::error::{Error, Side};
-use crate::gpu::adapter::plan_limits;
+use crate::gpu::adapter::plan_settings;
 use crate::gpu::kernels::Kernels;
 use crate::gpu::record::{self, Command};
 use crate::kernel::{Access, KernelKind, VIEW_RANK};
 use crate::options::CastOptions;
-use crate::plan::{self, Dispatch, Offsets, PlanLimits, Slices, View};
+use crate::plan::{self, Dispatch, Offsets, PlanLimits, PlanSettings, PlanTuning, Slices, View};
 
 /// Casts on one device. Cheap to clone; clones share the pipelines.
 ///
@@ -23,7 +23,7 @@ use crate::plan::{self, Dispatch, Offsets, PlanLimits, Slices, View};
 #[derive(Clone, Debug)]
 pub struct Caster {
     kernels: Arc<Kernels>,
-    limits: PlanLimits,
+    settings: PlanSettings,
 }
 
 /// What to cast to what, and how.
@@ -54,33 +54,42 @@ impl CastSpec {
 impl Caster {
     /// A caster on a device, within the device's own limits.
     ///
-    /// All buffers that it is given must come from this device. wgpu knows the buffers of other devices of the same
+    /// All buffers that it is given must come from this device. wgpu recognises the buffers of other devices of the same
     /// [`wgpu::Instance`], and binding one is an error; a buffer of another instance it can take for one of this
     /// device's.
     pub fn new(device: &wgpu::Device) -> Self {
-        Self::with_limits(device, plan_limits(device))
+        Self::with_settings(device, plan_settings(device), None)
     }
 
-    /// A caster within smaller limits, such as a cap of elements per dispatch for a driver with a watchdog. Limits
-    /// beyond the device's own are cut to them.
+    /// A caster within smaller limits than the device's. Limits beyond the device's own are cut to them.
     pub fn with_limits(device: &wgpu::Device, limits: PlanLimits) -> Self {
-        let own = plan_limits(device);
+        let PlanSettings { limits: own, tuning } = plan_settings(device);
         let limits = PlanLimits {
             binding_size: (limits.binding_size & !3).min(own.binding_size),
             buffer_size: (limits.buffer_size & !3).min(own.buffer_size),
             offset_alignment: limits.offset_alignment.clamp(own.offset_alignment, 1 << 31).next_power_of_two(),
             workgroups: limits.workgroups.clamp(1, own.workgroups),
-            ..limits
         };
-        Self { kernels: Arc::new(Kernels::new(device, limits.tables, None)), limits }
+        Self::with_settings(device, PlanSettings { limits, tuning }, None)
+    }
+
+    fn with_settings(device: &wgpu::Device, settings: PlanSettings, cache: Option<wgpu::PipelineCache>) -> Self {
+        Self { kernels: Arc::new(Kernels::new(device, settings.tuning.lookup, cache)), settings }
+    }
+
+    /// The same caster, planning otherwise than suits the device, such as with a cap of elements per dispatch for a driver that
+    /// stops long ones. Pipelines that are compiled already are not kept.
+    #[must_use]
+    pub fn with_tuning(self, tuning: PlanTuning) -> Self {
+        let settings = PlanSettings { tuning, ..self.settings };
+        Self::with_settings(&self.kernels.device, settings, self.kernels.cache.clone())
     }
 
     /// The same caster, compiling through the application's pipeline cache, which needs the device's feature
     /// `PIPELINE_CACHE`. Pipelines that are compiled already are not kept.
     #[must_use]
     pub fn with_pipeline_cache(self, cache: wgpu::PipelineCache) -> Self {
-        let kernels = Kernels::new(&self.kernels.device, self.limits.tables, Some(cache));
-        Self { kernels: Arc::new(kernels), limits: self.limits }
+        Self::with_settings(&self.kernels.device, self.settings, Some(cache))
     }
 
     pub(crate) fn device(&self) -> &wgpu::Device {
@@ -89,7 +98,16 @@ impl Caster {
 
     /// The limits that casts are planned within.
     pub fn limits(&self) -> &PlanLimits {
-        &self.limits
+        &self.settings.limits
+    }
+
+    /// How casts are planned within the limits.
+    pub fn tuning(&self) -> &PlanTuning {
+        &self.settings.tuning
+    }
+
+    pub(crate) fn settings(&self) -> &PlanSettings {
+        &self.settings
     }
 
     /// Plans a cast of `len` elements and compiles what it needs.
@@ -135,7 +153,7 @@ impl Caster {
             return self.prepare_with_sentinel(conversion, len, None);
         }
         self.check_sizes(&conversion, [view.extent, len])?;
-        let dispatches = plan::plan_view(&conversion, &view, len, Offsets::default(), &self.limits)?;
+        let dispatches = plan::plan_view(&conversion, &view, len, Offsets::default(), &self.settings)?;
         let steps = self.compile(&conversion, &dispatches)?;
         Ok(Prepared { caster: self.clone(), conversion, len, view: Some(view), steps, sentinel: None })
     }
@@ -146,8 +164,8 @@ impl Caster {
         for (element_type, len) in [from, to].into_iter().zip(lens) {
             // No buffer holds more; past this point bits are counted in 64 bits.
             let needed = element_type.packed_bytes(len).unwrap_or(u64::MAX);
-            if needed > self.limits.buffer_size {
-                let (limit, allowed) = ("max_buffer_size", self.limits.buffer_size);
+            if needed > self.settings.limits.buffer_size {
+                let (limit, allowed) = ("max_buffer_size", self.settings.limits.buffer_size);
                 return Err(Error::Limit { from, to, limit, needed, allowed });
             }
         }
@@ -233,7 +251,7 @@ impl Caster {
         sentinel: Option<u32>,
     ) -> Result<Prepared, Error> {
         self.check_sizes(&conversion, [len, len])?;
-        let dispatches = plan::plan(&conversion, len, Offsets::default(), &self.limits, sentinel)?;
+        let dispatches = plan::plan(&conversion, len, Offsets::default(), &self.settings, sentinel)?;
         let steps = self.compile(&conversion, &dispatches)?;
         Ok(Prepared { caster: self.clone(), conversion, len, view: None, steps, sentinel })
     }
@@ -323,7 +341,7 @@ impl Prepared {
         if one_buffer {
             self.check_overlap(offsets)?;
         }
-        let limits = &self.caster.limits;
+        let limits = &self.caster.settings.limits;
         let moved = |step: &Step| {
             let dispatch = step.dispatch.moved(offsets, limits)?;
             Some(Step { dispatch, pipeline: step.pipeline.clone() })
@@ -341,10 +359,10 @@ impl Prepared {
 
     /// The steps for slices that those of `prepare` are not for.
     fn steps_at(&self, offsets: Offsets) -> Result<Vec<Step>, Error> {
-        let limits = &self.caster.limits;
+        let settings = &self.caster.settings;
         let dispatches = match &self.view {
-            Some(view) => plan::plan_view(&self.conversion, view, self.len, offsets, limits)?,
-            None => plan::plan(&self.conversion, self.len, offsets, limits, self.sentinel)?,
+            Some(view) => plan::plan_view(&self.conversion, view, self.len, offsets, settings)?,
+            None => plan::plan(&self.conversion, self.len, offsets, settings, self.sentinel)?,
         };
         self.caster.compile(&self.conversion, &dispatches)
     }

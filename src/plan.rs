@@ -1,53 +1,19 @@
 //! What a cast comes to on a device, as data: which dispatches over which byte ranges. No device is needed to plan.
 
+mod limits;
 mod shape;
 #[cfg(test)]
 mod tests;
 mod view;
 
+pub(crate) use limits::PlanSettings;
+pub use limits::{CodeLookup, PlanLimits, PlanTuning};
 pub(crate) use view::{View, plan_view};
 
 use crate::conversion::Conversion;
 use crate::error::Error;
 use crate::kernel::{Access, KernelKind, VIEW_RANK};
 use shape::{LEAST_ALIGNMENT, Shape, crosses_words, wide_units_suit};
-
-/// What bounds and shapes dispatches. [`Caster::new`](crate::Caster::new) takes the device's own;
-/// [`Caster::with_limits`](crate::Caster::with_limits) takes smaller ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct PlanLimits {
-    /// Most bytes of one storage binding.
-    pub binding_size: u64,
-    /// Most bytes of one buffer. Host tensors are cast in chunks beyond it.
-    pub buffer_size: u64,
-    /// A binding starts at a multiple of this many bytes.
-    pub offset_alignment: u64,
-    /// Most workgroups along one dimension of a dispatch.
-    pub workgroups: u32,
-    /// Most elements of one dispatch, for drivers with a watchdog. Rounded down to what alignment allows.
-    pub dispatch_elements: u64,
-    /// Fewest elements for which the blocks kernel is worth its compilation; `None` is a workgroup's worth of them.
-    pub blocks_from: Option<u64>,
-    /// Whether sources of at most 8 bits go through a table in workgroup memory. It pays on GPUs; a software adapter's
-    /// workgroup memory is slower than computing.
-    pub tables: bool,
-}
-
-impl Default for PlanLimits {
-    /// WebGPU's default limits, which every WebGPU device has.
-    fn default() -> Self {
-        Self {
-            binding_size: 128 << 20,
-            buffer_size: 256 << 20,
-            offset_alignment: 256,
-            workgroups: 65_535,
-            dispatch_elements: u64::MAX,
-            blocks_from: None,
-            tables: true,
-        }
-    }
-}
 
 /// A range of bytes of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -166,14 +132,14 @@ pub(crate) fn plan(
     conversion: &Conversion,
     elements: u64,
     offsets: Offsets,
-    limits: &PlanLimits,
+    settings: &PlanSettings,
     sentinel: Option<u32>,
 ) -> Result<Vec<Dispatch>, Error> {
     let mut dispatches = Vec::new();
     if elements == 0 {
         return Ok(dispatches);
     }
-    let shape = Shape::new(conversion, offsets, limits);
+    let shape = Shape::new(conversion, offsets, settings);
     let chunk = shape.chunk(elements)?;
     let head = shape.head();
     // A head that is followed by too little for units is no head.
@@ -192,10 +158,10 @@ pub(crate) fn plan(
 
 /// The most elements of a host tensor that take at most so many bytes on either side and fit the device's buffers, of
 /// which every piece but the last starts at a whole byte on both sides.
-pub(crate) fn host_chunk(conversion: &Conversion, limits: &PlanLimits, bytes: u64) -> Result<u64, Error> {
-    let shape = Shape::new(conversion, Offsets::default(), limits);
+pub(crate) fn host_chunk(conversion: &Conversion, settings: &PlanSettings, bytes: u64) -> Result<u64, Error> {
+    let shape = Shape::new(conversion, Offsets::default(), settings);
     // The destination holds the sentinel as well.
-    let buffer = limits.buffer_size.saturating_sub(8);
+    let buffer = settings.limits.buffer_size.saturating_sub(8);
     shape.fit(buffer, "max_buffer_size").map(|most| shape.fit(bytes, "").unwrap_or(shape.step).min(most))
 }
 

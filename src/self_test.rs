@@ -205,13 +205,13 @@ fn codes(element_type: ElementType) -> impl Iterator<Item = u64> {
 mod tests {
     use super::*;
     use crate::options::CastOptions;
-    use crate::plan::{self, PlanLimits, View};
+    use crate::plan::{self, PlanSettings, View};
     use std::collections::HashSet;
 
     /// No kernel that is compiled ahead goes unproven.
     #[test]
     fn every_kernel_is_met() {
-        let limits = PlanLimits::default();
+        let settings = PlanSettings::default();
         let numeric = || ElementType::ALL.iter().copied().filter(|t| t.is_numeric());
         for (from, to) in numeric().flat_map(|from| numeric().map(move |to| (from, to))) {
             let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
@@ -221,9 +221,9 @@ mod tests {
                 let dispatches = arranged.flat_map(|Arrangement { offsets, transposed }| match transposed {
                     true => {
                         let (view, len) = View::new(&SHAPE, &STRIDES).unwrap();
-                        plan::plan_view(&conversion, &view, len, offsets, &limits).unwrap()
+                        plan::plan_view(&conversion, &view, len, offsets, &settings).unwrap()
                     }
-                    false => plan::plan(&conversion, ELEMENTS as u64, offsets, &limits, None).unwrap(),
+                    false => plan::plan(&conversion, ELEMENTS as u64, offsets, &settings, None).unwrap(),
                 });
                 let met: HashSet<_> = dispatches.map(|dispatch| (dispatch.kind, dispatch.access)).collect();
                 let all: HashSet<_> = plan::kernels(&conversion, slices).collect();

@@ -5,7 +5,7 @@ mod common;
 
 use common::{adapter, cases, numeric, oracle, variants};
 use wgpu_cast::wgpu::{BufferUsages, COPY_BUFFER_ALIGNMENT};
-use wgpu_cast::{CastSpec, Caster, Context, ElementType, PlanLimits, Tensor, cpu, wgpu};
+use wgpu_cast::{CastSpec, Caster, CodeLookup, Context, ElementType, PlanLimits, PlanTuning, Tensor, cpu, wgpu};
 
 /// Every pair from one source type: hard codes against the oracle, then awkward lengths.
 macro_rules! sources {
@@ -62,17 +62,17 @@ fn hard_codes(context: &Context, from: ElementType, to: ElementType) {
 /// Every length around lanes, words and units, by each kernel, between guard bytes in a destination full of poison.
 fn awkward_lengths(context: &Context, from: ElementType, to: ElementType) {
     let device = context.device().unwrap();
-    let mut tables = PlanLimits::default();
+    let mut tables = PlanTuning::default();
     tables.blocks_from = Some(0);
     let mut computed = tables;
-    computed.tables = false;
-    let mut edge = PlanLimits::default();
+    computed.lookup = CodeLookup::Computed;
+    let mut edge = PlanTuning::default();
     edge.blocks_from = Some(u64::MAX);
     let lengths: Vec<usize> =
         (1..=17).chain([23, 31, 32, 33, 47, 48, 49, 63, 64, 65, 127, 128, 129, 257, 1023, 1025]).collect();
     let codes = cases::random(from, 1025, 11);
-    for limits in [tables, computed, edge] {
-        let caster = Caster::with_limits(device, limits);
+    for tuning in [tables, computed, edge] {
+        let caster = Caster::with_limits(device, PlanLimits::default()).with_tuning(tuning);
         let tensors = lengths.iter().map(|&n| Tensor::from_codes(from, [n], codes[..n].iter().copied()).unwrap());
         check_regions(context, &caster, &tensors.collect::<Vec<_>>(), CastSpec::new(from, to));
     }
@@ -81,15 +81,15 @@ fn awkward_lengths(context: &Context, from: ElementType, to: ElementType) {
 /// Hard codes under every option, through the edge kernel and, for sources of at most 8 bits, through the table in
 /// workgroup memory, neither of which a long tensor takes on a software adapter.
 fn options_in_every_kernel(context: &Context, from: ElementType, to: ElementType) {
-    let mut edge = PlanLimits::default();
+    let mut edge = PlanTuning::default();
     edge.blocks_from = Some(u64::MAX);
-    let mut tables = PlanLimits::default();
-    (tables.tables, tables.blocks_from) = (true, Some(0));
+    let mut tables = PlanTuning::default();
+    tables.blocks_from = Some(0);
     let codes = cases::codes(from);
     let some = codes.iter().step_by(codes.len().div_ceil(3000)).cycle().take(3000);
     let tensor = Tensor::from_codes(from, [3000], some.copied()).unwrap();
-    for limits in [edge, tables].into_iter().take(if from.bits() <= Some(8) { 2 } else { 1 }) {
-        let caster = Caster::with_limits(context.device().unwrap(), limits);
+    for tuning in [edge, tables].into_iter().take(if from.bits() <= Some(8) { 2 } else { 1 }) {
+        let caster = Caster::with_limits(context.device().unwrap(), PlanLimits::default()).with_tuning(tuning);
         for options in variants(to) {
             let tensors = std::slice::from_ref(&tensor);
             check_regions(context, &caster, tensors, CastSpec::new(from, to).with_options(options));
@@ -200,15 +200,14 @@ fn pairs_of_every_shape() -> Vec<(ElementType, ElementType)> {
 fn small_limits_split_without_a_seam() {
     let context = adapter::open();
     let device = context.device().unwrap();
-    let mut tight = PlanLimits::default();
-    (tight.binding_size, tight.blocks_from) = (64 << 10, Some(0));
-    let mut capped = PlanLimits::default();
-    capped.dispatch_elements = 3000;
-    let mut narrow = PlanLimits::default();
-    (narrow.workgroups, narrow.blocks_from) = (3, Some(0));
+    let (own, gpu) = (PlanLimits::default(), PlanTuning::default());
+    let (mut tight, mut narrow) = (own, own);
+    (tight.binding_size, narrow.workgroups) = (64 << 10, 3);
+    let (mut blocks, mut capped) = (gpu, gpu);
+    (blocks.blocks_from, capped.dispatch_elements) = (Some(0), 3000);
     for (from, to) in pairs_of_every_shape() {
-        for (limits, len) in [(tight, 100_003), (capped, 10_007), (narrow, 50_021)] {
-            let caster = Caster::with_limits(device, limits);
+        for (limits, tuning, len) in [(tight, blocks, 100_003), (own, capped, 10_007), (narrow, blocks, 50_021)] {
+            let caster = Caster::with_limits(device, limits).with_tuning(tuning);
             let codes = cases::random(from, len, 5);
             let tensor = Tensor::from_codes(from, [len], codes).unwrap();
             let dispatches = caster.prepare(&CastSpec::new(from, to), len as u64).unwrap().dispatches();

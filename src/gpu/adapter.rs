@@ -2,7 +2,7 @@
 
 use crate::cpu;
 use crate::error::Error;
-use crate::plan::PlanLimits;
+use crate::plan::{CodeLookup, PlanLimits, PlanSettings, PlanTuning};
 
 /// Which device casts host tensors.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -171,18 +171,20 @@ pub(crate) async fn open(adapter: &wgpu::Adapter) -> Result<(wgpu::Device, wgpu:
 }
 
 /// What a device allows, and what suits it.
-pub(crate) fn plan_limits(device: &wgpu::Device) -> PlanLimits {
+pub(crate) fn plan_settings(device: &wgpu::Device) -> PlanSettings {
     let limits = device.limits();
-    let software = is_software(&device.adapter_info());
-    PlanLimits {
+    let limits = PlanLimits {
         // Words are counted in 32 bits; llvmpipe's largest buffer is not a whole number of them.
         binding_size: limits.max_storage_buffer_binding_size.min(u64::from(u32::MAX)) & !3,
         buffer_size: limits.max_buffer_size & !3,
         offset_alignment: u64::from(limits.min_storage_buffer_offset_alignment.max(4)),
         workgroups: limits.max_compute_workgroups_per_dimension,
+    };
+    let tuning = if is_software(&device.adapter_info()) {
         // llvmpipe takes some 20 ms to compile a kernel, which saves a cast of so many elements some 0.03 ms.
-        blocks_from: software.then_some(8192),
-        tables: !software,
-        ..PlanLimits::default()
-    }
+        PlanTuning { blocks_from: Some(8192), lookup: CodeLookup::Computed, ..PlanTuning::default() }
+    } else {
+        PlanTuning::default()
+    };
+    PlanSettings { limits, tuning }
 }

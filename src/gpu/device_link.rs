@@ -11,7 +11,7 @@ use crate::conversion::Conversion;
 use crate::error::Error;
 use crate::gpu::adapter;
 use crate::gpu::error_scope::{one_line, scoped, scoped_for};
-use crate::plan;
+use crate::plan::{self, PlanTuning};
 
 /// A submission that takes longer is given up: the slowest software adapter needs a few seconds.
 const TIMEOUT: Duration = Duration::from_secs(120);
@@ -36,9 +36,9 @@ impl DeviceLink {
         // Every call is scoped; what a driver reports outside of them must not take the process down, which is wgpu's
         // default.
         device.on_uncaptured_error(Arc::new(|error: wgpu::Error| log::error!("{}", one_line(&error))));
-        let mut limits = *Caster::new(&device).limits();
-        limits.dispatch_elements = plan::HOST_ELEMENTS;
-        let caster = Caster::with_limits(&device, limits);
+        let caster = Caster::new(&device);
+        let tuning = PlanTuning { dispatch_elements: plan::HOST_ELEMENTS, ..*caster.tuning() };
+        let caster = caster.with_tuning(tuning);
         let maps_primary_buffers = adapter::maps_primary_buffers(&device);
         Self { device, queue, caster, sentinels: AtomicU32::new(0), lost, maps_primary_buffers }
     }

@@ -7,7 +7,7 @@ use crate::conversion::Conversion;
 use crate::error::Error;
 use crate::gpu::error_scope::{one_line, scoped};
 use crate::gpu::parameters::Parameters;
-use crate::kernel::{self, Access, BLOCKS_SIZE, KernelKind};
+use crate::kernel::{self, Access, BLOCKS_SIZE, CodeLookup, KernelKind};
 
 /// A pipeline, or why the device refused it: but for want of memory, asking again would give the same.
 type PipelineCell = Arc<OnceLock<Result<wgpu::ComputePipeline, Error>>>;
@@ -15,9 +15,9 @@ type PipelineCell = Arc<OnceLock<Result<wgpu::ComputePipeline, Error>>>;
 #[derive(Debug)]
 pub(crate) struct Kernels {
     pub device: wgpu::Device,
-    tables: bool,
+    lookup: CodeLookup,
     /// The caller's, if it has one: what drivers keep of compiled pipelines.
-    cache: Option<wgpu::PipelineCache>,
+    pub cache: Option<wgpu::PipelineCache>,
     /// The layouts of each access, or why the device refused them.
     layouts: Result<[Layouts; 3], String>,
     pipelines: Mutex<HashMap<(Conversion, KernelKind, Access), PipelineCell>>,
@@ -31,7 +31,7 @@ struct Layouts {
 }
 
 impl Kernels {
-    pub(crate) fn new(device: &wgpu::Device, tables: bool, cache: Option<wgpu::PipelineCache>) -> Self {
+    pub(crate) fn new(device: &wgpu::Device, lookup: CodeLookup, cache: Option<wgpu::PipelineCache>) -> Self {
         let entry = |binding, ty| wgpu::BindGroupLayoutEntry {
             binding,
             visibility: wgpu::ShaderStages::COMPUTE,
@@ -61,7 +61,7 @@ impl Kernels {
         let layouts = layouts.map_err(|error| one_line(&error));
         Self {
             device: device.clone(),
-            tables,
+            lookup,
             cache,
             layouts,
             pipelines: Mutex::default(),
@@ -125,7 +125,7 @@ impl Kernels {
             let limit = "max_compute_invocations_per_workgroup";
             return Err(Error::Limit { from, to, limit, needed: BLOCKS_SIZE.into(), allowed: allowed.into() });
         }
-        let kernel = kernel::compose(conversion, kind, access, self.tables);
+        let kernel = kernel::compose(conversion, kind, access, self.lookup);
         let label = format!("cast {from}→{to}");
         let compiled = scoped(&self.device, || {
             let module = module(&self.device, &label, kernel.wgsl());

@@ -1,6 +1,6 @@
 //! The arithmetic of planning: which bytes a piece of a cast lies in, and how many elements fit where.
 
-use super::{ByteRange, Dispatch, Offsets, Params, PlanLimits};
+use super::{ByteRange, Dispatch, Offsets, Params, PlanSettings};
 use crate::conversion::Conversion;
 use crate::error::Error;
 use crate::kernel::{Access, BLOCKS_SIZE, EDGE_SIZE, KernelKind, Units};
@@ -15,7 +15,7 @@ pub(super) const LEAST_ALIGNMENT: u64 = 16;
 pub(super) struct Shape<'a> {
     conversion: &'a Conversion,
     offsets: Offsets,
-    limits: &'a PlanLimits,
+    settings: &'a PlanSettings,
     alignment: u64,
     pub(super) source_bits: u64,
     pub(super) destination_bits: u64,
@@ -34,11 +34,12 @@ pub(super) struct Bindings {
 }
 
 impl<'a> Shape<'a> {
-    pub(super) fn new(conversion: &'a Conversion, offsets: Offsets, limits: &'a PlanLimits) -> Self {
+    pub(super) fn new(conversion: &'a Conversion, offsets: Offsets, settings: &'a PlanSettings) -> Self {
+        let limits = &settings.limits;
         let alignment = limits.offset_alignment.max(LEAST_ALIGNMENT);
         let (source_bits, destination_bits) =
             (u64::from(conversion.from.code_bits()), u64::from(conversion.to.code_bits()));
-        let units = Units::new(conversion, KernelKind::Blocks, Access::Separate, limits.tables);
+        let units = Units::new(conversion, KernelKind::Blocks, Access::Separate, settings.tuning.lookup);
         let aligned = |bits: u64| {
             let alignment = alignment * 8;
             alignment / gcd(alignment, bits)
@@ -54,7 +55,7 @@ impl<'a> Shape<'a> {
         Self {
             conversion,
             offsets,
-            limits,
+            settings,
             alignment,
             source_bits,
             destination_bits,
@@ -62,7 +63,7 @@ impl<'a> Shape<'a> {
             blocks_from: match in_place && crosses_words(destination_bits) {
                 // What is left to the serial kernel must be little.
                 true => u64::from(units.elements),
-                false => limits.blocks_from.unwrap_or(u64::from(units.per_workgroup())),
+                false => settings.tuning.blocks_from.unwrap_or(u64::from(units.per_workgroup())),
             },
             edge_chunk: (EDGE_ELEMENTS.min(by_binding).min(by_workgroups) / step * step).max(step),
         }
@@ -81,20 +82,21 @@ impl<'a> Shape<'a> {
 
     /// Elements between two changes of bindings.
     pub(super) fn chunk(&self, elements: u64) -> Result<u64, Error> {
-        let units = |access| Units::new(self.conversion, KernelKind::Blocks, access, self.limits.tables);
+        let units = |access| Units::new(self.conversion, KernelKind::Blocks, access, self.settings.tuning.lookup);
         let per_invocation = |units: Units| u64::from(units.elements * units.repeat);
         let least = per_invocation(units(Access::Separate)).min(per_invocation(units(Access::Shared)));
-        let invocations = u64::from(self.limits.workgroups).saturating_pow(2).saturating_mul(u64::from(BLOCKS_SIZE));
+        let invocations =
+            u64::from(self.settings.limits.workgroups).saturating_pow(2).saturating_mul(u64::from(BLOCKS_SIZE));
         let by_workgroups = invocations.saturating_mul(least);
-        let most = by_workgroups.min(self.limits.dispatch_elements);
+        let most = by_workgroups.min(self.settings.tuning.dispatch_elements);
         let limit = "max_storage_buffer_binding_size";
         if self.offsets.one_buffer {
             // Half a binding each: two pieces that do not share one lie far apart.
-            let fits = self.whole_range(elements).is_some_and(|range| range.size <= self.limits.binding_size);
+            let fits = self.whole_range(elements).is_some_and(|range| range.size <= self.settings.limits.binding_size);
             if fits && elements <= most {
                 return Ok(elements);
             }
-            let half = self.fit((self.limits.binding_size / 2).saturating_sub(self.alignment + 8), limit)?;
+            let half = self.fit((self.settings.limits.binding_size / 2).saturating_sub(self.alignment + 8), limit)?;
             return Ok((most.min(half) / self.step * self.step).max(self.step));
         }
         // After a head, either side may be anywhere between two aligned offsets.
@@ -102,10 +104,10 @@ impl<'a> Shape<'a> {
         let lead = if aligned { 0 } else { self.alignment };
         let bits = u128::from(self.source_bits.max(self.destination_bits));
         let needed = (u128::from(elements) * bits).div_ceil(32) * 4 + u128::from(lead) + 4;
-        if needed <= u128::from(self.limits.binding_size) && elements <= most {
+        if needed <= u128::from(self.settings.limits.binding_size) && elements <= most {
             return Ok(elements);
         }
-        let by_binding = self.fit(self.limits.binding_size.saturating_sub(lead + 4), limit)?;
+        let by_binding = self.fit(self.settings.limits.binding_size.saturating_sub(lead + 4), limit)?;
         Ok((most.min(by_binding) / self.step * self.step).max(self.step))
     }
 
@@ -153,7 +155,7 @@ impl<'a> Shape<'a> {
         let mut access = Access::Separate;
         if self.offsets.one_buffer {
             let both = over(source, destination);
-            access = if both.size <= self.limits.binding_size { Access::Shared } else { Access::Writable };
+            access = if both.size <= self.settings.limits.binding_size { Access::Shared } else { Access::Writable };
             if access == Access::Shared {
                 (source, destination) = (both, both);
             }
@@ -181,7 +183,7 @@ impl<'a> Shape<'a> {
         } else {
             KernelKind::Shifted
         };
-        let units = Units::new(self.conversion, kind, access, self.limits.tables);
+        let units = Units::new(self.conversion, kind, access, self.settings.tuning.lookup);
         let whole = count / u64::from(units.elements);
         let elements = whole * u64::from(units.elements);
         if elements < self.blocks_from || elements == 0 || !aligned(params.destination_word, params.destination_bit) {
@@ -243,7 +245,7 @@ impl<'a> Shape<'a> {
 
     /// A number of workgroups in one or two dimensions.
     fn grid(&self, workgroups: u32) -> [u32; 2] {
-        let rows = workgroups.div_ceil(self.limits.workgroups);
+        let rows = workgroups.div_ceil(self.settings.limits.workgroups);
         [workgroups.div_ceil(rows), rows]
     }
 }

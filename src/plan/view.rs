@@ -1,7 +1,7 @@
 //! Views of the source with a stride along each axis.
 
 use super::shape::Shape;
-use super::{Dispatch, Offsets, Params, PlanLimits};
+use super::{Dispatch, Offsets, Params, PlanSettings};
 use crate::conversion::Conversion;
 use crate::error::Error;
 use crate::kernel::{KernelKind, VIEW_RANK as RANK};
@@ -51,16 +51,17 @@ pub(crate) fn plan_view(
     view: &View,
     elements: u64,
     offsets: Offsets,
-    limits: &PlanLimits,
+    settings: &PlanSettings,
 ) -> Result<Vec<Dispatch>, Error> {
-    let shape = Shape::new(conversion, offsets, limits);
+    let shape = Shape::new(conversion, offsets, settings);
+    let limits = &settings.limits;
     let whole = shape.range(offsets.source, shape.source_bits, 0, view.extent);
     if whole.size > limits.binding_size {
         let (from, to, limit) = (conversion.from, conversion.to, "max_storage_buffer_binding_size");
         return Err(Error::Limit { from, to, limit, needed: whole.size, allowed: limits.binding_size });
     }
     let mut dispatches = Vec::new();
-    let chunk = shape.edge_chunk.min(limits.dispatch_elements / shape.step * shape.step).max(shape.step);
+    let chunk = shape.edge_chunk.min(settings.tuning.dispatch_elements / shape.step * shape.step).max(shape.step);
     let mut start = 0;
     while start < elements {
         let count = chunk.min(elements - start);

@@ -1,7 +1,8 @@
 //! Every kernel that converts the bulk of a tensor: each pair, each option that its destination looks at.
 
 use naga::{Block, Statement};
-use wgpu_cast::{CastOptions, ElementType, Float4Nan, Int4Overflow, Kind, RoundMode, kernel};
+use wgpu_cast::wgsl::{self, KernelVariant};
+use wgpu_cast::{CastOptions, ElementType, Float4Nan, Int4Overflow, Kind, RoundMode};
 
 use crate::Result;
 use crate::translate::{Format, translate};
@@ -38,7 +39,7 @@ pub fn all() -> Result<Vec<Subject>> {
     let mut subjects = Vec::new();
     for (from, to) in numeric().flat_map(|from| numeric().map(move |to| (from, to))) {
         for options in variants(to) {
-            let kernel = kernel(from, to, &options)?;
+            let kernel = wgsl::kernel(from, to, &options, KernelVariant::Table)?;
             let (elements, wgsl) = (kernel.elements_per_invocation(), kernel.wgsl().to_owned());
             subjects.push(Subject { from, to, options: describe(&options), elements, wgsl });
         }
