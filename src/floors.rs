@@ -103,12 +103,12 @@ fn read_files(folder: &Path, prefix: &str, files: &mut BTreeMap<String, String>)
     }
 }
 
-/// The text without comments and without the tests at its end.
+/// The text without comments, without visibilities, which name a path but import nothing, and without the tests at its end.
 fn code(text: &str) -> String {
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
     let is_test = |line: &str| line.starts_with("#[cfg(") && line.contains("test");
     let tests = lines.windows(2).position(|pair| is_test(pair[0]) && pair[1] == "mod tests {");
-    lines[..tests.unwrap_or(lines.len())].join("\n")
+    lines[..tests.unwrap_or(lines.len())].join("\n").replace("pub(in crate::", "pub(in ")
 }
 
 /// Every path that starts with `crate::` or `super::`, from the root of the crate on.

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use prost::Message;
 
 use super::node::{self, Meaning, Operation};
-use super::opset::{CastNode, NEWEST_OPSET};
+use super::opset::{self, CastNode, NEWEST_OPSET};
 use super::proto::{
     Dimension, FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto, TensorShapeProto,
     TensorTypeProto, TypeProto, ValueInfoProto,
@@ -89,7 +89,7 @@ impl Model {
     /// it, [`Error::Tensor`] for an initializer.
     pub fn from_bytes(bytes: Vec<u8>, folder: Option<&Path>) -> Result<Self, Error> {
         let message: ModelProto = decode(bytes.into(), "ModelProto")?;
-        let opset = opset(&message)?;
+        let opset = imported_opset(&message)?;
         for function in &message.functions {
             let function: FunctionProto = decode(function.clone(), "FunctionProto")?;
             if node::is_default(&function.domain) && node::is_supported(&function.name) {
@@ -187,14 +187,14 @@ impl Model {
             output: self.outputs.iter().map(|output| info(&output.name, output.value, &output.shape)).collect(),
             sparse_initializer: Vec::new(),
         };
-        let opset = OperatorSetIdProto { domain: String::new(), version: self.opset };
+        let import = OperatorSetIdProto { domain: String::new(), version: self.opset };
         // Initializers that are no inputs came with version 4.
         let oldest = if self.constants.is_empty() { 3 } else { 4 };
         let model = ModelProto {
-            ir_version: ir_version(self.opset).max(oldest),
+            ir_version: opset::at(self.opset).map_or(oldest, |opset| opset.ir_version.max(oldest)),
             producer_name: env!("CARGO_PKG_NAME").to_owned(),
             graph: Some(graph),
-            opset_import: vec![bytes(&opset)],
+            opset_import: vec![bytes(&import)],
             functions: Vec::new(),
         };
         let length = model.encoded_len();
@@ -209,26 +209,8 @@ fn bytes(message: &impl Message) -> Bytes {
     message.encode_to_vec().into()
 }
 
-/// The oldest version of ONNX's file format that is made for an opset (ONNX, `Versioning.md`).
-fn ir_version(opset: i64) -> i64 {
-    match opset {
-        ..=8 => 3,
-        9 => 4,
-        10 => 5,
-        11 => 6,
-        12..=14 => 7,
-        15..=18 => 8,
-        19..=20 => 9,
-        21..=22 => 10,
-        23 => 11,
-        24 => 12,
-        25..=27 => 13,
-        _ => 14,
-    }
-}
-
 /// The imported version of ONNX's own domain. The first two versions of the format had no imports, and one opset.
-fn opset(message: &ModelProto) -> Result<i64, Error> {
+fn imported_opset(message: &ModelProto) -> Result<i64, Error> {
     let mut found = None;
     for import in &message.opset_import {
         let import: OperatorSetIdProto = decode(import.clone(), "OperatorSetIdProto")?;
