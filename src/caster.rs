@@ -158,11 +158,11 @@ impl Caster {
         Ok(Prepared { caster: self.clone(), conversion, len, view: Some(view), steps, sentinel: None })
     }
 
-    /// Whether buffers hold so many elements of the source and of the destination.
+    /// Checks that the largest buffer holds so many elements of the source and of the destination.
     fn check_sizes(&self, conversion: &Conversion, lens: [u64; 2]) -> Result<(), Error> {
         let (from, to) = (conversion.from, conversion.to);
         for (element_type, len) in [from, to].into_iter().zip(lens) {
-            // No buffer holds more; past this point bits are counted in 64 bits.
+            // After this check, a tensor's bits are counted in 64 bits without overflow.
             let needed = element_type.packed_bytes(len).unwrap_or(u64::MAX);
             if needed > self.settings.limits.buffer_size {
                 let (limit, allowed) = ("max_buffer_size", self.settings.limits.buffer_size);
@@ -172,7 +172,7 @@ impl Caster {
         Ok(())
     }
 
-    /// Planned dispatches with their pipelines, which are compiled where they are not there yet.
+    /// Planned dispatches with their pipelines. Compiles the pipelines that do not exist yet.
     fn compile(&self, conversion: &Conversion, dispatches: &[Dispatch]) -> Result<Vec<Step>, Error> {
         let key = |dispatch: &Dispatch| (*conversion, dispatch.kind, dispatch.access);
         let find =
@@ -194,7 +194,7 @@ impl Caster {
         dispatches.iter().map(step).collect()
     }
 
-    /// Compiles kernels on all threads at once, where there are threads. The first error; all are tried.
+    /// Compiles kernels on all threads at once, where there are threads. Returns the first error after trying all of them.
     fn compile_all(&self, kernels: &[(Conversion, KernelKind, Access)]) -> Result<(), Error> {
         let compile = |(conversion, kind, access): &(Conversion, KernelKind, Access)| {
             self.kernels.get(conversion, *kind, *access).map(drop)
@@ -209,7 +209,7 @@ impl Caster {
         results.into_iter().collect()
     }
 
-    /// As [`prepare`](Self::prepare), compiling on a thread of its own. In a browser, which has none, on this one.
+    /// As [`prepare`](Self::prepare), compiling on a thread of its own; in a browser, which has no threads, on this one.
     ///
     /// # Errors
     /// As [`prepare`](Self::prepare).
@@ -219,7 +219,7 @@ impl Caster {
             let (sender, receiver) = futures_channel::oneshot::channel();
             let (caster, spec) = (self.clone(), *spec);
             let compile = move || drop(sender.send(caster.prepare(&spec, len)));
-            // Without a thread to be had, or if it dies, this one does the work.
+            // This thread does the work where no other can be started, or where the other one panicked.
             if std::thread::Builder::new().name("cast compile".to_owned()).spawn(compile).is_ok() {
                 if let Ok(prepared) = receiver.await {
                     return prepared;
@@ -263,7 +263,7 @@ pub struct Prepared {
     caster: Caster,
     conversion: Conversion,
     len: u64,
-    /// Of the source, where it is not dense.
+    /// How the source is read, where it is not dense.
     view: Option<View>,
     /// For slices of two buffers; [`Dispatch::moved`] says for which.
     steps: Vec<Step>,
@@ -278,7 +278,7 @@ struct Step {
 }
 
 impl Prepared {
-    /// Dispatches that a record takes, where both slices start at the device's offset alignment.
+    /// The number of dispatches that a record takes where both slices start at the device's offset alignment.
     pub fn dispatches(&self) -> u32 {
         self.steps.len() as u32
     }
@@ -309,7 +309,7 @@ impl Prepared {
     }
 
     fn bytes(&self, element_type: ElementType, len: u64) -> u64 {
-        // Planning has counted them.
+        // Planning has refused tensors whose bytes cannot be counted.
         element_type.packed_bytes(len).unwrap_or(u64::MAX)
     }
 
@@ -323,8 +323,9 @@ impl Prepared {
     /// Both slices may lie in one buffer where they have no byte in common, or where they are the same bytes and both
     /// element types have the same width.
     ///
-    /// The first slices that do not start at the device's `min_storage_buffer_offset_alignment`, and the first of one
-    /// buffer, compile kernels of their own.
+    /// For slices of two buffers that start at multiples of 16 bytes, the plan and the pipelines of
+    /// [`prepare`](Caster::prepare) are used. Other slices, and slices of one buffer, take other kernels: they are planned here, and
+    /// the first of them compile those kernels.
     ///
     /// # Errors
     /// [`Error::SliceLength`], [`Error::SliceOutOfRange`], [`Error::SliceAlignment`], [`Error::MissingUsage`],
@@ -348,7 +349,7 @@ impl Prepared {
         };
         let steps = match self.steps.iter().map(moved).collect() {
             Some(steps) => steps,
-            // Other kernels, or a head before the first whole unit.
+            // These slices need other kernels, or a dispatch before the first whole unit.
             None => self.steps_at(offsets)?,
         };
         let buffers = [source.buffer(), destination.buffer()];
@@ -357,7 +358,7 @@ impl Prepared {
         Ok(Bound { commands: steps.iter().map(command).collect::<Result<_, _>>()? })
     }
 
-    /// The steps for slices that those of `prepare` are not for.
+    /// Plans and compiles for slices that the steps of `prepare` do not suit.
     fn steps_at(&self, offsets: Offsets) -> Result<Vec<Step>, Error> {
         let settings = &self.caster.settings;
         let dispatches = match &self.view {
@@ -367,7 +368,7 @@ impl Prepared {
         self.caster.compile(&self.conversion, &dispatches)
     }
 
-    /// One buffer: the slices are apart, or in place.
+    /// Checks that two slices of one buffer do not overlap, or are the same bytes with codes of the same width.
     fn check_overlap(&self, offsets: Offsets) -> Result<(), Error> {
         let (from, to) = (self.conversion.from, self.conversion.to);
         let (source, destination) = (offsets.source, offsets.destination);
@@ -413,7 +414,7 @@ impl Prepared {
         if offset % alignment != 0 {
             return Err(Error::SliceAlignment { from, to, side, offset, alignment });
         }
-        // The slice itself lies in the buffer, wgpu saw to that; its last word may not.
+        // wgpu has checked that the slice lies in the buffer, but its last word may reach beyond the buffer's end.
         let end = offset.saturating_add(expected).next_multiple_of(4) + sentinel;
         if end > size {
             return Err(Error::SliceOutOfRange { from, to, side, offset, end, size });
@@ -426,6 +427,14 @@ impl Prepared {
 }
 
 /// A cast bound to its buffers. Recording it cannot fail, allocates nothing and may be repeated.
+///
+/// A `Bound` keeps alive all that recording needs: both buffers, the pipelines, the bind groups and the parameters. The
+/// [`Prepared`], the [`Caster`] and the caller's own handles of the buffers may be dropped while it lives; the buffers' memory is
+/// freed when the last `Bound` to them is dropped and the submissions that use it are done. An engine that frees or moves tensors
+/// therefore drops their `Bound`s as well.
+///
+/// [`wgpu::Buffer::destroy`] frees the memory at once all the same. A `Bound` to a destroyed buffer still records, but wgpu refuses
+/// the commands with a validation error, which goes to the caller's error scope or handler, and runs none of them.
 #[derive(Clone, Debug)]
 pub struct Bound {
     commands: Vec<Command>,

@@ -1,4 +1,4 @@
-//! What a cast comes to on a device, as data: which dispatches over which byte ranges. No device is needed to plan.
+//! The dispatches of a cast, as data: which kernel runs over which byte ranges. No device is needed to plan.
 
 mod limits;
 mod shape;
@@ -27,7 +27,7 @@ pub(crate) struct ByteRange {
 pub(crate) struct Offsets {
     pub source: u64,
     pub destination: u64,
-    /// Both lie in one buffer: apart, or at the same place with codes of the same width.
+    /// Whether both lie in one buffer: without a byte in common, or at the same offset with codes of the same width.
     pub one_buffer: bool,
 }
 
@@ -57,7 +57,7 @@ pub(crate) fn kernels(conversion: &Conversion, slices: Slices) -> impl Iterator<
         (KernelKind::Strided, _) => slices >= Slices::Views && from >= 8,
         _ => true,
     };
-    // Two ranges of one buffer that are too far apart for one binding are compiled for when they are met.
+    // Ranges of one buffer that are too far apart for one binding are rare; their kernels are compiled when first needed.
     let accesses: &[Access] = match slices {
         Slices::Aligned | Slices::Anywhere => &[Access::Separate],
         Slices::OneBuffer | Slices::Views => &[Access::Separate, Access::Shared],
@@ -69,7 +69,7 @@ pub(crate) fn kernels(conversion: &Conversion, slices: Slices) -> impl Iterator<
         .filter(move |(kind, access)| needed(kind, *access))
 }
 
-/// What a dispatch is told: `Params` of `shaders/entry/params.wgsl`, padded to 16 bytes.
+/// The parameters of a dispatch: `Params` of `shaders/entry/params.wgsl`, padded to a multiple of 16 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub(crate) struct Params {
@@ -88,7 +88,7 @@ pub(crate) struct Params {
     pub strides: [u32; VIEW_RANK],
 }
 
-/// One dispatch. With shared access both ranges are the one that is bound.
+/// One dispatch. With shared access, both ranges are the one range that is bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Dispatch {
     pub kind: KernelKind,
@@ -126,8 +126,8 @@ impl Dispatch {
     }
 }
 
-/// The dispatches that cast `elements` from one place to another. With a sentinel, which is not for one buffer, the last
-/// dispatch writes it to the word after the destination's last.
+/// The dispatches that cast `elements` between two slices. The last dispatch writes the sentinel, if there is one, to the word after
+/// the destination's last word; only casts between two buffers have one.
 pub(crate) fn plan(
     conversion: &Conversion,
     elements: u64,
@@ -142,7 +142,7 @@ pub(crate) fn plan(
     let shape = Shape::new(conversion, offsets, settings);
     let chunk = shape.chunk(elements)?;
     let head = shape.head();
-    // A head that is followed by too little for units is no head.
+    // Without enough elements for whole units after the head, the edge kernel takes everything.
     let head = if elements.saturating_sub(head) < shape.blocks_from.max(1) { 0 } else { head };
     shape.edges(0, head, None, &mut dispatches);
     let mut start = head;
@@ -160,11 +160,11 @@ pub(crate) fn plan(
 /// which every piece but the last starts at a whole byte on both sides.
 pub(crate) fn host_chunk(conversion: &Conversion, settings: &PlanSettings, bytes: u64) -> Result<u64, Error> {
     let shape = Shape::new(conversion, Offsets::default(), settings);
-    // The destination holds the sentinel as well.
+    // The destination buffer also holds the sentinel.
     let buffer = settings.limits.buffer_size.saturating_sub(8);
     shape.fit(buffer, "max_buffer_size").map(|most| shape.fit(bytes, "").unwrap_or(shape.step).min(most))
 }
 
-/// Most elements of a host tensor on their way at once: bounds the memory that a cast takes beside the tensors, and
-/// how long a device works without an answer.
+/// Most elements of a host tensor in one submission. It bounds the memory that a cast takes beside the tensors, and how long a
+/// device works without an answer.
 pub(crate) const HOST_ELEMENTS: u64 = 1 << 26;

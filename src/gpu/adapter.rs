@@ -76,7 +76,7 @@ fn is_software(info: &wgpu::AdapterInfo) -> bool {
 enum Search {
     /// All backends.
     Everywhere,
-    /// The older interface, OpenGL, only where the others find no GPU: loading it takes time.
+    /// OpenGL only where the other backends find no GPU, because loading it takes time.
     UntilGpu,
 }
 
@@ -147,13 +147,13 @@ fn shares_memory(info: &wgpu::AdapterInfo) -> bool {
     matches!(info.device_type, wgpu::DeviceType::IntegratedGpu | wgpu::DeviceType::Cpu)
 }
 
-/// Whether a device can map the buffers that kernels use, and it is no loss.
+/// Whether a device can map the buffers that kernels use, and kernels use such buffers as fast as others.
 pub(crate) fn maps_primary_buffers(device: &wgpu::Device) -> bool {
     device.features().contains(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS) && shares_memory(&device.adapter_info())
 }
 
-/// A device with the adapter's own limits, and of its features timestamp queries, pipeline caches, and mapping what
-/// kernels use where that saves copies.
+/// Opens a device with the adapter's own limits and, where the adapter has them, timestamp queries, pipeline caches, and the mapping
+/// of buffers that kernels use, which saves copies where memory is shared.
 pub(crate) async fn open(adapter: &wgpu::Adapter) -> Result<(wgpu::Device, wgpu::Queue), Error> {
     let mut features = wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::PIPELINE_CACHE;
     features.set(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS, shares_memory(&adapter.get_info()));

@@ -5,10 +5,10 @@ use crate::conversion::Conversion;
 use crate::error::Error;
 use crate::kernel::{Access, BLOCKS_SIZE, EDGE_SIZE, KernelKind, Units};
 
-/// Most elements of an edge dispatch: bit positions of 64-bit codes stay within 32 bits.
+/// Most elements of an edge dispatch, so that bit positions of 64-bit codes are counted in 32 bits.
 const EDGE_ELEMENTS: u64 = 1 << 24;
 
-/// A binding starts at a multiple of at least this, so that 16 bytes of a buffer are 16 bytes of a binding.
+/// A binding starts at a multiple of at least this many bytes, so that a vector of a buffer is a vector of the binding.
 pub(super) const LEAST_ALIGNMENT: u64 = 16;
 
 /// The numbers of a conversion that planning needs.
@@ -44,7 +44,7 @@ impl<'a> Shape<'a> {
             let alignment = alignment * 8;
             alignment / gcd(alignment, bits)
         };
-        // Units have a power of two of elements, at most 64.
+        // The number of elements of a unit is a power of two, at most 64.
         let step = lcm(lcm(aligned(source_bits), aligned(destination_bits)), 64);
         let bits = source_bits.max(destination_bits);
         // A binding starts up to an alignment before its first element, and ends with the sentinel.
@@ -61,7 +61,7 @@ impl<'a> Shape<'a> {
             destination_bits,
             step,
             blocks_from: match in_place && crosses_words(destination_bits) {
-                // What is left to the serial kernel must be little.
+                // The serial kernel takes one element after the other, so it must be left only a few.
                 true => u64::from(units.elements),
                 false => settings.tuning.blocks_from.unwrap_or(u64::from(units.per_workgroup())),
             },
@@ -91,7 +91,7 @@ impl<'a> Shape<'a> {
         let most = by_workgroups.min(self.settings.tuning.dispatch_elements);
         let limit = "max_storage_buffer_binding_size";
         if self.offsets.one_buffer {
-            // Half a binding each: two pieces that do not share one lie far apart.
+            // Each side gets half a binding, so that bindings of two pieces do not overlap where one binding cannot cover both.
             let fits = self.whole_range(elements).is_some_and(|range| range.size <= self.settings.limits.binding_size);
             if fits && elements <= most {
                 return Ok(elements);
@@ -115,7 +115,7 @@ impl<'a> Shape<'a> {
     pub(super) fn head(&self) -> u64 {
         let start = self.offsets.destination * 8;
         let aligned = |head: &u64| (start + head * self.destination_bits).is_multiple_of(128);
-        // A multiple of 64 elements of any width is one of 128 bits.
+        // 64 elements of any width are a multiple of 128 bits, so a head is shorter.
         (0..64).find(aligned).unwrap_or(0)
     }
 
@@ -192,7 +192,7 @@ impl<'a> Shape<'a> {
         params.count = whole as u32;
         let workgroups = self.grid((whole as u32).div_ceil(BLOCKS_SIZE * units.repeat));
         params.pitch = workgroups[0];
-        // The rest of the chunk is not this dispatch's to bind.
+        // The dispatch binds only what it reads and writes, not the rest of the chunk.
         let (source, destination) = match access {
             Access::Shared => (source, destination),
             Access::Separate | Access::Writable => self.ranges(start, elements),
@@ -218,7 +218,7 @@ impl<'a> Shape<'a> {
     }
 
     pub(super) fn edge(&self, start: u64, count: u64, sentinel: Option<u32>) -> Dispatch {
-        // The sentinel alone takes a binding that ends where the tensor does, which units have filled to whole words.
+        // A dispatch that writes only the sentinel binds the last element, after which the tensor fills whole words.
         let start = if count == 0 { start - 1 } else { start };
         let Bindings { access, source, mut destination, mut params } = self.bindings(start, count.max(1));
         params.count = count as u32;

@@ -9,7 +9,7 @@ use crate::kernel::{KernelKind, VIEW_RANK as RANK};
 /// A view of the source: its elements in row-major order of `shape`, each at the sum of index times stride.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct View {
-    /// Axes that are not there come first, with one element.
+    /// The sizes of the axes, after leading axes of one element.
     pub shape: [u32; RANK],
     pub strides: [u32; RANK],
     /// Elements from the first to the last that is read.
@@ -26,7 +26,7 @@ impl View {
             last = last.checked_add(size.saturating_sub(1).checked_mul(stride)?)?;
             let axis = RANK - shape.len() + axis;
             view.shape[axis] = u32::try_from(size).ok()?;
-            // The stride of a single element is not used.
+            // The stride of an axis of one element is not used.
             view.strides[axis] = if size > 1 { u32::try_from(stride).ok()? } else { 0 };
         }
         view.extent = last + 1;
