@@ -34,7 +34,7 @@ pub(super) fn is_supported(operator: &str) -> bool {
     OPERATORS.iter().any(|(name, _)| *name == operator)
 }
 
-/// ONNX's own domain has two names.
+/// Whether this is ONNX's own domain, which has two names.
 pub(super) fn is_default(domain: &str) -> bool {
     matches!(domain, "" | "ai.onnx")
 }
@@ -49,7 +49,7 @@ impl Operation {
         }
     }
 
-    /// What a cast does beside its target; `None` for an operator that passes its input on.
+    /// The options of a cast; `None` for an operator that passes its input on.
     pub(crate) fn options(&self) -> Option<CastOptions> {
         match self {
             Operation::Cast(node) => Some(node.options()),
@@ -58,7 +58,7 @@ impl Operation {
         }
     }
 
-    /// The type that it makes of its inputs' types, of which there are as many as there must be.
+    /// The type of its output. There are as many input types as the operator has inputs.
     ///
     /// # Errors
     /// [`Error::TypeNotInOpset`].
@@ -123,7 +123,7 @@ impl Meaning {
 }
 
 fn kind(attribute: &AttributeProto) -> &'static str {
-    // Only inside functions, of which there are none.
+    // References to attributes are only allowed in functions, and the model has none.
     if !attribute.ref_attr_name.is_empty() {
         return "reference";
     }
@@ -131,7 +131,7 @@ fn kind(attribute: &AttributeProto) -> &'static str {
     if named != "UNDEFINED" {
         return named;
     }
-    // The first version of the format did not name the kind: it is that of the only field given.
+    // The first version of the format did not name the kind. It is then the kind of the only field that is given.
     let given = [
         (attribute.i.is_some(), "INT"),
         (attribute.s.is_some(), "STRING"),
@@ -145,7 +145,7 @@ fn kind(attribute: &AttributeProto) -> &'static str {
     }
 }
 
-/// An attribute as the rules of versions see it.
+/// An attribute as [`CastNode::new`] takes it.
 fn plain(attribute: &AttributeProto) -> (&str, Attribute<'_>) {
     let value = match kind(attribute) {
         "INT" => Attribute::Int(attribute.i.unwrap_or_default()),

@@ -77,12 +77,12 @@ impl CastNode {
         self.to
     }
 
-    /// What the attributes and the version's own rules come to.
+    /// The options that follow from the attributes and the version's own rules.
     pub fn options(&self) -> CastOptions {
         self.meaning.options
     }
 
-    /// The operator version that holds at the opset: since which opset it does.
+    /// The operator version that holds at the opset, which is the opset that introduced it.
     pub fn version(&self) -> u32 {
         self.meaning.version.since
     }
