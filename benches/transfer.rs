@@ -10,7 +10,8 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use wgpu_cast::wgpu::{self, BufferUsages};
-use wgpu_cast::{CastOptions, CastSpec, Context, DeviceChoice, ElementType, Slices, Tensor, computed_kernel, cpu};
+use wgpu_cast::wgsl::{self, KernelVariant};
+use wgpu_cast::{CastOptions, CastSpec, Context, DeviceChoice, ElementType, Slices, Tensor, cpu};
 
 const ROUNDS: usize = 7;
 const PAIRS: [(ElementType, ElementType); 4] = [
@@ -115,7 +116,7 @@ fn module(from: ElementType, to: ElementType) -> f64 {
         let context = open();
         let device = context.device().expect("a device");
         timed(|| {
-            let kernel = computed_kernel(from, to, &CastOptions::default()).expect("a kernel");
+            let kernel = wgsl::kernel(from, to, &CastOptions::default(), KernelVariant::Computed).expect("a kernel");
             let source = wgpu::ShaderSource::Wgsl(kernel.wgsl().into());
             drop(device.create_shader_module(wgpu::ShaderModuleDescriptor { label: None, source }));
         })

@@ -17,7 +17,7 @@ use crate::tensor::Tensor;
 static CONTEXT: Mutex<Option<Arc<Context>>> = Mutex::new(None);
 
 fn context() -> Result<Arc<Context>, Error> {
-    // Opening either stores a whole context or nothing, so a panic elsewhere leaves no half of one.
+    // A poisoned lock is safe to use: the context is stored in one step, so a panic leaves the old one or none.
     let mut held = CONTEXT.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(context) = held.as_ref().filter(|context| !context.is_lost()) {
         return Ok(context.clone());

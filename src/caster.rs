@@ -9,12 +9,12 @@ use rayon::prelude::*;
 use crate::conversion::Conversion;
 use crate::element::ElementType;
 use crate::error::{Error, Side};
-use crate::gpu::adapter::plan_limits;
+use crate::gpu::adapter::plan_settings;
 use crate::gpu::kernels::Kernels;
 use crate::gpu::record::{self, Command};
 use crate::kernel::{Access, KernelKind, VIEW_RANK};
 use crate::options::CastOptions;
-use crate::plan::{self, Dispatch, Offsets, PlanLimits, Slices, View};
+use crate::plan::{self, Dispatch, Offsets, PlanLimits, PlanSettings, PlanTuning, Slices, View};
 
 /// Casts on one device. Cheap to clone; clones share the pipelines.
 ///
@@ -23,7 +23,7 @@ use crate::plan::{self, Dispatch, Offsets, PlanLimits, Slices, View};
 #[derive(Clone, Debug)]
 pub struct Caster {
     kernels: Arc<Kernels>,
-    limits: PlanLimits,
+    settings: PlanSettings,
 }
 
 /// What to cast to what, and how.
@@ -54,33 +54,42 @@ impl CastSpec {
 impl Caster {
     /// A caster on a device, within the device's own limits.
     ///
-    /// All buffers that it is given must come from this device. wgpu knows the buffers of other devices of the same
+    /// All buffers that it is given must come from this device. wgpu recognises the buffers of other devices of the same
     /// [`wgpu::Instance`], and binding one is an error; a buffer of another instance it can take for one of this
     /// device's.
     pub fn new(device: &wgpu::Device) -> Self {
-        Self::with_limits(device, plan_limits(device))
+        Self::with_settings(device, plan_settings(device), None)
     }
 
-    /// A caster within smaller limits, such as a cap of elements per dispatch for a driver with a watchdog. Limits
-    /// beyond the device's own are cut to them.
+    /// A caster within smaller limits than the device's. Limits beyond the device's own are cut to them.
     pub fn with_limits(device: &wgpu::Device, limits: PlanLimits) -> Self {
-        let own = plan_limits(device);
+        let PlanSettings { limits: own, tuning } = plan_settings(device);
         let limits = PlanLimits {
             binding_size: (limits.binding_size & !3).min(own.binding_size),
             buffer_size: (limits.buffer_size & !3).min(own.buffer_size),
             offset_alignment: limits.offset_alignment.clamp(own.offset_alignment, 1 << 31).next_power_of_two(),
             workgroups: limits.workgroups.clamp(1, own.workgroups),
-            ..limits
         };
-        Self { kernels: Arc::new(Kernels::new(device, limits.tables, None)), limits }
+        Self::with_settings(device, PlanSettings { limits, tuning }, None)
+    }
+
+    fn with_settings(device: &wgpu::Device, settings: PlanSettings, cache: Option<wgpu::PipelineCache>) -> Self {
+        Self { kernels: Arc::new(Kernels::new(device, settings.tuning.lookup, cache)), settings }
+    }
+
+    /// The same caster, planning otherwise than suits the device, such as with a cap of elements per dispatch for a driver that
+    /// stops long ones. Pipelines that are compiled already are not kept.
+    #[must_use]
+    pub fn with_tuning(self, tuning: PlanTuning) -> Self {
+        let settings = PlanSettings { tuning, ..self.settings };
+        Self::with_settings(&self.kernels.device, settings, self.kernels.cache.clone())
     }
 
     /// The same caster, compiling through the application's pipeline cache, which needs the device's feature
     /// `PIPELINE_CACHE`. Pipelines that are compiled already are not kept.
     #[must_use]
     pub fn with_pipeline_cache(self, cache: wgpu::PipelineCache) -> Self {
-        let kernels = Kernels::new(&self.kernels.device, self.limits.tables, Some(cache));
-        Self { kernels: Arc::new(kernels), limits: self.limits }
+        Self::with_settings(&self.kernels.device, self.settings, Some(cache))
     }
 
     pub(crate) fn device(&self) -> &wgpu::Device {
@@ -89,7 +98,16 @@ impl Caster {
 
     /// The limits that casts are planned within.
     pub fn limits(&self) -> &PlanLimits {
-        &self.limits
+        &self.settings.limits
+    }
+
+    /// How casts are planned within the limits.
+    pub fn tuning(&self) -> &PlanTuning {
+        &self.settings.tuning
+    }
+
+    pub(crate) fn settings(&self) -> &PlanSettings {
+        &self.settings
     }
 
     /// Plans a cast of `len` elements and compiles what it needs.
@@ -135,26 +153,26 @@ impl Caster {
             return self.prepare_with_sentinel(conversion, len, None);
         }
         self.check_sizes(&conversion, [view.extent, len])?;
-        let dispatches = plan::plan_view(&conversion, &view, len, Offsets::default(), &self.limits)?;
+        let dispatches = plan::plan_view(&conversion, &view, len, Offsets::default(), &self.settings)?;
         let steps = self.compile(&conversion, &dispatches)?;
         Ok(Prepared { caster: self.clone(), conversion, len, view: Some(view), steps, sentinel: None })
     }
 
-    /// Whether buffers hold so many elements of the source and of the destination.
+    /// Checks that the largest buffer holds so many elements of the source and of the destination.
     fn check_sizes(&self, conversion: &Conversion, lens: [u64; 2]) -> Result<(), Error> {
         let (from, to) = (conversion.from, conversion.to);
         for (element_type, len) in [from, to].into_iter().zip(lens) {
-            // No buffer holds more; past this point bits are counted in 64 bits.
+            // After this check, a tensor's bits are counted in 64 bits without overflow.
             let needed = element_type.packed_bytes(len).unwrap_or(u64::MAX);
-            if needed > self.limits.buffer_size {
-                let (limit, allowed) = ("max_buffer_size", self.limits.buffer_size);
+            if needed > self.settings.limits.buffer_size {
+                let (limit, allowed) = ("max_buffer_size", self.settings.limits.buffer_size);
                 return Err(Error::Limit { from, to, limit, needed, allowed });
             }
         }
         Ok(())
     }
 
-    /// Planned dispatches with their pipelines, which are compiled where they are not there yet.
+    /// Planned dispatches with their pipelines. Compiles the pipelines that do not exist yet.
     fn compile(&self, conversion: &Conversion, dispatches: &[Dispatch]) -> Result<Vec<Step>, Error> {
         let key = |dispatch: &Dispatch| (*conversion, dispatch.kind, dispatch.access);
         let find =
@@ -176,7 +194,7 @@ impl Caster {
         dispatches.iter().map(step).collect()
     }
 
-    /// Compiles kernels on all threads at once, where there are threads. The first error; all are tried.
+    /// Compiles kernels on all threads at once, where there are threads. Returns the first error after trying all of them.
     fn compile_all(&self, kernels: &[(Conversion, KernelKind, Access)]) -> Result<(), Error> {
         let compile = |(conversion, kind, access): &(Conversion, KernelKind, Access)| {
             self.kernels.get(conversion, *kind, *access).map(drop)
@@ -191,7 +209,7 @@ impl Caster {
         results.into_iter().collect()
     }
 
-    /// As [`prepare`](Self::prepare), compiling on a thread of its own. In a browser, which has none, on this one.
+    /// As [`prepare`](Self::prepare), compiling on a thread of its own; in a browser, which has no threads, on this one.
     ///
     /// # Errors
     /// As [`prepare`](Self::prepare).
@@ -201,7 +219,7 @@ impl Caster {
             let (sender, receiver) = futures_channel::oneshot::channel();
             let (caster, spec) = (self.clone(), *spec);
             let compile = move || drop(sender.send(caster.prepare(&spec, len)));
-            // Without a thread to be had, or if it dies, this one does the work.
+            // This thread does the work where no other can be started, or where the other one panicked.
             if std::thread::Builder::new().name("cast compile".to_owned()).spawn(compile).is_ok()
                 && let Ok(prepared) = receiver.await
             {
@@ -233,7 +251,7 @@ impl Caster {
         sentinel: Option<u32>,
     ) -> Result<Prepared, Error> {
         self.check_sizes(&conversion, [len, len])?;
-        let dispatches = plan::plan(&conversion, len, Offsets::default(), &self.limits, sentinel)?;
+        let dispatches = plan::plan(&conversion, len, Offsets::default(), &self.settings, sentinel)?;
         let steps = self.compile(&conversion, &dispatches)?;
         Ok(Prepared { caster: self.clone(), conversion, len, view: None, steps, sentinel })
     }
@@ -245,7 +263,7 @@ pub struct Prepared {
     caster: Caster,
     conversion: Conversion,
     len: u64,
-    /// Of the source, where it is not dense.
+    /// How the source is read, where it is not dense.
     view: Option<View>,
     /// For slices of two buffers; [`Dispatch::moved`] says for which.
     steps: Vec<Step>,
@@ -260,7 +278,7 @@ struct Step {
 }
 
 impl Prepared {
-    /// Dispatches that a record takes, where both slices start at the device's offset alignment.
+    /// The number of dispatches that a record takes where both slices start at the device's offset alignment.
     pub fn dispatches(&self) -> u32 {
         self.steps.len() as u32
     }
@@ -291,7 +309,7 @@ impl Prepared {
     }
 
     fn bytes(&self, element_type: ElementType, len: u64) -> u64 {
-        // Planning has counted them.
+        // Planning has refused tensors whose bytes cannot be counted.
         element_type.packed_bytes(len).unwrap_or(u64::MAX)
     }
 
@@ -305,8 +323,9 @@ impl Prepared {
     /// Both slices may lie in one buffer where they have no byte in common, or where they are the same bytes and both
     /// element types have the same width.
     ///
-    /// The first slices that do not start at the device's `min_storage_buffer_offset_alignment`, and the first of one
-    /// buffer, compile kernels of their own.
+    /// For slices of two buffers that start at multiples of 16 bytes, the plan and the pipelines of
+    /// [`prepare`](Caster::prepare) are used. Other slices, and slices of one buffer, take other kernels: they are planned here, and
+    /// the first of them compile those kernels.
     ///
     /// # Errors
     /// [`Error::SliceLength`], [`Error::SliceOutOfRange`], [`Error::SliceAlignment`], [`Error::MissingUsage`],
@@ -323,14 +342,14 @@ impl Prepared {
         if one_buffer {
             self.check_overlap(offsets)?;
         }
-        let limits = &self.caster.limits;
+        let limits = &self.caster.settings.limits;
         let moved = |step: &Step| {
             let dispatch = step.dispatch.moved(offsets, limits)?;
             Some(Step { dispatch, pipeline: step.pipeline.clone() })
         };
         let steps = match self.steps.iter().map(moved).collect() {
             Some(steps) => steps,
-            // Other kernels, or a head before the first whole unit.
+            // These slices need other kernels, or a dispatch before the first whole unit.
             None => self.steps_at(offsets)?,
         };
         let buffers = [source.buffer(), destination.buffer()];
@@ -339,17 +358,17 @@ impl Prepared {
         Ok(Bound { commands: steps.iter().map(command).collect::<Result<_, _>>()? })
     }
 
-    /// The steps for slices that those of `prepare` are not for.
+    /// Plans and compiles for slices that the steps of `prepare` do not suit.
     fn steps_at(&self, offsets: Offsets) -> Result<Vec<Step>, Error> {
-        let limits = &self.caster.limits;
+        let settings = &self.caster.settings;
         let dispatches = match &self.view {
-            Some(view) => plan::plan_view(&self.conversion, view, self.len, offsets, limits)?,
-            None => plan::plan(&self.conversion, self.len, offsets, limits, self.sentinel)?,
+            Some(view) => plan::plan_view(&self.conversion, view, self.len, offsets, settings)?,
+            None => plan::plan(&self.conversion, self.len, offsets, settings, self.sentinel)?,
         };
         self.caster.compile(&self.conversion, &dispatches)
     }
 
-    /// One buffer: the slices are apart, or in place.
+    /// Checks that two slices of one buffer do not overlap, or are the same bytes with codes of the same width.
     fn check_overlap(&self, offsets: Offsets) -> Result<(), Error> {
         let (from, to) = (self.conversion.from, self.conversion.to);
         let (source, destination) = (offsets.source, offsets.destination);
@@ -395,7 +414,7 @@ impl Prepared {
         if offset % alignment != 0 {
             return Err(Error::SliceAlignment { from, to, side, offset, alignment });
         }
-        // The slice itself lies in the buffer, wgpu saw to that; its last word may not.
+        // wgpu has checked that the slice lies in the buffer, but its last word may reach beyond the buffer's end.
         let end = offset.saturating_add(expected).next_multiple_of(4) + sentinel;
         if end > size {
             return Err(Error::SliceOutOfRange { from, to, side, offset, end, size });
@@ -408,6 +427,14 @@ impl Prepared {
 }
 
 /// A cast bound to its buffers. Recording it cannot fail, allocates nothing and may be repeated.
+///
+/// A `Bound` keeps alive all that recording needs: both buffers, the pipelines, the bind groups and the parameters. The
+/// [`Prepared`], the [`Caster`] and the caller's own handles of the buffers may be dropped while it lives; the buffers' memory is
+/// freed when the last `Bound` to them is dropped and the submissions that use it are done. An engine that frees or moves tensors
+/// therefore drops their `Bound`s as well.
+///
+/// [`wgpu::Buffer::destroy`] frees the memory at once all the same. A `Bound` to a destroyed buffer still records, but wgpu refuses
+/// the commands with a validation error, which goes to the caller's error scope or handler, and runs none of them.
 #[derive(Clone, Debug)]
 pub struct Bound {
     commands: Vec<Command>,

@@ -21,7 +21,7 @@ const GPU_FROM_BYTES: u64 = 4 << 20;
 
 const NO_LONGER: &str = "a cast takes no longer than the way to a GPU";
 
-/// A device, or the decision to do without one.
+/// Casts host tensors on a device that it holds, or on the CPU where it holds none.
 ///
 /// Send and Sync; casts from several threads share its device and pipelines.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ pub(crate) struct Gpu {
     pub link: DeviceLink,
 }
 
-/// Which way a tensor went.
+/// Where a tensor was cast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Route {
@@ -54,9 +54,9 @@ pub enum Route {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CastReport {
-    /// Which way.
+    /// Where the tensor was cast.
     pub route: Route,
-    /// Why this way.
+    /// Why there.
     pub reason: String,
     /// The adapter, where a device did it.
     pub adapter: Option<String>,
@@ -227,8 +227,8 @@ impl Context {
         (if gpu.is_some() { Route::Gpu } else { Route::Cpu }, reason)
     }
 
-    /// The device, if it is to do numeric casts of host tensors that read and write so many bytes, and why. In a chain,
-    /// results are cast again before they come back.
+    /// The device, if numeric casts of host tensors that read and write so many bytes are to run there, and the reason. In a
+    /// chain, results are cast again on the device before they are read back.
     pub(crate) fn device_for(&self, bytes: u64, is_chain: bool) -> (Option<&Gpu>, String) {
         match &self.gpu {
             None => (None, self.reason.clone()),
@@ -274,7 +274,7 @@ mod tests {
             pollster::block_on(context.run(&model, vec![tensor.clone()]))
         };
         assert!(matches!(run(other), Err(Error::Incomplete { .. })), "{:?}", run(other));
-        // The codes are the same: no device is asked.
+        // No device is needed where the codes are the same.
         let (outputs, report) = run(same).unwrap();
         assert_eq!((report.route, report.uploads, report.read_backs), (Route::Copy, 0, 0));
         assert_eq!(outputs[0].tensor.bytes(), tensor.bytes());

@@ -1,4 +1,4 @@
-//! Models of casts, run: what lies on the device stays there from node to node.
+//! Runs models of casts. Tensors on the device stay there from node to node.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use crate::onnx::{Model, NamedTensor, Node};
 use crate::options::CastOptions;
 use crate::tensor::Tensor;
 
-/// Outputs are read back together up to so many bytes: each read-back waits for the device.
+/// Outputs are read back together, up to so many bytes, because each read-back waits for the device.
 const READ_BACK_BYTES: u64 = 64 << 20;
 
 /// What the run of a model did.
@@ -103,7 +103,7 @@ fn check_inputs(model: &Model, inputs: Vec<Tensor>) -> Result<Vec<(usize, Tensor
     Ok(values)
 }
 
-/// Which nodes some output needs. Of a second input only the type counts, which is known without it.
+/// Which nodes the outputs need. The second input of `CastLike` is not needed: its type is known without its value.
 fn needed(model: &Model) -> Vec<bool> {
     let mut wanted = vec![false; model.values()];
     model.outputs().iter().for_each(|output| wanted[output.value] = true);
@@ -117,7 +117,7 @@ fn needed(model: &Model) -> Vec<bool> {
     needed
 }
 
-/// A value where it is: on the host, on the device, or both.
+/// A value that is on the host, on the device, or on both.
 struct Value {
     element_type: ElementType,
     shape: Vec<usize>,
@@ -138,17 +138,17 @@ impl Value {
 
 struct Run<'a> {
     context: &'a Context,
-    /// The device, where it is to do the numeric casts.
+    /// The device, where the numeric casts are to run on it.
     gpu: Option<&'a Gpu>,
     batch: Option<Batch<'a>>,
-    /// Cast nodes, each of which may leave a proof.
+    /// The number of cast nodes, each of which may leave a proof.
     casts: usize,
-    /// What each value is, seen through `Identity`: the value that a cast or the caller made.
+    /// For each value, the one it is the same as: `Identity` passes values on that a cast or the caller has made.
     origins: Vec<usize>,
     values: Vec<Option<Value>>,
-    /// How often each value is still wanted.
+    /// How many nodes and outputs still need each value.
     uses: Vec<usize>,
-    /// Whether the CPU has cast numbers, or strings.
+    /// Whether the CPU has cast numbers, and whether it has cast strings.
     cpu: [bool; 2],
     report: RunReport,
 }
@@ -169,7 +169,7 @@ impl<'a> Run<'a> {
         for (value, tensor) in constants.chain(inputs).filter(|(value, _)| uses[*value] > 0) {
             values[value] = Some(Value::host(tensor));
         }
-        // How much the numeric casts move; every value has as many elements as that it is made from.
+        // How many bytes the casts read and write. A cast's result has as many elements as its input.
         let mut elements: Vec<u64> = values.iter().map(|value| value.as_ref().map_or(0, |v| v.elements)).collect();
         let (mut bytes, mut is_chain) = (0u64, false);
         for node in casts() {
@@ -238,7 +238,7 @@ impl<'a> Run<'a> {
     }
 
     fn value(&self, value: usize) -> Result<&Value, Error> {
-        // Reading the model has seen to it that something makes every value, and earlier.
+        // Reading the model has checked that every value is made before it is used.
         let unknown = || ModelFault::Unknown { value: value.to_string() };
         self.values[value].as_ref().ok_or_else(|| unknown().into())
     }
@@ -251,7 +251,7 @@ impl<'a> Run<'a> {
         Ok(self.batch.insert(batch))
     }
 
-    /// The value on the device, where it stays.
+    /// The value on the device, uploaded where it is not there yet. It stays there.
     fn on_device(&mut self, value: usize, gpu: &'a Gpu, conversion: &Conversion) -> Result<Resident, Error> {
         let held = self.value(value)?;
         if let Some(resident) = &held.device {
@@ -267,7 +267,7 @@ impl<'a> Run<'a> {
         Ok(resident)
     }
 
-    /// The value on the host, where it stays.
+    /// The value on the host, read back where it is not there yet. It stays there.
     async fn on_host(&mut self, value: usize) -> Result<Tensor, Error> {
         self.read_back(&[value]).await?;
         self.host(value)
@@ -278,7 +278,7 @@ impl<'a> Run<'a> {
         Ok(self.value(value)?.host.clone().ok_or_else(unknown)?)
     }
 
-    /// Reads back those values that are only on the device, in one go.
+    /// Reads back those of the values that are only on the device, in one submission.
     async fn read_back(&mut self, values: &[usize]) -> Result<(), Error> {
         let mut read_backs = Vec::new();
         for &value in values {
@@ -305,7 +305,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Brings all outputs to the host, as many at a time as is sensible.
+    /// Reads back all outputs, up to [`READ_BACK_BYTES`] at a time.
     async fn read_outputs(&mut self, model: &Model) -> Result<(), Error> {
         let mut values: Vec<usize> = model.outputs().iter().map(|output| self.origins[output.value]).collect();
         values.sort_unstable();
@@ -333,7 +333,7 @@ impl<'a> Run<'a> {
         Ok(host)
     }
 
-    /// Lets go of a value when nobody wants it any more.
+    /// Drops a value that is no longer needed.
     fn release(&mut self, value: usize) {
         self.uses[value] -= 1;
         if self.uses[value] == 0 {

@@ -25,6 +25,7 @@ mod self_test;
 mod string_array;
 mod strings;
 mod tensor;
+pub mod wgsl;
 
 pub use caster::{Bound, CastSpec, Caster, Prepared};
 pub use context::{CastReport, Context, Route};
@@ -37,8 +38,7 @@ pub use format::{FloatFormat, Specials};
 pub use gpu::adapter::{AdapterSummary, DeviceChoice, adapters};
 #[cfg(feature = "onnx")]
 pub use graph::RunReport;
-pub use kernel::{Kernel, computed_kernel, edge_kernel, kernel};
 pub use options::{CastOptions, Float4Nan, Int4Overflow, RoundMode};
-pub use plan::{PlanLimits, Slices};
+pub use plan::{CodeLookup, PlanLimits, PlanTuning, Slices};
 pub use tensor::{Element, Tensor};
 pub use wgpu;

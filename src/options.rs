@@ -1,4 +1,4 @@
-//! What a cast may be told, and the rules that changed between opsets as explicit fields.
+//! The options of a cast: ONNX's attributes, and the rules that changed between opsets.
 
 use std::fmt;
 use std::str::FromStr;

@@ -221,8 +221,8 @@ impl Tensor {
 
 /// Zeroed memory for a result of casting `from` to `to`, or an error where there is none.
 pub(crate) fn zeroed(from: ElementType, to: ElementType, bytes: usize) -> Result<Vec<u8>, Error> {
-    // Only asking first can fail without taking the process down; only `vec!` gets memory that the system has zeroed,
-    // at no cost.
+    // `vec!` gets memory that the system has already zeroed, but aborts the process where there is none. Reserving fails with an
+    // error instead, so it is tried first.
     let mut probe = Vec::<u8>::new();
     probe.try_reserve_exact(bytes).map_err(|_| Error::OutOfMemory { from, to, bytes: bytes as u64 })?;
     drop(probe);
@@ -242,7 +242,7 @@ fn sizes(element_type: ElementType, shape: &[usize]) -> Result<(usize, usize), E
 
 /// Elements of a shape.
 pub(crate) fn count(element_type: ElementType, shape: &[usize]) -> Result<usize, Error> {
-    // A zero anywhere means no elements, however large the other axes.
+    // An axis of size 0 means no elements, even where the product of the other axes would overflow.
     let elements = if shape.contains(&0) { Some(0) } else { shape.iter().try_fold(1usize, |n, &d| n.checked_mul(d)) };
     elements.ok_or_else(|| Error::ShapeOverflow { element_type, shape: shape.to_vec() })
 }

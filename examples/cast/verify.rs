@@ -4,7 +4,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 use support::cases;
 use support::options::pair_variants;
 use support::tier::Tier;
-use wgpu_cast::{CastOptions, Context, ElementType, Error, Kernel, Tensor, cpu, kernel};
+use wgpu_cast::wgsl::{self, Kernel, KernelVariant};
+use wgpu_cast::{CastOptions, Context, ElementType, Error, Tensor, cpu};
 
 use crate::args::{VerifyArgs, numeric};
 use crate::failure::Failure;
@@ -75,7 +76,8 @@ fn tensors(from: ElementType, args: &VerifyArgs) -> Result<Vec<Tensor>, Error> {
         codes.extend(cases::random(from, args.random as usize, args.seed));
     }
     let elements = |kernel: Kernel| (kernel.elements_per_invocation() * kernel.workgroup_size()) as usize;
-    let workgroups = numeric().map(|to| kernel(from, to, &CastOptions::default()).map(elements));
+    let kernel = |to| wgsl::kernel(from, to, &CastOptions::default(), KernelVariant::Table);
+    let workgroups = numeric().map(|to| kernel(to).map(elements));
     let workgroups: Vec<usize> = workgroups.collect::<Result<_, _>>()?;
     let (fewest, most) = (workgroups.iter().min().unwrap_or(&2), workgroups.iter().max().unwrap_or(&2));
 

@@ -2,7 +2,7 @@
 
 use crate::cpu;
 use crate::error::Error;
-use crate::plan::PlanLimits;
+use crate::plan::{CodeLookup, PlanLimits, PlanSettings, PlanTuning};
 
 /// Which device casts host tensors.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -76,7 +76,7 @@ fn is_software(info: &wgpu::AdapterInfo) -> bool {
 enum Search {
     /// All backends.
     Everywhere,
-    /// The older interface, OpenGL, only where the others find no GPU: loading it takes time.
+    /// OpenGL only where the other backends find no GPU, because loading it takes time.
     UntilGpu,
 }
 
@@ -147,13 +147,13 @@ fn shares_memory(info: &wgpu::AdapterInfo) -> bool {
     matches!(info.device_type, wgpu::DeviceType::IntegratedGpu | wgpu::DeviceType::Cpu)
 }
 
-/// Whether a device can map the buffers that kernels use, and it is no loss.
+/// Whether a device can map the buffers that kernels use, and kernels use such buffers as fast as others.
 pub(crate) fn maps_primary_buffers(device: &wgpu::Device) -> bool {
     device.features().contains(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS) && shares_memory(&device.adapter_info())
 }
 
-/// A device with the adapter's own limits, and of its features timestamp queries, pipeline caches, and mapping what
-/// kernels use where that saves copies.
+/// Opens a device with the adapter's own limits and, where the adapter has them, timestamp queries, pipeline caches, and the mapping
+/// of buffers that kernels use, which saves copies where memory is shared.
 pub(crate) async fn open(adapter: &wgpu::Adapter) -> Result<(wgpu::Device, wgpu::Queue), Error> {
     let mut features = wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::PIPELINE_CACHE;
     features.set(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS, shares_memory(&adapter.get_info()));
@@ -171,18 +171,20 @@ pub(crate) async fn open(adapter: &wgpu::Adapter) -> Result<(wgpu::Device, wgpu:
 }
 
 /// What a device allows, and what suits it.
-pub(crate) fn plan_limits(device: &wgpu::Device) -> PlanLimits {
+pub(crate) fn plan_settings(device: &wgpu::Device) -> PlanSettings {
     let limits = device.limits();
-    let software = is_software(&device.adapter_info());
-    PlanLimits {
+    let limits = PlanLimits {
         // Words are counted in 32 bits; llvmpipe's largest buffer is not a whole number of them.
         binding_size: limits.max_storage_buffer_binding_size.min(u64::from(u32::MAX)) & !3,
         buffer_size: limits.max_buffer_size & !3,
         offset_alignment: u64::from(limits.min_storage_buffer_offset_alignment.max(4)),
         workgroups: limits.max_compute_workgroups_per_dimension,
+    };
+    let tuning = if is_software(&device.adapter_info()) {
         // llvmpipe takes some 20 ms to compile a kernel, which saves a cast of so many elements some 0.03 ms.
-        blocks_from: software.then_some(8192),
-        tables: !software,
-        ..PlanLimits::default()
-    }
+        PlanTuning { blocks_from: Some(8192), lookup: CodeLookup::Computed, ..PlanTuning::default() }
+    } else {
+        PlanTuning::default()
+    };
+    PlanSettings { limits, tuning }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Access, BLOCKS_SIZE, KernelKind, Units, steps, uses_table};
+use super::{Access, BLOCKS_SIZE, CodeLookup, KernelKind, Units, steps, uses_table};
 use crate::conversion::{Conversion, Encode};
 
 /// The element type of a binding of vectors of so many words.
@@ -48,10 +48,10 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    pub(super) fn new(conversion: &Conversion, kind: KernelKind, access: Access, tables: bool) -> Self {
-        let units = Units::new(conversion, kind, access, tables);
+    pub(super) fn new(conversion: &Conversion, kind: KernelKind, access: Access, lookup: CodeLookup) -> Self {
+        let units = Units::new(conversion, kind, access, lookup);
         let (source_bits, destination_bits) = (conversion.from.code_bits(), conversion.to.code_bits());
-        let per_entry = uses_table(conversion, tables).then(|| {
+        let per_entry = uses_table(conversion, lookup).then(|| {
             // As many codes as an index of 8 bits and an entry of one word allow.
             [4, 2].into_iter().find(|n| n * source_bits <= 8 && n * destination_bits <= 32).unwrap_or(1)
         });
@@ -70,7 +70,7 @@ impl Entry {
             shifted,
             units,
             copy: conversion.is_copy(),
-            eights: steps(conversion, tables).is_some(),
+            eights: steps(conversion, lookup).is_some(),
             per_entry,
             masked: matches!(conversion.encode, Encode::Int(_)),
             ignores_above: source_bits == 16 && !matches!(conversion.encode, Encode::E8m0(_)),

@@ -1,70 +1,15 @@
-//! Which opset means which rules: the only place that knows opset numbers besides the rows' since-opset.
+//! What the attributes of `Cast` and `CastLike` mean at an opset, by the rows of `table.rs`.
+
+mod table;
+
+pub use table::NEWEST_OPSET;
+#[cfg(feature = "onnx")]
+pub(super) use table::{ConstantValue, MOST_ATTRIBUTES, at};
 
 use crate::element::{ElementType, Operator};
-use crate::error::Error;
-use crate::options::{CastOptions, Float4Nan, Int4Overflow, RoundMode};
-
-/// The newest opset of the ONNX standard that this crate knows.
-pub const NEWEST_OPSET: i64 = 28;
-
-/// A version of an operator; it holds from its opset up to the next version's. Which types it lists follows from their
-/// rows in the table of element types.
-#[derive(Debug, PartialEq, Eq)]
-struct Version {
-    operator: Operator,
-    since: u32,
-    to: To,
-    saturate: bool,
-    round_mode: bool,
-    /// ONNX never worded these two rules; its own test data changed.
-    int4_overflow: Int4Overflow,
-    float4_nan: Float4Nan,
-}
-
-/// How a node names its target.
-#[derive(Debug, PartialEq, Eq)]
-enum To {
-    /// The attribute `to` is a STRING, the type's name in `TensorProto.DataType`.
-    Name,
-    /// The attribute `to` is an INT, the type's number in `TensorProto.DataType`.
-    Code,
-    /// The second input's element type.
-    Like,
-}
-
-#[rustfmt::skip]
-const VERSIONS: &[Version] = &{
-    use {Float4Nan::{Max, Zero}, Int4Overflow::{Clamp, Wrap}, Operator::{Cast, CastLike}, To::{Code, Like, Name}};
-    const fn row(
-        operator: Operator, since: u32, to: To, saturate: bool, round_mode: bool, int4_overflow: Int4Overflow,
-        float4_nan: Float4Nan,
-    ) -> Version {
-        Version { operator, since, to, saturate, round_mode, int4_overflow, float4_nan }
-    }
-    [
-        //  operator, since, to, saturate, round_mode, float to int4 out of range, NaN to float4
-        row(Cast,      1, Name, false, false, Clamp, Max),
-        row(Cast,      6, Code, false, false, Clamp, Max),
-        row(Cast,      9, Code, false, false, Clamp, Max),
-        row(Cast,     13, Code, false, false, Clamp, Max),
-        row(Cast,     19, Code, true,  false, Clamp, Max),
-        row(Cast,     21, Code, true,  false, Clamp, Max),
-        row(Cast,     23, Code, true,  false, Clamp, Max),
-        row(Cast,     24, Code, true,  true,  Wrap,  Zero),
-        row(Cast,     25, Code, true,  true,  Wrap,  Zero),
-        row(Cast,     28, Code, true,  true,  Wrap,  Zero),
-        row(CastLike, 15, Like, false, false, Clamp, Max),
-        row(CastLike, 19, Like, true,  false, Clamp, Max),
-        row(CastLike, 21, Like, true,  false, Clamp, Max),
-        row(CastLike, 23, Like, true,  false, Clamp, Max),
-        row(CastLike, 24, Like, true,  true,  Wrap,  Zero),
-        row(CastLike, 25, Like, true,  true,  Wrap,  Zero),
-    ]
-};
-
-fn versions(operator: Operator) -> impl Iterator<Item = &'static Version> {
-    VERSIONS.iter().filter(move |version| version.operator == operator)
-}
+use crate::error::{Error, OperatorVersion};
+use crate::options::{CastOptions, RoundMode};
+use table::{CastAttribute, Opset, Target, versions};
 
 /// The value of a node's attribute, as a model has it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -132,12 +77,12 @@ impl CastNode {
         self.to
     }
 
-    /// What the attributes and the version's own rules come to.
+    /// The options that follow from the attributes and the version's own rules.
     pub fn options(&self) -> CastOptions {
         self.meaning.options
     }
 
-    /// The operator version that holds at the opset: since which opset it does.
+    /// The operator version that holds at the opset, which is the opset that introduced it.
     pub fn version(&self) -> u32 {
         self.meaning.version.since
     }
@@ -145,9 +90,9 @@ impl CastNode {
     /// Gives each attribute of a node that means this.
     #[cfg(feature = "onnx")]
     pub(super) fn visit_attributes(&self, visit: &mut impl FnMut(&'static str, Attribute<'_>)) {
-        match self.meaning.version.to {
-            To::Name => visit("to", Attribute::String(&self.to.name().to_uppercase())),
-            To::Code | To::Like => visit("to", Attribute::Int(self.to.onnx_code().into())),
+        match self.meaning.version.target {
+            Target::Name => visit("to", Attribute::String(&self.to.name().to_uppercase())),
+            Target::Code => visit("to", Attribute::Int(self.to.onnx_code().into())),
         }
         self.meaning.visit_attributes(visit);
     }
@@ -214,7 +159,8 @@ impl CastLikeNode {
 /// A version and what a node's attributes mean in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Meaning {
-    version: &'static Version,
+    operator: Operator,
+    version: &'static Opset,
     opset: i64,
     options: CastOptions,
 }
@@ -226,14 +172,14 @@ impl Meaning {
         opset: i64,
         attributes: impl IntoIterator<Item = (&'a str, Attribute<'a>)>,
     ) -> Result<(Self, Option<ElementType>), Error> {
-        let version = versions(operator).filter(|version| i64::from(version.since) <= opset).last();
+        let version = versions(operator).rfind(|version| i64::from(version.since) <= opset);
         let version = version.filter(|_| opset <= NEWEST_OPSET).ok_or_else(|| {
-            let first = versions(operator).map(|version| version.since).min().unwrap_or_default();
+            let first = versions(operator).next().map(|version| version.since).unwrap_or_default();
             Error::UnknownOpset { operator, opset, first, newest: NEWEST_OPSET }
         })?;
         let options =
             CastOptions::default().with_int4_overflow(version.int4_overflow).with_float4_nan(version.float4_nan);
-        let mut meaning = Self { version, opset, options };
+        let mut meaning = Self { operator, version, opset, options };
         let mut to = None;
         let mut seen = Vec::new();
         for (name, value) in attributes {
@@ -241,20 +187,22 @@ impl Meaning {
                 return Err(Error::RepeatedAttribute { node: meaning.version(), attribute: name.to_owned() });
             }
             seen.push(name);
-            match name {
-                "to" if version.to != To::Like => to = Some(meaning.target(value)?),
-                "saturate" if version.saturate => {
+            if name == "to" && operator == Operator::Cast {
+                to = Some(meaning.target(value)?);
+                continue;
+            }
+            match version.attribute(name).ok_or_else(|| meaning.unknown(name))? {
+                CastAttribute::Saturate => {
                     let saturate = meaning.int("saturate", value)? != 0;
                     meaning.options = meaning.options.with_saturate(saturate);
                 }
-                "round_mode" if version.round_mode => {
+                CastAttribute::RoundMode => {
                     let mode = meaning.string("round_mode", value)?;
                     let mode = mode.parse().map_err(|_| {
                         meaning.refused("round_mode", mode, RoundMode::ALL.map(RoundMode::name).join(", "))
                     })?;
                     meaning.options = meaning.options.with_round_mode(mode);
                 }
-                _ => return Err(meaning.unknown(name)),
             }
         }
         Ok((meaning, to))
@@ -263,22 +211,22 @@ impl Meaning {
     /// Gives the attributes other than the target.
     #[cfg(feature = "onnx")]
     fn visit_attributes(&self, visit: &mut impl FnMut(&'static str, Attribute<'_>)) {
-        if self.version.saturate {
-            visit("saturate", Attribute::Int(self.options.saturate.into()));
-        }
-        if self.version.round_mode {
-            visit("round_mode", Attribute::String(self.options.round_mode.name()));
+        for attribute in self.version.attributes {
+            let value = match attribute {
+                CastAttribute::Saturate => Attribute::Int(self.options.saturate.into()),
+                CastAttribute::RoundMode => Attribute::String(self.options.round_mode.name()),
+            };
+            visit(attribute.name(), value);
         }
     }
 
     /// The version and the opset, for errors.
-    fn version(&self) -> crate::error::OperatorVersion {
-        let (operator, since, opset) = (self.version.operator, self.version.since, self.opset);
-        crate::error::OperatorVersion { operator, since, opset }
+    fn version(&self) -> OperatorVersion {
+        OperatorVersion { operator: self.operator, since: self.version.since, opset: self.opset }
     }
 
     fn check(&self, element_type: ElementType) -> Result<(), Error> {
-        match element_type.since_opset(self.version.operator) {
+        match element_type.since_opset(self.operator) {
             Some(since) if since <= self.version.since => Ok(()),
             _ => Err(Error::TypeNotInOpset { node: self.version(), element_type }),
         }
@@ -286,13 +234,13 @@ impl Meaning {
 
     fn target(&self, value: Attribute<'_>) -> Result<ElementType, Error> {
         let all = ElementType::ALL.iter().copied();
-        match self.version.to {
-            To::Name => {
+        match self.version.target {
+            Target::Name => {
                 let name = self.string("to", value)?;
                 let named = |t: &ElementType| t.name().to_uppercase() == name;
                 all.clone().find(named).ok_or_else(|| self.refused("to", name, "a type's name in capitals".to_owned()))
             }
-            To::Code | To::Like => {
+            Target::Code => {
                 let code = self.int("to", value)?;
                 let coded = |t: &ElementType| i64::from(t.onnx_code()) == code;
                 all.clone().find(coded).ok_or_else(|| {
@@ -326,13 +274,8 @@ impl Meaning {
 
     /// An attribute that this version lacks; another may have it.
     fn unknown(&self, attribute: &str) -> Error {
-        let has = |version: &&Version| match attribute {
-            "to" => version.to != To::Like,
-            "saturate" => version.saturate,
-            "round_mode" => version.round_mode,
-            _ => false,
-        };
-        let since = versions(self.version.operator).find(has).map(|version| version.since);
+        let has = |version: &&Opset| version.attribute(attribute).is_some();
+        let since = versions(self.operator).find(has).map(|version| version.since);
         Error::UnknownAttribute { node: self.version(), attribute: attribute.to_owned(), since }
     }
 }
@@ -340,6 +283,7 @@ impl Meaning {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::{Float4Nan, Int4Overflow};
     use Attribute::{Int, Other, String};
     use ElementType::*;
     use Operator::{Cast, CastLike};

@@ -2,7 +2,9 @@
 
 use support::buffers::{buffer, read};
 use support::{adapter, cases, numeric};
-use wgpu_cast::{CastOptions, CastSpec, Caster, Context, ElementType, Error, Kind, PlanLimits, Tensor, cpu};
+use wgpu_cast::{
+    CastOptions, CastSpec, Caster, CodeLookup, Context, ElementType, Error, Kind, PlanLimits, PlanTuning, Tensor, cpu,
+};
 
 /// Where source and destination start, in elements of theirs (bytes, where an element takes less) after some guard
 /// bytes.
@@ -93,10 +95,10 @@ fn of_one_buffer(context: &Context, caster: &Caster, case: Case, gap: Option<u64
 
 /// Both kernels for units, whatever the adapter.
 fn casters(context: &Context) -> [Caster; 2] {
-    [true, false].map(|tables| {
-        let mut limits = PlanLimits::default();
-        (limits.tables, limits.blocks_from, limits.offset_alignment) = (tables, Some(0), 32);
-        Caster::with_limits(context.device().unwrap(), limits)
+    [CodeLookup::Table, CodeLookup::Computed].map(|lookup| {
+        let (mut limits, mut tuning) = (PlanLimits::default(), PlanTuning::default());
+        (limits.offset_alignment, tuning.lookup, tuning.blocks_from) = (32, lookup, Some(0));
+        Caster::with_limits(context.device().unwrap(), limits).with_tuning(tuning)
     })
 }
 
@@ -167,9 +169,9 @@ fn short_lengths_at_odd_places() {
 #[test]
 fn one_buffer_beyond_the_binding_limit() {
     let context = adapter::open();
-    let mut limits = PlanLimits::default();
-    (limits.binding_size, limits.blocks_from, limits.offset_alignment) = (16 << 10, Some(0), 32);
-    let caster = Caster::with_limits(context.device().unwrap(), limits);
+    let (mut limits, mut tuning) = (PlanLimits::default(), PlanTuning::default());
+    (limits.binding_size, limits.offset_alignment, tuning.blocks_from) = (16 << 10, 32, Some(0));
+    let caster = Caster::with_limits(context.device().unwrap(), limits).with_tuning(tuning);
     use ElementType::*;
     for (from, to) in [(FLOAT, FLOAT16), (INT8, FLOAT), (FLOAT6E2M3, FLOAT6E3M2), (UINT4, DOUBLE), (FLOAT, INT32)] {
         for (len, gap) in [(20_000, 0), (5_000, 40_000), (20_001, 3)] {

@@ -2,7 +2,7 @@
 
 use support::buffers::{buffer, read};
 use support::{adapter, cases, numeric};
-use wgpu_cast::{CastSpec, Caster, Context, ElementType, Error, PlanLimits, Tensor, cpu};
+use wgpu_cast::{CastSpec, Caster, Context, ElementType, Error, PlanLimits, PlanTuning, Tensor, cpu};
 
 /// The places of a view's elements in the source.
 fn places(shape: &[u64], strides: &[u64]) -> Vec<usize> {
@@ -69,9 +69,10 @@ fn views_of_every_shape() {
     use ElementType::*;
     let context = adapter::open();
     // Also in several dispatches.
-    let mut limits = PlanLimits::default();
-    (limits.dispatch_elements, limits.offset_alignment) = (2048, 32);
-    let casters = [context.caster().unwrap().clone(), Caster::with_limits(context.device().unwrap(), limits)];
+    let (mut limits, mut tuning) = (PlanLimits::default(), PlanTuning::default());
+    (limits.offset_alignment, tuning.dispatch_elements) = (32, 2048);
+    let several = Caster::with_limits(context.device().unwrap(), limits).with_tuning(tuning);
+    let casters = [context.caster().unwrap().clone(), several];
     for (from, to) in [(FLOAT, FLOAT16), (DOUBLE, INT4), (INT8, FLOAT6E2M3), (FLOAT16, INT64)] {
         for (shape, strides) in [
             (&[64, 100][..], &[1, 64][..]),

@@ -1,0 +1,55 @@
+//! The WGSL of casts as text, exactly as devices get it: for engines that dispatch kernels themselves, and for reading.
+//!
+//! ```
+//! use wgpu_cast::wgsl::{self, KernelVariant};
+//! use wgpu_cast::{CastOptions, ElementType};
+//!
+//! let options = CastOptions::default();
+//! let kernel = wgsl::kernel(ElementType::FLOAT, ElementType::FLOAT16, &options, KernelVariant::Computed)?;
+//! assert!(kernel.wgsl().contains("fn main("));
+//! # Ok::<(), wgpu_cast::Error>(())
+//! ```
+
+use crate::conversion::Conversion;
+use crate::element::ElementType;
+use crate::error::Error;
+pub use crate::kernel::Kernel;
+use crate::kernel::{self, Access, CodeLookup, KernelKind};
+use crate::options::CastOptions;
+
+/// Which of a pair's kernels, for two buffers whose slices are aligned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum KernelVariant {
+    /// Converts the bulk of a tensor, sources of at most 8 bits by a table in workgroup memory: what GPUs take.
+    Table,
+    /// Converts the bulk of a tensor, computing each code: what software adapters take, whose workgroup memory is slower. It uses
+    /// a table only where one lookup replaces the encoding of several codes.
+    Computed,
+    /// Converts any range of elements: a tensor's tail, or all of a small tensor.
+    Edge,
+}
+
+impl KernelVariant {
+    /// Every variant.
+    pub const ALL: [KernelVariant; 3] = [KernelVariant::Table, KernelVariant::Computed, KernelVariant::Edge];
+}
+
+/// The kernel that casts `from` to `to`.
+///
+/// # Errors
+/// [`Error::NoKernel`] where [`has_kernel`](crate::has_kernel) is false.
+pub fn kernel(
+    from: ElementType,
+    to: ElementType,
+    options: &CastOptions,
+    variant: KernelVariant,
+) -> Result<Kernel, Error> {
+    let conversion = Conversion::new(from, to, options)?;
+    let (kind, lookup) = match variant {
+        KernelVariant::Table => (KernelKind::Blocks, CodeLookup::Table),
+        KernelVariant::Computed => (KernelKind::Blocks, CodeLookup::Computed),
+        KernelVariant::Edge => (KernelKind::Edge, CodeLookup::Table),
+    };
+    Ok(kernel::compose(&conversion, kind, Access::Separate, lookup))
+}
