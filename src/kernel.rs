@@ -5,10 +5,11 @@
 //! The *edge* kernel does any range of elements, one destination word an invocation, and keeps what lies around them; it
 //! takes heads, tails and small tensors. The *strided* kernel is the same for a view of the source. The *serial* kernel does
 //! so one element after the other, which in place is the only way for codes that lie across words. Conversion code lies in
-//! `shaders/`; what is written here is the constants, the line that joins decode and encode, and the unrolled entry of the
-//! first two.
+//! `shaders/`; what is written here is the constants, the line that calls decode, hub and encode, and the unrolled entry of
+//! the first two.
 
 mod compose;
+mod constants;
 mod entry;
 
 use compose::Module;
@@ -18,7 +19,7 @@ use crate::conversion::{Conversion, Encode};
 use crate::element::ElementType;
 use crate::error::Error;
 use crate::options::CastOptions;
-use crate::reference::Steps;
+use crate::reference::Thresholds;
 
 /// Invocations in a workgroup of the blocks kernel; also fills a table of 256 entries in one go.
 pub(crate) const BLOCKS_SIZE: u32 = 256;
@@ -160,10 +161,10 @@ fn uses_table(conversion: &Conversion, tables: bool) -> bool {
     conversion.from.code_bits() <= 8 && !conversion.is_copy() && (tables || saves_several)
 }
 
-/// The steps of a conversion that takes eight codes at once. One by one, integers take a GPU less: their codes are found
-/// by a shift, which is what costs software adapters most.
-fn steps(conversion: &Conversion, tables: bool) -> Option<Steps> {
-    conversion.steps().filter(|steps| steps.least_nan != 0 || !tables)
+/// The thresholds of a conversion that takes eight codes at once. One by one, integers take a GPU less: their codes are
+/// found by a shift, which is what costs software adapters most.
+fn thresholds(conversion: &Conversion, tables: bool) -> Option<Thresholds> {
+    conversion.thresholds().filter(|thresholds| thresholds.least_nan != 0 || !tables)
 }
 
 /// Composes a kernel.
@@ -182,9 +183,9 @@ fn units(conversion: &Conversion, kind: Kind, access: Access, tables: bool) -> K
     let mut module = Module::new(conversion, BLOCKS_SIZE, elements);
     module.need("entry/params");
     module.bindings(access, entry.source_vector, entry.destination_vector);
-    match steps(conversion, tables) {
+    match thresholds(conversion, tables) {
         _ if conversion.is_copy() => {}
-        Some(steps) => module.eights(&steps),
+        Some(thresholds) => module.eights(&thresholds),
         None => module.conversion(conversion),
     }
     module.line("");
