@@ -71,15 +71,15 @@ pub(crate) struct Conversion {
     pub encode: Encode,
 }
 
-/// Whether `from` casts to `to`: true for every pair of the 26 element types, whatever the options. The element types of
-/// ONNX that no cast takes (UNDEFINED, the complex ones) are none of [`ElementType`]'s.
+/// Whether `from` casts to `to`: true for every pair of element types, whatever the options. The element types of ONNX that
+/// no cast takes (UNDEFINED, the complex ones) are not in [`ElementType`].
 ///
-/// Where [`has_kernel`] is false, the CPU does it.
+/// Where [`has_kernel`] is false, the cast runs on the CPU.
 pub const fn can_cast(_from: ElementType, _to: ElementType) -> bool {
     true
 }
 
-/// Whether devices convert `from` to `to`: true for every pair of the 25 numeric element types. Strings stay on the CPU.
+/// Whether devices convert `from` to `to`: true for every pair of numeric element types. Strings stay on the CPU.
 pub const fn has_kernel(from: ElementType, to: ElementType) -> bool {
     from.is_numeric() && to.is_numeric()
 }
