@@ -38,8 +38,9 @@ fn main() {
     let pools = (buffer(CASTS as u64 * 1024), buffer(CASTS as u64 * 1024));
     let mut figures = [const { Vec::new() }; 7];
     for _ in 0..ROUNDS {
-        let prepared = each(&mut figures[0], || (0..CASTS).map(|_| caster.prepare(&spec, ELEMENTS).expect("a plan")));
-        let bounds: Vec<Bound> = each(&mut figures[1], || {
+        let prepared =
+            timed_each(&mut figures[0], || (0..CASTS).map(|_| caster.prepare(&spec, ELEMENTS).expect("a plan")));
+        let bounds: Vec<Bound> = timed_each(&mut figures[1], || {
             prepared.iter().enumerate().map(|(i, prepared)| {
                 let start = i as u64 * 1024;
                 let source = pools.0.slice(start..start + 4 * ELEMENTS);
@@ -47,7 +48,7 @@ fn main() {
             })
         });
         // Each lies at another distance from its source, so that no two have the same parameters.
-        let apart: Vec<Bound> = each(&mut figures[2], || {
+        let apart: Vec<Bound> = timed_each(&mut figures[2], || {
             prepared.iter().enumerate().map(|(i, prepared)| {
                 let start = (1 + i as u64) * 512;
                 let source = pools.0.slice(0..4 * ELEMENTS);
@@ -56,7 +57,7 @@ fn main() {
         });
         drop(apart);
         let mut encoder = device.create_command_encoder(&Default::default());
-        each(&mut figures[3], || bounds.iter().map(|bound| bound.record(&mut encoder)));
+        timed_each(&mut figures[3], || bounds.iter().map(|bound| bound.record(&mut encoder)));
         let commands = timed(&mut figures[4], || encoder.finish());
         queue.submit([commands]);
         let mut encoder = device.create_command_encoder(&Default::default());
@@ -74,7 +75,7 @@ fn main() {
 }
 
 /// Runs the work and notes how long each item took.
-fn each<T, I: Iterator<Item = T>>(figures: &mut Vec<f64>, work: impl FnOnce() -> I) -> Vec<T> {
+fn timed_each<T, I: Iterator<Item = T>>(figures: &mut Vec<f64>, work: impl FnOnce() -> I) -> Vec<T> {
     timed(figures, || work().collect())
 }
 

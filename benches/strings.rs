@@ -11,14 +11,15 @@ use std::time::Instant;
 
 use half::f16;
 use rayon::ThreadPoolBuilder;
+use support::random::Random;
 use wgpu_cast::{CastOptions, Element, ElementType, Tensor, cpu};
 
 const ELEMENTS: usize = 1 << 20;
 const RUNS: usize = 7;
 
 fn main() {
-    let mut random = Random(0x9e37_79b9_7f4a_7c15);
-    let normal: Vec<f64> = (0..ELEMENTS).map(|_| random.normal()).collect();
+    let mut random = Random::new(0x9e37_79b9_7f4a_7c15);
+    let normal: Vec<f64> = (0..ELEMENTS).map(|_| normal(&mut random)).collect();
     println!("{ELEMENTS} elements, median of {RUNS} (fastest to slowest), M elements/s; x: times std's loop");
     // Six to nine digits, as binary32 has them.
     let single: Vec<f32> = normal.iter().map(|&value| value as f32).collect();
@@ -89,20 +90,8 @@ fn rate(work: impl Fn()) -> f64 {
     ELEMENTS as f64 / start.elapsed().as_secs_f64() / 1e6
 }
 
-/// Splitmix64.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let word = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        word ^ (word >> 31)
-    }
-
-    /// Of the standard normal distribution (Box and Muller).
-    fn normal(&mut self) -> f64 {
-        let [a, b] = [(); 2].map(|()| ((self.next() >> 11) as f64 + 0.5) / (1u64 << 53) as f64);
-        (-2.0 * a.ln()).sqrt() * (std::f64::consts::TAU * b).cos()
-    }
+/// Of the standard normal distribution (Box and Muller).
+fn normal(random: &mut Random) -> f64 {
+    let [a, b] = [(); 2].map(|()| ((random.next() >> 11) as f64 + 0.5) / (1u64 << 53) as f64);
+    (-2.0 * a.ln()).sqrt() * (std::f64::consts::TAU * b).cos()
 }

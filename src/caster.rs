@@ -11,12 +11,10 @@ use crate::element::ElementType;
 use crate::error::{Error, Side};
 use crate::gpu::adapter::plan_limits;
 use crate::gpu::kernels::Kernels;
-use crate::gpu::link::Link;
 use crate::gpu::record::{self, Command};
-use crate::kernel::{Access, Kind, VIEW_RANK};
+use crate::kernel::{Access, KernelKind, VIEW_RANK};
 use crate::options::CastOptions;
-use crate::plan::{self, Dispatch, Places, PlanLimits, Slices, View};
-use crate::self_test;
+use crate::plan::{self, Dispatch, Offsets, PlanLimits, Slices, View};
 
 /// Casts on one device. Cheap to clone; clones share the pipelines.
 ///
@@ -85,6 +83,10 @@ impl Caster {
         Self { kernels: Arc::new(kernels), limits: self.limits }
     }
 
+    pub(crate) fn device(&self) -> &wgpu::Device {
+        &self.kernels.device
+    }
+
     /// The limits that casts are planned within.
     pub fn limits(&self) -> &PlanLimits {
         &self.limits
@@ -126,16 +128,16 @@ impl Caster {
             return Err(wrong("elements of less than a byte have no strides"));
         }
         if shape.contains(&0) {
-            return self.prepare(spec, 0);
+            return self.prepare_with_sentinel(conversion, 0, None);
         }
         let (view, len) = View::new(shape, strides).ok_or(wrong("32 bits do not count its elements"))?;
         if view.is_dense() {
-            return self.prepare(spec, len);
+            return self.prepare_with_sentinel(conversion, len, None);
         }
         self.check_sizes(&conversion, [view.extent, len])?;
-        let dispatches = plan::plan_view(&conversion, &view, len, Places::default(), &self.limits)?;
-        self.compile(&conversion, &dispatches)?;
-        Ok(Prepared { caster: self.clone(), conversion, len, view: Some(view), dispatches, sentinel: None })
+        let dispatches = plan::plan_view(&conversion, &view, len, Offsets::default(), &self.limits)?;
+        let steps = self.compile(&conversion, &dispatches)?;
+        Ok(Prepared { caster: self.clone(), conversion, len, view: Some(view), steps, sentinel: None })
     }
 
     /// Whether buffers hold so many elements of the source and of the destination.
@@ -152,20 +154,31 @@ impl Caster {
         Ok(())
     }
 
-    /// Compiles what dispatches need and is not there.
-    fn compile(&self, conversion: &Conversion, dispatches: &[Dispatch]) -> Result<(), Error> {
-        let mut missing: Vec<(Conversion, Kind, Access)> = Vec::new();
-        for kernel in dispatches.iter().map(|d| (*conversion, d.kind, d.access)) {
-            if !missing.contains(&kernel) && !self.kernels.is_compiled(&kernel) {
+    /// Planned dispatches with their pipelines, which are compiled where they are not there yet.
+    fn compile(&self, conversion: &Conversion, dispatches: &[Dispatch]) -> Result<Vec<Step>, Error> {
+        let key = |dispatch: &Dispatch| (*conversion, dispatch.kind, dispatch.access);
+        let find =
+            |dispatch: &Dispatch| Some(Step { dispatch: *dispatch, pipeline: self.kernels.find(&key(dispatch))? });
+        if let Some(steps) = dispatches.iter().map(find).collect() {
+            return Ok(steps);
+        }
+        let mut missing: Vec<(Conversion, KernelKind, Access)> = Vec::new();
+        for kernel in dispatches.iter().map(key) {
+            if !missing.contains(&kernel) && self.kernels.find(&kernel).is_none() {
                 missing.push(kernel);
             }
         }
-        self.compile_all(&missing)
+        self.compile_all(&missing)?;
+        let step = |dispatch: &Dispatch| {
+            let pipeline = self.kernels.get(conversion, dispatch.kind, dispatch.access)?;
+            Ok(Step { dispatch: *dispatch, pipeline })
+        };
+        dispatches.iter().map(step).collect()
     }
 
     /// Compiles kernels on all threads at once, where there are threads. The first error; all are tried.
-    fn compile_all(&self, kernels: &[(Conversion, Kind, Access)]) -> Result<(), Error> {
-        let compile = |(conversion, kind, access): &(Conversion, Kind, Access)| {
+    fn compile_all(&self, kernels: &[(Conversion, KernelKind, Access)]) -> Result<(), Error> {
+        let compile = |(conversion, kind, access): &(Conversion, KernelKind, Access)| {
             self.kernels.get(conversion, *kind, *access).map(drop)
         };
         #[cfg(not(target_family = "wasm"))]
@@ -189,10 +202,10 @@ impl Caster {
             let (caster, spec) = (self.clone(), *spec);
             let compile = move || drop(sender.send(caster.prepare(&spec, len)));
             // Without a thread to be had, or if it dies, this one does the work.
-            if std::thread::Builder::new().name("cast compile".to_owned()).spawn(compile).is_ok() {
-                if let Ok(prepared) = receiver.await {
-                    return prepared;
-                }
+            if std::thread::Builder::new().name("cast compile".to_owned()).spawn(compile).is_ok()
+                && let Ok(prepared) = receiver.await
+            {
+                return prepared;
             }
         }
         self.prepare(spec, len)
@@ -212,24 +225,6 @@ impl Caster {
         self.compile_all(&kernels)
     }
 
-    /// Proves the kernels of some casts on this device: known answers, each compared with the CPU path on bits, by every
-    /// kernel that casts between such slices take. Takes some milliseconds a kernel, and its compilation if it is not
-    /// compiled yet.
-    ///
-    /// An engine can so refuse a broken driver. `queue` is the device's own; nothing is set on either.
-    ///
-    /// # Errors
-    /// [`Error::SelfTest`] with the first element that came out wrong, [`Error::SelfTestOutside`] where other bytes did
-    /// not stay as they were, [`Error::Incomplete`] where the device did nothing; and as
-    /// [`Context::cast`](crate::Context::cast).
-    pub async fn self_test(&self, queue: &wgpu::Queue, specs: &[CastSpec], slices: Slices) -> Result<(), Error> {
-        let link = Link::borrowed(&self.kernels.device, queue, self);
-        for spec in specs {
-            self_test::check(&link, spec, slices).await?;
-        }
-        Ok(())
-    }
-
     /// As `prepare`; the last dispatch writes `sentinel` to the word after the destination's last.
     pub(crate) fn prepare_with_sentinel(
         &self,
@@ -238,9 +233,9 @@ impl Caster {
         sentinel: Option<u32>,
     ) -> Result<Prepared, Error> {
         self.check_sizes(&conversion, [len, len])?;
-        let dispatches = plan::plan(&conversion, len, Places::default(), &self.limits, sentinel)?;
-        self.compile(&conversion, &dispatches)?;
-        Ok(Prepared { caster: self.clone(), conversion, len, view: None, dispatches, sentinel })
+        let dispatches = plan::plan(&conversion, len, Offsets::default(), &self.limits, sentinel)?;
+        let steps = self.compile(&conversion, &dispatches)?;
+        Ok(Prepared { caster: self.clone(), conversion, len, view: None, steps, sentinel })
     }
 }
 
@@ -252,15 +247,37 @@ pub struct Prepared {
     len: u64,
     /// Of the source, where it is not dense.
     view: Option<View>,
-    /// For slices that start at aligned places of two buffers.
-    dispatches: Vec<Dispatch>,
+    /// For slices of two buffers; [`Dispatch::moved`] says for which.
+    steps: Vec<Step>,
     sentinel: Option<u32>,
+}
+
+/// A planned dispatch and its pipeline.
+#[derive(Clone, Debug)]
+struct Step {
+    dispatch: Dispatch,
+    pipeline: wgpu::ComputePipeline,
 }
 
 impl Prepared {
     /// Dispatches that a record takes, where both slices start at the device's offset alignment.
     pub fn dispatches(&self) -> u32 {
-        self.dispatches.len() as u32
+        self.steps.len() as u32
+    }
+
+    /// The number of elements.
+    pub(crate) fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// The same cast, which writes another sentinel. Only for a cast that writes one.
+    pub(crate) fn with_sentinel(&self, sentinel: u32) -> Self {
+        debug_assert!(self.sentinel.is_some());
+        let mut prepared = Self { sentinel: Some(sentinel), ..self.clone() };
+        if let Some(last) = prepared.steps.last_mut() {
+            last.dispatch.params.sentinel = sentinel;
+        }
+        prepared
     }
 
     /// The source's packed bytes; of a strided view, those from the first to the last that it reads.
@@ -296,32 +313,46 @@ impl Prepared {
     /// [`Error::Overlap`]; [`Error::OutOfMemory`], [`Error::Kernel`], [`Error::DeviceLost`] and [`Error::Device`] from
     /// the device, such as for a buffer of another device of the same instance. An empty cast checks nothing.
     pub fn bind(&self, source: wgpu::BufferSlice<'_>, destination: wgpu::BufferSlice<'_>) -> Result<Bound, Error> {
-        if self.dispatches.is_empty() {
+        if self.steps.is_empty() {
             return Ok(Bound { commands: Vec::new() });
         }
         self.check(Side::Source, source)?;
         self.check(Side::Destination, destination)?;
         let one_buffer = source.buffer() == destination.buffer();
-        let places = Places { source: source.offset(), destination: destination.offset(), one_buffer };
+        let offsets = Offsets { source: source.offset(), destination: destination.offset(), one_buffer };
         if one_buffer {
-            self.check_overlap(places)?;
+            self.check_overlap(offsets)?;
         }
         let limits = &self.caster.limits;
-        let aligned = [places.source, places.destination].iter().all(|place| place % limits.offset_alignment == 0);
-        let dispatches = match &self.view {
-            _ if aligned && !one_buffer => moved(&self.dispatches, places),
-            Some(view) => plan::plan_view(&self.conversion, view, self.len, places, limits)?,
-            None => plan::plan(&self.conversion, self.len, places, limits, self.sentinel)?,
+        let moved = |step: &Step| {
+            let dispatch = step.dispatch.moved(offsets, limits)?;
+            Some(Step { dispatch, pipeline: step.pipeline.clone() })
         };
-        let kernels = &self.caster.kernels;
-        let commands = record::bind(kernels, &self.conversion, &dispatches, source.buffer(), destination.buffer())?;
-        Ok(Bound { commands })
+        let steps = match self.steps.iter().map(moved).collect() {
+            Some(steps) => steps,
+            // Other kernels, or a head before the first whole unit.
+            None => self.steps_at(offsets)?,
+        };
+        let buffers = [source.buffer(), destination.buffer()];
+        let command =
+            |step: &Step| Command::new(&self.caster.kernels, &self.conversion, &step.pipeline, &step.dispatch, buffers);
+        Ok(Bound { commands: steps.iter().map(command).collect::<Result<_, _>>()? })
+    }
+
+    /// The steps for slices that those of `prepare` are not for.
+    fn steps_at(&self, offsets: Offsets) -> Result<Vec<Step>, Error> {
+        let limits = &self.caster.limits;
+        let dispatches = match &self.view {
+            Some(view) => plan::plan_view(&self.conversion, view, self.len, offsets, limits)?,
+            None => plan::plan(&self.conversion, self.len, offsets, limits, self.sentinel)?,
+        };
+        self.caster.compile(&self.conversion, &dispatches)
     }
 
     /// One buffer: the slices are apart, or in place.
-    fn check_overlap(&self, places: Places) -> Result<(), Error> {
+    fn check_overlap(&self, offsets: Offsets) -> Result<(), Error> {
         let (from, to) = (self.conversion.from, self.conversion.to);
-        let (source, destination) = (places.source, places.destination);
+        let (source, destination) = (offsets.source, offsets.destination);
         let apart = source + self.source_bytes() <= destination || destination + self.destination_bytes() <= source;
         let in_place = source == destination && from.code_bits() == to.code_bits() && self.view.is_none();
         if apart || in_place {
@@ -374,17 +405,6 @@ impl Prepared {
         }
         Ok(())
     }
-}
-
-/// The same dispatches on slices that start elsewhere.
-fn moved(dispatches: &[Dispatch], places: Places) -> Vec<Dispatch> {
-    let moved = |dispatch: &Dispatch| {
-        let mut dispatch = *dispatch;
-        dispatch.source.offset += places.source;
-        dispatch.destination.offset += places.destination;
-        dispatch
-    };
-    dispatches.iter().map(moved).collect()
 }
 
 /// A cast bound to its buffers. Recording it cannot fail, allocates nothing and may be repeated.

@@ -8,7 +8,8 @@ use crate::cpu;
 use crate::element::ElementType;
 use crate::error::Error;
 use crate::gpu::adapter::{self, DeviceChoice};
-use crate::gpu::link::Link;
+use crate::gpu::device_link::DeviceLink;
+use crate::gpu::pipelined;
 use crate::options::CastOptions;
 use crate::tensor::{Tensor, zeroed};
 
@@ -34,7 +35,7 @@ pub struct Context {
 #[derive(Debug)]
 pub(crate) struct Gpu {
     pub info: wgpu::AdapterInfo,
-    pub link: Link,
+    pub link: DeviceLink,
 }
 
 /// Which way a tensor went.
@@ -89,7 +90,7 @@ impl Context {
         };
         match adapter::open(&adapter).await {
             Ok((device, queue)) => {
-                let gpu = Gpu { info: adapter.get_info(), link: Link::new(device, queue) };
+                let gpu = Gpu { info: adapter.get_info(), link: DeviceLink::new(device, queue) };
                 Ok(Self { choice, gpu: Some(gpu), reason: String::new() })
             }
             Err(error) if choice == DeviceChoice::Auto => Ok(Self { choice, gpu: None, reason: error.to_string() }),
@@ -107,7 +108,7 @@ impl Context {
     /// Casts on a device that the application has opened, and on which nothing is set: no handler of errors, none of its
     /// loss. Host tensors then go to the device whatever their size, but for strings.
     pub fn on_device(device: &wgpu::Device, queue: &wgpu::Queue) -> Self {
-        let link = Link::borrowed(device, queue, &Caster::new(device));
+        let link = DeviceLink::borrowed(device, queue, &Caster::new(device));
         let gpu = Gpu { info: device.adapter_info(), link };
         Self { choice: DeviceChoice::Gpu, gpu: Some(gpu), reason: String::new() }
     }
@@ -176,19 +177,28 @@ impl Context {
             let bytes = tensor.data_len() + result.data_len();
             return Ok((result, CastReport { route, reason: reason.to_owned(), adapter: None, dispatches: 0, bytes }));
         }
-        let conversion = Conversion::new(from, to, options)?;
+        self.cast_numbers(tensor, &Conversion::new(from, to, options)?).await
+    }
+
+    /// Casts a numeric tensor by a conversion that the caller has made.
+    pub(crate) async fn cast_numbers(
+        &self,
+        tensor: &Tensor,
+        conversion: &Conversion,
+    ) -> Result<(Tensor, CastReport), Error> {
+        let (from, to) = (conversion.from, conversion.to);
         let elements = tensor.len() as u64;
         let overflow = || Error::ShapeOverflow { element_type: to, shape: tensor.shape().to_vec() };
         let size = to.packed_bytes(elements).ok_or_else(overflow)?;
         let source = tensor.bytes().ok_or(Error::NoKernel { from, to })?;
         let bytes = size.saturating_add(source.len() as u64);
-        let (route, reason) = self.route(&conversion, elements, bytes);
+        let (route, reason) = self.route(conversion, elements, bytes);
         let report = CastReport { route, reason, adapter: None, dispatches: 0, bytes };
         let (Route::Gpu, Some(gpu)) = (route, &self.gpu) else {
-            return Ok((cpu::cast(tensor, to, options)?, report));
+            return Ok((cpu::cast_numbers(tensor, conversion)?, report));
         };
         let mut destination = zeroed(from, to, usize::try_from(size).map_err(|_| overflow())?)?;
-        let dispatches = gpu.link.cast(&conversion, source, elements, &mut destination).await?;
+        let dispatches = pipelined::cast(&gpu.link, conversion, source, elements, &mut destination).await?;
         let report = CastReport { adapter: Some(gpu.info.name.clone()), dispatches, ..report };
         Ok((tensor.with_bytes(to, destination), report))
     }
@@ -237,7 +247,7 @@ mod tests {
 
     fn noop(choice: DeviceChoice) -> Context {
         let (device, queue) = wgpu::Device::noop(&wgpu::DeviceDescriptor::default());
-        let gpu = Gpu { info: device.adapter_info(), link: Link::new(device, queue) };
+        let gpu = Gpu { info: device.adapter_info(), link: DeviceLink::new(device, queue) };
         Context { choice, gpu: Some(gpu), reason: String::new() }
     }
 

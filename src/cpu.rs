@@ -1,27 +1,19 @@
 //! The CPU path: tensors cast in host memory, at the speed of memory where the processor's instructions allow it.
 //!
-//! Needs no device; on x86 processors that have AVX2 it uses that, with the feature `avx512` also AVX-512 (its parts F, BW,
-//! CD, DQ and VL), and from some hundred thousand elements on all threads of the current rayon pool. The bits are the same
-//! everywhere.
+//! Needs no device; on x86 processors it uses AVX2 or AVX-512 (its parts F, BW, CD, DQ and VL) where they have it,
+//! and from some hundred thousand elements on all threads of the current rayon pool. The bits are the same everywhere.
 
-// Sources of at most 8 bits go by table, in registers where vector instructions look it up; but 8-bit integers that need no
-// rounding, and with AVX2 8-bit floats to 16-bit integers, are computed, as wider sources are. Those go through a hub:
-// decoded into binary32 or binary64 numbers, as they are encoded or into a block that stays in the first-level cache. 16-bit
-// floats are cast in words of their own where that is less. The loops are plain ones, of which the compiler makes vector
-// instructions; where the same steps are faster written with AVX2's or AVX-512's own, `x86.rs` has those. All numbers come
-// from `Conversion`, whose twins say what the results are.
-
-mod decode;
-mod encode;
-mod half;
-mod level;
-mod narrow;
-mod subbyte;
-mod twin;
-mod wide;
-mod words;
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-mod x86;
+mod compose;
+pub(crate) mod isa;
+mod kernel;
+mod lanes;
+mod method;
+mod pack;
+mod reference;
+mod scalar;
+mod sink;
+mod source;
+mod table;
 
 #[cfg(test)]
 mod tests;
@@ -32,29 +24,28 @@ use rayon::prelude::*;
 use crate::conversion::Conversion;
 use crate::element::ElementType;
 use crate::error::Error;
+use crate::float_env::with_default_modes;
 use crate::lanes::clear_pad;
 use crate::options::CastOptions;
 use crate::strings;
 use crate::tensor::{Tensor, zeroed};
-use level::Level;
-use narrow::Narrow;
-pub(crate) use twin::{pack, unpack};
-use wide::Wide;
+use compose::compose;
+use isa::Isa;
+use kernel::{CopyCodes, Kernel};
+use method::{Length, Method, SinkKind, SourceKind, method};
+use reference::Reference;
+use table::memory::MemoryTable;
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-use x86::Vectors;
-
-/// Elements converted at a time: a multiple of 16, so that blocks of every type start at a byte, and few enough that
-/// the blocks of all stages stay in the first-level cache.
-pub(crate) const BLOCK: usize = 2048;
+use table::{register::RegisterTable, shuffle::ShuffleTable};
 
 /// Elements given to a thread at a time. Below twice that, threads cost more than they bring.
-const CHUNK: usize = 32 * BLOCK;
+const CHUNK: usize = 1 << 16;
 
 /// Bytes of a line of the caches, and of the longest vectors.
 const LINE: usize = 64;
 
-/// Elements from which on a table is made for a source of at most 8 bits.
-const TABLE: usize = BLOCK;
+/// Elements from which on a table is made for a source of at most 8 bits, and a destination is aligned.
+const LONG: usize = 2048;
 
 /// Casts a tensor on the CPU. The result has the same shape; its data is laid out as [`Tensor`] says.
 ///
@@ -79,19 +70,24 @@ const TABLE: usize = BLOCK;
 /// [`Error::OutOfMemory`] where there is no memory for the result.
 pub fn cast(tensor: &Tensor, to: ElementType, options: &CastOptions) -> Result<Tensor, Error> {
     let from = tensor.element_type();
-    match (tensor.text(), to) {
+    match (tensor.string_array(), to) {
         (Some(_), ElementType::STRING) => return Ok(tensor.clone()),
         (Some(strings), _) => return strings::parse(tensor, strings, to, options),
         (None, ElementType::STRING) => return strings::print(tensor),
         (None, _) => {}
     }
-    let conversion = Conversion::new(from, to, options)?;
+    cast_numbers(tensor, &Conversion::new(from, to, options)?)
+}
+
+/// Casts a numeric tensor by a conversion that the caller has made.
+pub(crate) fn cast_numbers(tensor: &Tensor, conversion: &Conversion) -> Result<Tensor, Error> {
+    let (from, to) = (conversion.from, conversion.to);
     let source = tensor.bytes().ok_or(Error::NoKernel { from, to })?;
     if conversion.is_copy() {
         return Ok(tensor.with_type(to));
     }
     let mut destination = zeroed(from, to, packed_bytes(tensor, to)?)?;
-    convert(&conversion, Level::best(), tensor.len(), source, &mut destination);
+    convert(conversion, Isa::best(), tensor.len(), source, &mut destination);
     Ok(tensor.with_bytes(to, destination))
 }
 
@@ -129,13 +125,13 @@ pub fn cast_into(tensor: &Tensor, to: ElementType, options: &CastOptions, destin
         let (expected, found) = (expected as u64, destination.len() as u64);
         return Err(Error::DestinationLength { from, to, expected, found });
     }
-    convert(&conversion, Level::best(), tensor.len(), source, destination);
+    convert(&conversion, Isa::best(), tensor.len(), source, destination);
     Ok(())
 }
 
 /// Whether the path has loops that are written for this processor's vector instructions.
 pub(crate) fn has_vectors() -> bool {
-    !matches!(Level::best(), Level::Plain)
+    !matches!(Isa::best(), Isa::Portable)
 }
 
 /// Bytes of a tensor's elements as another type.
@@ -145,19 +141,25 @@ fn packed_bytes(tensor: &Tensor, to: ElementType) -> Result<usize, Error> {
 }
 
 /// Converts `elements` packed codes, on all threads where there are enough.
-fn convert(conversion: &Conversion, level: Level, elements: usize, source: &[u8], destination: &mut [u8]) {
+fn convert(conversion: &Conversion, isa: Isa, elements: usize, source: &[u8], destination: &mut [u8]) {
     let chunk = [conversion.from, conversion.to].map(|t| CHUNK * t.code_bits() as usize / 8);
-    let path = Path::new(conversion, elements, level);
-    let [read, written] = if elements < TABLE { [0, 0] } else { head(conversion, destination) };
+    let length = if elements < LONG { Length::Short } else { Length::Long };
+    let kernel = with_default_modes(|| kernel(conversion, isa, length));
+    let convert = |source: &[u8], destination: &mut [u8]| {
+        if !destination.is_empty() {
+            with_default_modes(|| kernel.convert(source, destination));
+        }
+    };
+    let [read, written] = if elements < LONG { [0, 0] } else { head(conversion, destination) };
     let (first_source, source) = source.split_at(read);
     let (first, rest) = destination.split_at_mut(written);
-    path.convert(first_source, first);
-    share(source, rest, chunk, |source, destination| path.convert(source, destination));
+    convert(first_source, first);
+    share(source, rest, chunk, convert);
     clear_pad(destination, conversion.to.code_bits(), elements as u64);
 }
 
 /// Source and destination bytes of the fewest elements after which the destination lies at a multiple of [`LINE`]: a
-/// vector written across two lines takes as long as two. They are fewer than [`TABLE`]; none where no elements lead there.
+/// vector written across two lines takes as long as two. They are fewer than [`LONG`]; none where no elements lead there.
 fn head(conversion: &Conversion, destination: &[u8]) -> [usize; 2] {
     let bits = [conversion.from, conversion.to].map(|t| t.code_bits() as usize);
     // Of codes of less than a byte, any four end at one.
@@ -168,87 +170,20 @@ fn head(conversion: &Conversion, destination: &[u8]) -> [usize; 2] {
     found.unwrap_or_default()
 }
 
-/// How a pair is cast.
-enum Path<'a> {
-    Copy,
-    #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-    Vectors(Vectors),
-    Narrow(Narrow),
-    Wide(Level, &'a Conversion, Wide),
-    Twin(&'a Conversion),
-}
-
-impl<'a> Path<'a> {
-    fn new(conversion: &'a Conversion, elements: usize, level: Level) -> Self {
-        if conversion.is_copy() {
-            return Self::Copy;
-        }
+/// The kernel of a pair by its [`method`].
+fn kernel(conversion: &Conversion, isa: Isa, length: Length) -> Box<dyn Kernel> {
+    let (source, sink) = (SourceKind::new(conversion), SinkKind::new(conversion));
+    match (method(source, sink, isa.name(), length), isa) {
+        (Method::Copy, _) => Box::new(CopyCodes),
+        (Method::Reference, _) => Box::new(Reference(*conversion)),
+        (Method::MemoryTable, _) => Box::new(MemoryTable::new(conversion)),
         #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-        if let Some(loops) = Vectors::loops(level, conversion) {
-            return Self::Vectors(loops);
-        }
-        if let Some(wide) = Wide::new(conversion, level) {
-            return Self::Wide(wide.level(level), conversion, wide);
-        }
-        if elements < TABLE {
-            return Self::Twin(conversion);
-        }
+        (Method::ShuffleTable, Isa::Avx2(simd)) => Box::new(ShuffleTable::new(simd, conversion)),
         #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-        if let Some(tables) = Vectors::tables(level, conversion) {
-            return Self::Vectors(tables);
-        }
-        Narrow::new(conversion).map_or(Self::Twin(conversion), Self::Narrow)
-    }
-
-    /// Casts packed codes that start at a byte on both sides; what it writes to pad bits is undefined.
-    fn convert(&self, source: &[u8], destination: &mut [u8]) {
-        if destination.is_empty() {
-            return;
-        }
-        match self {
-            Self::Copy => destination.copy_from_slice(source),
-            #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-            Self::Vectors(vectors) => vectors.convert(source, destination),
-            Self::Narrow(narrow) => narrow.convert(source, destination),
-            Self::Wide(level, conversion, wide) => {
-                let mut scratch = Scratch::default();
-                blocks(conversion, source, destination, |source, destination| {
-                    wide.convert(*level, source, destination, &mut scratch);
-                });
-            }
-            Self::Twin(conversion) => {
-                let mut scratch = twin::Blocks::default();
-                blocks(conversion, source, destination, |source, destination| {
-                    scratch.convert(conversion, source, destination);
-                });
-            }
-        }
-    }
-}
-
-/// Runs `work` on blocks of [`BLOCK`] elements.
-fn blocks(conversion: &Conversion, source: &[u8], destination: &mut [u8], mut work: impl FnMut(&[u8], &mut [u8])) {
-    let [from, to] = [conversion.from, conversion.to].map(|t| BLOCK * t.code_bits() as usize / 8);
-    for (source, destination) in source.chunks(from).zip(destination.chunks_mut(to)) {
-        work(source, destination);
-    }
-}
-
-/// What the stages of a block leave for one another.
-struct Scratch {
-    /// Source words whose address does not suit them.
-    aligned: [u64; BLOCK],
-    /// Numbers between decode and encode.
-    hub: [u64; BLOCK],
-    /// Codes of less than a byte, one a byte.
-    codes: [u64; BLOCK / 8],
-    /// Destination words whose address does not suit them.
-    target: [u64; BLOCK],
-}
-
-impl Default for Scratch {
-    fn default() -> Self {
-        Self { aligned: [0; BLOCK], hub: [0; BLOCK], codes: [0; BLOCK / 8], target: [0; BLOCK] }
+        (Method::ShuffleTable, Isa::Avx512(simd)) => Box::new(ShuffleTable::new(*simd, conversion)),
+        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+        (Method::RegisterTable, Isa::Avx512(simd)) => Box::new(RegisterTable::new(simd, conversion)),
+        (method, _) => compose(method, source, sink, isa),
     }
 }
 

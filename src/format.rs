@@ -29,6 +29,15 @@ pub struct FloatFormat {
 }
 
 impl FloatFormat {
+    /// IEEE 754 binary16.
+    pub(crate) const BINARY16: Self = Self { exp_bits: 5, man_bits: 10, bias: 15, specials: Specials::Ieee };
+    /// The upper half of binary32.
+    pub(crate) const BFLOAT16: Self = Self { exp_bits: 8, man_bits: 7, bias: 127, specials: Specials::Ieee };
+    /// IEEE 754 binary32.
+    pub(crate) const BINARY32: Self = Self { exp_bits: 8, man_bits: 23, bias: 127, specials: Specials::Ieee };
+    /// IEEE 754 binary64.
+    pub(crate) const BINARY64: Self = Self { exp_bits: 11, man_bits: 52, bias: 1023, specials: Specials::Ieee };
+
     /// Whether there is a sign bit.
     pub const fn is_signed(&self) -> bool {
         !matches!(self.specials, Specials::Scale)
@@ -76,6 +85,11 @@ impl FloatFormat {
     /// The code of the largest finite number.
     pub const fn max(&self) -> u64 {
         self.top() - self.has_infinity() as u64
+    }
+
+    /// The exponent of the largest finite number.
+    pub(crate) const fn max_exponent(&self) -> i32 {
+        (self.max() >> self.man_bits) as i32 - self.bias as i32
     }
 
     /// The canonical NaN with the sign bit clear (`fnuz`: the only NaN), where one exists.

@@ -204,21 +204,24 @@ impl<'a> Run<'a> {
     async fn cast(&mut self, input: usize, to: ElementType, options: &CastOptions) -> Result<Value, Error> {
         let source = self.value(input)?;
         let (from, elements, shape) = (source.element_type, source.elements, source.shape.clone());
-        let gpu = self.gpu.filter(|_| has_kernel(from, to) && elements > 0);
-        let Some(gpu) = gpu else {
+        if !has_kernel(from, to) {
             let host = self.on_host(input).await?;
-            let (strings, converts) = (!has_kernel(from, to), from != to && elements > 0);
-            self.cpu[usize::from(strings)] |= converts;
+            self.cpu[1] |= from != to && elements > 0;
             return Ok(Value::host(cpu::cast(&host, to, options)?));
-        };
+        }
         let conversion = Conversion::new(from, to, options)?;
+        let Some(gpu) = self.gpu.filter(|_| elements > 0) else {
+            let host = self.on_host(input).await?;
+            self.cpu[0] |= from != to && elements > 0;
+            return Ok(Value::host(cpu::cast_numbers(&host, &conversion)?));
+        };
         if let (true, Some(host)) = (conversion.is_copy(), &self.value(input)?.host) {
             return Ok(Value::host(host.with_type(to)));
         }
         let fits = |t: ElementType| t.packed_bytes(elements).is_some_and(|b| Batch::fits(&gpu.link, b, self.casts));
         if !fits(from) || !fits(to) {
             let host = self.on_host(input).await?;
-            let (result, report) = self.context.cast(&host, to, options).await?;
+            let (result, report) = self.context.cast_numbers(&host, &conversion).await?;
             self.report.dispatches += report.dispatches;
             self.report.uploads += 1;
             self.report.read_backs += 1;
@@ -277,23 +280,23 @@ impl<'a> Run<'a> {
 
     /// Reads back those values that are only on the device, in one go.
     async fn read_back(&mut self, values: &[usize]) -> Result<(), Error> {
-        let mut places = Vec::new();
+        let mut read_backs = Vec::new();
         for &value in values {
             let held = self.value(value)?;
             if let (None, Some(device), Some(made_by)) = (&held.host, &held.device, held.made_by) {
                 let size = held.element_type.packed_bytes(held.elements).and_then(|bytes| usize::try_from(bytes).ok());
                 let bytes = crate::tensor::zeroed(made_by.from, made_by.to, size.unwrap_or(usize::MAX))?;
-                places.push((value, made_by, device.clone(), bytes));
+                read_backs.push((value, made_by, device.clone(), bytes));
             }
         }
         let Some(batch) = &mut self.batch else { return Ok(()) };
-        let wanted = places.iter_mut().map(|(_, conversion, source, bytes)| Wanted {
+        let wanted = read_backs.iter_mut().map(|(_, conversion, source, bytes)| Wanted {
             conversion: *conversion,
             source: source.clone(),
             bytes,
         });
         batch.read_back(&mut wanted.collect::<Vec<_>>()).await?;
-        for (value, _, _, bytes) in places {
+        for (value, _, _, bytes) in read_backs {
             self.report.read_backs += 1;
             if let Some(held) = &mut self.values[value] {
                 held.host = Some(Tensor::from_bytes(held.element_type, held.shape.clone(), bytes)?);

@@ -32,7 +32,7 @@ const SERIAL_ELEMENTS: u32 = 128;
 
 /// Which kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Kind {
+pub(crate) enum KernelKind {
     /// Whole units, both sides at whole 16 bytes where their units are.
     Blocks,
     /// Whole units, the source at any bit.
@@ -90,7 +90,7 @@ impl Kernel {
 /// [`Error::NoKernel`] where [`has_kernel`](crate::has_kernel) is false.
 pub fn kernel(from: ElementType, to: ElementType, options: &CastOptions) -> Result<Kernel, Error> {
     let conversion = Conversion::new(from, to, options)?;
-    Ok(compose(&conversion, Kind::Blocks, Access::Separate, true))
+    Ok(compose(&conversion, KernelKind::Blocks, Access::Separate, true))
 }
 
 /// As [`kernel`], for software adapters, where a lookup in workgroup memory costs more than most conversions: it looks
@@ -100,7 +100,7 @@ pub fn kernel(from: ElementType, to: ElementType, options: &CastOptions) -> Resu
 /// [`Error::NoKernel`] where [`has_kernel`](crate::has_kernel) is false.
 pub fn computed_kernel(from: ElementType, to: ElementType, options: &CastOptions) -> Result<Kernel, Error> {
     let conversion = Conversion::new(from, to, options)?;
-    Ok(compose(&conversion, Kind::Blocks, Access::Separate, false))
+    Ok(compose(&conversion, KernelKind::Blocks, Access::Separate, false))
 }
 
 /// The kernel that converts a tensor's tail, or all of a small one.
@@ -108,7 +108,7 @@ pub fn computed_kernel(from: ElementType, to: ElementType, options: &CastOptions
 /// # Errors
 /// [`Error::NoKernel`] where [`has_kernel`](crate::has_kernel) is false.
 pub fn edge_kernel(from: ElementType, to: ElementType, options: &CastOptions) -> Result<Kernel, Error> {
-    Ok(compose(&Conversion::new(from, to, options)?, Kind::Edge, Access::Separate, true))
+    Ok(compose(&Conversion::new(from, to, options)?, KernelKind::Edge, Access::Separate, true))
 }
 
 /// How the blocks kernel of a conversion divides a tensor.
@@ -121,9 +121,9 @@ pub(crate) struct Units {
 }
 
 impl Units {
-    pub(crate) fn new(conversion: &Conversion, kind: Kind, access: Access, tables: bool) -> Self {
+    pub(crate) fn new(conversion: &Conversion, kind: KernelKind, access: Access, tables: bool) -> Self {
         let (source, destination) = (conversion.from.code_bits(), conversion.to.code_bits());
-        if kind == Kind::Blocks && access == Access::Shared {
+        if kind == KernelKind::Blocks && access == Access::Shared {
             // One binding has one element type: 16 bytes of the narrower side too.
             return Self { elements: 128 / source.min(destination), repeat: 1 };
         }
@@ -168,16 +168,16 @@ fn thresholds(conversion: &Conversion, tables: bool) -> Option<Thresholds> {
 }
 
 /// Composes a kernel.
-pub(crate) fn compose(conversion: &Conversion, kind: Kind, access: Access, tables: bool) -> Kernel {
+pub(crate) fn compose(conversion: &Conversion, kind: KernelKind, access: Access, tables: bool) -> Kernel {
     match kind {
-        Kind::Blocks | Kind::Shifted => units(conversion, kind, access, tables),
-        Kind::Edge | Kind::Strided => edge(conversion, kind, access),
-        Kind::Serial => serial(conversion, access),
+        KernelKind::Blocks | KernelKind::Shifted => units(conversion, kind, access, tables),
+        KernelKind::Edge | KernelKind::Strided => edge(conversion, kind, access),
+        KernelKind::Serial => serial(conversion, access),
     }
 }
 
 /// A kernel for whole units.
-fn units(conversion: &Conversion, kind: Kind, access: Access, tables: bool) -> Kernel {
+fn units(conversion: &Conversion, kind: KernelKind, access: Access, tables: bool) -> Kernel {
     let entry = Entry::new(conversion, kind, access, tables);
     let elements = entry.units.elements * entry.units.repeat;
     let mut module = Module::new(conversion, BLOCKS_SIZE, elements);
@@ -194,7 +194,7 @@ fn units(conversion: &Conversion, kind: Kind, access: Access, tables: bool) -> K
 }
 
 /// The kernel for any range of elements.
-fn edge(conversion: &Conversion, kind: Kind, access: Access) -> Kernel {
+fn edge(conversion: &Conversion, kind: KernelKind, access: Access) -> Kernel {
     let bits = conversion.to.code_bits();
     // The most codes that touch one word: of 6 bits, five whole ones and two in part.
     let elements = if bits == 6 { 7 } else { (32 / bits).max(1) };
@@ -202,8 +202,8 @@ fn edge(conversion: &Conversion, kind: Kind, access: Access) -> Kernel {
     module.bindings(access, 1, 1);
     module.conversion(conversion);
     module.need(match (kind, conversion.from.code_bits()) {
-        (Kind::Strided, 64) => "entry/strided_pair",
-        (Kind::Strided, _) => "entry/strided_word",
+        (KernelKind::Strided, 64) => "entry/strided_pair",
+        (KernelKind::Strided, _) => "entry/strided_word",
         (_, 64) => "entry/load_pair",
         _ => "entry/load_word",
     });
@@ -237,12 +237,15 @@ mod tests {
         for (from, to) in numeric().flat_map(|from| numeric().map(move |to| (from, to))) {
             let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
             let narrow = from.code_bits().min(to.code_bits());
-            for kind in [Kind::Blocks, Kind::Shifted, Kind::Edge, Kind::Serial, Kind::Strided] {
+            for kind in
+                [KernelKind::Blocks, KernelKind::Shifted, KernelKind::Edge, KernelKind::Serial, KernelKind::Strided]
+            {
                 for access in [Access::Separate, Access::Writable, Access::Shared] {
                     // What the planner never asks for.
-                    let wide = kind == Kind::Blocks && access == Access::Shared && narrow < 8;
+                    let wide = kind == KernelKind::Blocks && access == Access::Shared && narrow < 8;
                     let six = from.code_bits() == 6 && to.code_bits() == 6;
-                    if wide || kind == Kind::Serial && !six || kind == Kind::Strided && from.code_bits() < 8 {
+                    if wide || kind == KernelKind::Serial && !six || kind == KernelKind::Strided && from.code_bits() < 8
+                    {
                         continue;
                     }
                     let kernel = compose(&conversion, kind, access, true);

@@ -8,6 +8,9 @@ mod conversion;
 pub mod cpu;
 mod element;
 mod error;
+mod float_env;
+#[cfg(test)]
+mod floors;
 mod format;
 mod gpu;
 #[cfg(feature = "onnx")]
@@ -19,9 +22,9 @@ mod options;
 mod plan;
 mod reference;
 mod self_test;
+mod string_array;
 mod strings;
 mod tensor;
-mod text;
 
 pub use caster::{Bound, CastSpec, Caster, Prepared};
 pub use context::{CastReport, Context, Route};

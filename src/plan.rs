@@ -9,8 +9,8 @@ pub(crate) use view::{View, plan_view};
 
 use crate::conversion::Conversion;
 use crate::error::Error;
-use crate::kernel::{Access, Kind, VIEW_RANK};
-use shape::{Shape, crosses_words, wide_units_suit};
+use crate::kernel::{Access, KernelKind, VIEW_RANK};
+use shape::{LEAST_ALIGNMENT, Shape, crosses_words, wide_units_suit};
 
 /// What bounds and shapes dispatches. [`Caster::new`](crate::Caster::new) takes the device's own;
 /// [`Caster::with_limits`](crate::Caster::with_limits) takes smaller ones.
@@ -51,14 +51,14 @@ impl Default for PlanLimits {
 
 /// A range of bytes of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Bytes {
+pub(crate) struct ByteRange {
     pub offset: u64,
     pub size: u64,
 }
 
 /// Where source and destination start, in bytes of their buffers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Places {
+pub(crate) struct Offsets {
     pub source: u64,
     pub destination: u64,
     /// Both lie in one buffer: apart, or at the same place with codes of the same width.
@@ -81,14 +81,14 @@ pub enum Slices {
 }
 
 /// The kernels that casts of any length may take.
-pub(crate) fn kernels(conversion: &Conversion, slices: Slices) -> impl Iterator<Item = (Kind, Access)> {
+pub(crate) fn kernels(conversion: &Conversion, slices: Slices) -> impl Iterator<Item = (KernelKind, Access)> {
     let [from, to] = [conversion.from, conversion.to].map(|t| u64::from(t.code_bits()));
-    let needed = move |kind: &Kind, access: Access| match (kind, access) {
-        (Kind::Serial, Access::Shared) => from == to && crosses_words(to),
-        (Kind::Serial, _) => false,
-        (Kind::Blocks, Access::Shared) => wide_units_suit(from, to),
-        (Kind::Shifted, _) => slices >= Slices::Anywhere,
-        (Kind::Strided, _) => slices >= Slices::Views && from >= 8,
+    let needed = move |kind: &KernelKind, access: Access| match (kind, access) {
+        (KernelKind::Serial, Access::Shared) => from == to && crosses_words(to),
+        (KernelKind::Serial, _) => false,
+        (KernelKind::Blocks, Access::Shared) => wide_units_suit(from, to),
+        (KernelKind::Shifted, _) => slices >= Slices::Anywhere,
+        (KernelKind::Strided, _) => slices >= Slices::Views && from >= 8,
         _ => true,
     };
     // Two ranges of one buffer that are too far apart for one binding are compiled for when they are met.
@@ -96,7 +96,7 @@ pub(crate) fn kernels(conversion: &Conversion, slices: Slices) -> impl Iterator<
         Slices::Aligned | Slices::Anywhere => &[Access::Separate],
         Slices::OneBuffer | Slices::Views => &[Access::Separate, Access::Shared],
     };
-    let kinds = [Kind::Blocks, Kind::Shifted, Kind::Edge, Kind::Serial, Kind::Strided];
+    let kinds = [KernelKind::Blocks, KernelKind::Shifted, KernelKind::Edge, KernelKind::Serial, KernelKind::Strided];
     accesses
         .iter()
         .flat_map(move |&access| kinds.into_iter().map(move |kind| (kind, access)))
@@ -125,12 +125,39 @@ pub(crate) struct Params {
 /// One dispatch. With shared access both ranges are the one that is bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Dispatch {
-    pub kind: Kind,
+    pub kind: KernelKind,
     pub access: Access,
-    pub source: Bytes,
-    pub destination: Bytes,
+    pub source: ByteRange,
+    pub destination: ByteRange,
     pub params: Params,
     pub workgroups: [u32; 2],
+}
+
+impl Dispatch {
+    /// A dispatch that was planned for the start of two buffers, on slices that start elsewhere in two buffers: at multiples of
+    /// 16 bytes, so that no element moves within a vector. `None` for other slices, and where a binding has no room for the bytes
+    /// between an aligned offset and the slice; those need a plan of their own.
+    pub(crate) fn moved(&self, offsets: Offsets, limits: &PlanLimits) -> Option<Self> {
+        let suits = |offset: u64| offset.is_multiple_of(LEAST_ALIGNMENT);
+        if offsets.one_buffer || !suits(offsets.source) || !suits(offsets.destination) {
+            return None;
+        }
+        let moved = |range: ByteRange, by: u64| {
+            let first = range.offset + by;
+            let offset = first / limits.offset_alignment * limits.offset_alignment;
+            let size = range.size + (first - offset);
+            // Bindings are at most 4 GiB, so that words within them are counted in 32 bits.
+            (size <= limits.binding_size).then_some((ByteRange { offset, size }, ((first - offset) / 4) as u32))
+        };
+        let (source, source_words) = moved(self.source, offsets.source)?;
+        let (destination, destination_words) = moved(self.destination, offsets.destination)?;
+        let mut params = self.params;
+        params.source_word += source_words;
+        params.source_last += source_words;
+        params.destination_word += destination_words;
+        params.sentinel_word += destination_words;
+        Some(Self { source, destination, params, ..*self })
+    }
 }
 
 /// The dispatches that cast `elements` from one place to another. With a sentinel, which is not for one buffer, the last
@@ -138,7 +165,7 @@ pub(crate) struct Dispatch {
 pub(crate) fn plan(
     conversion: &Conversion,
     elements: u64,
-    places: Places,
+    offsets: Offsets,
     limits: &PlanLimits,
     sentinel: Option<u32>,
 ) -> Result<Vec<Dispatch>, Error> {
@@ -146,7 +173,7 @@ pub(crate) fn plan(
     if elements == 0 {
         return Ok(dispatches);
     }
-    let shape = Shape::new(conversion, places, limits);
+    let shape = Shape::new(conversion, offsets, limits);
     let chunk = shape.chunk(elements)?;
     let head = shape.head();
     // A head that is followed by too little for units is no head.
@@ -166,7 +193,7 @@ pub(crate) fn plan(
 /// The most elements of a host tensor that take at most so many bytes on either side and fit the device's buffers, of
 /// which every piece but the last starts at a whole byte on both sides.
 pub(crate) fn host_chunk(conversion: &Conversion, limits: &PlanLimits, bytes: u64) -> Result<u64, Error> {
-    let shape = Shape::new(conversion, Places::default(), limits);
+    let shape = Shape::new(conversion, Offsets::default(), limits);
     // The destination holds the sentinel as well.
     let buffer = limits.buffer_size.saturating_sub(8);
     shape.fit(buffer, "max_buffer_size").map(|most| shape.fit(bytes, "").unwrap_or(shape.step).min(most))

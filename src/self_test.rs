@@ -1,12 +1,13 @@
 //! Known answers: what a device makes of hard codes, beside what the CPU path makes of them.
 
-use crate::caster::{CastSpec, Prepared};
+use crate::caster::{CastSpec, Caster, Prepared};
 use crate::conversion::Conversion;
 use crate::cpu;
 use crate::element::ElementType;
 use crate::error::Error;
-use crate::gpu::link::Link;
-use crate::plan::{Places, Slices};
+use crate::gpu::device_link::DeviceLink;
+use crate::gpu::pipelined;
+use crate::plan::{Offsets, Slices};
 use crate::tensor::Tensor;
 
 /// Elements of a test: several workgroups of every kernel for units, and a rest for that of the edges. A multiple of
@@ -22,8 +23,28 @@ const POISON: u8 = 0xa5;
 /// Bytes around slices that must stay as they are.
 const GUARD: u64 = 64;
 
+impl Caster {
+    /// Proves the kernels of some casts on this device: known answers, each compared with the CPU path on bits, by every
+    /// kernel that casts between such slices take. Takes some milliseconds a kernel, and its compilation if it is not
+    /// compiled yet.
+    ///
+    /// An engine can so refuse a broken driver. `queue` is the device's own; nothing is set on either.
+    ///
+    /// # Errors
+    /// [`Error::SelfTest`] with the first element that came out wrong, [`Error::SelfTestOutside`] where other bytes did
+    /// not stay as they were, [`Error::Incomplete`] where the device did nothing; and as
+    /// [`Context::cast`](crate::Context::cast).
+    pub async fn self_test(&self, queue: &wgpu::Queue, specs: &[CastSpec], slices: Slices) -> Result<(), Error> {
+        let link = DeviceLink::borrowed(self.device(), queue, self);
+        for spec in specs {
+            check(&link, spec, slices).await?;
+        }
+        Ok(())
+    }
+}
+
 /// Casts hard codes on the device, by every kernel that casts between such slices take.
-pub(crate) async fn check(link: &Link, spec: &CastSpec, slices: Slices) -> Result<(), Error> {
+async fn check(link: &DeviceLink, spec: &CastSpec, slices: Slices) -> Result<(), Error> {
     let known = Known::new(spec)?;
     known.check_host(link).await?;
     for arrangement in arrangements(&known.conversion, slices) {
@@ -44,42 +65,42 @@ impl Known {
     fn new(spec: &CastSpec) -> Result<Self, Error> {
         let conversion = Conversion::new(spec.from, spec.to, &spec.options)?;
         let source = Tensor::from_codes(spec.from, [ELEMENTS], codes(spec.from))?;
-        let expected = cpu::cast(&source, spec.to, &spec.options)?;
+        let expected = cpu::cast_numbers(&source, &conversion)?;
         Ok(Self { spec: *spec, conversion, source, expected })
     }
 
     /// As host tensors are cast, which proves that the device does what is submitted.
-    async fn check_host(&self, link: &Link) -> Result<(), Error> {
+    async fn check_host(&self, link: &DeviceLink) -> Result<(), Error> {
         let mut got = vec![0; self.expected.bytes().unwrap_or_default().len()];
         let source = self.source.bytes().unwrap_or_default();
-        link.cast(&self.conversion, source, ELEMENTS as u64, &mut got).await?;
+        pipelined::cast(link, &self.conversion, source, ELEMENTS as u64, &mut got).await?;
         self.compare(got, &self.expected, |i| i)
     }
 
     /// As an engine casts, and nothing around the destination changes.
-    async fn check_slices(&self, link: &Link, arrangement: &Arrangement) -> Result<(), Error> {
-        let (conversion, places) = (&self.conversion, arrangement.places);
+    async fn check_slices(&self, link: &DeviceLink, arrangement: &Arrangement) -> Result<(), Error> {
+        let (conversion, offsets) = (&self.conversion, arrangement.offsets);
         let (from, to) = (conversion.from, conversion.to);
         let prepared = arrangement.prepare(link, &self.spec)?;
         let expected = arrangement.expected(&self.expected)?;
         // The destination's buffer as it should be in the end; before that it is poison, or the source's.
         let mut memory = Vec::new();
-        put(&mut memory, places.source, self.source.bytes().unwrap_or_default());
-        let mut image = if places.one_buffer { memory.clone() } else { Vec::new() };
-        put(&mut image, places.destination, expected.bytes().unwrap_or_default());
+        put(&mut memory, offsets.source, self.source.bytes().unwrap_or_default());
+        let mut image = if offsets.one_buffer { memory.clone() } else { Vec::new() };
+        put(&mut image, offsets.destination, expected.bytes().unwrap_or_default());
         memory.resize(memory.len().max(image.len()), POISON);
         let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC;
         let source = link.filled(conversion, "cast self-test", &memory, usage)?;
-        let destination = match places.one_buffer {
+        let destination = match offsets.one_buffer {
             true => source.clone(),
             false => link.filled(conversion, "cast self-test", &vec![POISON; image.len()], usage)?,
         };
-        let input = source.slice(places.source..places.source + prepared.source_bytes());
-        let output = destination.slice(places.destination..places.destination + prepared.destination_bytes());
+        let input = source.slice(offsets.source..offsets.source + prepared.source_bytes());
+        let output = destination.slice(offsets.destination..offsets.destination + prepared.destination_bytes());
         let mut encoder = link.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
         prepared.record(&mut encoder, input, output)?;
         let got = link.contents(conversion, encoder, &destination).await.map_err(|error| link.diagnose(error))?;
-        let result = places.destination as usize..(places.destination + prepared.destination_bytes()) as usize;
+        let result = offsets.destination as usize..(offsets.destination + prepared.destination_bytes()) as usize;
         self.compare(got[result].to_vec(), &expected, |i| arrangement.source_index(i))?;
         match image.iter().zip(&got).position(|(expected, got)| expected != got) {
             Some(offset) => Err(Error::SelfTestOutside { from, to, offset: offset as u64 }),
@@ -99,22 +120,22 @@ impl Known {
 }
 
 /// Puts bytes into memory that grows to a guard beyond them.
-fn put(memory: &mut Vec<u8>, place: u64, bytes: &[u8]) {
-    let place = place as usize;
-    let end = (place + bytes.len()).next_multiple_of(4) + GUARD as usize;
+fn put(memory: &mut Vec<u8>, offset: u64, bytes: &[u8]) {
+    let offset = offset as usize;
+    let end = (offset + bytes.len()).next_multiple_of(4) + GUARD as usize;
     memory.resize(end.max(memory.len()), POISON);
-    memory[place..place + bytes.len()].copy_from_slice(bytes);
+    memory[offset..offset + bytes.len()].copy_from_slice(bytes);
 }
 
 /// Where the slices of one cast lie, and whether its source is read transposed.
 #[derive(Clone, Copy, Debug)]
 struct Arrangement {
-    places: Places,
+    offsets: Offsets,
     transposed: bool,
 }
 
 impl Arrangement {
-    fn prepare(&self, link: &Link, spec: &CastSpec) -> Result<Prepared, Error> {
+    fn prepare(&self, link: &DeviceLink, spec: &CastSpec) -> Result<Prepared, Error> {
         match self.transposed {
             true => link.caster.prepare_strided(spec, &SHAPE, &STRIDES),
             false => link.caster.prepare(spec, ELEMENTS as u64),
@@ -144,24 +165,24 @@ fn arrangements(conversion: &Conversion, slices: Slices) -> Vec<Arrangement> {
     let size = |t: ElementType| u64::from(t.code_bits() / 8).max(1);
     let (from, to) = (conversion.from, conversion.to);
     let after = (GUARD + from.packed_bytes(ELEMENTS as u64).unwrap_or(0)).next_multiple_of(16) + GUARD;
-    let two = |source, destination| Places { source, destination, one_buffer: false };
-    let one = |source, destination| Places { source, destination, one_buffer: true };
-    let mut places = Vec::new();
+    let two = |source, destination| Offsets { source, destination, one_buffer: false };
+    let one = |source, destination| Offsets { source, destination, one_buffer: true };
+    let mut offsets = Vec::new();
     if slices >= Slices::Anywhere {
-        places.extend([two(size(from), 0), two(0, size(to))]);
+        offsets.extend([two(size(from), 0), two(0, size(to))]);
     }
     if slices >= Slices::OneBuffer {
-        places.extend([one(GUARD, after), one(GUARD + size(from), after + 2 * size(to))]);
+        offsets.extend([one(GUARD, after), one(GUARD + size(from), after + 2 * size(to))]);
         if from.code_bits() == to.code_bits() {
-            places.push(one(GUARD + size(to), GUARD + size(to)));
+            offsets.push(one(GUARD + size(to), GUARD + size(to)));
         }
     }
     let views = match slices {
         Slices::Views if from.code_bits() >= 8 => vec![two(0, 0), one(GUARD, after)],
         _ => Vec::new(),
     };
-    let arranged = |transposed| move |places| Arrangement { places, transposed };
-    places.into_iter().map(arranged(false)).chain(views.into_iter().map(arranged(true))).collect()
+    let arranged = |transposed| move |offsets| Arrangement { offsets, transposed };
+    offsets.into_iter().map(arranged(false)).chain(views.into_iter().map(arranged(true))).collect()
 }
 
 /// Every code of at most 16 bits. Of wider ones, a few significant bits after any number of leading zeros or ones, which
@@ -173,8 +194,8 @@ fn codes(element_type: ElementType) -> impl Iterator<Item = u64> {
         if bits <= 16 {
             return i & mask;
         }
-        let (place, near) = (i % 64, (i >> 6) % 4);
-        let pattern = (i >> 8).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (place % u64::from(bits));
+        let (shift, near) = (i % 64, (i >> 6) % 4);
+        let pattern = (i >> 8).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (shift % u64::from(bits));
         let signed = if i & (1 << 15) == 0 { pattern } else { !pattern };
         (signed >> (64 - bits)).wrapping_add(near).wrapping_sub(2) & mask
     })
@@ -195,14 +216,14 @@ mod tests {
         for (from, to) in numeric().flat_map(|from| numeric().map(move |to| (from, to))) {
             let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
             for slices in [Slices::Aligned, Slices::Anywhere, Slices::OneBuffer, Slices::Views] {
-                let host = Arrangement { places: Places::default(), transposed: false };
+                let host = Arrangement { offsets: Offsets::default(), transposed: false };
                 let arranged = arrangements(&conversion, slices).into_iter().chain([host]);
-                let dispatches = arranged.flat_map(|Arrangement { places, transposed }| match transposed {
+                let dispatches = arranged.flat_map(|Arrangement { offsets, transposed }| match transposed {
                     true => {
                         let (view, len) = View::new(&SHAPE, &STRIDES).unwrap();
-                        plan::plan_view(&conversion, &view, len, places, &limits).unwrap()
+                        plan::plan_view(&conversion, &view, len, offsets, &limits).unwrap()
                     }
-                    false => plan::plan(&conversion, ELEMENTS as u64, places, &limits, None).unwrap(),
+                    false => plan::plan(&conversion, ELEMENTS as u64, offsets, &limits, None).unwrap(),
                 });
                 let met: HashSet<_> = dispatches.map(|dispatch| (dispatch.kind, dispatch.access)).collect();
                 let all: HashSet<_> = plan::kernels(&conversion, slices).collect();

@@ -13,3 +13,7 @@ mod print;
 
 pub(crate) use parse::parse;
 pub(crate) use print::print;
+
+/// Strings cast at a time: their codes, unpacked into words, stay in the first-level cache. A multiple of 16, so that a block
+/// of every type starts at a whole byte.
+const BLOCK_LEN: usize = 2048;

@@ -7,7 +7,7 @@ use half::{bf16, f16};
 use crate::element::ElementType;
 use crate::error::Error;
 use crate::lanes;
-use crate::text::Strings;
+use crate::string_array::StringArray;
 
 /// A tensor in host memory.
 ///
@@ -26,7 +26,7 @@ pub struct Tensor {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Data {
     Packed(Arc<Vec<u8>>),
-    Strings(Arc<Strings>),
+    Strings(Arc<StringArray>),
 }
 
 impl Tensor {
@@ -84,7 +84,7 @@ impl Tensor {
         let (element_type, shape) = (ElementType::STRING, shape.into());
         let expected = count(element_type, &shape)?;
         let mut given = strings.into_iter();
-        let mut strings = Strings::default();
+        let mut strings = StringArray::default();
         given.by_ref().take(expected).for_each(|string| strings.push(string.as_ref()));
         let found = strings.len();
         if found == expected && given.next().is_none() {
@@ -142,7 +142,7 @@ impl Tensor {
 
     /// The strings in row-major order; `None` for other types.
     pub fn strings(&self) -> Option<impl ExactSizeIterator<Item = &str>> {
-        self.text().map(Strings::iter)
+        self.string_array().map(StringArray::iter)
     }
 
     /// Bytes of the elements: packed codes, or the strings' text.
@@ -153,7 +153,7 @@ impl Tensor {
         }
     }
 
-    pub(crate) fn text(&self) -> Option<&Strings> {
+    pub(crate) fn string_array(&self) -> Option<&StringArray> {
         match &self.data {
             Data::Packed(_) => None,
             Data::Strings(strings) => Some(strings),
@@ -209,7 +209,7 @@ impl Tensor {
     }
 
     /// The result of a cast to strings.
-    pub(crate) fn with_strings(&self, strings: Strings) -> Self {
+    pub(crate) fn with_strings(&self, strings: StringArray) -> Self {
         debug_assert_eq!(strings.len(), self.elements);
         self.with_data(ElementType::STRING, Data::Strings(Arc::new(strings)))
     }

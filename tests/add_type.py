@@ -21,7 +21,9 @@ def ours(values, to, device):
         source.write_bytes(values.tobytes())
         types = ["--from", NAMES[values.dtype], "--to", NAMES[np.dtype(to)]]
         command = [CAST, "convert", source, destination, *types, "--saturate", "false", "--device", device]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 0:
+            sys.exit(done.stderr)
         return np.frombuffer(destination.read_bytes(), to)
 
 

@@ -38,6 +38,6 @@ cast=$CARGO_TARGET_DIR/release/examples/cast
 "$work/python/bin/python" tests/add_type.py "$cast"
 
 [ "${1:-}" = --suites ] || exit 0
-insert tests/common/oracle.rs '    ("float6e3m2", ' '    ("float8e3m4", float(3, 4, 3, Special::Ieee)),'
+insert tests/support/src/oracle.rs '    ("float6e3m2", ' '    ("float8e3m4", float(3, 4, 3, Special::Ieee)),'
 "$work/python/bin/python" tests/golden/make.py
 cargo test --release --no-fail-fast --lib --tests

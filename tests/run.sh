@@ -21,14 +21,6 @@ esac
 package=profile.release.package.wgpu-cast
 checked="--release --config $package.overflow-checks=true --config $package.debug-assertions=true"
 
-# Loops for AVX-512 are a feature, since older compilers than Rust 1.89 have no such instructions.
-minor=$(rustc --version | sed -n 's/^rustc 1\.\([0-9]*\)\..*/\1/p')
-if [ "${minor:-0}" -ge 89 ]; then
-    checked="$checked --features avx512"
-else
-    echo "NOT RUN for want of Rust 1.89: the feature avx512" >&2
-fi
-
 # The tests of the command line run the example's binary.
 # shellcheck disable=SC2086 # options, one a word
 {

@@ -32,7 +32,7 @@ def main() -> None:
     pairs = all_pairs() if args.all else args.pairs
     versions = [peer.version() for peer in peers if peer.name != "torch .to"]
     lines = [facts(args.note, elements=args.elements, runs=RUNS, versions=versions)]
-    with Ours() as ours, Ours("avx512") as wide, tempfile.TemporaryDirectory() as folder:
+    with Ours("avx2") as ours, Ours("avx512") as wide, tempfile.TemporaryDirectory() as folder:
         for number, pair in enumerate(pairs, 1):
             measured = compare({"ours": ours, AVX512: wide}, Path(folder), peers, pair, args.elements, args.threads)
             lines += measured

@@ -2,6 +2,7 @@
 
 import functools
 import json
+import os
 import subprocess
 from pathlib import Path
 from types import TracebackType
@@ -28,12 +29,13 @@ def build(*what: str) -> Path:
 
 
 class Ours:
-    """A running ours.rs, of the crate with some of its features; with `with`, until the end of it."""
+    """A running ours.rs on an instruction set, the processor's best if none is named; with `with`, until the end of it."""
 
-    def __init__(self, *features: str) -> None:
-        program = build("--bench", "peers", "--features", ",".join(features))
+    def __init__(self, isa: str | None = None) -> None:
+        environment = os.environ | ({"WGPU_CAST_ISA": isa} if isa else {})
         pipe = subprocess.PIPE
-        self.process = subprocess.Popen([program], stdin=pipe, stdout=pipe, text=True, bufsize=1)
+        program = build("--bench", "peers")
+        self.process = subprocess.Popen([program], stdin=pipe, stdout=pipe, text=True, bufsize=1, env=environment)
 
     def __enter__(self) -> "Ours":
         return self

@@ -11,7 +11,7 @@ from ours import ROOT
 DATA = ROOT / "docs" / "charts" / "data"
 RUNS = 7
 WARM_UPS = 2
-# Ours with the feature avx512, beside ours as it comes.
+# Ours on AVX-512, beside ours on AVX2.
 AVX512 = "ours, avx512"
 # The peers that write into memory that is there, as ours does.
 IN_PLACE = ["numpy", "torch copy_", "ORT"]

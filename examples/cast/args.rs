@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum, builder::PossibleValue, value_parser};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
+use support::translate::Format;
 use wgpu_cast::{DeviceChoice, ElementType, RoundMode};
 
 use crate::failure::Failure;
 use crate::help;
-use crate::translate::Format;
 
 #[derive(Debug, Parser)]
 #[command(name = "cast", version, arg_required_else_help = true, after_help = help::EXIT_STATUS)]
@@ -154,7 +155,7 @@ pub struct ShaderArgs {
     #[arg(long, conflicts_with = "edge")]
     pub computed: bool,
     /// Language to print
-    #[arg(long, value_enum, default_value = "wgsl")]
+    #[arg(long, value_parser = format(), default_value = "wgsl")]
     pub format: Format,
     /// File to write instead of stdout
     #[arg(short, long, value_name = "FILE")]
@@ -197,14 +198,10 @@ pub struct BenchArgs {
     pub device: DeviceArgs,
 }
 
-impl ValueEnum for Format {
-    fn value_variants<'a>() -> &'a [Self] {
-        &Format::ALL
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        Some(PossibleValue::new(self.name()))
-    }
+/// Reads the name of a language, which has to be one that there is.
+fn format() -> impl TypedValueParser<Value = Format> {
+    let known = |name: String| Format::ALL.into_iter().find(|format| format.name() == name).expect("a possible value");
+    PossibleValuesParser::new(Format::ALL.map(Format::name)).map(known)
 }
 
 /// Reads the name of an element type; an unknown one is answered with the nearest.

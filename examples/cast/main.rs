@@ -3,7 +3,6 @@
 mod adapters;
 mod args;
 mod bench;
-mod cases;
 mod convert;
 mod failure;
 mod files;
@@ -14,7 +13,6 @@ mod pb;
 mod run;
 mod session;
 mod shader;
-mod translate;
 mod verify;
 
 use std::process::ExitCode;

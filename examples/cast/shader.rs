@@ -1,10 +1,11 @@
 //! `cast shader`: the kernel of a pair.
 
+use support::translate::translate;
+
 use crate::args::ShaderArgs;
 use crate::failure::Failure;
 use crate::files;
 use crate::output;
-use crate::translate::translate;
 
 pub fn print(args: &ShaderArgs) -> Result<(), Failure> {
     let options = args.attributes.options(args.from, args.to)?;

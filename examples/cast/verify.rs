@@ -1,10 +1,11 @@
 //! `cast verify`: an adapter against the CPU path, bit for bit.
 
 use indicatif::{ProgressBar, ProgressStyle};
+use support::cases;
+use support::options::pair_variants;
 use wgpu_cast::{CastOptions, Context, ElementType, Error, Kernel, Tensor, cpu, kernel};
 
 use crate::args::{VerifyArgs, numeric};
-use crate::cases;
 use crate::failure::Failure;
 use crate::output;
 
@@ -19,7 +20,7 @@ pub fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     let sources = || numeric().filter(|from| args.from.is_none_or(|only| only == *from));
     let targets = || numeric().filter(|to| args.to.is_none_or(|only| only == *to));
     let pairs = sources().count() * targets().count();
-    let casts: usize = sources().flat_map(|from| targets().map(move |to| cases::variants(from, to).len())).sum();
+    let casts: usize = sources().flat_map(|from| targets().map(move |to| pair_variants(from, to).len())).sum();
     let bar = progress_bar(casts);
 
     let mut elements = 0;
@@ -28,7 +29,7 @@ pub fn verify(args: &VerifyArgs) -> Result<(), Failure> {
         let tensors = tensors(from, args)?;
         for to in targets() {
             bar.set_message(format!("{from} -> {to}"));
-            for options in cases::variants(from, to) {
+            for options in pair_variants(from, to) {
                 for tensor in &tensors {
                     compare(&context, tensor, to, &options, &mut mismatches)?;
                     elements += tensor.len();

@@ -1,5 +1,9 @@
-//! Every path at every level against the twins, bit for bit.
+//! Every method with every instruction set against the reference, bit for bit.
 
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod float_env;
+
+use super::isa::IsaName;
 use super::*;
 use crate::element::Kind;
 use crate::options::{Float4Nan, Int4Overflow, RoundMode};
@@ -62,31 +66,32 @@ impl Random {
     }
 }
 
-/// What a path makes of packed codes; the destination held ones before.
-fn through(path: &Path<'_>, tensor: &Tensor, to: ElementType) -> Vec<u8> {
+/// What a kernel makes of packed codes; the destination held ones before.
+fn through(kernel: &dyn Kernel, tensor: &Tensor, to: ElementType) -> Vec<u8> {
     let elements = tensor.len() as u64;
     let mut bytes = vec![0xff; to.packed_bytes(elements).unwrap() as usize];
-    path.convert(tensor.bytes().unwrap(), &mut bytes);
+    kernel.convert(tensor.bytes().unwrap(), &mut bytes);
     clear_pad(&mut bytes, to.code_bits(), elements);
     bytes
 }
 
-/// The levels that this processor has. A level that it lacks is named in the test's output.
-fn levels() -> Vec<Level> {
-    let missing = Level::all().filter(Option::is_none).count();
+/// The instruction sets that this processor has. One that it lacks is named in the test's output.
+fn isas() -> Vec<Isa> {
+    let missing = Isa::all().filter(Option::is_none).count();
     if missing > 0 {
-        eprintln!("NOT TESTED: {missing} levels of {}, which this processor lacks", Level::all().count());
+        eprintln!("NOT TESTED: {missing} instruction sets of {}, which this processor lacks", Isa::all().count());
     }
-    Level::all().flatten().collect()
+    Isa::all().flatten().collect()
 }
 
 fn compare(tensor: &Tensor, conversion: &Conversion, options: &CastOptions) -> Option<String> {
     let to = conversion.to;
-    let expected = through(&Path::Twin(conversion), tensor, to);
-    levels().into_iter().find_map(|level| {
-        let path = Path::new(conversion, TABLE, level);
-        assert!(!matches!(path, Path::Twin(_)), "{} to {to} has a fast path", conversion.from);
-        let got = through(&path, tensor, to);
+    let expected = through(&Reference(*conversion), tensor, to);
+    isas().into_iter().find_map(|isa| {
+        let (source, sink) = (SourceKind::new(conversion), SinkKind::new(conversion));
+        let method = method(source, sink, isa.name(), Length::Long);
+        assert_ne!(method, Method::Reference, "{} to {to} has a faster method", conversion.from);
+        let got = through(&*kernel(conversion, isa, Length::Long), tensor, to);
         if got == expected {
             return None;
         }
@@ -94,7 +99,9 @@ fn compare(tensor: &Tensor, conversion: &Conversion, options: &CastOptions) -> O
         let wrong = tensor.codes().zip(got.codes().zip(expected.codes())).enumerate();
         let (index, (code, (got, expected))) = wrong.into_iter().find(|(_, (_, (got, expected)))| got != expected)?;
         let from = conversion.from;
-        Some(format!("{level:?}, {options:?}: {from} {code:#x} ({index}) to {to} is {got:#x}, not {expected:#x}"))
+        Some(format!(
+            "{isa:?}, {method:?}, {options:?}: {from} {code:#x} ({index}) to {to} is {got:#x}, not {expected:#x}"
+        ))
     })
 }
 
@@ -115,7 +122,7 @@ fn compare_all(tensors: impl Fn(ElementType) -> Vec<Tensor>) {
 }
 
 #[test]
-fn every_path_gives_what_the_twins_give() {
+fn every_method_gives_what_the_reference_gives() {
     compare_all(|from| {
         let codes = codes(from);
         vec![Tensor::from_codes(from, [codes.len()], codes).unwrap()]
@@ -125,25 +132,23 @@ fn every_path_gives_what_the_twins_give() {
 /// Lengths around groups of lanes, strips of vectors and blocks.
 #[test]
 fn every_length_ends_where_it_should() {
-    let around = [128, BLOCK, 2 * BLOCK].into_iter().flat_map(|n| n - 3..n + 4);
+    let around = [128, LONG, 2 * LONG].into_iter().flat_map(|n| n - 3..n + 4);
     let lengths: Vec<usize> = (0..36).chain(around).collect();
     compare_all(|from| {
         let mut random = Random(5);
-        let codes: Vec<u64> = (0..3 * BLOCK).map(|_| random.next()).collect();
+        let codes: Vec<u64> = (0..3 * LONG).map(|_| random.next()).collect();
         let tensor = |&n: &usize| Tensor::from_codes(from, [n], codes[..n].iter().copied()).unwrap();
         lengths.iter().map(tensor).collect()
     });
 }
 
-/// Tables serve the sources of which they are said to; the twins serve them only when short.
+/// A table is not made for a few elements.
 #[test]
 fn short_sources_need_no_table() {
-    let options = CastOptions::default();
-    let path = |elements| {
-        let conversion = Conversion::new(ElementType::FLOAT8E5M2, ElementType::FLOAT, &options).unwrap();
-        matches!(Path::new(&conversion, elements, Level::Plain), Path::Narrow(_))
-    };
-    assert_eq!([path(TABLE - 1), path(TABLE)], [false, true]);
+    let conversion = Conversion::new(ElementType::FLOAT8E5M2, ElementType::FLOAT, &CastOptions::default()).unwrap();
+    let (source, sink) = (SourceKind::new(&conversion), SinkKind::new(&conversion));
+    let methods = [Length::Short, Length::Long].map(|length| method(source, sink, IsaName::Portable, length));
+    assert_eq!(methods, [Method::Reference, Method::MemoryTable]);
 }
 
 /// Words that do not lie at multiples of their size.
@@ -151,17 +156,17 @@ fn short_sources_need_no_table() {
 fn any_address_will_do() {
     for from in numeric() {
         let mut random = Random(9);
-        let elements = BLOCK + 77;
+        let elements = LONG + 77;
         let tensor = Tensor::from_codes(from, [elements], (0..elements).map(|_| random.next())).unwrap();
         for to in numeric() {
             let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
-            for level in levels() {
-                let path = Path::new(&conversion, TABLE, level);
-                let expected = through(&path, &tensor, to);
+            for isa in isas() {
+                let kernel = kernel(&conversion, isa, Length::Long);
+                let expected = through(&*kernel, &tensor, to);
                 for shift in [1, 2, 4] {
                     let source = [&vec![0; shift][..], tensor.bytes().unwrap()].concat();
                     let mut bytes = vec![0xff; shift + expected.len()];
-                    path.convert(&source[shift..], &mut bytes[shift..]);
+                    kernel.convert(&source[shift..], &mut bytes[shift..]);
                     clear_pad(&mut bytes, to.code_bits(), elements as u64);
                     assert!(bytes[shift..] == expected, "{from} to {to} from {shift}");
                     assert!(bytes[..shift].iter().all(|&byte| byte == 0xff), "{from} to {to} from {shift}");
@@ -175,7 +180,7 @@ fn any_address_will_do() {
 /// to another thread's share.
 #[test]
 fn lines_and_shares_meet() {
-    let lengths: [usize; 6] = [0, 3, 100, TABLE, TABLE + 5, 2 * CHUNK + 77];
+    let lengths: [usize; 6] = [0, 3, 100, LONG, LONG + 5, 2 * CHUNK + 77];
     for from in numeric() {
         let mut random = Random(11);
         let codes: Vec<u64> = (0..lengths[5]).map(|_| random.next()).collect();
@@ -184,15 +189,14 @@ fn lines_and_shares_meet() {
             if conversion.is_copy() {
                 continue;
             }
-            for (elements, level) in lengths.into_iter().flat_map(|n| levels().into_iter().map(move |level| (n, level)))
-            {
+            for (elements, isa) in lengths.into_iter().flat_map(|n| isas().into_iter().map(move |isa| (n, isa))) {
                 let tensor = Tensor::from_codes(from, [elements], codes[..elements].iter().copied()).unwrap();
-                let expected = through(&Path::Twin(&conversion), &tensor, to);
+                let expected = through(&Reference(conversion), &tensor, to);
                 // All places for few elements, some for many.
-                for shift in (0..LINE).step_by(if elements <= TABLE + 5 { 1 } else { 24 }) {
+                for shift in (0..LINE).step_by(if elements <= LONG + 5 { 1 } else { 24 }) {
                     let mut bytes = vec![0xff; shift + expected.len()];
-                    convert(&conversion, level, elements, tensor.bytes().unwrap(), &mut bytes[shift..]);
-                    assert!(bytes[shift..] == expected, "{level:?}: {elements} {from} to {to} to {shift}");
+                    convert(&conversion, isa, elements, tensor.bytes().unwrap(), &mut bytes[shift..]);
+                    assert!(bytes[shift..] == expected, "{isa:?}: {elements} {from} to {to} to {shift}");
                     assert!(bytes[..shift].iter().all(|&byte| byte == 0xff), "{elements} {from} to {to} to {shift}");
                 }
             }

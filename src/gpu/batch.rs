@@ -2,9 +2,8 @@
 
 use crate::conversion::Conversion;
 use crate::error::Error;
-use crate::gpu::link::Link;
-use crate::gpu::record::device_result;
-use crate::gpu::scope::scoped;
+use crate::gpu::device_link::DeviceLink;
+use crate::gpu::error_scope::scoped_for;
 use crate::plan;
 
 /// A tensor's packed bytes on the device, in whole words. A clone is the same memory.
@@ -29,7 +28,7 @@ pub(crate) struct Wanted<'a> {
 /// is recorded.
 #[derive(Debug)]
 pub(crate) struct Batch<'a> {
-    link: &'a Link,
+    link: &'a DeviceLink,
     encoder: Option<wgpu::CommandEncoder>,
     /// Elements recorded since the last submission.
     recorded: u64,
@@ -45,7 +44,7 @@ pub(crate) struct Batch<'a> {
 
 impl<'a> Batch<'a> {
     /// Room for the proofs of `casts` casts whose results are not themselves read back.
-    pub(crate) fn new(link: &'a Link, conversion: &Conversion, casts: usize) -> Result<Self, Error> {
+    pub(crate) fn new(link: &'a DeviceLink, conversion: &Conversion, casts: usize) -> Result<Self, Error> {
         let usage = wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC;
         let size = 4 * casts as u64;
         let proofs = if casts == 0 { None } else { Some(link.buffer(conversion, "cast proofs", size, usage)?) };
@@ -53,7 +52,7 @@ impl<'a> Batch<'a> {
     }
 
     /// Whether a tensor of so many bytes fits a buffer, with its sentinel, and the read-back of it the proofs too.
-    pub(crate) fn fits(link: &Link, bytes: u64, casts: usize) -> bool {
+    pub(crate) fn fits(link: &DeviceLink, bytes: u64, casts: usize) -> bool {
         bytes.saturating_add(8 + 4 * casts as u64) <= link.caster.limits().buffer_size
     }
 
@@ -91,8 +90,8 @@ impl<'a> Batch<'a> {
             self.recorded += elements;
         }
         if let Some(proofs) = self.proofs.clone() {
-            let place = 4 * self.sentinels.len() as u64;
-            self.encoder().copy_buffer_to_buffer(&buffer, words, &proofs, place, 4);
+            let offset = 4 * self.sentinels.len() as u64;
+            self.encoder().copy_buffer_to_buffer(&buffer, words, &proofs, offset, 4);
             self.sentinels.push(sentinel);
         }
         self.dispatches += prepared.dispatches();
@@ -110,16 +109,16 @@ impl<'a> Batch<'a> {
             size += wanted.source.words + 4;
         }
         let staging = link.staging(&conversion, size)?;
-        let mut place = 0;
+        let mut offset = 0;
         for Wanted { conversion, source, .. } in wanted.iter() {
             // Only what a cast has made can be proven.
             let own = source.words + 4;
             source.sentinel.ok_or(Error::Incomplete { from: conversion.from, to: conversion.to })?;
-            self.encoder().copy_buffer_to_buffer(&source.buffer, 0, &staging, place, own);
-            place += own;
+            self.encoder().copy_buffer_to_buffer(&source.buffer, 0, &staging, offset, own);
+            offset += own;
         }
-        if let Some(proofs) = self.proofs.clone().filter(|_| place < size) {
-            self.encoder().copy_buffer_to_buffer(&proofs, 0, &staging, place, size - place);
+        if let Some(proofs) = self.proofs.clone().filter(|_| offset < size) {
+            self.encoder().copy_buffer_to_buffer(&proofs, 0, &staging, offset, size - offset);
         }
         self.submit(&conversion)?;
         let Some(index) = self.in_flight.take() else { return Ok(()) };
@@ -160,7 +159,7 @@ impl<'a> Batch<'a> {
         let commands = self.encoder.take();
         self.recorded = 0;
         let submit = || self.link.queue.submit(commands.map(wgpu::CommandEncoder::finish));
-        self.in_flight = Some(device_result(conversion, 0, scoped(&self.link.device, submit))?);
+        self.in_flight = Some(scoped_for(conversion, 0, &self.link.device, submit)?);
         Ok(())
     }
 

@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::conversion::Conversion;
 use crate::error::Error;
+use crate::gpu::error_scope::{one_line, scoped};
 use crate::gpu::parameters::Parameters;
-use crate::gpu::scope::{one_line, scoped};
-use crate::kernel::{self, Access, BLOCKS_SIZE, Kind};
+use crate::kernel::{self, Access, BLOCKS_SIZE, KernelKind};
 
 /// A pipeline, or why the device refused it: but for want of memory, asking again would give the same.
-type Slot = Arc<OnceLock<Result<wgpu::ComputePipeline, Error>>>;
+type PipelineCell = Arc<OnceLock<Result<wgpu::ComputePipeline, Error>>>;
 
 #[derive(Debug)]
 pub(crate) struct Kernels {
@@ -20,7 +20,7 @@ pub(crate) struct Kernels {
     cache: Option<wgpu::PipelineCache>,
     /// The layouts of each access, or why the device refused them.
     layouts: Result<[Layouts; 3], String>,
-    pipelines: Mutex<HashMap<(Conversion, Kind, Access), Slot>>,
+    pipelines: Mutex<HashMap<(Conversion, KernelKind, Access), PipelineCell>>,
     pub parameters: Parameters,
 }
 
@@ -84,26 +84,26 @@ impl Kernels {
         })
     }
 
-    /// Whether a kernel is there.
-    pub(crate) fn is_compiled(&self, key: &(Conversion, Kind, Access)) -> bool {
+    /// A pipeline that is compiled already.
+    pub(crate) fn find(&self, key: &(Conversion, KernelKind, Access)) -> Option<wgpu::ComputePipeline> {
         let pipelines = self.pipelines.lock().unwrap_or_else(PoisonError::into_inner);
-        pipelines.get(key).is_some_and(|slot| matches!(slot.get(), Some(Ok(_))))
+        pipelines.get(key)?.get()?.as_ref().ok().cloned()
     }
 
     /// The pipeline of a conversion; compiles at most once, other threads wait for it.
     pub(crate) fn get(
         &self,
         conversion: &Conversion,
-        kind: Kind,
+        kind: KernelKind,
         access: Access,
     ) -> Result<wgpu::ComputePipeline, Error> {
         let key = (*conversion, kind, access);
-        let slot = {
-            // A panic elsewhere leaves the map whole: slots are added and removed in one step.
+        let cell = {
+            // A panic elsewhere leaves the map whole: cells are added and removed in one step.
             let mut pipelines = self.pipelines.lock().unwrap_or_else(PoisonError::into_inner);
             pipelines.entry(key).or_default().clone()
         };
-        let pipeline = slot.get_or_init(|| self.compile(conversion, kind, access)).clone();
+        let pipeline = cell.get_or_init(|| self.compile(conversion, kind, access)).clone();
         if matches!(pipeline, Err(Error::OutOfMemory { .. })) {
             // Another time there may be memory.
             self.pipelines.lock().unwrap_or_else(PoisonError::into_inner).remove(&key);
@@ -111,7 +111,12 @@ impl Kernels {
         pipeline
     }
 
-    fn compile(&self, conversion: &Conversion, kind: Kind, access: Access) -> Result<wgpu::ComputePipeline, Error> {
+    fn compile(
+        &self,
+        conversion: &Conversion,
+        kind: KernelKind,
+        access: Access,
+    ) -> Result<wgpu::ComputePipeline, Error> {
         let (from, to) = (conversion.from, conversion.to);
         let layout = &self.layouts(conversion, access)?.pipeline;
         let limits = self.device.limits();

@@ -3,9 +3,9 @@
 pub(crate) mod adapter;
 #[cfg(feature = "onnx")]
 pub(crate) mod batch;
+pub(crate) mod device_link;
+pub(crate) mod error_scope;
 pub(crate) mod kernels;
-pub(crate) mod link;
 pub(crate) mod parameters;
+pub(crate) mod pipelined;
 pub(crate) mod record;
-mod ring;
-pub(crate) mod scope;

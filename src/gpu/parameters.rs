@@ -8,8 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use crate::conversion::Conversion;
 use crate::error::Error;
-use crate::gpu::record::device_result;
-use crate::gpu::scope::{one_line, scoped};
+use crate::gpu::error_scope::{one_line, scoped_for};
 use crate::plan::Params;
 
 /// The blocks that bound casts hold.
@@ -64,15 +63,14 @@ impl Alive {
 fn filled(device: &wgpu::Device, conversion: &Conversion, params: &Params) -> Result<wgpu::Buffer, Error> {
     let (from, to) = (conversion.from, conversion.to);
     let size = size_of::<Params>() as u64;
-    let made = scoped(device, || {
+    let buffer = scoped_for(conversion, size, device, || {
         device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("cast parameters"),
             size,
             usage: wgpu::BufferUsages::UNIFORM,
             mapped_at_creation: true,
         })
-    });
-    let buffer = device_result(conversion, size, made)?;
+    })?;
     // The mapping of a buffer made on a lost device fails.
     let lost = |error: wgpu::MapRangeError| Error::DeviceLost { from, to, reason: one_line(&error) };
     buffer.slice(..).get_mapped_range_mut().map_err(lost)?.copy_from_slice(bytemuck::bytes_of(params));

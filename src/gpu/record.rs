@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use crate::conversion::Conversion;
 use crate::error::Error;
+use crate::gpu::error_scope::scoped_for;
 use crate::gpu::kernels::Kernels;
-use crate::gpu::scope::{one_line, scoped};
 use crate::kernel::Access;
-use crate::plan::{Bytes, Dispatch};
+use crate::plan::{ByteRange, Dispatch};
 
 /// One dispatch, ready to record.
 #[derive(Clone, Debug)]
@@ -15,7 +15,7 @@ pub(crate) struct Command {
     pipeline: wgpu::ComputePipeline,
     group: wgpu::BindGroup,
     workgroups: [u32; 2],
-    /// Held so that other casts find it.
+    /// The bind group keeps the buffer alive for wgpu; this handle keeps it in `Parameters`, where other casts find it.
     _parameters: Arc<wgpu::Buffer>,
 }
 
@@ -32,6 +32,29 @@ pub(crate) fn record<'a>(commands: impl IntoIterator<Item = &'a Command>, pass: 
 }
 
 impl Command {
+    /// Makes the bind group of a planned dispatch.
+    pub(crate) fn new(
+        kernels: &Kernels,
+        conversion: &Conversion,
+        pipeline: &wgpu::ComputePipeline,
+        dispatch: &Dispatch,
+        [source, destination]: [&wgpu::Buffer; 2],
+    ) -> Result<Self, Error> {
+        let layout = kernels.group(conversion, dispatch.access)?;
+        let parameters = kernels.parameters.get(&kernels.device, conversion, &dispatch.params)?;
+        let whole = ByteRange { offset: 0, size: parameters.size() };
+        let entries = [
+            entry(0, source, dispatch.source),
+            entry(1, destination, dispatch.destination),
+            entry(4, &parameters, whole),
+        ];
+        let entries = if dispatch.access == Access::Shared { &entries[1..] } else { &entries };
+        let group = scoped_for(conversion, whole.size, &kernels.device, || {
+            kernels.device.create_bind_group(&wgpu::BindGroupDescriptor { label: Some("cast"), layout, entries })
+        })?;
+        Ok(Self { pipeline: pipeline.clone(), group, workgroups: dispatch.workgroups, _parameters: parameters })
+    }
+
     pub(crate) fn pipeline(&self) -> &wgpu::ComputePipeline {
         &self.pipeline
     }
@@ -42,49 +65,8 @@ impl Command {
     }
 }
 
-/// Makes the bind groups of planned dispatches.
-pub(crate) fn bind(
-    kernels: &Kernels,
-    conversion: &Conversion,
-    dispatches: &[Dispatch],
-    source: &wgpu::Buffer,
-    destination: &wgpu::Buffer,
-) -> Result<Vec<Command>, Error> {
-    let command = |dispatch: &Dispatch| {
-        let pipeline = kernels.get(conversion, dispatch.kind, dispatch.access)?;
-        let layout = kernels.group(conversion, dispatch.access)?;
-        let parameters = kernels.parameters.get(&kernels.device, conversion, &dispatch.params)?;
-        let own = Bytes { offset: 0, size: parameters.size() };
-        let entries = [
-            entry(0, source, dispatch.source),
-            entry(1, destination, dispatch.destination),
-            entry(4, &parameters, own),
-        ];
-        let entries = if dispatch.access == Access::Shared { &entries[1..] } else { &entries };
-        let group = scoped(&kernels.device, || {
-            kernels.device.create_bind_group(&wgpu::BindGroupDescriptor { label: Some("cast"), layout, entries })
-        });
-        let group = device_result(conversion, own.size, group)?;
-        Ok(Command { pipeline, group, workgroups: dispatch.workgroups, _parameters: parameters })
-    };
-    dispatches.iter().map(command).collect()
-}
-
-fn entry(binding: u32, buffer: &wgpu::Buffer, bytes: Bytes) -> wgpu::BindGroupEntry<'_> {
+fn entry(binding: u32, buffer: &wgpu::Buffer, bytes: ByteRange) -> wgpu::BindGroupEntry<'_> {
     let (offset, size) = (bytes.offset, wgpu::BufferSize::new(bytes.size));
     let resource = wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset, size });
     wgpu::BindGroupEntry { binding, resource }
-}
-
-/// A device's error as this crate's; `bytes` is what was asked for.
-pub(crate) fn device_result<T>(
-    conversion: &Conversion,
-    bytes: u64,
-    result: Result<T, wgpu::Error>,
-) -> Result<T, Error> {
-    let (from, to) = (conversion.from, conversion.to);
-    result.map_err(|error| match error {
-        wgpu::Error::OutOfMemory { .. } => Error::OutOfMemory { from, to, bytes },
-        error => Error::Device { from, to, message: one_line(&error) },
-    })
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Access, BLOCKS_SIZE, Kind, Units, thresholds, uses_table};
+use super::{Access, BLOCKS_SIZE, KernelKind, Units, thresholds, uses_table};
 use crate::conversion::{Conversion, Encode};
 
 /// The element type of a binding of vectors of so many words.
@@ -48,7 +48,7 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    pub(super) fn new(conversion: &Conversion, kind: Kind, access: Access, tables: bool) -> Self {
+    pub(super) fn new(conversion: &Conversion, kind: KernelKind, access: Access, tables: bool) -> Self {
         let units = Units::new(conversion, kind, access, tables);
         let (source_bits, destination_bits) = (conversion.from.code_bits(), conversion.to.code_bits());
         let per_entry = uses_table(conversion, tables).then(|| {
@@ -57,7 +57,7 @@ impl Entry {
         });
         let source_words = (units.elements * source_bits / 32).max(1);
         let destination_words = units.elements * destination_bits / 32;
-        let shifted = kind == Kind::Shifted;
+        let shifted = kind == KernelKind::Shifted;
         // One binding has one element type.
         let shared = access == Access::Shared;
         Self {

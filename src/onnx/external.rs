@@ -12,7 +12,7 @@ use crate::error::TensorFault;
 
 /// Where the data is.
 #[derive(Default)]
-struct Place {
+struct DataRange {
     location: Option<String>,
     offset: Option<u64>,
     length: Option<u64>,
@@ -20,9 +20,9 @@ struct Place {
 
 /// Reads the `expected` bytes that a tensor takes.
 pub(super) fn read(entries: &[Bytes], folder: Option<&Path>, expected: u64) -> Result<Vec<u8>, TensorFault> {
-    let place = place(entries)?;
-    let location = place.location.ok_or(TensorFault::NoLocation)?;
-    let length = place.length.unwrap_or(expected);
+    let range = data_range(entries)?;
+    let location = range.location.ok_or(TensorFault::NoLocation)?;
+    let length = range.length.unwrap_or(expected);
     if length != expected {
         return Err(TensorFault::Length { field: "external_data", unit: "bytes", expected, found: length });
     }
@@ -39,11 +39,11 @@ pub(super) fn read(entries: &[Bytes], folder: Option<&Path>, expected: u64) -> R
         // Another name may lie in a folder that is not the model's.
         return Err(TensorFault::NotPlain { location, what: "a file of several names (hard links)" });
     }
-    let (offset, size) = (place.offset.unwrap_or(0), metadata.len());
+    let (offset, size) = (range.offset.unwrap_or(0), metadata.len());
     let beyond = || TensorFault::BeyondFile { location: location.clone(), offset, length, size };
     // Without a length the data goes on to the end of the file.
     let end = offset.checked_add(length).filter(|&end| end <= size).ok_or_else(beyond)?;
-    if place.length.is_none() && end != size {
+    if range.length.is_none() && end != size {
         let found = size - offset;
         return Err(TensorFault::Length { field: "external_data", unit: "bytes", expected, found });
     }
@@ -55,16 +55,16 @@ pub(super) fn read(entries: &[Bytes], folder: Option<&Path>, expected: u64) -> R
     if bytes.len() as u64 == length { Ok(bytes) } else { Err(beyond()) }
 }
 
-fn place(entries: &[Bytes]) -> Result<Place, TensorFault> {
-    let mut place = Place::default();
+fn data_range(entries: &[Bytes]) -> Result<DataRange, TensorFault> {
+    let mut range = DataRange::default();
     for entry in entries {
         let StringStringEntryProto { key, value } = StringStringEntryProto::decode(entry.clone())
             .map_err(|_| TensorFault::ExternalEntry { key: String::new(), value: "not a string".to_owned() })?;
         let number = value.parse::<u64>().ok();
         let known = match key.as_str() {
-            "location" => place.location.replace(value.clone()).is_none(),
-            "offset" => number.is_some() && std::mem::replace(&mut place.offset, number).is_none(),
-            "length" => number.is_some() && std::mem::replace(&mut place.length, number).is_none(),
+            "location" => range.location.replace(value.clone()).is_none(),
+            "offset" => number.is_some() && std::mem::replace(&mut range.offset, number).is_none(),
+            "length" => number.is_some() && std::mem::replace(&mut range.length, number).is_none(),
             "checksum" => true,
             _ => false,
         };
@@ -72,7 +72,7 @@ fn place(entries: &[Bytes]) -> Result<Place, TensorFault> {
             return Err(TensorFault::ExternalEntry { key, value });
         }
     }
-    Ok(place)
+    Ok(range)
 }
 
 /// The file's path, all of it plain names below the folder, and what is there.

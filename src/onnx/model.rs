@@ -24,7 +24,7 @@ use crate::tensor::Tensor;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
     opset: i64,
-    /// Every value's name; the rest of the model counts values by their place here.
+    /// Every value's name; the rest of the model refers to values by their index here.
     values: Vec<String>,
     /// Every value's element type.
     types: Vec<ElementType>,
@@ -305,7 +305,7 @@ impl Reader<'_> {
         Ok(Model { opset, values, types, inputs, outputs, constants, nodes })
     }
 
-    /// The place of a value of this name.
+    /// The index of a value of this name.
     fn value(&mut self, name: &str) -> usize {
         if let Some(&value) = self.by_name.get(name) {
             return value;
@@ -317,7 +317,7 @@ impl Reader<'_> {
         value
     }
 
-    /// The place of a value that something makes, which nothing else may.
+    /// The index of a value that something makes, which nothing else may.
     fn make(&mut self, name: &str) -> Result<usize, Error> {
         // An empty name stands for an input that is left out.
         if name.is_empty() {
@@ -383,35 +383,35 @@ impl Reader<'_> {
         let mut waiting: Vec<usize> = vec![0; self.nodes.len()];
         let mut waits_for: HashMap<usize, Vec<usize>> = HashMap::new();
         let makers: HashMap<usize, usize> =
-            self.nodes.iter().enumerate().map(|(place, node)| (node.output, place)).collect();
-        for (place, node) in self.nodes.iter().enumerate() {
+            self.nodes.iter().enumerate().map(|(index, node)| (node.output, index)).collect();
+        for (index, node) in self.nodes.iter().enumerate() {
             for maker in node.inputs.iter().filter_map(|input| makers.get(input)) {
-                waiting[place] += 1;
-                waits_for.entry(*maker).or_default().push(place);
+                waiting[index] += 1;
+                waits_for.entry(*maker).or_default().push(index);
             }
         }
         // The first in the graph's order of those that wait for nothing: what is sorted stays as it is.
-        let ready = (0..waiting.len()).filter(|&place| waiting[place] == 0);
+        let ready = (0..waiting.len()).filter(|&index| waiting[index] == 0);
         let mut ready: BinaryHeap<Reverse<usize>> = ready.map(Reverse).collect();
         let mut order = Vec::new();
-        while let Some(Reverse(place)) = ready.pop() {
-            order.push(place);
-            for &after in waits_for.get(&place).into_iter().flatten() {
+        while let Some(Reverse(index)) = ready.pop() {
+            order.push(index);
+            for &after in waits_for.get(&index).into_iter().flatten() {
                 waiting[after] -= 1;
                 if waiting[after] == 0 {
                     ready.push(Reverse(after));
                 }
             }
         }
-        if let Some(place) = waiting.iter().position(|&waiting| waiting > 0) {
+        if let Some(index) = waiting.iter().position(|&waiting| waiting > 0) {
             // It may only wait for a cycle: from any node that waits, so many steps to what it waits for end in one.
             let maker = |input: &usize| makers.get(input).copied().filter(|&maker| waiting[maker] > 0);
-            let step = |place: usize, _| self.nodes[place].inputs.iter().find_map(maker).unwrap_or(place);
-            let node = self.nodes[(0..self.nodes.len()).fold(place, step)].name.clone();
+            let step = |index: usize, _| self.nodes[index].inputs.iter().find_map(maker).unwrap_or(index);
+            let node = self.nodes[(0..self.nodes.len()).fold(index, step)].name.clone();
             return Err(Error::Node { node, error: Box::new(ModelFault::Cycle.into()) });
         }
         let mut nodes: Vec<Option<Node>> = std::mem::take(&mut self.nodes).into_iter().map(Some).collect();
-        Ok(order.into_iter().filter_map(|place| nodes[place].take()).collect())
+        Ok(order.into_iter().filter_map(|index| nodes[index].take()).collect())
     }
 }
 

@@ -90,8 +90,8 @@ impl Operation {
             attributes.push(AttributeProto { name, i, s, kind, ..AttributeProto::default() });
         };
         match self {
-            Operation::Cast(node) => node.each_attribute(&mut add),
-            Operation::CastLike(node) => node.each_attribute(&mut add),
+            Operation::Cast(node) => node.visit_attributes(&mut add),
+            Operation::CastLike(node) => node.visit_attributes(&mut add),
             Operation::Identity => {}
         }
         attributes

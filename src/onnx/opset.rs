@@ -144,12 +144,12 @@ impl CastNode {
 
     /// Gives each attribute of a node that means this.
     #[cfg(feature = "onnx")]
-    pub(super) fn each_attribute(&self, each: &mut impl FnMut(&'static str, Attribute<'_>)) {
+    pub(super) fn visit_attributes(&self, visit: &mut impl FnMut(&'static str, Attribute<'_>)) {
         match self.meaning.version.to {
-            To::Name => each("to", Attribute::String(&self.to.name().to_uppercase())),
-            To::Code | To::Like => each("to", Attribute::Int(self.to.onnx_code().into())),
+            To::Name => visit("to", Attribute::String(&self.to.name().to_uppercase())),
+            To::Code | To::Like => visit("to", Attribute::Int(self.to.onnx_code().into())),
         }
-        self.meaning.each_attribute(each);
+        self.meaning.visit_attributes(visit);
     }
 
     #[cfg(feature = "onnx")]
@@ -197,8 +197,8 @@ impl CastLikeNode {
 
     /// Gives each attribute of a node that means this.
     #[cfg(feature = "onnx")]
-    pub(super) fn each_attribute(&self, each: &mut impl FnMut(&'static str, Attribute<'_>)) {
-        self.meaning.each_attribute(each);
+    pub(super) fn visit_attributes(&self, visit: &mut impl FnMut(&'static str, Attribute<'_>)) {
+        self.meaning.visit_attributes(visit);
     }
 
     /// Whether the version lists both inputs' element types.
@@ -262,12 +262,12 @@ impl Meaning {
 
     /// Gives the attributes other than the target.
     #[cfg(feature = "onnx")]
-    fn each_attribute(&self, each: &mut impl FnMut(&'static str, Attribute<'_>)) {
+    fn visit_attributes(&self, visit: &mut impl FnMut(&'static str, Attribute<'_>)) {
         if self.version.saturate {
-            each("saturate", Attribute::Int(self.options.saturate.into()));
+            visit("saturate", Attribute::Int(self.options.saturate.into()));
         }
         if self.version.round_mode {
-            each("round_mode", Attribute::String(self.options.round_mode.name()));
+            visit("round_mode", Attribute::String(self.options.round_mode.name()));
         }
     }
 

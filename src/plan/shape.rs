@@ -1,20 +1,20 @@
 //! The arithmetic of planning: which bytes a piece of a cast lies in, and how many elements fit where.
 
-use super::{Bytes, Dispatch, Params, Places, PlanLimits};
+use super::{ByteRange, Dispatch, Offsets, Params, PlanLimits};
 use crate::conversion::Conversion;
 use crate::error::Error;
-use crate::kernel::{Access, BLOCKS_SIZE, EDGE_SIZE, Kind, Units};
+use crate::kernel::{Access, BLOCKS_SIZE, EDGE_SIZE, KernelKind, Units};
 
 /// Most elements of an edge dispatch: bit positions of 64-bit codes stay within 32 bits.
 const EDGE_ELEMENTS: u64 = 1 << 24;
 
 /// A binding starts at a multiple of at least this, so that 16 bytes of a buffer are 16 bytes of a binding.
-const LEAST_ALIGNMENT: u64 = 16;
+pub(super) const LEAST_ALIGNMENT: u64 = 16;
 
 /// The numbers of a conversion that planning needs.
 pub(super) struct Shape<'a> {
     conversion: &'a Conversion,
-    places: Places,
+    offsets: Offsets,
     limits: &'a PlanLimits,
     alignment: u64,
     pub(super) source_bits: u64,
@@ -25,20 +25,20 @@ pub(super) struct Shape<'a> {
     pub(super) edge_chunk: u64,
 }
 
-/// A piece of a cast, where it lies.
-pub(super) struct Piece {
+/// What a dispatch binds for a piece of a cast, and where the piece lies in it.
+pub(super) struct Bindings {
     pub(super) access: Access,
-    pub(super) source: Bytes,
-    pub(super) destination: Bytes,
+    pub(super) source: ByteRange,
+    pub(super) destination: ByteRange,
     pub(super) params: Params,
 }
 
 impl<'a> Shape<'a> {
-    pub(super) fn new(conversion: &'a Conversion, places: Places, limits: &'a PlanLimits) -> Self {
+    pub(super) fn new(conversion: &'a Conversion, offsets: Offsets, limits: &'a PlanLimits) -> Self {
         let alignment = limits.offset_alignment.max(LEAST_ALIGNMENT);
         let (source_bits, destination_bits) =
             (u64::from(conversion.from.code_bits()), u64::from(conversion.to.code_bits()));
-        let units = Units::new(conversion, Kind::Blocks, Access::Separate, limits.tables);
+        let units = Units::new(conversion, KernelKind::Blocks, Access::Separate, limits.tables);
         let aligned = |bits: u64| {
             let alignment = alignment * 8;
             alignment / gcd(alignment, bits)
@@ -50,10 +50,10 @@ impl<'a> Shape<'a> {
         let room = limits.binding_size.saturating_sub(alignment + 8);
         let by_binding = room.saturating_mul(8) / bits;
         let by_workgroups = u64::from(limits.workgroups).saturating_pow(2).saturating_mul(u64::from(EDGE_SIZE));
-        let in_place = places.one_buffer && places.source == places.destination;
+        let in_place = offsets.one_buffer && offsets.source == offsets.destination;
         Self {
             conversion,
-            places,
+            offsets,
             limits,
             alignment,
             source_bits,
@@ -81,14 +81,14 @@ impl<'a> Shape<'a> {
 
     /// Elements between two changes of bindings.
     pub(super) fn chunk(&self, elements: u64) -> Result<u64, Error> {
-        let units = |access| Units::new(self.conversion, Kind::Blocks, access, self.limits.tables);
+        let units = |access| Units::new(self.conversion, KernelKind::Blocks, access, self.limits.tables);
         let per_invocation = |units: Units| u64::from(units.elements * units.repeat);
         let least = per_invocation(units(Access::Separate)).min(per_invocation(units(Access::Shared)));
         let invocations = u64::from(self.limits.workgroups).saturating_pow(2).saturating_mul(u64::from(BLOCKS_SIZE));
         let by_workgroups = invocations.saturating_mul(least);
         let most = by_workgroups.min(self.limits.dispatch_elements);
         let limit = "max_storage_buffer_binding_size";
-        if self.places.one_buffer {
+        if self.offsets.one_buffer {
             // Half a binding each: two pieces that do not share one lie far apart.
             let fits = self.whole_range(elements).is_some_and(|range| range.size <= self.limits.binding_size);
             if fits && elements <= most {
@@ -97,8 +97,8 @@ impl<'a> Shape<'a> {
             let half = self.fit((self.limits.binding_size / 2).saturating_sub(self.alignment + 8), limit)?;
             return Ok((most.min(half) / self.step * self.step).max(self.step));
         }
-        // After a head, either side may be anywhere between two aligned places.
-        let aligned = [self.places.source, self.places.destination].iter().all(|place| place % self.alignment == 0);
+        // After a head, either side may be anywhere between two aligned offsets.
+        let aligned = [self.offsets.source, self.offsets.destination].iter().all(|offset| offset % self.alignment == 0);
         let lead = if aligned { 0 } else { self.alignment };
         let bits = u128::from(self.source_bits.max(self.destination_bits));
         let needed = (u128::from(elements) * bits).div_ceil(32) * 4 + u128::from(lead) + 4;
@@ -111,66 +111,76 @@ impl<'a> Shape<'a> {
 
     /// Elements before the destination is at whole 16 bytes.
     pub(super) fn head(&self) -> u64 {
-        let start = self.places.destination * 8;
+        let start = self.offsets.destination * 8;
         let aligned = |head: &u64| (start + head * self.destination_bits).is_multiple_of(128);
         // A multiple of 64 elements of any width is one of 128 bits.
         (0..64).find(aligned).unwrap_or(0)
     }
 
-    /// Bytes of a buffer that hold a piece, from an aligned place on in whole words.
-    pub(super) fn range(&self, place: u64, bits: u64, start: u64, count: u64) -> Bytes {
-        let offset = (place * 8 + start * bits) / 8 / self.alignment * self.alignment;
-        let end = (place * 8 + (start + count) * bits).div_ceil(32) * 4;
-        Bytes { offset, size: end.saturating_sub(offset) }
+    /// The bytes of a buffer that hold a piece: from an aligned offset on, in whole words.
+    pub(super) fn range(&self, first: u64, bits: u64, start: u64, count: u64) -> ByteRange {
+        let offset = (first * 8 + start * bits) / 8 / self.alignment * self.alignment;
+        let end = (first * 8 + (start + count) * bits).div_ceil(32) * 4;
+        ByteRange { offset, size: end.saturating_sub(offset) }
     }
 
     /// The range over both sides of the whole cast, if it can be counted.
-    fn whole_range(&self, elements: u64) -> Option<Bytes> {
+    fn whole_range(&self, elements: u64) -> Option<ByteRange> {
         elements.checked_mul(self.source_bits.max(self.destination_bits))?;
         let (source, destination) = self.ranges(0, elements);
         Some(over(source, destination))
     }
 
-    fn ranges(&self, start: u64, count: u64) -> (Bytes, Bytes) {
-        let source = self.range(self.places.source, self.source_bits, start, count);
-        (source, self.range(self.places.destination, self.destination_bits, start, count))
+    fn ranges(&self, start: u64, count: u64) -> (ByteRange, ByteRange) {
+        let source = self.range(self.offsets.source, self.source_bits, start, count);
+        (source, self.range(self.offsets.destination, self.destination_bits, start, count))
     }
 
-    fn piece(&self, start: u64, count: u64) -> Piece {
+    fn bindings(&self, start: u64, count: u64) -> Bindings {
         let (source, destination) = self.ranges(start, count);
         self.bind(source, destination, start, start)
     }
 
     /// The bindings of two ranges, and where in them an element of the destination and one of the source lie.
-    pub(super) fn bind(&self, mut source: Bytes, mut destination: Bytes, start: u64, source_start: u64) -> Piece {
+    pub(super) fn bind(
+        &self,
+        mut source: ByteRange,
+        mut destination: ByteRange,
+        start: u64,
+        source_start: u64,
+    ) -> Bindings {
         let last = source.offset + source.size;
         let mut access = Access::Separate;
-        if self.places.one_buffer {
+        if self.offsets.one_buffer {
             let both = over(source, destination);
             access = if both.size <= self.limits.binding_size { Access::Shared } else { Access::Writable };
             if access == Access::Shared {
                 (source, destination) = (both, both);
             }
         }
-        let within = |place: u64, bit: u64, range: Bytes| {
-            let bit = place * 8 + bit - range.offset * 8;
+        let within = |first: u64, bit: u64, range: ByteRange| {
+            let bit = first * 8 + bit - range.offset * 8;
             ((bit / 32) as u32, (bit % 32) as u32)
         };
-        let (source_word, source_bit) = within(self.places.source, source_start * self.source_bits, source);
+        let (source_word, source_bit) = within(self.offsets.source, source_start * self.source_bits, source);
         let (destination_word, destination_bit) =
-            within(self.places.destination, start * self.destination_bits, destination);
+            within(self.offsets.destination, start * self.destination_bits, destination);
         let source_last = ((last - source.offset) / 4).saturating_sub(1) as u32;
         let params =
             Params { source_word, source_bit, source_last, destination_word, destination_bit, ..Params::default() };
-        Piece { access, source, destination, params }
+        Bindings { access, source, destination, params }
     }
 
     /// Adds a dispatch of the whole units of a piece, if there are enough; returns its elements.
     pub(super) fn units(&self, start: u64, count: u64, dispatches: &mut Vec<Dispatch>) -> u64 {
-        let Piece { access, source, destination, mut params } = self.piece(start, count);
+        let Bindings { access, source, destination, mut params } = self.bindings(start, count);
         let aligned = |word: u32, bit: u32| word.is_multiple_of(4) && bit == 0;
         let suits = access != Access::Shared || wide_units_suit(self.source_bits, self.destination_bits);
-        let kind = if suits && aligned(params.source_word, params.source_bit) { Kind::Blocks } else { Kind::Shifted };
+        let kind = if suits && aligned(params.source_word, params.source_bit) {
+            KernelKind::Blocks
+        } else {
+            KernelKind::Shifted
+        };
         let units = Units::new(self.conversion, kind, access, self.limits.tables);
         let whole = count / u64::from(units.elements);
         let elements = whole * u64::from(units.elements);
@@ -208,7 +218,7 @@ impl<'a> Shape<'a> {
     pub(super) fn edge(&self, start: u64, count: u64, sentinel: Option<u32>) -> Dispatch {
         // The sentinel alone takes a binding that ends where the tensor does, which units have filled to whole words.
         let start = if count == 0 { start - 1 } else { start };
-        let Piece { access, source, mut destination, mut params } = self.piece(start, count.max(1));
+        let Bindings { access, source, mut destination, mut params } = self.bindings(start, count.max(1));
         params.count = count as u32;
         if count == 0 {
             (params.destination_word, params.destination_bit) = ((destination.size / 4) as u32, 0);
@@ -218,13 +228,13 @@ impl<'a> Shape<'a> {
             params.sentinel_word = (destination.size / 4) as u32;
             destination.size += 4;
         }
-        let in_place = self.places.one_buffer && self.places.source == self.places.destination;
+        let in_place = self.offsets.one_buffer && self.offsets.source == self.offsets.destination;
         let (kind, invocations) = if in_place && crosses_words(self.destination_bits) {
-            (Kind::Serial, 1)
+            (KernelKind::Serial, 1)
         } else if self.destination_bits < 32 {
-            (Kind::Edge, (u64::from(params.destination_bit) + count * self.destination_bits).div_ceil(32))
+            (KernelKind::Edge, (u64::from(params.destination_bit) + count * self.destination_bits).div_ceil(32))
         } else {
-            (Kind::Edge, count)
+            (KernelKind::Edge, count)
         };
         let workgroups = self.grid((invocations as u32).div_ceil(EDGE_SIZE).max(1));
         params.pitch = workgroups[0];
@@ -249,9 +259,9 @@ pub(super) fn crosses_words(bits: u64) -> bool {
 }
 
 /// The range from where the first starts to where the last ends.
-fn over(a: Bytes, b: Bytes) -> Bytes {
+fn over(a: ByteRange, b: ByteRange) -> ByteRange {
     let offset = a.offset.min(b.offset);
-    Bytes { offset, size: (a.offset + a.size).max(b.offset + b.size) - offset }
+    ByteRange { offset, size: (a.offset + a.size).max(b.offset + b.size) - offset }
 }
 
 fn gcd(a: u64, b: u64) -> u64 {

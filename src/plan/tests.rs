@@ -15,27 +15,27 @@ fn conversions() -> impl Iterator<Item = Conversion> {
 fn check(
     conversion: &Conversion,
     elements: u64,
-    places: Places,
+    offsets: Offsets,
     limits: &PlanLimits,
     sentinel: Option<u32>,
 ) -> Vec<Dispatch> {
-    let dispatches = plan(conversion, elements, places, limits, sentinel).unwrap();
+    let dispatches = plan(conversion, elements, offsets, limits, sentinel).unwrap();
     let bits = [conversion.from, conversion.to].map(|t| u64::from(t.code_bits()));
-    let starts = [places.source, places.destination];
+    let starts = [offsets.source, offsets.destination];
     let end = |side: usize| (starts[side] * 8 + elements * bits[side]).div_ceil(32) * 4;
     let mut done = 0;
     for (i, dispatch) in dispatches.iter().enumerate() {
-        let context = || format!("{} to {}, {elements} at {places:?}: {dispatch:?}", conversion.from, conversion.to);
+        let context = || format!("{} to {}, {elements} at {offsets:?}: {dispatch:?}", conversion.from, conversion.to);
         let units = Units::new(conversion, dispatch.kind, dispatch.access, limits.tables);
-        let in_units = matches!(dispatch.kind, Kind::Blocks | Kind::Shifted);
+        let in_units = matches!(dispatch.kind, KernelKind::Blocks | KernelKind::Shifted);
         let params = dispatch.params;
         let count = u64::from(params.count) * if in_units { u64::from(units.elements) } else { 1 };
         let last = i + 1 == dispatches.len();
         assert_eq!(params.sentinel, if last { sentinel.unwrap_or(0) } else { 0 }, "{}", context());
         let sentinel_bytes = if params.sentinel != 0 { 4 } else { 0 };
         let shared = dispatch.access == Access::Shared;
-        assert_eq!(dispatch.access == Access::Separate, !places.one_buffer, "{}", context());
-        assert_eq!(shared, dispatch.source == dispatch.destination && places.one_buffer, "{}", context());
+        assert_eq!(dispatch.access == Access::Separate, !offsets.one_buffer, "{}", context());
+        assert_eq!(shared, dispatch.source == dispatch.destination && offsets.one_buffer, "{}", context());
         let firsts = [(params.source_word, params.source_bit), (params.destination_word, params.destination_bit)];
         for (side, (range, (word, bit))) in [dispatch.source, dispatch.destination].into_iter().zip(firsts).enumerate()
         {
@@ -51,23 +51,23 @@ fn check(
             assert!(first + count * bits[side] <= (range.offset + range.size) * 8, "{}", context());
             let words = range.size / 4;
             match dispatch.kind {
-                Kind::Blocks => assert_eq!((word % 4, bit), (0, 0), "{}", context()),
-                Kind::Shifted if side == 1 => assert_eq!((word % 4, bit), (0, 0), "{}", context()),
-                Kind::Shifted => assert!(u64::from(params.source_last) < words, "{}", context()),
+                KernelKind::Blocks => assert_eq!((word % 4, bit), (0, 0), "{}", context()),
+                KernelKind::Shifted if side == 1 => assert_eq!((word % 4, bit), (0, 0), "{}", context()),
+                KernelKind::Shifted => assert!(u64::from(params.source_last) < words, "{}", context()),
                 _ => assert!(bit + 8 < 1 << 8 && u64::from(bit) + count * bits[side] < 1 << 32, "{}", context()),
             }
         }
-        if dispatch.kind == Kind::Shifted {
+        if dispatch.kind == KernelKind::Shifted {
             let needed = (u64::from(params.source_bit) + count * bits[0]).div_ceil(32) - 1;
             assert!(u64::from(params.source_last) >= u64::from(params.source_word) + needed, "{}", context());
         }
-        if places.one_buffer && !shared {
+        if offsets.one_buffer && !shared {
             // Browsers refuse writable bindings that overlap.
             let (a, b) = (dispatch.source, dispatch.destination);
             assert!(a.offset + a.size <= b.offset || b.offset + b.size <= a.offset, "{}", context());
         }
         if params.sentinel != 0 {
-            assert_eq!(dispatch.kind, Kind::Edge, "{}", context());
+            assert_eq!(dispatch.kind, KernelKind::Edge, "{}", context());
             let at = dispatch.destination.offset + u64::from(params.sentinel_word) * 4;
             assert_eq!(at, end(1), "{}", context());
         }
@@ -77,16 +77,16 @@ fn check(
         assert!((1..=limits.workgroups).contains(&x) && (1..=limits.workgroups).contains(&y), "{}", context());
         assert_eq!(params.pitch, x, "{}", context());
         let (per_workgroup, needed) = match dispatch.kind {
-            Kind::Blocks | Kind::Shifted => (BLOCKS_SIZE * units.repeat, u64::from(params.count)),
-            Kind::Serial => {
+            KernelKind::Blocks | KernelKind::Shifted => (BLOCKS_SIZE * units.repeat, u64::from(params.count)),
+            KernelKind::Serial => {
                 assert!(count < 128, "{}", context());
                 (1, 1)
             }
-            Kind::Strided => unreachable!("only views are strided"),
-            Kind::Edge if bits[1] < 32 => {
+            KernelKind::Strided => unreachable!("only views are strided"),
+            KernelKind::Edge if bits[1] < 32 => {
                 (EDGE_SIZE, (u64::from(params.destination_bit) + count * bits[1]).div_ceil(32))
             }
-            Kind::Edge => (EDGE_SIZE, count),
+            KernelKind::Edge => (EDGE_SIZE, count),
         };
         let invocations = u64::from(x) * u64::from(y) * u64::from(per_workgroup);
         assert!(invocations < 1 << 32 && invocations >= needed, "{}", context());
@@ -95,15 +95,15 @@ fn check(
     dispatches
 }
 
-/// Places that a slice may start at: aligned, and at every kind of misalignment that the types allow.
-fn places(conversion: &Conversion) -> Vec<Places> {
+/// Offsets that a slice may start at: aligned, and at every kind of misalignment that the types allow.
+fn offsets(conversion: &Conversion) -> Vec<Offsets> {
     let size = |t: ElementType| u64::from(t.code_bits() / 8).max(1);
     let (source, destination) = (size(conversion.from), size(conversion.to));
-    let mut places = vec![Places::default(), Places { source: 512, destination: 256, one_buffer: false }];
+    let mut offsets = vec![Offsets::default(), Offsets { source: 512, destination: 256, one_buffer: false }];
     for (s, d) in [(1, 0), (0, 1), (3, 5), (16, 48), (7, 16), (100, 3)] {
-        places.push(Places { source: s * source, destination: d * destination, one_buffer: false });
+        offsets.push(Offsets { source: s * source, destination: d * destination, one_buffer: false });
     }
-    places
+    offsets
 }
 
 #[test]
@@ -113,8 +113,8 @@ fn plans_hold_at_every_boundary() {
     let narrow = PlanLimits { workgroups: 40, tables: false, ..PlanLimits::default() };
     let few = PlanLimits { workgroups: 5, blocks_from: Some(u64::MAX), ..PlanLimits::default() };
     for conversion in conversions() {
-        let step = Shape::new(&conversion, Places::default(), &PlanLimits::default()).step;
-        let units = Units::new(&conversion, Kind::Blocks, Access::Separate, true);
+        let step = Shape::new(&conversion, Offsets::default(), &PlanLimits::default()).step;
+        let units = Units::new(&conversion, KernelKind::Blocks, Access::Separate, true);
         let workgroup = u64::from(units.per_workgroup());
         let mut lengths = vec![1, 2, 3, 7, 15, 16, 17, 63, 65, 1000, 100_001, (1 << 26) + 12_345];
         for n in [step, workgroup, 2 * workgroup, workgroup + step] {
@@ -129,9 +129,9 @@ fn plans_hold_at_every_boundary() {
                 if elements > 200_000 && limits != PlanLimits::default() {
                     continue;
                 }
-                for places in places(&conversion) {
-                    check(&conversion, elements, places, &limits, None);
-                    check(&conversion, elements, places, &limits, Some(77));
+                for offsets in offsets(&conversion) {
+                    check(&conversion, elements, offsets, &limits, None);
+                    check(&conversion, elements, offsets, &limits, Some(77));
                 }
             }
         }
@@ -149,8 +149,8 @@ fn counts_beyond_32_bits_are_planned_exactly() {
     ] {
         let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
         for elements in [(1 << 32) - 1, 1 << 32, (1 << 32) + 1, (1 << 40) + 3] {
-            check(&conversion, elements, Places::default(), &limits, Some(1));
-            let apart = Places { source: 1 << 10, destination: 1 << 50, one_buffer: true };
+            check(&conversion, elements, Offsets::default(), &limits, Some(1));
+            let apart = Offsets { source: 1 << 10, destination: 1 << 50, one_buffer: true };
             check(&conversion, elements, apart, &limits, None);
         }
     }
@@ -160,24 +160,24 @@ fn counts_beyond_32_bits_are_planned_exactly() {
 fn small_tensors_take_one_edge_dispatch_and_large_ones_blocks_and_a_rest() {
     let conversion = Conversion::new(ElementType::FLOAT, ElementType::FLOAT16, &CastOptions::default()).unwrap();
     let kinds = |elements, sentinel| {
-        let dispatches = check(&conversion, elements, Places::default(), &PlanLimits::default(), sentinel);
+        let dispatches = check(&conversion, elements, Offsets::default(), &PlanLimits::default(), sentinel);
         dispatches.iter().map(|d| d.kind).collect::<Vec<_>>()
     };
     assert_eq!(kinds(0, Some(1)), []);
-    assert_eq!(kinds(1023, None), [Kind::Edge]);
-    assert_eq!(kinds(1024, None), [Kind::Blocks]);
-    assert_eq!(kinds(1024, Some(1)), [Kind::Blocks, Kind::Edge]);
-    assert_eq!(kinds(1027, None), [Kind::Blocks, Kind::Edge]);
+    assert_eq!(kinds(1023, None), [KernelKind::Edge]);
+    assert_eq!(kinds(1024, None), [KernelKind::Blocks]);
+    assert_eq!(kinds(1024, Some(1)), [KernelKind::Blocks, KernelKind::Edge]);
+    assert_eq!(kinds(1027, None), [KernelKind::Blocks, KernelKind::Edge]);
     // 128 MiB of float are 2^25 elements.
-    assert_eq!(kinds((1 << 25) + 2001, None), [Kind::Blocks, Kind::Blocks, Kind::Edge]);
+    assert_eq!(kinds((1 << 25) + 2001, None), [KernelKind::Blocks, KernelKind::Blocks, KernelKind::Edge]);
 }
 
 #[test]
 fn limits_below_a_step_are_an_error() {
     let conversion = Conversion::new(ElementType::FLOAT, ElementType::DOUBLE, &CastOptions::default()).unwrap();
     let limits = PlanLimits { binding_size: 100, ..PlanLimits::default() };
-    assert!(check(&conversion, 3, Places::default(), &limits, None).len() == 1);
-    let error = plan(&conversion, 1000, Places::default(), &limits, None).unwrap_err();
+    assert!(check(&conversion, 3, Offsets::default(), &limits, None).len() == 1);
+    let error = plan(&conversion, 1000, Offsets::default(), &limits, None).unwrap_err();
     assert!(matches!(error, Error::Limit { limit: "max_storage_buffer_binding_size", .. }), "{error}");
     let limits = PlanLimits { buffer_size: 100, ..PlanLimits::default() };
     assert!(matches!(host_chunk(&conversion, &limits, 1 << 20), Err(Error::Limit { limit: "max_buffer_size", .. })));
@@ -210,12 +210,12 @@ fn ranges_of_one_buffer_hold_too() {
                     let after = start + bytes(conversion.from, elements) + gap;
                     let before = start + bytes(conversion.to, elements) + gap;
                     for (source, destination) in [(start, after), (before, start)] {
-                        let places = Places { source, destination, one_buffer: true };
-                        check(&conversion, elements, places, &limits, None);
+                        let offsets = Offsets { source, destination, one_buffer: true };
+                        check(&conversion, elements, offsets, &limits, None);
                     }
                     if conversion.from.code_bits() == conversion.to.code_bits() {
-                        let places = Places { source: start, destination: start, one_buffer: true };
-                        check(&conversion, elements, places, &limits, None);
+                        let offsets = Offsets { source: start, destination: start, one_buffer: true };
+                        check(&conversion, elements, offsets, &limits, None);
                     }
                 }
             }

@@ -1,10 +1,10 @@
 //! Views of the source with a stride along each axis.
 
 use super::shape::Shape;
-use super::{Dispatch, Params, Places, PlanLimits};
+use super::{Dispatch, Offsets, Params, PlanLimits};
 use crate::conversion::Conversion;
 use crate::error::Error;
-use crate::kernel::{Kind, VIEW_RANK as RANK};
+use crate::kernel::{KernelKind, VIEW_RANK as RANK};
 
 /// A view of the source: its elements in row-major order of `shape`, each at the sum of index times stride.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,17 +17,17 @@ pub(crate) struct View {
 }
 
 impl View {
-    /// The view, and how many elements it has; `None` where 32 bits do not count its elements or their places.
+    /// The view, and how many elements it has; `None` where 32 bits do not count its elements or their offsets.
     pub(crate) fn new(shape: &[u64], strides: &[u64]) -> Option<(Self, u64)> {
         let mut view = Self { shape: [1; RANK], strides: [0; RANK], extent: 1 };
         let (mut elements, mut last) = (1u64, 0u64);
         for (axis, (&size, &stride)) in shape.iter().zip(strides).enumerate() {
             elements = elements.checked_mul(size)?;
             last = last.checked_add(size.saturating_sub(1).checked_mul(stride)?)?;
-            let place = RANK - shape.len() + axis;
-            view.shape[place] = u32::try_from(size).ok()?;
+            let axis = RANK - shape.len() + axis;
+            view.shape[axis] = u32::try_from(size).ok()?;
             // The stride of a single element is not used.
-            view.strides[place] = if size > 1 { u32::try_from(stride).ok()? } else { 0 };
+            view.strides[axis] = if size > 1 { u32::try_from(stride).ok()? } else { 0 };
         }
         view.extent = last + 1;
         (elements <= u32::MAX.into() && view.extent <= u32::MAX.into()).then_some((view, elements))
@@ -50,11 +50,11 @@ pub(crate) fn plan_view(
     conversion: &Conversion,
     view: &View,
     elements: u64,
-    places: Places,
+    offsets: Offsets,
     limits: &PlanLimits,
 ) -> Result<Vec<Dispatch>, Error> {
-    let shape = Shape::new(conversion, places, limits);
-    let whole = shape.range(places.source, shape.source_bits, 0, view.extent);
+    let shape = Shape::new(conversion, offsets, limits);
+    let whole = shape.range(offsets.source, shape.source_bits, 0, view.extent);
     if whole.size > limits.binding_size {
         let (from, to, limit) = (conversion.from, conversion.to, "max_storage_buffer_binding_size");
         return Err(Error::Limit { from, to, limit, needed: whole.size, allowed: limits.binding_size });
@@ -65,12 +65,14 @@ pub(crate) fn plan_view(
     while start < elements {
         let count = chunk.min(elements - start);
         let mut dispatch = shape.edge(start, count, None);
-        let piece = shape.bind(whole, shape.range(places.destination, shape.destination_bits, start, count), start, 0);
-        dispatch.kind = Kind::Strided;
-        (dispatch.access, dispatch.source, dispatch.destination) = (piece.access, piece.source, piece.destination);
+        let bindings =
+            shape.bind(whole, shape.range(offsets.destination, shape.destination_bits, start, count), start, 0);
+        dispatch.kind = KernelKind::Strided;
+        (dispatch.access, dispatch.source, dispatch.destination) =
+            (bindings.access, bindings.source, bindings.destination);
         let (count, pitch) = (dispatch.params.count, dispatch.params.pitch);
         let (shape, strides) = (view.shape, view.strides);
-        dispatch.params = Params { count, pitch, first: start as u32, shape, strides, ..piece.params };
+        dispatch.params = Params { count, pitch, first: start as u32, shape, strides, ..bindings.params };
         dispatches.push(dispatch);
         start += u64::from(count);
     }

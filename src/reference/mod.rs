@@ -6,9 +6,10 @@
 //!
 //! A conversion has up to three steps, each a function of one value (see `kernel/compose.rs`): *decode* from the code to a
 //! value; *hub*, where the value must be brought to the form that the last step takes; *encode* to the destination code.
-//! The hub of a float of at most 16 bits is one word: binary32, a narrower float's own format, or the high word of a binary64. The last
-//! is **rounded to odd**: cut towards zero, and its last bit set when anything was lost. It has at least two significand
-//! bits more than any float of at most 16 bits, so the one rounding that follows is as exact as from the full value.
+//! The hub of a float of at most 16 bits is one word: binary32, a narrower float's own format, or the high word of a
+//! binary64. The last is **rounded to odd**: cut towards zero, and its last bit set when anything was lost. It has at least
+//! two significand bits more than any float of at most 16 bits, so the one rounding that follows is as exact as from the
+//! full value.
 
 mod parameters;
 

@@ -157,8 +157,8 @@ impl Decimal<'_> {
         if free < 32 {
             return None;
         }
-        // digits · 10^power against significand · 2^place; the powers of five go where they are whole.
-        let place = ((rounded.to_bits() >> 52) & 0x7ff) as i64 - 1075 + i64::from(free);
+        // digits · 10^power against significand · 2^exponent; the powers of five go where they are whole.
+        let exponent = ((rounded.to_bits() >> 52) & 0x7ff) as i64 - 1075 + i64::from(free);
         let (mut ours, mut theirs) = (u128::from(digits), u128::from(significand >> free));
         if power >= 0 {
             ours *= five(power)?;
@@ -166,7 +166,7 @@ impl Decimal<'_> {
             theirs *= five(-power)?;
         }
         // What is left is a power of two. As the two sides are all but equal, neither can outgrow the other.
-        let shift = place - power;
+        let shift = exponent - power;
         if shift >= 0 {
             theirs <<= shift;
         } else {

@@ -1,17 +1,19 @@
-//! Strings to numbers.
+//! StringArray to numbers.
 
 #[cfg(not(target_family = "wasm"))]
 use rayon::prelude::*;
 
+use super::BLOCK_LEN;
 use super::literal::trim;
 use super::number::{self, Fault};
 use crate::conversion::Conversion;
-use crate::cpu::{BLOCK, pack};
 use crate::element::{ElementType, Kind};
 use crate::error::{Error, cut};
+use crate::float_env::with_default_modes;
+use crate::lanes::pack_words;
 use crate::options::CastOptions;
+use crate::string_array::{CHUNK_LEN, StringArray, StringChunk};
 use crate::tensor::{Tensor, zeroed};
-use crate::text::{PIECE, Piece, Strings};
 
 /// Every string as a number.
 ///
@@ -20,7 +22,7 @@ use crate::text::{PIECE, Piece, Strings};
 /// there is no memory for the numbers.
 pub(crate) fn parse(
     tensor: &Tensor,
-    strings: &Strings,
+    strings: &StringArray,
     to: ElementType,
     options: &CastOptions,
 ) -> Result<Tensor, Error> {
@@ -40,7 +42,7 @@ pub(crate) fn parse(
 /// What `read` makes of every string, converted where it is not the code itself.
 fn codes(
     tensor: &Tensor,
-    strings: &Strings,
+    strings: &StringArray,
     to: ElementType,
     conversion: Option<&Conversion>,
     read: impl Fn(&str) -> Result<u64, Fault> + Sync,
@@ -49,8 +51,8 @@ fn codes(
     let bytes = bytes.ok_or_else(|| Error::ShapeOverflow { element_type: to, shape: tensor.shape().to_vec() })?;
     let mut destination = zeroed(ElementType::STRING, to, bytes)?;
     let bits = to.code_bits();
-    let fault = first_fault(strings.pieces(), &mut destination, PIECE * bits as usize / 8, |piece, destination| {
-        convert(piece, destination, bits, conversion, &read)
+    let fault = first_fault(strings.chunks(), &mut destination, CHUNK_LEN * bits as usize / 8, |chunk, destination| {
+        with_default_modes(|| convert(chunk, destination, bits, conversion, &read))
     });
     match fault {
         Some((index, fault)) => Err(error(to, index, strings.get(index), fault)),
@@ -58,39 +60,39 @@ fn codes(
     }
 }
 
-/// Where a string has no number, counted within its piece or its tensor, and why.
-type Place = (usize, Fault);
+/// Where a string has no number, counted within its chunk or its tensor, and why.
+type FaultAt = (usize, Fault);
 
-/// `work` on every piece and its bytes of the destination, on all threads where there are at least two pieces. The
+/// `work` on every chunk and its bytes of the destination, on all threads where there are at least two chunks. The
 /// first fault of all, whichever thread meets one first.
 fn first_fault(
-    pieces: &[Piece],
+    chunks: &[StringChunk],
     destination: &mut [u8],
     size: usize,
-    work: impl Fn(&Piece, &mut [u8]) -> Result<(), Place> + Sync,
-) -> Option<Place> {
-    let fault = |(piece, (strings, bytes)): (usize, (&Piece, &mut [u8]))| {
-        work(strings, bytes).err().map(|(index, fault)| (piece * PIECE + index, fault))
+    work: impl Fn(&StringChunk, &mut [u8]) -> Result<(), FaultAt> + Sync,
+) -> Option<FaultAt> {
+    let fault = |(chunk, (strings, bytes)): (usize, (&StringChunk, &mut [u8]))| {
+        work(strings, bytes).err().map(|(index, fault)| (chunk * CHUNK_LEN + index, fault))
     };
     #[cfg(not(target_family = "wasm"))]
-    if pieces.len() > 1 {
-        return pieces.par_iter().zip(destination.par_chunks_mut(size)).enumerate().find_map_first(fault);
+    if chunks.len() > 1 {
+        return chunks.par_iter().zip(destination.par_chunks_mut(size)).enumerate().find_map_first(fault);
     }
-    pieces.iter().zip(destination.chunks_mut(size)).enumerate().find_map(fault)
+    chunks.iter().zip(destination.chunks_mut(size)).enumerate().find_map(fault)
 }
 
 fn convert(
-    piece: &Piece,
+    chunk: &StringChunk,
     destination: &mut [u8],
     bits: u32,
     conversion: Option<&Conversion>,
     read: impl Fn(&str) -> Result<u64, Fault>,
-) -> Result<(), Place> {
-    let (mut low, mut high) = ([0; BLOCK], [0; BLOCK]);
-    let mut strings = piece.iter().enumerate();
-    for block in destination.chunks_mut(BLOCK * bits as usize / 8) {
+) -> Result<(), FaultAt> {
+    let (mut low, mut high) = ([0; BLOCK_LEN], [0; BLOCK_LEN]);
+    let mut strings = chunk.iter().enumerate();
+    for block in destination.chunks_mut(BLOCK_LEN * bits as usize / 8) {
         let mut count = 0;
-        for (index, string) in strings.by_ref().take(BLOCK) {
+        for (index, string) in strings.by_ref().take(BLOCK_LEN) {
             let code = read(trim(string)).map_err(|fault| (index, fault))?;
             (low[count], high[count]) = (code as u32, (code >> 32) as u32);
             count += 1;
@@ -99,7 +101,7 @@ fn convert(
         if let Some(conversion) = conversion {
             conversion.convert(low, high);
         }
-        pack(low, high, bits, block);
+        pack_words(low, high, bits, block);
     }
     Ok(())
 }

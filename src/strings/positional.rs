@@ -8,7 +8,7 @@ pub(crate) fn push_finite(text: &mut String, value: impl zmij::Float) {
     let tail = printed.len().saturating_sub(5);
     match printed.as_bytes()[tail..].iter().position(|&byte| byte == b'e') {
         None => text.push_str(printed),
-        Some(place) => push_scientific(text, &printed[..tail + place], &printed[tail + place + 1..]),
+        Some(position) => push_scientific(text, &printed[..tail + position], &printed[tail + position + 1..]),
     }
 }
 

@@ -5,14 +5,15 @@ use std::collections::TryReserveError;
 #[cfg(not(target_family = "wasm"))]
 use rayon::prelude::*;
 
-use super::{float16, positional};
+use super::{BLOCK_LEN, float16, positional};
 use crate::conversion::Conversion;
-use crate::cpu::{BLOCK, unpack};
 use crate::element::{ElementType, Kind};
 use crate::error::Error;
+use crate::float_env::with_default_modes;
+use crate::lanes::unpack_words;
 use crate::options::CastOptions;
+use crate::string_array::{CHUNK_LEN, StringArray, StringChunk};
 use crate::tensor::Tensor;
-use crate::text::{PIECE, Piece, Strings};
 
 /// Bytes of the longest string: a sign, "0.", 323 zeros and 17 digits, or less.
 const LONGEST: usize = 352;
@@ -28,17 +29,21 @@ pub(crate) fn print(tensor: &Tensor) -> Result<Tensor, Error> {
     if bits <= 8 && tensor.len() > 2 * codes {
         // Every code printed once.
         let table = print(&Tensor::from_codes(from, [codes], 0..codes as u64)?)?;
-        let table = table.text().ok_or(Error::NoKernel { from, to: ElementType::STRING })?;
-        return pieces(tensor, None, |text, code| text.push_str(table.get(code as usize & (codes - 1))));
+        let table = table.string_array().ok_or(Error::NoKernel { from, to: ElementType::STRING })?;
+        return print_chunks(tensor, None, |text, code| text.push_str(table.get(code as usize & (codes - 1))));
     }
     match from.kind() {
-        Kind::Bool => pieces(tensor, Some(BOOL), |text, code| text.push_str(["False", "True"][code as usize & 1])),
-        Kind::Int { signed: true } => pieces(tensor, Some(INT64), |text, code| push_int(text, code as i64)),
-        Kind::Int { signed: false } => pieces(tensor, Some(UINT64), push_int),
-        Kind::Float(_) if from == FLOAT16 => pieces(tensor, None, |text, code| push_half(text, code as u32)),
-        Kind::Float(_) if from == DOUBLE => pieces(tensor, None, |text, code| push_float(text, f64::from_bits(code))),
+        Kind::Bool => {
+            print_chunks(tensor, Some(BOOL), |text, code| text.push_str(["False", "True"][code as usize & 1]))
+        }
+        Kind::Int { signed: true } => print_chunks(tensor, Some(INT64), |text, code| push_int(text, code as i64)),
+        Kind::Int { signed: false } => print_chunks(tensor, Some(UINT64), push_int),
+        Kind::Float(_) if from == FLOAT16 => print_chunks(tensor, None, |text, code| push_half(text, code as u32)),
+        Kind::Float(_) if from == DOUBLE => {
+            print_chunks(tensor, None, |text, code| push_float(text, f64::from_bits(code)))
+        }
         // Every other float is one of binary32 too.
-        Kind::Float(_) => pieces(tensor, Some(FLOAT), |text, code| push_float(text, f32::from_bits(code as u32))),
+        Kind::Float(_) => print_chunks(tensor, Some(FLOAT), |text, code| push_float(text, f32::from_bits(code as u32))),
         Kind::String => Ok(tensor.clone()),
     }
 }
@@ -71,26 +76,33 @@ fn push_infinity(text: &mut String, negative: bool) {
 }
 
 /// Every element written by `push` from its code, or from its code in `via`, which must hold it exactly.
-fn pieces(tensor: &Tensor, via: Option<ElementType>, push: impl Fn(&mut String, u64) + Sync) -> Result<Tensor, Error> {
+fn print_chunks(
+    tensor: &Tensor,
+    via: Option<ElementType>,
+    push: impl Fn(&mut String, u64) + Sync,
+) -> Result<Tensor, Error> {
     let (from, to) = (tensor.element_type(), ElementType::STRING);
     let conversion = via.map(|via| Conversion::new(from, via, &CastOptions::default())).transpose()?;
     let bytes = tensor.bytes().ok_or(Error::NoKernel { from, to })?;
     let bits = from.code_bits();
-    let size = PIECE * bits as usize / 8;
-    let pieces = each(tensor.len().div_ceil(PIECE), |index, text: &mut String| {
+    let size = CHUNK_LEN * bits as usize / 8;
+    let chunks = for_each_index(tensor.len().div_ceil(CHUNK_LEN), |index, text: &mut String| {
         let rest = &bytes[index * size..];
-        let elements = (tensor.len() - index * PIECE).min(PIECE);
+        let elements = (tensor.len() - index * CHUNK_LEN).min(CHUNK_LEN);
         let codes = Codes { bytes: &rest[..rest.len().min(size)], bits, elements };
-        let piece = piece(&codes, conversion.as_ref(), text, &push);
+        let chunk = with_default_modes(|| print_chunk(&codes, conversion.as_ref(), text, &push));
         let bytes = text.len() as u64;
-        piece.map_err(|_| Error::OutOfMemory { from, to, bytes })
+        chunk.map_err(|_| Error::OutOfMemory { from, to, bytes })
     })?;
-    Ok(tensor.with_strings(Strings::from_pieces(pieces)))
+    Ok(tensor.with_strings(StringArray::from_chunks(chunks)))
 }
 
 /// `work` on every index below `count`, in their order, on all threads where there are at least two indices. The string
 /// is scratch memory.
-fn each<T: Send>(count: usize, work: impl Fn(usize, &mut String) -> Result<T, Error> + Sync) -> Result<Vec<T>, Error> {
+fn for_each_index<T: Send>(
+    count: usize,
+    work: impl Fn(usize, &mut String) -> Result<T, Error> + Sync,
+) -> Result<Vec<T>, Error> {
     #[cfg(not(target_family = "wasm"))]
     if count > 1 {
         return (0..count).into_par_iter().map_init(String::new, |text, index| work(index, text)).collect();
@@ -106,21 +118,21 @@ struct Codes<'a> {
     elements: usize,
 }
 
-/// The strings of at most [`PIECE`] codes; `text` is scratch memory, and holds their text afterwards.
-fn piece(
+/// The strings of at most [`CHUNK_LEN`] codes; `text` is scratch memory, and holds their text afterwards.
+fn print_chunk(
     codes: &Codes<'_>,
     conversion: Option<&Conversion>,
     text: &mut String,
     push: impl Fn(&mut String, u64),
-) -> Result<Piece, TryReserveError> {
-    let (mut low, mut high) = ([0; BLOCK], [0; BLOCK]);
+) -> Result<StringChunk, TryReserveError> {
+    let (mut low, mut high) = ([0; BLOCK_LEN], [0; BLOCK_LEN]);
     let mut ends = Vec::new();
     ends.try_reserve_exact(codes.elements)?;
     text.clear();
-    for block in codes.bytes.chunks(BLOCK * codes.bits as usize / 8) {
-        let count = (codes.elements - ends.len()).min(BLOCK);
+    for block in codes.bytes.chunks(BLOCK_LEN * codes.bits as usize / 8) {
+        let count = (codes.elements - ends.len()).min(BLOCK_LEN);
         let (low, high) = (&mut low[..count], &mut high[..count]);
-        unpack(block, codes.bits, low, high);
+        unpack_words(block, codes.bits, low, high);
         if let Some(conversion) = conversion {
             conversion.convert(low, high);
         }
@@ -130,7 +142,7 @@ fn piece(
             ends.push(text.len());
         }
     }
-    Piece::new(text, ends)
+    StringChunk::new(text, ends)
 }
 
 #[cfg(test)]
@@ -148,7 +160,7 @@ mod tests {
         for &element_type in ElementType::ALL.iter().filter(|t| t.is_numeric()) {
             let mask = u64::MAX >> (64 - element_type.code_bits());
             let code = |i: u64| (if i < 256 { i } else { i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (i % 64) }) & mask;
-            let codes: Vec<u64> = (0..2 * PIECE as u64 + 5).map(code).collect();
+            let codes: Vec<u64> = (0..2 * CHUNK_LEN as u64 + 5).map(code).collect();
             let all = strings(element_type, &codes);
             assert_eq!(all.len(), codes.len());
             for (&code, string) in codes.iter().zip(&all) {

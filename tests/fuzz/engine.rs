@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::mutate;
-use crate::random::Random;
+use support::random::Random;
 
 /// What an input may take; one that is above it only once may have met a busy machine.
 const LIMIT: Duration = Duration::from_secs(1);

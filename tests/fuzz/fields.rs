@@ -1,7 +1,7 @@
 //! A protobuf message as its fields, whatever they mean: changed and written again, its lengths fit.
 
 use crate::mutate;
-use crate::random::Random;
+use support::random::Random;
 
 #[derive(Clone)]
 struct Field {

@@ -16,7 +16,6 @@ mod fields;
 mod literal;
 mod messages;
 mod mutate;
-mod random;
 
 use engine::Target;
 

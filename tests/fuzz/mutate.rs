@@ -1,7 +1,7 @@
 //! Ways to change bytes.
 
 use crate::fields;
-use crate::random::Random;
+use support::random::Random;
 
 /// Numbers at which something ends, as a dimension, a length, a code or an enumeration.
 const NUMBERS: [u64; 24] = [

@@ -1,7 +1,5 @@
 //! ONNX's messages, byte by byte: tensors and models that are right in every way they can be, and in every way wrong.
 
-#[path = "../common/adapter.rs"]
-mod adapter;
 mod external;
 mod graphs;
 mod hostile;

@@ -3,8 +3,8 @@
 use wgpu_cast::onnx::{Model, NamedTensor};
 use wgpu_cast::{Context, DeviceChoice, ElementType, Error, ModelFault, Route, RunReport, Tensor};
 
-use crate::adapter;
 use crate::wire::*;
+use support::adapter;
 
 /// A `NodeProto`.
 pub fn node(operator: &str, inputs: &[&str], outputs: &[&str]) -> Message {

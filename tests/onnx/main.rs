@@ -1,13 +1,11 @@
 //! ONNX's own node tests of Cast and CastLike, of every release that has them, on the CPU and on a device: bits, not
 //! tolerances. `tests/onnx/fetch.sh` gets the data, and `tests/run.sh` runs these tests wherever it could.
 
-#[path = "../common/adapter.rs"]
-mod adapter;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use support::adapter;
 use wgpu_cast::onnx::{Model, NamedTensor};
 use wgpu_cast::{Context, DeviceChoice, ElementType, Kind, Route, Tensor};
 

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use num_bigint::BigUint;
 use wgpu_cast::{CastOptions, ElementType, RoundMode};
 
-use crate::common::oracle;
+use support::oracle;
 
 /// `digits * 10^exponent`, nonnegative.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,9 +1,10 @@
 //! Which element an error names, and how.
 
+use support::random::Random;
 use wgpu_cast::{ElementType, Error};
 
-use crate::common::numeric;
-use crate::{Random, cut, integers, parse};
+use crate::{cut, integers, parse};
+use support::numeric;
 
 const LONG: usize = 300_000;
 

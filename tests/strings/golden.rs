@@ -1,17 +1,13 @@
 //! Texts that Python and numpy made (`tests/golden/make_strings.py`), without any arithmetic of this crate between.
 
+use support::golden::{STRINGS, sections};
 use wgpu_cast::ElementType;
 
 use crate::{none_wrong, parse, print, shown};
 
-/// The rows of a section: a code and what stands beside it.
+/// The rows of a section: a code and its text.
 fn section(name: &str) -> Vec<(u64, &'static str)> {
-    let rows = include_str!("../golden/strings.txt").lines().skip_while(|line| *line != format!("[{name}]")).skip(1);
-    let row = |line: &'static str| {
-        let (code, right) = line.split_once(' ').unwrap();
-        (u64::from_str_radix(code, 16).unwrap(), right)
-    };
-    rows.take_while(|line| !line.is_empty()).map(row).collect()
+    sections(STRINGS).into_iter().find(|section| section.name == name).unwrap().rows
 }
 
 /// The layout of `123e-5`: no exponent, always a fraction.

@@ -1,12 +1,14 @@
 //! Decimals to integers and back, against integers of any length.
 
 use num_bigint::BigUint;
+use support::random::Random;
 use wgpu_cast::{ElementType, Error};
 
-use crate::common::{all_options, cases};
 use crate::decimal::Decimal;
 use crate::literals::written;
-use crate::{Random, integers, none_wrong, parse, parse_with, print, shown};
+use crate::{integers, none_wrong, parse, parse_with, print, shown};
+use support::cases;
+use support::options::all_options;
 
 /// The low bits of what is left of a literal without its fraction; `None` where no 64-bit integer is that.
 fn expected(text: &str, bits: u32) -> Option<u64> {

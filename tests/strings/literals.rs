@@ -4,11 +4,13 @@
 //! digits that these have or with few, and are written in every way that the grammar allows.
 
 use num_bigint::BigUint;
+use support::random::Random;
 use wgpu_cast::{CastOptions, ElementType, Kind};
 
-use crate::common::{cases, variants};
 use crate::decimal::{Binary, Decimal, Judge, Values};
-use crate::{Random, floats, none_wrong, parse, parse_with, shown};
+use crate::{floats, none_wrong, parse, parse_with, shown};
+use support::cases;
+use support::options::variants;
 
 const COUNT: usize = 50_000;
 
@@ -106,7 +108,7 @@ pub fn written(random: &mut Random, decimal: &Decimal, signs: &[&str]) -> String
     }
     let mut text = format!("{}{digits}", random.pick(signs));
     if exponent != 0 || random.one_in(8) {
-        let plus = if exponent >= 0 { random.pick(&["", "+"]) } else { "-" };
+        let plus = if exponent >= 0 { *random.pick(&["", "+"]) } else { "-" };
         let zeros = "0".repeat(if random.one_in(8) { random.below(30) } else { 0 });
         text += &format!("{}{plus}{zeros}{}", random.pick(&["e", "E"]), exponent.unsigned_abs());
     }

@@ -9,9 +9,6 @@
 //! * `golden`: texts that Python and numpy made;
 //! * `literals`: hard decimals, judged by exact arithmetic (`decimal`).
 
-#[path = "../common/mod.rs"]
-mod common;
-
 mod decimal;
 mod errors;
 mod golden;
@@ -22,7 +19,7 @@ mod rules;
 mod tensors;
 mod words;
 
-use common::numeric;
+use support::numeric;
 use wgpu_cast::{CastOptions, ElementType, Error, Tensor, cpu};
 
 /// What may stand before and after a literal.
@@ -85,35 +82,5 @@ fn shown(text: &str) -> String {
     match count {
         ..=150 => format!("{text:?}"),
         _ => format!("{:?}...{:?} ({count} characters)", part(0, 90), part(count - 40, count)),
-    }
-}
-
-/// Random numbers, the same in every run.
-struct Random(u64);
-
-impl Random {
-    fn new(seed: u64) -> Self {
-        Random(seed.wrapping_mul(0x2545_f491_4f6c_dd1d) | 1)
-    }
-
-    /// Marsaglia's xorshift64 with the multiplication of xorshift64*: its low bits alone are weak.
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32 ^ self.0
-    }
-
-    /// One of `0..bound`.
-    fn below(&mut self, bound: usize) -> usize {
-        (self.next() >> 16) as usize % bound
-    }
-
-    fn one_in(&mut self, chances: usize) -> bool {
-        self.below(chances) == 0
-    }
-
-    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        from[self.below(from.len())]
     }
 }

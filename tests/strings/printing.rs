@@ -1,11 +1,12 @@
 //! Floats as text: the layout, and the proof that the digits are the fewest and then the closest.
 
 use num_bigint::BigUint;
+use support::random::Random;
 use wgpu_cast::{CastOptions, ElementType, Tensor, cpu};
 
-use crate::common::cases;
 use crate::decimal::{Binary, Decimal, Exact, Values};
-use crate::{Random, floats, none_wrong, parse, print, shown};
+use crate::{floats, none_wrong, parse, print, shown};
+use support::cases;
 
 fn check(from: ElementType, cases: &[(u64, &str)]) {
     let codes: Vec<u64> = cases.iter().map(|case| case.0).collect();

@@ -2,8 +2,9 @@
 
 use wgpu_cast::{CastOptions, ElementType, Error};
 
-use crate::common::{numeric, oracle, variants};
 use crate::{WHITE_SPACE, cut, integers, none_wrong, parse, parse_with, shown};
+use support::options::variants;
+use support::{numeric, oracle};
 
 /// The code of a double, cast to a type.
 pub(crate) fn code(x: f64, to: ElementType, options: &CastOptions) -> u64 {

@@ -2,9 +2,10 @@
 
 use wgpu_cast::{CastOptions, ElementType, Error, Tensor, cpu};
 
-use crate::common::{all_options, cases, numeric, oracle, variants};
 use crate::rules::code;
 use crate::{floats, integers, none_wrong, parse, parse_with, print, shown, strings};
+use support::options::{all_options, variants};
+use support::{cases, numeric, oracle};
 
 #[test]
 fn strings_to_strings_are_the_same() {

@@ -1,10 +1,12 @@
 //! Infinities, NaN and truth values.
 
+use support::random::Random;
 use wgpu_cast::{CastOptions, ElementType, Error};
 
-use crate::common::{all_options, numeric, variants};
 use crate::rules::{check_refused, code};
-use crate::{Random, integers, parse, parse_with, print};
+use crate::{integers, parse, parse_with, print};
+use support::numeric;
+use support::options::{all_options, variants};
 
 /// A word with other letters in upper case each time, by the bits of `upper`.
 fn in_case(word: &str, upper: u32) -> String {

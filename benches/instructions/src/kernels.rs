@@ -1,10 +1,12 @@
 //! Every kernel that converts the bulk of a tensor: each pair, each option that its destination looks at.
 
 use naga::{Block, Statement};
-use wgpu_cast::{CastOptions, ElementType, Float4Nan, Int4Overflow, Kind, RoundMode, kernel};
+use support::numeric;
+use support::options::variants;
+use support::translate::{Format, translate};
+use wgpu_cast::{CastOptions, ElementType, kernel};
 
 use crate::Result;
-use crate::translate::{Format, translate};
 
 /// A kernel of a pair under some options.
 pub struct Subject {
@@ -34,7 +36,6 @@ impl Subject {
 
 /// All of them, in a fixed order.
 pub fn all() -> Result<Vec<Subject>> {
-    let numeric = || ElementType::ALL.iter().copied().filter(|t| t.is_numeric());
     let mut subjects = Vec::new();
     for (from, to) in numeric().flat_map(|from| numeric().map(move |to| (from, to))) {
         for options in variants(to) {
@@ -44,24 +45,6 @@ pub fn all() -> Result<Vec<Subject>> {
         }
     }
     Ok(subjects)
-}
-
-/// The options that can make a difference for a destination; the default comes first.
-fn variants(to: ElementType) -> Vec<CastOptions> {
-    let (is_float, bits) = (matches!(to.kind(), Kind::Float(_)), to.bits().unwrap_or_default());
-    let mut variants = vec![CastOptions::default()];
-    let mut vary = |applies: bool, change: &dyn Fn(CastOptions) -> Vec<CastOptions>| {
-        if applies {
-            variants = variants.iter().flat_map(|&options| [vec![options], change(options)].concat()).collect();
-        }
-    };
-    vary(is_float && bits == 8, &|o| vec![o.with_saturate(false)]);
-    vary(to == ElementType::FLOAT8E8M0, &|o| {
-        [RoundMode::Down, RoundMode::Nearest].map(|m| o.with_round_mode(m)).into()
-    });
-    vary(!is_float && bits == 4, &|o| vec![o.with_int4_overflow(Int4Overflow::Clamp)]);
-    vary(is_float && bits == 4, &|o| vec![o.with_float4_nan(Float4Nan::Max)]);
-    variants
 }
 
 fn describe(options: &CastOptions) -> String {

@@ -9,9 +9,6 @@ mod chip;
 mod kernels;
 mod limits;
 mod table;
-#[path = "../../../examples/cast/translate.rs"]
-#[allow(dead_code, reason = "only SPIR-V is wanted of it")]
-mod translate;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

@@ -4,11 +4,11 @@ mod clock;
 mod copy;
 
 use serde_json::json;
+use support::cases;
 use wgpu_cast::wgpu::{self, BufferUsages};
 use wgpu_cast::{CastSpec, Caster, Context, ElementType};
 
 use crate::args::{BenchArgs, numeric};
-use crate::cases;
 use crate::failure::Failure;
 use crate::output;
 use crate::verify::{adapter_name, progress_bar};

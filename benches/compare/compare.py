@@ -1,0 +1,310 @@
+#!/usr/bin/env python3
+"""Compares the speed of two builds of the crate: every pair of element types, on one thread.
+
+    cargo build --release --bench casts                   # at the old commit; copy target/release/deps/casts-* aside
+    cargo build --release --bench casts                   # at the new one
+    benches/compare/compare.py OLD NEW                    # the whole comparison, 10 to 15 minutes
+    benches/compare/compare.py OLD NEW --isa avx2 --elements 65536 --pairs 'float>float16 int*>float'
+    benches/compare/compare.py OLD NEW --groups 'f32>small float' --json /tmp/run.json
+
+NEW is built from this working tree if only OLD is named. Three processes (the old build, the new one and the old one
+again) cast the same codes in turns of about a millisecond; the order rotates, and all pairs have had a turn before the
+first has its next, so that whatever else the machine does meets all three. A pair's figure is the fastest turn, and its
+ratio the old build's over the new one's: 0.5 is half as fast. Pairs whose ratios lie off 1 get more turns.
+
+For each instruction set and length the median ratio of the pairs must be at least 0.98, and the geometric mean of every
+group of pairs (kind of source by kind of destination) at least 0.95. The old build against itself must pass the same
+limits in the same run, in both directions; otherwise the machine was too noisy and the run does not count. Both builds
+must give the same bits. Exit status: 0 passed, 1 failed, 2 usage error, 3 the run does not count.
+"""
+
+import argparse
+import fnmatch
+import json
+import math
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+
+ROOT = Path(__file__).resolve().parents[2]
+MEDIAN, GROUP = 0.98, 0.95
+ISAS = ["portable", "avx2", "avx512"]
+LENGTHS = [1 << 16, 1 << 24]
+SIDES = ["old", "new", "again"]
+VALUES = ["random", "ordinary"]
+# Ratios that are off by more than the first (as logarithms) get more turns, up to so many times; beyond the second it is
+# no noise.
+OFF, FAR, AGAIN = 0.03, 0.3, 6
+# Bits of a result are compared at this length.
+CHECKED = 1 << 16
+
+KINDS = {
+    "bool": ["bool"],
+    "small float": ["float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz"]
+    + ["float6e2m3", "float6e3m2", "float4e2m1"],
+    "e8m0": ["float8e8m0"],
+    "16-bit float": ["float16", "bfloat16"],
+    "f32": ["float"],
+    "f64": ["double"],
+    "int2-4": ["int2", "uint2", "int4", "uint4"],
+    "int8": ["int8", "uint8"],
+    "int16": ["int16", "uint16"],
+    "int32": ["int32", "uint32"],
+    "int64": ["int64", "uint64"],
+}
+KIND = {name: kind for kind, names in KINDS.items() for name in names}
+
+Pair = tuple[str, str]
+
+
+def group(pair: Pair) -> str:
+    return f"{KIND[pair[0]]}>{KIND[pair[1]]}"
+
+
+class Sides:
+    """Running processes of casts.rs, by name; with `with`, until the end of it."""
+
+    def __init__(self, programs: dict[str, Path], isa: str, core: int | None) -> None:
+        def pin() -> None:
+            os.sched_setaffinity(0, {core})
+
+        def start(program: Path) -> subprocess.Popen:
+            pipe, pinned = subprocess.PIPE, None if core is None else pin
+            return subprocess.Popen(
+                [program], stdin=pipe, stdout=pipe, text=True, bufsize=1, env=environment, preexec_fn=pinned
+            )
+
+        environment = os.environ | {"WGPU_CAST_ISA": isa}
+        self.programs = programs
+        self.processes = {side: start(program) for side, program in programs.items()}
+
+    def __enter__(self) -> "Sides":
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        for process in self.processes.values():
+            process.communicate()
+
+    def ask(self, side: str, *words: object) -> str:
+        process, line = self.processes[side], " ".join(map(str, words))
+        assert process.stdin and process.stdout
+        process.stdin.write(line + "\n")
+        process.stdin.flush()
+        answer = process.stdout.readline().strip()
+        if not answer:
+            raise SystemExit(f"{self.programs[side]} ended at: {line}")
+        return answer
+
+
+@dataclass
+class Figures:
+    """Nanoseconds of a pair's turns, for each side."""
+
+    pair: Pair
+    turns: dict[str, list[float]] = field(default_factory=lambda: {side: [] for side in SIDES})
+
+    def ratio(self, side: str) -> float:
+        """How fast a side is beside the old one."""
+        return min(self.turns["old"]) / min(self.turns[side])
+
+    def is_off(self) -> bool:
+        return any(OFF < abs(math.log(self.ratio(side))) < FAR for side in SIDES[1:])
+
+
+def main() -> int:
+    args = arguments()
+    if not args.new:
+        args.new = build()
+    lines, failed, noisy = [], [], []
+    for isa in args.isa or ISAS:
+        problem = missing(args.old, isa) or missing(args.new, isa)
+        if problem and args.isa:
+            raise SystemExit(problem)
+        if problem:
+            print(f"NOT COMPARED: {isa}: {problem}", flush=True)
+            continue
+        programs = dict(zip(SIDES, [args.old, args.new, args.old]))
+        with Sides(programs, isa, args.core) as sides:
+            differing = differences(sides, args.wanted)
+        if differing:
+            failed.append(f"{isa}: {len(differing)} pairs have other bits: {named(differing)}")
+        for elements in args.elements:
+            start = time.monotonic()
+            figures = measure(lambda: Sides(programs, isa, args.core), elements, args)
+            lines += [as_line(isa, elements, each) for each in figures]
+            problems = {side: judge(figures, side) for side in SIDES[1:]}
+            print(table(f"{isa}, {elements} elements", figures, args.all_groups), end="")
+            print(f"  {time.monotonic() - start:.0f} s\n", flush=True)
+            failed += [f"{isa}, {elements} elements: {problem}" for problem in problems["new"]]
+            noisy += [f"{isa}, {elements} elements: old against itself: {problem}" for problem in problems["again"]]
+            if args.json:
+                args.json.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return verdict(failed, noisy)
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("old", type=Path, help="the old build of the bench `casts`")
+    parser.add_argument("new", type=Path, nargs="?", help="the new one [this working tree's, built now]")
+    parser.add_argument("--isa", type=str.split, help=f"instruction sets [{' '.join(ISAS)}, those that exist here]")
+    parser.add_argument("--elements", type=lengths, default=LENGTHS, help="lengths, separated by commas [65536,16777216]")
+    parser.add_argument("--pairs", type=str.split, default=["*>*"], help='such as "float>float16 int*>*" [all 625]')
+    parser.add_argument("--groups", action="append", help=f"such as 'f32>int*'; kinds: {', '.join(KINDS)}")
+    parser.add_argument("--turns", type=int, help="of each side with each pair [24 where a cast is short, else 4]")
+    parser.add_argument("--values", choices=VALUES, default="random", help="what is cast [random bits]")
+    parser.add_argument("--core", type=int, default=core(), help="which processor core casts [the last]")
+    parser.add_argument("--all-groups", action="store_true", help="list every group and not only those off 1")
+    parser.add_argument("--json", type=Path, help="where the figures go, a line of JSON for each pair")
+    args = parser.parse_args()
+    args.wanted = [
+        (source, target)
+        for source in KIND
+        for target in KIND
+        if any(fnmatch.fnmatch(f"{source}>{target}", pattern) for pattern in args.pairs)
+        and any(fnmatch.fnmatch(group((source, target)), pattern) for pattern in args.groups or ["*"])
+    ]
+    if not args.wanted:
+        parser.error("no such pairs")
+    return args
+
+
+def lengths(text: str) -> list[int]:
+    return [int(word) for word in text.split(",")]
+
+
+def core() -> int | None:
+    """A core that casts stay on, where the system can keep them there."""
+    return max(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None
+
+
+def build() -> Path:
+    """Builds this working tree's bench; a copy, since the next build would replace it in the middle of a run."""
+    command = "cargo build --release --quiet --locked --bench casts --message-format json-render-diagnostics".split()
+    built = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    messages = [json.loads(line) for line in built.stdout.splitlines()]
+    program = Path(next(m["executable"] for m in reversed(messages) if m.get("executable")))
+    copy = ROOT / "target" / "compare" / "casts"
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    copy.unlink(missing_ok=True)
+    return Path(shutil.copy2(program, copy))
+
+
+def missing(program: Path, isa: str) -> str | None:
+    """What a build says that cannot cast with an instruction set."""
+    environment = os.environ | {"WGPU_CAST_ISA": isa}
+    line = "bits int8 float 16 random\n"
+    done = subprocess.run([program], input=line, env=environment, capture_output=True, text=True)
+    return f"{program}: {done.stderr.strip() or 'no answer'}" if done.returncode else None
+
+
+def differences(sides: Sides, pairs: list[Pair]) -> list[Pair]:
+    """Pairs to which not all sides give the same bits."""
+
+    def answers(pair: Pair, values: str) -> set[str]:
+        return {sides.ask(side, "bits", *pair, CHECKED + 77, values) for side in SIDES}
+
+    return [pair for values in VALUES for pair in pairs if len(answers(pair, values)) > 1]
+
+
+def measure(start: Callable[[], Sides], elements: int, args: argparse.Namespace) -> list[Figures]:
+    """All pairs' turns, and more turns for those whose ratios are off."""
+    is_short = elements <= 1 << 18
+    blocks, nanoseconds = (4, 80_000) if is_short else (1, 0)
+    turns = args.turns or (24 if is_short else 4)
+    # Of short casts several turns at a time: a source takes longer to make than they take.
+    times = 4 if is_short else 1
+
+    def all_turns(some: list[Figures]) -> None:
+        for number in range(0, turns if some else 0, times):
+            # New processes get other memory, so that no side has the better one throughout.
+            with start() as sides:
+                for each in some:
+                    for i in range(times):
+                        first = (number + i) % len(SIDES)
+                        for side in SIDES[first:] + SIDES[:first]:
+                            words = (*each.pair, elements, args.values, blocks, nanoseconds)
+                            each.turns[side].append(float(sides.ask(side, "time", *words)))
+
+    figures = [Figures(pair) for pair in args.wanted]
+    all_turns(figures)
+    for _ in range(AGAIN):
+        all_turns([each for each in figures if each.is_off()])
+    return figures
+
+
+def geometric(ratios: Iterable[float]) -> float:
+    return statistics.geometric_mean(list(ratios))
+
+
+def by_group(figures: list[Figures]) -> Iterator[tuple[str, list[Figures]]]:
+    for source in KINDS:
+        for target in KINDS:
+            name = f"{source}>{target}"
+            members = [each for each in figures if group(each.pair) == name]
+            if members:
+                yield name, members
+
+
+def judge(figures: list[Figures], side: str) -> list[str]:
+    """Which limits a side breaks. The old build against itself has no better side: both directions count."""
+
+    def low(ratio: float) -> float:
+        return min(ratio, 1 / ratio) if side == "again" else ratio
+
+    median = statistics.median(each.ratio(side) for each in figures)
+    problems = [f"median {median:.3f}"] if low(median) < MEDIAN else []
+    for name, members in by_group(figures):
+        mean = geometric(each.ratio(side) for each in members)
+        if low(mean) < GROUP:
+            problems.append(f"{name} {mean:.3f}")
+    return problems
+
+
+def table(title: str, figures: list[Figures], all_groups: bool) -> str:
+    """The median of all pairs, and the groups that are off 1 with their slowest pair."""
+    medians = [statistics.median(each.ratio(side) for each in figures) for side in SIDES[1:]]
+    text = f"{title}: {len(figures)} pairs, median ratio {medians[0]:.3f} (old against itself {medians[1]:.3f})\n"
+    rows = []
+    for name, members in by_group(figures):
+        new, again = (geometric(each.ratio(side) for each in members) for side in SIDES[1:])
+        if not all_groups and max(abs(math.log(new)), abs(math.log(again))) <= OFF:
+            continue
+        worst = min(members, key=lambda each: each.ratio("new"))
+        slowest = f"{'>'.join(worst.pair)} {worst.ratio('new'):.3f}"
+        mark = " <<" if new < GROUP else ""
+        rows.append(f"  {name:26} {len(members):5} {new:7.3f} {again:11.3f}  {slowest}{mark}\n")
+    if rows:
+        text += f"  {'group':26} pairs   ratio  old itself  slowest pair\n" + "".join(rows)
+    return text
+
+
+def named(pairs: Iterable[Pair]) -> str:
+    return ", ".join(">".join(pair) for pair in pairs)
+
+
+def as_line(isa: str, elements: int, figures: Figures) -> dict:
+    source, target = figures.pair
+    line = {"isa": isa, "elements": elements, "from": source, "to": target, "group": group(figures.pair)}
+    line |= {f"{side}_ns": min(times) for side, times in figures.turns.items()}
+    return line | {"ratio": round(figures.ratio("new"), 4), "ratio_again": round(figures.ratio("again"), 4)}
+
+
+def verdict(failed: list[str], noisy: list[str]) -> int:
+    for line in failed + noisy:
+        print(line)
+    if noisy:
+        print("THE RUN DOES NOT COUNT: the old build against itself breaks the limits")
+        return 3
+    print("FAILED" if failed else "passed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

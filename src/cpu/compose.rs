@@ -1,0 +1,318 @@
+//! A method made a kernel: sources and sinks put together in the lanes of an instruction set.
+
+use super::isa::{Baseline, Instructions, Isa};
+use super::kernel::{
+    Bf16ToInt64, Codes, F16ToF32, F16ToF64, F16ToInt64, F32ToInt64, Kernel, Map, Packed, Step, Steps, ToInt32, Word,
+};
+use super::lanes::Lanes;
+use super::lanes::portable::Portable;
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+use super::lanes::{avx2::Avx2, avx512, avx512::Avx512};
+use super::method::{Method, SinkKind, SourceKind};
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+use super::pack;
+use super::scalar::{self, Exact, RoundF64};
+use super::sink::{Clamp, E8m0, ExponentRule, LowBits, Round, RoundF16, RoundMethod, Sink};
+use super::source::{Bf16, F8, F16, F32Source, F64Source, Int, Source};
+use crate::format::FloatFormat;
+use crate::reference::EncodeFloat;
+
+type Made = Box<dyn Kernel>;
+
+/// The kernel of a method that needs no table.
+pub(crate) fn compose(method: Method, source: SourceKind, sink: SinkKind, isa: Isa) -> Made {
+    match (method, isa) {
+        (Method::Elements, Isa::Portable) | (Method::ElementsAvx2, Isa::Portable) => elements(Baseline, source, sink),
+        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+        (Method::Elements | Method::ElementsAvx2, Isa::Avx2(simd)) => elements(simd, source, sink),
+        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+        (Method::ElementsAvx2, Isa::Avx512(simd)) => elements(*simd, source, sink),
+        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+        (Method::Elements, Isa::Avx512(simd)) => elements(simd, source, sink),
+        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+        (Method::PackBytes, Isa::Avx2(simd)) => pack::avx2::pack_bytes(simd, sink.bits().unwrap_or(8)),
+        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+        (Method::PackBytes, Isa::Avx512(simd)) => pack::avx2::pack_bytes(*simd, sink.bits().unwrap_or(8)),
+        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+        (Method::ConvertF16, Isa::Avx512(simd)) => Box::new(Steps(Avx512(simd), avx512::F32ToF16)),
+        (_, Isa::Portable) => lanes(Portable(Baseline), method, source, sink),
+        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+        (_, Isa::Avx2(simd)) => lanes(Avx2(simd), method, source, sink),
+        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+        (_, Isa::Avx512(simd)) => lanes(Avx512(simd), method, source, sink),
+    }
+}
+
+fn lanes<L: Lanes + 'static>(l: L, method: Method, source: SourceKind, sink: SinkKind) -> Made {
+    match source {
+        SourceKind::SmallFloat(format) => {
+            let (man, bias, max) = (format.man_bits, format.bias, format.max() as u16);
+            codes(l, F8 { man, bias, max }, LowBits::<16>)
+        }
+        SourceKind::F16 { subnormals } => match (method, sink) {
+            (Method::RoundF16(rule), SinkKind::Round(to)) => round_f16(l, F16::<true>, FloatFormat::BINARY16, to, rule),
+            (_, SinkKind::F32) => steps(l, F16ToF32),
+            (_, SinkKind::F64) => steps(l, F16ToF64),
+            (_, SinkKind::Int64 { signed: true }) => steps(l, F16ToInt64::<true>),
+            (_, SinkKind::Int64 { signed: false }) => steps(l, F16ToInt64::<false>),
+            _ if subnormals => from_float(l, F16::<true>, sink),
+            _ => from_float(l, F16::<false>, sink),
+        },
+        SourceKind::Bf16 => match (method, sink) {
+            (Method::RoundF16(rule), SinkKind::Round(to)) => round_f16(l, Bf16, FloatFormat::BFLOAT16, to, rule),
+            (_, SinkKind::Int64 { signed: true }) => steps(l, Bf16ToInt64::<true>),
+            (_, SinkKind::Int64 { signed: false }) => steps(l, Bf16ToInt64::<false>),
+            _ => from_float(l, Bf16, sink),
+        },
+        SourceKind::F32 => match sink {
+            SinkKind::Int64 { signed: true } => steps(l, F32ToInt64::<true>),
+            SinkKind::Int64 { signed: false } => steps(l, F32ToInt64::<false>),
+            _ => from_float(l, F32Source, sink),
+        },
+        SourceKind::F64 => from_float(l, F64Source, sink),
+        SourceKind::Int { bits: 16, signed: true } => from_int(l, Int::<16, true, true>, Int::<16, true, true>, sink),
+        SourceKind::Int { bits: 16, signed: false } => {
+            from_int(l, Int::<16, false, true>, Int::<16, false, true>, sink)
+        }
+        SourceKind::Int { bits: 32, signed: true } => from_int(l, Int::<32, true, true>, Int::<32, true, false>, sink),
+        SourceKind::Int { bits: 32, signed: false } => {
+            from_int(l, Int::<32, false, true>, Int::<32, false, false>, sink)
+        }
+        SourceKind::Int { bits: 64, signed: true } => from_int(l, Int::<64, true, true>, Int::<64, true, false>, sink),
+        SourceKind::Int { bits: 64, signed: false } => {
+            from_int(l, Int::<64, false, true>, Int::<64, false, false>, sink)
+        }
+        SourceKind::Bool | SourceKind::Int { .. } | SourceKind::OtherFloat(_) => {
+            unreachable!("{method:?} from {source:?}")
+        }
+    }
+}
+
+fn steps<L: Lanes + 'static, T: Step<L> + 'static>(l: L, step: T) -> Made {
+    Box::new(Steps(l, step))
+}
+
+/// A source and a sink, and packing where the lanes do not pack.
+fn codes<L: Lanes + 'static, S: Source<L> + 'static, K: Sink<L, S> + 'static>(l: L, source: S, sink: K) -> Made {
+    let kernel = steps(l, Codes(source, sink));
+    if L::PACKS || K::BITS >= 8 { kernel } else { Box::new(Packed { kernel, from_bits: S::BITS, to_bits: K::BITS }) }
+}
+
+fn from_float<L: Lanes + 'static, S: Source<L> + 'static>(l: L, source: S, sink: SinkKind) -> Made {
+    match sink {
+        SinkKind::Round(to) if RoundMethod::new(&to) == Some(RoundMethod::Shift) => {
+            codes(l, source, Round::<16, false>::new(to))
+        }
+        SinkKind::Round(to) => round(l, source, to),
+        SinkKind::E8m0(to) => codes(l, source, E8m0::new(&to, S::HUB)),
+        SinkKind::Truncate { bits } => low_bits(l, source, bits),
+        SinkKind::Clamp { below, above, .. } => codes(l, source, Clamp::<4> { below, above }),
+        SinkKind::Int32 => steps(l, ToInt32(source)),
+        _ => unreachable!("no lanes of floats to {sink:?}"),
+    }
+}
+
+/// `odd` has its integers rounded to odd; `bounded` serves what has none of them in range.
+fn from_int<L: Lanes + 'static, S: Source<L> + 'static, B: Source<L> + 'static>(
+    l: L,
+    odd: S,
+    bounded: B,
+    sink: SinkKind,
+) -> Made {
+    match sink {
+        SinkKind::Round(to) if RoundMethod::new(&to) == Some(RoundMethod::Shift) => {
+            codes(l, odd, Round::<16, false>::new(to))
+        }
+        SinkKind::Round(to) => round(l, bounded, to),
+        SinkKind::E8m0(to) => codes(l, odd, E8m0::new(&to, S::HUB)),
+        SinkKind::LowBits { bits } => low_bits(l, bounded, bits),
+        _ => unreachable!("no lanes of integers to {sink:?}"),
+    }
+}
+
+fn round<L: Lanes + 'static, S: Source<L> + 'static>(l: L, source: S, to: EncodeFloat) -> Made {
+    match to.bits {
+        16 => codes(l, source, Round::<16, true>::new(to)),
+        8 => codes(l, source, Round::<8, true>::new(to)),
+        6 => codes(l, source, Round::<6, true>::new(to)),
+        4 => codes(l, source, Round::<4, true>::new(to)),
+        bits => unreachable!("floats of {bits} bits"),
+    }
+}
+
+fn round_f16<L: Lanes + 'static, S: Source<L> + 'static>(
+    l: L,
+    source: S,
+    from: FloatFormat,
+    to: EncodeFloat,
+    rule: ExponentRule,
+) -> Made {
+    const SAME: u8 = ExponentRule::Same as u8;
+    const NEXT: u8 = ExponentRule::Next as u8;
+    const SMALLER: u8 = ExponentRule::Smaller as u8;
+    match (rule, to.bits) {
+        (ExponentRule::Same, _) => codes(l, source, RoundF16::<8, SAME>::new(&from, to)),
+        (ExponentRule::Next, _) => codes(l, source, RoundF16::<8, NEXT>::new(&from, to)),
+        (ExponentRule::Smaller, 8) => codes(l, source, RoundF16::<8, SMALLER>::new(&from, to)),
+        (ExponentRule::Smaller, 6) => codes(l, source, RoundF16::<6, SMALLER>::new(&from, to)),
+        (ExponentRule::Smaller, 4) => codes(l, source, RoundF16::<4, SMALLER>::new(&from, to)),
+        (_, bits) => unreachable!("floats of {bits} bits"),
+    }
+}
+
+fn low_bits<L: Lanes + 'static, S: Source<L> + 'static>(l: L, source: S, bits: u32) -> Made {
+    match bits {
+        2 => codes(l, source, LowBits::<2>),
+        4 => codes(l, source, LowBits::<4>),
+        8 => codes(l, source, LowBits::<8>),
+        _ => codes(l, source, LowBits::<16>),
+    }
+}
+
+/// `map!(isa, |x: word| code)` is the kernel of a function that is always inlined.
+macro_rules! map {
+    ($isa:ident, |$x:ident: $word:ty| $code:expr) => {
+        map(
+            $isa,
+            #[inline(always)]
+            move |$x: $word| $code,
+        )
+    };
+}
+
+fn map<I: Instructions + 'static, S: Word + 'static, D: Word + 'static>(
+    isa: I,
+    function: impl Fn(S) -> D + Copy + Send + Sync + 'static,
+) -> Made {
+    Box::new(Map::new(isa, function))
+}
+
+/// Functions of single elements.
+fn elements<I: Instructions + 'static>(i: I, source: SourceKind, sink: SinkKind) -> Made {
+    match (sink, source) {
+        (SinkKind::Bool, _) => is_nonzero(i, source),
+        (SinkKind::LowBits { .. }, SourceKind::Bool) => is_nonzero(i, source),
+        (SinkKind::LowBits { bits }, SourceKind::Int { bits: from, signed }) => low_bits_of_int(i, from, signed, bits),
+        (SinkKind::F32, _) => to_f32(i, source),
+        (SinkKind::F64, _) => to_f64(i, source),
+        (SinkKind::Int64 { signed: true }, _) => to_int64::<I, true>(i, source),
+        (SinkKind::Int64 { signed: false }, _) => to_int64::<I, false>(i, source),
+        (SinkKind::Int32, SourceKind::F16 { .. }) => map!(i, |x: u16| scalar::f32_to_int32(scalar::f16_to_f32(x))),
+        (SinkKind::Int32, SourceKind::Bf16) => map!(i, |x: u16| scalar::f32_to_int32(u32::from(x) << 16)),
+        (SinkKind::Int32, SourceKind::F32) => map!(i, |x: u32| scalar::f32_to_int32(x)),
+        (SinkKind::Int32, SourceKind::F64) => map!(i, |x: u64| scalar::f64_to_int32(x)),
+        (SinkKind::Uint32, SourceKind::F16 { .. }) => map!(i, |x: u16| scalar::f32_to_uint32(scalar::f16_to_f32(x))),
+        (SinkKind::Uint32, SourceKind::Bf16) => map!(i, |x: u16| scalar::f32_to_uint32(u32::from(x) << 16)),
+        (SinkKind::Uint32, SourceKind::F32) => map!(i, |x: u32| scalar::f32_to_uint32(x)),
+        (SinkKind::Uint32, SourceKind::F64) => map!(i, |x: u64| scalar::f64_to_uint32(x)),
+        (SinkKind::Round(to), SourceKind::F64) => {
+            let to = RoundF64::new(&to);
+            map!(i, |x: u64| to.code(x))
+        }
+        (SinkKind::Round(to), SourceKind::Int { signed, .. }) => {
+            let to = Exact::new(&to);
+            match signed {
+                true => map!(i, |x: u8| to.code(f32::from(x as i8))),
+                false => map!(i, |x: u8| to.code(f32::from(x))),
+            }
+        }
+        _ => unreachable!("no function of {source:?} to {sink:?}"),
+    }
+}
+
+fn is_nonzero<I: Instructions + 'static>(i: I, source: SourceKind) -> Made {
+    // Without their signs, floats that are not zero have some bit.
+    match source {
+        SourceKind::F16 { .. } | SourceKind::Bf16 => map!(i, |x: u16| u8::from(x & 0x7fff != 0)),
+        SourceKind::F32 => map!(i, |x: u32| u8::from(x & i32::MAX as u32 != 0)),
+        SourceKind::F64 => map!(i, |x: u64| u8::from(x & i64::MAX as u64 != 0)),
+        _ => match source.bits() {
+            8 => map!(i, |x: u8| u8::from(x != 0)),
+            16 => map!(i, |x: u16| u8::from(x != 0)),
+            32 => map!(i, |x: u32| u8::from(x != 0)),
+            _ => map!(i, |x: u64| u8::from(x != 0)),
+        },
+    }
+}
+
+fn low_bits_of_int<I: Instructions + 'static>(i: I, from: u32, signed: bool, to: u32) -> Made {
+    match (from, to, signed) {
+        (8, ..8, _) => {
+            let kernel = map!(i, |x: u8| x);
+            Box::new(Packed { kernel, from_bits: 8, to_bits: to as usize })
+        }
+        (8, 16, true) => map!(i, |x: u8| x as i8 as u16),
+        (8, 16, false) => map!(i, |x: u8| u16::from(x)),
+        (8, 32, true) => map!(i, |x: u8| x as i8 as u32),
+        (8, 32, false) => map!(i, |x: u8| u32::from(x)),
+        (8, 64, true) => map!(i, |x: u8| x as i8 as u64),
+        (8, 64, false) => map!(i, |x: u8| u64::from(x)),
+        (16, 8, _) => map!(i, |x: u16| x as u8),
+        (32, 8, _) => map!(i, |x: u32| x as u8),
+        (64, 8, _) => map!(i, |x: u64| x as u8),
+        (32, 16, _) => map!(i, |x: u32| x as u16),
+        (64, 16, _) => map!(i, |x: u64| x as u16),
+        (64, 32, _) => map!(i, |x: u64| x as u32),
+        (16, 32, true) => map!(i, |x: u16| x as i16 as u32),
+        (16, 32, false) => map!(i, |x: u16| u32::from(x)),
+        (16, 64, true) => map!(i, |x: u16| x as i16 as u64),
+        (16, 64, false) => map!(i, |x: u16| u64::from(x)),
+        (32, 64, true) => map!(i, |x: u32| x as i32 as u64),
+        (32, 64, false) => map!(i, |x: u32| u64::from(x)),
+        (from, to, _) => unreachable!("integers of {from} bits to {to}"),
+    }
+}
+
+fn to_f32<I: Instructions + 'static>(i: I, source: SourceKind) -> Made {
+    match source {
+        SourceKind::F16 { .. } => map!(i, |x: u16| scalar::f16_to_f32(x)),
+        SourceKind::Bf16 => map!(i, |x: u16| scalar::canonical_f32(u32::from(x) << 16)),
+        SourceKind::F64 => map!(i, |x: u64| scalar::f64_to_f32(x)),
+        SourceKind::Int { bits, signed: true } => match bits {
+            8 => map!(i, |x: u8| f32::from(x as i8).to_bits()),
+            16 => map!(i, |x: u16| f32::from(x as i16).to_bits()),
+            32 => map!(i, |x: u32| (x as i32 as f32).to_bits()),
+            _ => map!(i, |x: u64| scalar::int64_to_f32::<true>(x)),
+        },
+        SourceKind::Int { bits, signed: false } => match bits {
+            8 => map!(i, |x: u8| f32::from(x).to_bits()),
+            16 => map!(i, |x: u16| f32::from(x).to_bits()),
+            32 => map!(i, |x: u32| (x as f32).to_bits()),
+            _ => map!(i, |x: u64| scalar::int64_to_f32::<false>(x)),
+        },
+        _ => unreachable!("no function of {source:?} to binary32"),
+    }
+}
+
+fn to_f64<I: Instructions + 'static>(i: I, source: SourceKind) -> Made {
+    match source {
+        SourceKind::F16 { .. } => map!(i, |x: u16| scalar::f32_to_f64(scalar::f16_to_f32(x))),
+        SourceKind::Bf16 => map!(i, |x: u16| scalar::f32_to_f64(u32::from(x) << 16)),
+        SourceKind::F32 => map!(i, |x: u32| scalar::f32_to_f64(x)),
+        SourceKind::Int { bits, signed: true } => match bits {
+            8 => map!(i, |x: u8| f64::from(x as i8).to_bits()),
+            16 => map!(i, |x: u16| f64::from(x as i16).to_bits()),
+            32 => map!(i, |x: u32| f64::from(x as i32).to_bits()),
+            _ => map!(i, |x: u64| scalar::int64_to_f64::<true>(x)),
+        },
+        SourceKind::Int { bits, signed: false } => match bits {
+            8 => map!(i, |x: u8| f64::from(x).to_bits()),
+            16 => map!(i, |x: u16| f64::from(x).to_bits()),
+            32 => map!(i, |x: u32| f64::from(x).to_bits()),
+            _ => map!(i, |x: u64| scalar::int64_to_f64::<false>(x)),
+        },
+        _ => unreachable!("no function of {source:?} to binary64"),
+    }
+}
+
+fn to_int64<I: Instructions + 'static, const SIGNED: bool>(i: I, source: SourceKind) -> Made {
+    match source {
+        SourceKind::F16 { .. } => map!(i, |x: u16| scalar::f16_to_int64::<SIGNED>(x)),
+        SourceKind::Bf16 => {
+            map!(i, |x: u16| scalar::f64_to_int64::<SIGNED>(f64::from(f32::from_bits(u32::from(x) << 16))))
+        }
+        SourceKind::F32 => map!(i, |x: u32| scalar::f64_to_int64::<SIGNED>(f64::from(f32::from_bits(x)))),
+        SourceKind::F64 => map!(i, |x: u64| scalar::f64_to_int64::<SIGNED>(f64::from_bits(x))),
+        _ => unreachable!("no function of {source:?} to 64-bit integers"),
+    }
+}

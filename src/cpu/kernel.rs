@@ -1,0 +1,259 @@
+//! Kernel loops: what is done for a step of packed codes, over whole tensors.
+
+use super::isa::Instructions;
+use super::lanes::{Lanes, Work};
+use super::pack::pack;
+use super::sink::Sink;
+use super::source::Source;
+
+/// The cast of one pair. Packed codes start at a byte on both sides; what is written to pad bits is undefined.
+pub(crate) trait Kernel: Send + Sync {
+    fn convert(&self, source: &[u8], destination: &mut [u8]);
+}
+
+/// The same codes.
+pub(crate) struct CopyCodes;
+
+impl Kernel for CopyCodes {
+    fn convert(&self, source: &[u8], destination: &mut [u8]) {
+        destination.copy_from_slice(source);
+    }
+}
+
+/// What is done for so many source and destination bytes, at most [`STEP`] each.
+pub(crate) trait Step<L>: Copy + Send + Sync {
+    const READ: usize;
+    const WRITTEN: usize;
+    /// To be inlined always.
+    fn step(self, l: L, source: &[u8], destination: &mut [u8]);
+}
+
+/// The most bytes of a step.
+const STEP: usize = 1024;
+
+/// A step, done until the destination is full. The last step may be less.
+pub(crate) struct Steps<L, T>(pub L, pub T);
+
+impl<L: Lanes, T: Step<L>> Kernel for Steps<L, T> {
+    fn convert(&self, source: &[u8], destination: &mut [u8]) {
+        self.0.run(Loop { l: self.0, step: self.1, source, destination });
+    }
+}
+
+struct Loop<'a, L, T> {
+    l: L,
+    step: T,
+    source: &'a [u8],
+    destination: &'a mut [u8],
+}
+
+impl<L: Lanes, T: Step<L>> Work for Loop<'_, L, T> {
+    #[inline(always)]
+    fn run(self) {
+        let Self { l, step, source, destination } = self;
+        let whole = (source.len() / T::READ).min(destination.len() / T::WRITTEN);
+        let (sources, source) = source.split_at(whole * T::READ);
+        let (destinations, destination) = destination.split_at_mut(whole * T::WRITTEN);
+        for (source, destination) in sources.chunks_exact(T::READ).zip(destinations.chunks_exact_mut(T::WRITTEN)) {
+            step.step(l, source, destination);
+        }
+        if destination.is_empty() {
+            return;
+        }
+        let (mut last, mut made) = ([0; STEP], [0; STEP]);
+        let rest = source.len().min(T::READ);
+        last[..rest].copy_from_slice(&source[..rest]);
+        step.step(l, &last[..T::READ], &mut made[..T::WRITTEN]);
+        destination.copy_from_slice(&made[..destination.len()]);
+    }
+}
+
+/// A source and a sink of codes of at most 16 bits.
+#[derive(Clone, Copy)]
+pub(crate) struct Codes<S, K>(pub S, pub K);
+
+impl<L: Lanes, S: Source<L>, K: Sink<L, S>> Step<L> for Codes<S, K> {
+    const READ: usize = L::GROUPS * L::COUNT * S::BITS / 8;
+    const WRITTEN: usize = L::GROUPS * L::COUNT * if L::PACKS || K::BITS > 8 { K::BITS } else { 8 } / 8;
+
+    #[inline(always)]
+    #[allow(
+        clippy::needless_range_loop,
+        reason = "the closures of adapters are compiled without the vector instructions"
+    )]
+    fn step(self, l: L, source: &[u8], destination: &mut [u8]) {
+        let mut codes = [l.splat_u16(0); 8];
+        for i in 0..L::GROUPS {
+            codes[i] = self.1.codes(l, self.0, &source[L::COUNT * S::BITS / 8 * i..]);
+        }
+        l.store_codes(K::BITS, S::BITS > 16, &codes[..L::GROUPS], destination);
+    }
+}
+
+/// FLOAT16 to binary32.
+#[derive(Clone, Copy)]
+pub(crate) struct F16ToF32;
+
+impl<L: Lanes> Step<L> for F16ToF32 {
+    const READ: usize = 2 * L::COUNT;
+    const WRITTEN: usize = 4 * L::COUNT;
+
+    #[inline(always)]
+    fn step(self, l: L, source: &[u8], destination: &mut [u8]) {
+        l.store_u32(l.f16_numbers(l.load_u16_to_unpack(source)), destination);
+    }
+}
+
+/// FLOAT16 to binary64.
+#[derive(Clone, Copy)]
+pub(crate) struct F16ToF64;
+
+impl<L: Lanes> Step<L> for F16ToF64 {
+    const READ: usize = 2 * L::COUNT;
+    const WRITTEN: usize = 8 * L::COUNT;
+
+    #[inline(always)]
+    fn step(self, l: L, source: &[u8], destination: &mut [u8]) {
+        l.store_f32_as_f64(l.f16_numbers(l.load_u16_to_unpack(source)), destination);
+    }
+}
+
+/// FLOAT16 to 64-bit integers.
+#[derive(Clone, Copy)]
+pub(crate) struct F16ToInt64<const SIGNED: bool>;
+
+impl<L: Lanes, const SIGNED: bool> Step<L> for F16ToInt64<SIGNED> {
+    const READ: usize = 2 * L::COUNT;
+    const WRITTEN: usize = 8 * L::COUNT;
+
+    #[inline(always)]
+    fn step(self, l: L, source: &[u8], destination: &mut [u8]) {
+        l.store_f16_as_i64::<SIGNED>(source, destination);
+    }
+}
+
+/// BFLOAT16 to 64-bit integers.
+#[derive(Clone, Copy)]
+pub(crate) struct Bf16ToInt64<const SIGNED: bool>;
+
+impl<L: Lanes, const SIGNED: bool> Step<L> for Bf16ToInt64<SIGNED> {
+    const READ: usize = 2 * L::COUNT;
+    const WRITTEN: usize = 8 * L::COUNT;
+
+    #[inline(always)]
+    fn step(self, l: L, source: &[u8], destination: &mut [u8]) {
+        let numbers = l.unpack(l.splat_u16(0), l.load_u16_to_unpack(source));
+        l.store_f32_as_i64::<SIGNED>(numbers, destination);
+    }
+}
+
+/// FLOAT to 64-bit integers.
+#[derive(Clone, Copy)]
+pub(crate) struct F32ToInt64<const SIGNED: bool>;
+
+impl<L: Lanes, const SIGNED: bool> Step<L> for F32ToInt64<SIGNED> {
+    const READ: usize = 4 * L::COUNT;
+    const WRITTEN: usize = 8 * L::COUNT;
+
+    #[inline(always)]
+    fn step(self, l: L, source: &[u8], destination: &mut [u8]) {
+        l.store_f32_as_i64::<SIGNED>(l.load_u32(source), destination);
+    }
+}
+
+/// Floats to signed 32-bit integers.
+#[derive(Clone, Copy)]
+pub(crate) struct ToInt32<S>(pub S);
+
+impl<L: Lanes, S: Source<L>> Step<L> for ToInt32<S> {
+    const READ: usize = S::BITS / 8 * L::COUNT;
+    const WRITTEN: usize = 4 * L::COUNT;
+
+    #[inline(always)]
+    fn step(self, l: L, source: &[u8], destination: &mut [u8]) {
+        l.store_u32(self.0.integers(l, source), destination);
+    }
+}
+
+/// Codes of less than a byte by way of a kernel that makes them one a byte: a block at a time, packed then.
+pub(crate) struct Packed {
+    pub kernel: Box<dyn Kernel>,
+    pub from_bits: usize,
+    pub to_bits: usize,
+}
+
+/// Elements of such a block: few enough that it stays in the first-level cache, and a multiple of all groups.
+const BLOCK: usize = 2048;
+
+impl Kernel for Packed {
+    fn convert(&self, source: &[u8], destination: &mut [u8]) {
+        let mut codes = [0; BLOCK];
+        let (read, written) = (BLOCK * self.from_bits / 8, BLOCK * self.to_bits / 8);
+        for (source, destination) in source.chunks(read).zip(destination.chunks_mut(written)) {
+            let elements = source.len() * 8 / self.from_bits;
+            self.kernel.convert(source, &mut codes[..elements]);
+            pack(&codes, self.to_bits, destination);
+        }
+    }
+}
+
+/// A little-endian word.
+pub(crate) trait Word: Copy + Send + Sync {
+    const BYTES: usize;
+    fn read(bytes: &[u8]) -> Self;
+    fn write(self, bytes: &mut [u8]);
+}
+
+macro_rules! words {
+    ($($word:ty)*) => {$(
+        impl Word for $word {
+            const BYTES: usize = size_of::<$word>();
+            #[inline(always)]
+            fn read(bytes: &[u8]) -> Self {
+                Self::from_le_bytes(bytes.try_into().expect("the bytes of a word"))
+            }
+            #[inline(always)]
+            fn write(self, bytes: &mut [u8]) {
+                bytes.copy_from_slice(&self.to_le_bytes());
+            }
+        }
+    )*};
+}
+
+words! { u8 u16 u32 u64 }
+
+/// A function of single elements; the compiler makes vector instructions of the loop.
+pub(crate) struct Map<I, S, D, F> {
+    isa: I,
+    function: F,
+    words: std::marker::PhantomData<(S, D)>,
+}
+
+impl<I: Instructions, S: Word, D: Word, F: Fn(S) -> D + Copy + Send + Sync> Map<I, S, D, F> {
+    pub(crate) fn new(isa: I, function: F) -> Self {
+        Self { isa, function, words: std::marker::PhantomData }
+    }
+}
+
+impl<I: Instructions, S: Word, D: Word, F: Fn(S) -> D + Copy + Send + Sync> Kernel for Map<I, S, D, F> {
+    fn convert(&self, source: &[u8], destination: &mut [u8]) {
+        self.isa.run(MapLoop { function: self.function, source, destination, words: self.words });
+    }
+}
+
+struct MapLoop<'a, S, D, F> {
+    function: F,
+    source: &'a [u8],
+    destination: &'a mut [u8],
+    words: std::marker::PhantomData<(S, D)>,
+}
+
+impl<S: Word, D: Word, F: Fn(S) -> D> Work for MapLoop<'_, S, D, F> {
+    #[inline(always)]
+    fn run(self) {
+        let pieces = self.source.chunks_exact(S::BYTES).zip(self.destination.chunks_exact_mut(D::BYTES));
+        for (source, destination) in pieces {
+            (self.function)(S::read(source)).write(destination);
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Operations on lanes: the vocabulary in which sources and sinks are written once for every instruction set.
+//!
+//! A group is what one instruction set converts at a time: one element for portable code, of whose loops the compiler makes
+//! vector instructions, 16 for AVX2 and 32 for AVX-512. A group has one lane an element, of 16 or of 32 bits. All
+//! methods are inlined into the kernel loop, because what is not inlined there is compiled without the vector instructions.
+
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+pub(crate) mod avx2;
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+pub(crate) mod avx512;
+pub(crate) mod portable;
+
+/// Work that an instruction set runs.
+pub(crate) trait Work {
+    /// To be inlined always.
+    fn run(self);
+}
+
+pub(crate) trait Lanes: Copy + Send + Sync {
+    /// Lanes in a group.
+    const COUNT: usize;
+    /// Groups whose codes are stored at once.
+    const GROUPS: usize;
+    /// Whether [`store_codes`](Self::store_codes) packs codes of less than a byte. Otherwise it stores one a byte.
+    const PACKS: bool;
+    /// 16-bit lanes. A portable lane has 32 bits, of which the upper 16 are zero.
+    type U16: Copy;
+    type U32: Copy;
+    type M16: Copy;
+    type M32: Copy;
+
+    /// Runs a loop, compiled for the instruction set.
+    fn run<W: Work>(self, work: W);
+
+    fn load_u8(self, bytes: &[u8]) -> Self::U16;
+    fn load_u16(self, bytes: &[u8]) -> Self::U16;
+    /// In the order from which [`unpack`](Self::unpack) gives the elements in theirs.
+    fn load_u16_to_unpack(self, bytes: &[u8]) -> Self::U16;
+    fn load_u32(self, bytes: &[u8]) -> Self::U32;
+    /// The low and the high words of 64-bit elements.
+    fn load_u64(self, bytes: &[u8]) -> [Self::U32; 2];
+    fn store_u32(self, a: Self::U32, bytes: &mut [u8]);
+    /// Codes of at most 16 bits, without bits above. `interleaved` where they are narrowed from elements of 32 bits or
+    /// more: only the order that [`unpack`](Self::unpack) leaves narrows into that of the elements.
+    fn store_codes(self, bits: usize, interleaved: bool, codes: &[Self::U16], bytes: &mut [u8]);
+
+    fn splat_u16(self, a: u16) -> Self::U16;
+    fn and_u16(self, a: Self::U16, b: Self::U16) -> Self::U16;
+    fn or_u16(self, a: Self::U16, b: Self::U16) -> Self::U16;
+    fn xor_u16(self, a: Self::U16, b: Self::U16) -> Self::U16;
+    fn add_u16(self, a: Self::U16, b: Self::U16) -> Self::U16;
+    fn sub_u16(self, a: Self::U16, b: Self::U16) -> Self::U16;
+    /// `a - b`, or 0 where that is less.
+    fn sub_or_zero_u16(self, a: Self::U16, b: Self::U16) -> Self::U16;
+    fn min_u16(self, a: Self::U16, b: Self::U16) -> Self::U16;
+    fn shl_u16(self, a: Self::U16, bits: u32) -> Self::U16;
+    fn shr_u16(self, a: Self::U16, bits: u32) -> Self::U16;
+    /// `a > b`, both less than 2^15.
+    fn greater_u16(self, a: Self::U16, b: Self::U16) -> Self::M16;
+    fn equal_u16(self, a: Self::U16, b: Self::U16) -> Self::M16;
+    /// The lanes whose top bit is set.
+    fn negative_u16(self, a: Self::U16) -> Self::M16;
+    fn select_u16(self, mask: Self::M16, a: Self::U16, b: Self::U16) -> Self::U16;
+    /// Negated where the top bit of `sign` is set; `a` must be 0 where `sign` is.
+    fn negate_u16(self, a: Self::U16, sign: Self::U16) -> Self::U16;
+    /// `a / 2^(down + below)` to nearest, ties to even; `powers` are those of [`powers`].
+    fn round_shift_u16(self, a: Self::U16, below: Self::U16, down: u32, powers: [u8; 16]) -> Self::U16;
+
+    fn splat_u32(self, a: u32) -> Self::U32;
+    fn and_u32(self, a: Self::U32, b: Self::U32) -> Self::U32;
+    fn or_u32(self, a: Self::U32, b: Self::U32) -> Self::U32;
+    fn add_u32(self, a: Self::U32, b: Self::U32) -> Self::U32;
+    fn sub_u32(self, a: Self::U32, b: Self::U32) -> Self::U32;
+    fn min_i32(self, a: Self::U32, b: Self::U32) -> Self::U32;
+    fn max_i32(self, a: Self::U32, b: Self::U32) -> Self::U32;
+    fn min_u32(self, a: Self::U32, b: Self::U32) -> Self::U32;
+    fn shl_u32<const BITS: u32>(self, a: Self::U32) -> Self::U32;
+    fn shr_u32<const BITS: u32>(self, a: Self::U32) -> Self::U32;
+    fn shr_by_u32(self, a: Self::U32, bits: u32) -> Self::U32;
+    /// Shifted right, with the sign above.
+    fn sar_u32<const BITS: u32>(self, a: Self::U32) -> Self::U32;
+    fn abs_i32(self, a: Self::U32) -> Self::U32;
+    fn greater_i32(self, a: Self::U32, b: Self::U32) -> Self::M32;
+    fn equal_u32(self, a: Self::U32, b: Self::U32) -> Self::M32;
+    fn select_u32(self, mask: Self::M32, a: Self::U32, b: Self::U32) -> Self::U32;
+    fn add_f32(self, a: Self::U32, b: Self::U32) -> Self::U32;
+    fn is_nan_f32(self, a: Self::U32) -> Self::M32;
+    /// To nearest, ties to even.
+    fn i32_to_f32(self, a: Self::U32) -> Self::U32;
+    /// Truncated; the least integer for what does not fit and for NaN.
+    fn f32_to_i32(self, a: Self::U32) -> Self::U32;
+    /// The same of 64-bit floats.
+    fn f64_to_i32(self, bytes: &[u8]) -> Self::U32;
+
+    /// `high` above `low`.
+    fn unpack(self, low: Self::U16, high: Self::U16) -> Self::U32;
+    /// The low 16 bits of lanes less than 2^16.
+    fn narrow(self, a: Self::U32) -> Self::U16;
+    /// Lanes with the same top bits.
+    fn narrow_signs(self, a: Self::U32) -> Self::U16;
+    fn narrow_mask(self, a: Self::M32) -> Self::M16;
+
+    /// The magnitudes of FLOAT16 in binary32, NaNs some number beyond; in the order of [`unpack`](Self::unpack). Without
+    /// `SUBNORMALS`, a subnormal gives some number below the least normal one.
+    fn f16_to_f32<const SUBNORMALS: bool>(self, magnitude: Self::U16) -> Self::U32;
+    /// The low 16 bits of FLOAT16's integer parts; 0 for ±∞ and NaN.
+    fn f16_to_i16(self, codes: Self::U16) -> Self::U16;
+    /// FLOAT16 in binary32; NaN is canonical.
+    #[inline(always)]
+    fn f16_numbers(self, codes: Self::U16) -> Self::U32 {
+        let magnitude = self.and_u16(codes, self.splat_u16(0x7fff));
+        let is_nan = self.greater_u16(magnitude, self.splat_u16(0x7c00));
+        let number = self.f16_to_f32::<true>(self.select_u16(is_nan, self.splat_u16(0x7e00), magnitude));
+        self.or_u32(number, self.unpack(self.splat_u16(0), self.and_u16(codes, self.splat_u16(0x8000))))
+    }
+    /// binary32 as binary64.
+    fn store_f32_as_f64(self, a: Self::U32, bytes: &mut [u8]);
+    /// binary32 as 64-bit integers; ONNX's result for what does not fit (see `encode_int64`).
+    fn store_f32_as_i64<const SIGNED: bool>(self, a: Self::U32, bytes: &mut [u8]);
+    /// FLOAT16 as 64-bit integers.
+    fn store_f16_as_i64<const SIGNED: bool>(self, source: &[u8], bytes: &mut [u8]);
+}
+
+/// The powers of two by which a product's upper half is `x / 2^(down + below)`, for `below` from 0 to 7: eight low bytes,
+/// then high ones.
+pub(crate) fn powers(down: u32) -> [u8; 16] {
+    let mut powers = [0; 16];
+    for below in 0..8 {
+        let power = 1u16.checked_shl(15u32.wrapping_sub(down + below)).unwrap_or(0);
+        [powers[below as usize], powers[8 + below as usize]] = power.to_le_bytes();
+    }
+    powers
+}

@@ -1,0 +1,357 @@
+//! Sixteen elements at a time by AVX2: a vector of 16-bit lanes, two of 32-bit lanes.
+
+#[cfg(target_arch = "x86")]
+use core::arch::x86::{__m256, __m256i, _CMP_UNORD_Q};
+#[cfg(target_arch = "x86_64")]
+use core::arch::x86_64::{__m256, __m256i, _CMP_UNORD_Q};
+
+use bytemuck::cast;
+use pulp::core_arch::x86::Avx2 as Intrinsics;
+use pulp::x86::V3;
+
+use super::Lanes;
+use crate::cpu::isa::Instructions;
+use crate::cpu::lanes::Work;
+use crate::cpu::pack::avx2::{array, read, splat_u16, splat_u32, store, write};
+
+#[derive(Clone, Copy)]
+pub(crate) struct Avx2(pub V3);
+
+impl Avx2 {
+    #[inline(always)]
+    fn int(self) -> Intrinsics {
+        self.0.avx2
+    }
+}
+
+/// An operation of one vector, or of two.
+macro_rules! vector {
+    ($($name:ident $intrinsic:ident;)*) => {$(
+        #[inline(always)]
+        fn $name(self, a: __m256i, b: __m256i) -> __m256i {
+            self.int().$intrinsic(a, b)
+        }
+    )*};
+}
+macro_rules! vectors {
+    ($($name:ident $intrinsic:ident;)*) => {$(
+        #[inline(always)]
+        fn $name(self, a: [__m256i; 2], b: [__m256i; 2]) -> [__m256i; 2] {
+            [self.int().$intrinsic(a[0], b[0]), self.int().$intrinsic(a[1], b[1])]
+        }
+    )*};
+}
+/// The same expression of each of two vectors.
+macro_rules! both {
+    (|$($x:ident),+| $made:expr) => {
+        [
+            { $(let $x = $x[0];)+ $made },
+            { $(let $x = $x[1];)+ $made },
+        ]
+    };
+}
+
+impl Lanes for Avx2 {
+    const COUNT: usize = 16;
+    const GROUPS: usize = 8;
+    const PACKS: bool = true;
+
+    type U16 = __m256i;
+    type U32 = [__m256i; 2];
+    type M16 = __m256i;
+    type M32 = [__m256i; 2];
+
+    #[inline(always)]
+    fn run<W: Work>(self, work: W) {
+        self.0.run(work);
+    }
+
+    #[inline(always)]
+    fn load_u8(self, bytes: &[u8]) -> __m256i {
+        self.int()._mm256_cvtepu8_epi16(cast(array::<16>(bytes)))
+    }
+    #[inline(always)]
+    fn load_u16(self, bytes: &[u8]) -> __m256i {
+        read(bytes, 0)
+    }
+    #[inline(always)]
+    fn load_u16_to_unpack(self, bytes: &[u8]) -> __m256i {
+        self.int()._mm256_permute4x64_epi64::<0b11_01_10_00>(read(bytes, 0))
+    }
+    #[inline(always)]
+    fn load_u32(self, bytes: &[u8]) -> [__m256i; 2] {
+        [read(bytes, 0), read(bytes, 32)]
+    }
+    #[inline(always)]
+    fn load_u64(self, bytes: &[u8]) -> [[__m256i; 2]; 2] {
+        let [a, b] = [self.split_u64(bytes), self.split_u64(&bytes[64..])];
+        [[a[0], b[0]], [a[1], b[1]]]
+    }
+    #[inline(always)]
+    fn store_u32(self, a: [__m256i; 2], bytes: &mut [u8]) {
+        write(bytes, 0, a[0]);
+        write(bytes, 32, a[1]);
+    }
+    #[inline(always)]
+    fn store_codes(self, bits: usize, interleaved: bool, codes: &[__m256i], bytes: &mut [u8]) {
+        let int = self.int();
+        if bits == 16 {
+            for i in 0..8 {
+                let in_order = int._mm256_permute4x64_epi64::<0b11_01_10_00>(codes[i]);
+                write(bytes, 32 * i, if interleaved { in_order } else { codes[i] });
+            }
+            return;
+        }
+        let mut packed = [splat_u16(0); 4];
+        for i in 0..4 {
+            let made = int._mm256_packus_epi16(codes[2 * i], codes[2 * i + 1]);
+            packed[i] = match interleaved {
+                true => int._mm256_permutevar8x32_epi32(made, cast([0u32, 4, 1, 5, 2, 6, 3, 7])),
+                false => int._mm256_permute4x64_epi64::<0b11_01_10_00>(made),
+            };
+        }
+        match bits {
+            2 => store::<2>(self.0, packed, bytes),
+            4 => store::<4>(self.0, packed, bytes),
+            6 => store::<6>(self.0, packed, bytes),
+            _ => store::<8>(self.0, packed, bytes),
+        }
+    }
+
+    #[inline(always)]
+    fn splat_u16(self, a: u16) -> __m256i {
+        splat_u16(a)
+    }
+    vector! {
+        and_u16 _mm256_and_si256;
+        or_u16 _mm256_or_si256;
+        xor_u16 _mm256_xor_si256;
+        add_u16 _mm256_add_epi16;
+        sub_u16 _mm256_sub_epi16;
+        sub_or_zero_u16 _mm256_subs_epu16;
+        min_u16 _mm256_min_epu16;
+        greater_u16 _mm256_cmpgt_epi16;
+        equal_u16 _mm256_cmpeq_epi16;
+    }
+    #[inline(always)]
+    fn shl_u16(self, a: __m256i, bits: u32) -> __m256i {
+        self.int()._mm256_sll_epi16(a, cast([u64::from(bits), 0]))
+    }
+    #[inline(always)]
+    fn shr_u16(self, a: __m256i, bits: u32) -> __m256i {
+        self.int()._mm256_srl_epi16(a, cast([u64::from(bits), 0]))
+    }
+    #[inline(always)]
+    fn negative_u16(self, a: __m256i) -> __m256i {
+        self.int()._mm256_srai_epi16::<15>(a)
+    }
+    #[inline(always)]
+    fn select_u16(self, mask: __m256i, a: __m256i, b: __m256i) -> __m256i {
+        self.int()._mm256_blendv_epi8(b, a, mask)
+    }
+    #[inline(always)]
+    fn negate_u16(self, a: __m256i, sign: __m256i) -> __m256i {
+        self.int()._mm256_sign_epi16(a, sign)
+    }
+    #[inline(always)]
+    fn round_shift_u16(self, a: __m256i, below: __m256i, _: u32, powers: [u8; 16]) -> __m256i {
+        let int = self.int();
+        // An index for each byte of the power.
+        let index = int._mm256_or_si256(int._mm256_mullo_epi16(below, splat_u16(0x0101)), splat_u16(0x0800));
+        let power = int._mm256_shuffle_epi8(cast([powers; 2]), index);
+        // The product without 15 bits, to nearest with ties up: what is half more than an even number should go down.
+        let nearest = int._mm256_mulhrs_epi16(a, power);
+        let is_tie = int._mm256_cmpeq_epi16(int._mm256_mullo_epi16(a, power), splat_u16(0x4000));
+        int._mm256_add_epi16(nearest, is_tie)
+    }
+
+    #[inline(always)]
+    fn splat_u32(self, a: u32) -> [__m256i; 2] {
+        [splat_u32(a); 2]
+    }
+    vectors! {
+        and_u32 _mm256_and_si256;
+        or_u32 _mm256_or_si256;
+        add_u32 _mm256_add_epi32;
+        sub_u32 _mm256_sub_epi32;
+        min_i32 _mm256_min_epi32;
+        max_i32 _mm256_max_epi32;
+        min_u32 _mm256_min_epu32;
+        greater_i32 _mm256_cmpgt_epi32;
+        equal_u32 _mm256_cmpeq_epi32;
+    }
+    #[inline(always)]
+    fn shl_u32<const BITS: u32>(self, a: [__m256i; 2]) -> [__m256i; 2] {
+        both!(|a| self.int()._mm256_sll_epi32(a, cast([u64::from(BITS), 0])))
+    }
+    #[inline(always)]
+    fn shr_u32<const BITS: u32>(self, a: [__m256i; 2]) -> [__m256i; 2] {
+        self.shr_by_u32(a, BITS)
+    }
+    #[inline(always)]
+    fn shr_by_u32(self, a: [__m256i; 2], bits: u32) -> [__m256i; 2] {
+        both!(|a| self.int()._mm256_srl_epi32(a, cast([u64::from(bits), 0])))
+    }
+    #[inline(always)]
+    fn sar_u32<const BITS: u32>(self, a: [__m256i; 2]) -> [__m256i; 2] {
+        both!(|a| self.int()._mm256_sra_epi32(a, cast([u64::from(BITS), 0])))
+    }
+    #[inline(always)]
+    fn abs_i32(self, a: [__m256i; 2]) -> [__m256i; 2] {
+        both!(|a| self.int()._mm256_abs_epi32(a))
+    }
+    #[inline(always)]
+    fn select_u32(self, mask: [__m256i; 2], a: [__m256i; 2], b: [__m256i; 2]) -> [__m256i; 2] {
+        both!(|mask, a, b| self.int()._mm256_blendv_epi8(b, a, mask))
+    }
+    #[inline(always)]
+    fn add_f32(self, a: [__m256i; 2], b: [__m256i; 2]) -> [__m256i; 2] {
+        both!(|a, b| cast(self.0.avx._mm256_add_ps(cast(a), cast(b))))
+    }
+    #[inline(always)]
+    fn is_nan_f32(self, a: [__m256i; 2]) -> [__m256i; 2] {
+        both!(|a| cast(self.0.avx._mm256_cmp_ps::<_CMP_UNORD_Q>(cast(a), cast(a))))
+    }
+    #[inline(always)]
+    fn i32_to_f32(self, a: [__m256i; 2]) -> [__m256i; 2] {
+        both!(|a| cast(self.0.avx._mm256_cvtepi32_ps(a)))
+    }
+    #[inline(always)]
+    fn f32_to_i32(self, a: [__m256i; 2]) -> [__m256i; 2] {
+        both!(|a| self.0.avx._mm256_cvttps_epi32(cast(a)))
+    }
+    #[inline(always)]
+    fn f64_to_i32(self, bytes: &[u8]) -> [__m256i; 2] {
+        let mut four = [[0u8; 16]; 4];
+        for i in 0..4 {
+            four[i] = cast(self.0.avx._mm256_cvttpd_epi32(cast(array::<32>(&bytes[32 * i..]))));
+        }
+        [cast([four[0], four[1]]), cast([four[2], four[3]])]
+    }
+
+    #[inline(always)]
+    fn unpack(self, low: __m256i, high: __m256i) -> [__m256i; 2] {
+        [self.int()._mm256_unpacklo_epi16(low, high), self.int()._mm256_unpackhi_epi16(low, high)]
+    }
+    #[inline(always)]
+    fn narrow(self, a: [__m256i; 2]) -> __m256i {
+        self.int()._mm256_packus_epi32(a[0], a[1])
+    }
+    #[inline(always)]
+    fn narrow_signs(self, a: [__m256i; 2]) -> __m256i {
+        // Saturation keeps signs.
+        self.int()._mm256_packs_epi32(a[0], a[1])
+    }
+    #[inline(always)]
+    fn narrow_mask(self, a: [__m256i; 2]) -> __m256i {
+        self.int()._mm256_packs_epi32(a[0], a[1])
+    }
+
+    #[inline(always)]
+    fn f16_to_f32<const SUBNORMALS: bool>(self, magnitude: __m256i) -> [__m256i; 2] {
+        let int = self.int();
+        let [low, high] = self.f16_halves(magnitude);
+        let is_special = int._mm256_cmpgt_epi16(magnitude, splat_u16(0x7bff));
+        let high = int._mm256_or_si256(high, int._mm256_and_si256(is_special, splat_u16(0x7f80)));
+        if !SUBNORMALS {
+            return self.unpack(low, high);
+        }
+        // A subnormal gets an implicit bit, which the subtraction takes away again, exactly. Of others it takes nothing.
+        let is_subnormal = int._mm256_cmpgt_epi16(splat_u16(0x0400), magnitude);
+        let high = int._mm256_add_epi16(high, int._mm256_and_si256(is_subnormal, splat_u16(1 << 7)));
+        let implicit = self.unpack(splat_u16(0), int._mm256_and_si256(is_subnormal, splat_u16((127 - 14) << 7)));
+        let number = self.unpack(low, high);
+        both!(|number, implicit| cast(self.0.avx._mm256_sub_ps(cast(number), cast(implicit))))
+    }
+    #[inline(always)]
+    fn f16_to_i16(self, codes: __m256i) -> __m256i {
+        let int = self.int();
+        let magnitude = int._mm256_and_si256(codes, splat_u16(0x7fff));
+        let [low, high] = self.f16_halves(magnitude);
+        let size = self.narrow(self.f32_to_i32(self.unpack(low, high)));
+        let is_special = int._mm256_cmpgt_epi16(magnitude, splat_u16(0x7bff));
+        // Of the code 0 the instruction makes 0, which it is.
+        int._mm256_sign_epi16(int._mm256_andnot_si256(is_special, size), codes)
+    }
+
+    #[inline(always)]
+    fn store_f32_as_f64(self, a: [__m256i; 2], bytes: &mut [u8]) {
+        let quarters: [[u8; 16]; 4] = cast(a);
+        for i in 0..4 {
+            write(bytes, 32 * i, cast(self.0.avx._mm256_cvtps_pd(cast(quarters[i]))));
+        }
+    }
+    #[inline(always)]
+    fn store_f32_as_i64<const SIGNED: bool>(self, a: [__m256i; 2], bytes: &mut [u8]) {
+        let int = self.int();
+        // 2^63, which is what everything out of range becomes; 2^64 where that is zero.
+        let limit = self.splat_u32((127 + 63) << 23);
+        let limit = if SIGNED {
+            limit
+        } else {
+            let is_least = self.sar_u32::<31>(self.or_u32(a, self.is_nan_f32(a)));
+            both!(|limit, is_least| int._mm256_add_epi32(limit, int._mm256_andnot_si256(is_least, splat_u32(1 << 23))))
+        };
+        let magnitude = self.min_i32(self.and_u32(a, self.splat_u32(i32::MAX as u32)), limit);
+        let significand = self.and_u32(magnitude, self.splat_u32((1 << 23) - 1));
+        let significand = self.or_u32(significand, self.splat_u32(1 << 23));
+        let exponent = self.sub_u32(self.shr_u32::<23>(magnitude), self.splat_u32(127 + 23));
+        // From 2^31 on the significand goes up; below, the processor truncates.
+        let truncated = self.f32_to_i32(a);
+        let is_large = self.equal_u32(truncated, self.splat_u32(1 << 31));
+        let value = both!(|significand, a| int._mm256_sign_epi32(significand, a));
+        let value: [[u8; 16]; 4] = cast(self.select_u32(is_large, value, truncated));
+        let exponent: [[u8; 16]; 4] = cast(self.and_u32(exponent, is_large));
+        for i in 0..4 {
+            let value = int._mm256_cvtepi32_epi64(cast(value[i]));
+            let exponent = int._mm256_cvtepu32_epi64(cast(exponent[i]));
+            write(bytes, 32 * i, int._mm256_sllv_epi64(value, exponent));
+        }
+    }
+    #[inline(always)]
+    fn store_f16_as_i64<const SIGNED: bool>(self, source: &[u8], bytes: &mut [u8]) {
+        let int = self.int();
+        // Pairs of pairs change places, so that what is unpacked twice is in order.
+        let codes = int._mm256_permutevar8x32_epi32(read(source, 0), cast([0u32, 2, 4, 6, 1, 3, 5, 7]));
+        let magnitude = int._mm256_and_si256(codes, splat_u16(0x7fff));
+        let is_special = int._mm256_cmpgt_epi16(magnitude, splat_u16(0x7bff));
+        let fail = int._mm256_and_si256(is_special, splat_u16(0x8000));
+        // +∞ is beyond the greater end of unsigned integers, and gives 0.
+        let fail = match SIGNED {
+            true => fail,
+            false => int._mm256_andnot_si256(int._mm256_cmpeq_epi16(codes, splat_u16(0x7c00)), fail),
+        };
+        let [low, high] = self.f16_halves(int._mm256_andnot_si256(is_special, magnitude));
+        let zero = splat_u16(0);
+        let number = self.f32_to_i32(self.unpack(low, high));
+        let (sign, fail) = (self.unpack(zero, codes), self.unpack(zero, fail));
+        for i in 0..2 {
+            let value = int._mm256_sign_epi32(number[i], sign[i]);
+            let upper = int._mm256_or_si256(int._mm256_srai_epi32::<31>(value), fail[i]);
+            write(bytes, 64 * i, int._mm256_unpacklo_epi32(value, upper));
+            write(bytes, 64 * i + 32, int._mm256_unpackhi_epi32(value, upper));
+        }
+    }
+}
+
+impl Avx2 {
+    /// The low and high halves of FLOAT16's magnitudes in binary32, wrong for ∞, NaN and subnormals.
+    #[inline(always)]
+    pub(crate) fn f16_halves(self, magnitude: __m256i) -> [__m256i; 2] {
+        let int = self.int();
+        let high = int._mm256_add_epi16(int._mm256_srli_epi16::<3>(magnitude), splat_u16((127 - 15) << 7));
+        [int._mm256_slli_epi16::<13>(magnitude), high]
+    }
+
+    /// The low and the high words of eight 64-bit elements.
+    #[inline(always)]
+    fn split_u64(self, bytes: &[u8]) -> [__m256i; 2] {
+        let two = |at: usize| array::<16>(&bytes[at..]);
+        // Each half of two vectors is shuffled for itself.
+        let (first, second): (__m256, __m256) = (cast([two(0), two(32)]), cast([two(16), two(48)]));
+        [
+            cast(self.0.avx._mm256_shuffle_ps::<0b10_00_10_00>(first, second)),
+            cast(self.0.avx._mm256_shuffle_ps::<0b11_01_11_01>(first, second)),
+        ]
+    }
+}

@@ -1,0 +1,344 @@
+//! 32 elements at a time by AVX-512: a vector of 16-bit lanes, two of 32-bit lanes, in the order of the elements.
+
+#[cfg(target_arch = "x86")]
+use core::arch::x86::{__m256i, __m512, __m512i, __mmask16, __mmask32, _CMP_UNORD_Q};
+#[cfg(target_arch = "x86_64")]
+use core::arch::x86_64::{__m256i, __m512, __m512i, __mmask16, __mmask32, _CMP_UNORD_Q};
+
+use bytemuck::cast;
+use pulp::core_arch::x86::{Avx512bw, Avx512f};
+use pulp::x86::V4;
+
+use super::Lanes;
+use crate::cpu::isa::Instructions;
+use crate::cpu::kernel::Step;
+use crate::cpu::lanes::Work;
+use crate::cpu::pack::avx2::array;
+use crate::cpu::pack::avx512::{splat_u16, store};
+
+#[derive(Clone, Copy)]
+pub(crate) struct Avx512(pub V4);
+
+impl Avx512 {
+    #[inline(always)]
+    fn wide(self) -> Avx512f {
+        self.0.avx512f
+    }
+
+    #[inline(always)]
+    fn short(self) -> Avx512bw {
+        self.0.avx512bw
+    }
+
+    /// Puts right the quarters of two vectors that were packed each for itself.
+    #[inline(always)]
+    fn in_order(self, packed: __m512i) -> __m512i {
+        self.wide()._mm512_permutexvar_epi64(cast([0u64, 2, 4, 6, 1, 3, 5, 7]), packed)
+    }
+}
+
+#[inline(always)]
+fn read(bytes: &[u8], at: usize) -> __m512i {
+    cast(array::<64>(&bytes[at..]))
+}
+
+#[inline(always)]
+fn write(bytes: &mut [u8], at: usize, vector: __m512i) {
+    bytes[at..at + 64].copy_from_slice(&cast::<_, [u8; 64]>(vector));
+}
+
+/// An operation of one vector, or of two.
+macro_rules! vector {
+    ($($name:ident $set:ident $intrinsic:ident $made:ty;)*) => {$(
+        #[inline(always)]
+        fn $name(self, a: __m512i, b: __m512i) -> $made {
+            self.$set().$intrinsic(a, b)
+        }
+    )*};
+}
+macro_rules! vectors {
+    ($($name:ident $intrinsic:ident $made:ty;)*) => {$(
+        #[inline(always)]
+        fn $name(self, a: [__m512i; 2], b: [__m512i; 2]) -> [$made; 2] {
+            [self.wide().$intrinsic(a[0], b[0]), self.wide().$intrinsic(a[1], b[1])]
+        }
+    )*};
+}
+/// The same expression of each of two vectors.
+macro_rules! both {
+    (|$($x:ident),+| $made:expr) => {
+        [
+            { $(let $x = $x[0];)+ $made },
+            { $(let $x = $x[1];)+ $made },
+        ]
+    };
+}
+
+impl Lanes for Avx512 {
+    const COUNT: usize = 32;
+    const GROUPS: usize = 4;
+    const PACKS: bool = true;
+
+    type U16 = __m512i;
+    type U32 = [__m512i; 2];
+    type M16 = __mmask32;
+    type M32 = [__mmask16; 2];
+
+    #[inline(always)]
+    fn run<W: Work>(self, work: W) {
+        self.0.run(work);
+    }
+
+    #[inline(always)]
+    fn load_u8(self, bytes: &[u8]) -> __m512i {
+        self.short()._mm512_cvtepu8_epi16(cast(array::<32>(bytes)))
+    }
+    #[inline(always)]
+    fn load_u16(self, bytes: &[u8]) -> __m512i {
+        read(bytes, 0)
+    }
+    #[inline(always)]
+    fn load_u16_to_unpack(self, bytes: &[u8]) -> __m512i {
+        read(bytes, 0)
+    }
+    #[inline(always)]
+    fn load_u32(self, bytes: &[u8]) -> [__m512i; 2] {
+        [read(bytes, 0), read(bytes, 64)]
+    }
+    #[inline(always)]
+    fn load_u64(self, bytes: &[u8]) -> [[__m512i; 2]; 2] {
+        let even: [u32; 16] = [0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30];
+        let odd: [u32; 16] = [1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31];
+        let [a, b] = [[read(bytes, 0), read(bytes, 64)], [read(bytes, 128), read(bytes, 192)]];
+        let [low, high] = [cast(even), cast(odd)];
+        [both_of(self, a, b, low), both_of(self, a, b, high)]
+    }
+    #[inline(always)]
+    fn store_u32(self, a: [__m512i; 2], bytes: &mut [u8]) {
+        write(bytes, 0, a[0]);
+        write(bytes, 64, a[1]);
+    }
+    #[inline(always)]
+    fn store_codes(self, bits: usize, _: bool, codes: &[__m512i], bytes: &mut [u8]) {
+        for i in 0..4 {
+            let bytes = &mut bytes[4 * bits * i..4 * bits * (i + 1)];
+            match bits {
+                2 => store::<2>(self.0, codes[i], bytes),
+                4 => store::<4>(self.0, codes[i], bytes),
+                6 => store::<6>(self.0, codes[i], bytes),
+                8 => store::<8>(self.0, codes[i], bytes),
+                _ => store::<16>(self.0, codes[i], bytes),
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn splat_u16(self, a: u16) -> __m512i {
+        splat_u16(a)
+    }
+    vector! {
+        and_u16 wide _mm512_and_si512 __m512i;
+        or_u16 wide _mm512_or_si512 __m512i;
+        xor_u16 wide _mm512_xor_si512 __m512i;
+        add_u16 short _mm512_add_epi16 __m512i;
+        sub_u16 short _mm512_sub_epi16 __m512i;
+        sub_or_zero_u16 short _mm512_subs_epu16 __m512i;
+        min_u16 short _mm512_min_epu16 __m512i;
+        greater_u16 short _mm512_cmpgt_epi16_mask __mmask32;
+        equal_u16 short _mm512_cmpeq_epi16_mask __mmask32;
+    }
+    #[inline(always)]
+    fn shl_u16(self, a: __m512i, bits: u32) -> __m512i {
+        self.short()._mm512_sll_epi16(a, cast([u64::from(bits), 0]))
+    }
+    #[inline(always)]
+    fn shr_u16(self, a: __m512i, bits: u32) -> __m512i {
+        self.short()._mm512_srl_epi16(a, cast([u64::from(bits), 0]))
+    }
+    #[inline(always)]
+    fn negative_u16(self, a: __m512i) -> __mmask32 {
+        self.short()._mm512_movepi16_mask(a)
+    }
+    #[inline(always)]
+    fn select_u16(self, mask: __mmask32, a: __m512i, b: __m512i) -> __m512i {
+        self.short()._mm512_mask_blend_epi16(mask, b, a)
+    }
+    #[inline(always)]
+    fn negate_u16(self, a: __m512i, sign: __m512i) -> __m512i {
+        self.short()._mm512_mask_sub_epi16(a, self.negative_u16(sign), splat_u16(0), a)
+    }
+    #[inline(always)]
+    fn round_shift_u16(self, a: __m512i, below: __m512i, down: u32, _: [u8; 16]) -> __m512i {
+        let shift = self.add_u16(below, splat_u16(down as u16));
+        let one = splat_u16(1);
+        // The half of the last place is one place lower.
+        let half = self.short()._mm512_sllv_epi16(one, self.sub_u16(shift, one));
+        let odd = self.and_u16(self.short()._mm512_srlv_epi16(a, shift), one);
+        let sum = self.add_u16(self.add_u16(a, self.sub_u16(half, one)), odd);
+        self.short()._mm512_srlv_epi16(sum, shift)
+    }
+
+    #[inline(always)]
+    fn splat_u32(self, a: u32) -> [__m512i; 2] {
+        [cast([a; 16]); 2]
+    }
+    vectors! {
+        and_u32 _mm512_and_si512 __m512i;
+        or_u32 _mm512_or_si512 __m512i;
+        add_u32 _mm512_add_epi32 __m512i;
+        sub_u32 _mm512_sub_epi32 __m512i;
+        min_i32 _mm512_min_epi32 __m512i;
+        max_i32 _mm512_max_epi32 __m512i;
+        min_u32 _mm512_min_epu32 __m512i;
+        greater_i32 _mm512_cmpgt_epi32_mask __mmask16;
+        equal_u32 _mm512_cmpeq_epi32_mask __mmask16;
+    }
+    #[inline(always)]
+    fn shl_u32<const BITS: u32>(self, a: [__m512i; 2]) -> [__m512i; 2] {
+        both!(|a| self.wide()._mm512_slli_epi32::<BITS>(a))
+    }
+    #[inline(always)]
+    fn shr_u32<const BITS: u32>(self, a: [__m512i; 2]) -> [__m512i; 2] {
+        both!(|a| self.wide()._mm512_srli_epi32::<BITS>(a))
+    }
+    #[inline(always)]
+    fn shr_by_u32(self, a: [__m512i; 2], bits: u32) -> [__m512i; 2] {
+        both!(|a| self.wide()._mm512_srl_epi32(a, cast([u64::from(bits), 0])))
+    }
+    #[inline(always)]
+    fn sar_u32<const BITS: u32>(self, a: [__m512i; 2]) -> [__m512i; 2] {
+        both!(|a| self.wide()._mm512_srai_epi32::<BITS>(a))
+    }
+    #[inline(always)]
+    fn abs_i32(self, a: [__m512i; 2]) -> [__m512i; 2] {
+        both!(|a| self.wide()._mm512_abs_epi32(a))
+    }
+    #[inline(always)]
+    fn select_u32(self, mask: [__mmask16; 2], a: [__m512i; 2], b: [__m512i; 2]) -> [__m512i; 2] {
+        both!(|mask, a, b| self.wide()._mm512_mask_blend_epi32(mask, b, a))
+    }
+    #[inline(always)]
+    fn add_f32(self, a: [__m512i; 2], b: [__m512i; 2]) -> [__m512i; 2] {
+        both!(|a, b| cast(self.wide()._mm512_add_ps(cast(a), cast(b))))
+    }
+    #[inline(always)]
+    fn is_nan_f32(self, a: [__m512i; 2]) -> [__mmask16; 2] {
+        both!(|a| self.wide()._mm512_cmp_ps_mask::<_CMP_UNORD_Q>(cast(a), cast(a)))
+    }
+    #[inline(always)]
+    fn i32_to_f32(self, a: [__m512i; 2]) -> [__m512i; 2] {
+        both!(|a| cast(self.wide()._mm512_cvtepi32_ps(a)))
+    }
+    #[inline(always)]
+    fn f32_to_i32(self, a: [__m512i; 2]) -> [__m512i; 2] {
+        both!(|a| self.wide()._mm512_cvttps_epi32(cast(a)))
+    }
+    #[inline(always)]
+    fn f64_to_i32(self, bytes: &[u8]) -> [__m512i; 2] {
+        let mut four = [[0u8; 32]; 4];
+        for i in 0..4 {
+            four[i] = cast(self.wide()._mm512_cvttpd_epi32(cast(read(bytes, 64 * i))));
+        }
+        [cast([four[0], four[1]]), cast([four[2], four[3]])]
+    }
+
+    #[inline(always)]
+    fn unpack(self, low: __m512i, high: __m512i) -> [__m512i; 2] {
+        // Each quarter is interleaved for itself.
+        let order = cast([0u64, 4, 1, 5, 2, 6, 3, 7]);
+        let low = self.wide()._mm512_permutexvar_epi64(order, low);
+        let high = self.wide()._mm512_permutexvar_epi64(order, high);
+        [self.short()._mm512_unpacklo_epi16(low, high), self.short()._mm512_unpackhi_epi16(low, high)]
+    }
+    #[inline(always)]
+    fn narrow(self, a: [__m512i; 2]) -> __m512i {
+        self.in_order(self.short()._mm512_packus_epi32(a[0], a[1]))
+    }
+    #[inline(always)]
+    fn narrow_signs(self, a: [__m512i; 2]) -> __m512i {
+        // Saturation keeps signs.
+        self.in_order(self.short()._mm512_packs_epi32(a[0], a[1]))
+    }
+    #[inline(always)]
+    fn narrow_mask(self, a: [__mmask16; 2]) -> __mmask32 {
+        __mmask32::from(a[0]) | __mmask32::from(a[1]) << 16
+    }
+
+    #[inline(always)]
+    fn f16_to_f32<const SUBNORMALS: bool>(self, magnitude: __m512i) -> [__m512i; 2] {
+        let halves: [__m256i; 2] = cast(magnitude);
+        both!(|halves| cast(self.wide()._mm512_cvtph_ps(halves)))
+    }
+    #[inline(always)]
+    fn f16_to_i16(self, codes: __m512i) -> __m512i {
+        // ±∞ and NaN give the least integer, whose low half is 0.
+        let values = self.f32_to_i32(self.f16_to_f32::<false>(codes));
+        self.narrow(self.and_u32(values, self.splat_u32(0xffff)))
+    }
+    #[inline(always)]
+    fn f16_numbers(self, codes: __m512i) -> [__m512i; 2] {
+        let numbers = self.f16_to_f32::<true>(codes);
+        let is_nan = self.is_nan_f32(numbers);
+        // A NaN that is made quiet has its sign, exponent and top bit already.
+        both!(|numbers, is_nan| self.wide()._mm512_mask_and_epi32(numbers, is_nan, numbers, cast([0xffc0_0000u32; 16])))
+    }
+    #[inline(always)]
+    fn store_f32_as_f64(self, a: [__m512i; 2], bytes: &mut [u8]) {
+        let halves: [[u8; 32]; 4] = cast(a);
+        for i in 0..4 {
+            write(bytes, 64 * i, cast(self.wide()._mm512_cvtps_pd(cast(halves[i]))));
+        }
+    }
+    #[inline(always)]
+    fn store_f32_as_i64<const SIGNED: bool>(self, a: [__m512i; 2], bytes: &mut [u8]) {
+        let halves: [[u8; 32]; 4] = cast(a);
+        for i in 0..4 {
+            let integers = self.0.avx512dq._mm512_cvttps_epi64(cast(halves[i]));
+            if SIGNED {
+                write(bytes, 64 * i, integers);
+                continue;
+            }
+            // Negative numbers and NaN as signed ones, from 2^64 on 0, which a mask without the lane gives.
+            let wide: __m512i = self.wide()._mm512_cvtepi32_epi64(cast(halves[i]));
+            let magnitude = self.wide()._mm512_and_si512(wide, cast([0x7fff_ffffu64; 8]));
+            let is_nan = self.wide()._mm512_cmpgt_epi64_mask(magnitude, cast([0x7f80_0000u64; 8]));
+            let is_least = is_nan | self.0.avx512dq._mm512_movepi64_mask(wide);
+            let in_range = self.wide()._mm512_cmplt_epi64_mask(magnitude, cast([(127u64 + 64) << 23; 8]));
+            let unsigned = self.0.avx512dq._mm512_maskz_cvttps_epu64(in_range, cast(halves[i]));
+            write(bytes, 64 * i, self.wide()._mm512_mask_blend_epi64(is_least, unsigned, integers));
+        }
+    }
+    #[inline(always)]
+    fn store_f16_as_i64<const SIGNED: bool>(self, source: &[u8], bytes: &mut [u8]) {
+        self.store_f32_as_i64::<SIGNED>(self.f16_to_f32::<false>(self.load_u16(source)), bytes);
+    }
+}
+
+/// The words of two and of two vectors, as an index chooses them of each two.
+#[inline(always)]
+fn both_of(l: Avx512, a: [__m512i; 2], b: [__m512i; 2], index: __m512i) -> [__m512i; 2] {
+    let wide = l.wide();
+    [wide._mm512_permutex2var_epi32(a[0], index, a[1]), wide._mm512_permutex2var_epi32(b[0], index, b[1])]
+}
+
+/// FLOAT to FLOAT16 by the processor's own conversion.
+#[derive(Clone, Copy)]
+pub(crate) struct F32ToF16;
+
+impl Step<Avx512> for F32ToF16 {
+    const READ: usize = 64;
+    const WRITTEN: usize = 32;
+
+    #[inline(always)]
+    fn step(self, l: Avx512, source: &[u8], destination: &mut [u8]) {
+        /// To nearest, ties to even, whatever the floating-point environment says.
+        const NEAREST: i32 = 0;
+        let floats: __m512 = cast(read(source, 0));
+        let is_nan = l.wide()._mm512_cmp_ps_mask::<_CMP_UNORD_Q>(floats, floats);
+        let codes = l.wide()._mm512_cvtps_ph::<NEAREST>(floats);
+        // A NaN that is made quiet has its sign, exponent and top bit already.
+        let canonical = l.0.avx2._mm256_and_si256(codes, cast([0xfe00u16; 16]));
+        let codes = l.short()._mm256_mask_blend_epi16(is_nan, codes, canonical);
+        destination.copy_from_slice(&cast::<_, [u8; 32]>(codes));
+    }
+}

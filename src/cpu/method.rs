@@ -1,0 +1,265 @@
+//! How a pair is cast: one pure function from what the source and the sink are, the instruction set and the length. Element
+//! types stop here.
+
+use super::isa::IsaName;
+use super::sink::{ExponentRule, RoundMethod};
+use crate::conversion::{Conversion, Encode, needs_subnormals};
+use crate::element::Kind;
+use crate::format::FloatFormat;
+use crate::reference::{EncodeE8m0, EncodeFloat};
+
+/// What a source's codes are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SourceKind {
+    Bool,
+    Int {
+        bits: u32,
+        signed: bool,
+    },
+    /// A float of at most 8 bits.
+    SmallFloat(FloatFormat),
+    /// IEEE's binary16, and whether the sink can tell its subnormals apart.
+    F16 {
+        subnormals: bool,
+    },
+    Bf16,
+    F32,
+    F64,
+    /// A float that has no source of its own.
+    OtherFloat(FloatFormat),
+}
+
+/// What becomes of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SinkKind {
+    Copy,
+    ClampInfinity,
+    Bool,
+    /// The low bits of integers, or their signs extended.
+    LowBits {
+        bits: u32,
+    },
+    /// The low bits of floats' integer parts, of at most 16 bits.
+    Truncate {
+        bits: u32,
+    },
+    /// Floats' integer parts between bounds: the largest magnitudes below and above 0.
+    Clamp {
+        bits: u32,
+        below: u16,
+        above: u16,
+    },
+    /// Signed 32-bit integers from floats.
+    Int32,
+    /// The low words of 64-bit integers from floats.
+    Uint32,
+    Int64 {
+        signed: bool,
+    },
+    /// A float of at most 16 bits.
+    Round(EncodeFloat),
+    E8m0(EncodeE8m0),
+    F32,
+    F64,
+}
+
+/// Whether a tensor is long enough to make a table for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Length {
+    Short,
+    Long,
+}
+
+/// How a pair is cast.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Method {
+    /// The codes are the same.
+    Copy,
+    /// Source and sink in the lanes of the instruction set.
+    Lanes,
+    /// Source and sink in the lanes of the instruction set, rounding by steps of 16-bit lanes: 1.3 to 2 times the speed of
+    /// [`Lanes`](Self::Lanes).
+    RoundF16(ExponentRule),
+    /// AVX-512's own conversion to FLOAT16: 1.4 times the speed of [`Lanes`](Self::Lanes).
+    ConvertF16,
+    /// A function of single elements, whose loop the compiler makes of the instruction set's vectors.
+    Elements,
+    /// The same with AVX2's vectors: what waits for memory gains nothing by longer ones, which lower the clock of some
+    /// processors.
+    ElementsAvx2,
+    /// Bytes' low bits, packed as bytes.
+    PackBytes,
+    /// A table of 256 entries in memory.
+    MemoryTable,
+    /// Tables of 16 entries in AVX2's registers.
+    ShuffleTable,
+    /// A table of 256 entries in AVX-512's registers.
+    RegisterTable,
+    /// The reference, code by code: a table would take longer to make than it saves, or no other method serves.
+    Reference,
+}
+
+impl SourceKind {
+    pub(crate) fn new(conversion: &Conversion) -> Self {
+        let bits = conversion.from.code_bits();
+        match conversion.from.kind() {
+            Kind::Bool => Self::Bool,
+            Kind::Int { signed } => Self::Int { bits, signed },
+            Kind::Float(format) => match format {
+                _ if bits <= 8 => Self::SmallFloat(format),
+                FloatFormat::BINARY16 => Self::F16 { subnormals: needs_subnormals(&format, conversion.to) },
+                FloatFormat::BFLOAT16 => Self::Bf16,
+                FloatFormat::BINARY32 => Self::F32,
+                FloatFormat::BINARY64 => Self::F64,
+                _ => Self::OtherFloat(format),
+            },
+            Kind::String => unreachable!("conversions are of numbers"),
+        }
+    }
+
+    pub(crate) fn bits(&self) -> u32 {
+        match self {
+            Self::Bool => 8,
+            Self::Int { bits, .. } => *bits,
+            Self::SmallFloat(format) | Self::OtherFloat(format) => format.bits(),
+            Self::F16 { .. } | Self::Bf16 => 16,
+            Self::F32 => 32,
+            Self::F64 => 64,
+        }
+    }
+
+    /// The format of a 16-bit float.
+    fn format16(&self) -> Option<FloatFormat> {
+        match self {
+            Self::F16 { .. } => Some(FloatFormat::BINARY16),
+            Self::Bf16 => Some(FloatFormat::BFLOAT16),
+            _ => None,
+        }
+    }
+}
+
+impl SinkKind {
+    pub(crate) fn new(conversion: &Conversion) -> Self {
+        let bits = conversion.to.code_bits();
+        let from_int = matches!(conversion.from.kind(), Kind::Int { .. } | Kind::Bool);
+        match conversion.encode {
+            Encode::Copy => Self::Copy,
+            Encode::ClampInfinity { .. } => Self::ClampInfinity,
+            Encode::Bool => Self::Bool,
+            Encode::Int(_) | Encode::Int64 { .. } if from_int => Self::LowBits { bits },
+            Encode::Int(to) => match to.clamp {
+                Some((below, above)) => Self::Clamp { bits, below: below as u16, above: above as u16 },
+                None if bits <= 16 => Self::Truncate { bits },
+                None if to.wide => Self::Uint32,
+                None => Self::Int32,
+            },
+            Encode::Int64 { signed } => Self::Int64 { signed },
+            Encode::Float(to) => Self::Round(to),
+            Encode::E8m0(to) => Self::E8m0(to),
+            Encode::F32 => Self::F32,
+            Encode::F64 => Self::F64,
+        }
+    }
+
+    pub(crate) fn bits(&self) -> Option<u32> {
+        match self {
+            Self::Copy | Self::ClampInfinity => None,
+            Self::Bool | Self::E8m0(_) => Some(8),
+            Self::LowBits { bits } | Self::Truncate { bits } | Self::Clamp { bits, .. } => Some(*bits),
+            Self::Int32 | Self::Uint32 | Self::F32 => Some(32),
+            Self::Int64 { .. } | Self::F64 => Some(64),
+            Self::Round(to) => Some(to.bits),
+        }
+    }
+}
+
+/// The method of a pair.
+pub(crate) fn method(source: SourceKind, sink: SinkKind, isa: IsaName, length: Length) -> Method {
+    match (source, sink) {
+        (_, SinkKind::Copy) => Method::Copy,
+        (SourceKind::OtherFloat(_), _) => Method::Reference,
+        // True is 1 in all of these.
+        (SourceKind::Bool, SinkKind::Bool | SinkKind::LowBits { bits: 8 }) => Method::ElementsAvx2,
+        (SourceKind::Int { bits: 8, .. }, _) => {
+            from_int8(sink, isa).unwrap_or_else(|| table(source, sink, isa, length))
+        }
+        // Fewer bits are faster by table.
+        (SourceKind::SmallFloat(format), SinkKind::Truncate { bits: 16 })
+            if isa == IsaName::Avx2 && format.bits() == 8 && format.is_signed() =>
+        {
+            Method::Lanes
+        }
+        _ if source.bits() <= 8 => table(source, sink, isa, length),
+        (_, SinkKind::Round(to)) => round(source, &to, isa),
+        _ => computed(source, sink, isa),
+    }
+}
+
+/// From 8-bit integers, where that takes no rounding.
+fn from_int8(sink: SinkKind, isa: IsaName) -> Option<Method> {
+    match sink {
+        SinkKind::LowBits { bits } if bits < 8 && isa != IsaName::Portable => Some(Method::PackBytes),
+        SinkKind::LowBits { .. } | SinkKind::Bool | SinkKind::F32 | SinkKind::F64 => Some(Method::ElementsAvx2),
+        SinkKind::Round(to) if to.bits == 16 => Some(Method::Elements),
+        _ => None,
+    }
+}
+
+/// From codes of at most 8 bits.
+fn table(source: SourceKind, sink: SinkKind, isa: IsaName, length: Length) -> Method {
+    let to_bits = sink.bits().unwrap_or(source.bits());
+    match (isa, source.bits(), to_bits) {
+        _ if length == Length::Short => Method::Reference,
+        (IsaName::Portable, ..) => Method::MemoryTable,
+        // A byte's eight bytes are faster from memory.
+        (IsaName::Avx512, 8, 64) => Method::MemoryTable,
+        // AVX2 looks up as many codes of at most 4 bits in bytes as AVX-512 in 16-bit lanes.
+        (IsaName::Avx512, 5.., _) | (IsaName::Avx512, _, 16..) => Method::RegisterTable,
+        _ if fits_16_bits(source, sink) => Method::ShuffleTable,
+        _ => Method::MemoryTable,
+    }
+}
+
+/// Whether 16 bits say all of each destination code of a source of at most 8 bits: the others are zeros below them, of a
+/// float, or their sign above them, of an integer.
+fn fits_16_bits(source: SourceKind, sink: SinkKind) -> bool {
+    match (sink, source) {
+        // Eight significant bits are what the upper half of binary32 has.
+        (SinkKind::F32, _) => true,
+        // What does not fit gives the least integer.
+        (SinkKind::Int32, SourceKind::SmallFloat(format)) => !format.has_nan(),
+        (SinkKind::Uint32, SourceKind::SmallFloat(format)) => format.max_exponent() < 15,
+        _ => sink.bits().is_none_or(|bits| bits <= 32),
+    }
+}
+
+/// Rounding of more than 8 bits to floats of at most 16.
+fn round(source: SourceKind, to: &EncodeFloat, isa: IsaName) -> Method {
+    let rule = source.format16().and_then(|from| ExponentRule::new(&from, to));
+    match (rule, RoundMethod::new(to), source) {
+        (Some(rule), ..) if isa != IsaName::Portable => Method::RoundF16(rule),
+        (_, None, _) => Method::Reference,
+        // binary32's subnormals are the destination's, and binary64 holds what they would round away.
+        (_, Some(RoundMethod::Shift), SourceKind::F64) => Method::Elements,
+        (_, Some(RoundMethod::Add), SourceKind::F32) if isa == IsaName::Avx512 && [to.bits, to.man] == [16, 10] => {
+            Method::ConvertF16
+        }
+        _ => Method::Lanes,
+    }
+}
+
+/// More than 8 bits to anything but rounded floats.
+fn computed(source: SourceKind, sink: SinkKind, isa: IsaName) -> Method {
+    match (sink, source) {
+        (SinkKind::E8m0(_) | SinkKind::Truncate { .. } | SinkKind::Clamp { .. }, _) => Method::Lanes,
+        (SinkKind::LowBits { bits: ..8 }, _) => Method::Lanes,
+        _ if isa == IsaName::Portable => Method::Elements,
+        (SinkKind::Int32, _) => Method::Lanes,
+        (SinkKind::F32 | SinkKind::F64, SourceKind::F16 { .. }) => Method::Lanes,
+        (SinkKind::Int64 { .. }, SourceKind::F16 { .. } | SourceKind::Bf16 | SourceKind::F32) => Method::Lanes,
+        // These compute enough for longer vectors to pay.
+        (SinkKind::F32, SourceKind::Int { bits: 64, .. }) => Method::Elements,
+        (SinkKind::Int64 { .. } | SinkKind::Uint32, _) => Method::Elements,
+        _ => Method::ElementsAvx2,
+    }
+}

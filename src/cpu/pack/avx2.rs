@@ -1,0 +1,209 @@
+//! Codes in vectors of 32 bytes: taken apart and packed by AVX2's own instructions, which the compiler does not find.
+//!
+//! Every function is inlined into a loop that `V3::vectorize` compiles; what is not would be called, 32 bytes at a time.
+
+#[cfg(target_arch = "x86")]
+use core::arch::x86::__m256i;
+#[cfg(target_arch = "x86_64")]
+use core::arch::x86_64::__m256i;
+
+use bytemuck::cast;
+use pulp::x86::V3;
+
+use crate::cpu::kernel::{Kernel, Step, Steps};
+use crate::cpu::lanes::avx2::Avx2;
+
+/// 32 bytes.
+pub(crate) type Bytes = __m256i;
+
+/// Codes in a vector, one a byte.
+pub(crate) const LANES: usize = 32;
+
+/// A byte 32 times.
+#[inline(always)]
+pub(crate) fn splat_u8(byte: u8) -> Bytes {
+    cast([byte; 32])
+}
+
+/// 16 bytes twice: shuffles index within each half.
+#[inline(always)]
+pub(crate) fn twice(bytes: [u8; 16]) -> Bytes {
+    cast([bytes; 2])
+}
+
+/// A word 16 times.
+#[inline(always)]
+pub(crate) fn splat_u16(word: u16) -> Bytes {
+    cast([word; 16])
+}
+
+/// A word of 32 bits eight times.
+#[inline(always)]
+pub(crate) fn splat_u32(word: u32) -> Bytes {
+    cast([word; 8])
+}
+
+/// The first `N` of some bytes.
+#[inline(always)]
+pub(crate) fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    bytes[..N].try_into().expect("as many bytes")
+}
+
+/// The 32 packed codes of `BITS` bits in `4 * BITS` bytes, one a byte and in order.
+#[inline(always)]
+pub(crate) fn load<const BITS: usize>(simd: V3, bytes: &[u8]) -> Bytes {
+    let simd2 = simd.avx2;
+    match BITS {
+        2 => {
+            let wide = simd2._mm256_cvtepu8_epi32(cast([array::<8>(bytes), [0; 8]]));
+            // The upper two codes go to the upper half of each word, then each pair apart.
+            let pairs = simd2._mm256_or_si256(wide, simd2._mm256_slli_epi32::<12>(wide));
+            let pairs = simd2._mm256_and_si256(pairs, splat_u32(0x000f_000f));
+            let codes = simd2._mm256_or_si256(pairs, simd2._mm256_slli_epi32::<6>(pairs));
+            simd2._mm256_and_si256(codes, splat_u8(0x03))
+        }
+        4 => {
+            let wide = simd2._mm256_cvtepu8_epi16(cast(array::<16>(bytes)));
+            let codes = simd2._mm256_or_si256(wide, simd2._mm256_slli_epi16::<4>(wide));
+            simd2._mm256_and_si256(codes, splat_u8(0x0f))
+        }
+        6 => {
+            // Twelve bytes in each half: of 24 bytes the first 16, and the last 16 of which four are skipped.
+            let halves = cast([array::<16>(bytes), array::<16>(&bytes[8..])]);
+            let pairs: [u8; 16] = [0, 1, 1, 2, 3, 4, 4, 5, 6, 7, 7, 8, 9, 10, 10, 11];
+            let mut skipped = pairs;
+            for i in 0..16 {
+                skipped[i] += 4;
+            }
+            // Two codes in 16 bits, the first pair at their bottom and the second at their top; then both at the top.
+            let pairs = simd2._mm256_shuffle_epi8(halves, cast([pairs, skipped]));
+            let pairs = simd2._mm256_mullo_epi16(pairs, splat_u32(1 << 4 | 1 << 16));
+            let even = simd2._mm256_and_si256(simd2._mm256_srli_epi16::<4>(pairs), splat_u16(0x003f));
+            let odd = simd2._mm256_and_si256(simd2._mm256_srli_epi16::<2>(pairs), splat_u16(0x3f00));
+            simd2._mm256_or_si256(even, odd)
+        }
+        _ => cast(array::<32>(bytes)),
+    }
+}
+
+/// Four vectors of codes of `BITS` bits, at most 8, one a byte and no bits above, packed into `16 * BITS` bytes.
+#[inline(always)]
+pub(crate) fn store<const BITS: usize>(simd: V3, codes: [Bytes; 4], bytes: &mut [u8]) {
+    let simd2 = simd.avx2;
+    let [a, b, c, d] = codes;
+    match BITS {
+        2 => {
+            let fours = halved(simd, 4, halved(simd, 2, a, b), halved(simd, 2, c, d));
+            // The first halves of all came first.
+            let order = cast([0u32, 4, 1, 5, 2, 6, 3, 7]);
+            write(bytes, 0, simd2._mm256_permutevar8x32_epi32(fours, order));
+        }
+        4 => {
+            write(bytes, 0, simd2._mm256_permute4x64_epi64::<0b11_01_10_00>(halved(simd, 4, a, b)));
+            write(bytes, 32, simd2._mm256_permute4x64_epi64::<0b11_01_10_00>(halved(simd, 4, c, d)));
+        }
+        6 => {
+            for i in 0..4 {
+                let pairs = simd2._mm256_maddubs_epi16(codes[i], splat_u16(1 | 1 << (8 + 6)));
+                let fours = simd2._mm256_madd_epi16(pairs, splat_u32(1 | 1 << (16 + 12)));
+                let threes: [u8; 16] = [0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 0x80, 0x80, 0x80, 0x80];
+                let halves = simd2._mm256_shuffle_epi8(fours, twice(threes));
+                let [low, high]: [[u8; 16]; 2] =
+                    cast(simd2._mm256_permutevar8x32_epi32(halves, cast([0u32, 1, 2, 4, 5, 6, 7, 7])));
+                bytes[24 * i..24 * i + 16].copy_from_slice(&low);
+                bytes[24 * i + 16..24 * i + 24].copy_from_slice(&high[..8]);
+            }
+        }
+        _ => {
+            for i in 0..4 {
+                write(bytes, 32 * i, codes[i]);
+            }
+        }
+    }
+}
+
+/// Two vectors of fields of so many bits, one a byte, to one of two fields a byte: those of both first halves, then
+/// those of both second halves.
+#[inline(always)]
+fn halved(simd: V3, bits: u32, a: Bytes, b: Bytes) -> Bytes {
+    // Each field times its place, and added.
+    let places = splat_u16(1 | 1 << (8 + bits));
+    simd.avx2._mm256_packus_epi16(simd.avx2._mm256_maddubs_epi16(a, places), simd.avx2._mm256_maddubs_epi16(b, places))
+}
+
+/// Puts a vector where a byte is.
+#[inline(always)]
+pub(crate) fn write(bytes: &mut [u8], at: usize, vector: Bytes) {
+    bytes[at..at + 32].copy_from_slice(&cast::<_, [u8; 32]>(vector));
+}
+
+/// 32 words of 16 bits, of which `low` and `high` have the bytes.
+#[inline(always)]
+fn joined(simd: V3, low: Bytes, high: Bytes) -> [Bytes; 2] {
+    let simd2 = simd.avx2;
+    // Each half of a vector is interleaved for itself.
+    let (even, odd) = (simd2._mm256_unpacklo_epi8(low, high), simd2._mm256_unpackhi_epi8(low, high));
+    [simd2._mm256_permute2x128_si256::<0x20>(even, odd), simd2._mm256_permute2x128_si256::<0x31>(even, odd)]
+}
+
+/// 32 codes of 16 bits, of which `low` and `high` have the bytes.
+#[inline(always)]
+pub(crate) fn store_words(simd: V3, low: Bytes, high: Bytes, bytes: &mut [u8]) {
+    let [first, second] = joined(simd, low, high);
+    write(bytes, 0, first);
+    write(bytes, 32, second);
+}
+
+/// 32 codes of 32 bits, of whose upper halves `low` and `high` have the bytes; the lower ones are zero.
+#[inline(always)]
+pub(crate) fn store_upper(simd: V3, low: Bytes, high: Bytes, bytes: &mut [u8]) {
+    let words = joined(simd, low, high);
+    for i in 0..2 {
+        let [first, second]: [[u16; 8]; 2] = cast(words[i]);
+        write(bytes, 64 * i, simd.avx2._mm256_slli_epi32::<16>(simd.avx2._mm256_cvtepu16_epi32(cast(first))));
+        write(bytes, 64 * i + 32, simd.avx2._mm256_slli_epi32::<16>(simd.avx2._mm256_cvtepu16_epi32(cast(second))));
+    }
+}
+
+/// 32 codes of 32 bits, of whose lower halves `low` and `high` have the bytes; the upper ones are their signs.
+#[inline(always)]
+pub(crate) fn store_extended(simd: V3, low: Bytes, high: Bytes, bytes: &mut [u8]) {
+    let words = joined(simd, low, high);
+    for i in 0..2 {
+        let [first, second]: [[u16; 8]; 2] = cast(words[i]);
+        write(bytes, 64 * i, simd.avx2._mm256_cvtepi16_epi32(cast(first)));
+        write(bytes, 64 * i + 32, simd.avx2._mm256_cvtepi16_epi32(cast(second)));
+    }
+}
+
+/// The vector that starts at a byte.
+#[inline(always)]
+pub(crate) fn read(bytes: &[u8], at: usize) -> Bytes {
+    cast(array::<32>(&bytes[at..]))
+}
+
+/// Packs the low bits of codes that lie one a byte.
+pub(crate) fn pack_bytes(simd: V3, bits: u32) -> Box<dyn Kernel> {
+    match bits {
+        2 => Box::new(Steps(Avx2(simd), LowBits::<2>)),
+        4 => Box::new(Steps(Avx2(simd), LowBits::<4>)),
+        _ => Box::new(Steps(Avx2(simd), LowBits::<6>)),
+    }
+}
+
+#[derive(Clone, Copy)]
+struct LowBits<const BITS: usize>;
+
+impl<const BITS: usize> Step<Avx2> for LowBits<BITS> {
+    const READ: usize = 4 * LANES;
+    const WRITTEN: usize = 4 * LANES * BITS / 8;
+
+    #[inline(always)]
+    fn step(self, Avx2(simd): Avx2, source: &[u8], destination: &mut [u8]) {
+        let mut codes = [splat_u8(0); 4];
+        for i in 0..4 {
+            codes[i] = simd.avx2._mm256_and_si256(read(source, LANES * i), splat_u8(0xff >> (8 - BITS)));
+        }
+        store::<BITS>(simd, codes, destination);
+    }
+}

@@ -1,0 +1,25 @@
+//! The reference as a kernel: blocks of codes unpacked into words, converted, packed again. Any pair goes through it; the
+//! other methods are faster.
+
+use super::kernel::Kernel;
+use crate::conversion::Conversion;
+use crate::lanes::{pack_words, unpack_words};
+
+/// Elements of a block: a multiple of 16, so that blocks of every type start at a byte.
+const BLOCK: usize = 2048;
+
+pub(crate) struct Reference(pub Conversion);
+
+impl Kernel for Reference {
+    fn convert(&self, source: &[u8], destination: &mut [u8]) {
+        let [from, to] = [self.0.from, self.0.to].map(|t| t.code_bits() as usize);
+        let (mut low, mut high) = ([0; BLOCK], [0; BLOCK]);
+        for (source, destination) in source.chunks(BLOCK * from / 8).zip(destination.chunks_mut(BLOCK * to / 8)) {
+            let elements = (source.len() * 8 / from).min(destination.len() * 8 / to);
+            let (low, high) = (&mut low[..elements], &mut high[..elements]);
+            unpack_words(source, from as u32, low, high);
+            self.0.convert(low, high);
+            pack_words(low, high, to as u32, destination);
+        }
+    }
+}

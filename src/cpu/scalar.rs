@@ -1,0 +1,205 @@
+//! Conversions of single elements to 32 and 64 bits, of which the compiler makes vector instructions of every instruction
+//! set by itself.
+//!
+//! Rust's float operations round to nearest, ties to even, and keep subnormals; only the bits of their NaNs are unspecified,
+//! and none of those is kept.
+
+const F32_NAN: u32 = 0x7fc0_0000;
+const F64_NAN: u64 = 0x7ff8_0000_0000_0000;
+
+/// The same number; NaN becomes the canonical one, with its sign.
+#[inline(always)]
+pub(crate) fn canonical_f32(x: u32) -> u32 {
+    if f32::from_bits(x).is_nan() { F32_NAN | x & 1 << 31 } else { x }
+}
+
+#[inline(always)]
+pub(crate) fn f32_to_f64(x: u32) -> u64 {
+    let wide = f64::from(f32::from_bits(x));
+    let nan = F64_NAN | u64::from(x & 1 << 31) << 32;
+    if wide.is_nan() { nan } else { wide.to_bits() }
+}
+
+#[inline(always)]
+pub(crate) fn f64_to_f32(x: u64) -> u32 {
+    let narrow = f64::from_bits(x) as f32;
+    let nan = F32_NAN | (x >> 32) as u32 & 1 << 31;
+    if narrow.is_nan() { nan } else { narrow.to_bits() }
+}
+
+/// The magnitude of a FLOAT16 in binary32, of NaN some number beyond. Without `SUBNORMALS`, a subnormal gives some number
+/// below the least normal one.
+#[inline(always)]
+pub(crate) fn f16_magnitude<const SUBNORMALS: bool>(magnitude: u32) -> u32 {
+    let number = (magnitude << 13) + ((127 - 15) << 23);
+    // A subnormal gets an implicit bit, which the subtraction takes away again, exactly.
+    let subnormal = (f32::from_bits(number + (1 << 23)) - f32::from_bits((127 - 14) << 23)).to_bits();
+    let number = if SUBNORMALS && magnitude < 0x0400 { subnormal } else { number };
+    if magnitude >= 0x7c00 { number | 0x7f80_0000 } else { number }
+}
+
+/// FLOAT16 to binary32.
+#[inline(always)]
+pub(crate) fn f16_to_f32(code: u16) -> u32 {
+    let code = u32::from(code);
+    canonical_f32(f16_magnitude::<true>(code & 0x7fff) | (code & 0x8000) << 16)
+}
+
+/// A 64-bit integer to binary64: one rounding to nearest, ties to even.
+#[inline(always)]
+pub(crate) fn int64_to_f64<const SIGNED: bool>(x: u64) -> u64 {
+    // Both halves as the last bits of a power of two of their own: 2^84 and 2^52. Signed ones count from -2^63.
+    let (flip, offset) =
+        if SIGNED { (1 << 31, (1u128 << 84) + (1 << 63) + (1 << 52)) } else { (0, (1 << 84) + (1 << 52)) };
+    let high = f64::from_bits((x >> 32) ^ flip | 0x4530_0000_0000_0000);
+    let low = f64::from_bits(x & 0xffff_ffff | 0x4330_0000_0000_0000);
+    // The subtraction is exact; the addition rounds.
+    ((high - offset as f64) + low).to_bits()
+}
+
+/// A 64-bit integer to binary32: one rounding to nearest, ties to even.
+#[inline(always)]
+pub(crate) fn int64_to_f32<const SIGNED: bool>(x: u64) -> u32 {
+    (f64::from_bits(int64_to_f64::<SIGNED>(odd_int64::<SIGNED>(x))) as f32).to_bits()
+}
+
+/// A 64-bit integer rounded to odd at 53 bits, so that binary64 holds it and rounds once to binary32.
+#[inline(always)]
+fn odd_int64<const SIGNED: bool>(x: u64) -> u64 {
+    if SIGNED {
+        let cut = x & !0x3ff | u64::from(x & 0x3ff != 0) << 10;
+        let large = x.wrapping_add(1 << 53) >> 54 != 0;
+        if large { cut } else { x }
+    } else {
+        let cut = x & !0x7ff | u64::from(x & 0x7ff != 0) << 11;
+        if x >> 53 != 0 { cut } else { x }
+    }
+}
+
+/// A float to a 32-bit integer: the least integer for what does not fit and for NaN.
+#[inline(always)]
+pub(crate) fn f32_to_int32(x: u32) -> u32 {
+    let number = f32::from_bits(x);
+    if number.abs() < 2f32.powi(31) { number as i32 as u32 } else { 1 << 31 }
+}
+
+#[inline(always)]
+pub(crate) fn f64_to_int32(x: u64) -> u32 {
+    let number = f64::from_bits(x);
+    if number.abs() < 2f64.powi(31) { number as i32 as u32 } else { 1 << 31 }
+}
+
+/// A float to the low word of a 64-bit integer; 0 for what does not fit and for NaN.
+#[inline(always)]
+pub(crate) fn f32_to_uint32(x: u32) -> u32 {
+    let magnitude = x & i32::MAX as u32;
+    let exponent = magnitude >> 23;
+    let (down, up) = (158u32.wrapping_sub(exponent), exponent.wrapping_sub(158));
+    // The leading bit at the top, then down or up; what lies beyond 32 bits there is 0.
+    let significand = magnitude << 8 | 1 << 31;
+    let small = if down < 32 { significand >> (down & 31) } else { 0 };
+    let size = if up < 32 { significand << (up & 31) } else { small };
+    let negative = (x as i32 >> 31) as u32;
+    let value = (size ^ negative).wrapping_sub(negative);
+    if (magnitude as i32) < (127 + 63) << 23 { value } else { 0 }
+}
+
+#[inline(always)]
+pub(crate) fn f64_to_uint32(x: u64) -> u32 {
+    let magnitude = x & i64::MAX as u64;
+    if (magnitude as i64) < (1023 + 63) << 52 { truncate_f64(x) as u32 } else { 0 }
+}
+
+/// A float to a 64-bit integer. Signed: the least integer for what does not fit and for NaN. Unsigned: 0 from 2^64 on,
+/// 2^63 below -2^63 and for NaN.
+#[inline(always)]
+pub(crate) fn f64_to_int64<const SIGNED: bool>(number: f64) -> u64 {
+    let x = number.to_bits();
+    let magnitude = (x & i64::MAX as u64) as i64;
+    let is_least = SIGNED || (x as i64) < 0 || magnitude > 0x7ff << 52;
+    let fail = if is_least { 1 << 63 } else { 0 };
+    let limit = if is_least { (1023 + 63) << 52 } else { (1023 + 64) << 52 };
+    if magnitude < limit { truncate_f64(x) } else { fail }
+}
+
+/// The integer part of a binary64 number below 2^64; of others, anything.
+#[inline(always)]
+fn truncate_f64(x: u64) -> u64 {
+    let significand = x & ((1 << 52) - 1) | 1 << 52;
+    let exponent = x >> 52 & 0x7ff;
+    let right = 1075u64.wrapping_sub(exponent);
+    let left = exponent.wrapping_sub(1075);
+    let small = if right < 64 { significand >> (right & 63) } else { 0 };
+    let size = if left < 64 { significand << (left & 63) } else { small };
+    let negative = (x as i64 >> 63) as u64;
+    (size ^ negative).wrapping_sub(negative)
+}
+
+/// DOUBLE to BFLOAT16 and other floats whose exponents are binary32's: a double holds all that binary32's subnormals would
+/// round away.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RoundF64 {
+    limit: u64,
+    least: u64,
+    raise: u64,
+    down: u32,
+    nan: u16,
+}
+
+impl RoundF64 {
+    pub(crate) fn new(to: &crate::reference::EncodeFloat) -> Self {
+        let (rebias, down) = (u64::from(1023 - to.bias), 52 - to.man);
+        Self {
+            limit: (u64::from(to.overflow) << down) + (rebias << 52),
+            least: (rebias + 1) << 52,
+            raise: u64::from(down) << 52,
+            down,
+            nan: to.nan as u16,
+        }
+    }
+
+    /// The code; the steps are those of `Round`.
+    #[inline(always)]
+    pub(crate) fn code(self, x: u64) -> u16 {
+        const INFINITY: i64 = 0x7ff << 52;
+        let magnitude = (x & i64::MAX as u64) as i64;
+        let bounded = magnitude.min(self.limit as i64);
+        let exponent = (bounded & INFINITY).max(self.least as i64) as u64;
+        let unit = exponent.wrapping_add(self.raise);
+        let sum = (f64::from_bits(bounded as u64) + f64::from_bits(unit)).to_bits();
+        let code = sum.wrapping_sub(unit).wrapping_add(exponent.wrapping_sub(self.least) >> self.down);
+        let code = if magnitude > INFINITY { self.nan.into() } else { code };
+        code as u16 | (x >> 48) as u16 & 0x8000
+    }
+}
+
+/// 8-bit integers to 16-bit floats, which hold all of them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Exact {
+    /// 2^(the destination's bias - 127): the product with 1 has the destination's exponent field.
+    unit: f32,
+    down: u32,
+}
+
+impl Exact {
+    pub(crate) fn new(to: &crate::reference::EncodeFloat) -> Self {
+        Self { unit: f32::from_bits(to.bias << 23), down: 23 - to.man }
+    }
+
+    #[inline(always)]
+    pub(crate) fn code(self, x: f32) -> u16 {
+        let scaled = (x * self.unit).to_bits();
+        ((scaled & i32::MAX as u32) >> self.down | scaled >> 16 & 0x8000) as u16
+    }
+}
+
+/// FLOAT16 to a 64-bit integer.
+#[inline(always)]
+pub(crate) fn f16_to_int64<const SIGNED: bool>(code: u16) -> u64 {
+    let magnitude = u32::from(code) & 0x7fff;
+    let size = f32::from_bits(f16_magnitude::<false>(magnitude)) as i32;
+    let value = if code & 0x8000 != 0 { -size } else { size };
+    // Only +∞ is beyond the greater end of unsigned integers.
+    let fail = if SIGNED || code != 0x7c00 { 1 << 63 } else { 0 };
+    if magnitude >= 0x7c00 { fail } else { value as i64 as u64 }
+}

@@ -1,0 +1,22 @@
+//! What encodes to codes of at most 16 bits: a sink asks a source for the numbers of a group of elements and makes its codes.
+
+mod e8m0;
+mod round;
+mod round_f16;
+mod truncate;
+
+pub(crate) use e8m0::E8m0;
+pub(crate) use round::{Round, RoundMethod, SignRule};
+pub(crate) use round_f16::{ExponentRule, RoundF16};
+pub(crate) use truncate::{Clamp, LowBits};
+
+use super::lanes::Lanes;
+use super::source::Source;
+
+/// The codes of a group of elements, a 16-bit lane each.
+pub(crate) trait Sink<L: Lanes, S: Source<L>>: Copy + Send + Sync {
+    /// Bits of a code.
+    const BITS: usize;
+    /// No bits above a code's. To be inlined always.
+    fn codes(self, l: L, source: S, bytes: &[u8]) -> L::U16;
+}

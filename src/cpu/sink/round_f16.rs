@@ -1,0 +1,106 @@
+//! Rounding of 16-bit floats to narrower ones in lanes of 16 bits: twice as many in a vector as there are binary32 hubs.
+
+use super::{SignRule, Sink};
+use crate::cpu::lanes::{Lanes, powers};
+use crate::cpu::source::Source;
+use crate::format::FloatFormat;
+use crate::reference::EncodeFloat;
+
+/// How exponents become the destination's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ExponentRule {
+    /// They are the same ones.
+    Same,
+    /// They are larger by one, so that subnormals double.
+    Next,
+    /// They are smaller, and the source's subnormals all become zero.
+    Smaller,
+}
+
+impl ExponentRule {
+    /// `None` where none of them serves.
+    pub(crate) fn new(from: &FloatFormat, to: &EncodeFloat) -> Option<Self> {
+        // Lanes of 16 bits round shifts of less than 16, and a table has eight powers.
+        if from.bits() != 16
+            || to.bits > 8
+            || to.man >= from.man_bits
+            || to.man + 3 > 8
+            || to.overflow != to.max && to.overflow != to.max + 1
+        {
+            return None;
+        }
+        match from.bias as i32 - to.bias as i32 {
+            0 if to.bits == 8 => Some(Self::Same),
+            -1 if to.bits == 8 && to.fnuz => Some(Self::Next),
+            // Half the least subnormal is then no less than the source's least normal number.
+            rebias if rebias > to.man as i32 => Some(Self::Smaller),
+            _ => None,
+        }
+    }
+}
+
+/// Rounding to `BITS` bits by an [`ExponentRule`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RoundF16<const BITS: usize, const RULE: u8> {
+    to: EncodeFloat,
+    signs: SignRule,
+    /// The source's significand bits.
+    man: u32,
+    /// Significand bits that the destination lacks.
+    down: u32,
+    infinity: u16,
+    /// The number whose code is that of everything out of range.
+    limit: u16,
+    /// Exponent field of the destination's least normal number.
+    least: u16,
+    powers: [u8; 16],
+}
+
+impl<const BITS: usize, const RULE: u8> RoundF16<BITS, RULE> {
+    pub(crate) fn new(from: &FloatFormat, to: EncodeFloat) -> Self {
+        let man = from.man_bits;
+        let down = man - to.man;
+        let rebias = from.bias.saturating_sub(to.bias) as u16;
+        Self {
+            to,
+            signs: SignRule::new(&to),
+            man,
+            down,
+            infinity: from.top() as u16,
+            limit: (to.overflow << down) as u16 + (rebias << man),
+            least: rebias + 1,
+            powers: powers(down),
+        }
+    }
+}
+
+impl<L: Lanes, S: Source<L>, const BITS: usize, const RULE: u8> Sink<L, S> for RoundF16<BITS, RULE> {
+    const BITS: usize = BITS;
+
+    #[inline(always)]
+    fn codes(self, l: L, _: S, bytes: &[u8]) -> L::U16 {
+        let floats = l.load_u16(bytes);
+        let magnitude = l.and_u16(floats, l.splat_u16(0x7fff));
+        let limit = l.splat_u16(self.limit);
+        let code = if RULE == ExponentRule::Smaller as u8 {
+            let bounded = l.min_u16(magnitude, limit);
+            let exponent = l.shr_u16(bounded, self.man);
+            let least = l.splat_u16(self.least);
+            // Two below the least subnormal, all is cut and less than half.
+            let below = l.min_u16(l.sub_or_zero_u16(least, exponent), l.splat_u16(self.to.man as u16 + 2));
+            let implicit = 1 << self.man;
+            let significand = l.or_u16(l.and_u16(bounded, l.splat_u16(implicit - 1)), l.splat_u16(implicit));
+            let rounded = l.round_shift_u16(significand, below, self.down, self.powers);
+            l.add_u16(rounded, l.shl_u16(l.sub_or_zero_u16(exponent, least), self.to.man))
+        } else {
+            let doubled = l.add_u16(magnitude, l.min_u16(magnitude, l.splat_u16(1 << self.man)));
+            let value = if RULE == ExponentRule::Next as u8 { doubled } else { magnitude };
+            let bounded = l.min_u16(value, limit);
+            let odd = l.and_u16(l.shr_u16(bounded, self.down), l.splat_u16(1));
+            let half = l.add_u16(odd, l.splat_u16((1 << (self.down - 1)) - 1));
+            l.shr_u16(l.add_u16(bounded, half), self.down)
+        };
+        let is_nan = l.greater_u16(magnitude, l.splat_u16(self.infinity));
+        self.signs.sign::<L, BITS>(l, code, floats, is_nan, &self.to)
+    }
+}

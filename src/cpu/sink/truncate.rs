@@ -1,0 +1,43 @@
+//! Truncation to integers of at most 16 bits.
+
+use super::Sink;
+use crate::cpu::lanes::Lanes;
+use crate::cpu::source::{Parts, Source};
+
+/// The low bits of the integer parts; 0 for what does not fit 32 bits and for NaN.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LowBits<const BITS: usize>;
+
+impl<L: Lanes, S: Source<L>, const BITS: usize> Sink<L, S> for LowBits<BITS> {
+    const BITS: usize = BITS;
+
+    #[inline(always)]
+    fn codes(self, l: L, source: S, bytes: &[u8]) -> L::U16 {
+        let values = source.truncated(l, bytes);
+        if BITS == 16 { values } else { l.and_u16(values, l.splat_u16((1 << BITS) - 1)) }
+    }
+}
+
+/// The integer parts between two bounds; 0 for NaN.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clamp<const BITS: usize> {
+    /// The largest magnitudes below and above 0.
+    pub below: u16,
+    pub above: u16,
+}
+
+impl<L: Lanes, S: Source<L>, const BITS: usize> Sink<L, S> for Clamp<BITS> {
+    const BITS: usize = BITS;
+
+    #[inline(always)]
+    fn codes(self, l: L, source: S, bytes: &[u8]) -> L::U16 {
+        let Parts { magnitude, sign, is_nan } = source.parts(l, bytes);
+        // 2^15 is as large as any bound.
+        let bounded = l.min_i32(magnitude, l.splat_u32((127 + 15) << 23));
+        let size = l.narrow(l.f32_to_i32(bounded));
+        let bound = l.select_u16(l.negative_u16(sign), l.splat_u16(self.below), l.splat_u16(self.above));
+        let value = l.negate_u16(l.min_u16(size, bound), sign);
+        let value = l.select_u16(is_nan, l.splat_u16(0), value);
+        l.and_u16(value, l.splat_u16((1 << BITS) - 1))
+    }
+}

@@ -1,0 +1,332 @@
+//! What decodes: a source gives a sink the numbers of a group of elements in the form that the sink asks for.
+
+use super::lanes::Lanes;
+use crate::reference::Hub;
+
+const F32_INFINITY: u32 = 0x7f80_0000;
+const F32_SIGN: u32 = 1 << 31;
+
+/// Integers from here on are out of range of every float that a bounded hub serves.
+pub(crate) const BOUND: u32 = 1 << 24;
+
+/// A group's numbers as rounding takes them.
+pub(crate) struct Parts<L: Lanes> {
+    /// binary32 without signs, rounded to odd where it holds less than the source; of NaN, anything.
+    pub magnitude: L::U32,
+    /// The sign as the top bit, anything below.
+    pub sign: L::U16,
+    pub is_nan: L::M16,
+}
+
+/// Elements of one kind. A method that a source lacks is one that no sink asks it for.
+pub(crate) trait Source<L: Lanes>: Copy + Send + Sync {
+    /// Bits of an element.
+    const BITS: usize;
+    const SIGNED: bool = true;
+    const NANS: bool = true;
+    /// What [`numbers`](Self::numbers) come in.
+    const HUB: Hub = Hub::F32;
+
+    fn parts(self, l: L, bytes: &[u8]) -> Parts<L>;
+    /// The numbers with their signs, rounded to odd where the hub holds less than the source; of NaN, some NaN.
+    fn numbers(self, l: L, bytes: &[u8]) -> L::U32;
+    /// The low 16 bits of the integer parts; 0 for what does not fit 32 bits.
+    fn truncated(self, l: L, bytes: &[u8]) -> L::U16;
+    /// The integer parts in the order of the elements; the least integer for what does not fit 32 bits and for NaN.
+    #[inline(always)]
+    fn integers(self, l: L, bytes: &[u8]) -> L::U32 {
+        l.f32_to_i32(self.numbers(l, bytes))
+    }
+}
+
+/// FLOAT16. Without `SUBNORMALS`, those of the source give some number below the least normal one: a sink says so that
+/// cannot tell them apart.
+#[derive(Clone, Copy)]
+pub(crate) struct F16<const SUBNORMALS: bool>;
+
+impl<L: Lanes, const SUBNORMALS: bool> Source<L> for F16<SUBNORMALS> {
+    const BITS: usize = 16;
+
+    #[inline(always)]
+    fn parts(self, l: L, bytes: &[u8]) -> Parts<L> {
+        let codes = l.load_u16(bytes);
+        let magnitude = l.and_u16(codes, l.splat_u16(0x7fff));
+        let is_nan = l.greater_u16(magnitude, l.splat_u16(0x7c00));
+        Parts { magnitude: l.f16_to_f32::<SUBNORMALS>(magnitude), sign: codes, is_nan }
+    }
+
+    #[inline(always)]
+    fn numbers(self, l: L, bytes: &[u8]) -> L::U32 {
+        let codes = l.load_u16(bytes);
+        let magnitude = l.f16_to_f32::<SUBNORMALS>(l.and_u16(codes, l.splat_u16(0x7fff)));
+        l.or_u32(magnitude, l.unpack(l.splat_u16(0), l.and_u16(codes, l.splat_u16(0x8000))))
+    }
+
+    #[inline(always)]
+    fn truncated(self, l: L, bytes: &[u8]) -> L::U16 {
+        l.f16_to_i16(l.load_u16(bytes))
+    }
+
+    #[inline(always)]
+    fn integers(self, l: L, bytes: &[u8]) -> L::U32 {
+        let codes = l.load_u16_to_unpack(bytes);
+        let magnitude = l.f16_to_f32::<SUBNORMALS>(l.and_u16(codes, l.splat_u16(0x7fff)));
+        let sign = l.unpack(l.splat_u16(0), l.and_u16(codes, l.splat_u16(0x8000)));
+        l.f32_to_i32(l.or_u32(magnitude, sign))
+    }
+}
+
+/// BFLOAT16: the upper half of binary32.
+#[derive(Clone, Copy)]
+pub(crate) struct Bf16;
+
+impl<L: Lanes> Source<L> for Bf16 {
+    const BITS: usize = 16;
+
+    #[inline(always)]
+    fn parts(self, l: L, bytes: &[u8]) -> Parts<L> {
+        let codes = l.load_u16(bytes);
+        let magnitude = l.and_u16(codes, l.splat_u16(0x7fff));
+        let is_nan = l.greater_u16(magnitude, l.splat_u16((F32_INFINITY >> 16) as u16));
+        Parts { magnitude: l.unpack(l.splat_u16(0), magnitude), sign: codes, is_nan }
+    }
+
+    #[inline(always)]
+    fn numbers(self, l: L, bytes: &[u8]) -> L::U32 {
+        l.unpack(l.splat_u16(0), l.load_u16(bytes))
+    }
+
+    #[inline(always)]
+    fn truncated(self, l: L, bytes: &[u8]) -> L::U16 {
+        low_half(l, l.f32_to_i32(self.numbers(l, bytes)))
+    }
+
+    #[inline(always)]
+    fn integers(self, l: L, bytes: &[u8]) -> L::U32 {
+        l.f32_to_i32(l.unpack(l.splat_u16(0), l.load_u16_to_unpack(bytes)))
+    }
+}
+
+/// FLOAT, as it is.
+#[derive(Clone, Copy)]
+pub(crate) struct F32Source;
+
+impl<L: Lanes> Source<L> for F32Source {
+    const BITS: usize = 32;
+
+    #[inline(always)]
+    fn parts(self, l: L, bytes: &[u8]) -> Parts<L> {
+        signed_parts(l, l.load_u32(bytes))
+    }
+
+    #[inline(always)]
+    fn numbers(self, l: L, bytes: &[u8]) -> L::U32 {
+        l.load_u32(bytes)
+    }
+
+    #[inline(always)]
+    fn truncated(self, l: L, bytes: &[u8]) -> L::U16 {
+        low_half(l, l.f32_to_i32(l.load_u32(bytes)))
+    }
+}
+
+/// DOUBLE.
+#[derive(Clone, Copy)]
+pub(crate) struct F64Source;
+
+/// High words of the least and of the greatest number that binary32 holds as a normal one.
+const F64_LEAST: u32 = (1023 - 126) << 20;
+const F64_GREATEST: u32 = ((1023 + 128) << 20) - 1;
+const F64_INFINITY: u32 = 0x7ff0_0000;
+
+impl<L: Lanes> Source<L> for F64Source {
+    const BITS: usize = 64;
+    const HUB: Hub = Hub::F64_HIGH_WORD;
+
+    /// For formats to which all below binary32's least normal number is zero, and all above its greatest out of range.
+    #[inline(always)]
+    fn parts(self, l: L, bytes: &[u8]) -> Parts<L> {
+        let high = l.load_u64(bytes)[1];
+        let head = l.and_u32(self.numbers(l, bytes), l.splat_u32(!F32_SIGN));
+        let bounded = l.min_i32(l.max_i32(head, l.splat_u32(F64_LEAST)), l.splat_u32(F64_GREATEST));
+        // 20 bits of significand become 23, of which the last ones are the sticky bit's.
+        let rebias = Hub::F64_HIGH_WORD.bias - Hub::F32.bias;
+        let magnitude = l.shl_u32::<3>(l.sub_u32(bounded, l.splat_u32(rebias << Hub::F64_HIGH_WORD.man)));
+        let is_nan = l.narrow_mask(l.greater_i32(head, l.splat_u32(F64_INFINITY)));
+        Parts { magnitude, sign: l.narrow_signs(high), is_nan }
+    }
+
+    #[inline(always)]
+    fn numbers(self, l: L, bytes: &[u8]) -> L::U32 {
+        let [low, high] = l.load_u64(bytes);
+        l.or_u32(high, l.min_u32(low, l.splat_u32(1)))
+    }
+
+    #[inline(always)]
+    fn truncated(self, l: L, bytes: &[u8]) -> L::U16 {
+        low_half(l, l.f64_to_i32(bytes))
+    }
+
+    #[inline(always)]
+    fn integers(self, l: L, bytes: &[u8]) -> L::U32 {
+        l.f64_to_i32(bytes)
+    }
+}
+
+/// Integers of 8 to 64 bits. Unless `ODD`, those from [`BOUND`] on become some number from there on.
+#[derive(Clone, Copy)]
+pub(crate) struct Int<const BITS: usize, const SIGNED: bool, const ODD: bool>;
+
+impl<L: Lanes, const BITS: usize, const SIGNED: bool, const ODD: bool> Source<L> for Int<BITS, SIGNED, ODD> {
+    const BITS: usize = BITS;
+    const SIGNED: bool = SIGNED;
+    const NANS: bool = false;
+
+    #[inline(always)]
+    fn parts(self, l: L, bytes: &[u8]) -> Parts<L> {
+        if BITS > 16 {
+            return signed_parts(l, self.numbers(l, bytes));
+        }
+        let codes = l.load_u16(bytes);
+        let magnitude = if SIGNED { l.negate_u16(codes, codes) } else { codes };
+        let magnitude = l.i32_to_f32(l.unpack(magnitude, l.splat_u16(0)));
+        Parts { magnitude, sign: codes, is_nan: l.equal_u16(l.splat_u16(0), l.splat_u16(1)) }
+    }
+
+    #[inline(always)]
+    fn numbers(self, l: L, bytes: &[u8]) -> L::U32 {
+        let word = match (BITS, ODD) {
+            (16, _) => {
+                let codes = l.load_u16(bytes);
+                let zero = l.splat_u16(0);
+                let sign = if SIGNED { l.select_u16(l.negative_u16(codes), l.splat_u16(0xffff), zero) } else { zero };
+                return l.i32_to_f32(l.unpack(codes, sign));
+            }
+            (32, true) => return odd_u32::<L, SIGNED>(l, l.load_u32(bytes)),
+            (32, false) => l.load_u32(bytes),
+            (_, false) => saturated_u64::<L, SIGNED>(l, l.load_u64(bytes)),
+            (_, true) => return odd_u64::<L, SIGNED>(l, l.load_u64(bytes)),
+        };
+        // The conversion is of signed words.
+        l.i32_to_f32(if SIGNED { word } else { l.min_u32(word, l.splat_u32(BOUND)) })
+    }
+
+    /// The low bits.
+    #[inline(always)]
+    fn truncated(self, l: L, bytes: &[u8]) -> L::U16 {
+        match BITS {
+            8 => l.load_u8(bytes),
+            16 => l.load_u16(bytes),
+            32 => low_half(l, l.load_u32(bytes)),
+            _ => low_half(l, l.load_u64(bytes)[0]),
+        }
+    }
+}
+
+/// Signed floats of 8 bits, to be truncated.
+#[derive(Clone, Copy)]
+pub(crate) struct F8 {
+    pub man: u32,
+    pub bias: u32,
+    /// The largest magnitude code that is a finite number.
+    pub max: u16,
+}
+
+impl<L: Lanes> Source<L> for F8 {
+    const BITS: usize = 8;
+
+    fn parts(self, _: L, _: &[u8]) -> Parts<L> {
+        unreachable!("8-bit floats are rounded by table")
+    }
+
+    fn numbers(self, _: L, _: &[u8]) -> L::U32 {
+        unreachable!("8-bit floats are rounded by table")
+    }
+
+    #[inline(always)]
+    fn truncated(self, l: L, bytes: &[u8]) -> L::U16 {
+        let codes = l.load_u8(bytes);
+        let magnitude = l.and_u16(codes, l.splat_u16(0x7f));
+        // The upper half of binary32; of subnormals, some number below 1.
+        let upper = l.add_u16(l.shl_u16(magnitude, 7 - self.man), l.splat_u16((127 - self.bias as u16) << 7));
+        let size = l.narrow(l.f32_to_i32(l.unpack(l.splat_u16(0), upper)));
+        let is_special = l.greater_u16(magnitude, l.splat_u16(self.max));
+        l.negate_u16(l.select_u16(is_special, l.splat_u16(0), size), l.shl_u16(codes, 8))
+    }
+}
+
+/// The low halves of 32-bit lanes.
+#[inline(always)]
+fn low_half<L: Lanes>(l: L, a: L::U32) -> L::U16 {
+    l.narrow(l.and_u32(a, l.splat_u32(0xffff)))
+}
+
+/// The parts of binary32 numbers.
+#[inline(always)]
+fn signed_parts<L: Lanes>(l: L, numbers: L::U32) -> Parts<L> {
+    let magnitude = l.and_u32(numbers, l.splat_u32(!F32_SIGN));
+    Parts { magnitude, sign: l.narrow_signs(numbers), is_nan: l.narrow_mask(l.is_nan_f32(numbers)) }
+}
+
+/// The nearest 32-bit integers.
+#[inline(always)]
+fn saturated_u64<L: Lanes, const SIGNED: bool>(l: L, [low, high]: [L::U32; 2]) -> L::U32 {
+    if SIGNED {
+        let fits = l.equal_u32(high, l.sar_u32::<31>(low));
+        // The greatest integer, or its complement, the least.
+        let most = l.add_u32(l.shr_u32::<31>(high), l.splat_u32(i32::MAX as u32));
+        l.select_u32(fits, low, most)
+    } else {
+        l.select_u32(l.equal_u32(high, l.splat_u32(0)), low, l.splat_u32(u32::MAX))
+    }
+}
+
+/// 64-bit integers to binary32, rounded to odd, for formats of at most 11 significant bits: of their 32 lowest bits, those
+/// from the 16th on and the highest, the first that hold the number, as signed ones, with a sticky bit for what is below
+/// them. There are at least 14 significant bits then, or all.
+#[inline(always)]
+fn odd_u64<L: Lanes, const SIGNED: bool>(l: L, [low, high]: [L::U32; 2]) -> L::U32 {
+    let moved = l.shl_u32::<16>(high);
+    let middle = l.or_u32(l.shr_u32::<16>(low), moved);
+    let zero = l.splat_u32(0);
+    let (fits_low, fits_middle, upper, lost) = if SIGNED {
+        let fits_low = l.equal_u32(high, l.sar_u32::<31>(low));
+        let fits_middle = l.equal_u32(high, l.sar_u32::<16>(moved));
+        (fits_low, fits_middle, high, low)
+    } else {
+        let fits_low = l.equal_u32(l.or_u32(high, l.sar_u32::<31>(low)), zero);
+        let fits_middle = l.equal_u32(l.shr_u32::<15>(high), zero);
+        (fits_low, fits_middle, l.shr_u32::<1>(high), l.or_u32(low, l.shl_u32::<31>(high)))
+    };
+    let lost = l.select_u32(fits_middle, l.shl_u32::<16>(lost), lost);
+    let sticky = l.min_u32(lost, l.splat_u32(1));
+    let bits = l.or_u32(l.select_u32(fits_middle, middle, upper), sticky);
+    let bits = cut(l, l.select_u32(fits_low, low, bits));
+    let places = if SIGNED { 32 } else { 33 };
+    let raise = l.select_u32(fits_middle, l.splat_u32(16 << 23), l.splat_u32(places << 23));
+    l.add_u32(l.i32_to_f32(bits), l.select_u32(fits_low, zero, raise))
+}
+
+/// The same of 32-bit integers.
+#[inline(always)]
+fn odd_u32<L: Lanes, const SIGNED: bool>(l: L, word: L::U32) -> L::U32 {
+    if SIGNED {
+        return l.i32_to_f32(cut(l, word));
+    }
+    // From 2^31 on, the half with a sticky bit.
+    let is_large = l.greater_i32(l.splat_u32(0), word);
+    let half = l.or_u32(l.shr_u32::<1>(word), l.and_u32(word, l.splat_u32(1)));
+    let bits = cut(l, l.select_u32(is_large, half, word));
+    let raise = l.select_u32(is_large, l.splat_u32(1 << 23), l.splat_u32(0));
+    l.add_u32(l.i32_to_f32(bits), raise)
+}
+
+/// Signed words that binary32 holds: of those of more than 24 bits the lowest are cut and leave a sticky bit, which serves
+/// two's complement as well, since it chooses the odd one of the two neighbours.
+#[inline(always)]
+fn cut<L: Lanes>(l: L, bits: L::U32) -> L::U32 {
+    let lost = l.add_u32(l.and_u32(bits, l.splat_u32(0x7f)), l.splat_u32(0x7f));
+    let cut = l.and_u32(l.or_u32(bits, lost), l.splat_u32(!0x7f));
+    let is_large = l.greater_i32(l.abs_i32(bits), l.splat_u32(BOUND));
+    l.select_u32(is_large, cut, bits)
+}

@@ -1,0 +1,316 @@
+//! Sources of at most 8 bits to destinations of at most 16, and those of 32 that 16 say all of, by shuffles of bytes: tables
+//! in registers.
+//!
+//! A shuffle looks up a table of 16 bytes for 32 lanes at once. Larger tables are made of several; a lane that is not
+//! one of a shuffle's gets 0 from it, because the index there is negative.
+
+use pulp::x86::V3;
+
+use super::units;
+use crate::conversion::Conversion;
+use crate::cpu::kernel::{Kernel, Step as LoopStep, Steps};
+use crate::cpu::lanes::avx2::Avx2;
+use crate::cpu::pack::avx2::{self as vector, Bytes, LANES};
+
+/// Vectors converted at a time, so that a table is loaded once for all of them.
+const VECTORS: usize = 4;
+
+/// The casts of one pair by shuffles. A *unit* is a source code, or two of 2 bits where their destination codes fit 16
+/// bits without gaps; then all below is as if they were one.
+pub(crate) struct ShuffleTable {
+    simd: V3,
+    from_bits: u32,
+    /// Of what the tables hold.
+    to_bits: u32,
+    widened: Widened,
+    /// By the low four bits of a unit.
+    first: Rows,
+    /// By its high four bits, added to that: exponents and the sign, in most pairs.
+    offsets: Rows,
+    /// What the sum is short of for units and for those 128 larger.
+    lower: Vec<Step>,
+    /// And for the larger ones only.
+    upper: Vec<Step>,
+    halves: Upper,
+}
+
+/// How 16 bits become a destination code.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Widened {
+    No,
+    /// Zeros go below them: floats.
+    Below,
+    /// Their sign goes above them: integers.
+    Above,
+}
+
+impl Widened {
+    fn new(codes: &[u64], to_bits: u32) -> Self {
+        match to_bits {
+            ..=16 => Self::No,
+            _ if codes.iter().all(|code| code & 0xffff == 0) => Self::Below,
+            _ if codes.iter().all(|&code| code as u32 == i32::from(code as i16) as u32) => Self::Above,
+            _ => unreachable!("`fits_16_bits` says that 16 bits say all of each code"),
+        }
+    }
+}
+
+/// What the upper 128 units have to do with the lower ones.
+#[derive(Clone, Copy)]
+enum Upper {
+    /// Whatever the steps say.
+    Apart,
+    /// Signed integers to floats: what the lower ones in reverse order become, and low and high byte of the sign added.
+    Mirrored([u8; 2]),
+    /// Floats to signed integers: the others' codes negated, of so many bits.
+    Negated(u8),
+}
+
+/// Tables of low and of high bytes.
+type Rows = [[u8; 16]; 2];
+
+/// Where rows of 16 units are compared: away from their ends, where zeros and NaNs are.
+const MIDDLE: usize = 8;
+
+/// For the units from `first` on, what is added more than for those 16 before. Where rows of 16 units go on alike, as the
+/// numbers of a binade do, there is none.
+#[derive(Clone, Copy)]
+struct Step {
+    first: u8,
+    tables: Rows,
+}
+
+impl Kernel for ShuffleTable {
+    fn convert(&self, source: &[u8], destination: &mut [u8]) {
+        match self.from_bits {
+            2 => self.from::<2>(source, destination),
+            4 => self.from::<4>(source, destination),
+            6 => self.from::<6>(source, destination),
+            _ => self.from::<8>(source, destination),
+        }
+    }
+}
+
+impl ShuffleTable {
+    pub(crate) fn new(simd: V3, conversion: &Conversion) -> Self {
+        let [from_bits, to_bits] = [conversion.from, conversion.to].map(|t| t.code_bits());
+        let lanes = if from_bits == 2 && matches!(to_bits, 2 | 4 | 8) { 2 } else { 1 };
+        let units = units(conversion, lanes);
+        let [from_bits, to_bits] = [from_bits, to_bits].map(|bits| bits * lanes);
+        let units: Vec<u64> = units.iter().take(1 << from_bits).map(|unit| unit[0]).collect();
+        let widened = Widened::new(&units, to_bits);
+        let up = if widened == Widened::Below { 16 } else { 0 };
+        let units: Vec<u16> = units.iter().map(|unit| (unit >> up) as u16).collect();
+        let to_bits = to_bits.min(16);
+        // A code's low and high byte have tables of their own.
+        let mut tables = [[[0; 16]; 2]; 16];
+        for (i, unit) in units.iter().enumerate() {
+            [tables[i / 16][0][i % 16], tables[i / 16][1][i % 16]] = unit.to_le_bytes();
+        }
+        let table = |row: usize| -> Rows { tables[row] };
+        // Units of 6 bits have so few rows that these are not worth what they cost.
+        let first = if from_bits == 6 { [[0; 16]; 2] } else { table(0) };
+        let rows = if from_bits == 6 { 4 } else { 16 };
+        let offset = |row: usize, side: usize| match from_bits == 8 {
+            true => table(row)[side][MIDDLE].wrapping_sub(first[side][MIDDLE]),
+            false => 0,
+        };
+        let offsets = [0, 1].map(|side| std::array::from_fn(|row| offset(row, side)));
+        let rest = |row: usize| -> Rows {
+            let known = [0, 1].map(|side| first[side].map(|byte| byte.wrapping_add(offset(row, side))));
+            subtract(table(row), known)
+        };
+        let lower: Vec<_> = (0..rows.min(8)).map(rest).collect();
+        let upper: Vec<_> = (8..rows).map(|row| subtract(rest(row), lower[row - 8])).collect();
+        let lower = steps(&lower);
+        let plain = Self {
+            simd,
+            from_bits,
+            to_bits,
+            widened,
+            first,
+            offsets,
+            lower,
+            upper: steps(&upper),
+            halves: Upper::Apart,
+        };
+        if from_bits < 8 {
+            return plain;
+        }
+        let code = |unit: usize| units[unit].to_le_bytes();
+        let [flip, others @ ..] = &*(1..128)
+            .map(|unit| std::array::from_fn(|side| code(256 - unit)[side].wrapping_sub(code(unit)[side])))
+            .collect::<Vec<[u8; 2]>>()
+        else {
+            return plain;
+        };
+        if others.iter().all(|other| other == flip) {
+            let mut offsets = plain.offsets;
+            // 128 is beyond the steps and the first table.
+            for side in 0..2 {
+                offsets[side][8] = code(128)[side].wrapping_sub(flip[side]);
+            }
+            return Self { offsets, upper: Vec::new(), halves: Upper::Mirrored(*flip), ..plain };
+        }
+        let mask = (0xff >> 8u32.saturating_sub(to_bits)) as u8;
+        let negated = |row: Rows| row.map(|side| side.map(|byte| byte.wrapping_neg() & mask));
+        let upper: Vec<_> = (8..rows).map(|row| subtract(table(row), negated(table(row - 8)))).collect();
+        let upper = steps(&upper);
+        if to_bits <= 8 && upper.len() < plain.upper.len() {
+            let mut offsets = plain.offsets;
+            offsets.iter_mut().for_each(|side| side.copy_within(..8, 8));
+            return Self { offsets, upper, halves: Upper::Negated(mask), ..plain };
+        }
+        plain
+    }
+
+    fn from<const FROM: usize>(&self, source: &[u8], destination: &mut [u8]) {
+        match self.to_bits {
+            _ if self.widened == Widened::Below => self.look_up_all::<FROM, BELOW>(source, destination),
+            _ if self.widened == Widened::Above => self.look_up_all::<FROM, ABOVE>(source, destination),
+            2 => self.look_up_all::<FROM, 2>(source, destination),
+            4 => self.look_up_all::<FROM, 4>(source, destination),
+            6 => self.look_up_all::<FROM, 6>(source, destination),
+            8 => self.look_up_all::<FROM, 8>(source, destination),
+            _ => self.look_up_all::<FROM, 16>(source, destination),
+        }
+    }
+
+    fn look_up_all<const FROM: usize, const TO: usize>(&self, source: &[u8], destination: &mut [u8]) {
+        Steps(Avx2(self.simd), LookUp::<'_, FROM, TO>(self)).convert(source, destination);
+    }
+
+    /// The low and the high bytes of the units' destination codes; high ones only where a code has them.
+    #[inline(always)]
+    fn look_up<const FROM: usize, const TO: usize>(&self, units: [Bytes; VECTORS]) -> [[Bytes; VECTORS]; 2] {
+        let simd = self.simd.avx2;
+        let sides = if TO > 8 { 2 } else { 1 };
+        let mut made = [[vector::splat_u8(0); VECTORS]; 2];
+        if FROM <= 4 {
+            // All units are in one table.
+            for side in 0..sides {
+                let table = vector::twice(self.first[side]);
+                for i in 0..VECTORS {
+                    made[side][i] = simd._mm256_shuffle_epi8(table, units[i]);
+                }
+            }
+            return made;
+        }
+        let (mut lower, mut upper) = (units, units);
+        if FROM == 8 {
+            for i in 0..VECTORS {
+                let mut magnitude = units[i];
+                if let Upper::Mirrored(_) = self.halves {
+                    magnitude = simd._mm256_abs_epi8(units[i]);
+                    lower[i] = magnitude;
+                } else {
+                    lower[i] = simd._mm256_and_si256(units[i], vector::splat_u8(0x7f));
+                }
+                upper[i] = simd._mm256_xor_si256(units[i], vector::splat_u8(0x80));
+                let row = simd._mm256_and_si256(simd._mm256_srli_epi16::<4>(magnitude), vector::splat_u8(0x0f));
+                for side in 0..sides {
+                    let first = simd._mm256_shuffle_epi8(vector::twice(self.first[side]), lower[i]);
+                    let offset = simd._mm256_shuffle_epi8(vector::twice(self.offsets[side]), row);
+                    made[side][i] = simd._mm256_add_epi8(first, offset);
+                }
+            }
+        }
+        self.add::<TO>(&self.lower, &lower, &mut made);
+        match self.halves {
+            Upper::Apart => {}
+            Upper::Mirrored(flip) => {
+                for i in 0..VECTORS {
+                    let negative = simd._mm256_cmpgt_epi8(vector::splat_u8(0), units[i]);
+                    for side in 0..sides {
+                        let flip = simd._mm256_and_si256(negative, vector::splat_u8(flip[side]));
+                        made[side][i] = simd._mm256_add_epi8(made[side][i], flip);
+                    }
+                }
+            }
+            Upper::Negated(mask) => {
+                for i in 0..VECTORS {
+                    // 0 would make 0 of anything.
+                    let sign = simd._mm256_or_si256(units[i], vector::splat_u8(1));
+                    let negated = simd._mm256_sign_epi8(made[0][i], sign);
+                    made[0][i] = simd._mm256_and_si256(negated, vector::splat_u8(mask));
+                }
+            }
+        }
+        self.add::<TO>(&self.upper, &upper, &mut made);
+        made
+    }
+
+    #[inline(always)]
+    fn add<const TO: usize>(&self, steps: &[Step], units: &[Bytes; VECTORS], made: &mut [[Bytes; VECTORS]; 2]) {
+        let simd = self.simd.avx2;
+        let sides = if TO > 8 { 2 } else { 1 };
+        for step in steps {
+            let first = vector::splat_u8(step.first);
+            let mut tables = [first; 2];
+            for side in 0..sides {
+                tables[side] = vector::twice(step.tables[side]);
+            }
+            for i in 0..VECTORS {
+                // Below its first unit the index is negative, and stays so: the subtraction saturates.
+                let index = simd._mm256_subs_epi8(units[i], first);
+                for side in 0..sides {
+                    let found = simd._mm256_shuffle_epi8(tables[side], index);
+                    made[side][i] = simd._mm256_add_epi8(made[side][i], found);
+                }
+            }
+        }
+    }
+}
+
+/// Destinations of 32 bits, as `TO`.
+const BELOW: usize = 32;
+const ABOVE: usize = 33;
+
+/// The work for codes of so many bits.
+#[derive(Clone, Copy)]
+struct LookUp<'a, const FROM: usize, const TO: usize>(&'a ShuffleTable);
+
+impl<const FROM: usize, const TO: usize> LoopStep<Avx2> for LookUp<'_, FROM, TO> {
+    const READ: usize = VECTORS * LANES * FROM / 8;
+    const WRITTEN: usize = VECTORS * LANES * if TO < BELOW { TO } else { 32 } / 8;
+
+    #[inline(always)]
+    fn step(self, Avx2(simd): Avx2, source: &[u8], destination: &mut [u8]) {
+        let mut units = [vector::splat_u8(0); VECTORS];
+        for i in 0..VECTORS {
+            units[i] = vector::load::<FROM>(simd, &source[4 * FROM * i..4 * FROM * (i + 1)]);
+        }
+        let [low, high] = self.0.look_up::<FROM, TO>(units);
+        if TO < 16 {
+            return vector::store::<TO>(simd, low, destination);
+        }
+        let size = LANES * if TO < BELOW { 2 } else { 4 };
+        for i in 0..VECTORS {
+            let destination = &mut destination[size * i..size * (i + 1)];
+            match TO {
+                BELOW => vector::store_upper(simd, low[i], high[i], destination),
+                ABOVE => vector::store_extended(simd, low[i], high[i], destination),
+                _ => vector::store_words(simd, low[i], high[i], destination),
+            }
+        }
+    }
+}
+
+/// Steps that together make these rows.
+fn steps(rows: &[Rows]) -> Vec<Step> {
+    let mut before = [[0; 16]; 2];
+    let mut steps = Vec::new();
+    for (i, &row) in rows.iter().enumerate() {
+        let tables = subtract(row, before);
+        if tables != [[0; 16]; 2] {
+            steps.push(Step { first: 16 * i as u8, tables });
+        }
+        before = row;
+    }
+    steps
+}
+
+/// Each byte for itself.
+fn subtract(a: Rows, b: Rows) -> Rows {
+    std::array::from_fn(|side| std::array::from_fn(|i| a[side][i].wrapping_sub(b[side][i])))
+}

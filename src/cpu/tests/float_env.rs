@@ -1,0 +1,158 @@
+//! Casts under each of the modes that a host may set, beside those under the default ones.
+
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use crate::conversion::Conversion;
+use crate::cpu::isa::Isa;
+use crate::cpu::{CHUNK, cast, cast_into, convert};
+use crate::element::{ElementType, Kind};
+use crate::float_env::{control, not_inlined};
+use crate::options::CastOptions;
+use crate::string_array::CHUNK_LEN;
+use crate::tensor::Tensor;
+
+/// The control words of flush-to-zero with denormals-are-zero, and of rounding down, up and toward zero.
+#[cfg(target_arch = "x86_64")]
+const MODES: [(&str, control::Word); 4] =
+    [("flush", 0x9fc0), ("down", 0x3f80), ("up", 0x5f80), ("toward zero", 0x7f80)];
+#[cfg(target_arch = "aarch64")]
+const MODES: [(&str, control::Word); 4] =
+    [("flush", 1 << 24 | 1 << 19), ("up", 1 << 22), ("down", 2 << 22), ("toward zero", 3 << 22)];
+
+/// Runs `work` under a mode, and finds the mode unchanged after it.
+fn under<R>(word: control::Word, work: impl FnOnce() -> R) -> R {
+    let before = control::read();
+    control::write(word);
+    let result = not_inlined(work);
+    let after = control::read();
+    control::write(before);
+    assert_eq!(after & control::MODES, word, "the modes after the work");
+    result
+}
+
+/// Random codes; of wide floats also such as are near the ends of narrower ones.
+fn tensor(from: ElementType, elements: usize) -> Tensor {
+    let mut state = 0x9e37_79b9_7f4a_7c15u64;
+    let codes = (0..elements).map(|i| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        match (from, i % 4) {
+            // Subnormals of FLOAT, results that are such ones, and halves of the least.
+            (ElementType::FLOAT, 0) => state & 0x80ff_ffff,
+            (ElementType::DOUBLE, 0) => state & 0x800f_ffff_ffff_ffff | (0x370 + (state >> 32) % 0x40) << 52,
+            (ElementType::DOUBLE, 1) => state & 0x800f_ffff_ffff_ffff,
+            // Integers that doubles hold, those that floats do, and others.
+            (ElementType::INT64 | ElementType::UINT64, _) => (state as i64 >> (state % 64)) as u64,
+            _ => state,
+        }
+    });
+    Tensor::from_codes(from, [elements], codes).unwrap()
+}
+
+fn numeric() -> impl Iterator<Item = ElementType> {
+    ElementType::ALL.iter().copied().filter(|t| t.is_numeric())
+}
+
+type Cast<'a> = &'a (dyn Fn() -> Vec<u8> + Sync);
+
+/// Every pair on every instruction set of this processor: the casts to which `under` the modes gives other bits.
+fn wrong(elements: usize, under: impl Fn(Cast<'_>) -> Vec<u8>) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for from in numeric() {
+        let tensor = tensor(from, elements);
+        for to in numeric() {
+            let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
+            for isa in Isa::all().flatten() {
+                let cast = || {
+                    let mut bytes = vec![0xff; to.packed_bytes(elements as u64).unwrap() as usize];
+                    convert(&conversion, isa, elements, tensor.bytes().unwrap(), &mut bytes);
+                    bytes
+                };
+                if under(&cast) != cast() {
+                    wrong.push(format!("{from} to {to}, {elements} elements, {isa:?}"));
+                }
+            }
+        }
+    }
+    wrong
+}
+
+/// Few elements go without a table, and many with one.
+#[test]
+fn the_callers_modes_do_not_show() {
+    for (name, word) in MODES {
+        for elements in [16, 5000] {
+            let wrong = wrong(elements, |cast| under(word, cast));
+            assert!(wrong.is_empty(), "{name}: {} wrong:\n{}", wrong.len(), wrong.join("\n"));
+        }
+    }
+}
+
+/// The threads of a pool that start with the modes.
+fn pool(word: control::Word) -> ThreadPool {
+    let pool = ThreadPoolBuilder::new().num_threads(2).start_handler(move |_| control::write(word));
+    pool.build().unwrap()
+}
+
+fn check_modes(pool: &ThreadPool, word: control::Word) {
+    let modes = pool.broadcast(|_| control::read() & control::MODES);
+    assert_eq!(modes, [word; 2], "the modes of the threads after the work");
+}
+
+#[test]
+fn the_modes_of_a_pools_threads_do_not_show() {
+    for (name, word) in MODES {
+        let pool = pool(word);
+        let wrong = wrong(2 * CHUNK + 77, |cast| pool.install(cast));
+        assert!(wrong.is_empty(), "{name}: {} wrong:\n{}", wrong.len(), wrong.join("\n"));
+        check_modes(&pool, word);
+    }
+}
+
+/// Decimals between two floats, and such as are read by one multiplication or division of floats.
+fn decimals() -> Tensor {
+    let numbers = (0..2 * CHUNK_LEN + 5).map(|i| {
+        let digits = (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (11 + i % 50);
+        format!("{}{digits}e{}", ["", "-"][i % 2], (i / 7 % 100) as i32 - [50, 80, 330, 100][i / 2 % 4])
+    });
+    let numbers: Vec<String> = numbers.collect();
+    Tensor::from_strings([numbers.len()], &numbers).unwrap()
+}
+
+/// One piece on the calling thread, and several on those of a pool.
+#[test]
+fn the_modes_do_not_show_in_strings() {
+    let options = CastOptions::default();
+    let cast = |tensor: &Tensor, to| cast(tensor, to, &options).unwrap();
+    let decimals = decimals();
+    let few = Tensor::from_strings([999], decimals.strings().unwrap().take(999)).unwrap();
+    for float in numeric().filter(|t| matches!(t.kind(), Kind::Float(_))) {
+        let numbers = [tensor(float, 999), tensor(float, 2 * CHUNK_LEN + 5)];
+        let casts = [(&few, &decimals, float), (&numbers[0], &numbers[1], ElementType::STRING)];
+        for (few, many, to) in casts {
+            let expected = [few, many].map(|tensor| cast(tensor, to));
+            for (name, word) in MODES {
+                let pool = pool(word);
+                let got = [under(word, || cast(few, to)), pool.install(|| cast(many, to))];
+                for (got, expected) in got.iter().zip(&expected) {
+                    assert!(got == expected, "{name}: {} {} to {to}", got.len(), many.element_type());
+                }
+                check_modes(&pool, word);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_public_functions_keep_the_modes_out() {
+    let options = CastOptions::default();
+    let tensor = tensor(ElementType::DOUBLE, 1000);
+    let expected = cast(&tensor, ElementType::FLOAT, &options).unwrap();
+    for (name, word) in MODES {
+        assert!(under(word, || cast(&tensor, ElementType::FLOAT, &options)).unwrap() == expected, "{name}: cast");
+        let mut bytes = vec![0; 4000];
+        under(word, || cast_into(&tensor, ElementType::FLOAT, &options, &mut bytes)).unwrap();
+        assert!(Some(&bytes[..]) == expected.bytes(), "{name}: cast_into");
+    }
+}

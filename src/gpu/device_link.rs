@@ -1,0 +1,198 @@
+//! A device and its queue: buffers filled, waited for and mapped, and how the loss of it is noticed.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_channel::oneshot;
+
+use crate::caster::Caster;
+use crate::conversion::Conversion;
+use crate::error::Error;
+use crate::gpu::adapter;
+use crate::gpu::error_scope::{one_line, scoped, scoped_for};
+use crate::plan;
+
+/// A submission that takes longer is given up: the slowest software adapter needs a few seconds.
+const TIMEOUT: Duration = Duration::from_secs(120);
+
+/// A device and what goes to it and comes from it.
+#[derive(Debug)]
+pub(crate) struct DeviceLink {
+    pub device: wgpu::Device,
+    pub queue: wgpu::Queue,
+    pub caster: Caster,
+    sentinels: AtomicU32,
+    lost: Arc<Mutex<Option<String>>>,
+    /// Whether the host maps the buffers that kernels use: on a device whose memory is the host's own, if it can.
+    pub(super) maps_primary_buffers: bool,
+}
+
+impl DeviceLink {
+    pub(crate) fn new(device: wgpu::Device, queue: wgpu::Queue) -> Self {
+        let lost = Arc::new(Mutex::new(None));
+        let seen = lost.clone();
+        device.set_device_lost_callback(move |reason, text| note(&seen, format!("{reason:?}: {text}")));
+        // Every call is scoped; what a driver reports outside of them must not take the process down, which is wgpu's
+        // default.
+        device.on_uncaptured_error(Arc::new(|error: wgpu::Error| log::error!("{}", one_line(&error))));
+        let mut limits = *Caster::new(&device).limits();
+        limits.dispatch_elements = plan::HOST_ELEMENTS;
+        let caster = Caster::with_limits(&device, limits);
+        let maps_primary_buffers = adapter::maps_primary_buffers(&device);
+        Self { device, queue, caster, sentinels: AtomicU32::new(0), lost, maps_primary_buffers }
+    }
+
+    /// On a device of somebody else's, on which nothing is set: only its answers tell that it is gone.
+    pub(crate) fn borrowed(device: &wgpu::Device, queue: &wgpu::Queue, caster: &Caster) -> Self {
+        let (device, queue, caster) = (device.clone(), queue.clone(), caster.clone());
+        let maps_primary_buffers = adapter::maps_primary_buffers(&device);
+        Self { device, queue, caster, sentinels: AtomicU32::new(0), lost: Arc::default(), maps_primary_buffers }
+    }
+
+    /// Why the device is gone, if it is.
+    pub(crate) fn lost(&self) -> Option<String> {
+        self.lost.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// A lost device shows first as some call that fails; its callback runs when somebody polls, and knows the reason.
+    pub(crate) fn diagnose(&self, error: Error) -> Error {
+        let _ = scoped(&self.device, || self.device.poll(wgpu::PollType::Poll));
+        match (error, self.lost()) {
+            (
+                Error::DeviceLost { from, to, .. } | Error::Device { from, to, .. } | Error::Incomplete { from, to },
+                Some(reason),
+            ) => Error::DeviceLost { from, to, reason },
+            (Error::DeviceLost { from, to, reason }, None) => {
+                note(&self.lost, reason.clone());
+                Error::DeviceLost { from, to, reason }
+            }
+            (error, _) => error,
+        }
+    }
+
+    /// Not 0, which is what memory holds that nobody wrote.
+    pub(super) fn next_sentinel(&self) -> u32 {
+        self.sentinels.fetch_add(1, Ordering::Relaxed).wrapping_mul(2).wrapping_add(1)
+    }
+
+    pub(super) fn check(&self, conversion: &Conversion) -> Result<(), Error> {
+        let (from, to) = (conversion.from, conversion.to);
+        self.lost().map_or(Ok(()), |reason| Err(Error::DeviceLost { from, to, reason }))
+    }
+
+    pub(super) fn buffer(
+        &self,
+        conversion: &Conversion,
+        label: &str,
+        size: u64,
+        usage: wgpu::BufferUsages,
+    ) -> Result<wgpu::Buffer, Error> {
+        // What the host is to write and a kernel to read is written first.
+        let mapped_at_creation = usage.contains(wgpu::BufferUsages::MAP_WRITE);
+        let descriptor = wgpu::BufferDescriptor { label: Some(label), size, usage, mapped_at_creation };
+        scoped_for(conversion, size, &self.device, || self.device.create_buffer(&descriptor))
+    }
+
+    /// A buffer with these bytes, and zeros up to a whole word.
+    pub(crate) fn filled(
+        &self,
+        conversion: &Conversion,
+        label: &str,
+        bytes: &[u8],
+        usage: wgpu::BufferUsages,
+    ) -> Result<wgpu::Buffer, Error> {
+        let words = bytes.len().next_multiple_of(4) as u64;
+        let buffer = self.buffer(conversion, label, words, usage)?;
+        self.write(conversion, &buffer, bytes)?;
+        Ok(buffer)
+    }
+
+    /// Writes bytes to a buffer's start, and zeros up to a whole word.
+    pub(super) fn write(&self, conversion: &Conversion, buffer: &wgpu::Buffer, bytes: &[u8]) -> Result<(), Error> {
+        scoped_for(conversion, bytes.len() as u64, &self.device, || {
+            let (whole, rest) = bytes.split_at(bytes.len() / 4 * 4);
+            if !whole.is_empty() {
+                self.queue.write_buffer(buffer, 0, whole);
+            }
+            if !rest.is_empty() {
+                let mut word = [0; 4];
+                word[..rest.len()].copy_from_slice(rest);
+                self.queue.write_buffer(buffer, whole.len() as u64, &word);
+            }
+        })
+    }
+
+    /// What a device said to a mapping or a wait.
+    pub(super) fn device_error(&self, conversion: &Conversion, error: &impl ToString) -> Error {
+        Error::Device { from: conversion.from, to: conversion.to, message: error.to_string() }
+    }
+
+    /// What a buffer of whole words holds after some commands.
+    pub(crate) async fn contents(
+        &self,
+        conversion: &Conversion,
+        mut encoder: wgpu::CommandEncoder,
+        buffer: &wgpu::Buffer,
+    ) -> Result<Vec<u8>, Error> {
+        let staging = self.staging(conversion, buffer.size())?;
+        let index = scoped_for(conversion, 0, &self.device, || {
+            encoder.copy_buffer_to_buffer(buffer, 0, &staging, 0, buffer.size());
+            self.queue.submit([encoder.finish()])
+        })?;
+        let view = self.mapped(conversion, &staging, index).await?;
+        Ok(view.to_vec())
+    }
+
+    pub(super) fn staging(&self, conversion: &Conversion, size: u64) -> Result<wgpu::Buffer, Error> {
+        let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
+        self.buffer(conversion, "cast read-back", size, usage)
+    }
+
+    /// The bytes of a staging buffer once a submission is done.
+    pub(super) async fn mapped(
+        &self,
+        conversion: &Conversion,
+        staging: &wgpu::Buffer,
+        index: wgpu::SubmissionIndex,
+    ) -> Result<wgpu::BufferView, Error> {
+        let map = || map(staging, wgpu::MapMode::Read, staging.size());
+        let mapping = scoped_for(conversion, staging.size(), &self.device, map)?;
+        self.wait(conversion, index)?;
+        self.arrive(conversion, mapping).await?;
+        staging.slice(..).get_mapped_range().map_err(|error| self.device_error(conversion, &error))
+    }
+
+    /// Until a buffer is mapped.
+    pub(super) async fn arrive(&self, conversion: &Conversion, mapping: Mapping) -> Result<(), Error> {
+        let mapped = mapping.await.unwrap_or(Err(wgpu::BufferAsyncError));
+        self.check(conversion)?;
+        mapped.map_err(|error| self.device_error(conversion, &error))
+    }
+
+    /// Natively nothing happens unless somebody polls; in a browser this returns at once.
+    pub(super) fn wait(&self, conversion: &Conversion, index: wgpu::SubmissionIndex) -> Result<(), Error> {
+        let poll = wgpu::PollType::Wait { submission_index: Some(index), timeout: Some(TIMEOUT) };
+        let polled = scoped_for(conversion, 0, &self.device, || self.device.poll(poll))?;
+        let (from, to) = (conversion.from, conversion.to);
+        polled.map(drop).map_err(|error| match error {
+            wgpu::PollError::Timeout => Error::Timeout { from, to, seconds: TIMEOUT.as_secs() },
+            error => self.device_error(conversion, &error),
+        })
+    }
+}
+
+/// A mapping that was asked for.
+pub(super) type Mapping = oneshot::Receiver<Result<(), wgpu::BufferAsyncError>>;
+
+/// Asks for the first bytes of a buffer.
+pub(super) fn map(buffer: &wgpu::Buffer, mode: wgpu::MapMode, bytes: u64) -> Mapping {
+    let (sender, receiver) = oneshot::channel();
+    // The receiver is gone only if the cast was dropped.
+    buffer.slice(..bytes).map_async(mode, move |result| drop(sender.send(result)));
+    receiver
+}
+
+fn note(lost: &Mutex<Option<String>>, reason: String) {
+    lost.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(reason);
+}

@@ -1,0 +1,7 @@
+//! What needs an adapter, a software one too: casts on a device, compared with the CPU path.
+
+mod faults;
+mod gpu;
+mod resident;
+mod slices;
+mod strided;

@@ -1,0 +1,203 @@
+//! The resident layer as an engine uses it: what recording costs, many casts at once, many threads, and the proof of a
+//! device.
+
+use support::buffers::{buffer, own_device, read};
+use support::options::variants;
+use support::{adapter, cases, numeric};
+use wgpu_cast::wgpu::{self, BufferUsages};
+use wgpu_cast::{Bound, CastOptions, CastSpec, Caster, Context, ElementType, Error, Route, Slices, Tensor, cpu};
+
+/// Buffers, bind groups and pipelines that the device holds.
+fn held(device: &wgpu::Device) -> [isize; 4] {
+    let hal = device.get_internal_counters().hal;
+    [hal.buffers.read(), hal.bind_groups.read(), hal.compute_pipelines.read(), hal.shader_modules.read()]
+}
+
+fn pairs() -> Vec<(ElementType, ElementType)> {
+    use ElementType::*;
+    vec![(FLOAT, FLOAT8E4M3FN), (INT64, FLOAT16), (UINT4, FLOAT), (DOUBLE, INT4), (FLOAT6E2M3, BFLOAT16), (BOOL, INT2)]
+}
+
+/// Many casts of one source type into slices of one buffer, bound.
+fn bound(
+    caster: &Caster,
+    device: &wgpu::Device,
+    queue: &wgpu::Queue,
+    lens: &[usize],
+) -> (Vec<Bound>, Vec<(wgpu::Buffer, Vec<u8>)>) {
+    let (mut bounds, mut results) = (Vec::new(), Vec::new());
+    for (from, to) in pairs() {
+        for &len in lens {
+            let tensor = Tensor::from_codes(from, [len], cases::random(from, len, len as u64)).unwrap();
+            let expected = cpu::cast(&tensor, to, &CastOptions::default()).unwrap().into_bytes().unwrap();
+            let bytes = tensor.bytes().unwrap();
+            let (source, destination) = (buffer(device, bytes.len() as u64), buffer(device, expected.len() as u64));
+            let mut words = bytes.to_vec();
+            words.resize(bytes.len().next_multiple_of(4), 0);
+            queue.write_buffer(&source, 0, &words);
+            let prepared = caster.prepare(&CastSpec::new(from, to), len as u64).unwrap();
+            bounds.push(prepared.bind(source.slice(..), destination.slice(..)).unwrap());
+            results.push((destination, expected));
+        }
+    }
+    (bounds, results)
+}
+
+#[test]
+fn recording_makes_nothing() {
+    let context = adapter::open();
+    let (device, queue, caster) = (context.device().unwrap(), context.queue().unwrap(), context.caster().unwrap());
+    let (bounds, results) = bound(caster, device, queue, &[5, 9001]);
+    let mut encoder = device.create_command_encoder(&Default::default());
+    let before = held(device);
+    assert!(before[..3].iter().all(|&count| count > 0), "the counters count: {before:?}");
+    for bound in &bounds {
+        bound.record(&mut encoder);
+        bound.record_in_pass(&mut encoder.begin_compute_pass(&Default::default()));
+    }
+    Bound::record_all(&bounds, &mut encoder);
+    assert_eq!(held(device), before);
+    for (destination, expected) in results {
+        let encoder = std::mem::replace(&mut encoder, device.create_command_encoder(&Default::default()));
+        assert_eq!(read(device, queue, encoder, &destination)[..expected.len()], expected);
+    }
+}
+
+#[test]
+fn many_casts_in_one_pass() {
+    let context = adapter::open();
+    let (device, queue, caster) = (context.device().unwrap(), context.queue().unwrap(), context.caster().unwrap());
+    let lens: Vec<usize> = (1..40).chain([255, 256, 1000, 9001]).collect();
+    let (bounds, results) = bound(caster, device, queue, &lens);
+    let mut encoder = device.create_command_encoder(&Default::default());
+    Bound::record_all(&bounds, &mut encoder);
+    Bound::record_all(&[], &mut encoder);
+    queue.submit([encoder.finish()]);
+    for (destination, expected) in results {
+        let encoder = device.create_command_encoder(&Default::default());
+        assert_eq!(read(device, queue, encoder, &destination)[..expected.len()], expected);
+    }
+}
+
+#[test]
+fn what_is_warm_compiles_nothing_more() {
+    let context = adapter::open();
+    let device = context.device().unwrap();
+    let specs: Vec<_> = pairs().into_iter().map(|(from, to)| CastSpec::new(from, to)).collect();
+    for (slices, offset, one_buffer) in
+        [(Slices::Aligned, 0, false), (Slices::Anywhere, 8, false), (Slices::OneBuffer, 8, true)]
+    {
+        let caster = Caster::new(device);
+        caster.warm_up(&specs, slices).unwrap();
+        let warm = held(device);
+        for spec in &specs {
+            let prepared = caster.prepare(spec, 9001).unwrap();
+            let memory = [0, 1].map(|_| buffer(device, 200_000));
+            let (from, to) = (prepared.source_bytes(), prepared.destination_bytes());
+            let source = memory[0].slice(offset..offset + from);
+            let destination =
+                if one_buffer { memory[0].slice(100_000..100_000 + to) } else { memory[1].slice(offset..offset + to) };
+            let bound = prepared.bind(source, destination).unwrap();
+            assert_eq!(held(device)[2..], warm[2..], "{spec:?}, {slices:?}");
+            drop(bound);
+        }
+    }
+    let strings = CastSpec::new(ElementType::STRING, ElementType::FLOAT);
+    let error = context.caster().unwrap().warm_up(&[specs[0], strings], Slices::Aligned).unwrap_err();
+    assert!(matches!(error, Error::NoKernel { .. }), "{error}");
+}
+
+#[test]
+fn preparing_on_a_thread_of_its_own_gives_the_same() {
+    let context = adapter::open();
+    let caster = context.caster().unwrap();
+    let spec = CastSpec::new(ElementType::UINT8, ElementType::FLOAT16);
+    let prepared = pollster::block_on(caster.prepare_async(&spec, 9001)).unwrap();
+    assert_eq!(prepared.dispatches(), caster.prepare(&spec, 9001).unwrap().dispatches());
+    let error = pollster::block_on(caster.prepare_async(&spec, u64::MAX)).map(drop).unwrap_err();
+    assert!(matches!(error, Error::Limit { .. }), "{error}");
+}
+
+#[test]
+#[allow(unsafe_code, reason = "the empty cache is nobody's bytes")]
+fn a_pipeline_cache_is_used_where_there_is_one() {
+    adapter::open();
+    let instance = wgpu::Instance::default();
+    let adapter = pollster::block_on(instance.request_adapter(&Default::default())).unwrap();
+    let required_features = adapter.features() & wgpu::Features::PIPELINE_CACHE;
+    let descriptor = wgpu::DeviceDescriptor { required_features, ..Default::default() };
+    let (device, _) = pollster::block_on(adapter.request_device(&descriptor)).unwrap();
+    if required_features.is_empty() {
+        println!("not here: this adapter has no pipeline caches");
+        return;
+    }
+    let descriptor = wgpu::PipelineCacheDescriptor { label: None, data: None, fallback: true };
+    // SAFETY: there is no data.
+    let cache = unsafe { device.create_pipeline_cache(&descriptor) };
+    let size = |cache: &wgpu::PipelineCache| cache.get_data().map_or(0, |data| data.len());
+    let empty = size(&cache);
+    let caster = Caster::new(&device).with_pipeline_cache(cache.clone());
+    caster.prepare(&CastSpec::new(ElementType::FLOAT, ElementType::FLOAT16), 9001).unwrap();
+    assert!(size(&cache) >= empty);
+}
+
+#[test]
+fn threads_share_a_caster() {
+    let context = adapter::open();
+    let (device, queue, caster) = (context.device().unwrap(), context.queue().unwrap(), context.caster().unwrap());
+    std::thread::scope(|scope| {
+        for thread in 0..8usize {
+            scope.spawn(move || {
+                let lens: Vec<usize> = (0..167).map(|i| 1 + (i * 37 + thread * 11) % 300).collect();
+                let (bounds, results) = bound(caster, device, queue, &lens);
+                assert!(bounds.len() >= 1000);
+                let mut encoder = device.create_command_encoder(&Default::default());
+                bounds.iter().for_each(|bound| bound.record(&mut encoder));
+                queue.submit([encoder.finish()]);
+                for (destination, expected) in results {
+                    let encoder = device.create_command_encoder(&Default::default());
+                    assert_eq!(read(device, queue, encoder, &destination)[..expected.len()], expected);
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn a_device_proves_itself_and_one_that_does_nothing_does_not() {
+    let context = adapter::open();
+    let (queue, caster) = (context.queue().unwrap(), context.caster().unwrap());
+    let specs: Vec<CastSpec> = numeric()
+        .flat_map(|to| variants(to).into_iter().map(move |o| CastSpec::new(ElementType::FLOAT, to).with_options(o)))
+        .chain(numeric().map(|from| CastSpec::new(from, ElementType::BFLOAT16)))
+        .collect();
+    pollster::block_on(caster.self_test(queue, &specs, Slices::Aligned)).unwrap();
+    // Every other kernel there is; a 6-bit type to another is the one pair that has them all.
+    use ElementType::{FLOAT6E2M3, FLOAT6E3M2};
+    let few = pairs().into_iter().chain([(FLOAT6E2M3, FLOAT6E3M2)]).map(|(from, to)| CastSpec::new(from, to));
+    pollster::block_on(caster.self_test(queue, &few.collect::<Vec<_>>(), Slices::Views)).unwrap();
+    let (device, queue) = wgpu::Device::noop(&wgpu::DeviceDescriptor::default());
+    for &spec in &specs {
+        let error = pollster::block_on(Caster::new(&device).self_test(&queue, &[spec], Slices::Aligned)).unwrap_err();
+        assert!(matches!(error, Error::Incomplete { .. }), "{spec:?}: {error}");
+    }
+}
+
+#[test]
+fn a_context_on_the_application_s_own_device() {
+    let (device, queue) = own_device();
+    let context = Context::on_device(&device, &queue);
+    let tensor = Tensor::from_slice([3], &[1.0f32, -2.5, 300.0]).unwrap();
+    let cast = pollster::block_on(context.cast(&tensor, ElementType::INT8, &CastOptions::default()));
+    let (result, report) = cast.unwrap();
+    assert_eq!((result.bytes(), report.route), (Some(&[1, 0xfe, 44][..]), Route::Gpu));
+    // The device is still the application's, with what errors it makes.
+    let scope = device.push_error_scope(wgpu::ErrorFilter::Validation);
+    let size = u64::MAX;
+    let usage = BufferUsages::STORAGE;
+    drop(device.create_buffer(&wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false }));
+    assert!(pollster::block_on(scope.pop()).is_some());
+    device.destroy();
+    let error = pollster::block_on(context.cast(&tensor, ElementType::INT8, &CastOptions::default())).unwrap_err();
+    assert!(matches!(error, Error::DeviceLost { .. } | Error::Device { .. } | Error::Incomplete { .. }), "{error}");
+}

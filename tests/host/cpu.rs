@@ -1,0 +1,183 @@
+//! The CPU path against the independent oracle: every pair, every option that matters, every hard code.
+
+use support::options::{all_options, variants};
+use support::{cases, numeric, oracle};
+use wgpu_cast::{CastOptions, ElementType, Error, Tensor, can_cast, cpu, has_kernel};
+
+/// Casts `codes` on the CPU and lists what the oracle says otherwise.
+fn judge(from: ElementType, to: ElementType, codes: &[u64], options: &wgpu_cast::CastOptions) -> Vec<String> {
+    let tensor = Tensor::from_codes(from, [codes.len()], codes.iter().copied()).unwrap();
+    let result = cpu::cast(&tensor, to, options).unwrap();
+    let oracle = oracle(from, to, options);
+    let wrong = codes.iter().zip(result.codes()).filter_map(|(&code, got)| {
+        let expected = oracle.expected(code);
+        (got != expected).then(|| format!("{from} {code:x} to {to} {options:?}: {got:x}, expected {expected:x}"))
+    });
+    wrong.take(5).collect()
+}
+
+fn judge_all(froms: &[ElementType]) {
+    let mut wrong = Vec::new();
+    for &from in froms {
+        let codes = cases::codes(from);
+        for to in numeric() {
+            for options in variants(to) {
+                wrong.extend(judge(from, to, &codes, &options));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn sources_of_at_most_16_bits_give_what_the_oracle_says() {
+    judge_all(&numeric().filter(|t| t.bits() <= Some(16)).collect::<Vec<_>>());
+}
+
+#[test]
+fn float_gives_what_the_oracle_says() {
+    judge_all(&[ElementType::FLOAT]);
+}
+
+#[test]
+fn double_gives_what_the_oracle_says() {
+    judge_all(&[ElementType::DOUBLE]);
+}
+
+#[test]
+fn wide_integers_give_what_the_oracle_says() {
+    use ElementType::*;
+    judge_all(&[INT32, UINT32, INT64, UINT64]);
+}
+
+/// Few elements go without the table and the threads; many go with both. The codes come in another order each time.
+#[test]
+fn short_and_long_tensors_agree() {
+    for from in numeric() {
+        let codes: Vec<u64> = cases::random(from, 200_003, 7);
+        for to in numeric() {
+            let options = Default::default();
+            let cast = |codes: &[u64]| {
+                let tensor = Tensor::from_codes(from, [codes.len()], codes.iter().copied()).unwrap();
+                cpu::cast(&tensor, to, &options).unwrap()
+            };
+            let long = cast(&codes);
+            for (part, start) in [(1, 0), (3, 5), (7, 100), (13, 1000), (500, 1024), (1023, 60_000), (1025, 150_000)] {
+                let short = cast(&codes[start..start + part]);
+                let expected = long.codes().skip(start).take(part);
+                assert!(short.codes().eq(expected), "{from} to {to}, {part} elements from {start}");
+                assert_eq!(short.bytes().unwrap().len() as u64, to.packed_bytes(part as u64).unwrap());
+            }
+        }
+    }
+}
+
+/// An option changes nothing where ONNX's text does not name the destination.
+#[test]
+fn options_that_a_destination_does_not_look_at_change_nothing() {
+    for from in numeric().filter(|t| t.bits() <= Some(16)) {
+        let codes = cases::codes(from);
+        let tensor = Tensor::from_codes(from, [codes.len()], codes).unwrap();
+        for to in numeric() {
+            let distinct = |options: &[wgpu_cast::CastOptions]| {
+                let results = options.iter().map(|o| cpu::cast(&tensor, to, o).unwrap().into_bytes());
+                results.collect::<std::collections::HashSet<_>>()
+            };
+            assert_eq!(distinct(&all_options()), distinct(&variants(to)), "{from} to {to}");
+        }
+    }
+}
+
+#[test]
+fn can_cast_says_what_cast_does() {
+    for &from in ElementType::ALL {
+        let tensor = match from {
+            ElementType::STRING => Tensor::from_strings([2], ["0", "1"]).unwrap(),
+            from => Tensor::from_codes(from, [2], [0, 1]).unwrap(),
+        };
+        for &to in ElementType::ALL {
+            assert!(can_cast(from, to));
+            let result = cpu::cast(&tensor, to, &Default::default());
+            assert!(result.as_ref().is_ok_and(|result| result.element_type() == to), "{from} to {to}: {result:?}");
+            let numeric = from != ElementType::STRING && to != ElementType::STRING;
+            assert_eq!(has_kernel(from, to), numeric, "{from} to {to}");
+            assert_eq!(wgpu_cast::kernel(from, to, &Default::default()).is_ok(), numeric, "{from} to {to}");
+        }
+    }
+}
+
+#[test]
+fn scalars_and_empty_tensors_keep_their_shape() {
+    for from in numeric() {
+        for to in numeric() {
+            for (shape, count) in [(vec![], 1), (vec![0], 0), (vec![3, 0, usize::MAX], 0), (vec![1, 3], 3)] {
+                let tensor = Tensor::from_codes(from, shape.clone(), vec![1; count]).unwrap();
+                let result = cpu::cast(&tensor, to, &Default::default()).unwrap();
+                assert_eq!(result.shape(), shape, "{from} to {to}");
+                assert_eq!(result.len(), count);
+                assert_eq!(result.element_type(), to);
+            }
+        }
+    }
+}
+
+/// `cast_into` writes what `cast` returns, whatever lay there, the pad bits of the last byte included.
+#[test]
+fn the_callers_memory_gets_what_cast_returns() {
+    for from in numeric() {
+        for count in [0, 1, 3, 5, 1000, 150_001] {
+            let tensor = Tensor::from_codes(from, [count], cases::random(from, count, 3)).unwrap();
+            for to in numeric() {
+                let expected = cpu::cast(&tensor, to, &CastOptions::default()).unwrap().into_bytes().unwrap();
+                let mut bytes = vec![0xff; expected.len()];
+                cpu::cast_into(&tensor, to, &CastOptions::default(), &mut bytes).unwrap();
+                assert!(bytes == expected, "{count} of {from} to {to}");
+            }
+        }
+    }
+}
+
+/// The same type too, and the options count.
+#[test]
+fn the_callers_memory_gets_what_the_options_say() {
+    let tensor = Tensor::from_slice([3], &[1e9f32, f32::NAN, -1.0]).unwrap();
+    for saturate in [true, false] {
+        let options = CastOptions::default().with_saturate(saturate);
+        let mut bytes = [0x55; 3];
+        cpu::cast_into(&tensor, ElementType::FLOAT8E5M2, &options, &mut bytes).unwrap();
+        assert_eq!(bytes, [if saturate { 0x7b } else { 0x7c }, 0x7e, 0xbc]);
+        let (e5m2, mut again) =
+            (Tensor::from_bytes(ElementType::FLOAT8E5M2, [3], vec![0x7c, 0x7d, 0]).unwrap(), [0; 3]);
+        cpu::cast_into(&e5m2, ElementType::FLOAT8E5M2, &options, &mut again).unwrap();
+        assert_eq!(again, [if saturate { 0x7b } else { 0x7c }, 0x7d, 0]);
+    }
+}
+
+#[test]
+fn memory_of_another_length_is_left_alone() {
+    let tensor = Tensor::from_slice([5], &[1.0f32; 5]).unwrap();
+    for found in [0, 2, 4, 20] {
+        let mut bytes = vec![0xaa; found];
+        let error = cpu::cast_into(&tensor, ElementType::INT4, &CastOptions::default(), &mut bytes).unwrap_err();
+        let (from, to, expected) = (ElementType::FLOAT, ElementType::INT4, 3);
+        assert_eq!(error, Error::DestinationLength { from, to, expected, found: found as u64 });
+        assert!(bytes.iter().all(|&byte| byte == 0xaa));
+        assert_eq!(
+            error.to_string(),
+            format!("casting float to int4: the destination has {found} bytes, but the result takes 3")
+        );
+    }
+}
+
+#[test]
+fn strings_are_not_cast_into_memory() {
+    let (strings, numbers) = (Tensor::from_strings([1], ["1"]).unwrap(), Tensor::from_slice([1], &[1.0f32]).unwrap());
+    let mut bytes = [0xaa; 4];
+    for (tensor, to) in
+        [(&strings, ElementType::FLOAT), (&numbers, ElementType::STRING), (&strings, ElementType::STRING)]
+    {
+        let error = cpu::cast_into(tensor, to, &CastOptions::default(), &mut bytes).unwrap_err();
+        assert_eq!(error, Error::NoCodes { element_type: ElementType::STRING });
+        assert_eq!(bytes, [0xaa; 4]);
+    }
+}

@@ -1,0 +1,37 @@
+//! Devices and buffers for the tests that record casts themselves.
+
+use wgpu_cast::wgpu::{self, BufferUsages};
+
+/// A device as an application opens it, with the least limits that a device has to have.
+pub fn own_device() -> (wgpu::Device, wgpu::Queue) {
+    crate::adapter::open();
+    let instance = wgpu::Instance::default();
+    let adapter = pollster::block_on(instance.request_adapter(&Default::default())).unwrap();
+    let required_limits = wgpu::Limits::downlevel_defaults();
+    let descriptor = wgpu::DeviceDescriptor { required_limits, ..Default::default() };
+    pollster::block_on(adapter.request_device(&descriptor)).unwrap()
+}
+
+/// A buffer that casts read and write and tests fill and look at, in whole words.
+pub fn buffer(device: &wgpu::Device, size: u64) -> wgpu::Buffer {
+    let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
+    let size = size.next_multiple_of(4);
+    device.create_buffer(&wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false })
+}
+
+/// Submits what is recorded, and then reads a buffer.
+pub fn read(
+    device: &wgpu::Device,
+    queue: &wgpu::Queue,
+    mut encoder: wgpu::CommandEncoder,
+    buffer: &wgpu::Buffer,
+) -> Vec<u8> {
+    let usage = BufferUsages::MAP_READ | BufferUsages::COPY_DST;
+    let size = buffer.size();
+    let staging = device.create_buffer(&wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false });
+    encoder.copy_buffer_to_buffer(buffer, 0, &staging, 0, size);
+    let index = queue.submit([encoder.finish()]);
+    staging.slice(..).map_async(wgpu::MapMode::Read, |result| result.unwrap());
+    device.poll(wgpu::PollType::Wait { submission_index: Some(index), timeout: None }).unwrap();
+    staging.slice(..).get_mapped_range().unwrap().to_vec()
+}
