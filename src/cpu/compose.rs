@@ -5,15 +5,15 @@ use super::kernel::{
     Bf16ToInt64, Codes, F16ToF32, F16ToF64, F16ToInt64, F32ToInt64, Kernel, Map, Packed, Step, Steps, ToInt32, Word,
 };
 use super::lanes::Lanes;
-use super::lanes::portable::Portable;
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 use super::lanes::{avx2::Avx2, avx512, avx512::Avx512};
+use super::lanes::portable::Portable;
 use super::method::{Method, SinkKind, SourceKind};
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-use super::pack;
 use super::scalar::{self, Exact, RoundF64};
 use super::sink::{Clamp, E8m0, ExponentRule, LowBits, Round, RoundF16, RoundMethod, Sink};
 use super::source::{Bf16, F8, F16, F32Source, F64Source, Int, Source};
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+use super::pack;
 use crate::format::FloatFormat;
 use crate::reference::EncodeFloat;
 
@@ -71,17 +71,11 @@ fn lanes<L: Lanes + 'static>(l: L, method: Method, source: SourceKind, sink: Sin
         },
         SourceKind::F64 => from_float(l, F64Source, sink),
         SourceKind::Int { bits: 16, signed: true } => from_int(l, Int::<16, true, true>, Int::<16, true, true>, sink),
-        SourceKind::Int { bits: 16, signed: false } => {
-            from_int(l, Int::<16, false, true>, Int::<16, false, true>, sink)
-        }
+        SourceKind::Int { bits: 16, signed: false } => from_int(l, Int::<16, false, true>, Int::<16, false, true>, sink),
         SourceKind::Int { bits: 32, signed: true } => from_int(l, Int::<32, true, true>, Int::<32, true, false>, sink),
-        SourceKind::Int { bits: 32, signed: false } => {
-            from_int(l, Int::<32, false, true>, Int::<32, false, false>, sink)
-        }
+        SourceKind::Int { bits: 32, signed: false } => from_int(l, Int::<32, false, true>, Int::<32, false, false>, sink),
         SourceKind::Int { bits: 64, signed: true } => from_int(l, Int::<64, true, true>, Int::<64, true, false>, sink),
-        SourceKind::Int { bits: 64, signed: false } => {
-            from_int(l, Int::<64, false, true>, Int::<64, false, false>, sink)
-        }
+        SourceKind::Int { bits: 64, signed: false } => from_int(l, Int::<64, false, true>, Int::<64, false, false>, sink),
         SourceKind::Bool | SourceKind::Int { .. } | SourceKind::OtherFloat(_) => {
             unreachable!("{method:?} from {source:?}")
         }
@@ -308,9 +302,7 @@ fn to_f64<I: Instructions + 'static>(i: I, source: SourceKind) -> Made {
 fn to_int64<I: Instructions + 'static, const SIGNED: bool>(i: I, source: SourceKind) -> Made {
     match source {
         SourceKind::F16 { .. } => map!(i, |x: u16| scalar::f16_to_int64::<SIGNED>(x)),
-        SourceKind::Bf16 => {
-            map!(i, |x: u16| scalar::f64_to_int64::<SIGNED>(f64::from(f32::from_bits(u32::from(x) << 16))))
-        }
+        SourceKind::Bf16 => map!(i, |x: u16| scalar::f64_to_int64::<SIGNED>(f64::from(f32::from_bits(u32::from(x) << 16)))),
         SourceKind::F32 => map!(i, |x: u32| scalar::f64_to_int64::<SIGNED>(f64::from(f32::from_bits(x)))),
         SourceKind::F64 => map!(i, |x: u64| scalar::f64_to_int64::<SIGNED>(f64::from_bits(x))),
         _ => unreachable!("no function of {source:?} to 64-bit integers"),

@@ -111,7 +111,10 @@ impl Lanes for Avx512 {
         let odd: [u32; 16] = [1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31];
         let [a, b] = [[read(bytes, 0), read(bytes, 64)], [read(bytes, 128), read(bytes, 192)]];
         let [low, high] = [cast(even), cast(odd)];
-        [both_of(self, a, b, low), both_of(self, a, b, high)]
+        [
+            both_of(self, a, b, low),
+            both_of(self, a, b, high),
+        ]
     }
     #[inline(always)]
     fn store_u32(self, a: [__m512i; 2], bytes: &mut [u8]) {

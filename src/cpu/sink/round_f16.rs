@@ -21,12 +21,8 @@ impl ExponentRule {
     /// `None` where none of them serves.
     pub(crate) fn new(from: &FloatFormat, to: &EncodeFloat) -> Option<Self> {
         // Lanes of 16 bits round shifts of less than 16, and a table has eight powers.
-        if from.bits() != 16
-            || to.bits > 8
-            || to.man >= from.man_bits
-            || to.man + 3 > 8
-            || to.overflow != to.max && to.overflow != to.max + 1
-        {
+        if from.bits() != 16 || to.bits > 8 || to.man >= from.man_bits || to.man + 3 > 8
+            || to.overflow != to.max && to.overflow != to.max + 1 {
             return None;
         }
         match from.bias as i32 - to.bias as i32 {
