@@ -18,8 +18,9 @@ esac
 
 # Optimised, since some tests try every code there is, but with the checks that a debug build has. After the subcommand:
 # nextest does not hear what stands before it.
-package=profile.release.package.wgpu-cast
-checked="--release --config $package.overflow-checks=true --config $package.debug-assertions=true"
+package=profile.release.package
+checked="--release --config $package.wgpu-cast.overflow-checks=true --config $package.wgpu-cast.debug-assertions=true"
+checked="$checked --config $package.wgpu-cast-support.overflow-checks=true"
 
 # The tests of the command line run the example's binary.
 # shellcheck disable=SC2086 # options, one a word

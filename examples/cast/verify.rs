@@ -3,6 +3,7 @@
 use indicatif::{ProgressBar, ProgressStyle};
 use support::cases;
 use support::options::pair_variants;
+use support::tier::Tier;
 use wgpu_cast::{CastOptions, Context, ElementType, Error, Kernel, Tensor, cpu, kernel};
 
 use crate::args::{VerifyArgs, numeric};
@@ -69,7 +70,7 @@ pub fn progress_bar(steps: usize) -> ProgressBar {
 /// What is cast of one type: a long tensor, of which the fast kernel takes all but the end, and small ones that are all
 /// the other kernel's.
 fn tensors(from: ElementType, args: &VerifyArgs) -> Result<Vec<Tensor>, Error> {
-    let mut codes = cases::codes(from);
+    let mut codes = cases::codes_of(from, Tier::Full);
     if from.bits() > Some(16) {
         codes.extend(cases::random(from, args.random as usize, args.seed));
     }

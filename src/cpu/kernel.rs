@@ -77,7 +77,10 @@ impl<L: Lanes, S: Source<L>, K: Sink<L, S>> Step<L> for Codes<S, K> {
     const WRITTEN: usize = L::GROUPS * L::COUNT * if L::PACKS || K::BITS > 8 { K::BITS } else { 8 } / 8;
 
     #[inline(always)]
-    #[allow(clippy::needless_range_loop, reason = "the closures of adapters are compiled without the vector instructions")]
+    #[allow(
+        clippy::needless_range_loop,
+        reason = "the closures of adapters are compiled without the vector instructions"
+    )]
     fn step(self, l: L, source: &[u8], destination: &mut [u8]) {
         let mut codes = [l.splat_u16(0); 8];
         for i in 0..L::GROUPS {

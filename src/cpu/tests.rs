@@ -99,7 +99,9 @@ fn compare(tensor: &Tensor, conversion: &Conversion, options: &CastOptions) -> O
         let wrong = tensor.codes().zip(got.codes().zip(expected.codes())).enumerate();
         let (index, (code, (got, expected))) = wrong.into_iter().find(|(_, (_, (got, expected)))| got != expected)?;
         let from = conversion.from;
-        Some(format!("{isa:?}, {method:?}, {options:?}: {from} {code:#x} ({index}) to {to} is {got:#x}, not {expected:#x}"))
+        Some(format!(
+            "{isa:?}, {method:?}, {options:?}: {from} {code:#x} ({index}) to {to} is {got:#x}, not {expected:#x}"
+        ))
     })
 }
 
@@ -187,8 +189,7 @@ fn lines_and_shares_meet() {
             if conversion.is_copy() {
                 continue;
             }
-            for (elements, isa) in lengths.into_iter().flat_map(|n| isas().into_iter().map(move |isa| (n, isa)))
-            {
+            for (elements, isa) in lengths.into_iter().flat_map(|n| isas().into_iter().map(move |isa| (n, isa))) {
                 let tensor = Tensor::from_codes(from, [elements], codes[..elements].iter().copied()).unwrap();
                 let expected = through(&Reference(conversion), &tensor, to);
                 // All places for few elements, some for many.

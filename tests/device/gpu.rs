@@ -12,10 +12,11 @@ macro_rules! sources {
         #[test]
         fn $name() {
             let context = adapter::open();
+            let casters = Casters::new(&context);
             for to in numeric() {
                 hard_codes(&context, ElementType::$element_type, to);
-                awkward_lengths(&context, ElementType::$element_type, to);
-                options_in_every_kernel(&context, ElementType::$element_type, to);
+                awkward_lengths(&context, &casters, ElementType::$element_type, to);
+                options_in_every_kernel(&context, &casters, ElementType::$element_type, to);
             }
         }
     )*
@@ -34,6 +35,28 @@ sources! {
     from_float8e5m2 FLOAT8E5M2 from_float8e5m2fnuz FLOAT8E5M2FNUZ from_uint4 UINT4 from_int4 INT4
     from_float4e2m1 FLOAT4E2M1 from_float8e8m0 FLOAT8E8M0 from_uint2 UINT2 from_int2 INT2
     from_float6e2m3 FLOAT6E2M3 from_float6e3m2 FLOAT6E3M2
+}
+
+/// A caster for each kernel, whatever the adapter. A test has one set of them, since compiling kernels is most of its work.
+struct Casters {
+    /// Sources of at most 8 bits by a table in workgroup memory.
+    tables: Caster,
+    /// Everything computed, as software adapters do it.
+    computed: Caster,
+    /// The kernel for ends and small tensors.
+    edge: Caster,
+}
+
+impl Casters {
+    fn new(context: &Context) -> Self {
+        let [mut tables, mut computed, mut edge] = [PlanLimits::default(); 3];
+        (tables.tables, tables.blocks_from) = (true, Some(0));
+        (computed.tables, computed.blocks_from) = (false, Some(0));
+        edge.blocks_from = Some(u64::MAX);
+        let [tables, computed, edge] =
+            [tables, computed, edge].map(|limits| Caster::with_limits(context.device().unwrap(), limits));
+        Self { tables, computed, edge }
+    }
 }
 
 /// Long tensors take the blocks kernel and, for the rest, the edge kernel.
@@ -59,39 +82,27 @@ fn hard_codes(context: &Context, from: ElementType, to: ElementType) {
 }
 
 /// Every length around lanes, words and units, by each kernel, between guard bytes in a destination full of poison.
-fn awkward_lengths(context: &Context, from: ElementType, to: ElementType) {
-    let device = context.device().unwrap();
-    let mut tables = PlanLimits::default();
-    tables.blocks_from = Some(0);
-    let mut computed = tables;
-    computed.tables = false;
-    let mut edge = PlanLimits::default();
-    edge.blocks_from = Some(u64::MAX);
+fn awkward_lengths(context: &Context, casters: &Casters, from: ElementType, to: ElementType) {
     let lengths: Vec<usize> =
         (1..=17).chain([23, 31, 32, 33, 47, 48, 49, 63, 64, 65, 127, 128, 129, 257, 1023, 1025]).collect();
     let codes = cases::random(from, 1025, 11);
-    for limits in [tables, computed, edge] {
-        let caster = Caster::with_limits(device, limits);
-        let tensors = lengths.iter().map(|&n| Tensor::from_codes(from, [n], codes[..n].iter().copied()).unwrap());
-        check_regions(context, &caster, &tensors.collect::<Vec<_>>(), CastSpec::new(from, to));
+    let tensors = lengths.iter().map(|&n| Tensor::from_codes(from, [n], codes[..n].iter().copied()).unwrap());
+    let tensors: Vec<Tensor> = tensors.collect();
+    for caster in [&casters.tables, &casters.computed, &casters.edge] {
+        check_regions(context, caster, &tensors, CastSpec::new(from, to));
     }
 }
 
 /// Hard codes under every option, through the edge kernel and, for sources of at most 8 bits, through the table in
 /// workgroup memory, neither of which a long tensor takes on a software adapter.
-fn options_in_every_kernel(context: &Context, from: ElementType, to: ElementType) {
-    let mut edge = PlanLimits::default();
-    edge.blocks_from = Some(u64::MAX);
-    let mut tables = PlanLimits::default();
-    (tables.tables, tables.blocks_from) = (true, Some(0));
+fn options_in_every_kernel(context: &Context, casters: &Casters, from: ElementType, to: ElementType) {
     let codes = cases::codes(from);
     let some = codes.iter().step_by(codes.len().div_ceil(3000)).cycle().take(3000);
     let tensor = Tensor::from_codes(from, [3000], some.copied()).unwrap();
-    for limits in [edge, tables].into_iter().take(if from.bits() <= Some(8) { 2 } else { 1 }) {
-        let caster = Caster::with_limits(context.device().unwrap(), limits);
+    for caster in [&casters.edge, &casters.tables].into_iter().take(if from.bits() <= Some(8) { 2 } else { 1 }) {
         for options in variants(to) {
             let tensors = std::slice::from_ref(&tensor);
-            check_regions(context, &caster, tensors, CastSpec::new(from, to).with_options(options));
+            check_regions(context, caster, tensors, CastSpec::new(from, to).with_options(options));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The resident layer as an engine uses it: what recording costs, many casts at once, many threads, and the proof of a
 //! device.
 
-use support::buffers::{buffer, own_device, read};
+use support::buffers::{buffer, own_device, read_all};
 use support::options::variants;
 use support::{adapter, cases, numeric};
 use wgpu_cast::wgpu::{self, BufferUsages};
@@ -43,6 +43,20 @@ fn bound(
     (bounds, results)
 }
 
+/// Submits what is recorded, and compares each destination with what it is to hold.
+fn check(
+    device: &wgpu::Device,
+    queue: &wgpu::Queue,
+    encoder: wgpu::CommandEncoder,
+    results: &[(wgpu::Buffer, Vec<u8>)],
+) {
+    let destinations: Vec<_> = results.iter().map(|(destination, _)| destination).collect();
+    let got = read_all(device, queue, encoder, &destinations);
+    for (got, (_, expected)) in got.iter().zip(results) {
+        assert_eq!(got[..expected.len()], *expected);
+    }
+}
+
 #[test]
 fn recording_makes_nothing() {
     let context = adapter::open();
@@ -57,10 +71,7 @@ fn recording_makes_nothing() {
     }
     Bound::record_all(&bounds, &mut encoder);
     assert_eq!(held(device), before);
-    for (destination, expected) in results {
-        let encoder = std::mem::replace(&mut encoder, device.create_command_encoder(&Default::default()));
-        assert_eq!(read(device, queue, encoder, &destination)[..expected.len()], expected);
-    }
+    check(device, queue, encoder, &results);
 }
 
 #[test]
@@ -72,11 +83,7 @@ fn many_casts_in_one_pass() {
     let mut encoder = device.create_command_encoder(&Default::default());
     Bound::record_all(&bounds, &mut encoder);
     Bound::record_all(&[], &mut encoder);
-    queue.submit([encoder.finish()]);
-    for (destination, expected) in results {
-        let encoder = device.create_command_encoder(&Default::default());
-        assert_eq!(read(device, queue, encoder, &destination)[..expected.len()], expected);
-    }
+    check(device, queue, encoder, &results);
 }
 
 #[test]
@@ -153,11 +160,7 @@ fn threads_share_a_caster() {
                 assert!(bounds.len() >= 1000);
                 let mut encoder = device.create_command_encoder(&Default::default());
                 bounds.iter().for_each(|bound| bound.record(&mut encoder));
-                queue.submit([encoder.finish()]);
-                for (destination, expected) in results {
-                    let encoder = device.create_command_encoder(&Default::default());
-                    assert_eq!(read(device, queue, encoder, &destination)[..expected.len()], expected);
-                }
+                check(device, queue, encoder, &results);
             });
         }
     });

@@ -26,7 +26,7 @@ pub struct Target {
     /// Panics where the input breaks something; otherwise says what came of it, in words without the input's own.
     pub check: fn(&[u8]) -> String,
     /// Mutations in a normal test run.
-    pub iterations: u64,
+    pub iterations: usize,
     /// Whether inputs are protobuf messages.
     pub structured: bool,
     /// The longest input.

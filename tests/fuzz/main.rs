@@ -18,18 +18,40 @@ mod messages;
 mod mutate;
 
 use engine::Target;
+use support::tier::count;
 
 #[test]
 fn literal() {
-    Target { name: "literal", check: literal::check, iterations: 20_000, structured: false, longest: 16 << 10 }.run();
+    Target {
+        name: "literal",
+        check: literal::check,
+        iterations: count(20_000, 500),
+        structured: false,
+        longest: 16 << 10,
+    }
+    .run();
 }
 
 #[test]
 fn model() {
-    Target { name: "model", check: messages::model, iterations: 100_000, structured: true, longest: 4 << 10 }.run();
+    Target {
+        name: "model",
+        check: messages::model,
+        iterations: count(100_000, 2_000),
+        structured: true,
+        longest: 4 << 10,
+    }
+    .run();
 }
 
 #[test]
 fn tensor() {
-    Target { name: "tensor", check: messages::tensor, iterations: 200_000, structured: true, longest: 4 << 10 }.run();
+    Target {
+        name: "tensor",
+        check: messages::tensor,
+        iterations: count(200_000, 4_000),
+        structured: true,
+        longest: 4 << 10,
+    }
+    .run();
 }

@@ -1,10 +1,10 @@
 //! `ModelProto`s by parts: each part is some fields of a `GraphProto`.
 
+use support::adapter;
 use wgpu_cast::onnx::{Model, NamedTensor};
 use wgpu_cast::{Context, DeviceChoice, ElementType, Error, ModelFault, Route, RunReport, Tensor};
 
 use crate::wire::*;
-use support::adapter;
 
 /// A `NodeProto`.
 pub fn node(operator: &str, inputs: &[&str], outputs: &[&str]) -> Message {

@@ -8,9 +8,8 @@ use std::cmp::Ordering;
 use std::sync::LazyLock;
 
 use num_bigint::BigUint;
-use wgpu_cast::{CastOptions, ElementType, RoundMode};
-
 use support::oracle;
+use wgpu_cast::{CastOptions, ElementType, RoundMode};
 
 /// `digits * 10^exponent`, nonnegative.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,26 +1,30 @@
 //! Which element an error names, and how.
 
+use support::numeric;
 use support::random::Random;
+use support::tier::count;
 use wgpu_cast::{ElementType, Error};
 
 use crate::{cut, integers, parse};
-use support::numeric;
 
-const LONG: usize = 300_000;
+/// Elements that go to several threads.
+fn long() -> usize {
+    count(300_000, 70_000)
+}
 
 /// Enough elements for every thread, bad ones at some places: the error is that of the first.
 #[test]
 fn the_first_of_many_bad_elements_is_named() {
     let mut random = Random::new(1);
-    let mut texts: Vec<String> = (0..LONG).map(|i| (i % 7).to_string()).collect();
+    let mut texts: Vec<String> = (0..long()).map(|i| (i % 7).to_string()).collect();
     for to in numeric() {
         for bad in 0..8 {
             let mut places: Vec<usize> = match bad {
-                0 => vec![LONG - 1],
-                1 => vec![0, LONG - 1],
-                2 => (LONG / 2 - 5..LONG).collect(),
-                3 => vec![LONG / 2, LONG / 2 - 1, LONG / 2 + 1],
-                _ => (0..1 + random.below(200)).map(|_| random.below(LONG)).collect(),
+                0 => vec![long() - 1],
+                1 => vec![0, long() - 1],
+                2 => (long() / 2 - 5..long()).collect(),
+                3 => vec![long() / 2, long() / 2 - 1, long() / 2 + 1],
+                _ => (0..1 + random.below(200)).map(|_| random.below(long())).collect(),
             };
             places.sort_unstable();
             for &place in &places {
@@ -34,7 +38,7 @@ fn the_first_of_many_bad_elements_is_named() {
             }
         }
     }
-    let all_bad = vec!["?"; LONG];
+    let all_bad = vec!["?"; long()];
     for to in numeric() {
         assert_eq!(parse(&all_bad, to), Err(Error::InvalidLiteral { to, index: 0, literal: "?".into() }));
     }
@@ -44,10 +48,14 @@ fn the_first_of_many_bad_elements_is_named() {
 #[test]
 fn the_first_error_of_either_kind_is_named() {
     for (to, ..) in integers() {
-        for (index, other) in
-            [(5, 6), (5, LONG - 1), (LONG / 2, LONG / 2 + 1), (LONG - 2, LONG - 1), (100_000, 250_000)]
-        {
-            let mut texts = vec!["-12.5e1"; LONG];
+        for (index, other) in [
+            (5, 6),
+            (5, long() - 1),
+            (long() / 2, long() / 2 + 1),
+            (long() - 2, long() - 1),
+            (long() / 3, long() / 6 * 5),
+        ] {
+            let mut texts = vec!["-12.5e1"; long()];
             (texts[index], texts[other]) = ("x1", "1e20");
             assert_eq!(parse(&texts, to), Err(Error::InvalidLiteral { to, index, literal: "x1".into() }));
             (texts[index], texts[other]) = ("1e20", "x1");

@@ -4,15 +4,19 @@
 //! digits that these have or with few, and are written in every way that the grammar allows.
 
 use num_bigint::BigUint;
+use support::cases;
+use support::options::variants;
 use support::random::Random;
+use support::tier::count;
 use wgpu_cast::{CastOptions, ElementType, Kind};
 
 use crate::decimal::{Binary, Decimal, Judge, Values};
 use crate::{floats, none_wrong, parse, parse_with, shown};
-use support::cases;
-use support::options::variants;
 
-const COUNT: usize = 50_000;
+/// Literals for each width.
+fn width_count() -> usize {
+    count(50_000, 2_000)
+}
 
 /// Codes worth literals: random ones, those of moderate size, subnormals, and the ends of the range.
 fn code(random: &mut Random, values: &Values, codes: &[u64]) -> u64 {
@@ -155,9 +159,9 @@ fn judge(texts: &[String], values: &Values, wrong: &mut Vec<String>) {
 /// As many literals for a width as for each other, shared out to its types; each type gets all of them.
 fn judge_width(bits: u32) {
     let types: Vec<Values> = floats().filter(|t| t.bits() == Some(bits)).map(Values::new).collect();
-    let each = COUNT / types.len();
+    let each = width_count() / types.len();
     let texts: Vec<String> = (0..).zip(&types).flat_map(|(seed, values)| literals(values, each, seed + 1)).collect();
-    assert_eq!(texts.len(), COUNT);
+    assert_eq!(texts.len(), width_count());
     let mut wrong = Vec::new();
     types.iter().for_each(|values| judge(&texts, values, &mut wrong));
     none_wrong(&wrong);
@@ -179,7 +183,7 @@ fn hard_literals_round_once_to_float16_and_bfloat16() {
     let mut wrong = Vec::new();
     for to in [ElementType::FLOAT16, ElementType::BFLOAT16] {
         let values = Values::new(to);
-        judge(&literals(&values, COUNT, 16), &values, &mut wrong);
+        judge(&literals(&values, width_count(), 16), &values, &mut wrong);
     }
     none_wrong(&wrong);
 }
@@ -251,7 +255,7 @@ fn the_judge_agrees_with_the_standard_library() {
 #[test]
 fn hard_literals_are_true_unless_zero() {
     let double = Values::new(ElementType::DOUBLE);
-    let mut texts = literals(&double, COUNT, 9);
+    let mut texts = literals(&double, width_count(), 9);
     let mut random = Random::new(9);
     texts.extend((0..1000).map(|_| {
         let zero = Decimal::new(0u8, random.below(2000) as i64 - 1000);

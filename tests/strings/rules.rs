@@ -1,10 +1,10 @@
 //! What is a literal, and what it means, for all types.
 
+use support::options::variants;
+use support::{numeric, oracle};
 use wgpu_cast::{CastOptions, ElementType, Error};
 
 use crate::{WHITE_SPACE, cut, integers, none_wrong, parse, parse_with, shown};
-use support::options::variants;
-use support::{numeric, oracle};
 
 /// The code of a double, cast to a type.
 pub(crate) fn code(x: f64, to: ElementType, options: &CastOptions) -> u64 {

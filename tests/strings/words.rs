@@ -1,12 +1,12 @@
 //! Infinities, NaN and truth values.
 
+use support::numeric;
+use support::options::{all_options, variants};
 use support::random::Random;
 use wgpu_cast::{CastOptions, ElementType, Error};
 
 use crate::rules::{check_refused, code};
 use crate::{integers, parse, parse_with, print};
-use support::numeric;
-use support::options::{all_options, variants};
 
 /// A word with other letters in upper case each time, by the bits of `upper`.
 fn in_case(word: &str, upper: u32) -> String {

@@ -176,9 +176,12 @@ impl Lanes for Avx2 {
         sub_u32 _mm256_sub_epi32;
         min_i32 _mm256_min_epi32;
         max_i32 _mm256_max_epi32;
-        min_u32 _mm256_min_epu32;
         greater_i32 _mm256_cmpgt_epi32;
         equal_u32 _mm256_cmpeq_epi32;
+    }
+    #[inline(always)]
+    fn min_u32(self, a: [__m256i; 2], b: u32) -> [__m256i; 2] {
+        both!(|a| self.int()._mm256_min_epu32(a, splat_u32(b)))
     }
     #[inline(always)]
     fn shl_u32<const BITS: u32>(self, a: [__m256i; 2]) -> [__m256i; 2] {
@@ -186,11 +189,12 @@ impl Lanes for Avx2 {
     }
     #[inline(always)]
     fn shr_u32<const BITS: u32>(self, a: [__m256i; 2]) -> [__m256i; 2] {
-        self.shr_by_u32(a, BITS)
+        both!(|a| self.int()._mm256_srl_epi32(a, cast([u64::from(BITS), 0])))
     }
     #[inline(always)]
     fn shr_by_u32(self, a: [__m256i; 2], bits: u32) -> [__m256i; 2] {
-        both!(|a| self.int()._mm256_srl_epi32(a, cast([u64::from(bits), 0])))
+        // One instruction, where a count for all lanes takes two.
+        both!(|a| self.int()._mm256_srlv_epi32(a, splat_u32(bits)))
     }
     #[inline(always)]
     fn sar_u32<const BITS: u32>(self, a: [__m256i; 2]) -> [__m256i; 2] {

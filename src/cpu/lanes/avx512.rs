@@ -13,6 +13,7 @@ use super::Lanes;
 use crate::cpu::isa::Instructions;
 use crate::cpu::kernel::Step;
 use crate::cpu::lanes::Work;
+use crate::cpu::source::{BOUND, cut};
 use crate::cpu::pack::avx2::array;
 use crate::cpu::pack::avx512::{splat_u16, store};
 
@@ -111,10 +112,7 @@ impl Lanes for Avx512 {
         let odd: [u32; 16] = [1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31];
         let [a, b] = [[read(bytes, 0), read(bytes, 64)], [read(bytes, 128), read(bytes, 192)]];
         let [low, high] = [cast(even), cast(odd)];
-        [
-            both_of(self, a, b, low),
-            both_of(self, a, b, high),
-        ]
+        [both_of(self, a, b, low), both_of(self, a, b, high)]
     }
     #[inline(always)]
     fn store_u32(self, a: [__m512i; 2], bytes: &mut [u8]) {
@@ -152,11 +150,11 @@ impl Lanes for Avx512 {
     }
     #[inline(always)]
     fn shl_u16(self, a: __m512i, bits: u32) -> __m512i {
-        self.short()._mm512_sll_epi16(a, cast([u64::from(bits), 0]))
+        self.short()._mm512_sllv_epi16(a, splat_u16(bits as u16))
     }
     #[inline(always)]
     fn shr_u16(self, a: __m512i, bits: u32) -> __m512i {
-        self.short()._mm512_srl_epi16(a, cast([u64::from(bits), 0]))
+        self.short()._mm512_srlv_epi16(a, splat_u16(bits as u16))
     }
     #[inline(always)]
     fn negative_u16(self, a: __m512i) -> __mmask32 {
@@ -192,9 +190,12 @@ impl Lanes for Avx512 {
         sub_u32 _mm512_sub_epi32 __m512i;
         min_i32 _mm512_min_epi32 __m512i;
         max_i32 _mm512_max_epi32 __m512i;
-        min_u32 _mm512_min_epu32 __m512i;
         greater_i32 _mm512_cmpgt_epi32_mask __mmask16;
         equal_u32 _mm512_cmpeq_epi32_mask __mmask16;
+    }
+    #[inline(always)]
+    fn min_u32(self, a: [__m512i; 2], b: u32) -> [__m512i; 2] {
+        both!(|a| self.wide()._mm512_min_epu32(a, cast([b; 16])))
     }
     #[inline(always)]
     fn shl_u32<const BITS: u32>(self, a: [__m512i; 2]) -> [__m512i; 2] {
@@ -206,7 +207,8 @@ impl Lanes for Avx512 {
     }
     #[inline(always)]
     fn shr_by_u32(self, a: [__m512i; 2], bits: u32) -> [__m512i; 2] {
-        both!(|a| self.wide()._mm512_srl_epi32(a, cast([u64::from(bits), 0])))
+        // One instruction, where a count for all lanes takes two.
+        both!(|a| self.wide()._mm512_srlv_epi32(a, cast([bits; 16])))
     }
     #[inline(always)]
     fn sar_u32<const BITS: u32>(self, a: [__m512i; 2]) -> [__m512i; 2] {
@@ -284,6 +286,18 @@ impl Lanes for Avx512 {
         let is_nan = self.is_nan_f32(numbers);
         // A NaN that is made quiet has its sign, exponent and top bit already.
         both!(|numbers, is_nan| self.wide()._mm512_mask_and_epi32(numbers, is_nan, numbers, cast([0xffc0_0000u32; 16])))
+    }
+    #[inline(always)]
+    fn u32_to_odd_f32<const SIGNED: bool>(self, a: [__m512i; 2]) -> [__m512i; 2] {
+        if SIGNED {
+            return self.i32_to_f32(cut(self, a));
+        }
+        let lost = self.add_u32(self.and_u32(a, self.splat_u32(0xff)), self.splat_u32(0xff));
+        let cut = self.and_u32(self.or_u32(a, lost), self.splat_u32(!0xff));
+        both!(|a, cut| {
+            let is_large = self.wide()._mm512_cmpgt_epu32_mask(a, cast([BOUND; 16]));
+            cast(self.wide()._mm512_cvtepu32_ps(self.wide()._mm512_mask_blend_epi32(is_large, a, cut)))
+        })
     }
     #[inline(always)]
     fn store_f32_as_f64(self, a: [__m512i; 2], bytes: &mut [u8]) {

@@ -56,8 +56,7 @@ impl<I: Instructions> Lanes for Portable<I> {
     }
     #[inline(always)]
     fn load_u64(self, bytes: &[u8]) -> [u32; 2] {
-        let code = read!(u64, bytes);
-        [code as u32, (code >> 32) as u32]
+        [read!(u32, bytes), read!(u32, bytes[4..])]
     }
     #[inline(always)]
     fn store_u32(self, a: u32, bytes: &mut [u8]) {
@@ -168,7 +167,7 @@ impl<I: Instructions> Lanes for Portable<I> {
     }
     #[inline(always)]
     fn min_u32(self, a: u32, b: u32) -> u32 {
-        a.min(b)
+        if b == 1 { u32::from(a != 0) } else { a.min(b) }
     }
     #[inline(always)]
     fn shl_u32<const BITS: u32>(self, a: u32) -> u32 {
@@ -246,9 +245,15 @@ impl<I: Instructions> Lanes for Portable<I> {
     }
     #[inline(always)]
     fn f16_to_i16(self, codes: u32) -> u32 {
-        let magnitude = codes & 0x7fff;
-        let value = f32((magnitude << 13) + (112 << 23)) as i32 as u32;
-        self.negate_u16(if magnitude >= 0x7c00 { 0 } else { value }, codes)
+        scalar::f16_to_int16(codes as u16).into()
+    }
+    #[inline(always)]
+    fn bf16_to_i16(self, codes: u32, _: u16) -> u32 {
+        scalar::bf16_to_int16(codes as u16).into()
+    }
+    #[inline(always)]
+    fn u64_to_odd_f32<const SIGNED: bool>(self, [low, high]: [u32; 2]) -> u32 {
+        scalar::int64_to_odd_f32::<SIGNED>(u64::from(low) | u64::from(high) << 32)
     }
 
     #[inline(always)]

@@ -8,8 +8,8 @@ use crate::cpu::{CHUNK, cast, cast_into, convert};
 use crate::element::{ElementType, Kind};
 use crate::float_env::{control, not_inlined};
 use crate::options::CastOptions;
-use crate::tensor::Tensor;
 use crate::string_array::CHUNK_LEN;
+use crate::tensor::Tensor;
 
 /// The control words of flush-to-zero with denormals-are-zero, and of rounding down, up and toward zero.
 #[cfg(target_arch = "x86_64")]

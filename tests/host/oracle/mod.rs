@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 
 use support::golden::{DECODE, ENCODE, MAKE, codes, sections};
 use support::oracle::{Oracle, Round, Rules, bits, names};
+use support::tier::count;
 
 /// The tables do not saturate.
 const RULES: Rules = Rules { saturate: false, round_mode: Round::Up, int4_clamp: false, float4_nan_max: false };
@@ -144,7 +145,7 @@ fn narrow_floats_survive_a_round_trip() {
 fn agrees_with_the_casts_of_rust() {
     let mut report = Report::default();
     let mut state = 1u64;
-    for round in 0..200_000u32 {
+    for round in 0..count(200_000, 10_000) as u32 {
         // Knuth's linear congruential generator; its upper bits are the good ones.
         let mut next = || {
             state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
@@ -191,5 +192,5 @@ fn agrees_with_the_casts_of_rust() {
             report.check("uint32", "uint64", x & 0xffff_ffff, Some(u64::from(x as u32)));
         }
     }
-    report.finish(5_000_000);
+    report.finish(count(5_000_000, 250_000));
 }

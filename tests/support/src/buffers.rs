@@ -1,5 +1,7 @@
 //! Devices and buffers for the tests that record casts themselves.
 
+use std::ops::Range;
+
 use wgpu_cast::wgpu::{self, BufferUsages};
 
 /// A device as an application opens it, with the least limits that a device has to have.
@@ -23,15 +25,35 @@ pub fn buffer(device: &wgpu::Device, size: u64) -> wgpu::Buffer {
 pub fn read(
     device: &wgpu::Device,
     queue: &wgpu::Queue,
-    mut encoder: wgpu::CommandEncoder,
+    encoder: wgpu::CommandEncoder,
     buffer: &wgpu::Buffer,
 ) -> Vec<u8> {
+    read_all(device, queue, encoder, &[buffer]).remove(0)
+}
+
+/// The same for several buffers, in one submission: each takes its time, however little there is to read.
+pub fn read_all(
+    device: &wgpu::Device,
+    queue: &wgpu::Queue,
+    mut encoder: wgpu::CommandEncoder,
+    buffers: &[&wgpu::Buffer],
+) -> Vec<Vec<u8>> {
     let usage = BufferUsages::MAP_READ | BufferUsages::COPY_DST;
-    let size = buffer.size();
+    let size = buffers.iter().map(|buffer| buffer.size()).sum();
     let staging = device.create_buffer(&wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false });
-    encoder.copy_buffer_to_buffer(buffer, 0, &staging, 0, size);
+    let mut end = 0;
+    let ranges: Vec<Range<usize>> = buffers
+        .iter()
+        .map(|buffer| {
+            let start = end;
+            end += buffer.size();
+            encoder.copy_buffer_to_buffer(buffer, 0, &staging, start, buffer.size());
+            start as usize..end as usize
+        })
+        .collect();
     let index = queue.submit([encoder.finish()]);
     staging.slice(..).map_async(wgpu::MapMode::Read, |result| result.unwrap());
     device.poll(wgpu::PollType::Wait { submission_index: Some(index), timeout: None }).unwrap();
-    staging.slice(..).get_mapped_range().unwrap().to_vec()
+    let bytes = staging.slice(..).get_mapped_range().unwrap();
+    ranges.into_iter().map(|range| bytes[range].to_vec()).collect()
 }

@@ -7,18 +7,29 @@
 use wgpu_cast::{ElementType, FloatFormat, Kind, Specials};
 
 use crate::random::Random;
+use crate::tier::Tier;
 
-/// Codes of `from` worth casting, sorted, each once.
+/// Codes of `from` worth casting, sorted, each once: as many as the tests are to take.
 pub fn codes(from: ElementType) -> Vec<u64> {
+    codes_of(from, Tier::chosen())
+}
+
+/// The same for a tier. To [`Tier::Emulator`] types of 16 bits are wide, and wide types have fewer ordinary codes.
+pub fn codes_of(from: ElementType, tier: Tier) -> Vec<u64> {
     let mut codes = match (from.kind(), from.bits()) {
         (_, None) => Vec::new(),
-        (_, Some(bits @ ..=16)) => (0..1 << bits).collect(),
-        (Kind::Float(format), _) => float_codes(&format),
-        (_, Some(bits)) => integer_codes(bits),
+        (_, Some(bits)) if bits <= narrow(tier) => (0..1 << bits).collect(),
+        (Kind::Float(format), _) => float_codes(&format, tier),
+        (_, Some(bits)) => integer_codes(bits, tier),
     };
     codes.sort_unstable();
     codes.dedup();
     codes
+}
+
+/// The most bits of a type all of whose codes are taken.
+fn narrow(tier: Tier) -> u32 {
+    tier.count(16, 8) as u32
 }
 
 /// `count` random codes, the same for the same seed: every second one of any magnitude, the others of magnitudes that
@@ -89,7 +100,7 @@ fn patterns(width: u32) -> Vec<u64> {
     [0, ones].into_iter().chain(single).collect()
 }
 
-fn float_codes(format: &FloatFormat) -> Vec<u64> {
+fn float_codes(format: &FloatFormat, tier: Tier) -> Vec<u64> {
     let near = |magnitude: u64| [magnitude.saturating_sub(1), magnitude, magnitude + 1];
     let mut magnitudes = special_magnitudes(format);
     for target in floats_narrower_than(format.bits()) {
@@ -100,18 +111,18 @@ fn float_codes(format: &FloatFormat) -> Vec<u64> {
             magnitudes.extend(value.filter(|_| target.bits() <= 8).into_iter().flat_map(near));
             magnitudes.extend(exact(format, number(&target, code, true)).into_iter().flat_map(near));
         };
-        if target.bits() <= 16 {
+        if target.bits() <= narrow(tier) {
             (0..=target.max()).for_each(&mut add);
         } else {
             // Too many to take all.
             let mut random = Random::new(0);
-            let sample = (0..8192).map(|_| random.next() % target.max());
+            let sample = (0..tier.count(8192, 512)).map(|_| random.next() % target.max());
             sample.chain(0..64).chain(target.max() - 63..=target.max()).for_each(add);
         }
     }
     // The limits of the integers: 2^k and its neighbours at a distance of a half and one; and small numbers by halves.
     let limits = (1..=65).flat_map(|k| (0..5).map(move |step| (1u128 << k) - 2 + step));
-    for halves in limits.chain(0..2100) {
+    for halves in limits.chain(0..tier.count(2100, 300) as u128) {
         magnitudes.extend(exact(format, (halves, -1)).into_iter().flat_map(near));
     }
     magnitudes.iter().flat_map(|&m| [m & format.magnitude_mask(), m | format.sign_code()]).collect()
@@ -131,13 +142,13 @@ fn special_magnitudes(format: &FloatFormat) -> Vec<u64> {
     (0..=top).flat_map(|e| significands(e).iter().map(move |s| e << format.man_bits | s)).collect()
 }
 
-fn integer_codes(bits: u32) -> Vec<u64> {
-    let mut values: Vec<u128> = (0..1100).collect();
+fn integer_codes(bits: u32, tier: Tier) -> Vec<u64> {
+    let mut values: Vec<u128> = (0..tier.count(1100, 300) as u128).collect();
     values.extend((0..=bits).flat_map(|k| (0..5).map(move |step| (1u128 << k) + step).map(|v| v.saturating_sub(2))));
     for format in floats_narrower_than(bits + 1) {
         let man = format.man_bits;
         let mut random = Random::new(u64::from(man));
-        let fractions: Vec<u64> = if man <= 10 {
+        let fractions: Vec<u64> = if man as usize <= tier.count(10, 4) {
             (0..1 << man).collect()
         } else {
             let some = (0..16).map(|_| random.next() >> (64 - man));

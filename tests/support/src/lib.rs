@@ -8,6 +8,7 @@ pub mod golden;
 pub mod options;
 pub mod oracle;
 pub mod random;
+pub mod tier;
 pub mod translate;
 
 use oracle::{Oracle, Round, Rules};

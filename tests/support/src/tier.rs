@@ -1,0 +1,45 @@
+//! How much the tests do.
+//!
+//! With `WGPU_CAST_TESTS=emulator` in the environment they do less, for machines on which each instruction takes tens of
+//! times as long. They still meet every pair, every option, every instruction set and every special value: what is left
+//! out are further codes and further lengths of the same kind.
+
+use std::env::var_os;
+use std::sync::LazyLock;
+
+/// The environment variable that chooses.
+const VARIABLE: &str = "WGPU_CAST_TESTS";
+
+/// How much to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tier {
+    /// As much as a processor does in minutes.
+    Full,
+    /// As much as an emulator does in minutes.
+    Emulator,
+}
+
+impl Tier {
+    /// What the environment chooses.
+    pub fn chosen() -> Self {
+        static CHOSEN: LazyLock<Tier> = LazyLock::new(|| match var_os(VARIABLE) {
+            None => Tier::Full,
+            Some(tier) if tier == "emulator" => Tier::Emulator,
+            Some(tier) => panic!("{VARIABLE} is {tier:?}; it may be \"emulator\", or not be set"),
+        });
+        *CHOSEN
+    }
+
+    /// How many of something: `full`, or on an emulator `few`.
+    pub fn count(self, full: usize, few: usize) -> usize {
+        match self {
+            Tier::Full => full,
+            Tier::Emulator => few,
+        }
+    }
+}
+
+/// How many of something the tests take: `full`, or on an emulator `few`.
+pub fn count(full: usize, few: usize) -> usize {
+    Tier::chosen().count(full, few)
+}
