@@ -3,8 +3,9 @@
 # infinity and NaN) to a copy of the tree, and compares its casts on the CPU and on a GPU with those of ml_dtypes. ONNX has no
 # such type; it gets the first code that ONNX leaves free.
 #
-# `tests/add_type.sh --suites` also adds the type's row to the independent judge, makes the golden tables anew, and runs
-# the test suites. Only those that compare texts with the table may then fail; they print the right text.
+# `tests/add_type.sh --suites` also adds the type's row to the oracle, makes the golden tables anew, and runs the unit tests
+# and the suite `host`. Only tests that compare texts and recorded tables with the element table may then fail; they print the
+# right text, or the command that makes the table.
 #
 # Needs Python with venv, and a network or a cache for pip; an adapter as the GPU tests do (tests/adapter.sh). Takes some
 # minutes, most of them to compile.
@@ -40,4 +41,4 @@ cast=$CARGO_TARGET_DIR/release/examples/cast
 [ "${1:-}" = --suites ] || exit 0
 insert tests/support/src/oracle.rs '    ("float6e3m2", ' '    ("float8e3m4", float(3, 4, 3, Special::Ieee)),'
 "$work/python/bin/python" tests/golden/make.py
-cargo test --release --no-fail-fast --lib --tests
+cargo test --release --no-fail-fast --lib --test host
