@@ -249,12 +249,13 @@ mod tests {
         }
     }
 
-    /// The type lists of Cast 1, 9, 13, 19, 21, 23, 24, 25, 28 and CastLike 15, 19, 21, 23, 24, 25 in onnx 1.23.2.
+    /// The type lists of Cast 1, 9, 13, 19, 21, 23, 24, 25, 28 and CastLike 15, 19, 21, 23, 24, 25 in onnx 1.23.2, whose
+    /// last element type is 28.
     #[test]
     fn each_operator_version_lists_as_many_types_as_its_schema() {
         let listed = |operator, opset| {
             let since = |t: &&ElementType| t.since_opset(operator).is_some_and(|since| since <= opset);
-            ElementType::ALL.iter().filter(since).count()
+            ElementType::ALL.iter().filter(|t| t.onnx_code() <= 28).filter(since).count()
         };
         let cast = [(1, 12), (6, 12), (9, 13), (13, 14), (19, 18), (21, 20), (23, 21), (24, 22), (25, 24), (28, 26)];
         for (opset, types) in cast {

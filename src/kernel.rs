@@ -5,17 +5,18 @@
 //! The *edge* kernel does any range of elements, one destination word an invocation, and keeps what lies around them; it
 //! takes heads, tails and small tensors. The *strided* kernel is the same for a view of the source. The *serial* kernel does
 //! so one element after the other, which in place is the only way for codes that lie across words. Conversion code lies in
-//! `shaders/`; what is written here is the constants, the line that joins decode and encode, and the unrolled entry of the
-//! first two.
+//! `shaders/`; what is written here is the constants, the line that calls decode, hub and encode, and the unrolled entry of
+//! the first two.
 
 mod compose;
+mod constants;
 mod entry;
 
 use compose::Module;
 use entry::Entry;
 
 use crate::conversion::{Conversion, Encode};
-use crate::reference::Steps;
+use crate::reference::Thresholds;
 
 /// Invocations in a workgroup of the blocks kernel; also fills a table of 256 entries in one go.
 pub(crate) const BLOCKS_SIZE: u32 = 256;
@@ -140,10 +141,10 @@ fn uses_table(conversion: &Conversion, lookup: CodeLookup) -> bool {
     conversion.from.code_bits() <= 8 && !conversion.is_copy() && (lookup == CodeLookup::Table || saves_several)
 }
 
-/// The steps of a conversion that takes eight codes at once. One by one, integers take a GPU less: their codes are found
-/// by a shift, which is what costs software adapters most.
-fn steps(conversion: &Conversion, lookup: CodeLookup) -> Option<Steps> {
-    conversion.steps().filter(|steps| steps.least_nan != 0 || lookup == CodeLookup::Computed)
+/// The thresholds of a conversion that takes eight codes at once. One by one, integers take a GPU less: their codes are
+/// found by a shift, which is what costs software adapters most.
+fn thresholds(conversion: &Conversion, lookup: CodeLookup) -> Option<Thresholds> {
+    conversion.thresholds().filter(|thresholds| thresholds.least_nan != 0 || lookup == CodeLookup::Computed)
 }
 
 /// Composes a kernel.
@@ -162,9 +163,9 @@ fn units(conversion: &Conversion, kind: KernelKind, access: Access, lookup: Code
     let mut module = Module::new(conversion, BLOCKS_SIZE, elements);
     module.need("entry/params");
     module.bindings(access, entry.source_vector, entry.destination_vector);
-    match steps(conversion, lookup) {
+    match thresholds(conversion, lookup) {
         _ if conversion.is_copy() => {}
-        Some(steps) => module.eights(&steps),
+        Some(thresholds) => module.eights(&thresholds),
         None => module.conversion(conversion),
     }
     module.line("");
@@ -211,7 +212,7 @@ mod tests {
     use crate::options::CastOptions;
     use naga::valid::{Capabilities, ValidationFlags, Validator};
 
-    /// The kernels for slices that start anywhere; `tests/shaders.rs` looks at the public ones.
+    /// The kernels for slices that start anywhere; `tests/host/shaders.rs` looks at the public ones.
     #[test]
     fn kernels_of_every_kind_and_access_are_valid() {
         let numeric = || ElementType::ALL.iter().copied().filter(|t| t.is_numeric());

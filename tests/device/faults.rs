@@ -137,7 +137,7 @@ fn the_least_limits_are_enough() {
     let caster = Caster::new(&device);
     let downlevel = wgpu::Limits::downlevel_defaults();
     assert_eq!(caster.limits().binding_size, downlevel.max_storage_buffer_binding_size);
-    assert_eq!(caster.limits().offset_alignment, downlevel.min_storage_buffer_offset_alignment.into());
+    assert_eq!(caster.limits().offset_alignment, u64::from(downlevel.min_storage_buffer_offset_alignment));
     let specs =
         [(FROM, TO), (ElementType::INT4, ElementType::DOUBLE), (ElementType::FLOAT6E2M3, ElementType::FLOAT6E3M2)]
             .map(|(from, to)| CastSpec::new(from, to));

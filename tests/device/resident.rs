@@ -1,7 +1,7 @@
 //! The resident layer as an engine uses it: what recording costs, many casts at once, many threads, and the proof of a
 //! device.
 
-use support::buffers::{buffer, own_device, read_all};
+use support::buffers::{buffer, own_device, read, read_all};
 use support::options::variants;
 use support::{adapter, cases, numeric};
 use wgpu_cast::wgpu::{self, BufferUsages};
