@@ -117,18 +117,18 @@ impl Caster {
         let (from, to) = (spec.from, spec.to);
         let wrong = |reason| Error::View { from, to, reason };
         if shape.len() != strides.len() {
-            return Err(wrong("there are not as many strides as axes"));
+            return Err(wrong("the numbers of strides and axes differ"));
         }
         if shape.len() > VIEW_RANK {
-            return Err(wrong("there are more than 8 axes"));
+            return Err(wrong("more than 8 axes"));
         }
         if from.code_bits() < 8 {
-            return Err(wrong("elements of less than a byte have no strides"));
+            return Err(wrong("elements narrower than 8 bits"));
         }
         if shape.contains(&0) {
             return self.prepare(spec, 0);
         }
-        let (view, len) = View::new(shape, strides).ok_or(wrong("32 bits do not count its elements"))?;
+        let (view, len) = View::new(shape, strides).ok_or(wrong("element offsets exceed 32 bits"))?;
         if view.is_dense() {
             return self.prepare(spec, len);
         }

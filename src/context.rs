@@ -18,7 +18,10 @@ use crate::tensor::{Tensor, zeroed};
 /// or as much (docs/performance.md, "Host tensors on a device").
 const GPU_FROM_BYTES: u64 = 4 << 20;
 
-const NO_LONGER: &str = "a cast takes no longer than the way to a GPU";
+const CPU_IS_FASTER: &str = "faster than copying to a GPU and back";
+
+/// The reason why a cast from or to STRING is done on the CPU.
+pub(crate) const NO_STRING_KERNEL: &str = "strings have no GPU kernel";
 
 /// A device, or the decision to do without one.
 ///
@@ -37,41 +40,48 @@ pub(crate) struct Gpu {
     pub link: Link,
 }
 
-/// Which way a tensor went.
+/// Where a cast was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Route {
-    /// Nothing was converted: there are no elements, or the codes are the same.
+    /// Nothing was converted: there are no elements, or both types have the same codes.
     Copy,
-    /// The CPU path.
+    /// On the CPU.
     Cpu,
-    /// A device.
+    /// On a device.
     Gpu,
 }
 
-/// What a cast did.
+impl Route {
+    /// The start of a report: the place and the reason.
+    pub(crate) fn describe(self, adapter: Option<&str>, reason: &str) -> String {
+        match (self, adapter) {
+            (Route::Gpu, Some(adapter)) => format!("on {adapter} ({reason})"),
+            (Route::Copy, _) => format!("copied ({reason})"),
+            _ => format!("on the CPU ({reason})"),
+        }
+    }
+}
+
+/// Where and why a cast was done, and how much it moved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CastReport {
-    /// Which way.
+    /// Where the cast was done.
     pub route: Route,
-    /// Why this way.
+    /// Why it was done there.
     pub reason: String,
-    /// The adapter, where a device did it.
+    /// The adapter's name, if a device did the cast.
     pub adapter: Option<String>,
     /// Dispatches submitted.
     pub dispatches: u32,
-    /// Packed bytes, or those of strings, read and written.
+    /// Bytes read and written: of packed elements, or of strings.
     pub bytes: u64,
 }
 
 impl fmt::Display for CastReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (&self.route, &self.adapter) {
-            (Route::Gpu, Some(adapter)) => write!(f, "on {adapter}: {}", self.reason),
-            (Route::Copy, _) => write!(f, "copied: {}", self.reason),
-            _ => write!(f, "on the CPU: {}", self.reason),
-        }
+        f.write_str(&self.route.describe(self.adapter.as_deref(), &self.reason))
     }
 }
 
@@ -100,7 +110,7 @@ impl Context {
     /// The context for single casts of host tensors, if these need no device to be looked for.
     #[cfg(not(target_family = "wasm"))]
     pub(crate) fn for_casts() -> Option<Self> {
-        let context = || Self { choice: DeviceChoice::Auto, gpu: None, reason: NO_LONGER.to_owned() };
+        let context = || Self { choice: DeviceChoice::Auto, gpu: None, reason: CPU_IS_FASTER.to_owned() };
         cpu::has_vectors().then(context)
     }
 
@@ -167,11 +177,8 @@ impl Context {
     ) -> Result<(Tensor, CastReport), Error> {
         let from = tensor.element_type();
         if !has_kernel(from, to) {
-            let (route, reason) = if from == to {
-                (Route::Copy, "the strings are the same")
-            } else {
-                (Route::Cpu, "strings are for the CPU")
-            };
+            let (route, reason) =
+                if from == to { (Route::Copy, "string to string") } else { (Route::Cpu, NO_STRING_KERNEL) };
             let result = cpu::cast(tensor, to, options)?;
             let bytes = tensor.data_len() + result.data_len();
             return Ok((result, CastReport { route, reason: reason.to_owned(), adapter: None, dispatches: 0, bytes }));
@@ -208,10 +215,10 @@ impl Context {
 
     fn route(&self, conversion: &Conversion, elements: u64, bytes: u64) -> (Route, String) {
         if elements == 0 {
-            return (Route::Copy, "there are no elements".to_owned());
+            return (Route::Copy, "no elements".to_owned());
         }
         if self.choice == DeviceChoice::Auto && conversion.is_copy() {
-            return (Route::Copy, "the codes are the same".to_owned());
+            return (Route::Copy, "both types have the same codes".to_owned());
         }
         let (gpu, reason) = self.device_for(bytes, false);
         (if gpu.is_some() { Route::Gpu } else { Route::Cpu }, reason)
@@ -222,10 +229,12 @@ impl Context {
     pub(crate) fn device_for(&self, bytes: u64, is_chain: bool) -> (Option<&Gpu>, String) {
         match &self.gpu {
             None => (None, self.reason.clone()),
-            Some(gpu) if self.choice != DeviceChoice::Auto => (Some(gpu), "asked for".to_owned()),
-            Some(_) if cpu::has_vectors() && !is_chain => (None, NO_LONGER.to_owned()),
-            Some(_) if bytes < GPU_FROM_BYTES => (None, format!("{bytes} bytes are not worth the way to the GPU")),
-            Some(gpu) => (Some(gpu), "the best GPU".to_owned()),
+            Some(gpu) if self.choice != DeviceChoice::Auto => (Some(gpu), adapter::REQUESTED.to_owned()),
+            Some(_) if cpu::has_vectors() && !is_chain => (None, CPU_IS_FASTER.to_owned()),
+            Some(_) if bytes < GPU_FROM_BYTES => {
+                (None, format!("{bytes} bytes read and written, a GPU is used from {GPU_FROM_BYTES}"))
+            }
+            Some(gpu) => (Some(gpu), "best GPU".to_owned()),
         }
     }
 }

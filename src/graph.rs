@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use crate::context::{Context, Gpu, Route};
+use crate::context::{Context, Gpu, NO_STRING_KERNEL, Route};
 use crate::conversion::{Conversion, has_kernel};
 use crate::cpu;
 use crate::element::ElementType;
-use crate::error::{Error, ModelFault};
+use crate::error::{Error, ModelFault, counted};
 use crate::gpu::batch::{Batch, Resident, Wanted};
 use crate::onnx::{Model, NamedTensor, Node};
 use crate::options::CastOptions;
@@ -37,13 +37,8 @@ pub struct RunReport {
 
 impl fmt::Display for RunReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let nodes = if self.nodes == 1 { "node" } else { "nodes" };
-        write!(f, "{} {nodes}, ", self.nodes)?;
-        match (&self.route, &self.adapter) {
-            (Route::Gpu, Some(adapter)) => write!(f, "on {adapter}: {}", self.reason),
-            (Route::Copy, _) => write!(f, "copied: {}", self.reason),
-            _ => write!(f, "on the CPU: {}", self.reason),
-        }
+        let place = self.route.describe(self.adapter.as_deref(), &self.reason);
+        write!(f, "{}, {place}", counted(self.nodes.into(), "node"))
     }
 }
 
@@ -352,8 +347,8 @@ impl<'a> Run<'a> {
         let (route, reason) = match (gpu, self.cpu) {
             (Some(_), _) => (Route::Gpu, self.report.reason),
             (None, [true, _]) => (Route::Cpu, self.report.reason),
-            (None, [false, true]) => (Route::Cpu, "strings are for the CPU".to_owned()),
-            (None, [false, false]) => (Route::Copy, "there was nothing to convert".to_owned()),
+            (None, [false, true]) => (Route::Cpu, NO_STRING_KERNEL.to_owned()),
+            (None, [false, false]) => (Route::Copy, "nothing to convert".to_owned()),
         };
         RunReport { route, reason, adapter, dispatches, ..self.report }
     }

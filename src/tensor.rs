@@ -326,7 +326,7 @@ mod tests {
         assert!(Tensor::from_codes(FLOAT, [1], 0..u64::MAX).is_err());
         assert_eq!(
             Tensor::from_codes(INT4, [3], [1, 2, 3]).unwrap().reshape([4]).unwrap_err().to_string(),
-            "shape [4] of int4 takes 4 elements, not 3"
+            "shape [4] of int4 needs 4 elements, got 3"
         );
         assert_eq!(Tensor::from_codes(INT4, [4], [1, 2, 3, 4]).unwrap().reshape([2, 2]).unwrap().shape(), [2, 2]);
     }
@@ -340,7 +340,7 @@ mod tests {
         assert_eq!(Tensor::from_bytes(DOUBLE, [usize::MAX, 0], vec![]).unwrap().len(), 0);
         assert!(matches!(Tensor::from_bytes(STRING, [0], vec![]), Err(Error::NoCodes { element_type: STRING })));
         let error = Tensor::from_bytes(FLOAT, [2], vec![0; 7]).unwrap_err();
-        assert_eq!(error.to_string(), "7 bytes given, but shape [2] of float takes 8");
+        assert_eq!(error.to_string(), "shape [2] of float needs 8 bytes, got 7");
     }
 
     #[test]
@@ -351,10 +351,10 @@ mod tests {
         assert_eq!(tensor.strings().unwrap().collect::<Vec<_>>(), given);
         assert_eq!((tensor.bytes(), tensor.codes().len()), (None, 0));
         assert_eq!(tensor.clone().reshape([5]).unwrap().strings().unwrap().len(), 5);
-        assert_eq!(tensor.reshape([4]).unwrap_err().to_string(), "shape [4] of string takes 4 elements, not 5");
+        assert_eq!(tensor.reshape([4]).unwrap_err().to_string(), "shape [4] of string needs 4 elements, got 5");
         let error = |shape: usize| Tensor::from_strings([shape], given).unwrap_err().to_string();
-        assert_eq!(error(6), "shape [6] of string takes 6 elements, not 5");
-        assert_eq!(error(4), "shape [4] of string takes 4 elements, not more");
+        assert_eq!(error(6), "shape [6] of string needs 6 elements, got 5");
+        assert_eq!(error(4), "shape [4] of string needs 4 elements, got more");
         assert!(Tensor::from_strings([usize::MAX, 2], given).is_err());
         assert_eq!(Tensor::from_strings([usize::MAX, 0], [""; 0]).unwrap().len(), 0);
     }

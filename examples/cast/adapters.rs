@@ -1,4 +1,4 @@
-//! `cast adapters`: what there is, what would be chosen, and why.
+//! `cast adapters`: lists the adapters and the one that `--device auto` uses.
 
 use crate::failure::Failure;
 use crate::output;
@@ -13,8 +13,10 @@ pub fn list() -> Result<(), Failure> {
     if adapters.is_empty() {
         output::line("no GPU adapter found")?;
     }
-    if !adapters.iter().any(|adapter| adapter.chosen) {
-        output::line("--device auto casts on the CPU")?;
-    }
+    let auto = match adapters.iter().any(|adapter| adapter.chosen) {
+        true => "--device auto uses the adapter marked with *",
+        false => "--device auto casts on the CPU",
+    };
+    output::line(auto)?;
     Ok(())
 }

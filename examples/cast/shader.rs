@@ -1,4 +1,4 @@
-//! `cast shader`: the kernel of a pair.
+//! `cast shader`: prints the kernel for a pair of element types.
 
 use crate::args::ShaderArgs;
 use crate::failure::Failure;

@@ -4,6 +4,9 @@ use crate::cpu;
 use crate::error::Error;
 use crate::plan::PlanLimits;
 
+/// The reason of a route that the caller chose.
+pub(crate) const REQUESTED: &str = "requested";
+
 /// Which device casts host tensors.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum DeviceChoice {
@@ -45,15 +48,15 @@ pub async fn adapters() -> Vec<AdapterSummary> {
     let summaries = found.iter().enumerate().map(|(i, adapter)| {
         let info = adapter.get_info();
         let reason = if is_software(&info) {
-            "a software adapter; the CPU path is faster"
+            "software adapter, slower than casts on the CPU"
         } else if chosen == Some(i) {
             if cpu::has_vectors() {
-                "the best GPU, for models; single casts take no longer on the CPU"
+                "best GPU, used for models; single casts are faster on the CPU"
             } else {
-                "the best GPU"
+                "best GPU"
             }
         } else {
-            "another GPU comes first"
+            "another GPU is preferred"
         };
         AdapterSummary {
             name: info.name,
@@ -115,18 +118,18 @@ async fn enumerate(search: Search) -> Vec<wgpu::Adapter> {
 /// The adapter of a choice other than the CPU, or why `Auto` has none.
 pub(crate) async fn choose(choice: &DeviceChoice) -> Result<Result<wgpu::Adapter, String>, Error> {
     match choice {
-        DeviceChoice::Cpu => Ok(Err("asked for".to_owned())),
+        DeviceChoice::Cpu => Ok(Err(REQUESTED.to_owned())),
         DeviceChoice::Auto => {
             let found = enumerate(Search::UntilGpu).await;
             let software = found.first().map(|adapter| adapter.get_info().name);
             Ok(found.into_iter().find(|adapter| !is_software(&adapter.get_info())).ok_or_else(|| match software {
-                Some(name) => format!("no GPU found, only the software adapter {name}, which is slower"),
+                Some(name) => format!("no GPU found; the software adapter {name} is slower than the CPU"),
                 None => "no GPU adapter found".to_owned(),
             }))
         }
         DeviceChoice::Gpu => {
             let found = enumerate(Search::UntilGpu).await;
-            let none = || Error::NoAdapter { reason: "no backend found one that runs compute shaders".to_owned() };
+            let none = || Error::NoAdapter { reason: "no backend found an adapter with compute shaders".to_owned() };
             found.into_iter().next().map(Ok).ok_or_else(none)
         }
         DeviceChoice::Adapter(wanted) => {
@@ -166,7 +169,7 @@ pub(crate) async fn open(adapter: &wgpu::Adapter) -> Result<(wgpu::Device, wgpu:
     };
     adapter.request_device(&descriptor).await.map_err(|error| {
         let name = adapter.get_info().name;
-        Error::NoAdapter { reason: format!("{name} gives no device: {error}") }
+        Error::NoAdapter { reason: format!("{name}: cannot open a device: {error}") }
     })
 }
 

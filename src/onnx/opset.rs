@@ -249,9 +249,9 @@ impl Meaning {
                 }
                 "round_mode" if version.round_mode => {
                     let mode = meaning.string("round_mode", value)?;
-                    let mode = mode.parse().map_err(|_| {
-                        meaning.refused("round_mode", mode, RoundMode::ALL.map(RoundMode::name).join(", "))
-                    })?;
+                    let mode = mode
+                        .parse()
+                        .map_err(|_| meaning.refused("round_mode", mode, "up, down or nearest".to_owned()))?;
                     meaning.options = meaning.options.with_round_mode(mode);
                 }
                 _ => return Err(meaning.unknown(name)),
@@ -290,14 +290,14 @@ impl Meaning {
             To::Name => {
                 let name = self.string("to", value)?;
                 let named = |t: &ElementType| t.name().to_uppercase() == name;
-                all.clone().find(named).ok_or_else(|| self.refused("to", name, "a type's name in capitals".to_owned()))
+                all.clone().find(named).ok_or_else(|| self.refused("to", name, "an upper-case type name".to_owned()))
             }
             To::Code | To::Like => {
                 let code = self.int("to", value)?;
                 let coded = |t: &ElementType| i64::from(t.onnx_code()) == code;
-                all.clone().find(coded).ok_or_else(|| {
-                    self.refused("to", &code.to_string(), "the number of a type that casts take".to_owned())
-                })
+                all.clone()
+                    .find(coded)
+                    .ok_or_else(|| self.refused("to", &code.to_string(), "a supported TensorProto.DataType".to_owned()))
             }
         }
     }
@@ -376,8 +376,8 @@ mod tests {
             let error = cast(opset, &[("to", Int(1))]).unwrap_err();
             assert_eq!(error, Error::UnknownOpset { operator: Cast, opset, first: 1, newest: 28 });
         }
-        assert_eq!(message(like(14, &[])), "CastLike is known from opset 15 to 28, not at opset 14");
-        assert_eq!(message(cast(29, &[])), "Cast is known from opset 1 to 28, not at opset 29");
+        assert_eq!(message(like(14, &[])), "CastLike is not supported at opset 14 (supported opsets: 15 to 28)");
+        assert_eq!(message(cast(29, &[])), "Cast is not supported at opset 29 (supported opsets: 1 to 28)");
     }
 
     /// Every type at every opset, by the lists of the schemas (`element::tests` counts them).
@@ -398,12 +398,12 @@ mod tests {
         }
         assert_eq!(
             message(cast(22, &[("to", Int(23))])),
-            "Cast-21 (opset 22) does not list float4e2m1, Cast-23 was the first"
+            "Cast at opset 22 does not support float4e2m1 (added in opset 23)"
         );
-        assert_eq!(message(cast(8, &[("to", Int(8))])), "Cast-6 (opset 8) does not list string, Cast-9 was the first");
+        assert_eq!(message(cast(8, &[("to", Int(8))])), "Cast at opset 8 does not support string (added in opset 9)");
         assert_eq!(
             message(like(28, &[]).unwrap().check(FLOAT, FLOAT6E2M3)),
-            "CastLike-25 (opset 28) does not list float6e2m3, nor does any other version"
+            "CastLike at opset 28 does not support float6e2m3 (no opset does)"
         );
     }
 
@@ -412,16 +412,16 @@ mod tests {
         assert_eq!(cast(1, &[("to", String("FLOAT16"))]).unwrap().to(), FLOAT16);
         assert_eq!(cast(5, &[("to", String("INT32"))]).unwrap().to(), INT32);
         for name in ["float16", "Float", "FLOAT32", "", "10"] {
-            assert!(message(cast(5, &[("to", String(name))])).contains(&format!("cannot be {name:?}")));
+            assert!(message(cast(5, &[("to", String(name))])).contains(&format!("invalid value {name:?}")));
         }
-        assert!(message(cast(5, &[("to", String("BFLOAT16"))])).contains("does not list bfloat16"));
+        assert!(message(cast(5, &[("to", String("BFLOAT16"))])).contains("does not support bfloat16"));
         assert_eq!(
             message(cast(5, &[("to", Int(1))])),
-            "Cast-1 (opset 5): the attribute to is of kind STRING, not INT"
+            "Cast at opset 5: the attribute \"to\" must be STRING, got INT"
         );
         assert_eq!(
             message(cast(13, &[("to", String("FLOAT"))])),
-            "Cast-13 (opset 13): the attribute to is of kind INT, not STRING"
+            "Cast at opset 13: the attribute \"to\" must be INT, got STRING"
         );
         for &t in ElementType::ALL {
             assert_eq!(cast(28, &[("to", Int(t.onnx_code().into()))]).unwrap().to(), t);
@@ -429,11 +429,11 @@ mod tests {
         for code in [0, 14, 15, 29, -1, i64::MAX, (1 << 32) + 1] {
             let error = message(cast(28, &[("to", Int(code))]));
             assert!(
-                error.starts_with(&format!("Cast-28 (opset 28): the attribute to cannot be \"{code}\"")),
+                error.starts_with(&format!("Cast at opset 28: invalid value \"{code}\" for the attribute \"to\"")),
                 "{error}"
             );
         }
-        assert_eq!(message(cast(13, &[])), "Cast-13 (opset 13) needs the attribute to");
+        assert_eq!(message(cast(13, &[])), "Cast at opset 13: the required attribute \"to\" is missing");
     }
 
     #[test]
@@ -455,23 +455,23 @@ mod tests {
         }
         assert_eq!(
             message(cast(15, &[to, ("saturate", Int(1))])),
-            "Cast-13 (opset 15) has no attribute \"saturate\", it came with Cast-19"
+            "Cast at opset 15 has no attribute \"saturate\" (added in opset 19)"
         );
         assert_eq!(
             message(like(23, &[("round_mode", String("up"))])),
-            "CastLike-23 (opset 23) has no attribute \"round_mode\", it came with CastLike-24"
+            "CastLike at opset 23 has no attribute \"round_mode\" (added in opset 24)"
         );
-        assert_eq!(message(like(25, &[to])), "CastLike-25 (opset 25) has no attribute \"to\"");
-        assert_eq!(message(cast(25, &[to, ("axis", Int(1))])), "Cast-25 (opset 25) has no attribute \"axis\"");
-        assert_eq!(message(cast(25, &[to, to])), "Cast-25 (opset 25) is given the attribute \"to\" twice");
+        assert_eq!(message(like(25, &[to])), "CastLike at opset 25 has no attribute \"to\"");
+        assert_eq!(message(cast(25, &[to, ("axis", Int(1))])), "Cast at opset 25 has no attribute \"axis\"");
+        assert_eq!(message(cast(25, &[to, to])), "Cast at opset 25: the attribute \"to\" is given twice");
         assert_eq!(
             message(cast(25, &[to, ("saturate", Other("FLOATS"))])),
-            "Cast-25 (opset 25): the attribute saturate is of kind INT, not FLOATS"
+            "Cast at opset 25: the attribute \"saturate\" must be INT, got FLOATS"
         );
         // Though only FLOAT8E8M0 looks at it.
         assert_eq!(
             message(cast(25, &[to, ("round_mode", String("Up"))])),
-            "Cast-25 (opset 25): the attribute round_mode cannot be \"Up\", only up, down, nearest"
+            "Cast at opset 25: invalid value \"Up\" for the attribute \"round_mode\" (expected up, down or nearest)"
         );
     }
 
