@@ -1,4 +1,4 @@
-//! The convenience layer: host tensors in, host tensors out, with a report of what was done.
+//! The convenience layer: casts of host tensors, each with a report.
 
 use std::fmt;
 
@@ -12,10 +12,10 @@ use crate::gpu::link::Link;
 use crate::options::CastOptions;
 use crate::tensor::{Tensor, zeroed};
 
-/// With [`DeviceChoice::Auto`], the bytes that casts read and write from which on host tensors go to a GPU: an estimate, for
-/// want of a GPU to measure on. Where the CPU path has vector instructions of its own, single casts never do: whatever the
-/// GPU, the host has to copy the source in and the result out and to wait for it, and `cpu::cast` takes less time than that,
-/// or as much (docs/performance.md, "Host tensors on a device").
+/// The number of bytes read and written from which [`DeviceChoice::Auto`] casts host tensors on a GPU. This is an
+/// estimate, because no GPU was available for measurements. Single casts never go to a GPU if the CPU path uses vector
+/// instructions: for any GPU the host has to copy the source and the result, and `cpu::cast` takes no longer than these
+/// copies (docs/performance.md, "Host tensors").
 const GPU_FROM_BYTES: u64 = 4 << 20;
 
 const CPU_IS_FASTER: &str = "faster than copying to a GPU and back";
@@ -23,9 +23,9 @@ const CPU_IS_FASTER: &str = "faster than copying to a GPU and back";
 /// The reason why a cast from or to STRING is done on the CPU.
 pub(crate) const NO_STRING_KERNEL: &str = "strings have no GPU kernel";
 
-/// A device, or the decision to do without one.
+/// A device for casts of host tensors, or the CPU.
 ///
-/// Send and Sync; casts from several threads share its device and pipelines.
+/// A context is `Send` and `Sync`. Casts from several threads share its device and pipelines.
 #[derive(Debug)]
 pub struct Context {
     choice: DeviceChoice,
@@ -86,12 +86,13 @@ impl fmt::Display for CastReport {
 }
 
 impl Context {
-    /// Finds an adapter and opens a device on it, as the choice says.
+    /// Finds an adapter by `choice` and opens a device on it.
     ///
-    /// With [`DeviceChoice::Auto`] this does not fail for want of a GPU: the context casts on the CPU then.
+    /// With [`DeviceChoice::Auto`] and no GPU, the context casts on the CPU.
     ///
     /// # Errors
-    /// [`Error::NoAdapter`], [`Error::AdapterNotFound`] (with the adapters there are) where one was asked for.
+    /// [`Error::NoAdapter`] or [`Error::AdapterNotFound`] (with the available adapters), unless the choice is `Auto` or
+    /// `Cpu`.
     pub async fn open(choice: DeviceChoice) -> Result<Self, Error> {
         let adapter = match adapter::choose(&choice).await? {
             Ok(adapter) => adapter,
@@ -114,17 +115,16 @@ impl Context {
         cpu::has_vectors().then(context)
     }
 
-    /// Casts on a device that the application has opened, and on which nothing is set: no handler of errors, none of its
-    /// loss. Host tensors then go to the device whatever their size, but for strings.
+    /// Creates a context on a device of the application. No handler for errors or for device loss is set. All numeric
+    /// host tensors are cast on the device, of whatever size.
     pub fn on_device(device: &wgpu::Device, queue: &wgpu::Queue) -> Self {
         let link = Link::borrowed(device, queue, &Caster::new(device));
         let gpu = Gpu { info: device.adapter_info(), link };
         Self { choice: DeviceChoice::Gpu, gpu: Some(gpu), reason: String::new() }
     }
 
-    /// The same context, compiling through the application's pipeline cache, which needs the device's feature
-    /// `PIPELINE_CACHE`: [`open`](Self::open) asks for it where the adapter has it. Without a device there is nothing
-    /// to compile.
+    /// This context with the application's pipeline cache, which needs the device feature `PIPELINE_CACHE`.
+    /// [`open`](Self::open) requests the feature if the adapter supports it. Without a device the cache is ignored.
     #[must_use]
     pub fn with_pipeline_cache(mut self, cache: wgpu::PipelineCache) -> Self {
         if let Some(gpu) = &mut self.gpu {
@@ -133,42 +133,43 @@ impl Context {
         self
     }
 
-    /// The adapter, where there is one.
+    /// The adapter, if the context has one.
     pub fn adapter_info(&self) -> Option<&wgpu::AdapterInfo> {
         self.gpu.as_ref().map(|gpu| &gpu.info)
     }
 
-    /// The device, where there is one. It belongs to a [`wgpu::Instance`] of its own: see [`Caster::new`].
+    /// The device, if the context has one. [`open`](Self::open) creates it on a separate [`wgpu::Instance`]: see
+    /// [`Caster::new`].
     pub fn device(&self) -> Option<&wgpu::Device> {
         self.gpu.as_ref().map(|gpu| &gpu.link.device)
     }
 
-    /// The device's queue, where there is one.
+    /// The device's queue, if the context has a device.
     pub fn queue(&self) -> Option<&wgpu::Queue> {
         self.gpu.as_ref().map(|gpu| &gpu.link.queue)
     }
 
-    /// The resident layer on this context's device, where there is one.
+    /// The caster on the context's device, if it has one.
     pub fn caster(&self) -> Option<&Caster> {
         self.gpu.as_ref().map(|gpu| &gpu.link.caster)
     }
 
-    /// Whether the device is gone; every cast that needs it fails then, and a new context has to be opened.
+    /// Whether the device was lost. Then every cast that needs it fails, and a new context must be opened.
     pub fn is_lost(&self) -> bool {
         self.gpu.as_ref().is_some_and(|gpu| gpu.link.lost().is_some())
     }
 
-    /// ONNX `Cast` (version 28; [`onnx::CastNode`](crate::onnx::CastNode) has the rules of others): the tensor's
-    /// elements as another type, in the same shape.
+    /// Casts a tensor to another element type, in the same shape. The results are those of ONNX `Cast` at the newest
+    /// opset; [`onnx::CastNode`](crate::onnx::CastNode) gives the options of other opsets.
     ///
-    /// The bits are those of [`cpu::cast`], whatever the route; strings take the CPU path whatever the choice. Work on the
-    /// CPU is done, and natively a device is waited for, when the future is polled; in a browser it is pending
-    /// meanwhile.
+    /// The results are bit-identical to those of [`cpu::cast`] on every device. Strings are always cast on the CPU. The
+    /// future does the CPU work when it is polled, and also blocks on the device then, except in a browser, where it is
+    /// pending until the device is done.
     ///
     /// # Errors
     /// [`Error::InvalidLiteral`] and [`Error::LiteralOutOfRange`] from strings; [`Error::OutOfMemory`],
     /// [`Error::DeviceLost`], [`Error::Timeout`], [`Error::Device`], [`Error::Incomplete`], [`Error::Kernel`] and
-    /// [`Error::Limit`] from a device. There is no result then.
+    /// [`Error::Limit`] from a device.
     pub async fn cast(
         &self,
         tensor: &Tensor,
@@ -200,7 +201,7 @@ impl Context {
         Ok((tensor.with_bytes(to, destination), report))
     }
 
-    /// ONNX `CastLike`: as [`cast`](Self::cast), to the element type of `like`, of which nothing else is looked at.
+    /// Casts a tensor to the element type of `like`, as ONNX `CastLike`. The shape and the data of `like` are ignored.
     ///
     /// # Errors
     /// As [`cast`](Self::cast).

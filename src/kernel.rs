@@ -55,9 +55,9 @@ pub(crate) enum Access {
     Shared,
 }
 
-/// A composed compute shader: WGSL text with the entry point `main`.
+/// A compute shader in WGSL, with the entry point `main`.
 ///
-/// Bind group 0 holds the source words (binding 0, read-only storage), the destination words (binding 1, read-write
+/// Bind group 0 contains the source words (binding 0, read-only storage), the destination words (binding 1, read-write
 /// storage) and the parameters (binding 4, uniform).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kernel {
@@ -67,23 +67,23 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// The WGSL text exactly as the device gets it.
+    /// The WGSL text, exactly as the device receives it.
     pub fn wgsl(&self) -> &str {
         &self.wgsl
     }
 
-    /// Invocations in a workgroup.
+    /// Invocations per workgroup.
     pub fn workgroup_size(&self) -> u32 {
         self.workgroup_size
     }
 
-    /// The most elements that one invocation converts.
+    /// The maximum number of elements that one invocation converts.
     pub fn elements_per_invocation(&self) -> u32 {
         self.elements_per_invocation
     }
 }
 
-/// The kernel that converts the bulk of a tensor.
+/// The main kernel, which converts all of a tensor except its ends.
 ///
 /// # Errors
 /// [`Error::NoKernel`] where [`has_kernel`](crate::has_kernel) is false.
@@ -92,8 +92,8 @@ pub fn kernel(from: ElementType, to: ElementType, options: &CastOptions) -> Resu
     Ok(compose(&conversion, Kind::Blocks, Access::Separate, true))
 }
 
-/// As [`kernel`], for software adapters, where a lookup in workgroup memory costs more than most conversions: it looks
-/// up only where that saves the encoding of several codes.
+/// As [`kernel`], for software adapters. Their workgroup memory is slow, so this kernel uses a table only if that saves
+/// the encoding of several codes.
 ///
 /// # Errors
 /// [`Error::NoKernel`] where [`has_kernel`](crate::has_kernel) is false.
@@ -102,7 +102,7 @@ pub fn computed_kernel(from: ElementType, to: ElementType, options: &CastOptions
     Ok(compose(&conversion, Kind::Blocks, Access::Separate, false))
 }
 
-/// The kernel that converts a tensor's tail, or all of a small one.
+/// The edge kernel, which converts the ends of tensors and small tensors.
 ///
 /// # Errors
 /// [`Error::NoKernel`] where [`has_kernel`](crate::has_kernel) is false.

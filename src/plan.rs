@@ -1,4 +1,4 @@
-//! What a cast comes to on a device, as data: which dispatches over which byte ranges. No device is needed to plan.
+//! The plan of a cast on a device: its dispatches and their byte ranges, as data. Planning needs no device.
 
 mod shape;
 #[cfg(test)]
@@ -12,30 +12,32 @@ use crate::error::Error;
 use crate::kernel::{Access, Kind, VIEW_RANK};
 use shape::{Shape, crosses_words, wide_units_suit};
 
-/// What bounds and shapes dispatches. [`Caster::new`](crate::Caster::new) takes the device's own;
-/// [`Caster::with_limits`](crate::Caster::with_limits) takes smaller ones.
+/// The limits of dispatches. [`Caster::new`](crate::Caster::new) uses those of the device;
+/// [`Caster::with_limits`](crate::Caster::with_limits) accepts smaller ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PlanLimits {
-    /// Most bytes of one storage binding.
+    /// The maximum size of a storage binding, in bytes.
     pub binding_size: u64,
-    /// Most bytes of one buffer. Host tensors are cast in chunks beyond it.
+    /// The maximum size of a buffer, in bytes. Larger host tensors are cast in chunks.
     pub buffer_size: u64,
-    /// A binding starts at a multiple of this many bytes.
+    /// The alignment of a binding's start, in bytes.
     pub offset_alignment: u64,
-    /// Most workgroups along one dimension of a dispatch.
+    /// The maximum number of workgroups in one dimension of a dispatch.
     pub workgroups: u32,
-    /// Most elements of one dispatch, for drivers with a watchdog. Rounded down to what alignment allows.
+    /// The maximum number of elements per dispatch, for drivers that stop long dispatches. Rounded down as alignment
+    /// requires.
     pub dispatch_elements: u64,
-    /// Fewest elements for which the blocks kernel is worth its compilation; `None` is a workgroup's worth of them.
+    /// The number of elements from which the main kernel is used; smaller tensors use only the edge kernel, which saves
+    /// the compilation of the main kernel. `None` means the elements of one workgroup.
     pub blocks_from: Option<u64>,
-    /// Whether sources of at most 8 bits go through a table in workgroup memory. It pays on GPUs; a software adapter's
-    /// workgroup memory is slower than computing.
+    /// Whether sources of at most 8 bits are looked up in a table in workgroup memory. This is faster on GPUs and
+    /// slower on software adapters.
     pub tables: bool,
 }
 
 impl Default for PlanLimits {
-    /// WebGPU's default limits, which every WebGPU device has.
+    /// The default limits of WebGPU, which every WebGPU device supports.
     fn default() -> Self {
         Self {
             binding_size: 128 << 20,
@@ -65,8 +67,8 @@ pub(crate) struct Places {
     pub one_buffer: bool,
 }
 
-/// Where the slices of casts will lie, for [`Caster::warm_up`](crate::Caster::warm_up) and
-/// [`Caster::self_test`](crate::Caster::self_test). Each includes those before it.
+/// The positions of the slices of future casts, for [`Caster::warm_up`](crate::Caster::warm_up) and
+/// [`Caster::self_test`](crate::Caster::self_test). Each variant includes the variants before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Slices {
     /// In two buffers, each starting at the device's `min_storage_buffer_offset_alignment`.
@@ -76,7 +78,7 @@ pub enum Slices {
     Anywhere,
     /// In one buffer or in two, starting at any element.
     OneBuffer,
-    /// The same, and the source may be a view with strides.
+    /// As `OneBuffer`; the source may also be a strided view.
     Views,
 }
 

@@ -1,4 +1,4 @@
-//! Finding an adapter and opening a device on it.
+//! Finds an adapter and opens a device on it.
 
 use crate::cpu;
 use crate::error::Error;
@@ -7,41 +7,42 @@ use crate::plan::PlanLimits;
 /// The reason of a route that the caller chose.
 pub(crate) const REQUESTED: &str = "requested";
 
-/// Which device casts host tensors.
+/// The device that casts host tensors.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum DeviceChoice {
-    /// A GPU if there is one and host tensors are worth the way there, else the CPU. Where the processor has vector
-    /// instructions that [`cpu::cast`](crate::cpu::cast) uses, copying a tensor to a GPU and back takes as long as casting
-    /// it, and only models that cast results again go there. A software adapter does not count as a GPU.
+    /// The faster device: a GPU if there is one and the tensors are large enough, otherwise the CPU. If
+    /// [`cpu::cast`](crate::cpu::cast) uses the processor's vector instructions, copying a tensor to a GPU and back
+    /// takes as long as casting it on the CPU; then only models that cast a result again run on a GPU. Software
+    /// adapters are not used.
     #[default]
     Auto,
-    /// The best adapter there is, a software one too; an error if there is none.
+    /// The best adapter, including software adapters; an error if there is none.
     Gpu,
-    /// The CPU path.
+    /// The CPU.
     Cpu,
-    /// The first adapter whose name contains this text, case ignored; an error if there is none.
+    /// The first adapter whose name contains this text, without regard to case; an error if there is none.
     Adapter(String),
 }
 
-/// An adapter as `Context::open` sees it.
+/// An adapter, and whether [`DeviceChoice::Auto`] uses it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AdapterSummary {
     /// The adapter's name.
     pub name: String,
-    /// The graphics interface it is reached by.
+    /// The graphics API of the adapter.
     pub backend: wgpu::Backend,
-    /// What it is.
+    /// The kind of device.
     pub device_type: wgpu::DeviceType,
-    /// Driver and version.
+    /// The driver and its version.
     pub driver: String,
-    /// Whether [`DeviceChoice::Auto`] opens it.
+    /// Whether [`DeviceChoice::Auto`] uses the adapter.
     pub chosen: bool,
-    /// Why, or why not.
+    /// Why the adapter is used or not.
     pub reason: String,
 }
 
-/// Every adapter, best first, and which one [`DeviceChoice::Auto`] opens. `WGPU_BACKEND` restricts the backends.
+/// All adapters, the best first. The environment variable `WGPU_BACKEND` restricts the backends.
 pub async fn adapters() -> Vec<AdapterSummary> {
     let found = enumerate(Search::Everywhere).await;
     let chosen = found.iter().position(|adapter| !is_software(&adapter.get_info()));

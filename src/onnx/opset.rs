@@ -4,7 +4,7 @@ use crate::element::{ElementType, Operator};
 use crate::error::Error;
 use crate::options::{CastOptions, Float4Nan, Int4Overflow, RoundMode};
 
-/// The newest opset of the ONNX standard that this crate knows.
+/// The newest supported opset of the ONNX standard.
 pub const NEWEST_OPSET: i64 = 28;
 
 /// A version of an operator; it holds from its opset up to the next version's. Which types it lists follows from their
@@ -66,15 +66,15 @@ fn versions(operator: Operator) -> impl Iterator<Item = &'static Version> {
     VERSIONS.iter().filter(move |version| version.operator == operator)
 }
 
-/// The value of a node's attribute, as a model has it.
+/// The value of a node's attribute in a model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Attribute<'a> {
-    /// An INT.
+    /// An attribute of type INT.
     Int(i64),
-    /// A STRING.
+    /// An attribute of type STRING.
     String(&'a str),
-    /// Any other, by the name of its kind in `AttributeProto.AttributeType`. No version has one.
+    /// An attribute of another type, with the type's name in `AttributeProto.AttributeType`. It is always an error.
     Other(&'a str),
 }
 
@@ -88,7 +88,7 @@ impl Attribute<'_> {
     }
 }
 
-/// The meaning of a `Cast` node: its target and its options.
+/// The target type and the options of a `Cast` node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CastNode {
     meaning: Meaning,
@@ -96,13 +96,14 @@ pub struct CastNode {
 }
 
 impl CastNode {
-    /// Reads a node's attributes by the rules of the newest `Cast` that is not newer than `opset`, the version of the
-    /// default domain that the model imports.
+    /// Reads a node's attributes by the rules of `Cast` at `opset`, the version of the default domain that the model
+    /// imports.
     ///
     /// # Errors
-    /// [`Error::UnknownOpset`]; [`Error::MissingAttribute`] without `to`; [`Error::UnknownAttribute`],
-    /// [`Error::RepeatedAttribute`], [`Error::AttributeKind`] and [`Error::AttributeValue`]; [`Error::TypeNotInOpset`]
-    /// where the version does not list the target.
+    /// [`Error::UnknownOpset`] for an unsupported opset; [`Error::MissingAttribute`] without `to`;
+    /// [`Error::UnknownAttribute`], [`Error::RepeatedAttribute`], [`Error::AttributeKind`] and
+    /// [`Error::AttributeValue`] for an invalid attribute; [`Error::TypeNotInOpset`] if the opset does not support the
+    /// target.
     pub fn new<'a>(opset: i64, attributes: impl IntoIterator<Item = (&'a str, Attribute<'a>)>) -> Result<Self, Error> {
         let (meaning, to) = Meaning::new(Operator::Cast, opset, attributes)?;
         let to = to.ok_or_else(|| Error::MissingAttribute { node: meaning.version(), attribute: "to" })?;
@@ -110,7 +111,7 @@ impl CastNode {
         Ok(Self { meaning, to })
     }
 
-    /// The same from typed values, for a caller that has no node; `None` is an attribute that is not given.
+    /// As [`new`](Self::new), from typed values. `None` stands for an attribute that is not given.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -132,12 +133,12 @@ impl CastNode {
         self.to
     }
 
-    /// What the attributes and the version's own rules come to.
+    /// The options that follow from the attributes and the opset.
     pub fn options(&self) -> CastOptions {
         self.meaning.options
     }
 
-    /// The operator version that holds at the opset: since which opset it does.
+    /// The operator's version, which is the opset that introduced it.
     pub fn version(&self) -> u32 {
         self.meaning.version.since
     }
@@ -157,7 +158,7 @@ impl CastNode {
         self.meaning.opset
     }
 
-    /// Whether the version lists an input's element type.
+    /// Checks that the opset supports an input's element type.
     ///
     /// # Errors
     /// [`Error::TypeNotInOpset`].
@@ -166,17 +167,17 @@ impl CastNode {
     }
 }
 
-/// The meaning of a `CastLike` node: its options. The target is the second input's element type; neither its shape nor
-/// its data counts.
+/// The options of a `CastLike` node. The target is the element type of the second input, whose shape and data are
+/// ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CastLikeNode {
     meaning: Meaning,
 }
 
 impl CastLikeNode {
-    /// Reads a node's attributes by the rules of the newest `CastLike` that is not newer than `opset`, the version of
-    /// the default domain that the model imports. `round_mode` counts as its text says, though the function body that
-    /// ONNX gives for the operator forgets it.
+    /// Reads a node's attributes by the rules of `CastLike` at `opset`, the version of the default domain that the
+    /// model imports. `round_mode` is applied, as the operator's text requires; the function body in ONNX's schema
+    /// omits it.
     ///
     /// # Errors
     /// As [`CastNode::new`].
@@ -185,12 +186,12 @@ impl CastLikeNode {
         Ok(Self { meaning })
     }
 
-    /// What the attributes and the version's own rules come to.
+    /// The options that follow from the attributes and the opset.
     pub fn options(&self) -> CastOptions {
         self.meaning.options
     }
 
-    /// The operator version that holds at the opset: since which opset it does.
+    /// The operator's version, which is the opset that introduced it.
     pub fn version(&self) -> u32 {
         self.meaning.version.since
     }
@@ -201,7 +202,7 @@ impl CastLikeNode {
         self.meaning.each_attribute(each);
     }
 
-    /// Whether the version lists both inputs' element types.
+    /// Checks that the opset supports the element types of both inputs.
     ///
     /// # Errors
     /// [`Error::TypeNotInOpset`].
