@@ -17,10 +17,10 @@ const NAMES: [&str; 7] = [
     "prepare",
     "bind, two buffers",
     "bind, one buffer",
-    "record, a pass each",
-    "and finish",
+    "record, one pass per cast",
+    "finish, one pass per cast",
     "record_all, one pass",
-    "and finish",
+    "finish, one pass",
 ];
 
 fn main() {
@@ -69,7 +69,7 @@ fn main() {
     println!("microseconds per cast, medians of {ROUNDS} runs (fastest to slowest)");
     for (name, figures) in NAMES.iter().zip(&mut figures) {
         figures.sort_by(f64::total_cmp);
-        println!("{name:20} {:6.2} ({:.2} to {:.2})", figures[ROUNDS / 2], figures[0], figures[ROUNDS - 1]);
+        println!("{name:26} {:6.2} ({:.2} to {:.2})", figures[ROUNDS / 2], figures[0], figures[ROUNDS - 1]);
     }
 }
 
