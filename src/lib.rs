@@ -1,3 +1,8 @@
+// The first definition of a link counts: these replace the README's links to docs.rs, which the package's page needs.
+//! [engine]: docs::engine
+//! [semantics]: docs::semantics
+//! [performance]: docs::performance
+//!
 #![doc = include_str!("../README.md")]
 
 mod bits;
@@ -7,6 +12,7 @@ mod caster;
 mod context;
 mod conversion;
 pub mod cpu;
+pub mod docs;
 mod element;
 mod error;
 mod format;
