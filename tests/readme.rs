@@ -18,6 +18,12 @@ fn row(t: ElementType) -> String {
 }
 
 #[test]
+fn the_readme_is_short() {
+    let lines = README.lines().count();
+    assert!(lines <= 120, "the README has {lines} lines, the limit is 120");
+}
+
+#[test]
 fn the_type_table_is_the_element_table() {
     let rows: Vec<String> = ElementType::ALL.iter().map(|&t| row(t)).collect();
     let given: Vec<&str> = README.lines().filter(|line| line.starts_with("| `")).collect();

@@ -233,7 +233,7 @@ def write_readme() -> None:
     _, lines = lines_of("cpu.jsonl")
     found = {(line["from"], line["to"]): line for line in lines if line["threads"] == 1}
     rows = [readme_row(found[pair]) for pair in SHOWN]
-    heads = ["cast", "wgpu-cast", "ratio to memcpy", "fastest other library"]
+    heads = ["cast", "wgpu-cast, GB/s", "ratio to memcpy", "fastest other library"]
     new = table(heads, rows)
     text = README.read_text()
     begin = text.index(new.splitlines()[0])

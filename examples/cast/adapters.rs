@@ -1,5 +1,7 @@
 //! `cast adapters`: lists the adapters and the one that `--device auto` uses.
 
+use wgpu_cast::wgpu;
+
 use crate::failure::Failure;
 use crate::output;
 
@@ -8,7 +10,8 @@ pub fn list() -> Result<(), Failure> {
     for adapter in &adapters {
         let wgpu_cast::AdapterSummary { name, backend, device_type, driver, chosen, reason, .. } = adapter;
         let mark = if *chosen { "*" } else { " " };
-        output::line(format_args!("{mark} {name} ({backend}, {device_type:?}, {driver}): {reason}"))?;
+        let kind = kind(*device_type);
+        output::line(format_args!("{mark} {name} ({backend}, {kind}, {driver}): {reason}"))?;
     }
     if adapters.is_empty() {
         output::line("no GPU adapter found")?;
@@ -19,4 +22,14 @@ pub fn list() -> Result<(), Failure> {
     };
     output::line(auto)?;
     Ok(())
+}
+
+fn kind(device_type: wgpu::DeviceType) -> &'static str {
+    match device_type {
+        wgpu::DeviceType::DiscreteGpu => "discrete GPU",
+        wgpu::DeviceType::IntegratedGpu => "integrated GPU",
+        wgpu::DeviceType::VirtualGpu => "virtual GPU",
+        wgpu::DeviceType::Cpu => "software",
+        wgpu::DeviceType::Other => "unknown type",
+    }
 }
