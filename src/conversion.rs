@@ -71,15 +71,16 @@ pub(crate) struct Conversion {
     pub encode: Encode,
 }
 
-/// Whether `from` casts to `to`: true for every pair of element types, whatever the options. The element types of ONNX that
-/// no cast takes (UNDEFINED, the complex ones) are not in [`ElementType`].
+/// Whether `from` can be cast to `to`. This is true for every pair of element types and all options. The ONNX types
+/// that Cast does not support (UNDEFINED and the complex types) are not in [`ElementType`].
 ///
-/// Where [`has_kernel`] is false, the cast runs on the CPU.
+/// If [`has_kernel`] is false, the cast is always done on the CPU.
 pub const fn can_cast(_from: ElementType, _to: ElementType) -> bool {
     true
 }
 
-/// Whether devices convert `from` to `to`: true for every pair of numeric element types. Strings stay on the CPU.
+/// Whether there is a GPU kernel for `from` to `to`. This is true for every pair of numeric element types; strings are
+/// cast on the CPU.
 pub const fn has_kernel(from: ElementType, to: ElementType) -> bool {
     from.is_numeric() && to.is_numeric()
 }

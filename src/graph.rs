@@ -1,12 +1,12 @@
-//! Runs models of casts. Tensors on the device stay there from node to node.
+//! Running models of casts. Tensors stay on the device between nodes.
 
 use std::fmt;
 
-use crate::context::{Context, Gpu, Route};
+use crate::context::{Context, Gpu, NO_STRING_KERNEL, Route};
 use crate::conversion::{Conversion, has_kernel};
 use crate::cpu;
 use crate::element::ElementType;
-use crate::error::{Error, ModelFault};
+use crate::error::{Error, ModelFault, counted};
 use crate::gpu::batch::{Batch, Resident, Wanted};
 use crate::onnx::{Model, NamedTensor, Node};
 use crate::options::CastOptions;
@@ -15,49 +15,45 @@ use crate::tensor::Tensor;
 /// Outputs are read back together, up to so many bytes, because each read-back waits for the device.
 const READ_BACK_BYTES: u64 = 64 << 20;
 
-/// What the run of a model did.
+/// Where and why a model was run, and how much it moved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RunReport {
-    /// Which way: a device if it did any cast, the CPU if that did all, a copy if there was nothing to convert.
+    /// Where the casts were done: on a device if it did any of them, on the CPU if that did all, a copy if nothing was
+    /// converted.
     pub route: Route,
-    /// Why this way.
+    /// Why they were done there.
     pub reason: String,
-    /// The adapter, where a device did them.
+    /// The adapter's name, if a device did any of the casts.
     pub adapter: Option<String>,
-    /// Nodes that were run: those that an output needs.
+    /// The number of nodes that were run, which are those that an output depends on.
     pub nodes: u32,
     /// Dispatches submitted.
     pub dispatches: u32,
-    /// Tensors put on the device.
+    /// Tensors copied to the device.
     pub uploads: u32,
-    /// Tensors read back from the device: outputs, and what becomes strings.
+    /// Tensors copied from the device: outputs, and sources of casts to strings.
     pub read_backs: u32,
 }
 
 impl fmt::Display for RunReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let nodes = if self.nodes == 1 { "node" } else { "nodes" };
-        write!(f, "{} {nodes}, ", self.nodes)?;
-        match (&self.route, &self.adapter) {
-            (Route::Gpu, Some(adapter)) => write!(f, "on {adapter}: {}", self.reason),
-            (Route::Copy, _) => write!(f, "copied: {}", self.reason),
-            _ => write!(f, "on the CPU: {}", self.reason),
-        }
+        let place = self.route.describe(self.adapter.as_deref(), &self.reason);
+        write!(f, "{}, {place}", counted(self.nodes.into(), "node"))
     }
 }
 
 impl Context {
-    /// Runs a model of casts on host tensors, one for each of its inputs in the graph's order; those that have a
-    /// default may be left out, all or none of them. Nodes that no output needs are not run.
+    /// Runs a model of casts on host tensors. `inputs` has one tensor for each input of the graph, in its order, or one
+    /// for each input without a default. Nodes that no output depends on are not run.
     ///
-    /// On a device, tensors stay there between nodes and only outputs are read back. Strings are cast on the CPU; tensors
-    /// that pass the device's largest buffer are cast in parts, by way of the host. UINT16 is taken for BFLOAT16 where the graph says so:
-    /// ONNX's older test data has no other way.
+    /// On a device, tensors stay there between nodes, and only outputs are copied back. Strings are cast on the CPU.
+    /// Tensors that exceed the device's largest buffer are copied from and to the host in parts. A UINT16 tensor is
+    /// accepted for a BFLOAT16 input, because ONNX's older test data stores BFLOAT16 so.
     ///
     /// # Errors
-    /// [`Error::Model`] for inputs that are not the graph's, before any work; [`Error::Node`] with the error of a node
-    /// as [`cast`](Self::cast) gives it. There is no result then.
+    /// [`Error::Model`] if the inputs do not match the graph, before any work; [`Error::Node`] with the error of a
+    /// node, which is one of [`cast`](Self::cast).
     pub async fn run(&self, model: &Model, inputs: Vec<Tensor>) -> Result<(Vec<NamedTensor>, RunReport), Error> {
         let inputs = check_inputs(model, inputs)?;
         let needed = needed(model);
@@ -355,8 +351,8 @@ impl<'a> Run<'a> {
         let (route, reason) = match (gpu, self.cpu) {
             (Some(_), _) => (Route::Gpu, self.report.reason),
             (None, [true, _]) => (Route::Cpu, self.report.reason),
-            (None, [false, true]) => (Route::Cpu, "strings are for the CPU".to_owned()),
-            (None, [false, false]) => (Route::Copy, "there was nothing to convert".to_owned()),
+            (None, [false, true]) => (Route::Cpu, NO_STRING_KERNEL.to_owned()),
+            (None, [false, false]) => (Route::Copy, "nothing to convert".to_owned()),
         };
         RunReport { route, reason, adapter, dispatches, ..self.report }
     }

@@ -53,9 +53,9 @@ pub(crate) enum Access {
     Shared,
 }
 
-/// A composed compute shader: WGSL text with the entry point `main`.
+/// A compute shader in WGSL, with the entry point `main`.
 ///
-/// Bind group 0 holds the source words (binding 0, read-only storage), the destination words (binding 1, read-write
+/// Bind group 0 contains the source words (binding 0, read-only storage), the destination words (binding 1, read-write
 /// storage) and the parameters (binding 4, uniform).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kernel {
@@ -65,17 +65,17 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// The WGSL text exactly as the device gets it.
+    /// The WGSL text, exactly as the device receives it.
     pub fn wgsl(&self) -> &str {
         &self.wgsl
     }
 
-    /// Invocations in a workgroup.
+    /// Invocations per workgroup.
     pub fn workgroup_size(&self) -> u32 {
         self.workgroup_size
     }
 
-    /// The most elements that one invocation converts.
+    /// The maximum number of elements that one invocation converts.
     pub fn elements_per_invocation(&self) -> u32 {
         self.elements_per_invocation
     }

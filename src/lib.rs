@@ -1,3 +1,8 @@
+// The first definition of a link counts: these replace the README's links to docs.rs, which the package's page needs.
+//! [engine]: docs::engine
+//! [semantics]: docs::semantics
+//! [performance]: docs::performance
+//!
 #![doc = include_str!("../README.md")]
 
 #[cfg(not(target_family = "wasm"))]
@@ -6,6 +11,7 @@ mod caster;
 mod context;
 mod conversion;
 pub mod cpu;
+pub mod docs;
 mod element;
 mod error;
 mod float_env;

@@ -1,4 +1,4 @@
-//! The dispatches of a cast, as data: which kernel runs over which byte ranges. No device is needed to plan.
+//! The plan of a cast on a device: its dispatches and their byte ranges, as data. Planning needs no device.
 
 mod limits;
 mod shape;
@@ -31,8 +31,8 @@ pub(crate) struct Offsets {
     pub one_buffer: bool,
 }
 
-/// Where the slices of casts will lie, for [`Caster::warm_up`](crate::Caster::warm_up) and
-/// [`Caster::self_test`](crate::Caster::self_test). Each includes those before it.
+/// The positions of the slices of future casts, for [`Caster::warm_up`](crate::Caster::warm_up) and
+/// [`Caster::self_test`](crate::Caster::self_test). Each variant includes the variants before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Slices {
     /// In two buffers, each starting at the device's `min_storage_buffer_offset_alignment`.
@@ -42,7 +42,7 @@ pub enum Slices {
     Anywhere,
     /// In one buffer or in two, starting at any element.
     OneBuffer,
-    /// The same, and the source may be a view with strides.
+    /// As `OneBuffer`; the source may also be a strided view.
     Views,
 }
 

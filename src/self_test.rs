@@ -23,16 +23,15 @@ const POISON: u8 = 0xa5;
 const GUARD: u64 = 64;
 
 impl Caster {
-    /// Proves the kernels of some casts on this device: known answers, each compared with the CPU path on bits, by every
-    /// kernel that casts between such slices take. Takes some milliseconds a kernel, and its compilation if it is not
-    /// compiled yet.
+    /// Tests the kernels of some casts on this device: casts edge cases with every kernel that such slices can use, and
+    /// compares the results bit by bit with those of the CPU. This takes a few milliseconds per kernel, in addition to
+    /// its compilation.
     ///
-    /// An engine can so refuse a broken driver. `queue` is the device's own; nothing is set on either.
+    /// An engine can use this to reject a faulty driver. `queue` must be the device's queue. No handler is set.
     ///
     /// # Errors
-    /// [`Error::SelfTest`] with the first element that came out wrong, [`Error::SelfTestOutside`] where other bytes did
-    /// not stay as they were, [`Error::Incomplete`] where the device did nothing; and as
-    /// [`Context::cast`](crate::Context::cast).
+    /// [`Error::SelfTest`] for the first wrong element; [`Error::SelfTestOutside`] if other bytes were changed;
+    /// [`Error::Incomplete`] if the device did nothing; and as [`Context::cast`](crate::Context::cast).
     pub async fn self_test(&self, queue: &wgpu::Queue, specs: &[CastSpec], slices: Slices) -> Result<(), Error> {
         let link = DeviceLink::borrowed(self.device(), queue, self);
         for spec in specs {

@@ -21,12 +21,13 @@ use crate::options::CastOptions;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum KernelVariant {
-    /// Converts the bulk of a tensor, sources of at most 8 bits by a table in workgroup memory: what GPUs take.
+    /// The main kernel, which converts all of a tensor except its ends. It looks up sources of at most 8 bits in a table in
+    /// workgroup memory, as suits GPUs.
     Table,
-    /// Converts the bulk of a tensor, computing each code: what software adapters take, whose workgroup memory is slower. It uses
-    /// a table only where one lookup replaces the encoding of several codes.
+    /// The main kernel for software adapters. Their workgroup memory is slow, so this kernel uses a table only if that saves
+    /// the encoding of several codes.
     Computed,
-    /// Converts any range of elements: a tensor's tail, or all of a small tensor.
+    /// The edge kernel, which converts the ends of tensors and small tensors, and any other range of elements.
     Edge,
 }
 

@@ -1,4 +1,4 @@
-//! `cast shader`: the kernel of a pair.
+//! `cast shader`: prints the kernel for a pair of element types.
 
 use support::translate::translate;
 use wgpu_cast::wgsl::{self, KernelVariant};

@@ -33,11 +33,11 @@ pub(super) fn read(entries: &[Bytes], folder: Option<&Path>, expected: u64) -> R
     let metadata = file.metadata().map_err(failed)?;
     plain(&location, &metadata)?;
     if !same(&seen, &metadata) {
-        return Err(TensorFault::NotPlain { location, what: "another file than a moment ago" });
+        return Err(TensorFault::NotPlain { location, what: "not the same file as when it was checked" });
     }
     if names(&file, &metadata).map_err(failed)? > 1 {
         // The file's other names may lie outside the model's folder.
-        return Err(TensorFault::NotPlain { location, what: "a file of several names (hard links)" });
+        return Err(TensorFault::NotPlain { location, what: "a file with several hard links" });
     }
     let (offset, size) = (range.offset.unwrap_or(0), metadata.len());
     let beyond = || TensorFault::BeyondFile { location: location.clone(), offset, length, size };
@@ -89,7 +89,7 @@ fn resolve(location: &str, folder: &Path) -> Result<(PathBuf, Metadata), TensorF
         }
         let found = path.symlink_metadata().map_err(failed)?;
         if found.is_symlink() {
-            return Err(TensorFault::NotPlain { location: location.to_owned(), what: "or passes a symbolic link" });
+            return Err(TensorFault::NotPlain { location: location.to_owned(), what: "or contains a symbolic link" });
         }
         metadata = Some(found);
     }
@@ -103,7 +103,7 @@ fn plain(location: &str, metadata: &Metadata) -> Result<(), TensorFault> {
     if metadata.is_file() {
         return Ok(());
     }
-    Err(TensorFault::NotPlain { location: location.to_owned(), what: "not a file" })
+    Err(TensorFault::NotPlain { location: location.to_owned(), what: "not a regular file" })
 }
 
 /// Whether both are the metadata of the same file.

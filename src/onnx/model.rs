@@ -18,9 +18,10 @@ use crate::element::ElementType;
 use crate::error::{Error, ModelFault};
 use crate::tensor::Tensor;
 
-/// A model whose nodes are all `Cast`, `CastLike`, `Identity` or `Constant`.
+/// A model that contains only `Cast`, `CastLike`, `Identity` and `Constant` nodes.
 ///
-/// [`Context::run`](crate::Context::run) runs it. Shapes that the graph declares are kept but not used, because no cast depends on them.
+/// [`Context::run`](crate::Context::run) runs it. Shapes that the graph declares are kept but not checked, because no cast
+/// depends on them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
     opset: i64,
@@ -40,11 +41,11 @@ pub struct Model {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Input {
-    /// Its name.
+    /// The name.
     pub name: String,
     /// The element type that the graph declares.
     pub element_type: ElementType,
-    /// Whether an initializer of the same name gives the value where the input is not given.
+    /// Whether an initializer of the same name is the default value.
     pub has_default: bool,
     pub(crate) value: usize,
     /// As the graph declares it, for writing.
@@ -55,9 +56,9 @@ pub struct Input {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Output {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// The element type that comes out.
+    /// The element type of the output.
     pub element_type: ElementType,
     pub(crate) value: usize,
     shape: Option<Bytes>,
@@ -81,12 +82,12 @@ impl Node {
 }
 
 impl Model {
-    /// Reads a `ModelProto` (a `.onnx` file); data in other files is looked for in `folder`, where the model came from.
-    /// All initializers are read, each into memory of its own.
+    /// Reads a `ModelProto` (a `.onnx` file). External data is read from `folder`, the folder of the model. All
+    /// initializers are read, each into separate memory.
     ///
     /// # Errors
-    /// [`Error::Message`] for other bytes; [`Error::Model`], [`Error::Node`] with the node's name and what is wrong with
-    /// it, [`Error::Tensor`] for an initializer.
+    /// [`Error::Message`] if the bytes are not a `ModelProto`; [`Error::Model`] for an unsupported model;
+    /// [`Error::Node`] for an invalid node, with its name; [`Error::Tensor`] for an invalid initializer.
     pub fn from_bytes(bytes: Vec<u8>, folder: Option<&Path>) -> Result<Self, Error> {
         let message: ModelProto = decode(bytes.into(), "ModelProto")?;
         let opset = imported_opset(&message)?;
@@ -100,11 +101,11 @@ impl Model {
         Reader { opset, folder, ..Reader::default() }.read(&graph)
     }
 
-    /// A model of a single node, such as to have another runtime cast the same: the input `input` of type `from`, the
-    /// output `output`, both of this shape.
+    /// A model of a single node, for instance to compare with another runtime. Its input is `input` of type `from` and
+    /// its output is `output`, both of the given shape.
     ///
     /// # Errors
-    /// [`Error::TypeNotInOpset`] where the node's version does not list `from`.
+    /// [`Error::TypeNotInOpset`] if the node's opset does not support `from`.
     pub fn of_cast(node: &CastNode, from: ElementType, shape: &[usize]) -> Result<Self, Error> {
         node.check(from)?;
         let operation = Operation::Cast(*node);
@@ -123,17 +124,17 @@ impl Model {
         })
     }
 
-    /// The opset of ONNX's own domain that the model imports.
+    /// The opset of the default domain that the model imports.
     pub fn opset(&self) -> i64 {
         self.opset
     }
 
-    /// The graph's inputs, in its order.
+    /// The inputs of the graph, in its order.
     pub fn inputs(&self) -> &[Input] {
         &self.inputs
     }
 
-    /// The graph's outputs, in its order.
+    /// The outputs of the graph, in its order.
     pub fn outputs(&self) -> &[Output] {
         &self.outputs
     }
@@ -154,10 +155,11 @@ impl Model {
         &self.nodes
     }
 
-    /// Writes a `ModelProto` of the same meaning, its constants as initializers.
+    /// Writes an equivalent `ModelProto`. Constants become initializers.
     ///
     /// # Errors
-    /// [`Error::Tensor`] where a constant, or [`Error::Model`] where the whole passes the 2 GiB that readers take.
+    /// [`Error::Tensor`] if a constant, or [`Error::Model`] if the model, exceeds 2 GiB, the limit of protobuf
+    /// messages.
     pub fn to_bytes(&self) -> Result<Vec<u8>, Error> {
         let info = |name: &str, value: usize, shape: &Option<Bytes>| {
             let (elem_type, shape) = (self.types[value].onnx_code(), shape.clone());

@@ -2,39 +2,41 @@
 
 pub use crate::kernel::CodeLookup;
 
-/// What a device allows. [`Caster::new`](crate::Caster::new) takes the device's own limits;
-/// [`Caster::with_limits`](crate::Caster::with_limits) takes smaller ones. What is a matter of preference is in [`PlanTuning`].
+/// The limits of dispatches. [`Caster::new`](crate::Caster::new) uses those of the device;
+/// [`Caster::with_limits`](crate::Caster::with_limits) accepts smaller ones. Preferences are in [`PlanTuning`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PlanLimits {
-    /// Most bytes of one storage binding.
+    /// The maximum size of a storage binding, in bytes.
     pub binding_size: u64,
-    /// Most bytes of one buffer. Host tensors are cast in chunks beyond it.
+    /// The maximum size of a buffer, in bytes. Larger host tensors are cast in chunks.
     pub buffer_size: u64,
-    /// A binding starts at a multiple of this many bytes.
+    /// The alignment of a binding's start, in bytes.
     pub offset_alignment: u64,
-    /// Most workgroups along one dimension of a dispatch.
+    /// The maximum number of workgroups in one dimension of a dispatch.
     pub workgroups: u32,
 }
 
 impl Default for PlanLimits {
-    /// WebGPU's default limits, which every WebGPU device has.
+    /// The default limits of WebGPU, which every WebGPU device supports.
     fn default() -> Self {
         Self { binding_size: 128 << 20, buffer_size: 256 << 20, offset_alignment: 256, workgroups: 65_535 }
     }
 }
 
-/// How casts are planned within a device's limits. No value changes a result's bits.
-/// [`Caster::new`](crate::Caster::new) takes what suits the device; [`Caster::with_tuning`](crate::Caster::with_tuning) takes
+/// How casts are planned within a device's limits. No value changes the bits of a result.
+/// [`Caster::new`](crate::Caster::new) uses what suits the device; [`Caster::with_tuning`](crate::Caster::with_tuning) accepts
 /// other values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PlanTuning {
-    /// Most elements of one dispatch, for drivers that stop long ones. Rounded down to what alignment allows.
+    /// The maximum number of elements per dispatch, for drivers that stop long dispatches. Rounded down as alignment
+    /// requires.
     pub dispatch_elements: u64,
-    /// Fewest elements for which the kernel for whole blocks is worth its compilation; `None` is a workgroup's worth of them.
+    /// The number of elements from which the main kernel is used; smaller tensors use only the edge kernel, which saves
+    /// the compilation of the main kernel. `None` means the elements of one workgroup.
     pub blocks_from: Option<u64>,
-    /// Whether kernels look up or compute the codes of small sources.
+    /// Whether kernels look up or compute the codes of sources of at most 8 bits.
     pub lookup: CodeLookup,
 }
 

@@ -25,6 +25,12 @@ fn numeric() -> impl Iterator<Item = ElementType> {
 }
 
 #[test]
+fn the_readme_is_short() {
+    let lines = README.lines().count();
+    assert!(lines <= 120, "the README has {lines} lines, the limit is 120");
+}
+
+#[test]
 fn the_type_table_is_the_element_table() {
     let rows: Vec<String> = ElementType::ALL.iter().map(|&t| row(t)).collect();
     let given: Vec<&str> = README.lines().filter(|line| line.starts_with("| `")).collect();

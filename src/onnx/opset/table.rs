@@ -87,7 +87,7 @@ const OPSETS: &[Opset] = &{
     ]
 };
 
-/// The newest opset of the ONNX standard that this crate knows.
+/// The newest supported opset of the ONNX standard.
 pub const NEWEST_OPSET: i64 = OPSETS[OPSETS.len() - 1].since as i64;
 
 /// The most attributes that a node of any version has, its target among them.
