@@ -14,7 +14,7 @@ use crate::options::CastOptions;
 use crate::tensor::{Tensor, zeroed};
 
 /// With [`DeviceChoice::Auto`], the bytes that casts read and write from which on host tensors go to a GPU: an estimate, for
-/// want of a GPU to measure on. Where the CPU path has vector instructions of its own, single casts never do: whatever the
+/// want of a GPU to measure on. Where the target has vector instructions, single casts never do: whatever the
 /// GPU, the host has to copy the source in and the result out and to wait for it, and `cpu::cast` takes less time than that,
 /// or as much (docs/performance.md, "Host tensors on a device").
 const GPU_FROM_BYTES: u64 = 4 << 20;
@@ -102,7 +102,7 @@ impl Context {
     #[cfg(not(target_family = "wasm"))]
     pub(crate) fn for_casts() -> Option<Self> {
         let context = || Self { choice: DeviceChoice::Auto, gpu: None, reason: NO_LONGER.to_owned() };
-        cpu::has_vectors().then(context)
+        cpu::is_fast().then(context)
     }
 
     /// Casts on a device that the application has opened, and on which nothing is set: no handler of errors, none of its
@@ -233,7 +233,7 @@ impl Context {
         match &self.gpu {
             None => (None, self.reason.clone()),
             Some(gpu) if self.choice != DeviceChoice::Auto => (Some(gpu), "asked for".to_owned()),
-            Some(_) if cpu::has_vectors() && !is_chain => (None, NO_LONGER.to_owned()),
+            Some(_) if cpu::is_fast() && !is_chain => (None, NO_LONGER.to_owned()),
             Some(_) if bytes < GPU_FROM_BYTES => (None, format!("{bytes} bytes are not worth the way to the GPU")),
             Some(gpu) => (Some(gpu), "the best GPU".to_owned()),
         }
@@ -256,7 +256,7 @@ mod tests {
         let goes = |choice, bytes, is_chain| noop(choice).device_for(bytes, is_chain).0.is_some();
         for bytes in [1, GPU_FROM_BYTES - 1, GPU_FROM_BYTES, u64::MAX] {
             let large = bytes >= GPU_FROM_BYTES;
-            assert_eq!(goes(DeviceChoice::Auto, bytes, false), large && !cpu::has_vectors(), "{bytes} bytes");
+            assert_eq!(goes(DeviceChoice::Auto, bytes, false), large && !cpu::is_fast(), "{bytes} bytes");
             assert_eq!(goes(DeviceChoice::Auto, bytes, true), large, "{bytes} bytes");
             assert!(goes(DeviceChoice::Gpu, bytes, false), "{bytes} bytes");
         }

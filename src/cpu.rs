@@ -129,9 +129,10 @@ pub fn cast_into(tensor: &Tensor, to: ElementType, options: &CastOptions, destin
     Ok(())
 }
 
-/// Whether the path has loops that are written for this processor's vector instructions.
-pub(crate) fn has_vectors() -> bool {
-    !matches!(Isa::best(), Isa::Portable)
+/// Whether a cast here takes no longer than copying the tensor to a GPU and the result back: where the target has vector
+/// instructions, whichever the processor has beyond those.
+pub(crate) const fn is_fast() -> bool {
+    cfg!(any(target_feature = "sse2", target_feature = "neon", target_feature = "simd128"))
 }
 
 /// Bytes of a tensor's elements as another type.

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `time FROM TO ELEMENTS VALUES BLOCKS NANOSECONDS` | nanoseconds of a cast: the fastest of BLOCKS blocks, each of casts for about NANOSECONDS |
 //! | `bits FROM TO ELEMENTS VALUES` | a hash of the result |
+//! | `load FROM TO ELEMENTS VALUES` | `loaded`: the next line finds the source and memory there |
 //!
 //! VALUES is `random` (random bits) or `ordinary` (numbers between −8 and 8). `WGPU_CAST_ISA` names the instruction set.
 //! This file uses only the public interface, so that it can be built beside older versions of the crate too.
@@ -91,6 +92,7 @@ impl Side {
                 });
                 figure?.to_string()
             }
+            ("load", []) => "loaded".to_owned(),
             ("bits", []) => {
                 cpu::cast_into(source, to, &CastOptions::default(), destination)?;
                 format!("{:016x}", hash(destination))
@@ -137,25 +139,24 @@ fn source(from: ElementType, elements: usize, values: &str) -> Result<Tensor> {
         state ^= state << 17;
         state
     };
-    let bytes = match values {
+    let bytes = packed_bytes(from, elements)?;
+    // So much is in pages of its own, and starts at the same offset in a page in every process.
+    let mut codes = Vec::with_capacity(bytes.max(40 << 20));
+    match values {
         "random" => {
-            let mut bytes = vec![0; packed_bytes(from, elements)?];
-            for bytes in bytes.chunks_mut(8) {
-                bytes.copy_from_slice(&random().to_le_bytes()[..bytes.len()]);
+            codes.resize(bytes, 0);
+            for codes in codes.chunks_mut(8) {
+                codes.copy_from_slice(&random().to_le_bytes()[..codes.len()]);
             }
-            bytes
         }
         "ordinary" => {
             let numbers: Vec<f32> = (0..elements).map(|_| (random() >> 40) as f32 / (1 << 20) as f32 - 8.0).collect();
-            let numbers = Tensor::from_slice([elements], &numbers)?;
-            cpu::cast(&numbers, from, &CastOptions::default())?.into_bytes().ok_or("no bytes")?
+            let cast = cpu::cast(&Tensor::from_slice([elements], &numbers)?, from, &CastOptions::default())?;
+            codes.extend_from_slice(cast.bytes().ok_or("no bytes")?);
         }
         _ => return Err(format!("no values: {values}").into()),
-    };
-    // So much is in pages of its own, and starts at the same offset in a page in every process.
-    let mut own = Vec::with_capacity(bytes.len().max(40 << 20));
-    own.extend_from_slice(&bytes);
-    Ok(Tensor::from_bytes(from, [elements], own)?)
+    }
+    Ok(Tensor::from_bytes(from, [elements], codes)?)
 }
 
 fn packed_bytes(of: ElementType, elements: usize) -> Result<usize> {

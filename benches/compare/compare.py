@@ -9,8 +9,9 @@
 
 NEW is built from this working tree if only OLD is named. Three processes (the old build, the new one and the old one
 again) cast the same codes in turns of about a millisecond; the order rotates, and all pairs have had a turn before the
-first has its next, so that whatever else the machine does meets all three. A pair's figure is the fastest turn, and its
-ratio the old build's over the new one's: 0.5 is half as fast. Pairs whose ratios lie off 1 get more turns.
+first has its next, so that whatever else the machine does meets all three. Long casts are a turn each, counted in time of
+the processor. A pair's figure is the fastest turn, and its ratio the old build's over the new one's: 0.5 is half as fast.
+Pairs whose ratios lie off 1 get more turns.
 
 For each instruction set and length the median ratio of the pairs must be at least 0.98, and the geometric mean of every
 group of pairs (kind of source by kind of destination) at least 0.95. The old build against itself must pass the same
@@ -42,6 +43,8 @@ VALUES = ["random", "ordinary"]
 # Ratios that are off by more than the first (as logarithms) get more turns, up to so many times; beyond the second it is
 # no noise.
 OFF, FAR, AGAIN = 0.03, 0.3, 6
+# Elements up to which a cast takes several turns in a row, of several blocks each; casts.rs has the same limit.
+SHORT = 1 << 18
 # Bits of a result are compared at this length.
 CHECKED = 1 << 16
 
@@ -101,6 +104,24 @@ class Sides:
         if not answer:
             raise SystemExit(f"{self.programs[side]} ended at: {line}")
         return answer
+
+    def nanoseconds(self, side: str, pair: Pair, elements: int, values: str) -> float:
+        """One turn: nanoseconds of a cast."""
+        words = (*pair, elements, values)
+        if elements <= SHORT:
+            return float(self.ask(side, "time", *words, 4, 80_000))
+        # A long cast is interrupted wherever other programs run: the time of the processor does not count those.
+        self.ask(side, "load", *words)
+        start = processor_time(self.processes[side].pid)
+        elapsed = float(self.ask(side, "time", *words, 1, 0))
+        end = processor_time(self.processes[side].pid)
+        return elapsed if start is None or end is None else float(end - start)
+
+
+def processor_time(process: int) -> int | None:
+    """Nanoseconds for which a process has had a processor, where the system is Linux."""
+    # The clock that the C function clock_getcpuclockid names.
+    return time.clock_gettime_ns(~process << 3 | 2) if sys.platform == "linux" else None
 
 
 @dataclass
@@ -215,8 +236,7 @@ def differences(sides: Sides, pairs: list[Pair]) -> list[Pair]:
 
 def measure(start: Callable[[], Sides], elements: int, args: argparse.Namespace) -> list[Figures]:
     """All pairs' turns, and more turns for those whose ratios are off."""
-    is_short = elements <= 1 << 18
-    blocks, nanoseconds = (4, 80_000) if is_short else (1, 0)
+    is_short = elements <= SHORT
     turns = args.turns or (24 if is_short else 4)
     # Of short casts several turns at a time: a source takes longer to make than they take.
     times = 4 if is_short else 1
@@ -229,8 +249,7 @@ def measure(start: Callable[[], Sides], elements: int, args: argparse.Namespace)
                     for i in range(times):
                         first = (number + i) % len(SIDES)
                         for side in SIDES[first:] + SIDES[:first]:
-                            words = (*each.pair, elements, args.values, blocks, nanoseconds)
-                            each.turns[side].append(float(sides.ask(side, "time", *words)))
+                            each.turns[side].append(sides.nanoseconds(side, each.pair, elements, args.values))
 
     figures = [Figures(pair) for pair in args.wanted]
     all_turns(figures)

@@ -12,10 +12,12 @@ use super::method::{Method, SinkKind, SourceKind};
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 use super::pack;
 use super::scalar::{self, Exact, RoundF64};
-use super::sink::{Clamp, E8m0, ExponentRule, LowBits, Round, RoundF16, RoundMethod, Sink};
+use super::sink::{
+    ANY, Clamp, E8m0, ExponentRule, KEPT, LowBits, NO_NEGATIVE_ZERO, Round, RoundF16, RoundMethod, SignRule, Sink,
+};
 use super::source::{Bf16, F8, F16, F32Source, F64Source, Int, Source};
 use crate::format::FloatFormat;
-use crate::reference::EncodeFloat;
+use crate::reference::{EncodeE8m0, EncodeFloat};
 
 type Made = Box<dyn Kernel>;
 
@@ -33,6 +35,8 @@ pub(crate) fn compose(method: Method, source: SourceKind, sink: SinkKind, isa: I
         (Method::PackBytes, Isa::Avx2(simd)) => pack::avx2::pack_bytes(simd, sink.bits().unwrap_or(8)),
         #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
         (Method::PackBytes, Isa::Avx512(simd)) => pack::avx2::pack_bytes(*simd, sink.bits().unwrap_or(8)),
+        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+        (Method::LanesAvx2, Isa::Avx512(simd)) => lanes(Avx2(*simd), method, source, sink),
         #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
         (Method::ConvertF16, Isa::Avx512(simd)) => Box::new(Steps(Avx512(simd), avx512::F32ToF16)),
         (_, Isa::Portable) => lanes(Portable(Baseline), method, source, sink),
@@ -101,10 +105,10 @@ fn codes<L: Lanes + 'static, S: Source<L> + 'static, K: Sink<L, S> + 'static>(l:
 fn from_float<L: Lanes + 'static, S: Source<L> + 'static>(l: L, source: S, sink: SinkKind) -> Made {
     match sink {
         SinkKind::Round(to) if RoundMethod::new(&to) == Some(RoundMethod::Shift) => {
-            codes(l, source, Round::<16, false>::new(to))
+            codes(l, source, Round::<16, false, KEPT>::new(to))
         }
         SinkKind::Round(to) => round(l, source, to),
-        SinkKind::E8m0(to) => codes(l, source, E8m0::new(&to, S::HUB)),
+        SinkKind::E8m0(to) => e8m0(l, source, &to),
         SinkKind::Truncate { bits } => low_bits(l, source, bits),
         SinkKind::Clamp { below, above, .. } => codes(l, source, Clamp::<4> { below, above }),
         SinkKind::Int32 => steps(l, ToInt32(source)),
@@ -121,22 +125,31 @@ fn from_int<L: Lanes + 'static, S: Source<L> + 'static, B: Source<L> + 'static>(
 ) -> Made {
     match sink {
         SinkKind::Round(to) if RoundMethod::new(&to) == Some(RoundMethod::Shift) => {
-            codes(l, odd, Round::<16, false>::new(to))
+            codes(l, odd, Round::<16, false, KEPT>::new(to))
         }
         SinkKind::Round(to) => round(l, bounded, to),
-        SinkKind::E8m0(to) => codes(l, odd, E8m0::new(&to, S::HUB)),
+        SinkKind::E8m0(to) => e8m0(l, odd, &to),
         SinkKind::LowBits { bits } => low_bits(l, bounded, bits),
         _ => unreachable!("no lanes of integers to {sink:?}"),
     }
 }
 
+fn e8m0<L: Lanes + 'static, S: Source<L> + 'static>(l: L, source: S, to: &EncodeE8m0) -> Made {
+    if to.high != to.nan {
+        codes(l, source, E8m0::<true>::new(to, S::HUB))
+    } else {
+        codes(l, source, E8m0::<false>::new(to, S::HUB))
+    }
+}
+
 fn round<L: Lanes + 'static, S: Source<L> + 'static>(l: L, source: S, to: EncodeFloat) -> Made {
-    match to.bits {
-        16 => codes(l, source, Round::<16, true>::new(to)),
-        8 => codes(l, source, Round::<8, true>::new(to)),
-        6 => codes(l, source, Round::<6, true>::new(to)),
-        4 => codes(l, source, Round::<4, true>::new(to)),
-        bits => unreachable!("floats of {bits} bits"),
+    match (to.bits, SignRule::new(&to)) {
+        (16, _) => codes(l, source, Round::<16, true, KEPT>::new(to)),
+        (8, SignRule::Kept) => codes(l, source, Round::<8, true, KEPT>::new(to)),
+        (8, _) => codes(l, source, Round::<8, true, NO_NEGATIVE_ZERO>::new(to)),
+        (6, _) => codes(l, source, Round::<6, true, ANY>::new(to)),
+        (4, _) => codes(l, source, Round::<4, true, ANY>::new(to)),
+        (bits, _) => unreachable!("floats of {bits} bits"),
     }
 }
 
@@ -151,11 +164,14 @@ fn round_f16<L: Lanes + 'static, S: Source<L> + 'static>(
     const NEXT: u8 = ExponentRule::Next as u8;
     const SMALLER: u8 = ExponentRule::Smaller as u8;
     match (rule, to.bits) {
-        (ExponentRule::Same, _) => codes(l, source, RoundF16::<8, SAME>::new(&from, to)),
-        (ExponentRule::Next, _) => codes(l, source, RoundF16::<8, NEXT>::new(&from, to)),
-        (ExponentRule::Smaller, 8) => codes(l, source, RoundF16::<8, SMALLER>::new(&from, to)),
-        (ExponentRule::Smaller, 6) => codes(l, source, RoundF16::<6, SMALLER>::new(&from, to)),
-        (ExponentRule::Smaller, 4) => codes(l, source, RoundF16::<4, SMALLER>::new(&from, to)),
+        (ExponentRule::Same, _) => codes(l, source, RoundF16::<8, SAME, KEPT>::new(&from, to)),
+        (ExponentRule::Next, _) => codes(l, source, RoundF16::<8, NEXT, NO_NEGATIVE_ZERO>::new(&from, to)),
+        (ExponentRule::Smaller, 8) if to.fnuz => {
+            codes(l, source, RoundF16::<8, SMALLER, NO_NEGATIVE_ZERO>::new(&from, to))
+        }
+        (ExponentRule::Smaller, 8) => codes(l, source, RoundF16::<8, SMALLER, KEPT>::new(&from, to)),
+        (ExponentRule::Smaller, 6) => codes(l, source, RoundF16::<6, SMALLER, ANY>::new(&from, to)),
+        (ExponentRule::Smaller, 4) => codes(l, source, RoundF16::<4, SMALLER, ANY>::new(&from, to)),
         (_, bits) => unreachable!("floats of {bits} bits"),
     }
 }
@@ -184,7 +200,7 @@ fn map<I: Instructions + 'static, S: Word + 'static, D: Word + 'static>(
     isa: I,
     function: impl Fn(S) -> D + Copy + Send + Sync + 'static,
 ) -> Made {
-    Box::new(Map::new(isa, function))
+    steps(Portable(isa), Map::new(function))
 }
 
 /// Functions of single elements.
@@ -197,50 +213,59 @@ fn elements<I: Instructions + 'static>(i: I, source: SourceKind, sink: SinkKind)
         (SinkKind::F64, _) => to_f64(i, source),
         (SinkKind::Int64 { signed: true }, _) => to_int64::<I, true>(i, source),
         (SinkKind::Int64 { signed: false }, _) => to_int64::<I, false>(i, source),
-        (SinkKind::Int32, SourceKind::F16 { .. }) => map!(i, |x: u16| scalar::f32_to_int32(scalar::f16_to_f32(x))),
+        (SinkKind::Int32, SourceKind::F16 { .. }) => map!(i, |x: u16| scalar::f16_to_int32(x, 1 << 31)),
         (SinkKind::Int32, SourceKind::Bf16) => map!(i, |x: u16| scalar::f32_to_int32(u32::from(x) << 16)),
         (SinkKind::Int32, SourceKind::F32) => map!(i, |x: u32| scalar::f32_to_int32(x)),
         (SinkKind::Int32, SourceKind::F64) => map!(i, |x: u64| scalar::f64_to_int32(x)),
-        (SinkKind::Uint32, SourceKind::F16 { .. }) => map!(i, |x: u16| scalar::f32_to_uint32(scalar::f16_to_f32(x))),
+        (SinkKind::Uint32, SourceKind::F16 { .. }) => map!(i, |x: u16| scalar::f16_to_int32(x, 0)),
         (SinkKind::Uint32, SourceKind::Bf16) => map!(i, |x: u16| scalar::f32_to_uint32(u32::from(x) << 16)),
         (SinkKind::Uint32, SourceKind::F32) => map!(i, |x: u32| scalar::f32_to_uint32(x)),
         (SinkKind::Uint32, SourceKind::F64) => map!(i, |x: u64| scalar::f64_to_uint32(x)),
-        (SinkKind::Round(to), SourceKind::F64) => {
-            let to = RoundF64::new(&to);
-            map!(i, |x: u64| to.code(x))
-        }
+        (SinkKind::Round(to), SourceKind::F64) => round_f64(i, to),
         (SinkKind::Round(to), SourceKind::Int { signed, .. }) => {
             let to = Exact::new(&to);
             match signed {
-                true => map!(i, |x: u8| to.code(f32::from(x as i8))),
-                false => map!(i, |x: u8| to.code(f32::from(x))),
+                true => map!(i, |x: u8| to.code::<true>(f32::from(x as i8))),
+                false => map!(i, |x: u8| to.code::<false>(f32::from(x))),
             }
         }
         _ => unreachable!("no function of {source:?} to {sink:?}"),
     }
 }
 
+fn round_f64<I: Instructions + 'static>(i: I, format: EncodeFloat) -> Made {
+    let to = RoundF64::new(&format);
+    let bytes = |kernel| match format.bits {
+        8 => kernel,
+        bits => Box::new(Packed { kernel, from_bits: 64, to_bits: bits as usize }),
+    };
+    match (format.bits, SignRule::new(&format)) {
+        (16, _) => map!(i, |x: u64| to.code::<KEPT>(x) as u16),
+        (_, SignRule::Kept) => bytes(map!(i, |x: u64| to.code::<KEPT>(x) as u8)),
+        (_, SignRule::NoNegativeZero) => bytes(map!(i, |x: u64| to.code::<NO_NEGATIVE_ZERO>(x) as u8)),
+        (_, SignRule::Any) => bytes(map!(i, |x: u64| to.code::<ANY>(x) as u8)),
+    }
+}
+
 fn is_nonzero<I: Instructions + 'static>(i: I, source: SourceKind) -> Made {
-    // Without their signs, floats that are not zero have some bit.
-    match source {
-        SourceKind::F16 { .. } | SourceKind::Bf16 => map!(i, |x: u16| u8::from(x & 0x7fff != 0)),
-        SourceKind::F32 => map!(i, |x: u32| u8::from(x & i32::MAX as u32 != 0)),
-        SourceKind::F64 => map!(i, |x: u64| u8::from(x & i64::MAX as u64 != 0)),
-        _ => match source.bits() {
-            8 => map!(i, |x: u8| u8::from(x != 0)),
-            16 => map!(i, |x: u16| u8::from(x != 0)),
-            32 => map!(i, |x: u32| u8::from(x != 0)),
-            _ => map!(i, |x: u64| u8::from(x != 0)),
-        },
+    // Without their signs, floats that are not zero have some bit. The compiler makes better loops of a mask it does not
+    // know.
+    let mask = source.magnitude_mask();
+    match source.bits() {
+        8 => map!(i, |x: u8| u8::from(x != 0)),
+        16 => map!(i, |x: u16| u8::from(x & mask as u16 != 0)),
+        32 => map!(i, |x: u32| u8::from(x & mask as u32 != 0)),
+        _ => map!(i, |x: u64| u8::from(x & mask != 0)),
     }
 }
 
 fn low_bits_of_int<I: Instructions + 'static>(i: I, from: u32, signed: bool, to: u32) -> Made {
     match (from, to, signed) {
-        (8, ..8, _) => {
-            let kernel = map!(i, |x: u8| x);
-            Box::new(Packed { kernel, from_bits: 8, to_bits: to as usize })
+        (_, ..8, _) => {
+            let kernel = low_bits_of_int(i, from, signed, 8);
+            Box::new(Packed { kernel, from_bits: from as usize, to_bits: to as usize })
         }
+        (8, 8, _) => map!(i, |x: u8| x),
         (8, 16, true) => map!(i, |x: u8| x as i8 as u16),
         (8, 16, false) => map!(i, |x: u8| u16::from(x)),
         (8, 32, true) => map!(i, |x: u8| x as i8 as u32),
@@ -265,7 +290,7 @@ fn low_bits_of_int<I: Instructions + 'static>(i: I, from: u32, signed: bool, to:
 
 fn to_f32<I: Instructions + 'static>(i: I, source: SourceKind) -> Made {
     match source {
-        SourceKind::F16 { .. } => map!(i, |x: u16| scalar::f16_to_f32(x)),
+        SourceKind::F16 { .. } => map!(i, |x: u16| scalar::canonical_f32(scalar::f16_to_f32(x))),
         SourceKind::Bf16 => map!(i, |x: u16| scalar::canonical_f32(u32::from(x) << 16)),
         SourceKind::F64 => map!(i, |x: u64| scalar::f64_to_f32(x)),
         SourceKind::Int { bits, signed: true } => match bits {

@@ -4,11 +4,32 @@
 //! vector instructions, 16 for AVX2 and 32 for AVX-512. A group has one lane an element, of 16 or of 32 bits. All
 //! methods are inlined into the kernel loop, because what is not inlined there is compiled without the vector instructions.
 
+/// Operations of one expression each, inlined always.
+macro_rules! operations {
+    ($self:ident; $($name:ident $(<const $parameter:ident: $kind:ty>)? ($($argument:tt: $type:ty),*) $(-> $made:ty)?
+        = $expression:expr;)*) => {$(
+        #[inline(always)]
+        fn $name $(<const $parameter: $kind>)? ($self $(, $argument: $type)*) $(-> $made)? {
+            $expression
+        }
+    )*};
+}
+
+/// The same expression of each of two vectors.
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+macro_rules! both {
+    (|$($x:ident),+| $made:expr) => {
+        [{ $(let $x = $x[0];)+ $made }, { $(let $x = $x[1];)+ $made }]
+    };
+}
+
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 pub(crate) mod avx2;
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 pub(crate) mod avx512;
 pub(crate) mod portable;
+
+use super::source::cut;
 
 /// Work that an instruction set runs.
 pub(crate) trait Work {
@@ -73,7 +94,8 @@ pub(crate) trait Lanes: Copy + Send + Sync {
     fn sub_u32(self, a: Self::U32, b: Self::U32) -> Self::U32;
     fn min_i32(self, a: Self::U32, b: Self::U32) -> Self::U32;
     fn max_i32(self, a: Self::U32, b: Self::U32) -> Self::U32;
-    fn min_u32(self, a: Self::U32, b: Self::U32) -> Self::U32;
+    /// The same bound for all lanes.
+    fn min_u32(self, a: Self::U32, b: u32) -> Self::U32;
     fn shl_u32<const BITS: u32>(self, a: Self::U32) -> Self::U32;
     fn shr_u32<const BITS: u32>(self, a: Self::U32) -> Self::U32;
     fn shr_by_u32(self, a: Self::U32, bits: u32) -> Self::U32;
@@ -112,6 +134,50 @@ pub(crate) trait Lanes: Copy + Send + Sync {
         let is_nan = self.greater_u16(magnitude, self.splat_u16(0x7c00));
         let number = self.f16_to_f32::<true>(self.select_u16(is_nan, self.splat_u16(0x7e00), magnitude));
         self.or_u32(number, self.unpack(self.splat_u16(0), self.and_u16(codes, self.splat_u16(0x8000))))
+    }
+    /// 64-bit integers to binary32, rounded to odd, for formats of at most 11 significant bits: of their 32 lowest bits, those
+    /// from the 16th on and the highest, the first that hold the number, as signed ones, with a sticky bit for what is below
+    /// them. There are at least 14 significant bits then, or all.
+    #[inline(always)]
+    fn u64_to_odd_f32<const SIGNED: bool>(self, [low, high]: [Self::U32; 2]) -> Self::U32 {
+        let moved = self.shl_u32::<16>(high);
+        let middle = self.or_u32(self.shr_u32::<16>(low), moved);
+        let zero = self.splat_u32(0);
+        let (fits_low, fits_middle, upper, lost) = if SIGNED {
+            let fits_low = self.equal_u32(high, self.sar_u32::<31>(low));
+            let fits_middle = self.equal_u32(high, self.sar_u32::<16>(moved));
+            (fits_low, fits_middle, high, low)
+        } else {
+            let fits_low = self.equal_u32(self.or_u32(high, self.sar_u32::<31>(low)), zero);
+            let fits_middle = self.equal_u32(self.shr_u32::<15>(high), zero);
+            (fits_low, fits_middle, self.shr_u32::<1>(high), self.or_u32(low, self.shl_u32::<31>(high)))
+        };
+        let lost = self.select_u32(fits_middle, self.shl_u32::<16>(lost), lost);
+        let sticky = self.min_u32(lost, 1);
+        let bits = self.or_u32(self.select_u32(fits_middle, middle, upper), sticky);
+        let bits = cut(self, self.select_u32(fits_low, low, bits));
+        let places = if SIGNED { 32 } else { 33 };
+        let raise = self.select_u32(fits_middle, self.splat_u32(16 << 23), self.splat_u32(places << 23));
+        self.add_u32(self.i32_to_f32(bits), self.select_u32(fits_low, zero, raise))
+    }
+    /// 32-bit integers to binary32, rounded to odd.
+    #[inline(always)]
+    fn u32_to_odd_f32<const SIGNED: bool>(self, a: Self::U32) -> Self::U32 {
+        if SIGNED {
+            return self.i32_to_f32(cut(self, a));
+        }
+        // From 2^31 on, the half with a sticky bit.
+        let is_large = self.greater_i32(self.splat_u32(0), a);
+        let half = self.or_u32(self.shr_u32::<1>(a), self.and_u32(a, self.splat_u32(1)));
+        let bits = cut(self, self.select_u32(is_large, half, a));
+        let raise = self.select_u32(is_large, self.splat_u32(1 << 23), self.splat_u32(0));
+        self.add_u32(self.i32_to_f32(bits), raise)
+    }
+    /// The low 16 bits of BFLOAT16's integer parts, or those of `mask`; 0 for what does not fit 32 bits.
+    #[inline(always)]
+    fn bf16_to_i16(self, codes: Self::U16, mask: u16) -> Self::U16 {
+        let integers = self.f32_to_i32(self.unpack(self.splat_u16(0), codes));
+        self.narrow(self.and_u32(integers, self.splat_u32(mask.into())))
     }
     /// binary32 as binary64.
     fn store_f32_as_f64(self, a: Self::U32, bytes: &mut [u8]);

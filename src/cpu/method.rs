@@ -77,6 +77,8 @@ pub(crate) enum Method {
     Copy,
     /// Source and sink in the lanes of the instruction set.
     Lanes,
+    /// On AVX-512, source and sink in AVX2's lanes.
+    LanesAvx2,
     /// Source and sink in the lanes of the instruction set, rounding by steps of 16-bit lanes: 1.3 to 2 times the speed of
     /// [`Lanes`](Self::Lanes).
     RoundF16(ExponentRule),
@@ -125,6 +127,17 @@ impl SourceKind {
             Self::F16 { .. } | Self::Bf16 => 16,
             Self::F32 => 32,
             Self::F64 => 64,
+        }
+    }
+
+    /// All bits but the sign of a float; all bits of others.
+    pub(crate) fn magnitude_mask(&self) -> u64 {
+        match self {
+            Self::Bool | Self::Int { .. } => u64::MAX,
+            Self::SmallFloat(format) | Self::OtherFloat(format) => format.magnitude_mask(),
+            Self::F16 { .. } | Self::Bf16 => 0x7fff,
+            Self::F32 => FloatFormat::BINARY32.magnitude_mask(),
+            Self::F64 => FloatFormat::BINARY64.magnitude_mask(),
         }
     }
 
@@ -241,6 +254,7 @@ fn round(source: SourceKind, to: &EncodeFloat, isa: IsaName) -> Method {
         (_, None, _) => Method::Reference,
         // binary32's subnormals are the destination's, and binary64 holds what they would round away.
         (_, Some(RoundMethod::Shift), SourceKind::F64) => Method::Elements,
+        (_, _, SourceKind::F64) if isa == IsaName::Portable => Method::Elements,
         (_, Some(RoundMethod::Add), SourceKind::F32) if isa == IsaName::Avx512 && [to.bits, to.man] == [16, 10] => {
             Method::ConvertF16
         }
@@ -251,9 +265,11 @@ fn round(source: SourceKind, to: &EncodeFloat, isa: IsaName) -> Method {
 /// More than 8 bits to anything but rounded floats.
 fn computed(source: SourceKind, sink: SinkKind, isa: IsaName) -> Method {
     match (sink, source) {
+        // AVX2 packs 128 codes at once: 1.2 to 1.5 times the speed of AVX-512's lanes.
+        (SinkKind::Truncate { bits: ..8 }, SourceKind::F32) if isa == IsaName::Avx512 => Method::LanesAvx2,
         (SinkKind::E8m0(_) | SinkKind::Truncate { .. } | SinkKind::Clamp { .. }, _) => Method::Lanes,
-        (SinkKind::LowBits { bits: ..8 }, _) => Method::Lanes,
         _ if isa == IsaName::Portable => Method::Elements,
+        (SinkKind::LowBits { bits: ..8 }, _) => Method::Lanes,
         (SinkKind::Int32, _) => Method::Lanes,
         (SinkKind::F32 | SinkKind::F64, SourceKind::F16 { .. }) => Method::Lanes,
         (SinkKind::Int64 { .. }, SourceKind::F16 { .. } | SourceKind::Bf16 | SourceKind::F32) => Method::Lanes,

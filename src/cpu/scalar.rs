@@ -4,6 +4,9 @@
 //! Rust's float operations round to nearest, ties to even, and keep subnormals; only the bits of their NaNs are unspecified,
 //! and none of those is kept.
 
+use super::sink::{ANY, NO_NEGATIVE_ZERO};
+use crate::reference::EncodeFloat;
+
 const F32_NAN: u32 = 0x7fc0_0000;
 const F64_NAN: u64 = 0x7ff8_0000_0000_0000;
 
@@ -38,11 +41,59 @@ pub(crate) fn f16_magnitude<const SUBNORMALS: bool>(magnitude: u32) -> u32 {
     if magnitude >= 0x7c00 { number | 0x7f80_0000 } else { number }
 }
 
-/// FLOAT16 to binary32.
+/// FLOAT16 to binary32; NaN is some NaN.
 #[inline(always)]
 pub(crate) fn f16_to_f32(code: u16) -> u32 {
     let code = u32::from(code);
-    canonical_f32(f16_magnitude::<true>(code & 0x7fff) | (code & 0x8000) << 16)
+    f16_magnitude::<true>(code & 0x7fff) | (code & 0x8000) << 16
+}
+
+/// The integer part of a FLOAT16's magnitude; of ∞ and NaN, anything.
+#[inline(always)]
+fn f16_integer(code: u16) -> u16 {
+    // The leading bit at the top, then down to its place; below 1 there is no such place.
+    let down = 30u16.wrapping_sub((code & 0x7fff) >> 10);
+    let significand = code << 5 | 1 << 15;
+    if down < 16 { significand >> (down & 15) } else { 0 }
+}
+
+/// The low 16 bits of a FLOAT16's integer part; 0 for ±∞ and NaN.
+#[inline(always)]
+pub(crate) fn f16_to_int16(code: u16) -> u16 {
+    let negative = (code as i16 >> 15) as u16;
+    let value = (f16_integer(code) ^ negative).wrapping_sub(negative);
+    if (code & 0x7fff) as i16 >= 0x7c00 { 0 } else { value }
+}
+
+/// A FLOAT16's integer part; `fail` for ±∞ and NaN.
+#[inline(always)]
+pub(crate) fn f16_to_int32(code: u16, fail: u32) -> u32 {
+    let negative = (i32::from(code as i16) >> 31) as u32;
+    let value = (u32::from(f16_integer(code)) ^ negative).wrapping_sub(negative);
+    if (code & 0x7fff) as i16 >= 0x7c00 { fail } else { value }
+}
+
+/// FLOAT16 to a 64-bit integer.
+#[inline(always)]
+pub(crate) fn f16_to_int64<const SIGNED: bool>(code: u16) -> u64 {
+    let negative = i64::from(code as i16) >> 63;
+    let value = (i64::from(f16_integer(code)) ^ negative).wrapping_sub(negative) as u64;
+    // Only +∞ is beyond the greater end of unsigned integers.
+    let fail = if SIGNED || code != 0x7c00 { 1 << 63 } else { 0 };
+    if (code & 0x7fff) as i16 >= 0x7c00 { fail } else { value }
+}
+
+/// The low 16 bits of a BFLOAT16's integer part; 0 for what does not fit 32 bits.
+#[inline(always)]
+pub(crate) fn bf16_to_int16(code: u16) -> u16 {
+    // The leading bit at the top, then down to its place; of larger numbers the last one at the bottom, then up. What
+    // does not fit gives 0, as places beyond the word do.
+    let exponent = code >> 7 & 0xff;
+    let (down, up) = (142u16.wrapping_sub(exponent), exponent.wrapping_sub(134));
+    let small = if down < 16 { (code << 8 | 1 << 15) >> (down & 15) } else { 0 };
+    let large = if up < 16 { (code & 0x7f | 0x80) << (up & 15) } else { 0 };
+    let negative = (code as i16 >> 15) as u16;
+    ((small | large) ^ negative).wrapping_sub(negative)
 }
 
 /// A 64-bit integer to binary64: one rounding to nearest, ties to even.
@@ -63,6 +114,15 @@ pub(crate) fn int64_to_f32<const SIGNED: bool>(x: u64) -> u32 {
     (f64::from_bits(int64_to_f64::<SIGNED>(odd_int64::<SIGNED>(x))) as f32).to_bits()
 }
 
+/// A 64-bit integer to binary32, rounded to odd twice, which is once.
+#[inline(always)]
+pub(crate) fn int64_to_odd_f32<const SIGNED: bool>(x: u64) -> u32 {
+    let double = int64_to_f64::<SIGNED>(odd_int64::<SIGNED>(x));
+    let lost = double & 0x1fff_ffff;
+    let cut = double & !0x1fff_ffff | u64::from(lost != 0) << 29;
+    (f64::from_bits(cut) as f32).to_bits()
+}
+
 /// A 64-bit integer rounded to odd at 53 bits, so that binary64 holds it and rounds once to binary32.
 #[inline(always)]
 fn odd_int64<const SIGNED: bool>(x: u64) -> u64 {
@@ -79,8 +139,14 @@ fn odd_int64<const SIGNED: bool>(x: u64) -> u64 {
 /// A float to a 32-bit integer: the least integer for what does not fit and for NaN.
 #[inline(always)]
 pub(crate) fn f32_to_int32(x: u32) -> u32 {
-    let number = f32::from_bits(x);
-    if number.abs() < 2f32.powi(31) { number as i32 as u32 } else { 1 << 31 }
+    let magnitude = x & i32::MAX as u32;
+    // The leading bit at the top, then down to its place; below 1 there is no such place.
+    let down = 158u32.wrapping_sub(magnitude >> 23);
+    let significand = magnitude << 8 | 1 << 31;
+    let size = if down < 32 { significand >> (down & 31) } else { 0 };
+    let negative = (x as i32 >> 31) as u32;
+    let value = (size ^ negative).wrapping_sub(negative);
+    if (magnitude as i32) < (127 + 31) << 23 { value } else { 1 << 31 }
 }
 
 #[inline(always)]
@@ -107,7 +173,7 @@ pub(crate) fn f32_to_uint32(x: u32) -> u32 {
 #[inline(always)]
 pub(crate) fn f64_to_uint32(x: u64) -> u32 {
     let magnitude = x & i64::MAX as u64;
-    if (magnitude as i64) < (1023 + 63) << 52 { truncate_f64(x) as u32 } else { 0 }
+    if (magnitude as i64) < (1023 + 63) << 52 { truncate_f64(magnitude, x) as u32 } else { 0 }
 }
 
 /// A float to a 64-bit integer. Signed: the least integer for what does not fit and for NaN. Unsigned: 0 from 2^64 on,
@@ -119,14 +185,14 @@ pub(crate) fn f64_to_int64<const SIGNED: bool>(number: f64) -> u64 {
     let is_least = SIGNED || (x as i64) < 0 || magnitude > 0x7ff << 52;
     let fail = if is_least { 1 << 63 } else { 0 };
     let limit = if is_least { (1023 + 63) << 52 } else { (1023 + 64) << 52 };
-    if magnitude < limit { truncate_f64(x) } else { fail }
+    if magnitude < limit { truncate_f64(magnitude as u64, x) } else { fail }
 }
 
 /// The integer part of a binary64 number below 2^64; of others, anything.
 #[inline(always)]
-fn truncate_f64(x: u64) -> u64 {
-    let significand = x & ((1 << 52) - 1) | 1 << 52;
-    let exponent = x >> 52 & 0x7ff;
+fn truncate_f64(magnitude: u64, x: u64) -> u64 {
+    let significand = magnitude & ((1 << 52) - 1) | 1 << 52;
+    let exponent = magnitude >> 52;
     let right = 1075u64.wrapping_sub(exponent);
     let left = exponent.wrapping_sub(1075);
     let small = if right < 64 { significand >> (right & 63) } else { 0 };
@@ -135,32 +201,39 @@ fn truncate_f64(x: u64) -> u64 {
     (size ^ negative).wrapping_sub(negative)
 }
 
-/// DOUBLE to BFLOAT16 and other floats whose exponents are binary32's: a double holds all that binary32's subnormals would
-/// round away.
+/// DOUBLE to floats of at most 16 bits. A double holds all that binary32's subnormals would round away, and processors without
+/// wide lanes are faster in one width. The steps are those of `Round`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RoundF64 {
     limit: u64,
     least: u64,
     raise: u64,
     down: u32,
-    nan: u16,
+    nan: u64,
+    keep: u64,
+    flip: u64,
+    sign_code: u64,
+    sign_shift: u32,
 }
 
 impl RoundF64 {
-    pub(crate) fn new(to: &crate::reference::EncodeFloat) -> Self {
+    pub(crate) fn new(to: &EncodeFloat) -> Self {
         let (rebias, down) = (u64::from(1023 - to.bias), 52 - to.man);
         Self {
             limit: (u64::from(to.overflow) << down) + (rebias << 52),
             least: (rebias + 1) << 52,
             raise: u64::from(down) << 52,
             down,
-            nan: to.nan as u16,
+            nan: to.nan.into(),
+            keep: to.nan_keep.into(),
+            flip: to.nan_flip.into(),
+            sign_code: 1 << (to.bits - 1),
+            sign_shift: 64 - to.bits,
         }
     }
 
-    /// The code; the steps are those of `Round`.
     #[inline(always)]
-    pub(crate) fn code(self, x: u64) -> u16 {
+    pub(crate) fn code<const SIGNS: u8>(self, x: u64) -> u64 {
         const INFINITY: i64 = 0x7ff << 52;
         let magnitude = (x & i64::MAX as u64) as i64;
         let bounded = magnitude.min(self.limit as i64);
@@ -168,8 +241,15 @@ impl RoundF64 {
         let unit = exponent.wrapping_add(self.raise);
         let sum = (f64::from_bits(bounded as u64) + f64::from_bits(unit)).to_bits();
         let code = sum.wrapping_sub(unit).wrapping_add(exponent.wrapping_sub(self.least) >> self.down);
-        let code = if magnitude > INFINITY { self.nan.into() } else { code };
-        code as u16 | (x >> 48) as u16 & 0x8000
+        let is_nan = magnitude > INFINITY;
+        let code = if is_nan { self.nan } else { code };
+        let sign = x >> self.sign_shift & self.sign_code;
+        let sign = match SIGNS {
+            ANY if is_nan => sign & self.keep ^ self.flip,
+            NO_NEGATIVE_ZERO if code == 0 => 0,
+            _ => sign,
+        };
+        code | sign
     }
 }
 
@@ -182,24 +262,14 @@ pub(crate) struct Exact {
 }
 
 impl Exact {
-    pub(crate) fn new(to: &crate::reference::EncodeFloat) -> Self {
+    pub(crate) fn new(to: &EncodeFloat) -> Self {
         Self { unit: f32::from_bits(to.bias << 23), down: 23 - to.man }
     }
 
     #[inline(always)]
-    pub(crate) fn code(self, x: f32) -> u16 {
+    pub(crate) fn code<const SIGNED: bool>(self, x: f32) -> u16 {
         let scaled = (x * self.unit).to_bits();
-        ((scaled & i32::MAX as u32) >> self.down | scaled >> 16 & 0x8000) as u16
+        let sign = if SIGNED { scaled >> 16 & 0x8000 } else { 0 };
+        ((scaled & i32::MAX as u32) >> self.down | sign) as u16
     }
-}
-
-/// FLOAT16 to a 64-bit integer.
-#[inline(always)]
-pub(crate) fn f16_to_int64<const SIGNED: bool>(code: u16) -> u64 {
-    let magnitude = u32::from(code) & 0x7fff;
-    let size = f32::from_bits(f16_magnitude::<false>(magnitude)) as i32;
-    let value = if code & 0x8000 != 0 { -size } else { size };
-    // Only +∞ is beyond the greater end of unsigned integers.
-    let fail = if SIGNED || code != 0x7c00 { 1 << 63 } else { 0 };
-    if magnitude >= 0x7c00 { fail } else { value as i64 as u64 }
 }

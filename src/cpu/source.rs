@@ -30,8 +30,8 @@ pub(crate) trait Source<L: Lanes>: Copy + Send + Sync {
     fn parts(self, l: L, bytes: &[u8]) -> Parts<L>;
     /// The numbers with their signs, rounded to odd where the hub holds less than the source; of NaN, some NaN.
     fn numbers(self, l: L, bytes: &[u8]) -> L::U32;
-    /// The low 16 bits of the integer parts; 0 for what does not fit 32 bits.
-    fn truncated(self, l: L, bytes: &[u8]) -> L::U16;
+    /// The bits of `mask` of the integer parts; 0 for what does not fit 32 bits.
+    fn truncated(self, l: L, bytes: &[u8], mask: u16) -> L::U16;
     /// The integer parts in the order of the elements; the least integer for what does not fit 32 bits and for NaN.
     #[inline(always)]
     fn integers(self, l: L, bytes: &[u8]) -> L::U32 {
@@ -63,8 +63,8 @@ impl<L: Lanes, const SUBNORMALS: bool> Source<L> for F16<SUBNORMALS> {
     }
 
     #[inline(always)]
-    fn truncated(self, l: L, bytes: &[u8]) -> L::U16 {
-        l.f16_to_i16(l.load_u16(bytes))
+    fn truncated(self, l: L, bytes: &[u8], mask: u16) -> L::U16 {
+        masked(l, l.f16_to_i16(l.load_u16(bytes)), mask)
     }
 
     #[inline(always)]
@@ -97,8 +97,8 @@ impl<L: Lanes> Source<L> for Bf16 {
     }
 
     #[inline(always)]
-    fn truncated(self, l: L, bytes: &[u8]) -> L::U16 {
-        low_half(l, l.f32_to_i32(self.numbers(l, bytes)))
+    fn truncated(self, l: L, bytes: &[u8], mask: u16) -> L::U16 {
+        masked(l, l.bf16_to_i16(l.load_u16(bytes), mask), mask)
     }
 
     #[inline(always)]
@@ -125,8 +125,8 @@ impl<L: Lanes> Source<L> for F32Source {
     }
 
     #[inline(always)]
-    fn truncated(self, l: L, bytes: &[u8]) -> L::U16 {
-        low_half(l, l.f32_to_i32(l.load_u32(bytes)))
+    fn truncated(self, l: L, bytes: &[u8], mask: u16) -> L::U16 {
+        low_bits(l, l.f32_to_i32(l.load_u32(bytes)), mask)
     }
 }
 
@@ -159,12 +159,12 @@ impl<L: Lanes> Source<L> for F64Source {
     #[inline(always)]
     fn numbers(self, l: L, bytes: &[u8]) -> L::U32 {
         let [low, high] = l.load_u64(bytes);
-        l.or_u32(high, l.min_u32(low, l.splat_u32(1)))
+        l.or_u32(high, l.min_u32(low, 1))
     }
 
     #[inline(always)]
-    fn truncated(self, l: L, bytes: &[u8]) -> L::U16 {
-        low_half(l, l.f64_to_i32(bytes))
+    fn truncated(self, l: L, bytes: &[u8], mask: u16) -> L::U16 {
+        low_bits(l, l.f64_to_i32(bytes), mask)
     }
 
     #[inline(always)]
@@ -202,23 +202,23 @@ impl<L: Lanes, const BITS: usize, const SIGNED: bool, const ODD: bool> Source<L>
                 let sign = if SIGNED { l.select_u16(l.negative_u16(codes), l.splat_u16(0xffff), zero) } else { zero };
                 return l.i32_to_f32(l.unpack(codes, sign));
             }
-            (32, true) => return odd_u32::<L, SIGNED>(l, l.load_u32(bytes)),
+            (32, true) => return l.u32_to_odd_f32::<SIGNED>(l.load_u32(bytes)),
             (32, false) => l.load_u32(bytes),
             (_, false) => saturated_u64::<L, SIGNED>(l, l.load_u64(bytes)),
-            (_, true) => return odd_u64::<L, SIGNED>(l, l.load_u64(bytes)),
+            (_, true) => return l.u64_to_odd_f32::<SIGNED>(l.load_u64(bytes)),
         };
         // The conversion is of signed words.
-        l.i32_to_f32(if SIGNED { word } else { l.min_u32(word, l.splat_u32(BOUND)) })
+        l.i32_to_f32(if SIGNED { word } else { l.min_u32(word, BOUND) })
     }
 
     /// The low bits.
     #[inline(always)]
-    fn truncated(self, l: L, bytes: &[u8]) -> L::U16 {
+    fn truncated(self, l: L, bytes: &[u8], mask: u16) -> L::U16 {
         match BITS {
-            8 => l.load_u8(bytes),
-            16 => l.load_u16(bytes),
-            32 => low_half(l, l.load_u32(bytes)),
-            _ => low_half(l, l.load_u64(bytes)[0]),
+            8 => masked(l, l.load_u8(bytes), mask),
+            16 => masked(l, l.load_u16(bytes), mask),
+            32 => low_bits(l, l.load_u32(bytes), mask),
+            _ => low_bits(l, l.load_u64(bytes)[0], mask),
         }
     }
 }
@@ -244,21 +244,28 @@ impl<L: Lanes> Source<L> for F8 {
     }
 
     #[inline(always)]
-    fn truncated(self, l: L, bytes: &[u8]) -> L::U16 {
+    fn truncated(self, l: L, bytes: &[u8], mask: u16) -> L::U16 {
         let codes = l.load_u8(bytes);
         let magnitude = l.and_u16(codes, l.splat_u16(0x7f));
         // The upper half of binary32; of subnormals, some number below 1.
         let upper = l.add_u16(l.shl_u16(magnitude, 7 - self.man), l.splat_u16((127 - self.bias as u16) << 7));
         let size = l.narrow(l.f32_to_i32(l.unpack(l.splat_u16(0), upper)));
         let is_special = l.greater_u16(magnitude, l.splat_u16(self.max));
-        l.negate_u16(l.select_u16(is_special, l.splat_u16(0), size), l.shl_u16(codes, 8))
+        let value = l.negate_u16(l.select_u16(is_special, l.splat_u16(0), size), l.shl_u16(codes, 8));
+        masked(l, value, mask)
     }
 }
 
-/// The low halves of 32-bit lanes.
+/// The bits of a mask of 16-bit lanes.
 #[inline(always)]
-fn low_half<L: Lanes>(l: L, a: L::U32) -> L::U16 {
-    l.narrow(l.and_u32(a, l.splat_u32(0xffff)))
+fn masked<L: Lanes>(l: L, a: L::U16, mask: u16) -> L::U16 {
+    if mask == u16::MAX { a } else { l.and_u16(a, l.splat_u16(mask)) }
+}
+
+/// The bits of a mask of 32-bit lanes.
+#[inline(always)]
+fn low_bits<L: Lanes>(l: L, a: L::U32, mask: u16) -> L::U16 {
+    l.narrow(l.and_u32(a, l.splat_u32(mask.into())))
 }
 
 /// The parts of binary32 numbers.
@@ -281,50 +288,10 @@ fn saturated_u64<L: Lanes, const SIGNED: bool>(l: L, [low, high]: [L::U32; 2]) -
     }
 }
 
-/// 64-bit integers to binary32, rounded to odd, for formats of at most 11 significant bits: of their 32 lowest bits, those
-/// from the 16th on and the highest, the first that hold the number, as signed ones, with a sticky bit for what is below
-/// them. There are at least 14 significant bits then, or all.
-#[inline(always)]
-fn odd_u64<L: Lanes, const SIGNED: bool>(l: L, [low, high]: [L::U32; 2]) -> L::U32 {
-    let moved = l.shl_u32::<16>(high);
-    let middle = l.or_u32(l.shr_u32::<16>(low), moved);
-    let zero = l.splat_u32(0);
-    let (fits_low, fits_middle, upper, lost) = if SIGNED {
-        let fits_low = l.equal_u32(high, l.sar_u32::<31>(low));
-        let fits_middle = l.equal_u32(high, l.sar_u32::<16>(moved));
-        (fits_low, fits_middle, high, low)
-    } else {
-        let fits_low = l.equal_u32(l.or_u32(high, l.sar_u32::<31>(low)), zero);
-        let fits_middle = l.equal_u32(l.shr_u32::<15>(high), zero);
-        (fits_low, fits_middle, l.shr_u32::<1>(high), l.or_u32(low, l.shl_u32::<31>(high)))
-    };
-    let lost = l.select_u32(fits_middle, l.shl_u32::<16>(lost), lost);
-    let sticky = l.min_u32(lost, l.splat_u32(1));
-    let bits = l.or_u32(l.select_u32(fits_middle, middle, upper), sticky);
-    let bits = cut(l, l.select_u32(fits_low, low, bits));
-    let places = if SIGNED { 32 } else { 33 };
-    let raise = l.select_u32(fits_middle, l.splat_u32(16 << 23), l.splat_u32(places << 23));
-    l.add_u32(l.i32_to_f32(bits), l.select_u32(fits_low, zero, raise))
-}
-
-/// The same of 32-bit integers.
-#[inline(always)]
-fn odd_u32<L: Lanes, const SIGNED: bool>(l: L, word: L::U32) -> L::U32 {
-    if SIGNED {
-        return l.i32_to_f32(cut(l, word));
-    }
-    // From 2^31 on, the half with a sticky bit.
-    let is_large = l.greater_i32(l.splat_u32(0), word);
-    let half = l.or_u32(l.shr_u32::<1>(word), l.and_u32(word, l.splat_u32(1)));
-    let bits = cut(l, l.select_u32(is_large, half, word));
-    let raise = l.select_u32(is_large, l.splat_u32(1 << 23), l.splat_u32(0));
-    l.add_u32(l.i32_to_f32(bits), raise)
-}
-
 /// Signed words that binary32 holds: of those of more than 24 bits the lowest are cut and leave a sticky bit, which serves
 /// two's complement as well, since it chooses the odd one of the two neighbours.
 #[inline(always)]
-fn cut<L: Lanes>(l: L, bits: L::U32) -> L::U32 {
+pub(crate) fn cut<L: Lanes>(l: L, bits: L::U32) -> L::U32 {
     let lost = l.add_u32(l.and_u32(bits, l.splat_u32(0x7f)), l.splat_u32(0x7f));
     let cut = l.and_u32(l.or_u32(bits, lost), l.splat_u32(!0x7f));
     let is_large = l.greater_i32(l.abs_i32(bits), l.splat_u32(BOUND));

@@ -7,9 +7,9 @@ use crate::plan::PlanLimits;
 /// Which device casts host tensors.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum DeviceChoice {
-    /// A GPU if there is one and host tensors are worth the way there, else the CPU. Where the processor has vector
-    /// instructions that [`cpu::cast`](crate::cpu::cast) uses, copying a tensor to a GPU and back takes as long as casting
-    /// it, and only models that cast results again go there. A software adapter does not count as a GPU.
+    /// A GPU if there is one and host tensors are worth the way there, else the CPU. Where the target has vector
+    /// instructions (x86 with SSE2, aarch64, WebAssembly with simd128), copying a tensor to a GPU and back takes as long as
+    /// [casting it on the CPU](crate::cpu::cast), and only models that cast results again go there. A software adapter does not count as a GPU.
     #[default]
     Auto,
     /// The best adapter there is, a software one too; an error if there is none.
@@ -47,7 +47,7 @@ pub async fn adapters() -> Vec<AdapterSummary> {
         let reason = if is_software(&info) {
             "a software adapter; the CPU path is faster"
         } else if chosen == Some(i) {
-            if cpu::has_vectors() {
+            if cpu::is_fast() {
                 "the best GPU, for models; single casts take no longer on the CPU"
             } else {
                 "the best GPU"

@@ -40,35 +40,38 @@ impl SignRule {
             _ => Self::Any,
         }
     }
-
-    /// Codes of magnitudes with their signs, and NaN's.
-    #[inline(always)]
-    pub(crate) fn sign<L: Lanes, const BITS: usize>(
-        self,
-        l: L,
-        magnitude: L::U16,
-        sign: L::U16,
-        is_nan: L::M16,
-        to: &EncodeFloat,
-    ) -> L::U16 {
-        let sign = l.and_u16(l.shr_u16(sign, 16 - BITS as u32), l.splat_u16(1 << (BITS - 1)));
-        let codes = l.select_u16(is_nan, l.splat_u16(to.nan as u16), magnitude);
-        let zero = l.splat_u16(0);
-        let sign = match self {
-            Self::Kept => sign,
-            Self::NoNegativeZero => l.select_u16(l.equal_u16(codes, zero), zero, sign),
-            Self::Any => {
-                let kept = l.and_u16(sign, l.splat_u16(to.nan_keep as u16));
-                l.select_u16(is_nan, l.xor_u16(kept, l.splat_u16(to.nan_flip as u16)), sign)
-            }
-        };
-        l.or_u16(codes, sign)
-    }
 }
 
-/// Rounding to `BITS` bits; `ADD` is [`RoundMethod::Add`].
+pub(crate) const KEPT: u8 = SignRule::Kept as u8;
+pub(crate) const NO_NEGATIVE_ZERO: u8 = SignRule::NoNegativeZero as u8;
+pub(crate) const ANY: u8 = SignRule::Any as u8;
+
+/// Codes of magnitudes with their signs, and NaN's, by the [`SignRule`] `SIGNS`.
+#[inline(always)]
+pub(crate) fn signed<L: Lanes, const BITS: usize, const SIGNS: u8>(
+    l: L,
+    magnitude: L::U16,
+    sign: L::U16,
+    is_nan: L::M16,
+    to: &EncodeFloat,
+) -> L::U16 {
+    let sign = l.and_u16(l.shr_u16(sign, 16 - BITS as u32), l.splat_u16(1 << (BITS - 1)));
+    let codes = l.select_u16(is_nan, l.splat_u16(to.nan as u16), magnitude);
+    let zero = l.splat_u16(0);
+    let sign = match SIGNS {
+        KEPT => sign,
+        NO_NEGATIVE_ZERO => l.select_u16(l.equal_u16(codes, zero), zero, sign),
+        _ => {
+            let kept = l.and_u16(sign, l.splat_u16(to.nan_keep as u16));
+            l.select_u16(is_nan, l.xor_u16(kept, l.splat_u16(to.nan_flip as u16)), sign)
+        }
+    };
+    l.or_u16(codes, sign)
+}
+
+/// Rounding to `BITS` bits by the [`SignRule`] `SIGNS`; `ADD` is [`RoundMethod::Add`].
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Round<const BITS: usize, const ADD: bool> {
+pub(crate) struct Round<const BITS: usize, const ADD: bool, const SIGNS: u8> {
     to: EncodeFloat,
     /// The number whose code is that of everything out of range: larger ones count as it.
     limit: u32,
@@ -77,7 +80,6 @@ pub(crate) struct Round<const BITS: usize, const ADD: bool> {
     /// Added to an exponent field: the number whose last place is that of the destination's significand.
     raise: u32,
     down: u32,
-    signs: SignRule,
 }
 
 impl RoundMethod {
@@ -99,7 +101,7 @@ impl RoundMethod {
     }
 }
 
-impl<const BITS: usize, const ADD: bool> Round<BITS, ADD> {
+impl<const BITS: usize, const ADD: bool, const SIGNS: u8> Round<BITS, ADD, SIGNS> {
     pub(crate) fn new(to: EncodeFloat) -> Self {
         let (rebias, down) = (BIAS - to.bias, MAN - to.man);
         Self {
@@ -108,7 +110,6 @@ impl<const BITS: usize, const ADD: bool> Round<BITS, ADD> {
             least: (rebias + 1) << MAN,
             raise: down << MAN,
             down,
-            signs: SignRule::new(&to),
         }
     }
 
@@ -123,22 +124,38 @@ impl<const BITS: usize, const ADD: bool> Round<BITS, ADD> {
         l.add_u32(significand, l.shr_by_u32(l.sub_u32(exponent, l.splat_u32(self.least)), self.down))
     }
 
-    /// Up by half the last place, but for the least bit when the last place is even.
+    /// Integers are never subnormal: the significand's last bits are cut, and the exponent is rebiased. What is less than the
+    /// destination's exponents is 0.
     #[inline(always)]
-    fn shift<L: Lanes>(&self, l: L, magnitude: L::U32) -> L::U32 {
-        let odd = l.and_u32(l.shr_u32::<16>(magnitude), l.splat_u32(1));
-        let half = l.add_u32(odd, l.splat_u32((1 << 15) - 1));
-        l.shr_u32::<16>(l.add_u32(magnitude, half))
+    fn normal<L: Lanes>(&self, l: L, magnitude: L::U32) -> L::U32 {
+        let bounded = l.min_i32(magnitude, l.splat_u32(self.limit));
+        let base = (self.least >> self.down) - (1 << self.to.man);
+        let code = l.sub_u32(half_up(l, bounded, self.down), l.splat_u32(base));
+        l.max_i32(code, l.splat_u32(0))
     }
 }
 
-impl<L: Lanes, S: Source<L>, const BITS: usize, const ADD: bool> Sink<L, S> for Round<BITS, ADD> {
+/// A magnitude without its last bits, to nearest: up by half the last place, or by one less where the last bit is even.
+#[inline(always)]
+fn half_up<L: Lanes>(l: L, magnitude: L::U32, down: u32) -> L::U32 {
+    let odd = l.and_u32(l.shr_by_u32(magnitude, down), l.splat_u32(1));
+    let half = l.add_u32(odd, l.splat_u32((1 << (down - 1)) - 1));
+    l.shr_by_u32(l.add_u32(magnitude, half), down)
+}
+
+impl<L: Lanes, S: Source<L>, const BITS: usize, const ADD: bool, const SIGNS: u8> Sink<L, S>
+    for Round<BITS, ADD, SIGNS>
+{
     const BITS: usize = BITS;
 
     #[inline(always)]
     fn codes(self, l: L, source: S, bytes: &[u8]) -> L::U16 {
         let Parts { magnitude, sign, is_nan } = source.parts(l, bytes);
-        let codes = if ADD { self.add(l, magnitude) } else { self.shift(l, magnitude) };
+        let codes = match (ADD, S::NANS) {
+            (true, true) => self.add(l, magnitude),
+            (true, false) => self.normal(l, magnitude),
+            (false, _) => half_up(l, magnitude, 16),
+        };
         let codes = l.narrow(codes);
         match (S::SIGNED, S::NANS) {
             (false, _) => codes,
@@ -147,7 +164,7 @@ impl<L: Lanes, S: Source<L>, const BITS: usize, const ADD: bool> Sink<L, S> for 
                 let sign = l.shr_u16(sign, 16 - BITS as u32);
                 l.or_u16(codes, l.and_u16(sign, l.splat_u16(1 << (BITS - 1))))
             }
-            (true, true) => self.signs.sign::<L, BITS>(l, codes, sign, is_nan, &self.to),
+            (true, true) => signed::<L, BITS, SIGNS>(l, codes, sign, is_nan, &self.to),
         }
     }
 }

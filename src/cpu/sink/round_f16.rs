@@ -1,6 +1,7 @@
 //! Rounding of 16-bit floats to narrower ones in lanes of 16 bits: twice as many in a vector as there are binary32 hubs.
 
-use super::{SignRule, Sink};
+use super::Sink;
+use super::round::signed;
 use crate::cpu::lanes::{Lanes, powers};
 use crate::cpu::source::Source;
 use crate::format::FloatFormat;
@@ -39,11 +40,10 @@ impl ExponentRule {
     }
 }
 
-/// Rounding to `BITS` bits by an [`ExponentRule`].
+/// Rounding to `BITS` bits by the [`ExponentRule`] `RULE` and the sign rule `SIGNS`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct RoundF16<const BITS: usize, const RULE: u8> {
+pub(crate) struct RoundF16<const BITS: usize, const RULE: u8, const SIGNS: u8> {
     to: EncodeFloat,
-    signs: SignRule,
     /// The source's significand bits.
     man: u32,
     /// Significand bits that the destination lacks.
@@ -56,14 +56,13 @@ pub(crate) struct RoundF16<const BITS: usize, const RULE: u8> {
     powers: [u8; 16],
 }
 
-impl<const BITS: usize, const RULE: u8> RoundF16<BITS, RULE> {
+impl<const BITS: usize, const RULE: u8, const SIGNS: u8> RoundF16<BITS, RULE, SIGNS> {
     pub(crate) fn new(from: &FloatFormat, to: EncodeFloat) -> Self {
         let man = from.man_bits;
         let down = man - to.man;
         let rebias = from.bias.saturating_sub(to.bias) as u16;
         Self {
             to,
-            signs: SignRule::new(&to),
             man,
             down,
             infinity: from.top() as u16,
@@ -74,7 +73,9 @@ impl<const BITS: usize, const RULE: u8> RoundF16<BITS, RULE> {
     }
 }
 
-impl<L: Lanes, S: Source<L>, const BITS: usize, const RULE: u8> Sink<L, S> for RoundF16<BITS, RULE> {
+impl<L: Lanes, S: Source<L>, const BITS: usize, const RULE: u8, const SIGNS: u8> Sink<L, S>
+    for RoundF16<BITS, RULE, SIGNS>
+{
     const BITS: usize = BITS;
 
     #[inline(always)]
@@ -101,6 +102,6 @@ impl<L: Lanes, S: Source<L>, const BITS: usize, const RULE: u8> Sink<L, S> for R
             l.shr_u16(l.add_u16(bounded, half), self.down)
         };
         let is_nan = l.greater_u16(magnitude, l.splat_u16(self.infinity));
-        self.signs.sign::<L, BITS>(l, code, floats, is_nan, &self.to)
+        signed::<L, BITS, SIGNS>(l, code, floats, is_nan, &self.to)
     }
 }

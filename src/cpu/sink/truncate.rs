@@ -13,8 +13,8 @@ impl<L: Lanes, S: Source<L>, const BITS: usize> Sink<L, S> for LowBits<BITS> {
 
     #[inline(always)]
     fn codes(self, l: L, source: S, bytes: &[u8]) -> L::U16 {
-        let values = source.truncated(l, bytes);
-        if BITS == 16 { values } else { l.and_u16(values, l.splat_u16((1 << BITS) - 1)) }
+        // Lanes that do not pack leave it to packing to drop bits.
+        source.truncated(l, bytes, if L::PACKS { u16::MAX >> (16 - BITS) } else { u16::MAX })
     }
 }
 
@@ -38,6 +38,6 @@ impl<L: Lanes, S: Source<L>, const BITS: usize> Sink<L, S> for Clamp<BITS> {
         let bound = l.select_u16(l.negative_u16(sign), l.splat_u16(self.below), l.splat_u16(self.above));
         let value = l.negate_u16(l.min_u16(size, bound), sign);
         let value = l.select_u16(is_nan, l.splat_u16(0), value);
-        l.and_u16(value, l.splat_u16((1 << BITS) - 1))
+        l.and_u16(value, l.splat_u16(u16::MAX >> (16 - BITS)))
     }
 }
