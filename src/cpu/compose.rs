@@ -200,7 +200,7 @@ fn map<I: Instructions + 'static, S: Word + 'static, D: Word + 'static>(
     isa: I,
     function: impl Fn(S) -> D + Copy + Send + Sync + 'static,
 ) -> Made {
-    Box::new(Map::new(isa, function))
+    steps(Portable(isa), Map::new(function))
 }
 
 /// Functions of single elements.

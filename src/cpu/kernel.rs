@@ -1,6 +1,7 @@
 //! Kernel loops: what is done for a step of packed codes, over whole tensors.
 
-use super::isa::Instructions;
+use std::marker::PhantomData;
+
 use super::lanes::{Lanes, Work};
 use super::pack::pack;
 use super::sink::Sink;
@@ -90,76 +91,45 @@ impl<L: Lanes, S: Source<L>, K: Sink<L, S>> Step<L> for Codes<S, K> {
     }
 }
 
-/// FLOAT16 to binary32.
-#[derive(Clone, Copy)]
-pub(crate) struct F16ToF32;
+/// A step of one group: source and destination bytes of an element, and what is done.
+macro_rules! step {
+    ($(#[$doc:meta])* $name:ident $(<$parameter:ident>)?, $read:literal to $written:literal,
+        |$l:ident, $source:ident, $destination:ident| $done:expr) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy)]
+        pub(crate) struct $name $(<const $parameter: bool>)?;
 
-impl<L: Lanes> Step<L> for F16ToF32 {
-    const READ: usize = 2 * L::COUNT;
-    const WRITTEN: usize = 4 * L::COUNT;
+        impl<L: Lanes $(, const $parameter: bool)?> Step<L> for $name $(<$parameter>)? {
+            const READ: usize = $read * L::COUNT;
+            const WRITTEN: usize = $written * L::COUNT;
 
-    #[inline(always)]
-    fn step(self, l: L, source: &[u8], destination: &mut [u8]) {
-        l.store_u32(l.f16_numbers(l.load_u16_to_unpack(source)), destination);
-    }
+            #[inline(always)]
+            fn step(self, $l: L, $source: &[u8], $destination: &mut [u8]) {
+                $done
+            }
+        }
+    };
 }
 
-/// FLOAT16 to binary64.
-#[derive(Clone, Copy)]
-pub(crate) struct F16ToF64;
-
-impl<L: Lanes> Step<L> for F16ToF64 {
-    const READ: usize = 2 * L::COUNT;
-    const WRITTEN: usize = 8 * L::COUNT;
-
-    #[inline(always)]
-    fn step(self, l: L, source: &[u8], destination: &mut [u8]) {
-        l.store_f32_as_f64(l.f16_numbers(l.load_u16_to_unpack(source)), destination);
-    }
-}
-
-/// FLOAT16 to 64-bit integers.
-#[derive(Clone, Copy)]
-pub(crate) struct F16ToInt64<const SIGNED: bool>;
-
-impl<L: Lanes, const SIGNED: bool> Step<L> for F16ToInt64<SIGNED> {
-    const READ: usize = 2 * L::COUNT;
-    const WRITTEN: usize = 8 * L::COUNT;
-
-    #[inline(always)]
-    fn step(self, l: L, source: &[u8], destination: &mut [u8]) {
-        l.store_f16_as_i64::<SIGNED>(source, destination);
-    }
-}
-
-/// BFLOAT16 to 64-bit integers.
-#[derive(Clone, Copy)]
-pub(crate) struct Bf16ToInt64<const SIGNED: bool>;
-
-impl<L: Lanes, const SIGNED: bool> Step<L> for Bf16ToInt64<SIGNED> {
-    const READ: usize = 2 * L::COUNT;
-    const WRITTEN: usize = 8 * L::COUNT;
-
-    #[inline(always)]
-    fn step(self, l: L, source: &[u8], destination: &mut [u8]) {
-        let numbers = l.unpack(l.splat_u16(0), l.load_u16_to_unpack(source));
-        l.store_f32_as_i64::<SIGNED>(numbers, destination);
-    }
-}
-
-/// FLOAT to 64-bit integers.
-#[derive(Clone, Copy)]
-pub(crate) struct F32ToInt64<const SIGNED: bool>;
-
-impl<L: Lanes, const SIGNED: bool> Step<L> for F32ToInt64<SIGNED> {
-    const READ: usize = 4 * L::COUNT;
-    const WRITTEN: usize = 8 * L::COUNT;
-
-    #[inline(always)]
-    fn step(self, l: L, source: &[u8], destination: &mut [u8]) {
-        l.store_f32_as_i64::<SIGNED>(l.load_u32(source), destination);
-    }
-}
+step!(/// FLOAT16 to binary32.
+F16ToF32, 2 to 4, |l, source, destination| {
+    l.store_u32(l.f16_numbers(l.load_u16_to_unpack(source)), destination)
+});
+step!(/// FLOAT16 to binary64.
+F16ToF64, 2 to 8, |l, source, destination| {
+    l.store_f32_as_f64(l.f16_numbers(l.load_u16_to_unpack(source)), destination)
+});
+step!(/// FLOAT16 to 64-bit integers.
+    F16ToInt64<SIGNED>, 2 to 8, |l, source, destination| l.store_f16_as_i64::<SIGNED>(source, destination));
+step!(/// BFLOAT16 to 64-bit integers.
+Bf16ToInt64<SIGNED>, 2 to 8, |l, source, destination| {
+    let numbers = l.unpack(l.splat_u16(0), l.load_u16_to_unpack(source));
+    l.store_f32_as_i64::<SIGNED>(numbers, destination)
+});
+step!(/// FLOAT to 64-bit integers.
+F32ToInt64<SIGNED>, 4 to 8, |l, source, destination| {
+    l.store_f32_as_i64::<SIGNED>(l.load_u32(source), destination)
+});
 
 /// Floats to signed 32-bit integers.
 #[derive(Clone, Copy)]
@@ -223,37 +193,21 @@ macro_rules! words {
 words! { u8 u16 u32 u64 }
 
 /// A function of single elements; the compiler makes vector instructions of the loop.
-pub(crate) struct Map<I, S, D, F> {
-    isa: I,
-    function: F,
-    words: std::marker::PhantomData<(S, D)>,
-}
+#[derive(Clone, Copy)]
+pub(crate) struct Map<S, D, F>(F, PhantomData<(S, D)>);
 
-impl<I: Instructions, S: Word, D: Word, F: Fn(S) -> D + Copy + Send + Sync> Map<I, S, D, F> {
-    pub(crate) fn new(isa: I, function: F) -> Self {
-        Self { isa, function, words: std::marker::PhantomData }
+impl<S: Word, D: Word, F: Fn(S) -> D> Map<S, D, F> {
+    pub(crate) fn new(function: F) -> Self {
+        Self(function, PhantomData)
     }
 }
 
-impl<I: Instructions, S: Word, D: Word, F: Fn(S) -> D + Copy + Send + Sync> Kernel for Map<I, S, D, F> {
-    fn convert(&self, source: &[u8], destination: &mut [u8]) {
-        self.isa.run(MapLoop { function: self.function, source, destination, words: self.words });
-    }
-}
+impl<L: Lanes, S: Word, D: Word, F: Fn(S) -> D + Copy + Send + Sync> Step<L> for Map<S, D, F> {
+    const READ: usize = S::BYTES;
+    const WRITTEN: usize = D::BYTES;
 
-struct MapLoop<'a, S, D, F> {
-    function: F,
-    source: &'a [u8],
-    destination: &'a mut [u8],
-    words: std::marker::PhantomData<(S, D)>,
-}
-
-impl<S: Word, D: Word, F: Fn(S) -> D> Work for MapLoop<'_, S, D, F> {
     #[inline(always)]
-    fn run(self) {
-        let pieces = self.source.chunks_exact(S::BYTES).zip(self.destination.chunks_exact_mut(D::BYTES));
-        for (source, destination) in pieces {
-            (self.function)(S::read(source)).write(destination);
-        }
+    fn step(self, _: L, source: &[u8], destination: &mut [u8]) {
+        (self.0)(S::read(source)).write(destination);
     }
 }

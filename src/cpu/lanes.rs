@@ -4,6 +4,25 @@
 //! vector instructions, 16 for AVX2 and 32 for AVX-512. A group has one lane an element, of 16 or of 32 bits. All
 //! methods are inlined into the kernel loop, because what is not inlined there is compiled without the vector instructions.
 
+/// Operations of one expression each, inlined always.
+macro_rules! operations {
+    ($self:ident; $($name:ident $(<const $parameter:ident: $kind:ty>)? ($($argument:tt: $type:ty),*) $(-> $made:ty)?
+        = $expression:expr;)*) => {$(
+        #[inline(always)]
+        fn $name $(<const $parameter: $kind>)? ($self $(, $argument: $type)*) $(-> $made)? {
+            $expression
+        }
+    )*};
+}
+
+/// The same expression of each of two vectors.
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+macro_rules! both {
+    (|$($x:ident),+| $made:expr) => {
+        [{ $(let $x = $x[0];)+ $made }, { $(let $x = $x[1];)+ $made }]
+    };
+}
+
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 pub(crate) mod avx2;
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]

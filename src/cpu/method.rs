@@ -193,7 +193,9 @@ pub(crate) fn method(source: SourceKind, sink: SinkKind, isa: IsaName, length: L
         (SourceKind::OtherFloat(_), _) => Method::Reference,
         // True is 1 in all of these.
         (SourceKind::Bool, SinkKind::Bool | SinkKind::LowBits { bits: 8 }) => Method::ElementsAvx2,
-        (SourceKind::Int { bits: 8, .. }, _) => from_int8(sink, isa).unwrap_or_else(|| table(source, sink, isa, length)),
+        (SourceKind::Int { bits: 8, .. }, _) => {
+            from_int8(sink, isa).unwrap_or_else(|| table(source, sink, isa, length))
+        }
         // Fewer bits are faster by table.
         (SourceKind::SmallFloat(format), SinkKind::Truncate { bits: 16 })
             if isa == IsaName::Avx2 && format.bits() == 8 && format.is_signed() =>
@@ -253,7 +255,9 @@ fn round(source: SourceKind, to: &EncodeFloat, isa: IsaName) -> Method {
         // binary32's subnormals are the destination's, and binary64 holds what they would round away.
         (_, Some(RoundMethod::Shift), SourceKind::F64) => Method::Elements,
         (_, _, SourceKind::F64) if isa == IsaName::Portable => Method::Elements,
-        (_, Some(RoundMethod::Add), SourceKind::F32) if isa == IsaName::Avx512 && [to.bits, to.man] == [16, 10] => Method::ConvertF16,
+        (_, Some(RoundMethod::Add), SourceKind::F32) if isa == IsaName::Avx512 && [to.bits, to.man] == [16, 10] => {
+            Method::ConvertF16
+        }
         _ => Method::Lanes,
     }
 }

@@ -3,6 +3,8 @@
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod float_env;
 
+mod methods;
+
 use super::isa::IsaName;
 use super::*;
 use crate::element::Kind;

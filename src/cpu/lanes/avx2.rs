@@ -41,16 +41,6 @@ macro_rules! vectors {
         }
     )*};
 }
-/// The same expression of each of two vectors.
-macro_rules! both {
-    (|$($x:ident),+| $made:expr) => {
-        [
-            { $(let $x = $x[0];)+ $made },
-            { $(let $x = $x[1];)+ $made },
-        ]
-    };
-}
-
 impl Lanes for Avx2 {
     const COUNT: usize = 16;
     const GROUPS: usize = 8;
@@ -66,22 +56,42 @@ impl Lanes for Avx2 {
         self.0.run(work);
     }
 
-    #[inline(always)]
-    fn load_u8(self, bytes: &[u8]) -> __m256i {
-        self.int()._mm256_cvtepu8_epi16(cast(array::<16>(bytes)))
+    operations! {
+        self;
+        load_u8(bytes: &[u8]) -> __m256i = self.int()._mm256_cvtepu8_epi16(cast(array::<16>(bytes)));
+        load_u16(bytes: &[u8]) -> __m256i = read(bytes, 0);
+        load_u16_to_unpack(bytes: &[u8]) -> __m256i =
+            self.int()._mm256_permute4x64_epi64::<0b11_01_10_00>(read(bytes, 0));
+        load_u32(bytes: &[u8]) -> [__m256i; 2] = [read(bytes, 0), read(bytes, 32)];
+        splat_u16(a: u16) -> __m256i = splat_u16(a);
+        shl_u16(a: __m256i, bits: u32) -> __m256i = self.int()._mm256_sll_epi16(a, cast([u64::from(bits), 0]));
+        shr_u16(a: __m256i, bits: u32) -> __m256i = self.int()._mm256_srl_epi16(a, cast([u64::from(bits), 0]));
+        negative_u16(a: __m256i) -> __m256i = self.int()._mm256_srai_epi16::<15>(a);
+        select_u16(mask: __m256i, a: __m256i, b: __m256i) -> __m256i = self.int()._mm256_blendv_epi8(b, a, mask);
+        negate_u16(a: __m256i, sign: __m256i) -> __m256i = self.int()._mm256_sign_epi16(a, sign);
+        splat_u32(a: u32) -> [__m256i; 2] = [splat_u32(a); 2];
+        min_u32(a: [__m256i; 2], b: u32) -> [__m256i; 2] = both!(|a| self.int()._mm256_min_epu32(a, splat_u32(b)));
+        shl_u32<const BITS: u32>(a: [__m256i; 2]) -> [__m256i; 2] =
+            both!(|a| self.int()._mm256_sll_epi32(a, cast([u64::from(BITS), 0])));
+        shr_u32<const BITS: u32>(a: [__m256i; 2]) -> [__m256i; 2] =
+            both!(|a| self.int()._mm256_srl_epi32(a, cast([u64::from(BITS), 0])));
+        sar_u32<const BITS: u32>(a: [__m256i; 2]) -> [__m256i; 2] =
+            both!(|a| self.int()._mm256_sra_epi32(a, cast([u64::from(BITS), 0])));
+        abs_i32(a: [__m256i; 2]) -> [__m256i; 2] = both!(|a| self.int()._mm256_abs_epi32(a));
+        select_u32(mask: [__m256i; 2], a: [__m256i; 2], b: [__m256i; 2]) -> [__m256i; 2] =
+            both!(|mask, a, b| self.int()._mm256_blendv_epi8(b, a, mask));
+        add_f32(a: [__m256i; 2], b: [__m256i; 2]) -> [__m256i; 2] =
+            both!(|a, b| cast(self.0.avx._mm256_add_ps(cast(a), cast(b))));
+        is_nan_f32(a: [__m256i; 2]) -> [__m256i; 2] =
+            both!(|a| cast(self.0.avx._mm256_cmp_ps::<_CMP_UNORD_Q>(cast(a), cast(a))));
+        i32_to_f32(a: [__m256i; 2]) -> [__m256i; 2] = both!(|a| cast(self.0.avx._mm256_cvtepi32_ps(a)));
+        f32_to_i32(a: [__m256i; 2]) -> [__m256i; 2] = both!(|a| self.0.avx._mm256_cvttps_epi32(cast(a)));
+        unpack(low: __m256i, high: __m256i) -> [__m256i; 2] =
+            [self.int()._mm256_unpacklo_epi16(low, high), self.int()._mm256_unpackhi_epi16(low, high)];
+        narrow(a: [__m256i; 2]) -> __m256i = self.int()._mm256_packus_epi32(a[0], a[1]);
+        narrow_mask(a: [__m256i; 2]) -> __m256i = self.int()._mm256_packs_epi32(a[0], a[1]);
     }
-    #[inline(always)]
-    fn load_u16(self, bytes: &[u8]) -> __m256i {
-        read(bytes, 0)
-    }
-    #[inline(always)]
-    fn load_u16_to_unpack(self, bytes: &[u8]) -> __m256i {
-        self.int()._mm256_permute4x64_epi64::<0b11_01_10_00>(read(bytes, 0))
-    }
-    #[inline(always)]
-    fn load_u32(self, bytes: &[u8]) -> [__m256i; 2] {
-        [read(bytes, 0), read(bytes, 32)]
-    }
+
     #[inline(always)]
     fn load_u64(self, bytes: &[u8]) -> [[__m256i; 2]; 2] {
         let [a, b] = [self.split_u64(bytes), self.split_u64(&bytes[64..])];
@@ -118,10 +128,6 @@ impl Lanes for Avx2 {
         }
     }
 
-    #[inline(always)]
-    fn splat_u16(self, a: u16) -> __m256i {
-        splat_u16(a)
-    }
     vector! {
         and_u16 _mm256_and_si256;
         or_u16 _mm256_or_si256;
@@ -132,26 +138,6 @@ impl Lanes for Avx2 {
         min_u16 _mm256_min_epu16;
         greater_u16 _mm256_cmpgt_epi16;
         equal_u16 _mm256_cmpeq_epi16;
-    }
-    #[inline(always)]
-    fn shl_u16(self, a: __m256i, bits: u32) -> __m256i {
-        self.int()._mm256_sll_epi16(a, cast([u64::from(bits), 0]))
-    }
-    #[inline(always)]
-    fn shr_u16(self, a: __m256i, bits: u32) -> __m256i {
-        self.int()._mm256_srl_epi16(a, cast([u64::from(bits), 0]))
-    }
-    #[inline(always)]
-    fn negative_u16(self, a: __m256i) -> __m256i {
-        self.int()._mm256_srai_epi16::<15>(a)
-    }
-    #[inline(always)]
-    fn select_u16(self, mask: __m256i, a: __m256i, b: __m256i) -> __m256i {
-        self.int()._mm256_blendv_epi8(b, a, mask)
-    }
-    #[inline(always)]
-    fn negate_u16(self, a: __m256i, sign: __m256i) -> __m256i {
-        self.int()._mm256_sign_epi16(a, sign)
     }
     #[inline(always)]
     fn round_shift_u16(self, a: __m256i, below: __m256i, _: u32, powers: [u8; 16]) -> __m256i {
@@ -165,10 +151,6 @@ impl Lanes for Avx2 {
         int._mm256_add_epi16(nearest, is_tie)
     }
 
-    #[inline(always)]
-    fn splat_u32(self, a: u32) -> [__m256i; 2] {
-        [splat_u32(a); 2]
-    }
     vectors! {
         and_u32 _mm256_and_si256;
         or_u32 _mm256_or_si256;
@@ -180,49 +162,9 @@ impl Lanes for Avx2 {
         equal_u32 _mm256_cmpeq_epi32;
     }
     #[inline(always)]
-    fn min_u32(self, a: [__m256i; 2], b: u32) -> [__m256i; 2] {
-        both!(|a| self.int()._mm256_min_epu32(a, splat_u32(b)))
-    }
-    #[inline(always)]
-    fn shl_u32<const BITS: u32>(self, a: [__m256i; 2]) -> [__m256i; 2] {
-        both!(|a| self.int()._mm256_sll_epi32(a, cast([u64::from(BITS), 0])))
-    }
-    #[inline(always)]
-    fn shr_u32<const BITS: u32>(self, a: [__m256i; 2]) -> [__m256i; 2] {
-        both!(|a| self.int()._mm256_srl_epi32(a, cast([u64::from(BITS), 0])))
-    }
-    #[inline(always)]
     fn shr_by_u32(self, a: [__m256i; 2], bits: u32) -> [__m256i; 2] {
         // One instruction, where a count for all lanes takes two.
         both!(|a| self.int()._mm256_srlv_epi32(a, splat_u32(bits)))
-    }
-    #[inline(always)]
-    fn sar_u32<const BITS: u32>(self, a: [__m256i; 2]) -> [__m256i; 2] {
-        both!(|a| self.int()._mm256_sra_epi32(a, cast([u64::from(BITS), 0])))
-    }
-    #[inline(always)]
-    fn abs_i32(self, a: [__m256i; 2]) -> [__m256i; 2] {
-        both!(|a| self.int()._mm256_abs_epi32(a))
-    }
-    #[inline(always)]
-    fn select_u32(self, mask: [__m256i; 2], a: [__m256i; 2], b: [__m256i; 2]) -> [__m256i; 2] {
-        both!(|mask, a, b| self.int()._mm256_blendv_epi8(b, a, mask))
-    }
-    #[inline(always)]
-    fn add_f32(self, a: [__m256i; 2], b: [__m256i; 2]) -> [__m256i; 2] {
-        both!(|a, b| cast(self.0.avx._mm256_add_ps(cast(a), cast(b))))
-    }
-    #[inline(always)]
-    fn is_nan_f32(self, a: [__m256i; 2]) -> [__m256i; 2] {
-        both!(|a| cast(self.0.avx._mm256_cmp_ps::<_CMP_UNORD_Q>(cast(a), cast(a))))
-    }
-    #[inline(always)]
-    fn i32_to_f32(self, a: [__m256i; 2]) -> [__m256i; 2] {
-        both!(|a| cast(self.0.avx._mm256_cvtepi32_ps(a)))
-    }
-    #[inline(always)]
-    fn f32_to_i32(self, a: [__m256i; 2]) -> [__m256i; 2] {
-        both!(|a| self.0.avx._mm256_cvttps_epi32(cast(a)))
     }
     #[inline(always)]
     fn f64_to_i32(self, bytes: &[u8]) -> [__m256i; 2] {
@@ -234,20 +176,8 @@ impl Lanes for Avx2 {
     }
 
     #[inline(always)]
-    fn unpack(self, low: __m256i, high: __m256i) -> [__m256i; 2] {
-        [self.int()._mm256_unpacklo_epi16(low, high), self.int()._mm256_unpackhi_epi16(low, high)]
-    }
-    #[inline(always)]
-    fn narrow(self, a: [__m256i; 2]) -> __m256i {
-        self.int()._mm256_packus_epi32(a[0], a[1])
-    }
-    #[inline(always)]
     fn narrow_signs(self, a: [__m256i; 2]) -> __m256i {
         // Saturation keeps signs.
-        self.int()._mm256_packs_epi32(a[0], a[1])
-    }
-    #[inline(always)]
-    fn narrow_mask(self, a: [__m256i; 2]) -> __m256i {
         self.int()._mm256_packs_epi32(a[0], a[1])
     }
 

@@ -13,9 +13,9 @@ use super::Lanes;
 use crate::cpu::isa::Instructions;
 use crate::cpu::kernel::Step;
 use crate::cpu::lanes::Work;
-use crate::cpu::source::{BOUND, cut};
 use crate::cpu::pack::avx2::array;
 use crate::cpu::pack::avx512::{splat_u16, store};
+use crate::cpu::source::{BOUND, cut};
 
 #[derive(Clone, Copy)]
 pub(crate) struct Avx512(pub V4);
@@ -65,16 +65,6 @@ macro_rules! vectors {
         }
     )*};
 }
-/// The same expression of each of two vectors.
-macro_rules! both {
-    (|$($x:ident),+| $made:expr) => {
-        [
-            { $(let $x = $x[0];)+ $made },
-            { $(let $x = $x[1];)+ $made },
-        ]
-    };
-}
-
 impl Lanes for Avx512 {
     const COUNT: usize = 32;
     const GROUPS: usize = 4;
@@ -90,22 +80,38 @@ impl Lanes for Avx512 {
         self.0.run(work);
     }
 
-    #[inline(always)]
-    fn load_u8(self, bytes: &[u8]) -> __m512i {
-        self.short()._mm512_cvtepu8_epi16(cast(array::<32>(bytes)))
+    operations! {
+        self;
+        load_u8(bytes: &[u8]) -> __m512i = self.short()._mm512_cvtepu8_epi16(cast(array::<32>(bytes)));
+        load_u16(bytes: &[u8]) -> __m512i = read(bytes, 0);
+        load_u16_to_unpack(bytes: &[u8]) -> __m512i = read(bytes, 0);
+        load_u32(bytes: &[u8]) -> [__m512i; 2] = [read(bytes, 0), read(bytes, 64)];
+        splat_u16(a: u16) -> __m512i = splat_u16(a);
+        shl_u16(a: __m512i, bits: u32) -> __m512i = self.short()._mm512_sllv_epi16(a, splat_u16(bits as u16));
+        shr_u16(a: __m512i, bits: u32) -> __m512i = self.short()._mm512_srlv_epi16(a, splat_u16(bits as u16));
+        negative_u16(a: __m512i) -> __mmask32 = self.short()._mm512_movepi16_mask(a);
+        select_u16(mask: __mmask32, a: __m512i, b: __m512i) -> __m512i =
+            self.short()._mm512_mask_blend_epi16(mask, b, a);
+        negate_u16(a: __m512i, sign: __m512i) -> __m512i =
+            self.short()._mm512_mask_sub_epi16(a, self.negative_u16(sign), splat_u16(0), a);
+        splat_u32(a: u32) -> [__m512i; 2] = [cast([a; 16]); 2];
+        min_u32(a: [__m512i; 2], b: u32) -> [__m512i; 2] = both!(|a| self.wide()._mm512_min_epu32(a, cast([b; 16])));
+        shl_u32<const BITS: u32>(a: [__m512i; 2]) -> [__m512i; 2] = both!(|a| self.wide()._mm512_slli_epi32::<BITS>(a));
+        shr_u32<const BITS: u32>(a: [__m512i; 2]) -> [__m512i; 2] = both!(|a| self.wide()._mm512_srli_epi32::<BITS>(a));
+        sar_u32<const BITS: u32>(a: [__m512i; 2]) -> [__m512i; 2] = both!(|a| self.wide()._mm512_srai_epi32::<BITS>(a));
+        abs_i32(a: [__m512i; 2]) -> [__m512i; 2] = both!(|a| self.wide()._mm512_abs_epi32(a));
+        select_u32(mask: [__mmask16; 2], a: [__m512i; 2], b: [__m512i; 2]) -> [__m512i; 2] =
+            both!(|mask, a, b| self.wide()._mm512_mask_blend_epi32(mask, b, a));
+        add_f32(a: [__m512i; 2], b: [__m512i; 2]) -> [__m512i; 2] =
+            both!(|a, b| cast(self.wide()._mm512_add_ps(cast(a), cast(b))));
+        is_nan_f32(a: [__m512i; 2]) -> [__mmask16; 2] =
+            both!(|a| self.wide()._mm512_cmp_ps_mask::<_CMP_UNORD_Q>(cast(a), cast(a)));
+        i32_to_f32(a: [__m512i; 2]) -> [__m512i; 2] = both!(|a| cast(self.wide()._mm512_cvtepi32_ps(a)));
+        f32_to_i32(a: [__m512i; 2]) -> [__m512i; 2] = both!(|a| self.wide()._mm512_cvttps_epi32(cast(a)));
+        narrow(a: [__m512i; 2]) -> __m512i = self.in_order(self.short()._mm512_packus_epi32(a[0], a[1]));
+        narrow_mask(a: [__mmask16; 2]) -> __mmask32 = __mmask32::from(a[0]) | __mmask32::from(a[1]) << 16;
     }
-    #[inline(always)]
-    fn load_u16(self, bytes: &[u8]) -> __m512i {
-        read(bytes, 0)
-    }
-    #[inline(always)]
-    fn load_u16_to_unpack(self, bytes: &[u8]) -> __m512i {
-        read(bytes, 0)
-    }
-    #[inline(always)]
-    fn load_u32(self, bytes: &[u8]) -> [__m512i; 2] {
-        [read(bytes, 0), read(bytes, 64)]
-    }
+
     #[inline(always)]
     fn load_u64(self, bytes: &[u8]) -> [[__m512i; 2]; 2] {
         let even: [u32; 16] = [0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30];
@@ -133,10 +139,6 @@ impl Lanes for Avx512 {
         }
     }
 
-    #[inline(always)]
-    fn splat_u16(self, a: u16) -> __m512i {
-        splat_u16(a)
-    }
     vector! {
         and_u16 wide _mm512_and_si512 __m512i;
         or_u16 wide _mm512_or_si512 __m512i;
@@ -149,26 +151,6 @@ impl Lanes for Avx512 {
         equal_u16 short _mm512_cmpeq_epi16_mask __mmask32;
     }
     #[inline(always)]
-    fn shl_u16(self, a: __m512i, bits: u32) -> __m512i {
-        self.short()._mm512_sllv_epi16(a, splat_u16(bits as u16))
-    }
-    #[inline(always)]
-    fn shr_u16(self, a: __m512i, bits: u32) -> __m512i {
-        self.short()._mm512_srlv_epi16(a, splat_u16(bits as u16))
-    }
-    #[inline(always)]
-    fn negative_u16(self, a: __m512i) -> __mmask32 {
-        self.short()._mm512_movepi16_mask(a)
-    }
-    #[inline(always)]
-    fn select_u16(self, mask: __mmask32, a: __m512i, b: __m512i) -> __m512i {
-        self.short()._mm512_mask_blend_epi16(mask, b, a)
-    }
-    #[inline(always)]
-    fn negate_u16(self, a: __m512i, sign: __m512i) -> __m512i {
-        self.short()._mm512_mask_sub_epi16(a, self.negative_u16(sign), splat_u16(0), a)
-    }
-    #[inline(always)]
     fn round_shift_u16(self, a: __m512i, below: __m512i, down: u32, _: [u8; 16]) -> __m512i {
         let shift = self.add_u16(below, splat_u16(down as u16));
         let one = splat_u16(1);
@@ -179,10 +161,6 @@ impl Lanes for Avx512 {
         self.short()._mm512_srlv_epi16(sum, shift)
     }
 
-    #[inline(always)]
-    fn splat_u32(self, a: u32) -> [__m512i; 2] {
-        [cast([a; 16]); 2]
-    }
     vectors! {
         and_u32 _mm512_and_si512 __m512i;
         or_u32 _mm512_or_si512 __m512i;
@@ -194,49 +172,9 @@ impl Lanes for Avx512 {
         equal_u32 _mm512_cmpeq_epi32_mask __mmask16;
     }
     #[inline(always)]
-    fn min_u32(self, a: [__m512i; 2], b: u32) -> [__m512i; 2] {
-        both!(|a| self.wide()._mm512_min_epu32(a, cast([b; 16])))
-    }
-    #[inline(always)]
-    fn shl_u32<const BITS: u32>(self, a: [__m512i; 2]) -> [__m512i; 2] {
-        both!(|a| self.wide()._mm512_slli_epi32::<BITS>(a))
-    }
-    #[inline(always)]
-    fn shr_u32<const BITS: u32>(self, a: [__m512i; 2]) -> [__m512i; 2] {
-        both!(|a| self.wide()._mm512_srli_epi32::<BITS>(a))
-    }
-    #[inline(always)]
     fn shr_by_u32(self, a: [__m512i; 2], bits: u32) -> [__m512i; 2] {
         // One instruction, where a count for all lanes takes two.
         both!(|a| self.wide()._mm512_srlv_epi32(a, cast([bits; 16])))
-    }
-    #[inline(always)]
-    fn sar_u32<const BITS: u32>(self, a: [__m512i; 2]) -> [__m512i; 2] {
-        both!(|a| self.wide()._mm512_srai_epi32::<BITS>(a))
-    }
-    #[inline(always)]
-    fn abs_i32(self, a: [__m512i; 2]) -> [__m512i; 2] {
-        both!(|a| self.wide()._mm512_abs_epi32(a))
-    }
-    #[inline(always)]
-    fn select_u32(self, mask: [__mmask16; 2], a: [__m512i; 2], b: [__m512i; 2]) -> [__m512i; 2] {
-        both!(|mask, a, b| self.wide()._mm512_mask_blend_epi32(mask, b, a))
-    }
-    #[inline(always)]
-    fn add_f32(self, a: [__m512i; 2], b: [__m512i; 2]) -> [__m512i; 2] {
-        both!(|a, b| cast(self.wide()._mm512_add_ps(cast(a), cast(b))))
-    }
-    #[inline(always)]
-    fn is_nan_f32(self, a: [__m512i; 2]) -> [__mmask16; 2] {
-        both!(|a| self.wide()._mm512_cmp_ps_mask::<_CMP_UNORD_Q>(cast(a), cast(a)))
-    }
-    #[inline(always)]
-    fn i32_to_f32(self, a: [__m512i; 2]) -> [__m512i; 2] {
-        both!(|a| cast(self.wide()._mm512_cvtepi32_ps(a)))
-    }
-    #[inline(always)]
-    fn f32_to_i32(self, a: [__m512i; 2]) -> [__m512i; 2] {
-        both!(|a| self.wide()._mm512_cvttps_epi32(cast(a)))
     }
     #[inline(always)]
     fn f64_to_i32(self, bytes: &[u8]) -> [__m512i; 2] {
@@ -256,17 +194,9 @@ impl Lanes for Avx512 {
         [self.short()._mm512_unpacklo_epi16(low, high), self.short()._mm512_unpackhi_epi16(low, high)]
     }
     #[inline(always)]
-    fn narrow(self, a: [__m512i; 2]) -> __m512i {
-        self.in_order(self.short()._mm512_packus_epi32(a[0], a[1]))
-    }
-    #[inline(always)]
     fn narrow_signs(self, a: [__m512i; 2]) -> __m512i {
         // Saturation keeps signs.
         self.in_order(self.short()._mm512_packs_epi32(a[0], a[1]))
-    }
-    #[inline(always)]
-    fn narrow_mask(self, a: [__mmask16; 2]) -> __mmask32 {
-        __mmask32::from(a[0]) | __mmask32::from(a[1]) << 16
     }
 
     #[inline(always)]

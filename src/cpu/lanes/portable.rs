@@ -38,30 +38,64 @@ impl<I: Instructions> Lanes for Portable<I> {
         self.0.run(work);
     }
 
-    #[inline(always)]
-    fn load_u8(self, bytes: &[u8]) -> u32 {
-        bytes[0].into()
+    operations! {
+        self;
+        load_u8(bytes: &[u8]) -> u32 = bytes[0].into();
+        load_u16(bytes: &[u8]) -> u32 = read!(u16, bytes).into();
+        load_u16_to_unpack(bytes: &[u8]) -> u32 = self.load_u16(bytes);
+        load_u32(bytes: &[u8]) -> u32 = read!(u32, bytes);
+        load_u64(bytes: &[u8]) -> [u32; 2] = [read!(u32, bytes), read!(u32, bytes[4..])];
+        store_u32(a: u32, bytes: &mut [u8]) = bytes.copy_from_slice(&a.to_le_bytes());
+        splat_u16(a: u16) -> u32 = a.into();
+        and_u16(a: u32, b: u32) -> u32 = a & b;
+        or_u16(a: u32, b: u32) -> u32 = a | b;
+        xor_u16(a: u32, b: u32) -> u32 = a ^ b;
+        add_u16(a: u32, b: u32) -> u32 = a.wrapping_add(b) & 0xffff;
+        sub_u16(a: u32, b: u32) -> u32 = a.wrapping_sub(b) & 0xffff;
+        sub_or_zero_u16(a: u32, b: u32) -> u32 = (a as i32 - b as i32).max(0) as u32;
+        min_u16(a: u32, b: u32) -> u32 = self.min_i32(a, b);
+        shl_u16(a: u32, bits: u32) -> u32 = a << bits & 0xffff;
+        shr_u16(a: u32, bits: u32) -> u32 = a >> bits;
+        greater_u16(a: u32, b: u32) -> bool = a as i32 > b as i32;
+        equal_u16(a: u32, b: u32) -> bool = a == b;
+        negative_u16(a: u32) -> bool = a & 0x8000 != 0;
+        select_u16(mask: bool, a: u32, b: u32) -> u32 = if mask { a } else { b };
+        negate_u16(a: u32, sign: u32) -> u32 = if self.negative_u16(sign) { a.wrapping_neg() & 0xffff } else { a };
+        splat_u32(a: u32) -> u32 = a;
+        and_u32(a: u32, b: u32) -> u32 = a & b;
+        or_u32(a: u32, b: u32) -> u32 = a | b;
+        add_u32(a: u32, b: u32) -> u32 = a.wrapping_add(b);
+        sub_u32(a: u32, b: u32) -> u32 = a.wrapping_sub(b);
+        min_i32(a: u32, b: u32) -> u32 = (a as i32).min(b as i32) as u32;
+        max_i32(a: u32, b: u32) -> u32 = (a as i32).max(b as i32) as u32;
+        min_u32(a: u32, b: u32) -> u32 = if b == 1 { u32::from(a != 0) } else { a.min(b) };
+        shl_u32<const BITS: u32>(a: u32) -> u32 = a << BITS;
+        shr_u32<const BITS: u32>(a: u32) -> u32 = a >> BITS;
+        shr_by_u32(a: u32, bits: u32) -> u32 = a >> bits;
+        sar_u32<const BITS: u32>(a: u32) -> u32 = (a as i32 >> BITS) as u32;
+        abs_i32(a: u32) -> u32 = (a as i32).wrapping_abs() as u32;
+        greater_i32(a: u32, b: u32) -> bool = a as i32 > b as i32;
+        equal_u32(a: u32, b: u32) -> bool = a == b;
+        select_u32(mask: bool, a: u32, b: u32) -> u32 = if mask { a } else { b };
+        add_f32(a: u32, b: u32) -> u32 = (f32(a) + f32(b)).to_bits();
+        is_nan_f32(a: u32) -> bool = f32(a).is_nan();
+        i32_to_f32(a: u32) -> u32 = (a as i32 as f32).to_bits();
+        f32_to_i32(a: u32) -> u32 = scalar::f32_to_int32(a);
+        f64_to_i32(bytes: &[u8]) -> u32 = scalar::f64_to_int32(read!(u64, bytes));
+        unpack(low: u32, high: u32) -> u32 = low | high << 16;
+        narrow(a: u32) -> u32 = a;
+        narrow_signs(a: u32) -> u32 = a >> 16;
+        narrow_mask(a: bool) -> bool = a;
+        f16_to_f32<const SUBNORMALS: bool>(magnitude: u32) -> u32 = scalar::f16_magnitude::<SUBNORMALS>(magnitude);
+        f16_to_i16(codes: u32) -> u32 = scalar::f16_to_int16(codes as u16).into();
+        bf16_to_i16(codes: u32, _: u16) -> u32 = scalar::bf16_to_int16(codes as u16).into();
+        u64_to_odd_f32<const SIGNED: bool>([low, high]: [u32; 2]) -> u32 =
+            scalar::int64_to_odd_f32::<SIGNED>(u64::from(low) | u64::from(high) << 32);
+        store_f32_as_f64(a: u32, bytes: &mut [u8]) = bytes.copy_from_slice(&f64::from(f32(a)).to_le_bytes());
+        store_f32_as_i64<const SIGNED: bool>(a: u32, bytes: &mut [u8]) =
+            bytes.copy_from_slice(&scalar::f64_to_int64::<SIGNED>(f64::from(f32(a))).to_le_bytes());
     }
-    #[inline(always)]
-    fn load_u16(self, bytes: &[u8]) -> u32 {
-        read!(u16, bytes).into()
-    }
-    #[inline(always)]
-    fn load_u16_to_unpack(self, bytes: &[u8]) -> u32 {
-        self.load_u16(bytes)
-    }
-    #[inline(always)]
-    fn load_u32(self, bytes: &[u8]) -> u32 {
-        read!(u32, bytes)
-    }
-    #[inline(always)]
-    fn load_u64(self, bytes: &[u8]) -> [u32; 2] {
-        [read!(u32, bytes), read!(u32, bytes[4..])]
-    }
-    #[inline(always)]
-    fn store_u32(self, a: u32, bytes: &mut [u8]) {
-        bytes.copy_from_slice(&a.to_le_bytes());
-    }
+
     #[inline(always)]
     fn store_codes(self, bits: usize, _: bool, codes: &[u32], bytes: &mut [u8]) {
         match bits {
@@ -71,199 +105,12 @@ impl<I: Instructions> Lanes for Portable<I> {
     }
 
     #[inline(always)]
-    fn splat_u16(self, a: u16) -> u32 {
-        a.into()
-    }
-    #[inline(always)]
-    fn and_u16(self, a: u32, b: u32) -> u32 {
-        a & b
-    }
-    #[inline(always)]
-    fn or_u16(self, a: u32, b: u32) -> u32 {
-        a | b
-    }
-    #[inline(always)]
-    fn xor_u16(self, a: u32, b: u32) -> u32 {
-        a ^ b
-    }
-    #[inline(always)]
-    fn add_u16(self, a: u32, b: u32) -> u32 {
-        a.wrapping_add(b) & 0xffff
-    }
-    #[inline(always)]
-    fn sub_u16(self, a: u32, b: u32) -> u32 {
-        a.wrapping_sub(b) & 0xffff
-    }
-    #[inline(always)]
-    fn sub_or_zero_u16(self, a: u32, b: u32) -> u32 {
-        (a as i32 - b as i32).max(0) as u32
-    }
-    #[inline(always)]
-    fn min_u16(self, a: u32, b: u32) -> u32 {
-        self.min_i32(a, b)
-    }
-    #[inline(always)]
-    fn shl_u16(self, a: u32, bits: u32) -> u32 {
-        a << bits & 0xffff
-    }
-    #[inline(always)]
-    fn shr_u16(self, a: u32, bits: u32) -> u32 {
-        a >> bits
-    }
-    #[inline(always)]
-    fn greater_u16(self, a: u32, b: u32) -> bool {
-        a as i32 > b as i32
-    }
-    #[inline(always)]
-    fn equal_u16(self, a: u32, b: u32) -> bool {
-        a == b
-    }
-    #[inline(always)]
-    fn negative_u16(self, a: u32) -> bool {
-        a & 0x8000 != 0
-    }
-    #[inline(always)]
-    fn select_u16(self, mask: bool, a: u32, b: u32) -> u32 {
-        if mask { a } else { b }
-    }
-    #[inline(always)]
-    fn negate_u16(self, a: u32, sign: u32) -> u32 {
-        if self.negative_u16(sign) { a.wrapping_neg() & 0xffff } else { a }
-    }
-    #[inline(always)]
     fn round_shift_u16(self, a: u32, below: u32, down: u32, _: [u8; 16]) -> u32 {
         let shift = (down + below) & 15;
         let half = (1 << shift >> 1) - 1;
         (a + half + (a >> shift & 1)) >> shift
     }
 
-    #[inline(always)]
-    fn splat_u32(self, a: u32) -> u32 {
-        a
-    }
-    #[inline(always)]
-    fn and_u32(self, a: u32, b: u32) -> u32 {
-        a & b
-    }
-    #[inline(always)]
-    fn or_u32(self, a: u32, b: u32) -> u32 {
-        a | b
-    }
-    #[inline(always)]
-    fn add_u32(self, a: u32, b: u32) -> u32 {
-        a.wrapping_add(b)
-    }
-    #[inline(always)]
-    fn sub_u32(self, a: u32, b: u32) -> u32 {
-        a.wrapping_sub(b)
-    }
-    #[inline(always)]
-    fn min_i32(self, a: u32, b: u32) -> u32 {
-        (a as i32).min(b as i32) as u32
-    }
-    #[inline(always)]
-    fn max_i32(self, a: u32, b: u32) -> u32 {
-        (a as i32).max(b as i32) as u32
-    }
-    #[inline(always)]
-    fn min_u32(self, a: u32, b: u32) -> u32 {
-        if b == 1 { u32::from(a != 0) } else { a.min(b) }
-    }
-    #[inline(always)]
-    fn shl_u32<const BITS: u32>(self, a: u32) -> u32 {
-        a << BITS
-    }
-    #[inline(always)]
-    fn shr_u32<const BITS: u32>(self, a: u32) -> u32 {
-        a >> BITS
-    }
-    #[inline(always)]
-    fn shr_by_u32(self, a: u32, bits: u32) -> u32 {
-        a >> bits
-    }
-    #[inline(always)]
-    fn sar_u32<const BITS: u32>(self, a: u32) -> u32 {
-        (a as i32 >> BITS) as u32
-    }
-    #[inline(always)]
-    fn abs_i32(self, a: u32) -> u32 {
-        (a as i32).wrapping_abs() as u32
-    }
-    #[inline(always)]
-    fn greater_i32(self, a: u32, b: u32) -> bool {
-        a as i32 > b as i32
-    }
-    #[inline(always)]
-    fn equal_u32(self, a: u32, b: u32) -> bool {
-        a == b
-    }
-    #[inline(always)]
-    fn select_u32(self, mask: bool, a: u32, b: u32) -> u32 {
-        if mask { a } else { b }
-    }
-    #[inline(always)]
-    fn add_f32(self, a: u32, b: u32) -> u32 {
-        (f32(a) + f32(b)).to_bits()
-    }
-    #[inline(always)]
-    fn is_nan_f32(self, a: u32) -> bool {
-        f32(a).is_nan()
-    }
-    #[inline(always)]
-    fn i32_to_f32(self, a: u32) -> u32 {
-        (a as i32 as f32).to_bits()
-    }
-    #[inline(always)]
-    fn f32_to_i32(self, a: u32) -> u32 {
-        scalar::f32_to_int32(a)
-    }
-    #[inline(always)]
-    fn f64_to_i32(self, bytes: &[u8]) -> u32 {
-        scalar::f64_to_int32(read!(u64, bytes))
-    }
-
-    #[inline(always)]
-    fn unpack(self, low: u32, high: u32) -> u32 {
-        low | high << 16
-    }
-    #[inline(always)]
-    fn narrow(self, a: u32) -> u32 {
-        a
-    }
-    #[inline(always)]
-    fn narrow_signs(self, a: u32) -> u32 {
-        a >> 16
-    }
-    #[inline(always)]
-    fn narrow_mask(self, a: bool) -> bool {
-        a
-    }
-
-    #[inline(always)]
-    fn f16_to_f32<const SUBNORMALS: bool>(self, magnitude: u32) -> u32 {
-        scalar::f16_magnitude::<SUBNORMALS>(magnitude)
-    }
-    #[inline(always)]
-    fn f16_to_i16(self, codes: u32) -> u32 {
-        scalar::f16_to_int16(codes as u16).into()
-    }
-    #[inline(always)]
-    fn bf16_to_i16(self, codes: u32, _: u16) -> u32 {
-        scalar::bf16_to_int16(codes as u16).into()
-    }
-    #[inline(always)]
-    fn u64_to_odd_f32<const SIGNED: bool>(self, [low, high]: [u32; 2]) -> u32 {
-        scalar::int64_to_odd_f32::<SIGNED>(u64::from(low) | u64::from(high) << 32)
-    }
-
-    #[inline(always)]
-    fn store_f32_as_f64(self, a: u32, bytes: &mut [u8]) {
-        bytes.copy_from_slice(&f64::from(f32(a)).to_le_bytes());
-    }
-    #[inline(always)]
-    fn store_f32_as_i64<const SIGNED: bool>(self, a: u32, bytes: &mut [u8]) {
-        bytes.copy_from_slice(&scalar::f64_to_int64::<SIGNED>(f64::from(f32(a))).to_le_bytes());
-    }
     #[inline(always)]
     fn store_f16_as_i64<const SIGNED: bool>(self, source: &[u8], bytes: &mut [u8]) {
         self.store_f32_as_i64::<SIGNED>(self.f16_numbers(self.load_u16(source)), bytes);

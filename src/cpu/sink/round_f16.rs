@@ -73,7 +73,9 @@ impl<const BITS: usize, const RULE: u8, const SIGNS: u8> RoundF16<BITS, RULE, SI
     }
 }
 
-impl<L: Lanes, S: Source<L>, const BITS: usize, const RULE: u8, const SIGNS: u8> Sink<L, S> for RoundF16<BITS, RULE, SIGNS> {
+impl<L: Lanes, S: Source<L>, const BITS: usize, const RULE: u8, const SIGNS: u8> Sink<L, S>
+    for RoundF16<BITS, RULE, SIGNS>
+{
     const BITS: usize = BITS;
 
     #[inline(always)]

@@ -1,0 +1,97 @@
+//! The table of methods, and what it promises.
+
+use std::fmt::Write;
+
+use super::*;
+
+/// The committed table. The test below prints the right one where it differs.
+const TABLE: &str = include_str!("methods.txt");
+
+const LEGEND: &str = "\
+How each numeric type (rows) is cast to each (columns), by instruction set: what `method` says of tensors of 2,048 elements
+or more, with default options. Shorter tensors of sources of at most 8 bits that would go by table (M, S, R) go by the
+reference instead.
+
+=  Copy            the codes are the same
+L  Lanes           source and sink in the lanes of the instruction set
+l  LanesAvx2       the same in AVX2's lanes
+H  RoundF16        rounding in lanes of 16 bits
+C  ConvertF16      AVX-512's own conversion
+E  Elements        a function of single elements, compiled for the instruction set
+e  ElementsAvx2    the same, with vectors of AVX2's length at most
+P  PackBytes       low bits of bytes, packed
+M  MemoryTable     a table in memory
+S  ShuffleTable    tables in AVX2's registers
+R  RegisterTable   a table in AVX-512's registers
+.  Reference       the reference, code by code
+";
+
+fn letter(method: Method) -> char {
+    match method {
+        Method::Copy => '=',
+        Method::Lanes => 'L',
+        Method::LanesAvx2 => 'l',
+        Method::RoundF16(_) => 'H',
+        Method::ConvertF16 => 'C',
+        Method::Elements => 'E',
+        Method::ElementsAvx2 => 'e',
+        Method::PackBytes => 'P',
+        Method::MemoryTable => 'M',
+        Method::ShuffleTable => 'S',
+        Method::RegisterTable => 'R',
+        Method::Reference => '.',
+    }
+}
+
+fn method_of(from: ElementType, to: ElementType, isa: IsaName) -> Method {
+    let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
+    method(SourceKind::new(&conversion), SinkKind::new(&conversion), isa, Length::Long)
+}
+
+fn table() -> String {
+    let mut table = LEGEND.to_owned();
+    for (isa, name) in [(IsaName::Portable, "portable"), (IsaName::Avx2, "AVX2"), (IsaName::Avx512, "AVX-512")] {
+        // A column has a line of its own for its name, down to its letter.
+        writeln!(table, "\n{name}").unwrap();
+        for (column, to) in numeric().enumerate() {
+            writeln!(table, "{:16}{}┌ {to}", "", "│ ".repeat(column)).unwrap();
+        }
+        for from in numeric() {
+            let letters: Vec<_> = numeric().map(|to| letter(method_of(from, to, isa)).to_string()).collect();
+            writeln!(table, "{:16}{}", from.name(), letters.join(" ")).unwrap();
+        }
+    }
+    table
+}
+
+#[test]
+fn methods_are_those_of_the_table() {
+    let table = table();
+    assert!(table == TABLE, "methods.txt differs from what `method` says now:\n{table}");
+}
+
+/// Registers hold 16 bits of each entry: where a shuffle's table is chosen, that is all of it.
+#[test]
+fn shuffle_tables_are_chosen_where_16_bits_say_all() {
+    for (from, to) in numeric().flat_map(|from| numeric().map(move |to| (from, to))) {
+        for options in variants(to) {
+            let conversion = Conversion::new(from, to, &options).unwrap();
+            let (source, sink) = (SourceKind::new(&conversion), SinkKind::new(&conversion));
+            let chosen = method(source, sink, IsaName::Avx2, Length::Long);
+            if !matches!(chosen, Method::ShuffleTable | Method::MemoryTable) {
+                continue;
+            }
+            let codes = codes(from);
+            let tensor = Tensor::from_codes(from, [codes.len()], codes).unwrap();
+            let bytes = through(&Reference(conversion), &tensor, to);
+            let fits = Tensor::from_bytes(to, [tensor.len()], bytes).unwrap();
+            let fits = |says: fn(u64) -> bool| fits.codes().all(says);
+            let fits = match to.code_bits() {
+                ..=16 => true,
+                32 => fits(|code| code & 0xffff == 0) || fits(|code| code == i32::from(code as i16) as u32 as u64),
+                _ => false,
+            };
+            assert_eq!(chosen == Method::ShuffleTable, fits, "{from} to {to}, {options:?}");
+        }
+    }
+}
