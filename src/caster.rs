@@ -356,8 +356,8 @@ impl Prepared {
         };
         let buffers = [source.buffer(), destination.buffer()];
         let command =
-            |step: &Step| Command::new(&self.caster.kernels, &self.conversion, &step.pipeline, &step.dispatch, buffers);
-        Ok(Bound { commands: steps.iter().map(command).collect::<Result<_, _>>()? })
+            |step: Step| Command::new(&self.caster.kernels, &self.conversion, step.pipeline, &step.dispatch, buffers);
+        Ok(Bound { commands: steps.into_iter().map(command).collect::<Result<_, _>>()? })
     }
 
     /// Plans and compiles for slices that the steps of `prepare` do not suit.

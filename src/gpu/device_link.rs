@@ -71,9 +71,11 @@ impl DeviceLink {
         }
     }
 
-    /// A value that proves a cast: odd, so that it differs from the zeros of memory that was never written.
+    /// A value that proves a cast. It is odd, so that it differs from the zeros of memory that was never written, and spread over 32
+    /// bits, so that it is unlikely to be among the small numbers that tensors often hold.
     pub(super) fn next_sentinel(&self) -> u32 {
-        self.sentinels.fetch_add(1, Ordering::Relaxed).wrapping_mul(2).wrapping_add(1)
+        const SPREAD: u32 = 0x9e37_79b1;
+        (self.sentinels.fetch_add(1, Ordering::Relaxed).wrapping_mul(2) + 1).wrapping_mul(SPREAD)
     }
 
     pub(super) fn check(&self, conversion: &Conversion) -> Result<(), Error> {

@@ -36,7 +36,7 @@ pub(crate) async fn cast(
 struct PipelinedTransfer<'a> {
     link: &'a DeviceLink,
     conversion: &'a Conversion,
-    /// The cast of a piece, without a sentinel's value.
+    /// The cast of a whole piece.
     piece: Prepared,
     /// Pieces that use the same buffers write these in turn. Each piece is proven before its buffers are used again, so the
     /// buffers never hold the sentinel that is expected next.
