@@ -1,9 +1,9 @@
-//! Casts on the CPU beside a copy of as many bytes, in GB/s: source and destination bytes together, over the time.
+//! Casts on the CPU in GB/s (bytes read and written per second), compared with a copy of the same number of bytes.
 //!
-//! The copy reads and writes half as many bytes each as the cast reads and writes in all. Cast and copy take turns, and all
-//! pairs have had a run before the first has its next, so that whatever else the machine does meets both, and not all runs
-//! of a pair. Every figure is the median of seven runs, `ratio` the median of each run's cast over its copy, and `spread`
-//! the fastest cast over the slowest. Memory is used again: fresh memory would be what is timed.
+//! The copy reads half of the bytes that the cast reads and writes, and writes as many. Casts and copies alternate, and every
+//! pair runs once before any pair runs again, so that other load on the machine affects all pairs and the copy alike. Every
+//! figure is the median of seven runs, `ratio` is the median of the runs' ratios of cast to copy, and `spread` is the fastest
+//! cast over the slowest. The destination is reused, because the page faults of new memory would dominate the time.
 
 #![allow(missing_docs, reason = "a program")]
 
@@ -17,33 +17,33 @@ use wgpu_cast::{CastOptions, ElementType, Tensor, cpu};
 
 const RUNS: usize = 7;
 
-/// Casts between the pairs that people use, or those named.
+/// Measures casts between common pairs of types, or between the given types
 #[derive(Parser)]
 struct Arguments {
-    /// Only from this type.
+    /// Source type [default: all]
     #[arg(long)]
     from: Option<ElementType>,
-    /// Only to this type.
+    /// Destination type [default: all]
     #[arg(long)]
     to: Option<ElementType>,
-    /// All 625 pairs.
+    /// Measure all 625 pairs
     #[arg(long)]
     all: bool,
-    /// Elements of a tensor; several, separated by commas, for a sweep.
+    /// Elements per tensor; several values separated by commas
     #[arg(long, value_delimiter = ',', default_value = "16777216")]
     elements: Vec<usize>,
-    /// Threads; several, separated by commas.
+    /// Threads; several values separated by commas
     #[arg(long, value_delimiter = ',', default_value = "1,2")]
     threads: Vec<usize>,
-    /// One line of JSON a measurement.
+    /// Print one line of JSON per measurement
     #[arg(long)]
     json: bool,
-    /// What cargo says to every benchmark.
+    /// Passed by cargo to every benchmark
     #[arg(long, hide = true)]
     bench: bool,
 }
 
-/// What people cast, most common first.
+/// Common pairs, the most common first.
 const COMMON: &str = "float float16, float16 float, float bfloat16, bfloat16 float, float16 bfloat16, bfloat16 float16, \
     double float, float double, float float8e4m3fn, float8e4m3fn float, float float8e5m2, float8e5m2 float, \
     bfloat16 float8e4m3fn, float8e4m3fn bfloat16, float16 float8e4m3fn, float8e4m3fn float16, float float8e8m0, \
@@ -56,7 +56,9 @@ fn main() {
     let pools: Vec<ThreadPool> =
         arguments.threads.iter().map(|&n| ThreadPoolBuilder::new().num_threads(n).build().unwrap()).collect();
     if !arguments.json {
-        println!("median of {RUNS}; GB/s of source and destination together, a copy of as many bytes beside it");
+        println!(
+            "medians of {RUNS} runs; GB/s of bytes read and written, compared with a copy of the same number of bytes"
+        );
     }
     let numeric = || ElementType::ALL.iter().copied().filter(|t| t.is_numeric());
     let common = COMMON.split(", ").map(|pair| {
@@ -175,7 +177,8 @@ fn show([from, to]: &[ElementType; 2], elements: usize, threads: usize, rates: &
     } else {
         let pair = format!("{from} to {to}");
         println!(
-            "{pair:32} {elements:9} elements {threads} threads {cast:6.2} GB/s, copy {copy:6.2}: {ratio:.2} (spread {spread:.2})"
+            "{pair:32} {elements:9} elements, threads: {threads}, {cast:6.2} GB/s, {:3.0} % of copy ({copy:6.2} GB/s), fastest/slowest {spread:.2}",
+            100.0 * ratio
         );
     }
 }

@@ -17,15 +17,15 @@ const NAMES: [&str; 7] = [
     "prepare",
     "bind, two buffers",
     "bind, one buffer",
-    "record, a pass each",
-    "and finish",
+    "record, one pass per cast",
+    "finish, one pass per cast",
     "record_all, one pass",
-    "and finish",
+    "finish, one pass",
 ];
 
 fn main() {
     let instance = wgpu::Instance::default();
-    let adapter = pollster::block_on(instance.request_adapter(&Default::default())).expect("an adapter");
+    let adapter = pollster::block_on(instance.request_adapter(&Default::default())).expect("no GPU adapter found");
     let (device, queue) = pollster::block_on(adapter.request_device(&Default::default())).expect("a device");
     let caster = Caster::new(&device);
     let spec = CastSpec::new(ElementType::FLOAT, ElementType::FLOAT16);
@@ -66,11 +66,11 @@ fn main() {
         queue.submit([commands]);
         device.poll(wgpu::PollType::wait_indefinitely()).expect("the device answers");
     }
-    println!("{CASTS} casts of {ELEMENTS} elements on {}, microseconds each:", adapter.get_info().name);
-    println!("median of {ROUNDS} (fastest to slowest)");
+    println!("{CASTS} casts of {ELEMENTS} elements on {}", adapter.get_info().name);
+    println!("microseconds per cast, medians of {ROUNDS} runs (fastest to slowest)");
     for (name, figures) in NAMES.iter().zip(&mut figures) {
         figures.sort_by(f64::total_cmp);
-        println!("{name:20} {:6.2} ({:.2} to {:.2})", figures[ROUNDS / 2], figures[0], figures[ROUNDS - 1]);
+        println!("{name:26} {:6.2} ({:.2} to {:.2})", figures[ROUNDS / 2], figures[0], figures[ROUNDS - 1]);
     }
 }
 

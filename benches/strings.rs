@@ -1,8 +1,8 @@
-//! Numbers to strings and back, in millions of elements a second, beside a loop of the standard library's.
+//! Casts of numbers to strings and back in millions of elements per second, compared with loops over the standard library.
 //!
-//! Every figure is the median of seven runs, with the fastest and the slowest; the three take turns, so that whatever
-//! else the machine does meets all alike. The standard library's strings differ in places (`1` for `1.0`), its work
-//! does not.
+//! Every figure is the median of seven runs, with the slowest and the fastest. The three variants alternate, so that other
+//! load on the machine affects all of them. The standard library prints some numbers differently (`1` for `1.0`), but does
+//! the same work.
 
 #![allow(missing_docs, reason = "a program")]
 
@@ -20,7 +20,7 @@ const RUNS: usize = 7;
 fn main() {
     let mut random = Random::new(0x9e37_79b9_7f4a_7c15);
     let normal: Vec<f64> = (0..ELEMENTS).map(|_| normal(&mut random)).collect();
-    println!("{ELEMENTS} elements, median of {RUNS} (fastest to slowest), M elements/s; x: times std's loop");
+    println!("{ELEMENTS} elements, 10^6 elements/s, medians of {RUNS} runs (slowest to fastest); x: ratio to std");
     // Six to nine digits, as binary32 has them.
     let single: Vec<f32> = normal.iter().map(|&value| value as f32).collect();
     both_ways("float", &single, |v| v.to_string(), |s| s.parse::<f32>().unwrap());
@@ -60,7 +60,7 @@ fn cast(tensor: &Tensor, to: ElementType) -> Tensor {
     cpu::cast(tensor, to, &CastOptions::default()).unwrap()
 }
 
-/// Ours with one thread, ours with all, the standard library's loop: by turns, one line.
+/// Measures this crate with one thread, this crate with all threads and the standard library in turns. Prints one line.
 fn compare(name: &str, ours: impl Fn() + Sync, std: impl Fn()) {
     let pools = [1, 0].map(|threads| ThreadPoolBuilder::new().num_threads(threads).build().unwrap());
     let mut rates = [(); 3].map(|()| Vec::new());

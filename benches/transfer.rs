@@ -1,8 +1,8 @@
-//! What a host tensor's cast costs on a device, beside its parts alone: upload, dispatches, read-back. What the host alone
-//! does for any device, copying the source into memory that a device reads and the result out of it, beside the whole cast
-//! on the CPU. And what the first cast of a pair costs.
+//! The time that a device needs for the cast of a host tensor, compared with its parts: upload, dispatches and read-back.
+//! The time that the host needs for the copies to and from any device, compared with the whole cast on the CPU. And the
+//! time of the first cast of a pair.
 //!
-//! Every figure is the median of seven rounds, in microseconds. The adapter is the best there is.
+//! Every figure is the median of seven runs, in microseconds, on the best adapter.
 
 #![allow(missing_docs, reason = "a program")]
 
@@ -10,7 +10,8 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use wgpu_cast::wgpu::{self, BufferUsages};
-use wgpu_cast::{CastOptions, CastSpec, Context, DeviceChoice, ElementType, Slices, Tensor, computed_kernel, cpu};
+use wgpu_cast::wgsl::{self, KernelVariant};
+use wgpu_cast::{CastOptions, CastSpec, Context, DeviceChoice, ElementType, Slices, Tensor, cpu};
 
 const ROUNDS: usize = 7;
 const PAIRS: [(ElementType, ElementType); 4] = [
@@ -23,10 +24,8 @@ const PAIRS: [(ElementType, ElementType); 4] = [
 fn main() {
     let context = open();
     let name = context.adapter_info().map(|info| info.name.clone()).unwrap_or_default();
-    println!("{name}, microseconds, medians of {ROUNDS}");
-    println!(
-        "each on a new device: the first kernel of a pair, its text and module alone, and the first cast of 5000 elements"
-    );
+    println!("{name}, microseconds, medians of {ROUNDS} runs");
+    println!("On a new device: text and module of a kernel, its pipeline, and the first cast of 5000 elements");
     println!("{:30} {:>9} {:>9} {:>9}", "", "module", "kernel", "cast");
     for (from, to) in PAIRS {
         let pair = format!("{from} to {to}");
@@ -34,7 +33,7 @@ fn main() {
     }
     println!(
         "\n{:30} {:>9} {:>9} {:>9} {:>9} {:>9} {:>7}",
-        "", "elements", "upload", "dispatch", "read", "cast", "by sum"
+        "", "elements", "upload", "dispatch", "read", "cast", "/ sum"
     );
     for (from, to) in PAIRS {
         for elements in (4..=24).step_by(4).map(|log| 1usize << log) {
@@ -45,7 +44,7 @@ fn main() {
             println!("{pair:30} {elements:>9} {upload:9.0} {dispatch:9.0} {read:9.0} {cast:9.0} {ratio:7.2}");
         }
     }
-    println!("\n{:30} {:>9} {:>9} {:>9} {:>9}", "", "elements", "copies", "CPU cast", "CPU by");
+    println!("\n{:30} {:>9} {:>9} {:>9} {:>9}", "", "elements", "copies", "CPU cast", "/ copies");
     for (from, to) in PAIRS {
         for elements in (8..=26).step_by(3).map(|log| 1usize << log) {
             let [copies, cast] = host(from, to, elements);
@@ -115,7 +114,7 @@ fn module(from: ElementType, to: ElementType) -> f64 {
         let context = open();
         let device = context.device().expect("a device");
         timed(|| {
-            let kernel = computed_kernel(from, to, &CastOptions::default()).expect("a kernel");
+            let kernel = wgsl::kernel(from, to, &CastOptions::default(), KernelVariant::Computed).expect("a kernel");
             let source = wgpu::ShaderSource::Wgsl(kernel.wgsl().into());
             drop(device.create_shader_module(wgpu::ShaderModuleDescriptor { label: None, source }));
         })

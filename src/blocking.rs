@@ -1,4 +1,4 @@
-//! The convenience layer without futures, for threads that may wait.
+//! Casts of host tensors without futures, for threads that may block.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -17,7 +17,7 @@ use crate::tensor::Tensor;
 static CONTEXT: Mutex<Option<Arc<Context>>> = Mutex::new(None);
 
 fn context() -> Result<Arc<Context>, Error> {
-    // Opening either stores a whole context or nothing, so a panic elsewhere leaves no half of one.
+    // A poisoned lock is safe to use: the context is stored in one step, so a panic leaves the old one or none.
     let mut held = CONTEXT.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(context) = held.as_ref().filter(|context| !context.is_lost()) {
         return Ok(context.clone());
@@ -27,8 +27,8 @@ fn context() -> Result<Arc<Context>, Error> {
     Ok(context)
 }
 
-/// [`Context::cast`] on a context of the process, opened at the first call that may need a device, and again after that
-/// was lost.
+/// Casts a tensor as [`Context::cast`], on a context that all calls in the process share. The context is opened by the
+/// first call that may need a device, and again after the device was lost.
 ///
 /// # Errors
 /// As [`Context::cast`].
@@ -37,7 +37,7 @@ pub fn cast(tensor: &Tensor, to: ElementType, options: &CastOptions) -> Result<(
     pollster::block_on(context.cast(tensor, to, options))
 }
 
-/// [`Context::cast_like`], otherwise as [`cast`].
+/// Casts a tensor as [`Context::cast_like`], on the same context as [`cast`].
 ///
 /// # Errors
 /// As [`Context::cast_like`].
@@ -45,7 +45,8 @@ pub fn cast_like(tensor: &Tensor, like: &Tensor, options: &CastOptions) -> Resul
     cast(tensor, like.element_type(), options)
 }
 
-/// [`Context::run`] on a context of the process, opened at the first call and again after its device was lost.
+/// Runs a model as [`Context::run`], on a context that all calls in the process share. The context is opened by the
+/// first call, and again after the device was lost.
 ///
 /// # Errors
 /// As [`Context::run`].

@@ -1,4 +1,4 @@
-//! The resident layer: casts between buffers that the caller owns, recorded into the caller's commands.
+//! The resident layer: casts between buffers of the caller, recorded into the caller's commands.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,24 +9,24 @@ use rayon::prelude::*;
 use crate::conversion::Conversion;
 use crate::element::ElementType;
 use crate::error::{Error, Side};
-use crate::gpu::adapter::plan_limits;
+use crate::gpu::adapter::plan_settings;
 use crate::gpu::kernels::Kernels;
 use crate::gpu::record::{self, Command};
 use crate::kernel::{Access, KernelKind, VIEW_RANK};
 use crate::options::CastOptions;
-use crate::plan::{self, Dispatch, Offsets, PlanLimits, Slices, View};
+use crate::plan::{self, Dispatch, Offsets, PlanLimits, PlanSettings, PlanTuning, Slices, View};
 
 /// Casts on one device. Cheap to clone; clones share the pipelines.
 ///
-/// Needs no feature and no limits beyond [`wgpu::Limits::downlevel_defaults`]. It never submits, never waits, and sets
-/// none of the device's handlers. Pipelines are compiled when first needed and kept.
+/// A caster needs no device feature and no limits beyond [`wgpu::Limits::downlevel_defaults`]. It never submits or
+/// waits, and sets no handler of the device. Pipelines are compiled when they are first needed, and kept.
 #[derive(Clone, Debug)]
 pub struct Caster {
     kernels: Arc<Kernels>,
-    limits: PlanLimits,
+    settings: PlanSettings,
 }
 
-/// What to cast to what, and how.
+/// The types and options of a cast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct CastSpec {
@@ -34,7 +34,7 @@ pub struct CastSpec {
     pub from: ElementType,
     /// Destination element type.
     pub to: ElementType,
-    /// Options.
+    /// The options.
     pub options: CastOptions,
 }
 
@@ -44,7 +44,7 @@ impl CastSpec {
         Self { from, to, options: CastOptions::default() }
     }
 
-    /// The same with other options.
+    /// This cast with other options.
     #[must_use]
     pub fn with_options(self, options: CastOptions) -> Self {
         Self { options, ..self }
@@ -52,109 +52,126 @@ impl CastSpec {
 }
 
 impl Caster {
-    /// A caster on a device, within the device's own limits.
+    /// Creates a caster on a device, with the device's limits.
     ///
-    /// All buffers that it is given must come from this device. wgpu knows the buffers of other devices of the same
-    /// [`wgpu::Instance`], and binding one is an error; a buffer of another instance it can take for one of this
-    /// device's.
+    /// All buffers that it is given must belong to this device. A buffer of another device of the same
+    /// [`wgpu::Instance`] is an error when it is bound. wgpu cannot detect a buffer of another instance.
     pub fn new(device: &wgpu::Device) -> Self {
-        Self::with_limits(device, plan_limits(device))
+        Self::with_settings(device, plan_settings(device), None)
     }
 
-    /// A caster within smaller limits, such as a cap of elements per dispatch for a driver with a watchdog. Limits
-    /// beyond the device's own are cut to them.
+    /// Creates a caster with smaller limits than the device's. Limits are reduced to those of the device.
     pub fn with_limits(device: &wgpu::Device, limits: PlanLimits) -> Self {
-        let own = plan_limits(device);
+        let PlanSettings { limits: own, tuning } = plan_settings(device);
         let limits = PlanLimits {
             binding_size: (limits.binding_size & !3).min(own.binding_size),
             buffer_size: (limits.buffer_size & !3).min(own.buffer_size),
             offset_alignment: limits.offset_alignment.clamp(own.offset_alignment, 1 << 31).next_power_of_two(),
             workgroups: limits.workgroups.clamp(1, own.workgroups),
-            ..limits
         };
-        Self { kernels: Arc::new(Kernels::new(device, limits.tables, None)), limits }
+        Self::with_settings(device, PlanSettings { limits, tuning }, None)
     }
 
-    /// The same caster, compiling through the application's pipeline cache, which needs the device's feature
-    /// `PIPELINE_CACHE`. Pipelines that are compiled already are not kept.
+    fn with_settings(device: &wgpu::Device, settings: PlanSettings, cache: Option<wgpu::PipelineCache>) -> Self {
+        Self { kernels: Arc::new(Kernels::new(device, settings.tuning.lookup, cache)), settings }
+    }
+
+    /// This caster with other tuning than suits the device, such as fewer elements per dispatch for a driver that stops long
+    /// dispatches. Pipelines that are compiled already are dropped.
+    #[must_use]
+    pub fn with_tuning(self, tuning: PlanTuning) -> Self {
+        let settings = PlanSettings { tuning, ..self.settings };
+        Self::with_settings(&self.kernels.device, settings, self.kernels.cache.clone())
+    }
+
+    /// This caster with the application's pipeline cache, which needs the device feature `PIPELINE_CACHE`. Pipelines
+    /// that are compiled already are dropped.
     #[must_use]
     pub fn with_pipeline_cache(self, cache: wgpu::PipelineCache) -> Self {
-        let kernels = Kernels::new(&self.kernels.device, self.limits.tables, Some(cache));
-        Self { kernels: Arc::new(kernels), limits: self.limits }
+        Self::with_settings(&self.kernels.device, self.settings, Some(cache))
     }
 
     pub(crate) fn device(&self) -> &wgpu::Device {
         &self.kernels.device
     }
 
-    /// The limits that casts are planned within.
+    /// The limits of planned casts.
     pub fn limits(&self) -> &PlanLimits {
-        &self.limits
+        &self.settings.limits
     }
 
-    /// Plans a cast of `len` elements and compiles what it needs.
+    /// The tuning of planned casts within the limits.
+    pub fn tuning(&self) -> &PlanTuning {
+        &self.settings.tuning
+    }
+
+    pub(crate) fn settings(&self) -> &PlanSettings {
+        &self.settings
+    }
+
+    /// Plans a cast of `len` elements and compiles its kernels.
     ///
     /// # Errors
-    /// [`Error::NoKernel`] where [`has_kernel`](crate::has_kernel) is false, [`Error::Limit`] where a tensor passes
-    /// the largest buffer or the device's limits are below the least that a cast needs, [`Error::Kernel`] where the
-    /// driver refuses a kernel, [`Error::OutOfMemory`] where it has no memory to compile one.
+    /// [`Error::NoKernel`] if [`has_kernel`](crate::has_kernel) is false; [`Error::Limit`] if a tensor exceeds the
+    /// largest buffer, or if the device's limits are too small for a cast; [`Error::Kernel`] if the driver rejects a
+    /// kernel; [`Error::OutOfMemory`] if the driver has no memory to compile one.
     pub fn prepare(&self, spec: &CastSpec, len: u64) -> Result<Prepared, Error> {
         let conversion = Conversion::new(spec.from, spec.to, &spec.options)?;
         self.prepare_with_sentinel(conversion, len, None)
     }
 
-    /// Plans the cast of a view of the source, such as a transposed tensor, to a dense destination of the view's shape in
-    /// row-major order. The element at `i, j, …` is the source's at `i * strides[0] + j * strides[1] + …`, counted in
-    /// elements from the start of the slice; a stride of 0 repeats (broadcasting).
+    /// Plans the cast of a strided view of the source, such as a transposed tensor, to a dense, row-major destination
+    /// of the view's shape. Element `i, j, …` is read at `i * strides[0] + j * strides[1] + …`, in elements from the
+    /// start of the slice. A stride of 0 repeats elements (broadcasting).
     ///
-    /// At most 8 axes, and source types of at least a byte. A view that is dense takes the kernels of
-    /// [`prepare`](Self::prepare); others read an element at a time. The source slice is as long as from the first to the
-    /// last element that is read, [`Prepared::source_bytes`] says how long.
+    /// A view has at most 8 axes, and its elements at least 8 bits. A dense view uses the kernels of
+    /// [`prepare`](Self::prepare); other views are read one element at a time. The source slice extends from the first
+    /// to the last element that is read: see [`Prepared::source_bytes`].
     ///
     /// # Errors
-    /// [`Error::View`] for other shapes and types; [`Error::Limit`] where what is read passes one binding; and as
+    /// [`Error::View`] for other shapes and types; [`Error::Limit`] if the source slice exceeds one binding; and as
     /// [`prepare`](Self::prepare).
     pub fn prepare_strided(&self, spec: &CastSpec, shape: &[u64], strides: &[u64]) -> Result<Prepared, Error> {
         let conversion = Conversion::new(spec.from, spec.to, &spec.options)?;
         let (from, to) = (spec.from, spec.to);
         let wrong = |reason| Error::View { from, to, reason };
         if shape.len() != strides.len() {
-            return Err(wrong("there are not as many strides as axes"));
+            return Err(wrong("the numbers of strides and axes differ"));
         }
         if shape.len() > VIEW_RANK {
-            return Err(wrong("there are more than 8 axes"));
+            return Err(wrong("more than 8 axes"));
         }
         if from.code_bits() < 8 {
-            return Err(wrong("elements of less than a byte have no strides"));
+            return Err(wrong("elements narrower than 8 bits"));
         }
         if shape.contains(&0) {
             return self.prepare_with_sentinel(conversion, 0, None);
         }
-        let (view, len) = View::new(shape, strides).ok_or(wrong("32 bits do not count its elements"))?;
+        let (view, len) = View::new(shape, strides).ok_or(wrong("element offsets exceed 32 bits"))?;
         if view.is_dense() {
             return self.prepare_with_sentinel(conversion, len, None);
         }
         self.check_sizes(&conversion, [view.extent, len])?;
-        let dispatches = plan::plan_view(&conversion, &view, len, Offsets::default(), &self.limits)?;
+        let dispatches = plan::plan_view(&conversion, &view, len, Offsets::default(), &self.settings)?;
         let steps = self.compile(&conversion, &dispatches)?;
         Ok(Prepared { caster: self.clone(), conversion, len, view: Some(view), steps, sentinel: None })
     }
 
-    /// Whether buffers hold so many elements of the source and of the destination.
+    /// Checks that the largest buffer holds so many elements of the source and of the destination.
     fn check_sizes(&self, conversion: &Conversion, lens: [u64; 2]) -> Result<(), Error> {
         let (from, to) = (conversion.from, conversion.to);
         for (element_type, len) in [from, to].into_iter().zip(lens) {
-            // No buffer holds more; past this point bits are counted in 64 bits.
+            // After this check, a tensor's bits are counted in 64 bits without overflow.
             let needed = element_type.packed_bytes(len).unwrap_or(u64::MAX);
-            if needed > self.limits.buffer_size {
-                let (limit, allowed) = ("max_buffer_size", self.limits.buffer_size);
+            if needed > self.settings.limits.buffer_size {
+                let (limit, allowed) = ("max_buffer_size", self.settings.limits.buffer_size);
                 return Err(Error::Limit { from, to, limit, needed, allowed });
             }
         }
         Ok(())
     }
 
-    /// Planned dispatches with their pipelines, which are compiled where they are not there yet.
+    /// Planned dispatches with their pipelines. Compiles the pipelines that do not exist yet.
     fn compile(&self, conversion: &Conversion, dispatches: &[Dispatch]) -> Result<Vec<Step>, Error> {
         let key = |dispatch: &Dispatch| (*conversion, dispatch.kind, dispatch.access);
         let find =
@@ -176,7 +193,7 @@ impl Caster {
         dispatches.iter().map(step).collect()
     }
 
-    /// Compiles kernels on all threads at once, where there are threads. The first error; all are tried.
+    /// Compiles kernels on all threads at once, where there are threads. Returns the first error after trying all of them.
     fn compile_all(&self, kernels: &[(Conversion, KernelKind, Access)]) -> Result<(), Error> {
         let compile = |(conversion, kind, access): &(Conversion, KernelKind, Access)| {
             self.kernels.get(conversion, *kind, *access).map(drop)
@@ -191,7 +208,8 @@ impl Caster {
         results.into_iter().collect()
     }
 
-    /// As [`prepare`](Self::prepare), compiling on a thread of its own. In a browser, which has none, on this one.
+    /// As [`prepare`](Self::prepare), but compiles on another thread. In a browser, which has no threads, it compiles
+    /// on the current one.
     ///
     /// # Errors
     /// As [`prepare`](Self::prepare).
@@ -201,7 +219,7 @@ impl Caster {
             let (sender, receiver) = futures_channel::oneshot::channel();
             let (caster, spec) = (self.clone(), *spec);
             let compile = move || drop(sender.send(caster.prepare(&spec, len)));
-            // Without a thread to be had, or if it dies, this one does the work.
+            // This thread does the work where no other can be started, or where the other one panicked.
             if std::thread::Builder::new().name("cast compile".to_owned()).spawn(compile).is_ok()
                 && let Ok(prepared) = receiver.await
             {
@@ -211,11 +229,12 @@ impl Caster {
         self.prepare(spec, len)
     }
 
-    /// Compiles what casts of any length need, so that neither [`prepare`](Self::prepare) nor
-    /// [`bind`](Prepared::bind) has to: on all threads at once, where there are threads.
+    /// Compiles the kernels of casts of any length on all threads, so that neither [`prepare`](Self::prepare) nor
+    /// [`bind`](Prepared::bind) has to compile.
     ///
     /// # Errors
-    /// As [`prepare`](Self::prepare), the first in the order of `specs`. The others are compiled all the same.
+    /// As [`prepare`](Self::prepare): the first error in the order of `specs`. The other kernels are compiled
+    /// nevertheless.
     pub fn warm_up(&self, specs: &[CastSpec], slices: Slices) -> Result<(), Error> {
         let mut kernels = Vec::new();
         for spec in specs {
@@ -233,19 +252,19 @@ impl Caster {
         sentinel: Option<u32>,
     ) -> Result<Prepared, Error> {
         self.check_sizes(&conversion, [len, len])?;
-        let dispatches = plan::plan(&conversion, len, Offsets::default(), &self.limits, sentinel)?;
+        let dispatches = plan::plan(&conversion, len, Offsets::default(), &self.settings, sentinel)?;
         let steps = self.compile(&conversion, &dispatches)?;
         Ok(Prepared { caster: self.clone(), conversion, len, view: None, steps, sentinel })
     }
 }
 
-/// A planned and compiled cast of a given length, to be bound to buffers any number of times.
+/// A planned and compiled cast of a given length. It can be bound to buffers any number of times.
 #[derive(Clone, Debug)]
 pub struct Prepared {
     caster: Caster,
     conversion: Conversion,
     len: u64,
-    /// Of the source, where it is not dense.
+    /// How the source is read, where it is not dense.
     view: Option<View>,
     /// For slices of two buffers; [`Dispatch::moved`] says for which.
     steps: Vec<Step>,
@@ -260,7 +279,7 @@ struct Step {
 }
 
 impl Prepared {
-    /// Dispatches that a record takes, where both slices start at the device's offset alignment.
+    /// The number of dispatches, if both slices start at the device's offset alignment.
     pub fn dispatches(&self) -> u32 {
         self.steps.len() as u32
     }
@@ -280,38 +299,40 @@ impl Prepared {
         prepared
     }
 
-    /// The source's packed bytes; of a strided view, those from the first to the last that it reads.
+    /// The size of the source in packed bytes; for a strided view, from the first to the last byte that is read.
     pub fn source_bytes(&self) -> u64 {
         self.bytes(self.conversion.from, self.view.map_or(self.len, |view| view.extent))
     }
 
-    /// The destination's packed bytes.
+    /// The size of the destination in packed bytes.
     pub fn destination_bytes(&self) -> u64 {
         self.bytes(self.conversion.to, self.len)
     }
 
     fn bytes(&self, element_type: ElementType, len: u64) -> u64 {
-        // Planning has counted them.
+        // Planning has refused tensors whose bytes cannot be counted.
         element_type.packed_bytes(len).unwrap_or(u64::MAX)
     }
 
-    /// Checks the slices and makes the bind groups and parameters, once for any number of records.
+    /// Checks the slices and creates the bind groups and parameters. The result can be recorded any number of times.
     ///
-    /// Each slice holds its tensor's packed bytes ([`Tensor`](crate::Tensor) says how), or those rounded up to whole
-    /// 32-bit words, and starts at any multiple of its element's size, for types of less than a byte at any byte. The
-    /// buffers need the usage STORAGE. All bits of the destination buffer outside the tensor's packed bytes are kept,
-    /// also those of other casts in the same pass; those of its last byte beyond the last element become zero.
+    /// Each slice contains the packed bytes of its tensor, in the layout of [`Tensor`](crate::Tensor), optionally
+    /// rounded up to whole 32-bit words. It starts at any multiple of the element's size; for types narrower than a
+    /// byte, at any byte. The buffers need the usage STORAGE. No bit of the destination buffer outside the tensor's
+    /// packed bytes changes, so other casts in the same pass can write next to it. Unused bits of the tensor's last
+    /// byte become zero.
     ///
-    /// Both slices may lie in one buffer where they have no byte in common, or where they are the same bytes and both
-    /// element types have the same width.
+    /// Both slices may be in one buffer if they do not overlap, or if they are the same bytes and both element types
+    /// have the same width.
     ///
-    /// The first slices that do not start at the device's `min_storage_buffer_offset_alignment`, and the first of one
-    /// buffer, compile kernels of their own.
+    /// If the slices are in two buffers and start at multiples of 16 bytes, the plan and the pipelines of
+    /// [`prepare`](Caster::prepare) are used. Other slices are planned here, and the first of them compile further kernels.
     ///
     /// # Errors
-    /// [`Error::SliceLength`], [`Error::SliceOutOfRange`], [`Error::SliceAlignment`], [`Error::MissingUsage`],
-    /// [`Error::Overlap`]; [`Error::OutOfMemory`], [`Error::Kernel`], [`Error::DeviceLost`] and [`Error::Device`] from
-    /// the device, such as for a buffer of another device of the same instance. An empty cast checks nothing.
+    /// [`Error::SliceLength`], [`Error::SliceOutOfRange`], [`Error::SliceAlignment`], [`Error::MissingUsage`] and
+    /// [`Error::Overlap`] for invalid slices; [`Error::OutOfMemory`], [`Error::Kernel`], [`Error::DeviceLost`] and
+    /// [`Error::Device`] from the device, for instance for a buffer of another device of the same instance. A cast of
+    /// no elements checks nothing.
     pub fn bind(&self, source: wgpu::BufferSlice<'_>, destination: wgpu::BufferSlice<'_>) -> Result<Bound, Error> {
         if self.steps.is_empty() {
             return Ok(Bound { commands: Vec::new() });
@@ -323,33 +344,33 @@ impl Prepared {
         if one_buffer {
             self.check_overlap(offsets)?;
         }
-        let limits = &self.caster.limits;
+        let limits = &self.caster.settings.limits;
         let moved = |step: &Step| {
             let dispatch = step.dispatch.moved(offsets, limits)?;
             Some(Step { dispatch, pipeline: step.pipeline.clone() })
         };
         let steps = match self.steps.iter().map(moved).collect() {
             Some(steps) => steps,
-            // Other kernels, or a head before the first whole unit.
+            // These slices need other kernels, or a dispatch before the first whole unit.
             None => self.steps_at(offsets)?,
         };
         let buffers = [source.buffer(), destination.buffer()];
         let command =
-            |step: &Step| Command::new(&self.caster.kernels, &self.conversion, &step.pipeline, &step.dispatch, buffers);
-        Ok(Bound { commands: steps.iter().map(command).collect::<Result<_, _>>()? })
+            |step: Step| Command::new(&self.caster.kernels, &self.conversion, step.pipeline, &step.dispatch, buffers);
+        Ok(Bound { commands: steps.into_iter().map(command).collect::<Result<_, _>>()? })
     }
 
-    /// The steps for slices that those of `prepare` are not for.
+    /// Plans and compiles for slices that the steps of `prepare` do not suit.
     fn steps_at(&self, offsets: Offsets) -> Result<Vec<Step>, Error> {
-        let limits = &self.caster.limits;
+        let settings = &self.caster.settings;
         let dispatches = match &self.view {
-            Some(view) => plan::plan_view(&self.conversion, view, self.len, offsets, limits)?,
-            None => plan::plan(&self.conversion, self.len, offsets, limits, self.sentinel)?,
+            Some(view) => plan::plan_view(&self.conversion, view, self.len, offsets, settings)?,
+            None => plan::plan(&self.conversion, self.len, offsets, settings, self.sentinel)?,
         };
         self.caster.compile(&self.conversion, &dispatches)
     }
 
-    /// One buffer: the slices are apart, or in place.
+    /// Checks that two slices of one buffer do not overlap, or are the same bytes with codes of the same width.
     fn check_overlap(&self, offsets: Offsets) -> Result<(), Error> {
         let (from, to) = (self.conversion.from, self.conversion.to);
         let (source, destination) = (offsets.source, offsets.destination);
@@ -362,7 +383,7 @@ impl Prepared {
         }
     }
 
-    /// [`bind`](Self::bind) and [`Bound::record`] in one.
+    /// [`bind`](Self::bind) followed by [`Bound::record`].
     ///
     /// # Errors
     /// As [`bind`](Self::bind); nothing is recorded then.
@@ -395,7 +416,7 @@ impl Prepared {
         if offset % alignment != 0 {
             return Err(Error::SliceAlignment { from, to, side, offset, alignment });
         }
-        // The slice itself lies in the buffer, wgpu saw to that; its last word may not.
+        // wgpu has checked that the slice lies in the buffer, but its last word may reach beyond the buffer's end.
         let end = offset.saturating_add(expected).next_multiple_of(4) + sentinel;
         if end > size {
             return Err(Error::SliceOutOfRange { from, to, side, offset, end, size });
@@ -407,14 +428,22 @@ impl Prepared {
     }
 }
 
-/// A cast bound to its buffers. Recording it cannot fail, allocates nothing and may be repeated.
+/// A cast that is bound to its buffers. Recording it cannot fail, allocates nothing and can be repeated.
+///
+/// A `Bound` keeps alive everything that recording needs: both buffers, the pipelines, the bind groups and the parameters. The
+/// [`Prepared`], the [`Caster`] and the caller's own handles of the buffers may be dropped while it lives. The memory of the buffers
+/// is freed when the last `Bound` to them is dropped and the submissions that use it are done. An engine that frees or moves tensors
+/// therefore drops their `Bound`s as well.
+///
+/// [`wgpu::Buffer::destroy`] frees the memory at once all the same. A `Bound` to a destroyed buffer can still be recorded, but wgpu
+/// rejects the commands with a validation error, which goes to the caller's error scope or handler, and executes none of them.
 #[derive(Clone, Debug)]
 pub struct Bound {
     commands: Vec<Command>,
 }
 
 impl Bound {
-    /// Records the cast as a compute pass of its own.
+    /// Records the cast in a new compute pass.
     pub fn record(&self, encoder: &mut wgpu::CommandEncoder) {
         if !self.commands.is_empty() {
             let descriptor = wgpu::ComputePassDescriptor { label: Some("cast"), timestamp_writes: None };
@@ -429,13 +458,13 @@ impl Bound {
         self.commands.iter().map(move |command| (Self { commands: vec![command.clone()] }, share))
     }
 
-    /// Records the cast into the caller's compute pass, which loses its pipeline and bind group 0.
+    /// Records the cast in the caller's compute pass. This changes the pipeline and bind group 0 of the pass.
     pub fn record_in_pass(&self, pass: &mut wgpu::ComputePass<'_>) {
         record::record(&self.commands, pass);
     }
 
-    /// Records many casts as one compute pass, setting each pipeline once. None may read what another writes: they are
-    /// recorded in any order.
+    /// Records many casts in one compute pass and sets each pipeline once. The casts are recorded in any order, so no
+    /// cast may read what another writes.
     pub fn record_all(bounds: &[Bound], encoder: &mut wgpu::CommandEncoder) {
         if bounds.iter().any(|bound| !bound.commands.is_empty()) {
             let descriptor = wgpu::ComputePassDescriptor { label: Some("casts"), timestamp_writes: None };
@@ -443,7 +472,8 @@ impl Bound {
         }
     }
 
-    /// As [`record_all`](Self::record_all), into the caller's compute pass, which loses its pipeline and bind group 0.
+    /// As [`record_all`](Self::record_all), but in the caller's compute pass. This changes the pipeline and bind group
+    /// 0 of the pass.
     pub fn record_all_in_pass(bounds: &[Bound], pass: &mut wgpu::ComputePass<'_>) {
         #[allow(clippy::mutable_key_type, reason = "pipelines are compared and hashed by which one they are")]
         let mut order: HashMap<&wgpu::ComputePipeline, Vec<&Command>> = HashMap::new();

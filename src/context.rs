@@ -1,4 +1,4 @@
-//! The convenience layer: host tensors in, host tensors out, with a report of what was done.
+//! The convenience layer: casts of host tensors, each with a report.
 
 use std::fmt;
 
@@ -13,17 +13,20 @@ use crate::gpu::pipelined;
 use crate::options::CastOptions;
 use crate::tensor::{Tensor, zeroed};
 
-/// With [`DeviceChoice::Auto`], the bytes that casts read and write from which on host tensors go to a GPU: an estimate, for
-/// want of a GPU to measure on. Where the target has vector instructions, single casts never do: whatever the
-/// GPU, the host has to copy the source in and the result out and to wait for it, and `cpu::cast` takes less time than that,
-/// or as much (docs/performance.md, "Host tensors on a device").
+/// The number of bytes read and written from which [`DeviceChoice::Auto`] casts host tensors on a GPU. This is an
+/// estimate, because no GPU was available for measurements. Single casts never go to a GPU if the CPU path uses vector
+/// instructions: for any GPU the host has to copy the source and the result, and `cpu::cast` takes no longer than these
+/// copies (docs/performance.md, "Host tensors").
 const GPU_FROM_BYTES: u64 = 4 << 20;
 
-const NO_LONGER: &str = "a cast takes no longer than the way to a GPU";
+const CPU_IS_FASTER: &str = "faster than copying to a GPU and back";
 
-/// A device, or the decision to do without one.
+/// The reason why a cast from or to STRING is done on the CPU.
+pub(crate) const NO_STRING_KERNEL: &str = "strings have no GPU kernel";
+
+/// A device for casts of host tensors, or the CPU.
 ///
-/// Send and Sync; casts from several threads share its device and pipelines.
+/// A context is `Send` and `Sync`. Casts from several threads share its device and pipelines.
 #[derive(Debug)]
 pub struct Context {
     choice: DeviceChoice,
@@ -38,51 +41,59 @@ pub(crate) struct Gpu {
     pub link: DeviceLink,
 }
 
-/// Which way a tensor went.
+/// Where a cast was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Route {
-    /// Nothing was converted: there are no elements, or the codes are the same.
+    /// Nothing was converted: there are no elements, or both types have the same codes.
     Copy,
-    /// The CPU path.
+    /// On the CPU.
     Cpu,
-    /// A device.
+    /// On a device.
     Gpu,
 }
 
-/// What a cast did.
+impl Route {
+    /// The start of a report: the place and the reason.
+    pub(crate) fn describe(self, adapter: Option<&str>, reason: &str) -> String {
+        match (self, adapter) {
+            (Route::Gpu, Some(adapter)) => format!("on {adapter} ({reason})"),
+            (Route::Copy, _) => format!("copied ({reason})"),
+            _ => format!("on the CPU ({reason})"),
+        }
+    }
+}
+
+/// Where and why a cast was done, and how much it moved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CastReport {
-    /// Which way.
+    /// Where the cast was done.
     pub route: Route,
-    /// Why this way.
+    /// Why it was done there.
     pub reason: String,
-    /// The adapter, where a device did it.
+    /// The adapter's name, if a device did the cast.
     pub adapter: Option<String>,
     /// Dispatches submitted.
     pub dispatches: u32,
-    /// Packed bytes, or those of strings, read and written.
+    /// Bytes read and written: of packed elements, or of strings.
     pub bytes: u64,
 }
 
 impl fmt::Display for CastReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (&self.route, &self.adapter) {
-            (Route::Gpu, Some(adapter)) => write!(f, "on {adapter}: {}", self.reason),
-            (Route::Copy, _) => write!(f, "copied: {}", self.reason),
-            _ => write!(f, "on the CPU: {}", self.reason),
-        }
+        f.write_str(&self.route.describe(self.adapter.as_deref(), &self.reason))
     }
 }
 
 impl Context {
-    /// Finds an adapter and opens a device on it, as the choice says.
+    /// Finds an adapter by `choice` and opens a device on it.
     ///
-    /// With [`DeviceChoice::Auto`] this does not fail for want of a GPU: the context casts on the CPU then.
+    /// With [`DeviceChoice::Auto`] and no GPU, the context casts on the CPU.
     ///
     /// # Errors
-    /// [`Error::NoAdapter`], [`Error::AdapterNotFound`] (with the adapters there are) where one was asked for.
+    /// [`Error::NoAdapter`] or [`Error::AdapterNotFound`] (with the available adapters), unless the choice is `Auto` or
+    /// `Cpu`.
     pub async fn open(choice: DeviceChoice) -> Result<Self, Error> {
         let adapter = match adapter::choose(&choice).await? {
             Ok(adapter) => adapter,
@@ -101,21 +112,20 @@ impl Context {
     /// The context for single casts of host tensors, if these need no device to be looked for.
     #[cfg(not(target_family = "wasm"))]
     pub(crate) fn for_casts() -> Option<Self> {
-        let context = || Self { choice: DeviceChoice::Auto, gpu: None, reason: NO_LONGER.to_owned() };
+        let context = || Self { choice: DeviceChoice::Auto, gpu: None, reason: CPU_IS_FASTER.to_owned() };
         cpu::is_fast().then(context)
     }
 
-    /// Casts on a device that the application has opened, and on which nothing is set: no handler of errors, none of its
-    /// loss. Host tensors then go to the device whatever their size, but for strings.
+    /// Creates a context on a device of the application. No handler for errors or for device loss is set. All numeric
+    /// host tensors are cast on the device, of whatever size.
     pub fn on_device(device: &wgpu::Device, queue: &wgpu::Queue) -> Self {
         let link = DeviceLink::borrowed(device, queue, &Caster::new(device));
         let gpu = Gpu { info: device.adapter_info(), link };
         Self { choice: DeviceChoice::Gpu, gpu: Some(gpu), reason: String::new() }
     }
 
-    /// The same context, compiling through the application's pipeline cache, which needs the device's feature
-    /// `PIPELINE_CACHE`: [`open`](Self::open) asks for it where the adapter has it. Without a device there is nothing
-    /// to compile.
+    /// This context with the application's pipeline cache, which needs the device feature `PIPELINE_CACHE`.
+    /// [`open`](Self::open) requests the feature if the adapter supports it. Without a device the cache is ignored.
     #[must_use]
     pub fn with_pipeline_cache(mut self, cache: wgpu::PipelineCache) -> Self {
         if let Some(gpu) = &mut self.gpu {
@@ -124,42 +134,43 @@ impl Context {
         self
     }
 
-    /// The adapter, where there is one.
+    /// The adapter, if the context has one.
     pub fn adapter_info(&self) -> Option<&wgpu::AdapterInfo> {
         self.gpu.as_ref().map(|gpu| &gpu.info)
     }
 
-    /// The device, where there is one. It belongs to a [`wgpu::Instance`] of its own: see [`Caster::new`].
+    /// The device, if the context has one. [`open`](Self::open) creates it on a separate [`wgpu::Instance`]: see
+    /// [`Caster::new`].
     pub fn device(&self) -> Option<&wgpu::Device> {
         self.gpu.as_ref().map(|gpu| &gpu.link.device)
     }
 
-    /// The device's queue, where there is one.
+    /// The device's queue, if the context has a device.
     pub fn queue(&self) -> Option<&wgpu::Queue> {
         self.gpu.as_ref().map(|gpu| &gpu.link.queue)
     }
 
-    /// The resident layer on this context's device, where there is one.
+    /// The caster on the context's device, if it has one.
     pub fn caster(&self) -> Option<&Caster> {
         self.gpu.as_ref().map(|gpu| &gpu.link.caster)
     }
 
-    /// Whether the device is gone; every cast that needs it fails then, and a new context has to be opened.
+    /// Whether the device was lost. Then every cast that needs it fails, and a new context must be opened.
     pub fn is_lost(&self) -> bool {
         self.gpu.as_ref().is_some_and(|gpu| gpu.link.lost().is_some())
     }
 
-    /// ONNX `Cast` (version 28; [`onnx::CastNode`](crate::onnx::CastNode) has the rules of others): the tensor's
-    /// elements as another type, in the same shape.
+    /// Casts a tensor to another element type, in the same shape. The results are those of ONNX `Cast` at the newest
+    /// opset; [`onnx::CastNode`](crate::onnx::CastNode) gives the options of other opsets.
     ///
-    /// The bits are those of [`cpu::cast`], whatever the route; strings take the CPU path whatever the choice. Work on the
-    /// CPU is done, and natively a device is waited for, when the future is polled; in a browser it is pending
-    /// meanwhile.
+    /// The results are bit-identical to those of [`cpu::cast`] on every device. Strings are always cast on the CPU. The
+    /// future does the CPU work when it is polled, and also blocks on the device then, except in a browser, where it is
+    /// pending until the device is done.
     ///
     /// # Errors
     /// [`Error::InvalidLiteral`] and [`Error::LiteralOutOfRange`] from strings; [`Error::OutOfMemory`],
     /// [`Error::DeviceLost`], [`Error::Timeout`], [`Error::Device`], [`Error::Incomplete`], [`Error::Kernel`] and
-    /// [`Error::Limit`] from a device. There is no result then.
+    /// [`Error::Limit`] from a device.
     pub async fn cast(
         &self,
         tensor: &Tensor,
@@ -168,11 +179,8 @@ impl Context {
     ) -> Result<(Tensor, CastReport), Error> {
         let from = tensor.element_type();
         if !has_kernel(from, to) {
-            let (route, reason) = if from == to {
-                (Route::Copy, "the strings are the same")
-            } else {
-                (Route::Cpu, "strings are for the CPU")
-            };
+            let (route, reason) =
+                if from == to { (Route::Copy, "string to string") } else { (Route::Cpu, NO_STRING_KERNEL) };
             let result = cpu::cast(tensor, to, options)?;
             let bytes = tensor.data_len() + result.data_len();
             return Ok((result, CastReport { route, reason: reason.to_owned(), adapter: None, dispatches: 0, bytes }));
@@ -203,7 +211,7 @@ impl Context {
         Ok((tensor.with_bytes(to, destination), report))
     }
 
-    /// ONNX `CastLike`: as [`cast`](Self::cast), to the element type of `like`, of which nothing else is looked at.
+    /// Casts a tensor to the element type of `like`, as ONNX `CastLike`. The shape and the data of `like` are ignored.
     ///
     /// # Errors
     /// As [`cast`](Self::cast).
@@ -218,24 +226,26 @@ impl Context {
 
     fn route(&self, conversion: &Conversion, elements: u64, bytes: u64) -> (Route, String) {
         if elements == 0 {
-            return (Route::Copy, "there are no elements".to_owned());
+            return (Route::Copy, "no elements".to_owned());
         }
         if self.choice == DeviceChoice::Auto && conversion.is_copy() {
-            return (Route::Copy, "the codes are the same".to_owned());
+            return (Route::Copy, "both types have the same codes".to_owned());
         }
         let (gpu, reason) = self.device_for(bytes, false);
         (if gpu.is_some() { Route::Gpu } else { Route::Cpu }, reason)
     }
 
-    /// The device, if it is to do numeric casts of host tensors that read and write so many bytes, and why. In a chain,
-    /// results are cast again before they come back.
+    /// The device, if numeric casts of host tensors that read and write so many bytes are to run there, and the reason. In a
+    /// chain, results are cast again on the device before they are read back.
     pub(crate) fn device_for(&self, bytes: u64, is_chain: bool) -> (Option<&Gpu>, String) {
         match &self.gpu {
             None => (None, self.reason.clone()),
-            Some(gpu) if self.choice != DeviceChoice::Auto => (Some(gpu), "asked for".to_owned()),
-            Some(_) if cpu::is_fast() && !is_chain => (None, NO_LONGER.to_owned()),
-            Some(_) if bytes < GPU_FROM_BYTES => (None, format!("{bytes} bytes are not worth the way to the GPU")),
-            Some(gpu) => (Some(gpu), "the best GPU".to_owned()),
+            Some(gpu) if self.choice != DeviceChoice::Auto => (Some(gpu), adapter::REQUESTED.to_owned()),
+            Some(_) if cpu::is_fast() && !is_chain => (None, CPU_IS_FASTER.to_owned()),
+            Some(_) if bytes < GPU_FROM_BYTES => {
+                (None, format!("{bytes} bytes read and written, a GPU is used from {GPU_FROM_BYTES}"))
+            }
+            Some(gpu) => (Some(gpu), "best GPU".to_owned()),
         }
     }
 }
@@ -274,7 +284,7 @@ mod tests {
             pollster::block_on(context.run(&model, vec![tensor.clone()]))
         };
         assert!(matches!(run(other), Err(Error::Incomplete { .. })), "{:?}", run(other));
-        // The codes are the same: no device is asked.
+        // No device is needed where the codes are the same.
         let (outputs, report) = run(same).unwrap();
         assert_eq!((report.route, report.uploads, report.read_backs), (Route::Copy, 0, 0));
         assert_eq!(outputs[0].tensor.bytes(), tensor.bytes());

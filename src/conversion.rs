@@ -1,13 +1,15 @@
-//! What a pair of element types and the options come to: one decode and one encode, with their numbers.
+//! The rule for a pair of element types and a set of options: one decode and one encode, with their numbers.
 //!
-//! Both the CPU path and the kernels are made from this; nothing after it looks at element types or options to find out
+//! Both the CPU path and the kernels are made from this; nothing below it looks at element types or options to find out
 //! what a code means.
+
+mod convert;
 
 use crate::element::{ElementType, Kind};
 use crate::error::Error;
 use crate::format::{FloatFormat, Specials};
 use crate::options::{CastOptions, Float4Nan, Int4Overflow, RoundMode};
-use crate::reference::{self, DecodeFloat, EncodeE8m0, EncodeFloat, EncodeInt, Hub, Pair, Steps};
+use crate::reference::{self, DecodeFloat, EncodeE8m0, EncodeFloat, EncodeInt, Hub, Integer, Thresholds};
 
 /// Source code to value. The value is carried as: an integer of one or two words, binary32 bits, or binary64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -69,15 +71,16 @@ pub(crate) struct Conversion {
     pub encode: Encode,
 }
 
-/// Whether `from` casts to `to`: true for every pair of the 26 element types, whatever the options. The element types of
-/// ONNX that no cast takes (UNDEFINED, the complex ones) are none of [`ElementType`]'s.
+/// Whether `from` can be cast to `to`. This is true for every pair of element types and all options. The ONNX types
+/// that Cast does not support (UNDEFINED and the complex types) are not in [`ElementType`].
 ///
-/// Where [`has_kernel`] is false, the CPU does it.
+/// If [`has_kernel`] is false, the cast is always done on the CPU.
 pub const fn can_cast(_from: ElementType, _to: ElementType) -> bool {
     true
 }
 
-/// Whether devices convert `from` to `to`: true for every pair of the 25 numeric element types. Strings stay on the CPU.
+/// Whether there is a GPU kernel for `from` to `to`. This is true for every pair of numeric element types; strings are
+/// cast on the CPU.
 pub const fn has_kernel(from: ElementType, to: ElementType) -> bool {
     from.is_numeric() && to.is_numeric()
 }
@@ -108,7 +111,7 @@ impl Conversion {
             (Kind::Bool, _) => Encode::Bool,
             (Kind::Int { signed }, 64) => Encode::Int64 { signed },
             (Kind::Int { signed }, bits) => Encode::Int(float_to_int(bits, signed, options)),
-            (Kind::Float(format), _) if !format.is_signed() => Encode::E8m0(to_scale(&format, options)),
+            (Kind::Float(format), _) if !format.is_signed() => Encode::E8m0(to_e8m0(&format, options)),
             (Kind::Float(_), 32) => Encode::F32,
             (Kind::Float(_), 64) => Encode::F64,
             (Kind::Float(format), _) => {
@@ -140,158 +143,46 @@ impl Conversion {
         self.encode == Encode::Copy
     }
 
-    /// Whether the source is FLOAT16, which integers, E8M0 and BOOL are made from without a hub.
-    pub(crate) fn is_from_f16(&self) -> bool {
-        self.from == ElementType::FLOAT16
+    /// Whether the codes of the source are taken as they are: copied, or but for ±∞.
+    pub(crate) fn keeps_codes(&self) -> bool {
+        matches!(self.encode, Encode::Copy | Encode::ClampInfinity { .. })
     }
 
-    /// The steps from 16 bits to a float of eight magnitudes: kernels can take them for eight codes at once.
-    pub(crate) fn steps(&self) -> Option<Steps> {
-        let to = match self.encode {
-            Encode::Float(to) if self.from.code_bits() == 16 && to.bits == 4 => to,
+    /// Whether integers, E8M0 and BOOL are made from a float of 16 bits without binary32 between. It is worth it where the
+    /// float is not binary32's upper half, whose decoding is one shift.
+    pub(crate) fn is_direct(&self) -> bool {
+        let Decode::Float(from) = self.decode else { return false };
+        let suits = from.bits == 16 && from.ieee && from.bias != Hub::F32.bias;
+        suits && matches!(self.encode, Encode::Int(_) | Encode::E8m0(_) | Encode::Bool)
+    }
+
+    /// The thresholds from 16 bits to a float of eight magnitudes, all of them numbers: kernels can compare eight codes at
+    /// once.
+    pub(crate) fn thresholds(&self) -> Option<Thresholds> {
+        let Encode::Float(to) = self.encode else { return None };
+        if self.from.code_bits() != 16 || to.bits != 4 || [to.max, to.overflow] != [7; 2] {
+            return None;
+        }
+        // A higher magnitude has no lower code; NaN's is masked to the largest number's, whatever NaN becomes.
+        let (code, least_nan): (&dyn Fn(u32) -> u32, _) = match (self.decode, self.from.kind()) {
+            (Decode::Own, Kind::Float(format)) => {
+                let top = format.top() as u32;
+                (&move |magnitude: u32| to.encode(magnitude.min(top)), top + 1)
+            }
+            (Decode::Int { .. }, _) => {
+                (&|magnitude| reference::integer_to_float(Integer { sign: 0, low: magnitude, high: 0 }, &to), 0)
+            }
             _ => return None,
         };
-        // No lower for a higher magnitude, NaN included, which has the sign or all ones.
-        let code = |magnitude| match self.decode {
-            Decode::Own => reference::encode_float(magnitude, &to),
-            _ => reference::integer_to_float(0, magnitude, 0, &to),
-        };
-        let least = |index: usize| {
-            let short = |magnitude| code(magnitude) <= index as u32;
-            let highest = (0..15).rev().map(|bit| 1 << bit).fold(0, |m, bit| if short(m | bit) { m | bit } else { m });
-            highest + 1
-        };
-        let least_nan = match self.from.kind() {
-            Kind::Float(format) => format.top() as u32 + 1,
-            _ => 0,
-        };
-        Some(Steps { least: std::array::from_fn(least), least_nan, nan_flip: to.nan_flip != 0 })
+        // The magnitudes below 2^15 that have at most this code end before it.
+        let short = |magnitude, index| code(magnitude) <= index as u32;
+        let highest =
+            |index| (0..15).rev().map(|bit| 1 << bit).fold(0, |m, bit| m | if short(m | bit, index) { bit } else { 0 });
+        let least = std::array::from_fn(|index| highest(index) + 1);
+        // `split_lanes` halves what is beyond 2^15.
+        let within = self.carrier() != Carrier::Int { signed: false } || least[6] <= 1 << 14;
+        within.then_some(Thresholds { least, least_nan, nan_flip: to.nan_flip != 0 })
     }
-
-    /// Casts codes in place: `low` holds the low words, `high` the high words of 64-bit codes. What lies above a
-    /// destination code's width is undefined; `high` counts only for 64-bit destinations.
-    pub(crate) fn convert(&self, low: &mut [u32], high: &mut [u32]) {
-        match self.encode {
-            Encode::Copy => return,
-            Encode::ClampInfinity { infinity, bits } => {
-                return each(low, |code| reference::clamp_infinity(code, infinity, bits));
-            }
-            _ => {}
-        }
-        if self.is_from_f16() {
-            match self.encode {
-                Encode::Int(to) => return each(low, |code| reference::encode_int(reference::split_f16(code), &to)),
-                Encode::E8m0(to) => return each(low, |code| reference::f16_to_e8m0(code, &to)),
-                Encode::Bool => return each(low, reference::f16_is_nonzero),
-                _ => {}
-            }
-        }
-        match self.decode {
-            Decode::Bool => each(low, reference::decode_bool),
-            Decode::Int { bits, signed: true } => each(low, |code| reference::decode_int(code, bits, true)),
-            Decode::Int { bits, signed: false } => each(low, |code| reference::decode_int(code, bits, false)),
-            Decode::Float(from) => each(low, |code| reference::decode_float(code, &from)),
-            Decode::E8m0 { nan } => each(low, |code| reference::decode_e8m0(code, nan)),
-            Decode::Int64 { .. } | Decode::F32 | Decode::F64 | Decode::Own => {}
-        }
-        match self.carrier() {
-            Carrier::Int { signed } => self.encode_int(low, high, signed),
-            Carrier::Int64 { signed } => self.encode_int64(low, high, signed),
-            Carrier::F32 => self.encode_from_f32(low, high),
-            Carrier::F64 => self.encode_from_f64(low, high),
-        }
-    }
-
-    fn encode_int(&self, low: &mut [u32], high: &mut [u32], signed: bool) {
-        let magnitude = |value, f: fn(u32, u32, u32) -> u32| {
-            let (sign, low) = reference::split_int(value, signed);
-            f(sign, low, 0)
-        };
-        match self.encode {
-            Encode::Float(to) => each(low, |v| {
-                let (sign, low) = reference::split_int(v, signed);
-                reference::integer_to_float(sign, low, 0, &to)
-            }),
-            Encode::E8m0(to) => each(low, |v| {
-                let positive = if signed { v as i32 > 0 } else { v != 0 };
-                reference::integer_to_e8m0(positive, v, 0, &to)
-            }),
-            Encode::F32 => each(low, |v| magnitude(v, reference::integer_to_f32)),
-            Encode::F64 => pairs(low, high, |[v, _]| {
-                let (sign, low) = reference::split_int(v, signed);
-                reference::integer_to_f64(sign, low, 0)
-            }),
-            Encode::Int64 { .. } => pairs(low, high, |[v, _]| [v, if signed { (v as i32 >> 31) as u32 } else { 0 }]),
-            Encode::Bool => each(low, |v| (v != 0) as u32),
-            Encode::Int(_) | Encode::Copy | Encode::ClampInfinity { .. } => {}
-        }
-    }
-
-    fn encode_int64(&self, low: &mut [u32], high: &mut [u32], signed: bool) {
-        let magnitude = |value, f: fn(u32, u32, u32) -> u32| {
-            let (sign, [low, high]) = reference::split_int64(value, signed);
-            f(sign, low, high)
-        };
-        match self.encode {
-            Encode::Float(to) => words(low, high, |v| {
-                let (sign, [low, high]) = reference::split_int64(v, signed);
-                reference::integer_to_float(sign, low, high, &to)
-            }),
-            Encode::E8m0(to) => words(low, high, |[low, high]| {
-                let positive = (low | high) != 0 && !(signed && high >> 31 != 0);
-                reference::integer_to_e8m0(positive, low, high, &to)
-            }),
-            Encode::F32 => words(low, high, |v| magnitude(v, reference::integer_to_f32)),
-            Encode::F64 => pairs(low, high, |v| {
-                let (sign, [low, high]) = reference::split_int64(v, signed);
-                reference::integer_to_f64(sign, low, high)
-            }),
-            Encode::Bool => words(low, high, |[low, high]| (low | high != 0) as u32),
-            Encode::Int(_) | Encode::Int64 { .. } | Encode::Copy | Encode::ClampInfinity { .. } => {}
-        }
-    }
-
-    fn encode_from_f32(&self, low: &mut [u32], high: &mut [u32]) {
-        match self.encode {
-            Encode::Float(to) => each(low, |v| reference::encode_float(v, &to)),
-            Encode::E8m0(to) => each(low, |v| reference::encode_e8m0(v, &to)),
-            Encode::F64 => pairs(low, high, |[v, _]| reference::f32_to_f64(v)),
-            Encode::Int(to) => each(low, |v| reference::encode_int(reference::split_f32(v), &to)),
-            Encode::Int64 { signed } => {
-                pairs(low, high, |[v, _]| reference::encode_int64(reference::split_f32(v), signed))
-            }
-            Encode::Bool => each(low, reference::f32_is_nonzero),
-            Encode::F32 => each(low, reference::encode_f32),
-            Encode::Copy | Encode::ClampInfinity { .. } => {}
-        }
-    }
-
-    fn encode_from_f64(&self, low: &mut [u32], high: &mut [u32]) {
-        match self.encode {
-            Encode::Float(to) => words(low, high, |v| reference::encode_float(reference::f64_high_word(v), &to)),
-            Encode::E8m0(to) => words(low, high, |v| reference::f64_high_to_e8m0(reference::f64_high_word(v), &to)),
-            Encode::F32 => words(low, high, reference::f64_to_f32),
-            Encode::Int(to) => words(low, high, |v| reference::encode_int(reference::split_f64(v), &to)),
-            Encode::Int64 { signed } => pairs(low, high, |v| reference::encode_int64(reference::split_f64(v), signed)),
-            Encode::Bool => words(low, high, reference::f64_is_nonzero),
-            Encode::F64 | Encode::Copy | Encode::ClampInfinity { .. } => {}
-        }
-    }
-}
-
-#[inline]
-fn each(low: &mut [u32], f: impl Fn(u32) -> u32) {
-    low.iter_mut().for_each(|word| *word = f(*word));
-}
-
-#[inline]
-fn words(low: &mut [u32], high: &[u32], f: impl Fn(Pair) -> u32) {
-    low.iter_mut().zip(high).for_each(|(low, &high)| *low = f([*low, high]));
-}
-
-#[inline]
-fn pairs(low: &mut [u32], high: &mut [u32], f: impl Fn(Pair) -> Pair) {
-    low.iter_mut().zip(high).for_each(|(low, high)| [*low, *high] = f([*low, *high]));
 }
 
 /// Whether any subnormal of a source format makes a difference: not to integers, nor to a float of which half the least
@@ -326,7 +217,7 @@ fn same_type(to: ElementType, options: &CastOptions) -> Encode {
     }
 }
 
-/// Cast's `saturate` speaks of the signed eight-bit floats that have a NaN (E8M0: see `to_scale`).
+/// Cast's `saturate` speaks of the signed eight-bit floats that have a NaN (E8M0: see `to_e8m0`).
 fn looks_at_saturate(format: &FloatFormat) -> bool {
     format.bits() == 8 && format.is_signed() && format.has_nan()
 }
@@ -343,7 +234,7 @@ fn to_float(format: &FloatFormat, hub: Hub, options: &CastOptions) -> EncodeFloa
         (None, Float4Nan::Max) if format.bits() == 4 => (max, 0, 0),
         (None, _) => (0, sign_code, sign_code),
     };
-    EncodeFloat {
+    let mut to = EncodeFloat {
         hub,
         bits: format.bits(),
         man: format.man_bits,
@@ -354,7 +245,16 @@ fn to_float(format: &FloatFormat, hub: Hub, options: &CastOptions) -> EncodeFloa
         nan_keep,
         nan_flip,
         fnuz: format.specials == Specials::NegativeZeroNan,
-    }
+        integers: 0,
+    };
+    to.integers = integers(&to);
+    to
+}
+
+/// The codes of 0 to 7, four bits each, where every larger integer has the code of 7; else 0.
+fn integers(to: &EncodeFloat) -> u32 {
+    let code = |low| reference::integer_to_float(Integer { sign: 0, low, high: 0 }, to);
+    if to.bits == 4 && code(7) == code(u32::MAX) { (0..8).map(|i| code(i) << (4 * i)).sum() } else { 0 }
 }
 
 /// The canonical NaN of a format that has one.
@@ -362,7 +262,7 @@ fn nan(format: &FloatFormat) -> u32 {
     format.nan().unwrap_or_default() as u32
 }
 
-fn to_scale(format: &FloatFormat, options: &CastOptions) -> EncodeE8m0 {
+fn to_e8m0(format: &FloatFormat, options: &CastOptions) -> EncodeE8m0 {
     let nan = nan(format);
     EncodeE8m0 {
         low: if options.saturate { 0 } else { nan },
@@ -389,28 +289,29 @@ fn float_to_int(bits: u32, signed: bool, options: &CastOptions) -> EncodeInt {
 mod tests {
     use super::*;
 
-    /// Eight codes at once are what they are one by one: each code, in each half of a word.
+    /// Eight codes at once are what they are one by one: each code, in each lane.
     #[test]
-    fn steps_lead_where_the_conversion_does() {
-        let sources = [ElementType::FLOAT16, ElementType::BFLOAT16, ElementType::INT16, ElementType::UINT16];
-        for (from, nan) in sources.into_iter().flat_map(|from| [(from, Float4Nan::default()), (from, Float4Nan::Max)]) {
-            let options = CastOptions::default().with_float4_nan(nan);
-            let conversion = Conversion::new(from, ElementType::FLOAT4E2M1, &options).unwrap();
-            let steps = conversion.steps().expect("from 16 bits to eight magnitudes");
-            let signed = match conversion.carrier() {
-                Carrier::Int { signed } => Some(signed),
-                _ => None,
-            };
-            for code in 0..=0xffff {
-                let codes = std::array::from_fn(|i| (code + 0x2345 * i as u32) & 0xffff);
-                let [a, b, c, d, e, f, g, h] = codes;
-                let words = [a | b << 16, c | d << 16, e | f << 16, g | h << 16];
-                let mut expected: [u32; 8] = codes;
-                conversion.convert(&mut expected, &mut []);
-                let got = reference::convert_eight(words, signed, &steps);
-                let got = std::array::from_fn(|i| (got >> (4 * i)) & 15);
-                assert_eq!(got, expected.map(|code| code & 15), "{from}, {codes:x?}, {options:?}");
+    fn eight_codes_at_once_are_what_they_are_one_by_one() {
+        let of_bits = |bits| ElementType::ALL.iter().copied().filter(move |t| t.code_bits() == bits);
+        let mut pairs = 0;
+        for (from, to) in of_bits(16).flat_map(|from| of_bits(4).map(move |to| (from, to))) {
+            for options in [Float4Nan::Zero, Float4Nan::Max].map(|nan| CastOptions::default().with_float4_nan(nan)) {
+                let conversion = Conversion::new(from, to, &options).unwrap();
+                let Some(thresholds) = conversion.thresholds() else { continue };
+                pairs += 1;
+                let signed = conversion.carrier() == Carrier::Int { signed: true };
+                for code in 0..=0xffff {
+                    let codes = std::array::from_fn(|i| (code + 0x2345 * i as u32) & 0xffff);
+                    let [a, b, c, d, e, f, g, h] = codes;
+                    let words = [a | b << 16, c | d << 16, e | f << 16, g | h << 16];
+                    let mut expected: [u32; 8] = codes;
+                    conversion.convert(&mut expected, &mut []);
+                    let got = reference::convert_eight(words, signed, &thresholds);
+                    let got = std::array::from_fn(|i| (got >> (4 * i)) & 15);
+                    assert_eq!(got, expected.map(|code| code & 15), "{from}, {codes:x?}, {options:?}");
+                }
             }
         }
+        assert!(pairs >= 8, "float16, bfloat16, int16 and uint16 to float4e2m1, {pairs} sets in all");
     }
 }

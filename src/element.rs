@@ -1,4 +1,4 @@
-//! The element types: one row each, and nothing about a type is written anywhere else.
+//! The element types. Everything about a type is written in its row of the table, and nowhere else.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,24 +6,24 @@ use std::str::FromStr;
 use crate::error::Error;
 use crate::format::{FloatFormat, Specials};
 
-/// What the codes of an element type mean.
+/// The meaning of an element type's codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Kind {
-    /// One byte; any non-zero byte is true on input, exactly 0 or 1 is written.
+    /// One byte. Any non-zero byte is read as true; casts write exactly 0 or 1.
     Bool,
-    /// A two's complement (`signed`) or plain binary integer.
+    /// An integer, in two's complement if `signed`.
     Int {
-        /// Whether the top bit counts negatively.
+        /// Whether the integer is signed.
         signed: bool,
     },
     /// A binary float.
     Float(FloatFormat),
-    /// A UTF-8 string; it has no code of fixed width.
+    /// A UTF-8 string, which has no fixed width.
     String,
 }
 
-/// The two ONNX operators; they differ in the opset from which they list a type.
+/// The two ONNX operators. They support the same types, some from different opsets on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operator {
     /// `Cast`: the target is the attribute `to`.
@@ -126,7 +126,7 @@ impl ElementType {
         self.row().name
     }
 
-    /// Other spellings that [`FromStr`] accepts: numpy's, ml_dtypes', safetensors' and short ones.
+    /// Other names that [`FromStr`] accepts: those of numpy, ml_dtypes and safetensors, and short ones.
     pub const fn aliases(self) -> &'static [&'static str] {
         self.row().aliases
     }
@@ -141,7 +141,7 @@ impl ElementType {
         Self::ALL.iter().copied().find(|t| t.onnx_code() == code)
     }
 
-    /// Width of one code in bits (2, 4, 6, 8, 16, 32 or 64), or `None` for strings.
+    /// The width of one code in bits (2, 4, 6, 8, 16, 32 or 64); `None` for strings.
     pub const fn bits(self) -> Option<u32> {
         match self.row().bits {
             0 => None,
@@ -154,17 +154,17 @@ impl ElementType {
         self.row().bits
     }
 
-    /// What the codes mean.
+    /// The meaning of the codes.
     pub const fn kind(self) -> Kind {
         self.row().kind
     }
 
-    /// Whether this is a number type: every type but STRING.
+    /// Whether the type is numeric, which is every type except STRING. BOOL counts as numeric.
     pub const fn is_numeric(self) -> bool {
         !matches!(self.row().kind, Kind::String)
     }
 
-    /// The first opset whose `operator` lists this type; `None` if no version does (float6 with CastLike).
+    /// The first opset at which `operator` supports the type; `None` if no opset does (FLOAT6 types with CastLike).
     pub const fn since_opset(self, operator: Operator) -> Option<u32> {
         match operator {
             Operator::Cast => Some(self.row().since_cast),
@@ -172,16 +172,17 @@ impl ElementType {
         }
     }
 
-    /// Bytes of `elements` packed codes: `ceil(elements * bits / 8)`, or `None` for strings and where it passes `u64`.
+    /// The size of `elements` packed codes in bytes, `ceil(elements * bits / 8)`; `None` for strings, or if it
+    /// overflows.
     ///
-    /// Codes of less than a byte are packed low bits first: two 4-bit or four 2-bit codes a byte, four 6-bit codes in
-    /// three bytes (ONNX IR, "int4", "float6").
+    /// Codes narrower than a byte are packed, low bits first: two 4-bit or four 2-bit codes per byte, four 6-bit codes
+    /// per three bytes.
     pub fn packed_bytes(self, elements: u64) -> Option<u64> {
         let bits = u128::from(elements) * u128::from(self.bits()?);
         u64::try_from(bits.div_ceil(8)).ok()
     }
 
-    /// The most elements that `bytes` packed bytes can hold: `floor(8 * bytes / bits)`, or `None` for strings.
+    /// The maximum number of elements in `bytes` packed bytes, `floor(8 * bytes / bits)`; `None` for strings.
     pub fn elements_in(self, bytes: u64) -> Option<u64> {
         u64::try_from(u128::from(bytes) * 8 / u128::from(self.bits()?)).ok()
     }
@@ -193,7 +194,7 @@ impl fmt::Display for ElementType {
     }
 }
 
-/// Case, `_` and `-` do not count in names: `F8_E4M3` and `float8_e4m3fn` are both known.
+/// Names are compared without regard to case, `_` and `-`, so `F8_E4M3` and `float8_e4m3fn` are both accepted.
 fn plain(name: &str) -> String {
     name.chars().filter(|c| !matches!(c, '_' | '-')).flat_map(char::to_lowercase).collect()
 }
@@ -201,10 +202,10 @@ fn plain(name: &str) -> String {
 impl FromStr for ElementType {
     type Err = Error;
 
-    /// Reads an ONNX, numpy, ml_dtypes or safetensors name; case, `_` and `-` do not count.
+    /// Parses a name of ONNX, numpy, ml_dtypes or safetensors, without regard to case, `_` and `-`.
     ///
     /// # Errors
-    /// [`Error::UnknownElementType`] with the text as given.
+    /// [`Error::UnknownElementType`] for any other name.
     fn from_str(text: &str) -> Result<Self, Error> {
         let wanted = plain(text);
         Self::ALL
@@ -249,12 +250,13 @@ mod tests {
         }
     }
 
-    /// The type lists of Cast 1, 9, 13, 19, 21, 23, 24, 25, 28 and CastLike 15, 19, 21, 23, 24, 25 in onnx 1.23.2.
+    /// The type lists of Cast 1, 9, 13, 19, 21, 23, 24, 25, 28 and CastLike 15, 19, 21, 23, 24, 25 in onnx 1.23.2, whose
+    /// last element type is 28.
     #[test]
     fn each_operator_version_lists_as_many_types_as_its_schema() {
         let listed = |operator, opset| {
             let since = |t: &&ElementType| t.since_opset(operator).is_some_and(|since| since <= opset);
-            ElementType::ALL.iter().filter(since).count()
+            ElementType::ALL.iter().filter(|t| t.onnx_code() <= 28).filter(since).count()
         };
         let cast = [(1, 12), (6, 12), (9, 13), (13, 14), (19, 18), (21, 20), (23, 21), (24, 22), (25, 24), (28, 26)];
         for (opset, types) in cast {

@@ -1,4 +1,4 @@
-//! What can go wrong, as fields.
+//! The errors of this crate. Each variant carries its details as fields.
 
 #[cfg(feature = "onnx")]
 mod onnx;
@@ -7,12 +7,12 @@ use crate::element::{ElementType, Operator};
 #[cfg(feature = "onnx")]
 pub use onnx::{ModelFault, TensorFault};
 
-/// Which side of a cast.
+/// A side of a cast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Side {
-    /// What is read.
+    /// The tensor that is read.
     Source,
-    /// What is written.
+    /// The tensor that is written.
     Destination,
 }
 
@@ -25,96 +25,96 @@ impl std::fmt::Display for Side {
     }
 }
 
-/// A version of an operator, and the opset for which it was asked.
+/// A version of an operator, and the opset it was looked up for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct OperatorVersion {
     /// The operator.
     pub operator: Operator,
-    /// The opset that brought the version.
+    /// The opset that introduced the version.
     pub since: u32,
-    /// The opset asked for.
+    /// The opset of the model.
     pub opset: i64,
 }
 
 impl std::fmt::Display for OperatorVersion {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}-{} (opset {})", self.operator, self.since, self.opset)
+        write!(f, "{} at opset {}", self.operator, self.opset)
     }
 }
 
-/// Every error of this crate.
+/// Any error of this crate.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A name that no element type has.
+    /// The name is not the name of an element type.
     #[error("unknown element type {name}", name = quoted(.name))]
     UnknownElementType {
-        /// The text as given.
+        /// The name as given.
         name: String,
     },
-    /// A `round_mode` other than `up`, `down`, `nearest`.
-    #[error("unknown round mode {name}, known are up, down, nearest", name = quoted(.name))]
+    /// The `round_mode` is not `up`, `down` or `nearest`.
+    #[error("unknown round_mode {name} (expected up, down or nearest)", name = quoted(.name))]
     UnknownRoundMode {
-        /// The text as given.
+        /// The name as given.
         name: String,
     },
-    /// [`has_kernel`](crate::has_kernel) is false for this pair, and a device was to do it.
-    #[error("casting {from} to {to} is for the CPU: no device has strings")]
+    /// The cast was to run on a device, but the pair has no GPU kernel: see [`has_kernel`](crate::has_kernel).
+    #[error("casting {from} to {to} is supported only on the CPU: strings have no GPU kernel")]
     NoKernel {
         /// Source element type.
         from: ElementType,
         /// Destination element type.
         to: ElementType,
     },
-    /// A string that is not what ONNX calls a numeric literal, nor a truth value where one is asked for.
-    #[error("casting string to {to}: element {index} is no {}: {literal:?}", if *.to == ElementType::BOOL { "truth value or number" } else { "number" })]
+    /// A string is not a numeric literal of ONNX, nor, for BOOL, `true` or `false`.
+    #[error("casting string to {to}: element {index} is not a {}: {literal:?}", if *.to == ElementType::BOOL { "boolean or a number" } else { "number" })]
     InvalidLiteral {
         /// Destination element type.
         to: ElementType,
-        /// Which element, in row-major order.
+        /// Index of the element, in row-major order.
         index: usize,
-        /// The string; of a longer one the first 40 characters and `…`.
+        /// The string; if it is longer than 40 characters, the first 40 and `…`.
         literal: String,
     },
-    /// A string that is a number, but of no 64-bit integer: an infinity, NaN, or below −2⁶³ or from 2⁶⁴ on.
-    #[error("casting string to {to}: element {index} is beyond 64-bit integers: {literal:?}")]
+    /// A string is a number that no 64-bit integer holds: an infinity, NaN, below −2⁶³, or 2⁶⁴ and above.
+    #[error("casting string to {to}: element {index} is out of range for 64-bit integers: {literal:?}")]
     LiteralOutOfRange {
         /// Destination element type.
         to: ElementType,
-        /// Which element, in row-major order.
+        /// Index of the element, in row-major order.
         index: usize,
-        /// The string; of a longer one the first 40 characters and `…`.
+        /// The string; if it is longer than 40 characters, the first 40 and `…`.
         literal: String,
     },
-    /// The element type has no codes of fixed width.
-    #[error("{element_type} has no codes of fixed width")]
+    /// The elements of the type have no fixed width.
+    #[error("{element_type} elements have no fixed width")]
     NoCodes {
         /// The element type.
         element_type: ElementType,
     },
-    /// The number of elements or their bytes pass what this machine can count.
-    #[error("shape {shape:?} of {element_type} is too large to count")]
+    /// The number of elements, or of their bytes, overflows.
+    #[error("shape {shape:?} of {element_type} is too large: its size overflows")]
     ShapeOverflow {
         /// The element type.
         element_type: ElementType,
         /// Elements along each axis.
         shape: Vec<usize>,
     },
-    /// The data is not as long as shape and type say.
-    #[error("{found} bytes given, but shape {shape:?} of {element_type} takes {expected}")]
+    /// The length of the data does not match the shape and the element type.
+    #[error("shape {shape:?} of {element_type} needs {}, got {found}", counted(*.expected, "byte"))]
     ByteLength {
         /// The element type.
         element_type: ElementType,
         /// Elements along each axis.
         shape: Vec<usize>,
-        /// Bytes that shape and type take.
+        /// Bytes that the shape and the type need.
         expected: u64,
         /// Bytes that were given.
         found: u64,
     },
-    /// The caller's memory is not as long as the result.
-    #[error("casting {from} to {to}: the destination has {found} bytes, but the result takes {expected}")]
+    /// The length of the caller's memory does not match the result.
+    #[error("casting {from} to {to}: the destination must have {}, got {found}", counted(*.expected, "byte"))]
     DestinationLength {
         /// Source element type.
         from: ElementType,
@@ -125,74 +125,74 @@ pub enum Error {
         /// Bytes that were given.
         found: u64,
     },
-    /// There are not as many elements as the shape says.
-    #[error("shape {shape:?} of {element_type} takes {expected} elements, not {}", found.map_or("more".to_owned(), |n| n.to_string()))]
+    /// The number of elements does not match the shape.
+    #[error("shape {shape:?} of {element_type} needs {}, got {}", counted(*.expected as u64, "element"), found.map_or("more".to_owned(), |n| n.to_string()))]
     ElementCount {
         /// The element type.
         element_type: ElementType,
         /// Elements along each axis.
         shape: Vec<usize>,
-        /// Elements that the shape takes.
+        /// Elements that the shape needs.
         expected: usize,
-        /// Elements that were given; `None` if there were more, which nobody counted.
+        /// Elements that were given; `None` if there were more than needed, which are not counted.
         found: Option<usize>,
     },
-    /// A typed view of a tensor of another type.
-    #[error("the tensor holds {found}, not {wanted}")]
+    /// The tensor has another element type than the one requested.
+    #[error("expected a tensor of {wanted}, got {found}")]
     ElementTypeMismatch {
-        /// What was asked for.
+        /// The requested element type.
         wanted: ElementType,
-        /// What the tensor holds.
+        /// The tensor's element type.
         found: ElementType,
     },
-    /// The operator's version does not list the type.
-    #[error("{node} does not list {element_type}{}", listed(*.node, *.element_type))]
+    /// The operator does not support the type at this opset.
+    #[error("{node} does not support {element_type}{}", added(.element_type.since_opset(.node.operator)).unwrap_or(" (no opset does)".to_owned()))]
     TypeNotInOpset {
         /// The operator's version.
         node: OperatorVersion,
-        /// The type that is not listed.
+        /// The unsupported type.
         element_type: ElementType,
     },
-    /// The operator's version has no such attribute.
-    #[error("{node} has no attribute {attribute}{}", since.map_or(String::new(), |since| format!(", it came with {}-{since}", .node.operator)), attribute = quoted(.attribute))]
+    /// The operator has no such attribute at this opset.
+    #[error("{node} has no attribute {attribute}{}", added(*.since).unwrap_or_default(), attribute = quoted(.attribute))]
     UnknownAttribute {
         /// The operator's version.
         node: OperatorVersion,
         /// The attribute.
         attribute: String,
-        /// The version that brought it, if one did.
+        /// The opset that introduced the attribute, if one did.
         since: Option<u32>,
     },
-    /// A node without an attribute that it must have.
-    #[error("{node} needs the attribute {attribute}")]
+    /// A required attribute is missing.
+    #[error("{node}: the required attribute {attribute} is missing", attribute = quoted(.attribute))]
     MissingAttribute {
         /// The operator's version.
         node: OperatorVersion,
         /// The attribute.
         attribute: &'static str,
     },
-    /// A node with the same attribute twice.
-    #[error("{node} is given the attribute {attribute} twice", attribute = quoted(.attribute))]
+    /// A node has the same attribute twice.
+    #[error("{node}: the attribute {attribute} is given twice", attribute = quoted(.attribute))]
     RepeatedAttribute {
         /// The operator's version.
         node: OperatorVersion,
         /// The attribute.
         attribute: String,
     },
-    /// An attribute of the wrong kind.
-    #[error("{node}: the attribute {attribute} is of kind {wanted}, not {found}")]
+    /// An attribute has the wrong type.
+    #[error("{node}: the attribute {attribute} must be {wanted}, got {found}", attribute = quoted(.attribute))]
     AttributeKind {
         /// The operator's version.
         node: OperatorVersion,
         /// The attribute.
         attribute: &'static str,
-        /// The kind that the version gives it.
+        /// The attribute type that the operator requires.
         wanted: &'static str,
-        /// The kind that the node gives it.
+        /// The attribute type that the node has.
         found: String,
     },
-    /// An attribute of a value that means nothing.
-    #[error("{node}: the attribute {attribute} cannot be {value}, only {allowed}", value = quoted(.value))]
+    /// An attribute has an invalid value.
+    #[error("{node}: invalid value {value} for the attribute {attribute} (expected {allowed})", value = quoted(.value), attribute = quoted(.attribute))]
     AttributeValue {
         /// The operator's version.
         node: OperatorVersion,
@@ -200,31 +200,31 @@ pub enum Error {
         attribute: &'static str,
         /// The value.
         value: String,
-        /// What it can be.
+        /// The values that are valid.
         allowed: String,
     },
-    /// The operator does not exist at this opset, or the opset is newer than this crate.
-    #[error("{operator} is known from opset {first} to {newest}, not at opset {opset}")]
+    /// The operator does not exist at this opset, or this crate does not know the opset.
+    #[error("{operator} is not supported at opset {opset} (supported opsets: {first} to {newest})")]
     UnknownOpset {
         /// The operator.
         operator: Operator,
-        /// The opset asked for.
+        /// The requested opset.
         opset: i64,
         /// The operator's first opset.
         first: u32,
         /// The newest opset that this crate knows.
         newest: i64,
     },
-    /// Bytes that are not the message they are said to be.
+    /// The bytes are not a valid message.
     #[cfg(feature = "onnx")]
-    #[error("not a {message}: {reason}")]
+    #[error("invalid {message}: {reason}")]
     Message {
         /// ONNX's name of the message.
         message: &'static str,
         /// What is wrong.
         reason: String,
     },
-    /// A `TensorProto` that makes no tensor.
+    /// A `TensorProto` is invalid or not supported.
     #[cfg(feature = "onnx")]
     #[error("tensor {name}: {fault}", name = quoted(.name))]
     Tensor {
@@ -234,7 +234,7 @@ pub enum Error {
         #[source]
         fault: TensorFault,
     },
-    /// A `ModelProto` that is no model of casts, or inputs that are not the model's.
+    /// A `ModelProto` is invalid or not supported, or the inputs do not match the model.
     #[cfg(feature = "onnx")]
     #[error("{fault}")]
     Model {
@@ -243,32 +243,32 @@ pub enum Error {
         #[source]
         fault: ModelFault,
     },
-    /// A node of a model that makes no sense, or fails.
+    /// A node of a model is invalid or fails.
     #[cfg(feature = "onnx")]
     #[error("node {node}: {error}", node = quoted(.node))]
     Node {
-        /// Its name, or what it makes if it has none.
+        /// The node's name, or the name of its output if it has none.
         node: String,
         /// What is wrong.
         #[source]
         error: Box<Error>,
     },
-    /// No adapter, or none that would give a device.
+    /// There is no adapter, or it provides no device.
     #[error("no GPU adapter: {reason}")]
     NoAdapter {
-        /// What the backends said.
+        /// The reason that the backends gave.
         reason: String,
     },
-    /// No adapter's name holds the text asked for.
-    #[error("no adapter's name contains {wanted:?}; there is {}", list(.available))]
+    /// No adapter's name contains the requested text.
+    #[error("no adapter's name contains {wanted:?} (available: {})", list(.available))]
     AdapterNotFound {
-        /// The text asked for.
+        /// The requested text.
         wanted: String,
-        /// The adapters there are.
+        /// The names of the available adapters.
         available: Vec<String>,
     },
-    /// The work needs more than the device allows.
-    #[error("casting {from} to {to} needs {needed} for {limit}, the device allows {allowed}")]
+    /// The cast exceeds a limit of the device.
+    #[error("casting {from} to {to} exceeds the device's {limit}: {needed} needed, {allowed} allowed")]
     Limit {
         /// Source element type.
         from: ElementType,
@@ -276,71 +276,71 @@ pub enum Error {
         to: ElementType,
         /// WebGPU's name of the limit.
         limit: &'static str,
-        /// What is needed.
+        /// The value that the cast needs.
         needed: u64,
-        /// What there is.
+        /// The value that the device allows.
         allowed: u64,
     },
-    /// A buffer slice lacks a usage that a cast needs.
-    #[error("casting {from} to {to}: the {side} buffer lacks usage {usage}")]
+    /// A buffer lacks a usage that the cast needs.
+    #[error("casting {from} to {to}: the {side} buffer lacks the usage {usage}")]
     MissingUsage {
         /// Source element type.
         from: ElementType,
         /// Destination element type.
         to: ElementType,
-        /// Which buffer.
+        /// The side of the cast.
         side: Side,
         /// The missing usage.
         usage: &'static str,
     },
-    /// A slice passes the end of its buffer, or its last word does.
+    /// A slice, rounded up to whole 32-bit words, ends beyond its buffer.
     #[error(
-        "casting {from} to {to}: the {side} slice at byte {offset} takes whole words up to byte {end}, the buffer has \
-         {size} bytes"
+        "casting {from} to {to}: the {side} slice at byte {offset} ends at byte {end} (in whole 32-bit words), but the \
+         buffer has {size} bytes"
     )]
     SliceOutOfRange {
         /// Source element type.
         from: ElementType,
         /// Destination element type.
         to: ElementType,
-        /// Which slice.
+        /// The side of the cast.
         side: Side,
-        /// Where the slice starts, in bytes.
+        /// Start of the slice, in bytes.
         offset: u64,
-        /// Where its last 32-bit word ends, in bytes.
+        /// End of its last 32-bit word, in bytes.
         end: u64,
         /// Size of the buffer in bytes.
         size: u64,
     },
-    /// A slice is not as long as the cast prepared.
-    #[error("casting {from} to {to}: the {side} slice has {found} bytes, the prepared length takes {expected}")]
+    /// The length of a slice does not match the prepared cast.
+    #[error("casting {from} to {to}: the {side} slice must have {} for the prepared number of elements, got {found}", counted(*.expected, "byte"))]
     SliceLength {
         /// Source element type.
         from: ElementType,
         /// Destination element type.
         to: ElementType,
-        /// Which slice.
+        /// The side of the cast.
         side: Side,
-        /// Bytes that the prepared length takes.
+        /// Bytes that the prepared number of elements needs.
         expected: u64,
         /// Bytes of the slice.
         found: u64,
     },
     /// A slice does not start at a multiple of its element's size.
-    #[error("casting {from} to {to}: the {side} slice starts at byte {offset}, not a multiple of {alignment}")]
+    #[error("casting {from} to {to}: the {side} slice starts at byte {offset}, which is not a multiple of {alignment}")]
     SliceAlignment {
         /// Source element type.
         from: ElementType,
         /// Destination element type.
         to: ElementType,
-        /// Which slice.
+        /// The side of the cast.
         side: Side,
-        /// Where the slice starts, in bytes.
+        /// Start of the slice, in bytes.
         offset: u64,
         /// The size of an element in bytes.
         alignment: u64,
     },
-    /// Source and destination lie in one buffer and have bytes in common, other than all of them and element by element.
+    /// Source and destination overlap in one buffer, and the cast is not in place between types of the same width.
     #[error(
         "casting {from} to {to}: the slices at bytes {source_offset} and {destination_offset} of one buffer overlap"
     )]
@@ -349,73 +349,75 @@ pub enum Error {
         from: ElementType,
         /// Destination element type.
         to: ElementType,
-        /// Where the source starts, in bytes.
+        /// Start of the source, in bytes.
         source_offset: u64,
-        /// Where the destination starts, in bytes.
+        /// Start of the destination, in bytes.
         destination_offset: u64,
     },
-    /// A strided view that no kernel reads.
-    #[error("casting {from} to {to}: the view cannot be read: {reason}")]
+    /// A strided view is not supported.
+    #[error("casting {from} to {to}: unsupported strided view: {reason}")]
     View {
         /// Source element type.
         from: ElementType,
         /// Destination element type.
         to: ElementType,
-        /// Why not.
+        /// Why it is not supported.
         reason: &'static str,
     },
-    /// The device does not take the kernel: a driver's fault or a device without compute shaders.
-    #[error("the device refused the kernel from {from} to {to}: {message}")]
+    /// The device rejected the kernel: a driver bug, or a device without compute shaders.
+    #[error("casting {from} to {to}: the device rejected the kernel: {message}")]
     Kernel {
         /// Source element type.
         from: ElementType,
         /// Destination element type.
         to: ElementType,
-        /// What the device said.
+        /// The message of the device.
         message: String,
     },
-    /// The device, or this machine, has no memory left for a buffer or a result.
-    #[error("casting {from} to {to}: out of memory for {bytes} bytes")]
+    /// The device or the host has no memory left for a buffer or a result.
+    #[error("casting {from} to {to}: out of memory (requested {})", counted(*.bytes, "byte"))]
     OutOfMemory {
         /// Source element type.
         from: ElementType,
         /// Destination element type.
         to: ElementType,
-        /// Bytes that were asked for.
+        /// Bytes that were requested.
         bytes: u64,
     },
-    /// The device is gone; a new [`Context`](crate::Context) is needed.
+    /// The device was lost. Further casts need a new [`Context`](crate::Context).
     #[error("casting {from} to {to}: the device was lost: {reason}")]
     DeviceLost {
         /// Source element type.
         from: ElementType,
         /// Destination element type.
         to: ElementType,
-        /// What the driver said.
+        /// The reason that the driver gave.
         reason: String,
     },
-    /// The device did not answer in time. The work may still go on.
+    /// The device did not answer in time. It may still be working.
     #[error("casting {from} to {to}: the device did not answer within {seconds} s")]
     Timeout {
         /// Source element type.
         from: ElementType,
         /// Destination element type.
         to: ElementType,
-        /// How long it was given.
+        /// The time limit.
         seconds: u64,
     },
-    /// The device reported an error of its own.
+    /// The device reported another error.
     #[error("casting {from} to {to}: {message}")]
     Device {
         /// Source element type.
         from: ElementType,
         /// Destination element type.
         to: ElementType,
-        /// What the device said.
+        /// The message of the device.
         message: String,
     },
-    /// A device that does not compute what it should.
-    #[error("casting {from} to {to}: the device makes {got:#x} of {code:#x}, which is {expected:#x}")]
+    /// The self-test found a wrong result.
+    #[error(
+        "casting {from} to {to}: self-test failed: the device converts {code:#x} to {got:#x}, expected {expected:#x}"
+    )]
     SelfTest {
         /// Source element type.
         from: ElementType,
@@ -423,23 +425,25 @@ pub enum Error {
         to: ElementType,
         /// The source code.
         code: u64,
-        /// What the device made of it.
+        /// The device's result.
         got: u64,
-        /// What it is.
+        /// The correct result.
         expected: u64,
     },
-    /// A device that writes what is not its to write.
-    #[error("casting {from} to {to}: the device changes byte {offset}, which lies outside of the destination")]
+    /// The self-test found a write outside the destination.
+    #[error(
+        "casting {from} to {to}: self-test failed: the device changed byte {offset}, which is outside the destination"
+    )]
     SelfTestOutside {
         /// Source element type.
         from: ElementType,
         /// Destination element type.
         to: ElementType,
-        /// The byte of the destination's buffer.
+        /// Offset of the byte in the destination's buffer.
         offset: u64,
     },
-    /// The work was submitted and came back without its sentinel: the result is not to be trusted.
-    #[error("casting {from} to {to}: the device did not finish the work")]
+    /// The device reported success but did not write the cast's last value, a sentinel. The result is discarded.
+    #[error("casting {from} to {to}: the device did not complete the work")]
     Incomplete {
         /// Source element type.
         from: ElementType,
@@ -448,19 +452,21 @@ pub enum Error {
     },
 }
 
-fn listed(node: OperatorVersion, element_type: ElementType) -> String {
-    match element_type.since_opset(node.operator) {
-        Some(since) => format!(", {}-{since} was the first", node.operator),
-        None => ", nor does any other version".to_owned(),
-    }
+fn added(since: Option<u32>) -> Option<String> {
+    since.map(|since| format!(" (added in opset {since})"))
 }
 
-/// A text that a stranger chose, in quotes and no longer than a line.
+/// A number with its unit: `1 byte`, `2 bytes`.
+pub(crate) fn counted(number: u64, unit: &str) -> String {
+    format!("{number} {unit}{}", if number == 1 { "" } else { "s" })
+}
+
+/// Untrusted text in quotes, at most 80 characters of it.
 fn quoted(text: &str) -> String {
     format!("{:?}", cut(text, 80))
 }
 
-/// The text; of a longer one so many characters and `…`.
+/// The text, or its first `characters` characters and `…` if it is longer.
 pub(crate) fn cut(text: &str, characters: usize) -> String {
     match text.char_indices().nth(characters) {
         Some((end, _)) => format!("{}…", &text[..end]),

@@ -35,14 +35,10 @@ type Imports = BTreeMap<String, BTreeSet<String>>;
 fn imports_go_downwards_and_in_no_circle() {
     let imports = imports();
     assert!(imports["caster"].contains("gpu::kernels"), "imports are found: {imports:?}");
-    let upwards = upward_imports(&imports);
-    assert!(upwards.is_empty(), "imports from a floor above:\n{}", upwards.join("\n"));
-    let circles = circles(&imports);
-    assert_eq!(
-        circles,
-        [CIRCLE.map(str::to_owned).to_vec()],
-        "circles of imports, of which only {CIRCLE:?} is allowed"
-    );
+    let circles = circles(&imports).into_iter().filter(|circle| *circle != CIRCLE);
+    let circles = circles.map(|circle| format!("a circle of imports: {}", circle.join(", ")));
+    let faults: Vec<String> = upward_imports(&imports).into_iter().chain(circles).collect();
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
 #[test]
@@ -107,12 +103,12 @@ fn read_files(folder: &Path, prefix: &str, files: &mut BTreeMap<String, String>)
     }
 }
 
-/// The text without comments and without the tests at its end.
+/// The text without comments, without visibilities, which name a path but import nothing, and without the tests at its end.
 fn code(text: &str) -> String {
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
     let is_test = |line: &str| line.starts_with("#[cfg(") && line.contains("test");
     let tests = lines.windows(2).position(|pair| is_test(pair[0]) && pair[1] == "mod tests {");
-    lines[..tests.unwrap_or(lines.len())].join("\n")
+    lines[..tests.unwrap_or(lines.len())].join("\n").replace("pub(in crate::", "pub(in ")
 }
 
 /// Every path that starts with `crate::` or `super::`, from the root of the crate on.

@@ -1,63 +1,59 @@
-//! Models of casts, run: what lies on the device stays there from node to node.
+//! Running models of casts. Tensors stay on the device between nodes.
 
 use std::fmt;
 
-use crate::context::{Context, Gpu, Route};
+use crate::context::{Context, Gpu, NO_STRING_KERNEL, Route};
 use crate::conversion::{Conversion, has_kernel};
 use crate::cpu;
 use crate::element::ElementType;
-use crate::error::{Error, ModelFault};
+use crate::error::{Error, ModelFault, counted};
 use crate::gpu::batch::{Batch, Resident, Wanted};
 use crate::onnx::{Model, NamedTensor, Node};
 use crate::options::CastOptions;
 use crate::tensor::Tensor;
 
-/// Outputs are read back together up to so many bytes: each read-back waits for the device.
+/// Outputs are read back together, up to so many bytes, because each read-back waits for the device.
 const READ_BACK_BYTES: u64 = 64 << 20;
 
-/// What the run of a model did.
+/// Where and why a model was run, and how much it moved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RunReport {
-    /// Which way: a device if it did any cast, the CPU if that did all, a copy if there was nothing to convert.
+    /// Where the casts were done: on a device if it did any of them, on the CPU if that did all, a copy if nothing was
+    /// converted.
     pub route: Route,
-    /// Why this way.
+    /// Why they were done there.
     pub reason: String,
-    /// The adapter, where a device did them.
+    /// The adapter's name, if a device did any of the casts.
     pub adapter: Option<String>,
-    /// Nodes that were run: those that an output needs.
+    /// The number of nodes that were run, which are those that an output depends on.
     pub nodes: u32,
     /// Dispatches submitted.
     pub dispatches: u32,
-    /// Tensors put on the device.
+    /// Tensors copied to the device.
     pub uploads: u32,
-    /// Tensors read back from the device: outputs, and what becomes strings.
+    /// Tensors copied from the device: outputs, and sources of casts to strings.
     pub read_backs: u32,
 }
 
 impl fmt::Display for RunReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let nodes = if self.nodes == 1 { "node" } else { "nodes" };
-        write!(f, "{} {nodes}, ", self.nodes)?;
-        match (&self.route, &self.adapter) {
-            (Route::Gpu, Some(adapter)) => write!(f, "on {adapter}: {}", self.reason),
-            (Route::Copy, _) => write!(f, "copied: {}", self.reason),
-            _ => write!(f, "on the CPU: {}", self.reason),
-        }
+        let place = self.route.describe(self.adapter.as_deref(), &self.reason);
+        write!(f, "{}, {place}", counted(self.nodes.into(), "node"))
     }
 }
 
 impl Context {
-    /// Runs a model of casts on host tensors, one for each of its inputs in the graph's order; those that have a
-    /// default may be left out, all or none of them. Nodes that no output needs are not run.
+    /// Runs a model of casts on host tensors. `inputs` has one tensor for each input of the graph, in its order, or one
+    /// for each input without a default. Nodes that no output depends on are not run.
     ///
-    /// On a device, tensors stay there between nodes and only outputs are read back. Strings are cast on the CPU; tensors
-    /// that pass the device's largest buffer are cast in parts, by way of the host. UINT16 is taken for BFLOAT16 where the graph says so:
-    /// ONNX's older test data has no other way.
+    /// On a device, tensors stay there between nodes, and only outputs are copied back. Strings are cast on the CPU.
+    /// Tensors that exceed the device's largest buffer are copied from and to the host in parts. A UINT16 tensor is
+    /// accepted for a BFLOAT16 input, because ONNX's older test data stores BFLOAT16 so.
     ///
     /// # Errors
-    /// [`Error::Model`] for inputs that are not the graph's, before any work; [`Error::Node`] with the error of a node
-    /// as [`cast`](Self::cast) gives it. There is no result then.
+    /// [`Error::Model`] if the inputs do not match the graph, before any work; [`Error::Node`] with the error of a
+    /// node, which is one of [`cast`](Self::cast).
     pub async fn run(&self, model: &Model, inputs: Vec<Tensor>) -> Result<(Vec<NamedTensor>, RunReport), Error> {
         let inputs = check_inputs(model, inputs)?;
         let needed = needed(model);
@@ -103,7 +99,7 @@ fn check_inputs(model: &Model, inputs: Vec<Tensor>) -> Result<Vec<(usize, Tensor
     Ok(values)
 }
 
-/// Which nodes some output needs. Of a second input only the type counts, which is known without it.
+/// Which nodes the outputs need. The second input of `CastLike` is not needed: its type is known without its value.
 fn needed(model: &Model) -> Vec<bool> {
     let mut wanted = vec![false; model.values()];
     model.outputs().iter().for_each(|output| wanted[output.value] = true);
@@ -117,7 +113,7 @@ fn needed(model: &Model) -> Vec<bool> {
     needed
 }
 
-/// A value where it is: on the host, on the device, or both.
+/// A value that is on the host, on the device, or on both.
 struct Value {
     element_type: ElementType,
     shape: Vec<usize>,
@@ -138,17 +134,17 @@ impl Value {
 
 struct Run<'a> {
     context: &'a Context,
-    /// The device, where it is to do the numeric casts.
+    /// The device, where the numeric casts are to run on it.
     gpu: Option<&'a Gpu>,
     batch: Option<Batch<'a>>,
-    /// Cast nodes, each of which may leave a proof.
+    /// The number of cast nodes, each of which may leave a proof.
     casts: usize,
-    /// What each value is, seen through `Identity`: the value that a cast or the caller made.
+    /// For each value, the one it is the same as: `Identity` passes values on that a cast or the caller has made.
     origins: Vec<usize>,
     values: Vec<Option<Value>>,
-    /// How often each value is still wanted.
+    /// How many nodes and outputs still need each value.
     uses: Vec<usize>,
-    /// Whether the CPU has cast numbers, or strings.
+    /// Whether the CPU has cast numbers, and whether it has cast strings.
     cpu: [bool; 2],
     report: RunReport,
 }
@@ -169,7 +165,7 @@ impl<'a> Run<'a> {
         for (value, tensor) in constants.chain(inputs).filter(|(value, _)| uses[*value] > 0) {
             values[value] = Some(Value::host(tensor));
         }
-        // How much the numeric casts move; every value has as many elements as that it is made from.
+        // How many bytes the casts read and write. A cast's result has as many elements as its input.
         let mut elements: Vec<u64> = values.iter().map(|value| value.as_ref().map_or(0, |v| v.elements)).collect();
         let (mut bytes, mut is_chain) = (0u64, false);
         for node in casts() {
@@ -238,7 +234,7 @@ impl<'a> Run<'a> {
     }
 
     fn value(&self, value: usize) -> Result<&Value, Error> {
-        // Reading the model has seen to it that something makes every value, and earlier.
+        // Reading the model has checked that every value is made before it is used.
         let unknown = || ModelFault::Unknown { value: value.to_string() };
         self.values[value].as_ref().ok_or_else(|| unknown().into())
     }
@@ -251,7 +247,7 @@ impl<'a> Run<'a> {
         Ok(self.batch.insert(batch))
     }
 
-    /// The value on the device, where it stays.
+    /// The value on the device, uploaded where it is not there yet. It stays there.
     fn on_device(&mut self, value: usize, gpu: &'a Gpu, conversion: &Conversion) -> Result<Resident, Error> {
         let held = self.value(value)?;
         if let Some(resident) = &held.device {
@@ -267,7 +263,7 @@ impl<'a> Run<'a> {
         Ok(resident)
     }
 
-    /// The value on the host, where it stays.
+    /// The value on the host, read back where it is not there yet. It stays there.
     async fn on_host(&mut self, value: usize) -> Result<Tensor, Error> {
         self.read_back(&[value]).await?;
         self.host(value)
@@ -278,7 +274,7 @@ impl<'a> Run<'a> {
         Ok(self.value(value)?.host.clone().ok_or_else(unknown)?)
     }
 
-    /// Reads back those values that are only on the device, in one go.
+    /// Reads back those of the values that are only on the device, in one submission.
     async fn read_back(&mut self, values: &[usize]) -> Result<(), Error> {
         let mut read_backs = Vec::new();
         for &value in values {
@@ -305,7 +301,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Brings all outputs to the host, as many at a time as is sensible.
+    /// Reads back all outputs, up to [`READ_BACK_BYTES`] at a time.
     async fn read_outputs(&mut self, model: &Model) -> Result<(), Error> {
         let mut values: Vec<usize> = model.outputs().iter().map(|output| self.origins[output.value]).collect();
         values.sort_unstable();
@@ -333,7 +329,7 @@ impl<'a> Run<'a> {
         Ok(host)
     }
 
-    /// Lets go of a value when nobody wants it any more.
+    /// Drops a value that is no longer needed.
     fn release(&mut self, value: usize) {
         self.uses[value] -= 1;
         if self.uses[value] == 0 {
@@ -355,8 +351,8 @@ impl<'a> Run<'a> {
         let (route, reason) = match (gpu, self.cpu) {
             (Some(_), _) => (Route::Gpu, self.report.reason),
             (None, [true, _]) => (Route::Cpu, self.report.reason),
-            (None, [false, true]) => (Route::Cpu, "strings are for the CPU".to_owned()),
-            (None, [false, false]) => (Route::Copy, "there was nothing to convert".to_owned()),
+            (None, [false, true]) => (Route::Cpu, NO_STRING_KERNEL.to_owned()),
+            (None, [false, false]) => (Route::Copy, "nothing to convert".to_owned()),
         };
         RunReport { route, reason, adapter, dispatches, ..self.report }
     }

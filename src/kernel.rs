@@ -5,20 +5,18 @@
 //! The *edge* kernel does any range of elements, one destination word an invocation, and keeps what lies around them; it
 //! takes heads, tails and small tensors. The *strided* kernel is the same for a view of the source. The *serial* kernel does
 //! so one element after the other, which in place is the only way for codes that lie across words. Conversion code lies in
-//! `shaders/`; what is written here is the constants, the line that joins decode and encode, and the unrolled entry of the
-//! first two.
+//! `shaders/`; what is written here is the constants, the line that calls decode, hub and encode, and the unrolled entry of
+//! the first two.
 
 mod compose;
+mod constants;
 mod entry;
 
 use compose::Module;
 use entry::Entry;
 
 use crate::conversion::{Conversion, Encode};
-use crate::element::ElementType;
-use crate::error::Error;
-use crate::options::CastOptions;
-use crate::reference::Steps;
+use crate::reference::Thresholds;
 
 /// Invocations in a workgroup of the blocks kernel; also fills a table of 256 entries in one go.
 pub(crate) const BLOCKS_SIZE: u32 = 256;
@@ -55,9 +53,9 @@ pub(crate) enum Access {
     Shared,
 }
 
-/// A composed compute shader: WGSL text with the entry point `main`.
+/// A compute shader in WGSL, with the entry point `main`.
 ///
-/// Bind group 0 holds the source words (binding 0, read-only storage), the destination words (binding 1, read-write
+/// Bind group 0 contains the source words (binding 0, read-only storage), the destination words (binding 1, read-write
 /// storage) and the parameters (binding 4, uniform).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kernel {
@@ -67,47 +65,31 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// The WGSL text exactly as the device gets it.
+    /// The WGSL text, exactly as the device receives it.
     pub fn wgsl(&self) -> &str {
         &self.wgsl
     }
 
-    /// Invocations in a workgroup.
+    /// Invocations per workgroup.
     pub fn workgroup_size(&self) -> u32 {
         self.workgroup_size
     }
 
-    /// The most elements that one invocation converts.
+    /// The maximum number of elements that one invocation converts.
     pub fn elements_per_invocation(&self) -> u32 {
         self.elements_per_invocation
     }
 }
 
-/// The kernel that converts the bulk of a tensor.
-///
-/// # Errors
-/// [`Error::NoKernel`] where [`has_kernel`](crate::has_kernel) is false.
-pub fn kernel(from: ElementType, to: ElementType, options: &CastOptions) -> Result<Kernel, Error> {
-    let conversion = Conversion::new(from, to, options)?;
-    Ok(compose(&conversion, KernelKind::Blocks, Access::Separate, true))
-}
-
-/// As [`kernel`], for software adapters, where a lookup in workgroup memory costs more than most conversions: it looks
-/// up only where that saves the encoding of several codes.
-///
-/// # Errors
-/// [`Error::NoKernel`] where [`has_kernel`](crate::has_kernel) is false.
-pub fn computed_kernel(from: ElementType, to: ElementType, options: &CastOptions) -> Result<Kernel, Error> {
-    let conversion = Conversion::new(from, to, options)?;
-    Ok(compose(&conversion, KernelKind::Blocks, Access::Separate, false))
-}
-
-/// The kernel that converts a tensor's tail, or all of a small one.
-///
-/// # Errors
-/// [`Error::NoKernel`] where [`has_kernel`](crate::has_kernel) is false.
-pub fn edge_kernel(from: ElementType, to: ElementType, options: &CastOptions) -> Result<Kernel, Error> {
-    Ok(compose(&Conversion::new(from, to, options)?, KernelKind::Edge, Access::Separate, true))
+/// How the kernels for whole units convert sources of at most 8 bits, which have few codes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum CodeLookup {
+    /// Each workgroup converts every code once, to a table in its memory, and then looks codes up: faster on GPUs.
+    #[default]
+    Table,
+    /// Codes are computed, and looked up only where one lookup replaces the encoding of several codes: faster on software
+    /// adapters, whose workgroup memory is slower than computing.
+    Computed,
 }
 
 /// How the blocks kernel of a conversion divides a tensor.
@@ -120,7 +102,7 @@ pub(crate) struct Units {
 }
 
 impl Units {
-    pub(crate) fn new(conversion: &Conversion, kind: KernelKind, access: Access, tables: bool) -> Self {
+    pub(crate) fn new(conversion: &Conversion, kind: KernelKind, access: Access, lookup: CodeLookup) -> Self {
         let (source, destination) = (conversion.from.code_bits(), conversion.to.code_bits());
         if kind == KernelKind::Blocks && access == Access::Shared {
             // One binding has one element type: 16 bytes of the narrower side too.
@@ -141,7 +123,7 @@ impl Units {
         let bytes = elements * (source + destination) / 8;
         // 128 bytes an invocation, where what it does but once, to fill the table or find its place, would count much.
         // Software adapters gain nothing by the latter.
-        let repeats = uses_table(conversion, tables) || tables && destination <= 8;
+        let repeats = uses_table(conversion, lookup) || lookup == CodeLookup::Table && destination <= 8;
         let repeat = if repeats { (128 / bytes).max(1).next_power_of_two() } else { 1 };
         Self { elements, repeat }
     }
@@ -152,39 +134,38 @@ impl Units {
     }
 }
 
-/// A source of at most 8 bits has few codes: with tables, a workgroup converts each once and then looks them up.
-/// Without, it does so only where a lookup saves the encoding of several codes.
-fn uses_table(conversion: &Conversion, tables: bool) -> bool {
+/// Whether a kernel looks up the source's codes, as [`CodeLookup`] says.
+fn uses_table(conversion: &Conversion, lookup: CodeLookup) -> bool {
     let saves_several =
         conversion.from.code_bits() <= 4 && matches!(conversion.encode, Encode::Float(_) | Encode::E8m0(_));
-    conversion.from.code_bits() <= 8 && !conversion.is_copy() && (tables || saves_several)
+    conversion.from.code_bits() <= 8 && !conversion.is_copy() && (lookup == CodeLookup::Table || saves_several)
 }
 
-/// The steps of a conversion that takes eight codes at once. One by one, integers take a GPU less: their codes are found
-/// by a shift, which is what costs software adapters most.
-fn steps(conversion: &Conversion, tables: bool) -> Option<Steps> {
-    conversion.steps().filter(|steps| steps.least_nan != 0 || !tables)
+/// The thresholds of a conversion that takes eight codes at once. One by one, integers take a GPU less: their codes are
+/// found by a shift, which is what costs software adapters most.
+fn thresholds(conversion: &Conversion, lookup: CodeLookup) -> Option<Thresholds> {
+    conversion.thresholds().filter(|thresholds| thresholds.least_nan != 0 || lookup == CodeLookup::Computed)
 }
 
 /// Composes a kernel.
-pub(crate) fn compose(conversion: &Conversion, kind: KernelKind, access: Access, tables: bool) -> Kernel {
+pub(crate) fn compose(conversion: &Conversion, kind: KernelKind, access: Access, lookup: CodeLookup) -> Kernel {
     match kind {
-        KernelKind::Blocks | KernelKind::Shifted => units(conversion, kind, access, tables),
+        KernelKind::Blocks | KernelKind::Shifted => units(conversion, kind, access, lookup),
         KernelKind::Edge | KernelKind::Strided => edge(conversion, kind, access),
         KernelKind::Serial => serial(conversion, access),
     }
 }
 
 /// A kernel for whole units.
-fn units(conversion: &Conversion, kind: KernelKind, access: Access, tables: bool) -> Kernel {
-    let entry = Entry::new(conversion, kind, access, tables);
+fn units(conversion: &Conversion, kind: KernelKind, access: Access, lookup: CodeLookup) -> Kernel {
+    let entry = Entry::new(conversion, kind, access, lookup);
     let elements = entry.units.elements * entry.units.repeat;
     let mut module = Module::new(conversion, BLOCKS_SIZE, elements);
     module.need("entry/params");
     module.bindings(access, entry.source_vector, entry.destination_vector);
-    match steps(conversion, tables) {
+    match thresholds(conversion, lookup) {
         _ if conversion.is_copy() => {}
-        Some(steps) => module.eights(&steps),
+        Some(thresholds) => module.eights(&thresholds),
         None => module.conversion(conversion),
     }
     module.line("");
@@ -227,9 +208,11 @@ fn serial(conversion: &Conversion, access: Access) -> Kernel {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::element::ElementType;
+    use crate::options::CastOptions;
     use naga::valid::{Capabilities, ValidationFlags, Validator};
 
-    /// The kernels for slices that start anywhere; `tests/shaders.rs` looks at the public ones.
+    /// The kernels for slices that start anywhere; `tests/host/shaders.rs` looks at the public ones.
     #[test]
     fn kernels_of_every_kind_and_access_are_valid() {
         let numeric = || ElementType::ALL.iter().copied().filter(|t| t.is_numeric());
@@ -247,7 +230,7 @@ mod tests {
                     {
                         continue;
                     }
-                    let kernel = compose(&conversion, kind, access, true);
+                    let kernel = compose(&conversion, kind, access, CodeLookup::Table);
                     let context = || format!("{from} to {to}, {kind:?}, {access:?}");
                     let module = naga::front::wgsl::parse_str(kernel.wgsl());
                     let module = module.unwrap_or_else(|e| panic!("{}: {e}\n{}", context(), kernel.wgsl()));

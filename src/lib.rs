@@ -1,3 +1,8 @@
+// The first definition of a link counts: these replace the README's links to docs.rs, which the package's page needs.
+//! [engine]: docs::engine
+//! [semantics]: docs::semantics
+//! [performance]: docs::performance
+//!
 #![doc = include_str!("../README.md")]
 
 #[cfg(not(target_family = "wasm"))]
@@ -6,6 +11,7 @@ mod caster;
 mod context;
 mod conversion;
 pub mod cpu;
+pub mod docs;
 mod element;
 mod error;
 mod float_env;
@@ -25,6 +31,7 @@ mod self_test;
 mod string_array;
 mod strings;
 mod tensor;
+pub mod wgsl;
 
 pub use caster::{Bound, CastSpec, Caster, Prepared};
 pub use context::{CastReport, Context, Route};
@@ -37,8 +44,7 @@ pub use format::{FloatFormat, Specials};
 pub use gpu::adapter::{AdapterSummary, DeviceChoice, adapters};
 #[cfg(feature = "onnx")]
 pub use graph::RunReport;
-pub use kernel::{Kernel, computed_kernel, edge_kernel, kernel};
 pub use options::{CastOptions, Float4Nan, Int4Overflow, RoundMode};
-pub use plan::{PlanLimits, Slices};
+pub use plan::{CodeLookup, PlanLimits, PlanTuning, Slices};
 pub use tensor::{Element, Tensor};
 pub use wgpu;

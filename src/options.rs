@@ -1,19 +1,19 @@
-//! What a cast may be told, and the rules that changed between opsets as explicit fields.
+//! The options of a cast. Rules that changed between opsets are options too.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::error::Error;
 
-/// ONNX attribute `round_mode` (Cast since opset 24): how a value between two powers of two becomes FLOAT8E8M0.
+/// The ONNX attribute `round_mode` (since opset 24): how a value is rounded to a power of two for FLOAT8E8M0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum RoundMode {
-    /// To the next power of two above.
+    /// To the next larger power of two.
     #[default]
     Up,
-    /// To the next power of two below.
+    /// To the next smaller power of two.
     Down,
-    /// To the nearer power of two; from 1.5 · 2^k on, up.
+    /// To the nearest power of two; the midpoint 1.5 · 2^k is rounded up.
     Nearest,
 }
 
@@ -21,7 +21,7 @@ impl RoundMode {
     /// Every mode.
     pub const ALL: [RoundMode; 3] = [RoundMode::Up, RoundMode::Down, RoundMode::Nearest];
 
-    /// ONNX's word for it.
+    /// The value of the ONNX attribute.
     pub const fn name(self) -> &'static str {
         match self {
             RoundMode::Up => "up",
@@ -40,10 +40,10 @@ impl fmt::Display for RoundMode {
 impl FromStr for RoundMode {
     type Err = Error;
 
-    /// Reads ONNX's words `up`, `down` and `nearest`, exactly.
+    /// Parses the values of the ONNX attribute: `up`, `down` and `nearest`, in lower case.
     ///
     /// # Errors
-    /// [`Error::UnknownRoundMode`] with the text as given.
+    /// [`Error::UnknownRoundMode`] for any other text.
     fn from_str(text: &str) -> Result<Self, Error> {
         Self::ALL
             .into_iter()
@@ -52,40 +52,43 @@ impl FromStr for RoundMode {
     }
 }
 
-/// What INT4 and UINT4 get from a float that does not fit; ONNX leaves it undefined, its test data changed.
+/// The result of casting an out-of-range float to INT4 or UINT4. The ONNX text leaves it undefined, and ONNX's test
+/// data changed at opset 24.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Int4Overflow {
-    /// The low four bits of the truncated value, 0 beyond int32 and for NaN: test data since opset 24.
+    /// The low four bits of the truncated value; 0 if that does not fit in an int32, and for NaN. As in the test data
+    /// since opset 24.
     #[default]
     Wrap,
-    /// The nearest value of the type, 0 for NaN: test data of opsets 21 and 23.
+    /// The nearest value of the type; 0 for NaN. As in the test data of opsets 21 and 23.
     Clamp,
 }
 
-/// What FLOAT4E2M1, which has no NaN, gets from NaN; ONNX is silent, its test data changed.
+/// The result of casting NaN to FLOAT4E2M1, which has no NaN. The ONNX text does not mention it, and ONNX's test data
+/// changed at opset 24.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Float4Nan {
-    /// Zero with the inverted sign (+NaN gives −0): test data since opset 24.
+    /// Zero with the inverted sign: +NaN becomes −0. As in the test data since opset 24.
     #[default]
     Zero,
-    /// +6 for NaN of either sign: test data of opset 23.
+    /// +6 for NaN of either sign. As in the test data of opset 23.
     Max,
 }
 
-/// How to cast. The defaults are those of the newest opset.
+/// The options of a cast. The defaults are those of the newest opset.
 ///
-/// An option that a destination does not look at changes nothing, and costs no further pipeline.
+/// An option that does not affect a destination type is ignored; it does not create another pipeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct CastOptions {
-    /// ONNX attribute `saturate` (since opset 19, default true): FLOAT8* destinations get ±max instead of NaN or ±∞ for
-    /// what is out of range.
+    /// The ONNX attribute `saturate` (since opset 19, default true): for FLOAT8* destinations, out-of-range values
+    /// become ±max instead of NaN or ±∞.
     pub saturate: bool,
-    /// ONNX attribute `round_mode` (since opset 24, default up): only FLOAT8E8M0 destinations look at it.
+    /// The ONNX attribute `round_mode` (since opset 24, default up). Affects only FLOAT8E8M0 destinations.
     pub round_mode: RoundMode,
-    /// Only float to INT4 and UINT4 looks at it.
+    /// Out-of-range floats to INT4 and UINT4. Affects only those casts.
     pub int4_overflow: Int4Overflow,
-    /// Only float to FLOAT4E2M1 looks at it.
+    /// NaN to FLOAT4E2M1. Affects only that cast.
     pub float4_nan: Float4Nan,
 }
 
@@ -101,25 +104,25 @@ impl Default for CastOptions {
 }
 
 impl CastOptions {
-    /// The same with another `saturate`.
+    /// These options with another `saturate`.
     #[must_use]
     pub const fn with_saturate(self, saturate: bool) -> Self {
         Self { saturate, ..self }
     }
 
-    /// The same with another `round_mode`.
+    /// These options with another `round_mode`.
     #[must_use]
     pub const fn with_round_mode(self, round_mode: RoundMode) -> Self {
         Self { round_mode, ..self }
     }
 
-    /// The same with another rule for floats that do not fit INT4 and UINT4.
+    /// These options with another rule for out-of-range floats to INT4 and UINT4.
     #[must_use]
     pub const fn with_int4_overflow(self, int4_overflow: Int4Overflow) -> Self {
         Self { int4_overflow, ..self }
     }
 
-    /// The same with another rule for NaN into FLOAT4E2M1.
+    /// These options with another rule for NaN to FLOAT4E2M1.
     #[must_use]
     pub const fn with_float4_nan(self, float4_nan: Float4Nan) -> Self {
         Self { float4_nan, ..self }

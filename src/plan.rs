@@ -1,53 +1,19 @@
-//! What a cast comes to on a device, as data: which dispatches over which byte ranges. No device is needed to plan.
+//! The plan of a cast on a device: its dispatches and their byte ranges, as data. Planning needs no device.
 
+mod limits;
 mod shape;
 #[cfg(test)]
 mod tests;
 mod view;
 
+pub(crate) use limits::PlanSettings;
+pub use limits::{CodeLookup, PlanLimits, PlanTuning};
 pub(crate) use view::{View, plan_view};
 
 use crate::conversion::Conversion;
 use crate::error::Error;
 use crate::kernel::{Access, KernelKind, VIEW_RANK};
 use shape::{LEAST_ALIGNMENT, Shape, crosses_words, wide_units_suit};
-
-/// What bounds and shapes dispatches. [`Caster::new`](crate::Caster::new) takes the device's own;
-/// [`Caster::with_limits`](crate::Caster::with_limits) takes smaller ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct PlanLimits {
-    /// Most bytes of one storage binding.
-    pub binding_size: u64,
-    /// Most bytes of one buffer. Host tensors are cast in chunks beyond it.
-    pub buffer_size: u64,
-    /// A binding starts at a multiple of this many bytes.
-    pub offset_alignment: u64,
-    /// Most workgroups along one dimension of a dispatch.
-    pub workgroups: u32,
-    /// Most elements of one dispatch, for drivers with a watchdog. Rounded down to what alignment allows.
-    pub dispatch_elements: u64,
-    /// Fewest elements for which the blocks kernel is worth its compilation; `None` is a workgroup's worth of them.
-    pub blocks_from: Option<u64>,
-    /// Whether sources of at most 8 bits go through a table in workgroup memory. It pays on GPUs; a software adapter's
-    /// workgroup memory is slower than computing.
-    pub tables: bool,
-}
-
-impl Default for PlanLimits {
-    /// WebGPU's default limits, which every WebGPU device has.
-    fn default() -> Self {
-        Self {
-            binding_size: 128 << 20,
-            buffer_size: 256 << 20,
-            offset_alignment: 256,
-            workgroups: 65_535,
-            dispatch_elements: u64::MAX,
-            blocks_from: None,
-            tables: true,
-        }
-    }
-}
 
 /// A range of bytes of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,12 +27,12 @@ pub(crate) struct ByteRange {
 pub(crate) struct Offsets {
     pub source: u64,
     pub destination: u64,
-    /// Both lie in one buffer: apart, or at the same place with codes of the same width.
+    /// Whether both lie in one buffer: without a byte in common, or at the same offset with codes of the same width.
     pub one_buffer: bool,
 }
 
-/// Where the slices of casts will lie, for [`Caster::warm_up`](crate::Caster::warm_up) and
-/// [`Caster::self_test`](crate::Caster::self_test). Each includes those before it.
+/// The positions of the slices of future casts, for [`Caster::warm_up`](crate::Caster::warm_up) and
+/// [`Caster::self_test`](crate::Caster::self_test). Each variant includes the variants before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Slices {
     /// In two buffers, each starting at the device's `min_storage_buffer_offset_alignment`.
@@ -76,7 +42,7 @@ pub enum Slices {
     Anywhere,
     /// In one buffer or in two, starting at any element.
     OneBuffer,
-    /// The same, and the source may be a view with strides.
+    /// As `OneBuffer`; the source may also be a strided view.
     Views,
 }
 
@@ -91,7 +57,7 @@ pub(crate) fn kernels(conversion: &Conversion, slices: Slices) -> impl Iterator<
         (KernelKind::Strided, _) => slices >= Slices::Views && from >= 8,
         _ => true,
     };
-    // Two ranges of one buffer that are too far apart for one binding are compiled for when they are met.
+    // Ranges of one buffer that are too far apart for one binding are rare; their kernels are compiled when first needed.
     let accesses: &[Access] = match slices {
         Slices::Aligned | Slices::Anywhere => &[Access::Separate],
         Slices::OneBuffer | Slices::Views => &[Access::Separate, Access::Shared],
@@ -103,7 +69,7 @@ pub(crate) fn kernels(conversion: &Conversion, slices: Slices) -> impl Iterator<
         .filter(move |(kind, access)| needed(kind, *access))
 }
 
-/// What a dispatch is told: `Params` of `shaders/entry/params.wgsl`, padded to 16 bytes.
+/// The parameters of a dispatch: `Params` of `shaders/entry/params.wgsl`, padded to a multiple of 16 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub(crate) struct Params {
@@ -122,7 +88,7 @@ pub(crate) struct Params {
     pub strides: [u32; VIEW_RANK],
 }
 
-/// One dispatch. With shared access both ranges are the one that is bound.
+/// One dispatch. With shared access, both ranges are the one range that is bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Dispatch {
     pub kind: KernelKind,
@@ -160,23 +126,23 @@ impl Dispatch {
     }
 }
 
-/// The dispatches that cast `elements` from one place to another. With a sentinel, which is not for one buffer, the last
-/// dispatch writes it to the word after the destination's last.
+/// The dispatches that cast `elements` between two slices. The last dispatch writes the sentinel, if there is one, to the word after
+/// the destination's last word; only casts between two buffers have one.
 pub(crate) fn plan(
     conversion: &Conversion,
     elements: u64,
     offsets: Offsets,
-    limits: &PlanLimits,
+    settings: &PlanSettings,
     sentinel: Option<u32>,
 ) -> Result<Vec<Dispatch>, Error> {
     let mut dispatches = Vec::new();
     if elements == 0 {
         return Ok(dispatches);
     }
-    let shape = Shape::new(conversion, offsets, limits);
+    let shape = Shape::new(conversion, offsets, settings);
     let chunk = shape.chunk(elements)?;
     let head = shape.head();
-    // A head that is followed by too little for units is no head.
+    // Without enough elements for whole units after the head, the edge kernel takes everything.
     let head = if elements.saturating_sub(head) < shape.blocks_from.max(1) { 0 } else { head };
     shape.edges(0, head, None, &mut dispatches);
     let mut start = head;
@@ -192,13 +158,13 @@ pub(crate) fn plan(
 
 /// The most elements of a host tensor that take at most so many bytes on either side and fit the device's buffers, of
 /// which every piece but the last starts at a whole byte on both sides.
-pub(crate) fn host_chunk(conversion: &Conversion, limits: &PlanLimits, bytes: u64) -> Result<u64, Error> {
-    let shape = Shape::new(conversion, Offsets::default(), limits);
-    // The destination holds the sentinel as well.
-    let buffer = limits.buffer_size.saturating_sub(8);
+pub(crate) fn host_chunk(conversion: &Conversion, settings: &PlanSettings, bytes: u64) -> Result<u64, Error> {
+    let shape = Shape::new(conversion, Offsets::default(), settings);
+    // The destination buffer also holds the sentinel.
+    let buffer = settings.limits.buffer_size.saturating_sub(8);
     shape.fit(buffer, "max_buffer_size").map(|most| shape.fit(bytes, "").unwrap_or(shape.step).min(most))
 }
 
-/// Most elements of a host tensor on their way at once: bounds the memory that a cast takes beside the tensors, and
-/// how long a device works without an answer.
+/// Most elements of a host tensor in one submission. It bounds the memory that a cast takes beside the tensors, and how long a
+/// device works without an answer.
 pub(crate) const HOST_ELEMENTS: u64 = 1 << 26;

@@ -1,4 +1,4 @@
-//! Known answers: what a device makes of hard codes, beside what the CPU path makes of them.
+//! Known answers: casts difficult codes on a device and compares the results with those of the CPU path.
 
 use crate::caster::{CastSpec, Caster, Prepared};
 use crate::conversion::Conversion;
@@ -10,11 +10,10 @@ use crate::gpu::pipelined;
 use crate::plan::{Offsets, Slices};
 use crate::tensor::Tensor;
 
-/// Elements of a test: several workgroups of every kernel for units, and a rest for that of the edges. A multiple of
-/// `ROWS`.
+/// Elements of a test: several workgroups of every kernel for whole units, and a rest for the edge kernel. A multiple of `ROWS`.
 const ELEMENTS: usize = (1 << 16) + 75;
 
-/// Of the view that is transposed.
+/// Rows of the view that is transposed.
 const ROWS: usize = 7;
 
 /// What a buffer holds before a cast.
@@ -24,16 +23,15 @@ const POISON: u8 = 0xa5;
 const GUARD: u64 = 64;
 
 impl Caster {
-    /// Proves the kernels of some casts on this device: known answers, each compared with the CPU path on bits, by every
-    /// kernel that casts between such slices take. Takes some milliseconds a kernel, and its compilation if it is not
-    /// compiled yet.
+    /// Tests the kernels of some casts on this device: casts edge cases with every kernel that such slices can use, and
+    /// compares the results bit by bit with those of the CPU. This takes a few milliseconds per kernel, in addition to
+    /// its compilation.
     ///
-    /// An engine can so refuse a broken driver. `queue` is the device's own; nothing is set on either.
+    /// An engine can use this to reject a faulty driver. `queue` must be the device's queue. No handler is set.
     ///
     /// # Errors
-    /// [`Error::SelfTest`] with the first element that came out wrong, [`Error::SelfTestOutside`] where other bytes did
-    /// not stay as they were, [`Error::Incomplete`] where the device did nothing; and as
-    /// [`Context::cast`](crate::Context::cast).
+    /// [`Error::SelfTest`] for the first wrong element; [`Error::SelfTestOutside`] if other bytes were changed;
+    /// [`Error::Incomplete`] if the device did nothing; and as [`Context::cast`](crate::Context::cast).
     pub async fn self_test(&self, queue: &wgpu::Queue, specs: &[CastSpec], slices: Slices) -> Result<(), Error> {
         let link = DeviceLink::borrowed(self.device(), queue, self);
         for spec in specs {
@@ -43,7 +41,7 @@ impl Caster {
     }
 }
 
-/// Casts hard codes on the device, by every kernel that casts between such slices take.
+/// Casts difficult codes on the device, by every kernel that casts between such slices take.
 async fn check(link: &DeviceLink, spec: &CastSpec, slices: Slices) -> Result<(), Error> {
     let known = Known::new(spec)?;
     known.check_host(link).await?;
@@ -53,7 +51,7 @@ async fn check(link: &DeviceLink, spec: &CastSpec, slices: Slices) -> Result<(),
     Ok(())
 }
 
-/// Codes and what they come to.
+/// Source codes and the expected results.
 struct Known {
     spec: CastSpec,
     conversion: Conversion,
@@ -69,7 +67,7 @@ impl Known {
         Ok(Self { spec: *spec, conversion, source, expected })
     }
 
-    /// As host tensors are cast, which proves that the device does what is submitted.
+    /// Casts as host tensors are cast, which proves that the device executes submissions at all.
     async fn check_host(&self, link: &DeviceLink) -> Result<(), Error> {
         let mut got = vec![0; self.expected.bytes().unwrap_or_default().len()];
         let source = self.source.bytes().unwrap_or_default();
@@ -77,7 +75,7 @@ impl Known {
         self.compare(got, &self.expected, |i| i)
     }
 
-    /// As an engine casts, and nothing around the destination changes.
+    /// Casts between slices of buffers as an engine does, and checks that nothing around the destination changes.
     async fn check_slices(&self, link: &DeviceLink, arrangement: &Arrangement) -> Result<(), Error> {
         let (conversion, offsets) = (&self.conversion, arrangement.offsets);
         let (from, to) = (conversion.from, conversion.to);
@@ -108,7 +106,7 @@ impl Known {
         }
     }
 
-    /// The result on bits; `source_index` says which code an element came from.
+    /// Compares a result's codes with the expected ones. `source_index` says from which source code an element came.
     fn compare(&self, got: Vec<u8>, expected: &Tensor, source_index: impl Fn(usize) -> usize) -> Result<(), Error> {
         let (from, to) = (self.conversion.from, self.conversion.to);
         let got = Tensor::from_bytes(to, [ELEMENTS], got)?;
@@ -119,7 +117,7 @@ impl Known {
     }
 }
 
-/// Puts bytes into memory that grows to a guard beyond them.
+/// Copies bytes into memory, which grows so that guard bytes follow them.
 fn put(memory: &mut Vec<u8>, offset: u64, bytes: &[u8]) {
     let offset = offset as usize;
     let end = (offset + bytes.len()).next_multiple_of(4) + GUARD as usize;
@@ -160,7 +158,7 @@ impl Arrangement {
 const SHAPE: [u64; 2] = [ROWS as u64, (ELEMENTS / ROWS) as u64];
 const STRIDES: [u64; 2] = [1, ROWS as u64];
 
-/// Slices that between them take every kernel there is for such slices, beyond what host tensors take.
+/// Slices that together take every kernel for such slices that host tensors do not take.
 fn arrangements(conversion: &Conversion, slices: Slices) -> Vec<Arrangement> {
     let size = |t: ElementType| u64::from(t.code_bits() / 8).max(1);
     let (from, to) = (conversion.from, conversion.to);
@@ -205,13 +203,13 @@ fn codes(element_type: ElementType) -> impl Iterator<Item = u64> {
 mod tests {
     use super::*;
     use crate::options::CastOptions;
-    use crate::plan::{self, PlanLimits, View};
+    use crate::plan::{self, PlanSettings, View};
     use std::collections::HashSet;
 
-    /// No kernel that is compiled ahead goes unproven.
+    /// Every kernel that `warm_up` compiles is proven by the self-test.
     #[test]
     fn every_kernel_is_met() {
-        let limits = PlanLimits::default();
+        let settings = PlanSettings::default();
         let numeric = || ElementType::ALL.iter().copied().filter(|t| t.is_numeric());
         for (from, to) in numeric().flat_map(|from| numeric().map(move |to| (from, to))) {
             let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
@@ -221,9 +219,9 @@ mod tests {
                 let dispatches = arranged.flat_map(|Arrangement { offsets, transposed }| match transposed {
                     true => {
                         let (view, len) = View::new(&SHAPE, &STRIDES).unwrap();
-                        plan::plan_view(&conversion, &view, len, offsets, &limits).unwrap()
+                        plan::plan_view(&conversion, &view, len, offsets, &settings).unwrap()
                     }
-                    false => plan::plan(&conversion, ELEMENTS as u64, offsets, &limits, None).unwrap(),
+                    false => plan::plan(&conversion, ELEMENTS as u64, offsets, &settings, None).unwrap(),
                 });
                 let met: HashSet<_> = dispatches.map(|dispatch| (dispatch.kind, dispatch.access)).collect();
                 let all: HashSet<_> = plan::kernels(&conversion, slices).collect();

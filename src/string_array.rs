@@ -1,6 +1,6 @@
-//! The elements of a string tensor: texts of many strings each and where each string ends, much as Arrow lays them out,
-//! so that a million short strings are some hundred allocations. The texts are cut at fixed elements, so that threads
-//! make and read them side by side and nothing is ever joined.
+//! The elements of a string tensor: chunks of many strings, each one text with the offset at which each string ends, much as
+//! Arrow lays strings out. A million short strings are then some hundred allocations. Chunks hold a fixed number of strings, so
+//! that threads write and read them at the same time and no text is copied to join them.
 
 use std::collections::TryReserveError;
 

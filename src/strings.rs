@@ -1,8 +1,8 @@
 //! String rules: numbers to decimals and back.
 //!
-//! Digits are made by `zmij` and `itoa` and read by the standard library. What none of them has is here: plain
-//! positional notation, the shortest digits of a 16-bit float, and one rounding from an exact decimal to floats
-//! narrower than 32 bits.
+//! `zmij` and `itoa` write digits, and the standard library reads them. This module adds what none of them has: positional
+//! notation without an exponent, the shortest digits of a 16-bit float, and one rounding from an exact decimal to floats narrower
+//! than 32 bits.
 
 mod float16;
 mod literal;

@@ -11,10 +11,10 @@ use crate::string_array::StringArray;
 
 /// A tensor in host memory.
 ///
-/// Its data is laid out as ONNX's `raw_data`: row-major, little-endian, codes of less than a byte packed low bits first
-/// (two 4-bit or four 2-bit codes a byte, four 6-bit codes in three bytes), and the last byte filled with zero bits. A
-/// scalar has the shape `[]` and one element; a tensor with a 0 in its shape has none. STRING elements are UTF-8 and have
-/// no packed form: [`Tensor::strings`] reads them. Clones share the data.
+/// Its data has the layout of ONNX's `raw_data`: row-major and little-endian. Codes narrower than a byte are packed,
+/// low bits first: two 4-bit or four 2-bit codes per byte, four 6-bit codes per three bytes. Unused bits of the last
+/// byte are zero. A scalar has the shape `[]` and one element; a tensor with a 0 in its shape has no elements. STRING
+/// elements are UTF-8 and have no packed form; [`Tensor::strings`] returns them. Clones share the data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tensor {
     element_type: ElementType,
@@ -30,11 +30,11 @@ enum Data {
 }
 
 impl Tensor {
-    /// A tensor from its packed bytes. Bits after the last code in the last byte are cleared.
+    /// Creates a tensor from its packed bytes. Unused bits of the last byte are cleared.
     ///
     /// # Errors
-    /// [`Error::NoCodes`] for STRING, [`Error::ShapeOverflow`] where the element count or its bytes cannot be counted,
-    /// [`Error::ByteLength`] where `bytes` is not exactly as long as shape and type take.
+    /// [`Error::NoCodes`] for STRING; [`Error::ShapeOverflow`] if the size overflows; [`Error::ByteLength`] if the
+    /// length of `bytes` does not match the shape and the type.
     pub fn from_bytes(
         element_type: ElementType,
         shape: impl Into<Vec<usize>>,
@@ -50,11 +50,11 @@ impl Tensor {
         Ok(Self { element_type, shape, elements, data: Data::Packed(Arc::new(bytes)) })
     }
 
-    /// A tensor from one code an element; bits above the type's width are dropped.
+    /// Creates a tensor from one code per element. Bits above the type's width are dropped.
     ///
     /// # Errors
-    /// [`Error::NoCodes`] for STRING, [`Error::ShapeOverflow`] where the element count or its bytes cannot be counted,
-    /// [`Error::ElementCount`] where there are not as many codes as the shape says.
+    /// [`Error::NoCodes`] for STRING; [`Error::ShapeOverflow`] if the size overflows; [`Error::ElementCount`] if the
+    /// number of codes does not match the shape.
     pub fn from_codes(
         element_type: ElementType,
         shape: impl Into<Vec<usize>>,
@@ -72,11 +72,11 @@ impl Tensor {
         Err(Error::ElementCount { element_type, shape, expected, found })
     }
 
-    /// A STRING tensor.
+    /// Creates a STRING tensor.
     ///
     /// # Errors
-    /// [`Error::ShapeOverflow`] where the element count cannot be counted, [`Error::ElementCount`] where there are not as
-    /// many strings as the shape says.
+    /// [`Error::ShapeOverflow`] if the number of elements overflows; [`Error::ElementCount`] if the number of strings
+    /// does not match the shape.
     pub fn from_strings<S: AsRef<str>>(
         shape: impl Into<Vec<usize>>,
         strings: impl IntoIterator<Item = S>,
@@ -94,7 +94,7 @@ impl Tensor {
         Err(Error::ElementCount { element_type, shape, expected, found })
     }
 
-    /// A tensor from values of a Rust type, see [`Element`].
+    /// Creates a tensor from values of a Rust type: see [`Element`].
     ///
     /// # Errors
     /// As [`Tensor::from_bytes`].
@@ -109,7 +109,7 @@ impl Tensor {
         self.element_type
     }
 
-    /// Elements along each axis; empty for a scalar.
+    /// The number of elements along each axis; empty for a scalar.
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
@@ -119,12 +119,12 @@ impl Tensor {
         self.elements
     }
 
-    /// Whether there are no elements.
+    /// Whether the tensor has no elements.
     pub fn is_empty(&self) -> bool {
         self.elements == 0
     }
 
-    /// The packed little-endian bytes; `None` for strings, which have no such form.
+    /// The packed little-endian bytes; `None` for strings.
     pub fn bytes(&self) -> Option<&[u8]> {
         match &self.data {
             Data::Packed(bytes) => Some(bytes),
@@ -132,7 +132,7 @@ impl Tensor {
         }
     }
 
-    /// The packed little-endian bytes, without a copy unless a clone shares them; `None` for strings.
+    /// The packed little-endian bytes; `None` for strings. They are copied only if a clone shares them.
     pub fn into_bytes(self) -> Option<Vec<u8>> {
         match self.data {
             Data::Packed(bytes) => Some(Arc::unwrap_or_clone(bytes)),
@@ -160,7 +160,7 @@ impl Tensor {
         }
     }
 
-    /// Each element's code in the low bits of a `u64`, in row-major order; none for strings.
+    /// The code of each element in the low bits of a `u64`, in row-major order; empty for strings.
     pub fn codes(&self) -> impl ExactSizeIterator<Item = u64> + '_ {
         let bits = self.element_type.code_bits();
         let bytes = self.bytes();
@@ -172,7 +172,7 @@ impl Tensor {
     /// The elements as values of a Rust type.
     ///
     /// # Errors
-    /// [`Error::ElementTypeMismatch`] where the tensor's type is not [`T::ELEMENT_TYPE`](Element::ELEMENT_TYPE).
+    /// [`Error::ElementTypeMismatch`] if the tensor's type is not [`T::ELEMENT_TYPE`](Element::ELEMENT_TYPE).
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>, Error> {
         if T::ELEMENT_TYPE != self.element_type {
             return Err(Error::ElementTypeMismatch { wanted: T::ELEMENT_TYPE, found: self.element_type });
@@ -180,11 +180,11 @@ impl Tensor {
         Ok(self.codes().map(T::from_code).collect())
     }
 
-    /// The same elements under another shape.
+    /// The same elements in another shape.
     ///
     /// # Errors
-    /// [`Error::ElementCount`] where the new shape has another number of elements, [`Error::ShapeOverflow`] where they
-    /// cannot be counted.
+    /// [`Error::ElementCount`] if the new shape has another number of elements; [`Error::ShapeOverflow`] if that number
+    /// overflows.
     pub fn reshape(mut self, shape: impl Into<Vec<usize>>) -> Result<Self, Error> {
         let shape = shape.into();
         let expected = count(self.element_type, &shape)?;
@@ -221,8 +221,8 @@ impl Tensor {
 
 /// Zeroed memory for a result of casting `from` to `to`, or an error where there is none.
 pub(crate) fn zeroed(from: ElementType, to: ElementType, bytes: usize) -> Result<Vec<u8>, Error> {
-    // Only asking first can fail without taking the process down; only `vec!` gets memory that the system has zeroed,
-    // at no cost.
+    // `vec!` gets memory that the system has already zeroed, but aborts the process where there is none. Reserving fails with an
+    // error instead, so it is tried first.
     let mut probe = Vec::<u8>::new();
     probe.try_reserve_exact(bytes).map_err(|_| Error::OutOfMemory { from, to, bytes: bytes as u64 })?;
     drop(probe);
@@ -242,12 +242,12 @@ fn sizes(element_type: ElementType, shape: &[usize]) -> Result<(usize, usize), E
 
 /// Elements of a shape.
 pub(crate) fn count(element_type: ElementType, shape: &[usize]) -> Result<usize, Error> {
-    // A zero anywhere means no elements, however large the other axes.
+    // An axis of size 0 means no elements, even where the product of the other axes would overflow.
     let elements = if shape.contains(&0) { Some(0) } else { shape.iter().try_fold(1usize, |n, &d| n.checked_mul(d)) };
     elements.ok_or_else(|| Error::ShapeOverflow { element_type, shape: shape.to_vec() })
 }
 
-/// A Rust type whose values are the elements of one element type.
+/// A Rust type that corresponds to an element type.
 ///
 /// Implemented for `bool`, the integers of 8 to 64 bits, `f32`, `f64`, [`half::f16`] and [`half::bf16`].
 pub trait Element: Copy + private::Sealed {
@@ -326,7 +326,7 @@ mod tests {
         assert!(Tensor::from_codes(FLOAT, [1], 0..u64::MAX).is_err());
         assert_eq!(
             Tensor::from_codes(INT4, [3], [1, 2, 3]).unwrap().reshape([4]).unwrap_err().to_string(),
-            "shape [4] of int4 takes 4 elements, not 3"
+            "shape [4] of int4 needs 4 elements, got 3"
         );
         assert_eq!(Tensor::from_codes(INT4, [4], [1, 2, 3, 4]).unwrap().reshape([2, 2]).unwrap().shape(), [2, 2]);
     }
@@ -340,7 +340,7 @@ mod tests {
         assert_eq!(Tensor::from_bytes(DOUBLE, [usize::MAX, 0], vec![]).unwrap().len(), 0);
         assert!(matches!(Tensor::from_bytes(STRING, [0], vec![]), Err(Error::NoCodes { element_type: STRING })));
         let error = Tensor::from_bytes(FLOAT, [2], vec![0; 7]).unwrap_err();
-        assert_eq!(error.to_string(), "7 bytes given, but shape [2] of float takes 8");
+        assert_eq!(error.to_string(), "shape [2] of float needs 8 bytes, got 7");
     }
 
     #[test]
@@ -351,10 +351,10 @@ mod tests {
         assert_eq!(tensor.strings().unwrap().collect::<Vec<_>>(), given);
         assert_eq!((tensor.bytes(), tensor.codes().len()), (None, 0));
         assert_eq!(tensor.clone().reshape([5]).unwrap().strings().unwrap().len(), 5);
-        assert_eq!(tensor.reshape([4]).unwrap_err().to_string(), "shape [4] of string takes 4 elements, not 5");
+        assert_eq!(tensor.reshape([4]).unwrap_err().to_string(), "shape [4] of string needs 4 elements, got 5");
         let error = |shape: usize| Tensor::from_strings([shape], given).unwrap_err().to_string();
-        assert_eq!(error(6), "shape [6] of string takes 6 elements, not 5");
-        assert_eq!(error(4), "shape [4] of string takes 4 elements, not more");
+        assert_eq!(error(6), "shape [6] of string needs 6 elements, got 5");
+        assert_eq!(error(4), "shape [4] of string needs 4 elements, got more");
         assert!(Tensor::from_strings([usize::MAX, 2], given).is_err());
         assert_eq!(Tensor::from_strings([usize::MAX, 0], [""; 0]).unwrap().len(), 0);
     }

@@ -2,7 +2,7 @@
 # Runs every test; sets up what they need. Further arguments go to the test runner.
 set -eu
 cd "$(dirname "$0")/.."
-# Without it, some drivers complain on stderr at every start.
+# Some drivers print a warning if this is not set.
 export XDG_RUNTIME_DIR="${XDG_RUNTIME_DIR:-${TMPDIR:-/tmp}}"
 
 tests/adapter.sh
@@ -14,7 +14,7 @@ case $official in
     0 | 3) ;;
     *) exit "$official" ;;
 esac
-[ "$official" = 0 ] || echo "NOT RUN for want of their data: ONNX's own node tests (see above)" >&2
+[ "$official" = 0 ] || echo "NOT RUN: ONNX's own node tests, because their data could not be downloaded (see above)" >&2
 
 # Optimised, since some tests try every code there is, but with the checks that a debug build has. After the subcommand:
 # nextest does not hear what stands before it.

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Regenerate counts.csv: benches/instructions/run.sh. Compare with it, and fail where a kernel is worse: add --check.
-# Needs Debian's mesa-vulkan-drivers and libvulkan1, and no GPU; without them, or with another Mesa than the table's, a
-# check says so and exits with 3.
+# Regenerates counts.csv. With --check, compares with counts.csv instead, and fails if a kernel has more instructions.
+# Needs Debian's mesa-vulkan-drivers and libvulkan1, but no GPU. Without them, or with another version of Mesa than that
+# of counts.csv, --check prints the reason and exits with 3.
 set -eu
 cd "$(dirname "$0")"
-# Without it, some drivers complain on stderr at every start.
+# Some drivers print a warning if this is not set.
 export XDG_RUNTIME_DIR="${XDG_RUNTIME_DIR:-${TMPDIR:-/tmp}}"
 exec cargo run --release --locked --quiet -- "$@"

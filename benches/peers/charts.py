@@ -1,6 +1,6 @@
-"""Draws docs/charts/*.svg from the figures in docs/charts/data; measures nothing.
+"""Draws docs/charts/*.svg from the figures in docs/charts/data. Measures nothing.
 
-The same figures and the same matplotlib make the same bytes. A chart brings its own background.
+The same figures and the same version of matplotlib give the same bytes.
 """
 
 import matplotlib as mpl
@@ -15,9 +15,9 @@ from report import AVX512, DATA, IN_PLACE, ratio, read_lines
 
 CHARTS = DATA.parent
 INK, FAINT = "#24292f", "#d0d7de"
-# Distinct to the colour-blind too (Okabe and Ito).
+# The palette of Okabe and Ito, which colour-blind readers can distinguish.
 OURS, OURS_AVX512 = "#0072b2", "#a6cee3"
-# Colour, mark, and where in a row, lest one hides another.
+# Colour, mark, and position in a row, so that marks do not hide each other.
 MARKS = {
     "numpy": ("#e69f00", "o", -0.2),
     "torch .to": ("#cc79a7", "D", -0.07),
@@ -82,13 +82,13 @@ Row = tuple[str, dict[str, float]]
 
 
 def bars(axes: Axes, rows: list[Row], label: str) -> None:
-    """A bar for ours, or two, and marks for the others, a row each; a line at the copy's speed."""
+    """In each row one or two bars for this crate and a mark for each other library; a line at the speed of the copy."""
     names = [name for name, _ in rows]
     two = all(AVX512 in values for _, values in rows)
     if two:
         wide = [values[AVX512] for _, values in rows]
-        axes.barh(names, wide, height=0.7, color=OURS_AVX512, label="wgpu-cast, feature avx512")
-    axes.barh(names, [values["ours"] for _, values in rows], height=0.4 if two else 0.7, color=OURS, label="wgpu-cast")
+        axes.barh(names, wide, height=0.7, color=OURS_AVX512, label="wgpu-cast")
+    axes.barh(names, [values["ours"] for _, values in rows], height=0.4 if two else 0.7, color=OURS, label=f"wgpu-cast{', AVX2' if two else ''}")
     for series, (colour, mark, lower) in MARKS.items():
         there = [(values[series], row + lower) for row, (_, values) in enumerate(rows) if series in values]
         if there:
@@ -110,8 +110,8 @@ def cpu(head: dict, lines: list[dict]) -> None:
     for threads in sorted({line["threads"] for line in lines}):
         of = [line for line in lines if line["threads"] == threads]
         figure, axes = plt.subplots(figsize=(7.2, 0.9 + 0.22 * len(of)))
-        bars(axes, [(named(line), relative(line["seconds"])) for line in of], "times the speed of memcpy (dashed)")
-        title(axes, f"Casts on a CPU, {'one thread' if threads == 1 else f'{threads} threads; numpy has one'}")
+        bars(axes, [(named(line), relative(line["seconds"])) for line in of], "ratio to memcpy (dashed)")
+        title(axes, f"Casts on a CPU, {'one thread' if threads == 1 else f'{threads} threads (numpy: one)'}")
         legend(figure)
         save(
             figure,
@@ -132,7 +132,7 @@ def gpu(head: dict, lines: list[dict]) -> None:
         {name: line["gbps"][name] / line["gbps"][COPIES[name]] for name in COPIES if name in line["gbps"]}
         for line in lines
     ]
-    bars(axes, list(zip(map(named, lines), of, strict=True)), "times the speed of each side's own copy (dashed)")
+    bars(axes, list(zip(map(named, lines), of, strict=True)), "ratio to the same library's copy (dashed)")
     title(axes, "Casts on a GPU")
     legend(figure)
     save(
@@ -145,7 +145,7 @@ def title(axes: Axes, text: str) -> None:
 
 
 def legend(figure: Figure) -> None:
-    """Above all, bars first."""
+    """Above the axes, bars first."""
     handles, labels = figure.axes[0].get_legend_handles_labels()
     bars_first = sorted(zip(handles, labels, strict=True), key=lambda entry: not isinstance(entry[0], BarContainer))
     figure.legend(*zip(*bars_first, strict=True), loc="outside upper left", ncols=4)
@@ -168,10 +168,10 @@ def adapter(head: dict, lines: list[dict]) -> None:
     axes.spines[:].set_visible(False)
     axes.set_ylabel("from")
     axes.set_xlabel("to")
-    title(axes, "Every cast beside a copy of as many bytes")
-    figure.colorbar(image, ax=axes, shrink=0.7, label="times the speed of the copy")
+    title(axes, "All pairs, compared with a copy of the same number of bytes")
+    figure.colorbar(image, ax=axes, shrink=0.7, label="ratio to the copy")
     ordered = sorted(found.values())
-    spread = f"least {ordered[0]:.2f}, median {ordered[len(ordered) // 2]:.2f}, most {ordered[-1]:.2f}"
+    spread = f"minimum {ordered[0]:.2f}, median {ordered[len(ordered) // 2]:.2f}, maximum {ordered[-1]:.2f}"
     save(
         figure,
         "adapter.svg",
@@ -181,11 +181,11 @@ def adapter(head: dict, lines: list[dict]) -> None:
 
 
 LINES = {
-    "CPU, 1": ("CPU path, one thread", "#0072b2", "-"),
-    "CPU, 2": ("CPU path, two threads", "#56b4e9", "-"),
-    "adapter": ("adapter, resident tensors", "#009e73", "-"),
-    "host by gpu": ("host tensors by the adapter", "#d55e00", "-"),
-    "host by cpu": ("host tensors by the CPU", "#cc79a7", "-"),
+    "CPU, 1": ("CPU, one thread", "#0072b2", "-"),
+    "CPU, 2": ("CPU, two threads", "#56b4e9", "-"),
+    "adapter": ("adapter, tensors on the device", "#009e73", "-"),
+    "host by gpu": ("adapter, host tensors", "#d55e00", "-"),
+    "host by cpu": ("CPU, host tensors into new memory", "#cc79a7", "-"),
     "memcpy, 1": ("memcpy, one thread", "#57606a", "--"),
     "memcpy, 2": ("memcpy, two threads", "#8c959f", "--"),
     "copy on the adapter": ("copy on the adapter", "#8c959f", ":"),
@@ -238,7 +238,7 @@ def strings(head: dict, lines: list[dict]) -> None:
         )
     axes.set_yticks(range(len(lines)), [line["cast"].replace(" to ", " → ") for line in lines])
     axes.set_ylim(len(lines) - 0.4, -0.6)
-    axes.set_xlabel("million elements a second")
+    axes.set_xlabel("10⁶ elements per second")
     axes.grid(axis="x")
     axes.tick_params(length=0)
     title(axes, "Strings")

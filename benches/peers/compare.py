@@ -1,8 +1,9 @@
-"""Casts on a CPU: this crate beside numpy with ml_dtypes, PyTorch and ONNX Runtime.
+"""Measures casts on a CPU: this crate, numpy with ml_dtypes, PyTorch and ONNX Runtime.
 
-For every pair and thread count, a copy of as many bytes, ours, ours with AVX-512 and the peers take turns, seven times;
-all read the same codes. Bytes are counted as ONNX packs them for all, though numpy gives a 4-bit element a whole byte.
-Before that every peer's result is compared with ours: on ordinary values that the target holds, and on random codes.
+For every pair and number of threads, a copy of the same number of bytes, this crate with AVX2 and with AVX-512, and the
+other libraries run in turns, seven times. All read the same codes. Bytes are counted as ONNX packs them, although numpy
+stores a 4-bit element in a byte. First, every library's result is compared with that of this crate: for ordinary values
+that the target can hold, and for random codes.
 """
 
 import argparse
@@ -43,15 +44,15 @@ def main() -> None:
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--elements", type=int, default=1 << 24, help="of each tensor [16 Mi]")
+    parser.add_argument("--elements", type=int, default=1 << 24, help="elements per tensor [16 Mi]")
     parser.add_argument(
-        "--pairs", type=parse_pairs, default=USUAL, help='such as "float>float16 float<>int8" [the usual ones]'
+        "--pairs", type=parse_pairs, default=USUAL, help='for example "float>float16 float<>int8" [common pairs]'
     )
-    parser.add_argument("--all", action="store_true", help="every pair that any peer has")
-    parser.add_argument("--threads", type=thread_counts, default=[1, 2], help="[1,2]")
-    parser.add_argument("--json", type=Path, default=DATA / "cpu.jsonl", help="where the figures go, a line each")
-    parser.add_argument("--note", default="", help="a word on the run, for tables and charts")
-    parser.add_argument("--table", action="store_true", help="only the table of figures that are there")
+    parser.add_argument("--all", action="store_true", help="measure every pair that any other library supports")
+    parser.add_argument("--threads", type=thread_counts, default=[1, 2], help="numbers of threads [1,2]")
+    parser.add_argument("--json", type=Path, default=DATA / "cpu.jsonl", help="the file that the figures are written to")
+    parser.add_argument("--note", default="", help="a note on the run, for tables and charts")
+    parser.add_argument("--table", action="store_true", help="only print the table of the recorded figures")
     return parser.parse_args()
 
 
@@ -66,7 +67,7 @@ def named(pair: Pair) -> dict:
 def compare(
     builds: dict[str, Ours], folder: Path, peers: list[Peer], pair: Pair, elements: int, thread_counts: list[int]
 ) -> list[dict]:
-    """A line for each thread count; none where no peer has the pair."""
+    """A line for each number of threads; none if no other library supports the pair."""
     ours = builds["ours"]
     tile_elements = min(TILE, elements)
     tile = ordinary(pair, tile_elements)
@@ -95,7 +96,7 @@ def load(ours: Ours, folder: Path, pair: Pair, tile: Bytes, elements: int, threa
 
 
 def check(ours: Ours, folder: Path, peers: list[Peer], pair: Pair, tile: Bytes, elements: int) -> dict[str, float]:
-    """The share of elements in which each peer that has the pair differs from ours."""
+    """The share of elements that differ from ours, for each library that supports the pair."""
     load(ours, folder, pair, tile, elements, 1)
     ours.ask("into")
     path = folder / "result"
@@ -107,7 +108,7 @@ def check(ours: Ours, folder: Path, peers: list[Peer], pair: Pair, tile: Bytes, 
 
 
 def take_turns(builds: dict[str, Ours], tasks: dict[str, Task]) -> dict[str, list[float]]:
-    """Seconds of every run of each."""
+    """The seconds of every run."""
     ours = builds["ours"]
     ways = {"memcpy": lambda: ours.seconds("memcpy")}
     ways |= {name: (lambda one=one: one.seconds("into")) for name, one in builds.items()}
@@ -129,7 +130,7 @@ def timed(task: Task) -> float:
 
 
 def best(seconds: dict[str, list[float]]) -> str | None:
-    """The fastest peer that writes into memory that is there."""
+    """The fastest library that writes into preallocated memory."""
     there = [name for name in IN_PLACE if name in seconds]
     return min(there, key=lambda name: sorted(seconds[name])[RUNS // 2], default=None)
 
@@ -137,7 +138,7 @@ def best(seconds: dict[str, list[float]]) -> str | None:
 def summary(line: dict) -> str:
     name = f"{line['from']} -> {line['to']}"
     if "seconds" not in line:
-        return f"{name}: no peer has it"
+        return f"{name}: supported by no other library"
     seconds, first = line["seconds"], best(line["seconds"])
     figures = f"ours {gbps(line['bytes'], seconds['ours']):.2f}, {gbps(line['bytes'], seconds[AVX512]):.2f} GB/s"
     against = ", ".join(f"{ratio(seconds[name], seconds[first]):.2f}" for name in ("ours", AVX512)) if first else ""
@@ -146,7 +147,7 @@ def summary(line: dict) -> str:
 
 
 def markdown(lines: list[dict]) -> str:
-    """A table for each thread count, and one of what differs."""
+    """A table for each number of threads, and one of differing results."""
     head, *pairs = lines
     parts = [", ".join([head["machine"], f"{head['elements']} elements", *head["versions"]]), head["note"]]
     for threads in sorted({line["threads"] for line in pairs}):
@@ -157,10 +158,21 @@ def markdown(lines: list[dict]) -> str:
     return "\n\n".join(part for part in [*parts, different] if part)
 
 
+# The names in the recorded figures, and the titles of their columns.
+TITLES = {
+    AVX512: "wgpu-cast",
+    "ours": "wgpu-cast, AVX2",
+    "numpy": "numpy",
+    "torch copy_": "torch copy_",
+    "ORT": "ONNX Runtime",
+    "ours, new": "wgpu-cast, AVX2, new memory",
+    "torch .to": "torch .to",
+}
+
+
 def speeds(lines: list[dict]) -> str:
-    names = ["ours", AVX512, "numpy", "torch copy_", "ORT", "ours, new", "torch .to"]
-    names = [name for name in names if any(name in line["seconds"] for line in lines)]
-    heads = ["cast", "memcpy", *names, "ours / best peer", "with avx512"]
+    names = [name for name in TITLES if any(name in line["seconds"] for line in lines)]
+    heads = ["cast", "memcpy", *(TITLES[name] for name in names), "ratio to the best other", "AVX2"]
     return table(heads, [speed_row(line, names) for line in lines])
 
 
@@ -177,20 +189,20 @@ def speed_row(line: dict, names: list[str]) -> list[str]:
         return shown
 
     first = best(seconds)
-    against = [f"{ratio(seconds[of], seconds[first]):.2f} × {first}" if first else "–" for of in ("ours", AVX512)]
+    against = [f"{ratio(seconds[of], seconds[first]):.2f} × {first}" if first else "–" for of in (AVX512, "ours")]
     memcpy = f"{gbps(moved, seconds['memcpy']):.2f}"
     return [f"{line['from']} → {line['to']}", memcpy, *map(cell, names), *against]
 
 
 def disagreements(lines: list[dict]) -> str:
-    """Where a peer's bits are others than ours: the share of elements, ordinary values / random codes."""
+    """The share of elements whose bits differ from ours: for ordinary values / for random codes."""
 
     def cell(differs: dict[str, dict], name: str) -> str:
         shares = differs.get(name)
         if shares is None:
             return "–"
         if not any(shares.values()):
-            return "the same"
+            return "same"
         return f"{shares['ordinary'] * 100:.3g} % / {shares['any'] * 100:.3g} %"
 
     rows = [
@@ -199,9 +211,9 @@ def disagreements(lines: list[dict]) -> str:
         if any(any(shares.values()) for shares in line["differs"].values())
     ]
     if not rows:
-        return "Every peer's results are the same bits as ours."
-    return "Elements that are other bits than ours, ordinary values / random codes:\n\n" + table(
-        ["cast", *IN_PLACE], rows
+        return "All results are bit-identical to ours."
+    return "The share of elements whose bits differ from ours, for ordinary values / for random codes:\n\n" + table(
+        ["cast", *(TITLES[name] for name in IN_PLACE)], rows
     )
 
 

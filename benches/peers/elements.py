@@ -1,4 +1,4 @@
-"""ONNX's element types as the peers name them, and values to cast."""
+"""ONNX's element types with their names in other libraries, and values to cast."""
 
 from dataclasses import dataclass
 
@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 
 Bytes = NDArray[np.uint8]
 
-# Data repeats after as many elements: a multiple of 16, so that packed codes repeat at a byte.
+# The data repeats after this many elements. It is a multiple of 16, so that packed codes repeat at a whole byte.
 TILE = 1 << 20
 
 
 @dataclass(frozen=True)
 class ElementType:
-    """A row: ONNX's name, the width that ONNX packs it to, and what the others call it."""
+    """An element type: ONNX's name, its packed width, and the names in other libraries."""
 
     name: str
     bits: int
@@ -28,7 +28,7 @@ class ElementType:
 
     @property
     def negative(self) -> bool:
-        """Whether it has negative values."""
+        """Whether the type has negative values."""
         return self.kind in ("float", "int")
 
     @property
@@ -73,7 +73,7 @@ TYPES = {row.name: row for row in ROWS}
 
 Pair = tuple[ElementType, ElementType]
 
-# What people cast: `a>b`, or `a<>b` for both ways.
+# Common pairs: `a>b`, or `a<>b` for both directions.
 USUAL = """
 float<>float16 float<>bfloat16 float<>float8e4m3fn float<>float8e5m2 float<>float8e8m0 float<>double
 float<>int8 float<>uint8 float<>int32 float<>int64 float<>bool float<>int4 float<>uint4 float<>float4e2m1
@@ -83,7 +83,7 @@ int64<>int32 int32>float16 uint8>float16 int64>float16 double>int64
 
 
 def parse_pairs(text: str) -> list[Pair]:
-    """Pairs of `a>b` and `a<>b` with space between them."""
+    """Parses pairs `a>b` and `a<>b`, separated by spaces."""
     pairs = []
     for word in text.split():
         first, _, second = word.replace("<>", ">").partition(">")
@@ -100,7 +100,7 @@ def all_pairs() -> list[Pair]:
 
 
 def pack(codes: NDArray, bits: int) -> Bytes:
-    """One code an element to ONNX's raw_data."""
+    """Converts one code per element to ONNX's raw_data."""
     if bits >= 8:
         return codes.view(np.uint8)
     lanes = np.unpackbits(codes.astype(np.uint8)[:, None], axis=1, count=bits, bitorder="little")
@@ -108,7 +108,7 @@ def pack(codes: NDArray, bits: int) -> Bytes:
 
 
 def unpack(packed: Bytes, bits: int, elements: int) -> NDArray:
-    """ONNX's raw_data to one code an element."""
+    """Converts ONNX's raw_data to one code per element."""
     if bits >= 8:
         return packed.view(f"u{bits // 8}")[:elements]
     lanes = np.unpackbits(packed, bitorder="little", count=elements * bits)
@@ -116,10 +116,10 @@ def unpack(packed: Bytes, bits: int, elements: int) -> NDArray:
 
 
 def to_numpy(packed: Bytes, of: ElementType, elements: int) -> NDArray:
-    """Packed codes as numpy and ml_dtypes hold them: an element narrower than a byte takes a whole one there."""
+    """Packed codes as numpy and ml_dtypes store them, with a whole byte for narrower elements."""
     codes = unpack(packed, of.bits, elements)
     if of.bits < 8 and of.kind == "int":
-        # Such a byte holds the value.
+        # The byte contains the sign-extended value.
         sign = np.uint8(1 << (of.bits - 1))
         return ((codes ^ sign) - sign).view(np.int8).astype(of.dtype)
     return codes.view(of.dtype)
@@ -131,7 +131,7 @@ def from_numpy(values: NDArray, of: ElementType) -> Bytes:
 
 
 def ordinary(pair: Pair, elements: int) -> Bytes:
-    """Packed codes of normally distributed values that the target can hold too, so that all agree on the result."""
+    """Packed codes of normally distributed values that the target can hold, so that most libraries agree."""
     source, target = pair
     largest = min(source.largest, target.largest)
     values = np.random.default_rng(1).normal(size=elements)
@@ -148,13 +148,13 @@ def ordinary(pair: Pair, elements: int) -> Bytes:
 
 
 def any_bits(pair: Pair, elements: int) -> Bytes:
-    """Packed random codes: infinities, NaN and what the target cannot hold among them."""
+    """Packed random codes, including infinities, NaNs and out-of-range values."""
     source, _ = pair
     packed = np.random.default_rng(2).integers(0, 256, source.packed_bytes(elements), dtype=np.uint8)
     return packed & 1 if source.kind == "bool" else packed
 
 
 def differing(ours: Bytes, theirs: Bytes, of: ElementType, elements: int) -> float:
-    """The share of elements that are not the same bits."""
+    """The share of elements whose bits differ."""
     ours, theirs = (unpack(packed, of.bits, elements) for packed in (ours, theirs))
     return float(np.count_nonzero(ours != theirs)) / elements

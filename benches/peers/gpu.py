@@ -1,11 +1,11 @@
-"""Casts on an NVIDIA GPU: this crate's `cast bench` beside PyTorch and CuPy.
+"""Measures casts on an NVIDIA GPU: this crate's `cast bench`, PyTorch and CuPy.
 
-Written without a GPU at hand: only `--dry-run`, with PyTorch on the CPU and numpy in CuPy's place, has been run.
+This script was written without a GPU. Only `--dry-run` has been run, with PyTorch on the CPU and numpy instead of CuPy.
 
-Needs a machine where `cast adapters` lists the GPU, and a Python with ml_dtypes, numpy, and torch with CUDA or cupy or
-both. All time on the device (timestamp queries; CUDA events), tensors that stay there, 2 warm-ups and the median of 7
-runs, next to a copy of (source + destination) / 2 bytes of their own: `cast bench` by its copy kernel, the peers by
-their library's. The sides cannot take turns, so that each ratio is to the side's own copy.
+Needs a machine where `cast adapters` lists the GPU, and Python with ml_dtypes, numpy, and torch with CUDA or cupy or
+both. All tensors are on the device, and all times are device times (timestamp queries, CUDA events): the median of 7 runs
+after 2 warm-up runs. Each side is compared with its own copy of the same number of bytes, because the sides cannot run in
+turns.
 
     gpu.py target/release/examples/cast
     gpu.py target/release/examples/cast --dry-run --elements 65536
@@ -47,16 +47,16 @@ def main() -> None:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cast", type=Path, help="the example binary")
-    parser.add_argument("--elements", type=int, default=1 << 26, help="of each tensor [64 Mi]")
+    parser.add_argument("--elements", type=int, default=1 << 26, help="elements per tensor [64 Mi]")
     parser.add_argument(
-        "--pairs", type=parse_pairs, default=USUAL, help='such as "float>float16 float<>int8" [the usual ones]'
+        "--pairs", type=parse_pairs, default=USUAL, help='for example "float>float16 float<>int8" [common pairs]'
     )
     parser.add_argument(
-        "--dry-run", action="store_true", help="the peers on the CPU, to try this script; leaves no file"
+        "--dry-run", action="store_true", help="run the other libraries on the CPU, to test this script; writes no file"
     )
-    parser.add_argument("--json", type=Path, default=DATA / "gpu.jsonl", help="where the figures go, a line each")
-    parser.add_argument("--note", default="", help="a word on the run")
-    parser.add_argument("--table", action="store_true", help="only the table of figures that are there")
+    parser.add_argument("--json", type=Path, default=DATA / "gpu.jsonl", help="the file that the figures are written to")
+    parser.add_argument("--note", default="", help="a note on the run")
+    parser.add_argument("--table", action="store_true", help="only print the table of the recorded figures")
     return parser.parse_args()
 
 
@@ -83,7 +83,7 @@ def torch_side(dry_run: bool) -> Side | None:
     try:
         import torch
     except ImportError:
-        print("!! WITHOUT PYTORCH: it is not installed")
+        print("NOT MEASURED: PyTorch, which is not installed")
         return None
     device = "cpu" if dry_run else "cuda"
     if dry_run:
@@ -118,7 +118,7 @@ def torch_side(dry_run: bool) -> Side | None:
 def cupy_side(dry_run: bool) -> Side | None:
     cupy = module(dry_run)
     if cupy is None:
-        print("!! WITHOUT CUPY: it is not installed")
+        print("NOT MEASURED: CuPy, which is not installed")
         return None
 
     def ways(pair: Pair, elements: int) -> dict[str, Work]:

@@ -1,8 +1,10 @@
-"""What this crate does alone, for the charts: casts on an adapter, over sizes, and of strings.
+"""Measures this crate alone, for tables and charts.
 
-measure.py adapter   every pair with `cast bench`, on the adapter that wgpu finds
-measure.py growth    GB/s over element counts: the CPU path, the adapter, and host tensors by either
-measure.py strings   `cargo bench --bench strings`
+measure.py adapter    every pair with `cast bench`, on the best adapter
+measure.py growth     GB/s for growing tensors: the CPU, the adapter, and host tensors on both
+measure.py record     `cargo bench --bench record`
+measure.py strings    `cargo bench --bench strings`
+measure.py transfer   `cargo bench --bench transfer`
 """
 
 import argparse
@@ -17,24 +19,25 @@ from elements import TILE, Pair, ordinary, parse_pairs
 from ours import ROOT, Ours, build
 from report import DATA, RUNS, WARM_UPS, facts, gbps, write_lines
 
-# Small casts are repeated until they take about as many seconds, so that the clock does not show.
+# Small casts are repeated for about this many seconds, so that the resolution of the clock does not matter.
 REGION = 2e-3
 GROWING = "float>float16 float8e4m3fn>float"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["adapter", "growth", "strings"])
-    parser.add_argument("--elements", type=int, default=1 << 24, help="adapter: of each tensor [16 Mi]")
-    parser.add_argument("--pairs", type=parse_pairs, default=GROWING, help="growth: which [%(default)s]")
+    parser.add_argument("what", choices=["adapter", "growth", "record", "strings", "transfer"])
+    parser.add_argument("--elements", type=int, default=1 << 24, help="adapter: elements per tensor [16 Mi]")
+    parser.add_argument("--pairs", type=parse_pairs, default=GROWING, help="growth: the pairs [%(default)s]")
     parser.add_argument("--most", type=int, default=1 << 28, help="growth: elements of the largest tensor [256 Mi]")
-    parser.add_argument("--note", default="", help="a word on the run, for the charts")
+    parser.add_argument("--note", default="", help="a note on the run, for tables and charts")
     args = parser.parse_args()
-    {"adapter": adapter, "growth": growth, "strings": strings}[args.what](args)
+    measures = {"adapter": adapter, "growth": growth, "record": record, "strings": strings, "transfer": transfer}
+    measures[args.what](args)
 
 
 def cast_bench(*options: object) -> dict:
-    """What `cast bench --json` found."""
+    """The output of `cast bench --json`."""
     program = build("--example", "cast")
     command = [program, "bench", "--json", *map(str, options)]
     found = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
@@ -78,7 +81,7 @@ def on_cpu(ours: Ours, tile: Path, pair: Pair, count: int) -> list[dict]:
 
 
 def end_to_end(ours: Ours, tile: Path, pair: Pair, count: int) -> list[dict]:
-    """Host tensors to new host tensors, by the adapter and by the CPU with all threads."""
+    """Host tensors to new host tensors, on the adapter and on the CPU with all threads."""
     place(ours, tile, pair, count, 0)
     return take_turns({f"host by {device}": asked(ours, device) for device in ("gpu", "cpu")}, pair, count)
 
@@ -89,7 +92,7 @@ def place(ours: Ours, tile: Path, pair: Pair, count: int, threads: int) -> None:
 
 
 def asked(ours: Ours, what: str) -> Callable[[], float]:
-    """Times it, as often at once as makes a region worth timing."""
+    """Times it, repeated often enough for the clock."""
     first = max(ours.seconds(what), ours.seconds(what), 1e-9)
     times = min(int(REGION / first) + 1, 1000)
     return lambda: ours.seconds(what, times)
@@ -107,7 +110,7 @@ def take_turns(ways: dict[str, Callable[[], float]], pair: Pair, count: int) -> 
 
 
 def on_adapter(pair: Pair, count: int) -> list[dict]:
-    """Resident tensors. There are no lines of sizes that the adapter cannot bind at once."""
+    """Tensors on the device. Sizes that exceed one binding have no lines."""
     found = cast_bench("--from", pair[0].name, "--to", pair[1].name, "--elements", count)
     if found["elements"] != count:
         return []
@@ -121,7 +124,7 @@ def line(way: str, pair: Pair, count: int, rate: float) -> dict:
 
 
 def crossover(lines: list[dict]) -> str:
-    """From which size on the adapter is the faster way for host tensors."""
+    """The size from which the adapter is faster than the CPU for host tensors."""
     rates: dict[int, dict[str, float]] = {}
     for one in lines:
         rates.setdefault(one["elements"], {})[one["way"]] = one["gbps"]
@@ -129,7 +132,7 @@ def crossover(lines: list[dict]) -> str:
     slower = [count for count in rates if count not in faster]
     name = f"{lines[0]['from']} -> {lines[0]['to']}, host tensors"
     above = [count for count in faster if count > max(slower, default=0)]
-    return f"{name}: " + (f"the adapter is faster from {min(above)} elements" if above else "the CPU is the faster way")
+    return f"{name}: " + (f"the adapter is faster from {min(above)} elements" if above else "the CPU is faster at every size")
 
 
 # `float to string   1 thread   37.1 (36.0 to 38.0)  5.0 x   2 threads …   std …`
@@ -139,15 +142,20 @@ STRINGS = re.compile(
 )
 
 
-def strings(args: argparse.Namespace) -> None:
-    command = ["cargo", "bench", "--locked", "--bench", "strings"]
+def cargo_bench(name: str) -> str:
+    """The output of a benchmark, which is also printed."""
+    command = ["cargo", "bench", "--locked", "--bench", name]
     printed = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout
     print(printed)
-    write_lines(DATA / "strings.jsonl", [facts(args.note), *parse_strings(printed)])
+    return printed
+
+
+def strings(args: argparse.Namespace) -> None:
+    write_lines(DATA / "strings.jsonl", [facts(args.note), *parse_strings(cargo_bench("strings"))])
 
 
 def parse_strings(printed: str) -> list[dict]:
-    """Millions of elements a second."""
+    """Millions of elements per second."""
     found = [match for match in map(STRINGS.match, printed.splitlines()) if match]
     return [
         {
@@ -156,6 +164,46 @@ def parse_strings(printed: str) -> list[dict]:
             **{way: float(match[way]) for way in ("one", "all", "std")},
         }
         for match in found
+    ]
+
+
+def transfer(args: argparse.Namespace) -> None:
+    printed = cargo_bench("transfer")
+    adapter = printed.partition(", microseconds")[0]
+    write_lines(DATA / "transfer.jsonl", [facts(args.note, adapter=adapter, runs=RUNS), *parse_transfer(printed)])
+
+
+# What each line of `benches/transfer.rs` measures, by its number of figures.
+TRANSFER = {
+    3: ("first", ["module", "pipeline", "cast"]),
+    6: ("parts", ["elements", "upload", "dispatches", "read_back", "cast", "ratio"]),
+    4: ("host", ["elements", "copies", "cast", "ratio"]),
+}
+
+
+def parse_transfer(printed: str) -> list[dict]:
+    """Microseconds."""
+    lines = []
+    for match in filter(None, map(re.compile(r"(\w+) to (\w+)\s+([\d.\s]+)$").match, printed.splitlines())):
+        figures = [float(word) if "." in word else int(word) for word in match[3].split()]
+        what, names = TRANSFER[len(figures)]
+        lines.append({"what": what, "from": match[1], "to": match[2], **dict(zip(names, figures, strict=True))})
+    return lines
+
+
+def record(args: argparse.Namespace) -> None:
+    printed = cargo_bench("record")
+    adapter = printed.splitlines()[0].partition(" on ")[2]
+    write_lines(DATA / "record.jsonl", [facts(args.note, adapter=adapter), *parse_record(printed)])
+
+
+def parse_record(printed: str) -> list[dict]:
+    """Microseconds per cast."""
+    found = map(re.compile(r"(.+?)\s+([\d.]+) \(([\d.]+) to ([\d.]+)\)$").match, printed.splitlines())
+    return [
+        {"step": match[1], "median": float(match[2]), "fastest": float(match[3]), "slowest": float(match[4])}
+        for match in found
+        if match
     ]
 
 

@@ -1,10 +1,10 @@
-//! Our side of the comparison: does what the scripts beside it ask for on stdin, and answers each line with one.
+//! This crate's side of the comparison. Reads commands of the scripts from stdin and answers each line with a line.
 //!
 //! | line | answer |
 //! |---|---|
 //! | `load TYPE ELEMENTS FILE`, packed codes, repeated to that many | bytes of the source |
 //! | `to TYPE THREADS`: what the next lines cast to | bytes of the destination |
-//! | `into [TIMES]`: casts into memory that is there | seconds of one |
+//! | `into [TIMES]`: casts into preallocated memory | seconds of one |
 //! | `new [TIMES]`: casts into new memory | seconds of one |
 //! | `memcpy [TIMES]`: copies (source + destination) / 2 bytes | seconds of one |
 //! | `save FILE ELEMENTS`: the first of what `into` made | bytes |
@@ -27,7 +27,7 @@ type Done = std::result::Result<(), wgpu_cast::Error>;
 
 fn main() -> Result<()> {
     if io::stdin().is_terminal() {
-        println!("This is one half of a comparison: benches/peers/run.sh runs both.");
+        println!("This program is run by benches/peers/run.sh.");
         return Ok(());
     }
     let mut stage = Stage::default();

@@ -1,13 +1,13 @@
-"""What numpy with ml_dtypes, PyTorch and ONNX Runtime cast on a CPU.
+"""Casts of numpy with ml_dtypes, PyTorch and ONNX Runtime on a CPU.
 
-A peer makes a task of a pair, or says None where it does not have it. A task casts when called and keeps its result.
+A peer creates a task for a pair, or returns None if it does not support the pair. A task casts when it is called, and
+keeps its result.
 """
 
 import os
 from abc import ABC, abstractmethod
 
-# Before the libraries read them. Threads that spin while others are timed would be timed with them, and on a machine
-# with few cores waste a scheduler's whole slice at each operation.
+# Set before the libraries read them. Spinning threads would slow down the other libraries while these are measured.
 os.environ.update(OMP_WAIT_POLICY="PASSIVE", GOMP_SPINCOUNT="0", KMP_BLOCKTIME="0")
 
 import numpy as np
@@ -25,19 +25,19 @@ except ImportError:
 
 
 class Task(ABC):
-    """One cast of one pair, ready to be repeated."""
+    """A cast of one pair that can be repeated."""
 
     @abstractmethod
     def __call__(self) -> None: ...
 
     @abstractmethod
     def result(self, elements: int) -> Bytes:
-        """The packed codes of the first elements of what the last call made."""
+        """The packed codes of the first elements of the last result."""
 
 
 class Peer(ABC):
     name: str
-    # Whether it can use more than one thread; where not, its one is what stands beside ours with more.
+    # Whether it can use more than one thread. If not, its figure for one thread is used for all numbers of threads.
     threaded = True
 
     @abstractmethod
@@ -45,11 +45,11 @@ class Peer(ABC):
 
     @abstractmethod
     def task(self, pair: Pair, tile: Bytes, tile_elements: int, elements: int, threads: int) -> Task | None:
-        """Casts `elements` elements, of which `tile` are the first and which repeat then."""
+        """A task that casts `elements` elements, which repeat `tile`."""
 
 
 class Numpy(Peer):
-    """np.copyto into an array that is there. Types narrower than a byte take a whole one."""
+    """np.copyto into a preallocated array. Elements narrower than a byte take a whole byte."""
 
     name = "numpy"
     threaded = False
@@ -81,7 +81,7 @@ class NumpyTask(Task):
 
 
 class TorchCopy(Peer):
-    """Tensor.copy_ into a tensor that is there."""
+    """Tensor.copy_ into a preallocated tensor."""
 
     name = "torch copy_"
 
@@ -117,7 +117,7 @@ class TorchTask(Task):
 
 
 class TorchTo(TorchCopy):
-    """Tensor.to, which makes a new tensor each time."""
+    """Tensor.to, which allocates a new tensor each time."""
 
     name = "torch .to"
 
@@ -131,7 +131,7 @@ class TorchToTask(TorchTask):
 
 
 class Ort(Peer):
-    """A model of one Cast on ONNX Runtime's CPU provider, input and output bound to memory that is there."""
+    """A model of one Cast on ONNX Runtime's CPU provider, input and output bound to preallocated memory."""
 
     name = "ORT"
 
@@ -143,7 +143,7 @@ class Ort(Peer):
         try:
             task = OrtTask(session(pair, threads), pair, codes, elements)
             task()
-        except Exception:  # It raises a class of its own for each of its error codes.
+        except Exception:  # Each of its error codes has its own class.
             return None
         return task
 
@@ -172,7 +172,7 @@ def session(pair: Pair, threads: int) -> onnxruntime.InferenceSession:
         [helper.make_tensor_value_info("x", source, ["n"])],
         [helper.make_tensor_value_info("y", target, ["n"])],
     )
-    # The newest that this ONNX Runtime calls released; types of before are in it.
+    # The newest opset that this ONNX Runtime supports officially; it includes all older types.
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 25)], ir_version=12)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
@@ -187,8 +187,8 @@ def onnx_code(of: ElementType) -> int:
 
 
 def present() -> list[Peer]:
-    """Those that are installed; what is not is said."""
+    """The installed libraries. Prints which ones are missing."""
     if torch is None:
-        print("!! WITHOUT PYTORCH: it is not installed, and its columns are missing. run.sh says how to have it.")
+        print("NOT MEASURED: PyTorch, which is not installed. The head of run.sh says how to install it.")
         return [Numpy(), Ort()]
     return [Numpy(), TorchCopy(), TorchTo(), Ort()]

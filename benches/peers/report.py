@@ -1,4 +1,4 @@
-"""What is common to the scripts: medians, the facts of a run, and the files they leave."""
+"""What the scripts share: medians, the description of a run, and the files of figures."""
 
 import json
 import os
@@ -13,7 +13,7 @@ RUNS = 7
 WARM_UPS = 2
 # Ours on AVX-512, beside ours on AVX2.
 AVX512 = "ours, avx512"
-# The peers that write into memory that is there, as ours does.
+# The libraries that write into preallocated memory, as this crate does.
 IN_PLACE = ["numpy", "torch copy_", "ORT"]
 
 
@@ -26,7 +26,7 @@ def cpu() -> str:
 
 
 def facts(note: str, **more: object) -> dict:
-    """What every file says of its run."""
+    """The description of a run, the first line of every file."""
     return {"machine": f"{os.cpu_count()} cores, {cpu()}", "note": note, **more}
 
 
@@ -35,7 +35,7 @@ def gbps(moved: int, seconds: list[float]) -> float:
 
 
 def ratio(of: list[float], to: list[float]) -> float:
-    """How much faster `of` is than `to`: the median over runs that took turns, so that what slows a turn slows both."""
+    """How much faster `of` is than `to`: the median of the runs' ratios, so that other load affects both alike."""
     return median(other / one for one, other in zip(of, to, strict=True))
 
 

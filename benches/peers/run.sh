@@ -1,22 +1,25 @@
 #!/bin/sh
-# This crate beside its peers, and what its charts show. In a Python environment of its own, under target/.
-#   run.sh [compare] [OPTION]…   casts on the CPU beside numpy with ml_dtypes, PyTorch and ONNX Runtime; the table
-#   run.sh gpu CAST [OPTION]…    casts on an NVIDIA GPU beside PyTorch and CuPy; the table
-#   run.sh adapter [OPTION]…     every pair on the adapter that wgpu finds
-#   run.sh growth [OPTION]…      GB/s over element counts, CPU and adapter
+# Measures this crate and other libraries, and writes tables and charts. Uses a Python environment in target/peers.
+#   run.sh [compare] [OPTION]…   casts on the CPU: this crate, numpy with ml_dtypes, PyTorch and ONNX Runtime
+#   run.sh gpu CAST [OPTION]…    casts on an NVIDIA GPU: this crate, PyTorch and CuPy
+#   run.sh adapter [OPTION]…     every pair on the best adapter
+#   run.sh growth [OPTION]…      growing tensors on the CPU and on the adapter
+#   run.sh record [OPTION]…      the host's time for recording
 #   run.sh strings [OPTION]…     casts to and from strings
-#   run.sh charts                docs/charts/*.svg from the figures that the others left in docs/charts/data
-# `--help` behind each says the rest.
+#   run.sh transfer [OPTION]…    the time of host tensors on a device
+#   run.sh tables                docs/performance/tables.md and the README's table, from the recorded figures
+#   run.sh charts                docs/charts/*.svg, from the recorded figures
+# The figures are recorded in docs/charts/data. Add --help for the options of a command.
 #
-# PyTorch is wanted by `compare` and comes in two ways, neither without being asked for:
-#   PEERS_TORCH=INDEX   from the package index at that address, such as PyTorch's own of wheels for CPUs (about 1 GB)
-#   PEERS_TORCH=pip     from the index that pip uses, where it brings all of CUDA (more than 5 GB)
-# `gpu` wants it with CUDA, and CuPy: PEERS_CUPY names the package for the CUDA that is there, such as cupy-cuda13x.
+# `compare` uses PyTorch, which is installed only on request:
+#   PEERS_TORCH=INDEX   from the package index at that address, such as PyTorch's index for CPUs (about 1 GB)
+#   PEERS_TORCH=pip     from the index that pip uses; includes CUDA (more than 5 GB)
+# `gpu` uses PyTorch with CUDA, and CuPy: PEERS_CUPY names the package for the installed CUDA, such as cupy-cuda13x.
 set -eu
 cd "$(dirname "$0")/../.."
-# Without it, some drivers complain on stderr at every start.
+# Some drivers print a warning if this is not set.
 export XDG_RUNTIME_DIR="${XDG_RUNTIME_DIR:-${TMPDIR:-/tmp}}"
-# numpy alone would ask for huge pages, which are worth a tenth.
+# Otherwise numpy alone uses huge pages, which are about 10 % faster.
 export NUMPY_MADVISE_HUGEPAGE=0
 export PYTHONPYCACHEPREFIX="$PWD/target/peers/pycache"
 peers=benches/peers
@@ -24,7 +27,7 @@ venv=target/peers/venv
 
 what=compare
 case ${1:-} in
-    compare | gpu | adapter | growth | strings | charts)
+    compare | gpu | adapter | growth | record | strings | transfer | tables | charts)
         what=$1
         shift
         ;;
@@ -45,11 +48,11 @@ esac
 case $what in
     compare | gpu)
         "$venv/bin/python" -c 'import torch' 2>/dev/null ||
-            echo '!! WITHOUT PYTORCH, the fastest of the peers: set PEERS_TORCH to have it, as this script says' >&2
+            echo 'NOT MEASURED: PyTorch, which is not installed. Set PEERS_TORCH to install it (see the head of this script).' >&2
         ;;
 esac
 case $what in
-    adapter | growth | strings) set -- measure.py "$what" "$@" ;;
+    adapter | growth | record | strings | transfer) set -- measure.py "$what" "$@" ;;
     *) set -- "$what.py" "$@" ;;
 esac
 script=$1

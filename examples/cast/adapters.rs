@@ -1,4 +1,6 @@
-//! `cast adapters`: what there is, what would be chosen, and why.
+//! `cast adapters`: lists the adapters and the one that `--device auto` uses.
+
+use wgpu_cast::wgpu;
 
 use crate::failure::Failure;
 use crate::output;
@@ -8,13 +10,26 @@ pub fn list() -> Result<(), Failure> {
     for adapter in &adapters {
         let wgpu_cast::AdapterSummary { name, backend, device_type, driver, chosen, reason, .. } = adapter;
         let mark = if *chosen { "*" } else { " " };
-        output::line(format_args!("{mark} {name} ({backend}, {device_type:?}, {driver}): {reason}"))?;
+        let kind = kind(*device_type);
+        output::line(format_args!("{mark} {name} ({backend}, {kind}, {driver}): {reason}"))?;
     }
     if adapters.is_empty() {
         output::line("no GPU adapter found")?;
     }
-    if !adapters.iter().any(|adapter| adapter.chosen) {
-        output::line("--device auto casts on the CPU")?;
-    }
+    let auto = match adapters.iter().any(|adapter| adapter.chosen) {
+        true => "--device auto uses the adapter marked with *",
+        false => "--device auto casts on the CPU",
+    };
+    output::line(auto)?;
     Ok(())
+}
+
+fn kind(device_type: wgpu::DeviceType) -> &'static str {
+    match device_type {
+        wgpu::DeviceType::DiscreteGpu => "discrete GPU",
+        wgpu::DeviceType::IntegratedGpu => "integrated GPU",
+        wgpu::DeviceType::VirtualGpu => "virtual GPU",
+        wgpu::DeviceType::Cpu => "software",
+        wgpu::DeviceType::Other => "unknown type",
+    }
 }

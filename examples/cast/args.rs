@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 use support::translate::Format;
-use wgpu_cast::{DeviceChoice, ElementType, RoundMode};
+use wgpu_cast::{DeviceChoice, ElementType, RoundMode, Route};
 
 use crate::failure::Failure;
 use crate::help;
 
 #[derive(Debug, Parser)]
 #[command(name = "cast", version, arg_required_else_help = true, after_help = help::EXIT_STATUS)]
-/// ONNX Cast on any GPU that wgpu reaches: every element type to every other, bit-exact
+/// Cast ONNX tensors between all element types, bit-exactly, on the CPU or on a GPU (through wgpu)
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
@@ -20,40 +20,40 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// List the adapters, and say which one would be chosen and why
+    /// List the GPU adapters and show which one --device auto uses
     Adapters,
     #[command(after_long_help = help::convert())]
-    /// Cast the tensor in one file into another
+    /// Cast the tensor in a file to another element type
     Convert(ConvertArgs),
     #[command(after_long_help = help::RUN)]
-    /// Run an ONNX model whose nodes are all Cast, CastLike, Identity or Constant
+    /// Run an ONNX model that contains only Cast, CastLike, Identity and Constant nodes
     Run(RunArgs),
     #[command(after_long_help = help::SHADER)]
-    /// Print the kernel of a pair: the WGSL exactly as it runs, or a translation
+    /// Print the GPU kernel for a pair of element types, in WGSL or translated
     Shader(ShaderArgs),
     #[command(after_long_help = help::VERIFY)]
-    /// Prove an adapter: every cast on it against the CPU path, bit for bit
+    /// Verify every cast on an adapter against the CPU implementation
     Verify(VerifyArgs),
     #[command(after_long_help = help::BENCH)]
-    /// Measure casts in GB/s next to a plain copy on the same adapter
+    /// Measure the throughput of casts and compare it with a copy on the same adapter
     Bench(BenchArgs),
 }
 
 #[derive(Debug, Args)]
 pub struct ConvertArgs {
-    /// File to read: .npy, .pb or .bin
+    /// Input file: .npy, .pb or .bin
     #[arg(value_name = "IN")]
     pub input: PathBuf,
-    /// File to write: .npy, .pb or .bin; it appears whole or not at all
+    /// Output file: .npy, .pb or .bin; written atomically (temporary file, then rename)
     #[arg(value_name = "OUT")]
     pub output: PathBuf,
     /// Element type to cast to
     #[arg(long, value_name = "TYPE", value_parser = any_type)]
     pub to: ElementType,
-    /// Element type of IN: needed for .bin, and for .npy and .pb that hold raw codes
+    /// Element type of IN; required for .bin, and for .npy and .pb files that contain raw codes
     #[arg(long, value_name = "TYPE", value_parser = any_type)]
     pub from: Option<ElementType>,
-    /// Elements in a .bin IN [default: as many as its bytes hold]
+    /// Number of elements in a .bin IN [default: from the size of the file]
     #[arg(long, value_name = "N")]
     pub len: Option<u64>,
     #[command(flatten)]
@@ -64,39 +64,39 @@ pub struct ConvertArgs {
 
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// Model to run: .onnx
+    /// Model file: .onnx
     pub model: PathBuf,
-    /// Its inputs in the graph's order: .pb or .npy; those that have a default may be left out, all or none of them
+    /// Input tensors in the graph's order: .pb or .npy; either all inputs, or only those without a default
     #[arg(value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
-    /// Folder for output_0.pb, output_1.pb …; it is made if it is not there
+    /// Folder for output_0.pb, output_1.pb, …; created if it does not exist
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
     #[command(flatten)]
     pub device: DeviceArgs,
 }
 
-/// The attributes of a Cast node, and the opset that says which there are.
+/// The attributes of a Cast node, and the opset whose rules apply.
 #[derive(Debug, Args)]
 pub struct Attributes {
-    /// FLOAT8 targets: the largest number instead of NaN or infinity for what is out of range [default: true]
+    /// FLOAT8 targets: convert out-of-range values to the largest finite value instead of infinity or NaN [default: true]
     #[arg(long, value_name = "true|false")]
     pub saturate: Option<bool>,
-    /// FLOAT8E8M0: how to round to a power of two, one of up, down, nearest [default: up]
+    /// FLOAT8E8M0 targets: round to a power of two up, down or nearest [default: up]
     #[arg(long, value_name = "MODE")]
     pub round_mode: Option<RoundMode>,
-    /// ONNX opset whose Cast to follow
+    /// ONNX opset whose rules for Cast apply
     #[arg(long, value_name = "N", default_value_t = wgpu_cast::onnx::NEWEST_OPSET)]
     pub opset: i64,
 }
 
 #[derive(Debug, Args)]
 pub struct DeviceArgs {
-    /// Where to cast; gpu takes any adapter, software ones too, and fails where there is none [default: auto, but gpu
-    /// for verify and bench]
+    /// Where to cast: the faster device (auto), any adapter including software ones (gpu), or the CPU (cpu) [default: auto;
+    /// gpu for verify and bench]
     #[arg(long, value_enum, value_name = "auto|gpu|cpu", hide_possible_values = true)]
     device: Option<Device>,
-    /// The first adapter whose name contains this text, upper or lower case; implies --device gpu
+    /// Use the first adapter whose name contains this text (case-insensitive); implies --device gpu
     #[arg(long, value_name = "SUBSTRING")]
     adapter: Option<String>,
 }
@@ -109,14 +109,14 @@ enum Device {
 }
 
 impl DeviceArgs {
-    /// What was asked for.
+    /// The device that the arguments name.
     ///
     /// # Errors
     /// An adapter together with the CPU.
     pub fn choice(&self) -> Result<DeviceChoice, Failure> {
         match (self.device, &self.adapter) {
             (Some(Device::Cpu), Some(_)) => {
-                Err(Failure::Usage("--adapter asks for a GPU and --device cpu for none".to_owned()))
+                Err(Failure::Usage("--adapter cannot be combined with --device cpu".to_owned()))
             }
             (_, Some(name)) => Ok(DeviceChoice::Adapter(name.clone())),
             (Some(Device::Gpu), None) => Ok(DeviceChoice::Gpu),
@@ -125,13 +125,23 @@ impl DeviceArgs {
         }
     }
 
-    /// What was asked for by a command that is about adapters, and takes any by default.
+    /// The argument that made a cast run where it did, if one did.
+    pub fn reason(&self, route: Route) -> Option<String> {
+        match (self.device, &self.adapter, route) {
+            (_, Some(name), Route::Gpu) => Some(format!("--adapter {name}")),
+            (Some(Device::Gpu), None, Route::Gpu) => Some("--device gpu".to_owned()),
+            (Some(Device::Cpu), None, Route::Cpu) => Some("--device cpu".to_owned()),
+            _ => None,
+        }
+    }
+
+    /// The adapter that the arguments name, for a command that needs one; by default any.
     ///
     /// # Errors
-    /// The CPU asked for.
+    /// The arguments name the CPU.
     pub fn adapter_choice(&self) -> Result<DeviceChoice, Failure> {
         match self.choice()? {
-            DeviceChoice::Cpu => Err(Failure::Usage("--device cpu: this command is about adapters".to_owned())),
+            DeviceChoice::Cpu => Err(Failure::Usage("--device cpu: this command needs a GPU adapter".to_owned())),
             DeviceChoice::Auto => Ok(DeviceChoice::Gpu),
             choice => Ok(choice),
         }
@@ -148,29 +158,29 @@ pub struct ShaderArgs {
     pub to: ElementType,
     #[command(flatten)]
     pub attributes: Attributes,
-    /// The small kernel for the ends of tensors and for small ones, instead of the fast one
+    /// Print the edge kernel, which casts small tensors and the ends of large ones
     #[arg(long)]
     pub edge: bool,
-    /// The fast kernel of software adapters, which computes most of what GPUs look up in workgroup memory
+    /// Print the kernel for software adapters, which computes most values that GPUs look up in tables
     #[arg(long, conflicts_with = "edge")]
     pub computed: bool,
-    /// Language to print
+    /// Output language
     #[arg(long, value_parser = format(), default_value = "wgsl")]
     pub format: Format,
-    /// File to write instead of stdout
+    /// Write to this file instead of stdout
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 pub struct VerifyArgs {
-    /// Only this source element type [default: each]
+    /// Source element type [default: all]
     #[arg(long, value_name = "TYPE", value_parser = element_type)]
     pub from: Option<ElementType>,
-    /// Only this destination element type [default: each]
+    /// Destination element type [default: all]
     #[arg(long, value_name = "TYPE", value_parser = element_type)]
     pub to: Option<ElementType>,
-    /// Random codes of each source wider than 16 bits, besides the hard cases
+    /// Number of random codes for each source wider than 16 bits, in addition to the edge cases
     #[arg(long, value_name = "N", default_value_t = 65_536, value_parser = value_parser!(u32).range(..=1 << 26))]
     pub random: u32,
     /// Seed of the random codes
@@ -182,16 +192,16 @@ pub struct VerifyArgs {
 
 #[derive(Debug, Args)]
 pub struct BenchArgs {
-    /// Source element type [default: each]
+    /// Source element type [default: all]
     #[arg(long, value_name = "TYPE", value_parser = element_type)]
     pub from: Option<ElementType>,
-    /// Destination element type [default: each]
+    /// Destination element type [default: all]
     #[arg(long, value_name = "TYPE", value_parser = element_type)]
     pub to: Option<ElementType>,
-    /// Elements of a cast; fewer where the adapter's buffers do not hold them
+    /// Elements per cast; reduced to what the adapter's buffers hold
     #[arg(long, value_name = "N", default_value_t = 1 << 24, value_parser = value_parser!(u64).range(1..=1 << 32))]
     pub elements: u64,
-    /// Print one JSON object instead of lines
+    /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]
@@ -204,20 +214,20 @@ fn format() -> impl TypedValueParser<Value = Format> {
     PossibleValuesParser::new(Format::ALL.map(Format::name)).map(known)
 }
 
-/// Reads the name of an element type; an unknown one is answered with the nearest.
+/// Parses the name of an element type; the error for an unknown name suggests the most similar one.
 fn any_type(text: &str) -> Result<ElementType, String> {
-    text.parse().map_err(|error| format!("{error}, the nearest known one is {}", nearest(text)))
+    text.parse().map_err(|error| format!("{error}, did you mean {}?", nearest(text)))
 }
 
-/// Reads the name of a numeric element type, as [`any_type`].
+/// Parses the name of a numeric element type, as [`any_type`].
 fn element_type(text: &str) -> Result<ElementType, String> {
     match any_type(text)? {
         known if known.is_numeric() => Ok(known),
-        known => Err(format!("{known} is not a numeric element type")),
+        known => Err(format!("{known} is not a numeric element type (strings have no GPU kernel)")),
     }
 }
 
-/// The element type one of whose names takes the fewest keystrokes to get from `text`.
+/// The element type with the name that is most similar to `text`, by edit distance.
 fn nearest(text: &str) -> ElementType {
     let text = text.to_lowercase().replace(['_', '-'], "");
     let names = |t: ElementType| std::iter::once(t.name()).chain(t.aliases().iter().copied());

@@ -22,13 +22,13 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     }
     check_strings(args.to, &args.output, output)?;
     if args.len.is_some() && input != FileFormat::Bin {
-        let what = "--len is for .bin, other files have a shape";
+        let what = "--len is only for .bin files, other formats contain a shape";
         return Err(Failure::Usage(format!("{}: {what}", args.input.display())));
     }
     let NamedTensor { name, tensor } = match (input, args.from) {
         (FileFormat::Bin, Some(from)) => unnamed(files::read_bin(&args.input, from, args.len)?),
         (FileFormat::Bin, None) => {
-            let what = "a .bin does not say its element type, give --from TYPE";
+            let what = "a .bin file does not contain its element type: add --from TYPE";
             return Err(Failure::Usage(format!("{}: {what}", args.input.display())));
         }
         (FileFormat::Npy, from) => unnamed(npy::read(&args.input, from)?),
@@ -38,12 +38,15 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     let options = args.attributes.options(from, args.to)?;
     let choice = match (choice, has_kernel(from, args.to)) {
         (choice, true) => choice,
-        // No driver need be asked.
+        // Strings need no device, so none is opened.
         (DeviceChoice::Auto | DeviceChoice::Cpu, false) => DeviceChoice::Cpu,
-        _ => return Err(Failure::Usage(format!("{from} to {}: strings are for the CPU, not for a device", args.to))),
+        _ => {
+            let what = "strings can only be cast on the CPU";
+            return Err(Failure::Usage(format!("{from} to {}: {what}", args.to)));
+        }
     };
-    let (tensor, report) = if choice == DeviceChoice::Auto {
-        // Opens a device only where it may be worth the way.
+    let (tensor, mut report) = if choice == DeviceChoice::Auto {
+        // This opens a device only where the cast may be faster on it.
         wgpu_cast::blocking::cast(&tensor, args.to, &options)?
     } else {
         pollster::block_on(async {
@@ -53,13 +56,14 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
             Ok::<_, Failure>(made)
         })?
     };
-    let elements = tensor.len();
+    report.reason = args.device.reason(report.route).unwrap_or(report.reason);
+    let elements = output::counted(tensor.len() as u64, "element");
     match output {
         FileFormat::Bin => files::write(&args.output, &[tensor.bytes().unwrap_or_default()])?,
         FileFormat::Npy => npy::write(&args.output, tensor)?,
         FileFormat::Pb => pb::write(&args.output, NamedTensor { name, tensor })?,
     }
-    output::note(format_args!("{from} -> {}, {elements} elements, {report}", args.to));
+    output::note(format_args!("{from} -> {}, {elements}, {report}", args.to));
     Ok(())
 }
 
@@ -67,19 +71,19 @@ fn unnamed(tensor: Tensor) -> NamedTensor {
     NamedTensor { name: String::new(), tensor }
 }
 
-/// Whether the format has strings, if the type is STRING.
+/// Refuses string tensors in a format that has none.
 fn check_strings(element_type: ElementType, path: &Path, format: FileFormat) -> Result<(), Failure> {
     if element_type.is_numeric() || format == FileFormat::Pb {
         return Ok(());
     }
-    Err(Failure::Usage(format!("{}: strings are for .pb alone", path.display())))
+    Err(Failure::Usage(format!("{}: string tensors are supported only in .pb files", path.display())))
 }
 
 impl Attributes {
-    /// The options that Cast's attributes mean at this opset.
+    /// The options that follow from Cast's attributes at this opset.
     ///
     /// # Errors
-    /// The opset lacks an attribute or a type, or is not known.
+    /// The opset has no such attribute or type, or is not supported.
     pub fn options(&self, from: ElementType, to: ElementType) -> Result<CastOptions, Failure> {
         let node = CastNode::with_target(self.opset, to, self.saturate, self.round_mode)?;
         node.check(from)?;

@@ -1,15 +1,15 @@
-//! How a command ends when it does not succeed.
+//! The failure of a command.
 
 use std::path::Path;
 
 use wgpu_cast::Error;
 
-/// Why a command failed; each has an exit status of its own.
+/// Why a command failed, by exit status.
 #[derive(Debug)]
 pub enum Failure {
-    /// The command line makes no sense: exit status 2.
+    /// The command line is invalid: exit status 2.
     Usage(String),
-    /// Anything else, such as files and adapters: exit status 1.
+    /// Any other error, such as one of files or adapters: exit status 1.
     Work(String),
 }
 
@@ -29,7 +29,7 @@ impl Failure {
 }
 
 impl std::fmt::Display for Failure {
-    /// One line, whatever drivers and libraries put into it.
+    /// Prints one line, also where messages of drivers and libraries have several.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (Failure::Usage(message) | Failure::Work(message)) = self;
         for (index, line) in message.lines().map(str::trim).filter(|line| !line.is_empty()).enumerate() {

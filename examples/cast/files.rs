@@ -1,4 +1,4 @@
-//! Files: their formats by ending, `.bin`, and writing whole files or none.
+//! File formats by extension, `.bin` files, and atomic writing.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -7,11 +7,12 @@ use std::path::Path;
 use wgpu_cast::{ElementType, Tensor};
 
 use crate::failure::Failure;
+use crate::output::counted;
 
-/// How a tensor lies in a file.
+/// The format of a tensor file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileFormat {
-    /// ONNX `raw_data`, nothing else.
+    /// ONNX `raw_data` alone.
     Bin,
     /// numpy's array file.
     Npy,
@@ -20,17 +21,17 @@ pub enum FileFormat {
 }
 
 impl FileFormat {
-    /// The format that the file's ending names.
+    /// The format that the file's extension names.
     ///
     /// # Errors
-    /// Another ending, or none.
+    /// The extension is another one, or missing.
     pub fn of(path: &Path) -> Result<Self, Failure> {
         match path.extension().map(|ending| ending.to_ascii_lowercase()) {
             Some(ending) if ending == "bin" => Ok(FileFormat::Bin),
             Some(ending) if ending == "npy" => Ok(FileFormat::Npy),
             Some(ending) if ending == "pb" => Ok(FileFormat::Pb),
             _ => {
-                let what = "unknown file ending, known are .bin, .npy and .pb";
+                let what = "unknown file extension (expected .bin, .npy or .pb)";
                 Err(Failure::Usage(format!("{}: {what}", path.display())))
             }
         }
@@ -40,9 +41,9 @@ impl FileFormat {
 /// Reads ONNX `raw_data` as a tensor of one axis.
 ///
 /// # Errors
-/// The file cannot be read, or its size is not what whole elements take.
+/// The file cannot be read, or its size does not match the number of elements.
 pub fn read_bin(path: &Path, from: ElementType, len: Option<u64>) -> Result<Tensor, Failure> {
-    // A byte more than --len takes tells that there are too many; some files have no end.
+    // One byte more than --len needs shows that there are too many. The limit matters for files without an end.
     let most = len.and_then(|len| from.packed_bytes(len)).map_or(u64::MAX, |bytes| bytes.saturating_add(1));
     let mut bytes = Vec::new();
     let read = fs::File::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes));
@@ -53,15 +54,16 @@ pub fn read_bin(path: &Path, from: ElementType, len: Option<u64>) -> Result<Tens
     if takes != Some(held) {
         let bits = from.bits().unwrap_or(0);
         let what = match (len, takes) {
-            (None, _) => format!("{held} bytes are not a whole number of {from} codes of {bits} bits"),
+            (None, _) => format!(
+                "the file size of {} is not a whole number of {from} codes of {bits} bits",
+                counted(held, "byte")
+            ),
             (Some(_), Some(takes)) => {
                 let size = fs::metadata(path).ok().filter(fs::Metadata::is_file).map(|metadata| metadata.len());
                 let held = size.map_or("another number".to_owned(), |size| size.to_string());
-                format!("{elements} elements of {from} take {takes} bytes, the file has {held}")
+                format!("--len {elements} of {from} needs {}, but the file has {held}", counted(takes, "byte"))
             }
-            (Some(_), None) => {
-                format!("{elements} elements of {from} are too many to count, the file has {held} bytes")
-            }
+            (Some(_), None) => format!("--len {elements} of {from} is too large"),
         };
         return Err(Failure::at(path, what));
     }
@@ -69,11 +71,11 @@ pub fn read_bin(path: &Path, from: ElementType, len: Option<u64>) -> Result<Tens
     Tensor::from_bytes(from, [elements], bytes).map_err(|e| Failure::at(path, e))
 }
 
-/// Writes a file from its parts: beside its place first, then renamed, so that it is whole or not there. A link is
-/// followed; what is no file, such as a device or a pipe, is written to as it is.
+/// Writes a file from its parts, atomically: to a temporary file in the same folder, which is then renamed. Links are
+/// followed. Devices and pipes are written to directly.
 ///
 /// # Errors
-/// The folder or the disk does not allow it; nothing is left behind then.
+/// The file system refuses it. The temporary file is removed then.
 pub fn write(path: &Path, parts: &[&[u8]]) -> Result<(), Failure> {
     let at = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let metadata = fs::metadata(&at).ok();
@@ -87,7 +89,7 @@ pub fn write(path: &Path, parts: &[&[u8]]) -> Result<(), Failure> {
     builder.prefix(".cast-").suffix(".tmp");
     #[cfg(unix)]
     {
-        // As any new file; a temporary one would be for the owner alone.
+        // The permissions of any new file. By default a temporary file is readable only by its owner.
         use std::os::unix::fs::PermissionsExt;
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
@@ -96,7 +98,7 @@ pub fn write(path: &Path, parts: &[&[u8]]) -> Result<(), Failure> {
         file.write_all(part).map_err(|e| Failure::at(path, format!("cannot write: {e}")))?;
     }
     if let Some(metadata) = metadata {
-        // What is there already keeps its permissions.
+        // A file that is replaced keeps its permissions.
         fs::set_permissions(file.path(), metadata.permissions()).map_err(|e| Failure::at(path, e))?;
     }
     file.persist(&at).map_err(|e| Failure::at(path, format!("cannot write: {}", e.error)))?;

@@ -1,4 +1,4 @@
-//! `cast`: ONNX Cast for files, and tools to look at, prove and measure the kernels.
+//! `cast`: ONNX Cast for files, and tools to print, verify and measure the kernels.
 
 mod adapters;
 mod args;
@@ -24,7 +24,7 @@ use args::{Cli, Command};
 use failure::Failure;
 
 fn main() -> ExitCode {
-    // Silent unless RUST_LOG asks: drivers' remarks are not the answer to a command.
+    // Logging is off unless RUST_LOG is set, because drivers log a lot.
     env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("off")).init();
     let result = match Cli::try_parse() {
         Ok(cli) => run(&cli.command),
@@ -58,7 +58,7 @@ fn is_help(error: &clap::Error) -> bool {
     )
 }
 
-/// What clap found wrong and its tip, without the usage block that follows.
+/// The error of clap and its tip, without the usage block that follows.
 fn one_line(error: &clap::Error) -> String {
     let text = error.to_string();
     let paragraphs = text.split("\n\n").enumerate();

@@ -1,4 +1,4 @@
-//! What commands print.
+//! Printing on stdout and stderr.
 
 use std::io::{ErrorKind, Write};
 
@@ -7,7 +7,7 @@ use crate::failure::Failure;
 /// Prints bytes on stdout.
 ///
 /// # Errors
-/// Stdout does not take them; whoever reads it and leaves has seen enough.
+/// Writing to stdout fails. A closed pipe is not an error: the reader has what it wanted.
 pub fn bytes(bytes: &[u8]) -> Result<(), Failure> {
     let mut stdout = std::io::stdout().lock();
     match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
@@ -24,7 +24,12 @@ pub fn line(line: impl std::fmt::Display) -> Result<(), Failure> {
     bytes(format!("{line}\n").as_bytes())
 }
 
-/// Prints a line on stderr; if that fails there is nowhere left to say so.
+/// A number with its unit: `1 element`, `2 elements`.
+pub fn counted(number: u64, unit: &str) -> String {
+    format!("{number} {unit}{}", if number == 1 { "" } else { "s" })
+}
+
+/// Prints a line on stderr. A failure to do so is ignored, since there is no other place to report it.
 pub fn note(line: impl std::fmt::Display) {
     let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
 }

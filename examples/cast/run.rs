@@ -1,4 +1,4 @@
-//! `cast run`: a model of casts on tensor files.
+//! `cast run`: runs a model of casts on tensor files.
 
 use std::fs;
 use std::path::Path;
@@ -18,14 +18,15 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let model = model.map_err(|e| Failure::at(&args.model, e))?;
     let inputs = args.inputs.iter().map(|path| read(path)).collect::<Result<_, _>>()?;
     if args.output.exists() && !args.output.is_dir() {
-        return Err(Failure::at(&args.output, "is not a folder"));
+        return Err(Failure::at(&args.output, "not a folder"));
     }
-    let (outputs, report) = pollster::block_on(async {
+    let (outputs, mut report) = pollster::block_on(async {
         let session = Session::open(choice).await?;
         let made = session.context.run(&model, inputs).await?;
         session.keep();
         Ok::<_, Failure>(made)
     })?;
+    report.reason = args.device.reason(report.route).unwrap_or(report.reason);
     fs::create_dir_all(&args.output).map_err(|e| Failure::at(&args.output, e))?;
     let made: Vec<String> =
         outputs.iter().map(|named| format!("{} {:?}", named.tensor.element_type(), named.tensor.shape())).collect();
@@ -34,7 +35,8 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         pb::write(&place(index), named)?;
     }
     let older = place(made.len());
-    let older = if older.exists() { format!("; {} was there before", older.display()) } else { String::new() };
+    let older =
+        if older.exists() { format!("; warning: {} is from an earlier run", older.display()) } else { String::new() };
     output::note(format_args!("{}; {report}{older}", made.join(", ")));
     Ok(())
 }
@@ -44,7 +46,7 @@ fn read(path: &Path) -> Result<Tensor, Failure> {
         FileFormat::Npy => npy::read(path, None),
         FileFormat::Pb => Ok(pb::read(path, None)?.tensor),
         FileFormat::Bin => {
-            let what = "a .bin says neither type nor shape, inputs of models are .pb or .npy";
+            let what = "a .bin file contains neither type nor shape: model inputs must be .pb or .npy";
             Err(Failure::Usage(format!("{}: {what}", path.display())))
         }
     }

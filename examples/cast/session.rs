@@ -1,4 +1,4 @@
-//! A context whose pipelines are kept on disk from one run to the next, where the driver can.
+//! A context with a pipeline cache on disk, where the driver supports one.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hasher};
@@ -13,7 +13,7 @@ use crate::files;
 /// Bytes of the checksum before the driver's data.
 const CHECKSUM: usize = 8;
 
-/// A context, and what its driver keeps of compiled pipelines.
+/// A context and its pipeline cache.
 pub struct Session {
     pub context: Context,
     kept: Option<Kept>,
@@ -22,23 +22,22 @@ pub struct Session {
 struct Kept {
     cache: PipelineCache,
     path: PathBuf,
-    /// The checksum of what lies there.
+    /// The checksum of the file's data.
     checksum: [u8; CHECKSUM],
 }
 
 impl Session {
-    /// Opens a context as the choice says.
+    /// Opens a context on the chosen device.
     ///
     /// # Errors
-    /// As `Context::open`. A cache that cannot be read is none.
+    /// As `Context::open`. A cache that cannot be read is ignored.
     pub async fn open(choice: DeviceChoice) -> Result<Self, Failure> {
         let context = Context::open(choice).await?;
         let Some(kept) = Kept::read(&context) else { return Ok(Self { context, kept: None }) };
         Ok(Self { context: context.with_pipeline_cache(kept.cache.clone()), kept: Some(kept) })
     }
 
-    /// Writes what was compiled beside what was there, for the next run. That it cannot be written is no failure of the
-    /// command.
+    /// Writes the pipeline cache for the next run, if it has changed. The command succeeds even if it cannot be written.
     pub fn keep(&self) {
         let Some(Kept { cache, path, checksum: old }) = &self.kept else { return };
         let Some(data) = cache.get_data() else { return };
@@ -51,7 +50,7 @@ impl Session {
             _ => files::write(path, &[&new, &data]),
         };
         if let Err(failure) = written {
-            log::warn!("{failure}");
+            log::warn!("cannot write the pipeline cache: {failure}");
         }
     }
 }
@@ -65,7 +64,7 @@ impl Kept {
         let name = wgpu::util::pipeline_cache_key(context.adapter_info()?)?;
         let path = dirs::cache_dir()?.join("wgpu-cast").join(name);
         let file = fs::read(&path).unwrap_or_default();
-        // What is not whole is none; a driver may trust what it is given.
+        // A damaged file is ignored, because a driver may trust the data that it is given.
         let whole = file.split_at_checked(CHECKSUM).filter(|(sum, data)| *sum == checksum(data));
         let data = whole.map(|(_, data)| data);
         let descriptor = wgpu::PipelineCacheDescriptor { label: Some("cast"), data, fallback: true };

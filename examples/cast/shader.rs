@@ -1,6 +1,7 @@
-//! `cast shader`: the kernel of a pair.
+//! `cast shader`: prints the kernel for a pair of element types.
 
 use support::translate::translate;
+use wgpu_cast::wgsl::{self, KernelVariant};
 
 use crate::args::ShaderArgs;
 use crate::failure::Failure;
@@ -9,12 +10,12 @@ use crate::output;
 
 pub fn print(args: &ShaderArgs) -> Result<(), Failure> {
     let options = args.attributes.options(args.from, args.to)?;
-    let kernel = match (args.edge, args.computed) {
-        (true, _) => wgpu_cast::edge_kernel,
-        (false, true) => wgpu_cast::computed_kernel,
-        (false, false) => wgpu_cast::kernel,
+    let variant = match (args.edge, args.computed) {
+        (true, _) => KernelVariant::Edge,
+        (false, true) => KernelVariant::Computed,
+        (false, false) => KernelVariant::Table,
     };
-    let kernel = kernel(args.from, args.to, &options)?;
+    let kernel = wgsl::kernel(args.from, args.to, &options, variant)?;
     let bytes = translate(kernel.wgsl(), args.format)
         .map_err(|e| Failure::Work(format!("{} to {} as {}: {e}", args.from, args.to, args.format.name())))?;
     if let Some(path) = &args.output {

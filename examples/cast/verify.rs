@@ -1,19 +1,20 @@
-//! `cast verify`: an adapter against the CPU path, bit for bit.
+//! `cast verify`: compares every cast on an adapter with the CPU implementation, bit by bit.
 
 use indicatif::{ProgressBar, ProgressStyle};
 use support::cases;
 use support::options::pair_variants;
 use support::tier::Tier;
-use wgpu_cast::{CastOptions, Context, ElementType, Error, Kernel, Tensor, cpu, kernel};
+use wgpu_cast::wgsl::{self, Kernel, KernelVariant};
+use wgpu_cast::{CastOptions, Context, ElementType, Error, Tensor, cpu};
 
 use crate::args::{VerifyArgs, numeric};
 use crate::failure::Failure;
 use crate::output;
 
-/// Mismatches printed before giving up.
+/// Mismatches printed before the command stops.
 const SHOWN: usize = 8;
 
-/// Most small tensors of a source.
+/// The maximum number of small tensors per source type.
 const SMALL: usize = 16;
 
 pub fn verify(args: &VerifyArgs) -> Result<(), Failure> {
@@ -47,13 +48,16 @@ pub fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     }
     bar.finish_and_clear();
     let adapter = adapter_name(&context);
-    output::line(format_args!("{adapter}: {pairs} pairs, {casts} casts, {elements} elements, each as on the CPU"))
+    let [pairs, casts, elements] = [(pairs, "pair"), (casts, "cast"), (elements, "element")]
+        .map(|(number, unit)| output::counted(number as u64, unit));
+    let done = format!("{adapter}: {pairs}, {casts}, {elements}");
+    output::line(format_args!("{done}. OK: all results bit-identical to the CPU"))
 }
 
 fn failed(bar: &ProgressBar, context: &Context, mismatches: &[String]) -> Failure {
     bar.finish_and_clear();
     let printed = output::line(mismatches.join("\n"));
-    printed.err().unwrap_or_else(|| Failure::Work(format!("{} differs from the CPU path", adapter_name(context))))
+    printed.err().unwrap_or_else(|| Failure::Work(format!("{}: results differ from the CPU", adapter_name(context))))
 }
 
 /// Name and backend of the adapter in use.
@@ -61,21 +65,22 @@ pub fn adapter_name(context: &Context) -> String {
     context.adapter_info().map_or("no adapter".to_owned(), |info| format!("{} ({})", info.name, info.backend))
 }
 
-/// A progress bar on stderr; nothing where that is no terminal.
+/// A progress bar on stderr, if that is a terminal.
 pub fn progress_bar(steps: usize) -> ProgressBar {
     let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} {msg} {eta}").expect("the template is right");
     ProgressBar::new(steps as u64).with_style(style)
 }
 
-/// What is cast of one type: a long tensor, of which the fast kernel takes all but the end, and small ones that are all
-/// the other kernel's.
+/// The tensors that are cast from one type: a long one, which uses the main kernel for all but its end, and small ones,
+/// which use the edge kernel.
 fn tensors(from: ElementType, args: &VerifyArgs) -> Result<Vec<Tensor>, Error> {
     let mut codes = cases::codes_of(from, Tier::Full);
     if from.bits() > Some(16) {
         codes.extend(cases::random(from, args.random as usize, args.seed));
     }
     let elements = |kernel: Kernel| (kernel.elements_per_invocation() * kernel.workgroup_size()) as usize;
-    let workgroups = numeric().map(|to| kernel(from, to, &CastOptions::default()).map(elements));
+    let kernel = |to| wgsl::kernel(from, to, &CastOptions::default(), KernelVariant::Table);
+    let workgroups = numeric().map(|to| kernel(to).map(elements));
     let workgroups: Vec<usize> = workgroups.collect::<Result<_, _>>()?;
     let (fewest, most) = (workgroups.iter().min().unwrap_or(&2), workgroups.iter().max().unwrap_or(&2));
 
@@ -92,7 +97,7 @@ fn tensors(from: ElementType, args: &VerifyArgs) -> Result<Vec<Tensor>, Error> {
     std::iter::once(long).chain(small).map(tensor).collect()
 }
 
-/// Casts on both, and describes the first elements that differ.
+/// Casts on the adapter and on the CPU, and describes the first elements that differ.
 fn compare(
     context: &Context,
     source: &Tensor,
@@ -111,11 +116,11 @@ fn compare(
     let codes = source.codes().zip(found.codes().zip(expected.codes())).enumerate();
     let differing = codes.filter(|(_, (_, (found, expected)))| found != expected);
     let lines = differing.map(|(index, (code, (found, expected)))| {
-        let told = format!("saturate {}, {:?}", options.saturate, options.round_mode);
-        let rules = format!("{:?}, {:?}", options.int4_overflow, options.float4_nan);
+        let told = format!("saturate={}, round_mode={}", options.saturate, options.round_mode);
+        let rules = format!("int4_overflow={:?}, float4_nan={:?}", options.int4_overflow, options.float4_nan);
         format!(
-            "{from} -> {to} ({told}, {rules}), element {index}: {code:#0wide$x} gives {found:#0narrow$x} on the adapter, \
-             {expected:#0narrow$x} on the CPU"
+            "{from} -> {to} ({told}, {rules}), element {index}: {code:#0wide$x} becomes {found:#0narrow$x}, \
+             expected {expected:#0narrow$x}"
         )
     });
     mismatches.extend(lines.take(SHOWN - mismatches.len()));

@@ -2,20 +2,20 @@
 // reads: SRC_BITS SRC_MAN SRC_BIAS SRC_TOP SRC_IEEE SRC_FNUZ SRC_SUBNORMALS
 
 fn decode_float(code: u32) -> u32 {
-    let sign_code = 1u << (SRC_BITS - 1u);
-    let sign = (code & sign_code) << (32u - SRC_BITS);
     if (SRC_BIAS == 127u) {
-        // binary32's upper half.
+        // The upper bits of a binary32.
         return code << (32u - SRC_BITS);
     }
+    let sign_code = 1u << (SRC_BITS - 1u);
+    let sign = (code & sign_code) << (32u - SRC_BITS);
     let magnitude = code & (sign_code - 1u);
     var value = (magnitude << (23u - SRC_MAN)) + ((127u - SRC_BIAS) << 23u);
     if (SRC_SUBNORMALS) {
         // A subnormal's leading bit becomes the implicit one, which the addition carries into the exponent. A normal
         // number's exponent field is added as it is.
-        let place = min(bitcast<i32>(firstLeadingBit(magnitude)), i32(SRC_MAN));
-        let exponent = bitcast<u32>(place) + (127u - SRC_BIAS - SRC_MAN);
-        value = select((magnitude << u32(23 - place)) + (exponent << 23u), 0u, magnitude == 0u);
+        let leading = min(bitcast<i32>(firstLeadingBit(magnitude)), i32(SRC_MAN));
+        let exponent = bitcast<u32>(leading) + (127u - SRC_BIAS - SRC_MAN);
+        value = select((magnitude << u32(23 - leading)) + (exponent << 23u), 0u, magnitude == 0u);
     }
     if (SRC_IEEE) {
         // The top exponent stays the top exponent: ∞ and NaN alike.

@@ -3,16 +3,19 @@
 fn f64_to_f32(code: vec2<u32>) -> u32 {
     let low = code.x;
     let magnitude = code.y & 0x7fffffffu;
+    // Normal results: 896 exponents less, three bits of the low word more, and the other 29 rounded as in round_shift.
     let cut = ((magnitude - 0x38000000u) << 3u) | (low >> 29u);
     var value = cut + (((low & 0x1fffffffu) + 0x0fffffffu + (cut & 1u)) >> 29u);
     if (magnitude < 0x38100000u) {
-        // Three bits beyond the 24 and a sticky one, then the exponent's shift in one rounding.
+        // Subnormal results: the significand with three bits more than binary32's 24, the last one sticky, is shifted by
+        // these three and by each exponent below the least normal one, all in one rounding.
         let sticky = select(0u, 1u, (low << 6u) != 0u);
         let significand = 0x04000000u | ((magnitude & 0x000fffffu) << 6u) | (low >> 26u) | sticky;
-        // As round_shift.
         let shift = min(900u - (magnitude >> 20u), 31u);
+        // As round_shift, whose shift is a constant.
         value = (significand + ((1u << (shift - 1u)) - 1u) + ((significand >> shift) & 1u)) >> shift;
     }
+    // From 2^128 on.
     if (magnitude >= 0x47f00000u) {
         let nan = magnitude > 0x7ff00000u || (magnitude == 0x7ff00000u && low != 0u);
         value = select(0x7f800000u, 0x7fc00000u, nan);

@@ -1,11 +1,14 @@
 // integer_to_f32.wgsl — an integer of up to 64 bits to binary32: one rounding to nearest, ties to even
+//:use lib/integer
 //:use lib/normalize
 
-fn integer_to_f32(sign: u32, low: u32, high: u32) -> u32 {
-    let normal = normalize_words(low, high);
-    let cut = normal.x >> 8u;
-    let lost = (normal.x & 0xffu) | select(0u, 1u, normal.y != 0u);
-    let value = cut + ((lost + 0x7fu + (cut & 1u)) >> 8u) + ((126u + normal.z) << 23u);
-    // The leading bit is at the top, but where all are 0.
-    return min(value, normal.x) | sign;
+fn integer_to_f32(parts: Integer) -> u32 {
+    let normal = normalize_words(parts.low, parts.high);
+    // The high word loses its last 8 bits. Of the low word only a sticky bit matters.
+    let cut = normal.high >> 8u;
+    let lost = (normal.high & 0xffu) | select(0u, 1u, normal.low != 0u);
+    // As in round_shift. The leading bit is still there and adds one to the exponent field.
+    let value = cut + ((lost + 0x7fu + (cut & 1u)) >> 8u) + ((126u + normal.exponent) << 23u);
+    // Only zero has no leading bit at the top.
+    return min(value, normal.high) | parts.sign;
 }

@@ -4,12 +4,13 @@
 //:use entry/params
 
 @compute @workgroup_size(WORKGROUP_SIZE)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
-    let invocation = (group.y * params.pitch + group.x) * WORKGROUP_SIZE + lane;
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let invocation = (group.y * params.pitch + group.x) * WORKGROUP_SIZE + local;
     if (invocation == 0u && params.sentinel != 0u) {
-        destination[params.sentinel_word] = params.sentinel;
+        store_destination(params.sentinel_word, params.sentinel);
     }
-    // Bits from the first word on: the tensor's, and up to the end of its last byte, whose pad bits become zero.
+    // The tensor's bits, counted from the first word's lowest one, up to the end of its last byte, whose pad bits become
+    // zero.
     let begin = params.destination_bit;
     let end = (begin + params.count * DST_BITS + 7u) & 0xfffffff8u;
     let word = params.destination_word + invocation;
@@ -29,8 +30,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
     let mask = (0xffffffffu >> (32u - (high - low))) << (low - base);
     if (mask != 0xffffffffu) {
-        // In one binding the other bits may be the source's, which others read meanwhile: they get what they had.
-        value = (value & mask) | (destination[word] & ~mask);
+        // In one binding the other bits may be the source's, which other invocations read meanwhile: they get the value
+        // that they had.
+        value = (value & mask) | (load_destination(word) & ~mask);
     }
-    destination[word] = value;
+    store_destination(word, value);
 }

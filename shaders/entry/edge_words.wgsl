@@ -3,10 +3,10 @@
 //:use entry/params
 
 @compute @workgroup_size(WORKGROUP_SIZE)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
-    let invocation = (group.y * params.pitch + group.x) * WORKGROUP_SIZE + lane;
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let invocation = (group.y * params.pitch + group.x) * WORKGROUP_SIZE + local;
     if (invocation == 0u && params.sentinel != 0u) {
-        destination[params.sentinel_word] = params.sentinel;
+        store_destination(params.sentinel_word, params.sentinel);
     }
     if (invocation < params.count) {
         store_code(params.destination_word + invocation * (DST_BITS / 32u), convert(load_code(invocation)));

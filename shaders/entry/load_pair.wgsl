@@ -3,5 +3,5 @@
 
 fn load_code(index: u32) -> vec2<u32> {
     let word = params.source_word + 2u * index;
-    return vec2<u32>(source[word], source[word + 1u]);
+    return vec2<u32>(load_source(word), load_source(word + 1u));
 }

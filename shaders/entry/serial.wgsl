@@ -1,5 +1,6 @@
-// serial.wgsl — one invocation, one element after the other, in place: for codes that lie across words
-// What another invocation reads of such a code may be converted already. Keeps the bits around the tensor.
+// serial.wgsl — one invocation converts one element after the other, in place, where codes lie across words
+// Several invocations would not do: what one reads of such a code, another may have converted already. Keeps the bits
+// around the tensor.
 // reads: DST_BITS WORKGROUP_SIZE
 //:use entry/params
 //:use entry/load_word
@@ -7,11 +8,11 @@
 fn put_bits(bit: u32, value: u32, mask: u32) {
     let word = params.destination_word + (bit >> 5u);
     let low = bit & 31u;
-    destination[word] = (destination[word] & ~(mask << low)) | (value << low);
+    store_destination(word, (load_destination(word) & ~(mask << low)) | (value << low));
     // The part above the word's end, if there is one.
     let above = (mask >> 1u) >> (31u - low);
     if (above != 0u) {
-        destination[word + 1u] = (destination[word + 1u] & ~above) | ((value >> 1u) >> (31u - low));
+        store_destination(word + 1u, (load_destination(word + 1u) & ~above) | ((value >> 1u) >> (31u - low)));
     }
 }
 

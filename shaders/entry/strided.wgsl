@@ -1,16 +1,16 @@
-// strided.wgsl — where an element of a view lies in the source, counted in elements
+// strided.wgsl — the offset in the source of a view's element, counted in elements
 // reads: VIEW_RANK
 //:use entry/params
 
 fn strided(index: u32) -> u32 {
     var rest = index;
-    var place = 0u;
-    // From the last axis, which runs fastest; axes that the view lacks have one element.
-    for (var axis = VIEW_RANK; axis > 0u; axis = axis - 1u) {
-        let at = axis - 1u;
-        let size = params.shape[at >> 2u][at & 3u];
-        place = place + (rest % size) * params.strides[at >> 2u][at & 3u];
+    var offset = 0u;
+    // From the last axis, which runs fastest. Axes that the view lacks have one element.
+    for (var left = VIEW_RANK; left > 0u; left = left - 1u) {
+        let axis = left - 1u;
+        let size = params.shape[axis >> 2u][axis & 3u];
+        offset = offset + (rest % size) * params.strides[axis >> 2u][axis & 3u];
         rest = rest / size;
     }
-    return place;
+    return offset;
 }

@@ -4,9 +4,9 @@
 //:use entry/strided
 
 fn load_code(index: u32) -> u32 {
-    // Codes of whole bytes do not lie across words.
+    // No code of whole bytes lies across two words.
     let lanes = 32u / SRC_BITS;
-    let place = strided(params.first + index) + params.source_bit / SRC_BITS;
-    let code = source[params.source_word + place / lanes] >> ((place % lanes) * SRC_BITS);
+    let offset = strided(params.first + index) + params.source_bit / SRC_BITS;
+    let code = load_source(params.source_word + offset / lanes) >> ((offset % lanes) * SRC_BITS);
     return code & (0xffffffffu >> (32u - SRC_BITS));
 }

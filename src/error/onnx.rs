@@ -1,247 +1,247 @@
-//! What can be wrong with ONNX's messages.
+//! The errors of ONNX messages.
 
 use crate::element::ElementType;
 
-/// What is wrong with a `TensorProto`.
+/// The reason why a `TensorProto` is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TensorFault {
-    /// `data_type` is UNDEFINED, complex, or no number that ONNX knows.
-    #[error("data_type {code} is none of the types that casts take")]
+    /// `data_type` is UNDEFINED, a complex type, or not a number of ONNX.
+    #[error("data_type {code} is not supported by Cast")]
     DataType {
-        /// The number.
+        /// The value of `data_type`.
         code: i32,
     },
-    /// A negative dimension.
-    #[error("dimension {axis} is {dim}")]
+    /// A dimension is negative.
+    #[error("dimension {axis} is negative: {dim}")]
     NegativeDim {
-        /// Which axis.
+        /// The axis of the dimension.
         axis: usize,
-        /// What `dims` says.
+        /// The dimension.
         dim: i64,
     },
-    /// The dimensions multiply to more elements, or more bytes, than this machine can count.
-    #[error("dims {dims} are too large to count", dims = dims_of(.dims))]
+    /// The number of elements, or of their bytes, overflows.
+    #[error("dims {dims} are too large: the tensor's size overflows", dims = dims_of(.dims))]
     TooLarge {
-        /// All of them.
+        /// All dimensions.
         dims: Vec<i64>,
     },
     /// More than one field holds data.
-    #[error("both {first} and {second} hold data")]
+    #[error("both {first} and {second} contain data")]
     TwoFields {
         /// One field.
         first: &'static str,
-        /// Another.
+        /// Another field.
         second: &'static str,
     },
     /// The data is in a field that is not for its type.
-    #[error("{field} holds data, which is not the field for {element_type}")]
+    #[error("{field} cannot contain data of {element_type}")]
     WrongField {
         /// The field.
         field: &'static str,
         /// The tensor's type.
         element_type: ElementType,
     },
-    /// The data is not as long as dims and type say.
-    #[error("{field} has {found} {unit}, dims and type take {expected}")]
+    /// The length of the data does not match `dims` and `data_type`.
+    #[error("{field}: expected {} from dims and data_type, got {found}", amount(*.expected, .unit))]
     Length {
         /// The field, or the external data.
         field: &'static str,
-        /// What is counted: bytes or entries.
+        /// The unit of the length: bytes or entries.
         unit: &'static str,
-        /// How many there should be.
+        /// The expected length.
         expected: u64,
-        /// How many there are.
+        /// The length found.
         found: u64,
     },
-    /// A value in `int32_data` or `uint64_data` that the type's codes are too narrow for.
-    #[error("{field}[{index}] is {value}, which is no code of {element_type}")]
+    /// A value in `int32_data` or `uint64_data` is out of range for the type's codes.
+    #[error("{field}[{index}] is out of range for {element_type}: {value}")]
     Value {
         /// The field.
         field: &'static str,
-        /// Which entry.
+        /// Index of the entry.
         index: usize,
-        /// Its value.
+        /// The value of the entry.
         value: i128,
         /// The tensor's type.
         element_type: ElementType,
     },
-    /// A string that is not UTF-8.
-    #[error("string_data[{index}] is not UTF-8")]
+    /// A string is not UTF-8.
+    #[error("string_data[{index}] is not valid UTF-8")]
     Utf8 {
-        /// Which entry.
+        /// Index of the entry.
         index: usize,
     },
-    /// A part of a tensor, which ONNX has no rules for.
-    #[error("it is a segment of a tensor")]
+    /// The message is a segment of a tensor, which is not supported.
+    #[error("tensor segments are not supported")]
     Segment,
-    /// `data_location` is none that ONNX knows, or there is `external_data` without it.
-    #[error("data_location {code} does not say where its data is")]
+    /// `data_location` has an unknown value, or there is `external_data` without `data_location` EXTERNAL.
+    #[error("data_location is {code}, expected 0 (DEFAULT) without external_data or 1 (EXTERNAL) with it")]
     DataLocation {
-        /// The number.
+        /// The value of `data_location`.
         code: i32,
     },
-    /// The message would be longer than protobuf readers take.
-    #[error("its message would have {bytes} bytes, 2 GiB and more cannot be read")]
+    /// The message would exceed the size limit of protobuf.
+    #[error("the message would have {bytes} bytes; protobuf messages must be smaller than 2 GiB")]
     BeyondMessage {
-        /// How long it would be.
+        /// Size of the message.
         bytes: u64,
     },
-    /// No memory for the data.
-    #[error("out of memory for {bytes} bytes")]
+    /// There is no memory for the data.
+    #[error("out of memory (requested {})", super::counted(*.bytes, "byte"))]
     OutOfMemory {
-        /// How many bytes.
+        /// Bytes that were requested.
         bytes: u64,
     },
-    /// The data is in another file, and it is not known in which folder.
-    #[error("its data is in another file, and no folder is given to look in")]
+    /// The data is in an external file, but the caller gave no folder to look in.
+    #[error("the data is in an external file, but no folder was given")]
     NoFolder,
-    /// The data is in another file, of which no `location` is given.
-    #[error("its data is in another file, of which there is no location")]
+    /// The data is in an external file, but there is no `location`.
+    #[error("the data is in an external file, but external_data has no location")]
     NoLocation,
-    /// An entry of `external_data` that is unknown, given twice, or no number where there must be one.
-    #[error("external_data has the entry {key}: {value}", key = super::quoted(.key), value = super::quoted(.value))]
+    /// An entry of `external_data` is unknown, given twice, or not a number where one is required.
+    #[error("{}", external_entry(.key, .value))]
     ExternalEntry {
-        /// Its key.
+        /// The key of the entry.
         key: String,
-        /// Its value.
+        /// The value of the entry.
         value: String,
     },
-    /// A `location` that is no plain path below the model's folder.
-    #[error("location {location} is not a path below the model's folder", location = super::quoted(.location))]
+    /// A `location` is not a plain path inside the model's folder.
+    #[error("external_data location {location} is not a relative path inside the model's folder", location = super::quoted(.location))]
     Escape {
         /// The path.
         location: String,
     },
-    /// A `location` of something other than a regular file of a single name.
-    #[error("location {location} is {what}", location = super::quoted(.location))]
+    /// A `location` is not a regular file with a single name.
+    #[error("external_data location {location} is {what}", location = super::quoted(.location))]
     NotPlain {
         /// The path.
         location: String,
-        /// What is there.
+        /// What the path is instead.
         what: &'static str,
     },
-    /// The data passes the end of its file.
-    #[error("location {location} has {size} bytes, the data is at {offset} and takes {length}", location = super::quoted(.location))]
+    /// The data ends beyond the end of its file.
+    #[error("external_data location {location}: {length} bytes at offset {offset} exceed the file's size of {size}", location = super::quoted(.location))]
     BeyondFile {
         /// The path.
         location: String,
-        /// Where the data starts.
+        /// Start of the data, in bytes.
         offset: u64,
-        /// How long it is.
+        /// Length of the data, in bytes.
         length: u64,
-        /// How long the file is.
+        /// Size of the file, in bytes.
         size: u64,
     },
     /// The file cannot be read.
-    #[error("location {location}: {reason}", location = super::quoted(.location))]
+    #[error("external_data location {location}: {reason}", location = super::quoted(.location))]
     Read {
         /// The path.
         location: String,
-        /// What the system says.
+        /// The message of the operating system.
         reason: String,
     },
 }
 
-/// What is wrong with a `ModelProto`, apart from its tensors and the attributes of its nodes.
+/// The reason why a `ModelProto` or its inputs are rejected, apart from tensors and attributes of casts.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ModelFault {
-    /// The message would be longer than protobuf readers take.
-    #[error("its message would have {bytes} bytes, 2 GiB and more cannot be read")]
+    /// The message would exceed the size limit of protobuf.
+    #[error("the message would have {bytes} bytes; protobuf messages must be smaller than 2 GiB")]
     BeyondMessage {
-        /// How long it would be.
+        /// Size of the message.
         bytes: u64,
     },
     /// There is no graph.
     #[error("the model has no graph")]
     NoGraph,
-    /// No opset is imported for ONNX's own domain.
+    /// The model imports no opset of the default domain.
     #[error("the model imports no opset of the default domain")]
     NoOpset,
-    /// Two opsets are imported for ONNX's own domain.
-    #[error("the model imports two opsets of the default domain, {first} and {second}")]
+    /// The model imports two different opsets of the default domain.
+    #[error("the model imports two opsets of the default domain: {first} and {second}")]
     TwoOpsets {
-        /// One.
+        /// One opset.
         first: i64,
-        /// The other.
+        /// The other opset.
         second: i64,
     },
-    /// The opset is none, or newer than this crate.
-    #[error("the model imports opset {opset}, known are 1 to {newest}")]
+    /// The opset is not supported.
+    #[error("the model imports opset {opset} (supported opsets: 1 to {newest})")]
     Opset {
         /// The opset.
         opset: i64,
-        /// The newest that this crate knows.
+        /// The newest supported opset.
         newest: i64,
     },
-    /// A function of the model takes an operator's name.
-    #[error("the model has a function of its own called {name}")]
+    /// The model defines a function with the name of a supported operator.
+    #[error("the model redefines the operator {name} as a function, which is not supported")]
     Function {
         /// The operator.
         name: String,
     },
-    /// Something makes a value that has no name.
-    #[error("an input, initializer or output of a node has no name")]
+    /// A value has no name.
+    #[error("an input, an initializer or a node's output has no name")]
     NoName,
-    /// Sparse tensors, which no cast takes.
-    #[error("the model has sparse initializers")]
+    /// The model has sparse initializers.
+    #[error("sparse initializers are not supported")]
     Sparse,
-    /// A node of another operator.
-    #[error("the operator {operator} is not supported, only {}", .supported.join(", "), operator = super::quoted(.operator))]
+    /// A node has an unsupported operator.
+    #[error("operator {operator} is not supported (supported: {})", .supported.join(", "), operator = super::quoted(.operator))]
     Operator {
-        /// Its name, with its domain if that is not ONNX's.
+        /// The operator's name, with its domain if that is not the default domain.
         operator: String,
-        /// The operators that are.
+        /// The supported operators.
         supported: &'static [&'static str],
     },
-    /// A node with too few or too many inputs or outputs.
-    #[error("it has {found} {what}, the operator takes {expected}")]
+    /// A node has too few or too many inputs or outputs.
+    #[error("expected {}, got {found}", amount(*.expected as u64, .what))]
     Arity {
         /// Inputs or outputs.
         what: &'static str,
-        /// How many the operator has.
+        /// The number that the operator requires.
         expected: usize,
-        /// How many the node has.
+        /// The number that the node has.
         found: usize,
     },
-    /// An input, or an output of the graph, that nothing makes.
-    #[error("nothing makes the value {value}", value = super::quoted(.value))]
+    /// An input of a node, or an output of the graph, is not defined.
+    #[error("the value {value} is not defined", value = super::quoted(.value))]
     Unknown {
         /// The value's name.
         value: String,
     },
-    /// Two inputs, initializers or nodes make the same value.
-    #[error("the value {value} is made twice", value = super::quoted(.value))]
+    /// Two inputs, initializers or nodes define the same value.
+    #[error("the value {value} is defined twice", value = super::quoted(.value))]
     Repeated {
         /// The value's name.
         value: String,
     },
-    /// Nodes that wait for each other.
-    #[error("it is part of a cycle")]
+    /// The node depends on its own output.
+    #[error("the node is part of a cycle")]
     Cycle,
-    /// An input or output of the graph that is no tensor of a known element type, or an input that does not say.
-    #[error("the {what} {name} is not a tensor of a known element type", name = super::quoted(.name))]
+    /// An input or output of the graph is not a tensor of a supported element type, or an input has no type.
+    #[error("the {what} {name} is not a tensor of a supported element type", name = super::quoted(.name))]
     NoTensor {
         /// Input or output.
         what: &'static str,
-        /// Its name.
+        /// The value's name.
         name: String,
     },
-    /// A value of another type than the graph says.
-    #[error("the {what} {name} is of type {found}, the graph says {expected}", name = super::quoted(.name))]
+    /// A value has another type than the graph declares.
+    #[error("the {what} {name} has type {found}, expected {expected}", name = super::quoted(.name))]
     ValueType {
         /// Input, initializer or output.
         what: &'static str,
-        /// Its name.
+        /// The value's name.
         name: String,
-        /// The graph's type for it.
+        /// The type that the graph declares.
         expected: ElementType,
-        /// The tensor's.
+        /// The type of the tensor.
         found: ElementType,
     },
-    /// Another number of inputs is given than the graph has.
-    #[error("inputs given: {found}, the graph takes {}", inputs(*.required, *.all))]
+    /// The number of inputs does not match the graph.
+    #[error("expected {}, got {found}", inputs(*.required, *.all))]
     InputCount {
         /// Inputs without an initializer.
         required: usize,
@@ -250,20 +250,42 @@ pub enum ModelFault {
         /// Inputs given.
         found: usize,
     },
-    /// A `Constant` without exactly one value, or with one of a kind that its version lacks.
-    #[error("it must have one value, not {}", if *.found == 0 { "none" } else { "several" })]
+    /// A `Constant` does not have exactly one value attribute.
+    #[error("Constant must have exactly one value, got {found}")]
     ConstantValue {
-        /// How many it has.
+        /// The number of its attributes.
         found: usize,
     },
-    /// A `Constant` or `Identity` with an attribute that its version lacks, of another kind, or a sparse tensor.
-    #[error("its attribute {attribute} of kind {kind} is not supported", attribute = super::quoted(.attribute))]
+    /// A `Constant` or `Identity` has an attribute that is not supported at this opset, or not with this type.
+    #[error("the attribute {attribute} of type {kind} is not supported", attribute = super::quoted(.attribute))]
     Attribute {
-        /// Its name.
+        /// The attribute's name.
         attribute: String,
-        /// The kind given.
+        /// The attribute's type.
         kind: String,
     },
+}
+
+/// What is wrong with an entry of `external_data`, which its key and value tell.
+fn external_entry(key: &str, value: &str) -> String {
+    let (is_number, value) = (value.parse::<u64>().is_ok(), super::quoted(value));
+    match key {
+        "offset" | "length" if !is_number => {
+            format!("invalid external_data {key} {value}: expected a non-negative integer")
+        }
+        "offset" | "length" | "location" => format!("external_data has a second {key}, {value}"),
+        "" => "external_data has an entry without a valid key".to_owned(),
+        _ => format!("unknown external_data key {}", super::quoted(key)),
+    }
+}
+
+/// A number with a unit that is given as a plural.
+fn amount(number: u64, plural: &str) -> String {
+    match plural {
+        "entries" if number != 1 => format!("{number} entries"),
+        "entries" => "1 entry".to_owned(),
+        _ => super::counted(number, plural.trim_end_matches('s')),
+    }
 }
 
 fn dims_of(dims: &[i64]) -> String {
@@ -274,5 +296,8 @@ fn dims_of(dims: &[i64]) -> String {
 }
 
 fn inputs(required: usize, all: usize) -> String {
-    if required == all { all.to_string() } else { format!("{required}, or {all} with those that have a default") }
+    match amount(required as u64, "inputs") {
+        required_only if required == all => required_only,
+        required_only => format!("{required_only} (or all {all}, including those with a default)"),
+    }
 }

@@ -1,59 +1,59 @@
-//! Finding an adapter and opening a device on it.
+//! Finds an adapter and opens a device on it.
 
 use crate::cpu;
 use crate::error::Error;
-use crate::plan::PlanLimits;
+use crate::plan::{CodeLookup, PlanLimits, PlanSettings, PlanTuning};
 
-/// Which device casts host tensors.
+/// The reason of a route that the caller chose.
+pub(crate) const REQUESTED: &str = "requested";
+
+/// The device that casts host tensors.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum DeviceChoice {
-    /// A GPU if there is one and host tensors are worth the way there, else the CPU. Where the target has vector
-    /// instructions (x86 with SSE2, aarch64, WebAssembly with simd128), copying a tensor to a GPU and back takes as long as
-    /// [casting it on the CPU](crate::cpu::cast), and only models that cast results again go there. A software adapter does not count as a GPU.
+    /// The faster device: a GPU if there is one and the tensors are large enough, otherwise the CPU. If the target has
+    /// vector instructions (x86 with SSE2, aarch64, WebAssembly with simd128), copying a tensor to a GPU and back takes as
+    /// long as [casting it on the CPU](crate::cpu::cast); then only models that cast a result again run on a GPU. Software
+    /// adapters are not used.
     #[default]
     Auto,
-    /// The best adapter there is, a software one too; an error if there is none.
+    /// The best adapter, including software adapters; an error if there is none.
     Gpu,
-    /// The CPU path.
+    /// The CPU.
     Cpu,
-    /// The first adapter whose name contains this text, case ignored; an error if there is none.
+    /// The first adapter whose name contains this text, without regard to case; an error if there is none.
     Adapter(String),
 }
 
-/// An adapter as `Context::open` sees it.
+/// An adapter, and whether [`DeviceChoice::Auto`] uses it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AdapterSummary {
     /// The adapter's name.
     pub name: String,
-    /// The graphics interface it is reached by.
+    /// The graphics API of the adapter.
     pub backend: wgpu::Backend,
-    /// What it is.
+    /// The kind of device.
     pub device_type: wgpu::DeviceType,
-    /// Driver and version.
+    /// The driver and its version.
     pub driver: String,
-    /// Whether [`DeviceChoice::Auto`] opens it.
+    /// Whether [`DeviceChoice::Auto`] uses the adapter.
     pub chosen: bool,
-    /// Why, or why not.
+    /// Why the adapter is used or not.
     pub reason: String,
 }
 
-/// Every adapter, best first, and which one [`DeviceChoice::Auto`] opens. `WGPU_BACKEND` restricts the backends.
+/// All adapters, the best first. The environment variable `WGPU_BACKEND` restricts the backends.
 pub async fn adapters() -> Vec<AdapterSummary> {
     let found = enumerate(Search::Everywhere).await;
     let chosen = found.iter().position(|adapter| !is_software(&adapter.get_info()));
     let summaries = found.iter().enumerate().map(|(i, adapter)| {
         let info = adapter.get_info();
         let reason = if is_software(&info) {
-            "a software adapter; the CPU path is faster"
+            "software adapter, slower than casts on the CPU"
         } else if chosen == Some(i) {
-            if cpu::is_fast() {
-                "the best GPU, for models; single casts take no longer on the CPU"
-            } else {
-                "the best GPU"
-            }
+            if cpu::is_fast() { "best GPU, used for models; single casts are faster on the CPU" } else { "best GPU" }
         } else {
-            "another GPU comes first"
+            "another GPU is preferred"
         };
         AdapterSummary {
             name: info.name,
@@ -76,7 +76,7 @@ fn is_software(info: &wgpu::AdapterInfo) -> bool {
 enum Search {
     /// All backends.
     Everywhere,
-    /// The older interface, OpenGL, only where the others find no GPU: loading it takes time.
+    /// OpenGL only where the other backends find no GPU, because loading it takes time.
     UntilGpu,
 }
 
@@ -115,18 +115,18 @@ async fn enumerate(search: Search) -> Vec<wgpu::Adapter> {
 /// The adapter of a choice other than the CPU, or why `Auto` has none.
 pub(crate) async fn choose(choice: &DeviceChoice) -> Result<Result<wgpu::Adapter, String>, Error> {
     match choice {
-        DeviceChoice::Cpu => Ok(Err("asked for".to_owned())),
+        DeviceChoice::Cpu => Ok(Err(REQUESTED.to_owned())),
         DeviceChoice::Auto => {
             let found = enumerate(Search::UntilGpu).await;
             let software = found.first().map(|adapter| adapter.get_info().name);
             Ok(found.into_iter().find(|adapter| !is_software(&adapter.get_info())).ok_or_else(|| match software {
-                Some(name) => format!("no GPU found, only the software adapter {name}, which is slower"),
+                Some(name) => format!("no GPU found; the software adapter {name} is slower than the CPU"),
                 None => "no GPU adapter found".to_owned(),
             }))
         }
         DeviceChoice::Gpu => {
             let found = enumerate(Search::UntilGpu).await;
-            let none = || Error::NoAdapter { reason: "no backend found one that runs compute shaders".to_owned() };
+            let none = || Error::NoAdapter { reason: "no backend found an adapter with compute shaders".to_owned() };
             found.into_iter().next().map(Ok).ok_or_else(none)
         }
         DeviceChoice::Adapter(wanted) => {
@@ -147,13 +147,13 @@ fn shares_memory(info: &wgpu::AdapterInfo) -> bool {
     matches!(info.device_type, wgpu::DeviceType::IntegratedGpu | wgpu::DeviceType::Cpu)
 }
 
-/// Whether a device can map the buffers that kernels use, and it is no loss.
+/// Whether a device can map the buffers that kernels use, and kernels use such buffers as fast as others.
 pub(crate) fn maps_primary_buffers(device: &wgpu::Device) -> bool {
     device.features().contains(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS) && shares_memory(&device.adapter_info())
 }
 
-/// A device with the adapter's own limits, and of its features timestamp queries, pipeline caches, and mapping what
-/// kernels use where that saves copies.
+/// Opens a device with the adapter's own limits and, where the adapter has them, timestamp queries, pipeline caches, and the mapping
+/// of buffers that kernels use, which saves copies where memory is shared.
 pub(crate) async fn open(adapter: &wgpu::Adapter) -> Result<(wgpu::Device, wgpu::Queue), Error> {
     let mut features = wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::PIPELINE_CACHE;
     features.set(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS, shares_memory(&adapter.get_info()));
@@ -166,23 +166,25 @@ pub(crate) async fn open(adapter: &wgpu::Adapter) -> Result<(wgpu::Device, wgpu:
     };
     adapter.request_device(&descriptor).await.map_err(|error| {
         let name = adapter.get_info().name;
-        Error::NoAdapter { reason: format!("{name} gives no device: {error}") }
+        Error::NoAdapter { reason: format!("{name}: cannot open a device: {error}") }
     })
 }
 
 /// What a device allows, and what suits it.
-pub(crate) fn plan_limits(device: &wgpu::Device) -> PlanLimits {
+pub(crate) fn plan_settings(device: &wgpu::Device) -> PlanSettings {
     let limits = device.limits();
-    let software = is_software(&device.adapter_info());
-    PlanLimits {
+    let limits = PlanLimits {
         // Words are counted in 32 bits; llvmpipe's largest buffer is not a whole number of them.
         binding_size: limits.max_storage_buffer_binding_size.min(u64::from(u32::MAX)) & !3,
         buffer_size: limits.max_buffer_size & !3,
         offset_alignment: u64::from(limits.min_storage_buffer_offset_alignment.max(4)),
         workgroups: limits.max_compute_workgroups_per_dimension,
+    };
+    let tuning = if is_software(&device.adapter_info()) {
         // llvmpipe takes some 20 ms to compile a kernel, which saves a cast of so many elements some 0.03 ms.
-        blocks_from: software.then_some(8192),
-        tables: !software,
-        ..PlanLimits::default()
-    }
+        PlanTuning { blocks_from: Some(8192), lookup: CodeLookup::Computed, ..PlanTuning::default() }
+    } else {
+        PlanTuning::default()
+    };
+    PlanSettings { limits, tuning }
 }

@@ -1,4 +1,4 @@
-//! Casts that follow each other on a device, and the proof that the work was done.
+//! Casts of tensors that stay on a device from one cast to the next, and the proof that the device did the work.
 
 use crate::conversion::Conversion;
 use crate::error::Error;
@@ -10,12 +10,12 @@ use crate::plan;
 #[derive(Clone, Debug)]
 pub(crate) struct Resident {
     buffer: wgpu::Buffer,
-    /// Bytes of the words; what a cast has made is followed by its sentinel.
+    /// Bytes of the words. The sentinel follows them where a cast has made the tensor.
     words: u64,
     sentinel: Option<u32>,
 }
 
-/// A tensor to be read back, and where to.
+/// A tensor to be read back, and the memory to read it into.
 #[derive(Debug)]
 pub(crate) struct Wanted<'a> {
     /// The cast that made it, for errors.
@@ -24,26 +24,26 @@ pub(crate) struct Wanted<'a> {
     pub bytes: &'a mut [u8],
 }
 
-/// Casts that follow each other on the device: recorded as they come, submitted when somebody wants a result or enough
-/// is recorded.
+/// Casts that follow each other on the device. They are recorded as they come, and submitted when a result is read back or enough
+/// of them are recorded.
 #[derive(Debug)]
 pub(crate) struct Batch<'a> {
     link: &'a DeviceLink,
     encoder: Option<wgpu::CommandEncoder>,
     /// Elements recorded since the last submission.
     recorded: u64,
-    /// The last submission, if nobody has waited for it.
+    /// The last submission, until it was waited for.
     in_flight: Option<wgpu::SubmissionIndex>,
-    /// Where casts leave their sentinels, so that their results need not be kept to prove them: there is room for as
-    /// many as `new` was told.
+    /// A copy of each cast's sentinel, so that a result need not be kept to prove its cast. There is room for as many casts as `new`
+    /// was told.
     proofs: Option<wgpu::Buffer>,
-    /// The sentinels that should be there by now.
+    /// The sentinels that `proofs` should hold.
     sentinels: Vec<u32>,
     pub dispatches: u32,
 }
 
 impl<'a> Batch<'a> {
-    /// Room for the proofs of `casts` casts whose results are not themselves read back.
+    /// An empty batch with room for the proofs of so many casts.
     pub(crate) fn new(link: &'a DeviceLink, conversion: &Conversion, casts: usize) -> Result<Self, Error> {
         let usage = wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC;
         let size = 4 * casts as u64;
@@ -51,7 +51,7 @@ impl<'a> Batch<'a> {
         Ok(Self { link, encoder: None, recorded: 0, in_flight: None, proofs, sentinels: Vec::new(), dispatches: 0 })
     }
 
-    /// Whether a tensor of so many bytes fits a buffer, with its sentinel, and the read-back of it the proofs too.
+    /// Whether a tensor of so many bytes fits a buffer together with its sentinel and the proofs, as reading it back takes.
     pub(crate) fn fits(link: &DeviceLink, bytes: u64, casts: usize) -> bool {
         bytes.saturating_add(8 + 4 * casts as u64) <= link.caster.limits().buffer_size
     }
@@ -82,7 +82,7 @@ impl<'a> Batch<'a> {
         let buffer = link.buffer(conversion, "cast destination", words + 4, usage)?;
         let bound = prepared.bind(source.buffer.slice(..source.words), buffer.slice(..))?;
         for (part, elements) in bound.parts(elements) {
-            // A device that works for long without an answer is taken for a dead one by some systems.
+            // Some systems reset a device that works for long on one submission.
             if self.recorded > 0 && self.recorded + elements > plan::HOST_ELEMENTS {
                 self.submit(conversion)?;
             }
@@ -152,8 +152,8 @@ impl<'a> Batch<'a> {
         self.encoder.get_or_insert_with(|| device.create_command_encoder(&descriptor))
     }
 
-    /// Submits what is recorded. The submission before must be done by then: two at a time keep a device busy, and more
-    /// would keep the memory of all that they read and write.
+    /// Submits what is recorded, after waiting for the submission before. Two submissions at a time keep a device busy; more would
+    /// only hold the memory of all that they read and write.
     fn submit(&mut self, conversion: &Conversion) -> Result<(), Error> {
         self.wait(conversion)?;
         let commands = self.encoder.take();

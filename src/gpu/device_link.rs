@@ -1,4 +1,4 @@
-//! A device and its queue: buffers filled, waited for and mapped, and how the loss of it is noticed.
+//! A device and its queue: fills, maps and waits for buffers, and notices when the device is lost.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,12 +11,12 @@ use crate::conversion::Conversion;
 use crate::error::Error;
 use crate::gpu::adapter;
 use crate::gpu::error_scope::{one_line, scoped, scoped_for};
-use crate::plan;
+use crate::plan::{self, PlanTuning};
 
-/// A submission that takes longer is given up: the slowest software adapter needs a few seconds.
+/// How long to wait for a submission. The slowest software adapter needs a few seconds.
 const TIMEOUT: Duration = Duration::from_secs(120);
 
-/// A device and what goes to it and comes from it.
+/// A device, its queue, and the caster of casts between host and device.
 #[derive(Debug)]
 pub(crate) struct DeviceLink {
     pub device: wgpu::Device,
@@ -24,7 +24,7 @@ pub(crate) struct DeviceLink {
     pub caster: Caster,
     sentinels: AtomicU32,
     lost: Arc<Mutex<Option<String>>>,
-    /// Whether the host maps the buffers that kernels use: on a device whose memory is the host's own, if it can.
+    /// Whether the host maps the buffers that kernels use, which saves copies on a device that shares the host's memory.
     pub(super) maps_primary_buffers: bool,
 }
 
@@ -33,29 +33,29 @@ impl DeviceLink {
         let lost = Arc::new(Mutex::new(None));
         let seen = lost.clone();
         device.set_device_lost_callback(move |reason, text| note(&seen, format!("{reason:?}: {text}")));
-        // Every call is scoped; what a driver reports outside of them must not take the process down, which is wgpu's
-        // default.
+        // Every call runs in an error scope. wgpu panics on errors that a driver reports outside of one; they are logged instead.
         device.on_uncaptured_error(Arc::new(|error: wgpu::Error| log::error!("{}", one_line(&error))));
-        let mut limits = *Caster::new(&device).limits();
-        limits.dispatch_elements = plan::HOST_ELEMENTS;
-        let caster = Caster::with_limits(&device, limits);
+        let caster = Caster::new(&device);
+        let tuning = PlanTuning { dispatch_elements: plan::HOST_ELEMENTS, ..*caster.tuning() };
+        let caster = caster.with_tuning(tuning);
         let maps_primary_buffers = adapter::maps_primary_buffers(&device);
         Self { device, queue, caster, sentinels: AtomicU32::new(0), lost, maps_primary_buffers }
     }
 
-    /// On a device of somebody else's, on which nothing is set: only its answers tell that it is gone.
+    /// A link to the application's device, on which no handler is set: its loss shows only in the errors of later calls.
     pub(crate) fn borrowed(device: &wgpu::Device, queue: &wgpu::Queue, caster: &Caster) -> Self {
         let (device, queue, caster) = (device.clone(), queue.clone(), caster.clone());
         let maps_primary_buffers = adapter::maps_primary_buffers(&device);
         Self { device, queue, caster, sentinels: AtomicU32::new(0), lost: Arc::default(), maps_primary_buffers }
     }
 
-    /// Why the device is gone, if it is.
+    /// Why the device is lost, if it is.
     pub(crate) fn lost(&self) -> Option<String> {
         self.lost.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// A lost device shows first as some call that fails; its callback runs when somebody polls, and knows the reason.
+    /// Finds out whether an error is due to the device's loss. The loss shows first in a call that fails; the callback that is told
+    /// the reason runs only when the device is polled.
     pub(crate) fn diagnose(&self, error: Error) -> Error {
         let _ = scoped(&self.device, || self.device.poll(wgpu::PollType::Poll));
         match (error, self.lost()) {
@@ -71,9 +71,11 @@ impl DeviceLink {
         }
     }
 
-    /// Not 0, which is what memory holds that nobody wrote.
+    /// A value that proves a cast. It is odd, so that it differs from the zeros of memory that was never written, and spread over 32
+    /// bits, so that it is unlikely to be among the small numbers that tensors often hold.
     pub(super) fn next_sentinel(&self) -> u32 {
-        self.sentinels.fetch_add(1, Ordering::Relaxed).wrapping_mul(2).wrapping_add(1)
+        const SPREAD: u32 = 0x9e37_79b1;
+        (self.sentinels.fetch_add(1, Ordering::Relaxed).wrapping_mul(2) + 1).wrapping_mul(SPREAD)
     }
 
     pub(super) fn check(&self, conversion: &Conversion) -> Result<(), Error> {
@@ -88,7 +90,7 @@ impl DeviceLink {
         size: u64,
         usage: wgpu::BufferUsages,
     ) -> Result<wgpu::Buffer, Error> {
-        // What the host is to write and a kernel to read is written first.
+        // A buffer that the host maps for writing is written before its first use, so it starts out mapped.
         let mapped_at_creation = usage.contains(wgpu::BufferUsages::MAP_WRITE);
         let descriptor = wgpu::BufferDescriptor { label: Some(label), size, usage, mapped_at_creation };
         scoped_for(conversion, size, &self.device, || self.device.create_buffer(&descriptor))
@@ -123,12 +125,12 @@ impl DeviceLink {
         })
     }
 
-    /// What a device said to a mapping or a wait.
+    /// A failed mapping or wait as this crate's error.
     pub(super) fn device_error(&self, conversion: &Conversion, error: &impl ToString) -> Error {
         Error::Device { from: conversion.from, to: conversion.to, message: error.to_string() }
     }
 
-    /// What a buffer of whole words holds after some commands.
+    /// Submits commands and reads what a buffer of whole words holds afterwards.
     pub(crate) async fn contents(
         &self,
         conversion: &Conversion,
@@ -163,14 +165,14 @@ impl DeviceLink {
         staging.slice(..).get_mapped_range().map_err(|error| self.device_error(conversion, &error))
     }
 
-    /// Until a buffer is mapped.
+    /// Waits until a buffer is mapped.
     pub(super) async fn arrive(&self, conversion: &Conversion, mapping: Mapping) -> Result<(), Error> {
         let mapped = mapping.await.unwrap_or(Err(wgpu::BufferAsyncError));
         self.check(conversion)?;
         mapped.map_err(|error| self.device_error(conversion, &error))
     }
 
-    /// Natively nothing happens unless somebody polls; in a browser this returns at once.
+    /// Waits for a submission. In a browser this returns at once, because only the page's event loop can wait.
     pub(super) fn wait(&self, conversion: &Conversion, index: wgpu::SubmissionIndex) -> Result<(), Error> {
         let poll = wgpu::PollType::Wait { submission_index: Some(index), timeout: Some(TIMEOUT) };
         let polled = scoped_for(conversion, 0, &self.device, || self.device.poll(poll))?;
@@ -182,13 +184,13 @@ impl DeviceLink {
     }
 }
 
-/// A mapping that was asked for.
+/// A mapping that was requested.
 pub(super) type Mapping = oneshot::Receiver<Result<(), wgpu::BufferAsyncError>>;
 
-/// Asks for the first bytes of a buffer.
+/// Requests the mapping of the first bytes of a buffer.
 pub(super) fn map(buffer: &wgpu::Buffer, mode: wgpu::MapMode, bytes: u64) -> Mapping {
     let (sender, receiver) = oneshot::channel();
-    // The receiver is gone only if the cast was dropped.
+    // Sending fails only where the future of the cast was dropped, and then the result is not needed.
     buffer.slice(..bytes).map_async(mode, move |result| drop(sender.send(result)));
     receiver
 }

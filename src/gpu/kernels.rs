@@ -1,4 +1,4 @@
-//! Pipelines: built when first needed, kept for the life of their `Caster`.
+//! Pipelines, which are compiled when first needed and kept for the life of their `Caster`.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -7,17 +7,17 @@ use crate::conversion::Conversion;
 use crate::error::Error;
 use crate::gpu::error_scope::{one_line, scoped};
 use crate::gpu::parameters::Parameters;
-use crate::kernel::{self, Access, BLOCKS_SIZE, KernelKind};
+use crate::kernel::{self, Access, BLOCKS_SIZE, CodeLookup, KernelKind};
 
-/// A pipeline, or why the device refused it: but for want of memory, asking again would give the same.
+/// A pipeline, or why the device refused it. A refusal is kept as well, because compiling the same text again would fail again.
 type PipelineCell = Arc<OnceLock<Result<wgpu::ComputePipeline, Error>>>;
 
 #[derive(Debug)]
 pub(crate) struct Kernels {
     pub device: wgpu::Device,
-    tables: bool,
-    /// The caller's, if it has one: what drivers keep of compiled pipelines.
-    cache: Option<wgpu::PipelineCache>,
+    lookup: CodeLookup,
+    /// The application's cache of compiled pipelines, if it has one.
+    pub cache: Option<wgpu::PipelineCache>,
     /// The layouts of each access, or why the device refused them.
     layouts: Result<[Layouts; 3], String>,
     pipelines: Mutex<HashMap<(Conversion, KernelKind, Access), PipelineCell>>,
@@ -31,7 +31,7 @@ struct Layouts {
 }
 
 impl Kernels {
-    pub(crate) fn new(device: &wgpu::Device, tables: bool, cache: Option<wgpu::PipelineCache>) -> Self {
+    pub(crate) fn new(device: &wgpu::Device, lookup: CodeLookup, cache: Option<wgpu::PipelineCache>) -> Self {
         let entry = |binding, ty| wgpu::BindGroupLayoutEntry {
             binding,
             visibility: wgpu::ShaderStages::COMPUTE,
@@ -50,7 +50,7 @@ impl Kernels {
             });
             Layouts { group, pipeline }
         };
-        // In the order of `Access`.
+        // One for each `Access`, in the order of its variants.
         let layouts = scoped(device, || {
             [
                 layouts(&[entry(0, storage(true)), entry(1, storage(false)), params]),
@@ -61,7 +61,7 @@ impl Kernels {
         let layouts = layouts.map_err(|error| one_line(&error));
         Self {
             device: device.clone(),
-            tables,
+            lookup,
             cache,
             layouts,
             pipelines: Mutex::default(),
@@ -90,7 +90,7 @@ impl Kernels {
         pipelines.get(key)?.get()?.as_ref().ok().cloned()
     }
 
-    /// The pipeline of a conversion; compiles at most once, other threads wait for it.
+    /// The pipeline of a kernel. It is compiled at most once; other threads that need it wait.
     pub(crate) fn get(
         &self,
         conversion: &Conversion,
@@ -99,13 +99,13 @@ impl Kernels {
     ) -> Result<wgpu::ComputePipeline, Error> {
         let key = (*conversion, kind, access);
         let cell = {
-            // A panic elsewhere leaves the map whole: cells are added and removed in one step.
+            // A poisoned lock is safe to use: cells are added and removed in one step.
             let mut pipelines = self.pipelines.lock().unwrap_or_else(PoisonError::into_inner);
             pipelines.entry(key).or_default().clone()
         };
         let pipeline = cell.get_or_init(|| self.compile(conversion, kind, access)).clone();
         if matches!(pipeline, Err(Error::OutOfMemory { .. })) {
-            // Another time there may be memory.
+            // The next attempt may find memory.
             self.pipelines.lock().unwrap_or_else(PoisonError::into_inner).remove(&key);
         }
         pipeline
@@ -125,7 +125,7 @@ impl Kernels {
             let limit = "max_compute_invocations_per_workgroup";
             return Err(Error::Limit { from, to, limit, needed: BLOCKS_SIZE.into(), allowed: allowed.into() });
         }
-        let kernel = kernel::compose(conversion, kind, access, self.tables);
+        let kernel = kernel::compose(conversion, kind, access, self.lookup);
         let label = format!("cast {from}→{to}");
         let compiled = scoped(&self.device, || {
             let module = module(&self.device, &label, kernel.wgsl());
@@ -135,7 +135,7 @@ impl Kernels {
                 module: &module,
                 entry_point: Some("main"),
                 compilation_options: wgpu::PipelineCompilationOptions {
-                    // Every table entry is written before it is read.
+                    // Kernels write every table entry before they read it.
                     zero_initialize_workgroup_memory: false,
                     ..Default::default()
                 },
@@ -154,7 +154,7 @@ impl Kernels {
 fn module(device: &wgpu::Device, label: &str, wgsl: &str) -> wgpu::ShaderModule {
     let descriptor = wgpu::ShaderModuleDescriptor { label: Some(label), source: wgpu::ShaderSource::Wgsl(wgsl.into()) };
     // SAFETY: the text is this crate's own. Each index follows from one below the dispatch's count, which the planner has
-    // checked to lie within both bindings (`plan::tests` holds every plan to it); what reads a word ahead stops at the
+    // checked to lie within both bindings (`plan::tests` checks this for all pairs, also of plans that are moved); what reads a word ahead stops at the
     // binding's last, which the planner gives; each loop runs over the codes of one word; the
     // only divisors are the widths of codes.
     unsafe { device.create_shader_module_trusted(descriptor, wgpu::ShaderRuntimeChecks::unchecked()) }

@@ -1,7 +1,7 @@
 //! The parameter blocks of dispatches, as uniform buffers that never change.
 //!
-//! Equal blocks share one buffer: casts of one length between aligned slices all have the same. A device gets slower with
-//! every buffer that lives on it.
+//! Equal blocks share one buffer, because a device gets slower with every buffer that it holds: all casts of one length between
+//! aligned slices have the same block.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -20,11 +20,11 @@ pub(crate) struct Parameters {
 #[derive(Debug, Default)]
 struct Alive {
     buffers: HashMap<Params, Weak<wgpu::Buffer>>,
-    /// Entries from which on the dead ones are removed.
+    /// The number of entries at which those of freed buffers are removed.
     full: usize,
 }
 
-/// Fewest entries that are worth a search for dead ones.
+/// The least number of entries at which freed buffers are searched for.
 const LEAST_FULL: usize = 64;
 
 impl Parameters {
@@ -35,11 +35,11 @@ impl Parameters {
         conversion: &Conversion,
         params: &Params,
     ) -> Result<Arc<wgpu::Buffer>, Error> {
-        // A panic elsewhere leaves the map whole: each entry is added and removed in one step.
+        // A poisoned lock is safe to use: each entry is added and removed in one step.
         if let Some(buffer) = self.alive.lock().unwrap_or_else(PoisonError::into_inner).find(params) {
             return Ok(buffer);
         }
-        // Not under the lock: two threads may each make one, and one of them will not be found.
+        // The buffer is made without the lock. Two threads may each make one; both buffers work, and later casts find one of them.
         let buffer = Arc::new(filled(device, conversion, params)?);
         self.alive.lock().unwrap_or_else(PoisonError::into_inner).insert(*params, &buffer);
         Ok(buffer)
@@ -71,7 +71,7 @@ fn filled(device: &wgpu::Device, conversion: &Conversion, params: &Params) -> Re
             mapped_at_creation: true,
         })
     })?;
-    // The mapping of a buffer made on a lost device fails.
+    // wgpu reports the loss of a device first here: the mapping fails.
     let lost = |error: wgpu::MapRangeError| Error::DeviceLost { from, to, reason: one_line(&error) };
     buffer.slice(..).get_mapped_range_mut().map_err(lost)?.copy_from_slice(bytemuck::bytes_of(params));
     buffer.unmap();

@@ -36,7 +36,7 @@ pub(crate) async fn cast(
 struct PipelinedTransfer<'a> {
     link: &'a DeviceLink,
     conversion: &'a Conversion,
-    /// The cast of a piece, without a sentinel's value.
+    /// The cast of a whole piece.
     piece: Prepared,
     /// Pieces that use the same buffers write these in turn. Each piece is proven before its buffers are used again, so the
     /// buffers never hold the sentinel that is expected next.
@@ -47,7 +47,7 @@ impl<'a> PipelinedTransfer<'a> {
     fn new(link: &'a DeviceLink, conversion: &'a Conversion, elements: u64) -> Result<Self, Error> {
         link.check(conversion)?;
         let sentinels = [link.next_sentinel(), link.next_sentinel()];
-        let most = plan::host_chunk(conversion, link.caster.limits(), PIECE_BYTES)?;
+        let most = plan::host_chunk(conversion, link.caster.settings(), PIECE_BYTES)?;
         let piece = link.caster.prepare_with_sentinel(*conversion, most.min(elements), Some(sentinels[0]))?;
         Ok(Self { link, conversion, piece, sentinels })
     }

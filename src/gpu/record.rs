@@ -36,7 +36,7 @@ impl Command {
     pub(crate) fn new(
         kernels: &Kernels,
         conversion: &Conversion,
-        pipeline: &wgpu::ComputePipeline,
+        pipeline: wgpu::ComputePipeline,
         dispatch: &Dispatch,
         [source, destination]: [&wgpu::Buffer; 2],
     ) -> Result<Self, Error> {
@@ -52,7 +52,7 @@ impl Command {
         let group = scoped_for(conversion, whole.size, &kernels.device, || {
             kernels.device.create_bind_group(&wgpu::BindGroupDescriptor { label: Some("cast"), layout, entries })
         })?;
-        Ok(Self { pipeline: pipeline.clone(), group, workgroups: dispatch.workgroups, _parameters: parameters })
+        Ok(Self { pipeline, group, workgroups: dispatch.workgroups, _parameters: parameters })
     }
 
     pub(crate) fn pipeline(&self) -> &wgpu::ComputePipeline {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Access, BLOCKS_SIZE, KernelKind, Units, steps, uses_table};
+use super::{Access, BLOCKS_SIZE, CodeLookup, KernelKind, Units, thresholds, uses_table};
 use crate::conversion::{Conversion, Encode};
 
 /// The element type of a binding of vectors of so many words.
@@ -48,10 +48,10 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    pub(super) fn new(conversion: &Conversion, kind: KernelKind, access: Access, tables: bool) -> Self {
-        let units = Units::new(conversion, kind, access, tables);
+    pub(super) fn new(conversion: &Conversion, kind: KernelKind, access: Access, lookup: CodeLookup) -> Self {
+        let units = Units::new(conversion, kind, access, lookup);
         let (source_bits, destination_bits) = (conversion.from.code_bits(), conversion.to.code_bits());
-        let per_entry = uses_table(conversion, tables).then(|| {
+        let per_entry = uses_table(conversion, lookup).then(|| {
             // As many codes as an index of 8 bits and an entry of one word allow.
             [4, 2].into_iter().find(|n| n * source_bits <= 8 && n * destination_bits <= 32).unwrap_or(1)
         });
@@ -70,7 +70,7 @@ impl Entry {
             shifted,
             units,
             copy: conversion.is_copy(),
-            eights: steps(conversion, tables).is_some(),
+            eights: thresholds(conversion, lookup).is_some(),
             per_entry,
             masked: matches!(conversion.encode, Encode::Int(_)),
             ignores_above: source_bits == 16 && !matches!(conversion.encode, Encode::E8m0(_)),
@@ -90,12 +90,12 @@ impl Entry {
             writeln!(text, "var<workgroup> table: array<{word}, {}>;\n", 1u32 << (per_entry * self.source_bits))?;
         }
         writeln!(text, "@compute @workgroup_size(WORKGROUP_SIZE)")?;
-        let arguments = "@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32";
+        let arguments = "@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32";
         writeln!(text, "fn main({arguments}) {{")?;
         if let Some(per_entry) = self.per_entry {
             self.fill(text, per_entry)?;
         }
-        writeln!(text, "    let unit = (group.y * params.pitch + group.x) * {}u + lane;", size * repeat)?;
+        writeln!(text, "    let unit = (group.y * params.pitch + group.x) * {}u + local;", size * repeat)?;
         let start = |vector: u32| match vector {
             4 => " >> 2u",
             2 => " >> 1u",
@@ -134,12 +134,12 @@ impl Entry {
         let entries = 1u32 << (per_entry * self.source_bits);
         let codes: Vec<String> = (0..per_entry)
             .map(|i| {
-                let code = field("lane", i * self.source_bits, self.source_bits, true);
+                let code = field("local", i * self.source_bits, self.source_bits, true);
                 self.shifted(format!("convert({code})"), i * self.destination_bits, true)
             })
             .collect();
-        let guard = if entries < BLOCKS_SIZE { format!("if (lane < {entries}u) ") } else { String::new() };
-        writeln!(text, "    {guard}{{\n        table[lane] = {};\n    }}\n    workgroupBarrier();", codes.join(" | "))
+        let guard = if entries < BLOCKS_SIZE { format!("if (local < {entries}u) ") } else { String::new() };
+        writeln!(text, "    {guard}{{\n        table[local] = {};\n    }}\n    workgroupBarrier();", codes.join(" | "))
     }
 
     /// A destination code moved to its bit, cut to its width where it could reach its neighbour.
@@ -160,12 +160,12 @@ impl Entry {
         let unit_bits = self.units.elements * self.source_bits;
         if unit_bits < 32 {
             let (log, mask) = parts(unit_bits);
-            let word = format!("source[source_start + (unit_{r} >> {log}u)]");
+            let word = format!("load_source(source_start + (unit_{r} >> {log}u))");
             return writeln!(text, "    let s{r}_0 = {word} >> ((unit_{r} & {mask}u) * {unit_bits}u);");
         }
         let count = self.source_words / self.source_vector;
         for k in 0..count {
-            writeln!(text, "    let s{r}_{k} = source[source_start + {}];", index(r, k, count))?;
+            writeln!(text, "    let s{r}_{k} = load_source(source_start + {});", index(r, k, count))?;
         }
         Ok(())
     }
@@ -184,7 +184,7 @@ impl Entry {
         }
         writeln!(text, "    let low_{r} = bit_{r} & 31u;")?;
         for k in 0..=words {
-            writeln!(text, "    let w{r}_{k} = source[min(from_{r} + {k}u, params.source_last)];")?;
+            writeln!(text, "    let w{r}_{k} = load_source(min(from_{r} + {k}u, params.source_last));")?;
         }
         for k in 0..words {
             let above = format!("((w{r}_{} << 1u) << (31u - low_{r}))", k + 1);
@@ -223,7 +223,7 @@ impl Entry {
                 [whole] => whole.clone(),
                 words => format!("vec{}<u32>({})", words.len(), words.join(", ")),
             };
-            writeln!(text, "{indent}destination[destination_start + {}] = {value};", index(r, k as u32, count))?;
+            writeln!(text, "{indent}store_destination(destination_start + {}, {value});", index(r, k as u32, count))?;
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Tensor data in a file beside the model, which a hostile model would like to be any other file.
+//! Tensor data in a file beside the model. A hostile model may name any other file, so the path is checked before the file is read.
 
 use std::fs::{File, Metadata};
 use std::io::{Read, Seek, SeekFrom};
@@ -29,19 +29,19 @@ pub(super) fn read(entries: &[Bytes], folder: Option<&Path>, expected: u64) -> R
     let (path, seen) = resolve(&location, folder.ok_or(TensorFault::NoFolder)?)?;
     let failed = |error: std::io::Error| TensorFault::Read { location: location.clone(), reason: error.to_string() };
     let mut file = File::open(&path).map_err(failed)?;
-    // Once more, of what was opened in the end: it may have been put in the place of what was looked at.
+    // The opened file is checked again, because the path may name another file by now.
     let metadata = file.metadata().map_err(failed)?;
     plain(&location, &metadata)?;
     if !same(&seen, &metadata) {
-        return Err(TensorFault::NotPlain { location, what: "another file than a moment ago" });
+        return Err(TensorFault::NotPlain { location, what: "not the same file as when it was checked" });
     }
     if names(&file, &metadata).map_err(failed)? > 1 {
-        // Another name may lie in a folder that is not the model's.
-        return Err(TensorFault::NotPlain { location, what: "a file of several names (hard links)" });
+        // The file's other names may lie outside the model's folder.
+        return Err(TensorFault::NotPlain { location, what: "a file with several hard links" });
     }
     let (offset, size) = (range.offset.unwrap_or(0), metadata.len());
     let beyond = || TensorFault::BeyondFile { location: location.clone(), offset, length, size };
-    // Without a length the data goes on to the end of the file.
+    // Without a length, the data extends to the end of the file.
     let end = offset.checked_add(length).filter(|&end| end <= size).ok_or_else(beyond)?;
     if range.length.is_none() && end != size {
         let found = size - offset;
@@ -75,7 +75,7 @@ fn data_range(entries: &[Bytes]) -> Result<DataRange, TensorFault> {
     Ok(range)
 }
 
-/// The file's path, all of it plain names below the folder, and what is there.
+/// The file's path, which has only plain names below the folder, and the file's metadata.
 fn resolve(location: &str, folder: &Path) -> Result<(PathBuf, Metadata), TensorFault> {
     let escape = || TensorFault::Escape { location: location.to_owned() };
     let failed = |error: std::io::Error| TensorFault::Read { location: location.to_owned(), reason: error.to_string() };
@@ -89,7 +89,7 @@ fn resolve(location: &str, folder: &Path) -> Result<(PathBuf, Metadata), TensorF
         }
         let found = path.symlink_metadata().map_err(failed)?;
         if found.is_symlink() {
-            return Err(TensorFault::NotPlain { location: location.to_owned(), what: "or passes a symbolic link" });
+            return Err(TensorFault::NotPlain { location: location.to_owned(), what: "or contains a symbolic link" });
         }
         metadata = Some(found);
     }
@@ -98,28 +98,28 @@ fn resolve(location: &str, folder: &Path) -> Result<(PathBuf, Metadata), TensorF
     Ok((path, metadata))
 }
 
-/// Pipes and devices could block or never end.
+/// Checks that this is a regular file: pipes and devices could block or never end.
 fn plain(location: &str, metadata: &Metadata) -> Result<(), TensorFault> {
     if metadata.is_file() {
         return Ok(());
     }
-    Err(TensorFault::NotPlain { location: location.to_owned(), what: "not a file" })
+    Err(TensorFault::NotPlain { location: location.to_owned(), what: "not a regular file" })
 }
 
-/// Whether both are of one file.
+/// Whether both are the metadata of the same file.
 #[cfg(unix)]
 fn same(a: &Metadata, b: &Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;
     (a.dev(), a.ino()) == (b.dev(), b.ino())
 }
 
-/// The standard library does not say.
+/// The standard library cannot tell on these systems.
 #[cfg(not(unix))]
 fn same(_: &Metadata, _: &Metadata) -> bool {
     true
 }
 
-/// How many names an open file has.
+/// How many names (hard links) an open file has.
 #[cfg(unix)]
 fn names(_: &File, metadata: &Metadata) -> std::io::Result<u64> {
     Ok(std::os::unix::fs::MetadataExt::nlink(metadata))
@@ -130,7 +130,7 @@ fn names(file: &File, _: &Metadata) -> std::io::Result<u64> {
     winapi_util::file::information(file).map(|information| information.number_of_links())
 }
 
-/// Elsewhere there are no hard links, or no files.
+/// Other systems have no hard links, or no files.
 #[cfg(not(any(unix, windows)))]
 fn names(_: &File, _: &Metadata) -> std::io::Result<u64> {
     Ok(1)

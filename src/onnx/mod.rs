@@ -1,7 +1,8 @@
-//! ONNX: the rules of every operator version, and, with the feature `onnx`, its messages.
+//! The rules of every operator version and, with the feature `onnx`, reading and writing of ONNX messages.
 //!
-//! An engine with a parser of its own needs only [`CastNode`] and [`CastLikeNode`]: from the model's opset and a node's
-//! attributes to [`CastOptions`](crate::CastOptions) and the target, or an error that says what the version lacks.
+//! An engine with its own parser needs only [`CastNode`] and [`CastLikeNode`]. They turn the model's opset and a node's
+//! attributes into the target type and [`CastOptions`](crate::CastOptions), or into an error that says what the opset
+//! does not support.
 //!
 //! ```
 //! use wgpu_cast::onnx::{Attribute, CastNode};

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use prost::Message;
 
 use super::node::{self, Meaning, Operation};
-use super::opset::{CastNode, NEWEST_OPSET};
+use super::opset::{self, CastNode, NEWEST_OPSET};
 use super::proto::{
     Dimension, FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto, TensorShapeProto,
     TensorTypeProto, TypeProto, ValueInfoProto,
@@ -18,9 +18,10 @@ use crate::element::ElementType;
 use crate::error::{Error, ModelFault};
 use crate::tensor::Tensor;
 
-/// A model whose nodes are all `Cast`, `CastLike`, `Identity` or `Constant`.
+/// A model that contains only `Cast`, `CastLike`, `Identity` and `Constant` nodes.
 ///
-/// [`Context::run`](crate::Context::run) runs it. Shapes that the graph declares are kept, not looked at: no cast does.
+/// [`Context::run`](crate::Context::run) runs it. Shapes that the graph declares are kept but not checked, because no cast
+/// depends on them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
     opset: i64,
@@ -32,7 +33,7 @@ pub struct Model {
     outputs: Vec<Output>,
     /// Initializers, and what `Constant` nodes hold.
     constants: Vec<(usize, Tensor)>,
-    /// Each after those that make its inputs.
+    /// In an order in which every node follows the nodes that make its inputs.
     nodes: Vec<Node>,
 }
 
@@ -40,11 +41,11 @@ pub struct Model {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Input {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// The element type that the graph says.
+    /// The element type that the graph declares.
     pub element_type: ElementType,
-    /// Whether an initializer of the same name stands in where it is not given.
+    /// Whether an initializer of the same name is the default value.
     pub has_default: bool,
     pub(crate) value: usize,
     /// As the graph declares it, for writing.
@@ -55,9 +56,9 @@ pub struct Input {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Output {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// The element type that comes out.
+    /// The element type of the output.
     pub element_type: ElementType,
     pub(crate) value: usize,
     shape: Option<Bytes>,
@@ -66,7 +67,7 @@ pub struct Output {
 /// A node that makes one value from others.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Node {
-    /// For messages: its name, or what it makes.
+    /// Its name, or the name of what it makes, for messages.
     pub name: String,
     pub operation: Operation,
     pub inputs: Vec<usize>,
@@ -81,15 +82,15 @@ impl Node {
 }
 
 impl Model {
-    /// Reads a `ModelProto` (a `.onnx` file); data in other files is looked for in `folder`, where the model came from.
-    /// All initializers are read, each into memory of its own.
+    /// Reads a `ModelProto` (a `.onnx` file). External data is read from `folder`, the folder of the model. All
+    /// initializers are read, each into separate memory.
     ///
     /// # Errors
-    /// [`Error::Message`] for other bytes; [`Error::Model`], [`Error::Node`] with the node's name and what is wrong with
-    /// it, [`Error::Tensor`] for an initializer.
+    /// [`Error::Message`] if the bytes are not a `ModelProto`; [`Error::Model`] for an unsupported model;
+    /// [`Error::Node`] for an invalid node, with its name; [`Error::Tensor`] for an invalid initializer.
     pub fn from_bytes(bytes: Vec<u8>, folder: Option<&Path>) -> Result<Self, Error> {
         let message: ModelProto = decode(bytes.into(), "ModelProto")?;
-        let opset = opset(&message)?;
+        let opset = imported_opset(&message)?;
         for function in &message.functions {
             let function: FunctionProto = decode(function.clone(), "FunctionProto")?;
             if node::is_default(&function.domain) && node::is_supported(&function.name) {
@@ -100,11 +101,11 @@ impl Model {
         Reader { opset, folder, ..Reader::default() }.read(&graph)
     }
 
-    /// A model of a single node, such as to have another runtime cast the same: the input `input` of type `from`, the
-    /// output `output`, both of this shape.
+    /// A model of a single node, for instance to compare with another runtime. Its input is `input` of type `from` and
+    /// its output is `output`, both of the given shape.
     ///
     /// # Errors
-    /// [`Error::TypeNotInOpset`] where the node's version does not list `from`.
+    /// [`Error::TypeNotInOpset`] if the node's opset does not support `from`.
     pub fn of_cast(node: &CastNode, from: ElementType, shape: &[usize]) -> Result<Self, Error> {
         node.check(from)?;
         let operation = Operation::Cast(*node);
@@ -123,17 +124,17 @@ impl Model {
         })
     }
 
-    /// The opset of ONNX's own domain that the model imports.
+    /// The opset of the default domain that the model imports.
     pub fn opset(&self) -> i64 {
         self.opset
     }
 
-    /// The graph's inputs, in its order.
+    /// The inputs of the graph, in its order.
     pub fn inputs(&self) -> &[Input] {
         &self.inputs
     }
 
-    /// The graph's outputs, in its order.
+    /// The outputs of the graph, in its order.
     pub fn outputs(&self) -> &[Output] {
         &self.outputs
     }
@@ -154,10 +155,11 @@ impl Model {
         &self.nodes
     }
 
-    /// Writes a `ModelProto` of the same meaning, its constants as initializers.
+    /// Writes an equivalent `ModelProto`. Constants become initializers.
     ///
     /// # Errors
-    /// [`Error::Tensor`] where a constant, or [`Error::Model`] where the whole passes the 2 GiB that readers take.
+    /// [`Error::Tensor`] if a constant, or [`Error::Model`] if the model, exceeds 2 GiB, the limit of protobuf
+    /// messages.
     pub fn to_bytes(&self) -> Result<Vec<u8>, Error> {
         let info = |name: &str, value: usize, shape: &Option<Bytes>| {
             let (elem_type, shape) = (self.types[value].onnx_code(), shape.clone());
@@ -187,14 +189,14 @@ impl Model {
             output: self.outputs.iter().map(|output| info(&output.name, output.value, &output.shape)).collect(),
             sparse_initializer: Vec::new(),
         };
-        let opset = OperatorSetIdProto { domain: String::new(), version: self.opset };
-        // Initializers that are no inputs came with version 4.
+        let import = OperatorSetIdProto { domain: String::new(), version: self.opset };
+        // Version 4 was the first with initializers that are not inputs.
         let oldest = if self.constants.is_empty() { 3 } else { 4 };
         let model = ModelProto {
-            ir_version: ir_version(self.opset).max(oldest),
+            ir_version: opset::at(self.opset).map_or(oldest, |opset| opset.ir_version.max(oldest)),
             producer_name: env!("CARGO_PKG_NAME").to_owned(),
             graph: Some(graph),
-            opset_import: vec![bytes(&opset)],
+            opset_import: vec![bytes(&import)],
             functions: Vec::new(),
         };
         let length = model.encoded_len();
@@ -209,26 +211,8 @@ fn bytes(message: &impl Message) -> Bytes {
     message.encode_to_vec().into()
 }
 
-/// The oldest version of ONNX's file format that is made for an opset (ONNX, `Versioning.md`).
-fn ir_version(opset: i64) -> i64 {
-    match opset {
-        ..=8 => 3,
-        9 => 4,
-        10 => 5,
-        11 => 6,
-        12..=14 => 7,
-        15..=18 => 8,
-        19..=20 => 9,
-        21..=22 => 10,
-        23 => 11,
-        24 => 12,
-        25..=27 => 13,
-        _ => 14,
-    }
-}
-
 /// The imported version of ONNX's own domain. The first two versions of the format had no imports, and one opset.
-fn opset(message: &ModelProto) -> Result<i64, Error> {
+fn imported_opset(message: &ModelProto) -> Result<i64, Error> {
     let mut found = None;
     for import in &message.opset_import {
         let import: OperatorSetIdProto = decode(import.clone(), "OperatorSetIdProto")?;
@@ -251,14 +235,14 @@ fn opset(message: &ModelProto) -> Result<i64, Error> {
     }
 }
 
-/// A model in the making.
+/// A model that is being read.
 #[derive(Default)]
 struct Reader<'a> {
     opset: i64,
     folder: Option<&'a Path>,
     values: Vec<String>,
     by_name: HashMap<String, usize>,
-    /// Whether something makes a value.
+    /// Whether an input, an initializer or a node makes each value.
     made: Vec<bool>,
     constants: Vec<(usize, Tensor)>,
     nodes: Vec<Node>,
@@ -390,7 +374,7 @@ impl Reader<'_> {
                 waits_for.entry(*maker).or_default().push(index);
             }
         }
-        // The first in the graph's order of those that wait for nothing: what is sorted stays as it is.
+        // Of the nodes that wait for nothing, the first in the graph's order comes next, so that a sorted graph keeps its order.
         let ready = (0..waiting.len()).filter(|&index| waiting[index] == 0);
         let mut ready: BinaryHeap<Reverse<usize>> = ready.map(Reverse).collect();
         let mut order = Vec::new();
@@ -404,7 +388,8 @@ impl Reader<'_> {
             }
         }
         if let Some(index) = waiting.iter().position(|&waiting| waiting > 0) {
-            // It may only wait for a cycle: from any node that waits, so many steps to what it waits for end in one.
+            // The node may wait for a cycle without being part of it. Following what it waits for, for as many steps as there are nodes,
+            // ends inside a cycle.
             let maker = |input: &usize| makers.get(input).copied().filter(|&maker| waiting[maker] > 0);
             let step = |index: usize, _| self.nodes[index].inputs.iter().find_map(maker).unwrap_or(index);
             let node = self.nodes[(0..self.nodes.len()).fold(index, step)].name.clone();
@@ -426,21 +411,21 @@ impl Reader<'_> {
             let made = node.operation.target(&known);
             types[node.output] = Some(made.map_err(|e| Error::Node { node: node.name.clone(), error: Box::new(e) })?);
         }
-        // Something makes every value, or this is not reached.
+        // `read` has checked that every value is made.
         let known = types.into_iter().enumerate();
         let unknown = |value: usize| ModelFault::Unknown { value: self.values[value].clone() };
         known.map(|(value, known)| known.ok_or_else(|| unknown(value).into())).collect()
     }
 }
 
-/// A value's name, and its element type and shape if they are said.
+/// A value's name, and its element type and shape where they are declared.
 fn value_info(what: &'static str, info: &Bytes) -> Result<(String, Option<ElementType>, Option<Bytes>), Error> {
     let ValueInfoProto { name, type_proto } = decode(info.clone(), "ValueInfoProto")?;
     let Some(type_proto) = type_proto else { return Ok((name, None, None)) };
-    // A sequence, a map, or a tensor of what no cast takes.
+    // Sequences, maps and tensors of types that no cast takes are refused.
     let tensor = type_proto.tensor_type.filter(|t| ElementType::from_onnx_code(t.elem_type).is_some());
     let Some(tensor) = tensor else { return Err(ModelFault::NoTensor { what, name }.into()) };
-    // A copy, so that a model of a few bytes does not hold the whole file that it was read from.
+    // The shape is copied, so that a small model does not keep the whole file in memory.
     let shape = tensor.shape.map(|shape| Bytes::copy_from_slice(&shape));
     Ok((name, ElementType::from_onnx_code(tensor.elem_type), shape))
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use bytes::Bytes;
 
-use super::opset::{Attribute, CastLikeNode, CastNode};
+use super::opset::{self, Attribute, CastLikeNode, CastNode, ConstantValue, MOST_ATTRIBUTES};
 use super::proto::{AttributeProto, KINDS, NodeProto};
 use super::tensor::{NamedTensor, decode, texts};
 use crate::element::ElementType;
@@ -30,17 +30,11 @@ pub(super) enum Meaning {
 /// The names of the operators, and how many inputs each has.
 const OPERATORS: [(&str, usize); 4] = [("Cast", 1), ("CastLike", 2), ("Identity", 1), ("Constant", 0)];
 
-/// `Constant` takes values other than tensors since this opset.
-const CONSTANT_VALUES_SINCE: i64 = 12;
-
-/// The most attributes that a node of them can have, and one that shows that there are too many.
-const ATTRIBUTES: usize = 4;
-
 pub(super) fn is_supported(operator: &str) -> bool {
     OPERATORS.iter().any(|(name, _)| *name == operator)
 }
 
-/// ONNX's own domain has two names.
+/// Whether this is ONNX's own domain, which has two names.
 pub(super) fn is_default(domain: &str) -> bool {
     matches!(domain, "" | "ai.onnx")
 }
@@ -55,7 +49,7 @@ impl Operation {
         }
     }
 
-    /// What a cast does beside its target; `None` for an operator that passes its input on.
+    /// The options of a cast; `None` for an operator that passes its input on.
     pub(crate) fn options(&self) -> Option<CastOptions> {
         match self {
             Operation::Cast(node) => Some(node.options()),
@@ -64,7 +58,7 @@ impl Operation {
         }
     }
 
-    /// The type that it makes of its inputs' types, of which there are as many as there must be.
+    /// The type of its output. There are as many input types as the operator has inputs.
     ///
     /// # Errors
     /// [`Error::TypeNotInOpset`].
@@ -114,8 +108,9 @@ impl Meaning {
         if operator == "Constant" && node.attribute.len() != 1 {
             return Err(ModelFault::ConstantValue { found: node.attribute.len() }.into());
         }
-        // However many there are: one too many is as wrong as a million, and takes less memory.
-        let attributes = node.attribute.iter().take(ATTRIBUTES).map(|bytes| decode(bytes.clone(), "AttributeProto"));
+        // One attribute too many is as wrong as a million, and takes less memory.
+        let attributes =
+            node.attribute.iter().take(MOST_ATTRIBUTES + 1).map(|bytes| decode(bytes.clone(), "AttributeProto"));
         let mut attributes = attributes.collect::<Result<Vec<AttributeProto>, _>>()?;
         let operation = match operator {
             "Cast" => Operation::Cast(CastNode::new(opset, attributes.iter().map(plain))?),
@@ -128,7 +123,7 @@ impl Meaning {
 }
 
 fn kind(attribute: &AttributeProto) -> &'static str {
-    // Only inside functions, of which there are none.
+    // References to attributes are only allowed in functions, and the model has none.
     if !attribute.ref_attr_name.is_empty() {
         return "reference";
     }
@@ -136,7 +131,7 @@ fn kind(attribute: &AttributeProto) -> &'static str {
     if named != "UNDEFINED" {
         return named;
     }
-    // The first version of the format did not name the kind: it is that of the only field given.
+    // The first version of the format did not name the kind. It is then the kind of the only field that is given.
     let given = [
         (attribute.i.is_some(), "INT"),
         (attribute.s.is_some(), "STRING"),
@@ -150,7 +145,7 @@ fn kind(attribute: &AttributeProto) -> &'static str {
     }
 }
 
-/// An attribute as the rules of versions see it.
+/// An attribute as [`CastNode::new`] takes it.
 fn plain(attribute: &AttributeProto) -> (&str, Attribute<'_>) {
     let value = match kind(attribute) {
         "INT" => Attribute::Int(attribute.i.unwrap_or_default()),
@@ -170,7 +165,8 @@ fn unknown(attribute: &AttributeProto) -> Error {
 
 /// The value of a `Constant` (ONNX `Constant` 1 to 25).
 fn constant(attribute: AttributeProto, opset: i64, folder: Option<&Path>) -> Result<Tensor, Error> {
-    if attribute.name != "value" && opset < CONSTANT_VALUES_SINCE {
+    let takes = opset::at(opset).map(|opset| opset.constant);
+    if attribute.name != "value" && takes != Some(ConstantValue::Any) {
         return Err(unknown(&attribute));
     }
     match (attribute.name.as_str(), kind(&attribute)) {
@@ -187,4 +183,40 @@ fn constant(attribute: AttributeProto, opset: i64, folder: Option<&Path>) -> Res
 
 fn strings(shape: Vec<usize>, strings: &[Bytes]) -> Result<Tensor, Error> {
     texts(shape, strings).map_err(|fault| Error::Tensor { name: String::new(), fault })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::onnx::NEWEST_OPSET;
+    use ElementType::FLOAT;
+    use prost::Message;
+
+    fn node(operator: &str, attributes: &[AttributeProto]) -> NodeProto {
+        let inputs = if operator == "Cast" { 1 } else { 2 };
+        let attribute = attributes.iter().map(|attribute| attribute.encode_to_vec().into()).collect();
+        let input = vec!["x".to_owned(); inputs];
+        NodeProto { op_type: operator.to_owned(), input, attribute, ..NodeProto::default() }
+    }
+
+    /// Every attribute that a version has is written and read, and one more is refused, not dropped.
+    #[test]
+    fn no_attribute_is_dropped() {
+        for opset in 1..=NEWEST_OPSET {
+            let cast = CastNode::with_target(opset, FLOAT, None, None).unwrap();
+            let like = CastLikeNode::new(opset, []).ok().map(Operation::CastLike);
+            for operation in [Some(Operation::Cast(cast)), like].into_iter().flatten() {
+                let mut attributes = operation.attributes();
+                let targets = usize::from(matches!(operation, Operation::Cast(_)));
+                let row = opset::at(opset).unwrap();
+                assert_eq!(attributes.len(), targets + row.attributes.len(), "{operation:?}");
+                assert!(attributes.len() <= MOST_ATTRIBUTES, "{operation:?}");
+                let whole = Meaning::read(&node(operation.name(), &attributes), opset, None).unwrap();
+                assert!(matches!(whole, Meaning::Operation(read) if read == operation), "{operation:?}");
+                attributes.push(AttributeProto { name: "more".to_owned(), i: Some(1), kind: 2, ..Default::default() });
+                let error = Meaning::read(&node(operation.name(), &attributes), opset, None).map(drop).unwrap_err();
+                assert!(matches!(&error, Error::UnknownAttribute { attribute, .. } if attribute == "more"), "{error}");
+            }
+        }
+    }
 }

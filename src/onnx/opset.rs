@@ -1,80 +1,25 @@
-//! Which opset means which rules: the only place that knows opset numbers besides the rows' since-opset.
+//! What the attributes of `Cast` and `CastLike` mean at an opset, by the rows of `table.rs`.
+
+mod table;
+
+pub use table::NEWEST_OPSET;
+#[cfg(feature = "onnx")]
+pub(super) use table::{ConstantValue, MOST_ATTRIBUTES, at};
 
 use crate::element::{ElementType, Operator};
-use crate::error::Error;
-use crate::options::{CastOptions, Float4Nan, Int4Overflow, RoundMode};
+use crate::error::{Error, OperatorVersion};
+use crate::options::{CastOptions, RoundMode};
+use table::{CastAttribute, Opset, Target, versions};
 
-/// The newest opset of the ONNX standard that this crate knows.
-pub const NEWEST_OPSET: i64 = 28;
-
-/// A version of an operator; it holds from its opset up to the next version's. Which types it lists follows from their
-/// rows in the table of element types.
-#[derive(Debug, PartialEq, Eq)]
-struct Version {
-    operator: Operator,
-    since: u32,
-    to: To,
-    saturate: bool,
-    round_mode: bool,
-    /// ONNX never worded these two rules; its own test data changed.
-    int4_overflow: Int4Overflow,
-    float4_nan: Float4Nan,
-}
-
-/// How a node names its target.
-#[derive(Debug, PartialEq, Eq)]
-enum To {
-    /// The attribute `to` is a STRING, the type's name in `TensorProto.DataType`.
-    Name,
-    /// The attribute `to` is an INT, the type's number in `TensorProto.DataType`.
-    Code,
-    /// The second input's element type.
-    Like,
-}
-
-#[rustfmt::skip]
-const VERSIONS: &[Version] = &{
-    use {Float4Nan::{Max, Zero}, Int4Overflow::{Clamp, Wrap}, Operator::{Cast, CastLike}, To::{Code, Like, Name}};
-    const fn row(
-        operator: Operator, since: u32, to: To, saturate: bool, round_mode: bool, int4_overflow: Int4Overflow,
-        float4_nan: Float4Nan,
-    ) -> Version {
-        Version { operator, since, to, saturate, round_mode, int4_overflow, float4_nan }
-    }
-    [
-        //  operator, since, to, saturate, round_mode, float to int4 out of range, NaN to float4
-        row(Cast,      1, Name, false, false, Clamp, Max),
-        row(Cast,      6, Code, false, false, Clamp, Max),
-        row(Cast,      9, Code, false, false, Clamp, Max),
-        row(Cast,     13, Code, false, false, Clamp, Max),
-        row(Cast,     19, Code, true,  false, Clamp, Max),
-        row(Cast,     21, Code, true,  false, Clamp, Max),
-        row(Cast,     23, Code, true,  false, Clamp, Max),
-        row(Cast,     24, Code, true,  true,  Wrap,  Zero),
-        row(Cast,     25, Code, true,  true,  Wrap,  Zero),
-        row(Cast,     28, Code, true,  true,  Wrap,  Zero),
-        row(CastLike, 15, Like, false, false, Clamp, Max),
-        row(CastLike, 19, Like, true,  false, Clamp, Max),
-        row(CastLike, 21, Like, true,  false, Clamp, Max),
-        row(CastLike, 23, Like, true,  false, Clamp, Max),
-        row(CastLike, 24, Like, true,  true,  Wrap,  Zero),
-        row(CastLike, 25, Like, true,  true,  Wrap,  Zero),
-    ]
-};
-
-fn versions(operator: Operator) -> impl Iterator<Item = &'static Version> {
-    VERSIONS.iter().filter(move |version| version.operator == operator)
-}
-
-/// The value of a node's attribute, as a model has it.
+/// The value of a node's attribute in a model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Attribute<'a> {
-    /// An INT.
+    /// An attribute of type INT.
     Int(i64),
-    /// A STRING.
+    /// An attribute of type STRING.
     String(&'a str),
-    /// Any other, by the name of its kind in `AttributeProto.AttributeType`. No version has one.
+    /// An attribute of another type, with the type's name in `AttributeProto.AttributeType`. It is always an error.
     Other(&'a str),
 }
 
@@ -88,7 +33,7 @@ impl Attribute<'_> {
     }
 }
 
-/// The meaning of a `Cast` node: its target and its options.
+/// The target type and the options of a `Cast` node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CastNode {
     meaning: Meaning,
@@ -96,13 +41,14 @@ pub struct CastNode {
 }
 
 impl CastNode {
-    /// Reads a node's attributes by the rules of the newest `Cast` that is not newer than `opset`, the version of the
-    /// default domain that the model imports.
+    /// Reads a node's attributes by the rules of `Cast` at `opset`, the version of the default domain that the model
+    /// imports.
     ///
     /// # Errors
-    /// [`Error::UnknownOpset`]; [`Error::MissingAttribute`] without `to`; [`Error::UnknownAttribute`],
-    /// [`Error::RepeatedAttribute`], [`Error::AttributeKind`] and [`Error::AttributeValue`]; [`Error::TypeNotInOpset`]
-    /// where the version does not list the target.
+    /// [`Error::UnknownOpset`] for an unsupported opset; [`Error::MissingAttribute`] without `to`;
+    /// [`Error::UnknownAttribute`], [`Error::RepeatedAttribute`], [`Error::AttributeKind`] and
+    /// [`Error::AttributeValue`] for an invalid attribute; [`Error::TypeNotInOpset`] if the opset does not support the
+    /// target.
     pub fn new<'a>(opset: i64, attributes: impl IntoIterator<Item = (&'a str, Attribute<'a>)>) -> Result<Self, Error> {
         let (meaning, to) = Meaning::new(Operator::Cast, opset, attributes)?;
         let to = to.ok_or_else(|| Error::MissingAttribute { node: meaning.version(), attribute: "to" })?;
@@ -110,7 +56,7 @@ impl CastNode {
         Ok(Self { meaning, to })
     }
 
-    /// The same from typed values, for a caller that has no node; `None` is an attribute that is not given.
+    /// As [`new`](Self::new), from typed values. `None` stands for an attribute that is not given.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -132,12 +78,12 @@ impl CastNode {
         self.to
     }
 
-    /// What the attributes and the version's own rules come to.
+    /// The options that follow from the attributes and the opset.
     pub fn options(&self) -> CastOptions {
         self.meaning.options
     }
 
-    /// The operator version that holds at the opset: since which opset it does.
+    /// The operator's version, which is the opset that introduced it.
     pub fn version(&self) -> u32 {
         self.meaning.version.since
     }
@@ -145,9 +91,9 @@ impl CastNode {
     /// Gives each attribute of a node that means this.
     #[cfg(feature = "onnx")]
     pub(super) fn visit_attributes(&self, visit: &mut impl FnMut(&'static str, Attribute<'_>)) {
-        match self.meaning.version.to {
-            To::Name => visit("to", Attribute::String(&self.to.name().to_uppercase())),
-            To::Code | To::Like => visit("to", Attribute::Int(self.to.onnx_code().into())),
+        match self.meaning.version.target {
+            Target::Name => visit("to", Attribute::String(&self.to.name().to_uppercase())),
+            Target::Code => visit("to", Attribute::Int(self.to.onnx_code().into())),
         }
         self.meaning.visit_attributes(visit);
     }
@@ -157,7 +103,7 @@ impl CastNode {
         self.meaning.opset
     }
 
-    /// Whether the version lists an input's element type.
+    /// Checks that the opset supports an input's element type.
     ///
     /// # Errors
     /// [`Error::TypeNotInOpset`].
@@ -166,17 +112,17 @@ impl CastNode {
     }
 }
 
-/// The meaning of a `CastLike` node: its options. The target is the second input's element type; neither its shape nor
-/// its data counts.
+/// The options of a `CastLike` node. The target is the element type of the second input, whose shape and data are
+/// ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CastLikeNode {
     meaning: Meaning,
 }
 
 impl CastLikeNode {
-    /// Reads a node's attributes by the rules of the newest `CastLike` that is not newer than `opset`, the version of
-    /// the default domain that the model imports. `round_mode` counts as its text says, though the function body that
-    /// ONNX gives for the operator forgets it.
+    /// Reads a node's attributes by the rules of `CastLike` at `opset`, the version of the default domain that the
+    /// model imports. `round_mode` is applied, as the operator's text requires; the function body in ONNX's schema
+    /// omits it.
     ///
     /// # Errors
     /// As [`CastNode::new`].
@@ -185,12 +131,12 @@ impl CastLikeNode {
         Ok(Self { meaning })
     }
 
-    /// What the attributes and the version's own rules come to.
+    /// The options that follow from the attributes and the opset.
     pub fn options(&self) -> CastOptions {
         self.meaning.options
     }
 
-    /// The operator version that holds at the opset: since which opset it does.
+    /// The operator's version, which is the opset that introduced it.
     pub fn version(&self) -> u32 {
         self.meaning.version.since
     }
@@ -201,7 +147,7 @@ impl CastLikeNode {
         self.meaning.visit_attributes(visit);
     }
 
-    /// Whether the version lists both inputs' element types.
+    /// Checks that the opset supports the element types of both inputs.
     ///
     /// # Errors
     /// [`Error::TypeNotInOpset`].
@@ -214,7 +160,8 @@ impl CastLikeNode {
 /// A version and what a node's attributes mean in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Meaning {
-    version: &'static Version,
+    operator: Operator,
+    version: &'static Opset,
     opset: i64,
     options: CastOptions,
 }
@@ -226,14 +173,14 @@ impl Meaning {
         opset: i64,
         attributes: impl IntoIterator<Item = (&'a str, Attribute<'a>)>,
     ) -> Result<(Self, Option<ElementType>), Error> {
-        let version = versions(operator).filter(|version| i64::from(version.since) <= opset).last();
+        let version = versions(operator).rfind(|version| i64::from(version.since) <= opset);
         let version = version.filter(|_| opset <= NEWEST_OPSET).ok_or_else(|| {
-            let first = versions(operator).map(|version| version.since).min().unwrap_or_default();
+            let first = versions(operator).next().map(|version| version.since).unwrap_or_default();
             Error::UnknownOpset { operator, opset, first, newest: NEWEST_OPSET }
         })?;
         let options =
             CastOptions::default().with_int4_overflow(version.int4_overflow).with_float4_nan(version.float4_nan);
-        let mut meaning = Self { version, opset, options };
+        let mut meaning = Self { operator, version, opset, options };
         let mut to = None;
         let mut seen = Vec::new();
         for (name, value) in attributes {
@@ -241,20 +188,22 @@ impl Meaning {
                 return Err(Error::RepeatedAttribute { node: meaning.version(), attribute: name.to_owned() });
             }
             seen.push(name);
-            match name {
-                "to" if version.to != To::Like => to = Some(meaning.target(value)?),
-                "saturate" if version.saturate => {
+            if name == "to" && operator == Operator::Cast {
+                to = Some(meaning.target(value)?);
+                continue;
+            }
+            match version.attribute(name).ok_or_else(|| meaning.unknown(name))? {
+                CastAttribute::Saturate => {
                     let saturate = meaning.int("saturate", value)? != 0;
                     meaning.options = meaning.options.with_saturate(saturate);
                 }
-                "round_mode" if version.round_mode => {
+                CastAttribute::RoundMode => {
                     let mode = meaning.string("round_mode", value)?;
-                    let mode = mode.parse().map_err(|_| {
-                        meaning.refused("round_mode", mode, RoundMode::ALL.map(RoundMode::name).join(", "))
-                    })?;
+                    let mode = mode
+                        .parse()
+                        .map_err(|_| meaning.refused("round_mode", mode, "up, down or nearest".to_owned()))?;
                     meaning.options = meaning.options.with_round_mode(mode);
                 }
-                _ => return Err(meaning.unknown(name)),
             }
         }
         Ok((meaning, to))
@@ -263,22 +212,22 @@ impl Meaning {
     /// Gives the attributes other than the target.
     #[cfg(feature = "onnx")]
     fn visit_attributes(&self, visit: &mut impl FnMut(&'static str, Attribute<'_>)) {
-        if self.version.saturate {
-            visit("saturate", Attribute::Int(self.options.saturate.into()));
-        }
-        if self.version.round_mode {
-            visit("round_mode", Attribute::String(self.options.round_mode.name()));
+        for attribute in self.version.attributes {
+            let value = match attribute {
+                CastAttribute::Saturate => Attribute::Int(self.options.saturate.into()),
+                CastAttribute::RoundMode => Attribute::String(self.options.round_mode.name()),
+            };
+            visit(attribute.name(), value);
         }
     }
 
     /// The version and the opset, for errors.
-    fn version(&self) -> crate::error::OperatorVersion {
-        let (operator, since, opset) = (self.version.operator, self.version.since, self.opset);
-        crate::error::OperatorVersion { operator, since, opset }
+    fn version(&self) -> OperatorVersion {
+        OperatorVersion { operator: self.operator, since: self.version.since, opset: self.opset }
     }
 
     fn check(&self, element_type: ElementType) -> Result<(), Error> {
-        match element_type.since_opset(self.version.operator) {
+        match element_type.since_opset(self.operator) {
             Some(since) if since <= self.version.since => Ok(()),
             _ => Err(Error::TypeNotInOpset { node: self.version(), element_type }),
         }
@@ -286,18 +235,18 @@ impl Meaning {
 
     fn target(&self, value: Attribute<'_>) -> Result<ElementType, Error> {
         let all = ElementType::ALL.iter().copied();
-        match self.version.to {
-            To::Name => {
+        match self.version.target {
+            Target::Name => {
                 let name = self.string("to", value)?;
                 let named = |t: &ElementType| t.name().to_uppercase() == name;
-                all.clone().find(named).ok_or_else(|| self.refused("to", name, "a type's name in capitals".to_owned()))
+                all.clone().find(named).ok_or_else(|| self.refused("to", name, "an upper-case type name".to_owned()))
             }
-            To::Code | To::Like => {
+            Target::Code => {
                 let code = self.int("to", value)?;
                 let coded = |t: &ElementType| i64::from(t.onnx_code()) == code;
-                all.clone().find(coded).ok_or_else(|| {
-                    self.refused("to", &code.to_string(), "the number of a type that casts take".to_owned())
-                })
+                all.clone()
+                    .find(coded)
+                    .ok_or_else(|| self.refused("to", &code.to_string(), "a supported TensorProto.DataType".to_owned()))
             }
         }
     }
@@ -326,13 +275,8 @@ impl Meaning {
 
     /// An attribute that this version lacks; another may have it.
     fn unknown(&self, attribute: &str) -> Error {
-        let has = |version: &&Version| match attribute {
-            "to" => version.to != To::Like,
-            "saturate" => version.saturate,
-            "round_mode" => version.round_mode,
-            _ => false,
-        };
-        let since = versions(self.version.operator).find(has).map(|version| version.since);
+        let has = |version: &&Opset| version.attribute(attribute).is_some();
+        let since = versions(self.operator).find(has).map(|version| version.since);
         Error::UnknownAttribute { node: self.version(), attribute: attribute.to_owned(), since }
     }
 }
@@ -340,6 +284,7 @@ impl Meaning {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::{Float4Nan, Int4Overflow};
     use Attribute::{Int, Other, String};
     use ElementType::*;
     use Operator::{Cast, CastLike};
@@ -376,8 +321,8 @@ mod tests {
             let error = cast(opset, &[("to", Int(1))]).unwrap_err();
             assert_eq!(error, Error::UnknownOpset { operator: Cast, opset, first: 1, newest: 28 });
         }
-        assert_eq!(message(like(14, &[])), "CastLike is known from opset 15 to 28, not at opset 14");
-        assert_eq!(message(cast(29, &[])), "Cast is known from opset 1 to 28, not at opset 29");
+        assert_eq!(message(like(14, &[])), "CastLike is not supported at opset 14 (supported opsets: 15 to 28)");
+        assert_eq!(message(cast(29, &[])), "Cast is not supported at opset 29 (supported opsets: 1 to 28)");
     }
 
     /// Every type at every opset, by the lists of the schemas (`element::tests` counts them).
@@ -398,12 +343,12 @@ mod tests {
         }
         assert_eq!(
             message(cast(22, &[("to", Int(23))])),
-            "Cast-21 (opset 22) does not list float4e2m1, Cast-23 was the first"
+            "Cast at opset 22 does not support float4e2m1 (added in opset 23)"
         );
-        assert_eq!(message(cast(8, &[("to", Int(8))])), "Cast-6 (opset 8) does not list string, Cast-9 was the first");
+        assert_eq!(message(cast(8, &[("to", Int(8))])), "Cast at opset 8 does not support string (added in opset 9)");
         assert_eq!(
             message(like(28, &[]).unwrap().check(FLOAT, FLOAT6E2M3)),
-            "CastLike-25 (opset 28) does not list float6e2m3, nor does any other version"
+            "CastLike at opset 28 does not support float6e2m3 (no opset does)"
         );
     }
 
@@ -412,16 +357,16 @@ mod tests {
         assert_eq!(cast(1, &[("to", String("FLOAT16"))]).unwrap().to(), FLOAT16);
         assert_eq!(cast(5, &[("to", String("INT32"))]).unwrap().to(), INT32);
         for name in ["float16", "Float", "FLOAT32", "", "10"] {
-            assert!(message(cast(5, &[("to", String(name))])).contains(&format!("cannot be {name:?}")));
+            assert!(message(cast(5, &[("to", String(name))])).contains(&format!("invalid value {name:?}")));
         }
-        assert!(message(cast(5, &[("to", String("BFLOAT16"))])).contains("does not list bfloat16"));
+        assert!(message(cast(5, &[("to", String("BFLOAT16"))])).contains("does not support bfloat16"));
         assert_eq!(
             message(cast(5, &[("to", Int(1))])),
-            "Cast-1 (opset 5): the attribute to is of kind STRING, not INT"
+            "Cast at opset 5: the attribute \"to\" must be STRING, got INT"
         );
         assert_eq!(
             message(cast(13, &[("to", String("FLOAT"))])),
-            "Cast-13 (opset 13): the attribute to is of kind INT, not STRING"
+            "Cast at opset 13: the attribute \"to\" must be INT, got STRING"
         );
         for &t in ElementType::ALL {
             assert_eq!(cast(28, &[("to", Int(t.onnx_code().into()))]).unwrap().to(), t);
@@ -429,11 +374,11 @@ mod tests {
         for code in [0, 14, 15, 29, -1, i64::MAX, (1 << 32) + 1] {
             let error = message(cast(28, &[("to", Int(code))]));
             assert!(
-                error.starts_with(&format!("Cast-28 (opset 28): the attribute to cannot be \"{code}\"")),
+                error.starts_with(&format!("Cast at opset 28: invalid value \"{code}\" for the attribute \"to\"")),
                 "{error}"
             );
         }
-        assert_eq!(message(cast(13, &[])), "Cast-13 (opset 13) needs the attribute to");
+        assert_eq!(message(cast(13, &[])), "Cast at opset 13: the required attribute \"to\" is missing");
     }
 
     #[test]
@@ -455,23 +400,23 @@ mod tests {
         }
         assert_eq!(
             message(cast(15, &[to, ("saturate", Int(1))])),
-            "Cast-13 (opset 15) has no attribute \"saturate\", it came with Cast-19"
+            "Cast at opset 15 has no attribute \"saturate\" (added in opset 19)"
         );
         assert_eq!(
             message(like(23, &[("round_mode", String("up"))])),
-            "CastLike-23 (opset 23) has no attribute \"round_mode\", it came with CastLike-24"
+            "CastLike at opset 23 has no attribute \"round_mode\" (added in opset 24)"
         );
-        assert_eq!(message(like(25, &[to])), "CastLike-25 (opset 25) has no attribute \"to\"");
-        assert_eq!(message(cast(25, &[to, ("axis", Int(1))])), "Cast-25 (opset 25) has no attribute \"axis\"");
-        assert_eq!(message(cast(25, &[to, to])), "Cast-25 (opset 25) is given the attribute \"to\" twice");
+        assert_eq!(message(like(25, &[to])), "CastLike at opset 25 has no attribute \"to\"");
+        assert_eq!(message(cast(25, &[to, ("axis", Int(1))])), "Cast at opset 25 has no attribute \"axis\"");
+        assert_eq!(message(cast(25, &[to, to])), "Cast at opset 25: the attribute \"to\" is given twice");
         assert_eq!(
             message(cast(25, &[to, ("saturate", Other("FLOATS"))])),
-            "Cast-25 (opset 25): the attribute saturate is of kind INT, not FLOATS"
+            "Cast at opset 25: the attribute \"saturate\" must be INT, got FLOATS"
         );
         // Though only FLOAT8E8M0 looks at it.
         assert_eq!(
             message(cast(25, &[to, ("round_mode", String("Up"))])),
-            "Cast-25 (opset 25): the attribute round_mode cannot be \"Up\", only up, down, nearest"
+            "Cast at opset 25: invalid value \"Up\" for the attribute \"round_mode\" (expected up, down or nearest)"
         );
     }
 

@@ -11,37 +11,37 @@ use crate::element::{ElementType, Kind};
 use crate::error::{Error, TensorFault};
 use crate::tensor::{Tensor, count};
 
-/// Most bytes of a protobuf message that its readers take: below 2 GiB.
+/// The maximum size of a protobuf message in bytes: it must be smaller than 2 GiB.
 pub const LONGEST_MESSAGE: usize = (1 << 31) - 1;
 
-/// A tensor and its name, as a `TensorProto` holds them.
+/// A tensor with its name, as in a `TensorProto`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedTensor {
-    /// The name; often empty.
+    /// The name, which may be empty.
     pub name: String,
     /// The tensor.
     pub tensor: Tensor,
 }
 
 impl NamedTensor {
-    /// Reads a `TensorProto` (a `.pb` file): data in `raw_data`, in the field of its type, or in another file below
-    /// `folder`, which is where the message itself came from.
+    /// Reads a `TensorProto` (a `.pb` file). The data may be in `raw_data`, in the field of its type, or in an external
+    /// file inside `folder`, the folder of the message.
     ///
-    /// Of `int32_data`, 2- and 4-bit types take packed bytes, 6-bit types one code an entry. Negative entries are
-    /// codes of signed integers, and of floats whose writer extended the sign. `checksum` of external data is not
-    /// verified. A folder that strangers write to while it is read protects nothing.
+    /// In `int32_data`, 2- and 4-bit types are packed bytes, and 6-bit types have one code per entry. Negative entries
+    /// are valid for signed integers and for floats, whose codes some writers sign-extend. The `checksum` of external
+    /// data is not verified. Do not read from a folder that untrusted users can write to at the same time.
     ///
     /// # Errors
-    /// [`Error::Message`] for other bytes, [`Error::Tensor`] with what is wrong. Memory is only taken for data that is
-    /// there.
+    /// [`Error::Message`] if the bytes are not a `TensorProto`; [`Error::Tensor`] if it is invalid. Memory is allocated
+    /// only for data that exists.
     pub fn from_bytes(bytes: Vec<u8>, folder: Option<&Path>) -> Result<Self, Error> {
         Self::read(decode(bytes.into(), "TensorProto")?, folder)
     }
 
-    /// Writes a `TensorProto`, its data in `raw_data`, or in `string_data`.
+    /// Writes a `TensorProto`, with the data in `raw_data` or `string_data`.
     ///
     /// # Errors
-    /// [`Error::Tensor`] where it would pass 2 GiB, which is the most that protobuf readers take.
+    /// [`Error::Tensor`] if the message exceeds 2 GiB, the limit of protobuf messages.
     pub fn into_bytes(self) -> Result<Vec<u8>, Error> {
         let name = self.name.clone();
         let message = self.into_proto();

@@ -1,21 +1,21 @@
 //! The arithmetic of planning: which bytes a piece of a cast lies in, and how many elements fit where.
 
-use super::{ByteRange, Dispatch, Offsets, Params, PlanLimits};
+use super::{ByteRange, Dispatch, Offsets, Params, PlanSettings};
 use crate::conversion::Conversion;
 use crate::error::Error;
 use crate::kernel::{Access, BLOCKS_SIZE, EDGE_SIZE, KernelKind, Units};
 
-/// Most elements of an edge dispatch: bit positions of 64-bit codes stay within 32 bits.
+/// Most elements of an edge dispatch, so that bit positions of 64-bit codes are counted in 32 bits.
 const EDGE_ELEMENTS: u64 = 1 << 24;
 
-/// A binding starts at a multiple of at least this, so that 16 bytes of a buffer are 16 bytes of a binding.
+/// A binding starts at a multiple of at least this many bytes, so that a vector of a buffer is a vector of the binding.
 pub(super) const LEAST_ALIGNMENT: u64 = 16;
 
 /// The numbers of a conversion that planning needs.
 pub(super) struct Shape<'a> {
     conversion: &'a Conversion,
     offsets: Offsets,
-    limits: &'a PlanLimits,
+    settings: &'a PlanSettings,
     alignment: u64,
     pub(super) source_bits: u64,
     pub(super) destination_bits: u64,
@@ -34,16 +34,17 @@ pub(super) struct Bindings {
 }
 
 impl<'a> Shape<'a> {
-    pub(super) fn new(conversion: &'a Conversion, offsets: Offsets, limits: &'a PlanLimits) -> Self {
+    pub(super) fn new(conversion: &'a Conversion, offsets: Offsets, settings: &'a PlanSettings) -> Self {
+        let limits = &settings.limits;
         let alignment = limits.offset_alignment.max(LEAST_ALIGNMENT);
         let (source_bits, destination_bits) =
             (u64::from(conversion.from.code_bits()), u64::from(conversion.to.code_bits()));
-        let units = Units::new(conversion, KernelKind::Blocks, Access::Separate, limits.tables);
+        let units = Units::new(conversion, KernelKind::Blocks, Access::Separate, settings.tuning.lookup);
         let aligned = |bits: u64| {
             let alignment = alignment * 8;
             alignment / gcd(alignment, bits)
         };
-        // Units have a power of two of elements, at most 64.
+        // The number of elements of a unit is a power of two, at most 64.
         let step = lcm(lcm(aligned(source_bits), aligned(destination_bits)), 64);
         let bits = source_bits.max(destination_bits);
         // A binding starts up to an alignment before its first element, and ends with the sentinel.
@@ -54,15 +55,15 @@ impl<'a> Shape<'a> {
         Self {
             conversion,
             offsets,
-            limits,
+            settings,
             alignment,
             source_bits,
             destination_bits,
             step,
             blocks_from: match in_place && crosses_words(destination_bits) {
-                // What is left to the serial kernel must be little.
+                // The serial kernel takes one element after the other, so it must be left only a few.
                 true => u64::from(units.elements),
-                false => limits.blocks_from.unwrap_or(u64::from(units.per_workgroup())),
+                false => settings.tuning.blocks_from.unwrap_or(u64::from(units.per_workgroup())),
             },
             edge_chunk: (EDGE_ELEMENTS.min(by_binding).min(by_workgroups) / step * step).max(step),
         }
@@ -81,20 +82,21 @@ impl<'a> Shape<'a> {
 
     /// Elements between two changes of bindings.
     pub(super) fn chunk(&self, elements: u64) -> Result<u64, Error> {
-        let units = |access| Units::new(self.conversion, KernelKind::Blocks, access, self.limits.tables);
+        let units = |access| Units::new(self.conversion, KernelKind::Blocks, access, self.settings.tuning.lookup);
         let per_invocation = |units: Units| u64::from(units.elements * units.repeat);
         let least = per_invocation(units(Access::Separate)).min(per_invocation(units(Access::Shared)));
-        let invocations = u64::from(self.limits.workgroups).saturating_pow(2).saturating_mul(u64::from(BLOCKS_SIZE));
+        let invocations =
+            u64::from(self.settings.limits.workgroups).saturating_pow(2).saturating_mul(u64::from(BLOCKS_SIZE));
         let by_workgroups = invocations.saturating_mul(least);
-        let most = by_workgroups.min(self.limits.dispatch_elements);
+        let most = by_workgroups.min(self.settings.tuning.dispatch_elements);
         let limit = "max_storage_buffer_binding_size";
         if self.offsets.one_buffer {
-            // Half a binding each: two pieces that do not share one lie far apart.
-            let fits = self.whole_range(elements).is_some_and(|range| range.size <= self.limits.binding_size);
+            // Each side gets half a binding, so that bindings of two pieces do not overlap where one binding cannot cover both.
+            let fits = self.whole_range(elements).is_some_and(|range| range.size <= self.settings.limits.binding_size);
             if fits && elements <= most {
                 return Ok(elements);
             }
-            let half = self.fit((self.limits.binding_size / 2).saturating_sub(self.alignment + 8), limit)?;
+            let half = self.fit((self.settings.limits.binding_size / 2).saturating_sub(self.alignment + 8), limit)?;
             return Ok((most.min(half) / self.step * self.step).max(self.step));
         }
         // After a head, either side may be anywhere between two aligned offsets.
@@ -102,10 +104,10 @@ impl<'a> Shape<'a> {
         let lead = if aligned { 0 } else { self.alignment };
         let bits = u128::from(self.source_bits.max(self.destination_bits));
         let needed = (u128::from(elements) * bits).div_ceil(32) * 4 + u128::from(lead) + 4;
-        if needed <= u128::from(self.limits.binding_size) && elements <= most {
+        if needed <= u128::from(self.settings.limits.binding_size) && elements <= most {
             return Ok(elements);
         }
-        let by_binding = self.fit(self.limits.binding_size.saturating_sub(lead + 4), limit)?;
+        let by_binding = self.fit(self.settings.limits.binding_size.saturating_sub(lead + 4), limit)?;
         Ok((most.min(by_binding) / self.step * self.step).max(self.step))
     }
 
@@ -113,7 +115,7 @@ impl<'a> Shape<'a> {
     pub(super) fn head(&self) -> u64 {
         let start = self.offsets.destination * 8;
         let aligned = |head: &u64| (start + head * self.destination_bits).is_multiple_of(128);
-        // A multiple of 64 elements of any width is one of 128 bits.
+        // 64 elements of any width are a multiple of 128 bits, so a head is shorter.
         (0..64).find(aligned).unwrap_or(0)
     }
 
@@ -153,7 +155,7 @@ impl<'a> Shape<'a> {
         let mut access = Access::Separate;
         if self.offsets.one_buffer {
             let both = over(source, destination);
-            access = if both.size <= self.limits.binding_size { Access::Shared } else { Access::Writable };
+            access = if both.size <= self.settings.limits.binding_size { Access::Shared } else { Access::Writable };
             if access == Access::Shared {
                 (source, destination) = (both, both);
             }
@@ -181,7 +183,7 @@ impl<'a> Shape<'a> {
         } else {
             KernelKind::Shifted
         };
-        let units = Units::new(self.conversion, kind, access, self.limits.tables);
+        let units = Units::new(self.conversion, kind, access, self.settings.tuning.lookup);
         let whole = count / u64::from(units.elements);
         let elements = whole * u64::from(units.elements);
         if elements < self.blocks_from || elements == 0 || !aligned(params.destination_word, params.destination_bit) {
@@ -190,7 +192,7 @@ impl<'a> Shape<'a> {
         params.count = whole as u32;
         let workgroups = self.grid((whole as u32).div_ceil(BLOCKS_SIZE * units.repeat));
         params.pitch = workgroups[0];
-        // The rest of the chunk is not this dispatch's to bind.
+        // The dispatch binds only what it reads and writes, not the rest of the chunk.
         let (source, destination) = match access {
             Access::Shared => (source, destination),
             Access::Separate | Access::Writable => self.ranges(start, elements),
@@ -216,7 +218,7 @@ impl<'a> Shape<'a> {
     }
 
     pub(super) fn edge(&self, start: u64, count: u64, sentinel: Option<u32>) -> Dispatch {
-        // The sentinel alone takes a binding that ends where the tensor does, which units have filled to whole words.
+        // A dispatch that writes only the sentinel binds the last element, after which the tensor fills whole words.
         let start = if count == 0 { start - 1 } else { start };
         let Bindings { access, source, mut destination, mut params } = self.bindings(start, count.max(1));
         params.count = count as u32;
@@ -243,7 +245,7 @@ impl<'a> Shape<'a> {
 
     /// A number of workgroups in one or two dimensions.
     fn grid(&self, workgroups: u32) -> [u32; 2] {
-        let rows = workgroups.div_ceil(self.limits.workgroups);
+        let rows = workgroups.div_ceil(self.settings.limits.workgroups);
         [workgroups.div_ceil(rows), rows]
     }
 }

@@ -16,17 +16,30 @@ fn check(
     conversion: &Conversion,
     elements: u64,
     offsets: Offsets,
-    limits: &PlanLimits,
+    settings: &PlanSettings,
     sentinel: Option<u32>,
 ) -> Vec<Dispatch> {
-    let dispatches = plan(conversion, elements, offsets, limits, sentinel).unwrap();
+    let dispatches = plan(conversion, elements, offsets, settings, sentinel).unwrap();
+    check_dispatches(conversion, elements, offsets, settings, sentinel, &dispatches);
+    dispatches
+}
+
+fn check_dispatches(
+    conversion: &Conversion,
+    elements: u64,
+    offsets: Offsets,
+    settings: &PlanSettings,
+    sentinel: Option<u32>,
+    dispatches: &[Dispatch],
+) {
+    let limits = &settings.limits;
     let bits = [conversion.from, conversion.to].map(|t| u64::from(t.code_bits()));
     let starts = [offsets.source, offsets.destination];
     let end = |side: usize| (starts[side] * 8 + elements * bits[side]).div_ceil(32) * 4;
     let mut done = 0;
     for (i, dispatch) in dispatches.iter().enumerate() {
         let context = || format!("{} to {}, {elements} at {offsets:?}: {dispatch:?}", conversion.from, conversion.to);
-        let units = Units::new(conversion, dispatch.kind, dispatch.access, limits.tables);
+        let units = Units::new(conversion, dispatch.kind, dispatch.access, settings.tuning.lookup);
         let in_units = matches!(dispatch.kind, KernelKind::Blocks | KernelKind::Shifted);
         let params = dispatch.params;
         let count = u64::from(params.count) * if in_units { u64::from(units.elements) } else { 1 };
@@ -92,7 +105,6 @@ fn check(
         assert!(invocations < 1 << 32 && invocations >= needed, "{}", context());
     }
     assert_eq!(done, elements, "{} to {}", conversion.from, conversion.to);
-    dispatches
 }
 
 /// Offsets that a slice may start at: aligned, and at every kind of misalignment that the types allow.
@@ -108,13 +120,17 @@ fn offsets(conversion: &Conversion) -> Vec<Offsets> {
 
 #[test]
 fn plans_hold_at_every_boundary() {
-    let small = PlanLimits { binding_size: 64 << 10, offset_alignment: 32, ..PlanLimits::default() };
-    let watchdog = PlanLimits { dispatch_elements: 5000, blocks_from: Some(0), ..small };
-    let narrow = PlanLimits { workgroups: 40, tables: false, ..PlanLimits::default() };
-    let few = PlanLimits { workgroups: 5, blocks_from: Some(u64::MAX), ..PlanLimits::default() };
+    let tuned = |limits, tuning| PlanSettings { limits, tuning };
+    let (default, gpu) = (PlanLimits::default(), PlanTuning::default());
+    let small = tuned(PlanLimits { binding_size: 64 << 10, offset_alignment: 32, ..default }, gpu);
+    let watchdog = tuned(small.limits, PlanTuning { dispatch_elements: 5000, blocks_from: Some(0), ..gpu });
+    let computed = PlanTuning { lookup: CodeLookup::Computed, ..gpu };
+    let narrow = tuned(PlanLimits { workgroups: 40, ..default }, computed);
+    let edges = PlanTuning { blocks_from: Some(u64::MAX), ..gpu };
+    let few = tuned(PlanLimits { workgroups: 5, ..default }, edges);
     for conversion in conversions() {
-        let step = Shape::new(&conversion, Offsets::default(), &PlanLimits::default()).step;
-        let units = Units::new(&conversion, KernelKind::Blocks, Access::Separate, true);
+        let step = Shape::new(&conversion, Offsets::default(), &PlanSettings::default()).step;
+        let units = Units::new(&conversion, KernelKind::Blocks, Access::Separate, CodeLookup::Table);
         let workgroup = u64::from(units.per_workgroup());
         let mut lengths = vec![1, 2, 3, 7, 15, 16, 17, 63, 65, 1000, 100_001, (1 << 26) + 12_345];
         for n in [step, workgroup, 2 * workgroup, workgroup + step] {
@@ -122,25 +138,39 @@ fn plans_hold_at_every_boundary() {
         }
         // Lengths that fill a binding to the last byte, with and without room for the sentinel.
         let bits = u64::from(conversion.from.code_bits().max(conversion.to.code_bits()));
-        let full = small.binding_size * 8 / bits;
+        let full = small.limits.binding_size * 8 / bits;
         lengths.extend([full - 32, full - 1, full, full + 1, 2 * full, 2 * full + 1]);
-        for limits in [PlanLimits::default(), small, watchdog, narrow, few] {
+        for settings in [PlanSettings::default(), small, watchdog, narrow, few] {
             for &elements in &lengths {
-                if elements > 200_000 && limits != PlanLimits::default() {
+                if elements > 200_000 && settings != PlanSettings::default() {
                     continue;
                 }
                 for offsets in offsets(&conversion) {
-                    check(&conversion, elements, offsets, &limits, None);
-                    check(&conversion, elements, offsets, &limits, Some(77));
+                    check(&conversion, elements, offsets, &settings, None);
+                    check(&conversion, elements, offsets, &settings, Some(77));
+                    check_moved(&conversion, elements, offsets, &settings);
                 }
             }
         }
     }
 }
 
+/// A plan for the start of two buffers, moved, holds as one that is made for the slices. It is moved wherever all is aligned.
+fn check_moved(conversion: &Conversion, elements: u64, offsets: Offsets, settings: &PlanSettings) {
+    let dispatches = plan(conversion, elements, Offsets::default(), settings, Some(77)).unwrap();
+    let moved: Option<Vec<_>> = dispatches.iter().map(|dispatch| dispatch.moved(offsets, &settings.limits)).collect();
+    if let Some(moved) = &moved {
+        check_dispatches(conversion, elements, offsets, settings, Some(77), moved);
+    }
+    let aligned = |alignment| [offsets.source, offsets.destination].iter().all(|offset| offset % alignment == 0);
+    assert!(moved.is_some() || !aligned(settings.limits.offset_alignment.max(16)), "{offsets:?}");
+    assert!(moved.is_none() || aligned(16), "{offsets:?}");
+}
+
 #[test]
 fn counts_beyond_32_bits_are_planned_exactly() {
     let limits = PlanLimits { binding_size: 4 << 30, ..PlanLimits::default() };
+    let settings = PlanSettings { limits, ..PlanSettings::default() };
     for (from, to) in [
         (ElementType::FLOAT, ElementType::FLOAT16),
         (ElementType::INT2, ElementType::UINT2),
@@ -149,9 +179,9 @@ fn counts_beyond_32_bits_are_planned_exactly() {
     ] {
         let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
         for elements in [(1 << 32) - 1, 1 << 32, (1 << 32) + 1, (1 << 40) + 3] {
-            check(&conversion, elements, Offsets::default(), &limits, Some(1));
+            check(&conversion, elements, Offsets::default(), &settings, Some(1));
             let apart = Offsets { source: 1 << 10, destination: 1 << 50, one_buffer: true };
-            check(&conversion, elements, apart, &limits, None);
+            check(&conversion, elements, apart, &settings, None);
         }
     }
 }
@@ -160,7 +190,7 @@ fn counts_beyond_32_bits_are_planned_exactly() {
 fn small_tensors_take_one_edge_dispatch_and_large_ones_blocks_and_a_rest() {
     let conversion = Conversion::new(ElementType::FLOAT, ElementType::FLOAT16, &CastOptions::default()).unwrap();
     let kinds = |elements, sentinel| {
-        let dispatches = check(&conversion, elements, Offsets::default(), &PlanLimits::default(), sentinel);
+        let dispatches = check(&conversion, elements, Offsets::default(), &PlanSettings::default(), sentinel);
         dispatches.iter().map(|d| d.kind).collect::<Vec<_>>()
     };
     assert_eq!(kinds(0, Some(1)), []);
@@ -175,19 +205,20 @@ fn small_tensors_take_one_edge_dispatch_and_large_ones_blocks_and_a_rest() {
 #[test]
 fn limits_below_a_step_are_an_error() {
     let conversion = Conversion::new(ElementType::FLOAT, ElementType::DOUBLE, &CastOptions::default()).unwrap();
-    let limits = PlanLimits { binding_size: 100, ..PlanLimits::default() };
-    assert!(check(&conversion, 3, Offsets::default(), &limits, None).len() == 1);
-    let error = plan(&conversion, 1000, Offsets::default(), &limits, None).unwrap_err();
+    let with = |limits| PlanSettings { limits, ..PlanSettings::default() };
+    let settings = with(PlanLimits { binding_size: 100, ..PlanLimits::default() });
+    assert!(check(&conversion, 3, Offsets::default(), &settings, None).len() == 1);
+    let error = plan(&conversion, 1000, Offsets::default(), &settings, None).unwrap_err();
     assert!(matches!(error, Error::Limit { limit: "max_storage_buffer_binding_size", .. }), "{error}");
-    let limits = PlanLimits { buffer_size: 100, ..PlanLimits::default() };
-    assert!(matches!(host_chunk(&conversion, &limits, 1 << 20), Err(Error::Limit { limit: "max_buffer_size", .. })));
+    let settings = with(PlanLimits { buffer_size: 100, ..PlanLimits::default() });
+    assert!(matches!(host_chunk(&conversion, &settings, 1 << 20), Err(Error::Limit { limit: "max_buffer_size", .. })));
 }
 
 #[test]
 fn host_chunks_start_at_whole_bytes() {
     for conversion in conversions() {
         for bytes in [1, 4 << 20, u64::MAX] {
-            let chunk = host_chunk(&conversion, &PlanLimits::default(), bytes).unwrap();
+            let chunk = host_chunk(&conversion, &PlanSettings::default(), bytes).unwrap();
             for t in [conversion.from, conversion.to] {
                 assert_eq!(chunk * u64::from(t.code_bits()) % 8, 0);
                 assert!(t.packed_bytes(chunk).unwrap() + 8 <= 256 << 20);
@@ -199,23 +230,24 @@ fn host_chunks_start_at_whole_bytes() {
 
 #[test]
 fn ranges_of_one_buffer_hold_too() {
-    let small = PlanLimits { binding_size: 64 << 10, offset_alignment: 32, ..PlanLimits::default() };
+    let limits = PlanLimits { binding_size: 64 << 10, offset_alignment: 32, ..PlanLimits::default() };
+    let small = PlanSettings { limits, ..PlanSettings::default() };
     for conversion in conversions() {
         let size = |t: ElementType| u64::from(t.code_bits() / 8).max(1);
         let unit = size(conversion.from).max(size(conversion.to));
         let bytes = |t: ElementType, elements| t.packed_bytes(elements).unwrap().next_multiple_of(unit);
         for elements in [1, 15, 64, 1000, 5003, 40_001] {
-            for limits in [PlanLimits::default(), small] {
+            for settings in [PlanSettings::default(), small] {
                 for (start, gap) in [(0, 0), (unit, unit), (0, 1 << 20), (24, 3 * unit)] {
                     let after = start + bytes(conversion.from, elements) + gap;
                     let before = start + bytes(conversion.to, elements) + gap;
                     for (source, destination) in [(start, after), (before, start)] {
                         let offsets = Offsets { source, destination, one_buffer: true };
-                        check(&conversion, elements, offsets, &limits, None);
+                        check(&conversion, elements, offsets, &settings, None);
                     }
                     if conversion.from.code_bits() == conversion.to.code_bits() {
                         let offsets = Offsets { source: start, destination: start, one_buffer: true };
-                        check(&conversion, elements, offsets, &limits, None);
+                        check(&conversion, elements, offsets, &settings, None);
                     }
                 }
             }

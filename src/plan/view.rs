@@ -1,7 +1,7 @@
 //! Views of the source with a stride along each axis.
 
 use super::shape::Shape;
-use super::{Dispatch, Offsets, Params, PlanLimits};
+use super::{Dispatch, Offsets, Params, PlanSettings};
 use crate::conversion::Conversion;
 use crate::error::Error;
 use crate::kernel::{KernelKind, VIEW_RANK as RANK};
@@ -9,7 +9,7 @@ use crate::kernel::{KernelKind, VIEW_RANK as RANK};
 /// A view of the source: its elements in row-major order of `shape`, each at the sum of index times stride.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct View {
-    /// Axes that are not there come first, with one element.
+    /// The sizes of the axes, after leading axes of one element.
     pub shape: [u32; RANK],
     pub strides: [u32; RANK],
     /// Elements from the first to the last that is read.
@@ -26,7 +26,7 @@ impl View {
             last = last.checked_add(size.saturating_sub(1).checked_mul(stride)?)?;
             let axis = RANK - shape.len() + axis;
             view.shape[axis] = u32::try_from(size).ok()?;
-            // The stride of a single element is not used.
+            // The stride of an axis of one element is not used.
             view.strides[axis] = if size > 1 { u32::try_from(stride).ok()? } else { 0 };
         }
         view.extent = last + 1;
@@ -51,16 +51,17 @@ pub(crate) fn plan_view(
     view: &View,
     elements: u64,
     offsets: Offsets,
-    limits: &PlanLimits,
+    settings: &PlanSettings,
 ) -> Result<Vec<Dispatch>, Error> {
-    let shape = Shape::new(conversion, offsets, limits);
+    let shape = Shape::new(conversion, offsets, settings);
+    let limits = &settings.limits;
     let whole = shape.range(offsets.source, shape.source_bits, 0, view.extent);
     if whole.size > limits.binding_size {
         let (from, to, limit) = (conversion.from, conversion.to, "max_storage_buffer_binding_size");
         return Err(Error::Limit { from, to, limit, needed: whole.size, allowed: limits.binding_size });
     }
     let mut dispatches = Vec::new();
-    let chunk = shape.edge_chunk.min(limits.dispatch_elements / shape.step * shape.step).max(shape.step);
+    let chunk = shape.edge_chunk.min(settings.tuning.dispatch_elements / shape.step * shape.step).max(shape.step);
     let mut start = 0;
     while start < elements {
         let count = chunk.min(elements - start);

@@ -4,19 +4,24 @@
 //! Integers only. Words are `u32`; 64-bit codes are two words, low first. What a shader reads as constants is a parameter
 //! here: `DecodeFloat` for `SRC_…`, `EncodeFloat` for `HUB_…` and `DST_…`, and so on.
 //!
-//! A *hub* is a value as the bits of one word that `encode_float` rounds from: binary32, a narrower float's own format, or
-//! the high word of a binary64 **rounded to odd**: cut towards zero, and the last bit set when anything was lost. Every
-//! float of at most 16 bits has fewer significand bits than that, so the one rounding that follows is as exact as from the
+//! A conversion has up to three steps, each a function of one value (see `kernel/compose.rs`): *decode* from the code to a
+//! value; *hub*, where the value must be brought to the form that the last step takes; *encode* to the destination code.
+//! The hub of a float of at most 16 bits is one word: binary32, a narrower float's own format, or the high word of a
+//! binary64. The last is **rounded to odd**: cut towards zero, and its last bit set when anything was lost. It has at least
+//! two significand bits more than any float of at most 16 bits, so the one rounding that follows is as exact as from the
 //! full value.
 
+mod parameters;
+
 pub(crate) mod lib {
+    mod integer;
     mod negate;
     mod normalize;
+    mod pack_float;
     mod round;
-    mod split_float;
-    mod split_integer;
+    mod significand;
 
-    pub(crate) use self::{negate::*, normalize::*, round::*, split_float::*, split_integer::*};
+    pub(crate) use self::{integer::*, negate::*, normalize::*, pack_float::*, round::*, significand::*};
 }
 
 pub(crate) mod decode {
@@ -30,34 +35,52 @@ pub(crate) mod decode {
 
 pub(crate) mod hub {
     mod f64_high_word;
+    mod split_f32;
+    mod split_f64;
+    mod split_float;
+    mod split_int;
+    mod split_int64;
 
-    pub(crate) use self::f64_high_word::*;
+    pub(crate) use self::{f64_high_word::*, split_f32::*, split_f64::*, split_float::*, split_int::*, split_int64::*};
 }
 
 pub(crate) mod encode {
     mod bool;
     mod clamp_infinity;
     mod e8m0;
-    mod f16_to_e8m0;
     mod f32;
     mod f32_to_f64;
     mod f64_high_to_e8m0;
     mod f64_to_f32;
-    mod float;
+    #[cfg(test)]
     mod float4;
+    mod float_higher_bias;
+    mod float_is_nonzero;
+    mod float_lower_bias;
+    mod float_lower_bias_apart;
+    mod float_lower_bias_sticky;
+    mod float_same_bias;
+    mod float_to_e8m0;
     mod int;
     mod int64;
+    mod integer;
     mod integer_to_e8m0;
     mod integer_to_f32;
     mod integer_to_f64;
     mod integer_to_float;
 
-    pub(crate) use self::{bool::*, clamp_infinity::*, e8m0::*, f16_to_e8m0::*, f32::*, f32_to_f64::*};
-    pub(crate) use self::{f64_high_to_e8m0::*, f64_to_f32::*, float::*, float4::*, int::*, int64::*};
+    #[cfg(test)]
+    pub(crate) use self::float4::*;
+    pub(crate) use self::{bool::*, clamp_infinity::*, e8m0::*, f32::*, f32_to_f64::*, f64_high_to_e8m0::*};
+    pub(crate) use self::{
+        f64_to_f32::*, float_higher_bias::*, float_is_nonzero::*, float_lower_bias::*, float_lower_bias_apart::*,
+        float_lower_bias_sticky::*,
+    };
+    pub(crate) use self::{float_same_bias::*, float_to_e8m0::*, int::*, int64::*, integer::*};
     pub(crate) use self::{integer_to_e8m0::*, integer_to_f32::*, integer_to_f64::*, integer_to_float::*};
 }
 
-pub(crate) use self::{decode::*, encode::*, hub::*, lib::*};
+pub(crate) use self::{decode::*, encode::*, hub::*, lib::*, parameters::*};
 
 /// A 64-bit code: low word, high word.
 pub(crate) type Pair = [u32; 2];
@@ -65,3 +88,8 @@ pub(crate) type Pair = [u32; 2];
 const SIGN: u32 = 0x8000_0000;
 const INFINITY: u32 = 0x7f80_0000;
 const NAN: u32 = 0x7fc0_0000;
+
+/// WGSL's `firstLeadingBit`: the place of the highest set bit, or all ones where there is none.
+fn first_leading_bit(word: u32) -> u32 {
+    word.checked_ilog2().unwrap_or(!0)
+}

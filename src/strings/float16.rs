@@ -1,4 +1,4 @@
-//! The shortest digits of a 16-bit float, which no crate finds.
+//! The shortest digits of a 16-bit float, which no crate computes.
 
 use super::positional::push_digits;
 
@@ -6,7 +6,7 @@ const FRACTION: u32 = 0x03ff;
 const SIGN: u32 = 0x8000;
 const INFINITY: u32 = 0x7c00;
 
-/// A finite FLOAT16 code with the fewest digits that give it again.
+/// Prints a finite FLOAT16 code with the fewest digits that read back as the same code.
 pub(crate) fn push_finite(text: &mut String, code: u32) {
     if code & SIGN != 0 {
         text.push('-');
@@ -20,27 +20,27 @@ pub(crate) fn push_finite(text: &mut String, code: u32) {
     push_digits(text, head, tail, exponent + tail.len() as i32);
 }
 
-/// Digits and the power of ten that they count. Of all decimals that round to the code the one with the fewest digits,
-/// of these the one closest to its value, of two as close the one whose last digit is even.
+/// The digits, and the power of ten that they multiply, of a decimal that rounds to the code. It is the one with the fewest digits; among
+/// those the closest to the code's value; and of two equally close the one whose last digit is even.
 fn shortest(code: u32) -> (u64, i32) {
     debug_assert!((1..INFINITY).contains(&code));
     let field = (code >> 10).max(1);
     let significand = u64::from(if code > FRACTION { FRACTION + 1 } else { 0 } | code & FRACTION);
-    // In quarters of an ulp: what rounds to the value ends half an ulp away, but below the first number of a binade,
-    // whose lower neighbour is nearer, a quarter.
+    // All values are counted in quarters of an ulp. Decimals within half an ulp round to the value; below the first number of a
+    // binade, whose lower neighbour is nearer, only those within a quarter.
     let value = 4 * significand;
     let (low, high) = (value - if code & FRACTION == 0 && field > 1 { 1 } else { 2 }, value + 2);
     let quarter = field as i32 - 27;
-    // floor(log10(ulp)): of the next power of ten at most one multiple lies between the ends.
+    // This is floor(log10(ulp)). At most one multiple of the next power of ten lies between the two ends.
     let ulp = ((quarter + 2) * 1233) >> 12;
     for power in (ulp - 1..=ulp + 1).rev() {
-        // Both sides multiplied to whole numbers: `digits` times `step` against quarters times `unit`.
+        // Both sides are scaled to integers: `digits` times `step` is compared with quarters times `unit`.
         let unit = ten(-power) << quarter.max(0);
         let step = ten(power) << (-quarter).max(0);
         let down = value * unit / step;
         let inside = |digits: &u64| {
             let (low, decimal, high) = (low * unit, digits * step, high * unit);
-            // The ends themselves round to the even one of two neighbours.
+            // A tie rounds to the even one of the two neighbours.
             low < decimal && decimal < high || significand % 2 == 0 && (decimal == low || decimal == high)
         };
         let farness = |digits: &u64| ((digits * step).abs_diff(value * unit), digits % 2);
@@ -94,13 +94,13 @@ mod tests {
         }
     }
 
-    /// Against the ends in binary64. They have at most 13 significant bits and the decimals at most six digits: where
-    /// the two differ they differ by far more than what binary64 rounds, so that these comparisons are exact.
+    /// Compares decimals with the ends in binary64. The ends have at most 13 significant bits and the decimals at most six digits, so
+    /// two of them that differ do so by far more than binary64's rounding, and the comparisons are exact.
     #[test]
     fn no_decimal_is_shorter_or_closer() {
         let value = |code: u32| f16::from_bits(code as u16).to_f64();
         for code in 1..INFINITY {
-            // Past the largest number the ends go on as if there were a next one.
+            // The largest number has the upper end that it would have if a next number followed.
             let next = if code == INFINITY - 1 { 65536.0 } else { value(code + 1) };
             let (low, high) = ((value(code - 1) + value(code)) / 2.0, (value(code) + next) / 2.0);
             let farness = |digits: u64, power: i32| {

@@ -1,4 +1,4 @@
-//! What ONNX calls a numeric literal, taken apart without computing it.
+//! Parses what ONNX calls a numeric literal into its parts, without computing its value.
 
 use std::cmp::Ordering;
 
@@ -21,7 +21,7 @@ pub(super) struct Decimal<'a> {
     exponent: i64,
 }
 
-/// Without ASCII white space around it, of which `str::trim_ascii` leaves out the vertical tab.
+/// Removes ASCII white space at both ends. `str::trim_ascii` would keep the vertical tab.
 pub(super) fn trim(text: &str) -> &str {
     let blank = |byte: &u8| matches!(byte, b' ' | b'\t'..=b'\r');
     if text.as_bytes().first().is_some_and(blank) || text.as_bytes().last().is_some_and(blank) {
@@ -65,7 +65,8 @@ fn digits(bytes: &[u8]) -> (&[u8], &[u8]) {
 }
 
 fn exponent(bytes: &[u8]) -> Option<i64> {
-    // No text is long enough to bring back into range what stops here, nor do sums with a text's length overflow.
+    // Counting stops at a number so large that no text has enough digits to compensate it, and so small that adding a text's length
+    // does not overflow.
     const FAR: i64 = 1 << 56;
     let (negative, unsigned) = signed(bytes);
     let (digits, rest) = digits(unsigned);
@@ -88,7 +89,7 @@ const FIVES: [u64; 28] = {
 };
 
 impl Decimal<'_> {
-    /// Where the point stands, counted from the first digit that is not 0; `None` for zero, which has no such digit.
+    /// The position of the decimal point, counted from the first digit that is not 0; `None` for zero, which has no such digit.
     pub(super) fn point(&self) -> Option<i64> {
         if !self.whole.is_empty() {
             return Some(self.whole.len() as i64 + self.exponent);
@@ -116,12 +117,12 @@ impl Decimal<'_> {
         Some(digits.fold(0, |sum, digit| sum * 10 + u128::from(digit - b'0')))
     }
 
-    /// A literal of fewer than a thousand bytes that any float rounds to the same as this one.
+    /// A literal of fewer than a thousand bytes that rounds to the same float as this one, in every format.
     pub(super) fn shortened(&self) -> String {
-        // No number halfway between two floats of binary64 has more than 768 digits: any digit after so many only tells
-        // that the value is greater than what stands before it.
+        // A number halfway between two binary64 floats has at most 768 digits. Later digits only decide whether the value is greater
+        // than the number that the earlier digits give, so one digit 1 stands for all of them.
         const DIGITS: usize = 800;
-        // Far beyond every float; cut here so that no reader has to count further.
+        // This exponent is beyond every float's, so larger ones are cut to it.
         const FAR: i64 = 5_000;
         let mut digits = self.digits();
         let mut text = String::from(if self.negative { "-." } else { "." });
@@ -142,7 +143,7 @@ impl Decimal<'_> {
         self.compare_words(rounded).unwrap_or_else(|| self.compare_digits(rounded))
     }
 
-    /// The comparison for what people write: few digits, of which a float with few significant bits comes out.
+    /// A fast comparison for literals of few digits that round to a float of few significant bits. `None` for others.
     fn compare_words(&self, rounded: f64) -> Option<Ordering> {
         if self.whole.len() + self.fraction.len() > 19 || !rounded.is_normal() {
             return None;
@@ -157,7 +158,7 @@ impl Decimal<'_> {
         if free < 32 {
             return None;
         }
-        // digits · 10^power against significand · 2^exponent; the powers of five go where they are whole.
+        // Compares digits · 10^power with significand · 2^exponent. The power of five multiplies the side where it is an integer.
         let exponent = ((rounded.to_bits() >> 52) & 0x7ff) as i64 - 1075 + i64::from(free);
         let (mut ours, mut theirs) = (u128::from(digits), u128::from(significand >> free));
         if power >= 0 {
@@ -165,7 +166,7 @@ impl Decimal<'_> {
         } else {
             theirs *= five(-power)?;
         }
-        // What is left is a power of two. As the two sides are all but equal, neither can outgrow the other.
+        // A power of two remains. The two sides are almost equal, so shifting one of them does not overflow.
         let shift = exponent - power;
         if shift >= 0 {
             theirs <<= shift;
@@ -175,9 +176,9 @@ impl Decimal<'_> {
         Some(ours.cmp(&theirs))
     }
 
-    /// Digit by digit, whatever there is.
+    /// The comparison for any literal, digit by digit.
     fn compare_digits(&self, rounded: f64) -> Ordering {
-        // All digits of any binary64.
+        // This many digits print every binary64 number exactly.
         let exact = format!("{:.766e}", rounded.abs());
         let (significand, exponent) = exact.split_once('e').expect("an exponent was asked for");
         let point = 1 + exponent.parse::<i64>().expect("a decimal exponent");
@@ -202,7 +203,7 @@ impl Decimal<'_> {
 mod tests {
     use super::*;
 
-    /// The standard library reads the floats: its grammar must be this one.
+    /// The standard library computes the floats, so it must accept the same grammar.
     #[test]
     fn the_grammar_is_that_of_std() {
         const ALPHABET: [char; 11] = ['0', '7', '.', 'e', 'E', '+', '-', '_', 'x', ' ', '１'];

@@ -1,21 +1,21 @@
-//! One string to one number, as the bits of a 64-bit word.
+//! Reads one string as one number, in the bits of a 64-bit word.
 
 use std::cmp::Ordering;
 use std::str::FromStr;
 
 use super::literal::{Literal, scan};
 
-/// Why a string has no number.
+/// Why a string cannot be read as a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
-    /// It is no literal.
+    /// It is not a literal.
     Invalid,
-    /// It is one, but no 64-bit integer's.
+    /// It is a literal, but its value is not that of a 64-bit integer.
     OutOfRange,
 }
 
 /// The binary32 bits, rounded once; NaN is the canonical one.
-pub(super) fn single(literal: &str) -> Result<u64, Fault> {
+pub(super) fn f32_bits(literal: &str) -> Result<u64, Fault> {
     let value: f32 = float(literal)?;
     if value.is_nan() {
         return Ok(0x7fc0_0000 | u64::from(literal.starts_with('-')) << 31);
@@ -24,7 +24,7 @@ pub(super) fn single(literal: &str) -> Result<u64, Fault> {
 }
 
 /// The binary64 bits, rounded once; NaN is the canonical one.
-pub(super) fn double(literal: &str) -> Result<u64, Fault> {
+pub(super) fn f64_bits(literal: &str) -> Result<u64, Fault> {
     let value: f64 = float(literal)?;
     if value.is_nan() {
         return Ok(0x7ff8_0000_0000_0000 | u64::from(literal.starts_with('-')) << 63);
@@ -32,14 +32,14 @@ pub(super) fn double(literal: &str) -> Result<u64, Fault> {
     Ok(value.to_bits())
 }
 
-/// The binary64 bits **rounded to odd**, as far as a float of at most 16 bits can tell: one rounding from there is one
-/// rounding from the decimal.
-pub(super) fn odd(literal: &str) -> Result<u64, Fault> {
-    // What those floats are, and what lies halfway between two of them (12 significant bits at most, for FLOAT16), are
-    // numbers of binary64 with at least 41 zeros at the end. Rounding to nearest never passes a number of binary64; so
-    // unless it ended on such a one, the decimal lies on the same side of all of them as what it was rounded to.
+/// The binary64 bits **rounded to odd**, so that one more rounding, to a float of at most 16 bits, gives the same as one rounding of
+/// the exact decimal.
+pub(super) fn f64_bits_to_odd(literal: &str) -> Result<u64, Fault> {
+    // Those floats, and the numbers halfway between two of them (at most 12 significant bits, for FLOAT16), are binary64 numbers whose
+    // last 41 bits are zero. Rounding to nearest never crosses a binary64 number. So unless the result is such a number itself, the
+    // decimal lies on the same side of all such numbers as the result, and the result will do.
     const CUT: u64 = (1 << 41) - 1;
-    let bits = double(literal)?;
+    let bits = f64_bits(literal)?;
     let rounded = f64::from_bits(bits);
     if bits & CUT != 0 || !rounded.is_finite() || literal.len() <= 15 && has_few_digits(rounded) {
         return Ok(bits);
@@ -52,8 +52,8 @@ pub(super) fn odd(literal: &str) -> Result<u64, Fault> {
     })
 }
 
-/// Whether a number is not zero and has at most 15 decimal digits, for being below 10^8 and in whole 128ths. No two
-/// decimals of so many digits round to the same binary64: a literal of so many bytes that rounds to it is exactly it.
+/// Whether a number is not zero, below 10^8 and a multiple of 1/128: it then has at most 15 decimal digits. No two decimals of 15
+/// digits round to the same binary64 number, so a literal of at most 15 bytes that rounds to this number is equal to it.
 fn has_few_digits(value: f64) -> bool {
     let parts = value * 128.0;
     value != 0.0 && value.abs() < 1e8 && parts as i64 as f64 == parts
@@ -77,7 +77,7 @@ pub(super) fn integer(literal: &str) -> Result<u64, Fault> {
     }
 }
 
-/// A truth value as 0 or 1, decided on the digits: what rounds to zero in any type may be none.
+/// A truth value as 0 or 1. It is decided on the digits, because a literal that rounds to zero need not be zero.
 pub(super) fn truth(literal: &str) -> Result<u64, Fault> {
     match scan(literal) {
         Some(Literal::Decimal(decimal)) => Ok((!decimal.is_zero()).into()),
@@ -89,8 +89,8 @@ pub(super) fn truth(literal: &str) -> Result<u64, Fault> {
 }
 
 fn float<F: FromStr>(literal: &str) -> Result<F, Fault> {
-    // The standard library takes the same literals, and rounds them exactly; but it stops counting exponents not far
-    // above 65536, which shows where so many digits outweigh them.
+    // The standard library reads the same literals and rounds them exactly, but it stops counting exponents not far above 65536. That
+    // makes a difference only for literals with as many digits.
     const LONG: usize = 4096;
     if literal.len() <= LONG {
         return literal.parse().map_err(|_| Fault::Invalid);
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
     use crate::element::{ElementType, Kind};
 
-    /// The decimal one unit of its last digit below, that digit not being the only one.
+    /// The decimal minus one unit of its last digit. It has several digits.
     fn less(decimal: &str) -> String {
         let mut bytes = decimal.as_bytes().to_vec();
         for byte in bytes.iter_mut().rev().filter(|byte| byte.is_ascii_digit()) {
@@ -120,32 +120,32 @@ mod tests {
     }
 
     #[test]
-    fn odd_tells_sides_of_every_number_and_halfway_point() {
+    fn rounding_to_odd_tells_sides_of_every_number_and_halfway_point() {
         use ElementType::{BFLOAT16, FLOAT4E2M1, FLOAT8E4M3FN, FLOAT8E5M2FNUZ, FLOAT16};
         for element_type in [FLOAT16, BFLOAT16, FLOAT8E4M3FN, FLOAT8E5M2FNUZ, FLOAT4E2M1] {
             let Kind::Float(format) = element_type.kind() else { panic!("{element_type} is a float") };
             let step = if format.bits() == 16 { 37 } else { 1 };
             for code in (1..=2 * format.max() + 1).step_by(step) {
-                // Codes of one significand bit more: numbers at even ones, halfway points at odd ones.
+                // With one more significand bit, even codes are numbers and odd codes are the points halfway between them.
                 let man = format.man_bits + 1;
                 let (field, fraction) = ((code >> man).max(1), code & ((1 << man) - 1));
                 let significand = if code >> man == 0 { fraction } else { fraction | 1 << man };
                 let value = significand as f64 * 2f64.powi(field as i32 - format.bias as i32 - man as i32);
                 let bits = value.to_bits();
                 let exact = format!("{value:.150}");
-                assert_eq!(odd(&exact), Ok(bits), "{exact}");
-                assert_eq!(odd(&format!("{value:.150e}")), Ok(bits), "{value:e}");
+                assert_eq!(f64_bits_to_odd(&exact), Ok(bits), "{exact}");
+                assert_eq!(f64_bits_to_odd(&format!("{value:.150e}")), Ok(bits), "{value:e}");
                 for above in [format!("{exact}1"), format!("{exact}{}1", "0".repeat(9_000)), format!("-{exact}01")] {
                     let sign = u64::from(above.starts_with('-')) << 63;
-                    assert_eq!(odd(&above), Ok(bits | 1 | sign), "{above}");
+                    assert_eq!(f64_bits_to_odd(&above), Ok(bits | 1 | sign), "{above}");
                 }
-                assert_eq!(odd(&less(&exact)), Ok(bits - 1), "{exact}");
+                assert_eq!(f64_bits_to_odd(&less(&exact)), Ok(bits - 1), "{exact}");
             }
         }
     }
 
     #[test]
-    fn odd_at_the_ends() {
+    fn rounding_to_odd_at_the_ends() {
         for (literal, bits) in [
             ("0", 0),
             ("-0e99999999999", 1 << 63),
@@ -159,7 +159,7 @@ mod tests {
             ("2048.9999999999999999999999999999", 2049f64.to_bits() - 1),
             ("4.94e-324", 1),
         ] {
-            assert_eq!(odd(literal), Ok(bits), "{literal}");
+            assert_eq!(f64_bits_to_odd(literal), Ok(bits), "{literal}");
         }
     }
 
@@ -225,17 +225,17 @@ mod tests {
             (format!("1.00000000000000011102230246251565404236316680908203125{zeros}"), 1.0),
             (format!("1.00000000000000011102230246251565404236316680908203125{zeros}1"), 1.0f64.next_up()),
         ] {
-            assert_eq!(double(&literal), Ok(value.to_bits()));
+            assert_eq!(f64_bits(&literal), Ok(value.to_bits()));
         }
-        assert_eq!(single(&format!("1.000000059604644775390625{zeros}1")), Ok(0x3f80_0001));
+        assert_eq!(f32_bits(&format!("1.000000059604644775390625{zeros}1")), Ok(0x3f80_0001));
         for literal in [format!("{zeros}x"), format!("1e{zeros}_"), format!("inf{zeros}"), format!(".e{zeros}")] {
-            assert_eq!(double(&literal), Err(Fault::Invalid));
+            assert_eq!(f64_bits(&literal), Err(Fault::Invalid));
         }
-        assert_eq!(double(&format!("1e{zeros}2")), Ok(100f64.to_bits()));
+        assert_eq!(f64_bits(&format!("1e{zeros}2")), Ok(100f64.to_bits()));
     }
 
     #[test]
     fn nan_is_canonical() {
-        assert_eq!(["nan", "-NaN", "+nan"].map(single), [Ok(0x7fc0_0000), Ok(0xffc0_0000), Ok(0x7fc0_0000)]);
+        assert_eq!(["nan", "-NaN", "+nan"].map(f32_bits), [Ok(0x7fc0_0000), Ok(0xffc0_0000), Ok(0x7fc0_0000)]);
     }
 }

@@ -1,4 +1,4 @@
-//! StringArray to numbers.
+//! Strings to numbers.
 
 #[cfg(not(target_family = "wasm"))]
 use rayon::prelude::*;
@@ -29,17 +29,17 @@ pub(crate) fn parse(
     match (to.kind(), to.code_bits()) {
         (Kind::Bool, _) => codes(tensor, strings, to, None, number::truth),
         (Kind::Int { .. }, _) => codes(tensor, strings, to, None, number::integer),
-        (Kind::Float(_), 64) => codes(tensor, strings, to, None, number::double),
-        (Kind::Float(_), 32) => codes(tensor, strings, to, None, number::single),
+        (Kind::Float(_), 64) => codes(tensor, strings, to, None, number::f64_bits),
+        (Kind::Float(_), 32) => codes(tensor, strings, to, None, number::f32_bits),
         (Kind::Float(_), _) => {
             let conversion = Conversion::new(ElementType::DOUBLE, to, options)?;
-            codes(tensor, strings, to, Some(&conversion), number::odd)
+            codes(tensor, strings, to, Some(&conversion), number::f64_bits_to_odd)
         }
         (Kind::String, _) => Ok(tensor.clone()),
     }
 }
 
-/// What `read` makes of every string, converted where it is not the code itself.
+/// Reads every string, and converts the results where they are not the codes themselves.
 fn codes(
     tensor: &Tensor,
     strings: &StringArray,
@@ -60,11 +60,11 @@ fn codes(
     }
 }
 
-/// Where a string has no number, counted within its chunk or its tensor, and why.
+/// The index of a string that cannot be read, within its chunk or its tensor, and why.
 type FaultAt = (usize, Fault);
 
-/// `work` on every chunk and its bytes of the destination, on all threads where there are at least two chunks. The
-/// first fault of all, whichever thread meets one first.
+/// Runs `work` on every chunk and its bytes of the destination, on all threads where there are at least two chunks. Returns the
+/// first fault in the tensor's order, whichever thread finds one first.
 fn first_fault(
     chunks: &[StringChunk],
     destination: &mut [u8],

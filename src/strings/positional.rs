@@ -1,10 +1,10 @@
 //! The layout of a printed float: positional, always with a fraction, never with an exponent.
 
-/// A finite float with the fewest digits that give it again in its type.
+/// Prints a finite float with the fewest digits that read back as the same float of its type.
 pub(crate) fn push_finite(text: &mut String, value: impl zmij::Float) {
     let mut buffer = zmij::Buffer::new();
     let printed = buffer.format_finite(value);
-    // At most "e-324" stands at the end.
+    // An exponent takes at most the last five bytes, as in "e-324".
     let tail = printed.len().saturating_sub(5);
     match printed.as_bytes()[tail..].iter().position(|&byte| byte == b'e') {
         None => text.push_str(printed),
@@ -12,7 +12,7 @@ pub(crate) fn push_finite(text: &mut String, value: impl zmij::Float) {
     }
 }
 
-/// Re-lays what `zmij` prints with an exponent.
+/// Prints in positional notation what `zmij` prints with an exponent.
 #[cold]
 fn push_scientific(text: &mut String, significand: &str, exponent: &str) {
     let digits = significand.strip_prefix('-').unwrap_or(significand);
@@ -23,7 +23,7 @@ fn push_scientific(text: &mut String, significand: &str, exponent: &str) {
     push_digits(text, head, tail, exponent.parse().expect("an exponent of at most three digits"));
 }
 
-/// The number `head.tail` · 10^`exponent`, of which `head` is one digit and `tail` ends in none that is zero.
+/// Prints the number `head.tail` · 10^`exponent`. `head` is one digit, and `tail` does not end in a zero.
 pub(crate) fn push_digits(text: &mut String, head: &str, tail: &str, exponent: i32) {
     let places = exponent.unsigned_abs() as usize;
     if exponent < 0 {

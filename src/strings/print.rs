@@ -27,7 +27,7 @@ pub(crate) fn print(tensor: &Tensor) -> Result<Tensor, Error> {
     let from = tensor.element_type();
     let (bits, codes) = (from.code_bits(), 1 << from.code_bits().min(8));
     if bits <= 8 && tensor.len() > 2 * codes {
-        // Every code printed once.
+        // There are fewer codes than elements, so each code is printed only once.
         let table = print(&Tensor::from_codes(from, [codes], 0..codes as u64)?)?;
         let table = table.string_array().ok_or(Error::NoKernel { from, to: ElementType::STRING })?;
         return print_chunks(tensor, None, |text, code| text.push_str(table.get(code as usize & (codes - 1))));
@@ -38,11 +38,11 @@ pub(crate) fn print(tensor: &Tensor) -> Result<Tensor, Error> {
         }
         Kind::Int { signed: true } => print_chunks(tensor, Some(INT64), |text, code| push_int(text, code as i64)),
         Kind::Int { signed: false } => print_chunks(tensor, Some(UINT64), push_int),
-        Kind::Float(_) if from == FLOAT16 => print_chunks(tensor, None, |text, code| push_half(text, code as u32)),
+        Kind::Float(_) if from == FLOAT16 => print_chunks(tensor, None, |text, code| push_f16(text, code as u32)),
         Kind::Float(_) if from == DOUBLE => {
             print_chunks(tensor, None, |text, code| push_float(text, f64::from_bits(code)))
         }
-        // Every other float is one of binary32 too.
+        // Every value of the other floats is a binary32 number too.
         Kind::Float(_) => print_chunks(tensor, Some(FLOAT), |text, code| push_float(text, f32::from_bits(code as u32))),
         Kind::String => Ok(tensor.clone()),
     }
@@ -52,7 +52,7 @@ fn push_int(text: &mut String, value: impl itoa::Integer) {
     text.push_str(itoa::Buffer::new().format(value));
 }
 
-fn push_half(text: &mut String, code: u32) {
+fn push_f16(text: &mut String, code: u32) {
     match code & 0x7fff {
         0..0x7c00 => float16::push_finite(text, code),
         0x7c00 => push_infinity(text, code != 0x7c00),
@@ -75,7 +75,7 @@ fn push_infinity(text: &mut String, negative: bool) {
     text.push_str(if negative { "-INF" } else { "INF" });
 }
 
-/// Every element written by `push` from its code, or from its code in `via`, which must hold it exactly.
+/// Prints every element by `push`, from its code, or from its code as a `via`, which must represent it exactly.
 fn print_chunks(
     tensor: &Tensor,
     via: Option<ElementType>,
@@ -97,8 +97,8 @@ fn print_chunks(
     Ok(tensor.with_strings(StringArray::from_chunks(chunks)))
 }
 
-/// `work` on every index below `count`, in their order, on all threads where there are at least two indices. The string
-/// is scratch memory.
+/// The results of `work` for every index below `count`, in order, on all threads where there are at least two indices. The string is
+/// scratch memory.
 fn for_each_index<T: Send>(
     count: usize,
     work: impl Fn(usize, &mut String) -> Result<T, Error> + Sync,
@@ -111,7 +111,7 @@ fn for_each_index<T: Send>(
     (0..count).map(|index| work(index, &mut text)).collect()
 }
 
-/// So many packed codes.
+/// The packed codes of a chunk.
 struct Codes<'a> {
     bytes: &'a [u8],
     bits: u32,

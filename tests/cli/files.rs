@@ -52,12 +52,12 @@ fn bin_that_does_not_fit() {
     let folder = Folder::new();
     folder.write("a.bin", [0; 5]);
     for (rest, message) in [
-        ("--from float", "a.bin: 5 bytes are not a whole number of float codes of 32 bits"),
+        ("--from float", "a.bin: the file size of 5 bytes is not a whole number of float codes of 32 bits"),
         ("--from float16", "not a whole number"),
-        ("--from int4 --len 8", "8 elements of int4 take 4 bytes, the file has 5"),
-        ("--from int4 --len 11", "11 elements of int4 take 6 bytes"),
-        ("--from float --len 18446744073709551615", "too many to count"),
-        ("--from int8 --len 18446744073709551615", "take 18446744073709551615 bytes, the file has 5"),
+        ("--from int4 --len 8", "--len 8 of int4 needs 4 bytes, but the file has 5"),
+        ("--from int4 --len 11", "--len 11 of int4 needs 6 bytes"),
+        ("--from float --len 18446744073709551615", "of float is too large"),
+        ("--from int8 --len 18446744073709551615", "needs 18446744073709551615 bytes, but the file has 5"),
     ] {
         let outcome = folder.cast(&format!("convert a.bin out.bin --to int8 --device cpu {rest}"));
         assert_eq!(outcome.status, Some(1), "{rest}");

@@ -4,7 +4,7 @@
 use support::buffers::{buffer, own_device, read};
 use support::options::variants;
 use support::{adapter, cases, numeric, oracle};
-use wgpu_cast::{CastSpec, Caster, Context, ElementType, PlanLimits, Tensor, cpu};
+use wgpu_cast::{CastSpec, Caster, CodeLookup, Context, ElementType, PlanLimits, PlanTuning, Tensor, cpu};
 
 /// Every pair from one source type: hard codes against the oracle, then awkward lengths.
 macro_rules! sources {
@@ -49,12 +49,12 @@ struct Casters {
 
 impl Casters {
     fn new(context: &Context) -> Self {
-        let [mut tables, mut computed, mut edge] = [PlanLimits::default(); 3];
-        (tables.tables, tables.blocks_from) = (true, Some(0));
-        (computed.tables, computed.blocks_from) = (false, Some(0));
+        let [mut tables, mut computed, mut edge] = [PlanTuning::default(); 3];
+        (tables.lookup, tables.blocks_from) = (CodeLookup::Table, Some(0));
+        (computed.lookup, computed.blocks_from) = (CodeLookup::Computed, Some(0));
         edge.blocks_from = Some(u64::MAX);
-        let [tables, computed, edge] =
-            [tables, computed, edge].map(|limits| Caster::with_limits(context.device().unwrap(), limits));
+        let [tables, computed, edge] = [tables, computed, edge]
+            .map(|tuning| Caster::with_limits(context.device().unwrap(), PlanLimits::default()).with_tuning(tuning));
         Self { tables, computed, edge }
     }
 }
@@ -190,15 +190,14 @@ fn pairs_of_every_shape() -> Vec<(ElementType, ElementType)> {
 fn small_limits_split_without_a_seam() {
     let context = adapter::open();
     let device = context.device().unwrap();
-    let mut tight = PlanLimits::default();
-    (tight.binding_size, tight.blocks_from) = (64 << 10, Some(0));
-    let mut capped = PlanLimits::default();
-    capped.dispatch_elements = 3000;
-    let mut narrow = PlanLimits::default();
-    (narrow.workgroups, narrow.blocks_from) = (3, Some(0));
+    let (own, gpu) = (PlanLimits::default(), PlanTuning::default());
+    let (mut tight, mut narrow) = (own, own);
+    (tight.binding_size, narrow.workgroups) = (64 << 10, 3);
+    let (mut blocks, mut capped) = (gpu, gpu);
+    (blocks.blocks_from, capped.dispatch_elements) = (Some(0), 3000);
     for (from, to) in pairs_of_every_shape() {
-        for (limits, len) in [(tight, 100_003), (capped, 10_007), (narrow, 50_021)] {
-            let caster = Caster::with_limits(device, limits);
+        for (limits, tuning, len) in [(tight, blocks, 100_003), (own, capped, 10_007), (narrow, blocks, 50_021)] {
+            let caster = Caster::with_limits(device, limits).with_tuning(tuning);
             let codes = cases::random(from, len, 5);
             let tensor = Tensor::from_codes(from, [len], codes).unwrap();
             let dispatches = caster.prepare(&CastSpec::new(from, to), len as u64).unwrap().dispatches();

@@ -1,7 +1,7 @@
 //! The resident layer as an engine uses it: what recording costs, many casts at once, many threads, and the proof of a
 //! device.
 
-use support::buffers::{buffer, own_device, read_all};
+use support::buffers::{buffer, own_device, read, read_all};
 use support::options::variants;
 use support::{adapter, cases, numeric};
 use wgpu_cast::wgpu::{self, BufferUsages};
@@ -84,6 +84,69 @@ fn many_casts_in_one_pass() {
     Bound::record_all(&bounds, &mut encoder);
     Bound::record_all(&[], &mut encoder);
     check(device, queue, encoder, &results);
+}
+
+/// Dropped handles do not free what a bound cast needs; only the bound casts do.
+#[test]
+fn a_bound_cast_keeps_its_buffers() {
+    let context = adapter::open();
+    let (device, queue) = (context.device().unwrap(), context.queue().unwrap());
+    let caster = Caster::new(device);
+    let values: Vec<f32> = (0..9001).map(|i| i as f32 * 0.25).collect();
+    let (from, middle, to) = (ElementType::FLOAT, ElementType::FLOAT16, ElementType::INT16);
+    let buffers = [36_004, 18_004, 18_004].map(|size| buffer(device, size));
+    queue.write_buffer(&buffers[0], 0, bytemuck::cast_slice(&values));
+    let [first, second] = [(from, middle), (middle, to)].map(|(from, to)| CastSpec::new(from, to));
+    let [first, second] = [first, second].map(|spec| caster.prepare(&spec, 9001).unwrap());
+    let [source, hidden, result] = buffers;
+    let first = first.bind(source.slice(..), hidden.slice(..18_002)).unwrap();
+    let second = second.bind(hidden.slice(..18_002), result.slice(..18_002)).unwrap();
+    let before = held(device);
+    drop((source, hidden, caster));
+    device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
+    assert_eq!(held(device), before, "the bound casts hold what the caller has dropped");
+    let mut encoder = device.create_command_encoder(&Default::default());
+    first.record(&mut encoder);
+    second.record(&mut encoder);
+    // What is recorded needs the bound casts no more.
+    drop((first, second));
+    let got = read(device, queue, encoder, &result);
+    let cpu = |tensor: &Tensor, to| cpu::cast(tensor, to, &CastOptions::default()).unwrap();
+    let expected = cpu(&cpu(&Tensor::from_slice([9001], &values).unwrap(), middle), to);
+    assert_eq!(Some(&got[..18_002]), expected.bytes());
+    device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
+    assert!(held(device)[0] + 2 <= before[0], "and free it when they are dropped");
+}
+
+/// A destroyed buffer is the caller's error, wherever it happens: recording does not panic, the submission reports it, and
+/// nothing is written.
+#[test]
+fn a_destroyed_buffer_is_an_error_of_the_submission() {
+    let context = adapter::open();
+    let (device, queue) = (context.device().unwrap(), context.queue().unwrap());
+    let caster = Caster::new(device);
+    let prepared = caster.prepare(&CastSpec::new(ElementType::FLOAT, ElementType::FLOAT16), 1000).unwrap();
+    for (destroyed, recorded_before) in [(0, false), (0, true), (1, false), (1, true)] {
+        let buffers = [4000, 2000].map(|size| buffer(device, size));
+        queue.write_buffer(&buffers[1], 0, &[0xa5; 2000]);
+        let bound = prepared.bind(buffers[0].slice(..), buffers[1].slice(..)).unwrap();
+        let scope = device.push_error_scope(wgpu::ErrorFilter::Validation);
+        let mut encoder = device.create_command_encoder(&Default::default());
+        if recorded_before {
+            bound.record(&mut encoder);
+        }
+        buffers[destroyed].destroy();
+        if !recorded_before {
+            bound.record(&mut encoder);
+        }
+        queue.submit([encoder.finish()]);
+        let error = pollster::block_on(scope.pop()).expect("the submission is refused");
+        assert!(error.to_string().contains("destroyed"), "{error}");
+        if destroyed == 0 {
+            let encoder = device.create_command_encoder(&Default::default());
+            assert!(read(device, queue, encoder, &buffers[1])[..2000].iter().all(|&byte| byte == 0xa5));
+        }
+    }
 }
 
 #[test]

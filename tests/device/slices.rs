@@ -2,7 +2,9 @@
 
 use support::buffers::{buffer, read};
 use support::{adapter, cases, numeric};
-use wgpu_cast::{CastOptions, CastSpec, Caster, Context, ElementType, Error, Kind, PlanLimits, Tensor, cpu};
+use wgpu_cast::{
+    CastOptions, CastSpec, Caster, CodeLookup, Context, ElementType, Error, Kind, PlanLimits, PlanTuning, Tensor, cpu,
+};
 
 /// Where source and destination start, in elements of theirs (bytes, where an element takes less) after some guard
 /// bytes.
@@ -93,25 +95,28 @@ fn of_one_buffer(context: &Context, caster: &Caster, case: Case, gap: Option<u64
 
 /// Both kernels for units, whatever the adapter.
 fn casters(context: &Context) -> [Caster; 2] {
-    [true, false].map(|tables| {
-        let mut limits = PlanLimits::default();
-        (limits.tables, limits.blocks_from, limits.offset_alignment) = (tables, Some(0), 32);
-        Caster::with_limits(context.device().unwrap(), limits)
+    [CodeLookup::Table, CodeLookup::Computed].map(|lookup| {
+        let (mut limits, mut tuning) = (PlanLimits::default(), PlanTuning::default());
+        (limits.offset_alignment, tuning.lookup, tuning.blocks_from) = (32, lookup, Some(0));
+        Caster::with_limits(context.device().unwrap(), limits).with_tuning(tuning)
     })
+}
+
+/// Every pair, and which of two casters it takes here: compiling kernels is nearly all of the work. Each pair takes one caster
+/// between two buffers and the other within one buffer; types of the same widths take all four ways.
+fn pairs() -> impl Iterator<Item = (ElementType, ElementType, usize)> {
+    let types = || numeric().enumerate();
+    types().flat_map(move |(i, from)| types().map(move |(j, to)| (from, to, (i + j) % 2)))
 }
 
 #[test]
 fn two_buffers_at_any_element() {
     let context = adapter::open();
     let casters = casters(&context);
-    for from in numeric() {
-        for to in numeric() {
-            for (i, (source, destination, len)) in
-                [(1, 0, 200), (0, 1, 200), (3, 5, 333), (7, 16, 129), (16, 32, 256)].into_iter().enumerate()
-            {
-                let case = Case { from, to, len, source, destination };
-                of_two_buffers(&context, &casters[i % 2], case);
-            }
+    for (from, to, caster) in pairs() {
+        for (source, destination, len) in [(1, 0, 200), (0, 1, 200), (3, 5, 333), (7, 16, 129), (16, 32, 256)] {
+            let case = Case { from, to, len, source, destination };
+            of_two_buffers(&context, &casters[caster], case);
         }
     }
 }
@@ -120,14 +125,12 @@ fn two_buffers_at_any_element() {
 fn one_buffer_apart() {
     let context = adapter::open();
     let casters = casters(&context);
-    for from in numeric() {
-        for to in numeric() {
-            for (i, (source, destination, gap, len)) in
-                [(0, 0, 0, 64), (1, 3, 0, 100), (4, 16, 1, 333), (16, 0, 200, 256)].into_iter().enumerate()
-            {
-                let case = Case { from, to, len, source, destination };
-                of_one_buffer(&context, &casters[i % 2], case, Some(gap), i % 2 == 0);
-            }
+    for (from, to, caster) in pairs() {
+        for (i, (source, destination, gap, len)) in
+            [(0, 0, 0, 64), (1, 3, 0, 100), (4, 16, 1, 333), (16, 0, 200, 256)].into_iter().enumerate()
+        {
+            let case = Case { from, to, len, source, destination };
+            of_one_buffer(&context, &casters[1 - caster], case, Some(gap), i % 2 == 0);
         }
     }
 }
@@ -167,9 +170,9 @@ fn short_lengths_at_odd_places() {
 #[test]
 fn one_buffer_beyond_the_binding_limit() {
     let context = adapter::open();
-    let mut limits = PlanLimits::default();
-    (limits.binding_size, limits.blocks_from, limits.offset_alignment) = (16 << 10, Some(0), 32);
-    let caster = Caster::with_limits(context.device().unwrap(), limits);
+    let (mut limits, mut tuning) = (PlanLimits::default(), PlanTuning::default());
+    (limits.binding_size, limits.offset_alignment, tuning.blocks_from) = (16 << 10, 32, Some(0));
+    let caster = Caster::with_limits(context.device().unwrap(), limits).with_tuning(tuning);
     use ElementType::*;
     for (from, to) in [(FLOAT, FLOAT16), (INT8, FLOAT), (FLOAT6E2M3, FLOAT6E3M2), (UINT4, DOUBLE), (FLOAT, INT32)] {
         for (len, gap) in [(20_000, 0), (5_000, 40_000), (20_001, 3)] {

@@ -8,24 +8,31 @@ The committed files were made by Python 3.11.7, ml_dtypes 0.6.0 and numpy 2.4.6 
 """
 
 import random
+import re
 from pathlib import Path
 
 import ml_dtypes
 import numpy as np
 
-# ONNX name: dtype, bits of one code, bits of the mantissa.
-TYPES = {
-    "float8e4m3fn": (ml_dtypes.float8_e4m3fn, 8, 3),
-    "float8e4m3fnuz": (ml_dtypes.float8_e4m3fnuz, 8, 3),
-    "float8e5m2": (ml_dtypes.float8_e5m2, 8, 2),
-    "float8e5m2fnuz": (ml_dtypes.float8_e5m2fnuz, 8, 2),
-    "float8e8m0": (ml_dtypes.float8_e8m0fnu, 8, 0),
-    "float6e2m3": (ml_dtypes.float6_e2m3fn, 6, 3),
-    "float6e3m2": (ml_dtypes.float6_e3m2fn, 6, 2),
-    "float4e2m1": (ml_dtypes.float4_e2m1fn, 4, 1),
-    "float16": (np.float16, 16, 10),
-    "bfloat16": (ml_dtypes.bfloat16, 16, 7),
-}
+
+def types():
+    """The floats of at most 16 bits, as ml_dtypes and numpy have them: by ONNX name, the dtype and its bits.
+
+    Of the crate's table, src/element.rs, only the names and the order come: those of 8 bits first, then by ONNX code.
+    """
+    table = (Path(__file__).parents[2] / "src/element.rs").read_text()
+    row = r'^ +B?FLOAT\w* +"(?P<name>\w+)" +\[(?P<aliases>.*?)\] +(?P<code>\d+), +(?P<bits>\d+), float\('
+    rows = [match.groupdict() for match in re.finditer(row, table, re.MULTILINE)]
+    narrow = [row for row in rows if int(row["bits"]) <= 16]
+    narrow.sort(key=lambda row: (int(row["bits"]) > 8, -int(row["bits"]), int(row["code"])))
+    dtypes = {name.replace("_", ""): getattr(ml_dtypes, name) for name in dir(ml_dtypes)} | {"float16": np.float16}
+    for row in narrow:
+        names = [row["name"], *re.findall(r"\w+", row["aliases"])]
+        dtype = next(dtypes[name] for name in names if name in dtypes)
+        yield row["name"], dtype, ml_dtypes.finfo(dtype).bits, ml_dtypes.finfo(dtype).nmant
+
+
+TYPES = {name: rest for name, *rest in types()}
 np.seterr(over="ignore", invalid="ignore")  # on purpose: overflows to infinity, and NaN
 # Sample points of the 16-bit types; all codes of the others are covered.
 SAMPLED = 260

@@ -1,4 +1,7 @@
-//! The README's table of element types is the table.
+//! What texts and tables say of the element types is what the table of them says. Each test prints what should stand there.
+
+use std::collections::BTreeSet;
+use std::path::Path;
 
 use wgpu_cast::{ElementType, Operator};
 
@@ -17,9 +20,112 @@ fn row(t: ElementType) -> String {
     )
 }
 
+fn numeric() -> impl Iterator<Item = ElementType> {
+    ElementType::ALL.iter().copied().filter(|t| t.is_numeric())
+}
+
+#[test]
+fn the_readme_is_short() {
+    let lines = README.lines().count();
+    assert!(lines <= 120, "the README has {lines} lines, the limit is 120");
+}
+
 #[test]
 fn the_type_table_is_the_element_table() {
     let rows: Vec<String> = ElementType::ALL.iter().map(|&t| row(t)).collect();
     let given: Vec<&str> = README.lines().filter(|line| line.starts_with("| `")).collect();
     assert_eq!(given, rows, "the README's table should be:\n{}", rows.join("\n"));
+}
+
+/// The words of a text, without the marks of comments, so that a phrase may lie across lines.
+fn words(text: &str) -> Vec<&str> {
+    text.split_whitespace().filter(|word| !["//", "///", "//!", "#", ">", "-", "*"].contains(word)).collect()
+}
+
+/// What is wrong with the counts of types and pairs: `26 element types`, `25 numeric types`, `all 625 pairs`.
+fn wrong_counts(text: &str) -> Vec<String> {
+    let (all, numeric) = (ElementType::ALL.len(), numeric().count());
+    let words = words(text);
+    let plain = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+    let mut wrong = Vec::new();
+    for (i, number) in words.iter().enumerate().filter_map(|(i, word)| Some((i, plain(word).parse::<usize>().ok()?))) {
+        let after: Vec<String> = words[i + 1..].iter().take(4).map(|word| plain(word)).collect();
+        let kinds = after.iter().take_while(|word| ["onnx", "numeric", "element"].contains(&word.as_str())).count();
+        let right: &[usize] = match after.get(kinds).map(String::as_str) {
+            Some("types") if after[..kinds].iter().any(|word| word == "numeric") => &[numeric],
+            Some("types") if kinds > 0 => &[all],
+            Some("pairs") if i > 0 && plain(words[i - 1]) == "all" => &[numeric * numeric, all * all],
+            _ => continue,
+        };
+        if !right.contains(&number) {
+            let right: Vec<String> = right.iter().map(usize::to_string).collect();
+            let phrase = after[..=kinds].join(" ");
+            wrong.push(format!("\"{number} {phrase}\" should be \"{} {phrase}\"", right.join(" or ")));
+        }
+    }
+    wrong
+}
+
+/// The files below a folder whose names end so, with their text.
+fn texts(folder: &Path, endings: &[&str], found: &mut Vec<(String, String)>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.display().to_string();
+        if path.is_dir() && !path.ends_with("target") {
+            texts(&path, endings, found);
+        } else if endings.iter().any(|ending| name.ends_with(ending)) {
+            found.push((name, std::fs::read_to_string(path).unwrap()));
+        }
+    }
+}
+
+/// The CHANGELOG says what was, and is left out.
+#[test]
+fn counts_of_types_and_pairs_are_the_tables() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut found = vec![("README.md".to_owned(), README.to_owned())];
+    for folder in ["docs", "src", "examples", "benches", "integrations"] {
+        texts(&root.join(folder), &[".md", ".rs", ".py", ".sh"], &mut found);
+    }
+    let wrong =
+        found.iter().flat_map(|(name, text)| wrong_counts(text).into_iter().map(move |w| format!("{name}: {w}")));
+    let wrong: Vec<String> = wrong.collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+
+    let (all, numeric) = (ElementType::ALL.len(), numeric().count());
+    assert_eq!(wrong_counts(&format!("the {all} ONNX element\n/// types, {numeric} numeric types")), [""; 0]);
+    let expected = format!("\"7 numeric element types\" should be \"{numeric} numeric element types\"");
+    assert_eq!(wrong_counts("7 numeric\n// element types"), [expected]);
+    assert_eq!(wrong_counts("all 3 pairs, 25 pairs of them, 12 types of errors").len(), 1);
+}
+
+/// `benches/peers` casts every numeric type.
+#[test]
+fn the_peers_table_has_every_numeric_type() {
+    let table = include_str!("../../benches/peers/elements.py");
+    let given: BTreeSet<&str> = table.lines().filter_map(|line| line.trim().strip_prefix("ElementType(\"")).collect();
+    let missing = numeric().filter(|t| {
+        let start = format!("{t}\", {},", t.bits().unwrap_or_default());
+        !given.iter().any(|row| row.starts_with(&start))
+    });
+    let rows: Vec<String> = missing
+        .map(|t| format!("    ElementType(\"{t}\", {}, \"<its name in ml_dtypes>\"),", t.bits().unwrap_or_default()))
+        .collect();
+    assert!(rows.is_empty(), "benches/peers/elements.py lacks in ROWS:\n{}", rows.join("\n"));
+    assert_eq!(given.len(), numeric().count(), "benches/peers/elements.py has a type that there is not");
+}
+
+/// Every pair's kernel has its instructions counted.
+#[test]
+fn the_instruction_table_has_every_pair() {
+    let table = include_str!("../../benches/instructions/counts.csv");
+    let given: BTreeSet<(&str, &str)> = table.lines().filter_map(|line| line.split_once(',')).collect::<Vec<_>>()[1..]
+        .iter()
+        .filter_map(|(from, rest)| Some((*from, rest.split_once(',')?.0)))
+        .collect();
+    let pairs = numeric().flat_map(|from| numeric().map(move |to| (from.name(), to.name())));
+    let missing: Vec<String> =
+        pairs.filter(|pair| !given.contains(pair)).map(|(from, to)| format!("{from} to {to}")).collect();
+    let make = "run benches/instructions/run.sh, which counts them";
+    assert!(missing.is_empty(), "counts.csv lacks {} pairs, such as {}: {make}", missing.len(), missing[0]);
 }

@@ -3,11 +3,8 @@
 use support::numeric;
 use support::options::variants;
 use support::translate::{Format, translate};
-use wgpu_cast::{CastOptions, ElementType, Error, Kernel, computed_kernel, edge_kernel, kernel};
-
-type Make = fn(ElementType, ElementType, &CastOptions) -> Result<Kernel, Error>;
-
-const KERNELS: [Make; 3] = [kernel, computed_kernel, edge_kernel];
+use wgpu_cast::CastOptions;
+use wgpu_cast::wgsl::{self, Kernel, KernelVariant};
 
 /// Each distinct kernel text once, with what it is for.
 fn all_kernels() -> Vec<(String, Kernel)> {
@@ -15,8 +12,8 @@ fn all_kernels() -> Vec<(String, Kernel)> {
     for from in numeric() {
         for to in numeric() {
             for options in variants(to) {
-                for make in KERNELS {
-                    let kernel = make(from, to, &options).unwrap();
+                for variant in KernelVariant::ALL {
+                    let kernel = wgsl::kernel(from, to, &options, variant).unwrap();
                     let name = format!("{from} to {to} {options:?}");
                     kernels.entry(kernel.wgsl().to_owned()).or_insert((name, kernel));
                 }
@@ -76,7 +73,7 @@ fn kernels_compute_with_integers_only() {
 fn kernels_begin_with_what_they_are() {
     let options = CastOptions::default();
     for (from, to) in numeric().flat_map(|from| numeric().map(move |to| (from, to))) {
-        let kernel = kernel(from, to, &options).unwrap();
+        let kernel = wgsl::kernel(from, to, &options, KernelVariant::Table).unwrap();
         let lines: Vec<&str> = kernel.wgsl().lines().take(4).collect();
         assert_eq!(lines[0], format!("// from: {from}"));
         assert_eq!(lines[1], format!("// to: {to}"));

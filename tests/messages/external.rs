@@ -81,7 +81,10 @@ fn locations_that_leave_the_folder_or_name_no_file() {
         assert_eq!(location(path, text), TensorFault::Escape { location: text.to_owned() });
     }
     for text in ["a", "a/b", "a/b/"] {
-        assert_eq!(location(path, text), TensorFault::NotPlain { location: text.to_owned(), what: "not a file" });
+        assert_eq!(
+            location(path, text),
+            TensorFault::NotPlain { location: text.to_owned(), what: "not a regular file" }
+        );
     }
     let long = "x".repeat(100_000);
     for text in ["missing", "a/missing", "missing/x.bin", "x.bin/y", "x.bin\0", "\0", &long] {
@@ -157,6 +160,12 @@ fn entries_that_nobody_knows_or_that_are_no_numbers() {
         let fault = read(&start.clone().bytes(EXTERNAL_DATA, wrong), Some(folder.path())).unwrap_err();
         assert_eq!(fault, TensorFault::ExternalEntry { key: String::new(), value: "not a string".to_owned() });
     }
+    let text = |key: &str, value: &str| {
+        TensorFault::ExternalEntry { key: key.to_owned(), value: value.to_owned() }.to_string()
+    };
+    assert_eq!(text("offset", "-1"), "invalid external_data offset \"-1\": expected a non-negative integer");
+    assert_eq!(text("length", "3"), "external_data has a second length, \"3\"");
+    assert_eq!(text("basepath", "/"), "unknown external_data key \"basepath\"");
     assert_eq!(fault(folder.path(), &[3], &[]), TensorFault::NoLocation);
     assert_eq!(fault(folder.path(), &[3], &[("length", "3")]), TensorFault::NoLocation);
 }

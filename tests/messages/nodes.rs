@@ -32,8 +32,8 @@ fn other_operators_are_named_with_their_domain() {
     ] {
         let node = node(operator, &["x"], &["y"]).bytes(7, domain).named("n");
         let message = refused(13, node);
-        let supported = "is not supported, only Cast, CastLike, Identity, Constant";
-        assert_eq!(message, format!("node \"n\": the operator {expected:?} {supported}"));
+        let supported = "is not supported (supported: Cast, CastLike, Identity, Constant)";
+        assert_eq!(message, format!("node \"n\": operator {expected:?} {supported}"));
     }
     let explicit = cast_node().with(to(10)).bytes(7, "ai.onnx").part();
     assert!(load(model(13, &[input("x", FLOAT), explicit, output("y", FLOAT16)])).is_ok());
@@ -72,36 +72,32 @@ fn attributes_that_a_version_lacks_or_that_are_of_another_kind() {
     let like = || node("CastLike", &["x", "x"], &["y"]);
     let reference = message().bytes(1, "to").int(20, 2).bytes(21, "outer");
     for (opset, node, expected) in [
-        (13, cast_node(), "Cast-13 (opset 13) needs the attribute to"),
-        (13, cast_node().with(to(14)), "Cast-13 (opset 13): the attribute to cannot be \"14\", "),
+        (13, cast_node(), "Cast at opset 13: the required attribute \"to\" is missing"),
+        (13, cast_node().with(to(14)), "Cast at opset 13: invalid value \"14\" for the attribute \"to\""),
+        (13, cast_node().with(string("to", "FLOAT")), "Cast at opset 13: the attribute \"to\" must be INT, got STRING"),
+        (5, cast_node().with(to(1)), "Cast at opset 5: the attribute \"to\" must be STRING, got INT"),
+        (13, cast_node().with(to(1)).with(to(1)), "Cast at opset 13: the attribute \"to\" is given twice"),
+        (13, cast_node().with(to(1)).with(int("axis", 0)), "Cast at opset 13 has no attribute \"axis\""),
+        (13, cast_node().with(to(1)).with(int("saturate", 0)), "Cast at opset 13 has no attribute \"saturate\" (added"),
         (
-            13,
-            cast_node().with(string("to", "FLOAT")),
-            "Cast-13 (opset 13): the attribute to is of kind INT, not STRING",
+            19,
+            cast_node().with(to(17)).with(attribute("saturate", 1)),
+            "Cast at opset 19: the attribute \"saturate\" must ",
         ),
-        (5, cast_node().with(to(1)), "Cast-1 (opset 5): the attribute to is of kind STRING, not INT"),
-        (13, cast_node().with(to(1)).with(to(1)), "Cast-13 (opset 13) is given the attribute \"to\" twice"),
-        (13, cast_node().with(to(1)).with(int("axis", 0)), "Cast-13 (opset 13) has no attribute \"axis\""),
-        (13, cast_node().with(to(1)).with(int("saturate", 0)), "Cast-13 (opset 13) has no attribute \"saturate\", it "),
-        (19, cast_node().with(to(17)).with(attribute("saturate", 1)), "Cast-19 (opset 19): the attribute saturate is "),
         (
             24,
             cast_node().with(to(24)).with(string("round_mode", "odd")),
-            "Cast-24 (opset 24): the attribute round_mode",
+            "Cast at opset 24: invalid value \"odd\" for the attribute \"round_mode\"",
         ),
-        (13, cast_node().with(attribute("to", 7)), "Cast-13 (opset 13): the attribute to is of kind INT, not INTS"),
-        (
-            13,
-            cast_node().with(attribute("to", 0)),
-            "Cast-13 (opset 13): the attribute to is of kind INT, not UNDEFINED",
-        ),
-        (13, cast_node().with(attribute("to", 99)), "Cast-13 (opset 13): the attribute to is of kind INT, not unknown"),
-        (13, cast_node().with(attribute("to", -1)), "Cast-13 (opset 13): the attribute to is of kind INT, not unknown"),
-        (13, cast_node().with(reference), "Cast-13 (opset 13): the attribute to is of kind INT, not reference"),
-        (5, cast_node().with(string("to", b"\xff")), "Cast-1 (opset 5): the attribute to is of kind STRING, not bytes"),
-        (25, like().with(to(1)), "CastLike-25 (opset 25) has no attribute \"to\""),
-        (14, like(), "CastLike is known from opset 15 to 28, not at opset 14"),
-        (13, node("Identity", &["x"], &["y"]).with(to(1)), "its attribute \"to\" of kind INT is not supported"),
+        (13, cast_node().with(attribute("to", 7)), "Cast at opset 13: the attribute \"to\" must be INT, got INTS"),
+        (13, cast_node().with(attribute("to", 0)), "Cast at opset 13: the attribute \"to\" must be INT, got UNDEFINED"),
+        (13, cast_node().with(attribute("to", 99)), "Cast at opset 13: the attribute \"to\" must be INT, got unknown"),
+        (13, cast_node().with(attribute("to", -1)), "Cast at opset 13: the attribute \"to\" must be INT, got unknown"),
+        (13, cast_node().with(reference), "Cast at opset 13: the attribute \"to\" must be INT, got reference"),
+        (5, cast_node().with(string("to", b"\xff")), "Cast at opset 5: the attribute \"to\" must be STRING, got bytes"),
+        (25, like().with(to(1)), "CastLike at opset 25 has no attribute \"to\""),
+        (14, like(), "CastLike is not supported at opset 14 (supported opsets: 15 to 28)"),
+        (13, node("Identity", &["x"], &["y"]).with(to(1)), "the attribute \"to\" of type INT is not supported"),
     ] {
         let message = refused(opset, node);
         assert!(message.starts_with(&format!("node \"y\": {expected}")), "{message}");
@@ -112,9 +108,11 @@ fn attributes_that_a_version_lacks_or_that_are_of_another_kind() {
 fn types_that_the_opset_does_not_list_are_refused_as_the_model_is_read() {
     let refuses = |opset, operator_and_version: &str, t: ElementType, nodes: &[Message]| {
         let parts = [&[input("x", t), input("f", FLOAT)], nodes, &[untyped_output("y")]].concat();
-        let message = text(opset, &parts);
-        let expected = format!("node \"y\": {operator_and_version} (opset {opset}) does not list {t}");
-        assert!(message.starts_with(&expected), "{message}");
+        let Err(Error::Node { error, .. }) = load(model(opset, &parts)) else { panic!("{t} at opset {opset}") };
+        let Error::TypeNotInOpset { node, element_type } = *error else { panic!("{error}") };
+        assert_eq!((format!("{}-{}", node.operator, node.since), element_type), (operator_and_version.to_owned(), t));
+        let expected = format!("node \"y\": {} at opset {opset} does not support {t}", node.operator);
+        assert!(text(opset, &parts).starts_with(&expected), "{}", text(opset, &parts));
     };
     refuses(12, "Cast-9", BFLOAT16, &[cast("x", "y", FLOAT)]);
     refuses(18, "Cast-13", FLOAT8E5M2, &[cast("x", "y", FLOAT)]);
@@ -161,7 +159,7 @@ fn constants_of_every_kind_that_casts_take() {
             let result = constant(opset, std::slice::from_ref(&attribute));
             if opset < 12 && attribute.0 != tensor.0.0 {
                 let fault = result.unwrap_err().to_string();
-                assert!(fault.starts_with("node \"y\": its attribute \"value_"), "{fault}");
+                assert!(fault.starts_with("node \"y\": the attribute \"value_"), "{fault}");
                 continue;
             }
             let (outputs, _) = pollster::block_on(on_cpu().run(&result.unwrap(), vec![])).unwrap();
@@ -225,6 +223,6 @@ fn an_attribute_without_a_kind_is_of_the_kind_of_its_value() {
         (name().bytes(5, ""), "TENSOR"),
     ] {
         let error = load(old(attribute)).unwrap_err().to_string();
-        assert!(error.ends_with(&format!("the attribute to is of kind STRING, not {kind}")), "{error}");
+        assert!(error.ends_with(&format!("the attribute \"to\" must be STRING, got {kind}")), "{error}");
     }
 }

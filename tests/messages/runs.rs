@@ -237,7 +237,7 @@ fn inputs_of_another_type_are_refused_but_for_bfloat16_in_uint16() {
     // An input that nothing uses is looked at too.
     let unused = newest(&[input("x", FLOAT), input("z", INT8), output("x", FLOAT)]);
     let text = contexts.error(&unused, &[values(), values()]).to_string();
-    assert_eq!(text, "the input \"z\" is of type float, the graph says int8");
+    assert_eq!(text, "the input \"z\" has type float, expected int8");
 }
 
 #[test]
@@ -245,7 +245,7 @@ fn errors_of_elements_name_the_node() {
     let cast = node("Cast", &["x"], &["y"]).with(int("to", 6)).named("to numbers").part();
     let model = newest(&[input("x", STRING), cast, output("y", INT32)]);
     let error = Contexts::open().error(&model, &[strings(&["1", "one"])]).to_string();
-    assert_eq!(error, "node \"to numbers\": casting string to int32: element 1 is no number: \"one\"");
+    assert_eq!(error, "node \"to numbers\": casting string to int32: element 1 is not a number: \"one\"");
 }
 
 /// A few codes of any type; strings that are numbers.

@@ -64,7 +64,7 @@ fn a_graph_of_100_000_inputs_and_a_node_of_as_many() {
     let names: Vec<_> = (0..100_000).map(name).collect();
     let names: Vec<_> = names.iter().map(String::as_str).collect();
     let node = node("Cast", &names, &["y"]).part();
-    assert!(text(28, &[node]).ends_with("it has 100000 inputs, the operator takes 1"));
+    assert!(text(28, &[node]).ends_with("expected 1 input, got 100000"));
 }
 
 /// Messages made to take as much as they can. Growing vectors are held twice for a moment.

@@ -43,21 +43,24 @@ fn files_that_are_not_plain() {
     symlink(other.path(), path("away")).unwrap();
     symlink("/nonexistent", path("dangling")).unwrap();
     symlink("loop", path("loop")).unwrap();
-    let link = "or passes a symbolic link";
+    let link = "or contains a symbolic link";
     for location in
         ["link", "relative", "out", "within", "within/y.bin", "./within/y.bin", "away/z.bin", "dangling", "loop"]
     {
         assert_eq!(fault(folder.path(), location), TensorFault::NotPlain { location: location.to_owned(), what: link });
     }
     fs::hard_link(path("once"), path("twice")).unwrap();
-    let what = "a file of several names (hard links)";
+    let what = "a file with several hard links";
     for location in ["once", "twice"] {
         assert_eq!(fault(folder.path(), location), TensorFault::NotPlain { location: location.to_owned(), what });
     }
     assert!(Command::new("mkfifo").arg(path("pipe")).status().unwrap().success());
-    assert_eq!(fault(folder.path(), "pipe"), TensorFault::NotPlain { location: "pipe".to_owned(), what: "not a file" });
+    assert_eq!(
+        fault(folder.path(), "pipe"),
+        TensorFault::NotPlain { location: "pipe".to_owned(), what: "not a regular file" }
+    );
     let devices = fault(Path::new("/dev"), "zero");
-    assert_eq!(devices, TensorFault::NotPlain { location: "zero".to_owned(), what: "not a file" });
+    assert_eq!(devices, TensorFault::NotPlain { location: "zero".to_owned(), what: "not a regular file" });
 }
 
 #[test]

@@ -1,8 +1,8 @@
 """Writes ONNX's node test cases of Cast and CastLike into a new folder, laid out as onnx's own data folder:
 <case>/model.onnx and <case>/test_data_set_<n>/{input,output}_<n>.pb.
 
-python3 tests/onnx/node_data.py FOLDER WHEEL    takes them from a wheel of onnx that carries them
-python3 tests/onnx/node_data.py FOLDER          has them made by the onnx that this Python imports
+python3 tests/onnx/node_data.py FOLDER WHEEL    extracts them from a wheel of onnx that contains them
+python3 tests/onnx/node_data.py FOLDER          generates them with the installed onnx
 """
 
 import pathlib
@@ -14,7 +14,7 @@ IN_WHEEL = re.compile(r"onnx/backend/test/data/node/(test_cast\w*/(?:model\.onnx
 
 
 def from_wheel(path):
-    """Each file's path below the folder, and its bytes."""
+    """The path of each file in the folder, and its bytes."""
     with zipfile.ZipFile(path) as wheel:
         for name in wheel.namelist():
             match = IN_WHEEL.fullmatch(name)
@@ -24,8 +24,7 @@ def from_wheel(path):
 
 def from_package():
     """As from_wheel, but with the files that `onnx.backend.test.cmd_tools generate-data` would write."""
-    # Importing a module of cases makes them. These two have all whose names start with test_cast; the other operators'
-    # would only take time, and could fail.
+    # Importing a module generates its cases. All cases named test_cast* are in these two modules.
     import onnx.backend.test.case.node as node
     import onnx.backend.test.case.node.cast
     import onnx.backend.test.case.node.castlike
@@ -37,7 +36,7 @@ def from_package():
         for n, (inputs, outputs) in enumerate(case.data_sets):
             for kind, tensors in ("input", inputs), ("output", outputs):
                 for i, tensor in enumerate(tensors):
-                    # Always a TensorProto here; cases of other operators have arrays and lists too.
+                    # Cases of Cast contain only TensorProtos; those of other operators also contain arrays and lists.
                     yield f"{case.name}/test_data_set_{n}/{kind}_{i}.pb", tensor.SerializeToString()
 
 

@@ -103,15 +103,15 @@ fn messages_name_the_type_the_element_and_the_text() {
     let message = |texts: &[&str], to| parse(texts, to).unwrap_err().to_string();
     assert_eq!(
         message(&["1", "Hello"], ElementType::FLOAT),
-        "casting string to float: element 1 is no number: \"Hello\""
+        "casting string to float: element 1 is not a number: \"Hello\""
     );
     assert_eq!(
         message(&["1_000"], ElementType::BOOL),
-        "casting string to bool: element 0 is no truth value or number: \"1_000\""
+        "casting string to bool: element 0 is not a boolean or a number: \"1_000\""
     );
     assert_eq!(
         message(&["1", "1", "-inf"], ElementType::INT8),
-        "casting string to int8: element 2 is beyond 64-bit integers: \"-inf\""
+        "casting string to int8: element 2 is out of range for 64-bit integers: \"-inf\""
     );
     for to in numeric() {
         let text = message(&["0", "0", "0", "1\n\"2"], to);

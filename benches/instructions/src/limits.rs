@@ -49,13 +49,13 @@ pub fn passed(table: &Table) -> Result<Vec<String>> {
     let mut wrong = Vec::new();
     for (chip, median, _) in summary(table)? {
         if median > MEDIAN {
-            wrong.push(format!("{chip}: a median of {median:.2} instructions a byte, more than {MEDIAN}"));
+            wrong.push(format!("{chip}: median of {median:.2} instructions per byte, the limit is {MEDIAN}"));
         }
     }
     for row in &table.rows {
         let limit = Class::of(row)?.limit();
         if row.per_byte > limit {
-            wrong.push(format!("{}: {:.2} instructions a byte, more than {limit}", row.name(), row.per_byte));
+            wrong.push(format!("{}: {:.2} instructions per byte, the limit is {limit}", row.name(), row.per_byte));
         }
         if row.code.spills + row.code.scratch > 0 {
             let (spills, scratch) = (row.code.spills, row.code.scratch);
@@ -71,11 +71,11 @@ pub fn worsened(before: &Table, now: &Table) -> Vec<String> {
     let mut wrong = Vec::new();
     for row in &now.rows {
         match old.get(&row.name()) {
-            None => wrong.push(format!("{}: not in the table", row.name())),
+            None => wrong.push(format!("{}: missing from the table", row.name())),
             // The table has three digits.
             Some(old) if row.per_byte > old.per_byte + 0.0006 => {
                 wrong.push(format!(
-                    "{}: {:.2} instructions a byte, before {:.2}",
+                    "{}: {:.2} instructions per byte, {:.2} in the table",
                     row.name(),
                     row.per_byte,
                     old.per_byte
@@ -114,7 +114,7 @@ pub fn summary(table: &Table) -> Result<Vec<(String, f64, BTreeMap<Class, Row>)>
 
 /// `summary`, for people.
 pub fn report(table: &Table) -> Result<String> {
-    let mut text = format!("{}, instructions a byte read or written\n", table.driver);
+    let mut text = format!("{}, instructions per byte read or written\n", table.driver);
     for (chip, median, highest) in summary(table)? {
         text.push_str(&format!("{chip}: median {median:.2}\n"));
         for (class, row) in highest {

@@ -60,7 +60,7 @@ fn check() -> Result<ExitCode> {
     let now = count_all()?;
     print!("{}", limits::report(&now)?);
     if now.driver != before.driver {
-        eprintln!("NOT COMPARED: the table is of {}, whose counts are its own", before.driver);
+        eprintln!("NOT COMPARED: counts.csv was made with {}, this machine has another version", before.driver);
         return Ok(ExitCode::from(NOT_COMPARED));
     }
     let mut wrong = limits::passed(&now)?;

@@ -1,4 +1,4 @@
-//! How long compute passes take: the adapter's timestamps where it has them, else the wall clock.
+//! Timing of compute passes: with the adapter's timestamp queries if it has them, otherwise with the wall clock.
 
 use std::time::Instant;
 
@@ -52,7 +52,7 @@ impl<'a> Clock<'a> {
     /// Runs two passes one after the other, and gives the seconds of each.
     ///
     /// # Errors
-    /// The device does not give the timestamps back.
+    /// The timestamps cannot be read from the device.
     pub fn time(&self, passes: [Record<'_>; 2]) -> Result<[f64; 2], Failure> {
         match &self.stamps {
             Some(stamps) => self.time_by_stamps(stamps, passes),
@@ -76,7 +76,7 @@ impl<'a> Clock<'a> {
         encoder.resolve_query_set(&stamps.queries, 0..4, &stamps.resolved, 0);
         encoder.copy_buffer_to_buffer(&stamps.resolved, 0, &stamps.readable, 0, BYTES);
         self.queue.submit([encoder.finish()]);
-        let lost = |e: &dyn std::fmt::Display| Failure::Work(format!("no timestamps came back: {e}"));
+        let lost = |e: &dyn std::fmt::Display| Failure::Work(format!("cannot read the timestamps: {e}"));
         let slice = stamps.readable.slice(..);
         slice.map_async(wgpu::MapMode::Read, |_| {});
         self.wait()?;

@@ -1,4 +1,4 @@
-//! `cast bench`: casts next to a copy of as many bytes.
+//! `cast bench`: measures casts and a copy of the same number of bytes.
 
 mod clock;
 mod copy;
@@ -18,7 +18,7 @@ use copy::Copy;
 const WARM_UPS: usize = 2;
 const RUNS: usize = 7;
 
-/// What one pair came to.
+/// The result of one pair.
 struct Measured {
     from: ElementType,
     to: ElementType,
@@ -36,7 +36,7 @@ impl Measured {
 pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
     let context = pollster::block_on(Context::open(args.device.adapter_choice()?))?;
     let (Some(device), Some(queue), Some(caster)) = (context.device(), context.queue(), context.caster()) else {
-        return Err(Failure::Work("the adapter gave no device".to_owned()));
+        return Err(Failure::Work("the adapter provides no device".to_owned()));
     };
     let sources: Vec<_> = numeric().filter(|from| args.from.is_none_or(|only| only == *from)).collect();
     let targets: Vec<_> = numeric().filter(|to| args.to.is_none_or(|only| only == *to)).collect();
@@ -57,7 +57,8 @@ pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
 
     let adapter = adapter_name(&context);
     if !args.json {
-        output::line(format_args!("{adapter}, {elements} elements, {}", stage.clock.name()))?;
+        let per_cast = output::counted(elements, "element");
+        output::line(format_args!("{adapter}: {per_cast} per cast, timed by {}", stage.clock.name()))?;
     }
     let bar = progress_bar(sources.len() * targets.len());
     let mut results = Vec::new();
@@ -77,7 +78,7 @@ pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// As many elements as asked for, or as whole bindings of one buffer a side hold.
+/// The requested number of elements, or what one binding holds if that is less.
 fn elements(limits: &wgpu::Limits, wanted: u64, sources: &[ElementType], targets: &[ElementType]) -> u64 {
     let allowed = limits.max_buffer_size.min(limits.max_storage_buffer_binding_size) / 16 * 16;
     let types = sources.iter().chain(targets);
@@ -85,7 +86,7 @@ fn elements(limits: &wgpu::Limits, wanted: u64, sources: &[ElementType], targets
     wanted.min(held)
 }
 
-/// Packed bytes in whole blocks of 16.
+/// Packed bytes, rounded up to a multiple of 16.
 fn bytes(element_type: ElementType, elements: u64) -> u64 {
     element_type.packed_bytes(elements).unwrap_or(0).next_multiple_of(16)
 }
@@ -95,7 +96,7 @@ fn buffer(device: &wgpu::Device, label: &str, size: u64) -> wgpu::Buffer {
     device.create_buffer(&wgpu::BufferDescriptor { label: Some(label), size, usage, mapped_at_creation: false })
 }
 
-/// Random bytes: every pattern is a code of every type.
+/// Fills a buffer with random bytes, which are valid codes of every type.
 fn fill(queue: &wgpu::Queue, buffer: &wgpu::Buffer) {
     const CHUNK: usize = 1 << 20;
     let words = cases::random(ElementType::UINT64, CHUNK / 8, 1);
@@ -107,7 +108,7 @@ fn fill(queue: &wgpu::Queue, buffer: &wgpu::Buffer) {
     queue.submit([]);
 }
 
-/// Everything that the pairs share.
+/// The resources that all pairs share.
 struct Stage<'a> {
     caster: &'a Caster,
     clock: Clock<'a>,
@@ -145,8 +146,9 @@ fn median(seconds: &mut [f64]) -> f64 {
 
 fn print(measured: &Measured) -> Result<(), Failure> {
     let Measured { from, to, gbps, copy_gbps } = measured;
-    let ratio = measured.ratio();
-    output::line(format_args!("{from:>14} -> {to:<14} {gbps:8.2} GB/s, {ratio:.2} of the copy's {copy_gbps:.2} GB/s"))
+    let percent = 100.0 * measured.ratio();
+    let of_copy = format!("{percent:.0} % of copy bandwidth ({copy_gbps:.2} GB/s)");
+    output::line(format_args!("{from:>14} -> {to:<14} {gbps:8.2} GB/s, {of_copy}"))
 }
 
 fn to_json(adapter: &str, clock: &str, elements: u64, results: &[Measured]) -> serde_json::Value {

@@ -1,9 +1,11 @@
-//! numpy's types and ours.
+//! The dtypes of numpy and the element types they stand for.
 
 use npyz::{DType, Endianness, TypeChar, TypeStr};
 use wgpu_cast::ElementType;
 
-/// What numpy has itself. Everything else is stored as raw codes.
+use crate::output::counted;
+
+/// The types that numpy has. All other types are stored as raw codes.
 const NUMPY: [(TypeChar, u64, ElementType); 12] = [
     (TypeChar::Bool, 1, ElementType::BOOL),
     (TypeChar::Int, 1, ElementType::INT8),
@@ -19,7 +21,7 @@ const NUMPY: [(TypeChar, u64, ElementType); 12] = [
     (TypeChar::Float, 8, ElementType::DOUBLE),
 ];
 
-/// Bytes that one code takes by itself.
+/// Bytes of one unpacked code.
 fn code_bytes(element_type: ElementType) -> usize {
     element_type.bits().unwrap_or(0).div_ceil(8) as usize
 }
@@ -27,22 +29,22 @@ fn code_bytes(element_type: ElementType) -> usize {
 /// How the elements of a file are stored.
 #[derive(Debug)]
 pub struct Stored {
-    /// What the codes are.
+    /// The type of the codes.
     pub element_type: ElementType,
-    /// The bytes of a code come in the other order.
+    /// Whether the codes are big-endian.
     pub big_endian: bool,
 }
 
 impl Stored {
-    /// Bytes that an element takes in the file.
+    /// Bytes per element in the file.
     pub fn size(&self) -> usize {
         code_bytes(self.element_type)
     }
 
-    /// What a file of this dtype holds, given what the user says of it.
+    /// The storage of a file of this dtype. `from` is the type that the user gives.
     ///
     /// # Errors
-    /// We do not know such a dtype, or the user says something else.
+    /// The dtype is not supported, or contradicts `from`.
     pub fn new(dtype: &DType, from: Option<ElementType>) -> Result<Self, String> {
         let DType::Plain(plain) = dtype else {
             return Err("structured dtypes are not supported".to_owned());
@@ -56,19 +58,21 @@ impl Stored {
             (_, Some(from)) if raw && size == code_bytes(from) as u64 => from,
             (_, Some(from)) if raw => {
                 let takes = code_bytes(from);
-                return Err(format!("dtype '{plain}' has {size} bytes an element, a code of {from} takes {takes}"));
+                return Err(format!("dtype '{plain}' has {} per element, {from} needs {takes}", counted(size, "byte")));
             }
             (Some(natural), Some(from)) => {
-                return Err(format!("dtype '{plain}' is {natural}, --from says {from}"));
+                return Err(format!("dtype '{plain}' is {natural}, which contradicts --from {from}"));
             }
-            (None, None) if raw => return Err(format!("dtype '{plain}' does not say what it holds, give --from TYPE")),
+            (None, None) if raw => {
+                return Err(format!("dtype '{plain}' does not determine the element type: add --from TYPE"));
+            }
             (None, _) => return Err(format!("dtype '{plain}' is not supported")),
         };
         Ok(Self { element_type, big_endian: plain.endianness() == Endianness::Big && size > 1 })
     }
 }
 
-/// The dtype that a tensor of this type is written with.
+/// The dtype in which a tensor of this type is written.
 pub fn of(element_type: ElementType) -> TypeStr {
     let known = NUMPY.iter().find(|row| row.2 == element_type).map(|row| (row.0, row.1));
     let (kind, size) = known.unwrap_or((TypeChar::Uint, code_bytes(element_type) as u64));

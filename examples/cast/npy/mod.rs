@@ -1,4 +1,4 @@
-//! `.npy` files, read and written in bulk; the headers are npyz's business.
+//! `.npy` files. npyz parses and writes the headers.
 
 mod dtype;
 mod header;
@@ -12,11 +12,12 @@ use wgpu_cast::{ElementType, Tensor};
 
 use crate::failure::Failure;
 use crate::files;
+use crate::output::counted;
 
-/// Reads an array as a row-major tensor; `from` says what raw codes are.
+/// Reads an array as a row-major tensor. `from` is the type of raw codes.
 ///
 /// # Errors
-/// The file cannot be read, is not a plain array of a type that `from` allows, or holds a code that is none.
+/// The file cannot be read, is not a plain array of a type that `from` allows, or contains an invalid code.
 pub fn read(path: &Path, from: Option<ElementType>) -> Result<Tensor, Failure> {
     let fail = |what: String| Failure::at(path, what);
     let mut file = File::open(path).map_err(|e| Failure::at(path, e))?;
@@ -25,11 +26,13 @@ pub fn read(path: &Path, from: Option<ElementType>) -> Result<Tensor, Failure> {
     let shape = shape(header.shape()).map_err(fail)?;
     let (elements, size) = (header.len(), stored.size());
 
-    // The header's word is checked against the file's size before anything is allocated by it.
-    let takes = elements.checked_mul(size as u64).ok_or_else(|| fail("more bytes than can be counted".to_owned()))?;
+    // The size in the header is checked against the size of the file before memory is allocated.
+    let takes = elements
+        .checked_mul(size as u64)
+        .ok_or_else(|| fail("the array is too large: its size in bytes overflows".to_owned()))?;
     let wrong = |held| {
-        let comment = if held < takes { "is truncated" } else { "has bytes after the array" };
-        fail(format!("{comment}: {elements} elements of {size} bytes take {takes} bytes, the file holds {held}"))
+        let comment = if held < takes { "truncated" } else { "extra bytes after the array" };
+        fail(format!("{comment}: expected {} of data, got {held}", counted(takes, "byte")))
     };
     let metadata = file.metadata().map_err(|e| Failure::at(path, e))?;
     let held = metadata.len().saturating_sub(data_start);
@@ -37,7 +40,7 @@ pub fn read(path: &Path, from: Option<ElementType>) -> Result<Tensor, Failure> {
         return Err(wrong(held));
     }
     let mut bytes = Vec::new();
-    // A byte more tells that there are too many; some files have no end.
+    // One byte more shows that there are too many. The limit matters for files without an end.
     file.take(takes.saturating_add(1)).read_to_end(&mut bytes).map_err(|e| Failure::at(path, e))?;
     if bytes.len() as u64 != takes {
         return Err(wrong(bytes.len() as u64));
@@ -55,13 +58,13 @@ pub fn read(path: &Path, from: Option<ElementType>) -> Result<Tensor, Failure> {
     }
     if let Some(index) = bytes.iter().position(|byte| byte >> bits != 0) {
         let code = bytes[index];
-        return Err(fail(format!("element {index} is {code:#04x}, which is no code of {element_type} ({bits} bits)")));
+        return Err(fail(format!("element {index} is out of range for {element_type} ({bits} bits): {code:#04x}")));
     }
     let codes = bytes.into_iter().map(u64::from);
     Tensor::from_codes(element_type, shape, codes).map_err(|e| Failure::at(path, e))
 }
 
-/// Writes a tensor: what numpy has as itself, the rest as raw codes in unsigned integers.
+/// Writes a tensor: types of numpy as themselves, other types as raw codes in unsigned integers.
 ///
 /// # Errors
 /// As [`files::write`].
@@ -81,7 +84,7 @@ pub fn write(path: &Path, tensor: Tensor) -> Result<(), Failure> {
 }
 
 fn shape(axes: &[u64]) -> Result<Vec<usize>, String> {
-    axes.iter().map(|&axis| usize::try_from(axis).map_err(|e| format!("axis of {axis}: {e}"))).collect()
+    axes.iter().map(|&axis| usize::try_from(axis).map_err(|e| format!("bad axis length {axis}: {e}"))).collect()
 }
 
 /// Reverses the bytes of each element.
@@ -93,7 +96,7 @@ fn swap_bytes(bytes: &mut [u8], size: usize) {
     }
 }
 
-/// Turns elements whose first axis runs fastest into elements whose last axis does.
+/// Reorders column-major elements to row-major order.
 fn to_row_major(bytes: &[u8], size: usize, shape: &[usize]) -> Vec<u8> {
     let mut result = Vec::with_capacity(bytes.len());
     let Some((&last, outer)) = shape.split_last() else { return bytes.to_vec() };
@@ -104,7 +107,7 @@ fn to_row_major(bytes: &[u8], size: usize, shape: &[usize]) -> Vec<u8> {
         for step in 0..last {
             result.extend_from_slice(&bytes[first + step * stride..][..size]);
         }
-        // The next row: the outer axes count up like an odometer, `first` follows in column-major bytes.
+        // The next row: increments the index of the outer axes, and `first` with it, in column-major bytes.
         for axis in (0..outer.len()).rev() {
             let step = size * outer[..axis].iter().product::<usize>();
             index[axis] += 1;

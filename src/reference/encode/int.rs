@@ -1,35 +1,25 @@
-use crate::reference::{Significand, truncate};
-
-/// What `encode_int` needs of the destination and of the options; the source is a float.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct EncodeInt {
-    /// Result where the value does not fit.
-    pub fail: u32,
-    /// uint32: fits while |t| < 2^63, and the low word is kept. Otherwise: while |t| < 2^31.
-    pub wide: bool,
-    /// Instead of wrapping: largest magnitudes allowed below and above zero.
-    pub clamp: Option<(u32, u32)>,
-}
+use crate::reference::{EncodeInt, Significand, truncate};
 
 /// A float to an integer of at most 32 bits, truncated; what does not fit as `EncodeInt` says. Not masked.
-pub(crate) fn encode_int(from: Significand, to: &EncodeInt) -> u32 {
-    let Significand { negative, nan, place, top, rest } = from;
-    let fits = if to.wide { place < 63 } else { place < 31 };
-    let mut value = if to.wide {
-        if place < 0 { 0 } else { truncate(place & 63, top, rest)[0] }
-    } else if to.clamp.is_some() {
-        // What does not fit gives much.
-        (top >> 1) >> (30 - place).clamp(0, 31)
-    } else {
-        (top >> 1) >> ((30 - place) as u32).min(31)
-    };
-    if let Some((below, above)) = to.clamp {
-        value = value.min(if negative { below } else { above });
-        value = if nan { 0 } else { value };
+pub(crate) fn encode_int(parts: Significand, to: &EncodeInt) -> u32 {
+    let mut fits = parts.exponent < 31;
+    // For integers that are clamped: what does not fit gives more than any bound.
+    let mut value = (parts.high >> 1) >> (30 - parts.exponent).clamp(0, 31);
+    if to.wide {
+        fits = parts.exponent < 63;
+        value = truncate(parts.exponent & 63, parts.high, parts.low)[0];
+        value = if parts.exponent < 0 { 0 } else { value };
+    } else if to.clamp.is_none() {
+        // For others: what does not fit gives 0, since a negative shift is a large one without sign.
+        value = (parts.high >> 1) >> ((30 - parts.exponent) as u32).min(31);
     }
-    value = if negative { value.wrapping_neg() } else { value };
-    if to.clamp.is_none() && !fits {
-        value = to.fail;
+    value = if parts.negative { value.wrapping_neg() } else { value };
+    if let Some((below, above)) = to.clamp {
+        value = (value as i32).clamp(-(below as i32), above as i32) as u32;
+        value = if parts.nan { 0 } else { value };
+    }
+    if to.wide || to.fail != 0 {
+        value = if fits { value } else { to.fail };
     }
     value
 }

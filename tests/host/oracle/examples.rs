@@ -27,9 +27,10 @@ fn int(x: i64) -> u64 {
 
 #[test]
 fn names_are_distinct_types() {
-    for (i, name) in NAMES.iter().enumerate() {
+    let names: Vec<_> = names().collect();
+    for (i, name) in names.iter().enumerate() {
         assert!((2..=64).contains(&bits(name)));
-        assert!(NAMES[..i].iter().all(|other| kind(other) != kind(name)));
+        assert!(names[..i].iter().all(|other| kind(other) != kind(name)));
     }
     let widths = ["bool", "float", "float6e3m2", "float4e2m1", "uint2"].map(bits);
     assert_eq!(widths, [8, 32, 6, 4, 2]);
@@ -259,16 +260,20 @@ fn nan_is_quiet_and_keeps_its_sign() {
 
 #[test]
 fn same_type_copies() {
-    for name in NAMES {
+    let is_infinite = |value| matches!(value, Some(0x7f80_0000 | 0xff80_0000));
+    let rows = super::decoded().filter(|&(_, _, value)| is_infinite(value));
+    let infinities: Vec<_> = rows.map(|(name, code, _)| (name, code)).collect();
+    assert!(infinities.contains(&("float8e5m2", 0x7c)) && infinities.contains(&("float8e5m2", 0xfc)));
+    for name in names() {
         let width = bits(name).min(16);
         for saturate in [true, false] {
             let oracle = Oracle::new(name, name, Rules { saturate, ..PLAIN });
             for low in 0..1u64 << width {
                 let code = low << (bits(name) - width);
-                let expected = match (name, saturate, code) {
-                    ("bool", ..) => code.min(1),
-                    ("float8e5m2", true, 0x7c) => 0x7b,
-                    ("float8e5m2", true, 0xfc) => 0xfb,
+                let expected = match name {
+                    "bool" => code.min(1),
+                    // ONNX has one float of 8 bits with infinity, E5M2.
+                    _ if saturate && infinities.contains(&(name, code)) => code - 1,
                     _ => code,
                 };
                 assert_eq!(oracle.expected(code), expected, "{name} {saturate}");
@@ -328,7 +333,7 @@ fn floats_truncate_and_leave_the_range_by_the_table() {
     double(18446744073709549568.0, "uint64", -2048);
     double(18446744073709551616.0, "uint64", 0);
     double(-1e19, "uint64", i64::MIN);
-    for to in NAMES.into_iter().filter(|name| name.contains("int")) {
+    for to in names().filter(|name| name.contains("int")) {
         let (nan, below, above) = match to {
             "int32" => (i64::from(i32::MIN), i64::from(i32::MIN), i64::from(i32::MIN)),
             "int64" => (i64::MIN, i64::MIN, i64::MIN),

@@ -6,6 +6,9 @@ pub const DECODE: &str = include_str!("../../golden/decode.txt");
 /// Codes of FLOAT and the codes that narrow floats round them to.
 pub const ENCODE: &str = include_str!("../../golden/encode.txt");
 
+/// What to do where [`DECODE`] or [`ENCODE`] lacks a type.
+pub const MAKE: &str = "run tests/golden/make.py, which reads the element table";
+
 /// Codes and their texts.
 pub const STRINGS: &str = include_str!("../../golden/strings.txt");
 

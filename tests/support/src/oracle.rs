@@ -34,34 +34,48 @@ pub struct Rules {
     pub float4_nan_max: bool,
 }
 
-/// The numeric ONNX element types.
-pub const NAMES: [&str; 25] = [
-    "bool",
-    "int2",
-    "int4",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "uint2",
-    "uint4",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-    "float16",
-    "bfloat16",
-    "float",
-    "double",
-    "float8e4m3fn",
-    "float8e4m3fnuz",
-    "float8e5m2",
-    "float8e5m2fnuz",
-    "float8e8m0",
-    "float6e2m3",
-    "float6e3m2",
-    "float4e2m1",
+/// The numeric ONNX element types, a row each. The numbers of the floats are those of IEEE 754, OFP8 and MX: widths of
+/// the exponent and of the mantissa, bias, and the codes with a meaning of their own.
+const TYPES: &[(&str, Kind)] = &[
+    ("bool", Kind::Bool),
+    ("int2", int(2, true)),
+    ("int4", int(4, true)),
+    ("int8", int(8, true)),
+    ("int16", int(16, true)),
+    ("int32", int(32, true)),
+    ("int64", int(64, true)),
+    ("uint2", int(2, false)),
+    ("uint4", int(4, false)),
+    ("uint8", int(8, false)),
+    ("uint16", int(16, false)),
+    ("uint32", int(32, false)),
+    ("uint64", int(64, false)),
+    ("float16", float(5, 10, 15, Special::Ieee)),
+    ("bfloat16", float(8, 7, 127, Special::Ieee)),
+    ("float", float(8, 23, 127, Special::Ieee)),
+    ("double", float(11, 52, 1023, Special::Ieee)),
+    ("float8e4m3fn", float(4, 3, 7, Special::TopIsNan)),
+    ("float8e4m3fnuz", float(4, 3, 8, Special::NegativeZeroIsNan)),
+    ("float8e5m2", float(5, 2, 15, Special::Ieee)),
+    ("float8e5m2fnuz", float(5, 2, 16, Special::NegativeZeroIsNan)),
+    ("float8e8m0", Kind::Scale),
+    ("float6e2m3", float(2, 3, 1, Special::Nothing)),
+    ("float6e3m2", float(3, 2, 3, Special::Nothing)),
+    ("float4e2m1", float(2, 1, 1, Special::Nothing)),
 ];
+
+const fn int(bits: u32, signed: bool) -> Kind {
+    Kind::Int { bits, signed }
+}
+
+const fn float(exponent: u32, mantissa: u32, bias: i32, special: Special) -> Kind {
+    Kind::Float(Format { exponent, mantissa, bias, special })
+}
+
+/// The names of the numeric ONNX element types.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    TYPES.iter().map(|(name, _)| *name)
+}
 
 /// The width of one code of the type; a bool is a byte.
 pub fn bits(name: &str) -> u32 {
@@ -207,29 +221,8 @@ enum Special {
 }
 
 pub fn kind(name: &str) -> Kind {
-    use Special::*;
-    let float = |exponent, mantissa, bias, special| Kind::Float(Format { exponent, mantissa, bias, special });
-    let int = |bits: &str, signed| Kind::Int { bits: bits.parse().expect("width of an integer type"), signed };
-    match name {
-        "bool" => Kind::Bool,
-        "double" => float(11, 52, 1023, Ieee),
-        "float" => float(8, 23, 127, Ieee),
-        "float16" => float(5, 10, 15, Ieee),
-        "bfloat16" => float(8, 7, 127, Ieee),
-        "float8e4m3fn" => float(4, 3, 7, TopIsNan),
-        "float8e4m3fnuz" => float(4, 3, 8, NegativeZeroIsNan),
-        "float8e5m2" => float(5, 2, 15, Ieee),
-        "float8e5m2fnuz" => float(5, 2, 16, NegativeZeroIsNan),
-        "float8e8m0" => Kind::Scale,
-        "float6e2m3" => float(2, 3, 1, Nothing),
-        "float6e3m2" => float(3, 2, 3, Nothing),
-        "float4e2m1" => float(2, 1, 1, Nothing),
-        _ => match (name.strip_prefix("int"), name.strip_prefix("uint")) {
-            (Some(bits), _) => int(bits, true),
-            (_, Some(bits)) => int(bits, false),
-            _ => panic!("no numeric type is called {name}"),
-        },
-    }
+    let row = TYPES.iter().find(|row| row.0 == name);
+    row.unwrap_or_else(|| panic!("no numeric type is called {name}: add its row to TYPES in {}", file!())).1
 }
 
 impl Kind {

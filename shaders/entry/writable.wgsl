@@ -1,0 +1,17 @@
+// writable.wgsl — the source and the destination as two bindings of one buffer
+// No buffer may be bound read-only and writable at once, so that the source is writable too.
+
+@group(0) @binding(0) var<storage, read_write> source: array<SourceWords>;
+@group(0) @binding(1) var<storage, read_write> destination: array<DestinationWords>;
+
+fn load_source(index: u32) -> SourceWords {
+    return source[index];
+}
+
+fn load_destination(index: u32) -> DestinationWords {
+    return destination[index];
+}
+
+fn store_destination(index: u32, words: DestinationWords) {
+    destination[index] = words;
+}

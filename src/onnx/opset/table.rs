@@ -1,0 +1,173 @@
+//! What each opset changed: the only table of opset numbers, beside the first opset of each element type in `element.rs`. A new
+//! opset is a new row; everything else about versions follows from the rows.
+
+use crate::element::Operator;
+use crate::options::{Float4Nan, Int4Overflow};
+
+/// An opset that changed something that casts depend on. It holds up to the next row.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::onnx) struct Opset {
+    pub since: u32,
+    /// The oldest version of ONNX's file format that is made for it (ONNX, `Versioning.md`).
+    pub ir_version: i64,
+    /// The operators of which it has a new version. Which types a version lists follows from the table of element types.
+    new_versions: &'static [Operator],
+    /// How `Cast` names its target; `CastLike` has a second input instead.
+    pub target: Target,
+    /// What `Cast` and `CastLike` have beside the target.
+    pub attributes: &'static [CastAttribute],
+    /// ONNX never worded this rule and the next; its own test data changed.
+    pub int4_overflow: Int4Overflow,
+    pub float4_nan: Float4Nan,
+    pub constant: ConstantValue,
+}
+
+/// How the attribute `to` names the target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::onnx) enum Target {
+    /// A STRING, the type's name in `TensorProto.DataType`.
+    Name,
+    /// An INT, the type's number in `TensorProto.DataType`.
+    Code,
+}
+
+/// An attribute of a cast other than its target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::onnx) enum CastAttribute {
+    Saturate,
+    RoundMode,
+}
+
+impl CastAttribute {
+    /// ONNX's name.
+    pub(in crate::onnx) fn name(self) -> &'static str {
+        match self {
+            CastAttribute::Saturate => "saturate",
+            CastAttribute::RoundMode => "round_mode",
+        }
+    }
+}
+
+/// What a `Constant` may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::onnx) enum ConstantValue {
+    /// A tensor.
+    Tensor,
+    /// A tensor, or numbers or strings.
+    Any,
+}
+
+#[rustfmt::skip]
+const OPSETS: &[Opset] = &{
+    use {CastAttribute::{RoundMode, Saturate}, ConstantValue::{Any, Tensor}, Float4Nan::{Max, Zero}};
+    use {Int4Overflow::{Clamp, Wrap}, Operator::{Cast, CastLike}, Target::{Code, Name}};
+    #[allow(clippy::too_many_arguments, reason = "one for each column")]
+    const fn row(
+        since: u32, ir_version: i64, new_versions: &'static [Operator], target: Target,
+        attributes: &'static [CastAttribute], int4_overflow: Int4Overflow, float4_nan: Float4Nan, constant: ConstantValue,
+    ) -> Opset {
+        Opset { since, ir_version, new_versions, target, attributes, int4_overflow, float4_nan, constant }
+    }
+    [
+        // opset, IR, new versions, target, attributes, float to int4 out of range, NaN to float4, Constant
+        row( 1,  3, &[Cast],           Name, &[],                    Clamp, Max,  Tensor),
+        row( 6,  3, &[Cast],           Code, &[],                    Clamp, Max,  Tensor),
+        row( 9,  4, &[Cast],           Code, &[],                    Clamp, Max,  Tensor),
+        row(10,  5, &[],               Code, &[],                    Clamp, Max,  Tensor),
+        row(11,  6, &[],               Code, &[],                    Clamp, Max,  Tensor),
+        row(12,  7, &[],               Code, &[],                    Clamp, Max,  Any),
+        row(13,  7, &[Cast],           Code, &[],                    Clamp, Max,  Any),
+        row(15,  8, &[CastLike],       Code, &[],                    Clamp, Max,  Any),
+        row(19,  9, &[Cast, CastLike], Code, &[Saturate],            Clamp, Max,  Any),
+        row(21, 10, &[Cast, CastLike], Code, &[Saturate],            Clamp, Max,  Any),
+        row(23, 11, &[Cast, CastLike], Code, &[Saturate],            Clamp, Max,  Any),
+        row(24, 12, &[Cast, CastLike], Code, &[Saturate, RoundMode], Wrap,  Zero, Any),
+        row(25, 13, &[Cast, CastLike], Code, &[Saturate, RoundMode], Wrap,  Zero, Any),
+        row(28, 14, &[Cast],           Code, &[Saturate, RoundMode], Wrap,  Zero, Any),
+    ]
+};
+
+/// The newest supported opset of the ONNX standard.
+pub const NEWEST_OPSET: i64 = OPSETS[OPSETS.len() - 1].since as i64;
+
+/// The most attributes that a node of any version has, its target among them.
+#[cfg(feature = "onnx")]
+pub(in crate::onnx) const MOST_ATTRIBUTES: usize = {
+    let (mut most, mut row) = (0, 0);
+    while row < OPSETS.len() {
+        let attributes = 1 + OPSETS[row].attributes.len();
+        most = if attributes > most { attributes } else { most };
+        row += 1;
+    }
+    most
+};
+
+/// The row that holds at an opset; `None` for opsets that are not known.
+#[cfg(feature = "onnx")]
+pub(in crate::onnx) fn at(opset: i64) -> Option<&'static Opset> {
+    OPSETS.iter().rfind(|row| i64::from(row.since) <= opset).filter(|_| opset <= NEWEST_OPSET)
+}
+
+/// The versions of an operator, oldest first.
+pub(in crate::onnx) fn versions(operator: Operator) -> impl DoubleEndedIterator<Item = &'static Opset> {
+    OPSETS.iter().filter(move |row| row.new_versions.contains(&operator))
+}
+
+impl Opset {
+    /// The attribute of this name.
+    pub(in crate::onnx) fn attribute(&self, name: &str) -> Option<CastAttribute> {
+        self.attributes.iter().copied().find(|attribute| attribute.name() == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What an operator has changes with a new version of it only.
+    #[test]
+    fn rows_are_in_order_and_versions_hold_between_them() {
+        for pair in OPSETS.windows(2) {
+            assert!(pair[0].since < pair[1].since && pair[0].ir_version <= pair[1].ir_version, "{pair:?}");
+            let rules = |row: &Opset| (row.target, row.attributes, row.int4_overflow, row.float4_nan);
+            let is_new = |operator| {
+                let has_older = versions(operator).any(|version| version.since < pair[1].since);
+                !has_older || pair[1].new_versions.contains(&operator)
+            };
+            let all_new = is_new(Operator::Cast) && is_new(Operator::CastLike);
+            assert!(rules(&pair[0]) == rules(&pair[1]) || all_new, "{pair:?}");
+        }
+    }
+
+    /// By ONNX's `Versioning.md`.
+    #[cfg(feature = "onnx")]
+    #[test]
+    fn versions_of_the_file_format() {
+        let expected = [
+            (1, 3),
+            (8, 3),
+            (9, 4),
+            (10, 5),
+            (11, 6),
+            (12, 7),
+            (14, 7),
+            (15, 8),
+            (18, 8),
+            (19, 9),
+            (20, 9),
+            (21, 10),
+            (22, 10),
+            (23, 11),
+            (24, 12),
+            (25, 13),
+            (27, 13),
+            (28, 14),
+        ];
+        for (opset, version) in expected {
+            assert_eq!(at(opset).map(|row| row.ir_version), Some(version), "opset {opset}");
+        }
+        for opset in [i64::MIN, 0, NEWEST_OPSET + 1, i64::MAX] {
+            assert_eq!(at(opset), None);
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! The WGSL of casts as text, exactly as devices get it: for engines that dispatch kernels themselves, and for reading.
+//!
+//! ```
+//! use wgpu_cast::wgsl::{self, KernelVariant};
+//! use wgpu_cast::{CastOptions, ElementType};
+//!
+//! let options = CastOptions::default();
+//! let kernel = wgsl::kernel(ElementType::FLOAT, ElementType::FLOAT16, &options, KernelVariant::Computed)?;
+//! assert!(kernel.wgsl().contains("fn main("));
+//! # Ok::<(), wgpu_cast::Error>(())
+//! ```
+
+use crate::conversion::Conversion;
+use crate::element::ElementType;
+use crate::error::Error;
+pub use crate::kernel::Kernel;
+use crate::kernel::{self, Access, CodeLookup, KernelKind};
+use crate::options::CastOptions;
+
+/// Which of a pair's kernels, for two buffers whose slices are aligned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum KernelVariant {
+    /// The main kernel, which converts all of a tensor except its ends. It looks up sources of at most 8 bits in a table in
+    /// workgroup memory, as suits GPUs.
+    Table,
+    /// The main kernel for software adapters. Their workgroup memory is slow, so this kernel uses a table only if that saves
+    /// the encoding of several codes.
+    Computed,
+    /// The edge kernel, which converts the ends of tensors and small tensors, and any other range of elements.
+    Edge,
+}
+
+impl KernelVariant {
+    /// Every variant.
+    pub const ALL: [KernelVariant; 3] = [KernelVariant::Table, KernelVariant::Computed, KernelVariant::Edge];
+}
+
+/// The kernel that casts `from` to `to`.
+///
+/// # Errors
+/// [`Error::NoKernel`] where [`has_kernel`](crate::has_kernel) is false.
+pub fn kernel(
+    from: ElementType,
+    to: ElementType,
+    options: &CastOptions,
+    variant: KernelVariant,
+) -> Result<Kernel, Error> {
+    let conversion = Conversion::new(from, to, options)?;
+    let (kind, lookup) = match variant {
+        KernelVariant::Table => (KernelKind::Blocks, CodeLookup::Table),
+        KernelVariant::Computed => (KernelKind::Blocks, CodeLookup::Computed),
+        KernelVariant::Edge => (KernelKind::Edge, CodeLookup::Table),
+    };
+    Ok(kernel::compose(&conversion, kind, Access::Separate, lookup))
+}
