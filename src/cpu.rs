@@ -47,27 +47,27 @@ const LINE: usize = 64;
 /// Elements from which on a table is made for a source of at most 8 bits, and a destination is aligned.
 const LONG: usize = 2048;
 
-/// Casts a tensor on the CPU. The result has the same shape; its data is laid out as [`Tensor`] says.
+/// Casts a tensor on the CPU. The result has the same shape.
 ///
-/// Every conversion is ONNX Cast's (version 28; [`onnx::CastNode`](crate::onnx::CastNode) has the rules of others),
-/// the same bits as on a GPU: floats round once from the exact source value, to nearest with ties to even; floats
-/// truncate to integers; what ONNX leaves open is fixed by the rules in the crate's documentation. Where the codes are the
-/// same, the result shares the tensor's memory.
+/// The results are those of ONNX Cast at the newest opset; [`onnx::CastNode`](crate::onnx::CastNode) gives the options
+/// of other opsets. They are bit-identical to those of a GPU. [`docs::semantics`](crate::docs::semantics) lists the
+/// rules. If both types have the same codes, the result shares the tensor's memory.
 ///
 /// # Strings
-/// Numbers become decimals in positional notation, never with an exponent: integers `-12`; floats with the fewest digits
-/// that give the same number again in the source type (FLOAT16, FLOAT, DOUBLE; other floats as FLOAT) and always a
-/// fraction, `0.1`, `100.0`, `-0.0`, `NaN`, `INF`, `-INF`; BOOL `True` and `False`. The digits of a FLOAT8E8M0 may lie just
-/// beside its power of two: only [`RoundMode::Nearest`](crate::RoundMode::Nearest) reads all of them back as they were.
+/// Numbers become decimals without an exponent. Integers: `-12`. Floats: the fewest digits that read back as the same
+/// number, always with a fraction: `0.1`, `100.0`, `-0.0`, `NaN`, `INF`, `-INF`. DOUBLE and FLOAT16 are printed as
+/// themselves, all other floats as FLOAT. BOOL: `True` and `False`. FLOAT8E8M0 values read back exactly only with
+/// [`RoundMode::Nearest`](crate::RoundMode::Nearest), because their shortest FLOAT digits may be just above or below
+/// the power of two.
 ///
-/// Strings are read as decimals, `12`, `-.5e-3`, or `inf`, `infinity`, `nan` in any case, with an optional sign, between
-/// optional ASCII white space. They round once from the exact decimal value to any float type; to integers they
-/// truncate, must lie within −2⁶³ and 2⁶⁴, and keep their low bits. BOOL is false for ±0 and `false`, true for other
-/// numbers and `true`, in any case.
+/// Strings are parsed as decimals such as `12` and `-.5e-3`, or as `inf`, `infinity` or `nan` in any case, with an
+/// optional sign and surrounding ASCII white space. The exact decimal value is rounded once to a float type. For
+/// integers it is truncated, must be at least −2⁶³ and less than 2⁶⁴, and keeps its low bits. For BOOL, `true` and
+/// `false` (in any case) are accepted too, ±0 is false, and any other number is true.
 ///
 /// # Errors
-/// [`Error::InvalidLiteral`] and [`Error::LiteralOutOfRange`] with the first such element of a STRING tensor;
-/// [`Error::OutOfMemory`] where there is no memory for the result.
+/// [`Error::InvalidLiteral`] and [`Error::LiteralOutOfRange`] for the first invalid element of a STRING tensor;
+/// [`Error::OutOfMemory`] if there is no memory for the result.
 pub fn cast(tensor: &Tensor, to: ElementType, options: &CastOptions) -> Result<Tensor, Error> {
     let from = tensor.element_type();
     match (tensor.string_array(), to) {
@@ -91,13 +91,11 @@ pub(crate) fn cast_numbers(tensor: &Tensor, conversion: &Conversion) -> Result<T
     Ok(tensor.with_bytes(to, destination))
 }
 
-/// [`cast`] into the caller's memory: `destination` gets the packed bytes of the result, in the layout that [`Tensor`]
-/// describes, the bits after the last code in the last byte zero.
+/// Casts into preallocated memory. `destination` receives the packed bytes of the result in row-major order, in the
+/// layout of [`Tensor`]. Bits after the last code in the last byte become zero.
 ///
-/// `destination` must be as long as the result, [`ElementType::packed_bytes`] of the tensor's elements; whatever it held
-/// is overwritten, and it may start at any address. Memory that is used again saves more time than the cast takes: a
-/// system hands out fresh memory page by page, at less than the speed of a cast. A shape has no part in this: the bytes
-/// are those of the elements in row-major order.
+/// `destination` must have exactly the size of the result, [`ElementType::packed_bytes`]. It may start at any address.
+/// Reusing memory is much faster than [`cast`]: the page faults of new memory usually take longer than the cast.
 ///
 /// ```
 /// use wgpu_cast::{CastOptions, ElementType, Tensor, cpu};
@@ -111,8 +109,8 @@ pub(crate) fn cast_numbers(tensor: &Tensor, conversion: &Conversion) -> Result<T
 /// ```
 ///
 /// # Errors
-/// [`Error::NoCodes`] for STRING on either side, which has no packed form: [`cast`] has strings.
-/// [`Error::DestinationLength`] where `destination` is not exactly as long as the result. Nothing is written then.
+/// [`Error::NoCodes`] if either type is STRING, which has no packed form (use [`cast`]). [`Error::DestinationLength`]
+/// if `destination` has another size than the result. Nothing is written then.
 pub fn cast_into(tensor: &Tensor, to: ElementType, options: &CastOptions, destination: &mut [u8]) -> Result<(), Error> {
     let from = tensor.element_type();
     if let Some(&element_type) = [from, to].iter().find(|t| !t.is_numeric()) {
