@@ -13,7 +13,7 @@ impl Conversion {
             _ => {}
         }
         match self.decode {
-            Decode::Float(from) if self.is_direct() => return self.from_float(low, &from),
+            Decode::Float(from) if self.is_direct() => return self.convert_float(low, &from),
             Decode::Bool => map(low, decode_bool),
             Decode::Int { bits, signed: true } => map(low, |code| decode_int(code, bits, true)),
             Decode::Int { bits, signed: false } => map(low, |code| decode_int(code, bits, false)),
@@ -22,14 +22,14 @@ impl Conversion {
             Decode::Int64 { .. } | Decode::F32 | Decode::F64 | Decode::Own => {}
         }
         match self.carrier() {
-            Carrier::Int { signed } => self.from_int(low, high, signed),
-            Carrier::Int64 { signed } => self.from_int64(low, high, signed),
-            Carrier::F32 => self.from_f32(low, high),
-            Carrier::F64 => self.from_f64(low, high),
+            Carrier::Int { signed } => self.convert_int(low, high, signed),
+            Carrier::Int64 { signed } => self.convert_int64(low, high, signed),
+            Carrier::F32 => self.convert_f32(low, high),
+            Carrier::F64 => self.convert_f64(low, high),
         }
     }
 
-    fn from_float(&self, low: &mut [u32], from: &DecodeFloat) {
+    fn convert_float(&self, low: &mut [u32], from: &DecodeFloat) {
         match self.encode {
             Encode::Int(to) => {
                 let bits = self.to.code_bits();
@@ -40,7 +40,7 @@ impl Conversion {
         }
     }
 
-    fn from_int(&self, low: &mut [u32], high: &mut [u32], signed: bool) {
+    fn convert_int(&self, low: &mut [u32], high: &mut [u32], signed: bool) {
         match self.encode {
             Encode::Float(to) => map(low, |value| integer_to_float(split_int(value, signed), &to)),
             Encode::F32 => map(low, |value| integer_to_f32(split_int(value, signed))),
@@ -52,7 +52,7 @@ impl Conversion {
         }
     }
 
-    fn from_int64(&self, low: &mut [u32], high: &mut [u32], signed: bool) {
+    fn convert_int64(&self, low: &mut [u32], high: &mut [u32], signed: bool) {
         match self.encode {
             Encode::Float(to) => map_low(low, high, |value| integer_to_float(split_int64(value, signed), &to)),
             Encode::F32 => map_low(low, high, |value| integer_to_f32(split_int64(value, signed))),
@@ -64,7 +64,7 @@ impl Conversion {
         }
     }
 
-    fn from_f32(&self, low: &mut [u32], high: &mut [u32]) {
+    fn convert_f32(&self, low: &mut [u32], high: &mut [u32]) {
         match self.encode {
             Encode::Float(to) => map(low, |value| to.encode(value)),
             Encode::F32 => map(low, encode_f32),
@@ -77,7 +77,7 @@ impl Conversion {
         }
     }
 
-    fn from_f64(&self, low: &mut [u32], high: &mut [u32]) {
+    fn convert_f64(&self, low: &mut [u32], high: &mut [u32]) {
         match self.encode {
             Encode::Float(to) => map_low(low, high, |value| to.encode(f64_high_word(value))),
             Encode::F32 => map_low(low, high, f64_to_f32),

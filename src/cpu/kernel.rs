@@ -113,22 +113,22 @@ macro_rules! step {
 
 step!(/// FLOAT16 to binary32.
 F16ToF32, 2 to 4, |l, source, destination| {
-    l.store_u32(l.f16_numbers(l.load_u16_to_unpack(source)), destination)
+    l.store_u32(l.f16_numbers(l.load_u16_to_unpack(source)), destination);
 });
 step!(/// FLOAT16 to binary64.
 F16ToF64, 2 to 8, |l, source, destination| {
-    l.store_f32_as_f64(l.f16_numbers(l.load_u16_to_unpack(source)), destination)
+    l.store_f32_as_f64(l.f16_numbers(l.load_u16_to_unpack(source)), destination);
 });
 step!(/// FLOAT16 to 64-bit integers.
     F16ToInt64<SIGNED>, 2 to 8, |l, source, destination| l.store_f16_as_i64::<SIGNED>(source, destination));
 step!(/// BFLOAT16 to 64-bit integers.
 Bf16ToInt64<SIGNED>, 2 to 8, |l, source, destination| {
     let numbers = l.unpack(l.splat_u16(0), l.load_u16_to_unpack(source));
-    l.store_f32_as_i64::<SIGNED>(numbers, destination)
+    l.store_f32_as_i64::<SIGNED>(numbers, destination);
 });
 step!(/// FLOAT to 64-bit integers.
 F32ToInt64<SIGNED>, 4 to 8, |l, source, destination| {
-    l.store_f32_as_i64::<SIGNED>(l.load_u32(source), destination)
+    l.store_f32_as_i64::<SIGNED>(l.load_u32(source), destination);
 });
 
 /// Floats to signed 32-bit integers.

@@ -70,7 +70,6 @@ pub(crate) trait Lanes: Copy + Send + Sync {
     fn or_u16(self, a: Self::U16, b: Self::U16) -> Self::U16;
     fn xor_u16(self, a: Self::U16, b: Self::U16) -> Self::U16;
     fn add_u16(self, a: Self::U16, b: Self::U16) -> Self::U16;
-    fn sub_u16(self, a: Self::U16, b: Self::U16) -> Self::U16;
     /// `a - b`, or 0 where that is less.
     fn sub_or_zero_u16(self, a: Self::U16, b: Self::U16) -> Self::U16;
     fn min_u16(self, a: Self::U16, b: Self::U16) -> Self::U16;

@@ -51,11 +51,7 @@ pub async fn adapters() -> Vec<AdapterSummary> {
         let reason = if is_software(&info) {
             "software adapter, slower than casts on the CPU"
         } else if chosen == Some(i) {
-            if cpu::is_fast() {
-                "best GPU, used for models; single casts are faster on the CPU"
-            } else {
-                "best GPU"
-            }
+            if cpu::is_fast() { "best GPU, used for models; single casts are faster on the CPU" } else { "best GPU" }
         } else {
             "another GPU is preferred"
         };

@@ -1,5 +1,7 @@
 //! Sixteen elements at a time by AVX2: a vector of 16-bit lanes, two of 32-bit lanes.
 
+#![allow(clippy::needless_range_loop, reason = "the closures of adapters are compiled without the vector instructions")]
+
 #[cfg(target_arch = "x86")]
 use core::arch::x86::{__m256, __m256i, _CMP_UNORD_Q};
 #[cfg(target_arch = "x86_64")]
@@ -133,7 +135,6 @@ impl Lanes for Avx2 {
         or_u16 _mm256_or_si256;
         xor_u16 _mm256_xor_si256;
         add_u16 _mm256_add_epi16;
-        sub_u16 _mm256_sub_epi16;
         sub_or_zero_u16 _mm256_subs_epu16;
         min_u16 _mm256_min_epu16;
         greater_u16 _mm256_cmpgt_epi16;

@@ -1,5 +1,7 @@
 //! 32 elements at a time by AVX-512: a vector of 16-bit lanes, two of 32-bit lanes, in the order of the elements.
 
+#![allow(clippy::needless_range_loop, reason = "the closures of adapters are compiled without the vector instructions")]
+
 #[cfg(target_arch = "x86")]
 use core::arch::x86::{__m256i, __m512, __m512i, __mmask16, __mmask32, _CMP_UNORD_Q};
 #[cfg(target_arch = "x86_64")]
@@ -144,7 +146,6 @@ impl Lanes for Avx512 {
         or_u16 wide _mm512_or_si512 __m512i;
         xor_u16 wide _mm512_xor_si512 __m512i;
         add_u16 short _mm512_add_epi16 __m512i;
-        sub_u16 short _mm512_sub_epi16 __m512i;
         sub_or_zero_u16 short _mm512_subs_epu16 __m512i;
         min_u16 short _mm512_min_epu16 __m512i;
         greater_u16 short _mm512_cmpgt_epi16_mask __mmask32;
@@ -155,9 +156,9 @@ impl Lanes for Avx512 {
         let shift = self.add_u16(below, splat_u16(down as u16));
         let one = splat_u16(1);
         // The half of the last place is one place lower.
-        let half = self.short()._mm512_sllv_epi16(one, self.sub_u16(shift, one));
+        let half = self.short()._mm512_sllv_epi16(one, self.short()._mm512_sub_epi16(shift, one));
         let odd = self.and_u16(self.short()._mm512_srlv_epi16(a, shift), one);
-        let sum = self.add_u16(self.add_u16(a, self.sub_u16(half, one)), odd);
+        let sum = self.add_u16(self.add_u16(a, self.short()._mm512_sub_epi16(half, one)), odd);
         self.short()._mm512_srlv_epi16(sum, shift)
     }
 

@@ -51,7 +51,6 @@ impl<I: Instructions> Lanes for Portable<I> {
         or_u16(a: u32, b: u32) -> u32 = a | b;
         xor_u16(a: u32, b: u32) -> u32 = a ^ b;
         add_u16(a: u32, b: u32) -> u32 = a.wrapping_add(b) & 0xffff;
-        sub_u16(a: u32, b: u32) -> u32 = a.wrapping_sub(b) & 0xffff;
         sub_or_zero_u16(a: u32, b: u32) -> u32 = (a as i32 - b as i32).max(0) as u32;
         min_u16(a: u32, b: u32) -> u32 = self.min_i32(a, b);
         shl_u16(a: u32, bits: u32) -> u32 = a << bits & 0xffff;

@@ -2,6 +2,8 @@
 //!
 //! Every function is inlined into a loop that `V3::vectorize` compiles; what is not would be called, 32 bytes at a time.
 
+#![allow(clippy::needless_range_loop, reason = "the closures of adapters are compiled without the vector instructions")]
+
 #[cfg(target_arch = "x86")]
 use core::arch::x86::__m256i;
 #[cfg(target_arch = "x86_64")]

@@ -1,5 +1,7 @@
 //! Packed codes in vectors of 64 bytes, one in a 16-bit lane: taken apart and packed by AVX-512's own instructions.
 
+#![allow(clippy::needless_range_loop, reason = "the closures of adapters are compiled without the vector instructions")]
+
 #[cfg(target_arch = "x86")]
 use core::arch::x86::__m512i;
 #[cfg(target_arch = "x86_64")]

@@ -1,5 +1,7 @@
 //! Sources of at most 8 bits to any destination, by AVX-512's look-ups of 16-bit words: 64 entries an instruction.
 
+#![allow(clippy::needless_range_loop, reason = "the closures of adapters are compiled without the vector instructions")]
+
 #[cfg(target_arch = "x86")]
 use core::arch::x86::__m512i;
 #[cfg(target_arch = "x86_64")]

@@ -4,6 +4,8 @@
 //! A shuffle looks up a table of 16 bytes for 32 lanes at once. Larger tables are made of several; a lane that is not
 //! one of a shuffle's gets 0 from it, because the index there is negative.
 
+#![allow(clippy::needless_range_loop, reason = "the closures of adapters are compiled without the vector instructions")]
+
 use pulp::x86::V3;
 
 use super::units;
