@@ -1,7 +1,7 @@
-//! The CPU path: tensors cast in host memory, at the speed of memory where the processor's instructions allow it.
+//! The CPU path casts tensors in host memory, at the speed of memory if the processor's instructions allow it.
 //!
-//! Needs no device; on x86 processors it uses AVX2 or AVX-512 (its parts F, BW, CD, DQ and VL) where they have it,
-//! and from some hundred thousand elements on all threads of the current rayon pool. The bits are the same everywhere.
+//! It needs no device. On x86 processors it uses AVX2 or AVX-512 (F, BW, CD, DQ and VL) if the processor has them. From
+//! about 131,000 elements on it uses all threads of the current rayon pool. The bits are the same in all cases.
 
 mod compose;
 pub(crate) mod isa;
@@ -38,13 +38,14 @@ use table::memory::MemoryTable;
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 use table::{register::RegisterTable, shuffle::ShuffleTable};
 
-/// Elements given to a thread at a time. Below twice that, threads cost more than they bring.
+/// The number of elements that a thread gets at a time. For fewer than twice as many, starting threads costs more than
+/// they save.
 const CHUNK: usize = 1 << 16;
 
-/// Bytes of a line of the caches, and of the longest vectors.
+/// The size of a cache line and of the longest vectors, in bytes.
 const LINE: usize = 64;
 
-/// Elements from which on a table is made for a source of at most 8 bits, and a destination is aligned.
+/// The number of elements from which a table is made for a source of at most 8 bits, and the destination is aligned.
 const LONG: usize = 2048;
 
 /// Casts a tensor on the CPU. The result has the same shape.
@@ -157,11 +158,12 @@ fn convert(conversion: &Conversion, isa: Isa, elements: usize, source: &[u8], de
     clear_pad(destination, conversion.to.code_bits(), elements as u64);
 }
 
-/// Source and destination bytes of the fewest elements after which the destination lies at a multiple of [`LINE`]: a
-/// vector written across two lines takes as long as two. They are fewer than [`LONG`]; none where no elements lead there.
+/// The source and destination bytes of the fewest elements after which the destination is at a multiple of [`LINE`],
+/// since writing a vector across two lines takes as long as writing two. There are fewer than [`LONG`] such elements,
+/// and none if no number of elements leads to a multiple.
 fn head(conversion: &Conversion, destination: &[u8]) -> [usize; 2] {
     let bits = [conversion.from, conversion.to].map(|t| t.code_bits() as usize);
-    // Of codes of less than a byte, any four end at one.
+    // Four codes of any width below 8 bits fill whole bytes.
     let step = if bits.iter().all(|bits| bits % 8 == 0) { 1 } else { 4 };
     let bytes = |elements: usize| bits.map(|bits| elements * bits / 8);
     let address = destination.as_ptr().addr();
@@ -169,7 +171,7 @@ fn head(conversion: &Conversion, destination: &[u8]) -> [usize; 2] {
     found.unwrap_or_default()
 }
 
-/// The kernel of a pair by its [`method`].
+/// The kernel of the pair's [`method`].
 fn kernel(conversion: &Conversion, isa: Isa, length: Length) -> Box<dyn Kernel> {
     let (source, sink) = (SourceKind::new(conversion), SinkKind::new(conversion));
     match (method(source, sink, isa.name(), length), isa) {
@@ -186,7 +188,7 @@ fn kernel(conversion: &Conversion, isa: Isa, length: Length) -> Box<dyn Kernel> 
     }
 }
 
-/// Runs `work` on chunks of so many source and destination bytes, on all threads where there are at least two.
+/// Runs `work` on chunks of `chunk` source and destination bytes: on all threads if there are at least two chunks.
 #[cfg(not(target_family = "wasm"))]
 fn share(source: &[u8], destination: &mut [u8], chunk: [usize; 2], work: impl Fn(&[u8], &mut [u8]) + Sync) {
     if source.len() < 2 * chunk[0] {
@@ -196,7 +198,7 @@ fn share(source: &[u8], destination: &mut [u8], chunk: [usize; 2], work: impl Fn
     chunks.for_each(|(source, destination)| work(source, destination));
 }
 
-/// Without threads, all at once.
+/// WebAssembly has no threads here, so one call does all the work.
 #[cfg(target_family = "wasm")]
 fn share(source: &[u8], destination: &mut [u8], _: [usize; 2], work: impl Fn(&[u8], &mut [u8])) {
     work(source, destination);

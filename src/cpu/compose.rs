@@ -1,4 +1,5 @@
-//! A method made a kernel: sources and sinks put together in the lanes of an instruction set.
+//! Makes the kernel of a method: chooses its source and its sink, and compiles both for the lanes of an instruction
+//! set.
 
 use super::isa::{Baseline, Instructions, Isa};
 use super::kernel::{
@@ -96,7 +97,7 @@ fn steps<L: Lanes + 'static, T: Step<L> + 'static>(l: L, step: T) -> Made {
     Box::new(Steps(l, step))
 }
 
-/// A source and a sink, and packing where the lanes do not pack.
+/// The kernel of a source and a sink. If the lanes do not pack codes, it packs them afterwards.
 fn codes<L: Lanes + 'static, S: Source<L> + 'static, K: Sink<L, S> + 'static>(l: L, source: S, sink: K) -> Made {
     let kernel = steps(l, Codes(source, sink));
     if L::PACKS || K::BITS >= 8 { kernel } else { Box::new(Packed { kernel, from_bits: S::BITS, to_bits: K::BITS }) }
@@ -116,7 +117,8 @@ fn from_float<L: Lanes + 'static, S: Source<L> + 'static>(l: L, source: S, sink:
     }
 }
 
-/// `odd` has its integers rounded to odd; `bounded` serves what has none of them in range.
+/// `odd` rounds integers to odd. `bounded` does less: it serves destinations for which all integers from
+/// [`BOUND`](super::source::BOUND) on are out of range.
 fn from_int<L: Lanes + 'static, S: Source<L> + 'static, B: Source<L> + 'static>(
     l: L,
     odd: S,
@@ -203,7 +205,7 @@ fn map<I: Instructions + 'static, S: Word + 'static, D: Word + 'static>(
     steps(Portable(isa), Map::new(function))
 }
 
-/// Functions of single elements.
+/// The kernels of functions of one element.
 fn elements<I: Instructions + 'static>(i: I, source: SourceKind, sink: SinkKind) -> Made {
     match (sink, source) {
         (SinkKind::Bool, _) => is_nonzero(i, source),
@@ -248,8 +250,8 @@ fn round_f64<I: Instructions + 'static>(i: I, format: EncodeFloat) -> Made {
 }
 
 fn is_nonzero<I: Instructions + 'static>(i: I, source: SourceKind) -> Made {
-    // Without their signs, floats that are not zero have some bit. The compiler makes better loops of a mask it does not
-    // know.
+    // A float is not zero if any bit but its sign is set. The mask is a variable because the compiler makes slower
+    // loops of a constant one.
     let mask = source.magnitude_mask();
     match source.bits() {
         8 => map!(i, |x: u8| u8::from(x != 0)),
