@@ -11,9 +11,12 @@ mod method;
 mod pack;
 mod reference;
 mod scalar;
+mod sign_rule;
 mod sink;
 mod source;
 mod table;
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+mod x86;
 
 #[cfg(test)]
 mod tests;

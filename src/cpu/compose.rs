@@ -8,15 +8,14 @@ use super::kernel::{
 use super::lanes::Lanes;
 use super::lanes::portable::Portable;
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-use super::lanes::{avx2::Avx2, avx512, avx512::Avx512};
+use super::lanes::{avx2::Avx2, avx512::Avx512};
 use super::method::{Method, SinkKind, SourceKind};
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-use super::pack;
 use super::scalar::{self, Exact, RoundF64};
-use super::sink::{
-    ANY, Clamp, E8m0, ExponentRule, KEPT, LowBits, NO_NEGATIVE_ZERO, Round, RoundF16, RoundMethod, SignRule, Sink,
-};
+use super::sign_rule::{ANY, KEPT, NO_NEGATIVE_ZERO, SignRule};
+use super::sink::{Clamp, E8m0, ExponentRule, LowBits, Round, RoundF16, RoundMethod, Sink};
 use super::source::{Bf16, F8, F16, F32Source, F64Source, Int, Source};
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+use super::x86;
 use crate::format::FloatFormat;
 use crate::reference::{EncodeE8m0, EncodeFloat};
 
@@ -33,13 +32,13 @@ pub(crate) fn compose(method: Method, source: SourceKind, sink: SinkKind, isa: I
         #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
         (Method::Elements, Isa::Avx512(simd)) => elements(simd, source, sink),
         #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-        (Method::PackBytes, Isa::Avx2(simd)) => pack::avx2::pack_bytes(simd, sink.bits().unwrap_or(8)),
+        (Method::PackBytes, Isa::Avx2(simd)) => x86::pack_bytes(simd, sink.bits().unwrap_or(8)),
         #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-        (Method::PackBytes, Isa::Avx512(simd)) => pack::avx2::pack_bytes(*simd, sink.bits().unwrap_or(8)),
+        (Method::PackBytes, Isa::Avx512(simd)) => x86::pack_bytes(*simd, sink.bits().unwrap_or(8)),
         #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
         (Method::LanesAvx2, Isa::Avx512(simd)) => lanes(Avx2(*simd), method, source, sink),
         #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-        (Method::ConvertF16, Isa::Avx512(simd)) => Box::new(Steps(Avx512(simd), avx512::F32ToF16)),
+        (Method::ConvertF16, Isa::Avx512(simd)) => Box::new(Steps(Avx512(simd), x86::F32ToF16)),
         (_, Isa::Portable) => lanes(Portable(Baseline), method, source, sink),
         #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
         (_, Isa::Avx2(simd)) => lanes(Avx2(simd), method, source, sink),

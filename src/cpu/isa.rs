@@ -8,8 +8,6 @@ use pulp::NullaryFnOnce;
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 use pulp::x86::{V3, V4};
 
-use super::lanes::Work;
-
 /// The environment variable by which tests and benchmarks name the instruction set of a process: `portable`, `avx2` or
 /// `avx512`. It is read once, at the first cast, and is no part of the public interface.
 const FORCE: &str = "WGPU_CAST_ISA";
@@ -84,6 +82,12 @@ pub(crate) enum IsaName {
     Portable,
     Avx2,
     Avx512,
+}
+
+/// Work that an instruction set runs.
+pub(crate) trait Work {
+    /// Implementations are always inlined.
+    fn run(self);
 }
 
 /// An instruction set for which loops of portable code are compiled.

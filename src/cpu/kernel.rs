@@ -2,7 +2,8 @@
 
 use std::marker::PhantomData;
 
-use super::lanes::{Lanes, Work};
+use super::isa::Work;
+use super::lanes::Lanes;
 use super::pack::pack;
 use super::sink::Sink;
 use super::source::Source;

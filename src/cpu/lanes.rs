@@ -30,13 +30,7 @@ pub(crate) mod avx2;
 pub(crate) mod avx512;
 pub(crate) mod portable;
 
-use super::source::cut;
-
-/// Work that an instruction set runs.
-pub(crate) trait Work {
-    /// Implementations are always inlined.
-    fn run(self);
-}
+use super::isa::Work;
 
 pub(crate) trait Lanes: Copy + Send + Sync {
     /// Lanes in a group.
@@ -200,4 +194,17 @@ pub(crate) fn powers(down: u32) -> [u8; 16] {
         [powers[below as usize], powers[8 + below as usize]] = power.to_le_bytes();
     }
     powers
+}
+
+/// Integers from this one on are out of range for every destination that `Int` without `ODD` serves.
+pub(crate) const BOUND: u32 = 1 << 24;
+
+/// Signed words that binary32 holds exactly. In words of more than 24 bits the lowest 7 bits are cut and leave a sticky
+/// bit. This rounds to odd in two's complement too, because it chooses the odd one of the two neighbours.
+#[inline(always)]
+pub(crate) fn cut<L: Lanes>(l: L, bits: L::U32) -> L::U32 {
+    let lost = l.add_u32(l.and_u32(bits, l.splat_u32(0x7f)), l.splat_u32(0x7f));
+    let cut = l.and_u32(l.or_u32(bits, lost), l.splat_u32(!0x7f));
+    let is_large = l.greater_i32(l.abs_i32(bits), l.splat_u32(BOUND));
+    l.select_u32(is_large, cut, bits)
 }

@@ -4,7 +4,7 @@
 //! Rust's float operations round to nearest, ties to even, and keep subnormals. Only the bits of their NaNs are
 //! unspecified, so every NaN is replaced.
 
-use super::sink::{ANY, NO_NEGATIVE_ZERO};
+use super::sign_rule::{ANY, NO_NEGATIVE_ZERO};
 use crate::reference::EncodeFloat;
 
 const F32_NAN: u32 = 0x7fc0_0000;

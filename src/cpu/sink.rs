@@ -6,7 +6,7 @@ mod round_f16;
 mod truncate;
 
 pub(crate) use e8m0::E8m0;
-pub(crate) use round::{ANY, KEPT, NO_NEGATIVE_ZERO, Round, RoundMethod, SignRule};
+pub(crate) use round::{Round, RoundMethod};
 pub(crate) use round_f16::{ExponentRule, RoundF16};
 pub(crate) use truncate::{Clamp, LowBits};
 

@@ -1,13 +1,10 @@
 //! Sources decode: a source gives a sink the numbers of a group of elements, in the form that the sink asks for.
 
-use super::lanes::Lanes;
+use super::lanes::{BOUND, Lanes};
 use crate::reference::Hub;
 
 const F32_INFINITY: u32 = 0x7f80_0000;
 const F32_SIGN: u32 = 1 << 31;
-
-/// Integers from this one on are out of range for every destination that `Int` without `ODD` serves.
-pub(crate) const BOUND: u32 = 1 << 24;
 
 /// The numbers of a group in the form that rounding needs.
 pub(crate) struct Parts<L: Lanes> {
@@ -289,14 +286,4 @@ fn saturated_u64<L: Lanes, const SIGNED: bool>(l: L, [low, high]: [L::U32; 2]) -
     } else {
         l.select_u32(l.equal_u32(high, l.splat_u32(0)), low, l.splat_u32(u32::MAX))
     }
-}
-
-/// Signed words that binary32 holds exactly. In words of more than 24 bits the lowest 7 bits are cut and leave a sticky
-/// bit. This rounds to odd in two's complement too, because it chooses the odd one of the two neighbours.
-#[inline(always)]
-pub(crate) fn cut<L: Lanes>(l: L, bits: L::U32) -> L::U32 {
-    let lost = l.add_u32(l.and_u32(bits, l.splat_u32(0x7f)), l.splat_u32(0x7f));
-    let cut = l.and_u32(l.or_u32(bits, lost), l.splat_u32(!0x7f));
-    let is_large = l.greater_i32(l.abs_i32(bits), l.splat_u32(BOUND));
-    l.select_u32(is_large, cut, bits)
 }

@@ -12,8 +12,7 @@ use pulp::core_arch::x86::Avx2 as Intrinsics;
 use pulp::x86::V3;
 
 use super::Lanes;
-use crate::cpu::isa::Instructions;
-use crate::cpu::lanes::Work;
+use crate::cpu::isa::{Instructions, Work};
 use crate::cpu::pack::avx2::{array, read, splat_u16, splat_u32, store, write};
 
 #[derive(Clone, Copy)]

@@ -4,21 +4,18 @@
 #![allow(clippy::needless_range_loop, reason = "the closures of adapters are compiled without the vector instructions")]
 
 #[cfg(target_arch = "x86")]
-use core::arch::x86::{__m256i, __m512, __m512i, __mmask16, __mmask32, _CMP_UNORD_Q};
+use core::arch::x86::{__m256i, __m512i, __mmask16, __mmask32, _CMP_UNORD_Q};
 #[cfg(target_arch = "x86_64")]
-use core::arch::x86_64::{__m256i, __m512, __m512i, __mmask16, __mmask32, _CMP_UNORD_Q};
+use core::arch::x86_64::{__m256i, __m512i, __mmask16, __mmask32, _CMP_UNORD_Q};
 
 use bytemuck::cast;
 use pulp::core_arch::x86::{Avx512bw, Avx512f};
 use pulp::x86::V4;
 
-use super::Lanes;
-use crate::cpu::isa::Instructions;
-use crate::cpu::kernel::Step;
-use crate::cpu::lanes::Work;
+use super::{BOUND, Lanes, cut};
+use crate::cpu::isa::{Instructions, Work};
 use crate::cpu::pack::avx2::array;
 use crate::cpu::pack::avx512::{splat_u16, store};
-use crate::cpu::source::{BOUND, cut};
 
 #[derive(Clone, Copy)]
 pub(crate) struct Avx512(pub V4);
@@ -269,26 +266,4 @@ impl Lanes for Avx512 {
 fn both_of(l: Avx512, a: [__m512i; 2], b: [__m512i; 2], index: __m512i) -> [__m512i; 2] {
     let wide = l.wide();
     [wide._mm512_permutex2var_epi32(a[0], index, a[1]), wide._mm512_permutex2var_epi32(b[0], index, b[1])]
-}
-
-/// FLOAT to FLOAT16 with the processor's own conversion.
-#[derive(Clone, Copy)]
-pub(crate) struct F32ToF16;
-
-impl Step<Avx512> for F32ToF16 {
-    const READ: usize = 64;
-    const WRITTEN: usize = 32;
-
-    #[inline(always)]
-    fn step(self, l: Avx512, source: &[u8], destination: &mut [u8]) {
-        /// To nearest, ties to even, in any floating-point mode.
-        const NEAREST: i32 = 0;
-        let floats: __m512 = cast(read(source, 0));
-        let is_nan = l.wide()._mm512_cmp_ps_mask::<_CMP_UNORD_Q>(floats, floats);
-        let codes = l.wide()._mm512_cvtps_ph::<NEAREST>(floats);
-        // A NaN that is made quiet has its sign, exponent and top bit already.
-        let canonical = l.0.avx2._mm256_and_si256(codes, cast([0xfe00u16; 16]));
-        let codes = l.short()._mm256_mask_blend_epi16(is_nan, codes, canonical);
-        destination.copy_from_slice(&cast::<_, [u8; 32]>(codes));
-    }
 }

@@ -3,8 +3,7 @@
 //! 16-bit lanes are 32 bits wide here, so that a loop has one width and the compiler need not convert between two.
 
 use super::Lanes;
-use crate::cpu::isa::Instructions;
-use crate::cpu::lanes::Work;
+use crate::cpu::isa::{Instructions, Work};
 use crate::cpu::scalar;
 
 /// Portable lanes in loops that are compiled for an instruction set.

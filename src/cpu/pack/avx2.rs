@@ -13,9 +13,6 @@ use core::arch::x86_64::__m256i;
 use bytemuck::cast;
 use pulp::x86::V3;
 
-use crate::cpu::kernel::{Kernel, Step, Steps};
-use crate::cpu::lanes::avx2::Avx2;
-
 /// 32 bytes.
 pub(crate) type Bytes = __m256i;
 
@@ -186,30 +183,4 @@ pub(crate) fn store_extended(simd: V3, low: Bytes, high: Bytes, bytes: &mut [u8]
 #[inline(always)]
 pub(crate) fn read(bytes: &[u8], at: usize) -> Bytes {
     cast(array::<32>(&bytes[at..]))
-}
-
-/// The kernel that packs the low bits of bytes.
-pub(crate) fn pack_bytes(simd: V3, bits: u32) -> Box<dyn Kernel> {
-    match bits {
-        2 => Box::new(Steps(Avx2(simd), LowBits::<2>)),
-        4 => Box::new(Steps(Avx2(simd), LowBits::<4>)),
-        _ => Box::new(Steps(Avx2(simd), LowBits::<6>)),
-    }
-}
-
-#[derive(Clone, Copy)]
-struct LowBits<const BITS: usize>;
-
-impl<const BITS: usize> Step<Avx2> for LowBits<BITS> {
-    const READ: usize = 4 * LANES;
-    const WRITTEN: usize = 4 * LANES * BITS / 8;
-
-    #[inline(always)]
-    fn step(self, Avx2(simd): Avx2, source: &[u8], destination: &mut [u8]) {
-        let mut codes = [splat_u8(0); 4];
-        for i in 0..4 {
-            codes[i] = simd.avx2._mm256_and_si256(read(source, LANES * i), splat_u8(0xff >> (8 - BITS)));
-        }
-        store::<BITS>(simd, codes, destination);
-    }
 }

@@ -4,8 +4,9 @@
 //! Signs and NaNs are handled last, in 16-bit lanes, of which a vector holds twice as many.
 
 use super::Sink;
-use crate::cpu::lanes::Lanes;
-use crate::cpu::source::{BOUND, Parts, Source};
+use crate::cpu::lanes::{BOUND, Lanes};
+use crate::cpu::sign_rule::{KEPT, NO_NEGATIVE_ZERO};
+use crate::cpu::source::{Parts, Source};
 use crate::reference::EncodeFloat;
 
 const MAN: u32 = 23;
@@ -20,31 +21,6 @@ pub(crate) enum RoundMethod {
     /// By shifting, if the bias is binary32's, so that exponents stay the same.
     Shift,
 }
-
-/// How the sign of a code is made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SignRule {
-    /// It is the source's sign, for NaN too.
-    Kept,
-    /// There is no −0; the NaN is negative.
-    NoNegativeZero,
-    /// NaN's sign follows `nan_keep` and `nan_flip` of [`EncodeFloat`].
-    Any,
-}
-
-impl SignRule {
-    pub(crate) fn new(to: &EncodeFloat) -> Self {
-        match to.nan_keep {
-            _ if to.fnuz => Self::NoNegativeZero,
-            keep if keep == 1 << (to.bits - 1) && to.nan_flip == 0 => Self::Kept,
-            _ => Self::Any,
-        }
-    }
-}
-
-pub(crate) const KEPT: u8 = SignRule::Kept as u8;
-pub(crate) const NO_NEGATIVE_ZERO: u8 = SignRule::NoNegativeZero as u8;
-pub(crate) const ANY: u8 = SignRule::Any as u8;
 
 /// Adds signs to the codes of magnitudes and inserts NaN, by the [`SignRule`] `SIGNS`.
 #[inline(always)]
