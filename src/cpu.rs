@@ -1,7 +1,7 @@
-//! The CPU path: tensors cast in host memory, at the speed of memory where the processor's instructions allow it.
+//! The CPU path casts tensors in host memory, at the speed of memory if the processor's instructions allow it.
 //!
-//! Needs no device; on x86 processors it uses AVX2 or AVX-512 (its parts F, BW, CD, DQ and VL) where they have it,
-//! and from some hundred thousand elements on all threads of the current rayon pool. The bits are the same everywhere.
+//! It needs no device. On x86 processors it uses AVX2 or AVX-512 (F, BW, CD, DQ and VL) if the processor has them. From
+//! about 131,000 elements on it uses all threads of the current rayon pool. The bits are the same in all cases.
 
 mod compose;
 pub(crate) mod isa;
@@ -11,9 +11,12 @@ mod method;
 mod pack;
 mod reference;
 mod scalar;
+mod sign_rule;
 mod sink;
 mod source;
 mod table;
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+mod x86;
 
 #[cfg(test)]
 mod tests;
@@ -38,36 +41,37 @@ use table::memory::MemoryTable;
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 use table::{register::RegisterTable, shuffle::ShuffleTable};
 
-/// Elements given to a thread at a time. Below twice that, threads cost more than they bring.
+/// The number of elements that a thread gets at a time. For fewer than twice as many, starting threads costs more than
+/// they save.
 const CHUNK: usize = 1 << 16;
 
-/// Bytes of a line of the caches, and of the longest vectors.
+/// The size of a cache line and of the longest vectors, in bytes.
 const LINE: usize = 64;
 
-/// Elements from which on a table is made for a source of at most 8 bits, and a destination is aligned.
+/// The number of elements from which a table is made for a source of at most 8 bits, and the destination is aligned.
 const LONG: usize = 2048;
 
-/// Casts a tensor on the CPU. The result has the same shape; its data is laid out as [`Tensor`] says.
+/// Casts a tensor on the CPU. The result has the same shape.
 ///
-/// Every conversion is ONNX Cast's (version 28; [`onnx::CastNode`](crate::onnx::CastNode) has the rules of others),
-/// the same bits as on a GPU: floats round once from the exact source value, to nearest with ties to even; floats
-/// truncate to integers; what ONNX leaves open is fixed by the rules in the crate's documentation. Where the codes are the
-/// same, the result shares the tensor's memory.
+/// The results are those of ONNX Cast at the newest opset; [`onnx::CastNode`](crate::onnx::CastNode) gives the options
+/// of other opsets. They are bit-identical to those of a GPU. [`docs::semantics`](crate::docs::semantics) lists the
+/// rules. If both types have the same codes, the result shares the tensor's memory.
 ///
 /// # Strings
-/// Numbers become decimals in positional notation, never with an exponent: integers `-12`; floats with the fewest digits
-/// that give the same number again in the source type (FLOAT16, FLOAT, DOUBLE; other floats as FLOAT) and always a
-/// fraction, `0.1`, `100.0`, `-0.0`, `NaN`, `INF`, `-INF`; BOOL `True` and `False`. The digits of a FLOAT8E8M0 may lie just
-/// beside its power of two: only [`RoundMode::Nearest`](crate::RoundMode::Nearest) reads all of them back as they were.
+/// Numbers become decimals without an exponent. Integers: `-12`. Floats: the fewest digits that read back as the same
+/// number, always with a fraction: `0.1`, `100.0`, `-0.0`, `NaN`, `INF`, `-INF`. DOUBLE and FLOAT16 are printed as
+/// themselves, all other floats as FLOAT. BOOL: `True` and `False`. FLOAT8E8M0 values read back exactly only with
+/// [`RoundMode::Nearest`](crate::RoundMode::Nearest), because their shortest FLOAT digits may be just above or below
+/// the power of two.
 ///
-/// Strings are read as decimals, `12`, `-.5e-3`, or `inf`, `infinity`, `nan` in any case, with an optional sign, between
-/// optional ASCII white space. They round once from the exact decimal value to any float type; to integers they
-/// truncate, must lie within −2⁶³ and 2⁶⁴, and keep their low bits. BOOL is false for ±0 and `false`, true for other
-/// numbers and `true`, in any case.
+/// Strings are parsed as decimals such as `12` and `-.5e-3`, or as `inf`, `infinity` or `nan` in any case, with an
+/// optional sign and surrounding ASCII white space. The exact decimal value is rounded once to a float type. For
+/// integers it is truncated, must be at least −2⁶³ and less than 2⁶⁴, and keeps its low bits. For BOOL, `true` and
+/// `false` (in any case) are accepted too, ±0 is false, and any other number is true.
 ///
 /// # Errors
-/// [`Error::InvalidLiteral`] and [`Error::LiteralOutOfRange`] with the first such element of a STRING tensor;
-/// [`Error::OutOfMemory`] where there is no memory for the result.
+/// [`Error::InvalidLiteral`] and [`Error::LiteralOutOfRange`] for the first invalid element of a STRING tensor;
+/// [`Error::OutOfMemory`] if there is no memory for the result.
 pub fn cast(tensor: &Tensor, to: ElementType, options: &CastOptions) -> Result<Tensor, Error> {
     let from = tensor.element_type();
     match (tensor.string_array(), to) {
@@ -91,13 +95,11 @@ pub(crate) fn cast_numbers(tensor: &Tensor, conversion: &Conversion) -> Result<T
     Ok(tensor.with_bytes(to, destination))
 }
 
-/// [`cast`] into the caller's memory: `destination` gets the packed bytes of the result, in the layout that [`Tensor`]
-/// describes, the bits after the last code in the last byte zero.
+/// Casts into preallocated memory. `destination` receives the packed bytes of the result in row-major order, in the
+/// layout of [`Tensor`]. Bits after the last code in the last byte become zero.
 ///
-/// `destination` must be as long as the result, [`ElementType::packed_bytes`] of the tensor's elements; whatever it held
-/// is overwritten, and it may start at any address. Memory that is used again saves more time than the cast takes: a
-/// system hands out fresh memory page by page, at less than the speed of a cast. A shape has no part in this: the bytes
-/// are those of the elements in row-major order.
+/// `destination` must have exactly the size of the result, [`ElementType::packed_bytes`]. It may start at any address.
+/// Reusing memory is much faster than [`cast`]: the page faults of new memory usually take longer than the cast.
 ///
 /// ```
 /// use wgpu_cast::{CastOptions, ElementType, Tensor, cpu};
@@ -111,8 +113,8 @@ pub(crate) fn cast_numbers(tensor: &Tensor, conversion: &Conversion) -> Result<T
 /// ```
 ///
 /// # Errors
-/// [`Error::NoCodes`] for STRING on either side, which has no packed form: [`cast`] has strings.
-/// [`Error::DestinationLength`] where `destination` is not exactly as long as the result. Nothing is written then.
+/// [`Error::NoCodes`] if either type is STRING, which has no packed form (use [`cast`]). [`Error::DestinationLength`]
+/// if `destination` has another size than the result. Nothing is written then.
 pub fn cast_into(tensor: &Tensor, to: ElementType, options: &CastOptions, destination: &mut [u8]) -> Result<(), Error> {
     let from = tensor.element_type();
     if let Some(&element_type) = [from, to].iter().find(|t| !t.is_numeric()) {
@@ -159,11 +161,12 @@ fn convert(conversion: &Conversion, isa: Isa, elements: usize, source: &[u8], de
     clear_pad(destination, conversion.to.code_bits(), elements as u64);
 }
 
-/// Source and destination bytes of the fewest elements after which the destination lies at a multiple of [`LINE`]: a
-/// vector written across two lines takes as long as two. They are fewer than [`LONG`]; none where no elements lead there.
+/// The source and destination bytes of the fewest elements after which the destination is at a multiple of [`LINE`],
+/// since writing a vector across two lines takes as long as writing two. There are fewer than [`LONG`] such elements,
+/// and none if no number of elements leads to a multiple.
 fn head(conversion: &Conversion, destination: &[u8]) -> [usize; 2] {
     let bits = [conversion.from, conversion.to].map(|t| t.code_bits() as usize);
-    // Of codes of less than a byte, any four end at one.
+    // Four codes of any width below 8 bits fill whole bytes.
     let step = if bits.iter().all(|bits| bits % 8 == 0) { 1 } else { 4 };
     let bytes = |elements: usize| bits.map(|bits| elements * bits / 8);
     let address = destination.as_ptr().addr();
@@ -171,7 +174,7 @@ fn head(conversion: &Conversion, destination: &[u8]) -> [usize; 2] {
     found.unwrap_or_default()
 }
 
-/// The kernel of a pair by its [`method`].
+/// The kernel of the pair's [`method`].
 fn kernel(conversion: &Conversion, isa: Isa, length: Length) -> Box<dyn Kernel> {
     let (source, sink) = (SourceKind::new(conversion), SinkKind::new(conversion));
     match (method(source, sink, isa.name(), length), isa) {
@@ -188,7 +191,7 @@ fn kernel(conversion: &Conversion, isa: Isa, length: Length) -> Box<dyn Kernel> 
     }
 }
 
-/// Runs `work` on chunks of so many source and destination bytes, on all threads where there are at least two.
+/// Runs `work` on chunks of `chunk` source and destination bytes: on all threads if there are at least two chunks.
 #[cfg(not(target_family = "wasm"))]
 fn share(source: &[u8], destination: &mut [u8], chunk: [usize; 2], work: impl Fn(&[u8], &mut [u8]) + Sync) {
     if source.len() < 2 * chunk[0] {
@@ -198,7 +201,7 @@ fn share(source: &[u8], destination: &mut [u8], chunk: [usize; 2], work: impl Fn
     chunks.for_each(|(source, destination)| work(source, destination));
 }
 
-/// Without threads, all at once.
+/// WebAssembly has no threads here, so one call does all the work.
 #[cfg(target_family = "wasm")]
 fn share(source: &[u8], destination: &mut [u8], _: [usize; 2], work: impl Fn(&[u8], &mut [u8])) {
     work(source, destination);

@@ -120,6 +120,8 @@ class Sides:
 
 def processor_time(process: int) -> int | None:
     """Nanoseconds for which a process has had a processor, where the system is Linux."""
+    # The system counts the time of a process when it stops running: it has answered, and is about to wait for a line.
+    time.sleep(0.001)
     # The clock that the C function clock_getcpuclockid names.
     return time.clock_gettime_ns(~process << 3 | 2) if sys.platform == "linux" else None
 

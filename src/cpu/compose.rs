@@ -1,4 +1,5 @@
-//! A method made a kernel: sources and sinks put together in the lanes of an instruction set.
+//! Makes the kernel of a method: chooses its source and its sink, and compiles both for the lanes of an instruction
+//! set.
 
 use super::isa::{Baseline, Instructions, Isa};
 use super::kernel::{
@@ -7,15 +8,14 @@ use super::kernel::{
 use super::lanes::Lanes;
 use super::lanes::portable::Portable;
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-use super::lanes::{avx2::Avx2, avx512, avx512::Avx512};
+use super::lanes::{avx2::Avx2, avx512::Avx512};
 use super::method::{Method, SinkKind, SourceKind};
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-use super::pack;
 use super::scalar::{self, Exact, RoundF64};
-use super::sink::{
-    ANY, Clamp, E8m0, ExponentRule, KEPT, LowBits, NO_NEGATIVE_ZERO, Round, RoundF16, RoundMethod, SignRule, Sink,
-};
+use super::sign_rule::{ANY, KEPT, NO_NEGATIVE_ZERO, SignRule};
+use super::sink::{Clamp, E8m0, ExponentRule, LowBits, Round, RoundF16, RoundMethod, Sink};
 use super::source::{Bf16, F8, F16, F32Source, F64Source, Int, Source};
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+use super::x86;
 use crate::format::FloatFormat;
 use crate::reference::{EncodeE8m0, EncodeFloat};
 
@@ -32,13 +32,13 @@ pub(crate) fn compose(method: Method, source: SourceKind, sink: SinkKind, isa: I
         #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
         (Method::Elements, Isa::Avx512(simd)) => elements(simd, source, sink),
         #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-        (Method::PackBytes, Isa::Avx2(simd)) => pack::avx2::pack_bytes(simd, sink.bits().unwrap_or(8)),
+        (Method::PackBytes, Isa::Avx2(simd)) => x86::pack_bytes(simd, sink.bits().unwrap_or(8)),
         #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-        (Method::PackBytes, Isa::Avx512(simd)) => pack::avx2::pack_bytes(*simd, sink.bits().unwrap_or(8)),
+        (Method::PackBytes, Isa::Avx512(simd)) => x86::pack_bytes(*simd, sink.bits().unwrap_or(8)),
         #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
         (Method::LanesAvx2, Isa::Avx512(simd)) => lanes(Avx2(*simd), method, source, sink),
         #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-        (Method::ConvertF16, Isa::Avx512(simd)) => Box::new(Steps(Avx512(simd), avx512::F32ToF16)),
+        (Method::ConvertF16, Isa::Avx512(simd)) => Box::new(Steps(Avx512(simd), x86::F32ToF16)),
         (_, Isa::Portable) => lanes(Portable(Baseline), method, source, sink),
         #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
         (_, Isa::Avx2(simd)) => lanes(Avx2(simd), method, source, sink),
@@ -96,7 +96,7 @@ fn steps<L: Lanes + 'static, T: Step<L> + 'static>(l: L, step: T) -> Made {
     Box::new(Steps(l, step))
 }
 
-/// A source and a sink, and packing where the lanes do not pack.
+/// The kernel of a source and a sink. If the lanes do not pack codes, it packs them afterwards.
 fn codes<L: Lanes + 'static, S: Source<L> + 'static, K: Sink<L, S> + 'static>(l: L, source: S, sink: K) -> Made {
     let kernel = steps(l, Codes(source, sink));
     if L::PACKS || K::BITS >= 8 { kernel } else { Box::new(Packed { kernel, from_bits: S::BITS, to_bits: K::BITS }) }
@@ -116,7 +116,8 @@ fn from_float<L: Lanes + 'static, S: Source<L> + 'static>(l: L, source: S, sink:
     }
 }
 
-/// `odd` has its integers rounded to odd; `bounded` serves what has none of them in range.
+/// `odd` rounds integers to odd. `bounded` does less: it serves destinations for which all integers from
+/// [`BOUND`](super::source::BOUND) on are out of range.
 fn from_int<L: Lanes + 'static, S: Source<L> + 'static, B: Source<L> + 'static>(
     l: L,
     odd: S,
@@ -203,7 +204,7 @@ fn map<I: Instructions + 'static, S: Word + 'static, D: Word + 'static>(
     steps(Portable(isa), Map::new(function))
 }
 
-/// Functions of single elements.
+/// The kernels of functions of one element.
 fn elements<I: Instructions + 'static>(i: I, source: SourceKind, sink: SinkKind) -> Made {
     match (sink, source) {
         (SinkKind::Bool, _) => is_nonzero(i, source),
@@ -248,8 +249,8 @@ fn round_f64<I: Instructions + 'static>(i: I, format: EncodeFloat) -> Made {
 }
 
 fn is_nonzero<I: Instructions + 'static>(i: I, source: SourceKind) -> Made {
-    // Without their signs, floats that are not zero have some bit. The compiler makes better loops of a mask it does not
-    // know.
+    // A float is not zero if any bit but its sign is set. The mask is a variable because the compiler makes slower
+    // loops of a constant one.
     let mask = source.magnitude_mask();
     match source.bits() {
         8 => map!(i, |x: u8| u8::from(x != 0)),

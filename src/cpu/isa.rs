@@ -1,4 +1,4 @@
-//! Which instruction set the processor has, and loops compiled for it.
+//! Chooses the instruction set of a process, and runs loops that are compiled for it.
 
 use std::ffi::OsStr;
 use std::sync::OnceLock;
@@ -7,8 +7,6 @@ use std::sync::OnceLock;
 use pulp::NullaryFnOnce;
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 use pulp::x86::{V3, V4};
-
-use super::lanes::Work;
 
 /// The environment variable by which tests and benchmarks name the instruction set of a process: `portable`, `avx2` or
 /// `avx512`. It is read once, at the first cast, and is no part of the public interface.
@@ -28,11 +26,11 @@ pub(crate) enum Isa {
 }
 
 impl Isa {
-    /// The best one, or the one that the environment names.
+    /// The best instruction set of this processor, or the one that the environment names.
     ///
     /// # Panics
-    /// Where the environment names one that does not exist or that this processor lacks: a test or a benchmark must not
-    /// run on another instruction set than it says.
+    /// If the environment names one that does not exist or that this processor lacks: a test or a benchmark must not
+    /// run on another instruction set than the one it asked for.
     pub(crate) fn best() -> Self {
         static BEST: OnceLock<Isa> = OnceLock::new();
         *BEST.get_or_init(|| match std::env::var_os(FORCE) {
@@ -41,7 +39,7 @@ impl Isa {
         })
     }
 
-    /// The instruction set of that name, or why there is none.
+    /// The instruction set of this name, or the reason why it cannot be used.
     fn named(name: &OsStr) -> Result<Self, &'static str> {
         match name.to_str() {
             Some("portable") => Ok(Self::Portable),
@@ -65,7 +63,7 @@ impl Isa {
         }
     }
 
-    /// All of them, best first; `None` for one that this processor lacks.
+    /// All instruction sets of the target, best first; `None` for each that this processor lacks.
     pub(crate) fn all() -> impl Iterator<Item = Option<Self>> {
         [
             #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
@@ -78,7 +76,7 @@ impl Isa {
     }
 }
 
-/// An instruction set's name, on any processor.
+/// The name of an instruction set, which exists on every processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum IsaName {
     Portable,
@@ -86,7 +84,13 @@ pub(crate) enum IsaName {
     Avx512,
 }
 
-/// What loops of portable code are compiled for.
+/// Work that an instruction set runs.
+pub(crate) trait Work {
+    /// Implementations are always inlined.
+    fn run(self);
+}
+
+/// An instruction set for which loops of portable code are compiled.
 pub(crate) trait Instructions: Copy + Send + Sync {
     fn run<W: Work>(self, work: W);
 }
@@ -102,7 +106,7 @@ impl Instructions for Baseline {
     }
 }
 
-/// A [`Work`] as pulp takes it.
+/// A [`Work`] in the form that pulp takes.
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 struct Nullary<W>(W);
 

@@ -1,13 +1,14 @@
-//! Kernel loops: what is done for a step of packed codes, over whole tensors.
+//! Kernel loops: they repeat a step, which converts a fixed number of bytes, over the packed codes of a tensor.
 
 use std::marker::PhantomData;
 
-use super::lanes::{Lanes, Work};
+use super::isa::Work;
+use super::lanes::Lanes;
 use super::pack::pack;
 use super::sink::Sink;
 use super::source::Source;
 
-/// The cast of one pair. Packed codes start at a byte on both sides; what is written to pad bits is undefined.
+/// The cast of one pair. Packed codes start at a byte on both sides. The pad bits that it writes are undefined.
 pub(crate) trait Kernel: Send + Sync {
     fn convert(&self, source: &[u8], destination: &mut [u8]);
 }
@@ -21,18 +22,18 @@ impl Kernel for CopyCodes {
     }
 }
 
-/// What is done for so many source and destination bytes, at most [`STEP`] each.
+/// Converts `READ` source bytes to `WRITTEN` destination bytes, at most [`STEP`] each.
 pub(crate) trait Step<L>: Copy + Send + Sync {
     const READ: usize;
     const WRITTEN: usize;
-    /// To be inlined always.
+    /// Implementations are always inlined.
     fn step(self, l: L, source: &[u8], destination: &mut [u8]);
 }
 
-/// The most bytes of a step.
+/// The most bytes that a step reads or writes.
 const STEP: usize = 1024;
 
-/// A step, done until the destination is full. The last step may be less.
+/// Repeats a step until the destination is full. The last step may convert fewer codes.
 pub(crate) struct Steps<L, T>(pub L, pub T);
 
 impl<L: Lanes, T: Step<L>> Kernel for Steps<L, T> {
@@ -69,7 +70,7 @@ impl<L: Lanes, T: Step<L>> Work for Loop<'_, L, T> {
     }
 }
 
-/// A source and a sink of codes of at most 16 bits.
+/// The step of a source and of a sink of codes of at most 16 bits.
 #[derive(Clone, Copy)]
 pub(crate) struct Codes<S, K>(pub S, pub K);
 
@@ -91,7 +92,7 @@ impl<L: Lanes, S: Source<L>, K: Sink<L, S>> Step<L> for Codes<S, K> {
     }
 }
 
-/// A step of one group: source and destination bytes of an element, and what is done.
+/// Defines a step of one group by the source and destination bytes of an element and the work.
 macro_rules! step {
     ($(#[$doc:meta])* $name:ident $(<$parameter:ident>)?, $read:literal to $written:literal,
         |$l:ident, $source:ident, $destination:ident| $done:expr) => {
@@ -145,14 +146,14 @@ impl<L: Lanes, S: Source<L>> Step<L> for ToInt32<S> {
     }
 }
 
-/// Codes of less than a byte by way of a kernel that makes them one a byte: a block at a time, packed then.
+/// Codes of less than a byte. Another kernel writes a block of them, one in each byte, and then they are packed.
 pub(crate) struct Packed {
     pub kernel: Box<dyn Kernel>,
     pub from_bits: usize,
     pub to_bits: usize,
 }
 
-/// Elements of such a block: few enough that it stays in the first-level cache, and a multiple of all groups.
+/// The elements of such a block: few enough for the first-level cache, and a multiple of all groups.
 const BLOCK: usize = 2048;
 
 impl Kernel for Packed {
@@ -192,7 +193,7 @@ macro_rules! words {
 
 words! { u8 u16 u32 u64 }
 
-/// A function of single elements; the compiler makes vector instructions of the loop.
+/// The step of a function of one element. The compiler vectorises the loop.
 #[derive(Clone, Copy)]
 pub(crate) struct Map<S, D, F>(F, PhantomData<(S, D)>);
 

@@ -1,10 +1,11 @@
-//! Operations on lanes: the vocabulary in which sources and sinks are written once for every instruction set.
+//! Operations on lanes. Sources and sinks are written once in these operations and run with every instruction set.
 //!
-//! A group is what one instruction set converts at a time: one element for portable code, of whose loops the compiler makes
-//! vector instructions, 16 for AVX2 and 32 for AVX-512. A group has one lane an element, of 16 or of 32 bits. All
-//! methods are inlined into the kernel loop, because what is not inlined there is compiled without the vector instructions.
+//! A group is the elements that an instruction set converts at a time: 16 for AVX2, 32 for AVX-512, and one for
+//! portable code, whose loops the compiler vectorises. Each element of a group has one lane of 16 or of 32 bits. All
+//! methods are inlined into the kernel loop, because a function that is not inlined there is compiled without the
+//! vector instructions.
 
-/// Operations of one expression each, inlined always.
+/// Defines operations of one expression each, which are always inlined.
 macro_rules! operations {
     ($self:ident; $($name:ident $(<const $parameter:ident: $kind:ty>)? ($($argument:tt: $type:ty),*) $(-> $made:ty)?
         = $expression:expr;)*) => {$(
@@ -15,7 +16,7 @@ macro_rules! operations {
     )*};
 }
 
-/// The same expression of each of two vectors.
+/// Evaluates an expression for each of two vectors.
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 macro_rules! both {
     (|$($x:ident),+| $made:expr) => {
@@ -29,20 +30,15 @@ pub(crate) mod avx2;
 pub(crate) mod avx512;
 pub(crate) mod portable;
 
-use super::source::cut;
-
-/// Work that an instruction set runs.
-pub(crate) trait Work {
-    /// To be inlined always.
-    fn run(self);
-}
+use super::isa::Work;
 
 pub(crate) trait Lanes: Copy + Send + Sync {
     /// Lanes in a group.
     const COUNT: usize;
-    /// Groups whose codes are stored at once.
+    /// Groups whose codes are stored together.
     const GROUPS: usize;
-    /// Whether [`store_codes`](Self::store_codes) packs codes of less than a byte. Otherwise it stores one a byte.
+    /// Whether [`store_codes`](Self::store_codes) packs codes of less than a byte. Otherwise it stores one in each
+    /// byte.
     const PACKS: bool;
     /// 16-bit lanes. A portable lane has 32 bits, of which the upper 16 are zero.
     type U16: Copy;
@@ -55,14 +51,14 @@ pub(crate) trait Lanes: Copy + Send + Sync {
 
     fn load_u8(self, bytes: &[u8]) -> Self::U16;
     fn load_u16(self, bytes: &[u8]) -> Self::U16;
-    /// In the order from which [`unpack`](Self::unpack) gives the elements in theirs.
+    /// Loads in an order that [`unpack`](Self::unpack) turns into the order of the elements.
     fn load_u16_to_unpack(self, bytes: &[u8]) -> Self::U16;
     fn load_u32(self, bytes: &[u8]) -> Self::U32;
     /// The low and the high words of 64-bit elements.
     fn load_u64(self, bytes: &[u8]) -> [Self::U32; 2];
     fn store_u32(self, a: Self::U32, bytes: &mut [u8]);
-    /// Codes of at most 16 bits, without bits above. `interleaved` where they are narrowed from elements of 32 bits or
-    /// more: only the order that [`unpack`](Self::unpack) leaves narrows into that of the elements.
+    /// Stores codes of at most 16 bits; the bits above them must be zero. `interleaved` says that they were narrowed
+    /// from elements of 32 bits or more: narrowing keeps the order of the elements only after [`unpack`](Self::unpack).
     fn store_codes(self, bits: usize, interleaved: bool, codes: &[Self::U16], bytes: &mut [u8]);
 
     fn splat_u16(self, a: u16) -> Self::U16;
@@ -70,7 +66,7 @@ pub(crate) trait Lanes: Copy + Send + Sync {
     fn or_u16(self, a: Self::U16, b: Self::U16) -> Self::U16;
     fn xor_u16(self, a: Self::U16, b: Self::U16) -> Self::U16;
     fn add_u16(self, a: Self::U16, b: Self::U16) -> Self::U16;
-    /// `a - b`, or 0 where that is less.
+    /// `a - b`, or 0 if `b` is larger.
     fn sub_or_zero_u16(self, a: Self::U16, b: Self::U16) -> Self::U16;
     fn min_u16(self, a: Self::U16, b: Self::U16) -> Self::U16;
     fn shl_u16(self, a: Self::U16, bits: u32) -> Self::U16;
@@ -81,7 +77,7 @@ pub(crate) trait Lanes: Copy + Send + Sync {
     /// The lanes whose top bit is set.
     fn negative_u16(self, a: Self::U16) -> Self::M16;
     fn select_u16(self, mask: Self::M16, a: Self::U16, b: Self::U16) -> Self::U16;
-    /// Negated where the top bit of `sign` is set; `a` must be 0 where `sign` is.
+    /// `a`, negated in lanes whose top bit of `sign` is set. `a` must be 0 in lanes in which `sign` is 0.
     fn negate_u16(self, a: Self::U16, sign: Self::U16) -> Self::U16;
     /// `a / 2^(down + below)` to nearest, ties to even; `powers` are those of [`powers`].
     fn round_shift_u16(self, a: Self::U16, below: Self::U16, down: u32, powers: [u8; 16]) -> Self::U16;
@@ -93,12 +89,12 @@ pub(crate) trait Lanes: Copy + Send + Sync {
     fn sub_u32(self, a: Self::U32, b: Self::U32) -> Self::U32;
     fn min_i32(self, a: Self::U32, b: Self::U32) -> Self::U32;
     fn max_i32(self, a: Self::U32, b: Self::U32) -> Self::U32;
-    /// The same bound for all lanes.
+    /// The smaller of `a` and `b`; `b` is the same for all lanes.
     fn min_u32(self, a: Self::U32, b: u32) -> Self::U32;
     fn shl_u32<const BITS: u32>(self, a: Self::U32) -> Self::U32;
     fn shr_u32<const BITS: u32>(self, a: Self::U32) -> Self::U32;
     fn shr_by_u32(self, a: Self::U32, bits: u32) -> Self::U32;
-    /// Shifted right, with the sign above.
+    /// Shifts right and repeats the sign.
     fn sar_u32<const BITS: u32>(self, a: Self::U32) -> Self::U32;
     fn abs_i32(self, a: Self::U32) -> Self::U32;
     fn greater_i32(self, a: Self::U32, b: Self::U32) -> Self::M32;
@@ -108,21 +104,21 @@ pub(crate) trait Lanes: Copy + Send + Sync {
     fn is_nan_f32(self, a: Self::U32) -> Self::M32;
     /// To nearest, ties to even.
     fn i32_to_f32(self, a: Self::U32) -> Self::U32;
-    /// Truncated; the least integer for what does not fit and for NaN.
+    /// Truncates. A value out of range, and NaN, gives the least integer.
     fn f32_to_i32(self, a: Self::U32) -> Self::U32;
-    /// The same of 64-bit floats.
+    /// As `f32_to_i32`, from 64-bit floats.
     fn f64_to_i32(self, bytes: &[u8]) -> Self::U32;
 
-    /// `high` above `low`.
+    /// Lanes with the bits of `high` above those of `low`.
     fn unpack(self, low: Self::U16, high: Self::U16) -> Self::U32;
     /// The low 16 bits of lanes less than 2^16.
     fn narrow(self, a: Self::U32) -> Self::U16;
-    /// Lanes with the same top bits.
+    /// 16-bit lanes with the same top bits.
     fn narrow_signs(self, a: Self::U32) -> Self::U16;
     fn narrow_mask(self, a: Self::M32) -> Self::M16;
 
-    /// The magnitudes of FLOAT16 in binary32, NaNs some number beyond; in the order of [`unpack`](Self::unpack). Without
-    /// `SUBNORMALS`, a subnormal gives some number below the least normal one.
+    /// The magnitudes of FLOAT16 in binary32, in the order of [`unpack`](Self::unpack). NaN gives some magnitude above
+    /// that of ∞. Without `SUBNORMALS`, a subnormal gives some number below the least normal one.
     fn f16_to_f32<const SUBNORMALS: bool>(self, magnitude: Self::U16) -> Self::U32;
     /// The low 16 bits of FLOAT16's integer parts; 0 for ±∞ and NaN.
     fn f16_to_i16(self, codes: Self::U16) -> Self::U16;
@@ -134,9 +130,11 @@ pub(crate) trait Lanes: Copy + Send + Sync {
         let number = self.f16_to_f32::<true>(self.select_u16(is_nan, self.splat_u16(0x7e00), magnitude));
         self.or_u32(number, self.unpack(self.splat_u16(0), self.and_u16(codes, self.splat_u16(0x8000))))
     }
-    /// 64-bit integers to binary32, rounded to odd, for formats of at most 11 significant bits: of their 32 lowest bits, those
-    /// from the 16th on and the highest, the first that hold the number, as signed ones, with a sticky bit for what is below
-    /// them. There are at least 14 significant bits then, or all.
+    /// 64-bit integers to binary32, rounded to odd, for formats of at most 11 significant bits.
+    ///
+    /// Each is reduced to a signed 32-bit integer: its lowest 32 bits, the 32 bits from bit 16 on, or its highest 32
+    /// bits, whichever of these is the first to hold the number. A sticky bit stands for the bits below them. At least
+    /// 14 significant bits remain, or all.
     #[inline(always)]
     fn u64_to_odd_f32<const SIGNED: bool>(self, [low, high]: [Self::U32; 2]) -> Self::U32 {
         let moved = self.shl_u32::<16>(high);
@@ -165,14 +163,15 @@ pub(crate) trait Lanes: Copy + Send + Sync {
         if SIGNED {
             return self.i32_to_f32(cut(self, a));
         }
-        // From 2^31 on, the half with a sticky bit.
+        // An integer from 2^31 on is halved, with a sticky bit.
         let is_large = self.greater_i32(self.splat_u32(0), a);
         let half = self.or_u32(self.shr_u32::<1>(a), self.and_u32(a, self.splat_u32(1)));
         let bits = cut(self, self.select_u32(is_large, half, a));
         let raise = self.select_u32(is_large, self.splat_u32(1 << 23), self.splat_u32(0));
         self.add_u32(self.i32_to_f32(bits), raise)
     }
-    /// The low 16 bits of BFLOAT16's integer parts, or those of `mask`; 0 for what does not fit 32 bits.
+    /// The low 16 bits of BFLOAT16's integer parts, or only those of `mask`; 0 for a value that does not fit 32 bits
+    /// and for NaN.
     #[inline(always)]
     fn bf16_to_i16(self, codes: Self::U16, mask: u16) -> Self::U16 {
         let integers = self.f32_to_i32(self.unpack(self.splat_u16(0), codes));
@@ -180,14 +179,14 @@ pub(crate) trait Lanes: Copy + Send + Sync {
     }
     /// binary32 as binary64.
     fn store_f32_as_f64(self, a: Self::U32, bytes: &mut [u8]);
-    /// binary32 as 64-bit integers; ONNX's result for what does not fit (see `encode_int64`).
+    /// binary32 as 64-bit integers. A value out of range gives what `encode_int64` says.
     fn store_f32_as_i64<const SIGNED: bool>(self, a: Self::U32, bytes: &mut [u8]);
     /// FLOAT16 as 64-bit integers.
     fn store_f16_as_i64<const SIGNED: bool>(self, source: &[u8], bytes: &mut [u8]);
 }
 
-/// The powers of two by which a product's upper half is `x / 2^(down + below)`, for `below` from 0 to 7: eight low bytes,
-/// then high ones.
+/// The powers of two whose product with `x` has `x / 2^(down + below)` above its lowest 15 bits, for `below` from 0 to
+/// 7: their eight low bytes, then their high bytes.
 pub(crate) fn powers(down: u32) -> [u8; 16] {
     let mut powers = [0; 16];
     for below in 0..8 {
@@ -195,4 +194,17 @@ pub(crate) fn powers(down: u32) -> [u8; 16] {
         [powers[below as usize], powers[8 + below as usize]] = power.to_le_bytes();
     }
     powers
+}
+
+/// Integers from this one on are out of range for every destination that `Int` without `ODD` serves.
+pub(crate) const BOUND: u32 = 1 << 24;
+
+/// Signed words that binary32 holds exactly. In words of more than 24 bits the lowest 7 bits are cut and leave a sticky
+/// bit. This rounds to odd in two's complement too, because it chooses the odd one of the two neighbours.
+#[inline(always)]
+pub(crate) fn cut<L: Lanes>(l: L, bits: L::U32) -> L::U32 {
+    let lost = l.add_u32(l.and_u32(bits, l.splat_u32(0x7f)), l.splat_u32(0x7f));
+    let cut = l.and_u32(l.or_u32(bits, lost), l.splat_u32(!0x7f));
+    let is_large = l.greater_i32(l.abs_i32(bits), l.splat_u32(BOUND));
+    l.select_u32(is_large, cut, bits)
 }

@@ -1,5 +1,6 @@
-//! How a pair is cast: one pure function from what the source and the sink are, the instruction set and the length. Element
-//! types stop here.
+//! How a pair is cast: [`method`] is a pure function of the source kind, the sink kind, the instruction set and the
+//! length. Element types are mapped to kinds here; `compose` uses kinds only. `tests/methods.txt` lists the method of
+//! each pair.
 
 use super::isa::IsaName;
 use super::sink::{ExponentRule, RoundMethod};
@@ -29,21 +30,21 @@ pub(crate) enum SourceKind {
     OtherFloat(FloatFormat),
 }
 
-/// What becomes of them.
+/// What the sink makes of the source's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SinkKind {
     Copy,
     ClampInfinity,
     Bool,
-    /// The low bits of integers, or their signs extended.
+    /// The low bits of integers. A wider destination gets copies of the sign above them, or zeros from unsigned sources.
     LowBits {
         bits: u32,
     },
-    /// The low bits of floats' integer parts, of at most 16 bits.
+    /// The low `bits` bits, at most 16, of the integer parts of floats.
     Truncate {
         bits: u32,
     },
-    /// Floats' integer parts between bounds: the largest magnitudes below and above 0.
+    /// The integer parts of floats, limited to between `-below` and `above`.
     Clamp {
         bits: u32,
         below: u16,
@@ -79,17 +80,17 @@ pub(crate) enum Method {
     Lanes,
     /// On AVX-512, source and sink in AVX2's lanes.
     LanesAvx2,
-    /// Source and sink in the lanes of the instruction set, rounding by steps of 16-bit lanes: 1.3 to 2 times the speed of
-    /// [`Lanes`](Self::Lanes).
+    /// Source and sink in the lanes of the instruction set. Rounding takes place in 16-bit lanes, at 1.3 to 2 times the
+    /// speed of [`Lanes`](Self::Lanes).
     RoundF16(ExponentRule),
     /// AVX-512's own conversion to FLOAT16: 1.4 times the speed of [`Lanes`](Self::Lanes).
     ConvertF16,
-    /// A function of single elements, whose loop the compiler makes of the instruction set's vectors.
+    /// A function of one element. The compiler vectorises its loop with the vectors of the instruction set.
     Elements,
-    /// The same with AVX2's vectors: what waits for memory gains nothing by longer ones, which lower the clock of some
-    /// processors.
+    /// The same with vectors no longer than AVX2's. These loops wait for memory, so longer vectors gain nothing, and
+    /// they lower the clock of some processors.
     ElementsAvx2,
-    /// Bytes' low bits, packed as bytes.
+    /// The low bits of bytes, packed without decoding.
     PackBytes,
     /// A table of 256 entries in memory.
     MemoryTable,
@@ -97,7 +98,8 @@ pub(crate) enum Method {
     ShuffleTable,
     /// A table of 256 entries in AVX-512's registers.
     RegisterTable,
-    /// The reference, code by code: a table would take longer to make than it saves, or no other method serves.
+    /// The reference, code by code, for tensors so short that making a table takes longer than it saves, and for
+    /// formats that no other method handles.
     Reference,
 }
 
@@ -191,12 +193,12 @@ pub(crate) fn method(source: SourceKind, sink: SinkKind, isa: IsaName, length: L
     match (source, sink) {
         (_, SinkKind::Copy) => Method::Copy,
         (SourceKind::OtherFloat(_), _) => Method::Reference,
-        // True is 1 in all of these.
+        // `true` is the code 1 in all of these destinations.
         (SourceKind::Bool, SinkKind::Bool | SinkKind::LowBits { bits: 8 }) => Method::ElementsAvx2,
         (SourceKind::Int { bits: 8, .. }, _) => {
             from_int8(sink, isa).unwrap_or_else(|| table(source, sink, isa, length))
         }
-        // Fewer bits are faster by table.
+        // For fewer bits a table is faster.
         (SourceKind::SmallFloat(format), SinkKind::Truncate { bits: 16 })
             if isa == IsaName::Avx2 && format.bits() == 8 && format.is_signed() =>
         {
@@ -208,7 +210,7 @@ pub(crate) fn method(source: SourceKind, sink: SinkKind, isa: IsaName, length: L
     }
 }
 
-/// From 8-bit integers, where that takes no rounding.
+/// The method from 8-bit integers to destinations that need no rounding.
 fn from_int8(sink: SinkKind, isa: IsaName) -> Option<Method> {
     match sink {
         SinkKind::LowBits { bits } if bits < 8 && isa != IsaName::Portable => Some(Method::PackBytes),
@@ -218,41 +220,41 @@ fn from_int8(sink: SinkKind, isa: IsaName) -> Option<Method> {
     }
 }
 
-/// From codes of at most 8 bits.
+/// The method from codes of at most 8 bits that are looked up.
 fn table(source: SourceKind, sink: SinkKind, isa: IsaName, length: Length) -> Method {
     let to_bits = sink.bits().unwrap_or(source.bits());
     match (isa, source.bits(), to_bits) {
         _ if length == Length::Short => Method::Reference,
         (IsaName::Portable, ..) => Method::MemoryTable,
-        // A byte's eight bytes are faster from memory.
+        // Eight destination bytes per source byte are faster from memory.
         (IsaName::Avx512, 8, 64) => Method::MemoryTable,
-        // AVX2 looks up as many codes of at most 4 bits in bytes as AVX-512 in 16-bit lanes.
+        // For at most 4 bits, AVX2 looks up as many codes in lanes of bytes as AVX-512 does in 16-bit lanes.
         (IsaName::Avx512, 5.., _) | (IsaName::Avx512, _, 16..) => Method::RegisterTable,
         _ if fits_16_bits(source, sink) => Method::ShuffleTable,
         _ => Method::MemoryTable,
     }
 }
 
-/// Whether 16 bits say all of each destination code of a source of at most 8 bits: the others are zeros below them, of a
-/// float, or their sign above them, of an integer.
+/// Whether 16 bits determine each destination code of a source of at most 8 bits. The other bits of a float are zeros
+/// below them; those of an integer repeat the sign above them.
 fn fits_16_bits(source: SourceKind, sink: SinkKind) -> bool {
     match (sink, source) {
-        // Eight significant bits are what the upper half of binary32 has.
+        // The upper half of binary32 has eight significant bits, as many as any such source needs.
         (SinkKind::F32, _) => true,
-        // What does not fit gives the least integer.
+        // A value out of range, and NaN, gives the least integer, which 16 bits do not determine.
         (SinkKind::Int32, SourceKind::SmallFloat(format)) => !format.has_nan(),
         (SinkKind::Uint32, SourceKind::SmallFloat(format)) => format.max_exponent() < 15,
         _ => sink.bits().is_none_or(|bits| bits <= 32),
     }
 }
 
-/// Rounding of more than 8 bits to floats of at most 16.
+/// The method from sources of more than 8 bits to floats of at most 16 bits.
 fn round(source: SourceKind, to: &EncodeFloat, isa: IsaName) -> Method {
     let rule = source.format16().and_then(|from| ExponentRule::new(&from, to));
     match (rule, RoundMethod::new(to), source) {
         (Some(rule), ..) if isa != IsaName::Portable => Method::RoundF16(rule),
         (_, None, _) => Method::Reference,
-        // binary32's subnormals are the destination's, and binary64 holds what they would round away.
+        // The destination has binary32's subnormals, so binary32 would already round what binary64 holds below them.
         (_, Some(RoundMethod::Shift), SourceKind::F64) => Method::Elements,
         (_, _, SourceKind::F64) if isa == IsaName::Portable => Method::Elements,
         (_, Some(RoundMethod::Add), SourceKind::F32) if isa == IsaName::Avx512 && [to.bits, to.man] == [16, 10] => {
@@ -262,10 +264,10 @@ fn round(source: SourceKind, to: &EncodeFloat, isa: IsaName) -> Method {
     }
 }
 
-/// More than 8 bits to anything but rounded floats.
+/// The method from sources of more than 8 bits to all other destinations.
 fn computed(source: SourceKind, sink: SinkKind, isa: IsaName) -> Method {
     match (sink, source) {
-        // AVX2 packs 128 codes at once: 1.2 to 1.5 times the speed of AVX-512's lanes.
+        // AVX2 packs 128 codes at a time, at 1.2 to 1.5 times the speed of AVX-512's lanes.
         (SinkKind::Truncate { bits: ..8 }, SourceKind::F32) if isa == IsaName::Avx512 => Method::LanesAvx2,
         (SinkKind::E8m0(_) | SinkKind::Truncate { .. } | SinkKind::Clamp { .. }, _) => Method::Lanes,
         _ if isa == IsaName::Portable => Method::Elements,
@@ -273,7 +275,7 @@ fn computed(source: SourceKind, sink: SinkKind, isa: IsaName) -> Method {
         (SinkKind::Int32, _) => Method::Lanes,
         (SinkKind::F32 | SinkKind::F64, SourceKind::F16 { .. }) => Method::Lanes,
         (SinkKind::Int64 { .. }, SourceKind::F16 { .. } | SourceKind::Bf16 | SourceKind::F32) => Method::Lanes,
-        // These compute enough for longer vectors to pay.
+        // These loops compute enough to gain from longer vectors.
         (SinkKind::F32, SourceKind::Int { bits: 64, .. }) => Method::Elements,
         (SinkKind::Int64 { .. } | SinkKind::Uint32, _) => Method::Elements,
         _ => Method::ElementsAvx2,

@@ -1,11 +1,11 @@
-//! The reference as a kernel: blocks of codes unpacked into words, converted, packed again. Any pair goes through it; the
-//! other methods are faster.
+//! The reference as a kernel: it unpacks blocks of codes into words, converts them and packs them again. It casts every
+//! pair; the other methods are faster.
 
 use super::kernel::Kernel;
 use crate::conversion::Conversion;
 use crate::lanes::{pack_words, unpack_words};
 
-/// Elements of a block: a multiple of 16, so that blocks of every type start at a byte.
+/// The elements of a block: a multiple of 16, so that blocks of every type start at a byte.
 const BLOCK: usize = 2048;
 
 pub(crate) struct Reference(pub Conversion);

@@ -1,16 +1,16 @@
-//! Conversions of single elements to 32 and 64 bits, of which the compiler makes vector instructions of every instruction
-//! set by itself.
+//! Conversions of one element, mostly to 32 and 64 bits. The compiler vectorises loops over them for every instruction
+//! set.
 //!
-//! Rust's float operations round to nearest, ties to even, and keep subnormals; only the bits of their NaNs are unspecified,
-//! and none of those is kept.
+//! Rust's float operations round to nearest, ties to even, and keep subnormals. Only the bits of their NaNs are
+//! unspecified, so every NaN is replaced.
 
-use super::sink::{ANY, NO_NEGATIVE_ZERO};
+use super::sign_rule::{ANY, NO_NEGATIVE_ZERO};
 use crate::reference::EncodeFloat;
 
 const F32_NAN: u32 = 0x7fc0_0000;
 const F64_NAN: u64 = 0x7ff8_0000_0000_0000;
 
-/// The same number; NaN becomes the canonical one, with its sign.
+/// The same number; NaN becomes the canonical NaN with the same sign.
 #[inline(always)]
 pub(crate) fn canonical_f32(x: u32) -> u32 {
     if f32::from_bits(x).is_nan() { F32_NAN | x & 1 << 31 } else { x }
@@ -30,12 +30,12 @@ pub(crate) fn f64_to_f32(x: u64) -> u32 {
     if narrow.is_nan() { nan } else { narrow.to_bits() }
 }
 
-/// The magnitude of a FLOAT16 in binary32, of NaN some number beyond. Without `SUBNORMALS`, a subnormal gives some number
+/// The magnitude of a FLOAT16 in binary32. NaN gives some NaN. Without `SUBNORMALS`, a subnormal gives some number
 /// below the least normal one.
 #[inline(always)]
 pub(crate) fn f16_magnitude<const SUBNORMALS: bool>(magnitude: u32) -> u32 {
     let number = (magnitude << 13) + ((127 - 15) << 23);
-    // A subnormal gets an implicit bit, which the subtraction takes away again, exactly.
+    // A subnormal gets an implicit bit, and the subtraction removes it. The difference is exact.
     let subnormal = (f32::from_bits(number + (1 << 23)) - f32::from_bits((127 - 14) << 23)).to_bits();
     let number = if SUBNORMALS && magnitude < 0x0400 { subnormal } else { number };
     if magnitude >= 0x7c00 { number | 0x7f80_0000 } else { number }
@@ -48,10 +48,10 @@ pub(crate) fn f16_to_f32(code: u16) -> u32 {
     f16_magnitude::<true>(code & 0x7fff) | (code & 0x8000) << 16
 }
 
-/// The integer part of a FLOAT16's magnitude; of ∞ and NaN, anything.
+/// The integer part of a FLOAT16's magnitude; undefined for ∞ and NaN.
 #[inline(always)]
 fn f16_integer(code: u16) -> u16 {
-    // The leading bit at the top, then down to its place; below 1 there is no such place.
+    // Moves the leading bit to the top, then down to its place. A number below 1 has no integer part.
     let down = 30u16.wrapping_sub((code & 0x7fff) >> 10);
     let significand = code << 5 | 1 << 15;
     if down < 16 { significand >> (down & 15) } else { 0 }
@@ -83,11 +83,11 @@ pub(crate) fn f16_to_int64<const SIGNED: bool>(code: u16) -> u64 {
     if (code & 0x7fff) as i16 >= 0x7c00 { fail } else { value }
 }
 
-/// The low 16 bits of a BFLOAT16's integer part; 0 for what does not fit 32 bits.
+/// The low 16 bits of a BFLOAT16's integer part; 0 if that does not fit 32 bits.
 #[inline(always)]
 pub(crate) fn bf16_to_int16(code: u16) -> u16 {
-    // The leading bit at the top, then down to its place; of larger numbers the last one at the bottom, then up. What
-    // does not fit gives 0, as places beyond the word do.
+    // Smaller numbers: moves the leading bit to the top, then down to its place. Larger numbers: moves the last bit to
+    // the bottom, then up. Shifts beyond the word give 0, as values out of range do.
     let exponent = code >> 7 & 0xff;
     let (down, up) = (142u16.wrapping_sub(exponent), exponent.wrapping_sub(134));
     let small = if down < 16 { (code << 8 | 1 << 15) >> (down & 15) } else { 0 };
@@ -99,7 +99,7 @@ pub(crate) fn bf16_to_int16(code: u16) -> u16 {
 /// A 64-bit integer to binary64: one rounding to nearest, ties to even.
 #[inline(always)]
 pub(crate) fn int64_to_f64<const SIGNED: bool>(x: u64) -> u64 {
-    // Both halves as the last bits of a power of two of their own: 2^84 and 2^52. Signed ones count from -2^63.
+    // The halves become the last bits of the numbers 2^84 and 2^52. Signed integers are counted from -2^63.
     let (flip, offset) =
         if SIGNED { (1 << 31, (1u128 << 84) + (1 << 63) + (1 << 52)) } else { (0, (1 << 84) + (1 << 52)) };
     let high = f64::from_bits((x >> 32) ^ flip | 0x4530_0000_0000_0000);
@@ -114,7 +114,7 @@ pub(crate) fn int64_to_f32<const SIGNED: bool>(x: u64) -> u32 {
     (f64::from_bits(int64_to_f64::<SIGNED>(odd_int64::<SIGNED>(x))) as f32).to_bits()
 }
 
-/// A 64-bit integer to binary32, rounded to odd twice, which is once.
+/// A 64-bit integer to binary32, rounded to odd. It is rounded to odd twice, which gives the same as once.
 #[inline(always)]
 pub(crate) fn int64_to_odd_f32<const SIGNED: bool>(x: u64) -> u32 {
     let double = int64_to_f64::<SIGNED>(odd_int64::<SIGNED>(x));
@@ -136,11 +136,11 @@ fn odd_int64<const SIGNED: bool>(x: u64) -> u64 {
     }
 }
 
-/// A float to a 32-bit integer: the least integer for what does not fit and for NaN.
+/// A float to a 32-bit integer. A value out of range, and NaN, gives the least integer.
 #[inline(always)]
 pub(crate) fn f32_to_int32(x: u32) -> u32 {
     let magnitude = x & i32::MAX as u32;
-    // The leading bit at the top, then down to its place; below 1 there is no such place.
+    // Moves the leading bit to the top, then down to its place. A number below 1 has no integer part.
     let down = 158u32.wrapping_sub(magnitude >> 23);
     let significand = magnitude << 8 | 1 << 31;
     let size = if down < 32 { significand >> (down & 31) } else { 0 };
@@ -155,13 +155,13 @@ pub(crate) fn f64_to_int32(x: u64) -> u32 {
     if number.abs() < 2f64.powi(31) { number as i32 as u32 } else { 1 << 31 }
 }
 
-/// A float to the low word of a 64-bit integer; 0 for what does not fit and for NaN.
+/// A float to the low word of a 64-bit integer; 0 for a value out of range and for NaN.
 #[inline(always)]
 pub(crate) fn f32_to_uint32(x: u32) -> u32 {
     let magnitude = x & i32::MAX as u32;
     let exponent = magnitude >> 23;
     let (down, up) = (158u32.wrapping_sub(exponent), exponent.wrapping_sub(158));
-    // The leading bit at the top, then down or up; what lies beyond 32 bits there is 0.
+    // Moves the leading bit to the top, then down or up to its place. Bits beyond the word are dropped.
     let significand = magnitude << 8 | 1 << 31;
     let small = if down < 32 { significand >> (down & 31) } else { 0 };
     let size = if up < 32 { significand << (up & 31) } else { small };
@@ -176,8 +176,8 @@ pub(crate) fn f64_to_uint32(x: u64) -> u32 {
     if (magnitude as i64) < (1023 + 63) << 52 { truncate_f64(magnitude, x) as u32 } else { 0 }
 }
 
-/// A float to a 64-bit integer. Signed: the least integer for what does not fit and for NaN. Unsigned: 0 from 2^64 on,
-/// 2^63 below -2^63 and for NaN.
+/// A float to a 64-bit integer. Signed: a value out of range, and NaN, gives the least integer. Unsigned: a value from
+/// 2^64 on gives 0; a value below -2^63, and NaN, gives 2^63.
 #[inline(always)]
 pub(crate) fn f64_to_int64<const SIGNED: bool>(number: f64) -> u64 {
     let x = number.to_bits();
@@ -188,7 +188,7 @@ pub(crate) fn f64_to_int64<const SIGNED: bool>(number: f64) -> u64 {
     if magnitude < limit { truncate_f64(magnitude as u64, x) } else { fail }
 }
 
-/// The integer part of a binary64 number below 2^64; of others, anything.
+/// The integer part of a binary64 number below 2^64; undefined for others.
 #[inline(always)]
 fn truncate_f64(magnitude: u64, x: u64) -> u64 {
     let significand = magnitude & ((1 << 52) - 1) | 1 << 52;
@@ -201,8 +201,8 @@ fn truncate_f64(magnitude: u64, x: u64) -> u64 {
     (size ^ negative).wrapping_sub(negative)
 }
 
-/// DOUBLE to floats of at most 16 bits. A double holds all that binary32's subnormals would round away, and processors without
-/// wide lanes are faster in one width. The steps are those of `Round`.
+/// DOUBLE to floats of at most 16 bits, without binary32, whose subnormals would lose bits of the double. Portable code
+/// is also faster if all words have the same width. The steps are those of `Round`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RoundF64 {
     limit: u64,
@@ -253,10 +253,10 @@ impl RoundF64 {
     }
 }
 
-/// 8-bit integers to 16-bit floats, which hold all of them.
+/// 8-bit integers to 16-bit floats, which hold all of them exactly.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Exact {
-    /// 2^(the destination's bias - 127): the product with 1 has the destination's exponent field.
+    /// 2^(the destination's bias - 127). A product with it has the destination's exponent field.
     unit: f32,
     down: u32,
 }

@@ -1,4 +1,4 @@
-//! What encodes to codes of at most 16 bits: a sink asks a source for the numbers of a group of elements and makes its codes.
+//! Sinks encode: a sink asks a source for the numbers of a group of elements and makes codes of at most 16 bits.
 
 mod e8m0;
 mod round;
@@ -6,7 +6,7 @@ mod round_f16;
 mod truncate;
 
 pub(crate) use e8m0::E8m0;
-pub(crate) use round::{ANY, KEPT, NO_NEGATIVE_ZERO, Round, RoundMethod, SignRule};
+pub(crate) use round::{Round, RoundMethod};
 pub(crate) use round_f16::{ExponentRule, RoundF16};
 pub(crate) use truncate::{Clamp, LowBits};
 
@@ -17,6 +17,6 @@ use super::source::Source;
 pub(crate) trait Sink<L: Lanes, S: Source<L>>: Copy + Send + Sync {
     /// Bits of a code.
     const BITS: usize;
-    /// No bits above a code's. To be inlined always.
+    /// The bits above a code are zero. Implementations are always inlined.
     fn codes(self, l: L, source: S, bytes: &[u8]) -> L::U16;
 }

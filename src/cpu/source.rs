@@ -1,46 +1,44 @@
-//! What decodes: a source gives a sink the numbers of a group of elements in the form that the sink asks for.
+//! Sources decode: a source gives a sink the numbers of a group of elements, in the form that the sink asks for.
 
-use super::lanes::Lanes;
+use super::lanes::{BOUND, Lanes};
 use crate::reference::Hub;
 
 const F32_INFINITY: u32 = 0x7f80_0000;
 const F32_SIGN: u32 = 1 << 31;
 
-/// Integers from here on are out of range of every float that a bounded hub serves.
-pub(crate) const BOUND: u32 = 1 << 24;
-
-/// A group's numbers as rounding takes them.
+/// The numbers of a group in the form that rounding needs.
 pub(crate) struct Parts<L: Lanes> {
-    /// binary32 without signs, rounded to odd where it holds less than the source; of NaN, anything.
+    /// Magnitudes in binary32, rounded to odd if binary32 cannot hold the source's number. NaN gives any magnitude.
     pub magnitude: L::U32,
-    /// The sign as the top bit, anything below.
+    /// The sign in the top bit. The other bits are undefined.
     pub sign: L::U16,
     pub is_nan: L::M16,
 }
 
-/// Elements of one kind. A method that a source lacks is one that no sink asks it for.
+/// Decodes elements of one kind. Where a method is unreachable, no sink calls it for that source.
 pub(crate) trait Source<L: Lanes>: Copy + Send + Sync {
     /// Bits of an element.
     const BITS: usize;
     const SIGNED: bool = true;
     const NANS: bool = true;
-    /// What [`numbers`](Self::numbers) come in.
+    /// The format in which [`numbers`](Self::numbers) returns them.
     const HUB: Hub = Hub::F32;
 
     fn parts(self, l: L, bytes: &[u8]) -> Parts<L>;
-    /// The numbers with their signs, rounded to odd where the hub holds less than the source; of NaN, some NaN.
+    /// The numbers with their signs, rounded to odd if the hub cannot hold them. NaN gives some NaN.
     fn numbers(self, l: L, bytes: &[u8]) -> L::U32;
-    /// The bits of `mask` of the integer parts; 0 for what does not fit 32 bits.
+    /// The bits of `mask` of the integer parts; 0 for a float whose integer part does not fit 32 bits.
     fn truncated(self, l: L, bytes: &[u8], mask: u16) -> L::U16;
-    /// The integer parts in the order of the elements; the least integer for what does not fit 32 bits and for NaN.
+    /// The integer parts in the order of the elements. A value that does not fit 32 bits, and NaN, gives the least
+    /// integer.
     #[inline(always)]
     fn integers(self, l: L, bytes: &[u8]) -> L::U32 {
         l.f32_to_i32(self.numbers(l, bytes))
     }
 }
 
-/// FLOAT16. Without `SUBNORMALS`, those of the source give some number below the least normal one: a sink says so that
-/// cannot tell them apart.
+/// FLOAT16. Without `SUBNORMALS`, a subnormal gives some number below the least normal one, which is enough for sinks
+/// that treat all of these alike.
 #[derive(Clone, Copy)]
 pub(crate) struct F16<const SUBNORMALS: bool>;
 
@@ -107,7 +105,7 @@ impl<L: Lanes> Source<L> for Bf16 {
     }
 }
 
-/// FLOAT, as it is.
+/// FLOAT, which is its own hub.
 #[derive(Clone, Copy)]
 pub(crate) struct F32Source;
 
@@ -134,7 +132,7 @@ impl<L: Lanes> Source<L> for F32Source {
 #[derive(Clone, Copy)]
 pub(crate) struct F64Source;
 
-/// High words of the least and of the greatest number that binary32 holds as a normal one.
+/// The high words of the least and of the greatest DOUBLE that is a normal number in binary32.
 const F64_LEAST: u32 = (1023 - 126) << 20;
 const F64_GREATEST: u32 = ((1023 + 128) << 20) - 1;
 const F64_INFINITY: u32 = 0x7ff0_0000;
@@ -143,13 +141,14 @@ impl<L: Lanes> Source<L> for F64Source {
     const BITS: usize = 64;
     const HUB: Hub = Hub::F64_HIGH_WORD;
 
-    /// For formats to which all below binary32's least normal number is zero, and all above its greatest out of range.
+    /// Only for destinations in which everything below binary32's least normal number rounds to zero, and everything
+    /// above its greatest is out of range.
     #[inline(always)]
     fn parts(self, l: L, bytes: &[u8]) -> Parts<L> {
         let high = l.load_u64(bytes)[1];
         let head = l.and_u32(self.numbers(l, bytes), l.splat_u32(!F32_SIGN));
         let bounded = l.min_i32(l.max_i32(head, l.splat_u32(F64_LEAST)), l.splat_u32(F64_GREATEST));
-        // 20 bits of significand become 23, of which the last ones are the sticky bit's.
+        // The 20 bits of significand become 23. The last of the 20 is the sticky bit.
         let rebias = Hub::F64_HIGH_WORD.bias - Hub::F32.bias;
         let magnitude = l.shl_u32::<3>(l.sub_u32(bounded, l.splat_u32(rebias << Hub::F64_HIGH_WORD.man)));
         let is_nan = l.narrow_mask(l.greater_i32(head, l.splat_u32(F64_INFINITY)));
@@ -173,7 +172,8 @@ impl<L: Lanes> Source<L> for F64Source {
     }
 }
 
-/// Integers of 8 to 64 bits. Unless `ODD`, those from [`BOUND`] on become some number from there on.
+/// Integers of 8 to 64 bits. `ODD` rounds them to odd; without it, an integer from [`BOUND`] on gives some number from
+/// [`BOUND`] on.
 #[derive(Clone, Copy)]
 pub(crate) struct Int<const BITS: usize, const SIGNED: bool, const ODD: bool>;
 
@@ -207,7 +207,7 @@ impl<L: Lanes, const BITS: usize, const SIGNED: bool, const ODD: bool> Source<L>
             (_, false) => saturated_u64::<L, SIGNED>(l, l.load_u64(bytes)),
             (_, true) => return l.u64_to_odd_f32::<SIGNED>(l.load_u64(bytes)),
         };
-        // The conversion is of signed words.
+        // The conversion takes signed words.
         l.i32_to_f32(if SIGNED { word } else { l.min_u32(word, BOUND) })
     }
 
@@ -223,12 +223,12 @@ impl<L: Lanes, const BITS: usize, const SIGNED: bool, const ODD: bool> Source<L>
     }
 }
 
-/// Signed floats of 8 bits, to be truncated.
+/// Signed floats of 8 bits. They are only truncated; other destinations use tables.
 #[derive(Clone, Copy)]
 pub(crate) struct F8 {
     pub man: u32,
     pub bias: u32,
-    /// The largest magnitude code that is a finite number.
+    /// The magnitude code of the largest finite number.
     pub max: u16,
 }
 
@@ -247,7 +247,7 @@ impl<L: Lanes> Source<L> for F8 {
     fn truncated(self, l: L, bytes: &[u8], mask: u16) -> L::U16 {
         let codes = l.load_u8(bytes);
         let magnitude = l.and_u16(codes, l.splat_u16(0x7f));
-        // The upper half of binary32; of subnormals, some number below 1.
+        // The upper half of binary32. A subnormal gives some number below 1, whose integer part is 0 too.
         let upper = l.add_u16(l.shl_u16(magnitude, 7 - self.man), l.splat_u16((127 - self.bias as u16) << 7));
         let size = l.narrow(l.f32_to_i32(l.unpack(l.splat_u16(0), upper)));
         let is_special = l.greater_u16(magnitude, l.splat_u16(self.max));
@@ -256,13 +256,13 @@ impl<L: Lanes> Source<L> for F8 {
     }
 }
 
-/// The bits of a mask of 16-bit lanes.
+/// The bits of `mask` in 16-bit lanes.
 #[inline(always)]
 fn masked<L: Lanes>(l: L, a: L::U16, mask: u16) -> L::U16 {
     if mask == u16::MAX { a } else { l.and_u16(a, l.splat_u16(mask)) }
 }
 
-/// The bits of a mask of 32-bit lanes.
+/// The bits of `mask` in 32-bit lanes, as 16-bit lanes.
 #[inline(always)]
 fn low_bits<L: Lanes>(l: L, a: L::U32, mask: u16) -> L::U16 {
     l.narrow(l.and_u32(a, l.splat_u32(mask.into())))
@@ -275,25 +275,15 @@ fn signed_parts<L: Lanes>(l: L, numbers: L::U32) -> Parts<L> {
     Parts { magnitude, sign: l.narrow_signs(numbers), is_nan: l.narrow_mask(l.is_nan_f32(numbers)) }
 }
 
-/// The nearest 32-bit integers.
+/// 64-bit integers limited to the range of 32-bit ones.
 #[inline(always)]
 fn saturated_u64<L: Lanes, const SIGNED: bool>(l: L, [low, high]: [L::U32; 2]) -> L::U32 {
     if SIGNED {
         let fits = l.equal_u32(high, l.sar_u32::<31>(low));
-        // The greatest integer, or its complement, the least.
+        // The greatest integer; for a negative one, adding 1 makes it the least.
         let most = l.add_u32(l.shr_u32::<31>(high), l.splat_u32(i32::MAX as u32));
         l.select_u32(fits, low, most)
     } else {
         l.select_u32(l.equal_u32(high, l.splat_u32(0)), low, l.splat_u32(u32::MAX))
     }
-}
-
-/// Signed words that binary32 holds: of those of more than 24 bits the lowest are cut and leave a sticky bit, which serves
-/// two's complement as well, since it chooses the odd one of the two neighbours.
-#[inline(always)]
-pub(crate) fn cut<L: Lanes>(l: L, bits: L::U32) -> L::U32 {
-    let lost = l.add_u32(l.and_u32(bits, l.splat_u32(0x7f)), l.splat_u32(0x7f));
-    let cut = l.and_u32(l.or_u32(bits, lost), l.splat_u32(!0x7f));
-    let is_large = l.greater_i32(l.abs_i32(bits), l.splat_u32(BOUND));
-    l.select_u32(is_large, cut, bits)
 }

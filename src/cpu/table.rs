@@ -1,4 +1,4 @@
-//! Sources of at most 8 bits, of which each code is converted once, by the reference, and looked up then.
+//! Tables for sources of at most 8 bits: the reference converts each code once, and loops look the results up.
 
 pub(crate) mod memory;
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
@@ -9,7 +9,7 @@ pub(crate) mod shuffle;
 use crate::conversion::Conversion;
 use crate::lanes::pack_words;
 
-/// What each unit of so many lanes becomes: its codes packed.
+/// The packed destination codes of each unit, which is `lanes` source codes.
 pub(crate) fn units(conversion: &Conversion, lanes: u32) -> Box<[[u64; 4]; 256]> {
     let [from_bits, to_bits] = [conversion.from, conversion.to].map(|t| t.code_bits());
     let count = 1 << from_bits;

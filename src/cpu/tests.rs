@@ -1,4 +1,4 @@
-//! Every method with every instruction set against the reference, bit for bit.
+//! Compares every method with the reference, bit for bit, on every instruction set of the processor.
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod float_env;
@@ -14,7 +14,7 @@ fn numeric() -> impl Iterator<Item = ElementType> {
     ElementType::ALL.iter().copied().filter(|t| t.is_numeric())
 }
 
-/// Every set of options that a destination can look at.
+/// Every set of options that can change the result for a destination type.
 fn variants(to: ElementType) -> Vec<CastOptions> {
     let default = CastOptions::default();
     let both = |o: CastOptions| [o.with_saturate(true), o.with_saturate(false)];
@@ -30,8 +30,8 @@ fn variants(to: ElementType) -> Vec<CastOptions> {
     }
 }
 
-/// Codes of a source: all of at most 16 bits; of more, random ones of random magnitudes, and the neighbours of those
-/// whose higher bits are random and lower ones the same: where roundings tie.
+/// The codes of a source: all codes of at most 16 bits. Of wider types, random codes, random magnitudes, and neighbours
+/// of codes whose higher bits are random and whose lower bits are all equal, near which roundings tie.
 fn codes(from: ElementType) -> Vec<u64> {
     let bits = from.code_bits();
     if bits <= 16 {
@@ -47,7 +47,7 @@ fn codes(from: ElementType) -> Vec<u64> {
         let near = tie[choice as usize >> 8 & 3].wrapping_add(choice >> 16 & 3).wrapping_sub(1);
         codes.extend([code & mask, near & mask, (near as i64 >> (choice >> 24 & 63)) as u64 & mask]);
         if let Kind::Float(format) = from.kind() {
-            // Exponents where narrower floats and integers end and begin.
+            // Exponents around those at which the ranges of narrower floats and of integers start and end.
             let exponent = (u64::from(format.bias) + (choice >> 32) % 400).saturating_sub(200);
             let exponent = exponent.min((1 << format.exp_bits) - 1) << format.man_bits;
             codes.push((near & !(((1 << format.exp_bits) - 1) << format.man_bits) | exponent) & mask);
@@ -56,7 +56,7 @@ fn codes(from: ElementType) -> Vec<u64> {
     codes
 }
 
-/// Splitmix64.
+/// The generator SplitMix64.
 struct Random(u64);
 
 impl Random {
@@ -68,7 +68,7 @@ impl Random {
     }
 }
 
-/// What a kernel makes of packed codes; the destination held ones before.
+/// The result of a kernel, whose destination is filled with ones before.
 fn through(kernel: &dyn Kernel, tensor: &Tensor, to: ElementType) -> Vec<u8> {
     let elements = tensor.len() as u64;
     let mut bytes = vec![0xff; to.packed_bytes(elements).unwrap() as usize];
@@ -77,7 +77,7 @@ fn through(kernel: &dyn Kernel, tensor: &Tensor, to: ElementType) -> Vec<u8> {
     bytes
 }
 
-/// The instruction sets that this processor has. One that it lacks is named in the test's output.
+/// The instruction sets that this processor has. The test's output says how many it lacks.
 fn isas() -> Vec<Isa> {
     let missing = Isa::all().filter(Option::is_none).count();
     if missing > 0 {
@@ -131,7 +131,7 @@ fn every_method_gives_what_the_reference_gives() {
     });
 }
 
-/// Lengths around groups of lanes, strips of vectors and blocks.
+/// Lengths around those of groups, steps and blocks.
 #[test]
 fn every_length_ends_where_it_should() {
     let around = [128, LONG, 2 * LONG].into_iter().flat_map(|n| n - 3..n + 4);
@@ -144,7 +144,7 @@ fn every_length_ends_where_it_should() {
     });
 }
 
-/// A table is not made for a few elements.
+/// No table is made for a few elements.
 #[test]
 fn short_sources_need_no_table() {
     let conversion = Conversion::new(ElementType::FLOAT8E5M2, ElementType::FLOAT, &CastOptions::default()).unwrap();
@@ -153,7 +153,7 @@ fn short_sources_need_no_table() {
     assert_eq!(methods, [Method::Reference, Method::MemoryTable]);
 }
 
-/// Words that do not lie at multiples of their size.
+/// Words at addresses that are no multiples of their size.
 #[test]
 fn any_address_will_do() {
     for from in numeric() {
@@ -178,8 +178,8 @@ fn any_address_will_do() {
     }
 }
 
-/// Destinations at every place in a line, and tensors that end within the elements before the first whole line, or go on
-/// to another thread's share.
+/// Destinations at every offset from a cache line; tensors that end before the first whole line, and tensors that
+/// several threads share.
 #[test]
 fn lines_and_shares_meet() {
     let lengths: [usize; 6] = [0, 3, 100, LONG, LONG + 5, 2 * CHUNK + 77];
@@ -194,7 +194,7 @@ fn lines_and_shares_meet() {
             for (elements, isa) in lengths.into_iter().flat_map(|n| isas().into_iter().map(move |isa| (n, isa))) {
                 let tensor = Tensor::from_codes(from, [elements], codes[..elements].iter().copied()).unwrap();
                 let expected = through(&Reference(conversion), &tensor, to);
-                // All places for few elements, some for many.
+                // All offsets for few elements, some for many.
                 for shift in (0..LINE).step_by(if elements <= LONG + 5 { 1 } else { 24 }) {
                     let mut bytes = vec![0xff; shift + expected.len()];
                     convert(&conversion, isa, elements, tensor.bytes().unwrap(), &mut bytes[shift..]);

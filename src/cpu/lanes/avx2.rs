@@ -1,4 +1,4 @@
-//! Sixteen elements at a time by AVX2: a vector of 16-bit lanes, two of 32-bit lanes.
+//! Sixteen elements at a time with AVX2: one vector of 16-bit lanes, or two vectors of 32-bit lanes.
 
 #![allow(clippy::needless_range_loop, reason = "the closures of adapters are compiled without the vector instructions")]
 
@@ -12,8 +12,7 @@ use pulp::core_arch::x86::Avx2 as Intrinsics;
 use pulp::x86::V3;
 
 use super::Lanes;
-use crate::cpu::isa::Instructions;
-use crate::cpu::lanes::Work;
+use crate::cpu::isa::{Instructions, Work};
 use crate::cpu::pack::avx2::{array, read, splat_u16, splat_u32, store, write};
 
 #[derive(Clone, Copy)]
@@ -26,7 +25,7 @@ impl Avx2 {
     }
 }
 
-/// An operation of one vector, or of two.
+/// Defines operations on one vector; `vectors` on two.
 macro_rules! vector {
     ($($name:ident $intrinsic:ident;)*) => {$(
         #[inline(always)]
@@ -143,10 +142,11 @@ impl Lanes for Avx2 {
     #[inline(always)]
     fn round_shift_u16(self, a: __m256i, below: __m256i, _: u32, powers: [u8; 16]) -> __m256i {
         let int = self.int();
-        // An index for each byte of the power.
+        // Two indexes: of the low byte of the power, and of its high byte.
         let index = int._mm256_or_si256(int._mm256_mullo_epi16(below, splat_u16(0x0101)), splat_u16(0x0800));
         let power = int._mm256_shuffle_epi8(cast([powers; 2]), index);
-        // The product without 15 bits, to nearest with ties up: what is half more than an even number should go down.
+        // The instruction rounds the product without its 15 low bits to nearest, ties up. Ties that went up to an odd
+        // number must go down.
         let nearest = int._mm256_mulhrs_epi16(a, power);
         let is_tie = int._mm256_cmpeq_epi16(int._mm256_mullo_epi16(a, power), splat_u16(0x4000));
         int._mm256_add_epi16(nearest, is_tie)
@@ -164,7 +164,7 @@ impl Lanes for Avx2 {
     }
     #[inline(always)]
     fn shr_by_u32(self, a: [__m256i; 2], bits: u32) -> [__m256i; 2] {
-        // One instruction, where a count for all lanes takes two.
+        // This takes one instruction; a shift by one count for all lanes takes two.
         both!(|a| self.int()._mm256_srlv_epi32(a, splat_u32(bits)))
     }
     #[inline(always)]
@@ -178,7 +178,7 @@ impl Lanes for Avx2 {
 
     #[inline(always)]
     fn narrow_signs(self, a: [__m256i; 2]) -> __m256i {
-        // Saturation keeps signs.
+        // The instruction saturates, which keeps signs.
         self.int()._mm256_packs_epi32(a[0], a[1])
     }
 
@@ -191,7 +191,8 @@ impl Lanes for Avx2 {
         if !SUBNORMALS {
             return self.unpack(low, high);
         }
-        // A subnormal gets an implicit bit, which the subtraction takes away again, exactly. Of others it takes nothing.
+        // A subnormal gets an implicit bit, and the subtraction removes it. The difference is exact. From other numbers
+        // the subtraction takes 0.
         let is_subnormal = int._mm256_cmpgt_epi16(splat_u16(0x0400), magnitude);
         let high = int._mm256_add_epi16(high, int._mm256_and_si256(is_subnormal, splat_u16(1 << 7)));
         let implicit = self.unpack(splat_u16(0), int._mm256_and_si256(is_subnormal, splat_u16((127 - 14) << 7)));
@@ -205,7 +206,7 @@ impl Lanes for Avx2 {
         let [low, high] = self.f16_halves(magnitude);
         let size = self.narrow(self.f32_to_i32(self.unpack(low, high)));
         let is_special = int._mm256_cmpgt_epi16(magnitude, splat_u16(0x7bff));
-        // Of the code 0 the instruction makes 0, which it is.
+        // For the code 0 the instruction gives 0, which is right.
         int._mm256_sign_epi16(int._mm256_andnot_si256(is_special, size), codes)
     }
 
@@ -219,7 +220,8 @@ impl Lanes for Avx2 {
     #[inline(always)]
     fn store_f32_as_i64<const SIGNED: bool>(self, a: [__m256i; 2], bytes: &mut [u8]) {
         let int = self.int();
-        // 2^63, which is what everything out of range becomes; 2^64 where that is zero.
+        // Magnitudes are limited to 2^63, whose integer is the result for everything out of range, or to 2^64 where
+        // that result is 0, which is the low 64 bits of 2^64.
         let limit = self.splat_u32((127 + 63) << 23);
         let limit = if SIGNED {
             limit
@@ -231,7 +233,7 @@ impl Lanes for Avx2 {
         let significand = self.and_u32(magnitude, self.splat_u32((1 << 23) - 1));
         let significand = self.or_u32(significand, self.splat_u32(1 << 23));
         let exponent = self.sub_u32(self.shr_u32::<23>(magnitude), self.splat_u32(127 + 23));
-        // From 2^31 on the significand goes up; below, the processor truncates.
+        // From 2^31 on the significand is shifted up. Below that the processor truncates.
         let truncated = self.f32_to_i32(a);
         let is_large = self.equal_u32(truncated, self.splat_u32(1 << 31));
         let value = both!(|significand, a| int._mm256_sign_epi32(significand, a));
@@ -246,12 +248,12 @@ impl Lanes for Avx2 {
     #[inline(always)]
     fn store_f16_as_i64<const SIGNED: bool>(self, source: &[u8], bytes: &mut [u8]) {
         let int = self.int();
-        // Pairs of pairs change places, so that what is unpacked twice is in order.
+        // Reorders pairs of codes, so that the elements are in order after two unpackings.
         let codes = int._mm256_permutevar8x32_epi32(read(source, 0), cast([0u32, 2, 4, 6, 1, 3, 5, 7]));
         let magnitude = int._mm256_and_si256(codes, splat_u16(0x7fff));
         let is_special = int._mm256_cmpgt_epi16(magnitude, splat_u16(0x7bff));
         let fail = int._mm256_and_si256(is_special, splat_u16(0x8000));
-        // +∞ is beyond the greater end of unsigned integers, and gives 0.
+        // +∞ is above the range of unsigned integers, which gives 0.
         let fail = match SIGNED {
             true => fail,
             false => int._mm256_andnot_si256(int._mm256_cmpeq_epi16(codes, splat_u16(0x7c00)), fail),
@@ -282,7 +284,7 @@ impl Avx2 {
     #[inline(always)]
     fn split_u64(self, bytes: &[u8]) -> [__m256i; 2] {
         let two = |at: usize| array::<16>(&bytes[at..]);
-        // Each half of two vectors is shuffled for itself.
+        // The instruction shuffles each half of two vectors separately.
         let (first, second): (__m256, __m256) = (cast([two(0), two(32)]), cast([two(16), two(48)]));
         [
             cast(self.0.avx._mm256_shuffle_ps::<0b10_00_10_00>(first, second)),

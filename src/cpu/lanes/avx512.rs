@@ -1,23 +1,21 @@
-//! 32 elements at a time by AVX-512: a vector of 16-bit lanes, two of 32-bit lanes, in the order of the elements.
+//! 32 elements at a time with AVX-512: one vector of 16-bit lanes, or two vectors of 32-bit lanes, in the order of the
+//! elements.
 
 #![allow(clippy::needless_range_loop, reason = "the closures of adapters are compiled without the vector instructions")]
 
 #[cfg(target_arch = "x86")]
-use core::arch::x86::{__m256i, __m512, __m512i, __mmask16, __mmask32, _CMP_UNORD_Q};
+use core::arch::x86::{__m256i, __m512i, __mmask16, __mmask32, _CMP_UNORD_Q};
 #[cfg(target_arch = "x86_64")]
-use core::arch::x86_64::{__m256i, __m512, __m512i, __mmask16, __mmask32, _CMP_UNORD_Q};
+use core::arch::x86_64::{__m256i, __m512i, __mmask16, __mmask32, _CMP_UNORD_Q};
 
 use bytemuck::cast;
 use pulp::core_arch::x86::{Avx512bw, Avx512f};
 use pulp::x86::V4;
 
-use super::Lanes;
-use crate::cpu::isa::Instructions;
-use crate::cpu::kernel::Step;
-use crate::cpu::lanes::Work;
+use super::{BOUND, Lanes, cut};
+use crate::cpu::isa::{Instructions, Work};
 use crate::cpu::pack::avx2::array;
 use crate::cpu::pack::avx512::{splat_u16, store};
-use crate::cpu::source::{BOUND, cut};
 
 #[derive(Clone, Copy)]
 pub(crate) struct Avx512(pub V4);
@@ -33,7 +31,7 @@ impl Avx512 {
         self.0.avx512bw
     }
 
-    /// Puts right the quarters of two vectors that were packed each for itself.
+    /// Restores the order after an instruction that packs each quarter of two vectors separately.
     #[inline(always)]
     fn in_order(self, packed: __m512i) -> __m512i {
         self.wide()._mm512_permutexvar_epi64(cast([0u64, 2, 4, 6, 1, 3, 5, 7]), packed)
@@ -50,7 +48,7 @@ fn write(bytes: &mut [u8], at: usize, vector: __m512i) {
     bytes[at..at + 64].copy_from_slice(&cast::<_, [u8; 64]>(vector));
 }
 
-/// An operation of one vector, or of two.
+/// Defines operations on one vector; `vectors` on two.
 macro_rules! vector {
     ($($name:ident $set:ident $intrinsic:ident $made:ty;)*) => {$(
         #[inline(always)]
@@ -155,7 +153,7 @@ impl Lanes for Avx512 {
     fn round_shift_u16(self, a: __m512i, below: __m512i, down: u32, _: [u8; 16]) -> __m512i {
         let shift = self.add_u16(below, splat_u16(down as u16));
         let one = splat_u16(1);
-        // The half of the last place is one place lower.
+        // Half of the last place is one bit lower than the last place.
         let half = self.short()._mm512_sllv_epi16(one, self.short()._mm512_sub_epi16(shift, one));
         let odd = self.and_u16(self.short()._mm512_srlv_epi16(a, shift), one);
         let sum = self.add_u16(self.add_u16(a, self.short()._mm512_sub_epi16(half, one)), odd);
@@ -174,7 +172,7 @@ impl Lanes for Avx512 {
     }
     #[inline(always)]
     fn shr_by_u32(self, a: [__m512i; 2], bits: u32) -> [__m512i; 2] {
-        // One instruction, where a count for all lanes takes two.
+        // This takes one instruction; a shift by one count for all lanes takes two.
         both!(|a| self.wide()._mm512_srlv_epi32(a, cast([bits; 16])))
     }
     #[inline(always)]
@@ -188,7 +186,7 @@ impl Lanes for Avx512 {
 
     #[inline(always)]
     fn unpack(self, low: __m512i, high: __m512i) -> [__m512i; 2] {
-        // Each quarter is interleaved for itself.
+        // The instruction interleaves each quarter separately.
         let order = cast([0u64, 4, 1, 5, 2, 6, 3, 7]);
         let low = self.wide()._mm512_permutexvar_epi64(order, low);
         let high = self.wide()._mm512_permutexvar_epi64(order, high);
@@ -196,7 +194,7 @@ impl Lanes for Avx512 {
     }
     #[inline(always)]
     fn narrow_signs(self, a: [__m512i; 2]) -> __m512i {
-        // Saturation keeps signs.
+        // The instruction saturates, which keeps signs.
         self.in_order(self.short()._mm512_packs_epi32(a[0], a[1]))
     }
 
@@ -246,7 +244,8 @@ impl Lanes for Avx512 {
                 write(bytes, 64 * i, integers);
                 continue;
             }
-            // Negative numbers and NaN as signed ones, from 2^64 on 0, which a mask without the lane gives.
+            // Negative numbers and NaN are converted as signed ones. From 2^64 on the result is 0, because the mask
+            // leaves the lane out.
             let wide: __m512i = self.wide()._mm512_cvtepi32_epi64(cast(halves[i]));
             let magnitude = self.wide()._mm512_and_si512(wide, cast([0x7fff_ffffu64; 8]));
             let is_nan = self.wide()._mm512_cmpgt_epi64_mask(magnitude, cast([0x7f80_0000u64; 8]));
@@ -262,31 +261,9 @@ impl Lanes for Avx512 {
     }
 }
 
-/// The words of two and of two vectors, as an index chooses them of each two.
+/// From each of two pairs of vectors, the words that `index` chooses.
 #[inline(always)]
 fn both_of(l: Avx512, a: [__m512i; 2], b: [__m512i; 2], index: __m512i) -> [__m512i; 2] {
     let wide = l.wide();
     [wide._mm512_permutex2var_epi32(a[0], index, a[1]), wide._mm512_permutex2var_epi32(b[0], index, b[1])]
-}
-
-/// FLOAT to FLOAT16 by the processor's own conversion.
-#[derive(Clone, Copy)]
-pub(crate) struct F32ToF16;
-
-impl Step<Avx512> for F32ToF16 {
-    const READ: usize = 64;
-    const WRITTEN: usize = 32;
-
-    #[inline(always)]
-    fn step(self, l: Avx512, source: &[u8], destination: &mut [u8]) {
-        /// To nearest, ties to even, whatever the floating-point environment says.
-        const NEAREST: i32 = 0;
-        let floats: __m512 = cast(read(source, 0));
-        let is_nan = l.wide()._mm512_cmp_ps_mask::<_CMP_UNORD_Q>(floats, floats);
-        let codes = l.wide()._mm512_cvtps_ph::<NEAREST>(floats);
-        // A NaN that is made quiet has its sign, exponent and top bit already.
-        let canonical = l.0.avx2._mm256_and_si256(codes, cast([0xfe00u16; 16]));
-        let codes = l.short()._mm256_mask_blend_epi16(is_nan, codes, canonical);
-        destination.copy_from_slice(&cast::<_, [u8; 32]>(codes));
-    }
 }

@@ -1,10 +1,9 @@
-//! One element at a time, in plain integers and floats: the compiler makes vector instructions of the loop around it.
+//! One element at a time, in plain integers and floats. The compiler vectorises the loop around it.
 //!
 //! 16-bit lanes are 32 bits wide here, so that a loop has one width and the compiler need not convert between two.
 
 use super::Lanes;
-use crate::cpu::isa::Instructions;
-use crate::cpu::lanes::Work;
+use crate::cpu::isa::{Instructions, Work};
 use crate::cpu::scalar;
 
 /// Portable lanes in loops that are compiled for an instruction set.
@@ -16,7 +15,7 @@ fn f32(bits: u32) -> f32 {
     f32::from_bits(bits)
 }
 
-/// A little-endian word at the start of some bytes.
+/// The little-endian word at the start of `$bytes`.
 macro_rules! read {
     ($word:ty, $bytes:expr) => {
         <$word>::from_le_bytes($bytes[..size_of::<$word>()].try_into().expect("the bytes of a word"))

@@ -1,4 +1,4 @@
-//! Packed codes in vectors of 64 bytes, one in a 16-bit lane: taken apart and packed by AVX-512's own instructions.
+//! Unpacks and packs codes in vectors of 64 bytes, one code in each 16-bit lane, with AVX-512 instructions.
 
 #![allow(clippy::needless_range_loop, reason = "the closures of adapters are compiled without the vector instructions")]
 
@@ -15,7 +15,7 @@ pub(crate) fn splat_u16(word: u16) -> __m512i {
     cast([word; 32])
 }
 
-/// The words of two vectors in turn.
+/// The 16-bit words of two vectors, interleaved.
 #[inline(always)]
 pub(crate) fn interleaved16(simd: V4, a: __m512i, b: __m512i) -> [__m512i; 2] {
     const TURNS: [[u16; 32]; 2] = turns();
@@ -35,7 +35,7 @@ const fn turns() -> [[u16; 32]; 2] {
     turns
 }
 
-/// The double words of two vectors in turn.
+/// The 32-bit words of two vectors, interleaved.
 #[inline(always)]
 pub(crate) fn interleaved32(simd: V4, a: __m512i, b: __m512i) -> [__m512i; 2] {
     let first: [u32; 16] = [0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23];
@@ -47,14 +47,14 @@ pub(crate) fn interleaved32(simd: V4, a: __m512i, b: __m512i) -> [__m512i; 2] {
     [simd._mm512_permutex2var_epi32(a, cast(first), b), simd._mm512_permutex2var_epi32(a, cast(second), b)]
 }
 
-/// 32 packed codes of `BITS` bits, a word each: its low bits, with others above.
+/// Unpacks 32 codes of `BITS` bits, one into each 16-bit word. The bits above a code are undefined.
 #[inline(always)]
 pub(crate) fn load<const BITS: usize>(simd: V4, bytes: &[u8]) -> __m512i {
     let wide = simd.avx512f;
     match BITS {
         2 => {
             let bytes: [u8; 8] = bytes.try_into().expect("32 codes");
-            // The upper codes of each byte go to the words above.
+            // Moves the upper codes of each byte to the next words.
             let fours = wide._mm512_cvtepu8_epi64(cast([bytes, [0; 8]]));
             let pairs = wide._mm512_or_si512(fours, wide._mm512_slli_epi64::<28>(fours));
             wide._mm512_or_si512(pairs, wide._mm512_slli_epi64::<14>(pairs))
@@ -68,8 +68,8 @@ pub(crate) fn load<const BITS: usize>(simd: V4, bytes: &[u8]) -> __m512i {
             let bytes: [u8; 24] = bytes.try_into().expect("32 codes");
             let mut all = [0; 64];
             all[..24].copy_from_slice(&bytes);
-            // Eight codes lie in six bytes: a quarter gets the two double words that have them, the second and the last
-            // from the third byte on.
+            // Eight codes lie in six bytes. Each quarter gets the two 32-bit words that hold them; in the second and
+            // the last quarter they start at the third byte.
             let quarters: [u32; 16] = [0, 1, 0, 0, 1, 2, 0, 0, 3, 4, 0, 0, 4, 5, 0, 0];
             let quarters = wide._mm512_permutexvar_epi32(cast(quarters), cast(all));
             let pairs: [u8; 16] = [0, 1, 0, 1, 1, 2, 2, 2, 3, 4, 3, 4, 4, 5, 5, 5];
@@ -88,7 +88,7 @@ pub(crate) fn load<const BITS: usize>(simd: V4, bytes: &[u8]) -> __m512i {
     }
 }
 
-/// 32 codes of `BITS` bits, a word each, packed; higher bits of a word are dropped.
+/// Packs 32 codes of `BITS` bits, one in each 16-bit word. Higher bits of a word are dropped.
 #[inline(always)]
 pub(crate) fn store<const BITS: usize>(simd: V4, codes: __m512i, bytes: &mut [u8]) {
     let wide = simd.avx512f;
@@ -106,7 +106,7 @@ pub(crate) fn store<const BITS: usize>(simd: V4, codes: __m512i, bytes: &mut [u8
         6 => {
             let pairs = simd.avx512bw._mm512_madd_epi16(codes, cast([[1u16, 1 << 6]; 16]));
             let fours = wide._mm512_or_si512(pairs, wide._mm512_srli_epi64::<20>(pairs));
-            // Three bytes of each half of a quarter, then the three words of each quarter.
+            // Joins the three bytes of each half of a quarter, then the three words of each quarter.
             let threes: [u8; 16] = [0, 1, 2, 8, 9, 10, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80];
             let quarters = simd.avx512bw._mm512_shuffle_epi8(fours, cast([threes; 4]));
             let mut order = [0u16; 32];

@@ -1,4 +1,4 @@
-//! Rounding to FLOAT8E8M0 by its round modes.
+//! Rounding to FLOAT8E8M0 in any of its round modes.
 
 use super::Sink;
 use crate::cpu::lanes::Lanes;
@@ -7,19 +7,20 @@ use crate::reference::{EncodeE8m0, Hub};
 
 const BIAS: u32 = 127;
 
-/// `SATURATE` is Cast's: what is out of range becomes the least or the greatest number, otherwise NaN.
+/// With `SATURATE`, a number out of range becomes the least or the greatest number; without it, NaN.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct E8m0<const SATURATE: bool> {
     nan: u32,
-    /// Added to the significand bits before they are cut.
+    /// Is added to the significand bits before they are cut.
     round: u32,
-    /// What the hub's exponents have more.
+    /// The hub's bias minus FLOAT8E8M0's, as an exponent field.
     rebias: u32,
     man: u32,
     /// 2^-127 and 2^127.
     min: u32,
     max: u32,
-    /// The largest number that rounds to 2^-127. Where that is subnormal in the hub, its significand does not say so.
+    /// The largest number that rounds to 2^-127. If 2^-127 is subnormal in the hub, adding `round` does not round such
+    /// numbers correctly, so they are compared with this one.
     least: u32,
     infinity: u32,
 }
@@ -42,7 +43,7 @@ impl<L: Lanes, S: Source<L>, const SATURATE: bool> Sink<L, S> for E8m0<SATURATE>
     fn codes(self, l: L, source: S, bytes: &[u8]) -> L::U16 {
         let x = source.numbers(l, bytes);
         let nan = l.splat_u32(self.nan);
-        // Between the bounds the code is the exponent, after rounding; what is not above 2^-127 has none.
+        // Between the bounds the code is the exponent after rounding. Numbers up to `least` have the code 0.
         let is_above = l.greater_i32(x, l.splat_u32(self.least));
         let bounded = l.min_i32(x, l.splat_u32(self.max));
         let bounded = if S::HUB.bias == BIAS { bounded } else { l.sub_u32(bounded, l.splat_u32(self.rebias)) };

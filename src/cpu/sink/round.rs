@@ -1,11 +1,12 @@
 //! Rounding to floats of at most 16 bits, to nearest with ties to even.
 //!
-//! The source gives binary32 numbers, rounded to odd where binary32 holds less, so that this rounding is the only one. What
-//! is left to do when there are 16-bit lanes, signs and NaNs, is done in those.
+//! The source gives binary32 numbers, rounded to odd if binary32 cannot hold them, so that this is the only rounding.
+//! Signs and NaNs are handled last, in 16-bit lanes, of which a vector holds twice as many.
 
 use super::Sink;
-use crate::cpu::lanes::Lanes;
-use crate::cpu::source::{BOUND, Parts, Source};
+use crate::cpu::lanes::{BOUND, Lanes};
+use crate::cpu::sign_rule::{KEPT, NO_NEGATIVE_ZERO};
+use crate::cpu::source::{Parts, Source};
 use crate::reference::EncodeFloat;
 
 const MAN: u32 = 23;
@@ -15,38 +16,13 @@ const INFINITY: u32 = 0x7f80_0000;
 /// How a magnitude is rounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RoundMethod {
-    /// By adding a power of two: the processor rounds.
+    /// By adding a power of two, so that the processor rounds.
     Add,
-    /// The bias is binary32's, so that no exponent changes: by shifting.
+    /// By shifting, if the bias is binary32's, so that exponents stay the same.
     Shift,
 }
 
-/// What becomes of the sign.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SignRule {
-    /// It is the source's, NaN's too.
-    Kept,
-    /// There is no −0; the NaN is negative.
-    NoNegativeZero,
-    /// NaN has its own rule.
-    Any,
-}
-
-impl SignRule {
-    pub(crate) fn new(to: &EncodeFloat) -> Self {
-        match to.nan_keep {
-            _ if to.fnuz => Self::NoNegativeZero,
-            keep if keep == 1 << (to.bits - 1) && to.nan_flip == 0 => Self::Kept,
-            _ => Self::Any,
-        }
-    }
-}
-
-pub(crate) const KEPT: u8 = SignRule::Kept as u8;
-pub(crate) const NO_NEGATIVE_ZERO: u8 = SignRule::NoNegativeZero as u8;
-pub(crate) const ANY: u8 = SignRule::Any as u8;
-
-/// Codes of magnitudes with their signs, and NaN's, by the [`SignRule`] `SIGNS`.
+/// Adds signs to the codes of magnitudes and inserts NaN, by the [`SignRule`] `SIGNS`.
 #[inline(always)]
 pub(crate) fn signed<L: Lanes, const BITS: usize, const SIGNS: u8>(
     l: L,
@@ -73,11 +49,11 @@ pub(crate) fn signed<L: Lanes, const BITS: usize, const SIGNS: u8>(
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Round<const BITS: usize, const ADD: bool, const SIGNS: u8> {
     to: EncodeFloat,
-    /// The number whose code is that of everything out of range: larger ones count as it.
+    /// The magnitude whose code everything out of range gets. Larger magnitudes are replaced by it.
     limit: u32,
-    /// Exponent field of the destination's least normal number.
+    /// The binary32 exponent field of the destination's least normal number.
     least: u32,
-    /// Added to an exponent field: the number whose last place is that of the destination's significand.
+    /// Is added to a number's exponent field. The last place of the resulting power of two is that of the destination.
     raise: u32,
     down: u32,
 }
@@ -86,7 +62,8 @@ impl RoundMethod {
     /// `None` where neither method serves.
     pub(crate) fn new(to: &EncodeFloat) -> Option<Self> {
         let rebias = BIAS.checked_sub(to.bias)?;
-        // Rounding makes the code of out of range of all that is larger than `max`, if it is the next one.
+        // Rounding gives the code for out of range to everything beyond `max` only if that code is `max` or the next
+        // one.
         if to.overflow != to.max && to.overflow != to.max + 1 {
             return None;
         }
@@ -94,7 +71,7 @@ impl RoundMethod {
         let limit = (to.overflow << down) + (rebias << MAN);
         match rebias {
             0 => Some(Self::Shift),
-            // Else the addition would meet infinities, or a source that is bounded numbers in range.
+            // Otherwise the addition could overflow to infinity, or integers from `BOUND` on could be in range.
             _ if (limit & INFINITY) + (down << MAN) < INFINITY && limit <= (BOUND as f32).to_bits() => Some(Self::Add),
             _ => None,
         }
@@ -117,15 +94,15 @@ impl<const BITS: usize, const ADD: bool, const SIGNS: u8> Round<BITS, ADD, SIGNS
     fn add<L: Lanes>(&self, l: L, magnitude: L::U32) -> L::U32 {
         let bounded = l.min_i32(magnitude, l.splat_u32(self.limit));
         let exponent = l.max_i32(l.and_u32(bounded, l.splat_u32(INFINITY)), l.splat_u32(self.least));
-        // A power of two is added whose last place is the destination's, so that the processor rounds there; the
-        // sum's last bits are then the significand, the implicit bit included.
+        // Adding a power of two whose last place is the destination's makes the processor round there. The last bits of
+        // the sum are then the significand with its implicit bit.
         let unit = l.add_u32(exponent, l.splat_u32(self.raise));
         let significand = l.sub_u32(l.add_f32(bounded, unit), unit);
         l.add_u32(significand, l.shr_by_u32(l.sub_u32(exponent, l.splat_u32(self.least)), self.down))
     }
 
-    /// Integers are never subnormal: the significand's last bits are cut, and the exponent is rebiased. What is less than the
-    /// destination's exponents is 0.
+    /// The codes of integers, which are never subnormal: rounds the last bits of the significand away and changes the
+    /// bias. The integer 0 has an exponent below the destination's and gets the code 0.
     #[inline(always)]
     fn normal<L: Lanes>(&self, l: L, magnitude: L::U32) -> L::U32 {
         let bounded = l.min_i32(magnitude, l.splat_u32(self.limit));
@@ -135,7 +112,8 @@ impl<const BITS: usize, const ADD: bool, const SIGNS: u8> Round<BITS, ADD, SIGNS
     }
 }
 
-/// A magnitude without its last bits, to nearest: up by half the last place, or by one less where the last bit is even.
+/// Cuts the last `down` bits with rounding to nearest, ties to even: adds half of the last place, less one if the last
+/// bit that stays is even.
 #[inline(always)]
 fn half_up<L: Lanes>(l: L, magnitude: L::U32, down: u32) -> L::U32 {
     let odd = l.and_u32(l.shr_by_u32(magnitude, down), l.splat_u32(1));
@@ -159,7 +137,7 @@ impl<L: Lanes, S: Source<L>, const BITS: usize, const ADD: bool, const SIGNS: u8
         let codes = l.narrow(codes);
         match (S::SIGNED, S::NANS) {
             (false, _) => codes,
-            // Integers have no −0, and none of them rounds to it.
+            // No integer is or rounds to −0.
             (true, false) => {
                 let sign = l.shr_u16(sign, 16 - BITS as u32);
                 l.or_u16(codes, l.and_u16(sign, l.splat_u16(1 << (BITS - 1))))

@@ -1,4 +1,5 @@
-//! Rounding of 16-bit floats to narrower ones in lanes of 16 bits: twice as many in a vector as there are binary32 hubs.
+//! Rounding of 16-bit floats to narrower ones in 16-bit lanes. A vector holds twice as many of them as of binary32
+//! lanes.
 
 use super::Sink;
 use super::round::signed;
@@ -7,21 +8,22 @@ use crate::cpu::source::Source;
 use crate::format::FloatFormat;
 use crate::reference::EncodeFloat;
 
-/// How exponents become the destination's.
+/// How the source's exponent fields relate to the destination's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExponentRule {
-    /// They are the same ones.
+    /// They are the same.
     Same,
-    /// They are larger by one, so that subnormals double.
+    /// The destination's are larger by one. Adding 1 to the exponent of a normal number and doubling a subnormal
+    /// changes the bias.
     Next,
-    /// They are smaller, and the source's subnormals all become zero.
+    /// The destination's are smaller, and all subnormals of the source become zero.
     Smaller,
 }
 
 impl ExponentRule {
     /// `None` where none of them serves.
     pub(crate) fn new(from: &FloatFormat, to: &EncodeFloat) -> Option<Self> {
-        // Lanes of 16 bits round shifts of less than 16, and a table has eight powers.
+        // The shift must be less than 16 bits, and `powers` has eight entries.
         if from.bits() != 16
             || to.bits > 8
             || to.man >= from.man_bits
@@ -33,7 +35,7 @@ impl ExponentRule {
         match from.bias as i32 - to.bias as i32 {
             0 if to.bits == 8 => Some(Self::Same),
             -1 if to.bits == 8 && to.fnuz => Some(Self::Next),
-            // Half the least subnormal is then no less than the source's least normal number.
+            // Then half of the destination's least subnormal is at least the source's least normal number.
             rebias if rebias > to.man as i32 => Some(Self::Smaller),
             _ => None,
         }
@@ -44,14 +46,14 @@ impl ExponentRule {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RoundF16<const BITS: usize, const RULE: u8, const SIGNS: u8> {
     to: EncodeFloat,
-    /// The source's significand bits.
+    /// The number of significand bits of the source.
     man: u32,
-    /// Significand bits that the destination lacks.
+    /// The number of significand bits that the destination has fewer.
     down: u32,
     infinity: u16,
-    /// The number whose code is that of everything out of range.
+    /// The magnitude whose code everything out of range gets.
     limit: u16,
-    /// Exponent field of the destination's least normal number.
+    /// The source's exponent field of the destination's least normal number.
     least: u16,
     powers: [u8; 16],
 }
@@ -87,7 +89,7 @@ impl<L: Lanes, S: Source<L>, const BITS: usize, const RULE: u8, const SIGNS: u8>
             let bounded = l.min_u16(magnitude, limit);
             let exponent = l.shr_u16(bounded, self.man);
             let least = l.splat_u16(self.least);
-            // Two below the least subnormal, all is cut and less than half.
+            // With a shift of two more than the least subnormal needs, every number rounds to zero.
             let below = l.min_u16(l.sub_or_zero_u16(least, exponent), l.splat_u16(self.to.man as u16 + 2));
             let implicit = 1 << self.man;
             let significand = l.or_u16(l.and_u16(bounded, l.splat_u16(implicit - 1)), l.splat_u16(implicit));

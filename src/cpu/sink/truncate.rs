@@ -4,7 +4,7 @@ use super::Sink;
 use crate::cpu::lanes::Lanes;
 use crate::cpu::source::{Parts, Source};
 
-/// The low bits of the integer parts; 0 for what does not fit 32 bits and for NaN.
+/// The low bits of the integer parts; 0 for a float that does not fit 32 bits and for NaN.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LowBits<const BITS: usize>;
 
@@ -13,12 +13,12 @@ impl<L: Lanes, S: Source<L>, const BITS: usize> Sink<L, S> for LowBits<BITS> {
 
     #[inline(always)]
     fn codes(self, l: L, source: S, bytes: &[u8]) -> L::U16 {
-        // Lanes that do not pack leave it to packing to drop bits.
+        // If the lanes do not pack, packing drops the other bits later.
         source.truncated(l, bytes, if L::PACKS { u16::MAX >> (16 - BITS) } else { u16::MAX })
     }
 }
 
-/// The integer parts between two bounds; 0 for NaN.
+/// The integer parts, limited to between two bounds; 0 for NaN.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clamp<const BITS: usize> {
     /// The largest magnitudes below and above 0.
@@ -32,7 +32,7 @@ impl<L: Lanes, S: Source<L>, const BITS: usize> Sink<L, S> for Clamp<BITS> {
     #[inline(always)]
     fn codes(self, l: L, source: S, bytes: &[u8]) -> L::U16 {
         let Parts { magnitude, sign, is_nan } = source.parts(l, bytes);
-        // 2^15 is as large as any bound.
+        // No bound is larger than 2^15.
         let bounded = l.min_i32(magnitude, l.splat_u32((127 + 15) << 23));
         let size = l.narrow(l.f32_to_i32(bounded));
         let bound = l.select_u16(l.negative_u16(sign), l.splat_u16(self.below), l.splat_u16(self.above));

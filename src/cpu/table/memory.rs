@@ -1,21 +1,20 @@
-//! Tables in memory: what each of the 256 bytes becomes, all codes of a byte at once.
+//! Tables in memory: an entry for each of the 256 bytes has the destination codes of all codes in the byte.
 
 use super::units;
 use crate::conversion::Conversion;
 use crate::cpu::kernel::Kernel;
 
-/// The casts of one pair by a table in memory. A *unit* is a source byte, or a 6-bit code; it holds one code, or two or four, which
-/// become so many destination codes without gaps.
+/// The cast of one pair by tables in memory. A *unit* is a source byte, or one 6-bit code. It holds one, two or four
+/// codes, which become as many destination codes without gaps.
 pub(crate) struct MemoryTable {
     from_bits: u32,
-    /// Destination bits of a unit; those of eight units are as many bytes.
+    /// The destination bits of a unit. Eight units have as many destination bytes.
     unit_bits: usize,
     entries: Entries,
 }
 
-/// Tables of 256 words. With several, the n-th unit of a group has the n-th one, whose entries stand where that unit's
-/// destination bits belong: a group is looked up and put together at two loads a unit, which is what a processor does
-/// best, and stored at once.
+/// Tables of 256 words. If there are several, the n-th unit of a group uses the n-th table, whose entries are shifted
+/// to the place of that unit's destination bits. A group then takes two loads for each unit, and one store.
 enum Entries {
     /// Groups of eight units.
     Eight(Box<[[u64; 256]; 8]>),
@@ -23,7 +22,7 @@ enum Entries {
     Four(Box<[[u64; 256]; 4]>),
     /// Groups of two.
     Two(Box<[[u64; 256]; 2]>),
-    /// Single units of one, two and four words.
+    /// Single units that become one, two or four words.
     Word(Box<[[u64; 1]; 256]>),
     Words2(Box<[[u64; 2]; 256]>),
     Words4(Box<[[u64; 4]; 256]>),
@@ -64,7 +63,7 @@ impl MemoryTable {
         Self { from_bits, unit_bits, entries }
     }
 
-    /// `UNITS` units to `BYTES` bytes at a time.
+    /// Converts `UNITS` units to `BYTES` bytes at a time.
     fn joined<const UNITS: usize, const BYTES: usize>(
         &self,
         tables: &[[u64; 256]; UNITS],
@@ -79,7 +78,7 @@ impl MemoryTable {
         });
     }
 
-    /// Each unit to whole words.
+    /// Converts each unit to whole words.
     fn whole<const WORDS: usize>(&self, table: &[[u64; WORDS]; 256], source: &[u8], destination: &mut [u8]) {
         self.eights(64 * WORDS, source, destination, |units, destination| {
             for (bytes, &unit) in destination.chunks_exact_mut(8 * WORDS).zip(units) {
@@ -90,8 +89,8 @@ impl MemoryTable {
         });
     }
 
-    /// Has `convert` make eight units' destination bytes at a time, `written` of them. The last units may be fewer. The
-    /// compiler must see the number to unroll what is done for it.
+    /// Calls `convert` for eight units at a time, which become `written` bytes. The last units may be fewer. It is
+    /// inlined so that the compiler knows `written` and can unroll `convert`.
     #[inline(always)]
     fn eights(&self, written: usize, source: &[u8], destination: &mut [u8], convert: impl Fn(&[u8; 8], &mut [u8])) {
         let six = self.from_bits == 6;
@@ -121,7 +120,7 @@ impl MemoryTable {
     }
 }
 
-/// Eight 6-bit codes, one a byte.
+/// Eight 6-bit codes, one in each byte.
 #[inline(always)]
 fn six_bit_units(bytes: &[u8]) -> [u8; 8] {
     let bytes: &[u8; 6] = bytes.try_into().expect("six bytes");
@@ -131,7 +130,7 @@ fn six_bit_units(bytes: &[u8]) -> [u8; 8] {
     [code(0), code(1), code(2), code(3), code(4), code(5), code(6), code(7)]
 }
 
-/// A table for each of `UNITS` units in a word.
+/// A table for each of the `UNITS` units in a word.
 fn shifted<const UNITS: usize>(units: &[[u64; 4]; 256], unit_bits: usize) -> Box<[[u64; 256]; UNITS]> {
     let mut tables = Box::new([[0; 256]; UNITS]);
     for (place, table) in tables.iter_mut().enumerate() {

@@ -1,4 +1,5 @@
-//! Sources of at most 8 bits to any destination, by AVX-512's look-ups of 16-bit words: 64 entries an instruction.
+//! Tables in AVX-512's registers, for sources of at most 8 bits and any destination. One instruction looks up 32 codes
+//! in 64 entries of 16 bits.
 
 #![allow(clippy::needless_range_loop, reason = "the closures of adapters are compiled without the vector instructions")]
 
@@ -16,14 +17,14 @@ use crate::cpu::kernel::{Kernel, Step, Steps};
 use crate::cpu::lanes::avx512::Avx512;
 use crate::cpu::pack::avx512::{interleaved16, interleaved32, load, splat_u16, store};
 
-/// Codes converted at a time, a 16-bit word each.
+/// The number of codes that are converted at a time, each in a 16-bit word.
 const LANES: usize = 32;
 
-/// A table of 256 words in vectors; those for less than 8 bits stand there again and again, so that an index may have
-/// other bits above.
+/// A table of 256 words in vectors. Tables for fewer than 8 bits are repeated, so that the bits above an index do not
+/// matter.
 type Table = [__m512i; 8];
 
-/// The casts of one pair: a table for each 16 bits of a destination code, lowest first.
+/// The cast of one pair by a table for each 16 bits of a destination code, lowest first.
 pub(crate) struct RegisterTable {
     simd: V4,
     from_bits: u32,
@@ -46,7 +47,7 @@ impl RegisterTable {
     pub(crate) fn new(simd: V4, conversion: &Conversion) -> Self {
         let [from_bits, to_bits] = [conversion.from, conversion.to].map(|t| t.code_bits());
         let units = units(conversion, 1);
-        // Where a code leaves room in a word, those of units 64 apart share one.
+        // If destination codes have at most 8 bits, units that are 64 apart share a word.
         let shared = match (from_bits, to_bits) {
             (8, ..=4) => 4,
             (8, ..=8) => 2,
@@ -78,7 +79,7 @@ impl RegisterTable {
         Steps(Avx512(self.simd), Codes::<'_, FROM, TO>(self)).convert(source, destination);
     }
 
-    /// What a table has for 32 codes; above a destination code of at most 8 bits there may be others.
+    /// Looks up 32 codes in a table. The bits above a destination code of at most 8 bits are undefined.
     #[inline(always)]
     fn found<const FROM: usize, const TO: usize>(&self, [a, b, c, d, e, f, g, h]: Table, codes: __m512i) -> __m512i {
         let simd = self.simd.avx512bw;
@@ -86,7 +87,8 @@ impl RegisterTable {
         if FROM < 8 {
             return first;
         }
-        // A look-up sees six bits of a code; the other two choose between four of them, or what four made one hold.
+        // A look-up uses six bits of a code. The other two bits choose among four look-ups, or within a word that is
+        // shared.
         if TO <= 4 {
             let place = simd._mm512_srli_epi16::<4>(codes);
             let place = self.simd.avx512f._mm512_and_si512(place, splat_u16(0xc));
@@ -107,12 +109,12 @@ impl RegisterTable {
     }
 }
 
-/// The work for codes of so many bits.
+/// The step from codes of `FROM` bits to codes of `TO` bits.
 #[derive(Clone, Copy)]
 struct Codes<'a, const FROM: usize, const TO: usize>(&'a RegisterTable);
 
 impl<const FROM: usize, const TO: usize> Codes<'_, FROM, TO> {
-    /// Groups of 32 codes in a strip.
+    /// Groups of 32 codes in a step.
     const GROUPS: usize = if TO <= 16 { 4 } else { 64 / TO };
 }
 

@@ -1,8 +1,8 @@
-//! Sources of at most 8 bits to destinations of at most 16, and those of 32 that 16 say all of, by shuffles of bytes: tables
-//! in registers.
+//! Tables in AVX2's registers, for sources of at most 8 bits. Destination codes have at most 16 bits, or 32 bits that
+//! 16 bits determine (see `fits_16_bits`).
 //!
-//! A shuffle looks up a table of 16 bytes for 32 lanes at once. Larger tables are made of several; a lane that is not
-//! one of a shuffle's gets 0 from it, because the index there is negative.
+//! A shuffle looks up 32 lanes in a table of 16 bytes. Larger tables consist of several such tables. Each applies only
+//! to the lanes in its range: in the others the index is negative, for which a shuffle gives 0.
 
 #![allow(clippy::needless_range_loop, reason = "the closures of adapters are compiled without the vector instructions")]
 
@@ -14,35 +14,35 @@ use crate::cpu::kernel::{Kernel, Step as LoopStep, Steps};
 use crate::cpu::lanes::avx2::Avx2;
 use crate::cpu::pack::avx2::{self as vector, Bytes, LANES};
 
-/// Vectors converted at a time, so that a table is loaded once for all of them.
+/// The number of vectors that are converted at a time, so that a table is loaded once for all of them.
 const VECTORS: usize = 4;
 
-/// The casts of one pair by shuffles. A *unit* is a source code, or two of 2 bits where their destination codes fit 16
-/// bits without gaps; then all below is as if they were one.
+/// The cast of one pair by shuffles. A *unit* is one source code, or two codes of 2 bits whose destination codes fit 16
+/// bits without gaps; two such codes are then treated as one code.
 pub(crate) struct ShuffleTable {
     simd: V3,
     from_bits: u32,
-    /// Of what the tables hold.
+    /// The destination bits of a unit in the tables.
     to_bits: u32,
     widened: Widened,
     /// By the low four bits of a unit.
     first: Rows,
-    /// By its high four bits, added to that: exponents and the sign, in most pairs.
+    /// By its high four bits; added to `first`. In most pairs this is the exponent and the sign.
     offsets: Rows,
-    /// What the sum is short of for units and for those 128 larger.
+    /// Corrections of the sum for units below 128 and, equally, for the units 128 above them.
     lower: Vec<Step>,
-    /// And for the larger ones only.
+    /// Corrections for the units from 128 on only.
     upper: Vec<Step>,
     halves: Upper,
 }
 
-/// How 16 bits become a destination code.
+/// How the 16 bits of a table become a destination code.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Widened {
     No,
-    /// Zeros go below them: floats.
+    /// By zeros below them: floats.
     Below,
-    /// Their sign goes above them: integers.
+    /// By their sign above them: integers.
     Above,
 }
 
@@ -57,25 +57,26 @@ impl Widened {
     }
 }
 
-/// What the upper 128 units have to do with the lower ones.
+/// How the results of the upper 128 units follow from those of the lower ones.
 #[derive(Clone, Copy)]
 enum Upper {
-    /// Whatever the steps say.
+    /// Not at all: they are in the steps.
     Apart,
-    /// Signed integers to floats: what the lower ones in reverse order become, and low and high byte of the sign added.
+    /// Signed integers to floats: those of the lower units in reverse order, plus the low and the high byte of the
+    /// sign.
     Mirrored([u8; 2]),
-    /// Floats to signed integers: the others' codes negated, of so many bits.
+    /// Floats to signed integers: those of the lower units, negated and masked.
     Negated(u8),
 }
 
-/// Tables of low and of high bytes.
+/// A table of low bytes and one of high bytes.
 type Rows = [[u8; 16]; 2];
 
-/// Where rows of 16 units are compared: away from their ends, where zeros and NaNs are.
+/// The place in rows of 16 units at which they are compared: far from their ends, where zeros and NaNs are.
 const MIDDLE: usize = 8;
 
-/// For the units from `first` on, what is added more than for those 16 before. Where rows of 16 units go on alike, as the
-/// numbers of a binade do, there is none.
+/// What is added for the units from `first` on, beyond what was added for the units 16 before them. Rows of 16 units
+/// that differ only by an offset, as in most binades, need no step.
 #[derive(Clone, Copy)]
 struct Step {
     first: u8,
@@ -104,13 +105,13 @@ impl ShuffleTable {
         let up = if widened == Widened::Below { 16 } else { 0 };
         let units: Vec<u16> = units.iter().map(|unit| (unit >> up) as u16).collect();
         let to_bits = to_bits.min(16);
-        // A code's low and high byte have tables of their own.
+        // The low and the high bytes of the codes have separate tables.
         let mut tables = [[[0; 16]; 2]; 16];
         for (i, unit) in units.iter().enumerate() {
             [tables[i / 16][0][i % 16], tables[i / 16][1][i % 16]] = unit.to_le_bytes();
         }
         let table = |row: usize| -> Rows { tables[row] };
-        // Units of 6 bits have so few rows that these are not worth what they cost.
+        // Units of 6 bits have only four rows, for which `first` and `offsets` cost more than they save.
         let first = if from_bits == 6 { [[0; 16]; 2] } else { table(0) };
         let rows = if from_bits == 6 { 4 } else { 16 };
         let offset = |row: usize, side: usize| match from_bits == 8 {
@@ -148,7 +149,7 @@ impl ShuffleTable {
         };
         if others.iter().all(|other| other == flip) {
             let mut offsets = plain.offsets;
-            // 128 is beyond the steps and the first table.
+            // Unit 128, whose absolute value is 128 too, is in neither the steps nor the first table.
             for side in 0..2 {
                 offsets[side][8] = code(128)[side].wrapping_sub(flip[side]);
             }
@@ -182,14 +183,14 @@ impl ShuffleTable {
         Steps(Avx2(self.simd), LookUp::<'_, FROM, TO>(self)).convert(source, destination);
     }
 
-    /// The low and the high bytes of the units' destination codes; high ones only where a code has them.
+    /// The low and the high bytes of the units' destination codes. High bytes are looked up only if codes have them.
     #[inline(always)]
     fn look_up<const FROM: usize, const TO: usize>(&self, units: [Bytes; VECTORS]) -> [[Bytes; VECTORS]; 2] {
         let simd = self.simd.avx2;
         let sides = if TO > 8 { 2 } else { 1 };
         let mut made = [[vector::splat_u8(0); VECTORS]; 2];
         if FROM <= 4 {
-            // All units are in one table.
+            // One table has all units.
             for side in 0..sides {
                 let table = vector::twice(self.first[side]);
                 for i in 0..VECTORS {
@@ -231,7 +232,7 @@ impl ShuffleTable {
             }
             Upper::Negated(mask) => {
                 for i in 0..VECTORS {
-                    // 0 would make 0 of anything.
+                    // The instruction gives 0 where the sign's operand is 0.
                     let sign = simd._mm256_or_si256(units[i], vector::splat_u8(1));
                     let negated = simd._mm256_sign_epi8(made[0][i], sign);
                     made[0][i] = simd._mm256_and_si256(negated, vector::splat_u8(mask));
@@ -253,7 +254,7 @@ impl ShuffleTable {
                 tables[side] = vector::twice(step.tables[side]);
             }
             for i in 0..VECTORS {
-                // Below its first unit the index is negative, and stays so: the subtraction saturates.
+                // For units below `first` the index is negative: the subtraction saturates, so it cannot wrap around.
                 let index = simd._mm256_subs_epi8(units[i], first);
                 for side in 0..sides {
                     let found = simd._mm256_shuffle_epi8(tables[side], index);
@@ -264,11 +265,11 @@ impl ShuffleTable {
     }
 }
 
-/// Destinations of 32 bits, as `TO`.
+/// The values of `TO` for destinations of 32 bits.
 const BELOW: usize = 32;
 const ABOVE: usize = 33;
 
-/// The work for codes of so many bits.
+/// The step from units of `FROM` bits to codes of `TO` bits.
 #[derive(Clone, Copy)]
 struct LookUp<'a, const FROM: usize, const TO: usize>(&'a ShuffleTable);
 
@@ -298,7 +299,7 @@ impl<const FROM: usize, const TO: usize> LoopStep<Avx2> for LookUp<'_, FROM, TO>
     }
 }
 
-/// Steps that together make these rows.
+/// The steps whose sums give these rows.
 fn steps(rows: &[Rows]) -> Vec<Step> {
     let mut before = [[0; 16]; 2];
     let mut steps = Vec::new();
@@ -312,7 +313,7 @@ fn steps(rows: &[Rows]) -> Vec<Step> {
     steps
 }
 
-/// Each byte for itself.
+/// Subtracts each byte separately.
 fn subtract(a: Rows, b: Rows) -> Rows {
     std::array::from_fn(|side| std::array::from_fn(|i| a[side][i].wrapping_sub(b[side][i])))
 }

@@ -1,4 +1,4 @@
-//! Casts under each of the modes that a host may set, beside those under the default ones.
+//! Compares casts in each floating-point mode that a host may set with casts in the default modes.
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -19,7 +19,7 @@ const MODES: [(&str, control::Word); 4] =
 const MODES: [(&str, control::Word); 4] =
     [("flush", 1 << 24 | 1 << 19), ("up", 1 << 22), ("down", 2 << 22), ("toward zero", 3 << 22)];
 
-/// Runs `work` under a mode, and finds the mode unchanged after it.
+/// Runs `work` in a mode, and checks that the mode is unchanged after it.
 fn under<R>(word: control::Word, work: impl FnOnce() -> R) -> R {
     let before = control::read();
     control::write(word);
@@ -30,7 +30,7 @@ fn under<R>(word: control::Word, work: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Random codes; of wide floats also such as are near the ends of narrower ones.
+/// Random codes. Those of wide floats include numbers near the ends of narrower floats' ranges.
 fn tensor(from: ElementType, elements: usize) -> Tensor {
     let mut state = 0x9e37_79b9_7f4a_7c15u64;
     let codes = (0..elements).map(|i| {
@@ -38,11 +38,11 @@ fn tensor(from: ElementType, elements: usize) -> Tensor {
         state ^= state >> 7;
         state ^= state << 17;
         match (from, i % 4) {
-            // Subnormals of FLOAT, results that are such ones, and halves of the least.
+            // Subnormals of FLOAT, and numbers whose results are subnormals of FLOAT or half of the least one.
             (ElementType::FLOAT, 0) => state & 0x80ff_ffff,
             (ElementType::DOUBLE, 0) => state & 0x800f_ffff_ffff_ffff | (0x370 + (state >> 32) % 0x40) << 52,
             (ElementType::DOUBLE, 1) => state & 0x800f_ffff_ffff_ffff,
-            // Integers that doubles hold, those that floats do, and others.
+            // Integers that FLOAT holds exactly, that only DOUBLE holds exactly, and others.
             (ElementType::INT64 | ElementType::UINT64, _) => (state as i64 >> (state % 64)) as u64,
             _ => state,
         }
@@ -56,7 +56,8 @@ fn numeric() -> impl Iterator<Item = ElementType> {
 
 type Cast<'a> = &'a (dyn Fn() -> Vec<u8> + Sync);
 
-/// Every pair on every instruction set of this processor: the casts to which `under` the modes gives other bits.
+/// Tries every pair on every instruction set of this processor. Returns the casts that give other bits `under` the
+/// modes.
 fn wrong(elements: usize, under: impl Fn(Cast<'_>) -> Vec<u8>) -> Vec<String> {
     let mut wrong = Vec::new();
     for from in numeric() {
@@ -78,7 +79,7 @@ fn wrong(elements: usize, under: impl Fn(Cast<'_>) -> Vec<u8>) -> Vec<String> {
     wrong
 }
 
-/// Few elements go without a table, and many with one.
+/// Casts of few elements use no table, casts of many use one.
 #[test]
 fn the_callers_modes_do_not_show() {
     for (name, word) in MODES {
@@ -89,7 +90,7 @@ fn the_callers_modes_do_not_show() {
     }
 }
 
-/// The threads of a pool that start with the modes.
+/// A pool of two threads that start in a mode.
 fn pool(word: control::Word) -> ThreadPool {
     let pool = ThreadPoolBuilder::new().num_threads(2).start_handler(move |_| control::write(word));
     pool.build().unwrap()
@@ -110,7 +111,7 @@ fn the_modes_of_a_pools_threads_do_not_show() {
     }
 }
 
-/// Decimals between two floats, and such as are read by one multiplication or division of floats.
+/// Decimals between two floats, and decimals that are read by one multiplication or division of floats.
 fn decimals() -> Tensor {
     let numbers = (0..2 * CHUNK_LEN + 5).map(|i| {
         let digits = (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (11 + i % 50);
@@ -120,7 +121,7 @@ fn decimals() -> Tensor {
     Tensor::from_strings([numbers.len()], &numbers).unwrap()
 }
 
-/// One piece on the calling thread, and several on those of a pool.
+/// Few strings are cast on the calling thread, many on the threads of a pool.
 #[test]
 fn the_modes_do_not_show_in_strings() {
     let options = CastOptions::default();

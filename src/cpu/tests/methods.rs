@@ -1,10 +1,10 @@
-//! The table of methods, and what it promises.
+//! Tests of `method` against the committed table, and of the promise that shuffle tables rely on.
 
 use std::fmt::Write;
 
 use super::*;
 
-/// The committed table. The test below prints the right one where it differs.
+/// The committed table. If it differs, the test below prints the right one.
 const TABLE: &str = include_str!("methods.txt");
 
 const LEGEND: &str = "\
@@ -51,7 +51,7 @@ fn method_of(from: ElementType, to: ElementType, isa: IsaName) -> Method {
 fn table() -> String {
     let mut table = LEGEND.to_owned();
     for (isa, name) in [(IsaName::Portable, "portable"), (IsaName::Avx2, "AVX2"), (IsaName::Avx512, "AVX-512")] {
-        // A column has a line of its own for its name, down to its letter.
+        // The name of each column has its own line, with a rule down to the column.
         writeln!(table, "\n{name}").unwrap();
         for (column, to) in numeric().enumerate() {
             writeln!(table, "{:16}{}┌ {to}", "", "│ ".repeat(column)).unwrap();
@@ -70,7 +70,7 @@ fn methods_are_those_of_the_table() {
     assert!(table == TABLE, "methods.txt differs from what `method` says now:\n{table}");
 }
 
-/// Registers hold 16 bits of each entry: where a shuffle's table is chosen, that is all of it.
+/// Shuffle tables hold 16 bits of each entry, so they are chosen exactly if 16 bits determine every code.
 #[test]
 fn shuffle_tables_are_chosen_where_16_bits_say_all() {
     for (from, to) in numeric().flat_map(|from| numeric().map(move |to| (from, to))) {
