@@ -24,10 +24,6 @@ const FLOORS: [&[&str]; 7] = [
 /// The one circle that is allowed: errors name element types, and names that are no element type are errors.
 const CIRCLE: [&str; 2] = ["element", "error"];
 
-/// The folder that counts as one module: its loops for an instruction set take the place of portable ones that they share parts
-/// with.
-const ONE_UNIT: &str = "cpu";
-
 /// Which modules each module imports from. A module is named by its path in the crate.
 type Imports = BTreeMap<String, BTreeSet<String>>;
 
@@ -193,7 +189,7 @@ fn circles(imports: &Imports) -> Vec<Vec<String>> {
     let unit = |module: &str| {
         let mut unit = module;
         let joins = |unit: &str, parent: &str| imports.get(unit).is_some_and(|imported| imported.contains(parent));
-        while let Some(parent) = parent(unit).filter(|parent| parent.starts_with(ONE_UNIT) || joins(unit, parent)) {
+        while let Some(parent) = parent(unit).filter(|parent| joins(unit, parent)) {
             unit = parent;
         }
         unit.to_owned()
