@@ -1,4 +1,4 @@
-//! Steps of x86's own instructions that no source and sink are made of.
+//! Steps that use x86 instructions directly, because they do not divide into a source and a sink.
 
 #[cfg(target_arch = "x86")]
 use core::arch::x86::{__m512, _CMP_UNORD_Q};
