@@ -1,5 +1,7 @@
 //! Steps that use x86 instructions directly, because they do not divide into a source and a sink.
 
+#![allow(clippy::needless_range_loop, reason = "the closures of adapters are compiled without the vector instructions")]
+
 #[cfg(target_arch = "x86")]
 use core::arch::x86::{__m512, _CMP_UNORD_Q};
 #[cfg(target_arch = "x86_64")]
