@@ -26,7 +26,7 @@ struct Arguments {
     /// Destination type [default: all]
     #[arg(long)]
     to: Option<ElementType>,
-    /// Measure all 625 pairs
+    /// Measure all pairs of numeric types
     #[arg(long)]
     all: bool,
     /// Elements per tensor; several values separated by commas

@@ -172,10 +172,11 @@ impl Caster {
     }
 
     /// Planned dispatches with their pipelines. Compiles the pipelines that do not exist yet.
-    fn compile(&self, conversion: &Conversion, dispatches: &[Dispatch]) -> Result<Vec<Step>, Error> {
+    fn compile(&self, conversion: &Conversion, dispatches: &[Dispatch]) -> Result<Vec<ReadyDispatch>, Error> {
         let key = |dispatch: &Dispatch| (*conversion, dispatch.kind, dispatch.access);
-        let find =
-            |dispatch: &Dispatch| Some(Step { dispatch: *dispatch, pipeline: self.kernels.find(&key(dispatch))? });
+        let find = |dispatch: &Dispatch| {
+            Some(ReadyDispatch { dispatch: *dispatch, pipeline: self.kernels.find(&key(dispatch))? })
+        };
         if let Some(steps) = dispatches.iter().map(find).collect() {
             return Ok(steps);
         }
@@ -188,7 +189,7 @@ impl Caster {
         self.compile_all(&missing)?;
         let step = |dispatch: &Dispatch| {
             let pipeline = self.kernels.get(conversion, dispatch.kind, dispatch.access)?;
-            Ok(Step { dispatch: *dispatch, pipeline })
+            Ok(ReadyDispatch { dispatch: *dispatch, pipeline })
         };
         dispatches.iter().map(step).collect()
     }
@@ -230,7 +231,8 @@ impl Caster {
     }
 
     /// Compiles the kernels of casts of any length on all threads, so that neither [`prepare`](Self::prepare) nor
-    /// [`bind`](Prepared::bind) has to compile.
+    /// [`bind`](Prepared::bind) has to compile. An exception are slices of one buffer that are too far apart for one
+    /// binding: their kernels are compiled when they are first needed.
     ///
     /// # Errors
     /// As [`prepare`](Self::prepare): the first error in the order of `specs`. The other kernels are compiled
@@ -267,13 +269,13 @@ pub struct Prepared {
     /// How the source is read, where it is not dense.
     view: Option<View>,
     /// For slices of two buffers; [`Dispatch::moved`] says for which.
-    steps: Vec<Step>,
+    steps: Vec<ReadyDispatch>,
     sentinel: Option<u32>,
 }
 
 /// A planned dispatch and its pipeline.
 #[derive(Clone, Debug)]
-struct Step {
+struct ReadyDispatch {
     dispatch: Dispatch,
     pipeline: wgpu::ComputePipeline,
 }
@@ -345,23 +347,24 @@ impl Prepared {
             self.check_overlap(offsets)?;
         }
         let limits = &self.caster.settings.limits;
-        let moved = |step: &Step| {
+        let moved = |step: &ReadyDispatch| {
             let dispatch = step.dispatch.moved(offsets, limits)?;
-            Some(Step { dispatch, pipeline: step.pipeline.clone() })
+            Some(ReadyDispatch { dispatch, pipeline: step.pipeline.clone() })
         };
         let steps = match self.steps.iter().map(moved).collect() {
             Some(steps) => steps,
             // These slices need other kernels, or a dispatch before the first whole unit.
-            None => self.steps_at(offsets)?,
+            None => self.ready_at(offsets)?,
         };
         let buffers = [source.buffer(), destination.buffer()];
-        let command =
-            |step: Step| Command::new(&self.caster.kernels, &self.conversion, step.pipeline, &step.dispatch, buffers);
+        let command = |step: ReadyDispatch| {
+            Command::new(&self.caster.kernels, &self.conversion, step.pipeline, &step.dispatch, buffers)
+        };
         Ok(Bound { commands: steps.into_iter().map(command).collect::<Result<_, _>>()? })
     }
 
     /// Plans and compiles for slices that the steps of `prepare` do not suit.
-    fn steps_at(&self, offsets: Offsets) -> Result<Vec<Step>, Error> {
+    fn ready_at(&self, offsets: Offsets) -> Result<Vec<ReadyDispatch>, Error> {
         let settings = &self.caster.settings;
         let dispatches = match &self.view {
             Some(view) => plan::plan_view(&self.conversion, view, self.len, offsets, settings)?,
@@ -431,9 +434,9 @@ impl Prepared {
 /// A cast that is bound to its buffers. Recording it cannot fail, allocates nothing and can be repeated.
 ///
 /// A `Bound` keeps alive everything that recording needs: both buffers, the pipelines, the bind groups and the parameters. The
-/// [`Prepared`], the [`Caster`] and the caller's own handles of the buffers may be dropped while it lives. The memory of the buffers
-/// is freed when the last `Bound` to them is dropped and the submissions that use it are done. An engine that frees or moves tensors
-/// therefore drops their `Bound`s as well.
+/// [`Prepared`], the [`Caster`] and the caller's own handles of the buffers may be dropped while it lives. The memory of a buffer is
+/// freed when its last `Bound` and its last handle are dropped and the submissions that use it are done. An engine that frees or
+/// moves tensors therefore drops their `Bound`s as well.
 ///
 /// [`wgpu::Buffer::destroy`] frees the memory at once all the same. A `Bound` to a destroyed buffer can still be recorded, but wgpu
 /// rejects the commands with a validation error, which goes to the caller's error scope or handler, and executes none of them.

@@ -15,8 +15,8 @@ use crate::tensor::{Tensor, zeroed};
 
 /// The number of bytes read and written from which [`DeviceChoice::Auto`] casts host tensors on a GPU. This is an
 /// estimate, because no GPU was available for measurements. Single casts never go to a GPU if the CPU path uses vector
-/// instructions: for any GPU the host has to copy the source and the result, and `cpu::cast` takes no longer than these
-/// copies (docs/performance.md, "Host tensors").
+/// instructions: for any GPU the host has to copy the source and the result, and `cpu::cast` takes about as long as
+/// these copies (docs/performance.md, "Host tensors").
 const GPU_FROM_BYTES: u64 = 4 << 20;
 
 const CPU_IS_FASTER: &str = "faster than copying to a GPU and back";
@@ -274,7 +274,7 @@ mod tests {
 
     /// wgpu's backend that accepts everything and does nothing: what a broken driver looks like.
     #[test]
-    fn what_a_device_did_not_do_is_no_result() {
+    fn work_that_was_not_done_is_an_error() {
         let context = noop(DeviceChoice::Gpu);
         let (from, same, other) = (ElementType::UINT8, ElementType::INT8, ElementType::FLOAT16);
         let tensor = Tensor::from_slice([3], &[1u8, 200, 3]).unwrap();

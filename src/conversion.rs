@@ -11,7 +11,8 @@ use crate::format::{FloatFormat, Specials};
 use crate::options::{CastOptions, Float4Nan, Int4Overflow, RoundMode};
 use crate::reference::{self, DecodeFloat, EncodeE8m0, EncodeFloat, EncodeInt, Hub, Integer, Thresholds};
 
-/// Source code to value. The value is carried as: an integer of one or two words, binary32 bits, or binary64 bits.
+/// Source code to value. The value is carried as an integer of one or two words, as binary32 bits, as binary64 bits, or,
+/// with `Own`, as the source's own code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Decode {
     Bool,
@@ -143,7 +144,7 @@ impl Conversion {
         self.encode == Encode::Copy
     }
 
-    /// Whether the codes of the source are taken as they are: copied, or but for ±∞.
+    /// Whether the destination's codes are the source's, apart from ±∞ where `ClampInfinity` replaces it.
     pub(crate) fn keeps_codes(&self) -> bool {
         matches!(self.encode, Encode::Copy | Encode::ClampInfinity { .. })
     }
@@ -206,7 +207,8 @@ fn within(from: &FloatFormat, to: ElementType) -> bool {
     narrows && plain && (aligned || format.bias < from.bias && !needs_subnormals(from, to))
 }
 
-/// A bit copy, but that Cast's table for E5M2 sends ±∞ to ±max with `saturate` from any float, E5M2 included.
+/// The codes are copied. The exception is FLOAT8E5M2 with `saturate`: Cast's table turns ±∞ into ±max from any float,
+/// FLOAT8E5M2 included.
 fn same_type(to: ElementType, options: &CastOptions) -> Encode {
     match to.kind() {
         Kind::Float(format) if options.saturate && looks_at_saturate(&format) => match format.infinity() {
@@ -288,6 +290,30 @@ fn float_to_int(bits: u32, signed: bool, options: &CastOptions) -> EncodeInt {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::element::{BINARY32, BINARY64};
+
+    /// What the functions and the hubs take for granted of every row. A row that does not hold to it needs functions of its
+    /// own.
+    #[test]
+    fn float_rows_are_of_a_kind_that_the_functions_support() {
+        for t in ElementType::ALL {
+            let Kind::Float(format) = t.kind() else { continue };
+            match (format.is_signed(), format.bits()) {
+                (false, _) => assert_eq!([format.exp_bits, format.man_bits, format.bias], [8, 0, 127], "{t}"),
+                (true, 32) => assert_eq!(format, BINARY32, "{t}"),
+                (true, 64) => assert_eq!(format, BINARY64, "{t}"),
+                (true, bits) => {
+                    assert!(bits <= 16 && format.man_bits <= 10, "{t}");
+                    assert!((1..=127).contains(&format.bias), "{t}");
+                    assert!(format.bias < 127 || (format.exp_bits, format.specials) == (8, Specials::Ieee), "{t}");
+                }
+            }
+        }
+        assert_eq!(Hub::F32, Hub::new(&BINARY32));
+        let Hub { bits, man, bias, top } = Hub::F64_HIGH_WORD;
+        assert_eq!((bits, man, bias), (32, BINARY64.man_bits - 32, BINARY64.bias));
+        assert_eq!(u64::from(top), BINARY64.top() >> 32);
+    }
 
     /// Eight codes at once are what they are one by one: each code, in each lane.
     #[test]

@@ -3,6 +3,21 @@
 //! It needs no device. On x86 processors it uses AVX2 or AVX-512 (F, BW, CD, DQ and VL) if the processor has them. From
 //! about 131,000 elements on it uses all threads of the current rayon pool. The bits are the same in all cases.
 
+/// Evaluates an expression with a constant that equals `$value`, which must be one of the listed literals.
+macro_rules! with_const {
+    ($NAME:ident: $type:ty = $value:expr, of $($literal:literal)+, $made:expr) => {
+        match $value {
+            $($literal => {
+                const $NAME: $type = $literal;
+                $made
+            })+
+            #[allow(unreachable_patterns, reason = "there is no third bool")]
+            value => unreachable!("{} is {value}", stringify!($NAME)),
+        }
+    };
+}
+
+mod codes;
 mod compose;
 pub(crate) mod isa;
 mod kernel;
@@ -131,7 +146,7 @@ pub fn cast_into(tensor: &Tensor, to: ElementType, options: &CastOptions, destin
     Ok(())
 }
 
-/// Whether a cast here takes no longer than copying the tensor to a GPU and the result back: where the target has vector
+/// Whether a cast here takes about as long as copying the tensor to a GPU and the result back: where the target has vector
 /// instructions, whichever the processor has beyond those.
 pub(crate) const fn is_fast() -> bool {
     cfg!(any(target_feature = "sse2", target_feature = "neon", target_feature = "simd128"))

@@ -120,6 +120,19 @@ element_types! {
     FLOAT6E3M2     "float6e3m2"     ["float6e3m2fn", "f6e3m2", "e3m2"]   28,  6, float(3, 2, 3, Specials::Finite), 28, None;
 }
 
+// The formats of which the CPU path has kernels of their own.
+pub(crate) const BINARY16: FloatFormat = format(ElementType::FLOAT16);
+pub(crate) const BFLOAT16: FloatFormat = format(ElementType::BFLOAT16);
+pub(crate) const BINARY32: FloatFormat = format(ElementType::FLOAT);
+pub(crate) const BINARY64: FloatFormat = format(ElementType::DOUBLE);
+
+const fn format(float: ElementType) -> FloatFormat {
+    match float.kind() {
+        Kind::Float(format) => format,
+        _ => panic!("not a float"),
+    }
+}
+
 impl ElementType {
     /// The ONNX name in lower case, such as `float8e4m3fn`.
     pub const fn name(self) -> &'static str {

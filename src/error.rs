@@ -375,13 +375,13 @@ pub enum Error {
         message: String,
     },
     /// The device or the host has no memory left for a buffer or a result.
-    #[error("casting {from} to {to}: out of memory (requested {})", counted(*.bytes, "byte"))]
+    #[error("casting {from} to {to}: out of memory{}", requested(*.bytes))]
     OutOfMemory {
         /// Source element type.
         from: ElementType,
         /// Destination element type.
         to: ElementType,
-        /// Bytes that were requested.
+        /// Bytes that were requested; 0 if that is not known.
         bytes: u64,
     },
     /// The device was lost. Further casts need a new [`Context`](crate::Context).
@@ -459,6 +459,11 @@ fn added(since: Option<u32>) -> Option<String> {
 /// A number with its unit: `1 byte`, `2 bytes`.
 pub(crate) fn counted(number: u64, unit: &str) -> String {
     format!("{number} {unit}{}", if number == 1 { "" } else { "s" })
+}
+
+/// How much memory was requested, unless that is not known.
+fn requested(bytes: u64) -> String {
+    if bytes == 0 { String::new() } else { format!(" (requested {})", counted(bytes, "byte")) }
 }
 
 /// Untrusted text in quotes, at most 80 characters of it.

@@ -180,7 +180,9 @@ fn upward_imports(imports: &Imports) -> Vec<String> {
     };
     let edges = imports.iter().flat_map(|(from, imported)| imported.iter().map(move |to| (from, to)));
     let upwards = edges.filter(|(from, to)| floor(from) < floor(to));
-    upwards.map(|(from, to)| format!("{from} (floor {}) imports {to} (floor {})", floor(from), floor(to))).collect()
+    upwards
+        .map(|(from, to)| format!("{from} (floor {}) imports {to} (floor {})", floor(from) + 1, floor(to) + 1))
+        .collect()
 }
 
 /// The circles, each as the modules that import each other directly or by way of others. A module whose parent it imports from

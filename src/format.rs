@@ -29,15 +29,6 @@ pub struct FloatFormat {
 }
 
 impl FloatFormat {
-    /// IEEE 754 binary16.
-    pub(crate) const BINARY16: Self = Self { exp_bits: 5, man_bits: 10, bias: 15, specials: Specials::Ieee };
-    /// The upper half of binary32.
-    pub(crate) const BFLOAT16: Self = Self { exp_bits: 8, man_bits: 7, bias: 127, specials: Specials::Ieee };
-    /// IEEE 754 binary32.
-    pub(crate) const BINARY32: Self = Self { exp_bits: 8, man_bits: 23, bias: 127, specials: Specials::Ieee };
-    /// IEEE 754 binary64.
-    pub(crate) const BINARY64: Self = Self { exp_bits: 11, man_bits: 52, bias: 1023, specials: Specials::Ieee };
-
     /// Whether the format has a sign bit.
     pub const fn is_signed(&self) -> bool {
         !matches!(self.specials, Specials::Scale)

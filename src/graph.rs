@@ -144,8 +144,8 @@ struct Run<'a> {
     values: Vec<Option<Value>>,
     /// How many nodes and outputs still need each value.
     uses: Vec<usize>,
-    /// Whether the CPU has cast numbers, and whether it has cast strings.
-    cpu: [bool; 2],
+    /// Why the CPU has converted something, if it has.
+    cpu: Option<String>,
     report: RunReport,
 }
 
@@ -185,7 +185,7 @@ impl<'a> Run<'a> {
             uploads: 0,
             read_backs: 0,
         };
-        Self { context, gpu, batch: None, casts: casts().count(), origins, values, uses, cpu: [false; 2], report }
+        Self { context, gpu, batch: None, casts: casts().count(), origins, values, uses, cpu: None, report }
     }
 
     async fn node(&mut self, node: &Node, to: ElementType) -> Result<(), Error> {
@@ -202,13 +202,17 @@ impl<'a> Run<'a> {
         let (from, elements, shape) = (source.element_type, source.elements, source.shape.clone());
         if !has_kernel(from, to) {
             let host = self.on_host(input).await?;
-            self.cpu[1] |= from != to && elements > 0;
+            if from != to && elements > 0 {
+                self.cpu.get_or_insert_with(|| NO_STRING_KERNEL.to_owned());
+            }
             return Ok(Value::host(cpu::cast(&host, to, options)?));
         }
         let conversion = Conversion::new(from, to, options)?;
         let Some(gpu) = self.gpu.filter(|_| elements > 0) else {
             let host = self.on_host(input).await?;
-            self.cpu[0] |= from != to && elements > 0;
+            if !conversion.is_copy() && elements > 0 {
+                self.cpu = Some(self.report.reason.clone());
+            }
             return Ok(Value::host(cpu::cast_numbers(&host, &conversion)?));
         };
         if let (true, Some(host)) = (conversion.is_copy(), &self.value(input)?.host) {
@@ -218,9 +222,15 @@ impl<'a> Run<'a> {
         if !fits(from) || !fits(to) {
             let host = self.on_host(input).await?;
             let (result, report) = self.context.cast_numbers(&host, &conversion).await?;
-            self.report.dispatches += report.dispatches;
-            self.report.uploads += 1;
-            self.report.read_backs += 1;
+            match report.route {
+                Route::Gpu => {
+                    self.report.dispatches += report.dispatches;
+                    self.report.uploads += 1;
+                    self.report.read_backs += 1;
+                }
+                Route::Cpu => self.cpu = Some(report.reason),
+                Route::Copy => {}
+            }
             return Ok(Value::host(result));
         }
         let resident = self.on_device(input, gpu, &conversion)?;
@@ -350,9 +360,8 @@ impl<'a> Run<'a> {
         let adapter = gpu.map(|gpu| gpu.info.name.clone());
         let (route, reason) = match (gpu, self.cpu) {
             (Some(_), _) => (Route::Gpu, self.report.reason),
-            (None, [true, _]) => (Route::Cpu, self.report.reason),
-            (None, [false, true]) => (Route::Cpu, NO_STRING_KERNEL.to_owned()),
-            (None, [false, false]) => (Route::Copy, "nothing to convert".to_owned()),
+            (None, Some(reason)) => (Route::Cpu, reason),
+            (None, None) => (Route::Copy, "nothing to convert".to_owned()),
         };
         RunReport { route, reason, adapter, dispatches, ..self.report }
     }

@@ -2,8 +2,8 @@
 //!
 //! A conversion has several kernels. The *blocks* kernel moves whole units: as many elements as fill whole words on both
 //! sides, 16 bytes on the wider one. The *shifted* kernel does the same from a source that starts at any bit of a word.
-//! The *edge* kernel does any range of elements, one destination word an invocation, and keeps what lies around them; it
-//! takes heads, tails and small tensors. The *strided* kernel is the same for a view of the source. The *serial* kernel does
+//! The *edge* kernel does any range of elements, one destination word (or one element of at least a word) an invocation,
+//! and keeps what lies around them; it takes heads, tails and small tensors. The *strided* kernel is the same for a view of the source. The *serial* kernel does
 //! so one element after the other, which in place is the only way for codes that lie across words. Conversion code lies in
 //! `shaders/`; what is written here is the constants, the line that calls decode, hub and encode, and the unrolled entry of
 //! the first two.
@@ -95,7 +95,7 @@ pub enum CodeLookup {
 /// How the blocks kernel of a conversion divides a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Units {
-    /// Elements in a unit: whole words of both sides (a source unit may be a whole part of a word).
+    /// Elements in a unit: whole words of both sides (a source unit may fill only part of a word).
     pub elements: u32,
     /// Units an invocation converts, `BLOCKS_SIZE` units apart.
     pub repeat: u32,
@@ -121,8 +121,8 @@ impl Units {
             (128 / wider).max(32 / destination)
         };
         let bytes = elements * (source + destination) / 8;
-        // 128 bytes an invocation, where what it does but once, to fill the table or find its place, would count much.
-        // Software adapters gain nothing by the latter.
+        // An invocation moves about 128 bytes if it would otherwise spend much of its time on filling the table or on
+        // computing its place. Software adapters gain nothing from sharing the second cost.
         let repeats = uses_table(conversion, lookup) || lookup == CodeLookup::Table && destination <= 8;
         let repeat = if repeats { (128 / bytes).max(1).next_power_of_two() } else { 1 };
         Self { elements, repeat }
@@ -141,8 +141,8 @@ fn uses_table(conversion: &Conversion, lookup: CodeLookup) -> bool {
     conversion.from.code_bits() <= 8 && !conversion.is_copy() && (lookup == CodeLookup::Table || saves_several)
 }
 
-/// The thresholds of a conversion that takes eight codes at once. One by one, integers take a GPU less: their codes are
-/// found by a shift, which is what costs software adapters most.
+/// The thresholds of a conversion that takes eight codes at once. GPUs convert integers faster one at a time:
+/// `integer_to_float` finds the code by one shift by a variable count, which is slow only on software adapters.
 fn thresholds(conversion: &Conversion, lookup: CodeLookup) -> Option<Thresholds> {
     conversion.thresholds().filter(|thresholds| thresholds.least_nan != 0 || lookup == CodeLookup::Computed)
 }

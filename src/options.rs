@@ -88,7 +88,7 @@ pub struct CastOptions {
     pub round_mode: RoundMode,
     /// Out-of-range floats to INT4 and UINT4. Affects only those casts.
     pub int4_overflow: Int4Overflow,
-    /// NaN to FLOAT4E2M1. Affects only that cast.
+    /// NaN to FLOAT4E2M1, the 4-bit float without NaN. Affects only that cast.
     pub float4_nan: Float4Nan,
 }
 

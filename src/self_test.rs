@@ -95,7 +95,7 @@ impl Known {
         };
         let input = source.slice(offsets.source..offsets.source + prepared.source_bytes());
         let output = destination.slice(offsets.destination..offsets.destination + prepared.destination_bytes());
-        let mut encoder = link.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        let mut encoder = link.encoder(conversion)?;
         prepared.record(&mut encoder, input, output)?;
         let got = link.contents(conversion, encoder, &destination).await.map_err(|error| link.diagnose(error))?;
         let result = offsets.destination as usize..(offsets.destination + prepared.destination_bytes()) as usize;
@@ -208,7 +208,7 @@ mod tests {
 
     /// Every kernel that `warm_up` compiles is proven by the self-test.
     #[test]
-    fn every_kernel_is_met() {
+    fn self_test_runs_every_kernel() {
         let settings = PlanSettings::default();
         let numeric = || ElementType::ALL.iter().copied().filter(|t| t.is_numeric());
         for (from, to) in numeric().flat_map(|from| numeric().map(move |to| (from, to))) {

@@ -40,5 +40,7 @@ def vector_loop(body):
 
 with open(sys.argv[1]) as file:
     kernels = [(*vector_loop(body), name) for name, body in functions(file) if "wgpu_cast::cpu::kernel::Steps<" in name]
+if not kernels:
+    sys.exit("no kernels found: was the library built with -C symbol-mangling-version=v0?")
 for vectors, instructions, name in sorted(kernels, key=lambda k: k[0] / max(k[1], 1)):
     print(f"{vectors:5} {instructions:5}  {re.sub(r'wgpu_cast::cpu::(?:[a-z_0-9]+::)*', '', name)}")

@@ -16,7 +16,8 @@ Pairs whose ratios lie off 1 get more turns.
 For each instruction set and length the median ratio of the pairs must be at least 0.98, and the geometric mean of every
 group of pairs (kind of source by kind of destination) at least 0.95. The old build against itself must pass the same
 limits in the same run, in both directions; otherwise the machine was too noisy and the run does not count. Both builds
-must give the same bits. Exit status: 0 passed, 1 failed, 2 usage error, 3 the run does not count.
+must give the same bits; if they do not, the run fails even if the machine was noisy. Exit status: 0 passed, 1 failed, 2 usage
+error, or nothing could be compared, 3 the run does not count.
 """
 
 import argparse
@@ -33,6 +34,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
+from typing import NoReturn
 
 ROOT = Path(__file__).resolve().parents[2]
 MEDIAN, GROUP = 0.98, 0.95
@@ -47,6 +49,8 @@ OFF, FAR, AGAIN = 0.03, 0.3, 6
 SHORT = 1 << 18
 # Bits of a result are compared at this length.
 CHECKED = 1 << 16
+# The least time of a cast in nanoseconds: a clock may answer 0, which has no ratio.
+LEAST = 1e-3
 
 KINDS = {
     "bool": ["bool"],
@@ -102,20 +106,30 @@ class Sides:
         process.stdin.flush()
         answer = process.stdout.readline().strip()
         if not answer:
-            raise SystemExit(f"{self.programs[side]} ended at: {line}")
+            stop(f"{self.programs[side]} ended at: {line}")
         return answer
 
     def nanoseconds(self, side: str, pair: Pair, elements: int, values: str) -> float:
         """One turn: nanoseconds of a cast."""
         words = (*pair, elements, values)
         if elements <= SHORT:
-            return float(self.ask(side, "time", *words, 4, 80_000))
+            return self.timed(side, *words, 4, 80_000)
         # A long cast is interrupted wherever other programs run: the time of the processor does not count those.
         self.ask(side, "load", *words)
         start = processor_time(self.processes[side].pid)
-        elapsed = float(self.ask(side, "time", *words, 1, 0))
+        elapsed = self.timed(side, *words, 1, 0)
         end = processor_time(self.processes[side].pid)
-        return elapsed if start is None or end is None else float(end - start)
+        return elapsed if start is None or end is None or end <= start else float(end - start)
+
+    def timed(self, side: str, *words: object) -> float:
+        """Nanoseconds of a cast by the program's own clock."""
+        return max(float(self.ask(side, "time", *words)), LEAST)
+
+
+def stop(text: str) -> NoReturn:
+    """Ends a run that cannot compare."""
+    print(text, file=sys.stderr)
+    raise SystemExit(2)
 
 
 def processor_time(process: int) -> int | None:
@@ -145,11 +159,11 @@ def main() -> int:
     args = arguments()
     if not args.new:
         args.new = build()
-    lines, failed, noisy = [], [], []
+    lines, wrong, failed, noisy = [], [], [], []
     for isa in args.isa or ISAS:
         problem = missing(args.old, isa) or missing(args.new, isa)
         if problem and args.isa:
-            raise SystemExit(problem)
+            stop(problem)
         if problem:
             print(f"NOT COMPARED: {isa}: {problem}", flush=True)
             continue
@@ -157,7 +171,7 @@ def main() -> int:
         with Sides(programs, isa, args.core) as sides:
             differing = differences(sides, args.wanted)
         if differing:
-            failed.append(f"{isa}: {len(differing)} pairs have other bits: {named(differing)}")
+            wrong.append(f"{isa}: {len(differing)} pairs have other bits: {named(differing)}")
         for elements in args.elements:
             start = time.monotonic()
             figures = measure(lambda: Sides(programs, isa, args.core), elements, args)
@@ -169,7 +183,10 @@ def main() -> int:
             noisy += [f"{isa}, {elements} elements: old against itself: {problem}" for problem in problems["again"]]
             if args.json:
                 args.json.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return verdict(failed, noisy)
+    if not lines:
+        print("NOT COMPARED: no instruction set could be compared")
+        return 2
+    return verdict(wrong, failed, noisy)
 
 
 def arguments() -> argparse.Namespace:
@@ -220,11 +237,18 @@ def build() -> Path:
 
 
 def missing(program: Path, isa: str) -> str | None:
-    """What a build says that cannot cast with an instruction set."""
-    environment = os.environ | {"WGPU_CAST_ISA": isa}
-    line = "bits int8 float 16 random\n"
-    done = subprocess.run([program], input=line, env=environment, capture_output=True, text=True)
-    return f"{program}: {done.stderr.strip() or 'no answer'}" if done.returncode else None
+    """Why a build cannot cast with an instruction set. Its first cast reads which one it is to use."""
+
+    def first_cast(isa: str) -> subprocess.CompletedProcess:
+        environment = os.environ | {"WGPU_CAST_ISA": isa}
+        line = "bits int8 float 16 random\n"
+        return subprocess.run([program], input=line, env=environment, capture_output=True, text=True)
+
+    done = first_cast(isa)
+    if done.returncode:
+        return f"{program}: {done.stderr.strip() or 'no answer'}"
+    # No instruction set has this name, so that a build that reads the variable panics.
+    return None if first_cast("none").returncode else f"{program}: ignores WGPU_CAST_ISA"
 
 
 def differences(sides: Sides, pairs: list[Pair]) -> list[Pair]:
@@ -233,7 +257,7 @@ def differences(sides: Sides, pairs: list[Pair]) -> list[Pair]:
     def answers(pair: Pair, values: str) -> set[str]:
         return {sides.ask(side, "bits", *pair, CHECKED + 77, values) for side in SIDES}
 
-    return [pair for values in VALUES for pair in pairs if len(answers(pair, values)) > 1]
+    return sorted({pair for values in VALUES for pair in pairs if len(answers(pair, values)) > 1})
 
 
 def measure(start: Callable[[], Sides], elements: int, args: argparse.Namespace) -> list[Figures]:
@@ -317,9 +341,12 @@ def as_line(isa: str, elements: int, figures: Figures) -> dict:
     return line | {"ratio": round(figures.ratio("new"), 4), "ratio_again": round(figures.ratio("again"), 4)}
 
 
-def verdict(failed: list[str], noisy: list[str]) -> int:
-    for line in failed + noisy:
+def verdict(wrong: list[str], failed: list[str], noisy: list[str]) -> int:
+    for line in wrong + failed + noisy:
         print(line)
+    if wrong:
+        print("FAILED: the bits differ")
+        return 1
     if noisy:
         print("THE RUN DOES NOT COUNT: the old build against itself breaks the limits")
         return 3

@@ -4,6 +4,8 @@ For every pair and number of threads, a copy of the same number of bytes, this c
 other libraries run in turns, seven times. All read the same codes. Bytes are counted as ONNX packs them, although numpy
 stores a 4-bit element in a byte. First, every library's result is compared with that of this crate: for ordinary values
 that the target can hold, and for random codes.
+
+It needs a processor with AVX-512.
 """
 
 import argparse

@@ -150,8 +150,16 @@ def cargo_bench(name: str) -> str:
     return printed
 
 
+def some(lines: list[dict]) -> list[dict]:
+    """What was parsed, which must not be nothing."""
+    if not lines:
+        raise SystemExit("no figures in the output of the benchmark")
+    return lines
+
+
 def strings(args: argparse.Namespace) -> None:
-    write_lines(DATA / "strings.jsonl", [facts(args.note), *parse_strings(cargo_bench("strings"))])
+    lines = some(parse_strings(cargo_bench("strings")))
+    write_lines(DATA / "strings.jsonl", [facts(args.note), *lines])
 
 
 def parse_strings(printed: str) -> list[dict]:
@@ -169,8 +177,9 @@ def parse_strings(printed: str) -> list[dict]:
 
 def transfer(args: argparse.Namespace) -> None:
     printed = cargo_bench("transfer")
+    lines = some(parse_transfer(printed))
     adapter = printed.partition(", microseconds")[0]
-    write_lines(DATA / "transfer.jsonl", [facts(args.note, adapter=adapter, runs=RUNS), *parse_transfer(printed)])
+    write_lines(DATA / "transfer.jsonl", [facts(args.note, adapter=adapter, runs=RUNS), *lines])
 
 
 # What each line of `benches/transfer.rs` measures, by its number of figures.
@@ -193,8 +202,9 @@ def parse_transfer(printed: str) -> list[dict]:
 
 def record(args: argparse.Namespace) -> None:
     printed = cargo_bench("record")
+    lines = some(parse_record(printed))
     adapter = printed.splitlines()[0].partition(" on ")[2]
-    write_lines(DATA / "record.jsonl", [facts(args.note, adapter=adapter), *parse_record(printed)])
+    write_lines(DATA / "record.jsonl", [facts(args.note, adapter=adapter), *lines])
 
 
 def parse_record(printed: str) -> list[dict]:

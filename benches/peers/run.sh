@@ -11,7 +11,7 @@
 #   run.sh charts                docs/charts/*.svg, from the recorded figures
 # The figures are recorded in docs/charts/data. Add --help for the options of a command.
 #
-# `compare` uses PyTorch, which is installed only on request:
+# `compare` needs a processor with AVX-512. It uses PyTorch, which is installed only on request:
 #   PEERS_TORCH=INDEX   from the package index at that address, such as PyTorch's index for CPUs (about 1 GB)
 #   PEERS_TORCH=pip     from the index that pip uses; includes CUDA (more than 5 GB)
 # `gpu` uses PyTorch with CUDA, and CuPy: PEERS_CUPY names the package for the installed CUDA, such as cupy-cuda13x.

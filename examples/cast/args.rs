@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
+pub use support::numeric;
 use support::translate::Format;
 use wgpu_cast::{DeviceChoice, ElementType, RoundMode, Route};
 
@@ -233,9 +234,4 @@ fn nearest(text: &str) -> ElementType {
     let names = |t: ElementType| std::iter::once(t.name()).chain(t.aliases().iter().copied());
     let distance = |t: ElementType| names(t).map(|name| strsim::damerau_levenshtein(name, &text)).min();
     ElementType::ALL.iter().copied().min_by_key(|&t| distance(t)).unwrap_or(ElementType::FLOAT)
-}
-
-/// Every numeric element type.
-pub fn numeric() -> impl Iterator<Item = ElementType> {
-    ElementType::ALL.iter().copied().filter(|t| t.is_numeric())
 }

@@ -68,7 +68,7 @@ impl Kept {
         let whole = file.split_at_checked(CHECKSUM).filter(|(sum, data)| *sum == checksum(data));
         let data = whole.map(|(_, data)| data);
         let descriptor = wgpu::PipelineCacheDescriptor { label: Some("cast"), data, fallback: true };
-        #[allow(unsafe_code, reason = "the one exception: see SAFETY")]
+        #[allow(unsafe_code, reason = "wgpu's pipeline caches are unsafe: see SAFETY")]
         // SAFETY: the data is what `PipelineCache::get_data` gave on this kind of adapter, in a file that only `keep`
         // writes, whole by its checksum; wgpu checks its header against the adapter and the driver.
         let cache = unsafe { device.create_pipeline_cache(&descriptor) };

@@ -3,7 +3,8 @@
 
 use super::isa::{Baseline, Instructions, Isa};
 use super::kernel::{
-    Bf16ToInt64, Codes, F16ToF32, F16ToF64, F16ToInt64, F32ToInt64, Kernel, Map, Packed, Step, Steps, ToInt32, Word,
+    Bf16ToInt64, F16ToF32, F16ToF64, F16ToInt64, F32ToInt64, Kernel, Map, Packed, SourceToSink, Step, Steps, ToInt32,
+    Word,
 };
 use super::lanes::Lanes;
 use super::lanes::portable::Portable;
@@ -16,6 +17,7 @@ use super::sink::{Clamp, E8m0, ExponentRule, LowBits, Round, RoundF16, RoundMeth
 use super::source::{Bf16, F8, F16, F32Source, F64Source, Int, Source};
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 use super::x86;
+use crate::element::{BFLOAT16, BINARY16};
 use crate::format::FloatFormat;
 use crate::reference::{EncodeE8m0, EncodeFloat};
 
@@ -24,11 +26,9 @@ type Made = Box<dyn Kernel>;
 /// The kernel of a method that needs no table.
 pub(crate) fn compose(method: Method, source: SourceKind, sink: SinkKind, isa: Isa) -> Made {
     match (method, isa) {
-        (Method::Elements, Isa::Portable) | (Method::ElementsAvx2, Isa::Portable) => elements(Baseline, source, sink),
+        (Method::Elements, Isa::Portable) => elements(Baseline, source, sink),
         #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-        (Method::Elements | Method::ElementsAvx2, Isa::Avx2(simd)) => elements(simd, source, sink),
-        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-        (Method::ElementsAvx2, Isa::Avx512(simd)) => elements(*simd, source, sink),
+        (Method::Elements, Isa::Avx2(simd)) => elements(simd, source, sink),
         #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
         (Method::Elements, Isa::Avx512(simd)) => elements(simd, source, sink),
         #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
@@ -54,38 +54,32 @@ fn lanes<L: Lanes + 'static>(l: L, method: Method, source: SourceKind, sink: Sin
             codes(l, F8 { man, bias, max }, LowBits::<16>)
         }
         SourceKind::F16 { subnormals } => match (method, sink) {
-            (Method::RoundF16(rule), SinkKind::Round(to)) => round_f16(l, F16::<true>, FloatFormat::BINARY16, to, rule),
+            (Method::RoundF16(rule), SinkKind::Round(to)) => round_f16(l, F16::<true>, BINARY16, to, rule),
             (_, SinkKind::F32) => steps(l, F16ToF32),
             (_, SinkKind::F64) => steps(l, F16ToF64),
-            (_, SinkKind::Int64 { signed: true }) => steps(l, F16ToInt64::<true>),
-            (_, SinkKind::Int64 { signed: false }) => steps(l, F16ToInt64::<false>),
+            (_, SinkKind::Int64 { signed }) => {
+                with_const!(SIGNED: bool = signed, of true false, steps(l, F16ToInt64::<SIGNED>))
+            }
             _ if subnormals => from_float(l, F16::<true>, sink),
             _ => from_float(l, F16::<false>, sink),
         },
         SourceKind::Bf16 => match (method, sink) {
-            (Method::RoundF16(rule), SinkKind::Round(to)) => round_f16(l, Bf16, FloatFormat::BFLOAT16, to, rule),
-            (_, SinkKind::Int64 { signed: true }) => steps(l, Bf16ToInt64::<true>),
-            (_, SinkKind::Int64 { signed: false }) => steps(l, Bf16ToInt64::<false>),
+            (Method::RoundF16(rule), SinkKind::Round(to)) => round_f16(l, Bf16, BFLOAT16, to, rule),
+            (_, SinkKind::Int64 { signed }) => {
+                with_const!(SIGNED: bool = signed, of true false, steps(l, Bf16ToInt64::<SIGNED>))
+            }
             _ => from_float(l, Bf16, sink),
         },
         SourceKind::F32 => match sink {
-            SinkKind::Int64 { signed: true } => steps(l, F32ToInt64::<true>),
-            SinkKind::Int64 { signed: false } => steps(l, F32ToInt64::<false>),
+            SinkKind::Int64 { signed } => {
+                with_const!(SIGNED: bool = signed, of true false, steps(l, F32ToInt64::<SIGNED>))
+            }
             _ => from_float(l, F32Source, sink),
         },
         SourceKind::F64 => from_float(l, F64Source, sink),
-        SourceKind::Int { bits: 16, signed: true } => from_int(l, Int::<16, true, true>, Int::<16, true, true>, sink),
-        SourceKind::Int { bits: 16, signed: false } => {
-            from_int(l, Int::<16, false, true>, Int::<16, false, true>, sink)
-        }
-        SourceKind::Int { bits: 32, signed: true } => from_int(l, Int::<32, true, true>, Int::<32, true, false>, sink),
-        SourceKind::Int { bits: 32, signed: false } => {
-            from_int(l, Int::<32, false, true>, Int::<32, false, false>, sink)
-        }
-        SourceKind::Int { bits: 64, signed: true } => from_int(l, Int::<64, true, true>, Int::<64, true, false>, sink),
-        SourceKind::Int { bits: 64, signed: false } => {
-            from_int(l, Int::<64, false, true>, Int::<64, false, false>, sink)
-        }
+        SourceKind::Int { bits: bits @ 16.., signed } => with_const!(BITS: usize = bits, of 16 32 64,
+            with_const!(SIGNED: bool = signed, of true false,
+                from_int(l, Int::<BITS, SIGNED, true>, Int::<BITS, SIGNED, false>, sink))),
         SourceKind::Bool | SourceKind::Int { .. } | SourceKind::OtherFloat(_) => {
             unreachable!("{method:?} from {source:?}")
         }
@@ -98,7 +92,7 @@ fn steps<L: Lanes + 'static, T: Step<L> + 'static>(l: L, step: T) -> Made {
 
 /// The kernel of a source and a sink. If the lanes do not pack codes, it packs them afterwards.
 fn codes<L: Lanes + 'static, S: Source<L> + 'static, K: Sink<L, S> + 'static>(l: L, source: S, sink: K) -> Made {
-    let kernel = steps(l, Codes(source, sink));
+    let kernel = steps(l, SourceToSink(source, sink));
     if L::PACKS || K::BITS >= 8 { kernel } else { Box::new(Packed { kernel, from_bits: S::BITS, to_bits: K::BITS }) }
 }
 
@@ -110,14 +104,14 @@ fn from_float<L: Lanes + 'static, S: Source<L> + 'static>(l: L, source: S, sink:
         SinkKind::Round(to) => round(l, source, to),
         SinkKind::E8m0(to) => e8m0(l, source, &to),
         SinkKind::Truncate { bits } => low_bits(l, source, bits),
-        SinkKind::Clamp { below, above, .. } => codes(l, source, Clamp::<4> { below, above }),
+        SinkKind::Clamp { bits: 4, below, above } => codes(l, source, Clamp::<4> { below, above }),
         SinkKind::Int32 => steps(l, ToInt32(source)),
         _ => unreachable!("no lanes of floats to {sink:?}"),
     }
 }
 
 /// `odd` rounds integers to odd. `bounded` does less: it serves destinations for which all integers from
-/// [`BOUND`](super::source::BOUND) on are out of range.
+/// [`BOUND`](super::lanes::BOUND) on are out of range.
 fn from_int<L: Lanes + 'static, S: Source<L> + 'static, B: Source<L> + 'static>(
     l: L,
     odd: S,
@@ -136,21 +130,18 @@ fn from_int<L: Lanes + 'static, S: Source<L> + 'static, B: Source<L> + 'static>(
 }
 
 fn e8m0<L: Lanes + 'static, S: Source<L> + 'static>(l: L, source: S, to: &EncodeE8m0) -> Made {
-    if to.high != to.nan {
-        codes(l, source, E8m0::<true>::new(to, S::HUB))
-    } else {
-        codes(l, source, E8m0::<false>::new(to, S::HUB))
-    }
+    let saturate = to.high != to.nan;
+    with_const!(SATURATE: bool = saturate, of true false, codes(l, source, E8m0::<SATURATE>::new(to, S::HUB)))
 }
 
 fn round<L: Lanes + 'static, S: Source<L> + 'static>(l: L, source: S, to: EncodeFloat) -> Made {
-    match (to.bits, SignRule::new(&to)) {
-        (16, _) => codes(l, source, Round::<16, true, KEPT>::new(to)),
-        (8, SignRule::Kept) => codes(l, source, Round::<8, true, KEPT>::new(to)),
-        (8, _) => codes(l, source, Round::<8, true, NO_NEGATIVE_ZERO>::new(to)),
-        (6, _) => codes(l, source, Round::<6, true, ANY>::new(to)),
-        (4, _) => codes(l, source, Round::<4, true, ANY>::new(to)),
-        (bits, _) => unreachable!("floats of {bits} bits"),
+    match (to.bits, SignRule::compiled(&to)) {
+        (16, Some(SignRule::Kept)) => codes(l, source, Round::<16, true, KEPT>::new(to)),
+        (8, Some(SignRule::Kept)) => codes(l, source, Round::<8, true, KEPT>::new(to)),
+        (8, Some(SignRule::NoNegativeZero)) => codes(l, source, Round::<8, true, NO_NEGATIVE_ZERO>::new(to)),
+        (6, Some(SignRule::Any)) => codes(l, source, Round::<6, true, ANY>::new(to)),
+        (4, Some(SignRule::Any)) => codes(l, source, Round::<4, true, ANY>::new(to)),
+        _ => unreachable!("`RoundMethod::new` serves no other destination, such as {to:?}"),
     }
 }
 
@@ -164,26 +155,29 @@ fn round_f16<L: Lanes + 'static, S: Source<L> + 'static>(
     const SAME: u8 = ExponentRule::Same as u8;
     const NEXT: u8 = ExponentRule::Next as u8;
     const SMALLER: u8 = ExponentRule::Smaller as u8;
-    match (rule, to.bits) {
-        (ExponentRule::Same, _) => codes(l, source, RoundF16::<8, SAME, KEPT>::new(&from, to)),
-        (ExponentRule::Next, _) => codes(l, source, RoundF16::<8, NEXT, NO_NEGATIVE_ZERO>::new(&from, to)),
-        (ExponentRule::Smaller, 8) if to.fnuz => {
+    match (rule, to.bits, SignRule::compiled(&to)) {
+        (ExponentRule::Same, 8, Some(SignRule::Kept)) => codes(l, source, RoundF16::<8, SAME, KEPT>::new(&from, to)),
+        (ExponentRule::Next, 8, Some(SignRule::NoNegativeZero)) => {
+            codes(l, source, RoundF16::<8, NEXT, NO_NEGATIVE_ZERO>::new(&from, to))
+        }
+        (ExponentRule::Smaller, 8, Some(SignRule::NoNegativeZero)) => {
             codes(l, source, RoundF16::<8, SMALLER, NO_NEGATIVE_ZERO>::new(&from, to))
         }
-        (ExponentRule::Smaller, 8) => codes(l, source, RoundF16::<8, SMALLER, KEPT>::new(&from, to)),
-        (ExponentRule::Smaller, 6) => codes(l, source, RoundF16::<6, SMALLER, ANY>::new(&from, to)),
-        (ExponentRule::Smaller, 4) => codes(l, source, RoundF16::<4, SMALLER, ANY>::new(&from, to)),
-        (_, bits) => unreachable!("floats of {bits} bits"),
+        (ExponentRule::Smaller, 8, Some(SignRule::Kept)) => {
+            codes(l, source, RoundF16::<8, SMALLER, KEPT>::new(&from, to))
+        }
+        (ExponentRule::Smaller, 6, Some(SignRule::Any)) => {
+            codes(l, source, RoundF16::<6, SMALLER, ANY>::new(&from, to))
+        }
+        (ExponentRule::Smaller, 4, Some(SignRule::Any)) => {
+            codes(l, source, RoundF16::<4, SMALLER, ANY>::new(&from, to))
+        }
+        _ => unreachable!("`ExponentRule::new` serves no other destination, such as {to:?}"),
     }
 }
 
 fn low_bits<L: Lanes + 'static, S: Source<L> + 'static>(l: L, source: S, bits: u32) -> Made {
-    match bits {
-        2 => codes(l, source, LowBits::<2>),
-        4 => codes(l, source, LowBits::<4>),
-        8 => codes(l, source, LowBits::<8>),
-        _ => codes(l, source, LowBits::<16>),
-    }
+    with_const!(BITS: usize = bits, of 2 4 8 16, codes(l, source, LowBits::<BITS>))
 }
 
 /// `map!(isa, |x: word| code)` is the kernel of a function that is always inlined.
@@ -204,6 +198,27 @@ fn map<I: Instructions + 'static, S: Word + 'static, D: Word + 'static>(
     steps(Portable(isa), Map::new(function))
 }
 
+/// As `map!`, from integers of at most 32 bits: `$x` has the integer's own type.
+macro_rules! map_int {
+    ($isa:ident, $bits:ident, $signed:ident, |$x:ident| $number:expr) => {
+        match ($bits, $signed) {
+            (8, true) => map_int!($isa, u8 as i8, |$x| $number),
+            (8, false) => map_int!($isa, u8 as u8, |$x| $number),
+            (16, true) => map_int!($isa, u16 as i16, |$x| $number),
+            (16, false) => map_int!($isa, u16 as u16, |$x| $number),
+            (32, true) => map_int!($isa, u32 as i32, |$x| $number),
+            (32, false) => map_int!($isa, u32 as u32, |$x| $number),
+            (bits, _) => unreachable!("integers of {bits} bits"),
+        }
+    };
+    ($isa:ident, $word:ty as $int:ty, |$x:ident| $number:expr) => {
+        map!($isa, |x: $word| {
+            let $x = x as $int;
+            $number.to_bits()
+        })
+    };
+}
+
 /// The kernels of functions of one element.
 fn elements<I: Instructions + 'static>(i: I, source: SourceKind, sink: SinkKind) -> Made {
     match (sink, source) {
@@ -212,8 +227,9 @@ fn elements<I: Instructions + 'static>(i: I, source: SourceKind, sink: SinkKind)
         (SinkKind::LowBits { bits }, SourceKind::Int { bits: from, signed }) => low_bits_of_int(i, from, signed, bits),
         (SinkKind::F32, _) => to_f32(i, source),
         (SinkKind::F64, _) => to_f64(i, source),
-        (SinkKind::Int64 { signed: true }, _) => to_int64::<I, true>(i, source),
-        (SinkKind::Int64 { signed: false }, _) => to_int64::<I, false>(i, source),
+        (SinkKind::Int64 { signed }, _) => with_const!(SIGNED: bool = signed, of true false, {
+            to_int64::<I, SIGNED>(i, source)
+        }),
         (SinkKind::Int32, SourceKind::F16 { .. }) => map!(i, |x: u16| scalar::f16_to_int32(x, 1 << 31)),
         (SinkKind::Int32, SourceKind::Bf16) => map!(i, |x: u16| scalar::f32_to_int32(u32::from(x) << 16)),
         (SinkKind::Int32, SourceKind::F32) => map!(i, |x: u32| scalar::f32_to_int32(x)),
@@ -294,18 +310,10 @@ fn to_f32<I: Instructions + 'static>(i: I, source: SourceKind) -> Made {
         SourceKind::F16 { .. } => map!(i, |x: u16| scalar::canonical_f32(scalar::f16_to_f32(x))),
         SourceKind::Bf16 => map!(i, |x: u16| scalar::canonical_f32(u32::from(x) << 16)),
         SourceKind::F64 => map!(i, |x: u64| scalar::f64_to_f32(x)),
-        SourceKind::Int { bits, signed: true } => match bits {
-            8 => map!(i, |x: u8| f32::from(x as i8).to_bits()),
-            16 => map!(i, |x: u16| f32::from(x as i16).to_bits()),
-            32 => map!(i, |x: u32| (x as i32 as f32).to_bits()),
-            _ => map!(i, |x: u64| scalar::int64_to_f32::<true>(x)),
-        },
-        SourceKind::Int { bits, signed: false } => match bits {
-            8 => map!(i, |x: u8| f32::from(x).to_bits()),
-            16 => map!(i, |x: u16| f32::from(x).to_bits()),
-            32 => map!(i, |x: u32| (x as f32).to_bits()),
-            _ => map!(i, |x: u64| scalar::int64_to_f32::<false>(x)),
-        },
+        SourceKind::Int { bits: 64, signed } => with_const!(SIGNED: bool = signed, of true false, {
+            map!(i, |x: u64| scalar::int64_to_f32::<SIGNED>(x))
+        }),
+        SourceKind::Int { bits, signed } => map_int!(i, bits, signed, |x| (x as f32)),
         _ => unreachable!("no function of {source:?} to binary32"),
     }
 }
@@ -315,18 +323,10 @@ fn to_f64<I: Instructions + 'static>(i: I, source: SourceKind) -> Made {
         SourceKind::F16 { .. } => map!(i, |x: u16| scalar::f32_to_f64(scalar::f16_to_f32(x))),
         SourceKind::Bf16 => map!(i, |x: u16| scalar::f32_to_f64(u32::from(x) << 16)),
         SourceKind::F32 => map!(i, |x: u32| scalar::f32_to_f64(x)),
-        SourceKind::Int { bits, signed: true } => match bits {
-            8 => map!(i, |x: u8| f64::from(x as i8).to_bits()),
-            16 => map!(i, |x: u16| f64::from(x as i16).to_bits()),
-            32 => map!(i, |x: u32| f64::from(x as i32).to_bits()),
-            _ => map!(i, |x: u64| scalar::int64_to_f64::<true>(x)),
-        },
-        SourceKind::Int { bits, signed: false } => match bits {
-            8 => map!(i, |x: u8| f64::from(x).to_bits()),
-            16 => map!(i, |x: u16| f64::from(x).to_bits()),
-            32 => map!(i, |x: u32| f64::from(x).to_bits()),
-            _ => map!(i, |x: u64| scalar::int64_to_f64::<false>(x)),
-        },
+        SourceKind::Int { bits: 64, signed } => with_const!(SIGNED: bool = signed, of true false, {
+            map!(i, |x: u64| scalar::int64_to_f64::<SIGNED>(x))
+        }),
+        SourceKind::Int { bits, signed } => map_int!(i, bits, signed, |x| f64::from(x)),
         _ => unreachable!("no function of {source:?} to binary64"),
     }
 }

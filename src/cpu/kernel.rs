@@ -72,9 +72,9 @@ impl<L: Lanes, T: Step<L>> Work for Loop<'_, L, T> {
 
 /// The step of a source and of a sink of codes of at most 16 bits.
 #[derive(Clone, Copy)]
-pub(crate) struct Codes<S, K>(pub S, pub K);
+pub(crate) struct SourceToSink<S, K>(pub S, pub K);
 
-impl<L: Lanes, S: Source<L>, K: Sink<L, S>> Step<L> for Codes<S, K> {
+impl<L: Lanes, S: Source<L>, K: Sink<L, S>> Step<L> for SourceToSink<S, K> {
     const READ: usize = L::GROUPS * L::COUNT * S::BITS / 8;
     const WRITTEN: usize = L::GROUPS * L::COUNT * if L::PACKS || K::BITS > 8 { K::BITS } else { 8 } / 8;
 

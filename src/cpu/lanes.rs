@@ -16,7 +16,7 @@ macro_rules! operations {
     )*};
 }
 
-/// Evaluates an expression for each of two vectors.
+/// Evaluates an expression for each of the two vectors of a group of 32-bit lanes.
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 macro_rules! both {
     (|$($x:ident),+| $made:expr) => {
@@ -30,6 +30,7 @@ pub(crate) mod avx2;
 pub(crate) mod avx512;
 pub(crate) mod portable;
 
+use super::codes::{F16_INFINITY, F16_MAGNITUDE, F16_NAN, F16_SIGN};
 use super::isa::Work;
 
 pub(crate) trait Lanes: Copy + Send + Sync {
@@ -125,10 +126,10 @@ pub(crate) trait Lanes: Copy + Send + Sync {
     /// FLOAT16 in binary32; NaN is canonical.
     #[inline(always)]
     fn f16_numbers(self, codes: Self::U16) -> Self::U32 {
-        let magnitude = self.and_u16(codes, self.splat_u16(0x7fff));
-        let is_nan = self.greater_u16(magnitude, self.splat_u16(0x7c00));
-        let number = self.f16_to_f32::<true>(self.select_u16(is_nan, self.splat_u16(0x7e00), magnitude));
-        self.or_u32(number, self.unpack(self.splat_u16(0), self.and_u16(codes, self.splat_u16(0x8000))))
+        let magnitude = self.and_u16(codes, self.splat_u16(F16_MAGNITUDE));
+        let is_nan = self.greater_u16(magnitude, self.splat_u16(F16_INFINITY));
+        let number = self.f16_to_f32::<true>(self.select_u16(is_nan, self.splat_u16(F16_NAN), magnitude));
+        self.or_u32(number, self.unpack(self.splat_u16(0), self.and_u16(codes, self.splat_u16(F16_SIGN))))
     }
     /// 64-bit integers to binary32, rounded to odd, for formats of at most 11 significant bits.
     ///

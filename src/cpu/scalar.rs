@@ -4,11 +4,11 @@
 //! Rust's float operations round to nearest, ties to even, and keep subnormals. Only the bits of their NaNs are
 //! unspecified, so every NaN is replaced.
 
+use super::codes::{
+    F16_INFINITY, F16_MAGNITUDE, F32_BIAS, F32_INFINITY, F32_MAN, F32_NAN, F64_BIAS, F64_INFINITY, F64_MAN, F64_NAN,
+};
 use super::sign_rule::{ANY, NO_NEGATIVE_ZERO};
 use crate::reference::EncodeFloat;
-
-const F32_NAN: u32 = 0x7fc0_0000;
-const F64_NAN: u64 = 0x7ff8_0000_0000_0000;
 
 /// The same number; NaN becomes the canonical NaN with the same sign.
 #[inline(always)]
@@ -38,21 +38,21 @@ pub(crate) fn f16_magnitude<const SUBNORMALS: bool>(magnitude: u32) -> u32 {
     // A subnormal gets an implicit bit, and the subtraction removes it. The difference is exact.
     let subnormal = (f32::from_bits(number + (1 << 23)) - f32::from_bits((127 - 14) << 23)).to_bits();
     let number = if SUBNORMALS && magnitude < 0x0400 { subnormal } else { number };
-    if magnitude >= 0x7c00 { number | 0x7f80_0000 } else { number }
+    if magnitude >= u32::from(F16_INFINITY) { number | F32_INFINITY } else { number }
 }
 
 /// FLOAT16 to binary32; NaN is some NaN.
 #[inline(always)]
 pub(crate) fn f16_to_f32(code: u16) -> u32 {
     let code = u32::from(code);
-    f16_magnitude::<true>(code & 0x7fff) | (code & 0x8000) << 16
+    f16_magnitude::<true>(code & u32::from(F16_MAGNITUDE)) | (code & 0x8000) << 16
 }
 
 /// The integer part of a FLOAT16's magnitude; undefined for ∞ and NaN.
 #[inline(always)]
 fn f16_integer(code: u16) -> u16 {
     // Moves the leading bit to the top, then down to its place. A number below 1 has no integer part.
-    let down = 30u16.wrapping_sub((code & 0x7fff) >> 10);
+    let down = 30u16.wrapping_sub((code & F16_MAGNITUDE) >> 10);
     let significand = code << 5 | 1 << 15;
     if down < 16 { significand >> (down & 15) } else { 0 }
 }
@@ -62,7 +62,7 @@ fn f16_integer(code: u16) -> u16 {
 pub(crate) fn f16_to_int16(code: u16) -> u16 {
     let negative = (code as i16 >> 15) as u16;
     let value = (f16_integer(code) ^ negative).wrapping_sub(negative);
-    if (code & 0x7fff) as i16 >= 0x7c00 { 0 } else { value }
+    if (code & F16_MAGNITUDE) as i16 >= F16_INFINITY as i16 { 0 } else { value }
 }
 
 /// A FLOAT16's integer part; `fail` for ±∞ and NaN.
@@ -70,7 +70,7 @@ pub(crate) fn f16_to_int16(code: u16) -> u16 {
 pub(crate) fn f16_to_int32(code: u16, fail: u32) -> u32 {
     let negative = (i32::from(code as i16) >> 31) as u32;
     let value = (u32::from(f16_integer(code)) ^ negative).wrapping_sub(negative);
-    if (code & 0x7fff) as i16 >= 0x7c00 { fail } else { value }
+    if (code & F16_MAGNITUDE) as i16 >= F16_INFINITY as i16 { fail } else { value }
 }
 
 /// FLOAT16 to a 64-bit integer.
@@ -79,8 +79,8 @@ pub(crate) fn f16_to_int64<const SIGNED: bool>(code: u16) -> u64 {
     let negative = i64::from(code as i16) >> 63;
     let value = (i64::from(f16_integer(code)) ^ negative).wrapping_sub(negative) as u64;
     // Only +∞ is beyond the greater end of unsigned integers.
-    let fail = if SIGNED || code != 0x7c00 { 1 << 63 } else { 0 };
-    if (code & 0x7fff) as i16 >= 0x7c00 { fail } else { value }
+    let fail = if SIGNED || code != F16_INFINITY { 1 << 63 } else { 0 };
+    if (code & F16_MAGNITUDE) as i16 >= F16_INFINITY as i16 { fail } else { value }
 }
 
 /// The low 16 bits of a BFLOAT16's integer part; 0 if that does not fit 32 bits.
@@ -146,7 +146,7 @@ pub(crate) fn f32_to_int32(x: u32) -> u32 {
     let size = if down < 32 { significand >> (down & 31) } else { 0 };
     let negative = (x as i32 >> 31) as u32;
     let value = (size ^ negative).wrapping_sub(negative);
-    if (magnitude as i32) < (127 + 31) << 23 { value } else { 1 << 31 }
+    if (magnitude as i32) < ((F32_BIAS + 31) << F32_MAN) as i32 { value } else { 1 << 31 }
 }
 
 #[inline(always)]
@@ -167,13 +167,18 @@ pub(crate) fn f32_to_uint32(x: u32) -> u32 {
     let size = if up < 32 { significand << (up & 31) } else { small };
     let negative = (x as i32 >> 31) as u32;
     let value = (size ^ negative).wrapping_sub(negative);
-    if (magnitude as i32) < (127 + 63) << 23 { value } else { 0 }
+    if (magnitude as i32) < ((F32_BIAS + 63) << F32_MAN) as i32 { value } else { 0 }
 }
 
 #[inline(always)]
 pub(crate) fn f64_to_uint32(x: u64) -> u32 {
     let magnitude = x & i64::MAX as u64;
-    if (magnitude as i64) < (1023 + 63) << 52 { truncate_f64(magnitude, x) as u32 } else { 0 }
+    if (magnitude as i64) < power_f64(63) { truncate_f64(magnitude, x) as u32 } else { 0 }
+}
+
+/// The code of 2^`exponent` in binary64.
+const fn power_f64(exponent: u32) -> i64 {
+    ((F64_BIAS + exponent) as i64) << F64_MAN
 }
 
 /// A float to a 64-bit integer. Signed: a value out of range, and NaN, gives the least integer. Unsigned: a value from
@@ -182,9 +187,9 @@ pub(crate) fn f64_to_uint32(x: u64) -> u32 {
 pub(crate) fn f64_to_int64<const SIGNED: bool>(number: f64) -> u64 {
     let x = number.to_bits();
     let magnitude = (x & i64::MAX as u64) as i64;
-    let is_least = SIGNED || (x as i64) < 0 || magnitude > 0x7ff << 52;
+    let is_least = SIGNED || (x as i64) < 0 || magnitude > F64_INFINITY as i64;
     let fail = if is_least { 1 << 63 } else { 0 };
-    let limit = if is_least { (1023 + 63) << 52 } else { (1023 + 64) << 52 };
+    let limit = if is_least { power_f64(63) } else { power_f64(64) };
     if magnitude < limit { truncate_f64(magnitude as u64, x) } else { fail }
 }
 
@@ -218,11 +223,11 @@ pub(crate) struct RoundF64 {
 
 impl RoundF64 {
     pub(crate) fn new(to: &EncodeFloat) -> Self {
-        let (rebias, down) = (u64::from(1023 - to.bias), 52 - to.man);
+        let (rebias, down) = (u64::from(F64_BIAS - to.bias), F64_MAN - to.man);
         Self {
-            limit: (u64::from(to.overflow) << down) + (rebias << 52),
-            least: (rebias + 1) << 52,
-            raise: u64::from(down) << 52,
+            limit: (u64::from(to.overflow) << down) + (rebias << F64_MAN),
+            least: (rebias + 1) << F64_MAN,
+            raise: u64::from(down) << F64_MAN,
             down,
             nan: to.nan.into(),
             keep: to.nan_keep.into(),
@@ -234,14 +239,13 @@ impl RoundF64 {
 
     #[inline(always)]
     pub(crate) fn code<const SIGNS: u8>(self, x: u64) -> u64 {
-        const INFINITY: i64 = 0x7ff << 52;
         let magnitude = (x & i64::MAX as u64) as i64;
         let bounded = magnitude.min(self.limit as i64);
-        let exponent = (bounded & INFINITY).max(self.least as i64) as u64;
+        let exponent = (bounded & F64_INFINITY as i64).max(self.least as i64) as u64;
         let unit = exponent.wrapping_add(self.raise);
         let sum = (f64::from_bits(bounded as u64) + f64::from_bits(unit)).to_bits();
         let code = sum.wrapping_sub(unit).wrapping_add(exponent.wrapping_sub(self.least) >> self.down);
-        let is_nan = magnitude > INFINITY;
+        let is_nan = magnitude > F64_INFINITY as i64;
         let code = if is_nan { self.nan } else { code };
         let sign = x >> self.sign_shift & self.sign_code;
         let sign = match SIGNS {
@@ -253,7 +257,7 @@ impl RoundF64 {
     }
 }
 
-/// 8-bit integers to 16-bit floats, which hold all of them exactly.
+/// 8-bit integers to 16-bit floats that hold all of them exactly.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Exact {
     /// 2^(the destination's bias - 127). A product with it has the destination's exponent field.
@@ -262,8 +266,13 @@ pub(crate) struct Exact {
 }
 
 impl Exact {
+    /// Whether the destination has 16 bits and holds all integers of eight bits.
+    pub(crate) fn serves(to: &EncodeFloat) -> bool {
+        to.bits == 16 && to.man >= 7 && to.max >> to.man > to.bias + 7
+    }
+
     pub(crate) fn new(to: &EncodeFloat) -> Self {
-        Self { unit: f32::from_bits(to.bias << 23), down: 23 - to.man }
+        Self { unit: f32::from_bits(to.bias << F32_MAN), down: F32_MAN - to.man }
     }
 
     #[inline(always)]

@@ -14,6 +14,17 @@ pub(crate) enum SignRule {
 }
 
 impl SignRule {
+    /// The rule that kernels for the destination's width are compiled for, which may be the more general one. `None` if
+    /// there are no such kernels.
+    pub(crate) fn compiled(to: &EncodeFloat) -> Option<Self> {
+        match (to.bits, Self::new(to)) {
+            (16, Self::Kept) => Some(Self::Kept),
+            (8, rule @ (Self::Kept | Self::NoNegativeZero)) => Some(rule),
+            (4 | 6, Self::Kept | Self::Any) => Some(Self::Any),
+            _ => None,
+        }
+    }
+
     pub(crate) fn new(to: &EncodeFloat) -> Self {
         match to.nan_keep {
             _ if to.fnuz => Self::NoNegativeZero,

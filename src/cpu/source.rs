@@ -1,10 +1,10 @@
 //! Sources decode: a source gives a sink the numbers of a group of elements, in the form that the sink asks for.
 
+use super::codes::{
+    F16_INFINITY, F16_MAGNITUDE, F16_SIGN, F32_BIAS, F32_INFINITY, F32_SIGN, F64_BIAS, F64_INFINITY, F64_MAN,
+};
 use super::lanes::{BOUND, Lanes};
 use crate::reference::Hub;
-
-const F32_INFINITY: u32 = 0x7f80_0000;
-const F32_SIGN: u32 = 1 << 31;
 
 /// The numbers of a group in the form that rounding needs.
 pub(crate) struct Parts<L: Lanes> {
@@ -48,16 +48,14 @@ impl<L: Lanes, const SUBNORMALS: bool> Source<L> for F16<SUBNORMALS> {
     #[inline(always)]
     fn parts(self, l: L, bytes: &[u8]) -> Parts<L> {
         let codes = l.load_u16(bytes);
-        let magnitude = l.and_u16(codes, l.splat_u16(0x7fff));
-        let is_nan = l.greater_u16(magnitude, l.splat_u16(0x7c00));
+        let magnitude = l.and_u16(codes, l.splat_u16(F16_MAGNITUDE));
+        let is_nan = l.greater_u16(magnitude, l.splat_u16(F16_INFINITY));
         Parts { magnitude: l.f16_to_f32::<SUBNORMALS>(magnitude), sign: codes, is_nan }
     }
 
     #[inline(always)]
     fn numbers(self, l: L, bytes: &[u8]) -> L::U32 {
-        let codes = l.load_u16(bytes);
-        let magnitude = l.f16_to_f32::<SUBNORMALS>(l.and_u16(codes, l.splat_u16(0x7fff)));
-        l.or_u32(magnitude, l.unpack(l.splat_u16(0), l.and_u16(codes, l.splat_u16(0x8000))))
+        Self::with_signs(l, l.load_u16(bytes))
     }
 
     #[inline(always)]
@@ -67,10 +65,15 @@ impl<L: Lanes, const SUBNORMALS: bool> Source<L> for F16<SUBNORMALS> {
 
     #[inline(always)]
     fn integers(self, l: L, bytes: &[u8]) -> L::U32 {
-        let codes = l.load_u16_to_unpack(bytes);
-        let magnitude = l.f16_to_f32::<SUBNORMALS>(l.and_u16(codes, l.splat_u16(0x7fff)));
-        let sign = l.unpack(l.splat_u16(0), l.and_u16(codes, l.splat_u16(0x8000)));
-        l.f32_to_i32(l.or_u32(magnitude, sign))
+        l.f32_to_i32(Self::with_signs(l, l.load_u16_to_unpack(bytes)))
+    }
+}
+
+impl<const SUBNORMALS: bool> F16<SUBNORMALS> {
+    #[inline(always)]
+    fn with_signs<L: Lanes>(l: L, codes: L::U16) -> L::U32 {
+        let magnitude = l.f16_to_f32::<SUBNORMALS>(l.and_u16(codes, l.splat_u16(F16_MAGNITUDE)));
+        l.or_u32(magnitude, l.unpack(l.splat_u16(0), l.and_u16(codes, l.splat_u16(F16_SIGN))))
     }
 }
 
@@ -84,7 +87,7 @@ impl<L: Lanes> Source<L> for Bf16 {
     #[inline(always)]
     fn parts(self, l: L, bytes: &[u8]) -> Parts<L> {
         let codes = l.load_u16(bytes);
-        let magnitude = l.and_u16(codes, l.splat_u16(0x7fff));
+        let magnitude = l.and_u16(codes, l.splat_u16(!F16_SIGN));
         let is_nan = l.greater_u16(magnitude, l.splat_u16((F32_INFINITY >> 16) as u16));
         Parts { magnitude: l.unpack(l.splat_u16(0), magnitude), sign: codes, is_nan }
     }
@@ -133,9 +136,8 @@ impl<L: Lanes> Source<L> for F32Source {
 pub(crate) struct F64Source;
 
 /// The high words of the least and of the greatest DOUBLE that is a normal number in binary32.
-const F64_LEAST: u32 = (1023 - 126) << 20;
-const F64_GREATEST: u32 = ((1023 + 128) << 20) - 1;
-const F64_INFINITY: u32 = 0x7ff0_0000;
+const F64_LEAST: u32 = (F64_BIAS + 1 - F32_BIAS) << (F64_MAN - 32);
+const F64_GREATEST: u32 = ((F64_BIAS + 1 + F32_BIAS) << (F64_MAN - 32)) - 1;
 
 impl<L: Lanes> Source<L> for F64Source {
     const BITS: usize = 64;
@@ -151,7 +153,7 @@ impl<L: Lanes> Source<L> for F64Source {
         // The 20 bits of significand become 23. The last of the 20 is the sticky bit.
         let rebias = Hub::F64_HIGH_WORD.bias - Hub::F32.bias;
         let magnitude = l.shl_u32::<3>(l.sub_u32(bounded, l.splat_u32(rebias << Hub::F64_HIGH_WORD.man)));
-        let is_nan = l.narrow_mask(l.greater_i32(head, l.splat_u32(F64_INFINITY)));
+        let is_nan = l.narrow_mask(l.greater_i32(head, l.splat_u32((F64_INFINITY >> 32) as u32)));
         Parts { magnitude, sign: l.narrow_signs(high), is_nan }
     }
 
@@ -248,7 +250,8 @@ impl<L: Lanes> Source<L> for F8 {
         let codes = l.load_u8(bytes);
         let magnitude = l.and_u16(codes, l.splat_u16(0x7f));
         // The upper half of binary32. A subnormal gives some number below 1, whose integer part is 0 too.
-        let upper = l.add_u16(l.shl_u16(magnitude, 7 - self.man), l.splat_u16((127 - self.bias as u16) << 7));
+        let upper =
+            l.add_u16(l.shl_u16(magnitude, 7 - self.man), l.splat_u16((F32_BIAS as u16 - self.bias as u16) << 7));
         let size = l.narrow(l.f32_to_i32(l.unpack(l.splat_u16(0), upper)));
         let is_special = l.greater_u16(magnitude, l.splat_u16(self.max));
         let value = l.negate_u16(l.select_u16(is_special, l.splat_u16(0), size), l.shl_u16(codes, 8));

@@ -147,7 +147,7 @@ fn short_sources_need_no_table() {
 
 /// Words at addresses that are no multiples of their size.
 #[test]
-fn any_address_will_do() {
+fn unaligned_memory_gives_the_same_codes() {
     for from in numeric() {
         let mut random = Random::new(9);
         let elements = LONG + 77;
@@ -173,7 +173,7 @@ fn any_address_will_do() {
 /// Destinations at every offset from a cache line; tensors that end before the first whole line, and tensors that
 /// several threads share.
 #[test]
-fn lines_and_shares_meet() {
+fn every_offset_and_thread_chunk_gives_the_same_codes() {
     let lengths: [usize; 6] = [0, 3, 100, LONG, LONG + 5, 2 * CHUNK + 77];
     for (i, from) in numeric().enumerate() {
         let mut random = Random::new(11);

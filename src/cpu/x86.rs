@@ -38,17 +38,13 @@ impl Step<Avx512> for F32ToF16 {
 
 /// The kernel that packs the low bits of bytes.
 pub(crate) fn pack_bytes(simd: V3, bits: u32) -> Box<dyn Kernel> {
-    match bits {
-        2 => Box::new(Steps(Avx2(simd), LowBits::<2>)),
-        4 => Box::new(Steps(Avx2(simd), LowBits::<4>)),
-        _ => Box::new(Steps(Avx2(simd), LowBits::<6>)),
-    }
+    with_const!(BITS: usize = bits, of 2 4 6, Box::new(Steps(Avx2(simd), PackBytes::<BITS>)))
 }
 
 #[derive(Clone, Copy)]
-struct LowBits<const BITS: usize>;
+struct PackBytes<const BITS: usize>;
 
-impl<const BITS: usize> Step<Avx2> for LowBits<BITS> {
+impl<const BITS: usize> Step<Avx2> for PackBytes<BITS> {
     const READ: usize = 4 * LANES;
     const WRITTEN: usize = 4 * LANES * BITS / 8;
 

@@ -86,12 +86,12 @@ impl<'a> Batch<'a> {
             if self.recorded > 0 && self.recorded + elements > plan::HOST_ELEMENTS {
                 self.submit(conversion)?;
             }
-            part.record(self.encoder());
+            part.record(self.encoder(conversion)?);
             self.recorded += elements;
         }
         if let Some(proofs) = self.proofs.clone() {
             let offset = 4 * self.sentinels.len() as u64;
-            self.encoder().copy_buffer_to_buffer(&buffer, words, &proofs, offset, 4);
+            self.encoder(conversion)?.copy_buffer_to_buffer(&buffer, words, &proofs, offset, 4);
             self.sentinels.push(sentinel);
         }
         self.dispatches += prepared.dispatches();
@@ -114,14 +114,14 @@ impl<'a> Batch<'a> {
             // Only what a cast has made can be proven.
             let own = source.words + 4;
             source.sentinel.ok_or(Error::Incomplete { from: conversion.from, to: conversion.to })?;
-            self.encoder().copy_buffer_to_buffer(&source.buffer, 0, &staging, offset, own);
+            self.encoder(conversion)?.copy_buffer_to_buffer(&source.buffer, 0, &staging, offset, own);
             offset += own;
         }
         if let Some(proofs) = self.proofs.clone().filter(|_| offset < size) {
-            self.encoder().copy_buffer_to_buffer(&proofs, 0, &staging, offset, size - offset);
+            self.encoder(&conversion)?.copy_buffer_to_buffer(&proofs, 0, &staging, offset, size - offset);
         }
         self.submit(&conversion)?;
-        let Some(index) = self.in_flight.take() else { return Ok(()) };
+        let index = self.in_flight.take().ok_or(Error::Incomplete { from, to })?;
         {
             let view = link.mapped(&conversion, &staging, index).await?;
             let proven = |bytes: &[u8], sentinels: &[u32]| {
@@ -146,10 +146,12 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 
-    fn encoder(&mut self) -> &mut wgpu::CommandEncoder {
-        let device = &self.link.device;
-        let descriptor = wgpu::CommandEncoderDescriptor { label: Some("cast") };
-        self.encoder.get_or_insert_with(|| device.create_command_encoder(&descriptor))
+    fn encoder(&mut self, conversion: &Conversion) -> Result<&mut wgpu::CommandEncoder, Error> {
+        let encoder = match self.encoder.take() {
+            Some(encoder) => encoder,
+            None => self.link.encoder(conversion)?,
+        };
+        Ok(self.encoder.insert(encoder))
     }
 
     /// Submits what is recorded, after waiting for the submission before. Two submissions at a time keep a device busy; more would

@@ -130,6 +130,11 @@ impl DeviceLink {
         Error::Device { from: conversion.from, to: conversion.to, message: error.to_string() }
     }
 
+    pub(crate) fn encoder(&self, conversion: &Conversion) -> Result<wgpu::CommandEncoder, Error> {
+        let descriptor = wgpu::CommandEncoderDescriptor { label: Some("cast") };
+        scoped_for(conversion, 0, &self.device, || self.device.create_command_encoder(&descriptor))
+    }
+
     /// Submits commands and reads what a buffer of whole words holds afterwards.
     pub(crate) async fn contents(
         &self,

@@ -143,19 +143,20 @@ impl Kernels {
             })
         });
         compiled.map_err(|error| match error {
-            wgpu::Error::OutOfMemory { .. } => Error::OutOfMemory { from, to, bytes: kernel.wgsl().len() as u64 },
+            wgpu::Error::OutOfMemory { .. } => Error::OutOfMemory { from, to, bytes: 0 },
             error => Error::Kernel { from, to, message: one_line(&error) },
         })
     }
 }
 
-/// A module without run-time checks, which would cost up to a third of a kernel's instructions.
-#[allow(unsafe_code, reason = "the one exception: see SAFETY")]
+/// A module without run-time checks. The planner's tests and the comment below replace them.
+#[allow(unsafe_code, reason = "wgpu's trusted shader modules are unsafe: see SAFETY")]
 fn module(device: &wgpu::Device, label: &str, wgsl: &str) -> wgpu::ShaderModule {
     let descriptor = wgpu::ShaderModuleDescriptor { label: Some(label), source: wgpu::ShaderSource::Wgsl(wgsl.into()) };
-    // SAFETY: the text is this crate's own. Each index follows from one below the dispatch's count, which the planner has
-    // checked to lie within both bindings (`plan::tests` checks this for all pairs, also of plans that are moved); what reads a word ahead stops at the
-    // binding's last, which the planner gives; each loop runs over the codes of one word; the
-    // only divisors are the widths of codes.
+    // SAFETY: the text is this crate's own. Each index follows from one below the dispatch's count, and the planner keeps
+    // that range inside both bindings (`plan::tests` checks it for all pairs, for plans that are moved and for views). A
+    // kernel that reads one word ahead stops at the binding's last word, which the planner gives. Every loop has a fixed or
+    // a counted end: the codes of one word, the axes of a view, or the elements of a serial dispatch. The divisors are the
+    // widths of codes and the sizes of a view's axes, which are at least 1.
     unsafe { device.create_shader_module_trusted(descriptor, wgpu::ShaderRuntimeChecks::unchecked()) }
 }

@@ -55,7 +55,7 @@ impl Constants {
             Decode::Bool => self.flag("SRC_SIGNED", false),
             Decode::Int { signed, .. } | Decode::Int64 { signed } => self.flag("SRC_SIGNED", *signed),
             Decode::E8m0 { nan } => self.number("SRC_NAN", *nan),
-            // `split_lanes` asks of every source; of floats it does not look at the answer.
+            // `split_lanes` reads SRC_SIGNED for every source, but uses it only for integers.
             Decode::Own => self.flag("SRC_SIGNED", true),
             Decode::F32 | Decode::F64 => {}
         }

@@ -104,7 +104,8 @@ impl Entry {
         writeln!(text, "    let source_start = params.source_word{};", start(self.source_vector))?;
         writeln!(text, "    let destination_start = params.destination_word{};", start(self.destination_vector))?;
         if repeat > 1 {
-            // Every load before the first store, past the end from the last unit: they overlap, and none branches.
+            // All loads come before the first store, so that their waits overlap. A unit past the end loads the last
+            // unit instead, so that no load needs a branch.
             writeln!(text, "    let last = params.count - 1u;")?;
         }
         for r in 0..repeat {
@@ -269,7 +270,8 @@ impl Entry {
             }
         }
         if self.per_entry.is_some() {
-            // Lookups end in order: to begin with the last one is to wait once for all of a word's.
+            // Lookups complete in the order in which they start. Using the last one first waits once for all lookups of
+            // a word.
             words.iter_mut().for_each(|fields| fields[1..].reverse());
         }
         Ok(words.into_iter().map(|fields| fields.join(" | ")).collect())

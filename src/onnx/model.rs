@@ -7,7 +7,7 @@ use std::path::Path;
 use bytes::Bytes;
 use prost::Message;
 
-use super::node::{self, Meaning, Operation};
+use super::node::{self, NodeContent, Operation};
 use super::opset::{self, CastNode, NEWEST_OPSET};
 use super::proto::{
     Dimension, FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto, TensorShapeProto,
@@ -340,15 +340,15 @@ impl Reader<'_> {
         let name = [&message.name, message.output.first().unwrap_or(&message.op_type)];
         let name = name.into_iter().find(|name| !name.is_empty()).unwrap_or(&message.op_type).clone();
         let at = |error: Error| Error::Node { node: name.clone(), error: Box::new(error) };
-        let meaning = Meaning::read(message, self.opset, self.folder).map_err(at)?;
+        let content = NodeContent::read(message, self.opset, self.folder).map_err(at)?;
         let [output] = message.output.as_slice() else {
             let fault = ModelFault::Arity { what: "outputs", expected: 1, found: message.output.len() };
             return Err(at(fault.into()));
         };
         let output = self.make(output).map_err(at)?;
-        match meaning {
-            Meaning::Constant(tensor) => self.constants.push((output, tensor)),
-            Meaning::Operation(operation) => {
+        match content {
+            NodeContent::Constant(tensor) => self.constants.push((output, tensor)),
+            NodeContent::Operation(operation) => {
                 let inputs = message.input.iter().map(|input| self.value(input)).collect();
                 self.nodes.push(Node { name, operation, inputs, output });
             }

@@ -22,7 +22,7 @@ pub(crate) enum Operation {
 
 /// An operation, or the value of a `Constant`.
 #[derive(Debug)]
-pub(super) enum Meaning {
+pub(super) enum NodeContent {
     Operation(Operation),
     Constant(Tensor),
 }
@@ -92,7 +92,7 @@ impl Operation {
     }
 }
 
-impl Meaning {
+impl NodeContent {
     pub(super) fn read(node: &NodeProto, opset: i64, folder: Option<&Path>) -> Result<Self, Error> {
         let operator = node.op_type.as_str();
         let known = OPERATORS.iter().find(|(name, _)| is_default(&node.domain) && *name == operator);
@@ -108,7 +108,8 @@ impl Meaning {
         if operator == "Constant" && node.attribute.len() != 1 {
             return Err(ModelFault::ConstantValue { found: node.attribute.len() }.into());
         }
-        // One attribute too many is as wrong as a million, and takes less memory.
+        // At most one attribute more than any version has is decoded. It is refused like any unknown attribute, and a
+        // hostile node cannot make the reader decode millions.
         let attributes =
             node.attribute.iter().take(MOST_ATTRIBUTES + 1).map(|bytes| decode(bytes.clone(), "AttributeProto"));
         let mut attributes = attributes.collect::<Result<Vec<AttributeProto>, _>>()?;
@@ -116,9 +117,9 @@ impl Meaning {
             "Cast" => Operation::Cast(CastNode::new(opset, attributes.iter().map(plain))?),
             "CastLike" => Operation::CastLike(CastLikeNode::new(opset, attributes.iter().map(plain))?),
             "Identity" => attributes.first().map_or(Ok(Operation::Identity), |attribute| Err(unknown(attribute)))?,
-            _ => return constant(attributes.swap_remove(0), opset, folder).map(Meaning::Constant),
+            _ => return constant(attributes.swap_remove(0), opset, folder).map(NodeContent::Constant),
         };
-        Ok(Meaning::Operation(operation))
+        Ok(NodeContent::Operation(operation))
     }
 }
 
@@ -211,10 +212,10 @@ mod tests {
                 let row = opset::at(opset).unwrap();
                 assert_eq!(attributes.len(), targets + row.attributes.len(), "{operation:?}");
                 assert!(attributes.len() <= MOST_ATTRIBUTES, "{operation:?}");
-                let whole = Meaning::read(&node(operation.name(), &attributes), opset, None).unwrap();
-                assert!(matches!(whole, Meaning::Operation(read) if read == operation), "{operation:?}");
+                let whole = NodeContent::read(&node(operation.name(), &attributes), opset, None).unwrap();
+                assert!(matches!(whole, NodeContent::Operation(read) if read == operation), "{operation:?}");
                 attributes.push(AttributeProto { name: "more".to_owned(), i: Some(1), kind: 2, ..Default::default() });
-                let error = Meaning::read(&node(operation.name(), &attributes), opset, None).map(drop).unwrap_err();
+                let error = NodeContent::read(&node(operation.name(), &attributes), opset, None).map(drop).unwrap_err();
                 assert!(matches!(&error, Error::UnknownAttribute { attribute, .. } if attribute == "more"), "{error}");
             }
         }

@@ -36,7 +36,7 @@ impl Attribute<'_> {
 /// The target type and the options of a `Cast` node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CastNode {
-    meaning: Meaning,
+    rules: NodeRules,
     to: ElementType,
 }
 
@@ -50,10 +50,10 @@ impl CastNode {
     /// [`Error::AttributeValue`] for an invalid attribute; [`Error::TypeNotInOpset`] if the opset does not support the
     /// target.
     pub fn new<'a>(opset: i64, attributes: impl IntoIterator<Item = (&'a str, Attribute<'a>)>) -> Result<Self, Error> {
-        let (meaning, to) = Meaning::new(Operator::Cast, opset, attributes)?;
-        let to = to.ok_or_else(|| Error::MissingAttribute { node: meaning.version(), attribute: "to" })?;
-        meaning.check(to)?;
-        Ok(Self { meaning, to })
+        let (rules, to) = NodeRules::new(Operator::Cast, opset, attributes)?;
+        let to = to.ok_or_else(|| Error::MissingAttribute { node: rules.version(), attribute: "to" })?;
+        rules.check(to)?;
+        Ok(Self { rules, to })
     }
 
     /// As [`new`](Self::new), from typed values. `None` stands for an attribute that is not given.
@@ -68,9 +68,9 @@ impl CastNode {
     ) -> Result<Self, Error> {
         let saturate = saturate.map(|saturate| ("saturate", Attribute::Int(saturate.into())));
         let round_mode = round_mode.map(|mode| ("round_mode", Attribute::String(mode.name())));
-        let (meaning, _) = Meaning::new(Operator::Cast, opset, saturate.into_iter().chain(round_mode))?;
-        meaning.check(to)?;
-        Ok(Self { meaning, to })
+        let (rules, _) = NodeRules::new(Operator::Cast, opset, saturate.into_iter().chain(round_mode))?;
+        rules.check(to)?;
+        Ok(Self { rules, to })
     }
 
     /// The element type to cast to.
@@ -80,27 +80,27 @@ impl CastNode {
 
     /// The options that follow from the attributes and the opset.
     pub fn options(&self) -> CastOptions {
-        self.meaning.options
+        self.rules.options
     }
 
     /// The operator's version, which is the opset that introduced it.
     pub fn version(&self) -> u32 {
-        self.meaning.version.since
+        self.rules.version.since
     }
 
     /// Gives each attribute of a node that means this.
     #[cfg(feature = "onnx")]
     pub(super) fn visit_attributes(&self, visit: &mut impl FnMut(&'static str, Attribute<'_>)) {
-        match self.meaning.version.target {
+        match self.rules.version.target {
             Target::Name => visit("to", Attribute::String(&self.to.name().to_uppercase())),
             Target::Code => visit("to", Attribute::Int(self.to.onnx_code().into())),
         }
-        self.meaning.visit_attributes(visit);
+        self.rules.visit_attributes(visit);
     }
 
     #[cfg(feature = "onnx")]
     pub(super) fn opset(&self) -> i64 {
-        self.meaning.opset
+        self.rules.opset
     }
 
     /// Checks that the opset supports an input's element type.
@@ -108,7 +108,7 @@ impl CastNode {
     /// # Errors
     /// [`Error::TypeNotInOpset`].
     pub fn check(&self, from: ElementType) -> Result<(), Error> {
-        self.meaning.check(from)
+        self.rules.check(from)
     }
 }
 
@@ -116,7 +116,7 @@ impl CastNode {
 /// ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CastLikeNode {
-    meaning: Meaning,
+    rules: NodeRules,
 }
 
 impl CastLikeNode {
@@ -127,24 +127,24 @@ impl CastLikeNode {
     /// # Errors
     /// As [`CastNode::new`].
     pub fn new<'a>(opset: i64, attributes: impl IntoIterator<Item = (&'a str, Attribute<'a>)>) -> Result<Self, Error> {
-        let (meaning, _) = Meaning::new(Operator::CastLike, opset, attributes)?;
-        Ok(Self { meaning })
+        let (rules, _) = NodeRules::new(Operator::CastLike, opset, attributes)?;
+        Ok(Self { rules })
     }
 
     /// The options that follow from the attributes and the opset.
     pub fn options(&self) -> CastOptions {
-        self.meaning.options
+        self.rules.options
     }
 
     /// The operator's version, which is the opset that introduced it.
     pub fn version(&self) -> u32 {
-        self.meaning.version.since
+        self.rules.version.since
     }
 
     /// Gives each attribute of a node that means this.
     #[cfg(feature = "onnx")]
     pub(super) fn visit_attributes(&self, visit: &mut impl FnMut(&'static str, Attribute<'_>)) {
-        self.meaning.visit_attributes(visit);
+        self.rules.visit_attributes(visit);
     }
 
     /// Checks that the opset supports the element types of both inputs.
@@ -152,21 +152,21 @@ impl CastLikeNode {
     /// # Errors
     /// [`Error::TypeNotInOpset`].
     pub fn check(&self, from: ElementType, like: ElementType) -> Result<(), Error> {
-        self.meaning.check(from)?;
-        self.meaning.check(like)
+        self.rules.check(from)?;
+        self.rules.check(like)
     }
 }
 
 /// A version and what a node's attributes mean in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Meaning {
+struct NodeRules {
     operator: Operator,
     version: &'static Opset,
     opset: i64,
     options: CastOptions,
 }
 
-impl Meaning {
+impl NodeRules {
     /// What a node means, and the target that `to` names.
     fn new<'a>(
         operator: Operator,
@@ -180,33 +180,33 @@ impl Meaning {
         })?;
         let options =
             CastOptions::default().with_int4_overflow(version.int4_overflow).with_float4_nan(version.float4_nan);
-        let mut meaning = Self { operator, version, opset, options };
+        let mut rules = Self { operator, version, opset, options };
         let mut to = None;
         let mut seen = Vec::new();
         for (name, value) in attributes {
             if seen.contains(&name) {
-                return Err(Error::RepeatedAttribute { node: meaning.version(), attribute: name.to_owned() });
+                return Err(Error::RepeatedAttribute { node: rules.version(), attribute: name.to_owned() });
             }
             seen.push(name);
             if name == "to" && operator == Operator::Cast {
-                to = Some(meaning.target(value)?);
+                to = Some(rules.target(value)?);
                 continue;
             }
-            match version.attribute(name).ok_or_else(|| meaning.unknown(name))? {
+            match version.attribute(name).ok_or_else(|| rules.unknown(name))? {
                 CastAttribute::Saturate => {
-                    let saturate = meaning.int("saturate", value)? != 0;
-                    meaning.options = meaning.options.with_saturate(saturate);
+                    let saturate = rules.int("saturate", value)? != 0;
+                    rules.options = rules.options.with_saturate(saturate);
                 }
                 CastAttribute::RoundMode => {
-                    let mode = meaning.string("round_mode", value)?;
+                    let mode = rules.string("round_mode", value)?;
                     let mode = mode
                         .parse()
-                        .map_err(|_| meaning.refused("round_mode", mode, "up, down or nearest".to_owned()))?;
-                    meaning.options = meaning.options.with_round_mode(mode);
+                        .map_err(|_| rules.refused("round_mode", mode, "up, down or nearest".to_owned()))?;
+                    rules.options = rules.options.with_round_mode(mode);
                 }
             }
         }
-        Ok((meaning, to))
+        Ok((rules, to))
     }
 
     /// Gives the attributes other than the target.
@@ -371,7 +371,8 @@ mod tests {
         for &t in ElementType::ALL {
             assert_eq!(cast(28, &[("to", Int(t.onnx_code().into()))]).unwrap().to(), t);
         }
-        for code in [0, 14, 15, 29, -1, i64::MAX, (1 << 32) + 1] {
+        let after_last = ElementType::ALL.iter().map(|t| i64::from(t.onnx_code())).max().unwrap() + 1;
+        for code in [0, 14, 15, after_last, -1, i64::MAX, (1 << 32) + 1] {
             let error = message(cast(28, &[("to", Int(code))]));
             assert!(
                 error.starts_with(&format!("Cast at opset 28: invalid value \"{code}\" for the attribute \"to\"")),

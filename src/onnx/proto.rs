@@ -1,7 +1,7 @@
 //! The messages of `onnx.proto` that casts need, by the field numbers of onnx 1.23. Other fields are skipped.
 //!
-//! Repeated messages stay bytes until somebody looks at them, one at a time: a hostile file cannot make much of little,
-//! and nothing nests deeper than the types here do.
+//! Repeated messages are kept as bytes and decoded one at a time, so that a small hostile file cannot make the reader
+//! allocate much memory. Messages nest no deeper than these types.
 
 use bytes::Bytes;
 use prost::Message;

@@ -56,10 +56,12 @@ pub(crate) fn plan_view(
     let shape = Shape::new(conversion, offsets, settings);
     let limits = &settings.limits;
     let whole = shape.range(offsets.source, shape.source_bits, 0, view.extent);
-    if whole.size > limits.binding_size {
-        let (from, to, limit) = (conversion.from, conversion.to, "max_storage_buffer_binding_size");
-        return Err(Error::Limit { from, to, limit, needed: whole.size, allowed: limits.binding_size });
-    }
+    let fits = |needed: u64| {
+        let (from, to, limit, allowed) =
+            (conversion.from, conversion.to, "max_storage_buffer_binding_size", limits.binding_size);
+        if needed > allowed { Err(Error::Limit { from, to, limit, needed, allowed }) } else { Ok(()) }
+    };
+    fits(whole.size)?;
     let mut dispatches = Vec::new();
     let chunk = shape.edge_chunk.min(settings.tuning.dispatch_elements / shape.step * shape.step).max(shape.step);
     let mut start = 0;
@@ -68,6 +70,7 @@ pub(crate) fn plan_view(
         let mut dispatch = shape.edge(start, count, None);
         let bindings =
             shape.bind(whole, shape.range(offsets.destination, shape.destination_bits, start, count), start, 0);
+        fits(bindings.destination.size)?;
         dispatch.kind = KernelKind::Strided;
         (dispatch.access, dispatch.source, dispatch.destination) =
             (bindings.access, bindings.source, bindings.destination);

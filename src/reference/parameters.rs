@@ -38,7 +38,7 @@ impl DecodeFloat {
     }
 }
 
-/// The format that the functions of `EncodeFloat` round from: IEEE's, or all numbers.
+/// The format that the functions of `EncodeFloat` round from: IEEE's, or one without special codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Hub {
     pub bits: u32,
@@ -69,7 +69,7 @@ pub(crate) struct EncodeFloat {
     pub max: u32,
     /// Magnitude code for everything that rounds beyond `max`, ±∞ included.
     pub overflow: u32,
-    /// Magnitude code for NaN; its sign bit is `(source sign & nan_keep) ^ nan_flip`.
+    /// Code for NaN; its sign bit is XORed with `(source sign & nan_keep) ^ nan_flip`.
     pub nan: u32,
     pub nan_keep: u32,
     pub nan_flip: u32,
@@ -94,6 +94,7 @@ pub(crate) enum FloatMethod {
 
 impl EncodeFloat {
     pub(crate) fn method(&self) -> FloatMethod {
+        debug_assert!(self.bias <= self.hub.bias + 2, "`HigherBias` raises exponents by one or two");
         match self.bias.cmp(&self.hub.bias) {
             Ordering::Equal => FloatMethod::SameBias,
             Ordering::Greater => FloatMethod::HigherBias,
@@ -157,7 +158,7 @@ pub(crate) struct EncodeInt {
     pub clamp: Option<(u32, u32)>,
 }
 
-/// What `convert_eight` needs of a source of 16 bits and of the options.
+/// What `convert_eight` needs of a source of 16 bits, of the destination and of the options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Thresholds {
     /// The least source magnitude whose code is above 0, above 1, and so on.

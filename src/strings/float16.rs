@@ -1,10 +1,11 @@
 //! The shortest digits of a 16-bit float, which no crate computes.
 
 use super::positional::push_digits;
+use crate::element::BINARY16;
 
-const FRACTION: u32 = 0x03ff;
-const SIGN: u32 = 0x8000;
-const INFINITY: u32 = 0x7c00;
+const FRACTION: u32 = (1 << BINARY16.man_bits) - 1;
+const SIGN: u32 = BINARY16.sign_code() as u32;
+const INFINITY: u32 = BINARY16.top() as u32;
 
 /// Prints a finite FLOAT16 code with the fewest digits that read back as the same code.
 pub(crate) fn push_finite(text: &mut String, code: u32) {

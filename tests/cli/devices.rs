@@ -138,8 +138,11 @@ fn pipelines_are_kept_and_what_is_broken_is_made_anew() {
     cast();
     let kept = folder.kept();
     let [path] = &kept[..] else {
-        // OpenGL has none.
-        return assert!(kept.is_empty(), "{kept:?}");
+        let adapters = folder.cast("adapters");
+        let has_caches = adapters.text().contains("(vulkan,");
+        assert!(kept.is_empty() && !has_caches, "Vulkan has pipeline caches; kept {kept:?} with\n{}", adapters.text());
+        println!("NOT TESTED: this adapter has no pipeline caches");
+        return;
     };
     let data = std::fs::read(path).unwrap();
     cast();

@@ -1,4 +1,4 @@
-//! What goes wrong is a typed error, before any work where it can be known then; never a panic, never a wrong result.
+//! Errors of the GPU path. Each is typed, is reported before any work if possible, and is never a panic or a wrong result.
 
 use std::sync::{Arc, Mutex};
 
@@ -232,7 +232,7 @@ fn out_of_memory_is_an_error_and_the_device_lives_on() {
     const CHILD: &str = "WGPU_CAST_TEST_OUT_OF_MEMORY";
     if std::env::var_os(CHILD).is_none() {
         if adapter::open().adapter_info().is_some_and(|info| info.backend == wgpu::Backend::Gl) {
-            println!("not here: OpenGL does not tell that there is no memory");
+            println!("NOT TESTED: OpenGL does not report that memory is exhausted");
             return;
         }
         let limited = "ulimit -v 3500000; exec \"$0\" \"$@\"";

@@ -23,7 +23,8 @@ macro_rules! sources {
 
         #[test]
         fn every_source_type_has_its_test() {
-            assert!(numeric().eq([$(ElementType::$element_type),*]));
+            let sources = [$(ElementType::$element_type),*];
+            assert!(numeric().eq(sources), "add the new type to sources! in tests/device/gpu.rs");
         }
     };
 }

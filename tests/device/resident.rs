@@ -18,7 +18,7 @@ fn pairs() -> Vec<(ElementType, ElementType)> {
     vec![(FLOAT, FLOAT8E4M3FN), (INT64, FLOAT16), (UINT4, FLOAT), (DOUBLE, INT4), (FLOAT6E2M3, BFLOAT16), (BOOL, INT2)]
 }
 
-/// Many casts of one source type into slices of one buffer, bound.
+/// Casts of all [`pairs`] at each length, bound to buffers of their own, with the expected bytes.
 fn bound(
     caster: &Caster,
     device: &wgpu::Device,
@@ -150,7 +150,7 @@ fn a_destroyed_buffer_is_an_error_of_the_submission() {
 }
 
 #[test]
-fn what_is_warm_compiles_nothing_more() {
+fn warm_up_compiles_every_kernel_needed() {
     let context = adapter::open();
     let device = context.device().unwrap();
     let specs: Vec<_> = pairs().into_iter().map(|(from, to)| CastSpec::new(from, to)).collect();
@@ -190,7 +190,7 @@ fn preparing_on_a_thread_of_its_own_gives_the_same() {
 
 #[test]
 #[allow(unsafe_code, reason = "the empty cache is nobody's bytes")]
-fn a_pipeline_cache_is_used_where_there_is_one() {
+fn casts_compile_with_a_pipeline_cache() {
     adapter::open();
     let instance = wgpu::Instance::default();
     let adapter = pollster::block_on(instance.request_adapter(&Default::default())).unwrap();
@@ -198,17 +198,14 @@ fn a_pipeline_cache_is_used_where_there_is_one() {
     let descriptor = wgpu::DeviceDescriptor { required_features, ..Default::default() };
     let (device, _) = pollster::block_on(adapter.request_device(&descriptor)).unwrap();
     if required_features.is_empty() {
-        println!("not here: this adapter has no pipeline caches");
+        println!("NOT TESTED: this adapter has no pipeline caches");
         return;
     }
     let descriptor = wgpu::PipelineCacheDescriptor { label: None, data: None, fallback: true };
     // SAFETY: there is no data.
     let cache = unsafe { device.create_pipeline_cache(&descriptor) };
-    let size = |cache: &wgpu::PipelineCache| cache.get_data().map_or(0, |data| data.len());
-    let empty = size(&cache);
-    let caster = Caster::new(&device).with_pipeline_cache(cache.clone());
+    let caster = Caster::new(&device).with_pipeline_cache(cache);
     caster.prepare(&CastSpec::new(ElementType::FLOAT, ElementType::FLOAT16), 9001).unwrap();
-    assert!(size(&cache) >= empty);
 }
 
 #[test]
@@ -230,7 +227,7 @@ fn threads_share_a_caster() {
 }
 
 #[test]
-fn a_device_proves_itself_and_one_that_does_nothing_does_not() {
+fn self_test_passes_here_and_fails_on_a_device_that_does_nothing() {
     let context = adapter::open();
     let (queue, caster) = (context.queue().unwrap(), context.caster().unwrap());
     let specs: Vec<CastSpec> = numeric()

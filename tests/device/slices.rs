@@ -1,4 +1,5 @@
-//! Slices that start anywhere, of two buffers and of one: what the CPU gives, and not a bit around it changed.
+//! Casts between slices at any offset, in two buffers and in one, compared with the CPU path. No bit around the result may
+//! change.
 
 use support::buffers::{buffer, read};
 use support::{adapter, cases, numeric};

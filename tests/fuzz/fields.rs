@@ -1,4 +1,4 @@
-//! A protobuf message as its fields, whatever they mean: changed and written again, its lengths fit.
+//! Parses a protobuf message into fields, mutates them, and writes them with correct lengths.
 
 use crate::mutate;
 use support::random::Random;

@@ -8,8 +8,8 @@
 //! ```
 //!
 //! `CAST_FUZZ_SEED=<number>` starts from the seed that a run printed. A target's name after `--` runs it alone. An
-//! input that panics, breaks a property, takes more than a second or more memory than its length explains fails the
-//! test and is left in a file, which the message names: copied to the corpus, it is run every time.
+//! input that panics, breaks a property, takes more memory than its length explains or hangs (20 seconds without an
+//! answer) fails the test and is left in a file, which the message names: copied to the corpus, it is run every time.
 
 mod engine;
 mod fields;

@@ -1,8 +1,10 @@
-//! What texts and tables say of the element types is what the table of them says. Each test prints what should stand there.
+//! Compares what texts and recorded tables say about element types with the element table. A failing test prints the right
+//! text, or what is missing.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use support::numeric;
 use wgpu_cast::{ElementType, Operator};
 
 const README: &str = include_str!("../../README.md");
@@ -18,10 +20,6 @@ fn row(t: ElementType) -> String {
         since(Operator::CastLike),
         aliases.join(", ")
     )
-}
-
-fn numeric() -> impl Iterator<Item = ElementType> {
-    ElementType::ALL.iter().copied().filter(|t| t.is_numeric())
 }
 
 #[test]
@@ -113,6 +111,14 @@ fn the_peers_table_has_every_numeric_type() {
         .collect();
     assert!(rows.is_empty(), "benches/peers/elements.py lacks in ROWS:\n{}", rows.join("\n"));
     assert_eq!(given.len(), numeric().count(), "benches/peers/elements.py has a type that there is not");
+}
+
+/// `benches/compare` compares every pair of numeric types.
+#[test]
+fn the_speed_gate_has_every_numeric_type() {
+    let program = include_str!("../../benches/compare/compare.py");
+    let missing: Vec<String> = numeric().map(|t| format!("\"{t}\"")).filter(|name| !program.contains(name)).collect();
+    assert!(missing.is_empty(), "benches/compare/compare.py lacks in KINDS: {}", missing.join(", "));
 }
 
 /// Every pair's kernel has its instructions counted.

@@ -1,7 +1,7 @@
-//! What models mean as they are read: opsets, inputs and outputs, and what is wrong with graphs that are.
+//! Reading models: opsets, inputs and outputs, and the errors of invalid graphs.
 
 use ElementType::*;
-use wgpu_cast::{ElementType, Error, ModelFault, Tensor};
+use wgpu_cast::{ElementType, Error, ModelFault, Route, Tensor};
 
 use crate::models::*;
 use crate::wire::*;
@@ -213,11 +213,24 @@ fn functions_may_have_any_name_but_an_operator_s() {
 }
 
 #[test]
-fn texts_of_strangers_are_cut_in_messages() {
+fn long_texts_of_a_file_are_cut_in_messages() {
     let long = "x".repeat(1000);
     let error = text(28, &[output(&long, FLOAT)]);
     assert_eq!(error, format!("the value \"{}…\" is not defined", "x".repeat(80)));
     let dims = vec![1 << 40; 1000];
     let error = wgpu_cast::onnx::NamedTensor::from_bytes(tensor(1, &dims).0, None).unwrap_err().to_string();
     assert!(error.len() < 500 && error.ends_with(", …] are too large: the tensor's size overflows"), "{error}");
+}
+
+/// FLOAT8E5M2 to itself with `saturate` replaces ±∞. UINT8 to INT8 keeps all codes.
+#[test]
+fn a_run_is_a_copy_exactly_if_no_code_changes() {
+    for (from, to, expected) in
+        [(FLOAT8E5M2, FLOAT8E5M2, Route::Cpu), (UINT8, INT8, Route::Copy), (BOOL, BOOL, Route::Cpu)]
+    {
+        let model = newest(&[input("x", from), cast("x", "y", to), output("y", to)]);
+        let tensor = Tensor::from_codes(from, [2], [0, 1]).unwrap();
+        let (_, report) = pollster::block_on(on_cpu().run(&model, vec![tensor])).unwrap();
+        assert_eq!(report.route, expected, "{from} to {to}");
+    }
 }

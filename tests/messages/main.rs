@@ -1,4 +1,4 @@
-//! ONNX's messages, byte by byte: tensors and models that are right in every way they can be, and in every way wrong.
+//! ONNX messages written byte by byte: valid tensors and models in every form, and invalid ones.
 
 mod external;
 mod graphs;

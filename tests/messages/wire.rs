@@ -1,4 +1,4 @@
-//! A protobuf writer of the tests' own: what they write does not come from what they test.
+//! A protobuf writer for the tests, independent of the crate's.
 
 /// A message in the making, or some fields of one: messages one after another are their fields together.
 #[derive(Clone, Debug, Default)]

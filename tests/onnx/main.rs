@@ -1,5 +1,5 @@
-//! ONNX's own node tests of Cast and CastLike, of every release that has them, on the CPU and on a device: bits, not
-//! tolerances. `tests/onnx/fetch.sh` gets the data, and `tests/run.sh` runs these tests wherever it could.
+//! ONNX's own node tests of Cast and CastLike, from ten releases, on the CPU and on a device, compared bit for bit.
+//! `tests/onnx/fetch.sh` gets the data, and `tests/run.sh` runs these tests wherever it could.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -12,6 +12,7 @@ use pulp::core_arch::x86::Avx2 as Intrinsics;
 use pulp::x86::V3;
 
 use super::Lanes;
+use crate::cpu::codes::{F16_INFINITY, F16_MAGNITUDE, F16_SIGN};
 use crate::cpu::isa::{Instructions, Work};
 use crate::cpu::pack::avx2::{array, read, splat_u16, splat_u32, store, write};
 
@@ -25,7 +26,7 @@ impl Avx2 {
     }
 }
 
-/// Defines operations on one vector; `vectors` on two.
+/// Defines operations that are one instruction on one vector.
 macro_rules! vector {
     ($($name:ident $intrinsic:ident;)*) => {$(
         #[inline(always)]
@@ -34,6 +35,8 @@ macro_rules! vector {
         }
     )*};
 }
+
+/// Defines operations that are one instruction on each of two vectors.
 macro_rules! vectors {
     ($($name:ident $intrinsic:ident;)*) => {$(
         #[inline(always)]
@@ -42,6 +45,7 @@ macro_rules! vectors {
         }
     )*};
 }
+
 impl Lanes for Avx2 {
     const COUNT: usize = 16;
     const GROUPS: usize = 8;
@@ -121,12 +125,7 @@ impl Lanes for Avx2 {
                 false => int._mm256_permute4x64_epi64::<0b11_01_10_00>(made),
             };
         }
-        match bits {
-            2 => store::<2>(self.0, packed, bytes),
-            4 => store::<4>(self.0, packed, bytes),
-            6 => store::<6>(self.0, packed, bytes),
-            _ => store::<8>(self.0, packed, bytes),
-        }
+        with_const!(BITS: usize = bits, of 2 4 6 8, store::<BITS>(self.0, packed, bytes));
     }
 
     vector! {
@@ -186,7 +185,7 @@ impl Lanes for Avx2 {
     fn f16_to_f32<const SUBNORMALS: bool>(self, magnitude: __m256i) -> [__m256i; 2] {
         let int = self.int();
         let [low, high] = self.f16_halves(magnitude);
-        let is_special = int._mm256_cmpgt_epi16(magnitude, splat_u16(0x7bff));
+        let is_special = int._mm256_cmpgt_epi16(magnitude, splat_u16(F16_INFINITY - 1));
         let high = int._mm256_or_si256(high, int._mm256_and_si256(is_special, splat_u16(0x7f80)));
         if !SUBNORMALS {
             return self.unpack(low, high);
@@ -202,10 +201,10 @@ impl Lanes for Avx2 {
     #[inline(always)]
     fn f16_to_i16(self, codes: __m256i) -> __m256i {
         let int = self.int();
-        let magnitude = int._mm256_and_si256(codes, splat_u16(0x7fff));
+        let magnitude = int._mm256_and_si256(codes, splat_u16(F16_MAGNITUDE));
         let [low, high] = self.f16_halves(magnitude);
         let size = self.narrow(self.f32_to_i32(self.unpack(low, high)));
-        let is_special = int._mm256_cmpgt_epi16(magnitude, splat_u16(0x7bff));
+        let is_special = int._mm256_cmpgt_epi16(magnitude, splat_u16(F16_INFINITY - 1));
         // For the code 0 the instruction gives 0, which is right.
         int._mm256_sign_epi16(int._mm256_andnot_si256(is_special, size), codes)
     }
@@ -250,13 +249,13 @@ impl Lanes for Avx2 {
         let int = self.int();
         // Reorders pairs of codes, so that the elements are in order after two unpackings.
         let codes = int._mm256_permutevar8x32_epi32(read(source, 0), cast([0u32, 2, 4, 6, 1, 3, 5, 7]));
-        let magnitude = int._mm256_and_si256(codes, splat_u16(0x7fff));
-        let is_special = int._mm256_cmpgt_epi16(magnitude, splat_u16(0x7bff));
-        let fail = int._mm256_and_si256(is_special, splat_u16(0x8000));
+        let magnitude = int._mm256_and_si256(codes, splat_u16(F16_MAGNITUDE));
+        let is_special = int._mm256_cmpgt_epi16(magnitude, splat_u16(F16_INFINITY - 1));
+        let fail = int._mm256_and_si256(is_special, splat_u16(F16_SIGN));
         // +∞ is above the range of unsigned integers, which gives 0.
         let fail = match SIGNED {
             true => fail,
-            false => int._mm256_andnot_si256(int._mm256_cmpeq_epi16(codes, splat_u16(0x7c00)), fail),
+            false => int._mm256_andnot_si256(int._mm256_cmpeq_epi16(codes, splat_u16(F16_INFINITY)), fail),
         };
         let [low, high] = self.f16_halves(int._mm256_andnot_si256(is_special, magnitude));
         let zero = splat_u16(0);

@@ -13,6 +13,7 @@ use pulp::core_arch::x86::{Avx512bw, Avx512f};
 use pulp::x86::V4;
 
 use super::{BOUND, Lanes, cut};
+use crate::cpu::codes::F32_INFINITY;
 use crate::cpu::isa::{Instructions, Work};
 use crate::cpu::pack::avx2::array;
 use crate::cpu::pack::avx512::{splat_u16, store};
@@ -48,7 +49,7 @@ fn write(bytes: &mut [u8], at: usize, vector: __m512i) {
     bytes[at..at + 64].copy_from_slice(&cast::<_, [u8; 64]>(vector));
 }
 
-/// Defines operations on one vector; `vectors` on two.
+/// Defines operations that are one instruction on one vector.
 macro_rules! vector {
     ($($name:ident $set:ident $intrinsic:ident $made:ty;)*) => {$(
         #[inline(always)]
@@ -57,6 +58,8 @@ macro_rules! vector {
         }
     )*};
 }
+
+/// Defines operations that are one instruction on each of two vectors.
 macro_rules! vectors {
     ($($name:ident $intrinsic:ident $made:ty;)*) => {$(
         #[inline(always)]
@@ -65,6 +68,7 @@ macro_rules! vectors {
         }
     )*};
 }
+
 impl Lanes for Avx512 {
     const COUNT: usize = 32;
     const GROUPS: usize = 4;
@@ -129,13 +133,7 @@ impl Lanes for Avx512 {
     fn store_codes(self, bits: usize, _: bool, codes: &[__m512i], bytes: &mut [u8]) {
         for i in 0..4 {
             let bytes = &mut bytes[4 * bits * i..4 * bits * (i + 1)];
-            match bits {
-                2 => store::<2>(self.0, codes[i], bytes),
-                4 => store::<4>(self.0, codes[i], bytes),
-                6 => store::<6>(self.0, codes[i], bytes),
-                8 => store::<8>(self.0, codes[i], bytes),
-                _ => store::<16>(self.0, codes[i], bytes),
-            }
+            with_const!(BITS: usize = bits, of 2 4 6 8 16, store::<BITS>(self.0, codes[i], bytes));
         }
     }
 
@@ -248,7 +246,7 @@ impl Lanes for Avx512 {
             // leaves the lane out.
             let wide: __m512i = self.wide()._mm512_cvtepi32_epi64(cast(halves[i]));
             let magnitude = self.wide()._mm512_and_si512(wide, cast([0x7fff_ffffu64; 8]));
-            let is_nan = self.wide()._mm512_cmpgt_epi64_mask(magnitude, cast([0x7f80_0000u64; 8]));
+            let is_nan = self.wide()._mm512_cmpgt_epi64_mask(magnitude, cast([u64::from(F32_INFINITY); 8]));
             let is_least = is_nan | self.0.avx512dq._mm512_movepi64_mask(wide);
             let in_range = self.wide()._mm512_cmplt_epi64_mask(magnitude, cast([(127u64 + 64) << 23; 8]));
             let unsigned = self.0.avx512dq._mm512_maskz_cvttps_epu64(in_range, cast(halves[i]));

@@ -1,17 +1,15 @@
 //! Rounding to floats of at most 16 bits, to nearest with ties to even.
 //!
 //! The source gives binary32 numbers, rounded to odd if binary32 cannot hold them, so that this is the only rounding.
+//! Integers that are out of range for every destination may be replaced by others that are.
 //! Signs and NaNs are handled last, in 16-bit lanes, of which a vector holds twice as many.
 
 use super::Sink;
+use crate::cpu::codes::{F32_BIAS, F32_INFINITY, F32_MAN};
 use crate::cpu::lanes::{BOUND, Lanes};
-use crate::cpu::sign_rule::{KEPT, NO_NEGATIVE_ZERO};
+use crate::cpu::sign_rule::{KEPT, NO_NEGATIVE_ZERO, SignRule};
 use crate::cpu::source::{Parts, Source};
 use crate::reference::EncodeFloat;
-
-const MAN: u32 = 23;
-const BIAS: u32 = 127;
-const INFINITY: u32 = 0x7f80_0000;
 
 /// How a magnitude is rounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +43,8 @@ pub(crate) fn signed<L: Lanes, const BITS: usize, const SIGNS: u8>(
     l.or_u16(codes, sign)
 }
 
-/// Rounding to `BITS` bits by the [`SignRule`] `SIGNS`; `ADD` is [`RoundMethod::Add`].
+/// Rounding to `BITS` bits by the [`SignRule`] `SIGNS`. With `ADD`, floats are rounded by [`RoundMethod::Add`]; integers
+/// are rounded by shifts, since they are never subnormal.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Round<const BITS: usize, const ADD: bool, const SIGNS: u8> {
     to: EncodeFloat,
@@ -61,18 +60,22 @@ pub(crate) struct Round<const BITS: usize, const ADD: bool, const SIGNS: u8> {
 impl RoundMethod {
     /// `None` where neither method serves.
     pub(crate) fn new(to: &EncodeFloat) -> Option<Self> {
-        let rebias = BIAS.checked_sub(to.bias)?;
+        SignRule::compiled(to)?;
+        let rebias = F32_BIAS.checked_sub(to.bias)?;
         // Rounding gives the code for out of range to everything beyond `max` only if that code is `max` or the next
         // one.
         if to.overflow != to.max && to.overflow != to.max + 1 {
             return None;
         }
-        let down = MAN - to.man;
-        let limit = (to.overflow << down) + (rebias << MAN);
+        let down = F32_MAN - to.man;
+        let limit = (to.overflow << down) + (rebias << F32_MAN);
         match rebias {
-            0 => Some(Self::Shift),
+            0 if [to.bits, to.man] == [16, F32_MAN - 16] => Some(Self::Shift),
+            0 => None,
             // Otherwise the addition could overflow to infinity, or integers from `BOUND` on could be in range.
-            _ if (limit & INFINITY) + (down << MAN) < INFINITY && limit <= (BOUND as f32).to_bits() => Some(Self::Add),
+            _ if (limit & F32_INFINITY) + (down << F32_MAN) < F32_INFINITY && limit <= (BOUND as f32).to_bits() => {
+                Some(Self::Add)
+            }
             _ => None,
         }
     }
@@ -80,12 +83,12 @@ impl RoundMethod {
 
 impl<const BITS: usize, const ADD: bool, const SIGNS: u8> Round<BITS, ADD, SIGNS> {
     pub(crate) fn new(to: EncodeFloat) -> Self {
-        let (rebias, down) = (BIAS - to.bias, MAN - to.man);
+        let (rebias, down) = (F32_BIAS - to.bias, F32_MAN - to.man);
         Self {
             to,
-            limit: (to.overflow << down) + (rebias << MAN),
-            least: (rebias + 1) << MAN,
-            raise: down << MAN,
+            limit: (to.overflow << down) + (rebias << F32_MAN),
+            least: (rebias + 1) << F32_MAN,
+            raise: down << F32_MAN,
             down,
         }
     }
@@ -93,7 +96,7 @@ impl<const BITS: usize, const ADD: bool, const SIGNS: u8> Round<BITS, ADD, SIGNS
     #[inline(always)]
     fn add<L: Lanes>(&self, l: L, magnitude: L::U32) -> L::U32 {
         let bounded = l.min_i32(magnitude, l.splat_u32(self.limit));
-        let exponent = l.max_i32(l.and_u32(bounded, l.splat_u32(INFINITY)), l.splat_u32(self.least));
+        let exponent = l.max_i32(l.and_u32(bounded, l.splat_u32(F32_INFINITY)), l.splat_u32(self.least));
         // Adding a power of two whose last place is the destination's makes the processor round there. The last bits of
         // the sum are then the significand with its implicit bit.
         let unit = l.add_u32(exponent, l.splat_u32(self.raise));
@@ -107,7 +110,7 @@ impl<const BITS: usize, const ADD: bool, const SIGNS: u8> Round<BITS, ADD, SIGNS
     fn normal<L: Lanes>(&self, l: L, magnitude: L::U32) -> L::U32 {
         let bounded = l.min_i32(magnitude, l.splat_u32(self.limit));
         let base = (self.least >> self.down) - (1 << self.to.man);
-        let code = l.sub_u32(half_up(l, bounded, self.down), l.splat_u32(base));
+        let code = l.sub_u32(round_shift(l, bounded, self.down), l.splat_u32(base));
         l.max_i32(code, l.splat_u32(0))
     }
 }
@@ -115,7 +118,7 @@ impl<const BITS: usize, const ADD: bool, const SIGNS: u8> Round<BITS, ADD, SIGNS
 /// Cuts the last `down` bits with rounding to nearest, ties to even: adds half of the last place, less one if the last
 /// bit that stays is even.
 #[inline(always)]
-fn half_up<L: Lanes>(l: L, magnitude: L::U32, down: u32) -> L::U32 {
+fn round_shift<L: Lanes>(l: L, magnitude: L::U32, down: u32) -> L::U32 {
     let odd = l.and_u32(l.shr_by_u32(magnitude, down), l.splat_u32(1));
     let half = l.add_u32(odd, l.splat_u32((1 << (down - 1)) - 1));
     l.shr_by_u32(l.add_u32(magnitude, half), down)
@@ -132,7 +135,7 @@ impl<L: Lanes, S: Source<L>, const BITS: usize, const ADD: bool, const SIGNS: u8
         let codes = match (ADD, S::NANS) {
             (true, true) => self.add(l, magnitude),
             (true, false) => self.normal(l, magnitude),
-            (false, _) => half_up(l, magnitude, 16),
+            (false, _) => round_shift(l, magnitude, 16),
         };
         let codes = l.narrow(codes);
         match (S::SIGNED, S::NANS) {

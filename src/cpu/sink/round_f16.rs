@@ -3,7 +3,9 @@
 
 use super::Sink;
 use super::round::signed;
+use crate::cpu::codes::F16_MAGNITUDE;
 use crate::cpu::lanes::{Lanes, powers};
+use crate::cpu::sign_rule::SignRule;
 use crate::cpu::source::Source;
 use crate::format::FloatFormat;
 use crate::reference::EncodeFloat;
@@ -23,6 +25,7 @@ pub(crate) enum ExponentRule {
 impl ExponentRule {
     /// `None` where none of them serves.
     pub(crate) fn new(from: &FloatFormat, to: &EncodeFloat) -> Option<Self> {
+        let signs = SignRule::compiled(to)?;
         // The shift must be less than 16 bits, and `powers` has eight entries.
         if from.bits() != 16
             || to.bits > 8
@@ -33,8 +36,8 @@ impl ExponentRule {
             return None;
         }
         match from.bias as i32 - to.bias as i32 {
-            0 if to.bits == 8 => Some(Self::Same),
-            -1 if to.bits == 8 && to.fnuz => Some(Self::Next),
+            0 if to.bits == 8 && signs == SignRule::Kept => Some(Self::Same),
+            -1 if to.bits == 8 && signs == SignRule::NoNegativeZero => Some(Self::Next),
             // Then half of the destination's least subnormal is at least the source's least normal number.
             rebias if rebias > to.man as i32 => Some(Self::Smaller),
             _ => None,
@@ -83,7 +86,7 @@ impl<L: Lanes, S: Source<L>, const BITS: usize, const RULE: u8, const SIGNS: u8>
     #[inline(always)]
     fn codes(self, l: L, _: S, bytes: &[u8]) -> L::U16 {
         let floats = l.load_u16(bytes);
-        let magnitude = l.and_u16(floats, l.splat_u16(0x7fff));
+        let magnitude = l.and_u16(floats, l.splat_u16(F16_MAGNITUDE));
         let limit = l.splat_u16(self.limit);
         let code = if RULE == ExponentRule::Smaller as u8 {
             let bounded = l.min_u16(magnitude, limit);

@@ -1,6 +1,7 @@
 //! Truncation to integers of at most 16 bits.
 
 use super::Sink;
+use crate::cpu::codes::{F32_BIAS, F32_MAN};
 use crate::cpu::lanes::Lanes;
 use crate::cpu::source::{Parts, Source};
 
@@ -33,7 +34,7 @@ impl<L: Lanes, S: Source<L>, const BITS: usize> Sink<L, S> for Clamp<BITS> {
     fn codes(self, l: L, source: S, bytes: &[u8]) -> L::U16 {
         let Parts { magnitude, sign, is_nan } = source.parts(l, bytes);
         // No bound is larger than 2^15.
-        let bounded = l.min_i32(magnitude, l.splat_u32((127 + 15) << 23));
+        let bounded = l.min_i32(magnitude, l.splat_u32((F32_BIAS + 15) << F32_MAN));
         let size = l.narrow(l.f32_to_i32(bounded));
         let bound = l.select_u16(l.negative_u16(sign), l.splat_u16(self.below), l.splat_u16(self.above));
         let value = l.negate_u16(l.min_u16(size, bound), sign);

@@ -34,12 +34,9 @@ pub(crate) struct RegisterTable {
 
 impl Kernel for RegisterTable {
     fn convert(&self, source: &[u8], destination: &mut [u8]) {
-        match self.from_bits {
-            2 => self.from::<2>(source, destination),
-            4 => self.from::<4>(source, destination),
-            6 => self.from::<6>(source, destination),
-            _ => self.from::<8>(source, destination),
-        }
+        with_const!(FROM: usize = self.from_bits, of 2 4 6 8, with_const!(TO: usize = self.to_bits, of 2 4 6 8 16 32 64, {
+            Steps(Avx512(self.simd), LookUp::<'_, FROM, TO>(self)).convert(source, destination);
+        }));
     }
 }
 
@@ -61,22 +58,6 @@ impl RegisterTable {
             std::array::from_fn(|part| cast::<[u16; LANES], _>(std::array::from_fn(|i| word(part * LANES + i))))
         });
         Self { simd, from_bits, to_bits, tables }
-    }
-
-    fn from<const FROM: usize>(&self, source: &[u8], destination: &mut [u8]) {
-        match self.to_bits {
-            2 => self.look_up_all::<FROM, 2>(source, destination),
-            4 => self.look_up_all::<FROM, 4>(source, destination),
-            6 => self.look_up_all::<FROM, 6>(source, destination),
-            8 => self.look_up_all::<FROM, 8>(source, destination),
-            16 => self.look_up_all::<FROM, 16>(source, destination),
-            32 => self.look_up_all::<FROM, 32>(source, destination),
-            _ => self.look_up_all::<FROM, 64>(source, destination),
-        }
-    }
-
-    fn look_up_all<const FROM: usize, const TO: usize>(&self, source: &[u8], destination: &mut [u8]) {
-        Steps(Avx512(self.simd), Codes::<'_, FROM, TO>(self)).convert(source, destination);
     }
 
     /// Looks up 32 codes in a table. The bits above a destination code of at most 8 bits are undefined.
@@ -111,14 +92,14 @@ impl RegisterTable {
 
 /// The step from codes of `FROM` bits to codes of `TO` bits.
 #[derive(Clone, Copy)]
-struct Codes<'a, const FROM: usize, const TO: usize>(&'a RegisterTable);
+struct LookUp<'a, const FROM: usize, const TO: usize>(&'a RegisterTable);
 
-impl<const FROM: usize, const TO: usize> Codes<'_, FROM, TO> {
+impl<const FROM: usize, const TO: usize> LookUp<'_, FROM, TO> {
     /// Groups of 32 codes in a step.
     const GROUPS: usize = if TO <= 16 { 4 } else { 64 / TO };
 }
 
-impl<const FROM: usize, const TO: usize> Step<Avx512> for Codes<'_, FROM, TO> {
+impl<const FROM: usize, const TO: usize> Step<Avx512> for LookUp<'_, FROM, TO> {
     const READ: usize = LANES / 8 * FROM * Self::GROUPS;
     const WRITTEN: usize = LANES / 8 * TO * Self::GROUPS;
 

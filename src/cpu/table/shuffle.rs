@@ -10,7 +10,7 @@ use pulp::x86::V3;
 
 use super::units;
 use crate::conversion::Conversion;
-use crate::cpu::kernel::{Kernel, Step as LoopStep, Steps};
+use crate::cpu::kernel::{Kernel, Step, Steps};
 use crate::cpu::lanes::avx2::Avx2;
 use crate::cpu::pack::avx2::{self as vector, Bytes, LANES};
 
@@ -30,10 +30,10 @@ pub(crate) struct ShuffleTable {
     /// By its high four bits; added to `first`. In most pairs this is the exponent and the sign.
     offsets: Rows,
     /// Corrections of the sum for units below 128 and, equally, for the units 128 above them.
-    lower: Vec<Step>,
+    lower: Vec<Increment>,
     /// Corrections for the units from 128 on only.
-    upper: Vec<Step>,
-    halves: Upper,
+    upper: Vec<Increment>,
+    upper_units: UpperUnits,
 }
 
 /// How the 16 bits of a table become a destination code.
@@ -59,8 +59,8 @@ impl Widened {
 
 /// How the results of the upper 128 units follow from those of the lower ones.
 #[derive(Clone, Copy)]
-enum Upper {
-    /// Not at all: they are in the steps.
+enum UpperUnits {
+    /// Not at all: they are in the increments.
     Apart,
     /// Signed integers to floats: those of the lower units in reverse order, plus the low and the high byte of the
     /// sign.
@@ -76,21 +76,23 @@ type Rows = [[u8; 16]; 2];
 const MIDDLE: usize = 8;
 
 /// What is added for the units from `first` on, beyond what was added for the units 16 before them. Rows of 16 units
-/// that differ only by an offset, as in most binades, need no step.
+/// that differ only by an offset, as in most binades, need no increment.
 #[derive(Clone, Copy)]
-struct Step {
+struct Increment {
     first: u8,
     tables: Rows,
 }
 
 impl Kernel for ShuffleTable {
     fn convert(&self, source: &[u8], destination: &mut [u8]) {
-        match self.from_bits {
-            2 => self.from::<2>(source, destination),
-            4 => self.from::<4>(source, destination),
-            6 => self.from::<6>(source, destination),
-            _ => self.from::<8>(source, destination),
-        }
+        let kind = match self.widened {
+            Widened::No => self.to_bits as usize,
+            Widened::Below => BELOW,
+            Widened::Above => ABOVE,
+        };
+        with_const!(FROM: usize = self.from_bits, of 2 4 6 8, with_const!(TO: usize = kind, of 2 4 6 8 16 32 33, {
+            Steps(Avx2(self.simd), LookUp::<'_, FROM, TO>(self)).convert(source, destination);
+        }));
     }
 }
 
@@ -125,7 +127,7 @@ impl ShuffleTable {
         };
         let lower: Vec<_> = (0..rows.min(8)).map(rest).collect();
         let upper: Vec<_> = (8..rows).map(|row| subtract(rest(row), lower[row - 8])).collect();
-        let lower = steps(&lower);
+        let lower = increments(&lower);
         let plain = Self {
             simd,
             from_bits,
@@ -134,8 +136,8 @@ impl ShuffleTable {
             first,
             offsets,
             lower,
-            upper: steps(&upper),
-            halves: Upper::Apart,
+            upper: increments(&upper),
+            upper_units: UpperUnits::Apart,
         };
         if from_bits < 8 {
             return plain;
@@ -149,38 +151,22 @@ impl ShuffleTable {
         };
         if others.iter().all(|other| other == flip) {
             let mut offsets = plain.offsets;
-            // Unit 128, whose absolute value is 128 too, is in neither the steps nor the first table.
+            // Unit 128, whose absolute value is 128 too, is in neither the increments nor the first table.
             for side in 0..2 {
                 offsets[side][8] = code(128)[side].wrapping_sub(flip[side]);
             }
-            return Self { offsets, upper: Vec::new(), halves: Upper::Mirrored(*flip), ..plain };
+            return Self { offsets, upper: Vec::new(), upper_units: UpperUnits::Mirrored(*flip), ..plain };
         }
         let mask = (0xff >> 8u32.saturating_sub(to_bits)) as u8;
         let negated = |row: Rows| row.map(|side| side.map(|byte| byte.wrapping_neg() & mask));
         let upper: Vec<_> = (8..rows).map(|row| subtract(table(row), negated(table(row - 8)))).collect();
-        let upper = steps(&upper);
+        let upper = increments(&upper);
         if to_bits <= 8 && upper.len() < plain.upper.len() {
             let mut offsets = plain.offsets;
             offsets.iter_mut().for_each(|side| side.copy_within(..8, 8));
-            return Self { offsets, upper, halves: Upper::Negated(mask), ..plain };
+            return Self { offsets, upper, upper_units: UpperUnits::Negated(mask), ..plain };
         }
         plain
-    }
-
-    fn from<const FROM: usize>(&self, source: &[u8], destination: &mut [u8]) {
-        match self.to_bits {
-            _ if self.widened == Widened::Below => self.look_up_all::<FROM, BELOW>(source, destination),
-            _ if self.widened == Widened::Above => self.look_up_all::<FROM, ABOVE>(source, destination),
-            2 => self.look_up_all::<FROM, 2>(source, destination),
-            4 => self.look_up_all::<FROM, 4>(source, destination),
-            6 => self.look_up_all::<FROM, 6>(source, destination),
-            8 => self.look_up_all::<FROM, 8>(source, destination),
-            _ => self.look_up_all::<FROM, 16>(source, destination),
-        }
-    }
-
-    fn look_up_all<const FROM: usize, const TO: usize>(&self, source: &[u8], destination: &mut [u8]) {
-        Steps(Avx2(self.simd), LookUp::<'_, FROM, TO>(self)).convert(source, destination);
     }
 
     /// The low and the high bytes of the units' destination codes. High bytes are looked up only if codes have them.
@@ -203,7 +189,7 @@ impl ShuffleTable {
         if FROM == 8 {
             for i in 0..VECTORS {
                 let mut magnitude = units[i];
-                if let Upper::Mirrored(_) = self.halves {
+                if let UpperUnits::Mirrored(_) = self.upper_units {
                     magnitude = simd._mm256_abs_epi8(units[i]);
                     lower[i] = magnitude;
                 } else {
@@ -219,9 +205,9 @@ impl ShuffleTable {
             }
         }
         self.add::<TO>(&self.lower, &lower, &mut made);
-        match self.halves {
-            Upper::Apart => {}
-            Upper::Mirrored(flip) => {
+        match self.upper_units {
+            UpperUnits::Apart => {}
+            UpperUnits::Mirrored(flip) => {
                 for i in 0..VECTORS {
                     let negative = simd._mm256_cmpgt_epi8(vector::splat_u8(0), units[i]);
                     for side in 0..sides {
@@ -230,7 +216,7 @@ impl ShuffleTable {
                     }
                 }
             }
-            Upper::Negated(mask) => {
+            UpperUnits::Negated(mask) => {
                 for i in 0..VECTORS {
                     // The instruction gives 0 where the sign's operand is 0.
                     let sign = simd._mm256_or_si256(units[i], vector::splat_u8(1));
@@ -244,14 +230,19 @@ impl ShuffleTable {
     }
 
     #[inline(always)]
-    fn add<const TO: usize>(&self, steps: &[Step], units: &[Bytes; VECTORS], made: &mut [[Bytes; VECTORS]; 2]) {
+    fn add<const TO: usize>(
+        &self,
+        increments: &[Increment],
+        units: &[Bytes; VECTORS],
+        made: &mut [[Bytes; VECTORS]; 2],
+    ) {
         let simd = self.simd.avx2;
         let sides = if TO > 8 { 2 } else { 1 };
-        for step in steps {
-            let first = vector::splat_u8(step.first);
+        for increment in increments {
+            let first = vector::splat_u8(increment.first);
             let mut tables = [first; 2];
             for side in 0..sides {
-                tables[side] = vector::twice(step.tables[side]);
+                tables[side] = vector::twice(increment.tables[side]);
             }
             for i in 0..VECTORS {
                 // For units below `first` the index is negative: the subtraction saturates, so it cannot wrap around.
@@ -273,7 +264,7 @@ const ABOVE: usize = 33;
 #[derive(Clone, Copy)]
 struct LookUp<'a, const FROM: usize, const TO: usize>(&'a ShuffleTable);
 
-impl<const FROM: usize, const TO: usize> LoopStep<Avx2> for LookUp<'_, FROM, TO> {
+impl<const FROM: usize, const TO: usize> Step<Avx2> for LookUp<'_, FROM, TO> {
     const READ: usize = VECTORS * LANES * FROM / 8;
     const WRITTEN: usize = VECTORS * LANES * if TO < BELOW { TO } else { 32 } / 8;
 
@@ -299,18 +290,18 @@ impl<const FROM: usize, const TO: usize> LoopStep<Avx2> for LookUp<'_, FROM, TO>
     }
 }
 
-/// The steps whose sums give these rows.
-fn steps(rows: &[Rows]) -> Vec<Step> {
+/// The increments whose sums give these rows.
+fn increments(rows: &[Rows]) -> Vec<Increment> {
     let mut before = [[0; 16]; 2];
-    let mut steps = Vec::new();
+    let mut increments = Vec::new();
     for (i, &row) in rows.iter().enumerate() {
         let tables = subtract(row, before);
         if tables != [[0; 16]; 2] {
-            steps.push(Step { first: 16 * i as u8, tables });
+            increments.push(Increment { first: 16 * i as u8, tables });
         }
         before = row;
     }
-    steps
+    increments
 }
 
 /// Subtracts each byte separately.

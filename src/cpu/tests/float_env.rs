@@ -2,6 +2,7 @@
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
+use super::numeric;
 use crate::conversion::Conversion;
 use crate::cpu::isa::Isa;
 use crate::cpu::{CHUNK, cast, cast_into, convert};
@@ -50,10 +51,6 @@ fn tensor(from: ElementType, elements: usize) -> Tensor {
     Tensor::from_codes(from, [elements], codes).unwrap()
 }
 
-fn numeric() -> impl Iterator<Item = ElementType> {
-    ElementType::ALL.iter().copied().filter(|t| t.is_numeric())
-}
-
 type Cast<'a> = &'a (dyn Fn() -> Vec<u8> + Sync);
 
 /// Tries every pair on every instruction set of this processor. Returns the casts that give other bits `under` the
@@ -81,7 +78,7 @@ fn wrong(elements: usize, under: impl Fn(Cast<'_>) -> Vec<u8>) -> Vec<String> {
 
 /// Casts of few elements use no table, casts of many use one.
 #[test]
-fn the_callers_modes_do_not_show() {
+fn the_callers_float_modes_change_no_bit() {
     for (name, word) in MODES {
         for elements in [16, 5000] {
             let wrong = wrong(elements, |cast| under(word, cast));
@@ -102,7 +99,7 @@ fn check_modes(pool: &ThreadPool, word: control::Word) {
 }
 
 #[test]
-fn the_modes_of_a_pools_threads_do_not_show() {
+fn the_float_modes_of_pool_threads_change_no_bit() {
     for (name, word) in MODES {
         let pool = pool(word);
         let wrong = wrong(2 * CHUNK + 77, |cast| pool.install(cast));
@@ -123,7 +120,7 @@ fn decimals() -> Tensor {
 
 /// Few strings are cast on the calling thread, many on the threads of a pool.
 #[test]
-fn the_modes_do_not_show_in_strings() {
+fn float_modes_change_no_string_cast() {
     let options = CastOptions::default();
     let cast = |tensor: &Tensor, to| cast(tensor, to, &options).unwrap();
     let decimals = decimals();

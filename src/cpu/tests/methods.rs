@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::*;
+use crate::reference::EncodeFloat;
 
 /// The committed table. If it differs, the test below prints the right one.
 const TABLE: &str = include_str!("methods.txt");
@@ -18,7 +19,6 @@ l  LanesAvx2       the same in AVX2's lanes
 H  RoundF16        rounding in lanes of 16 bits
 C  ConvertF16      AVX-512's own conversion
 E  Elements        a function of single elements, compiled for the instruction set
-e  ElementsAvx2    the same, with vectors of AVX2's length at most
 P  PackBytes       low bits of bytes, packed
 M  MemoryTable     a table in memory
 S  ShuffleTable    tables in AVX2's registers
@@ -34,7 +34,6 @@ fn letter(method: Method) -> char {
         Method::RoundF16(_) => 'H',
         Method::ConvertF16 => 'C',
         Method::Elements => 'E',
-        Method::ElementsAvx2 => 'e',
         Method::PackBytes => 'P',
         Method::MemoryTable => 'M',
         Method::ShuffleTable => 'S',
@@ -68,6 +67,38 @@ fn table() -> String {
 fn methods_are_those_of_the_table() {
     let table = table();
     assert!(table == TABLE, "methods.txt differs from what `method` says now:\n{table}");
+}
+
+/// Kernels are compiled for some sign rules of each width. Any other destination goes by the reference, not by a kernel
+/// that makes other signs.
+#[test]
+fn destinations_with_other_signs_go_by_the_reference() {
+    let to = |name: ElementType| {
+        let conversion = Conversion::new(ElementType::DOUBLE, name, &CastOptions::default()).unwrap();
+        let SinkKind::Round(to) = SinkKind::new(&conversion) else { panic!("{name} is a float") };
+        to
+    };
+    let keeps_no_sign = |to: EncodeFloat| EncodeFloat { nan_keep: 0, nan_flip: 0, ..to };
+    let others = [
+        keeps_no_sign(to(ElementType::FLOAT8E4M3FN)),
+        keeps_no_sign(to(ElementType::FLOAT16)),
+        keeps_no_sign(to(ElementType::BFLOAT16)),
+        EncodeFloat { fnuz: true, ..to(ElementType::FLOAT16) },
+        EncodeFloat { fnuz: true, ..to(ElementType::FLOAT6E3M2) },
+        EncodeFloat { fnuz: true, ..to(ElementType::FLOAT4E2M1) },
+    ];
+    let sources = [SourceKind::F16 { subnormals: true }, SourceKind::Bf16, SourceKind::F32, SourceKind::F64];
+    for to in others {
+        for source in sources {
+            for isa in [IsaName::Portable, IsaName::Avx2, IsaName::Avx512] {
+                assert_eq!(
+                    method(source, SinkKind::Round(to), isa, Length::Long),
+                    Method::Reference,
+                    "{source:?} to {to:?}"
+                );
+            }
+        }
+    }
 }
 
 /// Shuffle tables hold 16 bits of each entry, so they are chosen exactly if 16 bits determine every code.
