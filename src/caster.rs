@@ -3,16 +3,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-#[cfg(not(target_family = "wasm"))]
-use rayon::prelude::*;
-
 use crate::conversion::Conversion;
 use crate::element::ElementType;
 use crate::error::{Error, Side};
 use crate::gpu::adapter::plan_settings;
-use crate::gpu::kernels::Kernels;
+use crate::gpu::kernels::{KernelKey, Kernels};
 use crate::gpu::record::{self, Command};
-use crate::kernel::{Access, KernelKind, VIEW_RANK};
+use crate::kernel::VIEW_RANK;
 use crate::options::CastOptions;
 use crate::plan::{self, Dispatch, Offsets, PlanLimits, PlanSettings, PlanTuning, Slices, View};
 
@@ -67,7 +64,7 @@ impl Caster {
             binding_size: (limits.binding_size & !3).min(own.binding_size),
             buffer_size: (limits.buffer_size & !3).min(own.buffer_size),
             offset_alignment: limits.offset_alignment.clamp(own.offset_alignment, 1 << 31).next_power_of_two(),
-            workgroups: limits.workgroups.clamp(1, own.workgroups),
+            workgroups: limits.workgroups.max(1).min(own.workgroups),
         };
         Self::with_settings(device, PlanSettings { limits, tuning }, None)
     }
@@ -109,7 +106,7 @@ impl Caster {
         &self.settings
     }
 
-    /// Plans a cast of `len` elements and compiles its kernels.
+    /// Plans a cast of `len` elements and compiles its kernels on the calling thread, unless they are compiled already.
     ///
     /// # Errors
     /// [`Error::NoKernel`] if [`has_kernel`](crate::has_kernel) is false; [`Error::Limit`] if a tensor exceeds the
@@ -171,68 +168,56 @@ impl Caster {
         Ok(())
     }
 
-    /// Planned dispatches with their pipelines. Compiles the pipelines that do not exist yet.
+    /// Planned dispatches with their pipelines. Compiles the pipelines that do not exist yet on this thread.
     fn compile(&self, conversion: &Conversion, dispatches: &[Dispatch]) -> Result<Vec<ReadyDispatch>, Error> {
-        let key = |dispatch: &Dispatch| (*conversion, dispatch.kind, dispatch.access);
-        let find = |dispatch: &Dispatch| {
-            Some(ReadyDispatch { dispatch: *dispatch, pipeline: self.kernels.find(&key(dispatch))? })
+        let ready = |dispatch: &Dispatch| {
+            Ok(ReadyDispatch { dispatch: *dispatch, pipeline: self.kernels.get(&key(conversion, dispatch))? })
         };
-        if let Some(steps) = dispatches.iter().map(find).collect() {
-            return Ok(steps);
-        }
-        let mut missing: Vec<(Conversion, KernelKind, Access)> = Vec::new();
-        for kernel in dispatches.iter().map(key) {
-            if !missing.contains(&kernel) && self.kernels.find(&kernel).is_none() {
-                missing.push(kernel);
-            }
-        }
-        self.compile_all(&missing)?;
-        let step = |dispatch: &Dispatch| {
-            let pipeline = self.kernels.get(conversion, dispatch.kind, dispatch.access)?;
-            Ok(ReadyDispatch { dispatch: *dispatch, pipeline })
-        };
-        dispatches.iter().map(step).collect()
+        dispatches.iter().map(ready).collect()
     }
 
-    /// Compiles kernels on all threads at once, where there are threads. Returns the first error after trying all of them.
-    fn compile_all(&self, kernels: &[(Conversion, KernelKind, Access)]) -> Result<(), Error> {
-        let compile = |(conversion, kind, access): &(Conversion, KernelKind, Access)| {
-            self.kernels.get(conversion, *kind, *access).map(drop)
-        };
-        #[cfg(not(target_family = "wasm"))]
-        let results: Vec<_> = match kernels {
-            [] | [_] => kernels.iter().map(compile).collect(),
-            _ => kernels.par_iter().map(compile).collect(),
-        };
-        #[cfg(target_family = "wasm")]
-        let results: Vec<_> = kernels.iter().map(compile).collect();
-        results.into_iter().collect()
-    }
-
-    /// As [`prepare`](Self::prepare), but compiles on another thread. In a browser, which has no threads, it compiles
-    /// on the current one.
+    /// As [`prepare`](Self::prepare), but compiles on other threads. At most as many threads as there are processors compile
+    /// at a time; further kernels wait for their turn. Kernels that are compiled already need no thread. In a browser, which
+    /// has no threads, it compiles on the current one.
     ///
     /// # Errors
     /// As [`prepare`](Self::prepare).
     pub async fn prepare_async(&self, spec: &CastSpec, len: u64) -> Result<Prepared, Error> {
-        #[cfg(not(target_family = "wasm"))]
-        {
-            let (sender, receiver) = futures_channel::oneshot::channel();
-            let (caster, spec) = (self.clone(), *spec);
-            let compile = move || drop(sender.send(caster.prepare(&spec, len)));
-            // This thread does the work where no other can be started, or where the other one panicked.
-            if std::thread::Builder::new().name("cast compile".to_owned()).spawn(compile).is_ok()
-                && let Ok(prepared) = receiver.await
-            {
-                return prepared;
-            }
-        }
-        self.prepare(spec, len)
+        let conversion = Conversion::new(spec.from, spec.to, &spec.options)?;
+        let dispatches = self.plan(&conversion, len, None)?;
+        self.compile_async(dispatches.iter().map(|dispatch| key(&conversion, dispatch))).await?;
+        self.ready(conversion, len, &dispatches, None)
     }
 
-    /// Compiles the kernels of casts of any length on all threads, so that neither [`prepare`](Self::prepare) nor
-    /// [`bind`](Prepared::bind) has to compile. An exception are slices of one buffer that are too far apart for one
-    /// binding: their kernels are compiled when they are first needed.
+    /// Compiles kernels on other threads. Where that is not possible they stay to be compiled when they are needed.
+    pub(crate) async fn compile_async(&self, kernels: impl Iterator<Item = KernelKey>) -> Result<(), Error> {
+        #[cfg(not(target_family = "wasm"))]
+        {
+            let jobs: Vec<_> = self.missing(kernels).into_iter().map(|key| self.kernels.compile_in_turn(key)).collect();
+            let mut result = Ok(());
+            for job in jobs {
+                // A job whose sender is gone was not done.
+                result = result.and(job.await.unwrap_or(Ok(())));
+            }
+            result
+        }
+        #[cfg(target_family = "wasm")]
+        Ok(drop(kernels))
+    }
+
+    /// The kernels that are not compiled yet, each once.
+    fn missing(&self, kernels: impl Iterator<Item = KernelKey>) -> Vec<KernelKey> {
+        let mut missing = Vec::new();
+        for kernel in kernels {
+            if !missing.contains(&kernel) && self.kernels.find(&kernel).is_none() {
+                missing.push(kernel);
+            }
+        }
+        missing
+    }
+
+    /// Compiles the kernels of casts of any length on as many threads as there are processors, so that neither
+    /// [`prepare`](Self::prepare) nor [`bind`](Prepared::bind) has to compile. Returns when all are compiled.
     ///
     /// # Errors
     /// As [`prepare`](Self::prepare): the first error in the order of `specs`. The other kernels are compiled
@@ -241,9 +226,10 @@ impl Caster {
         let mut kernels = Vec::new();
         for spec in specs {
             let conversion = Conversion::new(spec.from, spec.to, &spec.options)?;
-            kernels.extend(plan::kernels(&conversion, slices).map(|(kind, access)| (conversion, kind, access)));
+            let kinds = plan::kernels(&conversion, slices, &self.settings.limits);
+            kernels.extend(kinds.map(|(kind, access)| (conversion, kind, access)));
         }
-        self.compile_all(&kernels)
+        self.kernels.compile_together(&kernels)
     }
 
     /// As `prepare`; the last dispatch writes `sentinel` to the word after the destination's last.
@@ -253,11 +239,42 @@ impl Caster {
         len: u64,
         sentinel: Option<u32>,
     ) -> Result<Prepared, Error> {
-        self.check_sizes(&conversion, [len, len])?;
-        let dispatches = plan::plan(&conversion, len, Offsets::default(), &self.settings, sentinel)?;
-        let steps = self.compile(&conversion, &dispatches)?;
+        let dispatches = self.plan(&conversion, len, sentinel)?;
+        self.ready(conversion, len, &dispatches, sentinel)
+    }
+
+    /// As [`prepare_with_sentinel`](Self::prepare_with_sentinel), for casts of host tensors: compiles the kernels on several
+    /// threads at a time.
+    pub(crate) fn prepare_host(&self, conversion: Conversion, len: u64, sentinel: u32) -> Result<Prepared, Error> {
+        let dispatches = self.plan(&conversion, len, Some(sentinel))?;
+        self.kernels.compile_together(&self.missing(dispatches.iter().map(|dispatch| key(&conversion, dispatch))))?;
+        self.ready(conversion, len, &dispatches, Some(sentinel))
+    }
+
+    fn ready(
+        &self,
+        conversion: Conversion,
+        len: u64,
+        dispatches: &[Dispatch],
+        sentinel: Option<u32>,
+    ) -> Result<Prepared, Error> {
+        let steps = self.compile(&conversion, dispatches)?;
         Ok(Prepared { caster: self.clone(), conversion, len, view: None, steps, sentinel })
     }
+
+    /// This caster with the same pipelines and other limits.
+    pub(crate) fn within(&self, limits: PlanLimits) -> Self {
+        Self { kernels: self.kernels.clone(), settings: PlanSettings { limits, ..self.settings } }
+    }
+
+    fn plan(&self, conversion: &Conversion, len: u64, sentinel: Option<u32>) -> Result<Vec<Dispatch>, Error> {
+        self.check_sizes(conversion, [len, len])?;
+        plan::plan(conversion, len, Offsets::default(), &self.settings, sentinel)
+    }
+}
+
+fn key(conversion: &Conversion, dispatch: &Dispatch) -> KernelKey {
+    (*conversion, dispatch.kind, dispatch.access)
 }
 
 /// A planned and compiled cast of a given length. It can be bound to buffers any number of times.
@@ -466,10 +483,14 @@ impl Bound {
         record::record(&self.commands, pass);
     }
 
-    /// Records many casts in one compute pass and sets each pipeline once. The casts are recorded in any order, so no
-    /// cast may read what another writes.
-    pub fn record_all(bounds: &[Bound], encoder: &mut wgpu::CommandEncoder) {
-        if bounds.iter().any(|bound| !bound.commands.is_empty()) {
+    /// Records many casts in one compute pass and sets each pipeline once.
+    ///
+    /// The dispatches are recorded pipeline by pipeline, in the order in which the pipelines first occur, and those of a
+    /// pipeline in the order of the casts. The order of the casts is therefore kept only among casts with the same
+    /// pipelines: no cast may read or write what another one writes. Record casts that build on each other one by one.
+    pub fn record_all<'a>(bounds: impl IntoIterator<Item = &'a Bound>, encoder: &mut wgpu::CommandEncoder) {
+        let mut bounds = bounds.into_iter().filter(|bound| !bound.commands.is_empty()).peekable();
+        if bounds.peek().is_some() {
             let descriptor = wgpu::ComputePassDescriptor { label: Some("casts"), timestamp_writes: None };
             Self::record_all_in_pass(bounds, &mut encoder.begin_compute_pass(&descriptor));
         }
@@ -477,12 +498,17 @@ impl Bound {
 
     /// As [`record_all`](Self::record_all), but in the caller's compute pass. This changes the pipeline and bind group
     /// 0 of the pass.
-    pub fn record_all_in_pass(bounds: &[Bound], pass: &mut wgpu::ComputePass<'_>) {
+    pub fn record_all_in_pass<'a>(bounds: impl IntoIterator<Item = &'a Bound>, pass: &mut wgpu::ComputePass<'_>) {
         #[allow(clippy::mutable_key_type, reason = "pipelines are compared and hashed by which one they are")]
-        let mut order: HashMap<&wgpu::ComputePipeline, Vec<&Command>> = HashMap::new();
-        for command in bounds.iter().flat_map(|bound| &bound.commands) {
-            order.entry(command.pipeline()).or_default().push(command);
+        let mut places: HashMap<&wgpu::ComputePipeline, usize> = HashMap::new();
+        let mut by_pipeline: Vec<Vec<&Command>> = Vec::new();
+        for command in bounds.into_iter().flat_map(|bound| &bound.commands) {
+            let place = *places.entry(command.pipeline()).or_insert(by_pipeline.len());
+            if place == by_pipeline.len() {
+                by_pipeline.push(Vec::new());
+            }
+            by_pipeline[place].push(command);
         }
-        record::record(order.into_values().flatten(), pass);
+        record::record(by_pipeline.into_iter().flatten(), pass);
     }
 }

@@ -1,7 +1,8 @@
 //! The CPU path casts tensors in host memory, at the speed of memory if the processor's instructions allow it.
 //!
 //! It needs no device. On x86 processors it uses AVX2 or AVX-512 (F, BW, CD, DQ and VL) if the processor has them. From
-//! about 131,000 elements on it uses all threads of the current rayon pool. The bits are the same in all cases.
+//! about 131,000 elements on it uses all threads of the current rayon pool, unless [`on_this_thread`] says otherwise. The
+//! bits are the same in all cases.
 
 /// Evaluates an expression with a constant that equals `$value`, which must be one of the listed literals.
 macro_rules! with_const {
@@ -47,6 +48,8 @@ use crate::lanes::clear_pad;
 use crate::options::CastOptions;
 use crate::strings;
 use crate::tensor::{Tensor, zeroed};
+#[cfg(not(target_family = "wasm"))]
+use crate::threads::is_alone;
 use compose::compose;
 use isa::Isa;
 use kernel::{CopyCodes, Kernel};
@@ -55,6 +58,8 @@ use reference::Reference;
 use table::memory::MemoryTable;
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 use table::{register::RegisterTable, shuffle::ShuffleTable};
+
+pub use crate::threads::on_this_thread;
 
 /// The number of elements that a thread gets at a time. For fewer than twice as many, starting threads costs more than
 /// they save.
@@ -209,7 +214,7 @@ fn kernel(conversion: &Conversion, isa: Isa, length: Length) -> Box<dyn Kernel> 
 /// Runs `work` on chunks of `chunk` source and destination bytes: on all threads if there are at least two chunks.
 #[cfg(not(target_family = "wasm"))]
 fn share(source: &[u8], destination: &mut [u8], chunk: [usize; 2], work: impl Fn(&[u8], &mut [u8]) + Sync) {
-    if source.len() < 2 * chunk[0] {
+    if source.len() < 2 * chunk[0] || is_alone() {
         return work(source, destination);
     }
     let chunks = source.par_chunks(chunk[0]).zip(destination.par_chunks_mut(chunk[1]));

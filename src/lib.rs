@@ -31,6 +31,7 @@ mod self_test;
 mod string_array;
 mod strings;
 mod tensor;
+mod threads;
 pub mod wgsl;
 
 pub use caster::{Bound, CastSpec, Caster, Prepared};

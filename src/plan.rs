@@ -1,7 +1,7 @@
 //! The plan of a cast on a device: its dispatches and their byte ranges, as data. Planning needs no device.
 
 mod limits;
-mod shape;
+mod measures;
 #[cfg(test)]
 mod tests;
 mod view;
@@ -13,7 +13,7 @@ pub(crate) use view::{View, plan_view};
 use crate::conversion::Conversion;
 use crate::error::Error;
 use crate::kernel::{Access, KernelKind, VIEW_RANK};
-use shape::{LEAST_ALIGNMENT, Shape, crosses_words, wide_units_suit};
+use measures::{LEAST_ALIGNMENT, Measures, crosses_words, wide_units_suit};
 
 /// A range of bytes of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +47,11 @@ pub enum Slices {
 }
 
 /// The kernels that casts of any length may take.
-pub(crate) fn kernels(conversion: &Conversion, slices: Slices) -> impl Iterator<Item = (KernelKind, Access)> {
+pub(crate) fn kernels(
+    conversion: &Conversion,
+    slices: Slices,
+    limits: &PlanLimits,
+) -> impl Iterator<Item = (KernelKind, Access)> {
     let [from, to] = [conversion.from, conversion.to].map(|t| u64::from(t.code_bits()));
     let needed = move |kind: &KernelKind, access: Access| match (kind, access) {
         (KernelKind::Serial, Access::Shared) => from == to && crosses_words(to),
@@ -57,10 +61,11 @@ pub(crate) fn kernels(conversion: &Conversion, slices: Slices) -> impl Iterator<
         (KernelKind::Strided, _) => slices >= Slices::Views && from >= 8,
         _ => true,
     };
-    // Ranges of one buffer that are too far apart for one binding are rare; their kernels are compiled when first needed.
     let accesses: &[Access] = match slices {
         Slices::Aligned | Slices::Anywhere => &[Access::Separate],
-        Slices::OneBuffer | Slices::Views => &[Access::Separate, Access::Shared],
+        // Ranges of one buffer are too far apart for one binding only if buffers are larger than bindings.
+        _ if limits.buffer_size <= limits.binding_size => &[Access::Separate, Access::Shared],
+        Slices::OneBuffer | Slices::Views => &[Access::Separate, Access::Shared, Access::Writable],
     };
     let kinds = [KernelKind::Blocks, KernelKind::Shifted, KernelKind::Edge, KernelKind::Serial, KernelKind::Strided];
     accesses
@@ -139,30 +144,32 @@ pub(crate) fn plan(
     if elements == 0 {
         return Ok(dispatches);
     }
-    let shape = Shape::new(conversion, offsets, settings);
-    let chunk = shape.chunk(elements)?;
-    let head = shape.head();
+    let measures = Measures::new(conversion, offsets, settings);
+    measures.check_workgroups([1, 1])?;
+    let chunk = measures.chunk(elements)?;
+    let head = measures.head();
     // Without enough elements for whole units after the head, the edge kernel takes everything.
-    let head = if elements.saturating_sub(head) < shape.blocks_from.max(1) { 0 } else { head };
-    shape.edges(0, head, None, &mut dispatches);
+    let head = if elements.saturating_sub(head) < measures.blocks_from.max(1) { 0 } else { head };
+    measures.edges(0, head, None, &mut dispatches);
     let mut start = head;
     while start < elements {
         let count = chunk.min(elements - start);
-        let whole = shape.units(start, count, &mut dispatches);
+        let whole = measures.units(start, count, &mut dispatches);
         let end = start + count;
-        shape.edges(start + whole, end, sentinel.filter(|_| end == elements), &mut dispatches);
+        measures.edges(start + whole, end, sentinel.filter(|_| end == elements), &mut dispatches);
         start = end;
     }
+    dispatches.iter().try_for_each(|dispatch| measures.check_workgroups(dispatch.workgroups))?;
     Ok(dispatches)
 }
 
 /// The most elements of a host tensor that take at most so many bytes on either side and fit the device's buffers, of
 /// which every piece but the last starts at a whole byte on both sides.
 pub(crate) fn host_chunk(conversion: &Conversion, settings: &PlanSettings, bytes: u64) -> Result<u64, Error> {
-    let shape = Shape::new(conversion, Offsets::default(), settings);
+    let measures = Measures::new(conversion, Offsets::default(), settings);
     // The destination buffer also holds the sentinel.
     let buffer = settings.limits.buffer_size.saturating_sub(8);
-    shape.fit(buffer, "max_buffer_size").map(|most| shape.fit(bytes, "").unwrap_or(shape.step).min(most))
+    measures.fit(buffer, "max_buffer_size").map(|most| measures.fit(bytes, "").unwrap_or(measures.step).min(most))
 }
 
 /// Most elements of a host tensor in one submission. It bounds the memory that a cast takes beside the tensors, and how long a

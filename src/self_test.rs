@@ -7,7 +7,7 @@ use crate::element::ElementType;
 use crate::error::Error;
 use crate::gpu::device_link::DeviceLink;
 use crate::gpu::pipelined;
-use crate::plan::{Offsets, Slices};
+use crate::plan::{self, Offsets, PlanLimits, Slices};
 use crate::tensor::Tensor;
 
 /// Elements of a test: several workgroups of every kernel for whole units, and a rest for the edge kernel. A multiple of `ROWS`.
@@ -27,7 +27,9 @@ impl Caster {
     /// compares the results bit by bit with those of the CPU. This takes a few milliseconds per kernel, in addition to
     /// its compilation.
     ///
-    /// An engine can use this to reject a faulty driver. `queue` must be the device's queue. No handler is set.
+    /// An engine can use this to reject a faulty driver. `queue` must be the device's queue. No handler is set. Kernels are
+    /// compiled as by [`prepare_async`](Self::prepare_async); otherwise the future blocks while it computes the expected
+    /// results and while it waits for the device, except in a browser.
     ///
     /// # Errors
     /// [`Error::SelfTest`] for the first wrong element; [`Error::SelfTestOutside`] if other bytes were changed;
@@ -44,8 +46,10 @@ impl Caster {
 /// Casts difficult codes on the device, by every kernel that casts between such slices take.
 async fn check(link: &DeviceLink, spec: &CastSpec, slices: Slices) -> Result<(), Error> {
     let known = Known::new(spec)?;
+    let kernels = plan::kernels(&known.conversion, slices, link.caster.limits());
+    link.caster.compile_async(kernels.map(|(kind, access)| (known.conversion, kind, access))).await?;
     known.check_host(link).await?;
-    for arrangement in arrangements(&known.conversion, slices) {
+    for arrangement in arrangements(&known.conversion, slices, link.caster.limits()) {
         known.check_slices(link, &arrangement).await?;
     }
     Ok(())
@@ -130,14 +134,21 @@ fn put(memory: &mut Vec<u8>, offset: u64, bytes: &[u8]) {
 struct Arrangement {
     offsets: Offsets,
     transposed: bool,
+    /// The largest binding, if it is less than the device's: then the slices are too far apart for one binding.
+    binding_size: Option<u64>,
 }
 
 impl Arrangement {
     fn prepare(&self, link: &DeviceLink, spec: &CastSpec) -> Result<Prepared, Error> {
+        let caster = link.caster.within(self.limits(link.caster.limits()));
         match self.transposed {
-            true => link.caster.prepare_strided(spec, &SHAPE, &STRIDES),
-            false => link.caster.prepare(spec, ELEMENTS as u64),
+            true => caster.prepare_strided(spec, &SHAPE, &STRIDES),
+            false => caster.prepare(spec, ELEMENTS as u64),
         }
+    }
+
+    fn limits(&self, limits: &PlanLimits) -> PlanLimits {
+        PlanLimits { binding_size: self.binding_size.unwrap_or(limits.binding_size), ..*limits }
     }
 
     fn source_index(&self, index: usize) -> usize {
@@ -159,7 +170,7 @@ const SHAPE: [u64; 2] = [ROWS as u64, (ELEMENTS / ROWS) as u64];
 const STRIDES: [u64; 2] = [1, ROWS as u64];
 
 /// Slices that together take every kernel for such slices that host tensors do not take.
-fn arrangements(conversion: &Conversion, slices: Slices) -> Vec<Arrangement> {
+fn arrangements(conversion: &Conversion, slices: Slices, limits: &PlanLimits) -> Vec<Arrangement> {
     let size = |t: ElementType| u64::from(t.code_bits() / 8).max(1);
     let (from, to) = (conversion.from, conversion.to);
     let after = (GUARD + from.packed_bytes(ELEMENTS as u64).unwrap_or(0)).next_multiple_of(16) + GUARD;
@@ -179,8 +190,23 @@ fn arrangements(conversion: &Conversion, slices: Slices) -> Vec<Arrangement> {
         Slices::Views if from.code_bits() >= 8 => vec![two(0, 0), one(GUARD, after)],
         _ => Vec::new(),
     };
-    let arranged = |transposed| move |offsets| Arrangement { offsets, transposed };
-    offsets.into_iter().map(arranged(false)).chain(views.into_iter().map(arranged(true))).collect()
+    let arranged = |transposed| move |offsets| Arrangement { offsets, transposed, binding_size: None };
+    let mut all: Vec<_> =
+        offsets.into_iter().map(arranged(false)).chain(views.into_iter().map(arranged(true))).collect();
+    if slices >= Slices::OneBuffer && limits.buffer_size > limits.binding_size {
+        // Half a binding for each tensor, and slices that are farther apart than a binding is long.
+        let longest = [from, to].map(|t| t.packed_bytes(ELEMENTS as u64).unwrap_or(0)).into_iter().max().unwrap_or(0);
+        let half = (longest + 2 * (GUARD + limits.offset_alignment)).next_multiple_of(16);
+        let binding_size = (2 * half).min(limits.binding_size);
+        let far = after + binding_size;
+        let apart = |transposed, offsets| Arrangement { offsets, transposed, binding_size: Some(binding_size) };
+        all.push(apart(false, one(GUARD, far)));
+        all.push(apart(false, one(GUARD + size(from), far + 2 * size(to))));
+        if slices == Slices::Views && from.code_bits() >= 8 {
+            all.push(apart(true, one(GUARD, far)));
+        }
+    }
+    all
 }
 
 /// Every code of at most 16 bits. Of wider ones, a few significant bits after any number of leading zeros or ones, which
@@ -203,7 +229,7 @@ fn codes(element_type: ElementType) -> impl Iterator<Item = u64> {
 mod tests {
     use super::*;
     use crate::options::CastOptions;
-    use crate::plan::{self, PlanSettings, View};
+    use crate::plan::{PlanSettings, View};
     use std::collections::HashSet;
 
     /// Every kernel that `warm_up` compiles is proven by the self-test.
@@ -214,17 +240,22 @@ mod tests {
         for (from, to) in numeric().flat_map(|from| numeric().map(move |to| (from, to))) {
             let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
             for slices in [Slices::Aligned, Slices::Anywhere, Slices::OneBuffer, Slices::Views] {
-                let host = Arrangement { offsets: Offsets::default(), transposed: false };
-                let arranged = arrangements(&conversion, slices).into_iter().chain([host]);
-                let dispatches = arranged.flat_map(|Arrangement { offsets, transposed }| match transposed {
-                    true => {
-                        let (view, len) = View::new(&SHAPE, &STRIDES).unwrap();
-                        plan::plan_view(&conversion, &view, len, offsets, &settings).unwrap()
+                let host = Arrangement { offsets: Offsets::default(), transposed: false, binding_size: None };
+                let arranged = arrangements(&conversion, slices, &settings.limits).into_iter().chain([host]);
+                let dispatches = arranged.flat_map(|arrangement| {
+                    let settings = PlanSettings { limits: arrangement.limits(&settings.limits), ..settings };
+                    match arrangement.transposed {
+                        true => {
+                            let (view, len) = View::new(&SHAPE, &STRIDES).unwrap();
+                            plan::plan_view(&conversion, &view, len, arrangement.offsets, &settings).unwrap()
+                        }
+                        false => {
+                            plan::plan(&conversion, ELEMENTS as u64, arrangement.offsets, &settings, None).unwrap()
+                        }
                     }
-                    false => plan::plan(&conversion, ELEMENTS as u64, offsets, &settings, None).unwrap(),
                 });
                 let met: HashSet<_> = dispatches.map(|dispatch| (dispatch.kind, dispatch.access)).collect();
-                let all: HashSet<_> = plan::kernels(&conversion, slices).collect();
+                let all: HashSet<_> = plan::kernels(&conversion, slices, &settings.limits).collect();
                 assert_eq!(met, all, "{from} to {to}, {slices:?}");
             }
         }

@@ -210,8 +210,8 @@ fn truncate_f64(magnitude: u64, x: u64) -> u64 {
 /// is also faster if all words have the same width. The steps are those of `Round`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RoundF64 {
-    limit: u64,
-    least: u64,
+    limit: f64,
+    least: f64,
     raise: u64,
     down: u32,
     nan: u64,
@@ -225,8 +225,8 @@ impl RoundF64 {
     pub(crate) fn new(to: &EncodeFloat) -> Self {
         let (rebias, down) = (u64::from(F64_BIAS - to.bias), F64_MAN - to.man);
         Self {
-            limit: (u64::from(to.overflow) << down) + (rebias << F64_MAN),
-            least: (rebias + 1) << F64_MAN,
+            limit: f64::from_bits((u64::from(to.overflow) << down) + (rebias << F64_MAN)),
+            least: f64::from_bits((rebias + 1) << F64_MAN),
             raise: u64::from(down) << F64_MAN,
             down,
             nan: to.nan.into(),
@@ -239,13 +239,16 @@ impl RoundF64 {
 
     #[inline(always)]
     pub(crate) fn code<const SIGNS: u8>(self, x: u64) -> u64 {
-        let magnitude = (x & i64::MAX as u64) as i64;
-        let bounded = magnitude.min(self.limit as i64);
-        let exponent = (bounded & F64_INFINITY as i64).max(self.least as i64) as u64;
-        let unit = exponent.wrapping_add(self.raise);
-        let sum = (f64::from_bits(bounded as u64) + f64::from_bits(unit)).to_bits();
-        let code = sum.wrapping_sub(unit).wrapping_add(exponent.wrapping_sub(self.least) >> self.down);
-        let is_nan = magnitude > F64_INFINITY as i64;
+        // Magnitudes are compared as floats, because SSE2 cannot compare 64-bit integers. NaN becomes the limit.
+        let magnitude = f64::from_bits(x & i64::MAX as u64);
+        let bounded = if magnitude < self.limit { magnitude } else { self.limit };
+        let power = f64::from_bits(bounded.to_bits() & F64_INFINITY);
+        let power = if power > self.least { power } else { self.least };
+        let unit = power.to_bits().wrapping_add(self.raise);
+        let sum = (bounded + f64::from_bits(unit)).to_bits();
+        let exponent = power.to_bits().wrapping_sub(self.least.to_bits()) >> self.down;
+        let code = sum.wrapping_sub(unit).wrapping_add(exponent);
+        let is_nan = magnitude.is_nan();
         let code = if is_nan { self.nan } else { code };
         let sign = x >> self.sign_shift & self.sign_code;
         let sign = match SIGNS {

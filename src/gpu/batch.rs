@@ -76,7 +76,7 @@ impl<'a> Batch<'a> {
         let link = self.link;
         link.check(conversion)?;
         let sentinel = link.next_sentinel();
-        let prepared = link.caster.prepare_with_sentinel(*conversion, elements, Some(sentinel))?;
+        let prepared = link.caster.prepare_host(*conversion, elements, sentinel)?;
         let words = prepared.destination_bytes().next_multiple_of(4);
         let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC;
         let buffer = link.buffer(conversion, "cast destination", words + 4, usage)?;
@@ -160,6 +160,7 @@ impl<'a> Batch<'a> {
         self.wait(conversion)?;
         let commands = self.encoder.take();
         self.recorded = 0;
+        self.link.run_callbacks();
         let submit = || self.link.queue.submit(commands.map(wgpu::CommandEncoder::finish));
         self.in_flight = Some(scoped_for(conversion, 0, &self.link.device, submit)?);
         Ok(())

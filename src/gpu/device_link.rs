@@ -10,7 +10,7 @@ use crate::caster::Caster;
 use crate::conversion::Conversion;
 use crate::error::Error;
 use crate::gpu::adapter;
-use crate::gpu::error_scope::{one_line, scoped, scoped_for};
+use crate::gpu::error_scope::{one_line, scoped_for};
 use crate::plan::{self, PlanTuning};
 
 /// How long to wait for a submission. The slowest software adapter needs a few seconds.
@@ -33,7 +33,7 @@ impl DeviceLink {
         let lost = Arc::new(Mutex::new(None));
         let seen = lost.clone();
         device.set_device_lost_callback(move |reason, text| note(&seen, format!("{reason:?}: {text}")));
-        // Every call runs in an error scope. wgpu panics on errors that a driver reports outside of one; they are logged instead.
+        // Every call that can fail runs in an error scope. wgpu panics on errors that a driver reports outside of one; they are logged instead.
         device.on_uncaptured_error(Arc::new(|error: wgpu::Error| log::error!("{}", one_line(&error))));
         let caster = Caster::new(&device);
         let tuning = PlanTuning { dispatch_elements: plan::HOST_ELEMENTS, ..*caster.tuning() };
@@ -57,7 +57,7 @@ impl DeviceLink {
     /// Finds out whether an error is due to the device's loss. The loss shows first in a call that fails; the callback that is told
     /// the reason runs only when the device is polled.
     pub(crate) fn diagnose(&self, error: Error) -> Error {
-        let _ = scoped(&self.device, || self.device.poll(wgpu::PollType::Poll));
+        self.run_callbacks();
         match (error, self.lost()) {
             (
                 Error::DeviceLost { from, to, .. } | Error::Device { from, to, .. } | Error::Incomplete { from, to },
@@ -135,6 +135,12 @@ impl DeviceLink {
         scoped_for(conversion, 0, &self.device, || self.device.create_command_encoder(&descriptor))
     }
 
+    /// Runs the application's callbacks that are due. Otherwise they would run in the error scope of the next submission,
+    /// which would take their errors for its own.
+    pub(super) fn run_callbacks(&self) {
+        let _ = self.device.poll(wgpu::PollType::Poll);
+    }
+
     /// Submits commands and reads what a buffer of whole words holds afterwards.
     pub(crate) async fn contents(
         &self,
@@ -143,6 +149,7 @@ impl DeviceLink {
         buffer: &wgpu::Buffer,
     ) -> Result<Vec<u8>, Error> {
         let staging = self.staging(conversion, buffer.size())?;
+        self.run_callbacks();
         let index = scoped_for(conversion, 0, &self.device, || {
             encoder.copy_buffer_to_buffer(buffer, 0, &staging, 0, buffer.size());
             self.queue.submit([encoder.finish()])
@@ -180,7 +187,8 @@ impl DeviceLink {
     /// Waits for a submission. In a browser this returns at once, because only the page's event loop can wait.
     pub(super) fn wait(&self, conversion: &Conversion, index: wgpu::SubmissionIndex) -> Result<(), Error> {
         let poll = wgpu::PollType::Wait { submission_index: Some(index), timeout: Some(TIMEOUT) };
-        let polled = scoped_for(conversion, 0, &self.device, || self.device.poll(poll))?;
+        // Not in an error scope: polling runs the application's callbacks, whose errors are not this cast's.
+        let polled = self.device.poll(poll);
         let (from, to) = (conversion.from, conversion.to);
         polled.map(drop).map_err(|error| match error {
             wgpu::PollError::Timeout => Error::Timeout { from, to, seconds: TIMEOUT.as_secs() },

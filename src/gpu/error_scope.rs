@@ -1,5 +1,6 @@
 //! Error scopes: every call of wgpu's that can fail runs in one, so that its error becomes this crate's and never reaches the
-//! application's handlers.
+//! application's handlers. Polling does not run in one, because it calls the application's callbacks: their errors belong to the
+//! application.
 
 use std::future::Future;
 use std::pin::pin;

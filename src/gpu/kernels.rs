@@ -1,10 +1,19 @@
 //! Pipelines, which are compiled when first needed and kept for the life of their `Caster`.
 
 use std::collections::HashMap;
+#[cfg(not(target_family = "wasm"))]
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+#[cfg(not(target_family = "wasm"))]
+use std::thread;
+
+#[cfg(not(target_family = "wasm"))]
+use futures_channel::oneshot;
 
 use crate::conversion::Conversion;
 use crate::error::Error;
+#[cfg(not(target_family = "wasm"))]
+use crate::gpu::compile_queue::{CompileQueue, most_threads};
 use crate::gpu::error_scope::{one_line, scoped};
 use crate::gpu::parameters::Parameters;
 use crate::kernel::{self, Access, BLOCKS_SIZE, CodeLookup, KernelKind};
@@ -20,9 +29,14 @@ pub(crate) struct Kernels {
     pub cache: Option<wgpu::PipelineCache>,
     /// The layouts of each access, or why the device refused them.
     layouts: Result<[Layouts; 3], String>,
-    pipelines: Mutex<HashMap<(Conversion, KernelKind, Access), PipelineCell>>,
+    pipelines: Mutex<HashMap<KernelKey, PipelineCell>>,
     pub parameters: Parameters,
+    #[cfg(not(target_family = "wasm"))]
+    queue: Arc<CompileQueue>,
 }
+
+/// What distinguishes the kernels of a device.
+pub(crate) type KernelKey = (Conversion, KernelKind, Access);
 
 #[derive(Debug)]
 struct Layouts {
@@ -66,6 +80,8 @@ impl Kernels {
             layouts,
             pipelines: Mutex::default(),
             parameters: Parameters::default(),
+            #[cfg(not(target_family = "wasm"))]
+            queue: Arc::default(),
         }
     }
 
@@ -85,38 +101,72 @@ impl Kernels {
     }
 
     /// A pipeline that is compiled already.
-    pub(crate) fn find(&self, key: &(Conversion, KernelKind, Access)) -> Option<wgpu::ComputePipeline> {
+    pub(crate) fn find(&self, key: &KernelKey) -> Option<wgpu::ComputePipeline> {
         let pipelines = self.pipelines.lock().unwrap_or_else(PoisonError::into_inner);
         pipelines.get(key)?.get()?.as_ref().ok().cloned()
     }
 
-    /// The pipeline of a kernel. It is compiled at most once; other threads that need it wait.
-    pub(crate) fn get(
-        &self,
-        conversion: &Conversion,
-        kind: KernelKind,
-        access: Access,
-    ) -> Result<wgpu::ComputePipeline, Error> {
-        let key = (*conversion, kind, access);
+    /// The pipeline of a kernel. It is compiled at most once, on this thread; other threads that need it wait.
+    pub(crate) fn get(&self, key: &KernelKey) -> Result<wgpu::ComputePipeline, Error> {
         let cell = {
             // A poisoned lock is safe to use: cells are added and removed in one step.
             let mut pipelines = self.pipelines.lock().unwrap_or_else(PoisonError::into_inner);
-            pipelines.entry(key).or_default().clone()
+            pipelines.entry(*key).or_default().clone()
         };
-        let pipeline = cell.get_or_init(|| self.compile(conversion, kind, access)).clone();
+        let pipeline = cell.get_or_init(|| self.compile(key)).clone();
         if matches!(pipeline, Err(Error::OutOfMemory { .. })) {
             // The next attempt may find memory.
-            self.pipelines.lock().unwrap_or_else(PoisonError::into_inner).remove(&key);
+            self.pipelines.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
         }
         pipeline
     }
 
-    fn compile(
-        &self,
-        conversion: &Conversion,
-        kind: KernelKind,
-        access: Access,
-    ) -> Result<wgpu::ComputePipeline, Error> {
+    /// Compiles a kernel on a thread of the queue. The receiver is closed if that is not possible.
+    #[cfg(not(target_family = "wasm"))]
+    pub(crate) fn compile_in_turn(self: &Arc<Self>, key: KernelKey) -> oneshot::Receiver<Result<(), Error>> {
+        let (sender, receiver) = oneshot::channel();
+        let kernels = self.clone();
+        self.queue.push(Box::new(move || drop(sender.send(kernels.get(&key).map(drop)))));
+        receiver
+    }
+
+    /// A browser has no threads.
+    #[cfg(target_family = "wasm")]
+    pub(crate) fn compile_together(&self, keys: &[KernelKey]) -> Result<(), Error> {
+        let results: Vec<_> = keys.iter().map(|key| self.get(key).map(drop)).collect();
+        results.into_iter().collect()
+    }
+
+    /// Compiles kernels on threads of its own, the calling one among them. Returns the first error in the order of the
+    /// kernels, after all were tried.
+    ///
+    /// These are not the threads of rayon's pool, because tasks of the application may occupy those, and may wait for a lock
+    /// that the caller holds.
+    #[cfg(not(target_family = "wasm"))]
+    pub(crate) fn compile_together(&self, keys: &[KernelKey]) -> Result<(), Error> {
+        let next = AtomicUsize::new(0);
+        let results: Vec<OnceLock<Result<(), Error>>> = keys.iter().map(|_| OnceLock::new()).collect();
+        let work = || {
+            while let Some((key, result)) =
+                Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|index| Some((keys.get(index)?, &results[index])))
+            {
+                result.get_or_init(|| self.get(key).map(drop));
+            }
+        };
+        thread::scope(|scope| {
+            for _ in 1..most_threads().min(keys.len()) {
+                // Without further threads, this one does the work.
+                if thread::Builder::new().name("cast compile".to_owned()).spawn_scoped(scope, work).is_err() {
+                    break;
+                }
+            }
+            work();
+        });
+        results.into_iter().filter_map(OnceLock::into_inner).collect()
+    }
+
+    fn compile(&self, (conversion, kind, access): &KernelKey) -> Result<wgpu::ComputePipeline, Error> {
+        let (kind, access) = (*kind, *access);
         let (from, to) = (conversion.from, conversion.to);
         let layout = &self.layouts(conversion, access)?.pipeline;
         let limits = self.device.limits();

@@ -3,6 +3,8 @@
 pub(crate) mod adapter;
 #[cfg(feature = "onnx")]
 pub(crate) mod batch;
+#[cfg(not(target_family = "wasm"))]
+pub(crate) mod compile_queue;
 pub(crate) mod device_link;
 pub(crate) mod error_scope;
 pub(crate) mod kernels;

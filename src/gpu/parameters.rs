@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use crate::conversion::Conversion;
 use crate::error::Error;
-use crate::gpu::error_scope::{one_line, scoped_for};
+use crate::gpu::error_scope::scoped_for;
 use crate::plan::Params;
 
 /// The blocks that bound casts hold.
@@ -71,8 +71,9 @@ fn filled(device: &wgpu::Device, conversion: &Conversion, params: &Params) -> Re
             mapped_at_creation: true,
         })
     })?;
-    // wgpu reports the loss of a device first here: the mapping fails.
-    let lost = |error: wgpu::MapRangeError| Error::DeviceLost { from, to, reason: one_line(&error) };
+    // wgpu reports the loss of a device first here: the mapping fails. Its message names a buffer that the caller does not know.
+    let lost =
+        |_: wgpu::MapRangeError| Error::DeviceLost { from, to, reason: "its memory cannot be mapped".to_owned() };
     buffer.slice(..).get_mapped_range_mut().map_err(lost)?.copy_from_slice(bytemuck::bytes_of(params));
     buffer.unmap();
     Ok(buffer)

@@ -48,7 +48,7 @@ impl<'a> PipelinedTransfer<'a> {
         link.check(conversion)?;
         let sentinels = [link.next_sentinel(), link.next_sentinel()];
         let most = plan::host_chunk(conversion, link.caster.settings(), PIECE_BYTES)?;
-        let piece = link.caster.prepare_with_sentinel(*conversion, most.min(elements), Some(sentinels[0]))?;
+        let piece = link.caster.prepare_host(*conversion, most.min(elements), sentinels[0])?;
         Ok(Self { link, conversion, piece, sentinels })
     }
 
@@ -57,7 +57,7 @@ impl<'a> PipelinedTransfer<'a> {
             0 => None,
             rest => {
                 let caster = &self.link.caster;
-                Some(caster.prepare_with_sentinel(*self.conversion, rest, Some(self.sentinels[0]))?)
+                Some(caster.prepare_host(*self.conversion, rest, self.sentinels[0])?)
             }
         };
         let [read, written] = [self.piece.source_bytes(), self.piece.destination_bytes()].map(|bytes| bytes as usize);
@@ -106,6 +106,7 @@ impl<'a> PipelinedTransfer<'a> {
                 buffers.source.unmap();
             }
         }
+        link.run_callbacks();
         let (submission, read, write) = scoped_for(conversion, 0, &link.device, || {
             let descriptor = wgpu::CommandEncoderDescriptor { label: Some("cast") };
             let mut encoder = link.device.create_command_encoder(&descriptor);

@@ -129,7 +129,7 @@ fn plans_hold_at_every_boundary() {
     let edges = PlanTuning { blocks_from: Some(u64::MAX), ..gpu };
     let few = tuned(PlanLimits { workgroups: 5, ..default }, edges);
     for conversion in conversions() {
-        let step = Shape::new(&conversion, Offsets::default(), &PlanSettings::default()).step;
+        let step = Measures::new(&conversion, Offsets::default(), &PlanSettings::default()).step;
         let units = Units::new(&conversion, KernelKind::Blocks, Access::Separate, CodeLookup::Table);
         let workgroup = u64::from(units.per_workgroup());
         let mut lengths = vec![1, 2, 3, 7, 15, 16, 17, 63, 65, 1000, 100_001, (1 << 26) + 12_345];
@@ -269,6 +269,27 @@ fn limits_below_a_step_are_an_error() {
     assert!(matches!(error, Error::Limit { limit: "max_storage_buffer_binding_size", .. }), "{error}");
     let settings = with(PlanLimits { buffer_size: 100, ..PlanLimits::default() });
     assert!(matches!(host_chunk(&conversion, &settings, 1 << 20), Err(Error::Limit { limit: "max_buffer_size", .. })));
+}
+
+/// A device with few workgroups gets plans within its limit, or an error.
+#[test]
+fn plans_for_few_workgroups_stay_within_them() {
+    for conversion in conversions() {
+        for workgroups in 0..4 {
+            let limits = PlanLimits { workgroups, ..PlanLimits::default() };
+            let settings = PlanSettings { limits, ..PlanSettings::default() };
+            for elements in [1, 100, 3000, 100_003] {
+                match plan(&conversion, elements, Offsets::default(), &settings, None) {
+                    Ok(_) => drop(check(&conversion, elements, Offsets::default(), &settings, None)),
+                    Err(error) => {
+                        let is_limit =
+                            matches!(error, Error::Limit { limit: "max_compute_workgroups_per_dimension", .. });
+                        assert!(is_limit && (workgroups == 0 || elements > 1), "{error}");
+                    }
+                }
+            }
+        }
+    }
 }
 
 #[test]

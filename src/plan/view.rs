@@ -1,6 +1,6 @@
 //! Views of the source with a stride along each axis.
 
-use super::shape::Shape;
+use super::measures::Measures;
 use super::{Dispatch, Offsets, Params, PlanSettings};
 use crate::conversion::Conversion;
 use crate::error::Error;
@@ -53,9 +53,10 @@ pub(crate) fn plan_view(
     offsets: Offsets,
     settings: &PlanSettings,
 ) -> Result<Vec<Dispatch>, Error> {
-    let shape = Shape::new(conversion, offsets, settings);
+    let measures = Measures::new(conversion, offsets, settings);
+    measures.check_workgroups([1, 1])?;
     let limits = &settings.limits;
-    let whole = shape.range(offsets.source, shape.source_bits, 0, view.extent);
+    let whole = measures.range(offsets.source, measures.source_bits, 0, view.extent);
     let fits = |needed: u64| {
         let (from, to, limit, allowed) =
             (conversion.from, conversion.to, "max_storage_buffer_binding_size", limits.binding_size);
@@ -63,13 +64,18 @@ pub(crate) fn plan_view(
     };
     fits(whole.size)?;
     let mut dispatches = Vec::new();
-    let chunk = shape.edge_chunk.min(settings.tuning.dispatch_elements / shape.step * shape.step).max(shape.step);
+    let chunk =
+        measures.edge_chunk.min(settings.tuning.dispatch_elements / measures.step * measures.step).max(measures.step);
     let mut start = 0;
     while start < elements {
         let count = chunk.min(elements - start);
-        let mut dispatch = shape.edge(start, count, None);
-        let bindings =
-            shape.bind(whole, shape.range(offsets.destination, shape.destination_bits, start, count), start, 0);
+        let mut dispatch = measures.edge(start, count, None);
+        let bindings = measures.bind(
+            whole,
+            measures.range(offsets.destination, measures.destination_bits, start, count),
+            start,
+            0,
+        );
         fits(bindings.destination.size)?;
         dispatch.kind = KernelKind::Strided;
         (dispatch.access, dispatch.source, dispatch.destination) =
@@ -80,5 +86,6 @@ pub(crate) fn plan_view(
         dispatches.push(dispatch);
         start += u64::from(count);
     }
+    dispatches.iter().try_for_each(|dispatch| measures.check_workgroups(dispatch.workgroups))?;
     Ok(dispatches)
 }

@@ -14,6 +14,8 @@ use crate::lanes::pack_words;
 use crate::options::CastOptions;
 use crate::string_array::{CHUNK_LEN, StringArray, StringChunk};
 use crate::tensor::{Tensor, zeroed};
+#[cfg(not(target_family = "wasm"))]
+use crate::threads::is_alone;
 
 /// Every string as a number.
 ///
@@ -75,7 +77,7 @@ fn first_fault(
         work(strings, bytes).err().map(|(index, fault)| (chunk * CHUNK_LEN + index, fault))
     };
     #[cfg(not(target_family = "wasm"))]
-    if chunks.len() > 1 {
+    if chunks.len() > 1 && !is_alone() {
         return chunks.par_iter().zip(destination.par_chunks_mut(size)).enumerate().find_map_first(fault);
     }
     chunks.iter().zip(destination.chunks_mut(size)).enumerate().find_map(fault)

@@ -14,6 +14,8 @@ use crate::lanes::unpack_words;
 use crate::options::CastOptions;
 use crate::string_array::{CHUNK_LEN, StringArray, StringChunk};
 use crate::tensor::Tensor;
+#[cfg(not(target_family = "wasm"))]
+use crate::threads::is_alone;
 
 /// Bytes of the longest string: a sign, "0.", 323 zeros and 17 digits, or less.
 const LONGEST: usize = 352;
@@ -104,7 +106,7 @@ fn for_each_index<T: Send>(
     work: impl Fn(usize, &mut String) -> Result<T, Error> + Sync,
 ) -> Result<Vec<T>, Error> {
     #[cfg(not(target_family = "wasm"))]
-    if count > 1 {
+    if count > 1 && !is_alone() {
         return (0..count).into_par_iter().map_init(String::new, |text, index| work(index, text)).collect();
     }
     let mut text = String::new();

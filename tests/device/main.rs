@@ -1,5 +1,6 @@
 //! What needs an adapter, a software one too: casts on a device, compared with the CPU path.
 
+mod engine;
 mod faults;
 mod gpu;
 mod resident;

@@ -12,7 +12,7 @@ const EDGE_ELEMENTS: u64 = 1 << 24;
 pub(super) const LEAST_ALIGNMENT: u64 = 16;
 
 /// The numbers of a conversion that planning needs.
-pub(super) struct Shape<'a> {
+pub(super) struct Measures<'a> {
     conversion: &'a Conversion,
     offsets: Offsets,
     settings: &'a PlanSettings,
@@ -33,7 +33,7 @@ pub(super) struct Bindings {
     pub(super) params: Params,
 }
 
-impl<'a> Shape<'a> {
+impl<'a> Measures<'a> {
     pub(super) fn new(conversion: &'a Conversion, offsets: Offsets, settings: &'a PlanSettings) -> Self {
         let limits = &settings.limits;
         let alignment = limits.offset_alignment.max(LEAST_ALIGNMENT);
@@ -241,6 +241,15 @@ impl<'a> Shape<'a> {
         let workgroups = self.grid((invocations as u32).div_ceil(EDGE_SIZE).max(1));
         params.pitch = workgroups[0];
         Dispatch { kind, access, source, destination, params, workgroups }
+    }
+
+    /// Checks that the device dispatches so many workgroups. One step of a cast cannot be split further.
+    pub(super) fn check_workgroups(&self, workgroups: [u32; 2]) -> Result<(), Error> {
+        let (from, to) = (self.conversion.from, self.conversion.to);
+        let (needed, allowed) = (workgroups[0].max(workgroups[1]), self.settings.limits.workgroups);
+        let limit = "max_compute_workgroups_per_dimension";
+        let error = Error::Limit { from, to, limit, needed: needed.into(), allowed: allowed.into() };
+        if needed > allowed { Err(error) } else { Ok(()) }
     }
 
     /// A number of workgroups in one or two dimensions.

@@ -1,0 +1,39 @@
+//! Whether casts on the CPU may use other threads than the caller's.
+
+use std::cell::Cell;
+
+thread_local! {
+    static ALONE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether casts on this thread use no other.
+#[cfg(not(target_family = "wasm"))]
+pub(crate) fn is_alone() -> bool {
+    ALONE.get()
+}
+
+/// Runs `work`. The CPU casts that it makes on this thread, strings included, use this thread alone, of whatever size.
+///
+/// Large casts otherwise use the threads of the current rayon pool: the global pool, or the one whose task is running
+/// (`pool.install(|| cpu::cast(…))` chooses a pool). While the calling thread waits for them, it may run other tasks of
+/// that pool. A caller that holds a lock for which such tasks wait must therefore cast inside this function.
+///
+/// ```
+/// use wgpu_cast::{CastOptions, ElementType, Tensor, cpu};
+///
+/// let tensor = Tensor::from_slice([1 << 20], &vec![1.5f32; 1 << 20])?;
+/// let result = cpu::on_this_thread(|| cpu::cast(&tensor, ElementType::FLOAT16, &CastOptions::default()))?;
+/// assert_eq!(result.codes().next(), Some(0x3e00));
+/// # Ok::<(), wgpu_cast::Error>(())
+/// ```
+pub fn on_this_thread<R>(work: impl FnOnce() -> R) -> R {
+    /// Restores the state of the caller, also if `work` panics.
+    struct Restore(bool);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            ALONE.set(self.0);
+        }
+    }
+    let _restore = Restore(ALONE.replace(true));
+    work()
+}

@@ -1,0 +1,207 @@
+//! The resident layer inside an application that has locks, a rayon pool, callbacks and limits of its own.
+
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::sync::{Arc, Mutex, mpsc};
+use std::task::{Context as TaskContext, Poll, Waker};
+use std::time::Duration;
+
+use support::buffers::{buffer, own_device, read};
+use support::{adapter, numeric};
+use wgpu_cast::wgpu::{self, BufferUsages};
+use wgpu_cast::{Bound, CastOptions, CastSpec, Caster, ElementType, Error, PlanLimits, Slices, Tensor, cpu};
+
+const FLOAT: ElementType = ElementType::FLOAT;
+
+/// Runs `work` on a thread. Fails if it has not ended after a minute, by when it hangs.
+fn within_a_minute(what: &str, work: impl FnOnce() + Send + 'static) {
+    let (sender, receiver) = mpsc::channel();
+    let worker = std::thread::spawn(move || {
+        work();
+        sender.send(()).unwrap();
+    });
+    if let Err(mpsc::RecvTimeoutError::Timeout) = receiver.recv_timeout(Duration::from_secs(60)) {
+        panic!("{what} hangs");
+    }
+    worker.join().unwrap();
+}
+
+/// Calls `work` with a lock held for which a task on every thread of the rayon pool waits.
+fn while_the_pool_waits(what: &str, work: impl FnOnce() + Send + 'static) {
+    within_a_minute(what, || {
+        let lock = Arc::new(Mutex::new(()));
+        let held = lock.lock().unwrap();
+        for _ in 0..rayon::current_num_threads() {
+            let lock = lock.clone();
+            rayon::spawn(move || drop(lock.lock()));
+        }
+        work();
+        drop(held);
+    });
+}
+
+#[test]
+fn preparing_needs_no_thread_of_the_application_s_pool() {
+    let (device, _) = own_device();
+    let spec = CastSpec::new(FLOAT, ElementType::INT8);
+    let caster = Caster::new(&device);
+    // Two kernels: one for whole units, and one for the rest.
+    while_the_pool_waits("prepare", move || drop(caster.prepare(&spec, 100_003).unwrap()));
+    let caster = Caster::new(&device);
+    while_the_pool_waits("prepare_strided", move || drop(caster.prepare_strided(&spec, &[30, 10], &[1, 30]).unwrap()));
+    let caster = Caster::new(&device);
+    while_the_pool_waits("warm_up", move || caster.warm_up(&[spec], Slices::Views).unwrap());
+}
+
+#[test]
+fn casts_on_this_thread_need_no_other() {
+    let len = 1 << 20;
+    let floats = Tensor::from_slice([len], &(0..len).map(|i| i as f32).collect::<Vec<_>>()).unwrap();
+    for to in [ElementType::FLOAT16, ElementType::STRING] {
+        let expected = cpu::cast(&floats, to, &CastOptions::default()).unwrap();
+        let floats = floats.clone();
+        while_the_pool_waits("a cast on this thread", move || {
+            let cast = |tensor: &Tensor, to| cpu::cast(tensor, to, &CastOptions::default());
+            let result = cpu::on_this_thread(|| cast(&floats, to)).unwrap();
+            assert!(result == expected, "float to {to}");
+            if to == ElementType::STRING {
+                assert!(cpu::on_this_thread(|| cast(&result, FLOAT)).unwrap() == floats);
+            }
+        });
+    }
+}
+
+#[test]
+fn a_device_without_compute_shaders_is_an_error() {
+    adapter::open();
+    let instance = wgpu::Instance::default();
+    let found = pollster::block_on(instance.request_adapter(&Default::default())).unwrap();
+    let required_limits = wgpu::Limits::downlevel_webgl2_defaults();
+    let descriptor = wgpu::DeviceDescriptor { required_limits, ..Default::default() };
+    let (device, _) = pollster::block_on(found.request_device(&descriptor)).unwrap();
+    for caster in [Caster::new(&device), Caster::with_limits(&device, PlanLimits::default())] {
+        let spec = CastSpec::new(FLOAT, ElementType::FLOAT16);
+        let strided = caster.prepare_strided(&spec, &[3, 2], &[1, 3]);
+        for error in [caster.prepare(&spec, 5).map(drop).unwrap_err(), strided.map(drop).unwrap_err()] {
+            assert!(matches!(&error, Error::Limit { allowed: 0, .. }), "{error}");
+        }
+    }
+}
+
+/// A callback that runs while a cast waits makes an error of its own. It belongs to the application.
+#[test]
+fn callbacks_of_the_application_run_outside_the_crate_s_error_scopes() {
+    let (device, queue) = own_device();
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let handler = heard.clone();
+    device.on_uncaptured_error(Arc::new(move |error| handler.lock().unwrap().push(error.to_string())));
+    let caster = Caster::new(&device);
+    let spec = CastSpec::new(FLOAT, ElementType::FLOAT16);
+    caster.warm_up(&[spec], Slices::Aligned).unwrap();
+    queue.submit([device.create_command_encoder(&Default::default()).finish()]);
+    let own = device.clone();
+    queue.on_submitted_work_done(move || {
+        // A buffer that the host maps both ways is invalid.
+        let usage = BufferUsages::MAP_READ | BufferUsages::MAP_WRITE | BufferUsages::STORAGE;
+        let descriptor = wgpu::BufferDescriptor { label: Some("mine"), size: 4, usage, mapped_at_creation: false };
+        drop(own.create_buffer(&descriptor));
+    });
+    // The device is done by now, but nobody has polled it.
+    std::thread::sleep(Duration::from_millis(200));
+    pollster::block_on(caster.self_test(&queue, &[spec], Slices::Aligned)).unwrap();
+    let heard = heard.lock().unwrap();
+    assert!(heard.len() == 1 && heard[0].contains("mine"), "{heard:?}");
+}
+
+#[test]
+fn preparing_in_the_background_uses_few_threads_and_none_if_all_is_compiled() {
+    let (device, _) = own_device();
+    let caster = Caster::new(&device);
+    let specs: Vec<_> = numeric().filter(|&to| to != FLOAT).map(|to| CastSpec::new(FLOAT, to)).collect();
+    let mut waiting: Vec<Pin<Box<dyn Future<Output = _> + '_>>> = Vec::new();
+    for spec in &specs {
+        for len in 1..9 {
+            waiting.push(Box::pin(caster.prepare_async(spec, 100_003 * len)));
+        }
+    }
+    let mut context = TaskContext::from_waker(Waker::noop());
+    let mut pending = Vec::new();
+    for mut future in waiting {
+        match future.as_mut().poll(&mut context) {
+            Poll::Ready(prepared) => drop(prepared.unwrap()),
+            Poll::Pending => pending.push(future),
+        }
+    }
+    assert!(!pending.is_empty(), "kernels are compiled on other threads");
+    if cfg!(target_os = "linux") {
+        let names = std::fs::read_dir("/proc/self/task").unwrap().filter_map(|task| {
+            let name = task.ok()?.path().join("comm");
+            std::fs::read_to_string(name).ok()
+        });
+        let compiling = names.filter(|name| name.trim_end() == "cast compile").count();
+        assert!(compiling <= std::thread::available_parallelism().unwrap().get(), "{compiling} threads compile");
+    }
+    for future in pending {
+        drop(pollster::block_on(future).unwrap());
+    }
+    for spec in &specs {
+        let mut warm = pin!(caster.prepare_async(spec, 100_003));
+        assert!(warm.as_mut().poll(&mut context).is_ready(), "{spec:?} is compiled");
+    }
+}
+
+/// Slices of one buffer that no binding can cover together.
+#[test]
+fn warm_up_and_self_test_include_slices_that_are_far_apart() {
+    let (device, queue) = own_device();
+    let own = *Caster::new(&device).limits();
+    let mut limits = own;
+    limits.binding_size = 1 << 20;
+    let caster = Caster::with_limits(&device, limits);
+    let spec = CastSpec::new(FLOAT, ElementType::INT8);
+    pollster::block_on(caster.self_test(&queue, &[spec], Slices::Views)).unwrap();
+    let caster = Caster::with_limits(&device, limits);
+    caster.warm_up(&[spec], Slices::Views).unwrap();
+    let compiled = || device.get_internal_counters().hal.compute_pipelines.read();
+    let warm = compiled();
+    let memory = buffer(&device, 4 << 20);
+    for (start, len) in [(0, 40_003), (4, 40_003), (8, 3)] {
+        let prepared = caster.prepare(&spec, len).unwrap();
+        let end = (3 << 20) + start;
+        let source = memory.slice(start..start + prepared.source_bytes());
+        let destination = memory.slice(end..end + prepared.destination_bytes());
+        let bound = prepared.bind(source, destination).unwrap();
+        assert_eq!(compiled(), warm, "{len} elements at {start}");
+        drop(bound);
+    }
+    let view = caster.prepare_strided(&spec, &[30, 100], &[1, 30]).unwrap();
+    let destination = memory.slice(3 << 20..(3 << 20) + view.destination_bytes());
+    let bound = view.bind(memory.slice(..view.source_bytes()), destination).unwrap();
+    assert_eq!(compiled(), warm, "a view");
+    drop(bound);
+}
+
+/// Two casts into one buffer, of which the one with the later pipeline has to win.
+#[test]
+fn recording_many_casts_keeps_the_order_of_their_pipelines() {
+    let (device, queue) = own_device();
+    let caster = Caster::new(&device);
+    let len = 64;
+    let floats: Vec<f32> = (0..len).map(|i| i as f32).collect();
+    let [source, shared, other] = [len * 4, len * 2, len * 2].map(|size| buffer(&device, size as u64));
+    queue.write_buffer(&source, 0, bytemuck::cast_slice(&floats));
+    let bind = |to, destination: &wgpu::Buffer| {
+        let prepared = caster.prepare(&CastSpec::new(FLOAT, to), len as u64).unwrap();
+        prepared.bind(source.slice(..), destination.slice(..)).unwrap()
+    };
+    let tensor = Tensor::from_slice([len], &floats).unwrap();
+    for (first, last) in [(ElementType::FLOAT16, ElementType::INT16), (ElementType::BFLOAT16, ElementType::FLOAT16)] {
+        let bounds = [bind(first, &shared), bind(last, &shared), bind(first, &other)];
+        let expected = cpu::cast(&tensor, last, &CastOptions::default()).unwrap().into_bytes().unwrap();
+        for _ in 0..20 {
+            let mut encoder = device.create_command_encoder(&Default::default());
+            Bound::record_all(bounds.iter(), &mut encoder);
+            assert_eq!(read(&device, &queue, encoder, &shared), expected, "{first}, then {last}");
+        }
+    }
+}
