@@ -448,7 +448,7 @@ impl Prepared {
     }
 }
 
-/// A cast that is bound to its buffers. Recording it cannot fail, allocates nothing and can be repeated.
+/// A cast that is bound to its buffers. Recording it cannot fail, makes no object of wgpu and can be repeated.
 ///
 /// A `Bound` keeps alive everything that recording needs: both buffers, the pipelines, the bind groups and the parameters. The
 /// [`Prepared`], the [`Caster`] and the caller's own handles of the buffers may be dropped while it lives. The memory of a buffer is
@@ -466,8 +466,8 @@ impl Bound {
     /// Records the cast in a new compute pass.
     pub fn record(&self, encoder: &mut wgpu::CommandEncoder) {
         if !self.commands.is_empty() {
-            let descriptor = wgpu::ComputePassDescriptor { label: Some("cast"), timestamp_writes: None };
-            self.record_in_pass(&mut encoder.begin_compute_pass(&descriptor));
+            // A label would be two more allocations. The pipelines have labels.
+            self.record_in_pass(&mut encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default()));
         }
     }
 
@@ -491,8 +491,8 @@ impl Bound {
     pub fn record_all<'a>(bounds: impl IntoIterator<Item = &'a Bound>, encoder: &mut wgpu::CommandEncoder) {
         let mut bounds = bounds.into_iter().filter(|bound| !bound.commands.is_empty()).peekable();
         if bounds.peek().is_some() {
-            let descriptor = wgpu::ComputePassDescriptor { label: Some("casts"), timestamp_writes: None };
-            Self::record_all_in_pass(bounds, &mut encoder.begin_compute_pass(&descriptor));
+            let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
+            Self::record_all_in_pass(bounds, &mut pass);
         }
     }
 

@@ -37,7 +37,7 @@ mod x86;
 #[cfg(test)]
 mod tests;
 
-#[cfg(not(target_family = "wasm"))]
+#[cfg(all(feature = "threads", not(target_family = "wasm")))]
 use rayon::prelude::*;
 
 use crate::conversion::Conversion;
@@ -48,7 +48,7 @@ use crate::lanes::clear_pad;
 use crate::options::CastOptions;
 use crate::strings;
 use crate::tensor::{Tensor, zeroed};
-#[cfg(not(target_family = "wasm"))]
+#[cfg(all(feature = "threads", not(target_family = "wasm")))]
 use crate::threads::is_alone;
 use compose::compose;
 use isa::Isa;
@@ -110,7 +110,7 @@ pub(crate) fn cast_numbers(tensor: &Tensor, conversion: &Conversion) -> Result<T
     if conversion.is_copy() {
         return Ok(tensor.with_type(to));
     }
-    let mut destination = zeroed(from, to, packed_bytes(tensor, to)?)?;
+    let mut destination = zeroed(from, to, packed_bytes(to, tensor.len(), tensor.shape())?)?;
     convert(conversion, Isa::best(), tensor.len(), source, &mut destination);
     Ok(tensor.with_bytes(to, destination))
 }
@@ -137,17 +137,41 @@ pub(crate) fn cast_numbers(tensor: &Tensor, conversion: &Conversion) -> Result<T
 /// if `destination` has another size than the result. Nothing is written then.
 pub fn cast_into(tensor: &Tensor, to: ElementType, options: &CastOptions, destination: &mut [u8]) -> Result<(), Error> {
     let from = tensor.element_type();
+    let source = tensor.bytes().ok_or(Error::NoCodes { element_type: from })?;
+    cast_bytes(from, source, tensor.len(), to, options, destination)
+}
+
+/// Casts `len` packed codes, such as those of a memory-mapped file, into preallocated memory. Nothing is copied before.
+///
+/// `source` and `destination` have exactly the bytes of `len` elements, [`ElementType::packed_bytes`], in the layout of
+/// [`Tensor`]. They may start at any address. Bits after the last code are ignored in the source, and become zero in the
+/// destination.
+///
+/// # Errors
+/// [`Error::NoCodes`] if either type is STRING; [`Error::ShapeOverflow`] if a size overflows; [`Error::ByteLength`] and
+/// [`Error::DestinationLength`] if the source or the destination has another length. Nothing is written then.
+pub fn cast_bytes(
+    from: ElementType,
+    source: &[u8],
+    len: usize,
+    to: ElementType,
+    options: &CastOptions,
+    destination: &mut [u8],
+) -> Result<(), Error> {
     if let Some(&element_type) = [from, to].iter().find(|t| !t.is_numeric()) {
         return Err(Error::NoCodes { element_type });
     }
     let conversion = Conversion::new(from, to, options)?;
-    let source = tensor.bytes().ok_or(Error::NoCodes { element_type: from })?;
-    let expected = packed_bytes(tensor, to)?;
-    if destination.len() != expected {
-        let (expected, found) = (expected as u64, destination.len() as u64);
+    let [source_bytes, destination_bytes] = [packed_bytes(from, len, &[len])?, packed_bytes(to, len, &[len])?];
+    if source.len() != source_bytes {
+        let (expected, found) = (source_bytes as u64, source.len() as u64);
+        return Err(Error::ByteLength { element_type: from, shape: vec![len], expected, found });
+    }
+    if destination.len() != destination_bytes {
+        let (expected, found) = (destination_bytes as u64, destination.len() as u64);
         return Err(Error::DestinationLength { from, to, expected, found });
     }
-    convert(&conversion, Isa::best(), tensor.len(), source, destination);
+    convert(&conversion, Isa::best(), len, source, destination);
     Ok(())
 }
 
@@ -157,10 +181,10 @@ pub(crate) const fn is_fast() -> bool {
     cfg!(any(target_feature = "sse2", target_feature = "neon", target_feature = "simd128"))
 }
 
-/// Bytes of a tensor's elements as another type.
-fn packed_bytes(tensor: &Tensor, to: ElementType) -> Result<usize, Error> {
-    let bytes = to.packed_bytes(tensor.len() as u64).and_then(|bytes| usize::try_from(bytes).ok());
-    bytes.ok_or_else(|| Error::ShapeOverflow { element_type: to, shape: tensor.shape().to_vec() })
+/// Bytes of a tensor of `len` elements.
+fn packed_bytes(element_type: ElementType, len: usize, shape: &[usize]) -> Result<usize, Error> {
+    let bytes = element_type.packed_bytes(len as u64).and_then(|bytes| usize::try_from(bytes).ok());
+    bytes.ok_or_else(|| Error::ShapeOverflow { element_type, shape: shape.to_vec() })
 }
 
 /// Converts `elements` packed codes, on all threads where there are enough.
@@ -212,7 +236,7 @@ fn kernel(conversion: &Conversion, isa: Isa, length: Length) -> Box<dyn Kernel> 
 }
 
 /// Runs `work` on chunks of `chunk` source and destination bytes: on all threads if there are at least two chunks.
-#[cfg(not(target_family = "wasm"))]
+#[cfg(all(feature = "threads", not(target_family = "wasm")))]
 fn share(source: &[u8], destination: &mut [u8], chunk: [usize; 2], work: impl Fn(&[u8], &mut [u8]) + Sync) {
     if source.len() < 2 * chunk[0] || is_alone() {
         return work(source, destination);
@@ -221,8 +245,8 @@ fn share(source: &[u8], destination: &mut [u8], chunk: [usize; 2], work: impl Fn
     chunks.for_each(|(source, destination)| work(source, destination));
 }
 
-/// WebAssembly has no threads here, so one call does all the work.
-#[cfg(target_family = "wasm")]
+/// WebAssembly has no threads here. Without other threads one call does all the work.
+#[cfg(not(all(feature = "threads", not(target_family = "wasm"))))]
 fn share(source: &[u8], destination: &mut [u8], _: [usize; 2], work: impl Fn(&[u8], &mut [u8])) {
     work(source, destination);
 }

@@ -25,6 +25,7 @@ pub enum Kind {
 
 /// The two ONNX operators. They support the same types, some from different opsets on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Operator {
     /// `Cast`: the target is the attribute `to`.
     Cast,

@@ -2,6 +2,7 @@
 
 /// The codes of a float format that are not finite numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Specials {
     /// IEEE 754: the top exponent holds ±∞ (significand 0) and the NaNs (OCP OFP8 E5M2 likewise).
     Ieee,

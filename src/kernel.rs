@@ -83,6 +83,7 @@ impl Kernel {
 
 /// How the kernels for whole units convert sources of at most 8 bits, which have few codes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum CodeLookup {
     /// Each workgroup converts every code once, to a table in its memory, and then looks codes up: faster on GPUs.
     #[default]

@@ -4,10 +4,16 @@
 //! [performance]: docs::performance
 //!
 #![doc = include_str!("../README.md")]
+#![cfg_attr(
+    not(feature = "wgpu"),
+    allow(dead_code, unused_imports, reason = "some parts of modules serve casts on devices only")
+)]
 
-#[cfg(not(target_family = "wasm"))]
+#[cfg(all(feature = "wgpu", not(target_family = "wasm")))]
 pub mod blocking;
+#[cfg(feature = "wgpu")]
 mod caster;
+#[cfg(feature = "wgpu")]
 mod context;
 mod conversion;
 pub mod cpu;
@@ -18,15 +24,18 @@ mod float_env;
 #[cfg(test)]
 mod floors;
 mod format;
+#[cfg(feature = "wgpu")]
 mod gpu;
-#[cfg(feature = "onnx")]
+#[cfg(all(feature = "onnx", feature = "wgpu"))]
 mod graph;
 mod kernel;
 mod lanes;
 pub mod onnx;
 mod options;
+#[cfg(feature = "wgpu")]
 mod plan;
 mod reference;
+#[cfg(feature = "wgpu")]
 mod self_test;
 mod string_array;
 mod strings;
@@ -34,7 +43,9 @@ mod tensor;
 mod threads;
 pub mod wgsl;
 
+#[cfg(feature = "wgpu")]
 pub use caster::{Bound, CastSpec, Caster, Prepared};
+#[cfg(feature = "wgpu")]
 pub use context::{CastReport, Context, Route};
 pub use conversion::{can_cast, has_kernel};
 pub use element::{ElementType, Kind, Operator};
@@ -42,10 +53,13 @@ pub use error::{Error, OperatorVersion, Side};
 #[cfg(feature = "onnx")]
 pub use error::{ModelFault, TensorFault};
 pub use format::{FloatFormat, Specials};
+#[cfg(feature = "wgpu")]
 pub use gpu::adapter::{AdapterSummary, DeviceChoice, adapters};
-#[cfg(feature = "onnx")]
+#[cfg(all(feature = "onnx", feature = "wgpu"))]
 pub use graph::RunReport;
 pub use options::{CastOptions, Float4Nan, Int4Overflow, RoundMode};
+#[cfg(feature = "wgpu")]
 pub use plan::{CodeLookup, PlanLimits, PlanTuning, Slices};
 pub use tensor::{Element, Tensor};
+#[cfg(feature = "wgpu")]
 pub use wgpu;

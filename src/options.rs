@@ -7,6 +7,7 @@ use crate::error::Error;
 
 /// The ONNX attribute `round_mode` (since opset 24): how a value is rounded to a power of two for FLOAT8E8M0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum RoundMode {
     /// To the next larger power of two.
     #[default]
@@ -55,6 +56,7 @@ impl FromStr for RoundMode {
 /// The result of casting an out-of-range float to INT4 or UINT4. The ONNX text leaves it undefined, and ONNX's test
 /// data changed at opset 24.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Int4Overflow {
     /// The low four bits of the truncated value; 0 if that does not fit in an int32, and for NaN. As in the test data
     /// since opset 24.
@@ -67,6 +69,7 @@ pub enum Int4Overflow {
 /// The result of casting NaN to FLOAT4E2M1, which has no NaN. The ONNX text does not mention it, and ONNX's test data
 /// changed at opset 24.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Float4Nan {
     /// Zero with the inverted sign: +NaN becomes −0. As in the test data since opset 24.
     #[default]

@@ -33,7 +33,8 @@ pub(crate) struct Offsets {
 
 /// The positions of the slices of future casts, for [`Caster::warm_up`](crate::Caster::warm_up) and
 /// [`Caster::self_test`](crate::Caster::self_test). Each variant includes the variants before it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Slices {
     /// In two buffers, each starting at the device's `min_storage_buffer_offset_alignment`.
     #[default]
@@ -44,6 +45,12 @@ pub enum Slices {
     OneBuffer,
     /// As `OneBuffer`; the source may also be a strided view.
     Views,
+}
+
+impl Slices {
+    pub(crate) fn include(self, other: Self) -> bool {
+        self as u8 >= other as u8
+    }
 }
 
 /// The kernels that casts of any length may take.
@@ -57,8 +64,8 @@ pub(crate) fn kernels(
         (KernelKind::Serial, Access::Shared) => from == to && crosses_words(to),
         (KernelKind::Serial, _) => false,
         (KernelKind::Blocks, Access::Shared) => wide_units_suit(from, to),
-        (KernelKind::Shifted, _) => slices >= Slices::Anywhere,
-        (KernelKind::Strided, _) => slices >= Slices::Views && from >= 8,
+        (KernelKind::Shifted, _) => slices.include(Slices::Anywhere),
+        (KernelKind::Strided, _) => slices.include(Slices::Views) && from >= 8,
         _ => true,
     };
     let accesses: &[Access] = match slices {

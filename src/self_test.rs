@@ -177,10 +177,10 @@ fn arrangements(conversion: &Conversion, slices: Slices, limits: &PlanLimits) ->
     let two = |source, destination| Offsets { source, destination, one_buffer: false };
     let one = |source, destination| Offsets { source, destination, one_buffer: true };
     let mut offsets = Vec::new();
-    if slices >= Slices::Anywhere {
+    if slices.include(Slices::Anywhere) {
         offsets.extend([two(size(from), 0), two(0, size(to))]);
     }
-    if slices >= Slices::OneBuffer {
+    if slices.include(Slices::OneBuffer) {
         offsets.extend([one(GUARD, after), one(GUARD + size(from), after + 2 * size(to))]);
         if from.code_bits() == to.code_bits() {
             offsets.push(one(GUARD + size(to), GUARD + size(to)));
@@ -193,7 +193,7 @@ fn arrangements(conversion: &Conversion, slices: Slices, limits: &PlanLimits) ->
     let arranged = |transposed| move |offsets| Arrangement { offsets, transposed, binding_size: None };
     let mut all: Vec<_> =
         offsets.into_iter().map(arranged(false)).chain(views.into_iter().map(arranged(true))).collect();
-    if slices >= Slices::OneBuffer && limits.buffer_size > limits.binding_size {
+    if slices.include(Slices::OneBuffer) && limits.buffer_size > limits.binding_size {
         // Half a binding for each tensor, and slices that are farther apart than a binding is long.
         let longest = [from, to].map(|t| t.packed_bytes(ELEMENTS as u64).unwrap_or(0)).into_iter().max().unwrap_or(0);
         let half = (longest + 2 * (GUARD + limits.offset_alignment)).next_multiple_of(16);

@@ -85,8 +85,26 @@ impl<L: Lanes, S: Source<L>, K: Sink<L, S>> Step<L> for SourceToSink<S, K> {
     )]
     fn step(self, l: L, source: &[u8], destination: &mut [u8]) {
         let mut codes = [l.splat_u16(0); 8];
-        for i in 0..L::GROUPS {
-            codes[i] = self.1.codes(l, self.0, &source[L::COUNT * S::BITS / 8 * i..]);
+        macro_rules! group {
+            ($i:expr) => {
+                codes[$i] = self.1.codes(l, self.0, &source[L::COUNT * S::BITS / 8 * $i..])
+            };
+        }
+        if L::GROUPS == 8 && S::BITS == 32 && S::SIGNED && !S::NANS {
+            // The compiler does not unroll the loop below for INT32 on AVX2. It then waits longer for memory: 0.83 of the
+            // speed at 16 Mi elements.
+            group!(0);
+            group!(1);
+            group!(2);
+            group!(3);
+            group!(4);
+            group!(5);
+            group!(6);
+            group!(7);
+        } else {
+            for i in 0..L::GROUPS {
+                group!(i);
+            }
         }
         l.store_codes(K::BITS, S::BITS > 16, &codes[..L::GROUPS], destination);
     }

@@ -9,6 +9,7 @@ pub(crate) const REQUESTED: &str = "requested";
 
 /// The device that casts host tensors.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum DeviceChoice {
     /// The faster device: a GPU if there is one and the tensors are large enough, otherwise the CPU. If the target has
     /// vector instructions (x86 with SSE2, aarch64, WebAssembly with simd128), copying a tensor to a GPU and back takes as

@@ -1,6 +1,6 @@
 //! Strings to numbers.
 
-#[cfg(not(target_family = "wasm"))]
+#[cfg(all(feature = "threads", not(target_family = "wasm")))]
 use rayon::prelude::*;
 
 use super::BLOCK_LEN;
@@ -14,7 +14,7 @@ use crate::lanes::pack_words;
 use crate::options::CastOptions;
 use crate::string_array::{CHUNK_LEN, StringArray, StringChunk};
 use crate::tensor::{Tensor, zeroed};
-#[cfg(not(target_family = "wasm"))]
+#[cfg(all(feature = "threads", not(target_family = "wasm")))]
 use crate::threads::is_alone;
 
 /// Every string as a number.
@@ -76,7 +76,7 @@ fn first_fault(
     let fault = |(chunk, (strings, bytes)): (usize, (&StringChunk, &mut [u8]))| {
         work(strings, bytes).err().map(|(index, fault)| (chunk * CHUNK_LEN + index, fault))
     };
-    #[cfg(not(target_family = "wasm"))]
+    #[cfg(all(feature = "threads", not(target_family = "wasm")))]
     if chunks.len() > 1 && !is_alone() {
         return chunks.par_iter().zip(destination.par_chunks_mut(size)).enumerate().find_map_first(fault);
     }

@@ -2,7 +2,7 @@
 
 use std::collections::TryReserveError;
 
-#[cfg(not(target_family = "wasm"))]
+#[cfg(all(feature = "threads", not(target_family = "wasm")))]
 use rayon::prelude::*;
 
 use super::{BLOCK_LEN, float16, positional};
@@ -14,7 +14,7 @@ use crate::lanes::unpack_words;
 use crate::options::CastOptions;
 use crate::string_array::{CHUNK_LEN, StringArray, StringChunk};
 use crate::tensor::Tensor;
-#[cfg(not(target_family = "wasm"))]
+#[cfg(all(feature = "threads", not(target_family = "wasm")))]
 use crate::threads::is_alone;
 
 /// Bytes of the longest string: a sign, "0.", 323 zeros and 17 digits, or less.
@@ -105,7 +105,7 @@ fn for_each_index<T: Send>(
     count: usize,
     work: impl Fn(usize, &mut String) -> Result<T, Error> + Sync,
 ) -> Result<Vec<T>, Error> {
-    #[cfg(not(target_family = "wasm"))]
+    #[cfg(all(feature = "threads", not(target_family = "wasm")))]
     if count > 1 && !is_alone() {
         return (0..count).into_par_iter().map_init(String::new, |text, index| work(index, text)).collect();
     }

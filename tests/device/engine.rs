@@ -205,3 +205,40 @@ fn recording_many_casts_keeps_the_order_of_their_pipelines() {
         }
     }
 }
+
+#[test]
+fn recording_allocates_no_more_than_wgpu() {
+    let (device, _) = own_device();
+    let source = "@group(0) @binding(0) var<storage, read_write> word: u32; @compute @workgroup_size(1) fn main() { word = 1u; }";
+    let source = wgpu::ShaderSource::Wgsl(source.into());
+    let module = device.create_shader_module(wgpu::ShaderModuleDescriptor { label: None, source });
+    let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+        label: None,
+        layout: None,
+        module: &module,
+        entry_point: None,
+        compilation_options: Default::default(),
+        cache: None,
+    });
+    let word = buffer(&device, 4);
+    let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
+        label: None,
+        layout: &pipeline.get_bind_group_layout(0),
+        entries: &[wgpu::BindGroupEntry { binding: 0, resource: word.as_entire_binding() }],
+    });
+    let allocations = |record: &dyn Fn(&mut wgpu::CommandEncoder)| {
+        let mut encoder = device.create_command_encoder(&Default::default());
+        allocation_counter::measure(|| (0..64).for_each(|_| record(&mut encoder))).count_total
+    };
+    let by_hand = allocations(&|encoder| {
+        let mut pass = encoder.begin_compute_pass(&Default::default());
+        pass.set_pipeline(&pipeline);
+        pass.set_bind_group(0, &group, &[]);
+        pass.dispatch_workgroups(1, 1, 1);
+    });
+    let memory = [buffer(&device, 16), buffer(&device, 8)];
+    let prepared = Caster::new(&device).prepare(&CastSpec::new(FLOAT, ElementType::FLOAT16), 4).unwrap();
+    let bound = prepared.bind(memory[0].slice(..), memory[1].slice(..)).unwrap();
+    let ours = allocations(&|encoder| bound.record(encoder));
+    assert!(by_hand >= 64 && ours <= by_hand, "{ours} allocations, by hand {by_hand}");
+}

@@ -127,6 +127,56 @@ fn scalars_and_empty_tensors_keep_their_shape() {
     }
 }
 
+/// Bits after the last code of the caller's bytes may be anything.
+#[test]
+fn the_callers_bytes_give_what_a_tensor_gives() {
+    for from in numeric() {
+        for len in [0, 1, 3, 5, 1000, count(150_001, 66_001)] {
+            let tensor = Tensor::from_codes(from, [len], cases::random(from, len, 5)).unwrap();
+            let mut bytes = tensor.bytes().unwrap().to_vec();
+            let used = len as u64 * u64::from(from.bits().unwrap()) % 8;
+            if let Some(last) = bytes.last_mut().filter(|_| used > 0) {
+                *last |= 0xff << used;
+            }
+            for to in numeric() {
+                let expected = cpu::cast(&tensor, to, &CastOptions::default()).unwrap().into_bytes().unwrap();
+                let mut destination = vec![0x5a; expected.len()];
+                cpu::cast_bytes(from, &bytes, len, to, &CastOptions::default(), &mut destination).unwrap();
+                assert!(destination == expected, "{len} {from} to {to}");
+            }
+        }
+    }
+}
+
+#[test]
+fn bytes_of_another_length_are_an_error_and_nothing_is_written() {
+    use ElementType::{FLOAT16, INT4, STRING};
+    let mut destination = [0x5a; 8];
+    for (from, source, len, to, written) in [
+        (FLOAT16, 5, 3, INT4, 2),
+        (FLOAT16, 7, 3, INT4, 2),
+        (FLOAT16, 6, 3, INT4, 1),
+        (FLOAT16, 6, 3, INT4, 3),
+        (STRING, 6, 3, INT4, 2),
+        (FLOAT16, 6, 3, STRING, 2),
+        (FLOAT16, 6, usize::MAX, INT4, 2),
+    ] {
+        let destination = &mut destination[..written];
+        let error = cpu::cast_bytes(from, &vec![0; source], len, to, &CastOptions::default(), destination).unwrap_err();
+        let is_right = match error {
+            Error::ByteLength { element_type: FLOAT16, expected: 6, found, .. } => {
+                found == source as u64 && written == 2
+            }
+            Error::DestinationLength { from: FLOAT16, to: INT4, expected: 2, found } => found == written as u64,
+            Error::NoCodes { element_type: STRING } => [from, to].contains(&STRING),
+            Error::ShapeOverflow { element_type: FLOAT16, .. } => len == usize::MAX,
+            _ => false,
+        };
+        assert!(is_right, "{error}");
+    }
+    assert_eq!(destination, [0x5a; 8]);
+}
+
 /// `cast_into` writes what `cast` returns, whatever lay there, the pad bits of the last byte included.
 #[test]
 fn the_callers_memory_gets_what_cast_returns() {

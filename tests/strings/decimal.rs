@@ -281,6 +281,7 @@ impl<'a> Judge<'a> {
             RoundMode::Down => false,
             // One and a half times a power of two goes up.
             RoundMode::Nearest => code < self.values.greatest && x.cmp(self.values.midpoint(code)) != Ordering::Less,
+            other => panic!("unknown round mode {other:?}"),
         };
         code + u64::from(up)
     }

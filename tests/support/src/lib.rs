@@ -25,6 +25,7 @@ pub fn oracle(from: ElementType, to: ElementType, options: &CastOptions) -> Orac
         RoundMode::Up => Round::Up,
         RoundMode::Down => Round::Down,
         RoundMode::Nearest => Round::Nearest,
+        other => panic!("the oracle does not know the round mode {other:?}"),
     };
     let rules = Rules {
         saturate: options.saturate,
