@@ -232,6 +232,13 @@ impl Caster {
         self.kernels.compile_together(&kernels)
     }
 
+    /// Drops the compiled kernels of some casts, for instance when a model is unloaded. Casts that are prepared or bound keep
+    /// theirs; a cast that is prepared later compiles its kernels again. Casts without kernels are ignored.
+    pub fn forget(&self, specs: &[CastSpec]) {
+        let conversion = |spec: &CastSpec| Conversion::new(spec.from, spec.to, &spec.options).ok();
+        self.kernels.forget(&specs.iter().filter_map(conversion).collect::<Vec<_>>());
+    }
+
     /// As `prepare`; the last dispatch writes `sentinel` to the word after the destination's last.
     pub(crate) fn prepare_with_sentinel(
         &self,

@@ -45,6 +45,8 @@ VALUES = ["random", "ordinary"]
 # Ratios that are off by more than the first (as logarithms) get more turns, up to so many times; beyond the second it is
 # no noise.
 OFF, FAR, AGAIN = 0.03, 0.3, 6
+# Then pairs for which the old build is off beside itself get more turns on all sides, up to so many times.
+NOISY = 12
 # Elements up to which a cast takes several turns in a row, of several blocks each; casts.rs has the same limit.
 SHORT = 1 << 18
 # Bits of a result are compared at this length.
@@ -150,6 +152,10 @@ class Figures:
     def ratio(self, side: str) -> float:
         """How fast a side is beside the old one."""
         return min(self.turns["old"]) / min(self.turns[side])
+
+    def is_noisy(self) -> bool:
+        """Whether the old build has not had equal figures on both of its sides yet."""
+        return abs(math.log(self.ratio("again"))) > OFF
 
     def is_off(self) -> bool:
         return any(OFF < abs(math.log(self.ratio(side))) < FAR for side in SIDES[1:])
@@ -281,6 +287,8 @@ def measure(start: Callable[[], Sides], elements: int, args: argparse.Namespace)
     all_turns(figures)
     for _ in range(AGAIN):
         all_turns([each for each in figures if each.is_off()])
+    for _ in range(NOISY):
+        all_turns([each for each in figures if each.is_noisy()])
     return figures
 
 

@@ -106,6 +106,12 @@ impl Kernels {
         pipelines.get(key)?.get()?.as_ref().ok().cloned()
     }
 
+    /// Drops the pipelines of some conversions.
+    pub(crate) fn forget(&self, conversions: &[Conversion]) {
+        let mut pipelines = self.pipelines.lock().unwrap_or_else(PoisonError::into_inner);
+        pipelines.retain(|(conversion, ..), _| !conversions.contains(conversion));
+    }
+
     /// The pipeline of a kernel. It is compiled at most once, on this thread; other threads that need it wait.
     pub(crate) fn get(&self, key: &KernelKey) -> Result<wgpu::ComputePipeline, Error> {
         let cell = {

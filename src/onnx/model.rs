@@ -13,7 +13,7 @@ use super::proto::{
     Dimension, FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto, TensorShapeProto,
     TensorTypeProto, TypeProto, ValueInfoProto,
 };
-use super::tensor::{LONGEST_MESSAGE, NamedTensor, decode};
+use super::tensor::{LONGEST_MESSAGE, NamedTensor, parse_message};
 use crate::element::ElementType;
 use crate::error::{Error, ModelFault};
 use crate::tensor::Tensor;
@@ -89,10 +89,10 @@ impl Model {
     /// [`Error::Message`] if the bytes are not a `ModelProto`; [`Error::Model`] for an unsupported model;
     /// [`Error::Node`] for an invalid node, with its name; [`Error::Tensor`] for an invalid initializer.
     pub fn from_bytes(bytes: Vec<u8>, folder: Option<&Path>) -> Result<Self, Error> {
-        let message: ModelProto = decode(bytes.into(), "ModelProto")?;
+        let message: ModelProto = parse_message(bytes.into(), "ModelProto")?;
         let opset = imported_opset(&message)?;
         for function in &message.functions {
-            let function: FunctionProto = decode(function.clone(), "FunctionProto")?;
+            let function: FunctionProto = parse_message(function.clone(), "FunctionProto")?;
             if node::is_default(&function.domain) && node::is_supported(&function.name) {
                 return Err(ModelFault::Function { name: function.name }.into());
             }
@@ -215,7 +215,7 @@ fn bytes(message: &impl Message) -> Bytes {
 fn imported_opset(message: &ModelProto) -> Result<i64, Error> {
     let mut found = None;
     for import in &message.opset_import {
-        let import: OperatorSetIdProto = decode(import.clone(), "OperatorSetIdProto")?;
+        let import: OperatorSetIdProto = parse_message(import.clone(), "OperatorSetIdProto")?;
         if !node::is_default(&import.domain) {
             continue;
         }
@@ -265,7 +265,7 @@ impl Reader<'_> {
             self.initializer(initializer, &mut inputs)?;
         }
         for node in &graph.node {
-            self.node(&decode(node.clone(), "NodeProto")?)?;
+            self.node(&parse_message(node.clone(), "NodeProto")?)?;
         }
         let mut declared = Vec::with_capacity(graph.output.len());
         for info in &graph.output {
@@ -316,7 +316,7 @@ impl Reader<'_> {
 
     /// A constant, or the default of the input of the same name.
     fn initializer(&mut self, initializer: &Bytes, inputs: &mut [Input]) -> Result<(), Error> {
-        let message: TensorProto = decode(initializer.clone(), "TensorProto")?;
+        let message: TensorProto = parse_message(initializer.clone(), "TensorProto")?;
         let NamedTensor { name, tensor } = NamedTensor::read(message, self.folder)?;
         // The inputs are the first values.
         let input = self.by_name.get(&name).and_then(|&value| inputs.get_mut(value));
@@ -420,7 +420,7 @@ impl Reader<'_> {
 
 /// A value's name, and its element type and shape where they are declared.
 fn value_info(what: &'static str, info: &Bytes) -> Result<(String, Option<ElementType>, Option<Bytes>), Error> {
-    let ValueInfoProto { name, type_proto } = decode(info.clone(), "ValueInfoProto")?;
+    let ValueInfoProto { name, type_proto } = parse_message(info.clone(), "ValueInfoProto")?;
     let Some(type_proto) = type_proto else { return Ok((name, None, None)) };
     // Sequences, maps and tensors of types that no cast takes are refused.
     let tensor = type_proto.tensor_type.filter(|t| ElementType::from_onnx_code(t.elem_type).is_some());

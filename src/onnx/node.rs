@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use super::opset::{self, Attribute, CastLikeNode, CastNode, ConstantValue, MOST_ATTRIBUTES};
 use super::proto::{AttributeProto, KINDS, NodeProto};
-use super::tensor::{NamedTensor, decode, texts};
+use super::tensor::{NamedTensor, parse_message, texts};
 use crate::element::ElementType;
 use crate::error::{Error, ModelFault};
 use crate::options::CastOptions;
@@ -111,7 +111,7 @@ impl NodeContent {
         // At most one attribute more than any version has is decoded. It is refused like any unknown attribute, and a
         // hostile node cannot make the reader decode millions.
         let attributes =
-            node.attribute.iter().take(MOST_ATTRIBUTES + 1).map(|bytes| decode(bytes.clone(), "AttributeProto"));
+            node.attribute.iter().take(MOST_ATTRIBUTES + 1).map(|bytes| parse_message(bytes.clone(), "AttributeProto"));
         let mut attributes = attributes.collect::<Result<Vec<AttributeProto>, _>>()?;
         let operation = match operator {
             "Cast" => Operation::Cast(CastNode::new(opset, attributes.iter().map(plain))?),

@@ -35,16 +35,17 @@ impl NamedTensor {
     /// [`Error::Message`] if the bytes are not a `TensorProto`; [`Error::Tensor`] if it is invalid. Memory is allocated
     /// only for data that exists.
     pub fn from_bytes(bytes: Vec<u8>, folder: Option<&Path>) -> Result<Self, Error> {
-        Self::read(decode(bytes.into(), "TensorProto")?, folder)
+        Self::read(parse_message(bytes.into(), "TensorProto")?, folder)
     }
 
     /// Writes a `TensorProto`, with the data in `raw_data` or `string_data`.
     ///
     /// # Errors
-    /// [`Error::Tensor`] if the message exceeds 2 GiB, the limit of protobuf messages.
+    /// [`Error::Tensor`] if the message exceeds 2 GiB, the limit of protobuf messages, or if the size of an axis exceeds 63
+    /// bits.
     pub fn into_bytes(self) -> Result<Vec<u8>, Error> {
         let name = self.name.clone();
-        let message = self.into_proto();
+        let message = self.into_proto()?;
         let bytes = message.encoded_len();
         if bytes > LONGEST_MESSAGE {
             return Err(Error::Tensor { name, fault: TensorFault::BeyondMessage { bytes: bytes as u64 } });
@@ -52,15 +53,18 @@ impl NamedTensor {
         Ok(message.encode_to_vec())
     }
 
-    pub(super) fn into_proto(self) -> TensorProto {
+    fn into_proto(self) -> Result<TensorProto, Error> {
         let tensor = self.tensor;
-        // A dimension beyond 63 bits has no elements beside it, and cannot be written.
-        let dims = tensor.shape().iter().map(|&dim| i64::try_from(dim).unwrap_or(i64::MAX)).collect();
+        let dims: Result<Vec<i64>, _> = tensor.shape().iter().map(|&dim| i64::try_from(dim)).collect();
+        let too_large = || TensorFault::TooLarge {
+            dims: tensor.shape().iter().map(|&dim| i64::try_from(dim).unwrap_or(i64::MAX)).collect(),
+        };
+        let dims = dims.map_err(|_| Error::Tensor { name: self.name.clone(), fault: too_large() })?;
         let data_type = tensor.element_type().onnx_code();
         let copied = |string: &str| Bytes::copy_from_slice(string.as_bytes());
         let string_data = tensor.strings().map(|strings| strings.map(copied).collect()).unwrap_or_default();
         let raw_data = tensor.into_bytes().map(Bytes::from);
-        TensorProto { dims, data_type, name: self.name, raw_data, string_data, ..TensorProto::default() }
+        Ok(TensorProto { dims, data_type, name: self.name, raw_data, string_data, ..TensorProto::default() })
     }
 
     pub(super) fn read(message: TensorProto, folder: Option<&Path>) -> Result<Self, Error> {
@@ -73,7 +77,7 @@ impl NamedTensor {
 }
 
 /// A message from bytes.
-pub(super) fn decode<M: Message + Default>(bytes: Bytes, message: &'static str) -> Result<M, Error> {
+pub(super) fn parse_message<M: Message + Default>(bytes: Bytes, message: &'static str) -> Result<M, Error> {
     M::decode(bytes).map_err(|error| Error::Message { message, reason: error.to_string() })
 }
 

@@ -207,8 +207,33 @@ fn recording_many_casts_keeps_the_order_of_their_pipelines() {
 }
 
 #[test]
+fn forgotten_kernels_are_freed_when_nothing_uses_them() {
+    let (device, queue) = own_device();
+    let caster = Caster::new(&device);
+    let [kept, dropped] = [ElementType::FLOAT16, ElementType::INT8].map(|to| CastSpec::new(FLOAT, to));
+    let strings = CastSpec::new(FLOAT, ElementType::STRING);
+    let held = || {
+        // Freed objects go with the next submission.
+        queue.submit([]);
+        device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
+        device.get_internal_counters().hal.compute_pipelines.read()
+    };
+    caster.warm_up(&[kept], Slices::Aligned).unwrap();
+    let before = held();
+    let prepared = caster.prepare(&dropped, 100_003).unwrap();
+    let all = held();
+    caster.forget(&[dropped, strings]);
+    assert_eq!(held(), all, "a prepared cast keeps its kernels");
+    drop(prepared);
+    assert!(before < all && held() == before, "{before}, {all}, {}", held());
+    drop(caster.prepare(&dropped, 100_003).unwrap());
+    assert_eq!(held(), all);
+}
+
+#[test]
 fn recording_allocates_no_more_than_wgpu() {
-    let (device, _) = own_device();
+    // Commands need the queue to be alive.
+    let (device, _queue) = own_device();
     let source = "@group(0) @binding(0) var<storage, read_write> word: u32; @compute @workgroup_size(1) fn main() { word = 1u; }";
     let source = wgpu::ShaderSource::Wgsl(source.into());
     let module = device.create_shader_module(wgpu::ShaderModuleDescriptor { label: None, source });

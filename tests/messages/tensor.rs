@@ -1,7 +1,7 @@
 //! What `TensorProto`s mean: every type, every way to hold its data.
 
 use wgpu_cast::onnx::NamedTensor;
-use wgpu_cast::{ElementType, Kind, Tensor};
+use wgpu_cast::{ElementType, Error, Kind, Tensor, TensorFault};
 
 use crate::wire::*;
 
@@ -217,4 +217,13 @@ fn what_is_written_is_read_again() {
             }
         }
     }
+}
+
+/// A tensor without elements may have an axis of any size; a message has 63 bits for it.
+#[cfg(target_pointer_width = "64")]
+#[test]
+fn an_axis_of_64_bits_cannot_be_written() {
+    let tensor = Tensor::from_slice([0, usize::MAX], &[0.0f32; 0]).unwrap();
+    let error = NamedTensor { name: "x".to_owned(), tensor }.into_bytes().unwrap_err();
+    assert!(matches!(&error, Error::Tensor { fault: TensorFault::TooLarge { .. }, .. }), "{error}");
 }
