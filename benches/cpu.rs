@@ -1,9 +1,10 @@
 //! Casts on the CPU in GB/s (bytes read and written per second), compared with a copy of the same number of bytes.
 //!
-//! The copy reads half of the bytes that the cast reads and writes, and writes as many. Casts and copies alternate, and every
-//! pair runs once before any pair runs again, so that other load on the machine affects all pairs and the copy alike. Every
-//! figure is the median of seven runs, `ratio` is the median of the runs' ratios of cast to copy, and `spread` is the fastest
-//! cast over the slowest. The destination is reused, because the page faults of new memory would dominate the time.
+//! The copy reads half of the bytes that the cast reads and writes, and writes as many. Casts and copies alternate, and
+//! every pair runs once before any pair runs again, so that other load on the machine affects all pairs and the copy
+//! alike. Every figure is the median of seven runs, `ratio` is the median of the runs' ratios of cast to copy, and
+//! `spread` is the fastest cast over the slowest. The destination is reused, because the page faults of new memory
+//! would dominate the time.
 
 #![allow(missing_docs, reason = "a program")]
 

@@ -1,8 +1,9 @@
-//! Casts of numbers to strings and back in millions of elements per second, compared with loops over the standard library.
+//! Casts of numbers to strings and back in millions of elements per second, compared with loops over the standard
+//! library.
 //!
-//! Every figure is the median of seven runs, with the slowest and the fastest. The three variants alternate, so that other
-//! load on the machine affects all of them. The standard library prints some numbers differently (`1` for `1.0`), but does
-//! the same work.
+//! Every figure is the median of seven runs, with the slowest and the fastest. The three variants alternate, so that
+//! other load on the machine affects all of them. The standard library prints some numbers differently (`1` for `1.0`),
+//! but does the same work.
 
 #![allow(missing_docs, reason = "a program")]
 

@@ -1,6 +1,6 @@
-//! The time that a device needs for the cast of a host tensor, compared with its parts: upload, dispatches and read-back.
-//! The time that the host needs for the copies to and from any device, compared with the whole cast on the CPU. And the
-//! time of the first cast of a pair.
+//! The time that a device needs for the cast of a host tensor, compared with its parts: upload, dispatches and
+//! read-back. The time that the host needs for the copies to and from any device, compared with the whole cast on the
+//! CPU. And the time of the first cast of a pair.
 //!
 //! Every figure is the median of seven runs, in microseconds, on the best adapter.
 
@@ -72,8 +72,8 @@ fn tensor(from: ElementType, elements: usize) -> Tensor {
     Tensor::from_bytes(from, [elements], bytes).expect("a tensor")
 }
 
-/// Copying a tensor in and its result out, by way of a few MiB that stay in the caches, and casting it on the CPU; both to new
-/// memory, small tensors many times.
+/// Copying a tensor in and its result out, by way of a few MiB that stay in the caches, and casting it on the CPU; both
+/// to new memory, small tensors many times.
 fn host(from: ElementType, to: ElementType, elements: usize) -> [f64; 2] {
     let tensor = tensor(from, elements);
     let source = tensor.bytes().expect("a numeric tensor");

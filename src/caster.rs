@@ -1,14 +1,17 @@
 //! The resident layer: casts between buffers of the caller, recorded into the caller's commands.
 
-use std::collections::HashMap;
+mod bound;
+
 use std::sync::Arc;
+
+pub use bound::Bound;
 
 use crate::conversion::Conversion;
 use crate::element::ElementType;
 use crate::error::{Error, Side};
 use crate::gpu::adapter::plan_settings;
 use crate::gpu::kernels::{KernelKey, Kernels};
-use crate::gpu::record::{self, Command};
+use crate::gpu::record::Command;
 use crate::kernel::VIEW_RANK;
 use crate::options::CastOptions;
 use crate::plan::{self, Dispatch, Offsets, PlanLimits, PlanSettings, PlanTuning, Slices, View};
@@ -73,8 +76,8 @@ impl Caster {
         Self { kernels: Arc::new(Kernels::new(device, settings.tuning.lookup, cache)), settings }
     }
 
-    /// This caster with other tuning than suits the device, such as fewer elements per dispatch for a driver that stops long
-    /// dispatches. Pipelines that are compiled already are dropped.
+    /// This caster with other tuning than suits the device, such as fewer elements per dispatch for a driver that stops
+    /// long dispatches. Pipelines that are compiled already are dropped.
     #[must_use]
     pub fn with_tuning(self, tuning: PlanTuning) -> Self {
         let settings = PlanSettings { tuning, ..self.settings };
@@ -176,9 +179,9 @@ impl Caster {
         dispatches.iter().map(ready).collect()
     }
 
-    /// As [`prepare`](Self::prepare), but compiles on other threads. At most as many threads as there are processors compile
-    /// at a time; further kernels wait for their turn. Kernels that are compiled already need no thread. In a browser, which
-    /// has no threads, it compiles on the current one.
+    /// As [`prepare`](Self::prepare), but compiles on other threads. At most as many threads as there are processors
+    /// compile at a time; further kernels wait for their turn. Kernels that are compiled already need no thread. In a
+    /// browser, which has no threads, it compiles on the current one.
     ///
     /// # Errors
     /// As [`prepare`](Self::prepare).
@@ -232,8 +235,8 @@ impl Caster {
         self.kernels.compile_together(&kernels)
     }
 
-    /// Drops the compiled kernels of some casts, for instance when a model is unloaded. Casts that are prepared or bound keep
-    /// theirs; a cast that is prepared later compiles its kernels again. Casts without kernels are ignored.
+    /// Drops the compiled kernels of some casts, for instance when a model is unloaded. Casts that are prepared or
+    /// bound keep theirs; a cast that is prepared later compiles its kernels again. Casts without kernels are ignored.
     pub fn forget(&self, specs: &[CastSpec]) {
         let conversion = |spec: &CastSpec| Conversion::new(spec.from, spec.to, &spec.options).ok();
         self.kernels.forget(&specs.iter().filter_map(conversion).collect::<Vec<_>>());
@@ -250,8 +253,8 @@ impl Caster {
         self.ready(conversion, len, &dispatches, sentinel)
     }
 
-    /// As [`prepare_with_sentinel`](Self::prepare_with_sentinel), for casts of host tensors: compiles the kernels on several
-    /// threads at a time.
+    /// As [`prepare_with_sentinel`](Self::prepare_with_sentinel), for casts of host tensors: compiles the kernels on
+    /// several threads at a time.
     pub(crate) fn prepare_host(&self, conversion: Conversion, len: u64, sentinel: u32) -> Result<Prepared, Error> {
         let dispatches = self.plan(&conversion, len, Some(sentinel))?;
         self.kernels.compile_together(&self.missing(dispatches.iter().map(|dispatch| key(&conversion, dispatch))))?;
@@ -352,7 +355,8 @@ impl Prepared {
     /// have the same width.
     ///
     /// If the slices are in two buffers and start at multiples of 16 bytes, the plan and the pipelines of
-    /// [`prepare`](Caster::prepare) are used. Other slices are planned here, and the first of them compile further kernels.
+    /// [`prepare`](Caster::prepare) are used. Other slices are planned here, and the first of them compile further
+    /// kernels.
     ///
     /// # Errors
     /// [`Error::SliceLength`], [`Error::SliceOutOfRange`], [`Error::SliceAlignment`], [`Error::MissingUsage`] and
@@ -452,70 +456,5 @@ impl Prepared {
             return Err(Error::MissingUsage { from, to, side, usage: "STORAGE" });
         }
         Ok(())
-    }
-}
-
-/// A cast that is bound to its buffers. Recording it cannot fail, makes no object of wgpu and can be repeated.
-///
-/// A `Bound` keeps alive everything that recording needs: both buffers, the pipelines, the bind groups and the parameters. The
-/// [`Prepared`], the [`Caster`] and the caller's own handles of the buffers may be dropped while it lives. The memory of a buffer is
-/// freed when its last `Bound` and its last handle are dropped and the submissions that use it are done. An engine that frees or
-/// moves tensors therefore drops their `Bound`s as well.
-///
-/// [`wgpu::Buffer::destroy`] frees the memory at once all the same. A `Bound` to a destroyed buffer can still be recorded, but wgpu
-/// rejects the commands with a validation error, which goes to the caller's error scope or handler, and executes none of them.
-#[derive(Clone, Debug)]
-pub struct Bound {
-    commands: Vec<Command>,
-}
-
-impl Bound {
-    /// Records the cast in a new compute pass.
-    pub fn record(&self, encoder: &mut wgpu::CommandEncoder) {
-        if !self.commands.is_empty() {
-            // A label would be two more allocations. The pipelines have labels.
-            self.record_in_pass(&mut encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default()));
-        }
-    }
-
-    /// Each dispatch as a cast of its own, with its share of `elements`.
-    #[cfg(feature = "onnx")]
-    pub(crate) fn parts(&self, elements: u64) -> impl Iterator<Item = (Bound, u64)> {
-        let share = elements / self.commands.len().max(1) as u64;
-        self.commands.iter().map(move |command| (Self { commands: vec![command.clone()] }, share))
-    }
-
-    /// Records the cast in the caller's compute pass. This changes the pipeline and bind group 0 of the pass.
-    pub fn record_in_pass(&self, pass: &mut wgpu::ComputePass<'_>) {
-        record::record(&self.commands, pass);
-    }
-
-    /// Records many casts in one compute pass and sets each pipeline once.
-    ///
-    /// The dispatches are recorded pipeline by pipeline, in the order in which the pipelines first occur, and those of a
-    /// pipeline in the order of the casts. The order of the casts is therefore kept only among casts with the same
-    /// pipelines: no cast may read or write what another one writes. Record casts that build on each other one by one.
-    pub fn record_all<'a>(bounds: impl IntoIterator<Item = &'a Bound>, encoder: &mut wgpu::CommandEncoder) {
-        let mut bounds = bounds.into_iter().filter(|bound| !bound.commands.is_empty()).peekable();
-        if bounds.peek().is_some() {
-            let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
-            Self::record_all_in_pass(bounds, &mut pass);
-        }
-    }
-
-    /// As [`record_all`](Self::record_all), but in the caller's compute pass. This changes the pipeline and bind group
-    /// 0 of the pass.
-    pub fn record_all_in_pass<'a>(bounds: impl IntoIterator<Item = &'a Bound>, pass: &mut wgpu::ComputePass<'_>) {
-        #[allow(clippy::mutable_key_type, reason = "pipelines are compared and hashed by which one they are")]
-        let mut places: HashMap<&wgpu::ComputePipeline, usize> = HashMap::new();
-        let mut by_pipeline: Vec<Vec<&Command>> = Vec::new();
-        for command in bounds.into_iter().flat_map(|bound| &bound.commands) {
-            let place = *places.entry(command.pipeline()).or_insert(by_pipeline.len());
-            if place == by_pipeline.len() {
-                by_pipeline.push(Vec::new());
-            }
-            by_pipeline[place].push(command);
-        }
-        record::record(by_pipeline.into_iter().flatten(), pass);
     }
 }

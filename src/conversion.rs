@@ -11,8 +11,8 @@ use crate::format::{FloatFormat, Specials};
 use crate::options::{CastOptions, Float4Nan, Int4Overflow, RoundMode};
 use crate::reference::{self, DecodeFloat, EncodeE8m0, EncodeFloat, EncodeInt, Hub, Integer, Thresholds};
 
-/// Source code to value. The value is carried as an integer of one or two words, as binary32 bits, as binary64 bits, or,
-/// with `Own`, as the source's own code.
+/// Source code to value. The value is carried as an integer of one or two words, as binary32 bits, as binary64 bits,
+/// or, with `Own`, as the source's own code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Decode {
     Bool,
@@ -149,16 +149,16 @@ impl Conversion {
         matches!(self.encode, Encode::Copy | Encode::ClampInfinity { .. })
     }
 
-    /// Whether integers, E8M0 and BOOL are made from a float of 16 bits without binary32 between. It is worth it where the
-    /// float is not binary32's upper half, whose decoding is one shift.
+    /// Whether integers, E8M0 and BOOL are made from a float of 16 bits without binary32 between. It is worth it where
+    /// the float is not binary32's upper half, whose decoding is one shift.
     pub(crate) fn is_direct(&self) -> bool {
         let Decode::Float(from) = self.decode else { return false };
         let suits = from.bits == 16 && from.ieee && from.bias != Hub::F32.bias;
         suits && matches!(self.encode, Encode::Int(_) | Encode::E8m0(_) | Encode::Bool)
     }
 
-    /// The thresholds from 16 bits to a float of eight magnitudes, all of them numbers: kernels can compare eight codes at
-    /// once.
+    /// The thresholds from 16 bits to a float of eight magnitudes, all of them numbers: kernels can compare eight codes
+    /// at once.
     pub(crate) fn thresholds(&self) -> Option<Thresholds> {
         let Encode::Float(to) = self.encode else { return None };
         if self.from.code_bits() != 16 || to.bits != 4 || [to.max, to.overflow] != [7; 2] {
@@ -292,8 +292,8 @@ mod tests {
     use super::*;
     use crate::element::{BINARY32, BINARY64};
 
-    /// What the functions and the hubs take for granted of every row. A row that does not hold to it needs functions of its
-    /// own.
+    /// What the functions and the hubs take for granted of every row. A row that does not hold to it needs functions of
+    /// its own.
     #[test]
     fn float_rows_are_of_a_kind_that_the_functions_support() {
         for t in ElementType::ALL {

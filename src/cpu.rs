@@ -1,8 +1,8 @@
 //! The CPU path casts tensors in host memory, at the speed of memory if the processor's instructions allow it.
 //!
 //! It needs no device. On x86 processors it uses AVX2 or AVX-512 (F, BW, CD, DQ and VL) if the processor has them. From
-//! about 131,000 elements on it uses all threads of the current rayon pool, unless [`on_this_thread`] says otherwise. The
-//! bits are the same in all cases.
+//! about 131,000 elements on it uses all threads of the current rayon pool, unless [`on_this_thread`] says otherwise.
+//! The bits are the same in all cases.
 
 /// Evaluates an expression with a constant that equals `$value`, which must be one of the listed literals.
 macro_rules! with_const {
@@ -141,11 +141,12 @@ pub fn cast_into(tensor: &Tensor, to: ElementType, options: &CastOptions, destin
     cast_bytes(from, source, tensor.len(), to, options, destination)
 }
 
-/// Casts `len` packed codes, such as those of a memory-mapped file, into preallocated memory. Nothing is copied before.
+/// Casts `len` packed codes, such as those of a memory-mapped file, into preallocated memory. Nothing is copied before,
+/// and the results are those of [`cast`].
 ///
 /// `source` and `destination` have exactly the bytes of `len` elements, [`ElementType::packed_bytes`], in the layout of
-/// [`Tensor`]. They may start at any address. Bits after the last code are ignored in the source, and become zero in the
-/// destination.
+/// [`Tensor`]. They may start at any address. Bits after the last code are ignored in the source, and become zero in
+/// the destination.
 ///
 /// # Errors
 /// [`Error::NoCodes`] if either type is STRING; [`Error::ShapeOverflow`] if a size overflows; [`Error::ByteLength`] and
@@ -175,8 +176,8 @@ pub fn cast_bytes(
     Ok(())
 }
 
-/// Whether a cast here takes about as long as copying the tensor to a GPU and the result back: where the target has vector
-/// instructions, whichever the processor has beyond those.
+/// Whether a cast here takes about as long as copying the tensor to a GPU and the result back: where the target has
+/// vector instructions, whichever the processor has beyond those.
 pub(crate) const fn is_fast() -> bool {
     cfg!(any(target_feature = "sse2", target_feature = "neon", target_feature = "simd128"))
 }

@@ -264,8 +264,8 @@ mod tests {
         }
     }
 
-    /// The type lists of Cast 1, 9, 13, 19, 21, 23, 24, 25, 28 and CastLike 15, 19, 21, 23, 24, 25 in onnx 1.23.2, whose
-    /// last element type is 28.
+    /// The type lists of Cast 1, 9, 13, 19, 21, 23, 24, 25, 28 and CastLike 15, 19, 21, 23, 24, 25 in onnx 1.23.2,
+    /// whose last element type is 28.
     #[test]
     fn each_operator_version_lists_as_many_types_as_its_schema() {
         let listed = |operator, opset| {

@@ -384,7 +384,8 @@ pub enum Error {
         /// Bytes that were requested; 0 if that is not known.
         bytes: u64,
     },
-    /// The device was lost. Everything made on it is of no more use: an engine needs a new device, new buffers and a new
+    /// The device was lost. Everything made on it is of no more use: an engine needs a new device, new buffers and a
+    /// new
     /// [`Caster`](crate::Caster); casts of host tensors need a new [`Context`](crate::Context).
     #[error("casting {from} to {to}: the device was lost: {reason}")]
     DeviceLost {

@@ -1,14 +1,15 @@
 //! The processor's floating-point modes, which applications change: many set flush-to-zero and denormals-are-zero, some
 //! another rounding. A thread inherits them from the one that starts it, or has them from its pool's start handler.
 //!
-//! Casts give the same bits under all of them: [`with_default_modes`] sets the default modes around each piece of work, on
-//! the thread that does it. Rust calls it undefined behaviour to run any Rust code under other modes, so this is hardening
-//! beyond what the language guarantees. It works because compilers do not move what it encloses: the assembly may access
-//! memory as far as they know, and the work is in a function of its own that loads its operands and stores its results.
+//! Casts give the same bits under all of them: [`with_default_modes`] sets the default modes around each piece of work,
+//! on the thread that does it. Rust calls it undefined behaviour to run any Rust code under other modes, so this is
+//! hardening beyond what the language guarantees. It works because compilers do not move what it encloses: the assembly
+//! may access memory as far as they know, and the work is in a function of its own that loads its operands and stores
+//! its results.
 //!
-//! On x86 the modes of SSE, AVX and AVX-512 are all in MXCSR, on aarch64 those of scalars and vectors in FPCR. x87 has modes
-//! of its own, but with SSE2 its registers hold at most the results of functions, which they do not round. WebAssembly has no
-//! modes. On other processors this does nothing, and the modes must be the default ones.
+//! On x86 the modes of SSE, AVX and AVX-512 are all in MXCSR, on aarch64 those of scalars and vectors in FPCR. x87 has
+//! modes of its own, but with SSE2 its registers hold at most the results of functions, which they do not round.
+//! WebAssembly has no modes. On other processors this does nothing, and the modes must be the default ones.
 
 /// Runs `work` under the default modes: to nearest, with subnormals, without traps. Work that waits for other threads
 /// must not be run so, since it may do other work meanwhile.

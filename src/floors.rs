@@ -1,4 +1,5 @@
-//! The floors of the crate: modules import from their own floor and from those below, and no two modules import each other.
+//! The floors of the crate: modules import from their own floor and from those below, and no two modules import each
+//! other.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -99,7 +100,8 @@ fn read_files(folder: &Path, prefix: &str, files: &mut BTreeMap<String, String>)
     }
 }
 
-/// The text without comments, without visibilities, which name a path but import nothing, and without the tests at its end.
+/// The text without comments, without visibilities, which name a path but import nothing, and without the tests at its
+/// end.
 fn code(text: &str) -> String {
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
     let is_test = |line: &str| line.starts_with("#[cfg(") && line.contains("test");
@@ -185,8 +187,8 @@ fn upward_imports(imports: &Imports) -> Vec<String> {
         .collect()
 }
 
-/// The circles, each as the modules that import each other directly or by way of others. A module whose parent it imports from
-/// is one with its parent: a file that was split into a folder stays one unit.
+/// The circles, each as the modules that import each other directly or by way of others. A module whose parent it
+/// imports from is one with its parent: a file that was split into a folder stays one unit.
 fn circles(imports: &Imports) -> Vec<Vec<String>> {
     let unit = |module: &str| {
         let mut unit = module;

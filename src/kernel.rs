@@ -1,12 +1,12 @@
 //! Kernels: which WGSL fragments a conversion needs, with which constants, composed into one module.
 //!
-//! A conversion has several kernels. The *blocks* kernel moves whole units: as many elements as fill whole words on both
-//! sides, 16 bytes on the wider one. The *shifted* kernel does the same from a source that starts at any bit of a word.
-//! The *edge* kernel does any range of elements, one destination word (or one element of at least a word) an invocation,
-//! and keeps what lies around them; it takes heads, tails and small tensors. The *strided* kernel is the same for a view of the source. The *serial* kernel does
-//! so one element after the other, which in place is the only way for codes that lie across words. Conversion code lies in
-//! `shaders/`; what is written here is the constants, the line that calls decode, hub and encode, and the unrolled entry of
-//! the first two.
+//! A conversion has several kernels. The *blocks* kernel moves whole units: as many elements as fill whole words on
+//! both sides, 16 bytes on the wider one. The *shifted* kernel does the same from a source that starts at any bit of a
+//! word. The *edge* kernel does any range of elements, one destination word (or one element of at least a word) an
+//! invocation, and keeps what lies around them; it takes heads, tails and small tensors. The *strided* kernel is the
+//! same for a view of the source. The *serial* kernel does so one element after the other, which in place is the only
+//! way for codes that lie across words. Conversion code lies in `shaders/`; what is written here is the constants, the
+//! line that calls decode, hub and encode, and the unrolled entry of the first two.
 
 mod compose;
 mod constants;
@@ -88,8 +88,8 @@ pub enum CodeLookup {
     /// Each workgroup converts every code once, to a table in its memory, and then looks codes up: faster on GPUs.
     #[default]
     Table,
-    /// Codes are computed, and looked up only where one lookup replaces the encoding of several codes: faster on software
-    /// adapters, whose workgroup memory is slower than computing.
+    /// Codes are computed, and looked up only where one lookup replaces the encoding of several codes: faster on
+    /// software adapters, whose workgroup memory is slower than computing.
     Computed,
 }
 
@@ -115,7 +115,8 @@ impl Units {
         }
         let wider = source.max(destination);
         let elements = if source == 6 || destination == 6 {
-            // Sixteen codes fill three words; four times as many three vectors, where the other side does not take many.
+            // Sixteen codes fill three words; four times as many three vectors, where the other side does not take
+            // many.
             if wider <= 8 { 64 } else { 16 }
         } else {
             // 16 bytes of the wider side, but no less than a word of the destination.

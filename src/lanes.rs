@@ -93,7 +93,8 @@ fn chunks<const N: usize>(bytes: &[u8]) -> impl Iterator<Item = [u8; N]> {
     bytes.chunks_exact(N).map(|bytes| bytes.try_into().expect("chunks of N bytes"))
 }
 
-/// Packs codes of `bits` bits, one a word, or in two as [`unpack_words`] leaves them; bits above a code's width are dropped.
+/// Packs codes of `bits` bits, one a word, or in two as [`unpack_words`] leaves them; bits above a code's width are
+/// dropped.
 pub(crate) fn pack_words(low: &[u32], high: &[u32], bits: u32, bytes: &mut [u8]) {
     match bits {
         2 => pack_lanes::<2, 4, 1>(low, bytes),

@@ -112,9 +112,9 @@ pub(crate) struct Dispatch {
 }
 
 impl Dispatch {
-    /// A dispatch that was planned for the start of two buffers, on slices that start elsewhere in two buffers: at multiples of
-    /// 16 bytes, so that no element moves within a vector. `None` for other slices, and where a binding has no room for the bytes
-    /// between an aligned offset and the slice; those need a plan of their own.
+    /// A dispatch that was planned for the start of two buffers, on slices that start elsewhere in two buffers: at
+    /// multiples of 16 bytes, so that no element moves within a vector. `None` for other slices, and where a binding
+    /// has no room for the bytes between an aligned offset and the slice; those need a plan of their own.
     pub(crate) fn moved(&self, offsets: Offsets, limits: &PlanLimits) -> Option<Self> {
         let suits = |offset: u64| offset.is_multiple_of(LEAST_ALIGNMENT);
         if offsets.one_buffer || !suits(offsets.source) || !suits(offsets.destination) {
@@ -138,8 +138,8 @@ impl Dispatch {
     }
 }
 
-/// The dispatches that cast `elements` between two slices. The last dispatch writes the sentinel, if there is one, to the word after
-/// the destination's last word; only casts between two buffers have one.
+/// The dispatches that cast `elements` between two slices. The last dispatch writes the sentinel, if there is one, to
+/// the word after the destination's last word; only casts between two buffers have one.
 pub(crate) fn plan(
     conversion: &Conversion,
     elements: u64,
@@ -179,6 +179,6 @@ pub(crate) fn host_chunk(conversion: &Conversion, settings: &PlanSettings, bytes
     measures.fit(buffer, "max_buffer_size").map(|most| measures.fit(bytes, "").unwrap_or(measures.step).min(most))
 }
 
-/// Most elements of a host tensor in one submission. It bounds the memory that a cast takes beside the tensors, and how long a
-/// device works without an answer.
+/// Most elements of a host tensor in one submission. It bounds the memory that a cast takes beside the tensors, and how
+/// long a device works without an answer.
 pub(crate) const HOST_ELEMENTS: u64 = 1 << 26;

@@ -10,7 +10,8 @@ use crate::gpu::pipelined;
 use crate::plan::{self, Offsets, PlanLimits, Slices};
 use crate::tensor::Tensor;
 
-/// Elements of a test: several workgroups of every kernel for whole units, and a rest for the edge kernel. A multiple of `ROWS`.
+/// Elements of a test: several workgroups of every kernel for whole units, and a rest for the edge kernel. A multiple
+/// of `ROWS`.
 const ELEMENTS: usize = (1 << 16) + 75;
 
 /// Rows of the view that is transposed.
@@ -27,9 +28,9 @@ impl Caster {
     /// compares the results bit by bit with those of the CPU. This takes a few milliseconds per kernel, in addition to
     /// its compilation.
     ///
-    /// An engine can use this to reject a faulty driver. `queue` must be the device's queue. No handler is set. Kernels are
-    /// compiled as by [`prepare_async`](Self::prepare_async); otherwise the future blocks while it computes the expected
-    /// results and while it waits for the device, except in a browser.
+    /// An engine can use this to reject a faulty driver. `queue` must be the device's queue. No handler is set. Kernels
+    /// are compiled as by [`prepare_async`](Self::prepare_async); otherwise the future blocks while it computes the
+    /// expected results and while it waits for the device, except in a browser.
     ///
     /// # Errors
     /// [`Error::SelfTest`] for the first wrong element; [`Error::SelfTestOutside`] if other bytes were changed;
@@ -209,8 +210,8 @@ fn arrangements(conversion: &Conversion, slices: Slices, limits: &PlanLimits) ->
     all
 }
 
-/// Every code of at most 16 bits. Of wider ones, a few significant bits after any number of leading zeros or ones, which
-/// meets every exponent of a float and every magnitude of an integer, and what lies beside them.
+/// Every code of at most 16 bits. Of wider ones, a few significant bits after any number of leading zeros or ones,
+/// which meets every exponent of a float and every magnitude of an integer, and what lies beside them.
 fn codes(element_type: ElementType) -> impl Iterator<Item = u64> {
     let bits = element_type.code_bits();
     let mask = u64::MAX >> (64 - bits);

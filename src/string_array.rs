@@ -1,6 +1,6 @@
-//! The elements of a string tensor: chunks of many strings, each one text with the offset at which each string ends, much as
-//! Arrow lays strings out. A million short strings are then some hundred allocations. Chunks hold a fixed number of strings, so
-//! that threads write and read them at the same time and no text is copied to join them.
+//! The elements of a string tensor: chunks of many strings, each one text with the offset at which each string ends,
+//! much as Arrow lays strings out. A million short strings are then some hundred allocations. Chunks hold a fixed
+//! number of strings, so that threads write and read them at the same time and no text is copied to join them.
 
 use std::collections::TryReserveError;
 

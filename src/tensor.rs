@@ -221,8 +221,8 @@ impl Tensor {
 
 /// Zeroed memory for a result of casting `from` to `to`, or an error where there is none.
 pub(crate) fn zeroed(from: ElementType, to: ElementType, bytes: usize) -> Result<Vec<u8>, Error> {
-    // `vec!` gets memory that the system has already zeroed, but aborts the process where there is none. Reserving fails with an
-    // error instead, so it is tried first.
+    // `vec!` gets memory that the system has already zeroed, but aborts the process where there is none. Reserving
+    // fails with an error instead, so it is tried first.
     let mut probe = Vec::<u8>::new();
     probe.try_reserve_exact(bytes).map_err(|_| Error::OutOfMemory { from, to, bytes: bytes as u64 })?;
     drop(probe);

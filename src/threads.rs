@@ -14,9 +14,10 @@ pub(crate) fn is_alone() -> bool {
 
 /// Runs `work`. The CPU casts that it makes on this thread, strings included, use this thread alone, of whatever size.
 ///
-/// With the feature `threads`, large casts otherwise use the threads of the current rayon pool: the global pool, or the one whose task is running
-/// (`pool.install(|| cpu::cast(…))` chooses a pool). While the calling thread waits for them, it may run other tasks of
-/// that pool. A caller that holds a lock for which such tasks wait must therefore cast inside this function.
+/// With the feature `threads`, large casts otherwise use the threads of the current rayon pool: the global pool, or the
+/// one whose task is running (`pool.install(|| cpu::cast(…))` chooses a pool). While the calling thread waits for them,
+/// it may run other tasks of that pool. A caller that holds a lock for which such tasks wait must therefore cast inside
+/// this function.
 ///
 /// ```
 /// use wgpu_cast::{CastOptions, ElementType, Tensor, cpu};

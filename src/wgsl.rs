@@ -21,11 +21,11 @@ use crate::options::CastOptions;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum KernelVariant {
-    /// The main kernel, which converts all of a tensor except its ends. It looks up sources of at most 8 bits in a table in
-    /// workgroup memory, as suits GPUs.
+    /// The main kernel, which converts all of a tensor except its ends. It looks up sources of at most 8 bits in a
+    /// table in workgroup memory, as suits GPUs.
     Table,
-    /// The main kernel for software adapters. Their workgroup memory is slow, so this kernel uses a table only if that saves
-    /// the encoding of several codes.
+    /// The main kernel for software adapters. Their workgroup memory is slow, so this kernel uses a table only if that
+    /// saves the encoding of several codes.
     Computed,
     /// The edge kernel, which converts the ends of tensors and small tensors, and any other range of elements.
     Edge,

@@ -1,5 +1,5 @@
-//! One side of a comparison of two builds, which `compare.py` drives: casts on one thread what each line of stdin names,
-//! and answers with a line.
+//! One side of a comparison of two builds, which `compare.py` drives: casts on one thread what each line of stdin
+//! names, and answers with a line.
 //!
 //! | line | answer |
 //! |---|---|
@@ -7,8 +7,8 @@
 //! | `bits FROM TO ELEMENTS VALUES` | a hash of the result |
 //! | `load FROM TO ELEMENTS VALUES` | `loaded`: the next line finds the source and memory there |
 //!
-//! VALUES is `random` (random bits) or `ordinary` (numbers between −8 and 8). `WGPU_CAST_ISA` names the instruction set.
-//! This file uses only the public interface, so that it can be built beside older versions of the crate too.
+//! VALUES is `random` (random bits) or `ordinary` (numbers between −8 and 8). `WGPU_CAST_ISA` names the instruction
+//! set. This file uses only the public interface, so that it can be built beside older versions of the crate too.
 
 #![allow(missing_docs, reason = "a program")]
 
@@ -43,9 +43,9 @@ fn serve() -> Result<()> {
 
 /// The last source, kept for the next line, and memory for results.
 ///
-/// Which physical pages a process has, and where in a cache line its stack starts, can cost a quarter of the speed in the
-/// caches. So short tensors lie in several places and casts run at several depths of the stack, by turns: the fastest
-/// turn does not depend on luck.
+/// Which physical pages a process has, and where in a cache line its stack starts, can cost a quarter of the speed in
+/// the caches. So short tensors lie in several places and casts run at several depths of the stack, by turns: the
+/// fastest turn does not depend on luck.
 #[derive(Default)]
 struct Side {
     sources: Vec<Tensor>,

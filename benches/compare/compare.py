@@ -3,7 +3,7 @@
 
     cargo build --release --bench casts                   # at the old commit; copy target/release/deps/casts-* aside
     cargo build --release --bench casts                   # at the new one
-    benches/compare/compare.py OLD NEW                    # the whole comparison, 10 to 15 minutes
+    benches/compare/compare.py OLD NEW                    # the whole comparison, about 45 minutes
     benches/compare/compare.py OLD NEW --isa avx2 --elements 65536 --pairs 'float>float16 int*>float'
     benches/compare/compare.py OLD NEW --groups 'f32>small float' --json /tmp/run.json
 

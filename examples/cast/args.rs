@@ -80,7 +80,8 @@ pub struct RunArgs {
 /// The attributes of a Cast node, and the opset whose rules apply.
 #[derive(Debug, Args)]
 pub struct Attributes {
-    /// FLOAT8 targets: convert out-of-range values to the largest finite value instead of infinity or NaN [default: true]
+    /// FLOAT8 targets: convert out-of-range values to the largest finite value instead of infinity or NaN [default:
+    /// true]
     #[arg(long, value_name = "true|false")]
     pub saturate: Option<bool>,
     /// FLOAT8E8M0 targets: round to a power of two up, down or nearest [default: up]
@@ -93,8 +94,8 @@ pub struct Attributes {
 
 #[derive(Debug, Args)]
 pub struct DeviceArgs {
-    /// Where to cast: the faster device (auto), any adapter including software ones (gpu), or the CPU (cpu) [default: auto;
-    /// gpu for verify and bench]
+    /// Where to cast: the faster device (auto), any adapter including software ones (gpu), or the CPU (cpu) [default:
+    /// auto; gpu for verify and bench]
     #[arg(long, value_enum, value_name = "auto|gpu|cpu", hide_possible_values = true)]
     device: Option<Device>,
     /// Use the first adapter whose name contains this text (case-insensitive); implies --device gpu

@@ -37,7 +37,8 @@ impl Session {
         Ok(Self { context: context.with_pipeline_cache(kept.cache.clone()), kept: Some(kept) })
     }
 
-    /// Writes the pipeline cache for the next run, if it has changed. The command succeeds even if it cannot be written.
+    /// Writes the pipeline cache for the next run, if it has changed. The command succeeds even if it cannot be
+    /// written.
     pub fn keep(&self) {
         let Some(Kept { cache, path, checksum: old }) = &self.kept else { return };
         let Some(data) = cache.get_data() else { return };

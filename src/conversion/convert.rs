@@ -1,11 +1,12 @@
-//! The conversion by the reference. Each line names the functions that the kernel of the pair calls (`kernel/compose.rs`).
+//! The conversion by the reference. Each line names the functions that the kernel of the pair calls
+//! (`kernel/compose.rs`).
 
 use super::{Carrier, Conversion, Decode, Encode};
 use crate::reference::*;
 
 impl Conversion {
-    /// Casts codes in place: `low` holds the low words, `high` the high words of 64-bit codes. The bits above the width of
-    /// a destination code are undefined; `high` counts only for 64-bit destinations.
+    /// Casts codes in place: `low` holds the low words, `high` the high words of 64-bit codes. The bits above the width
+    /// of a destination code are undefined; `high` counts only for 64-bit destinations.
     pub(crate) fn convert(&self, low: &mut [u32], high: &mut [u32]) {
         match self.encode {
             Encode::Copy => return,

@@ -91,8 +91,8 @@ impl<L: Lanes, S: Source<L>, K: Sink<L, S>> Step<L> for SourceToSink<S, K> {
             };
         }
         if L::GROUPS == 8 && S::BITS == 32 && S::SIGNED && !S::NANS {
-            // The compiler does not unroll the loop below for INT32 on AVX2. It then waits longer for memory: 0.83 of the
-            // speed at 16 Mi elements.
+            // The compiler does not unroll the loop below for INT32 on AVX2. It then waits longer for memory: 0.83 of
+            // the speed at 16 Mi elements.
             group!(0);
             group!(1);
             group!(2);

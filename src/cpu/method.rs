@@ -37,7 +37,8 @@ pub(crate) enum SinkKind {
     Copy,
     ClampInfinity,
     Bool,
-    /// The low bits of integers. A wider destination gets copies of the sign above them, or zeros from unsigned sources.
+    /// The low bits of integers. A wider destination gets copies of the sign above them, or zeros from unsigned
+    /// sources.
     LowBits {
         bits: u32,
     },
@@ -81,8 +82,8 @@ pub(crate) enum Method {
     Lanes,
     /// On AVX-512, source and sink in AVX2's lanes.
     LanesAvx2,
-    /// Source and sink in the lanes of the instruction set. Rounding takes place in 16-bit lanes, at 1.3 times the speed
-    /// of [`Lanes`](Self::Lanes) in the mean of its pairs and at up to 2.9 times.
+    /// Source and sink in the lanes of the instruction set. Rounding takes place in 16-bit lanes, at 1.3 times the
+    /// speed of [`Lanes`](Self::Lanes) in the mean of its pairs and at up to 2.9 times.
     RoundF16(ExponentRule),
     /// AVX-512's own conversion to FLOAT16, at 2.1 times the speed of [`Lanes`](Self::Lanes).
     ConvertF16,

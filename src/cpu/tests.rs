@@ -33,8 +33,8 @@ fn variants(to: ElementType) -> Vec<CastOptions> {
 }
 
 /// The codes of a source: all codes of at most 16 bits. Of wider types, random codes, random magnitudes, and neighbours
-/// of codes whose higher bits are random and whose lower bits are all equal, near which roundings tie. On an emulator, some
-/// codes of 16 bits, the ends of every exponent among them, and fewer random codes.
+/// of codes whose higher bits are random and whose lower bits are all equal, near which roundings tie. On an emulator,
+/// some codes of 16 bits, the ends of every exponent among them, and fewer random codes.
 fn codes(from: ElementType) -> Vec<u64> {
     let bits = from.code_bits();
     if bits <= 16 {

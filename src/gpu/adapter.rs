@@ -12,9 +12,9 @@ pub(crate) const REQUESTED: &str = "requested";
 #[non_exhaustive]
 pub enum DeviceChoice {
     /// The faster device: a GPU if there is one and the tensors are large enough, otherwise the CPU. If the target has
-    /// vector instructions (x86 with SSE2, aarch64, WebAssembly with simd128), copying a tensor to a GPU and back takes as
-    /// long as [casting it on the CPU](crate::cpu::cast); then only models that cast a result again run on a GPU. Software
-    /// adapters are not used.
+    /// vector instructions (x86 with SSE2, aarch64, WebAssembly with simd128), copying a tensor to a GPU and back takes
+    /// as long as [casting it on the CPU](crate::cpu::cast); then only models that cast a result again run on a GPU.
+    /// Software adapters are not used.
     #[default]
     Auto,
     /// The best adapter, including software adapters; an error if there is none.
@@ -153,8 +153,8 @@ pub(crate) fn maps_primary_buffers(device: &wgpu::Device) -> bool {
     device.features().contains(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS) && shares_memory(&device.adapter_info())
 }
 
-/// Opens a device with the adapter's own limits and, where the adapter has them, timestamp queries, pipeline caches, and the mapping
-/// of buffers that kernels use, which saves copies where memory is shared.
+/// Opens a device with the adapter's own limits and, where the adapter has them, timestamp queries, pipeline caches,
+/// and the mapping of buffers that kernels use, which saves copies where memory is shared.
 pub(crate) async fn open(adapter: &wgpu::Adapter) -> Result<(wgpu::Device, wgpu::Queue), Error> {
     let mut features = wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::PIPELINE_CACHE;
     features.set(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS, shares_memory(&adapter.get_info()));

@@ -24,8 +24,8 @@ pub(crate) struct Wanted<'a> {
     pub bytes: &'a mut [u8],
 }
 
-/// Casts that follow each other on the device. They are recorded as they come, and submitted when a result is read back or enough
-/// of them are recorded.
+/// Casts that follow each other on the device. They are recorded as they come, and submitted when a result is read back
+/// or enough of them are recorded.
 #[derive(Debug)]
 pub(crate) struct Batch<'a> {
     link: &'a DeviceLink,
@@ -34,8 +34,8 @@ pub(crate) struct Batch<'a> {
     recorded: u64,
     /// The last submission, until it was waited for.
     in_flight: Option<wgpu::SubmissionIndex>,
-    /// A copy of each cast's sentinel, so that a result need not be kept to prove its cast. There is room for as many casts as `new`
-    /// was told.
+    /// A copy of each cast's sentinel, so that a result need not be kept to prove its cast. There is room for as many
+    /// casts as `new` was told.
     proofs: Option<wgpu::Buffer>,
     /// The sentinels that `proofs` should hold.
     sentinels: Vec<u32>,
@@ -51,7 +51,8 @@ impl<'a> Batch<'a> {
         Ok(Self { link, encoder: None, recorded: 0, in_flight: None, proofs, sentinels: Vec::new(), dispatches: 0 })
     }
 
-    /// Whether a tensor of so many bytes fits a buffer together with its sentinel and the proofs, as reading it back takes.
+    /// Whether a tensor of so many bytes fits a buffer together with its sentinel and the proofs, as reading it back
+    /// takes.
     pub(crate) fn fits(link: &DeviceLink, bytes: u64, casts: usize) -> bool {
         bytes.saturating_add(8 + 4 * casts as u64) <= link.caster.limits().buffer_size
     }
@@ -154,8 +155,8 @@ impl<'a> Batch<'a> {
         Ok(self.encoder.insert(encoder))
     }
 
-    /// Submits what is recorded, after waiting for the submission before. Two submissions at a time keep a device busy; more would
-    /// only hold the memory of all that they read and write.
+    /// Submits what is recorded, after waiting for the submission before. Two submissions at a time keep a device busy;
+    /// more would only hold the memory of all that they read and write.
     fn submit(&mut self, conversion: &Conversion) -> Result<(), Error> {
         self.wait(conversion)?;
         let commands = self.encoder.take();

@@ -1,4 +1,5 @@
-//! Compiles kernels in the background for `Caster::prepare_async`, on a few threads that end when nothing is left to do.
+//! Compiles kernels in the background for `Caster::prepare_async`, on a few threads that end when nothing is left to
+//! do.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -24,7 +24,8 @@ pub(crate) struct DeviceLink {
     pub caster: Caster,
     sentinels: AtomicU32,
     lost: Arc<Mutex<Option<String>>>,
-    /// Whether the host maps the buffers that kernels use, which saves copies on a device that shares the host's memory.
+    /// Whether the host maps the buffers that kernels use, which saves copies on a device that shares the host's
+    /// memory.
     pub(super) maps_primary_buffers: bool,
 }
 
@@ -33,7 +34,8 @@ impl DeviceLink {
         let lost = Arc::new(Mutex::new(None));
         let seen = lost.clone();
         device.set_device_lost_callback(move |reason, text| note(&seen, format!("{reason:?}: {text}")));
-        // Every call that can fail runs in an error scope. wgpu panics on errors that a driver reports outside of one; they are logged instead.
+        // Every call that can fail runs in an error scope. wgpu panics on errors that a driver reports outside of one;
+        // they are logged instead.
         device.on_uncaptured_error(Arc::new(|error: wgpu::Error| log::error!("{}", one_line(&error))));
         let caster = Caster::new(&device);
         let tuning = PlanTuning { dispatch_elements: plan::HOST_ELEMENTS, ..*caster.tuning() };
@@ -42,7 +44,8 @@ impl DeviceLink {
         Self { device, queue, caster, sentinels: AtomicU32::new(0), lost, maps_primary_buffers }
     }
 
-    /// A link to the application's device, on which no handler is set: its loss shows only in the errors of later calls.
+    /// A link to the application's device, on which no handler is set: its loss shows only in the errors of later
+    /// calls.
     pub(crate) fn borrowed(device: &wgpu::Device, queue: &wgpu::Queue, caster: &Caster) -> Self {
         let (device, queue, caster) = (device.clone(), queue.clone(), caster.clone());
         let maps_primary_buffers = adapter::maps_primary_buffers(&device);
@@ -54,8 +57,8 @@ impl DeviceLink {
         self.lost.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Finds out whether an error is due to the device's loss. The loss shows first in a call that fails; the callback that is told
-    /// the reason runs only when the device is polled.
+    /// Finds out whether an error is due to the device's loss. The loss shows first in a call that fails; the callback
+    /// that is told the reason runs only when the device is polled.
     pub(crate) fn diagnose(&self, error: Error) -> Error {
         self.run_callbacks();
         match (error, self.lost()) {
@@ -71,8 +74,8 @@ impl DeviceLink {
         }
     }
 
-    /// A value that proves a cast. It is odd, so that it differs from the zeros of memory that was never written, and spread over 32
-    /// bits, so that it is unlikely to be among the small numbers that tensors often hold.
+    /// A value that proves a cast. It is odd, so that it differs from the zeros of memory that was never written, and
+    /// spread over 32 bits, so that it is unlikely to be among the small numbers that tensors often hold.
     pub(super) fn next_sentinel(&self) -> u32 {
         const SPREAD: u32 = 0x9e37_79b1;
         (self.sentinels.fetch_add(1, Ordering::Relaxed).wrapping_mul(2) + 1).wrapping_mul(SPREAD)
@@ -135,8 +138,8 @@ impl DeviceLink {
         scoped_for(conversion, 0, &self.device, || self.device.create_command_encoder(&descriptor))
     }
 
-    /// Runs the application's callbacks that are due. Otherwise they would run in the error scope of the next submission,
-    /// which would take their errors for its own.
+    /// Runs the application's callbacks that are due. Otherwise they would run in the error scope of the next
+    /// submission, which would take their errors for its own.
     pub(super) fn run_callbacks(&self) {
         let _ = self.device.poll(wgpu::PollType::Poll);
     }

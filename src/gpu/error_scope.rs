@@ -1,6 +1,6 @@
-//! Error scopes: every call of wgpu's that can fail runs in one, so that its error becomes this crate's and never reaches the
-//! application's handlers. Polling does not run in one, because it calls the application's callbacks: their errors belong to the
-//! application.
+//! Error scopes: every call of wgpu's that can fail runs in one, so that its error becomes this crate's and never
+//! reaches the application's handlers. Polling does not run in one, because it calls the application's callbacks: their
+//! errors belong to the application.
 
 use std::future::Future;
 use std::pin::pin;
@@ -12,7 +12,8 @@ use crate::error::Error;
 /// Runs `work` on this thread and returns its result, or the first error that the device reported meanwhile.
 ///
 /// A lost device reports nothing: see `device_link` for how its loss is noticed. In a browser errors arrive after this
-/// function has returned, so no scope is opened there: the errors go to the application's own scope, or to the page's console.
+/// function has returned, so no scope is opened there: the errors go to the application's own scope, or to the page's
+/// console.
 pub(crate) fn scoped<T>(device: &wgpu::Device, work: impl FnOnce() -> T) -> Result<T, wgpu::Error> {
     if cfg!(target_family = "wasm") {
         return Ok(work());
@@ -28,8 +29,8 @@ pub(crate) fn scoped<T>(device: &wgpu::Device, work: impl FnOnce() -> T) -> Resu
     }
 }
 
-/// [`scoped`] for work that belongs to a cast: a device's error is returned as this crate's, with the element types. `bytes`
-/// is how much memory the work asks for.
+/// [`scoped`] for work that belongs to a cast: a device's error is returned as this crate's, with the element types.
+/// `bytes` is how much memory the work asks for.
 pub(crate) fn scoped_for<T>(
     conversion: &Conversion,
     bytes: u64,

@@ -18,7 +18,8 @@ use crate::gpu::error_scope::{one_line, scoped};
 use crate::gpu::parameters::Parameters;
 use crate::kernel::{self, Access, BLOCKS_SIZE, CodeLookup, KernelKind};
 
-/// A pipeline, or why the device refused it. A refusal is kept as well, because compiling the same text again would fail again.
+/// A pipeline, or why the device refused it. A refusal is kept as well, because compiling the same text again would
+/// fail again.
 type PipelineCell = Arc<OnceLock<Result<wgpu::ComputePipeline, Error>>>;
 
 #[derive(Debug)]
@@ -146,10 +147,13 @@ impl Kernels {
     /// Compiles kernels on threads of its own, the calling one among them. Returns the first error in the order of the
     /// kernels, after all were tried.
     ///
-    /// These are not the threads of rayon's pool, because tasks of the application may occupy those, and may wait for a lock
-    /// that the caller holds.
+    /// These are not the threads of rayon's pool, because tasks of the application may occupy those, and may wait for a
+    /// lock that the caller holds.
     #[cfg(not(target_family = "wasm"))]
     pub(crate) fn compile_together(&self, keys: &[KernelKey]) -> Result<(), Error> {
+        if keys.is_empty() {
+            return Ok(());
+        }
         let next = AtomicUsize::new(0);
         let results: Vec<OnceLock<Result<(), Error>>> = keys.iter().map(|_| OnceLock::new()).collect();
         let work = || {
@@ -209,10 +213,10 @@ impl Kernels {
 #[allow(unsafe_code, reason = "wgpu's trusted shader modules are unsafe: see SAFETY")]
 fn module(device: &wgpu::Device, label: &str, wgsl: &str) -> wgpu::ShaderModule {
     let descriptor = wgpu::ShaderModuleDescriptor { label: Some(label), source: wgpu::ShaderSource::Wgsl(wgsl.into()) };
-    // SAFETY: the text is this crate's own. Each index follows from one below the dispatch's count, and the planner keeps
-    // that range inside both bindings (`plan::tests` checks it for all pairs, for plans that are moved and for views). A
-    // kernel that reads one word ahead stops at the binding's last word, which the planner gives. Every loop has a fixed or
-    // a counted end: the codes of one word, the axes of a view, or the elements of a serial dispatch. The divisors are the
-    // widths of codes and the sizes of a view's axes, which are at least 1.
+    // SAFETY: the text is this crate's own. Each index follows from one below the dispatch's count, and the planner
+    // keeps that range inside both bindings (`plan::tests` checks it for all pairs, for plans that are moved and for
+    // views). A kernel that reads one word ahead stops at the binding's last word, which the planner gives. Every loop
+    // has a fixed or a counted end: the codes of one word, the axes of a view, or the elements of a serial dispatch.
+    // The divisors are the widths of codes and the sizes of a view's axes, which are at least 1.
     unsafe { device.create_shader_module_trusted(descriptor, wgpu::ShaderRuntimeChecks::unchecked()) }
 }

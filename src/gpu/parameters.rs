@@ -1,7 +1,7 @@
 //! The parameter blocks of dispatches, as uniform buffers that never change.
 //!
-//! Equal blocks share one buffer, because a device gets slower with every buffer that it holds: all casts of one length between
-//! aligned slices have the same block.
+//! Equal blocks share one buffer, because a device gets slower with every buffer that it holds: all casts of one length
+//! between aligned slices have the same block.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -39,7 +39,8 @@ impl Parameters {
         if let Some(buffer) = self.alive.lock().unwrap_or_else(PoisonError::into_inner).find(params) {
             return Ok(buffer);
         }
-        // The buffer is made without the lock. Two threads may each make one; both buffers work, and later casts find one of them.
+        // The buffer is made without the lock. Two threads may each make one; both buffers work, and later casts find
+        // one of them.
         let buffer = Arc::new(filled(device, conversion, params)?);
         self.alive.lock().unwrap_or_else(PoisonError::into_inner).insert(*params, &buffer);
         Ok(buffer)
@@ -71,7 +72,8 @@ fn filled(device: &wgpu::Device, conversion: &Conversion, params: &Params) -> Re
             mapped_at_creation: true,
         })
     })?;
-    // wgpu reports the loss of a device first here: the mapping fails. Its message names a buffer that the caller does not know.
+    // wgpu reports the loss of a device first here: the mapping fails. Its message names a buffer that the caller does
+    // not know.
     let lost =
         |_: wgpu::MapRangeError| Error::DeviceLost { from, to, reason: "its memory cannot be mapped".to_owned() };
     buffer.slice(..).get_mapped_range_mut().map_err(lost)?.copy_from_slice(bytemuck::bytes_of(params));

@@ -1,5 +1,5 @@
-//! Host tensors to a device and back in pieces: while the device casts one piece, the host writes the next one and reads the
-//! one before.
+//! Host tensors to a device and back in pieces: while the device casts one piece, the host writes the next one and
+//! reads the one before.
 
 use std::collections::VecDeque;
 
@@ -38,8 +38,8 @@ struct PipelinedTransfer<'a> {
     conversion: &'a Conversion,
     /// The cast of a whole piece.
     piece: Prepared,
-    /// Pieces that use the same buffers write these in turn. Each piece is proven before its buffers are used again, so the
-    /// buffers never hold the sentinel that is expected next.
+    /// Pieces that use the same buffers write these in turn. Each piece is proven before its buffers are used again, so
+    /// the buffers never hold the sentinel that is expected next.
     sentinels: [u32; 2],
 }
 

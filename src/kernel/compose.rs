@@ -266,8 +266,8 @@ mod tests {
         }
     }
 
-    /// Each WGSL function that converts has its reference of the same name in the file of the same name, and the other way
-    /// round, in the same order.
+    /// Each WGSL function that converts has its reference of the same name in the file of the same name, and the other
+    /// way round, in the same order.
     #[test]
     fn every_function_has_its_reference() {
         let converts = |name: &str| !name.starts_with("entry/");

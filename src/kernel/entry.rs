@@ -1,4 +1,5 @@
-//! The entry point of the blocks and the shifted kernel: loads, lanes and stores, unrolled. The only WGSL that is not in `shaders/`.
+//! The entry point of the blocks and the shifted kernel: loads, lanes and stores, unrolled. The only WGSL that is not
+//! in `shaders/`.
 
 use std::fmt::Write as _;
 

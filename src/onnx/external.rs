@@ -1,4 +1,5 @@
-//! Tensor data in a file beside the model. A hostile model may name any other file, so the path is checked before the file is read.
+//! Tensor data in a file beside the model. A hostile model may name any other file, so the path is checked before the
+//! file is read.
 
 use std::fs::{File, Metadata};
 use std::io::{Read, Seek, SeekFrom};

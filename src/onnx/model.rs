@@ -20,8 +20,8 @@ use crate::tensor::Tensor;
 
 /// A model that contains only `Cast`, `CastLike`, `Identity` and `Constant` nodes.
 ///
-/// [`Context::run`](crate::Context::run) runs it. Shapes that the graph declares are kept but not checked, because no cast
-/// depends on them.
+/// [`Context::run`](crate::Context::run) runs it. Shapes that the graph declares are kept but not checked, because no
+/// cast depends on them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
     opset: i64,
@@ -374,7 +374,8 @@ impl Reader<'_> {
                 waits_for.entry(*maker).or_default().push(index);
             }
         }
-        // Of the nodes that wait for nothing, the first in the graph's order comes next, so that a sorted graph keeps its order.
+        // Of the nodes that wait for nothing, the first in the graph's order comes next, so that a sorted graph keeps
+        // its order.
         let ready = (0..waiting.len()).filter(|&index| waiting[index] == 0);
         let mut ready: BinaryHeap<Reverse<usize>> = ready.map(Reverse).collect();
         let mut order = Vec::new();
@@ -388,8 +389,8 @@ impl Reader<'_> {
             }
         }
         if let Some(index) = waiting.iter().position(|&waiting| waiting > 0) {
-            // The node may wait for a cycle without being part of it. Following what it waits for, for as many steps as there are nodes,
-            // ends inside a cycle.
+            // The node may wait for a cycle without being part of it. Following what it waits for, for as many steps as
+            // there are nodes, ends inside a cycle.
             let maker = |input: &usize| makers.get(input).copied().filter(|&maker| waiting[maker] > 0);
             let step = |index: usize, _| self.nodes[index].inputs.iter().find_map(maker).unwrap_or(index);
             let node = self.nodes[(0..self.nodes.len()).fold(index, step)].name.clone();

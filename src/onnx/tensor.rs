@@ -41,8 +41,8 @@ impl NamedTensor {
     /// Writes a `TensorProto`, with the data in `raw_data` or `string_data`.
     ///
     /// # Errors
-    /// [`Error::Tensor`] if the message exceeds 2 GiB, the limit of protobuf messages, or if the size of an axis exceeds 63
-    /// bits.
+    /// [`Error::Tensor`] if the message exceeds 2 GiB, the limit of protobuf messages, or if the size of an axis
+    /// exceeds 63 bits.
     pub fn into_bytes(self) -> Result<Vec<u8>, Error> {
         let name = self.name.clone();
         let message = self.into_proto()?;
@@ -55,11 +55,10 @@ impl NamedTensor {
 
     fn into_proto(self) -> Result<TensorProto, Error> {
         let tensor = self.tensor;
-        let dims: Result<Vec<i64>, _> = tensor.shape().iter().map(|&dim| i64::try_from(dim)).collect();
-        let too_large = || TensorFault::TooLarge {
-            dims: tensor.shape().iter().map(|&dim| i64::try_from(dim).unwrap_or(i64::MAX)).collect(),
-        };
-        let dims = dims.map_err(|_| Error::Tensor { name: self.name.clone(), fault: too_large() })?;
+        let dims: Vec<i64> = tensor.shape().iter().map(|&dim| i64::try_from(dim).unwrap_or(i64::MAX)).collect();
+        if tensor.shape().iter().any(|&dim| i64::try_from(dim).is_err()) {
+            return Err(Error::Tensor { name: self.name, fault: TensorFault::TooLarge { dims } });
+        }
         let data_type = tensor.element_type().onnx_code();
         let copied = |string: &str| Bytes::copy_from_slice(string.as_bytes());
         let string_data = tensor.strings().map(|strings| strings.map(copied).collect()).unwrap_or_default();

@@ -25,8 +25,8 @@ impl Default for PlanLimits {
 }
 
 /// How casts are planned within a device's limits. No value changes the bits of a result.
-/// [`Caster::new`](crate::Caster::new) uses what suits the device; [`Caster::with_tuning`](crate::Caster::with_tuning) accepts
-/// other values.
+/// [`Caster::new`](crate::Caster::new) uses what suits the device; [`Caster::with_tuning`](crate::Caster::with_tuning)
+/// accepts other values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PlanTuning {

@@ -91,7 +91,8 @@ impl<'a> Measures<'a> {
         let most = by_workgroups.min(self.settings.tuning.dispatch_elements);
         let limit = "max_storage_buffer_binding_size";
         if self.offsets.one_buffer {
-            // Each side gets half a binding, so that bindings of two pieces do not overlap where one binding cannot cover both.
+            // Each side gets half a binding, so that bindings of two pieces do not overlap where one binding cannot
+            // cover both.
             let fits = self.whole_range(elements).is_some_and(|range| range.size <= self.settings.limits.binding_size);
             if fits && elements <= most {
                 return Ok(elements);

@@ -155,7 +155,8 @@ fn plans_hold_at_every_boundary() {
     }
 }
 
-/// A plan for the start of two buffers, moved, holds as one that is made for the slices. It is moved wherever all is aligned.
+/// A plan for the start of two buffers, moved, holds as one that is made for the slices. It is moved wherever all is
+/// aligned.
 fn check_moved(conversion: &Conversion, elements: u64, offsets: Offsets, settings: &PlanSettings) {
     let dispatches = plan(conversion, elements, Offsets::default(), settings, Some(77)).unwrap();
     let moved: Option<Vec<_>> = dispatches.iter().map(|dispatch| dispatch.moved(offsets, &settings.limits)).collect();

@@ -1,15 +1,15 @@
-//! The reference of each WGSL function that converts: the same name in the file of the same name, the same steps, the same
-//! bits. It mirrors `shaders/` folder by folder; a test pairs files and functions both ways.
+//! The reference of each WGSL function that converts: the same name in the file of the same name, the same steps, the
+//! same bits. It mirrors `shaders/` folder by folder; a test pairs files and functions both ways.
 //!
-//! Integers only. Words are `u32`; 64-bit codes are two words, low first. What a shader reads as constants is a parameter
-//! here: `DecodeFloat` for `SRC_…`, `EncodeFloat` for `HUB_…` and `DST_…`, and so on.
+//! Integers only. Words are `u32`; 64-bit codes are two words, low first. What a shader reads as constants is a
+//! parameter here: `DecodeFloat` for `SRC_…`, `EncodeFloat` for `HUB_…` and `DST_…`, and so on.
 //!
-//! A conversion has up to three steps, each a function of one value (see `kernel/compose.rs`): *decode* from the code to a
-//! value; *hub*, where the value must be brought to the form that the last step takes; *encode* to the destination code.
-//! The hub of a float of at most 16 bits is one word: binary32, a narrower float's own format, or the high word of a
-//! binary64. The last is **rounded to odd**: cut towards zero, and its last bit set when anything was lost. It has at least
-//! two significand bits more than any float of at most 16 bits, so the one rounding that follows is as exact as from the
-//! full value.
+//! A conversion has up to three steps, each a function of one value (see `kernel/compose.rs`): *decode* from the code
+//! to a value; *hub*, where the value must be brought to the form that the last step takes; *encode* to the destination
+//! code. The hub of a float of at most 16 bits is one word: binary32, a narrower float's own format, or the high word
+//! of a binary64. The last is **rounded to odd**: cut towards zero, and its last bit set when anything was lost. It has
+//! at least two significand bits more than any float of at most 16 bits, so the one rounding that follows is as exact
+//! as from the full value.
 
 mod parameters;
 

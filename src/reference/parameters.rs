@@ -18,8 +18,8 @@ pub(crate) struct DecodeFloat {
     pub ieee: bool,
     /// The code of −0 is NaN.
     pub fnuz: bool,
-    /// Subnormals are decoded. Without, a subnormal gives some number below the least normal one, which serves where all of
-    /// them become zero.
+    /// Subnormals are decoded. Without, a subnormal gives some number below the least normal one, which serves where
+    /// all of them become zero.
     pub subnormals: bool,
 }
 
@@ -122,7 +122,8 @@ impl EncodeFloat {
         self.hub.bias.saturating_sub(self.bias) + 1
     }
 
-    /// The hub's number whose code is `overflow`, where the destination's bias is lower. It may be the one after the largest.
+    /// The hub's number whose code is `overflow`, where the destination's bias is lower. It may be the one after the
+    /// largest.
     pub(crate) fn limit(&self) -> u32 {
         (((self.least_exponent() - 1) << self.man) + self.overflow) << (self.hub.man - self.man)
     }

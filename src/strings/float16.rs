@@ -21,14 +21,15 @@ pub(crate) fn push_finite(text: &mut String, code: u32) {
     push_digits(text, head, tail, exponent + tail.len() as i32);
 }
 
-/// The digits, and the power of ten that they multiply, of a decimal that rounds to the code. It is the one with the fewest digits; among
-/// those the closest to the code's value; and of two equally close the one whose last digit is even.
+/// The digits, and the power of ten that they multiply, of a decimal that rounds to the code. It is the one with the
+/// fewest digits; among those the closest to the code's value; and of two equally close the one whose last digit is
+/// even.
 fn shortest(code: u32) -> (u64, i32) {
     debug_assert!((1..INFINITY).contains(&code));
     let field = (code >> 10).max(1);
     let significand = u64::from(if code > FRACTION { FRACTION + 1 } else { 0 } | code & FRACTION);
-    // All values are counted in quarters of an ulp. Decimals within half an ulp round to the value; below the first number of a
-    // binade, whose lower neighbour is nearer, only those within a quarter.
+    // All values are counted in quarters of an ulp. Decimals within half an ulp round to the value; below the first
+    // number of a binade, whose lower neighbour is nearer, only those within a quarter.
     let value = 4 * significand;
     let (low, high) = (value - if code & FRACTION == 0 && field > 1 { 1 } else { 2 }, value + 2);
     let quarter = field as i32 - 27;
@@ -95,8 +96,9 @@ mod tests {
         }
     }
 
-    /// Compares decimals with the ends in binary64. The ends have at most 13 significant bits and the decimals at most six digits, so
-    /// two of them that differ do so by far more than binary64's rounding, and the comparisons are exact.
+    /// Compares decimals with the ends in binary64. The ends have at most 13 significant bits and the decimals at most
+    /// six digits, so two of them that differ do so by far more than binary64's rounding, and the comparisons are
+    /// exact.
     #[test]
     fn no_decimal_is_shorter_or_closer() {
         let value = |code: u32| f16::from_bits(code as u16).to_f64();

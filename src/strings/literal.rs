@@ -65,8 +65,8 @@ fn digits(bytes: &[u8]) -> (&[u8], &[u8]) {
 }
 
 fn exponent(bytes: &[u8]) -> Option<i64> {
-    // Counting stops at a number so large that no text has enough digits to compensate it, and so small that adding a text's length
-    // does not overflow.
+    // Counting stops at a number so large that no text has enough digits to compensate it, and so small that adding a
+    // text's length does not overflow.
     const FAR: i64 = 1 << 56;
     let (negative, unsigned) = signed(bytes);
     let (digits, rest) = digits(unsigned);
@@ -89,7 +89,8 @@ const FIVES: [u64; 28] = {
 };
 
 impl Decimal<'_> {
-    /// The position of the decimal point, counted from the first digit that is not 0; `None` for zero, which has no such digit.
+    /// The position of the decimal point, counted from the first digit that is not 0; `None` for zero, which has no
+    /// such digit.
     pub(super) fn point(&self) -> Option<i64> {
         if !self.whole.is_empty() {
             return Some(self.whole.len() as i64 + self.exponent);
@@ -119,8 +120,8 @@ impl Decimal<'_> {
 
     /// A literal of fewer than a thousand bytes that rounds to the same float as this one, in every format.
     pub(super) fn shortened(&self) -> String {
-        // A number halfway between two binary64 floats has at most 768 digits. Later digits only decide whether the value is greater
-        // than the number that the earlier digits give, so one digit 1 stands for all of them.
+        // A number halfway between two binary64 floats has at most 768 digits. Later digits only decide whether the
+        // value is greater than the number that the earlier digits give, so one digit 1 stands for all of them.
         const DIGITS: usize = 800;
         // This exponent is beyond every float's, so larger ones are cut to it.
         const FAR: i64 = 5_000;
@@ -158,7 +159,8 @@ impl Decimal<'_> {
         if free < 32 {
             return None;
         }
-        // Compares digits · 10^power with significand · 2^exponent. The power of five multiplies the side where it is an integer.
+        // Compares digits · 10^power with significand · 2^exponent. The power of five multiplies the side where it is
+        // an integer.
         let exponent = ((rounded.to_bits() >> 52) & 0x7ff) as i64 - 1075 + i64::from(free);
         let (mut ours, mut theirs) = (u128::from(digits), u128::from(significand >> free));
         if power >= 0 {

@@ -32,12 +32,13 @@ pub(super) fn f64_bits(literal: &str) -> Result<u64, Fault> {
     Ok(value.to_bits())
 }
 
-/// The binary64 bits **rounded to odd**, so that one more rounding, to a float of at most 16 bits, gives the same as one rounding of
-/// the exact decimal.
+/// The binary64 bits **rounded to odd**, so that one more rounding, to a float of at most 16 bits, gives the same as
+/// one rounding of the exact decimal.
 pub(super) fn f64_bits_to_odd(literal: &str) -> Result<u64, Fault> {
-    // Those floats, and the numbers halfway between two of them (at most 12 significant bits, for FLOAT16), are binary64 numbers whose
-    // last 41 bits are zero. Rounding to nearest never crosses a binary64 number. So unless the result is such a number itself, the
-    // decimal lies on the same side of all such numbers as the result, and the result will do.
+    // Those floats, and the numbers halfway between two of them (at most 12 significant bits, for FLOAT16), are
+    // binary64 numbers whose last 41 bits are zero. Rounding to nearest never crosses a binary64 number. So unless the
+    // result is such a number itself, the decimal lies on the same side of all such numbers as the result, and the
+    // result will do.
     const CUT: u64 = (1 << 41) - 1;
     let bits = f64_bits(literal)?;
     let rounded = f64::from_bits(bits);
@@ -52,8 +53,9 @@ pub(super) fn f64_bits_to_odd(literal: &str) -> Result<u64, Fault> {
     })
 }
 
-/// Whether a number is not zero, below 10^8 and a multiple of 1/128: it then has at most 15 decimal digits. No two decimals of 15
-/// digits round to the same binary64 number, so a literal of at most 15 bytes that rounds to this number is equal to it.
+/// Whether a number is not zero, below 10^8 and a multiple of 1/128: it then has at most 15 decimal digits. No two
+/// decimals of 15 digits round to the same binary64 number, so a literal of at most 15 bytes that rounds to this number
+/// is equal to it.
 fn has_few_digits(value: f64) -> bool {
     let parts = value * 128.0;
     value != 0.0 && value.abs() < 1e8 && parts as i64 as f64 == parts
@@ -89,8 +91,8 @@ pub(super) fn truth(literal: &str) -> Result<u64, Fault> {
 }
 
 fn float<F: FromStr>(literal: &str) -> Result<F, Fault> {
-    // The standard library reads the same literals and rounds them exactly, but it stops counting exponents not far above 65536. That
-    // makes a difference only for literals with as many digits.
+    // The standard library reads the same literals and rounds them exactly, but it stops counting exponents not far
+    // above 65536. That makes a difference only for literals with as many digits.
     const LONG: usize = 4096;
     if literal.len() <= LONG {
         return literal.parse().map_err(|_| Fault::Invalid);
@@ -128,7 +130,8 @@ mod tests {
             }
             let step = if format.bits() == 16 { 37 } else { 1 };
             for code in (1..=2 * format.max() + 1).step_by(step) {
-                // With one more significand bit, even codes are numbers and odd codes are the points halfway between them.
+                // With one more significand bit, even codes are numbers and odd codes are the points halfway between
+                // them.
                 let man = format.man_bits + 1;
                 let (field, fraction) = ((code >> man).max(1), code & ((1 << man) - 1));
                 let significand = if code >> man == 0 { fraction } else { fraction | 1 << man };

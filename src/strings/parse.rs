@@ -65,8 +65,8 @@ fn codes(
 /// The index of a string that cannot be read, within its chunk or its tensor, and why.
 type FaultAt = (usize, Fault);
 
-/// Runs `work` on every chunk and its bytes of the destination, on all threads where there are at least two chunks. Returns the
-/// first fault in the tensor's order, whichever thread finds one first.
+/// Runs `work` on every chunk and its bytes of the destination, on all threads where there are at least two chunks.
+/// Returns the first fault in the tensor's order, whichever thread finds one first.
 fn first_fault(
     chunks: &[StringChunk],
     destination: &mut [u8],

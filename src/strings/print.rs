@@ -99,8 +99,8 @@ fn print_chunks(
     Ok(tensor.with_strings(StringArray::from_chunks(chunks)))
 }
 
-/// The results of `work` for every index below `count`, in order, on all threads where there are at least two indices. The string is
-/// scratch memory.
+/// The results of `work` for every index below `count`, in order, on all threads where there are at least two indices.
+/// The string is scratch memory.
 fn for_each_index<T: Send>(
     count: usize,
     work: impl Fn(usize, &mut String) -> Result<T, Error> + Sync,

@@ -1,4 +1,5 @@
-//! Errors of the GPU path. Each is typed, is reported before any work if possible, and is never a panic or a wrong result.
+//! Errors of the GPU path. Each is typed, is reported before any work if possible, and is never a panic or a wrong
+//! result.
 
 use std::sync::{Arc, Mutex};
 

@@ -38,7 +38,8 @@ sources! {
     from_float6e2m3 FLOAT6E2M3 from_float6e3m2 FLOAT6E3M2
 }
 
-/// A caster for each kernel, whatever the adapter. A test has one set of them, since compiling kernels is most of its work.
+/// A caster for each kernel, whatever the adapter. A test has one set of them, since compiling kernels is most of its
+/// work.
 struct Casters {
     /// Sources of at most 8 bits by a table in workgroup memory.
     tables: Caster,

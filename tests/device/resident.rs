@@ -118,8 +118,8 @@ fn a_bound_cast_keeps_its_buffers() {
     assert!(held(device)[0] + 2 <= before[0], "and free it when they are dropped");
 }
 
-/// A destroyed buffer is the caller's error, wherever it happens: recording does not panic, the submission reports it, and
-/// nothing is written.
+/// A destroyed buffer is the caller's error, wherever it happens: recording does not panic, the submission reports it,
+/// and nothing is written.
 #[test]
 fn a_destroyed_buffer_is_an_error_of_the_submission() {
     let context = adapter::open();

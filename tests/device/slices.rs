@@ -1,5 +1,5 @@
-//! Casts between slices at any offset, in two buffers and in one, compared with the CPU path. No bit around the result may
-//! change.
+//! Casts between slices at any offset, in two buffers and in one, compared with the CPU path. No bit around the result
+//! may change.
 
 use support::buffers::{buffer, read};
 use support::{adapter, cases, numeric};
@@ -103,8 +103,8 @@ fn casters(context: &Context) -> [Caster; 2] {
     })
 }
 
-/// Every pair, and which of two casters it takes here: compiling kernels is nearly all of the work. Each pair takes one caster
-/// between two buffers and the other within one buffer; types of the same widths take all four ways.
+/// Every pair, and which of two casters it takes here: compiling kernels is nearly all of the work. Each pair takes one
+/// caster between two buffers and the other within one buffer; types of the same widths take all four ways.
 fn pairs() -> impl Iterator<Item = (ElementType, ElementType, usize)> {
     let types = || numeric().enumerate();
     types().flat_map(move |(i, from)| types().map(move |(j, to)| (from, to, (i + j) % 2)))

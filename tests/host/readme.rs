@@ -1,5 +1,5 @@
-//! Compares what texts and recorded tables say about element types with the element table. A failing test prints the right
-//! text, or what is missing.
+//! Compares what texts and recorded tables say about element types with the element table. A failing test prints the
+//! right text, or what is missing.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -53,7 +53,8 @@ fn fill(file: &mut File, bytes: &mut [u8]) -> Result<(), String> {
     })
 }
 
-/// ml_dtypes saves float8_e5m2 as `<f1`, and its other types as raw bytes. npyz rejects `f1`, so it becomes raw bytes too.
+/// ml_dtypes saves float8_e5m2 as `<f1`, and its other types as raw bytes. npyz rejects `f1`, so it becomes raw bytes
+/// too.
 fn replace_float8(text: &mut [u8]) {
     if let Some(at) = text.windows(5).position(|part| part == b"'<f1'" || part == b"'|f1'") {
         text[at + 2] = b'V';

@@ -43,8 +43,8 @@ pub(crate) fn signed<L: Lanes, const BITS: usize, const SIGNS: u8>(
     l.or_u16(codes, sign)
 }
 
-/// Rounding to `BITS` bits by the [`SignRule`] `SIGNS`. With `ADD`, floats are rounded by [`RoundMethod::Add`]; integers
-/// are rounded by shifts, since they are never subnormal.
+/// Rounding to `BITS` bits by the [`SignRule`] `SIGNS`. With `ADD`, floats are rounded by [`RoundMethod::Add`];
+/// integers are rounded by shifts, since they are never subnormal.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Round<const BITS: usize, const ADD: bool, const SIGNS: u8> {
     to: EncodeFloat,

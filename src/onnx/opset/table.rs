@@ -1,5 +1,5 @@
-//! What each opset changed: the only table of opset numbers, beside the first opset of each element type in `element.rs`. A new
-//! opset is a new row; everything else about versions follows from the rows.
+//! What each opset changed: the only table of opset numbers, beside the first opset of each element type in
+//! `element.rs`. A new opset is a new row; everything else about versions follows from the rows.
 
 use crate::element::Operator;
 use crate::options::{Float4Nan, Int4Overflow};
@@ -10,8 +10,8 @@ pub(in crate::onnx) struct Opset {
     pub since: u32,
     /// The oldest version of ONNX's file format that is made for it (ONNX, `Versioning.md`).
     pub ir_version: i64,
-    /// The operators of which it has a new version. The fields from `target` to `float4_nan` are those of these operators;
-    /// others keep their last version. Which types a version lists follows from the table of element types.
+    /// The operators of which it has a new version. The fields from `target` to `float4_nan` are those of these
+    /// operators; others keep their last version. Which types a version lists follows from the table of element types.
     new_versions: &'static [Operator],
     /// How `Cast` names its target; `CastLike` has a second input instead.
     pub target: Target,

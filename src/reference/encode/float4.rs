@@ -25,8 +25,8 @@ pub(crate) fn split_lanes(codes: u32, signed: bool, to: &Thresholds) -> Lanes {
 
 /// Bits 15 and 31: whether a magnitude is at least `least`.
 pub(crate) fn reaches(magnitudes: u32, least: u32) -> u32 {
-    // The sum has bit 15 from `least` on. Magnitudes are at most 0x8000 and `least` is not 0, so that no lane carries into
-    // the other.
+    // The sum has bit 15 from `least` on. Magnitudes are at most 0x8000 and `least` is not 0, so that no lane carries
+    // into the other.
     magnitudes + (0x8000 - least) * 0x0001_0001
 }
 
@@ -38,14 +38,15 @@ pub(crate) fn move_down(bits: u32, down: u32) -> u32 {
 /// Two codes to two, each with its top bit `down` bits below the top of its lane.
 pub(crate) fn lanes_to_float4(codes: u32, down: u32, signed: bool, to: &Thresholds) -> u32 {
     let Lanes { mut signs, magnitudes } = split_lanes(codes, signed, to);
-    // The three bits of the number of thresholds that are reached. They are reached in order, so that bit 2 is whether the
-    // fourth is; each other bit changes at every second or at every threshold, and its parity is the sum of those changes.
+    // The three bits of the number of thresholds that are reached. They are reached in order, so that bit 2 is whether
+    // the fourth is; each other bit changes at every second or at every threshold, and its parity is the sum of those
+    // changes.
     let mut bit_2 = reaches(magnitudes, to.least[3]);
     if to.least_nan != 0 {
         let nan = reaches(magnitudes, to.least_nan);
         if to.nan_flip {
-            // NaN reaches every threshold: its bits are all ones. Inverting bit 2, from which the other two follow, makes
-            // them 0.
+            // NaN reaches every threshold: its bits are all ones. Inverting bit 2, from which the other two follow,
+            // makes them 0.
             bit_2 ^= nan;
             signs ^= nan;
         } else {
@@ -61,8 +62,8 @@ pub(crate) fn lanes_to_float4(codes: u32, down: u32, signed: bool, to: &Threshol
 /// Eight codes of 16 bits, two a word, to a float of 4 bits that is finite throughout: one rounding to nearest, ties to
 /// even.
 pub(crate) fn convert_eight(codes: [u32; 4], signed: bool, to: &Thresholds) -> u32 {
-    // Of the eight codes in order, a word has an even one in its low lane and the next one in its high lane. Moved down so,
-    // half of them are where they go, and the others 12 bits beside it.
+    // Of the eight codes in order, a word has an even one in its low lane and the next one in its high lane. Moved down
+    // so, half of them are where they go, and the others 12 bits beside it.
     let even = lanes_to_float4(codes[0], 12, signed, to) | lanes_to_float4(codes[2], 8, signed, to);
     let all = even | lanes_to_float4(codes[1], 4, signed, to) | lanes_to_float4(codes[3], 0, signed, to);
     (all & 0xf0f0_0f0f) | ((all << 12) & 0x0f0f_0000) | ((all >> 12) & 0x0000_f0f0)

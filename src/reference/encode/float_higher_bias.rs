@@ -5,8 +5,8 @@ pub(crate) fn raise_bias(magnitude: u32, to: &EncodeFloat) -> u32 {
     magnitude + magnitude.min(1 << to.hub.man)
 }
 
-/// A hub to a signed float of at most 16 bits with a bias higher by one or two: one rounding to nearest, ties to even. The
-/// WGSL has the derivation.
+/// A hub to a signed float of at most 16 bits with a bias higher by one or two: one rounding to nearest, ties to even.
+/// The WGSL has the derivation.
 pub(crate) fn encode_higher_bias(hub: u32, to: &EncodeFloat) -> u32 {
     let mut magnitude = raise_bias(hub & ((1 << (to.hub.bits - 1)) - 1), to);
     if to.bias > to.hub.bias + 1 {

@@ -1,7 +1,7 @@
 use crate::reference::{EncodeFloat, SIGN, pack_float};
 
-/// A hub to a signed float of at most 16 bits with a lower bias, exponent and significand rounded as one word: one rounding
-/// to nearest, ties to even. The WGSL has the derivation.
+/// A hub to a signed float of at most 16 bits with a lower bias, exponent and significand rounded as one word: one
+/// rounding to nearest, ties to even. The WGSL has the derivation.
 pub(crate) fn encode_lower_bias(hub: u32, to: &EncodeFloat) -> u32 {
     let mut magnitude = hub & ((1 << (to.hub.bits - 1)) - 1);
     if to.hub.bits == 32 {

@@ -6,8 +6,8 @@ pub(crate) fn float_to_e8m0(code: u32, from: &DecodeFloat, to: &EncodeE8m0) -> u
     let magnitude = code & (sign_code - 1);
     // `round` is for 23 fraction bits, and here are `man`. The carry walks into the exponent.
     let normal = (magnitude + (to.round >> (23 - from.man)) + ((127 - from.bias) << from.man)) >> from.man;
-    // A subnormal is an integer times 2^(1 - bias - man). Its leading bit goes to the top of the word; adding 2^31 takes
-    // that bit away, which leaves its place to the carry.
+    // A subnormal is an integer times 2^(1 - bias - man). Its leading bit goes to the top of the word; adding 2^31
+    // takes that bit away, which leaves its place to the carry.
     let leading = first_leading_bit(magnitude);
     let fraction = magnitude << (!leading & 31);
     let carry = fraction.wrapping_add(SIGN + ((to.round << 8) | (to.round & 0xff))) >> 31;

@@ -5,8 +5,8 @@ pub(crate) fn integer_to_e8m0(positive: bool, low: u32, high: u32, to: &EncodeE8
     let normal = normalize_words(low, high);
     // Of the low word only a sticky bit matters.
     let top = normal.high | ((normal.low != 0) as u32);
-    // `round` is for 23 fraction bits, and here are 31. Adding 2^31 takes the leading bit away, which leaves its place to
-    // the carry.
+    // `round` is for 23 fraction bits, and here are 31. Adding 2^31 takes the leading bit away, which leaves its place
+    // to the carry.
     let round = (to.round << 8) | (to.round & 0xff);
     let code = normal.exponent.wrapping_add(127).wrapping_add(top.wrapping_add(SIGN + round) >> 31);
     if positive { code } else { to.low }

@@ -1,7 +1,7 @@
 use crate::reference::{EncodeFloat, Integer, normalize_words};
 
-/// An integer of up to 64 bits to a signed float of at most 16 bits: one rounding to nearest, ties to even. 1 is a normal
-/// number of every such format, so that no result is subnormal.
+/// An integer of up to 64 bits to a signed float of at most 16 bits: one rounding to nearest, ties to even. 1 is a
+/// normal number of every such format, so that no result is subnormal.
 pub(crate) fn integer_to_float(parts: Integer, to: &EncodeFloat) -> u32 {
     if to.integers != 0 {
         // The codes of 0 to 7 are in the constant, four bits each. All larger magnitudes have the code of 7.

@@ -1,7 +1,7 @@
 use crate::reference::EncodeFloat;
 
-/// The code of a float of at most 16 bits from its magnitude's code and the hub's sign; NaN. `code` is at most `overflow`,
-/// which is what NaN of the hub, beyond all numbers, has there too.
+/// The code of a float of at most 16 bits from its magnitude's code and the hub's sign; NaN. `code` is at most
+/// `overflow`, which is what NaN of the hub, beyond all numbers, has there too.
 pub(crate) fn pack_float(hub: u32, code: u32, to: &EncodeFloat) -> u32 {
     let mut sign = (hub >> (to.hub.bits - to.bits)) & (1 << (to.bits - 1));
     if to.fnuz {

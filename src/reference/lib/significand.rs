@@ -1,8 +1,8 @@
 use crate::reference::Pair;
 
 /// A float taken apart for truncation: the exponent of its leading bit (∞ and NaN: beyond every integer), then its
-/// significand in two words with the leading bit at the top. Where the exponent is below 0, the integer part is 0 whatever
-/// the significand.
+/// significand in two words with the leading bit at the top. Where the exponent is below 0, the integer part is 0
+/// whatever the significand.
 #[derive(Clone, Copy)]
 pub(crate) struct Significand {
     pub negative: bool,

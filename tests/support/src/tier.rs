@@ -1,8 +1,8 @@
 //! How much the tests do.
 //!
-//! With `WGPU_CAST_TESTS=emulator` in the environment they do less, for machines on which each instruction takes tens of
-//! times as long. They still meet every pair, every option, every instruction set and every special value: what is left
-//! out are further codes and further lengths of the same kind.
+//! With `WGPU_CAST_TESTS=emulator` in the environment they do less, for machines on which each instruction takes tens
+//! of times as long. They still meet every pair, every option, every instruction set and every special value: what is
+//! left out are further codes and further lengths of the same kind.
 
 use std::env::var_os;
 use std::sync::LazyLock;

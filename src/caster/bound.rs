@@ -1,0 +1,71 @@
+//! Casts that are bound to their buffers, and how they are recorded.
+
+use std::collections::HashMap;
+
+use crate::gpu::record::{self, Command};
+
+/// A cast that is bound to its buffers. Recording it cannot fail, makes no object of wgpu and can be repeated.
+///
+/// A `Bound` keeps alive everything that recording needs: both buffers, the pipelines, the bind groups and the
+/// parameters. The [`Prepared`], the [`Caster`] and the caller's own handles of the buffers may be dropped while it
+/// lives. The memory of a buffer is freed when its last `Bound` and its last handle are dropped and the submissions
+/// that use it are done. An engine that frees or moves tensors therefore drops their `Bound`s as well.
+///
+/// [`wgpu::Buffer::destroy`] frees the memory at once all the same. A `Bound` to a destroyed buffer can still be
+/// recorded, but wgpu rejects the commands with a validation error, which goes to the caller's error scope or handler,
+/// and executes none of them.
+#[derive(Clone, Debug)]
+pub struct Bound {
+    pub(super) commands: Vec<Command>,
+}
+
+impl Bound {
+    /// Records the cast in a new compute pass.
+    pub fn record(&self, encoder: &mut wgpu::CommandEncoder) {
+        if !self.commands.is_empty() {
+            // A label would be two more allocations. The pipelines have labels.
+            self.record_in_pass(&mut encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default()));
+        }
+    }
+
+    /// Each dispatch as a cast of its own, with its share of `elements`.
+    #[cfg(feature = "onnx")]
+    pub(crate) fn parts(&self, elements: u64) -> impl Iterator<Item = (Bound, u64)> {
+        let share = elements / self.commands.len().max(1) as u64;
+        self.commands.iter().map(move |command| (Self { commands: vec![command.clone()] }, share))
+    }
+
+    /// Records the cast in the caller's compute pass. This changes the pipeline and bind group 0 of the pass.
+    pub fn record_in_pass(&self, pass: &mut wgpu::ComputePass<'_>) {
+        record::record(&self.commands, pass);
+    }
+
+    /// Records many casts in one compute pass and sets each pipeline once.
+    ///
+    /// The dispatches are recorded pipeline by pipeline, in the order in which the pipelines first occur, and those of
+    /// a pipeline in the order of the casts. The order of the casts is therefore kept only among casts with the same
+    /// pipelines: no cast may read or write what another one writes. Record casts that build on each other one by one.
+    pub fn record_all<'a>(bounds: impl IntoIterator<Item = &'a Bound>, encoder: &mut wgpu::CommandEncoder) {
+        let mut bounds = bounds.into_iter().filter(|bound| !bound.commands.is_empty()).peekable();
+        if bounds.peek().is_some() {
+            let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
+            Self::record_all_in_pass(bounds, &mut pass);
+        }
+    }
+
+    /// As [`record_all`](Self::record_all), but in the caller's compute pass. This changes the pipeline and bind group
+    /// 0 of the pass.
+    pub fn record_all_in_pass<'a>(bounds: impl IntoIterator<Item = &'a Bound>, pass: &mut wgpu::ComputePass<'_>) {
+        #[allow(clippy::mutable_key_type, reason = "pipelines are compared and hashed by which one they are")]
+        let mut places: HashMap<&wgpu::ComputePipeline, usize> = HashMap::new();
+        let mut by_pipeline: Vec<Vec<&Command>> = Vec::new();
+        for command in bounds.into_iter().flat_map(|bound| &bound.commands) {
+            let place = *places.entry(command.pipeline()).or_insert(by_pipeline.len());
+            if place == by_pipeline.len() {
+                by_pipeline.push(Vec::new());
+            }
+            by_pipeline[place].push(command);
+        }
+        record::record(by_pipeline.into_iter().flatten(), pass);
+    }
+}
