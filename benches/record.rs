@@ -8,7 +8,7 @@
 use std::time::Instant;
 
 use wgpu_cast::wgpu::{self, BufferUsages};
-use wgpu_cast::{Bound, CastSpec, Caster, ElementType, Slices};
+use wgpu_cast::{Bound, CastSpec, Caster, Destination, ElementType, Slices, Source};
 
 const CASTS: usize = 10_000;
 const ELEMENTS: u64 = 256;
@@ -44,7 +44,9 @@ fn main() {
             prepared.iter().enumerate().map(|(i, prepared)| {
                 let start = i as u64 * 1024;
                 let source = pools.0.slice(start..start + 4 * ELEMENTS);
-                prepared.bind(source, pools.1.slice(start..start + 2 * ELEMENTS)).expect("slices")
+                prepared
+                    .bind(Source::new(source), Destination::new(pools.1.slice(start..start + 2 * ELEMENTS)))
+                    .expect("slices")
             })
         });
         // Each lies at another distance from its source, so that no two have the same parameters.
@@ -52,7 +54,12 @@ fn main() {
             prepared.iter().enumerate().map(|(i, prepared)| {
                 let start = (1 + i as u64) * 512;
                 let source = pools.0.slice(0..4 * ELEMENTS);
-                prepared.bind(source, pools.0.slice(1024 + start..1024 + start + 2 * ELEMENTS)).expect("slices")
+                prepared
+                    .bind(
+                        Source::new(source),
+                        Destination::new(pools.0.slice(1024 + start..1024 + start + 2 * ELEMENTS)),
+                    )
+                    .expect("slices")
             })
         });
         drop(apart);

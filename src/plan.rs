@@ -1,13 +1,16 @@
 //! The plan of a cast on a device: its dispatches and their byte ranges, as data. Planning needs no device.
 
+mod cast_plan;
 mod limits;
 mod measures;
+mod placement;
 #[cfg(test)]
 mod tests;
 mod view;
 
-pub(crate) use limits::PlanSettings;
-pub use limits::{CodeLookup, PlanLimits, PlanTuning};
+pub use cast_plan::{Plan, PlannedBinding, PlannedDispatch};
+pub use limits::{CodeLookup, PlanLimits, PlanSettings, PlanTuning};
+pub use placement::{Placement, Position};
 pub(crate) use view::{View, plan_view};
 
 use crate::conversion::Conversion;
@@ -22,13 +25,28 @@ pub(crate) struct ByteRange {
     pub size: u64,
 }
 
-/// Where source and destination start, in bytes of their buffers.
+/// Where source and destination start, in bits of their buffers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Offsets {
     pub source: u64,
     pub destination: u64,
-    /// Whether both lie in one buffer: without a byte in common, or at the same offset with codes of the same width.
+    /// Whether both lie in one buffer: without a bit in common, or at the same offset with codes of the same width.
     pub one_buffer: bool,
+    /// Whether the bits after the last element of the destination stay as they are. Otherwise those of its last byte
+    /// become zero.
+    pub keeps_rest: bool,
+}
+
+impl Offsets {
+    /// Whole bytes, in two buffers.
+    pub(crate) fn two_buffers(source: u64, destination: u64) -> Self {
+        Self { source: 8 * source, destination: 8 * destination, ..Self::default() }
+    }
+
+    /// Whole bytes, in one buffer.
+    pub(crate) fn one_buffer(source: u64, destination: u64) -> Self {
+        Self { one_buffer: true, ..Self::two_buffers(source, destination) }
+    }
 }
 
 /// The positions of the slices of future casts, for [`Caster::warm_up`](crate::Caster::warm_up) and
@@ -95,7 +113,8 @@ pub(crate) struct Params {
     pub sentinel_word: u32,
     pub sentinel: u32,
     pub first: u32,
-    pub padding: [u32; 2],
+    pub destination_end: u32,
+    pub padding: u32,
     pub shape: [u32; VIEW_RANK],
     pub strides: [u32; VIEW_RANK],
 }
@@ -116,12 +135,12 @@ impl Dispatch {
     /// multiples of 16 bytes, so that no element moves within a vector. `None` for other slices, and where a binding
     /// has no room for the bytes between an aligned offset and the slice; those need a plan of their own.
     pub(crate) fn moved(&self, offsets: Offsets, limits: &PlanLimits) -> Option<Self> {
-        let suits = |offset: u64| offset.is_multiple_of(LEAST_ALIGNMENT);
-        if offsets.one_buffer || !suits(offsets.source) || !suits(offsets.destination) {
+        let suits = |bit: u64| bit.is_multiple_of(8 * LEAST_ALIGNMENT);
+        if offsets.one_buffer || offsets.keeps_rest || !suits(offsets.source) || !suits(offsets.destination) {
             return None;
         }
         let moved = |range: ByteRange, by: u64| {
-            let first = range.offset + by;
+            let first = range.offset + by / 8;
             let offset = first / limits.offset_alignment * limits.offset_alignment;
             let size = range.size + (first - offset);
             // Bindings are at most 4 GiB, so that words within them are counted in 32 bits.
@@ -136,6 +155,19 @@ impl Dispatch {
         params.sentinel_word += destination_words;
         Some(Self { source, destination, params, ..*self })
     }
+}
+
+/// Checks that the largest buffer holds so many elements of the source and of the destination.
+pub(crate) fn check_sizes(conversion: &Conversion, lens: [u64; 2], limits: &PlanLimits) -> Result<(), Error> {
+    let (from, to, limit, allowed) = (conversion.from, conversion.to, "max_buffer_size", limits.buffer_size);
+    for (element_type, len) in [from, to].into_iter().zip(lens) {
+        // After this check, a tensor's bits are counted in 64 bits without overflow.
+        let needed = element_type.packed_bytes(len).unwrap_or(u64::MAX);
+        if needed > allowed {
+            return Err(Error::Limit { from, to, limit, needed, allowed });
+        }
+    }
+    Ok(())
 }
 
 /// The dispatches that cast `elements` between two slices. The last dispatch writes the sentinel, if there is one, to

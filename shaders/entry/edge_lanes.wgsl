@@ -9,10 +9,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     if (invocation == 0u && params.sentinel != 0u) {
         store_destination(params.sentinel_word, params.sentinel);
     }
-    // The tensor's bits, counted from the first word's lowest one, up to the end of its last byte, whose pad bits become
-    // zero.
+    // The tensor's bits, counted from the first word's lowest one. Those after the last code become zero.
     let begin = params.destination_bit;
-    let end = (begin + params.count * DST_BITS + 7u) & 0xfffffff8u;
+    let end = params.destination_end;
     let word = params.destination_word + invocation;
     let base = invocation << 5u;
     if (base >= end) {

@@ -1,6 +1,7 @@
 //! Casts that are bound to their buffers, and how they are recorded.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use crate::gpu::record::{self, Command};
 
@@ -16,15 +17,49 @@ use crate::gpu::record::{self, Command};
 /// and executes none of them.
 #[derive(Clone, Debug)]
 pub struct Bound {
-    pub(super) commands: Vec<Command>,
+    commands: Vec<Command>,
+    /// The name of the compute pass.
+    label: Option<Arc<str>>,
+}
+
+/// One dispatch of a [`Bound`], for engines that record it themselves: into a stream of tasks, for instance.
+///
+/// The dispatches of a cast run in order, as in one compute pass: each reads what those before it wrote.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct BoundDispatch<'a> {
+    /// The pipeline.
+    pub pipeline: &'a wgpu::ComputePipeline,
+    /// Bind group 0.
+    pub bind_group: &'a wgpu::BindGroup,
+    /// The immediates, from offset 0. Empty where the parameters are in the bind group.
+    pub immediates: &'a [u8],
+    /// Workgroups in each dimension.
+    pub workgroups: [u32; 3],
 }
 
 impl Bound {
+    pub(super) fn new(commands: Vec<Command>, label: Option<Arc<str>>) -> Self {
+        Self { commands, label }
+    }
+
+    /// The dispatches. A cast of no elements has none.
+    pub fn dispatches(&self) -> impl ExactSizeIterator<Item = BoundDispatch<'_>> {
+        self.commands.iter().map(|command| BoundDispatch {
+            pipeline: &command.pipeline,
+            bind_group: &command.group,
+            immediates: command.immediates(),
+            workgroups: [command.workgroups[0], command.workgroups[1], 1],
+        })
+    }
+
     /// Records the cast in a new compute pass.
     pub fn record(&self, encoder: &mut wgpu::CommandEncoder) {
         if !self.commands.is_empty() {
             // A label would be two more allocations. The pipelines have labels.
-            self.record_in_pass(&mut encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default()));
+            let label = self.label.as_deref();
+            let descriptor = wgpu::ComputePassDescriptor { label, timestamp_writes: None };
+            self.record_in_pass(&mut encoder.begin_compute_pass(&descriptor));
         }
     }
 
@@ -32,7 +67,7 @@ impl Bound {
     #[cfg(feature = "onnx")]
     pub(crate) fn parts(&self, elements: u64) -> impl Iterator<Item = (Bound, u64)> {
         let share = elements / self.commands.len().max(1) as u64;
-        self.commands.iter().map(move |command| (Self { commands: vec![command.clone()] }, share))
+        self.commands.iter().map(move |command| (Self::new(vec![command.clone()], self.label.clone()), share))
     }
 
     /// Records the cast in the caller's compute pass. This changes the pipeline and bind group 0 of the pass.
@@ -60,7 +95,7 @@ impl Bound {
         let mut places: HashMap<&wgpu::ComputePipeline, usize> = HashMap::new();
         let mut by_pipeline: Vec<Vec<&Command>> = Vec::new();
         for command in bounds.into_iter().flat_map(|bound| &bound.commands) {
-            let place = *places.entry(command.pipeline()).or_insert(by_pipeline.len());
+            let place = *places.entry(&command.pipeline).or_insert(by_pipeline.len());
             if place == by_pipeline.len() {
                 by_pipeline.push(Vec::new());
             }

@@ -175,12 +175,13 @@ pub(crate) async fn open(adapter: &wgpu::Adapter) -> Result<(wgpu::Device, wgpu:
 pub(crate) fn plan_settings(device: &wgpu::Device) -> PlanSettings {
     let limits = device.limits();
     let limits = PlanLimits {
-        // Words are counted in 32 bits; llvmpipe's largest buffer is not a whole number of them.
-        binding_size: limits.max_storage_buffer_binding_size.min(u64::from(u32::MAX)) & !3,
-        buffer_size: limits.max_buffer_size & !3,
-        offset_alignment: u64::from(limits.min_storage_buffer_offset_alignment.max(4)),
+        binding_size: limits.max_storage_buffer_binding_size,
+        buffer_size: limits.max_buffer_size,
+        offset_alignment: limits.min_storage_buffer_offset_alignment.into(),
         workgroups: limits.max_compute_workgroups_per_dimension,
-    };
+    }
+    // For one, llvmpipe's largest buffer is not a whole number of words.
+    .usable();
     let tuning = if is_software(&device.adapter_info()) {
         // llvmpipe takes some 20 ms to compile a kernel, which saves a cast of so many elements some 0.03 ms.
         PlanTuning { blocks_from: Some(8192), lookup: CodeLookup::Computed, ..PlanTuning::default() }

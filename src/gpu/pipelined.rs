@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use crate::caster::{Bound, Prepared};
+use crate::caster::{Bound, Destination, Prepared, Source};
 use crate::conversion::Conversion;
 use crate::error::Error;
 use crate::gpu::device_link::{DeviceLink, Mapping, map};
@@ -186,7 +186,8 @@ impl PieceBuffers {
             let prepared = prepared.with_sentinel(transfer.sentinels[self.turn]);
             let [input, output] =
                 [prepared.source_bytes(), prepared.destination_bytes()].map(|n| n.next_multiple_of(4));
-            let made = prepared.bind(self.source.slice(..input), self.destination.slice(..output + 4))?;
+            let destination = Destination::new(self.destination.slice(..output + 4));
+            let made = prepared.bind(Source::new(self.source.slice(..input)), destination)?;
             *bound = Some((prepared.len(), made));
         }
         Ok(())

@@ -101,7 +101,8 @@ impl<'a> Measures<'a> {
             return Ok((most.min(half) / self.step * self.step).max(self.step));
         }
         // After a head, either side may be anywhere between two aligned offsets.
-        let aligned = [self.offsets.source, self.offsets.destination].iter().all(|offset| offset % self.alignment == 0);
+        let aligned =
+            [self.offsets.source, self.offsets.destination].iter().all(|bit| bit.is_multiple_of(8 * self.alignment));
         let lead = if aligned { 0 } else { self.alignment };
         let bits = u128::from(self.source_bits.max(self.destination_bits));
         let needed = (u128::from(elements) * bits).div_ceil(32) * 4 + u128::from(lead) + 4;
@@ -114,16 +115,17 @@ impl<'a> Measures<'a> {
 
     /// Elements before the destination is at whole 16 bytes.
     pub(super) fn head(&self) -> u64 {
-        let start = self.offsets.destination * 8;
+        let start = self.offsets.destination;
         let aligned = |head: &u64| (start + head * self.destination_bits).is_multiple_of(128);
         // 64 elements of any width are a multiple of 128 bits, so a head is shorter.
         (0..64).find(aligned).unwrap_or(0)
     }
 
-    /// The bytes of a buffer that hold a piece: from an aligned offset on, in whole words.
+    /// The bytes of a buffer that hold a piece of a tensor whose `first` bit is given: from an aligned offset on, in
+    /// whole words.
     pub(super) fn range(&self, first: u64, bits: u64, start: u64, count: u64) -> ByteRange {
-        let offset = (first * 8 + start * bits) / 8 / self.alignment * self.alignment;
-        let end = (first * 8 + (start + count) * bits).div_ceil(32) * 4;
+        let offset = (first + start * bits) / 8 / self.alignment * self.alignment;
+        let end = (first + (start + count) * bits).div_ceil(32) * 4;
         ByteRange { offset, size: end.saturating_sub(offset) }
     }
 
@@ -162,7 +164,7 @@ impl<'a> Measures<'a> {
             }
         }
         let within = |first: u64, bit: u64, range: ByteRange| {
-            let bit = first * 8 + bit - range.offset * 8;
+            let bit = first + bit - range.offset * 8;
             ((bit / 32) as u32, (bit % 32) as u32)
         };
         let (source_word, source_bit) = within(self.offsets.source, source_start * self.source_bits, source);
@@ -223,8 +225,13 @@ impl<'a> Measures<'a> {
         let start = if count == 0 { start - 1 } else { start };
         let Bindings { access, source, mut destination, mut params } = self.bindings(start, count.max(1));
         params.count = count as u32;
+        if self.destination_bits < 32 {
+            let end = params.destination_bit + params.count * self.destination_bits as u32;
+            params.destination_end = if self.offsets.keeps_rest { end } else { end.next_multiple_of(8) };
+        }
         if count == 0 {
             (params.destination_word, params.destination_bit) = ((destination.size / 4) as u32, 0);
+            params.destination_end = 0;
         }
         if let Some(sentinel) = sentinel {
             params.sentinel = sentinel;

@@ -35,7 +35,7 @@ fn check_dispatches(
     let limits = &settings.limits;
     let bits = [conversion.from, conversion.to].map(|t| u64::from(t.code_bits()));
     let starts = [offsets.source, offsets.destination];
-    let end = |side: usize| (starts[side] * 8 + elements * bits[side]).div_ceil(32) * 4;
+    let end = |side: usize| (starts[side] + elements * bits[side]).div_ceil(32) * 4;
     let mut done = 0;
     for (i, dispatch) in dispatches.iter().enumerate() {
         let context = || format!("{} to {}, {elements} at {offsets:?}: {dispatch:?}", conversion.from, conversion.to);
@@ -59,7 +59,7 @@ fn check_dispatches(
             assert!(shared || range.offset + range.size <= end(side) + own, "{}", context());
             let first = range.offset * 8 + u64::from(word) * 32 + u64::from(bit);
             if count > 0 {
-                assert_eq!(first, starts[side] * 8 + done * bits[side], "{}", context());
+                assert_eq!(first, starts[side] + done * bits[side], "{}", context());
             }
             assert!(first + count * bits[side] <= (range.offset + range.size) * 8, "{}", context());
             let words = range.size / 4;
@@ -78,6 +78,16 @@ fn check_dispatches(
             // Browsers refuse writable bindings that overlap.
             let (a, b) = (dispatch.source, dispatch.destination);
             assert!(a.offset + a.size <= b.offset || b.offset + b.size <= a.offset, "{}", context());
+        }
+        if bits[1] < 32 && matches!(dispatch.kind, KernelKind::Edge | KernelKind::Serial) && count > 0 {
+            let end = u64::from(params.destination_bit) + count * bits[1];
+            let kept = offsets.keeps_rest || !last;
+            assert_eq!(
+                u64::from(params.destination_end),
+                if kept { end } else { end.next_multiple_of(8) },
+                "{}",
+                context()
+            );
         }
         if params.sentinel != 0 {
             assert_eq!(dispatch.kind, KernelKind::Edge, "{}", context());
@@ -111,9 +121,15 @@ fn check_dispatches(
 fn offsets(conversion: &Conversion) -> Vec<Offsets> {
     let size = |t: ElementType| u64::from(t.code_bits() / 8).max(1);
     let (source, destination) = (size(conversion.from), size(conversion.to));
-    let mut offsets = vec![Offsets::default(), Offsets { source: 512, destination: 256, one_buffer: false }];
+    let mut offsets = vec![Offsets::default(), Offsets::two_buffers(512, 256)];
     for (s, d) in [(1, 0), (0, 1), (3, 5), (16, 48), (7, 16), (100, 3)] {
-        offsets.push(Offsets { source: s * source, destination: d * destination, one_buffer: false });
+        offsets.push(Offsets::two_buffers(s * source, d * destination));
+    }
+    // Parts of larger tensors, which may start inside a byte.
+    let bits = [conversion.from, conversion.to].map(|t| u64::from(t.code_bits()));
+    for (s, d) in [(1, 3), (3, 0), (63, 5)] {
+        let (source, destination) = (64 + s * bits[0], 128 + d * bits[1]);
+        offsets.push(Offsets { source, destination, one_buffer: false, keeps_rest: true });
     }
     offsets
 }
@@ -147,7 +163,9 @@ fn plans_hold_at_every_boundary() {
                 }
                 for offsets in offsets(&conversion) {
                     check(&conversion, elements, offsets, &settings, None);
-                    check(&conversion, elements, offsets, &settings, Some(77));
+                    if !offsets.keeps_rest {
+                        check(&conversion, elements, offsets, &settings, Some(77));
+                    }
                     check_moved(&conversion, elements, offsets, &settings);
                 }
             }
@@ -163,7 +181,10 @@ fn check_moved(conversion: &Conversion, elements: u64, offsets: Offsets, setting
     if let Some(moved) = &moved {
         check_dispatches(conversion, elements, offsets, settings, Some(77), moved);
     }
-    let aligned = |alignment| [offsets.source, offsets.destination].iter().all(|offset| offset % alignment == 0);
+    if offsets.keeps_rest {
+        return assert!(moved.is_none());
+    }
+    let aligned = |alignment| [offsets.source, offsets.destination].iter().all(|bit| bit % (8 * alignment) == 0);
     assert!(moved.is_some() || !aligned(settings.limits.offset_alignment.max(16)), "{offsets:?}");
     assert!(moved.is_none() || aligned(16), "{offsets:?}");
 }
@@ -204,14 +225,14 @@ fn views_stay_inside_their_bindings() {
                     }
                     let first = |range: ByteRange, word, bit| range.offset * 8 + u64::from(word) * 32 + u64::from(bit);
                     let source = first(dispatch.source, params.source_word, params.source_bit);
-                    assert_eq!(source, offsets.source * 8, "{}", context());
+                    assert_eq!(source, offsets.source, "{}", context());
                     let end = (dispatch.source.offset + dispatch.source.size) * 8;
                     assert!(source + view.extent * bits[0] <= end, "{}", context());
                     let destination = first(dispatch.destination, params.destination_word, params.destination_bit);
-                    assert_eq!(destination, offsets.destination * 8 + done * bits[1], "{}", context());
+                    assert_eq!(destination, offsets.destination + done * bits[1], "{}", context());
                     done += u64::from(params.count);
                     let end = (dispatch.destination.offset + dispatch.destination.size) * 8;
-                    assert!(offsets.destination * 8 + done * bits[1] <= end, "{}", context());
+                    assert!(offsets.destination + done * bits[1] <= end, "{}", context());
                 }
                 assert_eq!(done, elements, "{} to {}, {view:?} at {offsets:?}", conversion.from, conversion.to);
             }
@@ -232,7 +253,7 @@ fn counts_beyond_32_bits_are_planned_exactly() {
         let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
         for elements in [(1 << 32) - 1, 1 << 32, (1 << 32) + 1, (1 << 40) + 3] {
             check(&conversion, elements, Offsets::default(), &settings, Some(1));
-            let apart = Offsets { source: 1 << 10, destination: 1 << 50, one_buffer: true };
+            let apart = Offsets::one_buffer(1 << 10, 1 << 50);
             check(&conversion, elements, apart, &settings, None);
         }
     }
@@ -321,11 +342,11 @@ fn ranges_of_one_buffer_hold_too() {
                     let after = start + bytes(conversion.from, elements) + gap;
                     let before = start + bytes(conversion.to, elements) + gap;
                     for (source, destination) in [(start, after), (before, start)] {
-                        let offsets = Offsets { source, destination, one_buffer: true };
+                        let offsets = Offsets::one_buffer(source, destination);
                         check(&conversion, elements, offsets, &settings, None);
                     }
                     if conversion.from.code_bits() == conversion.to.code_bits() {
-                        let offsets = Offsets { source: start, destination: start, one_buffer: true };
+                        let offsets = Offsets::one_buffer(start, start);
                         check(&conversion, elements, offsets, &settings, None);
                     }
                 }

@@ -80,9 +80,10 @@ pub(crate) fn plan_view(
         dispatch.kind = KernelKind::Strided;
         (dispatch.access, dispatch.source, dispatch.destination) =
             (bindings.access, bindings.source, bindings.destination);
-        let (count, pitch) = (dispatch.params.count, dispatch.params.pitch);
+        let Params { count, pitch, destination_end, .. } = dispatch.params;
         let (shape, strides) = (view.shape, view.strides);
-        dispatch.params = Params { count, pitch, first: start as u32, shape, strides, ..bindings.params };
+        dispatch.params =
+            Params { count, pitch, destination_end, first: start as u32, shape, strides, ..bindings.params };
         dispatches.push(dispatch);
         start += u64::from(count);
     }

@@ -3,6 +3,8 @@
 mod engine;
 mod faults;
 mod gpu;
+mod parts;
+mod plans;
 mod resident;
 mod slices;
 mod strided;

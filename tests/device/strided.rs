@@ -2,7 +2,9 @@
 
 use support::buffers::{buffer, read};
 use support::{adapter, cases, numeric};
-use wgpu_cast::{CastSpec, Caster, Context, ElementType, Error, PlanLimits, PlanTuning, Tensor, cpu};
+use wgpu_cast::{
+    CastSpec, Caster, Context, Destination, ElementType, Error, PlanLimits, PlanTuning, Source, Tensor, cpu,
+};
 
 /// The places of a view's elements in the source.
 fn places(shape: &[u64], strides: &[u64]) -> Vec<usize> {
@@ -40,7 +42,7 @@ fn check(context: &Context, caster: &Caster, spec: CastSpec, shape: &[u64], stri
     }
     let mut encoder = device.create_command_encoder(&Default::default());
     let slices = (memory[0].slice(start..start + bytes), destination.slice(at..at + result));
-    prepared.record(&mut encoder, slices.0, slices.1).unwrap();
+    prepared.record(&mut encoder, Source::new(slices.0), Destination::new(slices.1)).unwrap();
     let got = read(device, queue, encoder, destination);
     let codes: Vec<u64> = source.codes().collect();
     let view = Tensor::from_codes(from, [places.len()], places.iter().map(|&place| codes[place])).unwrap();
@@ -136,6 +138,7 @@ fn views_that_no_kernel_reads_are_refused() {
     // In place an element would be read after another took its place.
     let prepared = caster.prepare_strided(&CastSpec::new(FLOAT, INT32), &[3, 5], &[1, 3]).unwrap();
     let memory = buffer(device, 256);
-    let error = prepared.bind(memory.slice(..60), memory.slice(..60)).map(drop).unwrap_err();
+    let error =
+        prepared.bind(Source::new(memory.slice(..60)), Destination::new(memory.slice(..60))).map(drop).unwrap_err();
     assert!(matches!(error, Error::Overlap { .. }), "{error}");
 }
