@@ -5,7 +5,8 @@
 //! word. The *edge* kernel does any range of elements, one destination word (or one element of at least a word) an
 //! invocation, and keeps what lies around them; it takes heads, tails and small tensors. The *strided* kernel is the
 //! same for a view of the source. The *serial* kernel does so one element after the other, which in place is the only
-//! way for codes that lie across words. Conversion code lies in `shaders/`; what is written here is the constants, the
+//! way for codes that lie across words. The *together* kernel is the edge kernel for one workgroup, which reads
+//! everything before it writes anything. Conversion code lies in `shaders/`; what is written here is the constants, the
 //! line that calls decode, hub and encode, and the unrolled entry of the first two.
 
 mod compose;
@@ -38,8 +39,15 @@ pub(crate) enum KernelKind {
     Edge,
     /// Any range, in place.
     Serial,
+    /// As many elements as one workgroup casts, between tensors that overlap.
+    Together,
     /// Any range of a view with strides, of codes of at least a byte.
     Strided,
+}
+
+impl KernelKind {
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Blocks, Self::Shifted, Self::Edge, Self::Serial, Self::Together, Self::Strided];
 }
 
 /// How the two sides are bound.
@@ -155,6 +163,7 @@ pub(crate) fn compose(conversion: &Conversion, kind: KernelKind, access: Access,
         KernelKind::Blocks | KernelKind::Shifted => units(conversion, kind, access, lookup),
         KernelKind::Edge | KernelKind::Strided => edge(conversion, kind, access),
         KernelKind::Serial => serial(conversion, access),
+        KernelKind::Together => edge(conversion, kind, access),
     }
 }
 
@@ -180,7 +189,8 @@ fn edge(conversion: &Conversion, kind: KernelKind, access: Access) -> Kernel {
     let bits = conversion.to.code_bits();
     // The most codes that touch one word: of 6 bits, five whole ones and two in part.
     let elements = if bits == 6 { 7 } else { (32 / bits).max(1) };
-    let mut module = Module::new(conversion, EDGE_SIZE, elements);
+    let size = if kind == KernelKind::Together { BLOCKS_SIZE } else { EDGE_SIZE };
+    let mut module = Module::new(conversion, size, elements);
     module.bindings(access, 1, 1);
     module.conversion(conversion);
     module.need(match (kind, conversion.from.code_bits()) {
@@ -189,13 +199,18 @@ fn edge(conversion: &Conversion, kind: KernelKind, access: Access) -> Kernel {
         (_, 64) => "entry/load_pair",
         _ => "entry/load_word",
     });
-    let entry: &[&str] = match bits {
-        64 => &["entry/store_pair", "entry/edge_words"],
-        32 => &["entry/store_word", "entry/edge_words"],
-        _ => &["entry/edge_lanes"],
-    };
-    entry.iter().for_each(|fragment| module.need(fragment));
-    module.finish(EDGE_SIZE, elements)
+    match bits {
+        64 => module.need("entry/store_pair"),
+        32 => module.need("entry/store_word"),
+        _ => {}
+    }
+    module.need(match (kind, bits) {
+        (KernelKind::Together, 32..) => "entry/together_words",
+        (KernelKind::Together, _) => "entry/together_lanes",
+        (_, 32..) => "entry/edge_words",
+        _ => "entry/edge_lanes",
+    });
+    module.finish(size, elements)
 }
 
 /// The kernel for any range of elements of at most 32 bits, in place.
@@ -221,15 +236,14 @@ mod tests {
         for (from, to) in numeric().flat_map(|from| numeric().map(move |to| (from, to))) {
             let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
             let narrow = from.code_bits().min(to.code_bits());
-            for kind in
-                [KernelKind::Blocks, KernelKind::Shifted, KernelKind::Edge, KernelKind::Serial, KernelKind::Strided]
-            {
+            for kind in KernelKind::ALL {
                 for access in [Access::Separate, Access::Writable, Access::Shared] {
                     // What the planner never asks for.
                     let wide = kind == KernelKind::Blocks && access == Access::Shared && narrow < 8;
                     let six = from.code_bits() == 6 && to.code_bits() == 6;
-                    if wide || kind == KernelKind::Serial && !six || kind == KernelKind::Strided && from.code_bits() < 8
-                    {
+                    let together = kind == KernelKind::Together && access != Access::Shared;
+                    let narrow_view = kind == KernelKind::Strided && from.code_bits() < 8;
+                    if wide || together || kind == KernelKind::Serial && !six || narrow_view {
                         continue;
                     }
                     let kernel = compose(&conversion, kind, access, CodeLookup::Table);

@@ -1,6 +1,7 @@
 //! The plan of a cast on a device: its dispatches and their byte ranges, as data. Planning needs no device.
 
 mod cast_plan;
+mod in_place;
 mod limits;
 mod measures;
 mod placement;
@@ -14,6 +15,7 @@ pub use placement::{Placement, Position};
 pub(crate) use view::{View, plan_view};
 
 use crate::conversion::Conversion;
+use crate::element::ElementType;
 use crate::error::Error;
 use crate::kernel::{Access, KernelKind, VIEW_RANK};
 use measures::{LEAST_ALIGNMENT, Measures, crosses_words, wide_units_suit};
@@ -30,7 +32,8 @@ pub(crate) struct ByteRange {
 pub(crate) struct Offsets {
     pub source: u64,
     pub destination: u64,
-    /// Whether both lie in one buffer: without a bit in common, or at the same offset with codes of the same width.
+    /// Whether both lie in one buffer: without a bit in common, at the same offset with codes of the same width, or
+    /// as [`in_place`] says with codes of different widths.
     pub one_buffer: bool,
     /// Whether the bits after the last element of the destination stay as they are. Otherwise those of its last byte
     /// become zero.
@@ -38,6 +41,19 @@ pub(crate) struct Offsets {
 }
 
 impl Offsets {
+    /// The bits of both tensors: the first, and the one after the last.
+    fn ranges(&self, conversion: &Conversion, elements: u64) -> [in_place::Bits; 2] {
+        let end = |start: u64, element_type: ElementType| start + elements * u64::from(element_type.code_bits());
+        [(self.source, end(self.source, conversion.from)), (self.destination, end(self.destination, conversion.to))]
+    }
+
+    /// The order that a cast between overlapping tensors keeps; `None` for others.
+    pub(crate) fn order(&self, conversion: &Conversion, elements: u64) -> Option<in_place::Order> {
+        let [source, destination] = self.ranges(conversion, elements);
+        let overlap = self.one_buffer && source.0 < destination.1 && destination.0 < source.1;
+        if overlap { in_place::order(conversion, source, destination) } else { None }
+    }
+
     /// Whole bytes, in two buffers.
     pub(crate) fn two_buffers(source: u64, destination: u64) -> Self {
         Self { source: 8 * source, destination: 8 * destination, ..Self::default() }
@@ -80,7 +96,8 @@ pub(crate) fn kernels(
     let [from, to] = [conversion.from, conversion.to].map(|t| u64::from(t.code_bits()));
     let needed = move |kind: &KernelKind, access: Access| match (kind, access) {
         (KernelKind::Serial, Access::Shared) => from == to && crosses_words(to),
-        (KernelKind::Serial, _) => false,
+        (KernelKind::Together, Access::Shared) => from != to,
+        (KernelKind::Serial | KernelKind::Together, _) => false,
         (KernelKind::Blocks, Access::Shared) => wide_units_suit(from, to),
         (KernelKind::Shifted, _) => slices.include(Slices::Anywhere),
         (KernelKind::Strided, _) => slices.include(Slices::Views) && from >= 8,
@@ -92,7 +109,7 @@ pub(crate) fn kernels(
         _ if limits.buffer_size <= limits.binding_size => &[Access::Separate, Access::Shared],
         Slices::OneBuffer | Slices::Views => &[Access::Separate, Access::Shared, Access::Writable],
     };
-    let kinds = [KernelKind::Blocks, KernelKind::Shifted, KernelKind::Edge, KernelKind::Serial, KernelKind::Strided];
+    let kinds = KernelKind::ALL;
     accesses
         .iter()
         .flat_map(move |&access| kinds.into_iter().map(move |kind| (kind, access)))
@@ -182,6 +199,9 @@ pub(crate) fn plan(
     let mut dispatches = Vec::new();
     if elements == 0 {
         return Ok(dispatches);
+    }
+    if let Some(order) = offsets.order(conversion, elements) {
+        return in_place::plan_in_order(conversion, elements, offsets, settings, order);
     }
     let measures = Measures::new(conversion, offsets, settings);
     measures.check_workgroups([1, 1])?;

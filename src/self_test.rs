@@ -184,9 +184,9 @@ fn arrangements(conversion: &Conversion, slices: Slices, limits: &PlanLimits) ->
     }
     if slices.include(Slices::OneBuffer) {
         offsets.extend([one(GUARD, after), one(GUARD + size(from), after + 2 * size(to))]);
-        if from.code_bits() == to.code_bits() {
-            offsets.push(one(GUARD + size(to), GUARD + size(to)));
-        }
+        // In place: between types of different widths too.
+        let start = GUARD + size(from).max(size(to));
+        offsets.push(one(start, start));
     }
     let views = match slices {
         Slices::Views if from.code_bits() >= 8 => vec![two(0, 0), one(GUARD, after)],

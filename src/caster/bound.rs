@@ -18,6 +18,8 @@ use crate::gpu::record::{self, Command};
 #[derive(Clone, Debug)]
 pub struct Bound {
     commands: Vec<Command>,
+    /// Whether each dispatch must see what those before it wrote.
+    ordered: bool,
     /// The name of the compute pass.
     label: Option<Arc<str>>,
 }
@@ -39,8 +41,8 @@ pub struct BoundDispatch<'a> {
 }
 
 impl Bound {
-    pub(super) fn new(commands: Vec<Command>, label: Option<Arc<str>>) -> Self {
-        Self { commands, label }
+    pub(super) fn new(commands: Vec<Command>, ordered: bool, label: Option<Arc<str>>) -> Self {
+        Self { commands, ordered, label }
     }
 
     /// The dispatches. A cast of no elements has none.
@@ -67,7 +69,7 @@ impl Bound {
     #[cfg(feature = "onnx")]
     pub(crate) fn parts(&self, elements: u64) -> impl Iterator<Item = (Bound, u64)> {
         let share = elements / self.commands.len().max(1) as u64;
-        self.commands.iter().map(move |command| (Self::new(vec![command.clone()], self.label.clone()), share))
+        self.commands.iter().map(move |command| (Self::new(vec![command.clone()], false, self.label.clone()), share))
     }
 
     /// Records the cast in the caller's compute pass. This changes the pipeline and bind group 0 of the pass.
@@ -80,6 +82,7 @@ impl Bound {
     /// The dispatches are recorded pipeline by pipeline, in the order in which the pipelines first occur, and those of
     /// a pipeline in the order of the casts. The order of the casts is therefore kept only among casts with the same
     /// pipelines: no cast may read or write what another one writes. Record casts that build on each other one by one.
+    /// Casts between overlapping slices come last, each with its dispatches in order.
     pub fn record_all<'a>(bounds: impl IntoIterator<Item = &'a Bound>, encoder: &mut wgpu::CommandEncoder) {
         let mut bounds = bounds.into_iter().filter(|bound| !bound.commands.is_empty()).peekable();
         if bounds.peek().is_some() {
@@ -94,13 +97,18 @@ impl Bound {
         #[allow(clippy::mutable_key_type, reason = "pipelines are compared and hashed by which one they are")]
         let mut places: HashMap<&wgpu::ComputePipeline, usize> = HashMap::new();
         let mut by_pipeline: Vec<Vec<&Command>> = Vec::new();
-        for command in bounds.into_iter().flat_map(|bound| &bound.commands) {
+        let mut ordered = Vec::new();
+        let mut free = Vec::new();
+        for bound in bounds {
+            if bound.ordered { &mut ordered } else { &mut free }.extend(&bound.commands);
+        }
+        for command in free {
             let place = *places.entry(&command.pipeline).or_insert(by_pipeline.len());
             if place == by_pipeline.len() {
                 by_pipeline.push(Vec::new());
             }
             by_pipeline[place].push(command);
         }
-        record::record(by_pipeline.into_iter().flatten(), pass);
+        record::record(by_pipeline.into_iter().flatten().chain(ordered), pass);
     }
 }

@@ -116,8 +116,9 @@ impl Prepared {
     /// size; for types narrower than a byte, at any byte. The buffers need the usage STORAGE. No bit of the destination
     /// buffer outside the tensor's packed bytes changes, so other casts in the same pass can write next to it.
     ///
-    /// Both slices may be in one buffer if the tensors do not overlap, or if they are the same bits and both element
-    /// types have the same width.
+    /// Both slices may be in one buffer, and may overlap there as [`Placement::one_buffer`] says. So a tensor can be cast
+    /// to narrower elements from its first byte on, or to wider ones that start where it starts or end where it ends,
+    /// without other memory. Such a cast takes some dispatches for each doubling of its length.
     ///
     /// If the slices are in two buffers and start at multiples of 16 bytes, the plan and the pipelines of
     /// [`prepare`](Caster::prepare) are used. Other slices are planned here, and the first of them compile further
@@ -130,7 +131,7 @@ impl Prepared {
     /// no elements checks nothing.
     pub fn bind(&self, source: Source<'_>, destination: Destination<'_>) -> Result<Bound, Error> {
         if self.steps.is_empty() {
-            return Ok(Bound::new(Vec::new(), None));
+            return Ok(Bound::new(Vec::new(), false, None));
         }
         let (source, destination) = (source.0, destination.0);
         let source_len = self.source_len();
@@ -159,7 +160,8 @@ impl Prepared {
             Command::new(&self.caster.kernels, &self.conversion, step.pipeline, &step.dispatch, buffers, label)
         };
         let commands = steps.into_iter().map(command).collect::<Result<_, _>>()?;
-        Ok(Bound::new(commands, self.label.clone()))
+        let ordered = offsets.order(&self.conversion, self.len).is_some();
+        Ok(Bound::new(commands, ordered, self.label.clone()))
     }
 
     /// Plans and compiles for slices that the steps of `prepare` do not suit.

@@ -22,11 +22,12 @@ fragments! {
     "encode/float_higher_bias" "encode/float_is_nonzero" "encode/float_lower_bias" "encode/float_lower_bias_apart"
     "encode/float_lower_bias_sticky" "encode/float_same_bias" "encode/float_to_e8m0" "encode/int" "encode/int64"
     "encode/integer" "encode/integer_to_e8m0" "encode/integer_to_f32" "encode/integer_to_f64"
-    "encode/integer_to_float" "entry/edge_lanes" "entry/edge_words" "entry/load_pair" "entry/load_word" "entry/params"
-    "entry/separate" "entry/serial" "entry/shared" "entry/store_pair" "entry/store_word" "entry/strided"
-    "entry/strided_pair" "entry/strided_word" "entry/writable" "hub/f64_high_word" "hub/split_f32" "hub/split_f64"
-    "hub/split_float" "hub/split_int" "hub/split_int64" "lib/integer" "lib/negate" "lib/normalize" "lib/pack_float"
-    "lib/round" "lib/significand"
+    "encode/integer_to_float" "entry/edge_lanes" "entry/edge_words" "entry/lanes" "entry/load_pair"
+    "entry/load_word" "entry/params" "entry/separate" "entry/serial" "entry/shared" "entry/store_pair"
+    "entry/store_word" "entry/strided" "entry/strided_pair" "entry/strided_word" "entry/together_lanes"
+    "entry/together_words" "entry/writable" "hub/f64_high_word" "hub/split_f32" "hub/split_f64" "hub/split_float"
+    "hub/split_int" "hub/split_int64" "lib/integer" "lib/negate" "lib/normalize" "lib/pack_float" "lib/round"
+    "lib/significand"
 }
 
 /// A module being composed.

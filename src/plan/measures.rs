@@ -21,6 +21,8 @@ pub(super) struct Measures<'a> {
     pub(super) destination_bits: u64,
     /// Elements after which both sides are aligned as they were, and whole units of every kernel.
     pub(super) step: u64,
+    /// Whether source and destination are the same bits.
+    in_place: bool,
     pub(super) blocks_from: u64,
     pub(super) edge_chunk: u64,
 }
@@ -51,7 +53,7 @@ impl<'a> Measures<'a> {
         let room = limits.binding_size.saturating_sub(alignment + 8);
         let by_binding = room.saturating_mul(8) / bits;
         let by_workgroups = u64::from(limits.workgroups).saturating_pow(2).saturating_mul(u64::from(EDGE_SIZE));
-        let in_place = offsets.one_buffer && offsets.source == offsets.destination;
+        let in_place = offsets.one_buffer && offsets.source == offsets.destination && source_bits == destination_bits;
         Self {
             conversion,
             offsets,
@@ -60,6 +62,7 @@ impl<'a> Measures<'a> {
             source_bits,
             destination_bits,
             step,
+            in_place,
             blocks_from: match in_place && crosses_words(destination_bits) {
                 // The serial kernel takes one element after the other, so it must be left only a few.
                 true => u64::from(units.elements),
@@ -238,8 +241,7 @@ impl<'a> Measures<'a> {
             params.sentinel_word = (destination.size / 4) as u32;
             destination.size += 4;
         }
-        let in_place = self.offsets.one_buffer && self.offsets.source == self.offsets.destination;
-        let (kind, invocations) = if in_place && crosses_words(self.destination_bits) {
+        let (kind, invocations) = if self.in_place && crosses_words(self.destination_bits) {
             (KernelKind::Serial, 1)
         } else if self.destination_bits < 32 {
             (KernelKind::Edge, (u64::from(params.destination_bit) + count * self.destination_bits).div_ceil(32))

@@ -1,6 +1,7 @@
 //! Where the two tensors of a cast lie in their buffers.
 
 use super::Offsets;
+use super::in_place::order;
 use crate::conversion::Conversion;
 use crate::error::{Error, Side};
 
@@ -45,14 +46,15 @@ impl Placement {
         Self { source, destination, one_buffer: false }
     }
 
-    /// Source and destination in one buffer. They must have no bit in common, or be at the same position in a cast
-    /// between types of the same width.
+    /// Source and destination in one buffer. They may overlap if they are the same bits in a cast between types of the
+    /// same width, or if the types differ in width and the narrower tensor does not lie inside the wider one with an
+    /// element to spare on both sides. So the narrower one may start at the wider one's first byte, or end at its last.
     pub fn one_buffer(source: Position, destination: Position) -> Self {
         Self { source, destination, one_buffer: true }
     }
 
     /// Checks where both tensors lie, of so many elements each, in buffers of at most so many bytes, and counts it in
-    /// bits. `in_place` says whether both may be the same elements of one buffer.
+    /// bits. `in_place` says whether they may overlap.
     pub(crate) fn offsets(
         &self,
         conversion: &Conversion,
@@ -80,13 +82,14 @@ impl Placement {
             }
         }
         let [source, mut destination] = ranges;
+        let possible = in_place && order(conversion, source, destination).is_some();
         let keeps_rest = self.destination.first.is_some() && !destination.1.is_multiple_of(8);
         if !keeps_rest {
             destination.1 = destination.1.next_multiple_of(8);
         }
         let apart = source.1 <= destination.0 || destination.1 <= source.0;
-        let same = in_place && source.0 == destination.0 && from.code_bits() == to.code_bits();
-        if self.one_buffer && !apart && !same {
+        let same = source.0 == destination.0 && from.code_bits() == to.code_bits();
+        if self.one_buffer && !apart && !possible && !(in_place && same) {
             let [source_offset, destination_offset] = [source.0 / 8, destination.0 / 8];
             return Err(Error::Overlap { from, to, source_offset, destination_offset });
         }

@@ -105,7 +105,7 @@ fn check_dispatches(
                 assert!(count < 128, "{}", context());
                 (1, 1)
             }
-            KernelKind::Strided => unreachable!("only views are strided"),
+            KernelKind::Strided | KernelKind::Together => unreachable!("only for views and overlapping tensors"),
             KernelKind::Edge if bits[1] < 32 => {
                 (EDGE_SIZE, (u64::from(params.destination_bit) + count * bits[1]).div_ceil(32))
             }
@@ -353,4 +353,80 @@ fn ranges_of_one_buffer_hold_too() {
             }
         }
     }
+}
+
+/// Casts between overlapping tensors: every element once, no code overwritten before it is read, and few dispatches.
+#[test]
+fn overlapping_tensors_are_cast_in_an_order_that_loses_nothing() {
+    let limits = PlanLimits { binding_size: 256 << 10, offset_alignment: 32, ..PlanLimits::default() };
+    let small = PlanSettings { limits, ..PlanSettings::default() };
+    for conversion in conversions() {
+        let bits = [conversion.from, conversion.to].map(|t| u64::from(t.code_bits()));
+        if bits[0] == bits[1] {
+            continue;
+        }
+        for elements in [1, 5, 300, 5003, 100_003] {
+            let sizes = bits.map(|bits| elements * bits);
+            let wider = sizes[0].max(sizes[1]) - sizes[0].min(sizes[1]);
+            let unit = bits[0].max(bits[1]).max(8);
+            // Both start together, both end together, the narrower one sticks out a little at either end.
+            let base = 64 * unit;
+            let (ends, out) = (base + wider, 3 * unit);
+            let mut places = vec![base, base.saturating_sub(out)];
+            if ends % bits[0].min(bits[1]) == 0 {
+                places.extend([ends, ends + out]);
+            }
+            for narrower in places {
+                let (source, destination) = if bits[0] < bits[1] { (narrower, base) } else { (base, narrower) };
+                let offsets = Offsets { source, destination, one_buffer: true, keeps_rest: false };
+                for settings in [PlanSettings::default(), small] {
+                    check_order(&conversion, elements, offsets, &settings);
+                }
+            }
+        }
+    }
+}
+
+fn check_order(conversion: &Conversion, elements: u64, offsets: Offsets, settings: &PlanSettings) {
+    let bits = [conversion.from, conversion.to].map(|t| u64::from(t.code_bits()));
+    let context = || format!("{} to {}, {elements} at {offsets:?}", conversion.from, conversion.to);
+    let dispatches = plan(conversion, elements, offsets, settings, None).unwrap();
+    let most = 3 * (elements.ilog2() as usize * 4 + 8) + elements as usize / 2000;
+    assert!(dispatches.len() <= most, "{} dispatches: {}", dispatches.len(), context());
+    // Ranges of elements that are done.
+    let mut done: Vec<(u64, u64)> = Vec::new();
+    for dispatch in &dispatches {
+        let context = || format!("{}: {dispatch:?}", context());
+        let units = Units::new(conversion, dispatch.kind, dispatch.access, settings.tuning.lookup);
+        let in_units = matches!(dispatch.kind, KernelKind::Blocks | KernelKind::Shifted);
+        let count = u64::from(dispatch.params.count) * if in_units { u64::from(units.elements) } else { 1 };
+        let at = |range: ByteRange, word: u32, bit: u32| range.offset * 8 + u64::from(word) * 32 + u64::from(bit);
+        let (params, range) = (dispatch.params, dispatch.source);
+        let first = (at(range, params.source_word, params.source_bit) - offsets.source) / bits[0];
+        let destination = at(dispatch.destination, params.destination_word, params.destination_bit);
+        assert_eq!(destination, offsets.destination + first * bits[1], "{}", context());
+        let (source_start, source_end) = (offsets.source + first * bits[0], offsets.source + (first + count) * bits[0]);
+        let destination_end = destination + count * bits[1];
+        assert!(source_end <= (range.offset + range.size) * 8, "{}", context());
+        assert!(destination_end <= (dispatch.destination.offset + dispatch.destination.size) * 8, "{}", context());
+        if dispatch.kind == KernelKind::Together {
+            assert_eq!((dispatch.workgroups, dispatch.access), ([1, 1], Access::Shared), "{}", context());
+            let words = (u64::from(params.destination_bit) + count * bits[1]).div_ceil(32);
+            assert!(count <= 256 || bits[1] < 32 && words <= 256, "{}", context());
+        } else {
+            assert!(source_end <= destination || destination_end <= source_start, "{}", context());
+        }
+        // What is written, and zeroed after it, holds no code that is still to be read.
+        let zeroed = if first + count == elements { destination_end.next_multiple_of(8) } else { destination_end };
+        assert!(done.iter().all(|range| range.1 <= first || first + count <= range.0), "{}", context());
+        done.push((first, first + count));
+        done.sort_unstable();
+        let starts = std::iter::once(0).chain(done.iter().map(|range| range.1));
+        let ends = done.iter().map(|range| range.0).chain([elements]);
+        for (start, end) in starts.zip(ends).filter(|(start, end)| start < end) {
+            let unread = (offsets.source + start * bits[0], offsets.source + end * bits[0]);
+            assert!(zeroed <= unread.0 || unread.1 <= destination, "{start}..{end} are lost: {}", context());
+        }
+    }
+    assert_eq!(done.iter().map(|range| range.1 - range.0).sum::<u64>(), elements, "{}", context());
 }

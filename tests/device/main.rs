@@ -3,6 +3,7 @@
 mod engine;
 mod faults;
 mod gpu;
+mod overlap;
 mod parts;
 mod plans;
 mod resident;
