@@ -82,14 +82,14 @@ impl Placement {
             }
         }
         let [source, mut destination] = ranges;
-        let possible = in_place && order(conversion, source, destination).is_some();
+        let same = source.0 == destination.0 && from.code_bits() == to.code_bits();
+        let possible = in_place && (same || order(conversion, source, destination).is_some());
         let keeps_rest = self.destination.first.is_some() && !destination.1.is_multiple_of(8);
         if !keeps_rest {
             destination.1 = destination.1.next_multiple_of(8);
         }
         let apart = source.1 <= destination.0 || destination.1 <= source.0;
-        let same = source.0 == destination.0 && from.code_bits() == to.code_bits();
-        if self.one_buffer && !apart && !possible && !(in_place && same) {
+        if self.one_buffer && !apart && !possible {
             let [source_offset, destination_offset] = [source.0 / 8, destination.0 / 8];
             return Err(Error::Overlap { from, to, source_offset, destination_offset });
         }
