@@ -10,8 +10,8 @@ use crate::gpu::adapter::plan_settings;
 use crate::gpu::kernels::{KernelKey, Kernels};
 use crate::gpu::record::{self, Command};
 use crate::kernel::VIEW_RANK;
-use crate::options::CastOptions;
 use crate::plan::{self, Dispatch, Offsets, PlanLimits, PlanSettings, PlanTuning, Slices, View};
+use crate::spec::CastSpec;
 
 /// Casts on one device. Cheap to clone; clones share the pipelines.
 ///
@@ -21,31 +21,6 @@ use crate::plan::{self, Dispatch, Offsets, PlanLimits, PlanSettings, PlanTuning,
 pub struct Caster {
     kernels: Arc<Kernels>,
     settings: PlanSettings,
-}
-
-/// The types and options of a cast.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub struct CastSpec {
-    /// Source element type.
-    pub from: ElementType,
-    /// Destination element type.
-    pub to: ElementType,
-    /// The options.
-    pub options: CastOptions,
-}
-
-impl CastSpec {
-    /// A cast with the default options.
-    pub fn new(from: ElementType, to: ElementType) -> Self {
-        Self { from, to, options: CastOptions::default() }
-    }
-
-    /// This cast with other options.
-    #[must_use]
-    pub fn with_options(self, options: CastOptions) -> Self {
-        Self { options, ..self }
-    }
 }
 
 impl Caster {

@@ -37,6 +37,7 @@ mod plan;
 mod reference;
 #[cfg(feature = "wgpu")]
 mod self_test;
+mod spec;
 mod string_array;
 mod strings;
 mod tensor;
@@ -44,7 +45,7 @@ mod threads;
 pub mod wgsl;
 
 #[cfg(feature = "wgpu")]
-pub use caster::{Bound, CastSpec, Caster, Prepared};
+pub use caster::{Bound, Caster, Prepared};
 #[cfg(feature = "wgpu")]
 pub use context::{CastReport, Context, Route};
 pub use conversion::{can_cast, has_kernel};
@@ -60,6 +61,7 @@ pub use graph::RunReport;
 pub use options::{CastOptions, Float4Nan, Int4Overflow, RoundMode};
 #[cfg(feature = "wgpu")]
 pub use plan::{CodeLookup, PlanLimits, PlanTuning, Slices};
+pub use spec::CastSpec;
 pub use tensor::{Element, Tensor};
 #[cfg(feature = "wgpu")]
 pub use wgpu;

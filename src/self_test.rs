@@ -1,6 +1,6 @@
 //! Known answers: casts difficult codes on a device and compares the results with those of the CPU path.
 
-use crate::caster::{CastSpec, Caster, Prepared};
+use crate::caster::{Caster, Prepared};
 use crate::conversion::Conversion;
 use crate::cpu;
 use crate::element::ElementType;
@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::gpu::device_link::DeviceLink;
 use crate::gpu::pipelined;
 use crate::plan::{self, Offsets, PlanLimits, Slices};
+use crate::spec::CastSpec;
 use crate::tensor::Tensor;
 
 /// Elements of a test: several workgroups of every kernel for whole units, and a rest for the edge kernel. A multiple of `ROWS`.
