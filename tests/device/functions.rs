@@ -1,0 +1,351 @@
+//! Casts as WGSL functions in kernels of a caller: every function gives the bits of the CPU path.
+
+use support::buffers::{buffer, read};
+use support::options::variants;
+use support::{adapter, cases, numeric};
+use wgpu_cast::wgpu;
+use wgpu_cast::wgsl::Functions;
+use wgpu_cast::{CastOptions, CastSpec, Context, ElementType, Tensor, cpu};
+
+/// Every function from one type and to it.
+macro_rules! types {
+    ($($name:ident $element_type:ident)*) => {$(
+        #[test]
+        fn $name() {
+            let context = adapter::open();
+            casts(&context, ElementType::$element_type);
+            decoding(&context, ElementType::$element_type);
+            encoding(&context, ElementType::$element_type);
+        }
+    )*
+
+        #[test]
+        fn every_type_has_its_test() {
+            let types = [$(ElementType::$element_type),*];
+            assert!(numeric().eq(types), "add the new type to types! in tests/device/functions.rs");
+        }
+    };
+}
+
+types! {
+    of_float FLOAT of_uint8 UINT8 of_int8 INT8 of_uint16 UINT16 of_int16 INT16 of_int32 INT32
+    of_int64 INT64 of_bool BOOL of_float16 FLOAT16 of_double DOUBLE of_uint32 UINT32 of_uint64 UINT64
+    of_bfloat16 BFLOAT16 of_float8e4m3fn FLOAT8E4M3FN of_float8e4m3fnuz FLOAT8E4M3FNUZ
+    of_float8e5m2 FLOAT8E5M2 of_float8e5m2fnuz FLOAT8E5M2FNUZ of_uint4 UINT4 of_int4 INT4
+    of_float4e2m1 FLOAT4E2M1 of_float8e8m0 FLOAT8E8M0 of_uint2 UINT2 of_int2 INT2
+    of_float6e2m3 FLOAT6E2M3 of_float6e3m2 FLOAT6E3M2
+}
+
+/// The most codes of a run: all codes of 16 bits.
+const CODES: usize = 1 << 16;
+
+/// Hard codes of a type, at most [`CODES`] of them and a multiple of 64; of types of at most 16 bits every code.
+fn codes(element_type: ElementType) -> Vec<u64> {
+    let all = cases::codes(element_type);
+    let some = all.iter().step_by(all.len().div_ceil(CODES));
+    let count = some.len().next_multiple_of(64);
+    some.cycle().take(count).copied().collect()
+}
+
+fn words(bytes: &[u8]) -> Vec<u32> {
+    bytes.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect()
+}
+
+/// Runs a kernel whose binding 0 has the words and binding 1 the results, over `workgroups` in x and y. The results are
+/// full of ones before.
+fn run(context: &Context, wgsl: &str, source: &[u32], results: usize, workgroups: (usize, usize)) -> Vec<u32> {
+    let (device, queue) = (context.device().unwrap(), context.queue().unwrap());
+    let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+        label: None,
+        source: wgpu::ShaderSource::Wgsl(wgsl.into()),
+    });
+    let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+        label: None,
+        layout: None,
+        module: &module,
+        entry_point: Some("main"),
+        compilation_options: Default::default(),
+        cache: None,
+    });
+    let [input, output] = [source.len(), results].map(|words| buffer(device, 4 * words as u64));
+    queue.write_buffer(&input, 0, bytemuck::cast_slice(source));
+    queue.write_buffer(&output, 0, &vec![0xff; 4 * results]);
+    let layout = pipeline.get_bind_group_layout(0);
+    let entries = [(0, &input), (1, &output)]
+        .map(|(binding, buffer)| wgpu::BindGroupEntry { binding, resource: buffer.as_entire_binding() });
+    let group =
+        device.create_bind_group(&wgpu::BindGroupDescriptor { label: None, layout: &layout, entries: &entries });
+    let mut encoder = device.create_command_encoder(&Default::default());
+    {
+        let mut pass = encoder.begin_compute_pass(&Default::default());
+        pass.set_pipeline(&pipeline);
+        pass.set_bind_group(0, &group, &[]);
+        pass.dispatch_workgroups(workgroups.0 as u32, workgroups.1 as u32, 1);
+    }
+    words(&read(device, queue, encoder, &output))
+}
+
+/// A kernel of 64 invocations a workgroup. The row of workgroups says which of the parts it does, for the element or the word
+/// `i`; `at` is where the part's results start.
+fn kernel(functions: &str, results: &str, start: &str, parts: &[String], size: usize) -> String {
+    let cases = parts.iter().enumerate().map(|(i, part)| format!("        case {i}u: {{\n{part}\n        }}\n"));
+    format!(
+        "{functions}
+@group(0) @binding(0) var<storage, read> source: array<u32>;
+@group(0) @binding(1) var<storage, read_write> result: array<{results}>;
+
+@compute @workgroup_size(64)
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(global_invocation_id) id: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {{
+    {start}
+    let i = id.x;
+    let at = group.y * {size}u;
+    switch group.y {{
+{}        default: {{}}
+    }}
+}}
+",
+        cases.collect::<String>()
+    )
+}
+
+fn first_wrong<T: PartialEq + std::fmt::LowerHex>(got: &[T], expected: &[T], what: &str) {
+    assert_eq!(got.len(), expected.len(), "{what}");
+    if let Some(i) = (0..got.len()).find(|&i| got[i] != expected[i]) {
+        panic!("{what}: element {i} is {:x}, expected {:x}", got[i], expected[i]);
+    }
+}
+
+/// From code to code: every destination under every option in one module, computed and, of few codes, looked up.
+fn casts(context: &Context, from: ElementType) {
+    let codes = codes(from);
+    let tensor = Tensor::from_codes(from, [codes.len()], codes.iter().copied()).unwrap();
+    let wide_source = from.bits() == Some(64);
+    let source: Vec<u32> = if wide_source {
+        codes.iter().flat_map(|&code| [code as u32, (code >> 32) as u32]).collect()
+    } else {
+        codes.iter().map(|&code| code as u32).collect()
+    };
+    let code = if wide_source { "vec2<u32>(source[2u * i], source[2u * i + 1u])" } else { "source[i]" };
+    // Two words a code.
+    let size = 2 * codes.len();
+    let specs: Vec<_> = numeric()
+        .flat_map(|to| variants(to).into_iter().map(move |options| CastSpec::new(from, to).with_options(options)))
+        .collect();
+    for table in [false, true].into_iter().take(if from.bits() <= Some(8) { 2 } else { 1 }) {
+        let mut functions = Functions::new("t").unwrap();
+        // Workgroup memory has room for some tables at a time.
+        for specs in specs.chunks(if table { 6 } else { specs.len() }) {
+            if table {
+                functions = Functions::new("t").unwrap();
+            }
+            let mut start = String::new();
+            let mut parts = Vec::new();
+            for spec in specs {
+                let name = if table {
+                    let table = functions.cast_table(spec).unwrap();
+                    start.push_str(&format!("{}(local, 64u);\n    ", table.fill.name()));
+                    table.look_up
+                } else {
+                    functions.cast(spec).unwrap()
+                };
+                let store = match spec.to.bits() {
+                    Some(64) => "result[at + 2u * i] = code.x;\n            result[at + 2u * i + 1u] = code.y;",
+                    _ => "result[at + 2u * i] = code;",
+                };
+                parts.push(format!("            let code = {}({code});\n            {store}", name.name()));
+            }
+            let text = kernel(functions.wgsl(), "u32", &start, &parts, size);
+            let got = run(context, &text, &source, size * parts.len(), (codes.len() / 64, parts.len()));
+            for (spec, got) in specs.iter().zip(got.chunks(size)) {
+                let result = cpu::cast(&tensor, spec.to, &spec.options).unwrap();
+                let wide = spec.to.bits() == Some(64);
+                let got: Vec<_> = got
+                    .chunks(2)
+                    .map(|code| if wide { u64::from(code[0]) | u64::from(code[1]) << 32 } else { u64::from(code[0]) })
+                    .collect();
+                let expected: Vec<_> = result.codes().collect();
+                first_wrong(&got, &expected, &format!("{spec:?}, table: {table}"));
+            }
+        }
+    }
+}
+
+/// Codes to values: the bits are those of the cast to FLOAT. One by one from an array, by words, looked up; and lanes.
+fn decoding(context: &Context, from: ElementType) {
+    let codes = codes(from);
+    let tensor = Tensor::from_codes(from, [codes.len()], codes.iter().copied()).unwrap();
+    let floats = cpu::cast(&tensor, ElementType::FLOAT, &CastOptions::default()).unwrap();
+    let floats: Vec<u32> = floats.codes().map(|code| code as u32).collect();
+    let narrow = from.bits() <= Some(8);
+    let mut functions = Functions::new("t").unwrap();
+    let mut start = String::new();
+    let one = |name: &str| format!("            result[at + i] = bitcast<u32>({name}(i));");
+    let mut parts = vec![one(functions.load_value(from, "source").unwrap().name())];
+    let load = functions.load(from, "source").unwrap();
+    let decode = functions.decode(from).unwrap();
+    parts.push(format!("            result[at + i] = bitcast<u32>({}({}(i)));", decode.name(), load.name()));
+    let mut codes_part = None;
+    if from.bits() <= Some(16) {
+        let (argument, count) = word(from);
+        let word_values = functions.decode_word(from).unwrap();
+        parts.push(by_word(word_values.name(), argument, count));
+        let [lane, with_lane] = [functions.lane(from).unwrap(), functions.with_lane(from).unwrap()];
+        codes_part = Some((parts.len(), count));
+        // A word put together from its lanes, the odd ones first, is the word.
+        parts.push(format!(
+            "            if (i < {}u / {count}u) {{
+                let word = {argument};
+                var built = ~word;
+                for (var k = 0u; k < {count}u; k = k + 1u) {{
+                    let lane = select(2u * k + 1u, 2u * k - {count}u, 2u * k >= {count}u);
+                    let code = {}(word, lane + {count}u * 5u);
+                    result[at + i * {count}u + lane] = code;
+                    built = {}(built, lane, code);
+                }}
+                if (any(built != word)) {{
+                    result[at + i * {count}u] = 0xffffffffu;
+                }}
+            }}",
+            codes.len(),
+            lane.name(),
+            with_lane.name()
+        ));
+    }
+    if narrow {
+        let bits = from.bits().unwrap();
+        let four = functions.decode_four(from).unwrap();
+        let code = |k: u32| format!("({}(4u * i + {k}u) << {}u)", load.name(), k * bits);
+        let packed: Vec<_> = (0..4).map(code).collect();
+        parts.push(by_word(four.name(), &packed.join(" | "), 4));
+        let table = functions.decode_table(from).unwrap();
+        start = format!("{}(local, 64u);", table.fill.name());
+        parts.push(format!("            result[at + i] = bitcast<u32>({}({}(i)));", table.look_up.name(), load.name()));
+        let (argument, count) = word(from);
+        parts.push(by_word(table.look_up_word.unwrap().name(), argument, count));
+    }
+    // Every word or element of the type that a part does not have is out of its range.
+    let parts: Vec<_> = parts.iter().map(|part| part.replace("COUNT", &codes.len().to_string())).collect();
+    let text = kernel(functions.wgsl(), "u32", &start, &parts, codes.len());
+    let source = words(tensor.bytes().unwrap());
+    let got = run(context, &text, &source, codes.len() * parts.len(), (codes.len() / 64, parts.len()));
+    for (part, got) in got.chunks(codes.len()).enumerate() {
+        if codes_part.is_some_and(|(codes_part, _)| codes_part == part) {
+            let expected: Vec<_> = codes.iter().map(|&code| code as u32).collect();
+            first_wrong(got, &expected, &format!("lanes of {from}"));
+        } else {
+            first_wrong(got, &floats, &format!("values of {from}, part {part}\n{}", parts[part]));
+        }
+    }
+}
+
+/// The word `i` of a type, and how many codes it holds; of 6-bit types three words.
+fn word(element_type: ElementType) -> (&'static str, u32) {
+    match element_type.bits().unwrap() {
+        6 => ("vec3<u32>(source[3u * i], source[3u * i + 1u], source[3u * i + 2u])", 16),
+        bits => ("source[i]", 32 / bits),
+    }
+}
+
+/// The values of the word `i`, stored one by one.
+fn by_word(function: &str, argument: &str, count: u32) -> String {
+    let component = |k: u32| ["x", "y", "z", "w"][k as usize % 4];
+    let value =
+        |k: u32| if count <= 4 { format!("v.{}", component(k)) } else { format!("v[{}].{}", k / 4, component(k)) };
+    let stores =
+        (0..count).map(|k| format!("                result[at + i * {count}u + {k}u] = bitcast<u32>({});\n", value(k)));
+    format!(
+        "            if (i < COUNTu / {count}u) {{\n                let v = {function}({argument});\n{}            }}",
+        stores.collect::<String>()
+    )
+}
+
+/// Values to codes: the bits are those of the cast from FLOAT. One by one into an array, by words, and by several invocations
+/// into one word.
+fn encoding(context: &Context, to: ElementType) {
+    let values = codes(ElementType::FLOAT);
+    let source: Vec<u32> = values.iter().map(|&code| code as u32).collect();
+    let tensor = Tensor::from_codes(ElementType::FLOAT, [values.len()], values).unwrap();
+    let bits = to.bits().unwrap();
+    for options in variants(to) {
+        let expected = words(cpu::cast(&tensor, to, &options).unwrap().bytes().unwrap());
+        let what = |how: &str| format!("values to {to}, {how}, {options:?}");
+        let size = expected.len();
+
+        // An invocation stores elements that fill whole words.
+        let mut functions = Functions::new("t").unwrap();
+        let store = functions.store_value(to, &options, "result").unwrap();
+        let own = format!(
+            "            if (i < {}u / 16u) {{
+                for (var k = 16u * i; k < 16u * i + 16u; k = k + 1u) {{
+                    {}(k, bitcast<f32>(source[k]));
+                }}
+            }}",
+            source.len(),
+            store.name()
+        );
+        let text = kernel(functions.wgsl(), "u32", "", &[own], size);
+        first_wrong(&run(context, &text, &source, size, (source.len() / 64, 1)), &expected, &what("stored"));
+        if bits > 16 {
+            continue;
+        }
+
+        let mut functions = Functions::new("t").unwrap();
+        let mut parts = Vec::new();
+        let (_, count) = word(to);
+        let word = functions.encode_word(to, &options).unwrap();
+        let vector = |first: u32, n: u32| {
+            let value = |k| format!("bitcast<f32>(source[i * {count}u + {k}u])");
+            format!("vec{n}<f32>({})", (first..first + n).map(value).collect::<Vec<_>>().join(", "))
+        };
+        let argument = match count {
+            2 | 4 => vector(0, count),
+            _ => {
+                let vectors: Vec<_> = (0..count / 4).map(|v| vector(4 * v, 4)).collect();
+                format!("{}({})", word.arguments()[0], vectors.join(", "))
+            }
+        };
+        let store = match bits {
+            6 => "result[at + 3u * i] = w.x; result[at + 3u * i + 1u] = w.y; result[at + 3u * i + 2u] = w.z;",
+            _ => "result[at + i] = w;",
+        };
+        parts.push(format!(
+            "            if (i < {}u / {count}u) {{\n                let w = {}({argument});\n                {store}\n            }}",
+            source.len(),
+            word.name()
+        ));
+        let text = kernel(functions.wgsl(), "u32", "", &parts, size);
+        first_wrong(&run(context, &text, &source, size, (source.len() / 64, 1)), &expected, &what("by words"));
+
+        let mut functions = Functions::new("t").unwrap();
+        let store = functions.store_atomic(to, "result").unwrap();
+        let encode = functions.encode(to, &options).unwrap();
+        let each = format!("            {}(i, {}(bitcast<f32>(source[i])));", store.name(), encode.name());
+        let text = kernel(functions.wgsl(), "atomic<u32>", "", &[each], size);
+        first_wrong(&run(context, &text, &source, size, (source.len() / 64, 1)), &expected, &what("atomically"));
+        if bits > 8 {
+            continue;
+        }
+
+        let mut functions = Functions::new("t").unwrap();
+        let four = functions.encode_four(to, &options).unwrap();
+        let values: Vec<_> = (0..4).map(|k| format!("bitcast<f32>(source[4u * i + {k}u])")).collect();
+        let part = format!(
+            "            if (i < {}u / 4u) {{\n                result[i] = {}(vec4<f32>({}));\n            }}",
+            source.len(),
+            four.name(),
+            values.join(", ")
+        );
+        let text = kernel(functions.wgsl(), "u32", "", &[part], size);
+        let got = run(context, &text, &source, source.len() / 4, (source.len() / 64, 1));
+        let codes: Vec<u64> = cpu::cast(&tensor, to, &options).unwrap().codes().collect();
+        let expected: Vec<u32> = codes
+            .chunks(4)
+            .map(|four| four.iter().enumerate().map(|(k, &code)| (code as u32) << (k as u32 * bits)).sum())
+            .collect();
+        first_wrong(&got, &expected, &what("by four"));
+    }
+}
