@@ -24,9 +24,9 @@ pub struct Table {
 }
 
 impl Functions {
-    /// `{from}_to_{to}_table`, `_fill` and `_look_up`: a cast whose codes are looked up. Each workgroup converts every code
-    /// once. That is faster on GPUs where a workgroup converts several times as many elements as the source has codes, and
-    /// slower on software adapters, whose workgroup memory is slow.
+    /// `{from}_to_{to}_table`, `_fill` and `_look_up`: a cast whose codes are looked up, as the kernels of this crate do on
+    /// GPUs. Each workgroup converts every code once, so that it only pays where a workgroup converts several times as many
+    /// elements as the source has codes. Software adapters are slower with tables, because their workgroup memory is slow.
     ///
     /// # Errors
     /// [`Error::NoKernel`] for strings; [`Error::NoTable`] for sources of more than 8 bits.

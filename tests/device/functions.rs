@@ -1,8 +1,10 @@
 //! Casts as WGSL functions in kernels of a caller: every function gives the bits of the CPU path.
 
+use std::collections::BTreeSet;
+
 use support::buffers::{buffer, read};
 use support::options::variants;
-use support::{adapter, cases, numeric};
+use support::{adapter, cases, decoders, numeric};
 use wgpu_cast::wgpu;
 use wgpu_cast::wgsl::Functions;
 use wgpu_cast::{CastOptions, CastSpec, Context, ElementType, Tensor, cpu};
@@ -86,7 +88,7 @@ fn run(context: &Context, wgsl: &str, source: &[u32], results: usize, workgroups
 }
 
 /// A kernel of 64 invocations a workgroup. The row of workgroups says which of the parts it does, for the element or the word
-/// `i`; `at` is where the part's results start.
+/// `i`; `at` is where the part's results start. Every invocation does the lines of `start` first.
 fn kernel(functions: &str, results: &str, start: &str, parts: &[String], size: usize) -> String {
     let cases = parts.iter().enumerate().map(|(i, part)| format!("        case {i}u: {{\n{part}\n        }}\n"));
     format!(
@@ -188,13 +190,13 @@ fn decoding(context: &Context, from: ElementType) {
     let load = functions.load(from, "source").unwrap();
     let decode = functions.decode(from).unwrap();
     parts.push(format!("            result[at + i] = bitcast<u32>({}({}(i)));", decode.name(), load.name()));
-    let mut codes_part = None;
+    let mut lanes_part = None;
     if from.bits() <= Some(16) {
         let (argument, count) = word(from);
         let word_values = functions.decode_word(from).unwrap();
         parts.push(by_word(word_values.name(), argument, count));
         let [lane, with_lane] = [functions.lane(from).unwrap(), functions.with_lane(from).unwrap()];
-        codes_part = Some((parts.len(), count));
+        lanes_part = Some(parts.len());
         // A word put together from its lanes, the odd ones first, is the word.
         parts.push(format!(
             "            if (i < {}u / {count}u) {{
@@ -227,13 +229,12 @@ fn decoding(context: &Context, from: ElementType) {
         let (argument, count) = word(from);
         parts.push(by_word(table.look_up_word.unwrap().name(), argument, count));
     }
-    // Every word or element of the type that a part does not have is out of its range.
     let parts: Vec<_> = parts.iter().map(|part| part.replace("COUNT", &codes.len().to_string())).collect();
     let text = kernel(functions.wgsl(), "u32", &start, &parts, codes.len());
     let source = words(tensor.bytes().unwrap());
     let got = run(context, &text, &source, codes.len() * parts.len(), (codes.len() / 64, parts.len()));
     for (part, got) in got.chunks(codes.len()).enumerate() {
-        if codes_part.is_some_and(|(codes_part, _)| codes_part == part) {
+        if lanes_part == Some(part) {
             let expected: Vec<_> = codes.iter().map(|&code| code as u32).collect();
             first_wrong(got, &expected, &format!("lanes of {from}"));
         } else {
@@ -347,5 +348,27 @@ fn encoding(context: &Context, to: ElementType) {
             .map(|four| four.iter().enumerate().map(|(k, &code)| (code as u32) << (k as u32 * bits)).sum())
             .collect();
         first_wrong(&got, &expected, &what("by four"));
+    }
+}
+
+/// The decoders of engines, whose instructions are counted beside ours: which of them give the bits of the cast to FLOAT for
+/// every code.
+#[test]
+fn decoders_by_hand_are_wrong_where_they_say() {
+    let context = adapter::open();
+    for decoder in decoders::all() {
+        let bits = decoder.element_type.bits().unwrap();
+        let codes: Vec<u64> = (0..1u64 << bits).cycle().take(64 * 32 / bits as usize).collect();
+        let tensor = Tensor::from_codes(decoder.element_type, [codes.len()], codes.iter().copied()).unwrap();
+        let floats = cpu::cast(&tensor, ElementType::FLOAT, &CastOptions::default()).unwrap();
+        let source = words(tensor.bytes().unwrap());
+        let got = run(&context, &decoder.kernel(), &source, codes.len(), (1, 1));
+        let pairs = codes.iter().zip(floats.codes().zip(got));
+        let wrong: BTreeSet<u32> =
+            pairs.filter(|(_, (expected, got))| *expected as u32 != *got).map(|(code, _)| *code as u32).collect();
+        let said: BTreeSet<u32> = decoder.wrong.iter().copied().collect();
+        // A driver's functions of floats may be less exact than they could be.
+        let more = if said.is_empty() { wrong == said } else { wrong.is_superset(&said) };
+        assert!(more, "{} of {}: {wrong:x?}, expected {said:x?}", decoder.engine, decoder.element_type);
     }
 }

@@ -4,6 +4,7 @@
 pub mod adapter;
 pub mod buffers;
 pub mod cases;
+pub mod decoders;
 pub mod golden;
 pub mod options;
 pub mod oracle;
