@@ -1,6 +1,7 @@
 //! Casts as WGSL functions, without a GPU: they are valid, compose in one module, and their names stay apart.
 
 use std::collections::BTreeSet;
+use std::io::Write as _;
 
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 use support::numeric;
@@ -66,6 +67,13 @@ fn check(functions: &Functions, prefix: &str) -> Vec<String> {
     names
 }
 
+/// Adds a module to the file that `tests/tint.sh` names, a line of JSON each; otherwise does nothing.
+fn write_for_other_compilers(wgsl: &str) {
+    let Some(path) = std::env::var_os("WGPU_CAST_MODULES") else { return };
+    let mut file = std::fs::File::options().create(true).append(true).open(path).unwrap();
+    writeln!(file, "{}", serde_json::Value::from(wgsl)).unwrap();
+}
+
 /// A kernel that calls functions from code to code with whatever is in a buffer.
 fn kernel(functions: &[&Function]) -> String {
     let mut body = String::new();
@@ -99,6 +107,7 @@ fn every_cast_composes_twice_in_one_module() {
         let [one, two] = [&first, &second].map(|functions| functions.list().last().unwrap());
         let text = format!("{}{}{}", first.wgsl(), kernel(&[one, two]), second.wgsl());
         module(&text);
+        write_for_other_compilers(&text);
         for format in Format::ALL {
             translate(&text, format).unwrap_or_else(|e| panic!("{spec:?}, {}: {e}\n{text}", format.name()));
         }
@@ -139,9 +148,10 @@ fn everything(prefix: &str) -> Functions {
 }
 
 #[test]
-fn everything_stands_under_one_prefix() {
+fn every_function_stands_under_one_prefix() {
     let mut functions = everything("all");
     let names = check(&functions, "all");
+    write_for_other_compilers(&format!("{}\n@compute @workgroup_size(1)\nfn main() {{\n}}\n", functions.wgsl()));
     // What reads no constant is there once.
     assert_eq!(names.iter().filter(|name| name.ends_with("normalize_words")).count(), 1);
     // Asking again adds nothing.
@@ -151,6 +161,40 @@ fn everything_stands_under_one_prefix() {
     assert_eq!(again.name(), "all_float_to_int64");
     functions.decode_table(ElementType::INT4).unwrap();
     assert_eq!((functions.wgsl(), functions.list().len()), (&text[..], listed));
+}
+
+/// The functions of arrays of the caller: every type in one module, an array of words and one of atomic words.
+#[test]
+fn every_function_of_an_array_stands_under_one_prefix() {
+    let mut functions = Functions::new("a").unwrap();
+    for t in numeric() {
+        functions.load_value(t, "words").unwrap();
+        for options in variants(t) {
+            functions.store_value(t, &options, "words").unwrap();
+        }
+        if t.bits() <= Some(16) {
+            functions.store_atomic(t, "atomic_words").unwrap();
+        }
+    }
+    let mut body = String::new();
+    for function in functions.list().iter().filter(|function| function.result().is_none()) {
+        let argument = match function.arguments()[1] {
+            Type::F32 => "1.0".to_owned(),
+            kind => format!("{kind}(1u)"),
+        };
+        body.push_str(&format!("    {}(7u, {argument});\n", function.name()));
+    }
+    let text = format!(
+        "{}\n@group(0) @binding(0) var<storage, read_write> words: array<u32>;\n\
+         @group(0) @binding(1) var<storage, read_write> atomic_words: array<atomic<u32>>;\n\
+         @compute @workgroup_size(1)\nfn main() {{\n{body}}}\n",
+        functions.wgsl()
+    );
+    module(&text);
+    for format in Format::ALL {
+        translate(&text, format).unwrap_or_else(|e| panic!("{}: {e}\n{text}", format.name()));
+    }
+    write_for_other_compilers(&text);
 }
 
 /// Two prefixes could only make one name of two if a name, after some of its underscores, were another name.
