@@ -68,7 +68,8 @@ pub fn kernel(
     Ok(kernel::compose(&conversion, kind, Access::Separate, lookup))
 }
 
-/// A cast as a function for kernels of your own: [`Functions`] with this one cast.
+/// A cast as a function for kernels of your own: [`Functions`] with this one cast, which is the last of their
+/// [`list`](Functions::list).
 ///
 /// # Errors
 /// [`Error::NoKernel`] where [`has_kernel`](crate::has_kernel) is false; [`Error::WgslName`] if `prefix` is not the first

@@ -151,7 +151,24 @@ fn everything(prefix: &str) -> Functions {
 fn every_function_stands_under_one_prefix() {
     let mut functions = everything("all");
     let names = check(&functions, "all");
-    write_for_other_compilers(&format!("{}\n@compute @workgroup_size(1)\nfn main() {{\n}}\n", functions.wgsl()));
+    // A kernel with one of the tables; all of them would not fit into workgroup memory.
+    let table = functions.decode_table(ElementType::FLOAT8E4M3FN).unwrap();
+    let text = format!(
+        "{}
+@group(0) @binding(0) var<storage, read_write> values: array<vec4<f32>>;
+
+@compute @workgroup_size(64)
+fn main(@builtin(local_invocation_index) local: u32) {{
+    {}(local, 64u);
+    values[local] = {}(local);
+}}
+",
+        functions.wgsl(),
+        table.fill.name(),
+        table.look_up_word.unwrap().name()
+    );
+    module(&text);
+    write_for_other_compilers(&text);
     // What reads no constant is there once.
     assert_eq!(names.iter().filter(|name| name.ends_with("normalize_words")).count(), 1);
     // Asking again adds nothing.
@@ -221,6 +238,20 @@ fn no_name_is_the_end_of_another() {
         "wgpu_ray_query",
     ] {
         assert!(ends(word).iter().all(|end| !names.contains(end)), "{word}");
+    }
+}
+
+/// Prefixes that are keywords, or reserved in the languages that drivers take.
+#[test]
+fn keywords_and_reserved_words_can_be_prefixes() {
+    let spec = CastSpec::new(ElementType::DOUBLE, ElementType::FLOAT16);
+    for prefix in ["fn", "u32", "gl", "main"] {
+        let functions = wgsl::functions(&spec, prefix).unwrap();
+        check(&functions, prefix);
+        let text = format!("{}{}", functions.wgsl(), kernel(&[functions.list().last().unwrap()]));
+        for format in Format::ALL {
+            translate(&text, format).unwrap_or_else(|e| panic!("{prefix}, {}: {e}\n{text}", format.name()));
+        }
     }
 }
 
