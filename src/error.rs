@@ -70,6 +70,28 @@ pub enum Error {
         /// Destination element type.
         to: ElementType,
     },
+    /// The text cannot be a name, or the first part of names, in WGSL.
+    #[error("{name} cannot be used in names of WGSL: {reason}", name = quoted(.name))]
+    WgslName {
+        /// The text as given.
+        name: String,
+        /// Why it cannot be used.
+        reason: &'static str,
+    },
+    /// No 32-bit word holds several elements of the type.
+    #[error("{element_type} elements are not narrower than a 32-bit word: there are no lanes of them")]
+    NoLanes {
+        /// The element type.
+        element_type: ElementType,
+    },
+    /// The source has too many codes for a table.
+    #[error("casting {from} to {to}: only sources of at most 8 bits are looked up in a table")]
+    NoTable {
+        /// Source element type.
+        from: ElementType,
+        /// Destination element type.
+        to: ElementType,
+    },
     /// A string is not a numeric literal of ONNX, nor, for BOOL, `true` or `false`.
     #[error("casting string to {to}: element {index} is not a {}: {literal:?}", if *.to == ElementType::BOOL { "boolean or a number" } else { "number" })]
     #[non_exhaustive]

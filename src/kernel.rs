@@ -9,8 +9,8 @@
 //! everything before it writes anything. Conversion code lies in `shaders/`; what is written here is the constants, the
 //! line that calls decode, hub and encode, and the unrolled entry of the first two.
 
-mod compose;
-mod constants;
+pub(crate) mod compose;
+pub(crate) mod constants;
 mod entry;
 
 use compose::Module;

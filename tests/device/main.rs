@@ -2,6 +2,7 @@
 
 mod engine;
 mod faults;
+mod functions;
 mod gpu;
 mod overlap;
 mod parts;

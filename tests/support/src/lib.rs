@@ -5,6 +5,7 @@ pub mod adapter;
 pub mod bits;
 pub mod buffers;
 pub mod cases;
+pub mod decoders;
 pub mod golden;
 pub mod options;
 pub mod oracle;
