@@ -199,6 +199,14 @@ impl PieceBuffers {
     }
 }
 
+/// A browser frees a buffer's memory only when the page's garbage is collected, unless it is told.
+impl Drop for PieceBuffers {
+    fn drop(&mut self) {
+        let buffers = [Some(&self.source), Some(&self.destination), self.staging.as_ref()];
+        buffers.into_iter().flatten().for_each(wgpu::Buffer::destroy);
+    }
+}
+
 /// A piece that the device works on.
 struct InFlight<'a> {
     buffers: PieceBuffers,
