@@ -18,9 +18,9 @@ use crate::spec::CastSpec;
 /// | 0, 1 | storage buffers | see [`PlannedDispatch::bindings`] |
 /// | 4 | uniform buffer | [`PlannedDispatch::parameters`] |
 ///
-/// The entry point is `main`. The dispatches run in order, as in one compute pass: each reads what those before it wrote.
-/// No value of `settings` changes the bits of a result. Texts and parameters may change between versions of this crate; what this
-/// page says about them does not.
+/// The entry point is `main`. The dispatches run in order, as in one compute pass: each reads what those before it
+/// wrote. No value of `settings` changes the bits of a result. Texts and parameters may change between versions of this
+/// crate; what this page says about them does not.
 ///
 /// ```
 /// use wgpu_cast::{CastSpec, ElementType, Placement, Plan, PlanSettings, Position};
@@ -56,7 +56,8 @@ pub struct PlannedBinding {
     pub binding: u32,
     /// Whose buffer it is. If source and destination are in one buffer, it is that buffer for both sides.
     pub side: Side,
-    /// Start of the range in bytes, a multiple of [`PlanLimits::offset_alignment`](crate::PlanLimits::offset_alignment).
+    /// Start of the range in bytes, a multiple of
+    /// [`PlanLimits::offset_alignment`](crate::PlanLimits::offset_alignment).
     pub offset: u64,
     /// Bytes of the range, a multiple of 4. The range ends at the word that holds the last element, which the buffer
     /// must contain.

@@ -1,16 +1,20 @@
 //! What tests, benches and the example `cast` share. It is a crate of its own, so that each part is compiled once and
 //! none of them reaches into the files of another.
 
+#[cfg(feature = "wgpu")]
 pub mod adapter;
 pub mod bits;
+#[cfg(feature = "wgpu")]
 pub mod buffers;
 pub mod cases;
 pub mod decoders;
 pub mod golden;
 pub mod options;
 pub mod oracle;
+pub mod planned;
 pub mod random;
 pub mod tier;
+#[cfg(feature = "wgpu")]
 pub mod translate;
 
 use oracle::{Oracle, Round, Rules};

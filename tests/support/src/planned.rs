@@ -1,0 +1,129 @@
+//! Casts as plans, with the bytes of their buffers before and after, for programs that run plans by hand.
+
+use wgpu_cast::{CastOptions, CastSpec, ElementType, Placement, Plan, PlanSettings, Position, Tensor, cpu};
+
+use crate::cases;
+
+/// How source and destination lie in their buffers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// In two buffers, each from a multiple of every alignment on.
+    Aligned,
+    /// In two buffers, each from an odd number of elements or of bytes on.
+    Odd,
+    /// Parts of larger tensors in two buffers. Below 8 bits an element, they start and end inside bytes.
+    Parts,
+    /// In one buffer, the destination right behind the source.
+    OneBuffer,
+    /// In one buffer, too far apart for one binding. Bindings are so small that long casts take several dispatches.
+    FarApart,
+}
+
+impl Layout {
+    /// All layouts.
+    pub const ALL: [Self; 5] = [Self::Aligned, Self::Odd, Self::Parts, Self::OneBuffer, Self::FarApart];
+}
+
+/// Hard cases of a type for a layout, at most about 8,192 of them, and random codes, so that types with few codes make
+/// long tensors too. Layouts take different ones of many hard cases.
+pub fn codes(from: ElementType, layout: Layout) -> Vec<u64> {
+    let hard = cases::codes(from);
+    let step = hard.len().div_ceil(8192);
+    let hard = hard.iter().copied().skip(layout as usize % step).step_by(step);
+    hard.chain(cases::random(from, 1003, layout as u64)).collect()
+}
+
+/// A plan, and what its dispatches make of the memory.
+#[derive(Debug)]
+pub struct PlannedCast {
+    pub plan: Plan,
+    /// The bytes of each buffer before the cast: the source's and the destination's, or one for both.
+    pub before: Vec<Vec<u8>>,
+    /// The bytes of the last of these buffers after the cast, by the CPU path.
+    pub after: Vec<u8>,
+}
+
+impl PlannedCast {
+    /// Plans a cast of codes. The other bytes of the buffers are random.
+    pub fn new(from: ElementType, to: ElementType, layout: Layout, codes: &[u64], mut settings: PlanSettings) -> Self {
+        let len = codes.len();
+        let [source_size, destination_size] = [from, to].map(|t| t.packed_bytes(1).unwrap() as usize);
+        let whole = |offset| Place { offset, first: None };
+        let part = |offset, first| Place { offset, first: Some(first) };
+        let behind = |place: Place| whole(place.end(from, len).next_multiple_of(destination_size));
+        let [source, destination] = match layout {
+            Layout::Aligned => [whole(0), whole(256)],
+            Layout::Odd => [whole(3 * source_size), whole(5 * destination_size)],
+            Layout::Parts => [part(8, 3), part(16, 5)],
+            Layout::OneBuffer => [whole(source_size), behind(whole(source_size))],
+            Layout::FarApart => {
+                settings.limits.binding_size = 32 << 10;
+                [whole(source_size), whole((64 << 10) + behind(whole(source_size)).offset)]
+            }
+        };
+        let one_buffer = matches!(layout, Layout::OneBuffer | Layout::FarApart);
+        let (placement, ends) = if one_buffer {
+            let placement = Placement::one_buffer(source.position(), destination.position());
+            (placement, vec![destination.end(to, len)])
+        } else {
+            let placement = Placement::two_buffers(source.position(), destination.position());
+            (placement, vec![source.end(from, len), destination.end(to, len)])
+        };
+        let plan = Plan::new(&CastSpec::new(from, to), len as u64, &placement, &settings).unwrap();
+
+        let mut before: Vec<_> = (0..).zip(ends).map(|(seed, end)| noise(end + 64, seed)).collect();
+        source.write(&mut before[0], from, codes);
+        let mut after = before.last().unwrap().clone();
+        let result = cpu::cast(&pack(from, codes), to, &CastOptions::default()).unwrap();
+        destination.write(&mut after, to, &result.codes().collect::<Vec<_>>());
+        Self { plan, before, after }
+    }
+}
+
+/// Where a tensor lies in its buffer: see [`Position`].
+#[derive(Clone, Copy)]
+struct Place {
+    offset: usize,
+    first: Option<usize>,
+}
+
+impl Place {
+    fn position(self) -> Position {
+        let offset = self.offset as u64;
+        self.first.map_or(Position::whole(offset), |first| Position::part(offset, first as u64))
+    }
+
+    /// The number of elements in the tensor that contains these. A larger one has whole bytes.
+    fn elements(self, len: usize) -> usize {
+        self.first.map_or(len, |first| (first + len).next_multiple_of(8))
+    }
+
+    /// The byte after the tensor.
+    fn end(self, t: ElementType, len: usize) -> usize {
+        self.offset + t.packed_bytes(self.elements(len) as u64).unwrap() as usize
+    }
+
+    fn write(self, memory: &mut [u8], t: ElementType, codes: &[u64]) {
+        let memory = &mut memory[self.offset..self.end(t, codes.len())];
+        let tensor = match self.first {
+            None => pack(t, codes),
+            Some(first) => {
+                let there = Tensor::from_bytes(t, [self.elements(codes.len())], memory.to_vec()).unwrap();
+                let mut all: Vec<_> = there.codes().collect();
+                all[first..first + codes.len()].copy_from_slice(codes);
+                pack(t, &all)
+            }
+        };
+        memory.copy_from_slice(tensor.bytes().unwrap());
+    }
+}
+
+fn pack(t: ElementType, codes: &[u64]) -> Tensor {
+    Tensor::from_codes(t, [codes.len()], codes.iter().copied()).unwrap()
+}
+
+/// Random bytes, in whole words.
+fn noise(bytes: usize, seed: u64) -> Vec<u8> {
+    let codes = cases::random(ElementType::UINT8, bytes.next_multiple_of(4), seed);
+    codes.into_iter().map(|code| code as u8).collect()
+}
