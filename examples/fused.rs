@@ -1,5 +1,5 @@
-//! A cast inside a kernel of your own: a matrix-vector product whose FLOAT8E4M3FN weights are decoded where they are used,
-//! beside the same product of weights that were cast to FLOAT before.
+//! A cast inside a kernel of your own: a matrix-vector product whose FLOAT8E4M3FN weights are decoded where they are
+//! used, beside the same product of weights that were cast to FLOAT before.
 //!
 //! ```sh
 //! cargo run --release --example fused

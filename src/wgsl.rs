@@ -1,7 +1,8 @@
 //! The WGSL of casts as text: whole kernels exactly as devices get them, and functions for kernels of your own.
 //!
-//! [`functions`] and [`Functions`] write functions that a kernel of yours calls, for instance to load FLOAT8 weights inside a
-//! matrix product. [`kernel`] writes a whole kernel, for engines that dispatch kernels themselves, and for reading.
+//! [`functions`] and [`Functions`] write functions that a kernel of yours calls, for instance to load FLOAT8 weights
+//! inside a matrix product. [`kernel`] writes a whole kernel, for engines that dispatch kernels themselves, and for
+//! reading.
 //!
 //! ```
 //! use wgpu_cast::wgsl::{self, KernelVariant};
@@ -72,8 +73,8 @@ pub fn kernel(
 /// [`list`](Functions::list).
 ///
 /// # Errors
-/// [`Error::NoKernel`] where [`has_kernel`](crate::has_kernel) is false; [`Error::WgslName`] if `prefix` is not the first
-/// part of a name in WGSL.
+/// [`Error::NoKernel`] where [`has_kernel`](crate::has_kernel) is false; [`Error::WgslName`] if `prefix` is not the
+/// first part of a name in WGSL.
 pub fn functions(spec: &CastSpec, prefix: &str) -> Result<Functions, Error> {
     let mut functions = Functions::new(prefix)?;
     functions.cast(spec)?;

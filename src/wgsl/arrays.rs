@@ -1,7 +1,7 @@
 //! Elements by their index: in a word that the caller holds, and in an array of words that the caller has declared.
 //!
-//! A function cannot take a pointer to a storage buffer without a language extension, so that the functions of arrays name
-//! the caller's variable.
+//! A function cannot take a pointer to a storage buffer without a language extension, so that the functions of arrays
+//! name the caller's variable.
 
 use super::functions::{Function, Functions, Type};
 use super::names;
@@ -39,9 +39,9 @@ impl Place {
 }
 
 impl Functions {
-    /// `read_lane{bits}(word, index) -> code`, such as `read_lane4`: the code in a word of the element with this index. Of the index
-    /// only the lower bits count, so that it may be the element's index in an array. 6-bit codes fill three words, a
-    /// `vec3<u32>`, which hold sixteen.
+    /// `read_lane{bits}(word, index) -> code`, such as `read_lane4`: the code in a word of the element with this index.
+    /// Of the index only the lower bits count, so that it may be the element's index in an array. 6-bit codes fill
+    /// three words, a `vec3<u32>`, which hold sixteen.
     ///
     /// # Errors
     /// [`Error::NoKernel`] for strings; [`Error::NoLanes`] for types of at least 32 bits.
@@ -131,9 +131,9 @@ impl Functions {
         Ok(self.write(name, &[("index", Type::U32)], Some(Type::F32), &body))
     }
 
-    /// `store_{type}_{variable}(index, code)`: writes an element of an array; see [`load`](Self::load). All other bits stay.
-    /// Below 32 bits it reads a word and writes it, so that invocations must not store into the same word at the same time:
-    /// give each of them whole words, or see [`store_atomic`](Self::store_atomic).
+    /// `store_{type}_{variable}(index, code)`: writes an element of an array; see [`load`](Self::load). All other bits
+    /// stay. Below 32 bits it reads a word and writes it, so that invocations must not store into the same word at the
+    /// same time: give each of them whole words, or see [`store_atomic`](Self::store_atomic).
     ///
     /// # Errors
     /// As [`load`](Self::load).
@@ -143,8 +143,8 @@ impl Functions {
         })
     }
 
-    /// `store_atomic_{type}_{variable}(index, code)`: as [`store`](Self::store) for an `array<atomic<u32>>`. Invocations may
-    /// store different elements of one word at the same time. Types of less than 32 bits only.
+    /// `store_atomic_{type}_{variable}(index, code)`: as [`store`](Self::store) for an `array<atomic<u32>>`.
+    /// Invocations may store different elements of one word at the same time. Types of less than 32 bits only.
     ///
     /// # Errors
     /// As [`load`](Self::load), and [`Error::NoLanes`] for types of at least 32 bits.

@@ -17,8 +17,8 @@ pub(super) struct Fragments {
 }
 
 impl Fragments {
-    /// The text of fragments and of those that they use, for one conversion, without what is there already. Names begin with
-    /// `own`, which is the conversion's, those of shared fragments with `prefix`.
+    /// The text of fragments and of those that they use, for one conversion, without what is there already. Names begin
+    /// with `own`, which is the conversion's, those of shared fragments with `prefix`.
     pub(super) fn write(&mut self, names: &[&str], conversion: &Conversion, prefix: &str, own: &str) -> String {
         if !self.owned.insert(own.to_owned()) {
             return String::new();

@@ -87,11 +87,11 @@ impl Function {
 
 /// Functions in WGSL under one prefix, to be put before or after a kernel of your own.
 ///
-/// Ask for what the kernel needs; [`wgsl`](Self::wgsl) is then the text. Each method returns the function's name and types and
-/// may be called again: what is there already is not written twice. Every name in the module's scope is the prefix, an
-/// underscore and what the method's documentation says, so that functions under different prefixes never collide. There is
-/// no entry point, no binding and no directive, and no language extension is needed. Only a [`Table`](super::Table) adds a
-/// variable.
+/// Ask for what the kernel needs; [`wgsl`](Self::wgsl) is then the text. Each method returns the function's name and
+/// types and may be called again: what is there already is not written twice. Every name in the module's scope is the
+/// prefix, an underscore and what the method's documentation says, so that functions under different prefixes never
+/// collide. There is no entry point, no binding and no directive, and no language extension is needed. Only a
+/// [`Table`](super::Table) adds a variable.
 ///
 /// ```
 /// use wgpu_cast::wgsl::{Functions, Type};
@@ -119,16 +119,17 @@ impl Function {
 /// ```
 ///
 /// # Codes
-/// The bits of an argument above the code's width must be 0; those of a result are 0. A code of 64 bits is two words, the low
-/// one first. The codes of a cast are those of [`cpu::cast`](crate::cpu::cast), on every device.
+/// The bits of an argument above the code's width must be 0; those of a result are 0. A code of 64 bits is two words,
+/// the low one first. The codes of a cast are those of [`cpu::cast`](crate::cpu::cast), on every device.
 ///
 /// # Values
-/// `f32` holds every value of the types of at most 16 bits and of FLOAT, and the functions give exactly these bits; wider
-/// integers and DOUBLE are rounded once, to nearest. What a kernel then computes with them follows the rules of WGSL, which
-/// lets drivers treat subnormals as zero and assume that there are no infinities and NaNs. The subnormals of `f32` among the
-/// values are those of FLOAT, BFLOAT16 and DOUBLE, and code 0 of FLOAT8E8M0; those of the other types are normal numbers of
-/// `f32`. Where such a value must survive, work on codes: [`cast`](Self::cast) gives FLOAT's code, and no float operation.
-/// Likewise an encoding gives the code of the `f32` that it gets, and a driver may have flushed that before.
+/// `f32` holds every value of the types of at most 16 bits and of FLOAT, and the functions give exactly these bits;
+/// wider integers and DOUBLE are rounded once, to nearest. What a kernel then computes with them follows the rules of
+/// WGSL, which lets drivers treat subnormals as zero, ignore the sign of zero, and assume that there are no infinities
+/// and NaNs. The subnormals of `f32` among the values are those of FLOAT, BFLOAT16 and DOUBLE, and code 0 of FLOAT8E8M0;
+/// those of the other types are normal numbers of `f32`. Where such a value must survive, work on codes:
+/// [`cast`](Self::cast) gives FLOAT's code, and no float operation. Likewise an encoding gives the code of the `f32`
+/// that it gets, and a driver may have flushed that before.
 #[derive(Clone, Debug)]
 pub struct Functions {
     pub(super) prefix: String,
@@ -141,8 +142,8 @@ impl Functions {
     /// No functions yet. All names will be the prefix, an underscore and a further part.
     ///
     /// # Errors
-    /// [`Error::WgslName`] unless the prefix is of ASCII letters, digits and underscores, starts neither with a digit nor with
-    /// two underscores, and does not end with an underscore.
+    /// [`Error::WgslName`] unless the prefix is of ASCII letters, digits and underscores, starts neither with a digit
+    /// nor with two underscores, and does not end with an underscore.
     pub fn new(prefix: &str) -> Result<Self, Error> {
         names::check_prefix(prefix)?;
         let text = format!("// Functions of wgpu-cast under the prefix {prefix}\n");

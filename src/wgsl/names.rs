@@ -2,8 +2,8 @@
 
 use crate::error::Error;
 
-/// Checks that the text can be the first part of names: the rest follows after an underscore. Such a name is never a keyword,
-/// even if the prefix is one.
+/// Checks that the text can be the first part of names: the rest follows after an underscore. Such a name is never a
+/// keyword, even if the prefix is one.
 pub(super) fn check_prefix(name: &str) -> Result<(), Error> {
     check(name)?;
     // Otherwise two prefixes that differ in this underscore alone would make names of two underscores.

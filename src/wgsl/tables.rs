@@ -24,9 +24,10 @@ pub struct Table {
 }
 
 impl Functions {
-    /// `{from}_to_{to}_table`, `_fill` and `_look_up`: a cast whose codes are looked up, as the kernels of this crate do on
-    /// GPUs. Each workgroup converts every code once, so that it only pays where a workgroup converts several times as many
-    /// elements as the source has codes. Software adapters are slower with tables, because their workgroup memory is slow.
+    /// `{from}_to_{to}_table`, `_fill` and `_look_up`: a cast whose codes are looked up, as the kernels of this crate
+    /// do on GPUs. Each workgroup converts every code once, so that it only pays where a workgroup converts several
+    /// times as many elements as the source has codes. Software adapters are slower with tables, because their
+    /// workgroup memory is slow.
     ///
     /// # Errors
     /// [`Error::NoKernel`] for strings; [`Error::NoTable`] for sources of more than 8 bits.
@@ -43,8 +44,9 @@ impl Functions {
         Ok(Table { variable: table, bytes: codes * bytes, fill, look_up, look_up_word: None })
     }
 
-    /// `{from}_to_f32_table`, `_fill` and `_look_up`, and `{from}_to_f32x{n}_look_up` for a word: values that are looked up;
-    /// see [`cast_table`](Self::cast_table). A look-up of a word of 4-bit codes takes two codes at once, of 2-bit codes four.
+    /// `{from}_to_f32_table`, `_fill` and `_look_up`, and `{from}_to_f32x{n}_look_up` for a word: values that are
+    /// looked up; see [`cast_table`](Self::cast_table). A look-up of a word of 4-bit codes takes two codes at once, of
+    /// 2-bit codes four.
     ///
     /// # Errors
     /// As [`cast_table`](Self::cast_table).

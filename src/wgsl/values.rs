@@ -59,8 +59,8 @@ impl Functions {
         ))
     }
 
-    /// `{from}_to_f32x4(word) -> vec4<f32>`: the values of four codes of at most 8 bits. They lie in the lowest bits of the
-    /// word: of 6 bits in three of its bytes, of 4 bits in two.
+    /// `{from}_to_f32x4(word) -> vec4<f32>`: the values of four codes of at most 8 bits. They lie in the lowest bits of
+    /// the word: of 6 bits in three of its bytes, of 4 bits in two.
     ///
     /// # Errors
     /// [`Error::NoKernel`] for strings; [`Error::NoLanes`] for wider types.
@@ -69,8 +69,8 @@ impl Functions {
     }
 
     /// `{from}_to_f32x{n}(word)`: the values of the `n` codes of a word in their order, as `vec2<f32>`, `vec4<f32>`,
-    /// `array<vec4<f32>, 2>` or, of 2-bit codes, `array<vec4<f32>, 4>`. 6-bit codes fill three words, a `vec3<u32>`, which
-    /// hold sixteen.
+    /// `array<vec4<f32>, 2>` or, of 2-bit codes, `array<vec4<f32>, 4>`. 6-bit codes fill three words, a `vec3<u32>`,
+    /// which hold sixteen.
     ///
     /// # Errors
     /// [`Error::NoKernel`] for strings; [`Error::NoLanes`] for types of at least 32 bits.
@@ -125,8 +125,8 @@ impl Functions {
         value(method, &across, 0, bits)
     }
 
-    /// `f32_to_{to}(value) -> code`, such as `f32_to_bfloat16`: the code of a value, as the cast from FLOAT gives it. Options
-    /// are in the name as for [`cast`](Self::cast).
+    /// `f32_to_{to}(value) -> code`, such as `f32_to_bfloat16`: the code of a value, as the cast from FLOAT gives it.
+    /// Options are in the name as for [`cast`](Self::cast).
     ///
     /// # Errors
     /// [`Error::NoKernel`] for strings.
@@ -138,8 +138,8 @@ impl Functions {
         Ok(self.write(name, &[("value", Type::F32)], Some(Type::code(to)), &body))
     }
 
-    /// `f32x4_to_{to}(values) -> u32`: the codes, of at most 8 bits each, of four values, in the lowest bits of a word. The
-    /// bits above them are 0.
+    /// `f32x4_to_{to}(values) -> u32`: the codes, of at most 8 bits each, of four values, in the lowest bits of a word.
+    /// The bits above them are 0.
     ///
     /// # Errors
     /// [`Error::NoKernel`] for strings; [`Error::NoLanes`] for wider types.
@@ -225,8 +225,9 @@ fn value(method: &Method, word: &str, shift: u32, bits: u32) -> String {
         Method::Bool => format!("select(0.0, 1.0, {field} != 0u)"),
         Method::Float(function) => {
             let magnitude = format!("extractBits({word}, {shift}u, {}u)", bits - 1);
-            let sign = if above == 0 { word.to_owned() } else { format!("({word} << {above}u)") };
-            format!("{function}({magnitude}, {sign} & 0x80000000u)")
+            // The sign goes to the top of a word.
+            let signed = if above == 0 { word.to_owned() } else { format!("{word} << {above}u") };
+            format!("{function}({magnitude}, {signed})")
         }
         Method::Bits(function) if bits == 64 => format!("bitcast<f32>({function}({word}))"),
         Method::Bits(function) => format!("bitcast<f32>({function}({field}))"),

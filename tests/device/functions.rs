@@ -90,8 +90,8 @@ fn run(context: &Context, wgsl: &str, source: &[u32], results: usize, workgroups
     words(&read(device, queue, encoder, &output))
 }
 
-/// A kernel of 64 invocations a workgroup. The row of workgroups says which of the parts it does, for the element or the word
-/// `i`; `at` is where the part's results start. Every invocation does the lines of `start` first.
+/// A kernel of 64 invocations a workgroup. The row of workgroups says which of the parts it does, for the element or
+/// the word `i`; `at` is where the part's results start. Every invocation does the lines of `start` first.
 fn kernel(functions: &str, results: &str, start: &str, parts: &[String], size: usize) -> String {
     let cases = parts.iter().enumerate().map(|(i, part)| format!("        case {i}u: {{\n{part}\n        }}\n"));
     format!(
@@ -267,8 +267,8 @@ fn by_word(function: &str, argument: &str, count: u32) -> String {
     )
 }
 
-/// Values to codes: the bits are those of the cast from FLOAT. One by one into an array, by words, and by several invocations
-/// into one word.
+/// Values to codes: the bits are those of the cast from FLOAT. One by one into an array, by words, and by several
+/// invocations into one word.
 fn encoding(context: &Context, to: ElementType) {
     let values = codes(ElementType::FLOAT);
     let source: Vec<u32> = values.iter().map(|&code| code as u32).collect();
@@ -317,7 +317,10 @@ fn encoding(context: &Context, to: ElementType) {
             _ => "result[at + i] = w;",
         };
         parts.push(format!(
-            "            if (i < {}u / {count}u) {{\n                let w = {}({argument});\n                {store}\n            }}",
+            "            if (i < {}u / {count}u) {{
+                let w = {}({argument});
+                {store}
+            }}",
             source.len(),
             word.name()
         ));
@@ -354,8 +357,8 @@ fn encoding(context: &Context, to: ElementType) {
     }
 }
 
-/// The decoders of engines, whose instructions are counted beside ours: which of them give the bits of the cast to FLOAT for
-/// every code.
+/// The decoders of engines, whose instructions are counted beside ours: which of them give the bits of the cast to
+/// FLOAT for every code.
 #[test]
 fn decoders_by_hand_are_wrong_where_they_say() {
     let context = adapter::open();

@@ -1,5 +1,5 @@
-//! The functions that decode narrow weights to `f32`, beside decoders that engines wrote by hand: a kernel of each loads a
-//! word, decodes its codes and stores the values. What loads and stores is the same in all kernels of a type.
+//! The functions that decode narrow weights to `f32`, beside decoders that engines wrote by hand: a kernel of each
+//! loads a word, decodes its codes and stores the values. What loads and stores is the same in all kernels of a type.
 
 use std::fmt::{self, Display};
 use std::str::FromStr;

@@ -1,5 +1,5 @@
-//! Decoders of narrow weights to `f32` as engines write them by hand, written anew from what the engines publish, beside the
-//! functions of `wgpu_cast::wgsl`. Each has a function `decode` of a word to the values of its codes.
+//! Decoders of narrow weights to `f32` as engines write them by hand, written anew from what the engines publish,
+//! beside the functions of `wgpu_cast::wgsl`. Each has a function `decode` of a word to the values of its codes.
 
 use wgpu_cast::wgsl::Functions;
 use wgpu_cast::{CastSpec, ElementType};
@@ -62,8 +62,8 @@ fn integers_only(element_type: ElementType) -> Decoder {
     Decoder { engine: "wgpu-cast (integers only)", element_type, wrong: &[], wgsl }
 }
 
-/// The subnormals by a multiplication, the others by their exponent's bits; NaN with the code as its payload, without its
-/// sign. (onnxruntime, `matmul_block_quantized_fp8_weight.wgsl.template`)
+/// The subnormals by a multiplication, the others by their exponent's bits; NaN with the code as its payload, without
+/// its sign. (onnxruntime, `matmul_block_quantized_fp8_weight.wgsl.template`)
 const ORT_FLOAT8: &str = "
 fn decode_one(code: u32) -> f32 {
     let field = (code >> 3u) & 15u;
@@ -85,8 +85,8 @@ fn decode(word: u32) -> vec4<f32> {
 }
 ";
 
-/// By powers of two; every code of the top exponent is NaN, which FLOAT8E4M3FN has numbers of. (barraCuda, the preamble for
-/// FLOAT8 of its shader templates; its order of the bytes is the other one)
+/// By powers of two; every code of the top exponent is NaN, which FLOAT8E4M3FN has numbers of. (barraCuda, the preamble
+/// for FLOAT8 of its shader templates; its order of the bytes is the other one)
 const BARRACUDA_FLOAT8: &str = "
 fn decode_one(code: u32) -> f32 {
     let negative = ((code >> 7u) & 1u) != 0u;
@@ -123,8 +123,8 @@ fn decode(word: u32) -> vec4<f32> {
 const BARRACUDA_WRONG: &[u32] =
     &[0x78, 0x79, 0x7a, 0x7b, 0x7c, 0x7d, 0x7e, 0xf8, 0xf9, 0xfa, 0xfb, 0xfc, 0xfd, 0xfe, 0xff];
 
-/// Four bytes at once, the low halves and the high ones. The zero point is subtracted afterwards, and so apart from this.
-/// (onnxruntime, `matmul_nbits.wgsl.template`)
+/// Four bytes at once, the low halves and the high ones. The zero point is subtracted afterwards, and so apart from
+/// this. (onnxruntime, `matmul_nbits.wgsl.template`)
 const ORT_UINT4: &str = "
 fn decode(word: u32) -> array<vec4<f32>, 2> {
     let low = vec4<f32>(unpack4xU8(word & 0x0f0f0f0fu));
@@ -184,8 +184,8 @@ fn decode(word: u32) -> array<vec4<f32>, 2> {
 ";
 
 impl Decoder {
-    /// A kernel of 64 invocations a workgroup: each decodes the word of its index in binding 0 and stores the values' bits in
-    /// binding 1.
+    /// A kernel of 64 invocations a workgroup: each decodes the word of its index in binding 0 and stores the values'
+    /// bits in binding 1.
     pub fn kernel(&self) -> String {
         let four = self.element_type.bits() == Some(8);
         let store = match four {
