@@ -99,8 +99,8 @@ impl Functions {
         check(element_type, variable)?;
         let bits = element_type.code_bits();
         let body = match bits {
-            64 => format!("return vec2<u32>(ARRAY[2u * index], ARRAY[2u * index + 1u]);"),
-            32 => format!("return ARRAY[index];"),
+            64 => "return vec2<u32>(ARRAY[2u * index], ARRAY[2u * index + 1u]);".to_owned(),
+            32 => "return ARRAY[index];".to_owned(),
             _ => {
                 let place = Place::new(bits);
                 let (lines, mask) = (&place.lines, place.mask());
@@ -181,8 +181,8 @@ impl Functions {
         check(element_type, variable)?;
         let bits = element_type.code_bits();
         let body = match bits {
-            64 => format!("ARRAY[2u * index] = code.x;\nARRAY[2u * index + 1u] = code.y;"),
-            32 => format!("ARRAY[index] = code;"),
+            64 => "ARRAY[2u * index] = code.x;\nARRAY[2u * index + 1u] = code.y;".to_owned(),
+            32 => "ARRAY[index] = code;".to_owned(),
             _ => {
                 let place = Place::new(bits);
                 let mask = place.mask();
