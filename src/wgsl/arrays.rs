@@ -4,7 +4,7 @@
 //! name the caller's variable.
 
 use super::functions::{Function, Functions, Type};
-use super::names;
+use super::names::{self, rename};
 use super::values::word;
 use crate::element::ElementType;
 use crate::error::Error;
@@ -99,23 +99,23 @@ impl Functions {
         check(element_type, variable)?;
         let bits = element_type.code_bits();
         let body = match bits {
-            64 => format!("return vec2<u32>({variable}[2u * index], {variable}[2u * index + 1u]);"),
-            32 => format!("return {variable}[index];"),
+            64 => "return vec2<u32>(ARRAY[2u * index], ARRAY[2u * index + 1u]);".to_owned(),
+            32 => "return ARRAY[index];".to_owned(),
             _ => {
                 let place = Place::new(bits);
                 let (lines, mask) = (&place.lines, place.mask());
                 if bits == 6 {
                     format!(
-                        "{lines}\nvar code = {variable}[word] >> low;\nif (low > 26u) {{\n    \
-                         code = code | ({variable}[word + 1u] << (32u - low));\n}}\nreturn code & {mask:#x}u;"
+                        "{lines}\nvar code = ARRAY[word] >> low;\nif (low > 26u) {{\n    \
+                         code = code | (ARRAY[word + 1u] << (32u - low));\n}}\nreturn code & {mask:#x}u;"
                     )
                 } else {
-                    format!("{lines}\nreturn ({variable}[word] >> low) & {mask:#x}u;")
+                    format!("{lines}\nreturn (ARRAY[word] >> low) & {mask:#x}u;")
                 }
             }
         };
         let name = self.name(&format!("load_{element_type}_{variable}"));
-        Ok(self.write(name, &[("index", Type::U32)], Some(Type::code(element_type)), &body))
+        Ok(self.write_over(variable, name, &[("index", Type::U32)], Some(Type::code(element_type)), &body))
     }
 
     /// `load_{type}_as_f32_{variable}(index) -> f32`: the value of an element of an array; see [`load`](Self::load) and
@@ -139,7 +139,7 @@ impl Functions {
     /// As [`load`](Self::load).
     pub fn store(&mut self, element_type: ElementType, variable: &str) -> Result<Function, Error> {
         self.store_code(element_type, variable, "store", |word, mask, bits| {
-            format!("{variable}[{word}] = ({variable}[{word}] & ~({mask})) | ({bits});")
+            format!("ARRAY[{word}] = (ARRAY[{word}] & ~({mask})) | ({bits});")
         })
     }
 
@@ -152,7 +152,7 @@ impl Functions {
         word(element_type)?;
         // Only this element's bits change, so that the two steps of several elements may come in any order.
         self.store_code(element_type, variable, "store_atomic", |word, mask, bits| {
-            format!("atomicAnd(&{variable}[{word}], ~({mask}));\natomicOr(&{variable}[{word}], {bits});")
+            format!("atomicAnd(&ARRAY[{word}], ~({mask}));\natomicOr(&ARRAY[{word}], {bits});")
         })
     }
 
@@ -181,8 +181,8 @@ impl Functions {
         check(element_type, variable)?;
         let bits = element_type.code_bits();
         let body = match bits {
-            64 => format!("{variable}[2u * index] = code.x;\n{variable}[2u * index + 1u] = code.y;"),
-            32 => format!("{variable}[index] = code;"),
+            64 => "ARRAY[2u * index] = code.x;\nARRAY[2u * index + 1u] = code.y;".to_owned(),
+            32 => "ARRAY[index] = code;".to_owned(),
             _ => {
                 let place = Place::new(bits);
                 let mask = place.mask();
@@ -196,7 +196,24 @@ impl Functions {
             }
         };
         let name = self.name(&format!("{verb}_{element_type}_{variable}"));
-        Ok(self.write(name, &[("index", Type::U32), ("code", Type::code(element_type))], None, &body))
+        let arguments = [("index", Type::U32), ("code", Type::code(element_type))];
+        Ok(self.write_over(variable, name, &arguments, None, &body))
+    }
+
+    /// Writes a function whose body has `ARRAY` for the caller's variable. Its own variables never hide that one.
+    fn write_over(
+        &mut self,
+        variable: &str,
+        name: String,
+        arguments: &[(&str, Type)],
+        result: Option<Type>,
+        body: &str,
+    ) -> Function {
+        let other = |word: &str| (word == variable && word != "ARRAY").then(|| format!("{word}_here"));
+        let body = rename(body, other).replace("ARRAY", variable);
+        let names: Vec<_> = arguments.iter().map(|(name, _)| other(name).unwrap_or((*name).to_owned())).collect();
+        let arguments: Vec<_> = names.iter().zip(arguments).map(|(name, (_, kind))| (name.as_str(), *kind)).collect();
+        self.write(name, &arguments, result, &body)
     }
 }
 

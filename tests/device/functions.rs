@@ -124,7 +124,7 @@ fn first_wrong<T: PartialEq + std::fmt::LowerHex>(got: &[T], expected: &[T], wha
     }
 }
 
-/// From code to code: every destination under every option in one module, computed and, of few codes, looked up.
+/// From code to code: every destination under every option, several in one module, computed and, of few codes, looked up.
 fn casts(context: &Context, from: ElementType) {
     let codes = codes(from);
     let tensor = Tensor::from_codes(from, [codes.len()], codes.iter().copied()).unwrap();
@@ -141,12 +141,9 @@ fn casts(context: &Context, from: ElementType) {
         .flat_map(|to| variants(to).into_iter().map(move |options| CastSpec::new(from, to).with_options(options)))
         .collect();
     for table in [false, true].into_iter().take(if from.bits() <= Some(8) { 2 } else { 1 }) {
-        let mut functions = Functions::new("t").unwrap();
-        // Workgroup memory has room for some tables at a time.
-        for specs in specs.chunks(if table { 6 } else { specs.len() }) {
-            if table {
-                functions = Functions::new("t").unwrap();
-            }
+        // Drivers compile many conversions in one kernel slowly, above all with the barriers of tables.
+        for specs in specs.chunks(if table { 2 } else { 6 }) {
+            let mut functions = Functions::new("t").unwrap();
             let mut start = String::new();
             let mut parts = Vec::new();
             for spec in specs {

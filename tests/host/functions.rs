@@ -214,6 +214,19 @@ fn every_function_of_an_array_stands_under_one_prefix() {
     write_for_other_compilers(&text);
 }
 
+/// An array may have the name that a function uses for a variable of its own.
+#[test]
+fn an_array_may_have_any_name() {
+    for name in ["index", "code", "value", "word", "low", "bit", "ARRAY", "here", "index_here"] {
+        let mut functions = Functions::new("a").unwrap();
+        for t in numeric() {
+            functions.load_value(t, name).unwrap();
+            functions.store_value(t, &CastOptions::default(), name).unwrap();
+        }
+        module(&format!("{}\n@group(0) @binding(0) var<storage, read_write> {name}: array<u32>;", functions.wgsl()));
+    }
+}
+
 /// Two prefixes could only make one name of two if a name, after some of its underscores, were another name.
 #[test]
 fn no_name_is_the_end_of_another() {
