@@ -1,6 +1,7 @@
 //! The resident layer: casts between buffers of the caller, recorded into the caller's commands.
 
 mod bound;
+mod views;
 
 use std::sync::Arc;
 
@@ -12,9 +13,8 @@ use crate::error::{Error, Side};
 use crate::gpu::adapter::plan_settings;
 use crate::gpu::kernels::{KernelKey, Kernels};
 use crate::gpu::record::Command;
-use crate::kernel::VIEW_RANK;
 use crate::options::CastOptions;
-use crate::plan::{self, Dispatch, Offsets, PlanLimits, PlanSettings, PlanTuning, Slices, View};
+use crate::plan::{self, Dispatch, Offsets, PlanLimits, PlanSettings, PlanTuning, Slices, Strided};
 
 /// Casts on one device. Cheap to clone; clones share the pipelines.
 ///
@@ -120,43 +120,6 @@ impl Caster {
         self.prepare_with_sentinel(conversion, len, None)
     }
 
-    /// Plans the cast of a strided view of the source, such as a transposed tensor, to a dense, row-major destination
-    /// of the view's shape. Element `i, j, …` is read at `i * strides[0] + j * strides[1] + …`, in elements from the
-    /// start of the slice. A stride of 0 repeats elements (broadcasting).
-    ///
-    /// A view has at most 8 axes, and its elements at least 8 bits. A dense view uses the kernels of
-    /// [`prepare`](Self::prepare); other views are read one element at a time. The source slice extends from the first
-    /// to the last element that is read: see [`Prepared::source_bytes`].
-    ///
-    /// # Errors
-    /// [`Error::View`] for other shapes and types; [`Error::Limit`] if the source slice exceeds one binding; and as
-    /// [`prepare`](Self::prepare).
-    pub fn prepare_strided(&self, spec: &CastSpec, shape: &[u64], strides: &[u64]) -> Result<Prepared, Error> {
-        let conversion = Conversion::new(spec.from, spec.to, &spec.options)?;
-        let (from, to) = (spec.from, spec.to);
-        let wrong = |reason| Error::View { from, to, reason };
-        if shape.len() != strides.len() {
-            return Err(wrong("the numbers of strides and axes differ"));
-        }
-        if shape.len() > VIEW_RANK {
-            return Err(wrong("more than 8 axes"));
-        }
-        if from.code_bits() < 8 {
-            return Err(wrong("elements narrower than 8 bits"));
-        }
-        if shape.contains(&0) {
-            return self.prepare_with_sentinel(conversion, 0, None);
-        }
-        let (view, len) = View::new(shape, strides).ok_or(wrong("element offsets exceed 32 bits"))?;
-        if view.is_dense() {
-            return self.prepare_with_sentinel(conversion, len, None);
-        }
-        self.check_sizes(&conversion, [view.extent, len])?;
-        let dispatches = plan::plan_view(&conversion, &view, len, Offsets::default(), &self.settings)?;
-        let steps = self.compile(&conversion, &dispatches)?;
-        Ok(Prepared { caster: self.clone(), conversion, len, view: Some(view), steps, sentinel: None })
-    }
-
     /// Checks that the largest buffer holds so many elements of the source and of the destination.
     fn check_sizes(&self, conversion: &Conversion, lens: [u64; 2]) -> Result<(), Error> {
         let (from, to) = (conversion.from, conversion.to);
@@ -229,7 +192,7 @@ impl Caster {
         let mut kernels = Vec::new();
         for spec in specs {
             let conversion = Conversion::new(spec.from, spec.to, &spec.options)?;
-            let kinds = plan::kernels(&conversion, slices, &self.settings.limits);
+            let kinds = plan::kernels(&conversion, slices, &self.settings);
             kernels.extend(kinds.map(|(kind, access)| (conversion, kind, access)));
         }
         self.kernels.compile_together(&kernels)
@@ -293,8 +256,8 @@ pub struct Prepared {
     caster: Caster,
     conversion: Conversion,
     len: u64,
-    /// How the source is read, where it is not dense.
-    view: Option<View>,
+    /// Where the elements lie, if not one after the other.
+    view: Option<Strided>,
     /// For slices of two buffers; [`Dispatch::moved`] says for which.
     steps: Vec<ReadyDispatch>,
     sentinel: Option<u32>,
@@ -328,14 +291,14 @@ impl Prepared {
         prepared
     }
 
-    /// The size of the source in packed bytes; for a strided view, from the first to the last byte that is read.
+    /// The size of the source in packed bytes; for a view, from the lowest element to the highest that is read.
     pub fn source_bytes(&self) -> u64 {
-        self.bytes(self.conversion.from, self.view.map_or(self.len, |view| view.extent))
+        self.bytes(self.conversion.from, self.view.map_or(self.len, |view| view.source_extent))
     }
 
-    /// The size of the destination in packed bytes.
+    /// The size of the destination in packed bytes; for a view, from the lowest element to the highest that is written.
     pub fn destination_bytes(&self) -> u64 {
-        self.bytes(self.conversion.to, self.len)
+        self.bytes(self.conversion.to, self.view.map_or(self.len, |view| view.destination_extent))
     }
 
     fn bytes(&self, element_type: ElementType, len: u64) -> u64 {
@@ -395,7 +358,7 @@ impl Prepared {
     fn ready_at(&self, offsets: Offsets) -> Result<Vec<ReadyDispatch>, Error> {
         let settings = &self.caster.settings;
         let dispatches = match &self.view {
-            Some(view) => plan::plan_view(&self.conversion, view, self.len, offsets, settings)?,
+            Some(view) => plan::plan_view(&self.conversion, view, offsets, settings)?,
             None => plan::plan(&self.conversion, self.len, offsets, settings, self.sentinel)?,
         };
         self.caster.compile(&self.conversion, &dispatches)

@@ -4,16 +4,18 @@
 //! both sides, 16 bytes on the wider one. The *shifted* kernel does the same from a source that starts at any bit of a
 //! word. The *edge* kernel does any range of elements, one destination word (or one element of at least a word) an
 //! invocation, and keeps what lies around them; it takes heads, tails and small tensors. The *strided* kernel is the
-//! same for a view of the source. The *serial* kernel does so one element after the other, which in place is the only
-//! way for codes that lie across words. Conversion code lies in `shaders/`; what is written here is the constants, the
+//! same for views with strides; the *rows* kernel does the long rows of a view, in windows of several words. The *serial*
+//! kernel takes one element after the other, which in place is the only way for codes that lie across words. Conversion code lies in `shaders/`; what is written here is the constants, the
 //! line that calls decode, hub and encode, and the unrolled entry of the first two.
 
 mod compose;
 mod constants;
 mod entry;
+mod views;
 
 use compose::Module;
 use entry::Entry;
+pub(crate) use views::{BLOCK, Block, Window};
 
 use crate::conversion::{Conversion, Encode};
 use crate::reference::Thresholds;
@@ -22,7 +24,9 @@ use crate::reference::Thresholds;
 pub(crate) const BLOCKS_SIZE: u32 = 256;
 /// Invocations in a workgroup of the edge kernel.
 pub(crate) const EDGE_SIZE: u32 = 64;
-/// The most axes of a strided view: those of the parameter block.
+/// Invocations in a workgroup of the kernels of views.
+pub(crate) const VIEW_SIZE: u32 = 64;
+/// The most axes of a view, after neighbours are merged: those of the parameter block.
 pub(crate) const VIEW_RANK: usize = 8;
 /// The most elements that the planner gives a serial kernel: fewer than two units.
 const SERIAL_ELEMENTS: u32 = 128;
@@ -38,8 +42,25 @@ pub(crate) enum KernelKind {
     Edge,
     /// Any range, in place.
     Serial,
-    /// Any range of a view with strides, of codes of at least a byte.
+    /// Any elements of a view with strides.
     Strided,
+    /// Whole windows of the rows of a view, which follow one another on both sides.
+    Rows,
+    /// Rows of a view whose elements lie beside those of other rows in the source.
+    Transposed,
+}
+
+impl KernelKind {
+    /// Every kind.
+    pub(crate) const ALL: [KernelKind; 7] = [
+        KernelKind::Blocks,
+        KernelKind::Shifted,
+        KernelKind::Edge,
+        KernelKind::Serial,
+        KernelKind::Strided,
+        KernelKind::Rows,
+        KernelKind::Transposed,
+    ];
 }
 
 /// How the two sides are bound.
@@ -153,7 +174,8 @@ fn thresholds(conversion: &Conversion, lookup: CodeLookup) -> Option<Thresholds>
 pub(crate) fn compose(conversion: &Conversion, kind: KernelKind, access: Access, lookup: CodeLookup) -> Kernel {
     match kind {
         KernelKind::Blocks | KernelKind::Shifted => units(conversion, kind, access, lookup),
-        KernelKind::Edge | KernelKind::Strided => edge(conversion, kind, access),
+        KernelKind::Edge => edge(conversion, access),
+        KernelKind::Strided | KernelKind::Rows | KernelKind::Transposed => views::view(conversion, kind, access, lookup),
         KernelKind::Serial => serial(conversion, access),
     }
 }
@@ -176,19 +198,14 @@ fn units(conversion: &Conversion, kind: KernelKind, access: Access, lookup: Code
 }
 
 /// The kernel for any range of elements.
-fn edge(conversion: &Conversion, kind: KernelKind, access: Access) -> Kernel {
+fn edge(conversion: &Conversion, access: Access) -> Kernel {
     let bits = conversion.to.code_bits();
     // The most codes that touch one word: of 6 bits, five whole ones and two in part.
     let elements = if bits == 6 { 7 } else { (32 / bits).max(1) };
     let mut module = Module::new(conversion, EDGE_SIZE, elements);
     module.bindings(access, 1, 1);
     module.conversion(conversion);
-    module.need(match (kind, conversion.from.code_bits()) {
-        (KernelKind::Strided, 64) => "entry/strided_pair",
-        (KernelKind::Strided, _) => "entry/strided_word",
-        (_, 64) => "entry/load_pair",
-        _ => "entry/load_word",
-    });
+    module.need(if conversion.from.code_bits() == 64 { "entry/load_pair" } else { "entry/load_word" });
     let entry: &[&str] = match bits {
         64 => &["entry/store_pair", "entry/edge_words"],
         32 => &["entry/store_word", "entry/edge_words"],
@@ -221,18 +238,21 @@ mod tests {
         for (from, to) in numeric().flat_map(|from| numeric().map(move |to| (from, to))) {
             let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
             let narrow = from.code_bits().min(to.code_bits());
-            for kind in
-                [KernelKind::Blocks, KernelKind::Shifted, KernelKind::Edge, KernelKind::Serial, KernelKind::Strided]
-            {
-                for access in [Access::Separate, Access::Writable, Access::Shared] {
+            for kind in KernelKind::ALL {
+                for (access, lookup) in [
+                    (Access::Separate, CodeLookup::Table),
+                    (Access::Separate, CodeLookup::Computed),
+                    (Access::Writable, CodeLookup::Table),
+                    (Access::Shared, CodeLookup::Table),
+                ] {
                     // What the planner never asks for.
                     let wide = kind == KernelKind::Blocks && access == Access::Shared && narrow < 8;
                     let six = from.code_bits() == 6 && to.code_bits() == 6;
-                    if wide || kind == KernelKind::Serial && !six || kind == KernelKind::Strided && from.code_bits() < 8
-                    {
+                    let transposed = kind != KernelKind::Transposed || Block::new(&conversion, access, lookup).is_some();
+                    if wide || kind == KernelKind::Serial && !six || !transposed {
                         continue;
                     }
-                    let kernel = compose(&conversion, kind, access, CodeLookup::Table);
+                    let kernel = compose(&conversion, kind, access, lookup);
                     let context = || format!("{from} to {to}, {kind:?}, {access:?}");
                     let module = naga::front::wgsl::parse_str(kernel.wgsl());
                     let module = module.unwrap_or_else(|e| panic!("{}: {e}\n{}", context(), kernel.wgsl()));

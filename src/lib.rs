@@ -59,7 +59,7 @@ pub use gpu::adapter::{AdapterSummary, DeviceChoice, adapters};
 pub use graph::RunReport;
 pub use options::{CastOptions, Float4Nan, Int4Overflow, RoundMode};
 #[cfg(feature = "wgpu")]
-pub use plan::{CodeLookup, PlanLimits, PlanTuning, Slices};
+pub use plan::{CodeLookup, PlanLimits, PlanTuning, Slices, View};
 pub use tensor::{Element, Tensor};
 #[cfg(feature = "wgpu")]
 pub use wgpu;

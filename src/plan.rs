@@ -2,17 +2,20 @@
 
 mod limits;
 mod measures;
+mod pieces;
 #[cfg(test)]
 mod tests;
 mod view;
 
 pub(crate) use limits::PlanSettings;
 pub use limits::{CodeLookup, PlanLimits, PlanTuning};
-pub(crate) use view::{View, plan_view};
+pub(crate) use pieces::plan_view;
+pub(crate) use view::Strided;
+pub use view::View;
 
 use crate::conversion::Conversion;
 use crate::error::Error;
-use crate::kernel::{Access, KernelKind, VIEW_RANK};
+use crate::kernel::{Access, Block, KernelKind, VIEW_RANK};
 use measures::{LEAST_ALIGNMENT, Measures, crosses_words, wide_units_suit};
 
 /// A range of bytes of a buffer.
@@ -43,7 +46,7 @@ pub enum Slices {
     Anywhere,
     /// In one buffer or in two, starting at any element.
     OneBuffer,
-    /// As `OneBuffer`; the source may also be a strided view.
+    /// As `OneBuffer`; source and destination may also have strides ([`View`]).
     Views,
 }
 
@@ -57,15 +60,18 @@ impl Slices {
 pub(crate) fn kernels(
     conversion: &Conversion,
     slices: Slices,
-    limits: &PlanLimits,
+    settings: &PlanSettings,
 ) -> impl Iterator<Item = (KernelKind, Access)> {
+    let PlanSettings { limits, tuning } = *settings;
     let [from, to] = [conversion.from, conversion.to].map(|t| u64::from(t.code_bits()));
+    let transposes = Block::new(conversion, Access::Separate, tuning.lookup).is_some();
     let needed = move |kind: &KernelKind, access: Access| match (kind, access) {
         (KernelKind::Serial, Access::Shared) => from == to && crosses_words(to),
         (KernelKind::Serial, _) => false,
         (KernelKind::Blocks, Access::Shared) => wide_units_suit(from, to),
         (KernelKind::Shifted, _) => slices.include(Slices::Anywhere),
-        (KernelKind::Strided, _) => slices.include(Slices::Views) && from >= 8,
+        (KernelKind::Strided | KernelKind::Rows, _) => slices.include(Slices::Views),
+        (KernelKind::Transposed, _) => transposes && slices.include(Slices::Views),
         _ => true,
     };
     let accesses: &[Access] = match slices {
@@ -74,7 +80,7 @@ pub(crate) fn kernels(
         _ if limits.buffer_size <= limits.binding_size => &[Access::Separate, Access::Shared],
         Slices::OneBuffer | Slices::Views => &[Access::Separate, Access::Shared, Access::Writable],
     };
-    let kinds = [KernelKind::Blocks, KernelKind::Shifted, KernelKind::Edge, KernelKind::Serial, KernelKind::Strided];
+    let kinds = KernelKind::ALL;
     accesses
         .iter()
         .flat_map(move |&access| kinds.into_iter().map(move |kind| (kind, access)))
@@ -95,9 +101,22 @@ pub(crate) struct Params {
     pub sentinel_word: u32,
     pub sentinel: u32,
     pub first: u32,
-    pub padding: [u32; 2],
+    pub destination_end: u32,
+    pub padding: u32,
     pub shape: [u32; VIEW_RANK],
     pub strides: [u32; VIEW_RANK],
+    pub destination_strides: [u32; VIEW_RANK],
+    pub axes: u32,
+    pub row: u32,
+    pub source_step: u32,
+    pub invocations: u32,
+    pub window_cells: u32,
+    pub tail: u32,
+    pub columns: u32,
+    pub column_rows: u32,
+    pub column_step: u32,
+    pub column_blocks: u32,
+    pub more_padding: [u32; 2],
 }
 
 /// One dispatch. With shared access, both ranges are the one range that is bound.
