@@ -9,7 +9,7 @@ mod view;
 
 pub(crate) use limits::PlanSettings;
 pub use limits::{CodeLookup, PlanLimits, PlanTuning};
-pub(crate) use pieces::plan_view;
+pub(crate) use pieces::{Divisor, plan_view};
 pub(crate) use view::Strided;
 pub use view::View;
 
@@ -109,14 +109,14 @@ pub(crate) struct Params {
     pub axes: u32,
     pub row: u32,
     pub source_step: u32,
-    pub invocations: u32,
     pub window_cells: u32,
     pub tail: u32,
     pub columns: u32,
-    pub column_rows: u32,
     pub column_step: u32,
-    pub column_blocks: u32,
-    pub more_padding: [u32; 2],
+    pub more_padding: u32,
+    pub column_rows: Divisor,
+    pub column_blocks: Divisor,
+    pub invocations: Divisor,
 }
 
 /// One dispatch. With shared access, both ranges are the one range that is bound.

@@ -13,11 +13,11 @@ struct Block {
 }
 
 fn block_at(number: u32) -> Block {
-    let rest = number / params.invocations;
-    let item = rest / params.column_blocks;
-    let column = (rest - item * params.column_blocks) * BLOCK_COLUMNS;
-    // The axis of columns has params.column_rows rows in each column.
-    let outer = item / params.column_rows;
-    let row = (outer * params.columns + column) * params.column_rows + (item - outer * params.column_rows);
-    return Block(number - rest * params.invocations, column, row);
+    let rest = divided(number, params.invocations);
+    let item = divided(rest, params.column_blocks);
+    let column = (rest - item * params.column_blocks.number) * BLOCK_COLUMNS;
+    let rows = params.column_rows.number;
+    let outer = divided(item, params.column_rows);
+    let row = (outer * params.columns + column) * rows + (item - outer * rows);
+    return Block(number - rest * params.invocations.number, column, row);
 }

@@ -5,13 +5,13 @@
 @compute @workgroup_size(WORKGROUP_SIZE)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let invocation = (group.y * params.pitch + group.x) * WORKGROUP_SIZE + local;
-    let row = invocation / params.invocations;
+    let row = divided(invocation, params.invocations);
     if (row >= params.count) {
         return;
     }
     let at = row_at(row);
     let end = row_end(at.start);
-    let index = invocation - row * params.invocations;
+    let index = invocation - row * params.invocations.number;
     var cell = at.start / DST_CELL + index;
     let cells = params.window_cells;
     if (cells != 0u) {
@@ -23,7 +23,10 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
             return;
         }
     }
-    if (cell * DST_CELL < end) {
+    let place = cell * DST_CELL;
+    if (DST_CELL % DST_STEP == 0u && place >= at.start && place + DST_CELL <= end) {
+        store_own_cell(at.source + (place - at.start) / DST_STEP * params.source_step, cell);
+    } else if (place < end) {
         store_cell(row, at, cell);
     }
 }

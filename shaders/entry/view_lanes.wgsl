@@ -3,6 +3,16 @@
 // reads: DST_BITS
 //:use entry/view
 
+// All codes of the word are the row's, from a position in the source on.
+fn store_own_cell(position: u32, cell: u32) {
+    var value = 0u;
+    for (var lane = 0u; lane < 32u / DST_BITS; lane = lane + 1u) {
+        let code = convert(load_code(position + lane * params.source_step)) & ((1u << DST_BITS) - 1u);
+        value = value | (code << (lane * DST_BITS));
+    }
+    store_destination(params.destination_word + cell, value);
+}
+
 // Several rows may lie in a word: the first of them stores it.
 fn store_cell(row: u32, at: Row, cell: u32) {
     let base = cell * 32u;

@@ -1,6 +1,26 @@
 // view_params.wgsl — the parameters of one dispatch of a view; they begin as those of every dispatch
 // reads: VIEW_RANK
 
+// A number that others below 2³¹ are divided by, by multiplication: few devices have an instruction for division.
+struct Divisor {
+    number: u32,
+    // 2^(31 + shift) / number, rounded up.
+    factor: u32,
+    // The logarithm of the least power of two that is not less than the number.
+    shift: u32,
+    padding: u32,
+}
+
+fn divided(dividend: u32, by: Divisor) -> u32 {
+    // The high word of a product.
+    let x = dividend << 1u;
+    let low = (x & 0xffffu) * (by.factor & 0xffffu);
+    let middle = (x >> 16u) * (by.factor & 0xffffu) + (low >> 16u);
+    let other = (x & 0xffffu) * (by.factor >> 16u) + (middle & 0xffffu);
+    let high = (x >> 16u) * (by.factor >> 16u) + (middle >> 16u) + (other >> 16u);
+    return high >> by.shift;
+}
+
 struct Params {
     // Number of rows. A row is the view's innermost axis, if its elements follow one another in the destination;
     // otherwise each element is a row.
@@ -32,19 +52,19 @@ struct Params {
     // Number of elements in a row, and their stride in the source.
     row: u32,
     source_step: u32,
-    // How many invocations a row has; for transposed rows, how many blocks lie along them.
-    invocations: u32,
     // Cells in a window of the kernel that stores whole windows, if the others are all that is left to store; otherwise 0.
     window_cells: u32,
     // A whole window is at least so many elements before its row's end, so that all vectors that it loads are the row's.
     tail: u32,
-    // Of transposed rows: how many lie beside each other in the source, the distance between two of them in the rows and,
-    // in elements, in the destination, and how many blocks they are.
+    // Of transposed rows: how many lie beside each other in the source, and their stride in the destination in elements; below,
+    // the distance between two of them in rows, and how many blocks they are.
     columns: u32,
-    column_rows: u32,
     column_step: u32,
-    column_blocks: u32,
-    more_padding: vec2<u32>,
+    more_padding: u32,
+    column_rows: Divisor,
+    column_blocks: Divisor,
+    // How many invocations a row has; for transposed rows, how many blocks lie along them.
+    invocations: Divisor,
 }
 
 @group(0) @binding(4) var<uniform> params: Params;

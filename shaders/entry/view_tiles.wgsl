@@ -37,7 +37,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
             store_whole(cell, element * TILE_PITCH + column);
         } else if (place < row_end(start)) {
             let row = Row(at.source + column, start);
-            store_cell(block.row + column * params.column_rows, row, cell);
+            store_cell(block.row + column * params.column_rows.number, row, cell);
         }
     }
 }

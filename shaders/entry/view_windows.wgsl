@@ -5,13 +5,13 @@
 @compute @workgroup_size(WORKGROUP_SIZE)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let invocation = (group.y * params.pitch + group.x) * WORKGROUP_SIZE + local;
-    let row = invocation / params.invocations;
+    let row = divided(invocation, params.invocations);
     if (row >= params.count) {
         return;
     }
     let at = row_at(row);
     let size = WINDOW_CELLS * DST_CELL;
-    let window = (at.start + size - 1u) / size + (invocation - row * params.invocations);
+    let window = (at.start + size - 1u) / size + (invocation - row * params.invocations.number);
     if ((window + 1u) * size + params.tail * DST_STEP <= row_end(at.start)) {
         store_window(at.source + (window * size - at.start) / DST_STEP, window);
     }

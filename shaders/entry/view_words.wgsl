@@ -2,7 +2,10 @@
 // reads: DST_BITS
 //:use entry/view
 
+fn store_own_cell(position: u32, cell: u32) {
+    store_code(params.destination_word + cell * (DST_BITS / 32u), convert(load_code(position)));
+}
+
+// A cell is one element, and so always the row's own.
 fn store_cell(row: u32, at: Row, cell: u32) {
-    let code = convert(load_code(at.source + (cell - at.start) * params.source_step));
-    store_code(params.destination_word + cell * (DST_BITS / 32u), code);
 }

@@ -44,6 +44,32 @@ pub(crate) fn plan_view(
     Ok(dispatches)
 }
 
+/// `Divisor` of `shaders/entry/view_params.wgsl`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub(crate) struct Divisor {
+    pub number: u32,
+    factor: u32,
+    shift: u32,
+    padding: u32,
+}
+
+impl Divisor {
+    /// The factor exceeds the exact one by less than 1, that is, by less than 2^shift / number of its own last place, so
+    /// that quotients of numbers below 2³¹ are exact.
+    fn new(number: u64) -> Self {
+        let number = number.clamp(1, MOST_POSITIONS) as u32;
+        let shift = number.next_power_of_two().trailing_zeros();
+        Self { number, factor: (1u64 << (31 + shift)).div_ceil(number.into()) as u32, shift, padding: 0 }
+    }
+
+    /// `divided` of `shaders/entry/view_params.wgsl`.
+    #[cfg(test)]
+    pub(super) fn divide(&self, dividend: u32) -> u32 {
+        ((u64::from(dividend << 1) * u64::from(self.factor)) >> 32) as u32 >> self.shift
+    }
+}
+
 /// A part of a view: some of the elements of each axis.
 #[derive(Clone, Debug)]
 struct Piece {
@@ -159,7 +185,7 @@ impl Planner<'_> {
         }
         let window = Window::new(self.conversion, access, lookup);
         let workgroups = |(kind, params): (KernelKind, Params)| {
-            let invocations = u64::from(params.count) * u64::from(params.invocations);
+            let invocations = u64::from(params.count) * u64::from(params.invocations.number);
             dispatch((kind, params, invocations.div_ceil(VIEW_SIZE.into())))
         };
         rows.kernels(self.conversion, &window).into_iter().flatten().map(workgroups).collect()
@@ -283,15 +309,15 @@ impl Rows {
         let place = u64::from(self.params.destination_bit);
         let Some(rows) = self.windows(conversion, window) else {
             let cells = (self.most_before(cell_bits, place, bits) + self.row.size * bits).div_ceil(cell_bits);
-            return [Some((KernelKind::Strided, Params { invocations: cells as u32, ..self.params })), None];
+            return [Some((KernelKind::Strided, Params { invocations: Divisor::new(cells), ..self.params })), None];
         };
         let (window_bits, place) = (u64::from(window.words) * 32, u64::from(rows.destination_bit));
         let before = self.most_before(window_bits, place, bits);
         let whole = before == 0 && rows.tail == 0 && (self.row.size * bits).is_multiple_of(window_bits);
         let (cells, tail) = (window.cells(conversion), u64::from(rows.tail));
         let after = u64::from(cells) + (tail * bits).div_ceil(cell_bits) + 1;
-        let around = Params { invocations: cells + after as u32, window_cells: cells, ..rows };
-        let invocations = (self.row.size * bits / window_bits) as u32;
+        let around = Params { invocations: Divisor::new(u64::from(cells) + after), window_cells: cells, ..rows };
+        let invocations = Divisor::new(self.row.size * bits / window_bits);
         [
             Some((KernelKind::Rows, Params { invocations, ..rows })),
             (!whole).then_some((KernelKind::Strided, around)),
@@ -312,11 +338,11 @@ impl Rows {
         let along = (self.row.size + u64::from(before)).div_ceil(block.row.into());
         let column_blocks = column.size.div_ceil(block.columns.into());
         let params = Params {
-            invocations: along as u32,
+            invocations: Divisor::new(along),
             columns: column.size as u32,
-            column_rows: self.outer[index + 1..].iter().map(|axis| axis.size).product::<u64>() as u32,
+            column_rows: Divisor::new(self.outer[index + 1..].iter().map(|axis| axis.size).product()),
             column_step: column.destination as u32,
-            column_blocks: column_blocks as u32,
+            column_blocks: Divisor::new(column_blocks),
             ..self.params
         };
         let items = u64::from(self.params.count) / column.size;

@@ -50,10 +50,13 @@ impl Casts<'_> {
         let (step, cell_size) = self.step_and_cell();
         let block = self.block.unwrap();
         for number in 0..self.dispatch.workgroups[0] * self.dispatch.workgroups[1] {
-            let (rest, along) = (number / params.invocations, number % params.invocations);
-            let (item, column) = (rest / params.column_blocks, rest % params.column_blocks * block.columns);
-            let (outer, inner) = (item / params.column_rows, item % params.column_rows);
-            let row = (outer * params.columns + column) * params.column_rows + inner;
+            let rest = params.invocations.divide(number);
+            let item = params.column_blocks.divide(rest);
+            let (outer, rows) = (params.column_rows.divide(item), params.column_rows.number);
+            let (along, column) =
+                (number - rest * params.invocations.number, rest - item * params.column_blocks.number);
+            let column = column * block.columns;
+            let row = (outer * params.columns + column) * rows + (item - outer * rows);
             if row >= params.count {
                 continue;
             }
@@ -96,7 +99,7 @@ impl Casts<'_> {
                         self.element(position(element, beside), start + element * step);
                     }
                 } else if place < end {
-                    self.cell(row + beside * params.column_rows, (position(0, beside), start), cell);
+                    self.cell(row + beside * rows, (position(0, beside), start), cell);
                 }
             }
         }
@@ -107,15 +110,15 @@ impl Casts<'_> {
         let params = self.dispatch.params;
         let (step, cell_size) = self.step_and_cell();
         let invocations = self.dispatch.workgroups[0] * self.dispatch.workgroups[1] * VIEW_SIZE;
-        assert!(invocations >= params.count * params.invocations);
+        assert!(invocations >= params.count * params.invocations.number);
         for invocation in 0..invocations {
-            let row = invocation / params.invocations;
+            let row = params.invocations.divide(invocation);
             if row >= params.count {
                 continue;
             }
             let at = self.row_at(row);
             let end = at.1 + params.row * step;
-            let index = invocation - row * params.invocations;
+            let index = invocation - row * params.invocations.number;
             if self.dispatch.kind == KernelKind::Rows {
                 let size = self.window.cells(self.conversion) * cell_size;
                 let window = at.1.div_ceil(size) + index;
@@ -135,7 +138,13 @@ impl Casts<'_> {
                     continue;
                 }
             }
-            if cell * cell_size < end {
+            let place = cell * cell_size;
+            if cell_size % step == 0 && place >= at.1 && place + cell_size <= end {
+                for lane in 0..cell_size / step {
+                    let element = (place - at.1) / step + lane;
+                    self.element(at.0.wrapping_add(element.wrapping_mul(params.source_step)), place + lane * step);
+                }
+            } else if place < end {
                 self.cell(row, at, cell);
             }
         }
@@ -163,10 +172,7 @@ impl Casts<'_> {
     fn cell(&mut self, row: u32, at: (u32, u32), cell: u32) {
         let params = self.dispatch.params;
         let (step, size) = self.step_and_cell();
-        if size == 1 {
-            self.element(at.0.wrapping_add((cell - at.1).wrapping_mul(params.source_step)), cell);
-            return;
-        }
+        assert_eq!(size, 32);
         let base = cell * 32;
         if row > 0 && base < at.1 && self.row_at(row - 1).1 + params.row * step > base {
             return;
@@ -321,6 +327,21 @@ fn check_moved(conversion: &Conversion, view: &View<'_>) {
             // Views have no sentinel.
             moved.iter_mut().for_each(|dispatch| dispatch.params.sentinel_word = 0);
             assert_eq!(moved, plan(offsets), "{offsets:?}");
+        }
+    }
+}
+
+#[test]
+fn quotients_are_exact() {
+    let most = (1u32 << 31) - 1;
+    let near = |number: u32| [number.saturating_sub(1), number, number.saturating_add(1)];
+    let powers = (0..31).flat_map(|log| near(1 << log)).chain(near(most)).chain([3, 5, 7, 641, 2047, 6_700_417]);
+    for number in powers.filter(|number| (1..=1 << 31).contains(number)) {
+        let divisor = Divisor::new(number.into());
+        let multiples = [1, 2, 3, 1000, most / number].map(|times| number.saturating_mul(times));
+        for dividend in multiples.into_iter().flat_map(near).chain((0..31).flat_map(|log| near(1 << log))) {
+            let dividend = dividend.min(most);
+            assert_eq!(divisor.divide(dividend), dividend / number, "{dividend} / {number}");
         }
     }
 }
