@@ -28,6 +28,8 @@ pub(crate) const EDGE_SIZE: u32 = 64;
 pub(crate) const VIEW_SIZE: u32 = 64;
 /// The most axes of a view, after neighbours are merged: those of the parameter block.
 pub(crate) const VIEW_RANK: usize = 8;
+/// The most axes of a view, beside that of its rows, that all kernels of views take; more take the strided kernel.
+pub(crate) const FEW_AXES: usize = 4;
 /// The most elements that the planner gives a serial kernel: fewer than two units.
 const SERIAL_ELEMENTS: u32 = 128;
 
@@ -44,21 +46,24 @@ pub(crate) enum KernelKind {
     Serial,
     /// Any elements of a view with strides.
     Strided,
-    /// Whole windows of the rows of a view, which follow one another on both sides.
+    /// Whole windows of the rows of a view, whose elements follow one another on both sides.
     Rows,
+    /// Whole windows of the rows of a view, whose elements lie anywhere in the source.
+    Gathered,
     /// Rows of a view whose elements lie beside those of other rows in the source.
     Transposed,
 }
 
 impl KernelKind {
     /// Every kind.
-    pub(crate) const ALL: [KernelKind; 7] = [
+    pub(crate) const ALL: [KernelKind; 8] = [
         KernelKind::Blocks,
         KernelKind::Shifted,
         KernelKind::Edge,
         KernelKind::Serial,
         KernelKind::Strided,
         KernelKind::Rows,
+        KernelKind::Gathered,
         KernelKind::Transposed,
     ];
 }
@@ -175,8 +180,10 @@ pub(crate) fn compose(conversion: &Conversion, kind: KernelKind, access: Access,
     match kind {
         KernelKind::Blocks | KernelKind::Shifted => units(conversion, kind, access, lookup),
         KernelKind::Edge => edge(conversion, access),
-        KernelKind::Strided | KernelKind::Rows | KernelKind::Transposed => views::view(conversion, kind, access, lookup),
         KernelKind::Serial => serial(conversion, access),
+        KernelKind::Strided | KernelKind::Rows | KernelKind::Gathered | KernelKind::Transposed => {
+            views::view(conversion, kind, access, lookup)
+        }
     }
 }
 

@@ -70,7 +70,7 @@ pub(crate) fn kernels(
         (KernelKind::Serial, _) => false,
         (KernelKind::Blocks, Access::Shared) => wide_units_suit(from, to),
         (KernelKind::Shifted, _) => slices.include(Slices::Anywhere),
-        (KernelKind::Strided | KernelKind::Rows, _) => slices.include(Slices::Views),
+        (KernelKind::Strided | KernelKind::Rows | KernelKind::Gathered, _) => slices.include(Slices::Views),
         (KernelKind::Transposed, _) => transposes && slices.include(Slices::Views),
         _ => true,
     };
@@ -103,8 +103,7 @@ pub(crate) struct Params {
     pub first: u32,
     pub destination_end: u32,
     pub padding: u32,
-    pub shape: [u32; VIEW_RANK],
-    pub strides: [u32; VIEW_RANK],
+    pub source_strides: [u32; VIEW_RANK],
     pub destination_strides: [u32; VIEW_RANK],
     pub axes: u32,
     pub row: u32,
@@ -117,6 +116,7 @@ pub(crate) struct Params {
     pub column_rows: Divisor,
     pub column_blocks: Divisor,
     pub invocations: Divisor,
+    pub shape: [Divisor; VIEW_RANK],
 }
 
 /// One dispatch. With shared access, both ranges are the one range that is bound.

@@ -14,9 +14,9 @@ use crate::tensor::Tensor;
 /// of 7.
 const ELEMENTS: usize = (1 << 16) + 75;
 
-/// Rows of the views: such that transposed ones are whole blocks, and others are not whole windows.
+/// The shapes of views: transposed rows that are whole blocks, and rows that are not whole windows.
 const TRANSPOSED: [usize; 2] = [8, 8192];
-const UPWARDS: [usize; 2] = [7, ELEMENTS / 7];
+const UNEVEN: [usize; 2] = [7, ELEMENTS / 7];
 
 /// What a buffer holds before a cast.
 const POISON: u8 = 0xa5;
@@ -137,20 +137,22 @@ enum Order {
     Dense,
     /// As the transpose of a matrix.
     Transposed,
+    /// As the transpose of a matrix with too few columns for the kernel of transposed views.
+    Gathered,
     /// The rows of a matrix from the last to the first.
     Upwards,
 }
 
 impl Order {
     /// Those of views. Together they take every kernel of views.
-    const VIEWS: [Order; 2] = [Order::Transposed, Order::Upwards];
+    const VIEWS: [Order; 3] = [Order::Transposed, Order::Gathered, Order::Upwards];
 
     /// The view's shape.
     fn shape(self) -> [usize; 2] {
         match self {
             Order::Dense => [1, ELEMENTS],
             Order::Transposed => TRANSPOSED,
-            Order::Upwards => UPWARDS,
+            Order::Gathered | Order::Upwards => UNEVEN,
         }
     }
 
@@ -159,7 +161,7 @@ impl Order {
         let [rows, columns] = self.shape().map(|size| size as i64);
         match self {
             Order::Dense => [columns, 1],
-            Order::Transposed => [1, rows],
+            Order::Transposed | Order::Gathered => [1, rows],
             Order::Upwards => [-columns, 1],
         }
     }
@@ -175,7 +177,7 @@ impl Order {
         let (row, column) = (index / columns, index % columns);
         match self {
             Order::Dense => index,
-            Order::Transposed => row + column * rows,
+            Order::Transposed | Order::Gathered => row + column * rows,
             Order::Upwards => (rows - 1 - row) * columns + column,
         }
     }

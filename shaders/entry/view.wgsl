@@ -1,4 +1,4 @@
-// view.wgsl — the rows of a view
+// view.wgsl — places in the destination of a view
 // reads: DST_BITS DST_STEP
 //:use entry/view_params
 
@@ -11,22 +11,8 @@ struct Row {
     start: u32,
 }
 
-fn row_at(row: u32) -> Row {
-    var rest = row;
-    var source = params.first;
-    var destination = 0u;
-    // From the last axis, which runs fastest. The first axis takes what the others leave.
-    for (var left = params.axes; left > 1u; left = left - 1u) {
-        let axis = left - 1u;
-        let size = params.shape[axis >> 2u][axis & 3u];
-        let index = rest % size;
-        rest = rest / size;
-        source = source + index * params.source_strides[axis >> 2u][axis & 3u];
-        destination = destination + index * params.destination_strides[axis >> 2u][axis & 3u];
-    }
-    source = source + rest * params.source_strides[0].x;
-    destination = destination + rest * params.destination_strides[0].x;
-    return Row(source, params.destination_bit / (DST_BITS / DST_STEP) + destination * DST_STEP);
+fn row_from(source: u32, destination: u32) -> Row {
+    return Row(params.first + source, params.destination_bit / (DST_BITS / DST_STEP) + destination * DST_STEP);
 }
 
 // The place after a row that starts at one.

@@ -1,6 +1,6 @@
 // view_block.wgsl — which block of transposed rows a number stands for
 // reads: BLOCK_COLUMNS
-//:use entry/view
+//:use entry/view_few_axes
 
 // Rows whose sources lie beside each other are columns of the source.
 struct Block {

@@ -7,13 +7,12 @@
 @compute @workgroup_size(WORKGROUP_SIZE)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let square = block_at(group.y * params.pitch + group.x);
-    let element = (square.along * 8u + local % 8u) * 4u;
-    let column = square.column + local / 8u * 4u;
-    if (square.row >= params.count || element >= params.row || column >= params.columns) {
-        return;
-    }
+    let element = (square.along * 8u + local / 8u) * 4u;
+    let column = square.column + local % 8u * 4u;
     let at = row_at(square.row);
     let beside = column - square.column;
     let source = at.source + element * params.source_step + beside;
-    store_block(source, at.start + (element + beside * params.column_step) * DST_STEP);
+    if (square.row < params.count && element < params.row && column < params.columns) {
+        store_block(source, at.start + (element + beside * params.column_step) * DST_STEP);
+    }
 }

@@ -42,9 +42,8 @@ struct Params {
     // they are.
     destination_end: u32,
     padding: u32,
-    // The axes along which rows follow one another, the one with the largest stride in the destination first: their
-    // sizes, and their strides on both sides in elements. Those of the source may be negative: sums wrap around.
-    shape: array<vec4<u32>, VIEW_RANK / 4u>,
+    // The axes along which rows follow one another, the one with the smallest stride in the destination first: their
+    // strides on both sides in elements, and below their sizes. Those of the source may be negative: sums wrap around.
     source_strides: array<vec4<u32>, VIEW_RANK / 4u>,
     destination_strides: array<vec4<u32>, VIEW_RANK / 4u>,
     // How many of these axes there are.
@@ -56,8 +55,8 @@ struct Params {
     window_cells: u32,
     // A whole window is at least so many elements before its row's end, so that all vectors that it loads are the row's.
     tail: u32,
-    // Of transposed rows: how many lie beside each other in the source, and their stride in the destination in elements; below,
-    // the distance between two of them in rows, and how many blocks they are.
+    // Of transposed rows: how many lie beside each other in the source, and their stride in the destination in elements;
+    // below, the distance between two of them in rows, and how many blocks they are.
     columns: u32,
     column_step: u32,
     more_padding: u32,
@@ -65,6 +64,7 @@ struct Params {
     column_blocks: Divisor,
     // How many invocations a row has; for transposed rows, how many blocks lie along them.
     invocations: Divisor,
+    shape: array<Divisor, VIEW_RANK>,
 }
 
 @group(0) @binding(4) var<uniform> params: Params;

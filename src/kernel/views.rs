@@ -1,8 +1,9 @@
 //! The kernels of strided views.
 //!
 //! The destination is stored in *cells*: words, or elements of whole words. The strided kernel stores one cell an
-//! invocation. The rows kernel stores *windows*, each of several cells that lie in one row on both sides, unrolled; the
-//! strided kernel then stores the cells around them. The transposed kernel stores rows whose elements lie beside those of
+//! invocation. The rows kernel stores *windows*, each of several cells of one row whose elements follow one another on
+//! both sides, unrolled; the gathered kernel does so where they lie anywhere in the source. The strided kernel then stores
+//! the cells around them. The transposed kernel stores rows whose elements lie beside those of
 //! other rows in the source: on GPUs by way of workgroup memory, on software adapters in blocks of few elements.
 
 use super::compose::Module;
@@ -107,7 +108,7 @@ pub(super) fn view(conversion: &Conversion, kind: KernelKind, access: Access, lo
     let block = Block::new(conversion, access, lookup).filter(|_| kind == KernelKind::Transposed);
     let (size, elements) = match (kind, &block) {
         (_, Some(block)) => (block.size, block.row * block.columns / block.size),
-        (KernelKind::Rows, _) => (VIEW_SIZE, window.elements),
+        (KernelKind::Rows | KernelKind::Gathered, _) => (VIEW_SIZE, window.elements),
         // The most codes that touch one word: of 6 bits, five whole ones and two in part.
         _ if bits == 6 => (VIEW_SIZE, 7),
         _ => (VIEW_SIZE, (32 / bits).max(1)),
@@ -122,6 +123,7 @@ pub(super) fn view(conversion: &Conversion, kind: KernelKind, access: Access, lo
         }
         (_, Some(block)) => tiles(conversion, access, block, &mut module),
         (KernelKind::Rows, _) => windows(conversion, access, &window, &mut module),
+        (KernelKind::Gathered, _) => gathered(conversion, access, &window, &mut module),
         _ => {
             cells(conversion, access, &mut module);
             module.need("entry/view_cells");
@@ -133,14 +135,74 @@ pub(super) fn view(conversion: &Conversion, kind: KernelKind, access: Access, lo
 /// `fn store_cell`, with all that it needs.
 fn cells(conversion: &Conversion, access: Access, module: &mut Module) {
     module.bindings(access, 1, 1);
-    module.conversion(conversion);
-    module.need(if conversion.from.code_bits() == 64 { "entry/view_pair" } else { "entry/view_word" });
+    loads(conversion, module);
     let store: &[&str] = match conversion.to.code_bits() {
         64 => &["entry/store_pair", "entry/view_words"],
         32 => &["entry/store_word", "entry/view_words"],
         _ => &["entry/view_lanes"],
     };
     store.iter().for_each(|fragment| module.need(fragment));
+}
+
+/// `fn load_code` and `fn convert`.
+fn loads(conversion: &Conversion, module: &mut Module) {
+    module.conversion(conversion);
+    module.need(if conversion.from.code_bits() == 64 { "entry/view_pair" } else { "entry/view_word" });
+}
+
+fn gathered(conversion: &Conversion, access: Access, window: &Window, module: &mut Module) {
+    module.number("WINDOW_CELLS", window.cells(conversion));
+    module.bindings(access, 1, window.vector);
+    loads(conversion, module);
+    module.need("entry/view_windows");
+    module.line("");
+    module.line("fn store_window(position: u32, window: u32) {");
+    for i in 0..window.elements {
+        module.line(&format!("    let d{i} = convert(load_code(position + {i}u * params.source_step));"));
+    }
+    let codes: Vec<_> = (0..window.elements).map(|i| format!("d{i}")).collect();
+    let (words, vector) = (window.words, window.vector);
+    module.line(&format!("    let start = (params.destination_word + window * {words}u) / {vector}u;"));
+    for line in stores("start", vector, &packed(&codes, conversion.to.code_bits())) {
+        module.line(&line);
+    }
+    module.line("}");
+}
+
+/// The words of codes that lie one after the other from a word's start on.
+fn packed(codes: &[String], bits: u32) -> Vec<String> {
+    let mut words = vec![Vec::new(); (codes.len() as u32 * bits).div_ceil(32) as usize];
+    for (i, code) in codes.iter().enumerate() {
+        let bit = i as u32 * bits;
+        let (word, shift) = ((bit / 32) as usize, bit % 32);
+        match bits {
+            64 => {
+                words[word].push(format!("{code}.x"));
+                words[word + 1].push(format!("{code}.y"));
+            }
+            32 => words[word].push(code.clone()),
+            _ => {
+                let masked = format!("({code} & {:#x}u)", (1u32 << bits) - 1);
+                words[word].push(format!("({masked} << {shift}u)"));
+                if shift + bits > 32 {
+                    words[word + 1].push(format!("({masked} >> {}u)", 32 - shift));
+                }
+            }
+        }
+    }
+    words.into_iter().map(|fields| fields.join(" | ")).collect()
+}
+
+/// The lines that store words as vectors from an index on.
+fn stores(start: &str, vector: u32, words: &[String]) -> Vec<String> {
+    let line = |(k, part): (usize, &[String])| {
+        let value = match part {
+            [word] => word.clone(),
+            words => format!("vec{}<u32>({})", words.len(), words.join(", ")),
+        };
+        format!("    store_destination({start} + {k}u, {value});")
+    };
+    words.chunks(vector as usize).enumerate().map(line).collect()
 }
 
 fn windows(conversion: &Conversion, access: Access, window: &Window, module: &mut Module) {
@@ -210,35 +272,17 @@ fn store_block(conversion: &Conversion, vectors: &Vectors) -> String {
         }
     };
     for j in 0..BLOCK {
-        let mut values = vec![Vec::new(); words(destination) as usize];
+        let mut codes = Vec::new();
         for i in 0..BLOCK {
             let code = code(i, j);
             let value = if conversion.is_copy() { code } else { format!("convert({code})") };
             lines.push(format!("    let d{j}_{i} = {value};"));
-            let bit = i * destination;
-            match destination {
-                64 => {
-                    values[2 * i as usize].push(format!("d{j}_{i}.x"));
-                    values[2 * i as usize + 1].push(format!("d{j}_{i}.y"));
-                }
-                32 => values[i as usize].push(format!("d{j}_{i}")),
-                _ => {
-                    let mask = (1u32 << destination) - 1;
-                    values[bit as usize / 32].push(format!("((d{j}_{i} & {mask:#x}u) << {}u)", bit % 32));
-                }
-            }
+            codes.push(format!("d{j}_{i}"));
         }
-        let values: Vec<_> = values.into_iter().map(|fields| fields.join(" | ")).collect();
         let place = format!("place + {j}u * params.column_step * DST_STEP");
         let to = if destination < 32 { format!("({place}) / 32u") } else { start(place, destination) };
         lines.push(format!("    let to_{j} = (params.destination_word + {to}) / {}u;", vectors.destination));
-        for (k, part) in values.chunks(vectors.destination as usize).enumerate() {
-            let value = match part {
-                [word] => word.clone(),
-                words => format!("vec{}<u32>({})", words.len(), words.join(", ")),
-            };
-            lines.push(format!("    store_destination(to_{j} + {k}u, {value});"));
-        }
+        lines.extend(stores(&format!("to_{j}"), vectors.destination, &packed(&codes, destination)));
     }
     lines.push(String::from("}"));
     lines.join("\n")

@@ -5,7 +5,7 @@ use super::view::{Axis, Strided};
 use super::{ByteRange, Dispatch, Offsets, Params, PlanSettings};
 use crate::conversion::Conversion;
 use crate::error::Error;
-use crate::kernel::{Access, BLOCK, BLOCKS_SIZE, Block, KernelKind, VIEW_RANK, VIEW_SIZE, Window};
+use crate::kernel::{Access, BLOCK, BLOCKS_SIZE, Block, FEW_AXES, KernelKind, VIEW_RANK, VIEW_SIZE, Window};
 
 /// Positions of a piece on each side are counted in 32 bits; bits of its destination too, if codes are narrower.
 const MOST_POSITIONS: u64 = 1 << 31;
@@ -57,7 +57,7 @@ pub(crate) struct Divisor {
 impl Divisor {
     /// The factor exceeds the exact one by less than 1, that is, by less than 2^shift / number of its own last place, so
     /// that quotients of numbers below 2³¹ are exact.
-    fn new(number: u64) -> Self {
+    pub(super) fn new(number: u64) -> Self {
         let number = number.clamp(1, MOST_POSITIONS) as u32;
         let shift = number.next_power_of_two().trailing_zeros();
         Self { number, factor: (1u64 << (31 + shift)).div_ceil(number.into()) as u32, shift, padding: 0 }
@@ -294,9 +294,10 @@ impl Rows {
             source_step: row.source as u32,
             ..params
         };
-        for (index, axis) in outer.iter().enumerate() {
-            params.shape[index] = axis.size as u32;
-            params.strides[index] = axis.source as u32;
+        params.shape = [Divisor::new(1); VIEW_RANK];
+        for (index, axis) in outer.iter().rev().enumerate() {
+            params.shape[index] = Divisor::new(axis.size);
+            params.source_strides[index] = axis.source as u32;
             params.destination_strides[index] = axis.destination as u32;
         }
         Self { outer: outer.to_vec(), row, params, whole_blocks }
@@ -307,7 +308,8 @@ impl Rows {
         let bits = u64::from(conversion.to.code_bits());
         let cell_bits = bits.max(32);
         let place = u64::from(self.params.destination_bit);
-        let Some(rows) = self.windows(conversion, window) else {
+        let windows = self.windows(conversion, window);
+        let Some((kind, rows)) = windows else {
             let cells = (self.most_before(cell_bits, place, bits) + self.row.size * bits).div_ceil(cell_bits);
             return [Some((KernelKind::Strided, Params { invocations: Divisor::new(cells), ..self.params })), None];
         };
@@ -319,7 +321,7 @@ impl Rows {
         let around = Params { invocations: Divisor::new(u64::from(cells) + after), window_cells: cells, ..rows };
         let invocations = Divisor::new(self.row.size * bits / window_bits);
         [
-            Some((KernelKind::Rows, Params { invocations, ..rows })),
+            Some((kind, Params { invocations, ..rows })),
             (!whole).then_some((KernelKind::Strided, around)),
         ]
     }
@@ -328,7 +330,7 @@ impl Rows {
     fn transposed(&self, conversion: &Conversion, block: &Block) -> Option<(Params, u64)> {
         let axes: Vec<Axis> = self.outer.iter().chain([&self.row]).copied().collect();
         let (index, _) = transposed_axes(&axes)?;
-        if block.vectors.is_some() && !self.whole_blocks {
+        if self.outer.len() > FEW_AXES || block.vectors.is_some() && !self.whole_blocks {
             return None;
         }
         let column = axes[index];
@@ -349,8 +351,8 @@ impl Rows {
         Some((params, (along * column_blocks).saturating_mul(items)))
     }
 
-    /// The parameters for whole windows, if the rows are long enough and follow one another in the source too.
-    fn windows(&self, conversion: &Conversion, window: &Window) -> Option<Params> {
+    /// The kernel and the parameters for whole windows, if the rows are long enough.
+    fn windows(&self, conversion: &Conversion, window: &Window) -> Option<(KernelKind, Params)> {
         let [from, to] = [conversion.from, conversion.to].map(|t| i64::from(t.code_bits()));
         // Windows start at whole vectors.
         let back = self.params.destination_word % window.vector;
@@ -367,10 +369,12 @@ impl Rows {
         let start = i64::from(params.source_word) * 32 + i64::from(params.source_bit) + i64::from(params.first) * from;
         let aligned = (start - place * from) % 128 == 0
             && self.outer.iter().all(|axis| (axis.source - axis.destination as i64) % 128 * from % 128 == 0);
-        params.tail = if aligned { 0 } else { window.tail };
+        let kind = if self.row.source == 1 { KernelKind::Rows } else { KernelKind::Gathered };
+        params.tail = if aligned || kind == KernelKind::Gathered { 0 } else { window.tail };
         let least = 2 * u64::from(window.elements) + u64::from(params.tail);
         let whole_codes = i64::from(params.destination_bit) % to == 0;
-        (self.row.source == 1 && self.row.size >= least && whole_codes).then_some(params)
+        let suits = self.outer.len() <= FEW_AXES && self.row.size >= least && whole_codes;
+        suits.then_some((kind, params))
     }
 
     /// The most bits between the start of a cell or window of so many bits and the row that begins in it.

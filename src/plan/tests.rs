@@ -97,7 +97,7 @@ fn check_dispatches(
                 assert!(count < 128, "{}", context());
                 (1, 1)
             }
-            KernelKind::Strided | KernelKind::Rows | KernelKind::Transposed => unreachable!("kernels of views"),
+            KernelKind::Strided | KernelKind::Rows | KernelKind::Gathered | KernelKind::Transposed => unreachable!("kernels of views"),
             KernelKind::Edge if bits[1] < 32 => {
                 (EDGE_SIZE, (u64::from(params.destination_bit) + count * bits[1]).div_ceil(32))
             }

@@ -25,14 +25,16 @@ impl Casts<'_> {
     fn row_at(&self, row: u32) -> (u32, u32) {
         let params = &self.dispatch.params;
         let (mut rest, mut source, mut destination) = (row, params.first, 0u32);
-        for axis in (1..params.axes as usize).rev() {
-            let index = rest % params.shape[axis];
-            rest /= params.shape[axis];
-            source = source.wrapping_add(index.wrapping_mul(params.strides[axis]));
+        let few = self.dispatch.kind != KernelKind::Strided;
+        assert!(!few || params.axes <= 4);
+        for axis in 0..if few { 4 } else { params.axes as usize } {
+            let left = params.shape[axis].divide(rest);
+            // The last of four axes takes what is left.
+            let index = if few && axis == 3 { rest } else { rest - left * params.shape[axis].number };
+            rest = left;
+            source = source.wrapping_add(index.wrapping_mul(params.source_strides[axis]));
             destination += index * params.destination_strides[axis];
         }
-        source = source.wrapping_add(rest.wrapping_mul(params.strides[0]));
-        destination += rest * params.destination_strides[0];
         let (step, _) = self.step_and_cell();
         (source, params.destination_bit / (self.conversion.to.code_bits() / step) + destination * step)
     }
@@ -119,12 +121,13 @@ impl Casts<'_> {
             let at = self.row_at(row);
             let end = at.1 + params.row * step;
             let index = invocation - row * params.invocations.number;
-            if self.dispatch.kind == KernelKind::Rows {
+            if self.dispatch.kind != KernelKind::Strided {
                 let size = self.window.cells(self.conversion) * cell_size;
                 let window = at.1.div_ceil(size) + index;
                 if (window + 1) * size + params.tail * step <= end {
                     assert_eq!((window * size - at.1) % step, 0);
-                    self.window(at.0 + (window * size - at.1) / step, window * size / step * step, params.tail);
+                    let along = ((window * size - at.1) / step).wrapping_mul(params.source_step);
+                    self.window(at.0.wrapping_add(along), window * size, params.tail);
                 }
                 continue;
             }
@@ -153,8 +156,8 @@ impl Casts<'_> {
     /// A whole window; the loads of its vectors stay inside the binding.
     fn window(&mut self, position: u32, place: u32, tail: u32) {
         let elements = self.window.elements;
-        let first = self.source_bit(position, elements);
-        if self.window.source_vector == 4 {
+        if self.dispatch.kind == KernelKind::Rows && self.window.source_vector == 4 {
+            let first = self.source_bit(position, elements);
             let bit = first - self.dispatch.source.offset * 8;
             let words = u64::from(elements * self.conversion.from.code_bits() / 32);
             let vectors = words / 4 + u64::from(!bit.is_multiple_of(128));
@@ -164,7 +167,8 @@ impl Casts<'_> {
         assert_eq!(self.dispatch.params.destination_word % self.window.vector, 0);
         let (step, _) = self.step_and_cell();
         for element in 0..elements {
-            self.element(position + element, place + element * step);
+            let along = element.wrapping_mul(self.dispatch.params.source_step);
+            self.element(position.wrapping_add(along), place + element * step);
         }
     }
 
@@ -256,7 +260,7 @@ fn check_view(
         let [x, y] = dispatch.workgroups;
         assert!((1..=limits.workgroups).contains(&x) && (1..=limits.workgroups).contains(&y), "{}", context());
         assert_eq!(dispatch.params.pitch, x, "{}", context());
-        assert!(dispatch.params.shape[..dispatch.params.axes as usize].iter().all(|&size| size > 1), "{}", context());
+        assert!(dispatch.params.shape[..dispatch.params.axes as usize].iter().all(|axis| axis.number > 1), "{}", context());
         let window = Window::new(conversion, dispatch.access, settings.tuning.lookup);
         let block = Block::new(conversion, dispatch.access, settings.tuning.lookup);
         let mut casts = Casts { conversion, dispatch, window, block, done: Vec::new() };
@@ -360,6 +364,6 @@ fn long_rows_take_whole_windows() {
     assert_eq!(kinds(&[9, 64], &[-64, 1], &[72, 1]), [(Rows, 0)]);
     assert_eq!(kinds(&[9, 63], &[64, 1], &[64, 1]), [(Rows, 0), (Strided, 0)]);
     assert_eq!(kinds(&[9, 63], &[64, 1], &[63, 1]), [(Rows, 4), (Strided, 4)]);
-    assert_eq!(kinds(&[9, 63], &[64, 2], &[63, 1]), [(Strided, 0)]);
+    assert_eq!(kinds(&[9, 63], &[64, 2], &[63, 1]), [(Gathered, 0), (Strided, 0)]);
     assert_eq!(kinds(&[64, 9], &[9, 1], &[10, 1]), [(Strided, 0)]);
 }
