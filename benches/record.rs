@@ -1,4 +1,5 @@
-//! What a cast costs the host: preparing, binding and recording many small ones, in microseconds each.
+//! What a cast costs the host: preparing, binding and recording many small ones, in microseconds each, beside the same
+//! bind groups and dispatches written by hand.
 //!
 //! Every figure is the median of seven rounds, with the fastest and the slowest. The adapter is the best there is; its
 //! own work is not counted, but a software adapter's shares the processor.
@@ -8,20 +9,31 @@
 use std::time::Instant;
 
 use wgpu_cast::wgpu::{self, BufferUsages};
-use wgpu_cast::{Bound, CastSpec, Caster, ElementType, Slices};
+use wgpu_cast::{Bound, BoundDispatch, CastSpec, Caster, Destination, ElementType, Slices, Source};
 
 const CASTS: usize = 10_000;
 const ELEMENTS: u64 = 256;
 const ROUNDS: usize = 7;
-const NAMES: [&str; 7] = [
+const NAMES: [&str; 10] = [
     "prepare",
     "bind, two buffers",
     "bind, one buffer",
+    "a bind group by hand",
     "record, one pass per cast",
+    "by hand",
     "finish, one pass per cast",
     "record_all, one pass",
+    "by hand",
     "finish, one pass",
 ];
+
+/// Sets a pipeline and a bind group and dispatches, as a program without this crate does.
+fn by_hand(dispatch: &BoundDispatch<'_>, group: &wgpu::BindGroup, pass: &mut wgpu::ComputePass<'_>) {
+    pass.set_pipeline(dispatch.pipeline);
+    pass.set_bind_group(0, group, &[]);
+    let [x, y, z] = dispatch.workgroups;
+    pass.dispatch_workgroups(x, y, z);
+}
 
 fn main() {
     let instance = wgpu::Instance::default();
@@ -34,9 +46,15 @@ fn main() {
         let usage = BufferUsages::STORAGE;
         device.create_buffer(&wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false })
     };
+    let parameters = device.create_buffer(&wgpu::BufferDescriptor {
+        label: None,
+        size: 112,
+        usage: BufferUsages::UNIFORM,
+        mapped_at_creation: false,
+    });
     // Slices of two pools, 1 KiB of float each.
     let pools = (buffer(CASTS as u64 * 1024), buffer(CASTS as u64 * 1024));
-    let mut figures = [const { Vec::new() }; 7];
+    let mut figures = [const { Vec::new() }; NAMES.len()];
     for _ in 0..ROUNDS {
         let prepared =
             timed_each(&mut figures[0], || (0..CASTS).map(|_| caster.prepare(&spec, ELEMENTS).expect("a plan")));
@@ -44,7 +62,9 @@ fn main() {
             prepared.iter().enumerate().map(|(i, prepared)| {
                 let start = i as u64 * 1024;
                 let source = pools.0.slice(start..start + 4 * ELEMENTS);
-                prepared.bind(source, pools.1.slice(start..start + 2 * ELEMENTS)).expect("slices")
+                prepared
+                    .bind(Source::new(source), Destination::new(pools.1.slice(start..start + 2 * ELEMENTS)))
+                    .expect("slices")
             })
         });
         // Each lies at another distance from its source, so that no two have the same parameters.
@@ -52,17 +72,55 @@ fn main() {
             prepared.iter().enumerate().map(|(i, prepared)| {
                 let start = (1 + i as u64) * 512;
                 let source = pools.0.slice(0..4 * ELEMENTS);
-                prepared.bind(source, pools.0.slice(1024 + start..1024 + start + 2 * ELEMENTS)).expect("slices")
+                prepared
+                    .bind(
+                        Source::new(source),
+                        Destination::new(pools.0.slice(1024 + start..1024 + start + 2 * ELEMENTS)),
+                    )
+                    .expect("slices")
             })
         });
         drop(apart);
+        let dispatch = bounds[0].dispatches().next().expect("a dispatch");
+        let layout = dispatch.pipeline.get_bind_group_layout(0);
+        // The parameters are one block for all, as a caller by hand would have it.
+        let groups: Vec<wgpu::BindGroup> = timed_each(&mut figures[3], || {
+            (0..CASTS as u64).map(|i| {
+                let entry = |binding, buffer, start, size| wgpu::BindGroupEntry {
+                    binding,
+                    resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
+                        buffer,
+                        offset: start,
+                        size: wgpu::BufferSize::new(size),
+                    }),
+                };
+                let entries = [
+                    entry(0, &pools.0, i * 1024, 4 * ELEMENTS),
+                    entry(1, &pools.1, i * 1024, 2 * ELEMENTS),
+                    entry(4, &parameters, 0, parameters.size()),
+                ];
+                let descriptor = wgpu::BindGroupDescriptor { label: None, layout: &layout, entries: &entries };
+                device.create_bind_group(&descriptor)
+            })
+        });
         let mut encoder = device.create_command_encoder(&Default::default());
-        timed_each(&mut figures[3], || bounds.iter().map(|bound| bound.record(&mut encoder)));
-        let commands = timed(&mut figures[4], || encoder.finish());
+        timed_each(&mut figures[4], || bounds.iter().map(|bound| bound.record(&mut encoder)));
+        let mut other = device.create_command_encoder(&Default::default());
+        timed_each(&mut figures[5], || {
+            groups.iter().map(|group| by_hand(&dispatch, group, &mut other.begin_compute_pass(&Default::default())))
+        });
+        drop(other);
+        let commands = timed(&mut figures[6], || encoder.finish());
         queue.submit([commands]);
         let mut encoder = device.create_command_encoder(&Default::default());
-        timed(&mut figures[5], || Bound::record_all(&bounds, &mut encoder));
-        let commands = timed(&mut figures[6], || encoder.finish());
+        timed(&mut figures[7], || Bound::record_all(&bounds, &mut encoder));
+        let mut other = device.create_command_encoder(&Default::default());
+        timed(&mut figures[8], || {
+            let mut pass = other.begin_compute_pass(&Default::default());
+            groups.iter().for_each(|group| by_hand(&dispatch, group, &mut pass));
+        });
+        drop(other);
+        let commands = timed(&mut figures[9], || encoder.finish());
         queue.submit([commands]);
         device.poll(wgpu::PollType::wait_indefinitely()).expect("the device answers");
     }

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use wgpu_cast::wgpu::{self, BufferUsages};
 use wgpu_cast::wgsl::{self, KernelVariant};
-use wgpu_cast::{CastOptions, CastSpec, Context, DeviceChoice, ElementType, Slices, Tensor, cpu};
+use wgpu_cast::{CastOptions, CastSpec, Context, Destination, DeviceChoice, ElementType, Slices, Source, Tensor, cpu};
 
 const ROUNDS: usize = 7;
 const PAIRS: [(ElementType, ElementType); 4] = [
@@ -161,7 +161,7 @@ fn parts(context: &Context, from: ElementType, to: ElementType, elements: usize)
     let storage = BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST;
     let (source, destination) = (buffer(input, storage), buffer(output, storage));
     let staging = buffer(output, BufferUsages::MAP_READ | BufferUsages::COPY_DST);
-    let bound = prepared.bind(source.slice(..), destination.slice(..)).expect("slices");
+    let bound = prepared.bind(Source::new(source.slice(..)), Destination::new(destination.slice(..))).expect("slices");
     let wait = |index| {
         let poll = wgpu::PollType::Wait { submission_index: Some(index), timeout: None };
         device.poll(poll).expect("the device answers");

@@ -9,7 +9,7 @@
 use std::time::Instant;
 
 use wgpu_cast::wgpu::{self, BufferUsages};
-use wgpu_cast::{Bound, CastSpec, Caster, ElementType, Prepared, View};
+use wgpu_cast::{Bound, CastSpec, Caster, Destination, ElementType, Prepared, Source, View};
 
 const ROUNDS: usize = 15;
 const ROWS: u64 = 2048;
@@ -118,9 +118,8 @@ fn main() {
     let descriptor = wgpu::DeviceDescriptor { required_limits: adapter.limits(), ..Default::default() };
     let (device, queue) = pollster::block_on(adapter.request_device(&descriptor)).expect("a device");
     let size = 4 * (ROWS + 8) * (COLUMNS + 8);
-    let buffer = |usage| {
-        device.create_buffer(&wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false })
-    };
+    let buffer =
+        |usage| device.create_buffer(&wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false });
     let source = buffer(BufferUsages::STORAGE | BufferUsages::COPY_DST);
     let numbers: Vec<u8> = (0..size as u32).map(|i| (i.wrapping_mul(0x9e37_79b9) >> 24) as u8).collect();
     queue.write_buffer(&source, 0, &numbers);
@@ -163,9 +162,8 @@ impl Bench {
         // As the casts' own modules: without checks of indices.
         #[allow(unsafe_code, reason = "wgpu's trusted shader modules are unsafe: see SAFETY")]
         // SAFETY: the numbers of workgroups and the sizes of the buffers suit the indices.
-        let module = unsafe {
-            self.device.create_shader_module_trusted(descriptor, wgpu::ShaderRuntimeChecks::unchecked())
-        };
+        let module =
+            unsafe { self.device.create_shader_module_trusted(descriptor, wgpu::ShaderRuntimeChecks::unchecked()) };
         let pipeline = self.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
             label: Some(name),
             layout: None,
@@ -211,7 +209,7 @@ impl Bench {
     fn bind(&self, prepared: &Prepared, from: u64, to: u64) -> Bound {
         let source = self.source.slice(from..from + prepared.source_bytes());
         let destination = self.destination.slice(to..to + prepared.destination_bytes());
-        prepared.bind(source, destination).expect("slices")
+        prepared.bind(Source::new(source), Destination::new(destination)).expect("slices")
     }
 
     /// Does each work once.
@@ -236,7 +234,7 @@ impl Bench {
     }
 
     fn print(mut self, adapter: &str) {
-        println!("{} Mi elements of FLOAT to FLOAT16 on {adapter}", ROWS * COLUMNS >> 20);
+        println!("{} Mi elements of FLOAT to FLOAT16 on {adapter}", (ROWS * COLUMNS) >> 20);
         println!("milliseconds, medians of {ROUNDS} runs (fastest to slowest), and the speed of the dense cast");
         let median = |times: &mut Vec<f64>| {
             // Two rounds to warm up.

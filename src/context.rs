@@ -207,7 +207,7 @@ impl Context {
         };
         let mut destination = zeroed(from, to, usize::try_from(size).map_err(|_| overflow())?)?;
         let dispatches = pipelined::cast(&gpu.link, conversion, source, elements, &mut destination).await?;
-        let report = CastReport { adapter: Some(gpu.info.name.clone()), dispatches, ..report };
+        let report = CastReport { adapter: Some(adapter::name(&gpu.info)), dispatches, ..report };
         Ok((tensor.with_bytes(to, destination), report))
     }
 

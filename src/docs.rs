@@ -11,6 +11,8 @@
 #[doc = include_str!("../docs/semantics.md")]
 pub mod semantics {}
 
+/// [performance]: performance
+///
 #[doc = include_str!("../docs/engine.md")]
 pub mod engine {}
 

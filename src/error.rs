@@ -49,19 +49,44 @@ impl std::fmt::Display for OperatorVersion {
 pub enum Error {
     /// The name is not the name of an element type.
     #[error("unknown element type {name}", name = quoted(.name))]
+    #[non_exhaustive]
     UnknownElementType {
         /// The name as given.
         name: String,
     },
     /// The `round_mode` is not `up`, `down` or `nearest`.
     #[error("unknown round_mode {name} (expected up, down or nearest)", name = quoted(.name))]
+    #[non_exhaustive]
     UnknownRoundMode {
         /// The name as given.
         name: String,
     },
     /// The cast was to run on a device, but the pair has no GPU kernel: see [`has_kernel`](crate::has_kernel).
     #[error("casting {from} to {to} is supported only on the CPU: strings have no GPU kernel")]
+    #[non_exhaustive]
     NoKernel {
+        /// Source element type.
+        from: ElementType,
+        /// Destination element type.
+        to: ElementType,
+    },
+    /// The text cannot be a name, or the first part of names, in WGSL.
+    #[error("{name} cannot be used in names of WGSL: {reason}", name = quoted(.name))]
+    WgslName {
+        /// The text as given.
+        name: String,
+        /// Why it cannot be used.
+        reason: &'static str,
+    },
+    /// No 32-bit word holds several elements of the type.
+    #[error("{element_type} elements are not narrower than a 32-bit word: there are no lanes of them")]
+    NoLanes {
+        /// The element type.
+        element_type: ElementType,
+    },
+    /// The source has too many codes for a table.
+    #[error("casting {from} to {to}: only sources of at most 8 bits are looked up in a table")]
+    NoTable {
         /// Source element type.
         from: ElementType,
         /// Destination element type.
@@ -69,6 +94,7 @@ pub enum Error {
     },
     /// A string is not a numeric literal of ONNX, nor, for BOOL, `true` or `false`.
     #[error("casting string to {to}: element {index} is not a {}: {literal:?}", if *.to == ElementType::BOOL { "boolean or a number" } else { "number" })]
+    #[non_exhaustive]
     InvalidLiteral {
         /// Destination element type.
         to: ElementType,
@@ -79,6 +105,7 @@ pub enum Error {
     },
     /// A string is a number that no 64-bit integer holds: an infinity, NaN, below −2⁶³, or 2⁶⁴ and above.
     #[error("casting string to {to}: element {index} is out of range for 64-bit integers: {literal:?}")]
+    #[non_exhaustive]
     LiteralOutOfRange {
         /// Destination element type.
         to: ElementType,
@@ -89,12 +116,14 @@ pub enum Error {
     },
     /// The elements of the type have no fixed width.
     #[error("{element_type} elements have no fixed width")]
+    #[non_exhaustive]
     NoCodes {
         /// The element type.
         element_type: ElementType,
     },
     /// The number of elements, or of their bytes, overflows.
     #[error("shape {shape:?} of {element_type} is too large: its size overflows")]
+    #[non_exhaustive]
     ShapeOverflow {
         /// The element type.
         element_type: ElementType,
@@ -103,6 +132,7 @@ pub enum Error {
     },
     /// The length of the data does not match the shape and the element type.
     #[error("shape {shape:?} of {element_type} needs {}, got {found}", counted(*.expected, "byte"))]
+    #[non_exhaustive]
     ByteLength {
         /// The element type.
         element_type: ElementType,
@@ -115,6 +145,7 @@ pub enum Error {
     },
     /// The length of the caller's memory does not match the result.
     #[error("casting {from} to {to}: the destination must have {}, got {found}", counted(*.expected, "byte"))]
+    #[non_exhaustive]
     DestinationLength {
         /// Source element type.
         from: ElementType,
@@ -127,6 +158,7 @@ pub enum Error {
     },
     /// The number of elements does not match the shape.
     #[error("shape {shape:?} of {element_type} needs {}, got {}", counted(*.expected as u64, "element"), found.map_or("more".to_owned(), |n| n.to_string()))]
+    #[non_exhaustive]
     ElementCount {
         /// The element type.
         element_type: ElementType,
@@ -139,6 +171,7 @@ pub enum Error {
     },
     /// The tensor has another element type than the one requested.
     #[error("expected a tensor of {wanted}, got {found}")]
+    #[non_exhaustive]
     ElementTypeMismatch {
         /// The requested element type.
         wanted: ElementType,
@@ -147,6 +180,7 @@ pub enum Error {
     },
     /// The operator does not support the type at this opset.
     #[error("{node} does not support {element_type}{}", added(.element_type.since_opset(.node.operator)).unwrap_or(" (no opset does)".to_owned()))]
+    #[non_exhaustive]
     TypeNotInOpset {
         /// The operator's version.
         node: OperatorVersion,
@@ -155,6 +189,7 @@ pub enum Error {
     },
     /// The operator has no such attribute at this opset.
     #[error("{node} has no attribute {attribute}{}", added(*.since).unwrap_or_default(), attribute = quoted(.attribute))]
+    #[non_exhaustive]
     UnknownAttribute {
         /// The operator's version.
         node: OperatorVersion,
@@ -165,6 +200,7 @@ pub enum Error {
     },
     /// A required attribute is missing.
     #[error("{node}: the required attribute {attribute} is missing", attribute = quoted(.attribute))]
+    #[non_exhaustive]
     MissingAttribute {
         /// The operator's version.
         node: OperatorVersion,
@@ -173,6 +209,7 @@ pub enum Error {
     },
     /// A node has the same attribute twice.
     #[error("{node}: the attribute {attribute} is given twice", attribute = quoted(.attribute))]
+    #[non_exhaustive]
     RepeatedAttribute {
         /// The operator's version.
         node: OperatorVersion,
@@ -181,6 +218,7 @@ pub enum Error {
     },
     /// An attribute has the wrong type.
     #[error("{node}: the attribute {attribute} must be {wanted}, got {found}", attribute = quoted(.attribute))]
+    #[non_exhaustive]
     AttributeKind {
         /// The operator's version.
         node: OperatorVersion,
@@ -193,6 +231,7 @@ pub enum Error {
     },
     /// An attribute has an invalid value.
     #[error("{node}: invalid value {value} for the attribute {attribute} (expected {allowed})", value = quoted(.value), attribute = quoted(.attribute))]
+    #[non_exhaustive]
     AttributeValue {
         /// The operator's version.
         node: OperatorVersion,
@@ -205,6 +244,7 @@ pub enum Error {
     },
     /// The operator does not exist at this opset, or this crate does not know the opset.
     #[error("{operator} is not supported at opset {opset} (supported opsets: {first} to {newest})")]
+    #[non_exhaustive]
     UnknownOpset {
         /// The operator.
         operator: Operator,
@@ -218,6 +258,7 @@ pub enum Error {
     /// The bytes are not a valid message.
     #[cfg(feature = "onnx")]
     #[error("invalid {message}: {reason}")]
+    #[non_exhaustive]
     Message {
         /// ONNX's name of the message.
         message: &'static str,
@@ -227,6 +268,7 @@ pub enum Error {
     /// A `TensorProto` is invalid or not supported.
     #[cfg(feature = "onnx")]
     #[error("tensor {name}: {fault}", name = quoted(.name))]
+    #[non_exhaustive]
     Tensor {
         /// The tensor's name, as the message gives it.
         name: String,
@@ -237,6 +279,7 @@ pub enum Error {
     /// A `ModelProto` is invalid or not supported, or the inputs do not match the model.
     #[cfg(feature = "onnx")]
     #[error("{fault}")]
+    #[non_exhaustive]
     Model {
         /// What is wrong.
         #[from]
@@ -246,6 +289,7 @@ pub enum Error {
     /// A node of a model is invalid or fails.
     #[cfg(feature = "onnx")]
     #[error("node {node}: {error}", node = quoted(.node))]
+    #[non_exhaustive]
     Node {
         /// The node's name, or the name of its output if it has none.
         node: String,
@@ -255,12 +299,14 @@ pub enum Error {
     },
     /// There is no adapter, or it provides no device.
     #[error("no GPU adapter: {reason}")]
+    #[non_exhaustive]
     NoAdapter {
         /// The reason that the backends gave.
         reason: String,
     },
     /// No adapter's name contains the requested text.
     #[error("no adapter's name contains {wanted:?} (available: {})", list(.available))]
+    #[non_exhaustive]
     AdapterNotFound {
         /// The requested text.
         wanted: String,
@@ -269,6 +315,7 @@ pub enum Error {
     },
     /// The cast exceeds a limit of the device.
     #[error("casting {from} to {to} exceeds the device's {limit}: {needed} needed, {allowed} allowed")]
+    #[non_exhaustive]
     Limit {
         /// Source element type.
         from: ElementType,
@@ -283,6 +330,7 @@ pub enum Error {
     },
     /// A buffer lacks a usage that the cast needs.
     #[error("casting {from} to {to}: the {side} buffer lacks the usage {usage}")]
+    #[non_exhaustive]
     MissingUsage {
         /// Source element type.
         from: ElementType,
@@ -298,6 +346,7 @@ pub enum Error {
         "casting {from} to {to}: the {side} slice at byte {offset} ends at byte {end} (in whole 32-bit words), but the \
          buffer has {size} bytes"
     )]
+    #[non_exhaustive]
     SliceOutOfRange {
         /// Source element type.
         from: ElementType,
@@ -313,7 +362,8 @@ pub enum Error {
         size: u64,
     },
     /// The length of a slice does not match the prepared cast.
-    #[error("casting {from} to {to}: the {side} slice must have {} for the prepared number of elements, got {found}", counted(*.expected, "byte"))]
+    #[error("casting {from} to {to}: the {side} slice needs {} for the prepared number of elements, got {found}", counted(*.expected, "byte"))]
+    #[non_exhaustive]
     SliceLength {
         /// Source element type.
         from: ElementType,
@@ -321,13 +371,14 @@ pub enum Error {
         to: ElementType,
         /// The side of the cast.
         side: Side,
-        /// Bytes that the prepared number of elements needs.
+        /// Bytes that the prepared number of elements needs. Only a slice of a larger tensor may have more.
         expected: u64,
         /// Bytes of the slice.
         found: u64,
     },
     /// A slice does not start at a multiple of its element's size.
     #[error("casting {from} to {to}: the {side} slice starts at byte {offset}, which is not a multiple of {alignment}")]
+    #[non_exhaustive]
     SliceAlignment {
         /// Source element type.
         from: ElementType,
@@ -344,6 +395,7 @@ pub enum Error {
     #[error(
         "casting {from} to {to}: the slices at bytes {source_offset} and {destination_offset} of one buffer overlap"
     )]
+    #[non_exhaustive]
     Overlap {
         /// Source element type.
         from: ElementType,
@@ -367,6 +419,7 @@ pub enum Error {
     },
     /// A strided view is not supported.
     #[error("casting {from} to {to}: unsupported strided view: {reason}")]
+    #[non_exhaustive]
     View {
         /// Source element type.
         from: ElementType,
@@ -377,6 +430,7 @@ pub enum Error {
     },
     /// The device rejected the kernel: a driver bug, or a device without compute shaders.
     #[error("casting {from} to {to}: the device rejected the kernel: {message}")]
+    #[non_exhaustive]
     Kernel {
         /// Source element type.
         from: ElementType,
@@ -387,6 +441,7 @@ pub enum Error {
     },
     /// The device or the host has no memory left for a buffer or a result.
     #[error("casting {from} to {to}: out of memory{}", requested(*.bytes))]
+    #[non_exhaustive]
     OutOfMemory {
         /// Source element type.
         from: ElementType,
@@ -399,6 +454,7 @@ pub enum Error {
     /// new
     /// [`Caster`](crate::Caster); casts of host tensors need a new [`Context`](crate::Context).
     #[error("casting {from} to {to}: the device was lost: {reason}")]
+    #[non_exhaustive]
     DeviceLost {
         /// Source element type.
         from: ElementType,
@@ -409,6 +465,7 @@ pub enum Error {
     },
     /// The device did not answer in time. It may still be working.
     #[error("casting {from} to {to}: the device did not answer within {seconds} s")]
+    #[non_exhaustive]
     Timeout {
         /// Source element type.
         from: ElementType,
@@ -419,6 +476,7 @@ pub enum Error {
     },
     /// The device reported another error.
     #[error("casting {from} to {to}: {message}")]
+    #[non_exhaustive]
     Device {
         /// Source element type.
         from: ElementType,
@@ -431,6 +489,7 @@ pub enum Error {
     #[error(
         "casting {from} to {to}: self-test failed: the device converts {code:#x} to {got:#x}, expected {expected:#x}"
     )]
+    #[non_exhaustive]
     SelfTest {
         /// Source element type.
         from: ElementType,
@@ -447,6 +506,7 @@ pub enum Error {
     #[error(
         "casting {from} to {to}: self-test failed: the device changed byte {offset}, which is outside the destination"
     )]
+    #[non_exhaustive]
     SelfTestOutside {
         /// Source element type.
         from: ElementType,
@@ -457,6 +517,7 @@ pub enum Error {
     },
     /// The device reported success but did not write the cast's last value, a sentinel. The result is discarded.
     #[error("casting {from} to {to}: the device did not complete the work")]
+    #[non_exhaustive]
     Incomplete {
         /// Source element type.
         from: ElementType,

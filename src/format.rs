@@ -18,6 +18,7 @@ pub enum Specials {
 
 /// A binary float format of at most 64 bits. Values that can be derived are methods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct FloatFormat {
     /// Width of the exponent field in bits.
     pub exp_bits: u32,

@@ -357,7 +357,7 @@ impl<'a> Run<'a> {
     fn report(self) -> RunReport {
         let dispatches = self.report.dispatches + self.batch.map_or(0, |batch| batch.dispatches);
         let gpu = self.gpu.filter(|_| dispatches > 0);
-        let adapter = gpu.map(|gpu| gpu.info.name.clone());
+        let adapter = gpu.map(|gpu| crate::gpu::adapter::name(&gpu.info));
         let (route, reason) = match (gpu, self.cpu) {
             (Some(_), _) => (Route::Gpu, self.report.reason),
             (None, Some(reason)) => (Route::Cpu, reason),

@@ -4,12 +4,14 @@
 //! both sides, 16 bytes on the wider one. The *shifted* kernel does the same from a source that starts at any bit of a
 //! word. The *edge* kernel does any range of elements, one destination word (or one element of at least a word) an
 //! invocation, and keeps what lies around them; it takes heads, tails and small tensors. The *strided* kernel is the
-//! same for views with strides; the *rows* kernel does the long rows of a view, in windows of several words. The *serial*
-//! kernel takes one element after the other, which in place is the only way for codes that lie across words. Conversion code lies in `shaders/`; what is written here is the constants, the
+//! same for views with strides; the *rows*, the *gathered* and the *transposed* kernel do the long rows of a view. The
+//! *serial* kernel does so one element after the other, which in place is the only way for codes that lie across words.
+//! The *together* kernel is the edge kernel for one workgroup, which reads everything before it writes anything.
+//! Conversion code lies in `shaders/`; what is written here is the constants, the
 //! line that calls decode, hub and encode, and the unrolled entry of the first two.
 
-mod compose;
-mod constants;
+pub(crate) mod compose;
+pub(crate) mod constants;
 mod entry;
 mod views;
 
@@ -44,6 +46,8 @@ pub(crate) enum KernelKind {
     Edge,
     /// Any range, in place.
     Serial,
+    /// As many elements as one workgroup casts, between tensors that overlap.
+    Together,
     /// Any elements of a view with strides.
     Strided,
     /// Whole windows of the rows of a view, whose elements follow one another on both sides.
@@ -55,16 +59,16 @@ pub(crate) enum KernelKind {
 }
 
 impl KernelKind {
-    /// Every kind.
-    pub(crate) const ALL: [KernelKind; 8] = [
-        KernelKind::Blocks,
-        KernelKind::Shifted,
-        KernelKind::Edge,
-        KernelKind::Serial,
-        KernelKind::Strided,
-        KernelKind::Rows,
-        KernelKind::Gathered,
-        KernelKind::Transposed,
+    pub(crate) const ALL: [Self; 9] = [
+        Self::Blocks,
+        Self::Shifted,
+        Self::Edge,
+        Self::Serial,
+        Self::Together,
+        Self::Strided,
+        Self::Rows,
+        Self::Gathered,
+        Self::Transposed,
     ];
 }
 
@@ -179,7 +183,7 @@ fn thresholds(conversion: &Conversion, lookup: CodeLookup) -> Option<Thresholds>
 pub(crate) fn compose(conversion: &Conversion, kind: KernelKind, access: Access, lookup: CodeLookup) -> Kernel {
     match kind {
         KernelKind::Blocks | KernelKind::Shifted => units(conversion, kind, access, lookup),
-        KernelKind::Edge => edge(conversion, access),
+        KernelKind::Edge | KernelKind::Together => edge(conversion, kind, access),
         KernelKind::Serial => serial(conversion, access),
         KernelKind::Strided | KernelKind::Rows | KernelKind::Gathered | KernelKind::Transposed => {
             views::view(conversion, kind, access, lookup)
@@ -205,21 +209,27 @@ fn units(conversion: &Conversion, kind: KernelKind, access: Access, lookup: Code
 }
 
 /// The kernel for any range of elements.
-fn edge(conversion: &Conversion, access: Access) -> Kernel {
+fn edge(conversion: &Conversion, kind: KernelKind, access: Access) -> Kernel {
     let bits = conversion.to.code_bits();
     // The most codes that touch one word: of 6 bits, five whole ones and two in part.
     let elements = if bits == 6 { 7 } else { (32 / bits).max(1) };
-    let mut module = Module::new(conversion, EDGE_SIZE, elements);
+    let size = if kind == KernelKind::Together { BLOCKS_SIZE } else { EDGE_SIZE };
+    let mut module = Module::new(conversion, size, elements);
     module.bindings(access, 1, 1);
     module.conversion(conversion);
     module.need(if conversion.from.code_bits() == 64 { "entry/load_pair" } else { "entry/load_word" });
-    let entry: &[&str] = match bits {
-        64 => &["entry/store_pair", "entry/edge_words"],
-        32 => &["entry/store_word", "entry/edge_words"],
-        _ => &["entry/edge_lanes"],
-    };
-    entry.iter().for_each(|fragment| module.need(fragment));
-    module.finish(EDGE_SIZE, elements)
+    match bits {
+        64 => module.need("entry/store_pair"),
+        32 => module.need("entry/store_word"),
+        _ => {}
+    }
+    module.need(match (kind, bits) {
+        (KernelKind::Together, 32..) => "entry/together_words",
+        (KernelKind::Together, _) => "entry/together_lanes",
+        (_, 32..) => "entry/edge_words",
+        _ => "entry/edge_lanes",
+    });
+    module.finish(size, elements)
 }
 
 /// The kernel for any range of elements of at most 32 bits, in place.
@@ -255,8 +265,10 @@ mod tests {
                     // What the planner never asks for.
                     let wide = kind == KernelKind::Blocks && access == Access::Shared && narrow < 8;
                     let six = from.code_bits() == 6 && to.code_bits() == 6;
-                    let transposed = kind != KernelKind::Transposed || Block::new(&conversion, access, lookup).is_some();
-                    if wide || kind == KernelKind::Serial && !six || !transposed {
+                    let transposed =
+                        kind != KernelKind::Transposed || Block::new(&conversion, access, lookup).is_some();
+                    let together = kind == KernelKind::Together && access != Access::Shared;
+                    if wide || together || kind == KernelKind::Serial && !six || !transposed {
                         continue;
                     }
                     let kernel = compose(&conversion, kind, access, lookup);

@@ -32,11 +32,11 @@ mod kernel;
 mod lanes;
 pub mod onnx;
 mod options;
-#[cfg(feature = "wgpu")]
 mod plan;
 mod reference;
 #[cfg(feature = "wgpu")]
 mod self_test;
+mod spec;
 mod string_array;
 mod strings;
 mod tensor;
@@ -44,7 +44,7 @@ mod threads;
 pub mod wgsl;
 
 #[cfg(feature = "wgpu")]
-pub use caster::{Bound, CastSpec, Caster, Prepared};
+pub use caster::{Bound, BoundDispatch, Caster, Destination, Prepared, Source};
 #[cfg(feature = "wgpu")]
 pub use context::{CastReport, Context, Route};
 pub use conversion::{can_cast, has_kernel};
@@ -59,7 +59,11 @@ pub use gpu::adapter::{AdapterSummary, DeviceChoice, adapters};
 pub use graph::RunReport;
 pub use options::{CastOptions, Float4Nan, Int4Overflow, RoundMode};
 #[cfg(feature = "wgpu")]
-pub use plan::{CodeLookup, PlanLimits, PlanTuning, Slices, View};
+pub use plan::Slices;
+pub use plan::{
+    CodeLookup, Placement, Plan, PlanLimits, PlanSettings, PlanTuning, PlannedBinding, PlannedDispatch, Position, View,
+};
+pub use spec::CastSpec;
 pub use tensor::{Element, Tensor};
 #[cfg(feature = "wgpu")]
 pub use wgpu;

@@ -1,21 +1,28 @@
 //! The plan of a cast on a device: its dispatches and their byte ranges, as data. Planning needs no device.
 
+mod cast_plan;
+mod divisor;
+mod in_place;
 mod limits;
 mod measures;
 mod pieces;
+mod placement;
 #[cfg(test)]
 mod tests;
 mod view;
 
-pub(crate) use limits::PlanSettings;
-pub use limits::{CodeLookup, PlanLimits, PlanTuning};
-pub(crate) use pieces::{Divisor, plan_view};
+pub use cast_plan::{Plan, PlannedBinding, PlannedDispatch};
+pub use limits::{CodeLookup, PlanLimits, PlanSettings, PlanTuning};
+pub(crate) use pieces::plan_view;
+pub use placement::{Placement, Position};
 pub(crate) use view::Strided;
 pub use view::View;
 
 use crate::conversion::Conversion;
+use crate::element::ElementType;
 use crate::error::Error;
 use crate::kernel::{Access, Block, KernelKind, VIEW_RANK};
+use divisor::Divisor;
 use measures::{LEAST_ALIGNMENT, Measures, crosses_words, wide_units_suit};
 
 /// A range of bytes of a buffer.
@@ -25,13 +32,42 @@ pub(crate) struct ByteRange {
     pub size: u64,
 }
 
-/// Where source and destination start, in bytes of their buffers.
+/// Where source and destination start, in bits of their buffers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Offsets {
     pub source: u64,
     pub destination: u64,
-    /// Whether both lie in one buffer: without a byte in common, or at the same offset with codes of the same width.
+    /// Whether both lie in one buffer: without a bit in common, at the same offset with codes of the same width, or
+    /// as [`in_place`] says with codes of different widths.
     pub one_buffer: bool,
+    /// Whether the bits after the last element of the destination stay as they are. Otherwise those of its last byte
+    /// become zero.
+    pub keeps_rest: bool,
+}
+
+impl Offsets {
+    /// The bits of both tensors: the first, and the one after the last.
+    fn ranges(&self, conversion: &Conversion, elements: u64) -> [in_place::Bits; 2] {
+        let end = |start: u64, element_type: ElementType| start + elements * u64::from(element_type.code_bits());
+        [(self.source, end(self.source, conversion.from)), (self.destination, end(self.destination, conversion.to))]
+    }
+
+    /// The order that a cast between overlapping tensors keeps; `None` for others.
+    pub(crate) fn order(&self, conversion: &Conversion, elements: u64) -> Option<in_place::Order> {
+        let [source, destination] = self.ranges(conversion, elements);
+        let overlap = self.one_buffer && source.0 < destination.1 && destination.0 < source.1;
+        if overlap { in_place::order(conversion, source, destination) } else { None }
+    }
+
+    /// Whole bytes, in two buffers.
+    pub(crate) fn two_buffers(source: u64, destination: u64) -> Self {
+        Self { source: 8 * source, destination: 8 * destination, ..Self::default() }
+    }
+
+    /// Whole bytes, in one buffer.
+    pub(crate) fn one_buffer(source: u64, destination: u64) -> Self {
+        Self { one_buffer: true, ..Self::two_buffers(source, destination) }
+    }
 }
 
 /// The positions of the slices of future casts, for [`Caster::warm_up`](crate::Caster::warm_up) and
@@ -67,7 +103,8 @@ pub(crate) fn kernels(
     let transposes = Block::new(conversion, Access::Separate, tuning.lookup).is_some();
     let needed = move |kind: &KernelKind, access: Access| match (kind, access) {
         (KernelKind::Serial, Access::Shared) => from == to && crosses_words(to),
-        (KernelKind::Serial, _) => false,
+        (KernelKind::Together, Access::Shared) => from != to,
+        (KernelKind::Serial | KernelKind::Together, _) => false,
         (KernelKind::Blocks, Access::Shared) => wide_units_suit(from, to),
         (KernelKind::Shifted, _) => slices.include(Slices::Anywhere),
         (KernelKind::Strided | KernelKind::Rows | KernelKind::Gathered, _) => slices.include(Slices::Views),
@@ -135,12 +172,12 @@ impl Dispatch {
     /// multiples of 16 bytes, so that no element moves within a vector. `None` for other slices, and where a binding
     /// has no room for the bytes between an aligned offset and the slice; those need a plan of their own.
     pub(crate) fn moved(&self, offsets: Offsets, limits: &PlanLimits) -> Option<Self> {
-        let suits = |offset: u64| offset.is_multiple_of(LEAST_ALIGNMENT);
-        if offsets.one_buffer || !suits(offsets.source) || !suits(offsets.destination) {
+        let suits = |bit: u64| bit.is_multiple_of(8 * LEAST_ALIGNMENT);
+        if offsets.one_buffer || offsets.keeps_rest || !suits(offsets.source) || !suits(offsets.destination) {
             return None;
         }
         let moved = |range: ByteRange, by: u64| {
-            let first = range.offset + by;
+            let first = range.offset + by / 8;
             let offset = first / limits.offset_alignment * limits.offset_alignment;
             let size = range.size + (first - offset);
             // Bindings are at most 4 GiB, so that words within them are counted in 32 bits.
@@ -157,6 +194,19 @@ impl Dispatch {
     }
 }
 
+/// Checks that the largest buffer holds so many elements of the source and of the destination.
+pub(crate) fn check_sizes(conversion: &Conversion, lens: [u64; 2], limits: &PlanLimits) -> Result<(), Error> {
+    let (from, to, limit, allowed) = (conversion.from, conversion.to, "max_buffer_size", limits.buffer_size);
+    for (element_type, len) in [from, to].into_iter().zip(lens) {
+        // After this check, a tensor's bits are counted in 64 bits without overflow.
+        let needed = element_type.packed_bytes(len).unwrap_or(u64::MAX);
+        if needed > allowed {
+            return Err(Error::Limit { from, to, limit, needed, allowed });
+        }
+    }
+    Ok(())
+}
+
 /// The dispatches that cast `elements` between two slices. The last dispatch writes the sentinel, if there is one, to
 /// the word after the destination's last word; only casts between two buffers have one.
 pub(crate) fn plan(
@@ -169,6 +219,9 @@ pub(crate) fn plan(
     let mut dispatches = Vec::new();
     if elements == 0 {
         return Ok(dispatches);
+    }
+    if let Some(order) = offsets.order(conversion, elements) {
+        return in_place::plan_in_order(conversion, elements, offsets, settings, order);
     }
     let measures = Measures::new(conversion, offsets, settings);
     measures.check_workgroups([1, 1])?;

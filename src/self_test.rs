@@ -1,6 +1,6 @@
 //! Known answers: casts difficult codes on a device and compares the results with those of the CPU path.
 
-use crate::caster::{CastSpec, Caster, Prepared};
+use crate::caster::{Caster, Destination, Prepared, Source};
 use crate::conversion::Conversion;
 use crate::cpu;
 use crate::element::ElementType;
@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::gpu::device_link::DeviceLink;
 use crate::gpu::pipelined;
 use crate::plan::{self, Offsets, PlanLimits, Slices};
+use crate::spec::CastSpec;
 use crate::tensor::Tensor;
 
 /// Elements of a test: several workgroups of every kernel for whole units, and a rest for the edge kernel. A multiple
@@ -89,9 +90,9 @@ impl Known {
         let expected = arrangement.expected(&self.expected)?;
         // The destination's buffer as it should be in the end; before that it is poison, or the source's.
         let mut memory = Vec::new();
-        put(&mut memory, offsets.source, self.source.bytes().unwrap_or_default());
+        put(&mut memory, offsets.source / 8, self.source.bytes().unwrap_or_default());
         let mut image = if offsets.one_buffer { memory.clone() } else { Vec::new() };
-        put(&mut image, offsets.destination, expected.bytes().unwrap_or_default());
+        put(&mut image, offsets.destination / 8, expected.bytes().unwrap_or_default());
         memory.resize(memory.len().max(image.len()), POISON);
         let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC;
         let source = link.filled(conversion, "cast self-test", &memory, usage)?;
@@ -99,12 +100,13 @@ impl Known {
             true => source.clone(),
             false => link.filled(conversion, "cast self-test", &vec![POISON; image.len()], usage)?,
         };
-        let input = source.slice(offsets.source..offsets.source + prepared.source_bytes());
-        let output = destination.slice(offsets.destination..offsets.destination + prepared.destination_bytes());
+        let [start, result_start] = [offsets.source / 8, offsets.destination / 8];
+        let input = source.slice(start..start + prepared.source_bytes());
+        let output = destination.slice(result_start..result_start + prepared.destination_bytes());
         let mut encoder = link.encoder(conversion)?;
-        prepared.record(&mut encoder, input, output)?;
+        prepared.record(&mut encoder, Source::new(input), Destination::new(output))?;
         let got = link.contents(conversion, encoder, &destination).await.map_err(|error| link.diagnose(error))?;
-        let result = offsets.destination as usize..(offsets.destination + prepared.destination_bytes()) as usize;
+        let result = result_start as usize..(result_start + prepared.destination_bytes()) as usize;
         self.compare(got[result].to_vec(), &expected, |i| arrangement.order.source_index(i))?;
         match image.iter().zip(&got).position(|(expected, got)| expected != got) {
             Some(offset) => Err(Error::SelfTestOutside { from, to, offset: offset as u64 }),
@@ -221,17 +223,16 @@ fn arrangements(conversion: &Conversion, slices: Slices, limits: &PlanLimits) ->
     let size = |t: ElementType| u64::from(t.code_bits() / 8).max(1);
     let (from, to) = (conversion.from, conversion.to);
     let after = (GUARD + from.packed_bytes(ELEMENTS as u64).unwrap_or(0)).next_multiple_of(16) + GUARD;
-    let two = |source, destination| Offsets { source, destination, one_buffer: false };
-    let one = |source, destination| Offsets { source, destination, one_buffer: true };
+    let (two, one) = (Offsets::two_buffers, Offsets::one_buffer);
     let mut offsets = Vec::new();
     if slices.include(Slices::Anywhere) {
         offsets.extend([two(size(from), 0), two(0, size(to))]);
     }
     if slices.include(Slices::OneBuffer) {
         offsets.extend([one(GUARD, after), one(GUARD + size(from), after + 2 * size(to))]);
-        if from.code_bits() == to.code_bits() {
-            offsets.push(one(GUARD + size(to), GUARD + size(to)));
-        }
+        // In place: between types of different widths too.
+        let start = GUARD + size(from).max(size(to));
+        offsets.push(one(start, start));
     }
     let arranged = |order, offsets| Arrangement { offsets, order, binding_size: None };
     let mut all: Vec<_> = offsets.into_iter().map(|offsets| arranged(Order::Dense, offsets)).collect();

@@ -1,4 +1,7 @@
-//! The WGSL of casts as text, exactly as devices get it: for engines that dispatch kernels themselves, and for reading.
+//! The WGSL of casts as text: whole kernels exactly as devices get them, and functions for kernels of your own.
+//!
+//! [`functions`] and [`Functions`] write functions that a kernel of yours calls, for instance to load FLOAT8 weights inside a
+//! matrix product. [`kernel`] writes a whole kernel, for engines that dispatch kernels themselves, and for reading.
 //!
 //! ```
 //! use wgpu_cast::wgsl::{self, KernelVariant};
@@ -10,12 +13,22 @@
 //! # Ok::<(), wgpu_cast::Error>(())
 //! ```
 
+mod arrays;
+mod fragments;
+mod functions;
+mod names;
+mod tables;
+mod values;
+
 use crate::conversion::Conversion;
 use crate::element::ElementType;
 use crate::error::Error;
 pub use crate::kernel::Kernel;
 use crate::kernel::{self, Access, CodeLookup, KernelKind};
 use crate::options::CastOptions;
+use crate::spec::CastSpec;
+pub use functions::{Function, Functions, Type};
+pub use tables::Table;
 
 /// Which of a pair's kernels, for two buffers whose slices are aligned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -53,4 +66,16 @@ pub fn kernel(
         KernelVariant::Edge => (KernelKind::Edge, CodeLookup::Table),
     };
     Ok(kernel::compose(&conversion, kind, Access::Separate, lookup))
+}
+
+/// A cast as a function for kernels of your own: [`Functions`] with this one cast, which is the last of their
+/// [`list`](Functions::list).
+///
+/// # Errors
+/// [`Error::NoKernel`] where [`has_kernel`](crate::has_kernel) is false; [`Error::WgslName`] if `prefix` is not the first
+/// part of a name in WGSL.
+pub fn functions(spec: &CastSpec, prefix: &str) -> Result<Functions, Error> {
+    let mut functions = Functions::new(prefix)?;
+    functions.cast(spec)?;
+    Ok(functions)
 }

@@ -22,10 +22,10 @@ package=profile.release.package
 checked="--release --config $package.wgpu-cast.overflow-checks=true --config $package.wgpu-cast.debug-assertions=true"
 checked="$checked --config $package.wgpu-cast-support.overflow-checks=true"
 
-# The tests of the command line run the example's binary.
+# The tests of the command line run the binaries of examples.
 # shellcheck disable=SC2086 # options, one a word
 {
-cargo build $checked --example cast
+cargo build $checked --example cast --example fused
 cargo test $checked --doc
 if cargo nextest --version >/dev/null 2>&1; then
     [ "$official" != 0 ] || set -- --run-ignored all "$@"

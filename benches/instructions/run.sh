@@ -1,5 +1,6 @@
 #!/bin/sh
-# Regenerates counts.csv. With --check, compares with counts.csv instead, and fails if a kernel has more instructions.
+# Regenerates counts.csv and decoders.csv. With --check, compares with them instead, and fails if a kernel or a function has
+# more instructions.
 # Needs Debian's mesa-vulkan-drivers and libvulkan1, but no GPU. Without them, or with another version of Mesa than that
 # of counts.csv, --check prints the reason and exits with 3.
 set -eu

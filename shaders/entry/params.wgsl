@@ -17,8 +17,10 @@ struct Params {
     // The sentinel and its word in the destination binding. A sentinel of 0 is not written.
     sentinel_word: u32,
     sentinel: u32,
-    // Of a strided view: the index of its first element, and the size and the stride of each axis in elements.
+    // Of a strided view: the index of its first element; below, the size and the stride of each axis in elements.
     first: u32,
+    // The bit after the last one that codes of less than 32 bits may change, counted as destination_bit.
+    destination_end: u32,
     shape: array<vec4<u32>, VIEW_RANK / 4u>,
     strides: array<vec4<u32>, VIEW_RANK / 4u>,
 }

@@ -24,7 +24,7 @@ fn main() {
     }
     let end = params.destination_bit + params.count * DST_BITS;
     // The pad bits of the last byte.
-    if ((end & 7u) != 0u) {
+    if (end != params.destination_end) {
         put_bits(end, 0u, 0xffu >> (end & 7u));
     }
 }

@@ -1,6 +1,6 @@
 // view_cells.wgsl — one cell of a row of a view an invocation
 // reads: DST_CELL DST_STEP WORKGROUP_SIZE
-//:use entry/view_rows
+//:use entry/view
 
 @compute @workgroup_size(WORKGROUP_SIZE)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {

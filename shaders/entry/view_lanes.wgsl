@@ -29,8 +29,8 @@ fn store_cell(row: u32, at: Row, cell: u32) {
     let last = (base + 32u - min(begin, base + 32u) + DST_BITS - 1u) / DST_BITS;
     for (var index = (max(base, begin) - begin) / DST_BITS; index < last; index = index + 1u) {
         let bit = begin + index * DST_BITS;
-        // The rows follow one another in the destination.
-        while (current < params.count && bit >= row_end(here.start)) {
+        // The next row is behind this one in the destination, and ends after this code.
+        if (current < params.count && bit >= row_end(here.start)) {
             current = current + 1u;
             here = row_at(current);
         }

@@ -1,6 +1,7 @@
 //! Casts that are bound to their buffers, and how they are recorded.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use crate::gpu::record::{self, Command};
 
@@ -16,15 +17,51 @@ use crate::gpu::record::{self, Command};
 /// and executes none of them.
 #[derive(Clone, Debug)]
 pub struct Bound {
-    pub(super) commands: Vec<Command>,
+    commands: Vec<Command>,
+    /// Whether each dispatch must see what those before it wrote.
+    ordered: bool,
+    /// The name of the compute pass.
+    label: Option<Arc<str>>,
+}
+
+/// One dispatch of a [`Bound`], for engines that record it themselves: into a stream of tasks, for instance.
+///
+/// The dispatches of a cast run in order, as in one compute pass: each reads what those before it wrote.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct BoundDispatch<'a> {
+    /// The pipeline.
+    pub pipeline: &'a wgpu::ComputePipeline,
+    /// Bind group 0.
+    pub bind_group: &'a wgpu::BindGroup,
+    /// The immediates, from offset 0. Empty where the parameters are in the bind group.
+    pub immediates: &'a [u8],
+    /// Workgroups in each dimension.
+    pub workgroups: [u32; 3],
 }
 
 impl Bound {
+    pub(super) fn new(commands: Vec<Command>, ordered: bool, label: Option<Arc<str>>) -> Self {
+        Self { commands, ordered, label }
+    }
+
+    /// The dispatches. A cast of no elements has none.
+    pub fn dispatches(&self) -> impl ExactSizeIterator<Item = BoundDispatch<'_>> {
+        self.commands.iter().map(|command| BoundDispatch {
+            pipeline: &command.pipeline,
+            bind_group: &command.group,
+            immediates: command.immediates(),
+            workgroups: [command.workgroups[0], command.workgroups[1], 1],
+        })
+    }
+
     /// Records the cast in a new compute pass.
     pub fn record(&self, encoder: &mut wgpu::CommandEncoder) {
         if !self.commands.is_empty() {
             // A label would be two more allocations. The pipelines have labels.
-            self.record_in_pass(&mut encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default()));
+            let label = self.label.as_deref();
+            let descriptor = wgpu::ComputePassDescriptor { label, timestamp_writes: None };
+            self.record_in_pass(&mut encoder.begin_compute_pass(&descriptor));
         }
     }
 
@@ -32,7 +69,7 @@ impl Bound {
     #[cfg(feature = "onnx")]
     pub(crate) fn parts(&self, elements: u64) -> impl Iterator<Item = (Bound, u64)> {
         let share = elements / self.commands.len().max(1) as u64;
-        self.commands.iter().map(move |command| (Self { commands: vec![command.clone()] }, share))
+        self.commands.iter().map(move |command| (Self::new(vec![command.clone()], false, self.label.clone()), share))
     }
 
     /// Records the cast in the caller's compute pass. This changes the pipeline and bind group 0 of the pass.
@@ -45,6 +82,7 @@ impl Bound {
     /// The dispatches are recorded pipeline by pipeline, in the order in which the pipelines first occur, and those of
     /// a pipeline in the order of the casts. The order of the casts is therefore kept only among casts with the same
     /// pipelines: no cast may read or write what another one writes. Record casts that build on each other one by one.
+    /// Casts between overlapping slices come last, each with its dispatches in order.
     pub fn record_all<'a>(bounds: impl IntoIterator<Item = &'a Bound>, encoder: &mut wgpu::CommandEncoder) {
         let mut bounds = bounds.into_iter().filter(|bound| !bound.commands.is_empty()).peekable();
         if bounds.peek().is_some() {
@@ -59,13 +97,18 @@ impl Bound {
         #[allow(clippy::mutable_key_type, reason = "pipelines are compared and hashed by which one they are")]
         let mut places: HashMap<&wgpu::ComputePipeline, usize> = HashMap::new();
         let mut by_pipeline: Vec<Vec<&Command>> = Vec::new();
-        for command in bounds.into_iter().flat_map(|bound| &bound.commands) {
-            let place = *places.entry(command.pipeline()).or_insert(by_pipeline.len());
+        let mut ordered = Vec::new();
+        let mut free = Vec::new();
+        for bound in bounds {
+            if bound.ordered { &mut ordered } else { &mut free }.extend(&bound.commands);
+        }
+        for command in free {
+            let place = *places.entry(&command.pipeline).or_insert(by_pipeline.len());
             if place == by_pipeline.len() {
                 by_pipeline.push(Vec::new());
             }
             by_pipeline[place].push(command);
         }
-        record::record(by_pipeline.into_iter().flatten(), pass);
+        record::record(by_pipeline.into_iter().flatten().chain(ordered), pass);
     }
 }

@@ -1,10 +1,10 @@
 //! Casts of views with strides.
 
 use super::{Caster, Prepared};
-use crate::caster::CastSpec;
 use crate::conversion::Conversion;
 use crate::error::Error;
 use crate::plan::{self, Offsets, Strided, View};
+use crate::spec::CastSpec;
 
 impl Caster {
     /// Plans the cast of a strided view of the source, such as a transposed tensor, to a dense, row-major destination
@@ -47,9 +47,10 @@ impl Caster {
         if len == 0 || strided.is_dense(spec.to.code_bits()) {
             return self.prepare(spec, len);
         }
-        self.check_sizes(&conversion, [strided.source_extent, strided.destination_extent])?;
+        let extents = [strided.source_extent, strided.destination_extent];
+        plan::check_sizes(&conversion, extents, &self.settings.limits)?;
         let dispatches = plan::plan_view(&conversion, &strided, Offsets::default(), &self.settings)?;
         let steps = self.compile(&conversion, &dispatches)?;
-        Ok(Prepared { caster: self.clone(), conversion, len, view: Some(strided), steps, sentinel: None })
+        Ok(Prepared::new(self, conversion, (len, Some(strided)), steps, None).with_options(spec.options))
     }
 }

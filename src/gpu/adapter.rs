@@ -57,7 +57,7 @@ pub async fn adapters() -> Vec<AdapterSummary> {
             "another GPU is preferred"
         };
         AdapterSummary {
-            name: info.name,
+            name: name(&info),
             backend: info.backend,
             device_type: info.device_type,
             driver: [info.driver, info.driver_info].join(" ").trim().to_owned(),
@@ -68,9 +68,14 @@ pub async fn adapters() -> Vec<AdapterSummary> {
     summaries.collect()
 }
 
-/// `Other` counts as real: browsers report it for every adapter.
+/// `Other` counts as real: browsers report it for all adapters but fallback adapters, which are software.
 fn is_software(info: &wgpu::AdapterInfo) -> bool {
     info.device_type == wgpu::DeviceType::Cpu
+}
+
+/// The adapter's name. Most browsers do not tell it.
+pub(crate) fn name(info: &wgpu::AdapterInfo) -> String {
+    if info.name.is_empty() { format!("unnamed adapter ({})", info.backend) } else { info.name.clone() }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -119,7 +124,7 @@ pub(crate) async fn choose(choice: &DeviceChoice) -> Result<Result<wgpu::Adapter
         DeviceChoice::Cpu => Ok(Err(REQUESTED.to_owned())),
         DeviceChoice::Auto => {
             let found = enumerate(Search::UntilGpu).await;
-            let software = found.first().map(|adapter| adapter.get_info().name);
+            let software = found.first().map(|adapter| name(&adapter.get_info()));
             Ok(found.into_iter().find(|adapter| !is_software(&adapter.get_info())).ok_or_else(|| match software {
                 Some(name) => format!("no GPU found; the software adapter {name} is slower than the CPU"),
                 None => "no GPU adapter found".to_owned(),
@@ -132,11 +137,11 @@ pub(crate) async fn choose(choice: &DeviceChoice) -> Result<Result<wgpu::Adapter
         }
         DeviceChoice::Adapter(wanted) => {
             let found = enumerate(Search::Everywhere).await;
-            let available = found.iter().map(|adapter| adapter.get_info().name).collect();
+            let available = found.iter().map(|adapter| name(&adapter.get_info())).collect();
             let matches = |name: String| name.to_lowercase().contains(&wanted.to_lowercase());
             found
                 .into_iter()
-                .find(|adapter| matches(adapter.get_info().name))
+                .find(|adapter| matches(name(&adapter.get_info())))
                 .map(Ok)
                 .ok_or_else(|| Error::AdapterNotFound { wanted: wanted.clone(), available })
         }
@@ -166,7 +171,7 @@ pub(crate) async fn open(adapter: &wgpu::Adapter) -> Result<(wgpu::Device, wgpu:
         ..Default::default()
     };
     adapter.request_device(&descriptor).await.map_err(|error| {
-        let name = adapter.get_info().name;
+        let name = name(&adapter.get_info());
         Error::NoAdapter { reason: format!("{name}: cannot open a device: {error}") }
     })
 }
@@ -175,12 +180,13 @@ pub(crate) async fn open(adapter: &wgpu::Adapter) -> Result<(wgpu::Device, wgpu:
 pub(crate) fn plan_settings(device: &wgpu::Device) -> PlanSettings {
     let limits = device.limits();
     let limits = PlanLimits {
-        // Words are counted in 32 bits; llvmpipe's largest buffer is not a whole number of them.
-        binding_size: limits.max_storage_buffer_binding_size.min(u64::from(u32::MAX)) & !3,
-        buffer_size: limits.max_buffer_size & !3,
-        offset_alignment: u64::from(limits.min_storage_buffer_offset_alignment.max(4)),
+        binding_size: limits.max_storage_buffer_binding_size,
+        buffer_size: limits.max_buffer_size,
+        offset_alignment: limits.min_storage_buffer_offset_alignment.into(),
         workgroups: limits.max_compute_workgroups_per_dimension,
-    };
+    }
+    // For one, llvmpipe's largest buffer is not a whole number of words.
+    .usable();
     let tuning = if is_software(&device.adapter_info()) {
         // llvmpipe takes some 20 ms to compile a kernel, which saves a cast of so many elements some 0.03 ms.
         PlanTuning { blocks_from: Some(8192), lookup: CodeLookup::Computed, ..PlanTuning::default() }

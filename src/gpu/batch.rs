@@ -1,5 +1,6 @@
 //! Casts of tensors that stay on a device from one cast to the next, and the proof that the device did the work.
 
+use crate::caster::{Destination, Source};
 use crate::conversion::Conversion;
 use crate::error::Error;
 use crate::gpu::device_link::DeviceLink;
@@ -81,7 +82,8 @@ impl<'a> Batch<'a> {
         let words = prepared.destination_bytes().next_multiple_of(4);
         let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC;
         let buffer = link.buffer(conversion, "cast destination", words + 4, usage)?;
-        let bound = prepared.bind(source.buffer.slice(..source.words), buffer.slice(..))?;
+        let input = Source::new(source.buffer.slice(..source.words));
+        let bound = prepared.bind(input, Destination::new(buffer.slice(..)))?;
         for (part, elements) in bound.parts(elements) {
             // Some systems reset a device that works for long on one submission.
             if self.recorded > 0 && self.recorded + elements > plan::HOST_ELEMENTS {

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use crate::caster::{Bound, Prepared};
+use crate::caster::{Bound, Destination, Prepared, Source};
 use crate::conversion::Conversion;
 use crate::error::Error;
 use crate::gpu::device_link::{DeviceLink, Mapping, map};
@@ -186,7 +186,8 @@ impl PieceBuffers {
             let prepared = prepared.with_sentinel(transfer.sentinels[self.turn]);
             let [input, output] =
                 [prepared.source_bytes(), prepared.destination_bytes()].map(|n| n.next_multiple_of(4));
-            let made = prepared.bind(self.source.slice(..input), self.destination.slice(..output + 4))?;
+            let destination = Destination::new(self.destination.slice(..output + 4));
+            let made = prepared.bind(Source::new(self.source.slice(..input)), destination)?;
             *bound = Some((prepared.len(), made));
         }
         Ok(())
@@ -195,6 +196,14 @@ impl PieceBuffers {
     /// What the host reads.
     fn result(&self) -> &wgpu::Buffer {
         self.staging.as_ref().unwrap_or(&self.destination)
+    }
+}
+
+/// A browser frees a buffer's memory only when the page's garbage is collected, unless it is told.
+impl Drop for PieceBuffers {
+    fn drop(&mut self) {
+        let buffers = [Some(&self.source), Some(&self.destination), self.staging.as_ref()];
+        buffers.into_iter().flatten().for_each(wgpu::Buffer::destroy);
     }
 }
 

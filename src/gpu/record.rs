@@ -12,9 +12,9 @@ use crate::plan::{ByteRange, Dispatch};
 /// One dispatch, ready to record.
 #[derive(Clone, Debug)]
 pub(crate) struct Command {
-    pipeline: wgpu::ComputePipeline,
-    group: wgpu::BindGroup,
-    workgroups: [u32; 2],
+    pub pipeline: wgpu::ComputePipeline,
+    pub group: wgpu::BindGroup,
+    pub workgroups: [u32; 2],
     /// The bind group keeps the buffer alive for wgpu; this handle keeps it in `Parameters`, where other casts find it.
     _parameters: Arc<wgpu::Buffer>,
 }
@@ -39,6 +39,7 @@ impl Command {
         pipeline: wgpu::ComputePipeline,
         dispatch: &Dispatch,
         [source, destination]: [&wgpu::Buffer; 2],
+        label: Option<&str>,
     ) -> Result<Self, Error> {
         let layout = kernels.group(conversion, dispatch.access)?;
         let parameters = kernels.parameters.get(&kernels.device, conversion, &dispatch.params)?;
@@ -50,13 +51,18 @@ impl Command {
         ];
         let entries = if dispatch.access == Access::Shared { &entries[1..] } else { &entries };
         let group = scoped_for(conversion, whole.size, &kernels.device, || {
-            kernels.device.create_bind_group(&wgpu::BindGroupDescriptor { label: Some("cast"), layout, entries })
+            kernels.device.create_bind_group(&wgpu::BindGroupDescriptor {
+                label: label.or(Some("cast")),
+                layout,
+                entries,
+            })
         })?;
         Ok(Self { pipeline, group, workgroups: dispatch.workgroups, _parameters: parameters })
     }
 
-    pub(crate) fn pipeline(&self) -> &wgpu::ComputePipeline {
-        &self.pipeline
+    /// What the pass's immediates must be.
+    pub(crate) fn immediates(&self) -> &[u8] {
+        &[]
     }
 
     fn dispatch(&self, pass: &mut wgpu::ComputePass<'_>) {

@@ -6,11 +6,11 @@ use crate::conversion::{Conversion, Decode, Encode};
 use crate::reference::{EncodeE8m0, EncodeFloat, EncodeInt};
 
 /// WGSL's `const` lines, in no order that matters.
-pub(super) struct Constants(String);
+pub(crate) struct Constants(String);
 
 impl Constants {
     /// Those of a conversion.
-    pub(super) fn new(conversion: &Conversion) -> Self {
+    pub(crate) fn new(conversion: &Conversion) -> Self {
         let mut constants = Self(String::new());
         constants.number("SRC_BITS", conversion.from.code_bits());
         constants.number("DST_BITS", conversion.to.code_bits());
@@ -26,6 +26,13 @@ impl Constants {
         constants
     }
 
+    /// Adds those that only functions of values read.
+    pub(crate) fn values(&mut self, conversion: &Conversion) {
+        if let Decode::Float(from) = conversion.decode {
+            self.line(&format!("const SRC_LEAST_NORMAL: f32 = 0x1p{}f;", 1 - from.bias as i32));
+        }
+    }
+
     pub(super) fn number(&mut self, name: &str, value: u32) {
         let _ = writeln!(self.0, "const {name}: u32 = {value:#x}u;");
     }
@@ -34,11 +41,11 @@ impl Constants {
         let _ = writeln!(self.0, "const {name}: bool = {value};");
     }
 
-    pub(super) fn line(&mut self, line: &str) {
+    pub(crate) fn line(&mut self, line: &str) {
         let _ = writeln!(self.0, "{line}");
     }
 
-    pub(super) fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         &self.0
     }
 

@@ -126,6 +126,8 @@ pub(super) fn view(conversion: &Conversion, kind: KernelKind, access: Access, lo
         (KernelKind::Gathered, _) => gathered(conversion, access, &window, &mut module),
         _ => {
             cells(conversion, access, &mut module);
+            let software = lookup == CodeLookup::Computed;
+            module.need(if software { "entry/view_all_axes" } else { "entry/view_rows" });
             module.need("entry/view_cells");
         }
     }

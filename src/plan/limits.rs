@@ -17,6 +17,19 @@ pub struct PlanLimits {
     pub workgroups: u32,
 }
 
+impl PlanLimits {
+    /// These limits, made such that planning can rely on them: sizes of whole words, words within a binding that are
+    /// counted in 32 bits, and an alignment that is a power of two.
+    pub(crate) fn usable(self) -> Self {
+        Self {
+            binding_size: self.binding_size.min(u32::MAX.into()) & !3,
+            buffer_size: self.buffer_size & !3,
+            offset_alignment: self.offset_alignment.clamp(4, 1 << 31).next_power_of_two(),
+            workgroups: self.workgroups,
+        }
+    }
+}
+
 impl Default for PlanLimits {
     /// The default limits of WebGPU, which every WebGPU device supports.
     fn default() -> Self {
@@ -47,9 +60,19 @@ impl Default for PlanTuning {
     }
 }
 
-/// Everything that planning a cast depends on beside the cast.
+/// How a cast is planned: the limits, and the tuning within them. The default suits every WebGPU device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct PlanSettings {
+#[non_exhaustive]
+pub struct PlanSettings {
+    /// The limits of the device.
     pub limits: PlanLimits,
+    /// What suits the device.
     pub tuning: PlanTuning,
+}
+
+impl PlanSettings {
+    /// Limits and tuning.
+    pub fn new(limits: PlanLimits, tuning: PlanTuning) -> Self {
+        Self { limits, tuning }
+    }
 }

@@ -21,6 +21,8 @@ pub(super) struct Measures<'a> {
     pub(super) destination_bits: u64,
     /// Elements after which both sides are aligned as they were, and whole units of every kernel.
     pub(super) step: u64,
+    /// Whether source and destination are the same bits.
+    in_place: bool,
     pub(super) blocks_from: u64,
     pub(super) edge_chunk: u64,
 }
@@ -51,7 +53,7 @@ impl<'a> Measures<'a> {
         let room = limits.binding_size.saturating_sub(alignment + 8);
         let by_binding = room.saturating_mul(8) / bits;
         let by_workgroups = u64::from(limits.workgroups).saturating_pow(2).saturating_mul(u64::from(EDGE_SIZE));
-        let in_place = offsets.one_buffer && offsets.source == offsets.destination;
+        let in_place = offsets.one_buffer && offsets.source == offsets.destination && source_bits == destination_bits;
         Self {
             conversion,
             offsets,
@@ -60,6 +62,7 @@ impl<'a> Measures<'a> {
             source_bits,
             destination_bits,
             step,
+            in_place,
             blocks_from: match in_place && crosses_words(destination_bits) {
                 // The serial kernel takes one element after the other, so it must be left only a few.
                 true => u64::from(units.elements),
@@ -101,7 +104,8 @@ impl<'a> Measures<'a> {
             return Ok((most.min(half) / self.step * self.step).max(self.step));
         }
         // After a head, either side may be anywhere between two aligned offsets.
-        let aligned = [self.offsets.source, self.offsets.destination].iter().all(|offset| offset % self.alignment == 0);
+        let aligned =
+            [self.offsets.source, self.offsets.destination].iter().all(|bit| bit.is_multiple_of(8 * self.alignment));
         let lead = if aligned { 0 } else { self.alignment };
         let bits = u128::from(self.source_bits.max(self.destination_bits));
         let needed = (u128::from(elements) * bits).div_ceil(32) * 4 + u128::from(lead) + 4;
@@ -114,16 +118,17 @@ impl<'a> Measures<'a> {
 
     /// Elements before the destination is at whole 16 bytes.
     pub(super) fn head(&self) -> u64 {
-        let start = self.offsets.destination * 8;
+        let start = self.offsets.destination;
         let aligned = |head: &u64| (start + head * self.destination_bits).is_multiple_of(128);
         // 64 elements of any width are a multiple of 128 bits, so a head is shorter.
         (0..64).find(aligned).unwrap_or(0)
     }
 
-    /// The bytes of a buffer that hold a piece: from an aligned offset on, in whole words.
+    /// The bytes of a buffer that hold a piece of a tensor whose `first` bit is given: from an aligned offset on, in
+    /// whole words.
     pub(super) fn range(&self, first: u64, bits: u64, start: u64, count: u64) -> ByteRange {
-        let offset = (first * 8 + start * bits) / 8 / self.alignment * self.alignment;
-        let end = (first * 8 + (start + count) * bits).div_ceil(32) * 4;
+        let offset = (first + start * bits) / 8 / self.alignment * self.alignment;
+        let end = (first + (start + count) * bits).div_ceil(32) * 4;
         ByteRange { offset, size: end.saturating_sub(offset) }
     }
 
@@ -162,7 +167,7 @@ impl<'a> Measures<'a> {
             }
         }
         let within = |first: u64, bit: u64, range: ByteRange| {
-            let bit = first * 8 + bit - range.offset * 8;
+            let bit = first + bit - range.offset * 8;
             ((bit / 32) as u32, (bit % 32) as u32)
         };
         let (source_word, source_bit) = within(self.offsets.source, source_start * self.source_bits, source);
@@ -223,16 +228,20 @@ impl<'a> Measures<'a> {
         let start = if count == 0 { start - 1 } else { start };
         let Bindings { access, source, mut destination, mut params } = self.bindings(start, count.max(1));
         params.count = count as u32;
+        if self.destination_bits < 32 {
+            let end = params.destination_bit + params.count * self.destination_bits as u32;
+            params.destination_end = if self.offsets.keeps_rest { end } else { end.next_multiple_of(8) };
+        }
         if count == 0 {
             (params.destination_word, params.destination_bit) = ((destination.size / 4) as u32, 0);
+            params.destination_end = 0;
         }
         if let Some(sentinel) = sentinel {
             params.sentinel = sentinel;
             params.sentinel_word = (destination.size / 4) as u32;
             destination.size += 4;
         }
-        let in_place = self.offsets.one_buffer && self.offsets.source == self.offsets.destination;
-        let (kind, invocations) = if in_place && crosses_words(self.destination_bits) {
+        let (kind, invocations) = if self.in_place && crosses_words(self.destination_bits) {
             (KernelKind::Serial, 1)
         } else if self.destination_bits < 32 {
             (KernelKind::Edge, (u64::from(params.destination_bit) + count * self.destination_bits).div_ceil(32))

@@ -1,5 +1,6 @@
 //! The dispatches of views: a view is cut into pieces that fit the limits, and each piece takes the kernel that suits it.
 
+use super::divisor::Divisor;
 use super::measures::{Bindings, Measures, gcd};
 use super::view::{Axis, Strided};
 use super::{ByteRange, Dispatch, Offsets, Params, PlanSettings};
@@ -33,7 +34,7 @@ pub(crate) fn plan_view(
             left.extend(parts);
             continue;
         }
-        match planner.dispatches(&piece, view.pads, whole_blocks) {
+        match planner.dispatches(&piece, view.pads && !offsets.keeps_rest, whole_blocks) {
             Ok(all) => dispatches.extend(all),
             Err(unfit) => {
                 let [first, second] = piece.halves(unfit).ok_or_else(|| planner.limit(unfit))?;
@@ -42,32 +43,6 @@ pub(crate) fn plan_view(
         }
     }
     Ok(dispatches)
-}
-
-/// `Divisor` of `shaders/entry/view_params.wgsl`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
-pub(crate) struct Divisor {
-    pub number: u32,
-    factor: u32,
-    shift: u32,
-    padding: u32,
-}
-
-impl Divisor {
-    /// The factor exceeds the exact one by less than 1, that is, by less than 2^shift / number of its own last place, so
-    /// that quotients of numbers below 2³¹ are exact.
-    pub(super) fn new(number: u64) -> Self {
-        let number = number.clamp(1, MOST_POSITIONS) as u32;
-        let shift = number.next_power_of_two().trailing_zeros();
-        Self { number, factor: (1u64 << (31 + shift)).div_ceil(number.into()) as u32, shift, padding: 0 }
-    }
-
-    /// `divided` of `shaders/entry/view_params.wgsl`.
-    #[cfg(test)]
-    pub(super) fn divide(&self, dividend: u32) -> u32 {
-        ((u64::from(dividend << 1) * u64::from(self.factor)) >> 32) as u32 >> self.shift
-    }
 }
 
 /// A part of a view: some of the elements of each axis.
@@ -161,8 +136,7 @@ impl Planner<'_> {
             return Err(Unfit::Elements);
         }
         let bindings = self.bindings(piece)?;
-        let mut params =
-            Params { first: (piece.source - piece.source_lowest() as i64) as u32, ..bindings.params };
+        let mut params = Params { first: (piece.source - piece.source_lowest() as i64) as u32, ..bindings.params };
         if pads && piece.last && self.measures.destination_bits < 8 {
             let end = u64::from(params.destination_bit) + piece.destination_extent() * self.measures.destination_bits;
             params.destination_end = end.next_multiple_of(8) as u32;
@@ -205,8 +179,8 @@ impl Planner<'_> {
         if !piece.axes.iter().enumerate().all(aligned) {
             return None;
         }
-        let place = self.offsets.destination * 8 / self.measures.destination_bits + piece.destination;
-        let position = (self.offsets.source * 8 / self.measures.source_bits) as i64 + piece.source;
+        let place = self.offsets.destination / self.measures.destination_bits + piece.destination;
+        let position = (self.offsets.source / self.measures.source_bits) as i64 + piece.source;
         let row_head = place.next_multiple_of(destination_alignment) - place;
         let column_head = (-position).rem_euclid(source_alignment) as u64;
         let mut parts = Vec::new();
@@ -234,12 +208,8 @@ impl Planner<'_> {
         let (source_extent, destination_extent) = (piece.source_extent(), piece.destination_extent());
         let lowest = piece.source_lowest();
         let source = measures.range(self.offsets.source, measures.source_bits, lowest, source_extent);
-        let destination = measures.range(
-            self.offsets.destination,
-            measures.destination_bits,
-            piece.destination,
-            destination_extent,
-        );
+        let destination =
+            measures.range(self.offsets.destination, measures.destination_bits, piece.destination, destination_extent);
         let most = self.settings.limits.binding_size;
         // Bits are counted for codes that are narrower than a word.
         let counted = if measures.destination_bits < 32 { measures.destination_bits } else { 1 };
@@ -254,7 +224,11 @@ impl Planner<'_> {
         if bindings.access == Access::Writable && overlap(source, destination) {
             // Browsers refuse two writable bindings that overlap.
             let source_is_longer = source.size > destination.size;
-            return Err(if source_is_longer { Unfit::Source(source.size) } else { Unfit::Destination(destination.size) });
+            return Err(if source_is_longer {
+                Unfit::Source(source.size)
+            } else {
+                Unfit::Destination(destination.size)
+            });
         }
         Ok(bindings)
     }
@@ -320,10 +294,7 @@ impl Rows {
         let after = u64::from(cells) + (tail * bits).div_ceil(cell_bits) + 1;
         let around = Params { invocations: Divisor::new(u64::from(cells) + after), window_cells: cells, ..rows };
         let invocations = Divisor::new(self.row.size * bits / window_bits);
-        [
-            Some((kind, Params { invocations, ..rows })),
-            (!whole).then_some((KernelKind::Strided, around)),
-        ]
+        [Some((kind, Params { invocations, ..rows })), (!whole).then_some((KernelKind::Strided, around))]
     }
 
     /// The parameters of transposed rows and their blocks, if the rows are such.

@@ -37,7 +37,7 @@ fn check_dispatches(
     let limits = &settings.limits;
     let bits = [conversion.from, conversion.to].map(|t| u64::from(t.code_bits()));
     let starts = [offsets.source, offsets.destination];
-    let end = |side: usize| (starts[side] * 8 + elements * bits[side]).div_ceil(32) * 4;
+    let end = |side: usize| (starts[side] + elements * bits[side]).div_ceil(32) * 4;
     let mut done = 0;
     for (i, dispatch) in dispatches.iter().enumerate() {
         let context = || format!("{} to {}, {elements} at {offsets:?}: {dispatch:?}", conversion.from, conversion.to);
@@ -61,7 +61,7 @@ fn check_dispatches(
             assert!(shared || range.offset + range.size <= end(side) + own, "{}", context());
             let first = range.offset * 8 + u64::from(word) * 32 + u64::from(bit);
             if count > 0 {
-                assert_eq!(first, starts[side] * 8 + done * bits[side], "{}", context());
+                assert_eq!(first, starts[side] + done * bits[side], "{}", context());
             }
             assert!(first + count * bits[side] <= (range.offset + range.size) * 8, "{}", context());
             let words = range.size / 4;
@@ -81,6 +81,16 @@ fn check_dispatches(
             let (a, b) = (dispatch.source, dispatch.destination);
             assert!(a.offset + a.size <= b.offset || b.offset + b.size <= a.offset, "{}", context());
         }
+        if bits[1] < 32 && matches!(dispatch.kind, KernelKind::Edge | KernelKind::Serial) && count > 0 {
+            let end = u64::from(params.destination_bit) + count * bits[1];
+            let kept = offsets.keeps_rest || !last;
+            assert_eq!(
+                u64::from(params.destination_end),
+                if kept { end } else { end.next_multiple_of(8) },
+                "{}",
+                context()
+            );
+        }
         if params.sentinel != 0 {
             assert_eq!(dispatch.kind, KernelKind::Edge, "{}", context());
             let at = dispatch.destination.offset + u64::from(params.sentinel_word) * 4;
@@ -97,11 +107,11 @@ fn check_dispatches(
                 assert!(count < 128, "{}", context());
                 (1, 1)
             }
-            KernelKind::Strided | KernelKind::Rows | KernelKind::Gathered | KernelKind::Transposed => unreachable!("kernels of views"),
             KernelKind::Edge if bits[1] < 32 => {
                 (EDGE_SIZE, (u64::from(params.destination_bit) + count * bits[1]).div_ceil(32))
             }
             KernelKind::Edge => (EDGE_SIZE, count),
+            _ => unreachable!("kernels of views and of tensors that overlap"),
         };
         let invocations = u64::from(x) * u64::from(y) * u64::from(per_workgroup);
         assert!(invocations < 1 << 32 && invocations >= needed, "{}", context());
@@ -113,9 +123,15 @@ fn check_dispatches(
 fn offsets(conversion: &Conversion) -> Vec<Offsets> {
     let size = |t: ElementType| u64::from(t.code_bits() / 8).max(1);
     let (source, destination) = (size(conversion.from), size(conversion.to));
-    let mut offsets = vec![Offsets::default(), Offsets { source: 512, destination: 256, one_buffer: false }];
+    let mut offsets = vec![Offsets::default(), Offsets::two_buffers(512, 256)];
     for (s, d) in [(1, 0), (0, 1), (3, 5), (16, 48), (7, 16), (100, 3)] {
-        offsets.push(Offsets { source: s * source, destination: d * destination, one_buffer: false });
+        offsets.push(Offsets::two_buffers(s * source, d * destination));
+    }
+    // Parts of larger tensors, which may start inside a byte.
+    let bits = [conversion.from, conversion.to].map(|t| u64::from(t.code_bits()));
+    for (s, d) in [(1, 3), (3, 0), (63, 5)] {
+        let (source, destination) = (64 + s * bits[0], 128 + d * bits[1]);
+        offsets.push(Offsets { source, destination, one_buffer: false, keeps_rest: true });
     }
     offsets
 }
@@ -149,7 +165,9 @@ fn plans_hold_at_every_boundary() {
                 }
                 for offsets in offsets(&conversion) {
                     check(&conversion, elements, offsets, &settings, None);
-                    check(&conversion, elements, offsets, &settings, Some(77));
+                    if !offsets.keeps_rest {
+                        check(&conversion, elements, offsets, &settings, Some(77));
+                    }
                     check_moved(&conversion, elements, offsets, &settings);
                 }
             }
@@ -165,7 +183,10 @@ fn check_moved(conversion: &Conversion, elements: u64, offsets: Offsets, setting
     if let Some(moved) = &moved {
         check_dispatches(conversion, elements, offsets, settings, Some(77), moved);
     }
-    let aligned = |alignment| [offsets.source, offsets.destination].iter().all(|offset| offset % alignment == 0);
+    if offsets.keeps_rest {
+        return assert!(moved.is_none());
+    }
+    let aligned = |alignment| [offsets.source, offsets.destination].iter().all(|bit| bit % (8 * alignment) == 0);
     assert!(moved.is_some() || !aligned(settings.limits.offset_alignment.max(16)), "{offsets:?}");
     assert!(moved.is_none() || aligned(16), "{offsets:?}");
 }
@@ -183,7 +204,7 @@ fn counts_beyond_32_bits_are_planned_exactly() {
         let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
         for elements in [(1 << 32) - 1, 1 << 32, (1 << 32) + 1, (1 << 40) + 3] {
             check(&conversion, elements, Offsets::default(), &settings, Some(1));
-            let apart = Offsets { source: 1 << 10, destination: 1 << 50, one_buffer: true };
+            let apart = Offsets::one_buffer(1 << 10, 1 << 50);
             check(&conversion, elements, apart, &settings, None);
         }
     }
@@ -266,15 +287,91 @@ fn ranges_of_one_buffer_hold_too() {
                     let after = start + bytes(conversion.from, elements) + gap;
                     let before = start + bytes(conversion.to, elements) + gap;
                     for (source, destination) in [(start, after), (before, start)] {
-                        let offsets = Offsets { source, destination, one_buffer: true };
+                        let offsets = Offsets::one_buffer(source, destination);
                         check(&conversion, elements, offsets, &settings, None);
                     }
                     if conversion.from.code_bits() == conversion.to.code_bits() {
-                        let offsets = Offsets { source: start, destination: start, one_buffer: true };
+                        let offsets = Offsets::one_buffer(start, start);
                         check(&conversion, elements, offsets, &settings, None);
                     }
                 }
             }
         }
     }
+}
+
+/// Casts between overlapping tensors: every element once, no code overwritten before it is read, and few dispatches.
+#[test]
+fn overlapping_tensors_are_cast_in_an_order_that_loses_nothing() {
+    let limits = PlanLimits { binding_size: 256 << 10, offset_alignment: 32, ..PlanLimits::default() };
+    let small = PlanSettings { limits, ..PlanSettings::default() };
+    for conversion in conversions() {
+        let bits = [conversion.from, conversion.to].map(|t| u64::from(t.code_bits()));
+        if bits[0] == bits[1] {
+            continue;
+        }
+        for elements in [1, 5, 300, 5003, 100_003] {
+            let sizes = bits.map(|bits| elements * bits);
+            let wider = sizes[0].max(sizes[1]) - sizes[0].min(sizes[1]);
+            let unit = bits[0].max(bits[1]).max(8);
+            // Both start together, both end together, the narrower one sticks out a little at either end.
+            let base = 64 * unit;
+            let (ends, out) = (base + wider, 3 * unit);
+            let mut places = vec![base, base.saturating_sub(out)];
+            if ends % bits[0].min(bits[1]) == 0 {
+                places.extend([ends, ends + out]);
+            }
+            for narrower in places {
+                let (source, destination) = if bits[0] < bits[1] { (narrower, base) } else { (base, narrower) };
+                let offsets = Offsets { source, destination, one_buffer: true, keeps_rest: false };
+                for settings in [PlanSettings::default(), small] {
+                    check_order(&conversion, elements, offsets, &settings);
+                }
+            }
+        }
+    }
+}
+
+fn check_order(conversion: &Conversion, elements: u64, offsets: Offsets, settings: &PlanSettings) {
+    let bits = [conversion.from, conversion.to].map(|t| u64::from(t.code_bits()));
+    let context = || format!("{} to {}, {elements} at {offsets:?}", conversion.from, conversion.to);
+    let dispatches = plan(conversion, elements, offsets, settings, None).unwrap();
+    let most = 3 * (elements.ilog2() as usize * 4 + 8) + elements as usize / 2000;
+    assert!(dispatches.len() <= most, "{} dispatches: {}", dispatches.len(), context());
+    // Ranges of elements that are done.
+    let mut done: Vec<(u64, u64)> = Vec::new();
+    for dispatch in &dispatches {
+        let context = || format!("{}: {dispatch:?}", context());
+        let units = Units::new(conversion, dispatch.kind, dispatch.access, settings.tuning.lookup);
+        let in_units = matches!(dispatch.kind, KernelKind::Blocks | KernelKind::Shifted);
+        let count = u64::from(dispatch.params.count) * if in_units { u64::from(units.elements) } else { 1 };
+        let at = |range: ByteRange, word: u32, bit: u32| range.offset * 8 + u64::from(word) * 32 + u64::from(bit);
+        let (params, range) = (dispatch.params, dispatch.source);
+        let first = (at(range, params.source_word, params.source_bit) - offsets.source) / bits[0];
+        let destination = at(dispatch.destination, params.destination_word, params.destination_bit);
+        assert_eq!(destination, offsets.destination + first * bits[1], "{}", context());
+        let (source_start, source_end) = (offsets.source + first * bits[0], offsets.source + (first + count) * bits[0]);
+        let destination_end = destination + count * bits[1];
+        assert!(source_end <= (range.offset + range.size) * 8, "{}", context());
+        assert!(destination_end <= (dispatch.destination.offset + dispatch.destination.size) * 8, "{}", context());
+        if dispatch.kind == KernelKind::Together {
+            assert_eq!((dispatch.workgroups, dispatch.access), ([1, 1], Access::Shared), "{}", context());
+            let words = (u64::from(params.destination_bit) + count * bits[1]).div_ceil(32);
+            assert!(count <= 256 || bits[1] < 32 && words <= 256, "{}", context());
+        } else {
+            assert!(source_end <= destination || destination_end <= source_start, "{}", context());
+        }
+        // What is written, and zeroed after it, holds no code that is still to be read.
+        let zeroed = if first + count == elements { destination_end.next_multiple_of(8) } else { destination_end };
+        assert!(done.iter().all(|range| range.1 <= first || first + count <= range.0), "{}", context());
+        done.push((first, first + count));
+        done.sort_unstable();
+        let starts = std::iter::once(0).chain(done.iter().map(|range| range.1));
+        let ends = done.iter().map(|range| range.0).chain([elements]);
+        for (start, end) in starts.zip(ends).filter(|(start, end)| start < end) {
+            let unread = (offsets.source + start * bits[0], offsets.source + end * bits[0]);
+            assert!(zeroed <= unread.0 || unread.1 <= destination, "{start}..{end} are lost: {}", context());
+        }
+    }
+    assert_eq!(done.iter().map(|range| range.1 - range.0).sum::<u64>(), elements, "{}", context());
 }

@@ -122,14 +122,8 @@ impl Strided {
             return Err(wrong("the numbers of strides and axes differ"));
         }
         let pads = view.destination.is_none();
-        let empty = Self {
-            axes: Default::default(),
-            rank: 0,
-            source_first: 0,
-            source_extent: 0,
-            destination_extent: 0,
-            pads,
-        };
+        let empty =
+            Self { axes: Default::default(), rank: 0, source_first: 0, source_extent: 0, destination_extent: 0, pads };
         if shape.contains(&0) {
             return Ok((empty, 0));
         }
@@ -189,7 +183,7 @@ impl Strided {
             [axis] => (axis.source, axis.destination) == (1, 1),
             _ => false,
         };
-        dense && (self.pads || self.destination_extent % 8 * u64::from(bits) % 8 == 0)
+        dense && (self.pads || (self.destination_extent % 8 * u64::from(bits)).is_multiple_of(8))
     }
 }
 

@@ -1,8 +1,9 @@
-//! The example binary, run as a user runs it.
+//! The example binaries, run as a user runs them.
 
 mod devices;
 mod errors;
 mod files;
+mod fused;
 mod npy;
 mod onnx;
 mod shader;

@@ -9,6 +9,13 @@ pub const INSTALL: &str = "a GPU test needs an adapter: apt-get install mesa-vul
 /// Where the driver's pipelines are kept, in the folder of a test.
 pub const CACHE: &str = ".cache";
 
+/// Hides every graphics driver.
+const NO_DRIVER: [(&str, &str); 3] = [
+    ("VK_DRIVER_FILES", "/nonexistent"),
+    ("VK_ICD_FILENAMES", "/nonexistent"),
+    ("__EGL_VENDOR_LIBRARY_FILENAMES", "/nonexistent"),
+];
+
 /// A folder that is gone when the test is.
 pub struct Folder(tempfile::TempDir);
 
@@ -55,18 +62,26 @@ impl Folder {
 
     /// Runs `cast` here with the words of a command line.
     pub fn cast(&self, line: &str) -> Outcome {
-        self.run(line, &[])
+        self.run("cast", line, &[])
     }
 
     /// The same as on a machine without any graphics driver.
     pub fn cast_without_gpu(&self, line: &str) -> Outcome {
-        let nowhere = "/nonexistent";
-        let variables = ["VK_DRIVER_FILES", "VK_ICD_FILENAMES", "__EGL_VENDOR_LIBRARY_FILENAMES"];
-        self.run(line, &variables.map(|variable| (variable, nowhere)))
+        self.run("cast", line, &NO_DRIVER)
     }
 
-    fn run(&self, line: &str, variables: &[(&str, &str)]) -> Outcome {
-        let output = Command::new(binary())
+    /// Runs another example here.
+    pub fn example(&self, name: &str) -> Outcome {
+        self.run(name, "", &[])
+    }
+
+    /// The same as on a machine without any graphics driver.
+    pub fn example_without_gpu(&self, name: &str) -> Outcome {
+        self.run(name, "", &NO_DRIVER)
+    }
+
+    fn run(&self, example: &str, line: &str, variables: &[(&str, &str)]) -> Outcome {
+        let output = Command::new(binary(example))
             .args(line.split_whitespace())
             .current_dir(self.path())
             .env_remove("RUST_LOG")
@@ -102,12 +117,12 @@ impl Outcome {
     }
 }
 
-/// `target/<profile>/examples/cast`, beside this test's `target/<profile>/deps/cli-…`.
-fn binary() -> PathBuf {
+/// `target/<profile>/examples/<name>`, beside this test's `target/<profile>/deps/cli-…`.
+fn binary(name: &str) -> PathBuf {
     let test = std::env::current_exe().expect("this test's path");
     let profile = test.ancestors().nth(2).expect("target/<profile>");
-    let binary = profile.join("examples").join(format!("cast{}", std::env::consts::EXE_SUFFIX));
-    assert!(binary.exists(), "{} is missing: cargo build --example cast", binary.display());
+    let binary = profile.join("examples").join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
+    assert!(binary.exists(), "{} is missing: cargo build --example {name}", binary.display());
     binary
 }
 

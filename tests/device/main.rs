@@ -2,7 +2,11 @@
 
 mod engine;
 mod faults;
+mod functions;
 mod gpu;
+mod overlap;
+mod parts;
+mod plans;
 mod resident;
 mod slices;
 mod strided;

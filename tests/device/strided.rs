@@ -3,7 +3,9 @@
 use support::buffers::{buffer, read};
 use support::random::Random;
 use support::{adapter, cases, numeric};
-use wgpu_cast::{CastSpec, Caster, Context, ElementType, Error, PlanLimits, PlanTuning, Tensor, View, cpu};
+use wgpu_cast::{
+    CastSpec, Caster, Context, Destination, ElementType, Error, PlanLimits, PlanTuning, Source, Tensor, View, cpu,
+};
 
 /// A shape with the strides of both sides.
 #[derive(Clone, Debug, Default)]
@@ -81,7 +83,7 @@ fn check(context: &Context, caster: &Caster, spec: CastSpec, shape: &Shape, one_
     }
     let mut encoder = device.create_command_encoder(&Default::default());
     let slices = (memory[0].slice(start..start + bytes), destination.slice(at..at + result));
-    prepared.record(&mut encoder, slices.0, slices.1).unwrap();
+    prepared.record(&mut encoder, Source::new(slices.0), Destination::new(slices.1)).unwrap();
     let got = read(device, queue, encoder, destination);
     let codes: Vec<u64> = source.codes().collect();
     let view = Tensor::from_codes(from, [read_places.len()], read_places.iter().map(|&place| codes[place])).unwrap();
@@ -201,7 +203,7 @@ fn views_of_every_shape() {
         ] {
             for caster in &casters {
                 let shape = Shape::gathered(shape, strides);
-                check(&context, caster, CastSpec::new(from, to), &shape, shape.sizes.len() % 2 == 0);
+                check(&context, caster, CastSpec::new(from, to), &shape, shape.sizes.len().is_multiple_of(2));
             }
         }
     }
@@ -243,7 +245,8 @@ fn only_dense_destinations_pad_their_last_byte() {
         queue.write_buffer(&memory[1], 0, &[0xa5; 8]);
         let mut encoder = device.create_command_encoder(&Default::default());
         let prepared = caster.prepare_view(&spec, &view).unwrap();
-        prepared.record(&mut encoder, memory[0].slice(..9), memory[1].slice(..5)).unwrap();
+        let slices = (Source::new(memory[0].slice(..9)), Destination::new(memory[1].slice(..5)));
+        prepared.record(&mut encoder, slices.0, slices.1).unwrap();
         let got = read(device, queue, encoder, &memory[1]);
         assert_eq!(got, [0x41, 0x27, 0x85, 0x66, expected, 0xa5, 0xa5, 0xa5]);
     }
@@ -280,6 +283,7 @@ fn views_that_no_kernel_takes_are_refused() {
     // In place an element would be read after another took its place.
     let prepared = caster.prepare_strided(&CastSpec::new(FLOAT, INT32), &[3, 5], &[1, 3]).unwrap();
     let memory = buffer(device, 256);
-    let error = prepared.bind(memory.slice(..60), memory.slice(..60)).map(drop).unwrap_err();
+    let (source, destination) = (Source::new(memory.slice(..60)), Destination::new(memory.slice(..60)));
+    let error = prepared.bind(source, destination).map(drop).unwrap_err();
     assert!(matches!(error, Error::Overlap { .. }), "{error}");
 }

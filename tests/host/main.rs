@@ -1,6 +1,7 @@
 //! What needs no GPU: the CPU path, the kernels as text, the tables, the README.
 
 mod cpu;
+mod functions;
 mod golden;
 mod oracle;
 mod readme;

@@ -29,7 +29,7 @@ fn external(t: i32, dims: &[i64], entries: &[(&str, &str)]) -> Message {
 fn read(message: &Message, folder: Option<&Path>) -> Result<Tensor, TensorFault> {
     match NamedTensor::from_bytes(message.0.clone(), folder) {
         Ok(NamedTensor { tensor, .. }) => Ok(tensor),
-        Err(Error::Tensor { name, fault }) if name == "t" => Err(fault),
+        Err(Error::Tensor { name, fault, .. }) if name == "t" => Err(fault),
         Err(error) => panic!("{error}"),
     }
 }

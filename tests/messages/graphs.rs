@@ -1,6 +1,7 @@
 //! Reading models: opsets, inputs and outputs, and the errors of invalid graphs.
 
 use ElementType::*;
+use support::assert_error;
 use wgpu_cast::{ElementType, Error, ModelFault, Route, Tensor};
 
 use crate::models::*;
@@ -58,7 +59,7 @@ fn opsets_of_the_default_domain_under_both_its_names() {
         (start().raw(opset_import("", 13)).raw(opset_import("", 9)), ModelFault::TwoOpsets { first: 13, second: 9 }),
         (opset_import("", 13), ModelFault::NoGraph),
     ] {
-        assert_eq!(load(message).unwrap_err(), Error::Model { fault });
+        assert_error!(load(message).unwrap_err(), Model { fault });
     }
     for (opset, parts) in [(0, &plain()[..]), (-1, &plain()), (29, &[input("x", FLOAT), output("x", FLOAT)])] {
         let error = load(model(opset, parts)).unwrap_err().to_string();
@@ -75,7 +76,7 @@ fn the_first_two_formats_imply_opset_1_whose_targets_are_names() {
         assert_eq!((model.opset(), model.outputs()[0].element_type), (1, INT32));
     }
     let error = load(message().int(1, 3).raw(graph(&parts))).unwrap_err();
-    assert_eq!(error, Error::Model { fault: ModelFault::NoOpset });
+    assert_error!(error, Model { fault: ModelFault::NoOpset });
     assert_eq!(text(6, &parts), "node \"y\": Cast at opset 6: the attribute \"to\" must be INT, got STRING");
 }
 
@@ -207,7 +208,7 @@ fn functions_may_have_any_name_but_an_operator_s() {
     };
     for (domain, name) in [("", "Cast"), ("ai.onnx", "Identity")] {
         let fault = ModelFault::Function { name: name.to_owned() };
-        assert_eq!(load(with(domain, name)).unwrap_err(), Error::Model { fault });
+        assert_error!(load(with(domain, name)).unwrap_err(), Model { fault });
     }
     assert!(load(with("mine", "Cast")).is_ok() && load(with("", "Gelu")).is_ok());
 }

@@ -15,7 +15,7 @@ fn fault(message: &Message) -> TensorFault {
     let peak = allocation_counter::measure(|| result = Some(NamedTensor::from_bytes(bytes, None))).bytes_max;
     assert!(peak <= 4 << 10, "{peak} bytes for {message:02x?}");
     match result.unwrap() {
-        Err(Error::Tensor { name, fault }) => {
+        Err(Error::Tensor { name, fault, .. }) => {
             assert_eq!(name, "t");
             fault
         }

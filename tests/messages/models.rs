@@ -103,9 +103,9 @@ pub fn newest(parts: &[Message]) -> Model {
 /// What is wrong with a model of the newest opset; for a node, its name too.
 pub fn fault(parts: &[Message]) -> (Option<String>, ModelFault) {
     match load(model(28, parts)).unwrap_err() {
-        Error::Model { fault } => (None, fault),
-        Error::Node { node, error } => match *error {
-            Error::Model { fault } => (Some(node), fault),
+        Error::Model { fault, .. } => (None, fault),
+        Error::Node { node, error, .. } => match *error {
+            Error::Model { fault, .. } => (Some(node), fault),
             error => panic!("node {node:?}: {error}"),
         },
         error => panic!("{error}"),

@@ -1,6 +1,7 @@
 //! What single nodes mean, and what is wrong with those that are refused.
 
 use ElementType::*;
+use support::variant;
 use wgpu_cast::{ElementType, Error, ModelFault, TensorFault};
 
 use crate::models::*;
@@ -109,7 +110,7 @@ fn types_that_the_opset_does_not_list_are_refused_as_the_model_is_read() {
     let refuses = |opset, operator_and_version: &str, t: ElementType, nodes: &[Message]| {
         let parts = [&[input("x", t), input("f", FLOAT)], nodes, &[untyped_output("y")]].concat();
         let Err(Error::Node { error, .. }) = load(model(opset, &parts)) else { panic!("{t} at opset {opset}") };
-        let Error::TypeNotInOpset { node, element_type } = *error else { panic!("{error}") };
+        let Error::TypeNotInOpset { node, element_type, .. } = *error else { panic!("{error}") };
         assert_eq!((format!("{}-{}", node.operator, node.since), element_type), (operator_and_version.to_owned(), t));
         let expected = format!("node \"y\": {} at opset {opset} does not support {t}", node.operator);
         assert!(text(opset, &parts).starts_with(&expected), "{}", text(opset, &parts));
@@ -176,9 +177,10 @@ fn constants_of_every_kind_that_casts_take() {
 #[test]
 fn constants_without_exactly_one_value_of_the_right_kind() {
     let one = || int("value_int", 1);
-    let at_y = |fault: ModelFault| Error::Node { node: "y".to_owned(), error: Box::new(fault.into()) };
-    assert_eq!(constant(13, &[]).unwrap_err(), at_y(ModelFault::ConstantValue { found: 0 }));
-    assert_eq!(constant(13, &[one(), one()]).unwrap_err(), at_y(ModelFault::ConstantValue { found: 2 }));
+    let debug = |error: Error| format!("{error:?}");
+    let at_y = |fault: ModelFault| variant!(Node { node: "y", error: Error::from(fault) });
+    assert_eq!(debug(constant(13, &[]).unwrap_err()), at_y(ModelFault::ConstantValue { found: 0 }));
+    assert_eq!(debug(constant(13, &[one(), one()]).unwrap_err()), at_y(ModelFault::ConstantValue { found: 2 }));
     for (attribute, name, kind) in [
         (attribute("sparse_value", 11), "sparse_value", "SPARSE_TENSOR"),
         (attribute("value_int", 1), "value_int", "FLOAT"),
@@ -188,13 +190,14 @@ fn constants_without_exactly_one_value_of_the_right_kind() {
         (int("value_int", 1).bytes(21, "outer"), "value_int", "reference"),
     ] {
         let fault = ModelFault::Attribute { attribute: name.to_owned(), kind: kind.to_owned() };
-        assert_eq!(constant(13, &[attribute]).unwrap_err(), at_y(fault));
+        assert_eq!(debug(constant(13, &[attribute]).unwrap_err()), at_y(fault));
     }
     let wrong = |attribute: Message| match constant(13, &[attribute]).unwrap_err() {
         Error::Node { error, .. } => *error,
         error => panic!("{error}"),
     };
-    let tensor_error = |name: &str, fault| Error::Tensor { name: name.to_owned(), fault };
+    let wrong = |attribute| debug(wrong(attribute));
+    let tensor_error = |name: &str, fault: TensorFault| variant!(Tensor { name, fault });
     let given = tensor(1, &[-1]);
     assert_eq!(
         wrong(attribute("value", 4).bytes(5, given)),

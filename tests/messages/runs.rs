@@ -1,6 +1,7 @@
 //! Models run: the same tensors on the CPU and on a device, and as little to and from the device as there must be.
 
 use ElementType::*;
+use support::assert_error;
 use wgpu_cast::onnx::{CastNode, Model};
 use wgpu_cast::{CastOptions, ElementType, Error, ModelFault, Tensor, cpu};
 
@@ -219,7 +220,7 @@ fn defaults_stand_in_for_inputs_that_are_left_out() {
     assert_eq!(contexts.run(&model, &[one.clone(), two.clone()]).0, [bytes(&[1]), bytes(&[2])]);
     for (inputs, found) in [(vec![], 0), (vec![one.clone(), two, one], 3)] {
         let expected = ModelFault::InputCount { required: 1, all: 2, found };
-        assert_eq!(contexts.error(&model, &inputs), Error::Model { fault: expected });
+        assert_error!(contexts.error(&model, &inputs), Model { fault: expected });
     }
 }
 
@@ -232,7 +233,7 @@ fn inputs_of_another_type_are_refused_but_for_bfloat16_in_uint16() {
     assert_eq!(outputs, [cast_by(&codes(BFLOAT16), FLOAT), codes(BFLOAT16)]);
     for (expected, found) in [(UINT16, BFLOAT16), (FLOAT16, UINT16), (BFLOAT16, INT16), (BFLOAT16, FLOAT16)] {
         let fault = ModelFault::ValueType { what: "input", name: "x".to_owned(), expected, found };
-        assert_eq!(contexts.error(&model(expected), &[codes(found)]), Error::Model { fault });
+        assert_error!(contexts.error(&model(expected), &[codes(found)]), Model { fault });
     }
     // An input that nothing uses is looked at too.
     let unused = newest(&[input("x", FLOAT), input("z", INT8), output("x", FLOAT)]);

@@ -1,9 +1,10 @@
 //! Which element an error names, and how.
 
+use support::assert_error;
 use support::numeric;
 use support::random::Random;
 use support::tier::count;
-use wgpu_cast::{ElementType, Error};
+use wgpu_cast::ElementType;
 
 use crate::{cut, integers, parse};
 
@@ -32,7 +33,7 @@ fn the_first_of_many_bad_elements_is_named() {
             }
             let index = places[0];
             let literal = format!("no. {index}");
-            assert_eq!(parse(&texts, to), Err(Error::InvalidLiteral { to, index, literal }));
+            assert_error!(parse(&texts, to).unwrap_err(), InvalidLiteral { to, index, literal });
             for place in places {
                 texts[place] = "1".to_owned();
             }
@@ -40,7 +41,7 @@ fn the_first_of_many_bad_elements_is_named() {
     }
     let all_bad = vec!["?"; long()];
     for to in numeric() {
-        assert_eq!(parse(&all_bad, to), Err(Error::InvalidLiteral { to, index: 0, literal: "?".into() }));
+        assert_error!(parse(&all_bad, to).unwrap_err(), InvalidLiteral { to, index: 0, literal: "?" });
     }
 }
 
@@ -57,9 +58,9 @@ fn the_first_error_of_either_kind_is_named() {
         ] {
             let mut texts = vec!["-12.5e1"; long()];
             (texts[index], texts[other]) = ("x1", "1e20");
-            assert_eq!(parse(&texts, to), Err(Error::InvalidLiteral { to, index, literal: "x1".into() }));
+            assert_error!(parse(&texts, to).unwrap_err(), InvalidLiteral { to, index, literal: "x1" });
             (texts[index], texts[other]) = ("1e20", "x1");
-            assert_eq!(parse(&texts, to), Err(Error::LiteralOutOfRange { to, index, literal: "1e20".into() }));
+            assert_error!(parse(&texts, to).unwrap_err(), LiteralOutOfRange { to, index, literal: "1e20" });
         }
     }
 }
@@ -86,14 +87,14 @@ fn literals_are_cut_at_40_characters() {
         for to in numeric() {
             assert_eq!(cut(&text), literal);
             let literal = literal.clone();
-            assert_eq!(parse(&["1", &text, "?"], to), Err(Error::InvalidLiteral { to, index: 1, literal }));
+            assert_error!(parse(&["1", &text, "?"], to).unwrap_err(), InvalidLiteral { to, index: 1, literal });
         }
     }
     let digits = "1234567890".repeat(10);
     for (to, ..) in integers() {
         for text in [digits.clone(), format!("-{digits}"), format!(" {digits} "), "1e20".into(), " inf ".into()] {
             let literal = cut(&text);
-            assert_eq!(parse(&["1", "2", &text], to), Err(Error::LiteralOutOfRange { to, index: 2, literal }));
+            assert_error!(parse(&["1", "2", &text], to).unwrap_err(), LiteralOutOfRange { to, index: 2, literal });
         }
     }
 }

@@ -5,6 +5,7 @@ use support::cases;
 use support::options::all_options;
 use support::random::Random;
 use support::tier::count;
+use support::variant;
 use wgpu_cast::{ElementType, Error};
 
 use crate::decimal::Decimal;
@@ -159,9 +160,10 @@ fn decimals_become_integers_as_written_here() {
             for options in all_options() {
                 let expected = match expected {
                     Some(code) => Ok(vec![code]),
-                    None => Err(Error::LiteralOutOfRange { to, index: 0, literal: text.into() }),
+                    None => Err(variant!(LiteralOutOfRange { to, index: 0, literal: text })),
                 };
-                assert_eq!(parse_with(&[text], to, &options), expected, "{text:?} to {to}");
+                let got = parse_with(&[text], to, &options).map_err(|error| format!("{error:?}"));
+                assert_eq!(got, expected, "{text:?} to {to}");
             }
         }
     }

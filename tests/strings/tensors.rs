@@ -1,9 +1,10 @@
 //! Whole tensors: shapes, neighbours, both ways, and what options change.
 
+use support::assert_error;
 use support::options::{all_options, variants};
 use support::tier::count;
 use support::{cases, numeric, oracle};
-use wgpu_cast::{CastOptions, ElementType, Error, Tensor, cpu};
+use wgpu_cast::{CastOptions, ElementType, Tensor, cpu};
 
 use crate::rules::code;
 use crate::{floats, integers, none_wrong, parse, parse_with, print, shown, strings};
@@ -58,7 +59,7 @@ fn elements_do_not_run_into_each_other() {
     ] {
         for to in numeric() {
             let literal = texts[index].to_owned();
-            assert_eq!(parse(texts, to), Err(Error::InvalidLiteral { to, index, literal }), "{texts:?}");
+            assert_error!(parse(texts, to).unwrap_err(), InvalidLiteral { to, index, literal }, "{texts:?}");
         }
     }
 }

@@ -1,9 +1,10 @@
 //! Infinities, NaN and truth values.
 
+use support::assert_error;
 use support::numeric;
 use support::options::{all_options, variants};
 use support::random::Random;
-use wgpu_cast::{CastOptions, ElementType, Error};
+use wgpu_cast::{CastOptions, ElementType};
 
 use crate::rules::{check_refused, code};
 use crate::{integers, parse, parse_with, print};
@@ -28,7 +29,7 @@ fn infinities_and_nan_are_read_in_any_case() {
                     if integers().any(|(t, ..)| t == to) {
                         let errors = texts.iter().map(|text| parse_with(&[text], to, &options).unwrap_err());
                         for (error, literal) in errors.zip(texts.clone()) {
-                            assert_eq!(error, Error::LiteralOutOfRange { to, index: 0, literal });
+                            assert_error!(error, LiteralOutOfRange { to, index: 0, literal });
                         }
                         continue;
                     }

@@ -6,6 +6,7 @@
 //! table of a kernel with one is filled once by each workgroup, an entry by each invocation: it counts in full.
 
 mod chip;
+mod decoders;
 mod kernels;
 mod limits;
 mod table;
@@ -15,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use chip::{CHIP, Compiler};
+use decoders::Decoders;
 use table::{Row, Table};
 
 pub type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
@@ -24,6 +26,9 @@ const CHIPS: [&str; 2] = ["navi21", "gfx1100"];
 
 const TABLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/counts.csv");
 
+/// The functions that decode weights, and those of engines.
+const DECODERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/decoders.csv");
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
@@ -31,6 +36,7 @@ fn main() -> ExitCode {
         [] => write(),
         ["--check"] => check(),
         ["--chip", chip] => count(chip),
+        ["--decoders", chip] => count_decoders(chip),
         _ => Err("usage: run.sh [--check]".into()),
     };
     done.unwrap_or_else(|error| {
@@ -44,7 +50,11 @@ fn write() -> Result<ExitCode> {
     let table = count_all()?;
     std::fs::write(TABLE, table.to_string())?;
     print!("{}", limits::report(&table)?);
-    Ok(verdict(&limits::passed(&table)?))
+    let decoders = all_decoders()?;
+    std::fs::write(DECODERS, decoders.to_string())?;
+    let mut wrong = limits::passed(&table)?;
+    wrong.extend(decoders.passed());
+    Ok(verdict(&wrong))
 }
 
 /// The exit status where there is nothing to compare with: no RADV, or one of another version.
@@ -53,6 +63,8 @@ const NOT_COMPARED: u8 = 3;
 /// Counts, and compares with the table and the limits.
 fn check() -> Result<ExitCode> {
     let before: Table = std::fs::read_to_string(TABLE)?.parse().map_err(|error| format!("{TABLE}: {error}"))?;
+    let decoders: Decoders =
+        std::fs::read_to_string(DECODERS)?.parse().map_err(|error| format!("{DECODERS}: {error}"))?;
     if let Err(error) = driver_file() {
         eprintln!("NOT COMPARED: {error}");
         return Ok(ExitCode::from(NOT_COMPARED));
@@ -65,6 +77,9 @@ fn check() -> Result<ExitCode> {
     }
     let mut wrong = limits::passed(&now)?;
     wrong.extend(limits::worsened(&before, &now));
+    let now = all_decoders()?;
+    wrong.extend(now.passed());
+    wrong.extend(now.worsened(&decoders));
     Ok(verdict(&wrong))
 }
 
@@ -73,28 +88,52 @@ fn verdict(wrong: &[String]) -> ExitCode {
     if wrong.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// The counts of all chips, each by a process of its own: the driver learns the chip from the environment.
+/// The counts of all chips.
 fn count_all() -> Result<Table> {
+    let mut all = Table { driver: String::new(), rows: Vec::new() };
+    for text in on_each_chip("--chip")? {
+        let table: Table = text.parse()?;
+        all.driver = table.driver;
+        all.rows.extend(table.rows);
+    }
+    Ok(all)
+}
+
+/// The counts of the decoders on all chips.
+fn all_decoders() -> Result<Decoders> {
+    let mut all = Decoders::none();
+    for text in on_each_chip("--decoders")? {
+        all.append(text.parse()?);
+    }
+    Ok(all)
+}
+
+/// What this program prints for each chip, by a process of its own: the driver learns the chip from the environment.
+fn on_each_chip(what: &str) -> Result<Vec<String>> {
     let driver = driver_file()?;
     let start = |chip| {
         let mut command = Command::new(std::env::current_exe()?);
-        command.args(["--chip", chip]).env(CHIP, chip).env("MESA_SHADER_CACHE_DISABLE", "true");
+        command.args([what, chip]).env(CHIP, chip).env("MESA_SHADER_CACHE_DISABLE", "true");
         // The loader's two names for it, the newer one last.
         command.env("VK_ICD_FILENAMES", &driver).env("VK_DRIVER_FILES", &driver);
         command.stdout(Stdio::piped()).spawn()
     };
     let started = CHIPS.map(start);
-    let mut all = Table { driver: String::new(), rows: Vec::new() };
+    let mut texts = Vec::new();
     for (chip, child) in CHIPS.into_iter().zip(started) {
         let output = child?.wait_with_output()?;
         if !output.status.success() {
             return Err(format!("{chip}: not counted").into());
         }
-        let table: Table = String::from_utf8(output.stdout)?.parse()?;
-        all.driver = table.driver;
-        all.rows.extend(table.rows);
+        texts.push(String::from_utf8(output.stdout)?);
     }
-    Ok(all)
+    Ok(texts)
+}
+
+/// Prints the counts of the decoders on one chip, which the environment names too.
+fn count_decoders(chip: &str) -> Result<ExitCode> {
+    print!("{}", Decoders::count(&Compiler::new()?, chip)?);
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Prints the table of one chip, which the environment names too.

@@ -6,7 +6,7 @@ mod copy;
 use serde_json::json;
 use support::cases;
 use wgpu_cast::wgpu::{self, BufferUsages};
-use wgpu_cast::{CastSpec, Caster, Context, ElementType};
+use wgpu_cast::{CastSpec, Caster, Context, Destination, ElementType, Source};
 
 use crate::args::{BenchArgs, numeric};
 use crate::failure::Failure;
@@ -122,7 +122,10 @@ impl Stage<'_> {
     fn measure(&self, from: ElementType, to: ElementType) -> Result<Measured, Failure> {
         let prepared = self.caster.prepare(&CastSpec::new(from, to), self.elements)?;
         let words = |t: ElementType| t.packed_bytes(self.elements).unwrap_or(0).next_multiple_of(4);
-        let cast = prepared.bind(self.source.slice(..words(from)), self.destination.slice(..words(to)))?;
+        let cast = prepared.bind(
+            Source::new(self.source.slice(..words(from))),
+            Destination::new(self.destination.slice(..words(to))),
+        )?;
         let moved = bytes(from, self.elements) + bytes(to, self.elements);
         let copied = (moved / 2).next_multiple_of(16);
         let copy = self.copy.bind(&self.source, &self.destination, copied);

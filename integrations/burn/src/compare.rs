@@ -2,7 +2,7 @@
 
 use burn_tensor::{DType, Tensor, TensorData};
 use burn_wgpu::{CubeTensor, Wgpu};
-use wgpu_cast::{CastOptions, CastSpec, ElementType, Tensor as HostTensor, cpu};
+use wgpu_cast::{CastOptions, CastSpec, ElementType, Tensor as HostTensor, cpu, Source, Destination};
 
 use crate::device::{Burn, Place, Result, primitive};
 
@@ -90,7 +90,7 @@ fn there_and_back(burn: &Burn, to: ElementType, len: usize, places: [(&Place, u6
     let mut encoder = burn.encoder();
     for i in [0, 1] {
         let prepared = burn.caster.prepare(&CastSpec::new(types[i], types[i + 1]), len as u64)?;
-        prepared.record(&mut encoder, slice(i), slice(i + 1))?;
+        prepared.record(&mut encoder, Source::new(slice(i)), Destination::new(slice(i + 1)))?;
     }
     burn.submit(encoder)
 }

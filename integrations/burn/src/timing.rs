@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use burn_tensor::kind::Basic;
 use burn_tensor::{BackendPrimitive, Cast, DType, Float, FloatDType, Int, IntDType, Tensor, TensorData};
 use burn_wgpu::{CubeTensor, Wgpu};
-use wgpu_cast::{Bound, CastOptions, CastSpec, ElementType, Tensor as HostTensor, cpu};
+use wgpu_cast::{Bound, CastOptions, CastSpec, ElementType, Tensor as HostTensor, cpu, Source, Destination};
 
 use crate::compare::values;
 use crate::device::{Burn, Result, debug, primitive};
@@ -61,7 +61,7 @@ where
     let (input, output) = (prepared.source_bytes(), prepared.destination_bytes());
     let destination = burn.client.empty(output as usize);
     let (place, destination) = (burn.place(&handle)?, burn.place(&destination)?);
-    let bound = prepared.bind(place.slice(input), destination.slice(output))?;
+    let bound = prepared.bind(Source::new(place.slice(input)), Destination::new(destination.slice(output)))?;
 
     let mut times = [Vec::new(), Vec::new()];
     // The first of each warms up.
@@ -132,7 +132,7 @@ pub fn host(burn: &Burn) -> Result<()> {
             Box::new(|| {
                 let mut encoder = burn.encoder();
                 for i in 0..SMALL_CASTS {
-                    burn.caster.prepare(&spec, SMALL as u64)?.record(&mut encoder, place.slice(input), to(i))?;
+                    burn.caster.prepare(&spec, SMALL as u64)?.record(&mut encoder, Source::new(place.slice(input)), Destination::new(to(i)))?;
                 }
                 burn.submit(encoder)
             }),
@@ -142,7 +142,7 @@ pub fn host(burn: &Burn) -> Result<()> {
             Box::new(|| {
                 let mut encoder = burn.encoder();
                 for i in 0..SMALL_CASTS {
-                    prepared.record(&mut encoder, place.slice(input), to(i))?;
+                    prepared.record(&mut encoder, Source::new(place.slice(input)), Destination::new(to(i)))?;
                 }
                 burn.submit(encoder)
             }),
@@ -153,7 +153,7 @@ pub fn host(burn: &Burn) -> Result<()> {
                 for first in (0..SMALL_CASTS).step_by(BURNS_BATCH) {
                     let mut encoder = burn.encoder();
                     for i in first..(first + BURNS_BATCH).min(SMALL_CASTS) {
-                        prepared.record(&mut encoder, place.slice(input), to(i))?;
+                        prepared.record(&mut encoder, Source::new(place.slice(input)), Destination::new(to(i)))?;
                     }
                     burn.setup.queue.submit([encoder.finish()]);
                 }
@@ -164,7 +164,7 @@ pub fn host(burn: &Burn) -> Result<()> {
     by_turns(burn, &mut new)?;
 
     // Only now, since so many living buffers slow down the making of others.
-    let bind = |i: usize| prepared.bind(place.slice(input), to(i));
+    let bind = |i: usize| prepared.bind(Source::new(place.slice(input)), Destination::new(to(i)));
     let bounds: Vec<Bound> = (0..SMALL_CASTS).map(bind).collect::<std::result::Result<_, _>>()?;
     let mut bound: [Way<'_>; 2] = [
         (

@@ -188,7 +188,7 @@ impl Casts<'_> {
         let last = (base + 32 - begin.min(base + 32)).div_ceil(step);
         for index in (base.max(begin) - begin) / step..last {
             let bit = begin + index * step;
-            while current < params.count && bit >= here.1 + params.row * step {
+            if current < params.count && bit >= here.1 + params.row * step {
                 current += 1;
                 here = self.row_at(current);
             }
@@ -231,7 +231,7 @@ fn expected(conversion: &Conversion, view: &View<'_>, shape: &[u64], offsets: Of
             .collect();
     }
     let [from, to] = [conversion.from, conversion.to].map(|t| u64::from(t.code_bits()));
-    let place = |&(s, d): &(i64, i64)| (offsets.destination * 8 + d as u64 * to, offsets.source * 8 + s as u64 * from);
+    let place = |&(s, d): &(i64, i64)| (offsets.destination + d as u64 * to, offsets.source + s as u64 * from);
     places.iter().map(place).collect()
 }
 
@@ -254,13 +254,17 @@ fn check_view(
             assert!(range.size % 4 == 0 && range.size <= limits.binding_size, "{}", context());
         }
         let (source, destination) = (dispatch.source, dispatch.destination);
-        let overlap = source.offset < destination.offset + destination.size
-            && destination.offset < source.offset + source.size;
+        let overlap =
+            source.offset < destination.offset + destination.size && destination.offset < source.offset + source.size;
         assert!(dispatch.access != Access::Writable || !overlap, "{}", context());
         let [x, y] = dispatch.workgroups;
         assert!((1..=limits.workgroups).contains(&x) && (1..=limits.workgroups).contains(&y), "{}", context());
         assert_eq!(dispatch.params.pitch, x, "{}", context());
-        assert!(dispatch.params.shape[..dispatch.params.axes as usize].iter().all(|axis| axis.number > 1), "{}", context());
+        assert!(
+            dispatch.params.shape[..dispatch.params.axes as usize].iter().all(|axis| axis.number > 1),
+            "{}",
+            context()
+        );
         let window = Window::new(conversion, dispatch.access, settings.tuning.lookup);
         let block = Block::new(conversion, dispatch.access, settings.tuning.lookup);
         let mut casts = Casts { conversion, dispatch, window, block, done: Vec::new() };
@@ -304,11 +308,7 @@ fn views_cast_each_element_once_and_stay_inside_their_bindings() {
             let view = View::new(shape).with_source_strides(source).with_destination_strides(destination);
             let size = |t: ElementType| u64::from(t.code_bits() / 8).max(1);
             let unit = size(conversion.from).max(size(conversion.to));
-            let apart = |start: u64, distance: u64| Offsets {
-                source: start * unit,
-                destination: (start + distance) * unit,
-                one_buffer: true,
-            };
+            let apart = |start: u64, distance: u64| Offsets::one_buffer(start * unit, (start + distance) * unit);
             let mut offsets = offsets(&conversion);
             offsets.extend([apart(3, 8000), apart(0, 1 << 28)]);
             for (index, &offsets) in offsets.iter().enumerate() {

@@ -2,8 +2,10 @@
 //! none of them reaches into the files of another.
 
 pub mod adapter;
+pub mod bits;
 pub mod buffers;
 pub mod cases;
+pub mod decoders;
 pub mod golden;
 pub mod options;
 pub mod oracle;
@@ -34,4 +36,42 @@ pub fn oracle(from: ElementType, to: ElementType, options: &CastOptions) -> Orac
         float4_nan_max: options.float4_nan == Float4Nan::Max,
     };
     Oracle::new(from.name(), to.name(), rules)
+}
+
+/// The text that a variant of `wgpu_cast::Error` has as `{:?}`. Its variants cannot be made outside the crate.
+#[macro_export]
+macro_rules! variant {
+    ($variant:ident { $($field:ident $(: $value:expr)?),* $(,)? }) => {
+        $crate::variant(stringify!($variant), &[$((stringify!($field), &$crate::value!($field $(, $value)?) as &dyn std::fmt::Debug)),*])
+    };
+}
+
+/// A field's value: the expression after the colon, or the variable of its name.
+#[macro_export]
+macro_rules! value {
+    ($field:ident) => {
+        $field
+    };
+    ($field:ident, $value:expr) => {
+        $value
+    };
+}
+
+/// Asserts that an error is a variant of `wgpu_cast::Error` with exactly these fields.
+#[macro_export]
+macro_rules! assert_error {
+    ($error:expr, $variant:ident { $($fields:tt)* } $(, $($context:tt)+)?) => {
+        assert_eq!(format!("{:?}", $error), $crate::variant!($variant { $($fields)* }) $(, $($context)+)?)
+    };
+}
+
+/// See [`variant!`].
+pub fn variant(name: &str, fields: &[(&str, &dyn std::fmt::Debug)]) -> String {
+    struct Variant<'a>(&'a str, &'a [(&'a str, &'a dyn std::fmt::Debug)]);
+    impl std::fmt::Debug for Variant<'_> {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            self.1.iter().fold(&mut f.debug_struct(self.0), |text, (name, value)| text.field(name, value)).finish()
+        }
+    }
+    format!("{:?}", Variant(name, fields))
 }

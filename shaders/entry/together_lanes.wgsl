@@ -1,0 +1,18 @@
+// together_lanes.wgsl — one destination word an invocation of one workgroup, for codes of less than 32 bits
+// All codes are read before the first result is written, so that source and destination may overlap.
+// reads: WORKGROUP_SIZE
+//:use entry/params
+//:use entry/lanes
+
+@compute @workgroup_size(WORKGROUP_SIZE)
+fn main(@builtin(local_invocation_index) local: u32) {
+    let base = local << 5u;
+    var value = 0u;
+    if (base < params.destination_end) {
+        value = destination_lanes(base, params.destination_end);
+    }
+    storageBarrier();
+    if (base < params.destination_end) {
+        store_destination(params.destination_word + local, value);
+    }
+}

@@ -1,0 +1,14 @@
+// together_words.wgsl — one element an invocation of one workgroup, for destination codes of whole words
+// All codes are read before the first result is written, so that source and destination may overlap.
+// reads: DST_BITS WORKGROUP_SIZE
+//:use entry/params
+
+@compute @workgroup_size(WORKGROUP_SIZE)
+fn main(@builtin(local_invocation_index) local: u32) {
+    // Without an element of its own, an invocation converts the last one once more.
+    let code = convert(load_code(min(local, params.count - 1u)));
+    storageBarrier();
+    if (local < params.count) {
+        store_code(params.destination_word + local * (DST_BITS / 32u), code);
+    }
+}

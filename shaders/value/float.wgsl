@@ -1,0 +1,25 @@
+// float.wgsl — a signed float of at most 16 bits, with a lower bias than binary32's, to its value, exactly
+// reads: SRC_BITS SRC_MAN SRC_BIAS SRC_TOP SRC_IEEE SRC_FNUZ SRC_LEAST_NORMAL
+
+// 1. The magnitude is read as if all of its codes were of normal numbers: its exponent field 0 stands for
+//    2^-SRC_BIAS * 1.mmm, which is no subnormal of binary32.
+// 2. A subnormal is 2^(1 - SRC_BIAS) * 0.mmm = 2 * normal - SRC_LEAST_NORMAL, and less than `normal`. From the least normal
+//    number on, the same difference is no less than `normal`. The lesser of the two is the number.
+// Each step is exact, and neither takes nor gives a subnormal, so that no driver may round or flush anything.
+// 3. ∞ and NaN are set as bits, and so is the sign, which is bit 31.
+fn float_value(magnitude: u32, sign: u32) -> f32 {
+    let normal = bitcast<f32>((magnitude << (23u - SRC_MAN)) + ((127u - SRC_BIAS) << 23u));
+    let number = bitcast<u32>(min(normal, fma(normal, 2.0, -SRC_LEAST_NORMAL))) | sign;
+    if (SRC_FNUZ) {
+        return bitcast<f32>(select(number, 0xffc00000u, number == 0x80000000u));
+    }
+    if (SRC_TOP == (1u << (SRC_BITS - 1u)) - 1u) {
+        // All codes are of numbers.
+        return bitcast<f32>(number);
+    }
+    let nan = select(number, 0x7fc00000u | sign, magnitude > SRC_TOP);
+    if (SRC_IEEE) {
+        return bitcast<f32>(select(nan, 0x7f800000u | sign, magnitude == SRC_TOP));
+    }
+    return bitcast<f32>(nan);
+}

@@ -1,0 +1,224 @@
+//! Casts that are planned and compiled, and how they are bound to buffers.
+
+use std::sync::Arc;
+
+use super::slices::Slice;
+use super::{Bound, Caster, Destination, Source};
+use crate::conversion::Conversion;
+use crate::element::ElementType;
+use crate::error::{Error, Side};
+use crate::gpu::record::Command;
+use crate::options::CastOptions;
+use crate::plan::{self, Dispatch, Offsets, Placement, Strided};
+use crate::spec::CastSpec;
+
+/// A planned and compiled cast of a given length. It can be bound to buffers any number of times.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    pub(super) caster: Caster,
+    pub(super) conversion: Conversion,
+    /// What the caller asked for; casts of host tensors keep only the conversion.
+    pub(super) options: CastOptions,
+    pub(super) len: u64,
+    /// Where the elements lie, if not one after the other.
+    pub(super) view: Option<Strided>,
+    /// For slices of two buffers; [`Dispatch::moved`] says for which.
+    pub(super) steps: Vec<ReadyDispatch>,
+    pub(super) sentinel: Option<u32>,
+    /// The caller's name for the cast.
+    label: Option<Arc<str>>,
+}
+
+/// A planned dispatch and its pipeline.
+#[derive(Clone, Debug)]
+pub(super) struct ReadyDispatch {
+    pub(super) dispatch: Dispatch,
+    pub(super) pipeline: wgpu::ComputePipeline,
+}
+
+impl Prepared {
+    pub(super) fn new(
+        caster: &Caster,
+        conversion: Conversion,
+        (len, view): (u64, Option<Strided>),
+        steps: Vec<ReadyDispatch>,
+        sentinel: Option<u32>,
+    ) -> Self {
+        let (caster, options) = (caster.clone(), CastOptions::default());
+        Self { caster, conversion, options, len, view, steps, sentinel, label: None }
+    }
+
+    /// The number of dispatches, if both slices start at the device's offset alignment.
+    pub fn dispatches(&self) -> u32 {
+        self.steps.len() as u32
+    }
+
+    pub(super) fn with_options(self, options: CastOptions) -> Self {
+        Self { options, ..self }
+    }
+
+    /// The types and options.
+    pub fn spec(&self) -> CastSpec {
+        CastSpec::new(self.conversion.from, self.conversion.to).with_options(self.options)
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether the cast has no elements. Such a cast can be bound to any slices, and records nothing.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// This cast with a name for profilers and for wgpu's error messages: that of its compute pass and its bind groups.
+    /// A named pass costs wgpu two more allocations.
+    #[must_use]
+    pub fn with_label(self, label: &str) -> Self {
+        Self { label: Some(label.into()), ..self }
+    }
+
+    /// The same cast, which writes another sentinel. Only for a cast that writes one.
+    pub(crate) fn with_sentinel(&self, sentinel: u32) -> Self {
+        debug_assert!(self.sentinel.is_some());
+        let mut prepared = Self { sentinel: Some(sentinel), ..self.clone() };
+        if let Some(last) = prepared.steps.last_mut() {
+            last.dispatch.params.sentinel = sentinel;
+        }
+        prepared
+    }
+
+    /// The size of the source in packed bytes; for a view, from the lowest element to the highest that is read.
+    pub fn source_bytes(&self) -> u64 {
+        self.bytes(self.conversion.from, self.source_len())
+    }
+
+    /// Elements of the source, from the first to the last one that is read.
+    fn source_len(&self) -> u64 {
+        self.view.map_or(self.len, |view| view.source_extent)
+    }
+
+    /// Elements of the destination, from the lowest to the highest that is written.
+    fn destination_len(&self) -> u64 {
+        self.view.map_or(self.len, |view| view.destination_extent)
+    }
+
+    /// The size of the destination in packed bytes; for a view, from the lowest element to the highest that is written.
+    pub fn destination_bytes(&self) -> u64 {
+        self.bytes(self.conversion.to, self.destination_len())
+    }
+
+    fn bytes(&self, element_type: ElementType, len: u64) -> u64 {
+        // Planning has refused tensors whose bytes cannot be counted.
+        element_type.packed_bytes(len).unwrap_or(u64::MAX)
+    }
+
+    /// Checks the slices and creates the bind groups and parameters. The result can be recorded any number of times.
+    ///
+    /// Each slice contains the packed bytes of its tensor in the layout of [`Tensor`](crate::Tensor), or a larger tensor
+    /// of which the cast takes a part: see [`Source`] and [`Destination`]. It starts at any multiple of the element's
+    /// size; for types narrower than a byte, at any byte. The buffers need the usage STORAGE. No bit of the destination
+    /// buffer outside the tensor's packed bytes changes, so other casts in the same pass can write next to it.
+    ///
+    /// Both slices may be in one buffer, and may overlap there as [`Placement::one_buffer`] says. So a tensor can be cast
+    /// to narrower elements from its first byte on, or to wider ones that start where it starts or end where it ends,
+    /// without other memory. Such a cast takes some dispatches for each doubling of its length.
+    ///
+    /// If the slices are in two buffers and start at multiples of 16 bytes, the plan and the pipelines of
+    /// [`prepare`](Caster::prepare) are used. Other slices are planned here, and the first of them compile further
+    /// kernels.
+    ///
+    /// # Errors
+    /// [`Error::SliceLength`], [`Error::SliceOutOfRange`], [`Error::SliceAlignment`], [`Error::MissingUsage`] and
+    /// [`Error::Overlap`] for invalid slices; [`Error::OutOfMemory`], [`Error::Kernel`], [`Error::DeviceLost`] and
+    /// [`Error::Device`] from the device, for instance for a buffer of another device of the same instance. A cast of
+    /// no elements checks nothing.
+    pub fn bind(&self, source: Source<'_>, destination: Destination<'_>) -> Result<Bound, Error> {
+        if self.steps.is_empty() {
+            return Ok(Bound::new(Vec::new(), false, None));
+        }
+        let (source, destination) = (source.0, destination.0);
+        let source_len = self.source_len();
+        self.check(Side::Source, source, source_len)?;
+        let destination_len = self.destination_len();
+        self.check(Side::Destination, destination, destination_len)?;
+        let buffers = [source.slice.buffer(), destination.slice.buffer()];
+        let placement = Placement {
+            source: source.position(),
+            destination: destination.position(),
+            one_buffer: buffers[0] == buffers[1],
+        };
+        // The slices lie in their buffers, whatever the limits of the plan.
+        let offsets =
+            placement.offsets(&self.conversion, [source_len, destination_len], self.view.is_none(), u64::MAX)?;
+        let limits = &self.caster.settings.limits;
+        let moved = |step: &ReadyDispatch| {
+            let dispatch = step.dispatch.moved(offsets, limits)?;
+            Some(ReadyDispatch { dispatch, pipeline: step.pipeline.clone() })
+        };
+        let steps = match self.steps.iter().map(moved).collect() {
+            Some(steps) => steps,
+            // These slices need other kernels, or a dispatch before the first whole unit.
+            None => self.ready_at(offsets)?,
+        };
+        let label = self.label.as_deref();
+        let command = |step: ReadyDispatch| {
+            Command::new(&self.caster.kernels, &self.conversion, step.pipeline, &step.dispatch, buffers, label)
+        };
+        let commands = steps.into_iter().map(command).collect::<Result<_, _>>()?;
+        let ordered = offsets.order(&self.conversion, self.len).is_some();
+        Ok(Bound::new(commands, ordered, self.label.clone()))
+    }
+
+    /// Plans and compiles for slices that the steps of `prepare` do not suit.
+    fn ready_at(&self, offsets: Offsets) -> Result<Vec<ReadyDispatch>, Error> {
+        let settings = &self.caster.settings;
+        let dispatches = match &self.view {
+            Some(view) => plan::plan_view(&self.conversion, view, offsets, settings)?,
+            None => plan::plan(&self.conversion, self.len, offsets, settings, self.sentinel)?,
+        };
+        self.caster.compile(&self.conversion, &dispatches)
+    }
+
+    /// [`bind`](Self::bind) followed by [`Bound::record`].
+    ///
+    /// # Errors
+    /// As [`bind`](Self::bind); nothing is recorded then.
+    pub fn record(
+        &self,
+        encoder: &mut wgpu::CommandEncoder,
+        source: Source<'_>,
+        destination: Destination<'_>,
+    ) -> Result<(), Error> {
+        self.bind(source, destination)?.record(encoder);
+        Ok(())
+    }
+
+    /// Checks that a slice holds so many elements and lies in its buffer.
+    fn check(&self, side: Side, Slice { slice, first }: Slice<'_>, len: u64) -> Result<(), Error> {
+        let (from, to) = (self.conversion.from, self.conversion.to);
+        let (element_type, sentinel) = match side {
+            Side::Source => (from, 0),
+            Side::Destination => (to, self.sentinel.map_or(0, |_| 4)),
+        };
+        let elements = first.unwrap_or(0).checked_add(len);
+        // More bytes than can be counted are more than any slice has.
+        let expected = elements.and_then(|elements| element_type.packed_bytes(elements)).unwrap_or(u64::MAX - 7);
+        let words = expected.next_multiple_of(4) + sentinel;
+        let (offset, found, size) = (slice.offset(), slice.size(), slice.buffer().size());
+        let fits = if first.is_some() { found >= expected } else { found == expected || found == words };
+        if !fits {
+            return Err(Error::SliceLength { from, to, side, expected, found });
+        }
+        // wgpu has checked that the slice lies in the buffer, but its last word may reach beyond the buffer's end.
+        let end = offset.saturating_add(expected).next_multiple_of(4) + sentinel;
+        if end > size {
+            return Err(Error::SliceOutOfRange { from, to, side, offset, end, size });
+        }
+        if !slice.buffer().usage().contains(wgpu::BufferUsages::STORAGE) {
+            return Err(Error::MissingUsage { from, to, side, usage: "STORAGE" });
+        }
+        Ok(())
+    }
+}

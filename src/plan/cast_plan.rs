@@ -1,0 +1,143 @@
+//! Whole casts as data, for engines that dispatch kernels themselves.
+
+use super::{Access, Dispatch, Placement, PlanSettings, check_sizes, plan};
+use crate::conversion::Conversion;
+use crate::error::{Error, Side};
+use crate::kernel::{self, Kernel};
+use crate::spec::CastSpec;
+
+/// A cast as data: its kernels as WGSL text, and the dispatches that take them. Making one needs no device.
+///
+/// It is for engines that dispatch kernels themselves, on any API that compiles WGSL: another version of wgpu, Dawn, a
+/// browser's WebGPU. On wgpu 30, [`Caster`](crate::Caster) does this work.
+///
+/// Each dispatch takes one kernel, with bind group 0:
+///
+/// | binding | type | bytes |
+/// |---|---|---|
+/// | 0, 1 | storage buffers | see [`PlannedDispatch::bindings`] |
+/// | 4 | uniform buffer | [`PlannedDispatch::parameters`] |
+///
+/// The entry point is `main`. The dispatches run in order, as in one compute pass: each reads what those before it wrote.
+/// No value of `settings` changes the bits of a result. Texts and parameters may change between versions of this crate; what this
+/// page says about them does not.
+///
+/// ```
+/// use wgpu_cast::{CastSpec, ElementType, Placement, Plan, PlanSettings, Position};
+///
+/// let spec = CastSpec::new(ElementType::FLOAT, ElementType::FLOAT8E4M3FN);
+/// let placement = Placement::two_buffers(Position::whole(0), Position::whole(256));
+/// let plan = Plan::new(&spec, 1000, &placement, &PlanSettings::default())?;
+/// for dispatch in plan.dispatches() {
+///     let kernel = &plan.kernels()[dispatch.kernel()];
+///     assert!(kernel.wgsl().contains("fn main("));
+///     assert!(dispatch.bindings().len() <= 2);
+/// }
+/// # Ok::<(), wgpu_cast::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    kernels: Vec<Kernel>,
+    dispatches: Vec<PlannedDispatch>,
+}
+
+/// One dispatch of a [`Plan`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlannedDispatch {
+    kernel: usize,
+    dispatch: Dispatch,
+}
+
+/// A range of a buffer that a dispatch binds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct PlannedBinding {
+    /// The number of the binding in bind group 0.
+    pub binding: u32,
+    /// Whose buffer it is. If source and destination are in one buffer, it is that buffer for both sides.
+    pub side: Side,
+    /// Start of the range in bytes, a multiple of [`PlanLimits::offset_alignment`](crate::PlanLimits::offset_alignment).
+    pub offset: u64,
+    /// Bytes of the range, a multiple of 4. The range ends at the word that holds the last element, which the buffer
+    /// must contain.
+    pub size: u64,
+    /// Whether the binding is `storage, read`. Others are `storage, read_write`.
+    pub read_only: bool,
+}
+
+impl Plan {
+    /// Plans a cast of `len` elements.
+    ///
+    /// # Errors
+    /// [`Error::NoKernel`] if [`has_kernel`](crate::has_kernel) is false; [`Error::Limit`] if a tensor or its position
+    /// exceeds the largest buffer, or if the limits are too small for a cast; [`Error::SliceAlignment`] and
+    /// [`Error::Overlap`] for an invalid placement. A cast of no elements checks no placement.
+    pub fn new(spec: &CastSpec, len: u64, placement: &Placement, settings: &PlanSettings) -> Result<Self, Error> {
+        let conversion = Conversion::new(spec.from, spec.to, &spec.options)?;
+        let settings = &PlanSettings { limits: settings.limits.usable(), ..*settings };
+        check_sizes(&conversion, [len, len], &settings.limits)?;
+        if len == 0 {
+            return Ok(Self { kernels: Vec::new(), dispatches: Vec::new() });
+        }
+        let offsets = placement.offsets(&conversion, [len, len], true, settings.limits.buffer_size)?;
+        Ok(Self::from_dispatches(&conversion, plan(&conversion, len, offsets, settings, None)?, settings))
+    }
+
+    fn from_dispatches(conversion: &Conversion, planned: Vec<Dispatch>, settings: &PlanSettings) -> Self {
+        let (mut kinds, mut dispatches) = (Vec::new(), Vec::new());
+        for dispatch in planned {
+            let kind = (dispatch.kind, dispatch.access);
+            let kernel = kinds.iter().position(|known| *known == kind).unwrap_or(kinds.len());
+            if kernel == kinds.len() {
+                kinds.push(kind);
+            }
+            dispatches.push(PlannedDispatch { kernel, dispatch });
+        }
+        let compose = |(kind, access)| kernel::compose(conversion, kind, access, settings.tuning.lookup);
+        Self { kernels: kinds.into_iter().map(compose).collect(), dispatches }
+    }
+
+    /// The kernels, each once.
+    pub fn kernels(&self) -> &[Kernel] {
+        &self.kernels
+    }
+
+    /// The dispatches. A cast of no elements has none.
+    pub fn dispatches(&self) -> &[PlannedDispatch] {
+        &self.dispatches
+    }
+}
+
+impl PlannedDispatch {
+    /// The index of the kernel in [`Plan::kernels`].
+    pub fn kernel(&self) -> usize {
+        self.kernel
+    }
+
+    /// Workgroups in each dimension.
+    pub fn workgroups(&self) -> [u32; 3] {
+        [self.dispatch.workgroups[0], self.dispatch.workgroups[1], 1]
+    }
+
+    /// The bytes of the uniform buffer at binding 4. All dispatches have equally many, a multiple of 16.
+    pub fn parameters(&self) -> &[u8] {
+        bytemuck::bytes_of(&self.dispatch.params)
+    }
+
+    /// The storage bindings: two, or one if it covers source and destination in one buffer.
+    pub fn bindings(&self) -> impl ExactSizeIterator<Item = PlannedBinding> {
+        let Dispatch { access, source, destination, .. } = self.dispatch;
+        let read_only = access == Access::Separate;
+        let source =
+            PlannedBinding { binding: 0, side: Side::Source, offset: source.offset, size: source.size, read_only };
+        let destination = PlannedBinding {
+            binding: 1,
+            side: Side::Destination,
+            offset: destination.offset,
+            size: destination.size,
+            read_only: false,
+        };
+        let bindings = [source, destination];
+        bindings.into_iter().skip(if access == Access::Shared { 1 } else { 0 })
+    }
+}

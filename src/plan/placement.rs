@@ -1,0 +1,98 @@
+//! Where the two tensors of a cast lie in their buffers.
+
+use super::Offsets;
+use super::in_place::order;
+use crate::conversion::Conversion;
+use crate::error::{Error, Side};
+
+/// Where the source and the destination of a cast lie in their buffers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Placement {
+    pub(crate) source: Position,
+    pub(crate) destination: Position,
+    pub(crate) one_buffer: bool,
+}
+
+/// Where one tensor lies in its buffer: as a whole, or as a part of a larger packed tensor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Position {
+    /// Bytes of the buffer before the packed tensor.
+    pub(crate) offset: u64,
+    /// Elements of the larger tensor before the part.
+    pub(crate) first: Option<u64>,
+}
+
+impl Position {
+    /// A whole tensor, whose packed bytes start at byte `offset` of the buffer.
+    pub fn whole(offset: u64) -> Self {
+        Self { offset, first: None }
+    }
+
+    /// The elements from `first` on of a larger packed tensor, which starts at byte `offset` of the buffer. As a
+    /// destination, it leaves the other elements of the larger tensor as they are, also those in the same byte.
+    pub fn part(offset: u64, first: u64) -> Self {
+        Self { offset, first: Some(first) }
+    }
+
+    /// The first bit of the tensor in its buffer, if it can be counted.
+    fn bit(&self, code_bits: u64) -> Option<u64> {
+        self.offset.checked_mul(8)?.checked_add(self.first.unwrap_or(0).checked_mul(code_bits)?)
+    }
+}
+
+impl Placement {
+    /// Source and destination in two buffers.
+    pub fn two_buffers(source: Position, destination: Position) -> Self {
+        Self { source, destination, one_buffer: false }
+    }
+
+    /// Source and destination in one buffer. They may overlap if they are the same bits in a cast between types of the
+    /// same width, or if the types differ in width and the narrower tensor does not lie inside the wider one with an
+    /// element to spare on both sides. So the narrower one may start at the wider one's first byte, or end at its last.
+    pub fn one_buffer(source: Position, destination: Position) -> Self {
+        Self { source, destination, one_buffer: true }
+    }
+
+    /// Checks where both tensors lie, of so many elements each, in buffers of at most so many bytes, and counts it in
+    /// bits. `in_place` says whether they may overlap.
+    pub(crate) fn offsets(
+        &self,
+        conversion: &Conversion,
+        [source_len, destination_len]: [u64; 2],
+        in_place: bool,
+        buffer_size: u64,
+    ) -> Result<Offsets, Error> {
+        // Bits up to twice this are counted in 64 bits.
+        let allowed = buffer_size.min(1 << 59);
+        let (from, to) = (conversion.from, conversion.to);
+        let mut ranges = [(0, 0); 2];
+        let sides =
+            [(Side::Source, from, self.source, source_len), (Side::Destination, to, self.destination, destination_len)];
+        for (range, (side, element_type, position, len)) in ranges.iter_mut().zip(sides) {
+            let bits = u64::from(element_type.code_bits());
+            let (offset, alignment) = (position.offset, (bits / 8).max(1));
+            if !offset.is_multiple_of(alignment) {
+                return Err(Error::SliceAlignment { from, to, side, offset, alignment });
+            }
+            let range_of = |start: u64| Some((start, start.checked_add(len.checked_mul(bits)?)?));
+            *range = position.bit(bits).and_then(range_of).unwrap_or((0, u64::MAX));
+            let needed = range.1.div_ceil(8);
+            if needed > allowed {
+                return Err(Error::Limit { from, to, limit: "max_buffer_size", needed, allowed });
+            }
+        }
+        let [source, mut destination] = ranges;
+        let same = source.0 == destination.0 && from.code_bits() == to.code_bits();
+        let possible = in_place && (same || order(conversion, source, destination).is_some());
+        let keeps_rest = self.destination.first.is_some() && !destination.1.is_multiple_of(8);
+        if !keeps_rest {
+            destination.1 = destination.1.next_multiple_of(8);
+        }
+        let apart = source.1 <= destination.0 || destination.1 <= source.0;
+        if self.one_buffer && !apart && !possible {
+            let [source_offset, destination_offset] = [source.0 / 8, destination.0 / 8];
+            return Err(Error::Overlap { from, to, source_offset, destination_offset });
+        }
+        Ok(Offsets { source: source.0, destination: destination.0, one_buffer: self.one_buffer, keeps_rest })
+    }
+}

@@ -1,0 +1,250 @@
+//! Functions under one prefix: the casts, and what all of them share.
+
+use std::fmt;
+
+use super::fragments::Fragments;
+use super::names;
+use crate::conversion::{Conversion, Encode};
+use crate::element::ElementType;
+use crate::error::Error;
+use crate::kernel::compose;
+use crate::options::CastOptions;
+use crate::spec::CastSpec;
+
+/// A type of WGSL; [`Display`](fmt::Display) writes it as WGSL does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Type {
+    /// `u32`
+    U32,
+    /// `vec2<u32>`; of a 64-bit code the low word is first.
+    Vec2U32,
+    /// `vec3<u32>`
+    Vec3U32,
+    /// `f32`
+    F32,
+    /// `vec2<f32>`
+    Vec2F32,
+    /// `vec4<f32>`
+    Vec4F32,
+    /// `array<vec4<f32>, 2>`
+    TwoVec4F32,
+    /// `array<vec4<f32>, 4>`
+    FourVec4F32,
+}
+
+impl Type {
+    /// The type as WGSL writes it.
+    pub const fn wgsl(self) -> &'static str {
+        match self {
+            Type::U32 => "u32",
+            Type::Vec2U32 => "vec2<u32>",
+            Type::Vec3U32 => "vec3<u32>",
+            Type::F32 => "f32",
+            Type::Vec2F32 => "vec2<f32>",
+            Type::Vec4F32 => "vec4<f32>",
+            Type::TwoVec4F32 => "array<vec4<f32>, 2>",
+            Type::FourVec4F32 => "array<vec4<f32>, 4>",
+        }
+    }
+
+    /// The type of an element's code.
+    pub(super) fn code(element_type: ElementType) -> Self {
+        if element_type.code_bits() == 64 { Type::Vec2U32 } else { Type::U32 }
+    }
+}
+
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.wgsl())
+    }
+}
+
+/// A function that a kernel can call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Function {
+    name: String,
+    arguments: Vec<Type>,
+    result: Option<Type>,
+}
+
+impl Function {
+    /// The name, with the prefix.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The types of the arguments.
+    pub fn arguments(&self) -> &[Type] {
+        &self.arguments
+    }
+
+    /// The type of the result, if there is one.
+    pub fn result(&self) -> Option<Type> {
+        self.result
+    }
+}
+
+/// Functions in WGSL under one prefix, to be put before or after a kernel of your own.
+///
+/// Ask for what the kernel needs; [`wgsl`](Self::wgsl) is then the text. Each method returns the function's name and types and
+/// may be called again: what is there already is not written twice. Every name in the module's scope is the prefix, an
+/// underscore and what the method's documentation says, so that functions under different prefixes never collide. There is
+/// no entry point, no binding and no directive, and no language extension is needed. Only a [`Table`](super::Table) adds a
+/// variable.
+///
+/// ```
+/// use wgpu_cast::wgsl::{Functions, Type};
+/// use wgpu_cast::{CastOptions, CastSpec, ElementType};
+///
+/// let mut functions = Functions::new("q")?;
+/// // Four FLOAT8E4M3FN weights of a word as values, and the result as BFLOAT16.
+/// let weights = functions.decode_word(ElementType::FLOAT8E4M3FN)?;
+/// let result = functions.encode(ElementType::BFLOAT16, &CastOptions::default())?;
+/// assert_eq!((weights.name(), weights.result()), ("q_float8e4m3fn_to_f32x4", Some(Type::Vec4F32)));
+/// assert_eq!((result.name(), result.arguments()), ("q_f32_to_bfloat16", &[Type::F32][..]));
+/// // A cast from code to code.
+/// let cast = functions.cast(&CastSpec::new(ElementType::DOUBLE, ElementType::FLOAT16))?;
+/// assert_eq!((cast.name(), cast.arguments()), ("q_double_to_float16", &[Type::Vec2U32][..]));
+///
+/// let module = format!("{}
+///     @group(0) @binding(0) var<storage, read_write> words: array<u32>;
+///     @compute @workgroup_size(64)
+///     fn main(@builtin(global_invocation_id) id: vec3<u32>) {{
+///         let x = q_float8e4m3fn_to_f32x4(words[id.x]);
+///         words[id.x] = q_f32_to_bfloat16(dot(x, vec4<f32>(0.25)));
+///     }}", functions.wgsl());
+/// # assert!(naga::front::wgsl::parse_str(&module).is_ok());
+/// # Ok::<(), wgpu_cast::Error>(())
+/// ```
+///
+/// # Codes
+/// The bits of an argument above the code's width must be 0; those of a result are 0. A code of 64 bits is two words, the low
+/// one first. The codes of a cast are those of [`cpu::cast`](crate::cpu::cast), on every device.
+///
+/// # Values
+/// `f32` holds every value of the types of at most 16 bits and of FLOAT, and the functions give exactly these bits; wider
+/// integers and DOUBLE are rounded once, to nearest. What a kernel then computes with them follows the rules of WGSL, which
+/// lets drivers treat subnormals as zero and assume that there are no infinities and NaNs. The subnormals of `f32` among the
+/// values are those of FLOAT, BFLOAT16 and DOUBLE, and code 0 of FLOAT8E8M0; those of the other types are normal numbers of
+/// `f32`. Where such a value must survive, work on codes: [`cast`](Self::cast) gives FLOAT's code, and no float operation.
+/// Likewise an encoding gives the code of the `f32` that it gets, and a driver may have flushed that before.
+#[derive(Clone, Debug)]
+pub struct Functions {
+    pub(super) prefix: String,
+    text: String,
+    fragments: Fragments,
+    list: Vec<Function>,
+}
+
+impl Functions {
+    /// No functions yet. All names will be the prefix, an underscore and a further part.
+    ///
+    /// # Errors
+    /// [`Error::WgslName`] unless the prefix is of ASCII letters, digits and underscores, starts neither with a digit nor with
+    /// two underscores, and does not end with an underscore.
+    pub fn new(prefix: &str) -> Result<Self, Error> {
+        names::check_prefix(prefix)?;
+        let text = format!("// Functions of wgpu-cast under the prefix {prefix}\n");
+        Ok(Self { prefix: prefix.to_owned(), text, fragments: Fragments::default(), list: Vec::new() })
+    }
+
+    /// The text of all functions that were asked for.
+    pub fn wgsl(&self) -> &str {
+        &self.text
+    }
+
+    /// The functions that were asked for, in that order, with those that they call.
+    pub fn list(&self) -> &[Function] {
+        &self.list
+    }
+
+    /// `{from}_to_{to}(code) -> code`, such as `float_to_float16`: the cast of one element, code to code.
+    ///
+    /// An option that is not the default and makes a difference for the pair is in the name:
+    /// `float_to_float8e4m3fn_unsaturated`, `_round_down`, `_round_nearest`, `_clamp`, `_nan_max`.
+    ///
+    /// # Errors
+    /// [`Error::NoKernel`] where [`has_kernel`](crate::has_kernel) is false.
+    pub fn cast(&mut self, spec: &CastSpec) -> Result<Function, Error> {
+        let (from, to) = (spec.from, spec.to);
+        let conversion = Conversion::new(from, to, &spec.options)?;
+        let name = self.name(&format!("{from}_to_{to}{}", suffix(spec)?));
+        let steps = compose::functions(&conversion);
+        let steps: Vec<_> = steps.into_iter().flatten().collect();
+        let mut value = "code".to_owned();
+        for (fragment, function) in &steps {
+            value = format!("{}({value})", Fragments::name(fragment, function, &self.prefix, &name));
+        }
+        let bits = to.code_bits();
+        if bits < 32 && matches!(conversion.encode, Encode::Int(_)) {
+            value = format!("{value} & {:#x}u", (1u32 << bits) - 1);
+        }
+        let fragments: Vec<_> = steps.iter().map(|(fragment, _)| *fragment).collect();
+        self.fragments(&fragments, &conversion, &name);
+        Ok(self.write(name, &[("code", Type::code(from))], Some(Type::code(to)), &format!("return {value};")))
+    }
+
+    /// A name under the prefix.
+    pub(super) fn name(&self, rest: &str) -> String {
+        format!("{}_{rest}", self.prefix)
+    }
+
+    /// A function that is there already.
+    pub(super) fn find(&self, name: &str) -> Option<Function> {
+        self.list.iter().find(|function| function.name == name).cloned()
+    }
+
+    /// Writes fragments for a conversion of a name, unless they are there already.
+    pub(super) fn fragments(&mut self, fragments: &[&str], conversion: &Conversion, name: &str) {
+        let text = self.fragments.write(fragments, conversion, &self.prefix, name);
+        self.text.push_str(&text);
+    }
+
+    /// Writes a function of some lines that calls only what is there, unless it is there already.
+    pub(super) fn write(
+        &mut self,
+        name: String,
+        arguments: &[(&str, Type)],
+        result: Option<Type>,
+        body: &str,
+    ) -> Function {
+        if let Some(function) = self.find(&name) {
+            return function;
+        }
+        let list: Vec<_> = arguments.iter().map(|(name, kind)| format!("{name}: {kind}")).collect();
+        let gives = result.map_or(String::new(), |kind| format!(" -> {kind}"));
+        self.line(&format!("\nfn {name}({}){gives} {{", list.join(", ")));
+        body.lines().for_each(|line| self.line(&format!("    {line}")));
+        self.line("}");
+        let function = Function { name, arguments: arguments.iter().map(|(_, kind)| *kind).collect(), result };
+        self.list.push(function.clone());
+        function
+    }
+
+    /// A line in the module's scope.
+    pub(super) fn line(&mut self, line: &str) {
+        self.text.push_str(line);
+        self.text.push('\n');
+    }
+}
+
+/// The options of a cast that make a difference and are not the default, for names.
+pub(super) fn suffix(spec: &CastSpec) -> Result<String, Error> {
+    let CastSpec { from, to, options } = *spec;
+    let default = CastOptions::default();
+    let conversion = Conversion::new(from, to, &options)?;
+    let mut suffix = String::new();
+    let others = [
+        (options.with_saturate(default.saturate), "_unsaturated".to_owned()),
+        (options.with_round_mode(default.round_mode), format!("_round_{}", options.round_mode)),
+        (options.with_int4_overflow(default.int4_overflow), "_clamp".to_owned()),
+        (options.with_float4_nan(default.float4_nan), "_nan_max".to_owned()),
+    ];
+    for (other, name) in others {
+        if Conversion::new(from, to, &other)? != conversion {
+            suffix.push_str(&name);
+        }
+    }
+    Ok(suffix)
+}

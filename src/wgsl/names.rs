@@ -1,0 +1,76 @@
+//! Names in WGSL: which texts may begin them, and the renaming of what a text declares.
+
+use crate::error::Error;
+
+/// Checks that the text can be the first part of names: the rest follows after an underscore. Such a name is never a keyword,
+/// even if the prefix is one.
+pub(super) fn check_prefix(name: &str) -> Result<(), Error> {
+    check(name)?;
+    // Otherwise two prefixes that differ in this underscore alone would make names of two underscores.
+    if name.ends_with('_') { fault(name, "it ends with an underscore") } else { Ok(()) }
+}
+
+/// Checks that the text is an identifier of ASCII characters.
+pub(super) fn check(name: &str) -> Result<(), Error> {
+    let letters = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    match name {
+        "" => fault(name, "it is empty"),
+        "_" => fault(name, "an underscore alone is no name"),
+        _ if name.starts_with("__") => fault(name, "names that start with two underscores are reserved"),
+        _ if name.starts_with(|c: char| c.is_ascii_digit()) => fault(name, "it starts with a digit"),
+        _ if !name.chars().all(letters) => fault(name, "only ASCII letters, digits and underscores are supported"),
+        _ => Ok(()),
+    }
+}
+
+fn fault(name: &str, reason: &'static str) -> Result<(), Error> {
+    Err(Error::WgslName { name: name.to_owned(), reason })
+}
+
+/// The text with other identifiers: `new` gives those that change. Comments and the names of members stay.
+pub(super) fn rename(text: &str, new: impl Fn(&str) -> Option<String>) -> String {
+    let mut renamed = String::with_capacity(text.len());
+    for line in text.lines() {
+        let (mut code, comment) = line.split_at(line.find("//").unwrap_or(line.len()));
+        while let Some(start) = code.find(|c: char| c.is_ascii_alphanumeric() || c == '_') {
+            let (before, rest) = code.split_at(start);
+            let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
+            let (word, after) = rest.split_at(end);
+            renamed.push_str(before);
+            // A number starts with a digit, so that its letters are no identifier.
+            match new(word).filter(|_| !before.ends_with('.')) {
+                Some(name) => renamed.push_str(&name),
+                None => renamed.push_str(word),
+            }
+            code = after;
+        }
+        renamed.push_str(code);
+        renamed.push_str(comment);
+        renamed.push('\n');
+    }
+    renamed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prefixes_are_identifiers() {
+        for name in ["a", "f8", "my_engine", "_x", "A1_b", "fn", "u32"] {
+            assert_eq!(check_prefix(name), Ok(()), "{name}");
+        }
+        for name in ["", "_", "__", "__a", "1a", "a-b", "a b", "a.b", "ä", "a_", "a__", "a;", "a\n"] {
+            let error = check_prefix(name).unwrap_err();
+            assert!(matches!(&error, Error::WgslName { name: given, .. } if given == name), "{name}: {error}");
+        }
+    }
+
+    #[test]
+    fn identifiers_are_renamed_apart_from_comments_members_and_numbers() {
+        let new = |word: &str| ["f", "x", "x1"].contains(&word).then(|| format!("p_{word}"));
+        let text = "// f x\nfn f(a: u32) -> u32 { // x\n    return x + a.x + 0xfu + x1 * fx + f(x2);\n}";
+        let expected = "// f x\nfn p_f(a: u32) -> u32 { // x\n    return p_x + a.x + 0xfu + p_x1 * fx + p_f(x2);\n}\n";
+        assert_eq!(rename(text, new), expected);
+    }
+}

@@ -1,0 +1,127 @@
+//! Tables in workgroup memory for sources of at most 8 bits, which have few codes.
+
+use super::functions::{Function, Functions, Type};
+use super::values::word;
+use crate::element::ElementType;
+use crate::error::Error;
+use crate::spec::CastSpec;
+
+/// A table in workgroup memory, and the functions that fill it and look codes up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Table {
+    /// The `var<workgroup>`.
+    pub variable: String,
+    /// The workgroup memory that the table takes, in bytes.
+    pub bytes: u32,
+    /// `{…}_fill(local_index, workgroup_size)`: every invocation of the workgroup calls it before the first look-up, in
+    /// uniform control flow. It ends with a barrier.
+    pub fill: Function,
+    /// The function of the table's name and `_look_up`: what the computing function gives.
+    pub look_up: Function,
+    /// Of a table of values: the same for the codes of a word, as [`Functions::decode_word`].
+    pub look_up_word: Option<Function>,
+}
+
+impl Functions {
+    /// `{from}_to_{to}_table`, `_fill` and `_look_up`: a cast whose codes are looked up, as the kernels of this crate do on
+    /// GPUs. Each workgroup converts every code once, so that it only pays where a workgroup converts several times as many
+    /// elements as the source has codes. Software adapters are slower with tables, because their workgroup memory is slow.
+    ///
+    /// # Errors
+    /// [`Error::NoKernel`] for strings; [`Error::NoTable`] for sources of more than 8 bits.
+    pub fn cast_table(&mut self, spec: &CastSpec) -> Result<Table, Error> {
+        check(spec.from, spec.to)?;
+        let cast = self.cast(spec)?;
+        let entry = Type::code(spec.to);
+        let bytes = if entry == Type::U32 { 4 } else { 8 };
+        let codes = 1 << spec.from.code_bits();
+        let table = format!("{}_table", cast.name());
+        let fill = self.fill(cast.name(), &table, entry.wgsl(), codes, &format!("{}(code)", cast.name()));
+        let name = format!("{}_look_up", cast.name());
+        let look_up = self.write(name, &[("code", Type::U32)], Some(entry), &format!("return {table}[code];"));
+        Ok(Table { variable: table, bytes: codes * bytes, fill, look_up, look_up_word: None })
+    }
+
+    /// `{from}_to_f32_table`, `_fill` and `_look_up`, and `{from}_to_f32x{n}_look_up` for a word: values that are looked up;
+    /// see [`cast_table`](Self::cast_table). A look-up of a word of 4-bit codes takes two codes at once, of 2-bit codes four.
+    ///
+    /// # Errors
+    /// As [`cast_table`](Self::cast_table).
+    pub fn decode_table(&mut self, from: ElementType) -> Result<Table, Error> {
+        check(from, ElementType::FLOAT)?;
+        let decode = self.decode(from)?;
+        let bits = from.code_bits();
+        // As many codes as an index of 8 bits holds.
+        let per_entry = if bits == 6 { 1 } else { 8 / bits };
+        let components = ["x", "y", "z", "w"];
+        let entry = if per_entry == 1 { "u32".to_owned() } else { format!("vec{per_entry}<u32>") };
+        let value = |i: u32| {
+            let code = if i == 0 { "code".to_owned() } else { format!("(code >> {}u)", i * bits) };
+            let code = if per_entry == 1 { code } else { format!("{code} & {:#x}u", (1u32 << bits) - 1) };
+            format!("bitcast<u32>({}({code}))", decode.name())
+        };
+        let all: Vec<_> = (0..per_entry).map(value).collect();
+        let codes = 1 << (per_entry * bits);
+        let table = format!("{}_table", decode.name());
+        // The bits, so that no driver changes a value that it stores.
+        let fill = self.fill(decode.name(), &table, &entry, codes, &format!("{entry}({})", all.join(", ")));
+        let first = if per_entry == 1 { "" } else { ".x" };
+        let name = format!("{}_look_up", decode.name());
+        let body = format!("return bitcast<f32>({table}[code]{first});");
+        let look_up = self.write(name, &[("code", Type::U32)], Some(Type::F32), &body);
+
+        let (argument, count) = word(from)?;
+        let mut body = String::new();
+        let mut values = Vec::new();
+        for i in 0..count / per_entry {
+            let (at, width) = (i * per_entry * bits, per_entry * bits);
+            let (index, shift) = ((at / 32) as usize, at % 32);
+            let part = |index: usize| match argument {
+                Type::U32 => "word".to_owned(),
+                _ => format!("word.{}", components[index]),
+            };
+            let moved = match (shift, shift + width > 32) {
+                (0, _) => part(index),
+                (_, false) => format!("({} >> {shift}u)", part(index)),
+                (_, true) => format!("(({} >> {shift}u) | ({} << {}u))", part(index), part(index + 1), 32 - shift),
+            };
+            body.push_str(&format!("let entry_{i} = {table}[{moved} & {:#x}u];\n", (1u32 << width) - 1));
+            match per_entry {
+                1 => values.push(format!("bitcast<f32>(entry_{i})")),
+                n => values.extend((0..n).map(|k| format!("bitcast<f32>(entry_{i}.{})", components[k as usize]))),
+            }
+        }
+        let vectors: Vec<_> = values.chunks(4).map(|four| format!("vec4<f32>({})", four.join(", "))).collect();
+        let result = match vectors.len() {
+            1 => Type::Vec4F32,
+            2 => Type::TwoVec4F32,
+            _ => Type::FourVec4F32,
+        };
+        match &vectors[..] {
+            [vector] => body.push_str(&format!("return {vector};")),
+            vectors => body.push_str(&format!("return {result}(\n    {},\n);", vectors.join(",\n    "))),
+        }
+        let name = self.name(&format!("{from}_to_f32x{count}_look_up"));
+        let look_up_word = Some(self.write(name, &[("word", argument)], Some(result), &body));
+        Ok(Table { variable: table, bytes: codes * per_entry * 4, fill, look_up, look_up_word })
+    }
+
+    /// Writes a table and the function that fills it.
+    fn fill(&mut self, name: &str, table: &str, entry: &str, codes: u32, value: &str) -> Function {
+        let name = format!("{name}_fill");
+        if let Some(function) = self.find(&name) {
+            return function;
+        }
+        self.line(&format!("\nvar<workgroup> {table}: array<{entry}, {codes}>;"));
+        let body = format!(
+            "for (var code = local_index; code < {codes}u; code = code + workgroup_size) {{\n    \
+             {table}[code] = {value};\n}}\nworkgroupBarrier();"
+        );
+        self.write(name, &[("local_index", Type::U32), ("workgroup_size", Type::U32)], None, &body)
+    }
+}
+
+fn check(from: ElementType, to: ElementType) -> Result<(), Error> {
+    if from.code_bits() <= 8 { Ok(()) } else { Err(Error::NoTable { from, to }) }
+}

@@ -1,0 +1,235 @@
+//! Decoding to `f32` and encoding from it: one element, four, and those of a word.
+
+use super::fragments::Fragments;
+use super::functions::{Function, Functions, Type, suffix};
+use crate::conversion::{Conversion, Decode};
+use crate::element::{ElementType, Kind};
+use crate::error::Error;
+use crate::options::CastOptions;
+use crate::spec::CastSpec;
+
+/// How a code becomes a value.
+enum Method {
+    /// An integer of at most 16 bits: WGSL's own conversion, which is exact.
+    Int {
+        signed: bool,
+    },
+    Bool,
+    /// The function of the fragment `value/float`.
+    Float(String),
+    /// The bits that a function gives.
+    Bits(String),
+    /// The code itself.
+    Code,
+}
+
+/// The elements of a word, or of the three words that 6-bit codes fill: the argument's type, and how many elements.
+pub(super) fn word(element_type: ElementType) -> Result<(Type, u32), Error> {
+    match element_type.code_bits() {
+        0 => Err(Error::NoKernel { from: element_type, to: element_type }),
+        6 => Ok((Type::Vec3U32, 16)),
+        bits if bits <= 16 => Ok((Type::U32, 32 / bits)),
+        _ => Err(Error::NoLanes { element_type }),
+    }
+}
+
+/// The type of so many values.
+fn values(count: u32) -> Type {
+    match count {
+        2 => Type::Vec2F32,
+        4 => Type::Vec4F32,
+        8 => Type::TwoVec4F32,
+        _ => Type::FourVec4F32,
+    }
+}
+
+impl Functions {
+    /// `{from}_to_f32(code) -> f32`, such as `float16_to_f32`: the value of a code.
+    ///
+    /// # Errors
+    /// [`Error::NoKernel`] for strings.
+    pub fn decode(&mut self, from: ElementType) -> Result<Function, Error> {
+        let method = self.method(from)?;
+        let value = value(&method, "code", 0, from.code_bits());
+        Ok(self.write(
+            self.name(&format!("{from}_to_f32")),
+            &[("code", Type::code(from))],
+            Some(Type::F32),
+            &format!("return {value};"),
+        ))
+    }
+
+    /// `{from}_to_f32x4(word) -> vec4<f32>`: the values of four codes of at most 8 bits. They lie in the lowest bits of the
+    /// word: of 6 bits in three of its bytes, of 4 bits in two.
+    ///
+    /// # Errors
+    /// [`Error::NoKernel`] for strings; [`Error::NoLanes`] for wider types.
+    pub fn decode_four(&mut self, from: ElementType) -> Result<Function, Error> {
+        self.decode_lanes(from, four(from)?)
+    }
+
+    /// `{from}_to_f32x{n}(word)`: the values of the `n` codes of a word in their order, as `vec2<f32>`, `vec4<f32>`,
+    /// `array<vec4<f32>, 2>` or, of 2-bit codes, `array<vec4<f32>, 4>`. 6-bit codes fill three words, a `vec3<u32>`, which
+    /// hold sixteen.
+    ///
+    /// # Errors
+    /// [`Error::NoKernel`] for strings; [`Error::NoLanes`] for types of at least 32 bits.
+    pub fn decode_word(&mut self, from: ElementType) -> Result<Function, Error> {
+        self.decode_lanes(from, word(from)?)
+    }
+
+    fn decode_lanes(&mut self, from: ElementType, (argument, count): (Type, u32)) -> Result<Function, Error> {
+        let name = self.name(&format!("{from}_to_f32x{count}"));
+        if let Some(function) = self.find(&name) {
+            return Ok(function);
+        }
+        let method = self.method(from)?;
+        let bits = from.code_bits();
+        let mut body = String::new();
+        let lanes: Vec<String> = if bits < 8 && argument == Type::U32 && matches!(method, Method::Int { signed: false })
+        {
+            // Bytes become floats in one instruction of some GPUs.
+            let mask = 0x0101_0101 * ((1u32 << bits) - 1);
+            for part in 0..8 / bits {
+                let shifted = if part == 0 { "word".to_owned() } else { format!("(word >> {}u)", part * bits) };
+                body.push_str(&format!("let bytes_{part} = {shifted} & {mask:#x}u;\n"));
+            }
+            let lane = |i| value(&method, &format!("bytes_{}", i % (8 / bits)), i / (8 / bits) * 8, 8);
+            (0..count).map(lane).collect()
+        } else {
+            (0..count).map(|i| self.lane_value(&method, argument, i * bits, bits)).collect()
+        };
+        let vectors: Vec<_> = lanes
+            .chunks(4)
+            .map(|lanes| format!("vec{}<f32>(\n    {},\n)", lanes.len(), lanes.join(",\n    ")))
+            .collect();
+        let result = values(count);
+        match &vectors[..] {
+            [vector] => body.push_str(&format!("return {vector};")),
+            vectors => body.push_str(&format!("return {result}({});", vectors.join(", "))),
+        }
+        Ok(self.write(name, &[("word", argument)], Some(result), &body))
+    }
+
+    /// The value of the code from a bit of `word` on, which may be a vector of words.
+    fn lane_value(&self, method: &Method, argument: Type, bit: u32, bits: u32) -> String {
+        let (index, shift) = (bit / 32, bit % 32);
+        let part = |index: u32| match argument {
+            Type::U32 => "word".to_owned(),
+            _ => format!("word.{}", ["x", "y", "z"][index as usize]),
+        };
+        if shift + bits <= 32 {
+            return value(method, &part(index), shift, bits);
+        }
+        let across = format!("((({} >> {shift}u) | ({} << {}u)))", part(index), part(index + 1), 32 - shift);
+        value(method, &across, 0, bits)
+    }
+
+    /// `f32_to_{to}(value) -> code`, such as `f32_to_bfloat16`: the code of a value, as the cast from FLOAT gives it. Options
+    /// are in the name as for [`cast`](Self::cast).
+    ///
+    /// # Errors
+    /// [`Error::NoKernel`] for strings.
+    pub fn encode(&mut self, to: ElementType, options: &CastOptions) -> Result<Function, Error> {
+        let spec = CastSpec::new(ElementType::FLOAT, to).with_options(*options);
+        let cast = self.cast(&spec)?;
+        let name = self.name(&format!("f32_to_{to}{}", suffix(&spec)?));
+        let body = format!("return {}(bitcast<u32>(value));", cast.name());
+        Ok(self.write(name, &[("value", Type::F32)], Some(Type::code(to)), &body))
+    }
+
+    /// `f32x4_to_{to}(values) -> u32`: the codes, of at most 8 bits each, of four values, in the lowest bits of a word. The
+    /// bits above them are 0.
+    ///
+    /// # Errors
+    /// [`Error::NoKernel`] for strings; [`Error::NoLanes`] for wider types.
+    pub fn encode_four(&mut self, to: ElementType, options: &CastOptions) -> Result<Function, Error> {
+        self.encode_lanes(to, options, four(to)?)
+    }
+
+    /// `f32x{n}_to_{to}(values)`: the word of `n` codes, as [`decode_word`](Self::decode_word) takes it.
+    ///
+    /// # Errors
+    /// [`Error::NoKernel`] for strings; [`Error::NoLanes`] for types of at least 32 bits.
+    pub fn encode_word(&mut self, to: ElementType, options: &CastOptions) -> Result<Function, Error> {
+        self.encode_lanes(to, options, word(to)?)
+    }
+
+    fn encode_lanes(
+        &mut self,
+        to: ElementType,
+        options: &CastOptions,
+        (result, count): (Type, u32),
+    ) -> Result<Function, Error> {
+        let one = self.encode(to, options)?;
+        let suffix = suffix(&CastSpec::new(ElementType::FLOAT, to).with_options(*options))?;
+        let bits = to.code_bits();
+        let mut words = vec![Vec::new(); if result == Type::U32 { 1 } else { 3 }];
+        let mut body = String::new();
+        for i in 0..count {
+            let component = ["x", "y", "z", "w"][(i % 4) as usize];
+            let value =
+                if count <= 4 { format!("values.{component}") } else { format!("values[{}].{component}", i / 4) };
+            body.push_str(&format!("let code_{i} = {}({value});\n", one.name()));
+            let (word, shift) = ((i * bits / 32) as usize, i * bits % 32);
+            words[word].push(if shift == 0 { format!("code_{i}") } else { format!("(code_{i} << {shift}u)") });
+            if shift + bits > 32 {
+                words[word + 1].push(format!("(code_{i} >> {}u)", 32 - shift));
+            }
+        }
+        let words: Vec<_> = words.iter().map(|fields| fields.join(" | ")).collect();
+        match &words[..] {
+            [word] => body.push_str(&format!("return {word};")),
+            words => body.push_str(&format!("return {result}(\n    {},\n);", words.join(",\n    "))),
+        }
+        let name = self.name(&format!("f32x{count}_to_{to}{suffix}"));
+        Ok(self.write(name, &[("values", values(count))], Some(result), &body))
+    }
+
+    /// How codes of a type become values; writes the function that it takes.
+    fn method(&mut self, from: ElementType) -> Result<Method, Error> {
+        let conversion = Conversion::new(from, ElementType::FLOAT, &CastOptions::default())?;
+        Ok(match (conversion.decode, from.kind()) {
+            (Decode::Bool, _) => Method::Bool,
+            (Decode::Int { bits, signed }, _) if bits <= 16 => Method::Int { signed },
+            (Decode::Float(float), Kind::Float(_)) if float.bias < 127 => {
+                let own = self.name(&format!("{from}_to_f32"));
+                let function = Fragments::name("value/float", "float_value", &self.prefix, &own);
+                self.fragments(&["value/float"], &conversion, &own);
+                Method::Float(function)
+            }
+            (Decode::F32, _) => Method::Code,
+            _ => Method::Bits(self.cast(&CastSpec::new(from, ElementType::FLOAT))?.name().to_owned()),
+        })
+    }
+}
+
+/// The word that holds four codes.
+fn four(element_type: ElementType) -> Result<(Type, u32), Error> {
+    word(element_type)?;
+    if element_type.code_bits() <= 8 { Ok((Type::U32, 4)) } else { Err(Error::NoLanes { element_type }) }
+}
+
+/// The expression of the value of the code of so many bits from a bit of a word on.
+fn value(method: &Method, word: &str, shift: u32, bits: u32) -> String {
+    let above = 32u32.saturating_sub(shift + bits);
+    let field = match (shift, above) {
+        (0, 0) => word.to_owned(),
+        (_, 0) => format!("({word} >> {shift}u)"),
+        (0, _) => format!("({word} & {:#x}u)", (1u64 << bits) - 1),
+        _ => format!("(({word} >> {shift}u) & {:#x}u)", (1u64 << bits) - 1),
+    };
+    match method {
+        Method::Int { signed: false } => format!("f32({field})"),
+        Method::Int { signed: true } => format!("f32(extractBits(bitcast<i32>({word}), {shift}u, {bits}u))"),
+        Method::Bool => format!("select(0.0, 1.0, {field} != 0u)"),
+        Method::Float(function) => {
+            let magnitude = format!("extractBits({word}, {shift}u, {}u)", bits - 1);
+            let sign = if above == 0 { word.to_owned() } else { format!("({word} << {above}u)") };
+            format!("{function}({magnitude}, {sign} & 0x80000000u)")
+        }
+        Method::Bits(function) if bits == 64 => format!("bitcast<f32>({function}({word}))"),
+        Method::Bits(function) => format!("bitcast<f32>({function}({field}))"),
+        Method::Code => format!("bitcast<f32>({word})"),
+    }
+}

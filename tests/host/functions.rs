@@ -1,0 +1,305 @@
+//! Casts as WGSL functions, without a GPU: they are valid, compose in one module, and their names stay apart.
+
+use std::collections::BTreeSet;
+use std::io::Write as _;
+
+use naga::valid::{Capabilities, ValidationFlags, Validator};
+use support::numeric;
+use support::options::variants;
+use support::translate::{Format, translate};
+use wgpu_cast::wgsl::{self, Function, Functions, Type};
+use wgpu_cast::{CastOptions, CastSpec, ElementType, Error};
+
+fn specs() -> impl Iterator<Item = CastSpec> {
+    let pairs = numeric().flat_map(|from| numeric().map(move |to| (from, to)));
+    pairs.flat_map(|(from, to)| variants(to).into_iter().map(move |o| CastSpec::new(from, to).with_options(o)))
+}
+
+/// Parses and validates.
+fn module(wgsl: &str) -> naga::Module {
+    let module = naga::front::wgsl::parse_str(wgsl).unwrap_or_else(|e| panic!("{}\n{wgsl}", e.emit_to_string(wgsl)));
+    let mut validator = Validator::new(ValidationFlags::all(), Capabilities::empty());
+    validator.validate(&module).unwrap_or_else(|e| panic!("{}\n{wgsl}", e.emit_to_string(wgsl)));
+    module
+}
+
+/// A type as naga has it.
+fn naga_type(kind: Type) -> String {
+    let wgsl = format!("fn f() -> {kind} {{ return {kind}(); }}");
+    let module = naga::front::wgsl::parse_str(&wgsl).unwrap();
+    let result = module.functions.iter().next().unwrap().1.result.as_ref().unwrap();
+    described(&module, result.ty)
+}
+
+fn described(module: &naga::Module, ty: naga::Handle<naga::Type>) -> String {
+    match &module.types[ty].inner {
+        naga::TypeInner::Array { base, size, .. } => format!("{size:?} of {:?}", module.types[*base].inner),
+        inner => format!("{inner:?}"),
+    }
+}
+
+/// Everything that a module declares in its scope.
+fn declared(module: &naga::Module) -> Vec<String> {
+    let functions = module.functions.iter().filter_map(|(_, function)| function.name.clone());
+    let constants = module.constants.iter().filter_map(|(_, constant)| constant.name.clone());
+    let types = module.types.iter().filter_map(|(_, ty)| ty.name.clone());
+    let variables = module.global_variables.iter().filter_map(|(_, variable)| variable.name.clone());
+    functions.chain(constants).chain(types).chain(variables).collect()
+}
+
+/// Checks the listed functions against the text, and that nothing is outside the prefix.
+fn check(functions: &Functions, prefix: &str) -> Vec<String> {
+    let module = module(functions.wgsl());
+    assert!(module.entry_points.is_empty());
+    assert!(module.global_variables.iter().all(|(_, variable)| variable.binding.is_none()));
+    for function in functions.list() {
+        let found = module.functions.iter().find(|(_, f)| f.name.as_deref() == Some(function.name()));
+        let (_, found) = found.unwrap_or_else(|| panic!("{} is not in the text", function.name()));
+        let arguments: Vec<_> = found.arguments.iter().map(|argument| described(&module, argument.ty)).collect();
+        assert_eq!(arguments, function.arguments().iter().map(|t| naga_type(*t)).collect::<Vec<_>>(), "{function:?}");
+        let result = found.result.as_ref().map(|result| described(&module, result.ty));
+        assert_eq!(result, function.result().map(naga_type), "{function:?}");
+    }
+    let names = declared(&module);
+    for name in &names {
+        assert!(name.starts_with(&format!("{prefix}_")), "{name}");
+    }
+    names
+}
+
+/// Adds a module to the file that `tests/tint.sh` names, a line of JSON each; otherwise does nothing.
+fn write_for_other_compilers(wgsl: &str) {
+    let Some(path) = std::env::var_os("WGPU_CAST_MODULES") else { return };
+    let mut file = std::fs::File::options().create(true).append(true).open(path).unwrap();
+    writeln!(file, "{}", serde_json::Value::from(wgsl)).unwrap();
+}
+
+/// A kernel that calls functions from code to code with whatever is in a buffer.
+fn kernel(functions: &[&Function]) -> String {
+    let mut body = String::new();
+    for function in functions {
+        let argument = match function.arguments()[0] {
+            Type::Vec2U32 => "vec2<u32>(words[0], words[1])",
+            _ => "words[0]",
+        };
+        let call = format!("{}({argument})", function.name());
+        body.push_str(&match function.result() {
+            Some(Type::Vec2U32) => format!("    let r = {call};\n    words[0] = r.x;\n    words[1] = r.y;\n"),
+            _ => format!("    words[0] = {call};\n"),
+        });
+        body = format!("    {{\n{body}    }}\n");
+    }
+    format!(
+        "@group(0) @binding(1) var<storage, read_write> words: array<u32>;\n\
+         @compute @workgroup_size(1)\nfn main() {{\n{body}}}\n"
+    )
+}
+
+/// Every pair under every option: valid, nothing but names with the prefix, and twice in one module of the caller.
+#[test]
+fn every_cast_composes_twice_in_one_module() {
+    for spec in specs() {
+        let [first, second] = ["a", "b_2"].map(|prefix| {
+            let functions = wgsl::functions(&spec, prefix).unwrap();
+            check(&functions, prefix);
+            functions
+        });
+        let [one, two] = [&first, &second].map(|functions| functions.list().last().unwrap());
+        let text = format!("{}{}{}", first.wgsl(), kernel(&[one, two]), second.wgsl());
+        module(&text);
+        write_for_other_compilers(&text);
+        for format in Format::ALL {
+            translate(&text, format).unwrap_or_else(|e| panic!("{spec:?}, {}: {e}\n{text}", format.name()));
+        }
+    }
+}
+
+/// All that there is under one prefix.
+fn everything(prefix: &str) -> Functions {
+    let mut functions = Functions::new(prefix).unwrap();
+    for spec in specs() {
+        functions.cast(&spec).unwrap();
+        if spec.from.bits() <= Some(8) {
+            functions.cast_table(&spec).unwrap();
+        }
+    }
+    for t in numeric() {
+        functions.decode(t).unwrap();
+        if t.bits() <= Some(8) {
+            functions.decode_table(t).unwrap();
+            functions.decode_four(t).unwrap();
+        }
+        if t.bits() <= Some(16) {
+            functions.decode_word(t).unwrap();
+            functions.lane(t).unwrap();
+            functions.with_lane(t).unwrap();
+        }
+        for options in variants(t) {
+            functions.encode(t, &options).unwrap();
+            if t.bits() <= Some(8) {
+                functions.encode_four(t, &options).unwrap();
+            }
+            if t.bits() <= Some(16) {
+                functions.encode_word(t, &options).unwrap();
+            }
+        }
+    }
+    functions
+}
+
+#[test]
+fn every_function_stands_under_one_prefix() {
+    let mut functions = everything("all");
+    let names = check(&functions, "all");
+    // A kernel with one of the tables; all of them would not fit into workgroup memory.
+    let table = functions.decode_table(ElementType::FLOAT8E4M3FN).unwrap();
+    let text = format!(
+        "{}
+@group(0) @binding(0) var<storage, read_write> values: array<vec4<f32>>;
+
+@compute @workgroup_size(64)
+fn main(@builtin(local_invocation_index) local: u32) {{
+    {}(local, 64u);
+    values[local] = {}(local);
+}}
+",
+        functions.wgsl(),
+        table.fill.name(),
+        table.look_up_word.unwrap().name()
+    );
+    module(&text);
+    write_for_other_compilers(&text);
+    // What reads no constant is there once.
+    assert_eq!(names.iter().filter(|name| name.ends_with("normalize_words")).count(), 1);
+    // Asking again adds nothing.
+    let text = functions.wgsl().to_owned();
+    let listed = functions.list().len();
+    let again = functions.cast(&CastSpec::new(ElementType::FLOAT, ElementType::INT64)).unwrap();
+    assert_eq!(again.name(), "all_float_to_int64");
+    functions.decode_table(ElementType::INT4).unwrap();
+    assert_eq!((functions.wgsl(), functions.list().len()), (&text[..], listed));
+}
+
+/// The functions of arrays of the caller: every type in one module, an array of words and one of atomic words.
+#[test]
+fn every_function_of_an_array_stands_under_one_prefix() {
+    let mut functions = Functions::new("a").unwrap();
+    for t in numeric() {
+        functions.load_value(t, "words").unwrap();
+        for options in variants(t) {
+            functions.store_value(t, &options, "words").unwrap();
+        }
+        if t.bits() <= Some(16) {
+            functions.store_atomic(t, "atomic_words").unwrap();
+        }
+    }
+    let mut body = String::new();
+    for function in functions.list().iter().filter(|function| function.result().is_none()) {
+        let argument = match function.arguments()[1] {
+            Type::F32 => "1.0".to_owned(),
+            kind => format!("{kind}(1u)"),
+        };
+        body.push_str(&format!("    {}(7u, {argument});\n", function.name()));
+    }
+    let text = format!(
+        "{}\n@group(0) @binding(0) var<storage, read_write> words: array<u32>;\n\
+         @group(0) @binding(1) var<storage, read_write> atomic_words: array<atomic<u32>>;\n\
+         @compute @workgroup_size(1)\nfn main() {{\n{body}}}\n",
+        functions.wgsl()
+    );
+    module(&text);
+    for format in Format::ALL {
+        translate(&text, format).unwrap_or_else(|e| panic!("{}: {e}\n{text}", format.name()));
+    }
+    write_for_other_compilers(&text);
+}
+
+/// Two prefixes could only make one name of two if a name, after some of its underscores, were another name.
+#[test]
+fn no_name_is_the_end_of_another() {
+    let names: BTreeSet<String> = declared(&module(everything("p").wgsl())).iter().map(|n| n[2..].to_owned()).collect();
+    let ends = |name: &str| name.match_indices('_').map(|(at, _)| name[at + 1..].to_owned()).collect::<Vec<_>>();
+    for name in &names {
+        assert!(ends(name).iter().all(|end| !names.contains(end)), "{name}");
+    }
+    // Of WGSL's keywords and reserved words, those that a prefix and a name could be.
+    for word in [
+        "binding_array",
+        "co_await",
+        "co_return",
+        "co_yield",
+        "const_assert",
+        "const_cast",
+        "dynamic_cast",
+        "reinterpret_cast",
+        "static_assert",
+        "static_cast",
+        "thread_local",
+        "wgpu_ray_query",
+    ] {
+        assert!(ends(word).iter().all(|end| !names.contains(end)), "{word}");
+    }
+}
+
+/// Prefixes that are keywords, or reserved in the languages that drivers take.
+#[test]
+fn keywords_and_reserved_words_can_be_prefixes() {
+    let spec = CastSpec::new(ElementType::DOUBLE, ElementType::FLOAT16);
+    for prefix in ["fn", "u32", "gl", "main"] {
+        let functions = wgsl::functions(&spec, prefix).unwrap();
+        check(&functions, prefix);
+        let text = format!("{}{}", functions.wgsl(), kernel(&[functions.list().last().unwrap()]));
+        for format in Format::ALL {
+            translate(&text, format).unwrap_or_else(|e| panic!("{prefix}, {}: {e}\n{text}", format.name()));
+        }
+    }
+}
+
+/// Names that other modules rely on.
+#[test]
+fn names_say_what_is_converted() {
+    let mut functions = Functions::new("x").unwrap();
+    let options = CastOptions::default();
+    let spec = CastSpec::new(ElementType::FLOAT, ElementType::FLOAT8E4M3FN);
+    assert_eq!(functions.cast(&spec).unwrap().name(), "x_float_to_float8e4m3fn");
+    let unsaturated = options.with_saturate(false);
+    assert_eq!(functions.cast(&spec.with_options(unsaturated)).unwrap().name(), "x_float_to_float8e4m3fn_unsaturated");
+    // An option that makes no difference is not in the name, and adds nothing.
+    let spec = CastSpec::new(ElementType::FLOAT, ElementType::FLOAT16);
+    let one = functions.cast(&spec).unwrap();
+    assert_eq!(functions.cast(&spec.with_options(unsaturated)).unwrap(), one);
+    let array = "weights";
+    assert_eq!(
+        functions.load_value(ElementType::FLOAT6E2M3, array).unwrap().name(),
+        "x_load_float6e2m3_as_f32_weights"
+    );
+    let store = functions.store_value(ElementType::FLOAT8E4M3FN, &unsaturated, array).unwrap();
+    assert_eq!(store.name(), "x_store_float8e4m3fn_unsaturated_from_f32_weights");
+    let table = functions.decode_table(ElementType::INT4).unwrap();
+    assert_eq!((table.variable.as_str(), table.bytes), ("x_int4_to_f32_table", 2048));
+}
+
+#[test]
+fn what_cannot_be_written_is_a_typed_error() {
+    let strings = CastSpec::new(ElementType::STRING, ElementType::FLOAT);
+    assert!(matches!(wgsl::functions(&strings, "a"), Err(Error::NoKernel { .. })));
+    let spec = CastSpec::new(ElementType::FLOAT, ElementType::FLOAT16);
+    assert!(matches!(wgsl::functions(&spec, "__a"), Err(Error::WgslName { .. })));
+    let mut functions = Functions::new("a").unwrap();
+    let none = functions.wgsl().to_owned();
+    let options = CastOptions::default();
+    assert!(matches!(functions.decode(ElementType::STRING), Err(Error::NoKernel { .. })));
+    assert!(matches!(functions.decode_word(ElementType::STRING), Err(Error::NoKernel { .. })));
+    assert!(matches!(functions.encode_four(ElementType::STRING, &options), Err(Error::NoKernel { .. })));
+    assert!(matches!(functions.load(ElementType::STRING, "v"), Err(Error::NoKernel { .. })));
+    assert!(matches!(functions.load(ElementType::FLOAT, "v w"), Err(Error::WgslName { .. })));
+    assert!(matches!(functions.decode_four(ElementType::FLOAT16), Err(Error::NoLanes { .. })));
+    assert!(matches!(functions.decode_word(ElementType::FLOAT), Err(Error::NoLanes { .. })));
+    assert!(matches!(functions.encode_word(ElementType::INT64, &options), Err(Error::NoLanes { .. })));
+    assert!(matches!(functions.store_atomic(ElementType::FLOAT, "v"), Err(Error::NoLanes { .. })));
+    assert!(matches!(functions.lane(ElementType::DOUBLE), Err(Error::NoLanes { .. })));
+    assert!(matches!(functions.decode_table(ElementType::FLOAT16), Err(Error::NoTable { .. })));
+    assert!(matches!(functions.cast_table(&spec), Err(Error::NoTable { .. })));
+    // What fails leaves nothing behind.
+    assert_eq!((functions.wgsl(), functions.list()), (&none[..], &[][..]));
+}
