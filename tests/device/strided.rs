@@ -130,18 +130,24 @@ fn random(random: &mut Random) -> Shape {
     Shape { sizes, source: all(&shape.source), destination: all(&shape.destination) }
 }
 
+/// Each pair takes one kernel of long rows, or a random view; the pairs beside it take others.
 #[test]
 fn views_of_every_pair() {
     let context = adapter::open();
-    let caster = context.caster().unwrap();
+    // The kernels of software adapters, and those of GPUs.
+    let own = context.caster().unwrap();
+    let casters = [own.clone(), own.clone().with_tuning(PlanTuning::default())];
     let mut numbers = Random::new(5);
-    for from in numeric() {
-        for (i, to) in numeric().enumerate() {
-            let spec = CastSpec::new(from, to);
-            // Padded rows, long enough for several windows, and a view of any kind.
-            let pitch = 331 + i as i64;
-            check(&context, caster, spec, &Shape::new(&[3, 331], &[340, 1], &[-pitch, 1]), i % 2 == 0);
-            check(&context, caster, spec, &random(&mut numbers), i % 2 == 1);
+    for (i, from) in numeric().enumerate() {
+        for (j, to) in numeric().enumerate() {
+            let shape = match (i + j) % 4 {
+                0 => Shape::new(&[3, 331], &[340, 1], &[-331 - j as i64, 1]),
+                1 => Shape::new(&[3, 130], &[1, 3], &[130, 1]),
+                2 => Shape::new(&[20, 64], &[1, 32], &[64, 1]),
+                _ => random(&mut numbers),
+            };
+            let caster = &casters[(i + j / 4) % 2];
+            check(&context, caster, CastSpec::new(from, to), &shape, (i + j / 8).is_multiple_of(2));
         }
     }
 }
