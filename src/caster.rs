@@ -3,6 +3,7 @@
 mod bound;
 mod prepared;
 mod slices;
+mod views;
 
 use std::sync::Arc;
 
@@ -14,8 +15,7 @@ use crate::conversion::Conversion;
 use crate::error::Error;
 use crate::gpu::adapter::plan_settings;
 use crate::gpu::kernels::{KernelKey, Kernels};
-use crate::kernel::VIEW_RANK;
-use crate::plan::{self, Dispatch, Offsets, PlanLimits, PlanSettings, PlanTuning, Slices, View};
+use crate::plan::{self, Dispatch, Offsets, PlanLimits, PlanSettings, PlanTuning, Slices};
 use crate::spec::CastSpec;
 use prepared::ReadyDispatch;
 
@@ -99,43 +99,6 @@ impl Caster {
         Ok(self.prepare_with_sentinel(conversion, len, None)?.with_options(spec.options))
     }
 
-    /// Plans the cast of a strided view of the source, such as a transposed tensor, to a dense, row-major destination
-    /// of the view's shape. Element `i, j, …` is read at `i * strides[0] + j * strides[1] + …`, in elements from the
-    /// start of the slice. A stride of 0 repeats elements (broadcasting).
-    ///
-    /// A view has at most 8 axes, and its elements at least 8 bits. A dense view uses the kernels of
-    /// [`prepare`](Self::prepare); other views are read one element at a time. The source slice extends from the first
-    /// to the last element that is read: see [`Prepared::source_bytes`].
-    ///
-    /// # Errors
-    /// [`Error::View`] for other shapes and types; [`Error::Limit`] if the source slice exceeds one binding; and as
-    /// [`prepare`](Self::prepare).
-    pub fn prepare_strided(&self, spec: &CastSpec, shape: &[u64], strides: &[u64]) -> Result<Prepared, Error> {
-        let conversion = Conversion::new(spec.from, spec.to, &spec.options)?;
-        let (from, to) = (spec.from, spec.to);
-        let wrong = |reason| Error::View { from, to, reason };
-        if shape.len() != strides.len() {
-            return Err(wrong("the numbers of strides and axes differ"));
-        }
-        if shape.len() > VIEW_RANK {
-            return Err(wrong("more than 8 axes"));
-        }
-        if from.code_bits() < 8 {
-            return Err(wrong("elements narrower than 8 bits"));
-        }
-        if shape.contains(&0) {
-            return self.prepare(spec, 0);
-        }
-        let (view, len) = View::new(shape, strides).ok_or(wrong("element offsets exceed 32 bits"))?;
-        if view.is_dense() {
-            return self.prepare(spec, len);
-        }
-        plan::check_sizes(&conversion, [view.extent, len], &self.settings.limits)?;
-        let dispatches = plan::plan_view(&conversion, &view, len, Offsets::default(), &self.settings)?;
-        let steps = self.compile(&conversion, &dispatches)?;
-        Ok(Prepared::new(self, conversion, (len, Some(view)), steps, None).with_options(spec.options))
-    }
-
     /// Planned dispatches with their pipelines. Compiles the pipelines that do not exist yet on this thread.
     fn compile(&self, conversion: &Conversion, dispatches: &[Dispatch]) -> Result<Vec<ReadyDispatch>, Error> {
         let ready = |dispatch: &Dispatch| {
@@ -194,7 +157,7 @@ impl Caster {
         let mut kernels = Vec::new();
         for spec in specs {
             let conversion = Conversion::new(spec.from, spec.to, &spec.options)?;
-            let kinds = plan::kernels(&conversion, slices, &self.settings.limits);
+            let kinds = plan::kernels(&conversion, slices, &self.settings);
             kernels.extend(kinds.map(|(kind, access)| (conversion, kind, access)));
         }
         self.kernels.compile_together(&kernels)

@@ -406,6 +406,17 @@ pub enum Error {
         /// Start of the destination, in bytes.
         destination_offset: u64,
     },
+    /// Elements of a view's destination overlap, or its axes interleave.
+    #[error("casting {from} to {to}: the elements of the destination overlap along axis {axis}")]
+    DestinationOverlap {
+        /// Source element type.
+        from: ElementType,
+        /// Destination element type.
+        to: ElementType,
+        /// An axis of more than one element whose stride is 0, or does not step over the elements of the axes with
+        /// smaller strides.
+        axis: usize,
+    },
     /// A strided view is not supported.
     #[error("casting {from} to {to}: unsupported strided view: {reason}")]
     #[non_exhaustive]

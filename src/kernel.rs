@@ -4,17 +4,20 @@
 //! both sides, 16 bytes on the wider one. The *shifted* kernel does the same from a source that starts at any bit of a
 //! word. The *edge* kernel does any range of elements, one destination word (or one element of at least a word) an
 //! invocation, and keeps what lies around them; it takes heads, tails and small tensors. The *strided* kernel is the
-//! same for a view of the source. The *serial* kernel does so one element after the other, which in place is the only
-//! way for codes that lie across words. The *together* kernel is the edge kernel for one workgroup, which reads
-//! everything before it writes anything. Conversion code lies in `shaders/`; what is written here is the constants, the
+//! same for views with strides; the *rows*, the *gathered* and the *transposed* kernel do the long rows of a view. The
+//! *serial* kernel does so one element after the other, which in place is the only way for codes that lie across words.
+//! The *together* kernel is the edge kernel for one workgroup, which reads everything before it writes anything.
+//! Conversion code lies in `shaders/`; what is written here is the constants, the
 //! line that calls decode, hub and encode, and the unrolled entry of the first two.
 
 pub(crate) mod compose;
 pub(crate) mod constants;
 mod entry;
+mod views;
 
 use compose::Module;
 use entry::Entry;
+pub(crate) use views::{BLOCK, Block, Window};
 
 use crate::conversion::{Conversion, Encode};
 use crate::reference::Thresholds;
@@ -23,8 +26,12 @@ use crate::reference::Thresholds;
 pub(crate) const BLOCKS_SIZE: u32 = 256;
 /// Invocations in a workgroup of the edge kernel.
 pub(crate) const EDGE_SIZE: u32 = 64;
-/// The most axes of a strided view: those of the parameter block.
+/// Invocations in a workgroup of the kernels of views.
+pub(crate) const VIEW_SIZE: u32 = 64;
+/// The most axes of a view, after neighbours are merged: those of the parameter block.
 pub(crate) const VIEW_RANK: usize = 8;
+/// The most axes of a view, beside that of its rows, that all kernels of views take; more take the strided kernel.
+pub(crate) const FEW_AXES: usize = 4;
 /// The most elements that the planner gives a serial kernel: fewer than two units.
 const SERIAL_ELEMENTS: u32 = 128;
 
@@ -41,13 +48,28 @@ pub(crate) enum KernelKind {
     Serial,
     /// As many elements as one workgroup casts, between tensors that overlap.
     Together,
-    /// Any range of a view with strides, of codes of at least a byte.
+    /// Any elements of a view with strides.
     Strided,
+    /// Whole windows of the rows of a view, whose elements follow one another on both sides.
+    Rows,
+    /// Whole windows of the rows of a view, whose elements lie anywhere in the source.
+    Gathered,
+    /// Rows of a view whose elements lie beside those of other rows in the source.
+    Transposed,
 }
 
 impl KernelKind {
-    pub(crate) const ALL: [Self; 6] =
-        [Self::Blocks, Self::Shifted, Self::Edge, Self::Serial, Self::Together, Self::Strided];
+    pub(crate) const ALL: [Self; 9] = [
+        Self::Blocks,
+        Self::Shifted,
+        Self::Edge,
+        Self::Serial,
+        Self::Together,
+        Self::Strided,
+        Self::Rows,
+        Self::Gathered,
+        Self::Transposed,
+    ];
 }
 
 /// How the two sides are bound.
@@ -161,9 +183,11 @@ fn thresholds(conversion: &Conversion, lookup: CodeLookup) -> Option<Thresholds>
 pub(crate) fn compose(conversion: &Conversion, kind: KernelKind, access: Access, lookup: CodeLookup) -> Kernel {
     match kind {
         KernelKind::Blocks | KernelKind::Shifted => units(conversion, kind, access, lookup),
-        KernelKind::Edge | KernelKind::Strided => edge(conversion, kind, access),
+        KernelKind::Edge | KernelKind::Together => edge(conversion, kind, access),
         KernelKind::Serial => serial(conversion, access),
-        KernelKind::Together => edge(conversion, kind, access),
+        KernelKind::Strided | KernelKind::Rows | KernelKind::Gathered | KernelKind::Transposed => {
+            views::view(conversion, kind, access, lookup)
+        }
     }
 }
 
@@ -193,12 +217,7 @@ fn edge(conversion: &Conversion, kind: KernelKind, access: Access) -> Kernel {
     let mut module = Module::new(conversion, size, elements);
     module.bindings(access, 1, 1);
     module.conversion(conversion);
-    module.need(match (kind, conversion.from.code_bits()) {
-        (KernelKind::Strided, 64) => "entry/strided_pair",
-        (KernelKind::Strided, _) => "entry/strided_word",
-        (_, 64) => "entry/load_pair",
-        _ => "entry/load_word",
-    });
+    module.need(if conversion.from.code_bits() == 64 { "entry/load_pair" } else { "entry/load_word" });
     match bits {
         64 => module.need("entry/store_pair"),
         32 => module.need("entry/store_word"),
@@ -237,16 +256,22 @@ mod tests {
             let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
             let narrow = from.code_bits().min(to.code_bits());
             for kind in KernelKind::ALL {
-                for access in [Access::Separate, Access::Writable, Access::Shared] {
+                for (access, lookup) in [
+                    (Access::Separate, CodeLookup::Table),
+                    (Access::Separate, CodeLookup::Computed),
+                    (Access::Writable, CodeLookup::Table),
+                    (Access::Shared, CodeLookup::Table),
+                ] {
                     // What the planner never asks for.
                     let wide = kind == KernelKind::Blocks && access == Access::Shared && narrow < 8;
                     let six = from.code_bits() == 6 && to.code_bits() == 6;
+                    let transposed =
+                        kind != KernelKind::Transposed || Block::new(&conversion, access, lookup).is_some();
                     let together = kind == KernelKind::Together && access != Access::Shared;
-                    let narrow_view = kind == KernelKind::Strided && from.code_bits() < 8;
-                    if wide || together || kind == KernelKind::Serial && !six || narrow_view {
+                    if wide || together || kind == KernelKind::Serial && !six || !transposed {
                         continue;
                     }
-                    let kernel = compose(&conversion, kind, access, CodeLookup::Table);
+                    let kernel = compose(&conversion, kind, access, lookup);
                     let context = || format!("{from} to {to}, {kind:?}, {access:?}");
                     let module = naga::front::wgsl::parse_str(kernel.wgsl());
                     let module = module.unwrap_or_else(|e| panic!("{}: {e}\n{}", context(), kernel.wgsl()));

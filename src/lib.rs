@@ -61,7 +61,7 @@ pub use options::{CastOptions, Float4Nan, Int4Overflow, RoundMode};
 #[cfg(feature = "wgpu")]
 pub use plan::Slices;
 pub use plan::{
-    CodeLookup, Placement, Plan, PlanLimits, PlanSettings, PlanTuning, PlannedBinding, PlannedDispatch, Position,
+    CodeLookup, Placement, Plan, PlanLimits, PlanSettings, PlanTuning, PlannedBinding, PlannedDispatch, Position, View,
 };
 pub use spec::CastSpec;
 pub use tensor::{Element, Tensor};

@@ -1,9 +1,11 @@
 //! The plan of a cast on a device: its dispatches and their byte ranges, as data. Planning needs no device.
 
 mod cast_plan;
+mod divisor;
 mod in_place;
 mod limits;
 mod measures;
+mod pieces;
 mod placement;
 #[cfg(test)]
 mod tests;
@@ -11,13 +13,16 @@ mod view;
 
 pub use cast_plan::{Plan, PlannedBinding, PlannedDispatch};
 pub use limits::{CodeLookup, PlanLimits, PlanSettings, PlanTuning};
+pub(crate) use pieces::plan_view;
 pub use placement::{Placement, Position};
-pub(crate) use view::{View, plan_view};
+pub(crate) use view::Strided;
+pub use view::View;
 
 use crate::conversion::Conversion;
 use crate::element::ElementType;
 use crate::error::Error;
-use crate::kernel::{Access, KernelKind, VIEW_RANK};
+use crate::kernel::{Access, Block, KernelKind, VIEW_RANK};
+use divisor::Divisor;
 use measures::{LEAST_ALIGNMENT, Measures, crosses_words, wide_units_suit};
 
 /// A range of bytes of a buffer.
@@ -77,7 +82,7 @@ pub enum Slices {
     Anywhere,
     /// In one buffer or in two, starting at any element.
     OneBuffer,
-    /// As `OneBuffer`; the source may also be a strided view.
+    /// As `OneBuffer`; source and destination may also have strides ([`View`]).
     Views,
 }
 
@@ -91,16 +96,19 @@ impl Slices {
 pub(crate) fn kernels(
     conversion: &Conversion,
     slices: Slices,
-    limits: &PlanLimits,
+    settings: &PlanSettings,
 ) -> impl Iterator<Item = (KernelKind, Access)> {
+    let PlanSettings { limits, tuning } = *settings;
     let [from, to] = [conversion.from, conversion.to].map(|t| u64::from(t.code_bits()));
+    let transposes = Block::new(conversion, Access::Separate, tuning.lookup).is_some();
     let needed = move |kind: &KernelKind, access: Access| match (kind, access) {
         (KernelKind::Serial, Access::Shared) => from == to && crosses_words(to),
         (KernelKind::Together, Access::Shared) => from != to,
         (KernelKind::Serial | KernelKind::Together, _) => false,
         (KernelKind::Blocks, Access::Shared) => wide_units_suit(from, to),
         (KernelKind::Shifted, _) => slices.include(Slices::Anywhere),
-        (KernelKind::Strided, _) => slices.include(Slices::Views) && from >= 8,
+        (KernelKind::Strided | KernelKind::Rows | KernelKind::Gathered, _) => slices.include(Slices::Views),
+        (KernelKind::Transposed, _) => transposes && slices.include(Slices::Views),
         _ => true,
     };
     let accesses: &[Access] = match slices {
@@ -132,8 +140,20 @@ pub(crate) struct Params {
     pub first: u32,
     pub destination_end: u32,
     pub padding: u32,
-    pub shape: [u32; VIEW_RANK],
-    pub strides: [u32; VIEW_RANK],
+    pub source_strides: [u32; VIEW_RANK],
+    pub destination_strides: [u32; VIEW_RANK],
+    pub axes: u32,
+    pub row: u32,
+    pub source_step: u32,
+    pub window_cells: u32,
+    pub tail: u32,
+    pub columns: u32,
+    pub column_step: u32,
+    pub more_padding: u32,
+    pub column_rows: Divisor,
+    pub column_blocks: Divisor,
+    pub invocations: Divisor,
+    pub shape: [Divisor; VIEW_RANK],
 }
 
 /// One dispatch. With shared access, both ranges are the one range that is bound.

@@ -12,11 +12,12 @@ use crate::spec::CastSpec;
 use crate::tensor::Tensor;
 
 /// Elements of a test: several workgroups of every kernel for whole units, and a rest for the edge kernel. A multiple
-/// of `ROWS`.
+/// of 7.
 const ELEMENTS: usize = (1 << 16) + 75;
 
-/// Rows of the view that is transposed.
-const ROWS: usize = 7;
+/// The shapes of views: transposed rows that are whole blocks, and rows that are not whole windows.
+const TRANSPOSED: [usize; 2] = [8, 8192];
+const UNEVEN: [usize; 2] = [7, ELEMENTS / 7];
 
 /// What a buffer holds before a cast.
 const POISON: u8 = 0xa5;
@@ -48,7 +49,7 @@ impl Caster {
 /// Casts difficult codes on the device, by every kernel that casts between such slices take.
 async fn check(link: &DeviceLink, spec: &CastSpec, slices: Slices) -> Result<(), Error> {
     let known = Known::new(spec)?;
-    let kernels = plan::kernels(&known.conversion, slices, link.caster.limits());
+    let kernels = plan::kernels(&known.conversion, slices, link.caster.settings());
     link.caster.compile_async(kernels.map(|(kind, access)| (known.conversion, kind, access))).await?;
     known.check_host(link).await?;
     for arrangement in arrangements(&known.conversion, slices, link.caster.limits()) {
@@ -106,7 +107,7 @@ impl Known {
         prepared.record(&mut encoder, Source::new(input), Destination::new(output))?;
         let got = link.contents(conversion, encoder, &destination).await.map_err(|error| link.diagnose(error))?;
         let result = result_start as usize..(result_start + prepared.destination_bytes()) as usize;
-        self.compare(got[result].to_vec(), &expected, |i| arrangement.source_index(i))?;
+        self.compare(got[result].to_vec(), &expected, |i| arrangement.order.source_index(i))?;
         match image.iter().zip(&got).position(|(expected, got)| expected != got) {
             Some(offset) => Err(Error::SelfTestOutside { from, to, offset: offset as u64 }),
             None => Ok(()),
@@ -116,7 +117,7 @@ impl Known {
     /// Compares a result's codes with the expected ones. `source_index` says from which source code an element came.
     fn compare(&self, got: Vec<u8>, expected: &Tensor, source_index: impl Fn(usize) -> usize) -> Result<(), Error> {
         let (from, to) = (self.conversion.from, self.conversion.to);
-        let got = Tensor::from_bytes(to, [ELEMENTS], got)?;
+        let got = Tensor::from_bytes(to, expected.shape(), got)?;
         let wrong = got.codes().zip(expected.codes()).enumerate().find(|(_, (got, expected))| got != expected);
         let Some((index, (got, expected))) = wrong else { return Ok(()) };
         let code = self.source.codes().nth(source_index(index)).unwrap_or_default();
@@ -132,11 +133,63 @@ fn put(memory: &mut Vec<u8>, offset: u64, bytes: &[u8]) {
     memory[offset..offset + bytes.len()].copy_from_slice(bytes);
 }
 
-/// Where the slices of one cast lie, and whether its source is read transposed.
+/// In which order a cast reads its source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    Dense,
+    /// As the transpose of a matrix.
+    Transposed,
+    /// As the transpose of a matrix with too few columns for the kernel of transposed views.
+    Gathered,
+    /// The rows of a matrix from the last to the first.
+    Upwards,
+}
+
+impl Order {
+    /// Those of views. Together they take every kernel of views.
+    const VIEWS: [Order; 3] = [Order::Transposed, Order::Gathered, Order::Upwards];
+
+    /// The view's shape.
+    fn shape(self) -> [usize; 2] {
+        match self {
+            Order::Dense => [1, ELEMENTS],
+            Order::Transposed => TRANSPOSED,
+            Order::Gathered | Order::Upwards => UNEVEN,
+        }
+    }
+
+    /// The view's strides of the source.
+    fn strides(self) -> [i64; 2] {
+        let [rows, columns] = self.shape().map(|size| size as i64);
+        match self {
+            Order::Dense => [columns, 1],
+            Order::Transposed | Order::Gathered => [1, rows],
+            Order::Upwards => [-columns, 1],
+        }
+    }
+
+    /// The number of elements of the result.
+    fn elements(self) -> usize {
+        self.shape().iter().product()
+    }
+
+    /// The element of the source of which an element of the result is made.
+    fn source_index(self, index: usize) -> usize {
+        let [rows, columns] = self.shape();
+        let (row, column) = (index / columns, index % columns);
+        match self {
+            Order::Dense => index,
+            Order::Transposed | Order::Gathered => row + column * rows,
+            Order::Upwards => (rows - 1 - row) * columns + column,
+        }
+    }
+}
+
+/// Where the slices of one cast lie, and how it reads its source.
 #[derive(Clone, Copy, Debug)]
 struct Arrangement {
     offsets: Offsets,
-    transposed: bool,
+    order: Order,
     /// The largest binding, if it is less than the device's: then the slices are too far apart for one binding.
     binding_size: Option<u64>,
 }
@@ -144,9 +197,9 @@ struct Arrangement {
 impl Arrangement {
     fn prepare(&self, link: &DeviceLink, spec: &CastSpec) -> Result<Prepared, Error> {
         let caster = link.caster.within(self.limits(link.caster.limits()));
-        match self.transposed {
-            true => caster.prepare_strided(spec, &SHAPE, &STRIDES),
-            false => caster.prepare(spec, ELEMENTS as u64),
+        match self.order {
+            Order::Dense => caster.prepare(spec, ELEMENTS as u64),
+            order => caster.prepare_strided(spec, &order.shape().map(|size| size as u64), &order.strides()),
         }
     }
 
@@ -154,23 +207,16 @@ impl Arrangement {
         PlanLimits { binding_size: self.binding_size.unwrap_or(limits.binding_size), ..*limits }
     }
 
-    fn source_index(&self, index: usize) -> usize {
-        let columns = ELEMENTS / ROWS;
-        if self.transposed { index / columns + index % columns * ROWS } else { index }
-    }
-
     fn expected(&self, dense: &Tensor) -> Result<Tensor, Error> {
-        if !self.transposed {
+        if self.order == Order::Dense {
             return Ok(dense.clone());
         }
         let codes: Vec<u64> = dense.codes().collect();
-        let gathered = (0..ELEMENTS).map(|i| codes[self.source_index(i)]);
-        Tensor::from_codes(dense.element_type(), [ELEMENTS], gathered)
+        let elements = self.order.elements();
+        let gathered = (0..elements).map(|i| codes[self.order.source_index(i)]);
+        Tensor::from_codes(dense.element_type(), [elements], gathered)
     }
 }
-
-const SHAPE: [u64; 2] = [ROWS as u64, (ELEMENTS / ROWS) as u64];
-const STRIDES: [u64; 2] = [1, ROWS as u64];
 
 /// Slices that together take every kernel for such slices that host tensors do not take.
 fn arrangements(conversion: &Conversion, slices: Slices, limits: &PlanLimits) -> Vec<Arrangement> {
@@ -188,25 +234,22 @@ fn arrangements(conversion: &Conversion, slices: Slices, limits: &PlanLimits) ->
         let start = GUARD + size(from).max(size(to));
         offsets.push(one(start, start));
     }
-    let views = match slices {
-        Slices::Views if from.code_bits() >= 8 => vec![two(0, 0), one(GUARD, after)],
-        _ => Vec::new(),
-    };
-    let arranged = |transposed| move |offsets| Arrangement { offsets, transposed, binding_size: None };
-    let mut all: Vec<_> =
-        offsets.into_iter().map(arranged(false)).chain(views.into_iter().map(arranged(true))).collect();
+    let arranged = |order, offsets| Arrangement { offsets, order, binding_size: None };
+    let mut all: Vec<_> = offsets.into_iter().map(|offsets| arranged(Order::Dense, offsets)).collect();
+    let views = if slices == Slices::Views { &Order::VIEWS[..] } else { &[] };
+    for &order in views {
+        all.extend([arranged(order, two(0, 0)), arranged(order, one(GUARD, after))]);
+    }
     if slices.include(Slices::OneBuffer) && limits.buffer_size > limits.binding_size {
         // Half a binding for each tensor, and slices that are farther apart than a binding is long.
         let longest = [from, to].map(|t| t.packed_bytes(ELEMENTS as u64).unwrap_or(0)).into_iter().max().unwrap_or(0);
         let half = (longest + 2 * (GUARD + limits.offset_alignment)).next_multiple_of(16);
         let binding_size = (2 * half).min(limits.binding_size);
         let far = after + binding_size;
-        let apart = |transposed, offsets| Arrangement { offsets, transposed, binding_size: Some(binding_size) };
-        all.push(apart(false, one(GUARD, far)));
-        all.push(apart(false, one(GUARD + size(from), far + 2 * size(to))));
-        if slices == Slices::Views && from.code_bits() >= 8 {
-            all.push(apart(true, one(GUARD, far)));
-        }
+        let apart = |order, offsets| Arrangement { offsets, order, binding_size: Some(binding_size) };
+        all.push(apart(Order::Dense, one(GUARD, far)));
+        all.push(apart(Order::Dense, one(GUARD + size(from), far + 2 * size(to))));
+        all.extend(views.iter().map(|&order| apart(order, one(GUARD, far))));
     }
     all
 }
@@ -231,33 +274,41 @@ fn codes(element_type: ElementType) -> impl Iterator<Item = u64> {
 mod tests {
     use super::*;
     use crate::options::CastOptions;
-    use crate::plan::{PlanSettings, View};
+    use crate::plan::{CodeLookup, PlanSettings, PlanTuning, Strided, View};
     use std::collections::HashSet;
 
     /// Every kernel that `warm_up` compiles is proven by the self-test.
     #[test]
     fn self_test_runs_every_kernel() {
-        let settings = PlanSettings::default();
+        let computed = PlanTuning { lookup: CodeLookup::Computed, ..PlanTuning::default() };
+        for tuning in [PlanTuning::default(), computed] {
+            runs_every_kernel(&PlanSettings { tuning, ..PlanSettings::default() });
+        }
+    }
+
+    fn runs_every_kernel(settings: &PlanSettings) {
         let numeric = || ElementType::ALL.iter().copied().filter(|t| t.is_numeric());
         for (from, to) in numeric().flat_map(|from| numeric().map(move |to| (from, to))) {
             let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
             for slices in [Slices::Aligned, Slices::Anywhere, Slices::OneBuffer, Slices::Views] {
-                let host = Arrangement { offsets: Offsets::default(), transposed: false, binding_size: None };
+                let host = Arrangement { offsets: Offsets::default(), order: Order::Dense, binding_size: None };
                 let arranged = arrangements(&conversion, slices, &settings.limits).into_iter().chain([host]);
                 let dispatches = arranged.flat_map(|arrangement| {
-                    let settings = PlanSettings { limits: arrangement.limits(&settings.limits), ..settings };
-                    match arrangement.transposed {
-                        true => {
-                            let (view, len) = View::new(&SHAPE, &STRIDES).unwrap();
-                            plan::plan_view(&conversion, &view, len, arrangement.offsets, &settings).unwrap()
-                        }
-                        false => {
+                    let settings = PlanSettings { limits: arrangement.limits(&settings.limits), ..*settings };
+                    match arrangement.order {
+                        Order::Dense => {
                             plan::plan(&conversion, ELEMENTS as u64, arrangement.offsets, &settings, None).unwrap()
+                        }
+                        order => {
+                            let (shape, strides) = (order.shape().map(|size| size as u64), order.strides());
+                            let view = View::new(&shape).with_source_strides(&strides);
+                            let (strided, _) = Strided::new(&view, &conversion).unwrap();
+                            plan::plan_view(&conversion, &strided, arrangement.offsets, &settings).unwrap()
                         }
                     }
                 });
                 let met: HashSet<_> = dispatches.map(|dispatch| (dispatch.kind, dispatch.access)).collect();
-                let all: HashSet<_> = plan::kernels(&conversion, slices, &settings.limits).collect();
+                let all: HashSet<_> = plan::kernels(&conversion, slices, settings).collect();
                 assert_eq!(met, all, "{from} to {to}, {slices:?}");
             }
         }

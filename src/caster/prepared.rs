@@ -9,7 +9,7 @@ use crate::element::ElementType;
 use crate::error::{Error, Side};
 use crate::gpu::record::Command;
 use crate::options::CastOptions;
-use crate::plan::{self, Dispatch, Offsets, Placement, View};
+use crate::plan::{self, Dispatch, Offsets, Placement, Strided};
 use crate::spec::CastSpec;
 
 /// A planned and compiled cast of a given length. It can be bound to buffers any number of times.
@@ -20,8 +20,8 @@ pub struct Prepared {
     /// What the caller asked for; casts of host tensors keep only the conversion.
     pub(super) options: CastOptions,
     pub(super) len: u64,
-    /// How the source is read, where it is not dense.
-    pub(super) view: Option<View>,
+    /// Where the elements lie, if not one after the other.
+    pub(super) view: Option<Strided>,
     /// For slices of two buffers; [`Dispatch::moved`] says for which.
     pub(super) steps: Vec<ReadyDispatch>,
     pub(super) sentinel: Option<u32>,
@@ -40,7 +40,7 @@ impl Prepared {
     pub(super) fn new(
         caster: &Caster,
         conversion: Conversion,
-        (len, view): (u64, Option<View>),
+        (len, view): (u64, Option<Strided>),
         steps: Vec<ReadyDispatch>,
         sentinel: Option<u32>,
     ) -> Self {
@@ -89,19 +89,24 @@ impl Prepared {
         prepared
     }
 
-    /// The size of the source in packed bytes; for a strided view, from the first to the last byte that is read.
+    /// The size of the source in packed bytes; for a view, from the lowest element to the highest that is read.
     pub fn source_bytes(&self) -> u64 {
         self.bytes(self.conversion.from, self.source_len())
     }
 
     /// Elements of the source, from the first to the last one that is read.
     fn source_len(&self) -> u64 {
-        self.view.map_or(self.len, |view| view.extent)
+        self.view.map_or(self.len, |view| view.source_extent)
     }
 
-    /// The size of the destination in packed bytes.
+    /// Elements of the destination, from the lowest to the highest that is written.
+    fn destination_len(&self) -> u64 {
+        self.view.map_or(self.len, |view| view.destination_extent)
+    }
+
+    /// The size of the destination in packed bytes; for a view, from the lowest element to the highest that is written.
     pub fn destination_bytes(&self) -> u64 {
-        self.bytes(self.conversion.to, self.len)
+        self.bytes(self.conversion.to, self.destination_len())
     }
 
     fn bytes(&self, element_type: ElementType, len: u64) -> u64 {
@@ -136,7 +141,8 @@ impl Prepared {
         let (source, destination) = (source.0, destination.0);
         let source_len = self.source_len();
         self.check(Side::Source, source, source_len)?;
-        self.check(Side::Destination, destination, self.len)?;
+        let destination_len = self.destination_len();
+        self.check(Side::Destination, destination, destination_len)?;
         let buffers = [source.slice.buffer(), destination.slice.buffer()];
         let placement = Placement {
             source: source.position(),
@@ -144,7 +150,8 @@ impl Prepared {
             one_buffer: buffers[0] == buffers[1],
         };
         // The slices lie in their buffers, whatever the limits of the plan.
-        let offsets = placement.offsets(&self.conversion, [source_len, self.len], self.view.is_none(), u64::MAX)?;
+        let offsets =
+            placement.offsets(&self.conversion, [source_len, destination_len], self.view.is_none(), u64::MAX)?;
         let limits = &self.caster.settings.limits;
         let moved = |step: &ReadyDispatch| {
             let dispatch = step.dispatch.moved(offsets, limits)?;
@@ -168,7 +175,7 @@ impl Prepared {
     fn ready_at(&self, offsets: Offsets) -> Result<Vec<ReadyDispatch>, Error> {
         let settings = &self.caster.settings;
         let dispatches = match &self.view {
-            Some(view) => plan::plan_view(&self.conversion, view, self.len, offsets, settings)?,
+            Some(view) => plan::plan_view(&self.conversion, view, offsets, settings)?,
             None => plan::plan(&self.conversion, self.len, offsets, settings, self.sentinel)?,
         };
         self.caster.compile(&self.conversion, &dispatches)

@@ -24,8 +24,10 @@ fragments! {
     "encode/integer" "encode/integer_to_e8m0" "encode/integer_to_f32" "encode/integer_to_f64"
     "encode/integer_to_float" "entry/edge_lanes" "entry/edge_words" "entry/lanes" "entry/load_pair"
     "entry/load_word" "entry/params" "entry/separate" "entry/serial" "entry/shared" "entry/store_pair"
-    "entry/store_word" "entry/strided" "entry/strided_pair" "entry/strided_word" "entry/together_lanes"
-    "entry/together_words" "entry/writable" "hub/f64_high_word" "hub/split_f32" "hub/split_f64" "hub/split_float"
+    "entry/store_word" "entry/together_lanes" "entry/together_words" "entry/view" "entry/view_all_axes"
+    "entry/view_block" "entry/view_blocks" "entry/view_cells" "entry/view_few_axes" "entry/view_lanes" "entry/view_pair"
+    "entry/view_params" "entry/view_rows" "entry/view_tile_lanes" "entry/view_tile_words" "entry/view_tiles" "entry/view_windows"
+    "entry/view_word" "entry/view_words" "entry/writable" "hub/f64_high_word" "hub/split_f32" "hub/split_f64" "hub/split_float"
     "hub/split_int" "hub/split_int64" "lib/integer" "lib/negate" "lib/normalize" "lib/pack_float" "lib/round"
     "lib/significand" "value/float"
 }
@@ -73,6 +75,15 @@ impl Module {
         }
     }
 
+    pub(super) fn number(&mut self, name: &str, value: u32) {
+        self.constants.number(name, value);
+    }
+
+    /// A name for one word or a vector of words.
+    pub(super) fn alias(&mut self, name: &str, words: u32) {
+        self.constants.line(&format!("alias {name} = {};", vector(words)));
+    }
+
     pub(super) fn line(&mut self, line: &str) {
         self.text.push_str(line);
         self.text.push('\n');
@@ -80,8 +91,8 @@ impl Module {
 
     /// The source and the destination, as arrays of vectors of so many words.
     pub(super) fn bindings(&mut self, access: Access, source: u32, destination: u32) {
-        self.constants.line(&format!("alias SourceWords = {};", vector(source)));
-        self.constants.line(&format!("alias DestinationWords = {};", vector(destination)));
+        self.alias("SourceWords", source);
+        self.alias("DestinationWords", destination);
         self.need(match access {
             Access::Separate => "entry/separate",
             Access::Writable => "entry/writable",

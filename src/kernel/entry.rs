@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Access, BLOCKS_SIZE, CodeLookup, KernelKind, Units, thresholds, uses_table};
+use super::{Access, BLOCKS_SIZE, CodeLookup, KernelKind, Units, Window, thresholds, uses_table};
 use crate::conversion::{Conversion, Encode};
 
 /// The element type of a binding of vectors of so many words.
@@ -188,11 +188,105 @@ impl Entry {
         for k in 0..=words {
             writeln!(text, "    let w{r}_{k} = load_source(min(from_{r} + {k}u, params.source_last));")?;
         }
-        for k in 0..words {
+        self.shift(text, r)
+    }
+
+    /// The source's words from those that they lie across.
+    fn shift(&self, text: &mut String, r: u32) -> std::fmt::Result {
+        for k in 0..self.source_words {
             let above = format!("((w{r}_{} << 1u) << (31u - low_{r}))", k + 1);
             writeln!(text, "    let s{r}_{k} = (w{r}_{k} >> low_{r}) | {above};")?;
         }
         Ok(())
+    }
+
+    /// The conversion of a window of a view's row, whose unit is the window.
+    pub(super) fn window(conversion: &Conversion, window: &Window) -> Self {
+        let (source_bits, destination_bits) = (conversion.from.code_bits(), conversion.to.code_bits());
+        Self {
+            source_bits,
+            destination_bits,
+            source_words: (window.elements * source_bits).div_ceil(32),
+            destination_words: window.words,
+            source_vector: 1,
+            destination_vector: window.vector,
+            shifted: true,
+            units: Units { elements: window.elements, repeat: 1 },
+            copy: conversion.is_copy(),
+            eights: false,
+            per_entry: None,
+            masked: matches!(conversion.encode, Encode::Int(_)),
+            ignores_above: source_bits == 16 && !matches!(conversion.encode, Encode::E8m0(_)),
+        }
+    }
+
+    /// `fn store_window`, which converts a window from a position in the source on.
+    pub(super) fn window_text(&self, source_vector: u32) -> String {
+        let mut text = String::new();
+        self.write_window(&mut text, source_vector).expect("writing to a String cannot fail");
+        text
+    }
+
+    fn write_window(&self, text: &mut String, source_vector: u32) -> std::fmt::Result {
+        writeln!(text, "fn store_window(position: u32, unit_0: u32) {{")?;
+        match self.source_bits {
+            64 => writeln!(text, "    let from_0 = params.source_word + 2u * position;")?,
+            6 => {
+                writeln!(text, "    let bit_0 = params.source_bit + (position & 15u) * 6u;")?;
+                writeln!(text, "    let from_0 = params.source_word + (position >> 4u) * 3u + (bit_0 >> 5u);")?;
+                writeln!(text, "    let low_0 = bit_0 & 31u;")?;
+            }
+            bits => {
+                let (log, mask) = parts(bits);
+                writeln!(text, "    let index_0 = position + params.source_bit / {bits}u;")?;
+                writeln!(text, "    let from_0 = params.source_word + (index_0 >> {log}u);")?;
+                if bits < 32 {
+                    writeln!(text, "    let low_0 = (index_0 & {mask}u) * {bits}u;")?;
+                }
+            }
+        }
+        let narrow = self.source_bits < 32;
+        let words = self.source_words;
+        if source_vector == 4 {
+            let vectors = words / 4;
+            writeln!(text, "    let first_0 = from_0 >> 2u;")?;
+            for k in 0..vectors {
+                writeln!(text, "    let v0_{k} = load_source(first_0 + {k}u);")?;
+            }
+            // One more only where it is needed: it is there then.
+            let needed = if narrow { "(from_0 & 3u) != 0u || low_0 != 0u" } else { "(from_0 & 3u) != 0u" };
+            writeln!(text, "    var v0_{vectors} = vec4<u32>();")?;
+            writeln!(text, "    if ({needed}) {{\n        v0_{vectors} = load_source(first_0 + {vectors}u);\n    }}")?;
+            let word = |k: u32| format!("v0_{}.{}", k / 4, ["x", "y", "z", "w"][(k % 4) as usize]);
+            writeln!(text, "    let two_0 = (from_0 & 2u) != 0u;\n    let one_0 = (from_0 & 1u) != 0u;")?;
+            let count = words + u32::from(narrow);
+            for k in 0..=count {
+                writeln!(text, "    let m0_{k} = select({}, {}, two_0);", word(k), word(k + 2))?;
+            }
+            let name = if narrow { "w" } else { "s" };
+            for k in 0..count {
+                writeln!(text, "    let {name}0_{k} = select(m0_{k}, m0_{}, one_0);", k + 1)?;
+            }
+        } else {
+            let name = if narrow { "w" } else { "s" };
+            for k in 0..words {
+                writeln!(text, "    let {name}0_{k} = load_source(from_0 + {k}u);")?;
+            }
+            if narrow {
+                // The word after the last one only where a code lies in it.
+                let used = (self.units.elements * self.source_bits - 1) % 32 + 1;
+                writeln!(text, "    let after_0 = from_0 + select({}u, {words}u, low_0 > {}u);", words - 1, 32 - used)?;
+                writeln!(text, "    let w0_{words} = load_source(after_0);")?;
+            }
+        }
+        if narrow {
+            self.shift(text, 0)?;
+        }
+        let log = self.destination_vector.trailing_zeros();
+        writeln!(text, "    let destination_start = params.destination_word >> {log}u;")?;
+        let values = self.destination_values(0, text)?;
+        self.store(text, 0, &values, "    ")?;
+        writeln!(text, "}}")
     }
 
     /// The source word at `index` of a unit, as loaded.

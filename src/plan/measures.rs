@@ -263,7 +263,7 @@ impl<'a> Measures<'a> {
     }
 
     /// A number of workgroups in one or two dimensions.
-    fn grid(&self, workgroups: u32) -> [u32; 2] {
+    pub(super) fn grid(&self, workgroups: u32) -> [u32; 2] {
         let rows = workgroups.div_ceil(self.settings.limits.workgroups);
         [workgroups.div_ceil(rows), rows]
     }
@@ -285,7 +285,7 @@ fn over(a: ByteRange, b: ByteRange) -> ByteRange {
     ByteRange { offset, size: (a.offset + a.size).max(b.offset + b.size) - offset }
 }
 
-fn gcd(a: u64, b: u64) -> u64 {
+pub(super) fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 

@@ -1,92 +1,206 @@
-//! Views of the source with a stride along each axis.
+//! Views: elements of two tensors that correspond, each side with a stride along each axis.
 
-use super::measures::Measures;
-use super::{Dispatch, Offsets, Params, PlanSettings};
 use crate::conversion::Conversion;
 use crate::error::Error;
-use crate::kernel::{KernelKind, VIEW_RANK as RANK};
+use crate::kernel::VIEW_RANK;
 
-/// A view of the source: its elements in row-major order of `shape`, each at the sum of index times stride.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct View {
-    /// The sizes of the axes, after leading axes of one element.
-    pub shape: [u32; RANK],
-    pub strides: [u32; RANK],
-    /// Elements from the first to the last that is read.
-    pub extent: u64,
+/// The shape of a strided cast, and where its elements lie on both sides.
+///
+/// Element `i, j, …` is `i * strides[0] + j * strides[1] + …` elements after element `0, 0, …`. A stride may be negative.
+/// A stride of 0 repeats the elements of a source (broadcasting). Without strides, a side is dense: in row-major order.
+///
+/// A slice of a view starts at the lowest element that the cast reads or writes, and ends with the highest one. With
+/// negative strides the lowest element is not element `0, 0, …`: [`source_first`](Self::source_first) and
+/// [`destination_first`](Self::destination_first) say how many elements lie between.
+///
+/// The elements of a destination must not overlap. Sorted by their strides, each axis must step over all elements of the
+/// axes with smaller strides, as the axes of any tensor or of any part of one do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct View<'a> {
+    shape: &'a [u64],
+    source: Option<&'a [i64]>,
+    destination: Option<&'a [i64]>,
 }
 
-impl View {
-    /// The view, and how many elements it has; `None` where 32 bits do not count its elements or their offsets.
-    pub(crate) fn new(shape: &[u64], strides: &[u64]) -> Option<(Self, u64)> {
-        let mut view = Self { shape: [1; RANK], strides: [0; RANK], extent: 1 };
-        let (mut elements, mut last) = (1u64, 0u64);
-        for (axis, (&size, &stride)) in shape.iter().zip(strides).enumerate() {
-            elements = elements.checked_mul(size)?;
-            last = last.checked_add(size.saturating_sub(1).checked_mul(stride)?)?;
-            let axis = RANK - shape.len() + axis;
-            view.shape[axis] = u32::try_from(size).ok()?;
-            // The stride of an axis of one element is not used.
-            view.strides[axis] = if size > 1 { u32::try_from(stride).ok()? } else { 0 };
+impl<'a> View<'a> {
+    /// A view that is dense on both sides.
+    pub fn new(shape: &'a [u64]) -> Self {
+        Self { shape, source: None, destination: None }
+    }
+
+    /// This view with strides of the source, in elements.
+    #[must_use]
+    pub fn with_source_strides(self, strides: &'a [i64]) -> Self {
+        Self { source: Some(strides), ..self }
+    }
+
+    /// This view with strides of the destination, in elements. All bits of the destination that belong to none of the
+    /// view's elements stay as they are. In a destination without strides, the unused bits of the last byte become zero.
+    #[must_use]
+    pub fn with_destination_strides(self, strides: &'a [i64]) -> Self {
+        Self { destination: Some(strides), ..self }
+    }
+
+    /// The number of elements of the source between the lowest that is read and element `0, 0, …`.
+    pub fn source_first(&self) -> u64 {
+        first(self.shape, self.source)
+    }
+
+    /// The number of elements of the destination between the lowest that is written and element `0, 0, …`.
+    pub fn destination_first(&self) -> u64 {
+        first(self.shape, self.destination)
+    }
+
+    #[cfg(test)]
+    pub(super) fn sides(&self) -> (Vec<i64>, Vec<i64>) {
+        (self.strides(self.source).unwrap(), self.strides(self.destination).unwrap())
+    }
+
+    /// The strides of a side, which are those of a dense tensor if none were given.
+    fn strides(&self, given: Option<&[i64]>) -> Option<Vec<i64>> {
+        if let Some(strides) = given {
+            return Some(strides.to_vec());
         }
-        view.extent = last + 1;
-        (elements <= u32::MAX.into() && view.extent <= u32::MAX.into()).then_some((view, elements))
-    }
-
-    /// Whether the elements lie one after the other in their order.
-    pub(crate) fn is_dense(&self) -> bool {
-        let mut step = 1;
-        let axes = self.shape.iter().zip(&self.strides).rev();
-        axes.fold(true, |dense, (&size, &stride)| {
-            let fits = size == 1 || u64::from(stride) == step;
-            step *= u64::from(size);
-            dense && fits
-        })
+        let mut step = 1i64;
+        let mut strides = vec![0; self.shape.len()];
+        for (stride, &size) in strides.iter_mut().zip(self.shape).rev() {
+            *stride = step;
+            step = step.checked_mul(i64::try_from(size).ok()?)?;
+        }
+        Some(strides)
     }
 }
 
-/// The dispatches that cast a view of `elements` elements, at least one, to a dense destination.
-pub(crate) fn plan_view(
-    conversion: &Conversion,
-    view: &View,
-    elements: u64,
-    offsets: Offsets,
-    settings: &PlanSettings,
-) -> Result<Vec<Dispatch>, Error> {
-    let measures = Measures::new(conversion, offsets, settings);
-    measures.check_workgroups([1, 1])?;
-    let limits = &settings.limits;
-    let whole = measures.range(offsets.source, measures.source_bits, 0, view.extent);
-    let fits = |needed: u64| {
-        let (from, to, limit, allowed) =
-            (conversion.from, conversion.to, "max_storage_buffer_binding_size", limits.binding_size);
-        if needed > allowed { Err(Error::Limit { from, to, limit, needed, allowed }) } else { Ok(()) }
-    };
-    fits(whole.size)?;
-    let mut dispatches = Vec::new();
-    let chunk =
-        measures.edge_chunk.min(settings.tuning.dispatch_elements / measures.step * measures.step).max(measures.step);
-    let mut start = 0;
-    while start < elements {
-        let count = chunk.min(elements - start);
-        let mut dispatch = measures.edge(start, count, None);
-        let bindings = measures.bind(
-            whole,
-            measures.range(offsets.destination, measures.destination_bits, start, count),
-            start,
-            0,
-        );
-        fits(bindings.destination.size)?;
-        dispatch.kind = KernelKind::Strided;
-        (dispatch.access, dispatch.source, dispatch.destination) =
-            (bindings.access, bindings.source, bindings.destination);
-        let Params { count, pitch, destination_end, .. } = dispatch.params;
-        let (shape, strides) = (view.shape, view.strides);
-        dispatch.params =
-            Params { count, pitch, destination_end, first: start as u32, shape, strides, ..bindings.params };
-        dispatches.push(dispatch);
-        start += u64::from(count);
+fn first(shape: &[u64], strides: Option<&[i64]>) -> u64 {
+    let below = |(&size, &stride): (&u64, &i64)| size.saturating_sub(1).saturating_mul(stride.min(0).unsigned_abs());
+    let empty = shape.contains(&0);
+    let below = shape.iter().zip(strides.unwrap_or_default()).map(below);
+    if empty { 0 } else { below.fold(0, u64::saturating_add) }
+}
+
+/// An axis of more than one element.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Axis {
+    pub size: u64,
+    pub source: i64,
+    pub destination: u64,
+}
+
+impl Axis {
+    /// Elements from the first to the last one, without the last.
+    pub(super) fn source_span(&self) -> u64 {
+        (self.size - 1) * self.source.unsigned_abs()
     }
-    dispatches.iter().try_for_each(|dispatch| measures.check_workgroups(dispatch.workgroups))?;
-    Ok(dispatches)
+
+    pub(super) fn destination_span(&self) -> u64 {
+        (self.size - 1) * self.destination
+    }
+}
+
+/// A view whose elements are in the order of the destination: as few axes as possible, each stepping over all those
+/// after it, and all forwards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Strided {
+    axes: [Axis; VIEW_RANK],
+    rank: usize,
+    /// Where the first element lies in the source, counted from the lowest.
+    pub source_first: u64,
+    /// Elements from the lowest to the highest on each side.
+    pub source_extent: u64,
+    pub destination_extent: u64,
+    /// Whether the bits between the last element and the end of its byte become zero.
+    pub pads: bool,
+}
+
+impl Strided {
+    /// The view in the order of its destination, and its number of elements.
+    pub(crate) fn new(view: &View<'_>, conversion: &Conversion) -> Result<(Self, u64), Error> {
+        let (from, to) = (conversion.from, conversion.to);
+        let wrong = |reason| Error::View { from, to, reason };
+        let shape = view.shape;
+        if [view.source, view.destination].iter().flatten().any(|strides| strides.len() != shape.len()) {
+            return Err(wrong("the numbers of strides and axes differ"));
+        }
+        let pads = view.destination.is_none();
+        let empty =
+            Self { axes: Default::default(), rank: 0, source_first: 0, source_extent: 0, destination_extent: 0, pads };
+        if shape.contains(&0) {
+            return Ok((empty, 0));
+        }
+        let overflow = || wrong("its size overflows 64 bits");
+        let source = view.strides(view.source).ok_or_else(overflow)?;
+        let destination = view.strides(view.destination).ok_or_else(overflow)?;
+        let (mut elements, mut axes) = (1u64, Vec::new());
+        let (mut source_first, mut source_last, mut destination_last) = (0u64, 0u64, 0u64);
+        for (index, &size) in shape.iter().enumerate().filter(|(_, size)| **size > 1) {
+            elements = elements.checked_mul(size).ok_or_else(overflow)?;
+            if destination[index] == 0 {
+                return Err(Error::DestinationOverlap { from, to, axis: index });
+            }
+            // Running through an axis backwards on both sides casts the same elements.
+            let forwards = if destination[index] < 0 { source[index].checked_neg() } else { Some(source[index]) };
+            let axis =
+                Axis { size, source: forwards.ok_or_else(overflow)?, destination: destination[index].unsigned_abs() };
+            let span = |stride: u64| {
+                (size - 1).checked_mul(stride).filter(|&span| i64::try_from(span).is_ok()).ok_or_else(overflow)
+            };
+            let (source_span, destination_span) = (span(axis.source.unsigned_abs())?, span(axis.destination)?);
+            let end = if axis.source < 0 { &mut source_first } else { &mut source_last };
+            *end = end.checked_add(source_span).ok_or_else(overflow)?;
+            destination_last = destination_last.checked_add(destination_span).ok_or_else(overflow)?;
+            axes.push((axis, index));
+        }
+        let source_last = source_first.checked_add(source_last).filter(|&last| i64::try_from(last).is_ok());
+        let source_extent = source_last.ok_or_else(overflow)? + 1;
+        axes.sort_by_key(|(axis, _)| std::cmp::Reverse(axis.destination));
+        let mut inner = 0u64;
+        for (axis, index) in axes.iter().rev() {
+            if axis.destination <= inner {
+                return Err(Error::DestinationOverlap { from, to, axis: *index });
+            }
+            inner += axis.destination_span();
+        }
+        let axes = merged(axes.into_iter().map(|(axis, _)| axis));
+        if axes.len() > VIEW_RANK {
+            return Err(wrong("more than 8 axes that cannot be merged"));
+        }
+        let mut strided = Self { source_first, source_extent, destination_extent: destination_last + 1, ..empty };
+        strided.rank = axes.len();
+        strided.axes[..axes.len()].copy_from_slice(&axes);
+        Ok((strided, elements))
+    }
+
+    /// The axes, the one with the largest stride in the destination first.
+    pub(crate) fn axes(&self) -> &[Axis] {
+        &self.axes[..self.rank]
+    }
+
+    /// Whether the elements lie one after the other on both sides, so that no view is needed. `bits` is the width of the
+    /// destination's codes: kernels without views set the last byte's unused bits to zero.
+    pub(crate) fn is_dense(&self, bits: u32) -> bool {
+        let dense = match self.axes() {
+            [] => true,
+            [axis] => (axis.source, axis.destination) == (1, 1),
+            _ => false,
+        };
+        dense && (self.pads || (self.destination_extent % 8 * u64::from(bits)).is_multiple_of(8))
+    }
+}
+
+/// The axes of a view after neighbours that are one axis on both sides are made one.
+fn merged(axes: impl DoubleEndedIterator<Item = Axis>) -> Vec<Axis> {
+    let mut merged: Vec<Axis> = Vec::new();
+    for axis in axes.rev() {
+        match merged.last_mut() {
+            Some(inner)
+                if axis.destination == inner.destination.wrapping_mul(inner.size)
+                    && i128::from(axis.source) == i128::from(inner.source) * i128::from(inner.size) =>
+            {
+                inner.size *= axis.size;
+            }
+            _ => merged.push(axis),
+        }
+    }
+    merged.reverse();
+    merged
 }

@@ -1,34 +1,75 @@
-//! Views of the source: transposed, broadcast and stepped tensors, cast to dense ones.
+//! Views: transposed, broadcast, stepped and padded tensors, on both sides, against a loop over their elements.
 
 use support::buffers::{buffer, read};
+use support::random::Random;
 use support::{adapter, cases, numeric};
 use wgpu_cast::{
-    CastSpec, Caster, Context, Destination, ElementType, Error, PlanLimits, PlanTuning, Source, Tensor, cpu,
+    CastSpec, Caster, Context, Destination, ElementType, Error, PlanLimits, PlanTuning, Source, Tensor, View, cpu,
 };
 
-/// The places of a view's elements in the source.
-fn places(shape: &[u64], strides: &[u64]) -> Vec<usize> {
-    let mut places = vec![0];
-    for (&size, &stride) in shape.iter().zip(strides) {
-        places = places.iter().flat_map(|place| (0..size).map(move |i| place + (i * stride) as usize)).collect();
+/// A shape with the strides of both sides.
+#[derive(Clone, Debug, Default)]
+struct Shape {
+    sizes: Vec<u64>,
+    source: Vec<i64>,
+    destination: Vec<i64>,
+}
+
+impl Shape {
+    fn new(sizes: &[u64], source: &[i64], destination: &[i64]) -> Self {
+        Self { sizes: sizes.to_vec(), source: source.to_vec(), destination: destination.to_vec() }
     }
-    places
+
+    /// A dense destination.
+    fn gathered(sizes: &[u64], source: &[i64]) -> Self {
+        Self::new(sizes, source, &dense(sizes))
+    }
+
+    fn view(&self) -> View<'_> {
+        View::new(&self.sizes).with_source_strides(&self.source).with_destination_strides(&self.destination)
+    }
+}
+
+fn dense(sizes: &[u64]) -> Vec<i64> {
+    (0..sizes.len()).map(|axis| sizes[axis + 1..].iter().product::<u64>() as i64).collect()
+}
+
+/// The places of a view's elements, counted from the lowest.
+fn places(sizes: &[u64], strides: &[i64]) -> Vec<usize> {
+    let mut places = vec![0];
+    for (&size, &stride) in sizes.iter().zip(strides) {
+        places = places.iter().flat_map(|place| (0..size as i64).map(move |i| place + i * stride)).collect();
+    }
+    let lowest = places.iter().min().copied().unwrap_or(0);
+    places.iter().map(|place| (place - lowest) as usize).collect()
+}
+
+/// Writes codes to their places in memory whose lowest element is at a bit.
+fn put(memory: &mut [u8], start: usize, bits: usize, places: &[usize], codes: impl Iterator<Item = u64>) {
+    for (place, code) in places.iter().zip(codes) {
+        for bit in 0..bits {
+            let at = start + place * bits + bit;
+            memory[at / 8] = memory[at / 8] & !(1 << (at % 8)) | ((code >> bit & 1) as u8) << (at % 8);
+        }
+    }
 }
 
 /// Casts a view at odd places of one buffer or of two, and compares everything in the destination's buffer.
-fn check(context: &Context, caster: &Caster, spec: CastSpec, shape: &[u64], strides: &[u64], one_buffer: bool) {
+fn check(context: &Context, caster: &Caster, spec: CastSpec, shape: &Shape, one_buffer: bool) {
     let (device, queue) = (context.device().unwrap(), context.queue().unwrap());
     let CastSpec { from, to, options, .. } = spec;
-    let places = places(shape, strides);
-    let extent = places.iter().max().unwrap() + 1;
-    let prepared = caster.prepare_strided(&spec, shape, strides).unwrap();
+    let [from_bits, to_bits] = [from, to].map(|t| t.bits().unwrap() as usize);
+    let prepared = caster.prepare_view(&spec, &shape.view()).unwrap();
     let (bytes, result) = (prepared.source_bytes(), prepared.destination_bytes());
+    let read_places = places(&shape.sizes, &shape.source);
+    let written = places(&shape.sizes, &shape.destination);
+    let extent = read_places.iter().max().unwrap() + 1;
     let source = Tensor::from_codes(from, [extent], cases::random(from, extent, 9)).unwrap();
-    assert_eq!(bytes, source.bytes().unwrap().len() as u64);
+    assert_eq!(bytes, source.bytes().unwrap().len() as u64, "{shape:?}");
+    assert_eq!(result, to.packed_bytes(*written.iter().max().unwrap() as u64 + 1).unwrap(), "{shape:?}");
     // An element or a byte after whole words.
-    let start = 64 + u64::from(from.bits().unwrap() / 8);
-    let at =
-        if one_buffer { (start + bytes).next_multiple_of(8) } else { 64 } + u64::from(to.bits().unwrap() / 8).max(1);
+    let start = 64 + (from_bits as u64 / 8).max(1);
+    let at = if one_buffer { (start + bytes).next_multiple_of(8) } else { 64 } + (to_bits as u64 / 8).max(1);
     let memory = [0, 1].map(|_| buffer(device, start + at + bytes + result + 64));
     let destination = if one_buffer { &memory[0] } else { &memory[1] };
     let mut expected = vec![0xa5; destination.size() as usize];
@@ -45,23 +86,98 @@ fn check(context: &Context, caster: &Caster, spec: CastSpec, shape: &[u64], stri
     prepared.record(&mut encoder, Source::new(slices.0), Destination::new(slices.1)).unwrap();
     let got = read(device, queue, encoder, destination);
     let codes: Vec<u64> = source.codes().collect();
-    let view = Tensor::from_codes(from, [places.len()], places.iter().map(|&place| codes[place])).unwrap();
+    let view = Tensor::from_codes(from, [read_places.len()], read_places.iter().map(|&place| codes[place])).unwrap();
     let cast = cpu::cast(&view, to, &options).unwrap();
-    expected[at as usize..][..result as usize].copy_from_slice(cast.bytes().unwrap());
+    put(&mut expected, 8 * at as usize, to_bits, &written, cast.codes());
     let wrong = (0..got.len()).find(|&i| got[i] != expected[i]);
-    assert_eq!(wrong, None, "{from} to {to}, shape {shape:?}, strides {strides:?}, destination at {at}");
+    assert_eq!(wrong, None, "{from} to {to}, {shape:?}, destination at {at}");
 }
 
+/// A random view: its destination a tensor of random axes, with gaps, in any order and direction.
+fn random(random: &mut Random) -> Shape {
+    let rank = 1 + random.below(5);
+    let mut shape = Shape::default();
+    // Rows on both sides, a transposed matrix, or anything.
+    let style = random.below(4);
+    let mut step = 1 + random.below(2) as i64 * random.below(4) as i64;
+    let (mut source_step, mut order) = (1, Vec::new());
+    for axis in 0..rank {
+        let long = (style == 0 && axis == 0) || (style == 1 && axis < 2);
+        let size = if long { 20 + random.below(200) } else { 1 + random.below(4) } as u64;
+        if style == 0 && axis == 0 {
+            step = 1;
+        }
+        let sign = |random: &mut Random| if random.one_in(3) { -1 } else { 1 };
+        shape.sizes.push(size);
+        shape.destination.push(step * sign(random));
+        step = step * size as i64 + random.below(2) as i64 * random.below(5) as i64;
+        let any = random.below(9) as i64 * sign(random);
+        shape.source.push(if style < 3 { source_step } else { any });
+        source_step = source_step * size as i64 + random.below(2) as i64 * random.below(5) as i64;
+        order.push(axis);
+    }
+    if style == 1 && rank > 1 {
+        shape.source.swap(0, 1);
+        let rows = shape.sizes[1] as i64;
+        (shape.source[0], shape.source[1]) = (rows + random.below(9) as i64, 1);
+    }
+    // The axes in any order.
+    for axis in (1..rank).rev() {
+        order.swap(axis, random.below(axis + 1));
+    }
+    let all = |values: &[i64]| order.iter().map(|&axis| values[axis]).collect::<Vec<_>>();
+    let sizes = order.iter().map(|&axis| shape.sizes[axis]).collect();
+    Shape { sizes, source: all(&shape.source), destination: all(&shape.destination) }
+}
+
+/// Each pair takes one kernel of long rows, or a random view; the pairs beside it take others.
 #[test]
 fn views_of_every_pair() {
     let context = adapter::open();
-    let caster = context.caster().unwrap();
-    for from in numeric().filter(|from| from.bits() >= Some(8)) {
-        for (i, to) in numeric().enumerate() {
-            let spec = CastSpec::new(from, to);
-            // Transposed; and every second of a row, each three times.
-            check(&context, caster, spec, &[7, 5], &[1, 7], i % 2 == 0);
-            check(&context, caster, spec, &[3, 9], &[0, 2], i % 2 == 1);
+    // The kernels of software adapters, and those of GPUs.
+    let own = context.caster().unwrap();
+    let casters = [own.clone(), own.clone().with_tuning(PlanTuning::default())];
+    let mut numbers = Random::new(5);
+    for (i, from) in numeric().enumerate() {
+        for (j, to) in numeric().enumerate() {
+            let shape = match (i + j) % 4 {
+                0 => Shape::new(&[3, 331], &[340, 1], &[-331 - j as i64, 1]),
+                1 => Shape::new(&[3, 130], &[1, 3], &[130, 1]),
+                2 => Shape::new(&[20, 64], &[1, 32], &[64, 1]),
+                _ => random(&mut numbers),
+            };
+            let caster = &casters[(i + j / 4) % 2];
+            check(&context, caster, CastSpec::new(from, to), &shape, (i + j / 8).is_multiple_of(2));
+        }
+    }
+}
+
+#[test]
+fn random_views() {
+    use ElementType::*;
+    let context = adapter::open();
+    let mut numbers = Random::new(1);
+    let (mut limits, mut tuning) = (PlanLimits::default(), *context.caster().unwrap().tuning());
+    (limits.offset_alignment, tuning.dispatch_elements) = (32, 700);
+    let several = Caster::with_limits(context.device().unwrap(), limits).with_tuning(tuning);
+    let gpu = context.caster().unwrap().clone().with_tuning(PlanTuning::default());
+    let casters = [context.caster().unwrap().clone(), several, gpu];
+    let pairs = [
+        (FLOAT, FLOAT16),
+        (FLOAT16, FLOAT),
+        (INT4, UINT8),
+        (UINT8, INT4),
+        (FLOAT6E2M3, FLOAT6E3M2),
+        (FLOAT, INT2),
+        (INT2, FLOAT8E5M2),
+        (DOUBLE, INT64),
+        (FLOAT6E2M3, BFLOAT16),
+        (INT16, FLOAT6E3M2),
+    ];
+    for (from, to) in pairs {
+        for index in 0..40 {
+            let shape = random(&mut numbers);
+            check(&context, numbers.pick(&casters), CastSpec::new(from, to), &shape, index % 2 == 0);
         }
     }
 }
@@ -74,7 +190,10 @@ fn views_of_every_shape() {
     let (mut limits, mut tuning) = (PlanLimits::default(), PlanTuning::default());
     (limits.offset_alignment, tuning.dispatch_elements) = (32, 2048);
     let several = Caster::with_limits(context.device().unwrap(), limits).with_tuning(tuning);
-    let casters = [context.caster().unwrap().clone(), several];
+    // With bindings that hold a part of the view only.
+    (limits.binding_size, tuning.dispatch_elements) = (4096, u64::MAX);
+    let small = Caster::with_limits(context.device().unwrap(), limits).with_tuning(tuning);
+    let casters = [context.caster().unwrap().clone(), several, small];
     for (from, to) in [(FLOAT, FLOAT16), (DOUBLE, INT4), (INT8, FLOAT6E2M3), (FLOAT16, INT64)] {
         for (shape, strides) in [
             (&[64, 100][..], &[1, 64][..]),
@@ -83,10 +202,14 @@ fn views_of_every_shape() {
             (&[2, 1, 2, 3, 1, 2, 2, 5], &[1, 77, 2, 4, 99, 12, 24, 48]),
             (&[5000], &[3]),
             (&[5000], &[0]),
+            (&[5000], &[-1]),
             (&[50, 60], &[1, 1]),
+            (&[20, 257], &[300, 1]),
+            (&[20, 256], &[-256, 1]),
         ] {
             for caster in &casters {
-                check(&context, caster, CastSpec::new(from, to), shape, strides, shape.len() % 2 == 0);
+                let shape = Shape::gathered(shape, strides);
+                check(&context, caster, CastSpec::new(from, to), &shape, shape.sizes.len().is_multiple_of(2));
             }
         }
     }
@@ -103,42 +226,70 @@ fn dense_views_take_the_kernels_of_dense_tensors() {
         let prepared = caster.prepare_strided(&spec, shape, strides).unwrap();
         assert_eq!((prepared.dispatches(), prepared.source_bytes()), (dense, 120_000), "{shape:?}");
     }
+    // The same elements in another order on both sides.
+    let view = View::new(&[5000, 6]).with_source_strides(&[-1, -5000]).with_destination_strides(&[-1, -5000]);
+    let prepared = caster.prepare_view(&spec, &view).unwrap();
+    assert_eq!((prepared.dispatches(), prepared.source_bytes()), (dense, 120_000));
+    assert_eq!((view.source_first(), view.destination_first()), (29_999, 29_999));
     let empty = caster.prepare_strided(&spec, &[5, 0, u64::MAX], &[1, 2, 3]).unwrap();
     assert_eq!((empty.dispatches(), empty.source_bytes()), (0, 0));
     let scalar = caster.prepare_strided(&spec, &[], &[]).unwrap();
     assert_eq!((scalar.dispatches(), scalar.source_bytes(), scalar.destination_bytes()), (1, 4, 1));
 }
 
+/// A dense destination ends with zeros, one with strides keeps what lies after its last element.
 #[test]
-fn views_that_no_kernel_reads_are_refused() {
+fn only_dense_destinations_pad_their_last_byte() {
+    let context = adapter::open();
+    let (caster, device, queue) = (context.caster().unwrap(), context.device().unwrap(), context.queue().unwrap());
+    let spec = CastSpec::new(ElementType::UINT8, ElementType::UINT4);
+    for (strides, expected) in [(None, 0x06), (Some(&[3i64, 1][..]), 0xa6)] {
+        let view = View::new(&[3, 3]).with_source_strides(&[1, 3]);
+        let view = strides.map_or(view, |strides| view.with_destination_strides(strides));
+        let memory = [buffer(device, 12), buffer(device, 8)];
+        queue.write_buffer(&memory[0], 0, &[1, 2, 6, 4, 5, 6, 7, 8, 6, 0, 0, 0]);
+        queue.write_buffer(&memory[1], 0, &[0xa5; 8]);
+        let mut encoder = device.create_command_encoder(&Default::default());
+        let prepared = caster.prepare_view(&spec, &view).unwrap();
+        let slices = (Source::new(memory[0].slice(..9)), Destination::new(memory[1].slice(..5)));
+        prepared.record(&mut encoder, slices.0, slices.1).unwrap();
+        let got = read(device, queue, encoder, &memory[1]);
+        assert_eq!(got, [0x41, 0x27, 0x85, 0x66, expected, 0xa5, 0xa5, 0xa5]);
+    }
+}
+
+#[test]
+fn views_that_no_kernel_takes_are_refused() {
+    use ElementType::*;
     let context = adapter::open();
     let (device, caster) = (context.device().unwrap(), context.caster().unwrap());
-    let refused = |from, shape: &[u64], strides: &[u64]| {
-        let spec = CastSpec::new(from, ElementType::INT8);
-        caster.prepare_strided(&spec, shape, strides).map(drop).unwrap_err().to_string()
-    };
-    use ElementType::*;
-    for (from, shape, strides, reason) in [
-        (INT4, &[2, 2][..], &[1, 2][..], "elements narrower than 8 bits"),
-        (FLOAT, &[2, 2], &[1], "the numbers of strides and axes differ"),
-        (FLOAT, &[1; 9], &[1; 9], "more than 8 axes"),
-        (FLOAT, &[1 << 33, 2], &[0, 1], "element offsets exceed 32 bits"),
-        (FLOAT, &[2, 2], &[u64::MAX, 1], "element offsets exceed 32 bits"),
-        (FLOAT, &[1 << 20, 2], &[1 << 13, 1], "element offsets exceed 32 bits"),
-    ] {
-        let error = refused(from, shape, strides);
-        assert_eq!(error, format!("casting {from} to int8: unsupported strided view: {reason}"));
-    }
-    let mut limits = PlanLimits::default();
-    limits.binding_size = 1 << 16;
-    let small = Caster::with_limits(device, limits);
     let spec = CastSpec::new(FLOAT, INT8);
-    let error = small.prepare_strided(&spec, &[2, 1 << 15], &[1, 2]).map(drop).unwrap_err();
-    assert!(matches!(error, Error::Limit { limit: "max_storage_buffer_binding_size", .. }), "{error}");
+    let many: Vec<i64> = (0..9).map(|axis| 3i64.pow(axis)).collect();
+    for (shape, strides, reason) in [
+        (&[2, 2][..], &[1][..], "the numbers of strides and axes differ"),
+        (&[2; 9], &many, "more than 8 axes that cannot be merged"),
+        (&[1 << 33, 1 << 33], &[0, 1], "its size overflows 64 bits"),
+        (&[2, 2], &[i64::MAX, 1], "its size overflows 64 bits"),
+        (&[3, 2], &[i64::MIN, 1], "its size overflows 64 bits"),
+    ] {
+        let error = caster.prepare_strided(&spec, shape, strides).map(drop).unwrap_err().to_string();
+        assert_eq!(error, format!("casting float to int8: unsupported strided view: {reason}"));
+    }
+    let error = caster.prepare_strided(&spec, &[1 << 40, 2], &[0, 1]).map(drop).unwrap_err();
+    assert!(matches!(error, Error::Limit { limit: "max_buffer_size", .. }), "{error}");
+    // Axes of one element, and such that are one axis, do not count.
+    caster.prepare_strided(&spec, &[1; 30], &[7; 30]).unwrap();
+    caster.prepare_strided(&spec, &[2; 10], &[1024, 512, 256, 128, 64, 32, 16, 8, 4, 2]).unwrap();
+    for (strides, wrong) in [([0, 1], 0), ([1, 1], 0), ([2, 1], 0), ([1, -2], 1), ([3, 0], 1), ([-2, 1], 0)] {
+        let view = View::new(&[3, 3]).with_destination_strides(&strides);
+        let error = caster.prepare_view(&spec, &view).map(drop).unwrap_err();
+        let Error::DestinationOverlap { axis, .. } = error else { panic!("{strides:?}: {error}") };
+        assert_eq!(axis, wrong, "{strides:?}");
+    }
     // In place an element would be read after another took its place.
     let prepared = caster.prepare_strided(&CastSpec::new(FLOAT, INT32), &[3, 5], &[1, 3]).unwrap();
     let memory = buffer(device, 256);
-    let error =
-        prepared.bind(Source::new(memory.slice(..60)), Destination::new(memory.slice(..60))).map(drop).unwrap_err();
+    let (source, destination) = (Source::new(memory.slice(..60)), Destination::new(memory.slice(..60)));
+    let error = prepared.bind(source, destination).map(drop).unwrap_err();
     assert!(matches!(error, Error::Overlap { .. }), "{error}");
 }

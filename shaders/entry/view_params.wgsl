@@ -1,0 +1,70 @@
+// view_params.wgsl — the parameters of one dispatch of a view; they begin as those of every dispatch
+// reads: VIEW_RANK
+
+// A number that others below 2³¹ are divided by, by multiplication: few devices have an instruction for division.
+struct Divisor {
+    number: u32,
+    // 2^(31 + shift) / number, rounded up.
+    factor: u32,
+    // The logarithm of the least power of two that is not less than the number.
+    shift: u32,
+    padding: u32,
+}
+
+fn divided(dividend: u32, by: Divisor) -> u32 {
+    // The high word of a product.
+    let x = dividend << 1u;
+    let low = (x & 0xffffu) * (by.factor & 0xffffu);
+    let middle = (x >> 16u) * (by.factor & 0xffffu) + (low >> 16u);
+    let other = (x & 0xffffu) * (by.factor >> 16u) + (middle & 0xffffu);
+    let high = (x >> 16u) * (by.factor >> 16u) + (middle >> 16u) + (other >> 16u);
+    return high >> by.shift;
+}
+
+struct Params {
+    // Number of rows. A row is the view's innermost axis, if its elements follow one another in the destination;
+    // otherwise each element is a row.
+    count: u32,
+    // Where the lowest element lies in the source binding: a word, and a bit of it.
+    source_word: u32,
+    source_bit: u32,
+    source_last: u32,
+    // Where the first element goes in the destination binding: a word at which a window starts, and a bit after it.
+    destination_word: u32,
+    destination_bit: u32,
+    // Workgroups in a row of the dispatch.
+    pitch: u32,
+    sentinel_word: u32,
+    sentinel: u32,
+    // The position in the source of the first row's first element, counted in elements from the lowest.
+    first: u32,
+    // The bit after the last one that becomes zero, counted as destination_bit; 0 if all bits around the elements stay as
+    // they are.
+    destination_end: u32,
+    padding: u32,
+    // The axes along which rows follow one another, the one with the smallest stride in the destination first: their
+    // strides on both sides in elements, and below their sizes. Those of the source may be negative: sums wrap around.
+    source_strides: array<vec4<u32>, VIEW_RANK / 4u>,
+    destination_strides: array<vec4<u32>, VIEW_RANK / 4u>,
+    // How many of these axes there are.
+    axes: u32,
+    // Number of elements in a row, and their stride in the source.
+    row: u32,
+    source_step: u32,
+    // Cells in a window of the kernel that stores whole windows, if the others are all that is left to store; otherwise 0.
+    window_cells: u32,
+    // A whole window is at least so many elements before its row's end, so that all vectors that it loads are the row's.
+    tail: u32,
+    // Of transposed rows: how many lie beside each other in the source, and their stride in the destination in elements;
+    // below, the distance between two of them in rows, and how many blocks they are.
+    columns: u32,
+    column_step: u32,
+    more_padding: u32,
+    column_rows: Divisor,
+    column_blocks: Divisor,
+    // How many invocations a row has; for transposed rows, how many blocks lie along them.
+    invocations: Divisor,
+    shape: array<Divisor, VIEW_RANK>,
+}
+
+@group(0) @binding(4) var<uniform> params: Params;

@@ -1,0 +1,27 @@
+//! Divisors that kernels multiply by.
+
+/// `Divisor` of `shaders/entry/view_params.wgsl`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub(crate) struct Divisor {
+    pub number: u32,
+    factor: u32,
+    shift: u32,
+    padding: u32,
+}
+
+impl Divisor {
+    /// The factor exceeds the exact one by less than 1, that is, by less than 2^shift / number of its own last place, so
+    /// that quotients of numbers below 2³¹ are exact.
+    pub(super) fn new(number: u64) -> Self {
+        let number = number.clamp(1, 1 << 31) as u32;
+        let shift = number.next_power_of_two().trailing_zeros();
+        Self { number, factor: (1u64 << (31 + shift)).div_ceil(number.into()) as u32, shift, padding: 0 }
+    }
+
+    /// `divided` of `shaders/entry/view_params.wgsl`.
+    #[cfg(test)]
+    pub(super) fn divide(&self, dividend: u32) -> u32 {
+        ((u64::from(dividend << 1) * u64::from(self.factor)) >> 32) as u32 >> self.shift
+    }
+}

@@ -1,0 +1,356 @@
+//! The dispatches of views: a view is cut into pieces that fit the limits, and each piece takes the kernel that suits it.
+
+use super::divisor::Divisor;
+use super::measures::{Bindings, Measures, gcd};
+use super::view::{Axis, Strided};
+use super::{ByteRange, Dispatch, Offsets, Params, PlanSettings};
+use crate::conversion::Conversion;
+use crate::error::Error;
+use crate::kernel::{Access, BLOCK, BLOCKS_SIZE, Block, FEW_AXES, KernelKind, VIEW_RANK, VIEW_SIZE, Window};
+
+/// Positions of a piece on each side are counted in 32 bits; bits of its destination too, if codes are narrower.
+const MOST_POSITIONS: u64 = 1 << 31;
+
+/// The least elements of either axis for which transposed rows have a kernel of their own.
+const LEAST_TRANSPOSED: u64 = 8;
+
+/// The dispatches that cast a view of at least one element.
+pub(crate) fn plan_view(
+    conversion: &Conversion,
+    view: &Strided,
+    offsets: Offsets,
+    settings: &PlanSettings,
+) -> Result<Vec<Dispatch>, Error> {
+    let measures = Measures::new(conversion, offsets, settings);
+    measures.check_workgroups([1, 1])?;
+    let planner = Planner { conversion, measures, settings, offsets };
+    let whole = Piece { axes: view.axes().to_vec(), source: view.source_first as i64, destination: 0, last: true };
+    let (mut left, mut dispatches) = (vec![whole], Vec::new());
+    while let Some(mut piece) = left.pop() {
+        piece.axes.retain(|axis| axis.size > 1);
+        let parts = planner.aligned_parts(&piece);
+        let whole_blocks = parts.is_some();
+        if let Some(parts) = parts.filter(|parts| parts.len() > 1) {
+            left.extend(parts);
+            continue;
+        }
+        match planner.dispatches(&piece, view.pads && !offsets.keeps_rest, whole_blocks) {
+            Ok(all) => dispatches.extend(all),
+            Err(unfit) => {
+                let [first, second] = piece.halves(unfit).ok_or_else(|| planner.limit(unfit))?;
+                left.extend([second, first]);
+            }
+        }
+    }
+    Ok(dispatches)
+}
+
+/// A part of a view: some of the elements of each axis.
+#[derive(Clone, Debug)]
+struct Piece {
+    axes: Vec<Axis>,
+    /// Where its first element lies, counted from the start of each slice.
+    source: i64,
+    destination: u64,
+    /// Whether the view's last element is among its own.
+    last: bool,
+}
+
+/// Why a piece is more than one dispatch.
+#[derive(Clone, Copy, Debug)]
+enum Unfit {
+    /// The bytes that this side spans.
+    Source(u64),
+    Destination(u64),
+    /// The number of its elements.
+    Elements,
+}
+
+impl Piece {
+    fn elements(&self) -> u64 {
+        self.axes.iter().map(|axis| axis.size).product()
+    }
+
+    /// The lowest element of the source.
+    fn source_lowest(&self) -> u64 {
+        let below = self.axes.iter().filter(|axis| axis.source < 0).map(Axis::source_span).sum::<u64>();
+        (self.source - below as i64) as u64
+    }
+
+    fn source_extent(&self) -> u64 {
+        self.axes.iter().map(Axis::source_span).sum::<u64>() + 1
+    }
+
+    fn destination_extent(&self) -> u64 {
+        self.axes.iter().map(Axis::destination_span).sum::<u64>() + 1
+    }
+
+    /// Two pieces along the axis that contributes most to what does not fit; `None` for a single element.
+    fn halves(&self, unfit: Unfit) -> Option<[Self; 2]> {
+        let share = |axis: &Axis| match unfit {
+            Unfit::Source(_) => axis.source_span(),
+            Unfit::Destination(_) => axis.destination_span(),
+            Unfit::Elements => axis.size,
+        };
+        let candidates = self.axes.iter().enumerate().filter(|(_, axis)| axis.size > 1);
+        let (index, _) = candidates.max_by_key(|(_, axis)| share(axis))?;
+        let half = self.axes[index].size.div_ceil(2);
+        Some(self.split(index, half))
+    }
+
+    /// The elements of an axis before one of them, and the others.
+    fn split(&self, index: usize, at: u64) -> [Self; 2] {
+        let (mut first, mut second) = (self.clone(), self.clone());
+        let axis = self.axes[index];
+        first.axes[index].size = at;
+        first.last = false;
+        second.axes[index].size -= at;
+        second.source += at as i64 * axis.source;
+        second.destination += at * axis.destination;
+        [first, second]
+    }
+}
+
+struct Planner<'a> {
+    conversion: &'a Conversion,
+    measures: Measures<'a>,
+    settings: &'a PlanSettings,
+    offsets: Offsets,
+}
+
+impl Planner<'_> {
+    fn limit(&self, unfit: Unfit) -> Error {
+        let (from, to) = (self.conversion.from, self.conversion.to);
+        let (limit, allowed) = ("max_storage_buffer_binding_size", self.settings.limits.binding_size);
+        let needed = match unfit {
+            Unfit::Source(bytes) | Unfit::Destination(bytes) => bytes,
+            Unfit::Elements => 1,
+        };
+        Error::Limit { from, to, limit, needed, allowed }
+    }
+
+    /// The dispatches of a piece, if it fits. Codes of the destination that are narrower than a byte are followed by
+    /// zeros up to the byte's end if the view `pads` its last byte.
+    fn dispatches(&self, piece: &Piece, pads: bool, whole_blocks: bool) -> Result<Vec<Dispatch>, Unfit> {
+        if piece.elements() > self.settings.tuning.dispatch_elements.max(1) {
+            return Err(Unfit::Elements);
+        }
+        let bindings = self.bindings(piece)?;
+        let mut params = Params { first: (piece.source - piece.source_lowest() as i64) as u32, ..bindings.params };
+        if pads && piece.last && self.measures.destination_bits < 8 {
+            let end = u64::from(params.destination_bit) + piece.destination_extent() * self.measures.destination_bits;
+            params.destination_end = end.next_multiple_of(8) as u32;
+        }
+        let rows = Rows::new(piece, params, whole_blocks);
+        let dispatch = |(kind, params, workgroups): (KernelKind, Params, u64)| {
+            let limit = u64::from(self.settings.limits.workgroups).saturating_pow(2);
+            if workgroups > limit.min(MOST_POSITIONS / u64::from(BLOCKS_SIZE)) {
+                return Err(Unfit::Elements);
+            }
+            let workgroups = self.measures.grid(workgroups as u32);
+            let params = Params { pitch: workgroups[0], ..params };
+            let Bindings { access, source, destination, .. } = bindings;
+            Ok(Dispatch { kind, access, source, destination, params, workgroups })
+        };
+        let (access, lookup) = (bindings.access, self.settings.tuning.lookup);
+        let transposed = || rows.transposed(self.conversion, &Block::new(self.conversion, access, lookup)?);
+        if let Some((params, workgroups)) = transposed() {
+            return Ok(vec![dispatch((KernelKind::Transposed, params, workgroups))?]);
+        }
+        let window = Window::new(self.conversion, access, lookup);
+        let workgroups = |(kind, params): (KernelKind, Params)| {
+            let invocations = u64::from(params.count) * u64::from(params.invocations.number);
+            dispatch((kind, params, invocations.div_ceil(VIEW_SIZE.into())))
+        };
+        rows.kernels(self.conversion, &window).into_iter().flatten().map(workgroups).collect()
+    }
+
+    /// The parts of a piece of which the last one is whole blocks of transposed rows. If that is all, the piece itself.
+    fn aligned_parts(&self, piece: &Piece) -> Option<Vec<Piece>> {
+        let block = Block::new(self.conversion, Access::Separate, self.settings.tuning.lookup)?;
+        let vectors = block.vectors?;
+        let (column, row) = transposed_axes(&piece.axes)?;
+        let (source_alignment, destination_alignment) =
+            (i64::from(vectors.source_alignment), u64::from(vectors.destination_alignment));
+        let aligned = |(index, axis): (usize, &Axis)| {
+            (index == row || axis.destination.is_multiple_of(destination_alignment))
+                && (index == column || axis.source % source_alignment == 0)
+        };
+        if !piece.axes.iter().enumerate().all(aligned) {
+            return None;
+        }
+        let place = self.offsets.destination / self.measures.destination_bits + piece.destination;
+        let position = (self.offsets.source / self.measures.source_bits) as i64 + piece.source;
+        let row_head = place.next_multiple_of(destination_alignment) - place;
+        let column_head = (-position).rem_euclid(source_alignment) as u64;
+        let mut parts = Vec::new();
+        let mut main = piece.clone();
+        for (index, head) in [(row, row_head), (column, column_head)] {
+            if head > 0 {
+                let [first, rest] = main.split(index, head);
+                parts.push(first);
+                main = rest;
+            }
+            let whole = main.axes[index].size / u64::from(BLOCK) * u64::from(BLOCK);
+            if whole < main.axes[index].size {
+                let [rest, last] = main.split(index, whole);
+                parts.push(last);
+                main = rest;
+            }
+        }
+        parts.push(main);
+        Some(parts)
+    }
+
+    /// The bytes that a piece binds.
+    fn bindings(&self, piece: &Piece) -> Result<Bindings, Unfit> {
+        let measures = &self.measures;
+        let (source_extent, destination_extent) = (piece.source_extent(), piece.destination_extent());
+        let lowest = piece.source_lowest();
+        let source = measures.range(self.offsets.source, measures.source_bits, lowest, source_extent);
+        let destination =
+            measures.range(self.offsets.destination, measures.destination_bits, piece.destination, destination_extent);
+        let most = self.settings.limits.binding_size;
+        // Bits are counted for codes that are narrower than a word.
+        let counted = if measures.destination_bits < 32 { measures.destination_bits } else { 1 };
+        if source.size > most || source_extent > MOST_POSITIONS {
+            return Err(Unfit::Source(source.size));
+        }
+        if destination.size > most || destination_extent * counted > MOST_POSITIONS {
+            return Err(Unfit::Destination(destination.size));
+        }
+        let bindings = measures.bind(source, destination, piece.destination, lowest);
+        let overlap = |a: ByteRange, b: ByteRange| a.offset < b.offset + b.size && b.offset < a.offset + a.size;
+        if bindings.access == Access::Writable && overlap(source, destination) {
+            // Browsers refuse two writable bindings that overlap.
+            let source_is_longer = source.size > destination.size;
+            return Err(if source_is_longer {
+                Unfit::Source(source.size)
+            } else {
+                Unfit::Destination(destination.size)
+            });
+        }
+        Ok(bindings)
+    }
+}
+
+/// The axes of transposed rows: one along which elements of the source follow one another, and the last one, along which
+/// those of the destination do, if both are long enough for blocks.
+fn transposed_axes(axes: &[Axis]) -> Option<(usize, usize)> {
+    let (row, outer) = axes.split_last()?;
+    let column = outer.iter().position(|axis| axis.source == 1 && axis.size >= LEAST_TRANSPOSED)?;
+    let is_row = row.destination == 1 && row.source != 1 && row.size >= LEAST_TRANSPOSED;
+    is_row.then_some((column, outer.len()))
+}
+
+/// The rows of a piece: the innermost axis, if its elements lie one after the other in the destination; otherwise each
+/// element is a row.
+struct Rows {
+    outer: Vec<Axis>,
+    row: Axis,
+    params: Params,
+    /// Whether it consists of whole blocks at whole vectors, if its rows are transposed.
+    whole_blocks: bool,
+}
+
+impl Rows {
+    fn new(piece: &Piece, params: Params, whole_blocks: bool) -> Self {
+        let (outer, row) = match piece.axes.split_last() {
+            Some((inner, outer)) if inner.destination == 1 => (outer, *inner),
+            _ => (&piece.axes[..], Axis { size: 1, source: 1, destination: 1 }),
+        };
+        debug_assert!(outer.len() <= VIEW_RANK);
+        let mut params = Params {
+            // As many as positions of the destination, at most.
+            count: outer.iter().map(|axis| axis.size).product::<u64>() as u32,
+            axes: outer.len() as u32,
+            row: row.size as u32,
+            source_step: row.source as u32,
+            ..params
+        };
+        params.shape = [Divisor::new(1); VIEW_RANK];
+        for (index, axis) in outer.iter().rev().enumerate() {
+            params.shape[index] = Divisor::new(axis.size);
+            params.source_strides[index] = axis.source as u32;
+            params.destination_strides[index] = axis.destination as u32;
+        }
+        Self { outer: outer.to_vec(), row, params, whole_blocks }
+    }
+
+    /// The kernels that store the piece one after the other.
+    fn kernels(&self, conversion: &Conversion, window: &Window) -> [Option<(KernelKind, Params)>; 2] {
+        let bits = u64::from(conversion.to.code_bits());
+        let cell_bits = bits.max(32);
+        let place = u64::from(self.params.destination_bit);
+        let windows = self.windows(conversion, window);
+        let Some((kind, rows)) = windows else {
+            let cells = (self.most_before(cell_bits, place, bits) + self.row.size * bits).div_ceil(cell_bits);
+            return [Some((KernelKind::Strided, Params { invocations: Divisor::new(cells), ..self.params })), None];
+        };
+        let (window_bits, place) = (u64::from(window.words) * 32, u64::from(rows.destination_bit));
+        let before = self.most_before(window_bits, place, bits);
+        let whole = before == 0 && rows.tail == 0 && (self.row.size * bits).is_multiple_of(window_bits);
+        let (cells, tail) = (window.cells(conversion), u64::from(rows.tail));
+        let after = u64::from(cells) + (tail * bits).div_ceil(cell_bits) + 1;
+        let around = Params { invocations: Divisor::new(u64::from(cells) + after), window_cells: cells, ..rows };
+        let invocations = Divisor::new(self.row.size * bits / window_bits);
+        [Some((kind, Params { invocations, ..rows })), (!whole).then_some((KernelKind::Strided, around))]
+    }
+
+    /// The parameters of transposed rows and their blocks, if the rows are such.
+    fn transposed(&self, conversion: &Conversion, block: &Block) -> Option<(Params, u64)> {
+        let axes: Vec<Axis> = self.outer.iter().chain([&self.row]).copied().collect();
+        let (index, _) = transposed_axes(&axes)?;
+        if self.outer.len() > FEW_AXES || block.vectors.is_some() && !self.whole_blocks {
+            return None;
+        }
+        let column = axes[index];
+        // A row's first cell may begin before it.
+        let before = if conversion.to.code_bits() < 32 { 32 / conversion.to.code_bits() - 1 } else { 0 };
+        let before = if block.vectors.is_some() { 0 } else { before };
+        let along = (self.row.size + u64::from(before)).div_ceil(block.row.into());
+        let column_blocks = column.size.div_ceil(block.columns.into());
+        let params = Params {
+            invocations: Divisor::new(along),
+            columns: column.size as u32,
+            column_rows: Divisor::new(self.outer[index + 1..].iter().map(|axis| axis.size).product()),
+            column_step: column.destination as u32,
+            column_blocks: Divisor::new(column_blocks),
+            ..self.params
+        };
+        let items = u64::from(self.params.count) / column.size;
+        Some((params, (along * column_blocks).saturating_mul(items)))
+    }
+
+    /// The kernel and the parameters for whole windows, if the rows are long enough.
+    fn windows(&self, conversion: &Conversion, window: &Window) -> Option<(KernelKind, Params)> {
+        let [from, to] = [conversion.from, conversion.to].map(|t| i64::from(t.code_bits()));
+        // Windows start at whole vectors.
+        let back = self.params.destination_word % window.vector;
+        let mut params = Params {
+            destination_word: self.params.destination_word - back,
+            destination_bit: self.params.destination_bit + 32 * back,
+            ..self.params
+        };
+        if params.destination_end != 0 {
+            params.destination_end += 32 * back;
+        }
+        // The distance between source and destination, in bits of the source, is the same modulo a vector everywhere.
+        let place = i64::from(params.destination_bit) / to;
+        let start = i64::from(params.source_word) * 32 + i64::from(params.source_bit) + i64::from(params.first) * from;
+        let aligned = (start - place * from) % 128 == 0
+            && self.outer.iter().all(|axis| (axis.source - axis.destination as i64) % 128 * from % 128 == 0);
+        let kind = if self.row.source == 1 { KernelKind::Rows } else { KernelKind::Gathered };
+        params.tail = if aligned || kind == KernelKind::Gathered { 0 } else { window.tail };
+        let least = 2 * u64::from(window.elements) + u64::from(params.tail);
+        let whole_codes = i64::from(params.destination_bit) % to == 0;
+        let suits = self.outer.len() <= FEW_AXES && self.row.size >= least && whole_codes;
+        suits.then_some((kind, params))
+    }
+
+    /// The most bits between the start of a cell or window of so many bits and the row that begins in it.
+    fn most_before(&self, size: u64, place: u64, bits: u64) -> u64 {
+        let step = self.outer.iter().fold(size, |step, axis| gcd(step, axis.destination % size * bits));
+        size - step + place % step
+    }
+}
