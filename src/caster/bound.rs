@@ -8,9 +8,10 @@ use crate::gpu::record::{self, Command};
 /// A cast that is bound to its buffers. Recording it cannot fail, makes no object of wgpu and can be repeated.
 ///
 /// A `Bound` keeps alive everything that recording needs: both buffers, the pipelines, the bind groups and the
-/// parameters. The [`Prepared`], the [`Caster`] and the caller's own handles of the buffers may be dropped while it
-/// lives. The memory of a buffer is freed when its last `Bound` and its last handle are dropped and the submissions
-/// that use it are done. An engine that frees or moves tensors therefore drops their `Bound`s as well.
+/// parameters. The [`Prepared`](crate::Prepared), the [`Caster`](crate::Caster) and the caller's own handles of the
+/// buffers may be dropped while it lives. The memory of a buffer is freed when its last `Bound` and its last handle are
+/// dropped and the submissions that use it are done. An engine that frees or moves tensors therefore drops their
+/// `Bound`s as well.
 ///
 /// [`wgpu::Buffer::destroy`] frees the memory at once all the same. A `Bound` to a destroyed buffer can still be
 /// recorded, but wgpu rejects the commands with a validation error, which goes to the caller's error scope or handler,

@@ -25,7 +25,8 @@ impl Caster {
     ///
     /// ```
     /// # fn main() -> Result<(), wgpu_cast::Error> {
-    /// # let Ok(context) = pollster::block_on(wgpu_cast::Context::open(&wgpu_cast::DeviceChoice::Gpu)) else { return Ok(()) };
+    /// # use wgpu_cast::{Context, DeviceChoice};
+    /// # let Ok(context) = pollster::block_on(Context::open(DeviceChoice::Gpu)) else { return Ok(()) };
     /// # let Some(caster) = context.caster() else { return Ok(()) };
     /// use wgpu_cast::{CastSpec, ElementType, View};
     /// // A matrix of 100 rows and 60 columns is cast to the upper left part of rows of 128 columns, from bottom to top.
