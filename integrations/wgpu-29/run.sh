@@ -1,6 +1,5 @@
 #!/bin/sh
 # Builds and runs the comparison. Fails if any bit differs.
-# NOT RUN: the program has not been compiled or run yet.
 set -eu
 cd "$(dirname "$0")"
 # Some drivers print a warning if this is not set.
