@@ -53,8 +53,8 @@ fn slices_are_checked_before_anything_is_recorded() {
         MissingUsage { from: FROM, to: TO, side: Side::Destination, usage: "STORAGE" }
     );
     assert_error!(
-        bind(good.0.slice(0..20), good.0.slice(19..24)),
-        Overlap { from: FROM, to: TO, source_offset: 0, destination_offset: 19 }
+        bind(good.0.slice(0..20), good.0.slice(8..13)),
+        Overlap { from: FROM, to: TO, source_offset: 0, destination_offset: 8 }
     );
     assert!(
         prepared.bind(Source::new(good.0.slice(0..20)), Destination::new(good.1.slice(0..8))).is_ok(),
