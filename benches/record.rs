@@ -9,7 +9,9 @@
 use std::time::Instant;
 
 use wgpu_cast::wgpu::{self, BufferUsages};
-use wgpu_cast::{Bound, BoundDispatch, CastSpec, Caster, Destination, ElementType, Slices, Source};
+use wgpu_cast::{
+    Bound, BoundDispatch, CastSpec, Caster, Destination, ElementType, Placement, Plan, Position, Slices, Source,
+};
 
 const CASTS: usize = 10_000;
 const ELEMENTS: u64 = 256;
@@ -46,9 +48,13 @@ fn main() {
         let usage = BufferUsages::STORAGE;
         device.create_buffer(&wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false })
     };
+    // As many bytes as this crate's dispatches have.
+    let placement = Placement::two_buffers(Position::whole(0), Position::whole(0));
+    let plan = Plan::new(&spec, ELEMENTS, &placement, &Default::default()).expect("a plan");
+    let parameters = plan.dispatches()[0].parameters().len() as u64;
     let parameters = device.create_buffer(&wgpu::BufferDescriptor {
         label: None,
-        size: 112,
+        size: parameters,
         usage: BufferUsages::UNIFORM,
         mapped_at_creation: false,
     });

@@ -102,7 +102,7 @@ impl Caster {
     /// Planned dispatches with their pipelines. Compiles the pipelines that do not exist yet on this thread.
     fn compile(&self, conversion: &Conversion, dispatches: &[Dispatch]) -> Result<Vec<ReadyDispatch>, Error> {
         let ready = |dispatch: &Dispatch| {
-            Ok(ReadyDispatch { dispatch: *dispatch, pipeline: self.kernels.get(&key(conversion, dispatch))? })
+            Ok(ReadyDispatch { dispatch: dispatch.clone(), pipeline: self.kernels.get(&key(conversion, dispatch))? })
         };
         dispatches.iter().map(ready).collect()
     }

@@ -72,6 +72,7 @@ pub enum Error {
     },
     /// The text cannot be a name, or the first part of names, in WGSL.
     #[error("{name} cannot be used in names of WGSL: {reason}", name = quoted(.name))]
+    #[non_exhaustive]
     WgslName {
         /// The text as given.
         name: String,
@@ -80,12 +81,14 @@ pub enum Error {
     },
     /// No 32-bit word holds several elements of the type.
     #[error("{element_type} elements are not narrower than a 32-bit word: there are no lanes of them")]
+    #[non_exhaustive]
     NoLanes {
         /// The element type.
         element_type: ElementType,
     },
     /// The source has too many codes for a table.
     #[error("casting {from} to {to}: only sources of at most 8 bits are looked up in a table")]
+    #[non_exhaustive]
     NoTable {
         /// Source element type.
         from: ElementType,
@@ -391,7 +394,8 @@ pub enum Error {
         /// The size of an element in bytes.
         alignment: u64,
     },
-    /// Source and destination overlap in one buffer, and the cast is not in place between types of the same width.
+    /// Source and destination overlap in one buffer in a way that [`Placement::one_buffer`](crate::Placement::one_buffer)
+    /// does not allow.
     #[error(
         "casting {from} to {to}: the slices at bytes {source_offset} and {destination_offset} of one buffer overlap"
     )]
@@ -408,6 +412,7 @@ pub enum Error {
     },
     /// Elements of a view's destination overlap, or its axes interleave.
     #[error("casting {from} to {to}: the elements of the destination overlap along axis {axis}")]
+    #[non_exhaustive]
     DestinationOverlap {
         /// Source element type.
         from: ElementType,
@@ -450,8 +455,7 @@ pub enum Error {
         /// Bytes that were requested; 0 if that is not known.
         bytes: u64,
     },
-    /// The device was lost. Everything made on it is of no more use: an engine needs a new device, new buffers and a
-    /// new
+    /// The device was lost. Everything made on it is of no more use: an engine needs a new device, new buffers and a new
     /// [`Caster`](crate::Caster); casts of host tensors need a new [`Context`](crate::Context).
     #[error("casting {from} to {to}: the device was lost: {reason}")]
     #[non_exhaustive]

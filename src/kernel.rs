@@ -7,8 +7,8 @@
 //! same for views with strides; the *rows*, the *gathered* and the *transposed* kernel do the long rows of a view. The
 //! *serial* kernel does so one element after the other, which in place is the only way for codes that lie across words.
 //! The *together* kernel is the edge kernel for one workgroup, which reads everything before it writes anything.
-//! Conversion code lies in `shaders/`; what is written here is the constants, the
-//! line that calls decode, hub and encode, and the unrolled entry of the first two.
+//! Conversion code lies in `shaders/`. Rust writes the constants, the line that calls decode, hub and encode, and the
+//! loads and stores that are unrolled for a pair's widths.
 
 pub(crate) mod compose;
 pub(crate) mod constants;
@@ -85,8 +85,9 @@ pub(crate) enum Access {
 
 /// A compute shader in WGSL, with the entry point `main`.
 ///
-/// Bind group 0 contains the source words (binding 0, read-only storage), the destination words (binding 1, read-write
-/// storage) and the parameters (binding 4, uniform).
+/// Bind group 0 contains the source words (binding 0), the destination words (binding 1, read-write storage) and the
+/// parameters (binding 4, uniform). The source is read-only storage if both tensors are in two buffers, and read-write
+/// storage if they are in one. A kernel for one range over both has no binding 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kernel {
     wgsl: String,
@@ -247,6 +248,50 @@ mod tests {
     use crate::element::ElementType;
     use crate::options::CastOptions;
     use naga::valid::{Capabilities, ValidationFlags, Validator};
+
+    /// The members of `Params` in a kernel's text, with their places, and its size.
+    fn params(kind: KernelKind) -> (Vec<(String, u32)>, usize) {
+        let conversion = Conversion::new(ElementType::FLOAT, ElementType::FLOAT16, &CastOptions::default()).unwrap();
+        let kernel = compose(&conversion, kind, Access::Separate, CodeLookup::Table);
+        let module = naga::front::wgsl::parse_str(kernel.wgsl()).unwrap();
+        let (_, params) = module.types.iter().find(|(_, t)| t.name.as_deref() == Some("Params")).unwrap();
+        let naga::TypeInner::Struct { members, span } = &params.inner else { panic!("Params is no struct") };
+        (members.iter().map(|m| (m.name.clone().unwrap(), m.offset)).collect(), *span as usize)
+    }
+
+    #[test]
+    fn parameters_in_rust_and_in_wgsl_have_one_layout() {
+        use crate::plan::{Params, ViewParams};
+        use std::mem::offset_of;
+
+        let (dense, span) = params(KernelKind::Edge);
+        assert_eq!(span.next_multiple_of(16), size_of::<Params>());
+        let places = dense.iter().map(|(_, place)| *place as usize);
+        assert!(places.eq((0..dense.len()).map(|i| 4 * i)), "{dense:?}");
+        assert_eq!(offset_of!(Params, destination_end), 4 * (dense.len() - 1));
+        let (view, span) = params(KernelKind::Strided);
+        assert_eq!(span, size_of::<Params>() + size_of::<ViewParams>());
+        assert_eq!(view[..dense.len()], dense);
+        let place = |name: &str| view.iter().find(|(known, _)| known == name).unwrap().1 as usize;
+        for (name, offset) in [
+            ("source_strides", offset_of!(ViewParams, source_strides)),
+            ("destination_strides", offset_of!(ViewParams, destination_strides)),
+            ("first", offset_of!(ViewParams, first)),
+            ("axes", offset_of!(ViewParams, axes)),
+            ("row", offset_of!(ViewParams, row)),
+            ("source_step", offset_of!(ViewParams, source_step)),
+            ("window_cells", offset_of!(ViewParams, window_cells)),
+            ("tail", offset_of!(ViewParams, tail)),
+            ("columns", offset_of!(ViewParams, columns)),
+            ("column_step", offset_of!(ViewParams, column_step)),
+            ("column_rows", offset_of!(ViewParams, column_rows)),
+            ("column_blocks", offset_of!(ViewParams, column_blocks)),
+            ("invocations", offset_of!(ViewParams, invocations)),
+            ("shape", offset_of!(ViewParams, shape)),
+        ] {
+            assert_eq!(place(name), size_of::<Params>() + offset, "{name}");
+        }
+    }
 
     /// The kernels for slices that start anywhere; `tests/host/shaders.rs` looks at the public ones.
     #[test]

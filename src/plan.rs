@@ -5,6 +5,7 @@ mod divisor;
 mod in_place;
 mod limits;
 mod measures;
+mod params;
 mod pieces;
 mod placement;
 #[cfg(test)]
@@ -13,6 +14,7 @@ mod view;
 
 pub use cast_plan::{Plan, PlannedBinding, PlannedDispatch};
 pub use limits::{CodeLookup, PlanLimits, PlanSettings, PlanTuning};
+pub(crate) use params::{Params, UniformBlock, ViewParams};
 pub(crate) use pieces::plan_view;
 pub use placement::{Placement, Position};
 pub(crate) use view::Strided;
@@ -21,8 +23,7 @@ pub use view::View;
 use crate::conversion::Conversion;
 use crate::element::ElementType;
 use crate::error::Error;
-use crate::kernel::{Access, Block, KernelKind, VIEW_RANK};
-use divisor::Divisor;
+use crate::kernel::{Access, Block, KernelKind};
 use measures::{LEAST_ALIGNMENT, Measures, crosses_words, wide_units_suit};
 
 /// A range of bytes of a buffer.
@@ -124,50 +125,24 @@ pub(crate) fn kernels(
         .filter(move |(kind, access)| needed(kind, *access))
 }
 
-/// The parameters of a dispatch: `Params` of `shaders/entry/params.wgsl`, padded to a multiple of 16 bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
-pub(crate) struct Params {
-    pub count: u32,
-    pub source_word: u32,
-    pub source_bit: u32,
-    pub source_last: u32,
-    pub destination_word: u32,
-    pub destination_bit: u32,
-    pub pitch: u32,
-    pub sentinel_word: u32,
-    pub sentinel: u32,
-    pub first: u32,
-    pub destination_end: u32,
-    pub padding: u32,
-    pub source_strides: [u32; VIEW_RANK],
-    pub destination_strides: [u32; VIEW_RANK],
-    pub axes: u32,
-    pub row: u32,
-    pub source_step: u32,
-    pub window_cells: u32,
-    pub tail: u32,
-    pub columns: u32,
-    pub column_step: u32,
-    pub more_padding: u32,
-    pub column_rows: Divisor,
-    pub column_blocks: Divisor,
-    pub invocations: Divisor,
-    pub shape: [Divisor; VIEW_RANK],
-}
-
 /// One dispatch. With shared access, both ranges are the one range that is bound.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Dispatch {
     pub kind: KernelKind,
     pub access: Access,
     pub source: ByteRange,
     pub destination: ByteRange,
     pub params: Params,
+    /// The further parameters of the kernels of views.
+    pub view: Option<Box<ViewParams>>,
     pub workgroups: [u32; 2],
 }
 
 impl Dispatch {
+    pub(crate) fn uniform_block(&self) -> UniformBlock {
+        UniformBlock { params: self.params, view: self.view.clone() }
+    }
+
     /// A dispatch that was planned for the start of two buffers, on slices that start elsewhere in two buffers: at
     /// multiples of 16 bytes, so that no element moves within a vector. `None` for other slices, and where a binding
     /// has no room for the bytes between an aligned offset and the slice; those need a plan of their own.
@@ -190,7 +165,7 @@ impl Dispatch {
         params.source_last += source_words;
         params.destination_word += destination_words;
         params.sentinel_word += destination_words;
-        Some(Self { source, destination, params, ..*self })
+        Some(Self { source, destination, params, view: self.view.clone(), ..*self })
     }
 }
 

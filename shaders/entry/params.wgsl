@@ -1,5 +1,4 @@
-// params.wgsl — the parameters of one dispatch; the same block for every entry
-// reads: VIEW_RANK
+// params.wgsl — the parameters of one dispatch; the same block for all kernels but those of views
 
 struct Params {
     // Number of elements; in the entry for whole units, of units.
@@ -17,12 +16,8 @@ struct Params {
     // The sentinel and its word in the destination binding. A sentinel of 0 is not written.
     sentinel_word: u32,
     sentinel: u32,
-    // Of a strided view: the index of its first element; below, the size and the stride of each axis in elements.
-    first: u32,
     // The bit after the last one that codes of less than 32 bits may change, counted as destination_bit.
     destination_end: u32,
-    shape: array<vec4<u32>, VIEW_RANK / 4u>,
-    strides: array<vec4<u32>, VIEW_RANK / 4u>,
 }
 
 @group(0) @binding(4) var<uniform> params: Params;

@@ -1,14 +1,14 @@
 // view_blocks.wgsl — a block of a view's transposed rows an invocation
 // For software adapters, whose workgroup memory is slow. The invocations of a workgroup are a square of blocks, so that
 // what one loads beside its block lies in the processor's cache when another loads it.
-// reads: DST_STEP WORKGROUP_SIZE
+// reads: BLOCK SQUARE DST_STEP WORKGROUP_SIZE
 //:use entry/view_block
 
 @compute @workgroup_size(WORKGROUP_SIZE)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let square = block_at(group.y * params.pitch + group.x);
-    let element = (square.along * 8u + local / 8u) * 4u;
-    let column = square.column + local % 8u * 4u;
+    let element = (square.along * SQUARE + local / SQUARE) * BLOCK;
+    let column = square.column + local % SQUARE * BLOCK;
     let at = row_at(square.row);
     let beside = column - square.column;
     let source = at.source + element * params.source_step + beside;

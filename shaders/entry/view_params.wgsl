@@ -36,17 +36,18 @@ struct Params {
     pitch: u32,
     sentinel_word: u32,
     sentinel: u32,
-    // The position in the source of the first row's first element, counted in elements from the lowest.
-    first: u32,
     // The bit after the last one that becomes zero, counted as destination_bit; 0 if all bits around the elements stay as
     // they are.
     destination_end: u32,
     padding: u32,
+    more_padding: u32,
     // The axes along which rows follow one another, the one with the smallest stride in the destination first: their
     // strides on both sides in elements, and below their sizes. Those of the source may be negative: sums wrap around.
     source_strides: array<vec4<u32>, VIEW_RANK / 4u>,
     destination_strides: array<vec4<u32>, VIEW_RANK / 4u>,
-    // How many of these axes there are.
+    // The position in the source of the first row's first element, counted in elements from the lowest.
+    first: u32,
+    // How many axes there are.
     axes: u32,
     // Number of elements in a row, and their stride in the source.
     row: u32,
@@ -59,7 +60,6 @@ struct Params {
     // below, the distance between two of them in rows, and how many blocks they are.
     columns: u32,
     column_step: u32,
-    more_padding: u32,
     column_rows: Divisor,
     column_blocks: Divisor,
     // How many invocations a row has; for transposed rows, how many blocks lie along them.

@@ -99,16 +99,24 @@ impl Bound {
         let mut places: HashMap<&wgpu::ComputePipeline, usize> = HashMap::new();
         let mut by_pipeline: Vec<Vec<&Command>> = Vec::new();
         let mut ordered = Vec::new();
-        let mut free = Vec::new();
+        // Neighbours often have the same pipeline; then it is not looked up.
+        let mut last: Option<(&wgpu::ComputePipeline, usize)> = None;
         for bound in bounds {
-            if bound.ordered { &mut ordered } else { &mut free }.extend(&bound.commands);
-        }
-        for command in free {
-            let place = *places.entry(&command.pipeline).or_insert(by_pipeline.len());
-            if place == by_pipeline.len() {
-                by_pipeline.push(Vec::new());
+            if bound.ordered {
+                ordered.extend(&bound.commands);
+                continue;
             }
-            by_pipeline[place].push(command);
+            for command in &bound.commands {
+                let place = match last {
+                    Some((pipeline, place)) if *pipeline == command.pipeline => place,
+                    _ => *places.entry(&command.pipeline).or_insert(by_pipeline.len()),
+                };
+                if place == by_pipeline.len() {
+                    by_pipeline.push(Vec::new());
+                }
+                by_pipeline[place].push(command);
+                last = Some((&command.pipeline, place));
+            }
         }
         record::record(by_pipeline.into_iter().flatten().chain(ordered), pass);
     }

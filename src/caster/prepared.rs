@@ -73,7 +73,6 @@ impl Prepared {
     }
 
     /// This cast with a name for profilers and for wgpu's error messages: that of its compute pass and its bind groups.
-    /// A named pass costs wgpu two more allocations.
     #[must_use]
     pub fn with_label(self, label: &str) -> Self {
         Self { label: Some(label.into()), ..self }
@@ -167,7 +166,7 @@ impl Prepared {
             Command::new(&self.caster.kernels, &self.conversion, step.pipeline, &step.dispatch, buffers, label)
         };
         let commands = steps.into_iter().map(command).collect::<Result<_, _>>()?;
-        let ordered = offsets.order(&self.conversion, self.len).is_some();
+        let ordered = self.view.is_none() && offsets.order(&self.conversion, self.len).is_some();
         Ok(Bound::new(commands, ordered, self.label.clone()))
     }
 

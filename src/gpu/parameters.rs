@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use crate::conversion::Conversion;
 use crate::error::Error;
 use crate::gpu::error_scope::scoped_for;
-use crate::plan::Params;
+use crate::plan::UniformBlock;
 
 /// The blocks that bound casts hold.
 #[derive(Debug, Default)]
@@ -19,7 +19,7 @@ pub(crate) struct Parameters {
 
 #[derive(Debug, Default)]
 struct Alive {
-    buffers: HashMap<Params, Weak<wgpu::Buffer>>,
+    buffers: HashMap<UniformBlock, Weak<wgpu::Buffer>>,
     /// The number of entries at which those of freed buffers are removed.
     full: usize,
 }
@@ -33,37 +33,38 @@ impl Parameters {
         &self,
         device: &wgpu::Device,
         conversion: &Conversion,
-        params: &Params,
+        block: &UniformBlock,
     ) -> Result<Arc<wgpu::Buffer>, Error> {
         // A poisoned lock is safe to use: each entry is added and removed in one step.
-        if let Some(buffer) = self.alive.lock().unwrap_or_else(PoisonError::into_inner).find(params) {
+        if let Some(buffer) = self.alive.lock().unwrap_or_else(PoisonError::into_inner).find(block) {
             return Ok(buffer);
         }
         // The buffer is made without the lock. Two threads may each make one; both buffers work, and later casts find
         // one of them.
-        let buffer = Arc::new(filled(device, conversion, params)?);
-        self.alive.lock().unwrap_or_else(PoisonError::into_inner).insert(*params, &buffer);
+        let buffer = Arc::new(filled(device, conversion, block)?);
+        self.alive.lock().unwrap_or_else(PoisonError::into_inner).insert(block.clone(), &buffer);
         Ok(buffer)
     }
 }
 
 impl Alive {
-    fn find(&self, params: &Params) -> Option<Arc<wgpu::Buffer>> {
-        self.buffers.get(params)?.upgrade()
+    fn find(&self, block: &UniformBlock) -> Option<Arc<wgpu::Buffer>> {
+        self.buffers.get(block)?.upgrade()
     }
 
-    fn insert(&mut self, params: Params, buffer: &Arc<wgpu::Buffer>) {
+    fn insert(&mut self, block: UniformBlock, buffer: &Arc<wgpu::Buffer>) {
         if self.buffers.len() >= self.full {
             self.buffers.retain(|_, buffer| buffer.strong_count() > 0);
             self.full = (2 * self.buffers.len()).max(LEAST_FULL);
         }
-        self.buffers.insert(params, Arc::downgrade(buffer));
+        self.buffers.insert(block, Arc::downgrade(buffer));
     }
 }
 
-fn filled(device: &wgpu::Device, conversion: &Conversion, params: &Params) -> Result<wgpu::Buffer, Error> {
+fn filled(device: &wgpu::Device, conversion: &Conversion, block: &UniformBlock) -> Result<wgpu::Buffer, Error> {
     let (from, to) = (conversion.from, conversion.to);
-    let size = size_of::<Params>() as u64;
+    let bytes = block.bytes();
+    let size = bytes.len() as u64;
     let buffer = scoped_for(conversion, size, device, || {
         device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("cast parameters"),
@@ -76,7 +77,7 @@ fn filled(device: &wgpu::Device, conversion: &Conversion, params: &Params) -> Re
     // not know.
     let lost =
         |_: wgpu::MapRangeError| Error::DeviceLost { from, to, reason: "its memory cannot be mapped".to_owned() };
-    buffer.slice(..).get_mapped_range_mut().map_err(lost)?.copy_from_slice(bytemuck::bytes_of(params));
+    buffer.slice(..).get_mapped_range_mut().map_err(lost)?.copy_from_slice(&bytes);
     buffer.unmap();
     Ok(buffer)
 }

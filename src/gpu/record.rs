@@ -42,7 +42,7 @@ impl Command {
         label: Option<&str>,
     ) -> Result<Self, Error> {
         let layout = kernels.group(conversion, dispatch.access)?;
-        let parameters = kernels.parameters.get(&kernels.device, conversion, &dispatch.params)?;
+        let parameters = kernels.parameters.get(&kernels.device, conversion, &dispatch.uniform_block())?;
         let whole = ByteRange { offset: 0, size: parameters.size() };
         let entries = [
             entry(0, source, dispatch.source),

@@ -1,5 +1,5 @@
-//! The entry point of the blocks and the shifted kernel: loads, lanes and stores, unrolled. The only WGSL that is not
-//! in `shaders/`.
+//! The entry point of the blocks and the shifted kernel: loads, lanes and stores, unrolled. Rust writes what depends on
+//! a pair's widths, here, in `views.rs` and in `src/wgsl`; all other WGSL is in `shaders/`.
 
 use std::fmt::Write as _;
 
@@ -21,6 +21,22 @@ fn widest(words: u32) -> u32 {
         words if words % 4 == 0 => 4,
         2 => 2,
         _ => 1,
+    }
+}
+
+/// One value of so many words, from an expression each. A single expression stays as it is.
+pub(super) fn vector_of(words: &[String]) -> String {
+    match words {
+        [whole] => whole.clone(),
+        words => format!("vec{}<u32>({})", words.len(), words.join(", ")),
+    }
+}
+
+/// A word of values that are loaded as vectors of so many words, and named by `name` and a number.
+pub(super) fn word_of(name: &str, vector: u32, index: u32) -> String {
+    match vector {
+        1 => format!("{name}_{index}"),
+        vector => format!("{name}_{}.{}", index / vector, ["x", "y", "z", "w"][(index % vector) as usize]),
     }
 }
 
@@ -257,7 +273,7 @@ impl Entry {
             let needed = if narrow { "(from_0 & 3u) != 0u || low_0 != 0u" } else { "(from_0 & 3u) != 0u" };
             writeln!(text, "    var v0_{vectors} = vec4<u32>();")?;
             writeln!(text, "    if ({needed}) {{\n        v0_{vectors} = load_source(first_0 + {vectors}u);\n    }}")?;
-            let word = |k: u32| format!("v0_{}.{}", k / 4, ["x", "y", "z", "w"][(k % 4) as usize]);
+            let word = |k: u32| word_of("v0", 4, k);
             writeln!(text, "    let two_0 = (from_0 & 2u) != 0u;\n    let one_0 = (from_0 & 1u) != 0u;")?;
             let count = words + u32::from(narrow);
             for k in 0..=count {
@@ -291,10 +307,7 @@ impl Entry {
 
     /// The source word at `index` of a unit, as loaded.
     fn source_word(&self, r: u32, index: u32) -> String {
-        match self.source_vector {
-            1 => format!("s{r}_{index}"),
-            n => format!("s{r}_{}.{}", index / n, ["x", "y", "z", "w"][(index % n) as usize]),
-        }
+        word_of(&format!("s{r}"), self.source_vector, index)
     }
 
     /// `bits` source bits from `bit` on, a field that may lie across two words.
@@ -315,11 +328,8 @@ impl Entry {
     fn store(&self, text: &mut String, r: u32, values: &[String], indent: &str) -> std::fmt::Result {
         let count = self.destination_words / self.destination_vector;
         for (k, part) in values.chunks(values.len() / count as usize).enumerate() {
-            let value = match part {
-                [whole] => whole.clone(),
-                words => format!("vec{}<u32>({})", words.len(), words.join(", ")),
-            };
-            writeln!(text, "{indent}store_destination(destination_start + {}, {value});", index(r, k as u32, count))?;
+            let at = index(r, k as u32, count);
+            writeln!(text, "{indent}store_destination(destination_start + {at}, {});", vector_of(part))?;
         }
         Ok(())
     }

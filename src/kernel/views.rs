@@ -7,7 +7,7 @@
 //! other rows in the source: on GPUs by way of workgroup memory, on software adapters in blocks of few elements.
 
 use super::compose::Module;
-use super::entry::Entry;
+use super::entry::{Entry, vector_of, word_of};
 use super::{Access, BLOCKS_SIZE, CodeLookup, Kernel, KernelKind, VIEW_SIZE};
 use crate::conversion::Conversion;
 
@@ -75,6 +75,9 @@ pub(crate) struct Vectors {
 
 /// Elements of a row, and rows, that an invocation converts without workgroup memory.
 pub(crate) const BLOCK: u32 = 4;
+/// Blocks along each side of the square that the invocations of such a workgroup convert.
+const SQUARE: u32 = 8;
+const _: () = assert!(SQUARE * SQUARE == VIEW_SIZE);
 
 impl Block {
     /// `None` for conversions whose transposed views take the other kernels.
@@ -97,7 +100,7 @@ impl Block {
             source_alignment: words(source) * 32 / source,
             destination_alignment: words(destination) * 32 / destination,
         };
-        Some(Self { row: 8 * BLOCK, columns: 8 * BLOCK, size: VIEW_SIZE, vectors: Some(vectors) })
+        Some(Self { row: SQUARE * BLOCK, columns: SQUARE * BLOCK, size: VIEW_SIZE, vectors: Some(vectors) })
     }
 }
 
@@ -197,13 +200,7 @@ fn packed(codes: &[String], bits: u32) -> Vec<String> {
 
 /// The lines that store words as vectors from an index on.
 fn stores(start: &str, vector: u32, words: &[String]) -> Vec<String> {
-    let line = |(k, part): (usize, &[String])| {
-        let value = match part {
-            [word] => word.clone(),
-            words => format!("vec{}<u32>({})", words.len(), words.join(", ")),
-        };
-        format!("    store_destination({start} + {k}u, {value});")
-    };
+    let line = |(k, part): (usize, &[String])| format!("    store_destination({start} + {k}u, {});", vector_of(part));
     words.chunks(vector as usize).enumerate().map(line).collect()
 }
 
@@ -233,6 +230,8 @@ fn tiles(conversion: &Conversion, access: Access, block: &Block, module: &mut Mo
 
 fn blocks(conversion: &Conversion, access: Access, block: &Block, vectors: &Vectors, module: &mut Module) {
     module.number("BLOCK_COLUMNS", block.columns);
+    module.number("BLOCK", BLOCK);
+    module.number("SQUARE", SQUARE);
     module.bindings(access, vectors.source, vectors.destination);
     if !conversion.is_copy() {
         module.conversion(conversion);
@@ -246,10 +245,6 @@ fn blocks(conversion: &Conversion, access: Access, block: &Block, vectors: &Vect
 fn store_block(conversion: &Conversion, vectors: &Vectors) -> String {
     let (source, destination) = (conversion.from.code_bits(), conversion.to.code_bits());
     let mut lines = vec![String::from("fn store_block(position: u32, place: u32) {")];
-    let word = |name: String, vector: u32, index: u32| match vector {
-        1 => format!("{name}_{index}"),
-        vector => format!("{name}_{}.{}", index / vector, ["x", "y", "z", "w"][(index % vector) as usize]),
-    };
     let words = |bits: u32| BLOCK * bits / 32;
     let start = |place: String, bits: u32| match bits {
         64 => format!("2u * ({place})"),
@@ -266,7 +261,7 @@ fn store_block(conversion: &Conversion, vectors: &Vectors) -> String {
     }
     let code = |i: u32, j: u32| {
         let bit = j * source;
-        let at = |index| word(format!("s{i}"), vectors.source, index);
+        let at = |index| word_of(&format!("s{i}"), vectors.source, index);
         match source {
             64 => format!("vec2<u32>({}, {})", at(2 * j), at(2 * j + 1)),
             32 => at(j),

@@ -18,6 +18,9 @@ use crate::spec::CastSpec;
 /// | 0, 1 | storage buffers | see [`PlannedDispatch::bindings`] |
 /// | 4 | uniform buffer | [`PlannedDispatch::parameters`] |
 ///
+/// The buffers of both tensors need the usage STORAGE. The device needs 256 invocations in a workgroup and 16 KiB of
+/// workgroup memory, as WebGPU's least limits have.
+///
 /// The entry point is `main`. The dispatches run in order, as in one compute pass: each reads what those before it
 /// wrote. No value of `settings` changes the bits of a result. Texts and parameters may change between versions of this
 /// crate; what this page says about them does not.
@@ -120,9 +123,9 @@ impl PlannedDispatch {
         [self.dispatch.workgroups[0], self.dispatch.workgroups[1], 1]
     }
 
-    /// The bytes of the uniform buffer at binding 4. All dispatches have equally many, a multiple of 16.
-    pub fn parameters(&self) -> &[u8] {
-        bytemuck::bytes_of(&self.dispatch.params)
+    /// The bytes of the uniform buffer at binding 4, a multiple of 16.
+    pub fn parameters(&self) -> Vec<u8> {
+        self.dispatch.uniform_block().bytes()
     }
 
     /// The storage bindings: two, or one if it covers source and destination in one buffer.

@@ -205,7 +205,7 @@ impl<'a> Measures<'a> {
         };
         let source_last = ((source.size / 4).saturating_sub(1) as u32).min(params.source_last);
         params.source_last = source_last;
-        dispatches.push(Dispatch { kind, access, source, destination, params, workgroups });
+        dispatches.push(Dispatch { kind, access, source, destination, params, view: None, workgroups });
         elements
     }
 
@@ -250,7 +250,7 @@ impl<'a> Measures<'a> {
         };
         let workgroups = self.grid((invocations as u32).div_ceil(EDGE_SIZE).max(1));
         params.pitch = workgroups[0];
-        Dispatch { kind, access, source, destination, params, workgroups }
+        Dispatch { kind, access, source, destination, params, view: None, workgroups }
     }
 
     /// Checks that the device dispatches so many workgroups. One step of a cast cannot be split further.

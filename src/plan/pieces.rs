@@ -3,7 +3,7 @@
 use super::divisor::Divisor;
 use super::measures::{Bindings, Measures, gcd};
 use super::view::{Axis, Strided};
-use super::{ByteRange, Dispatch, Offsets, Params, PlanSettings};
+use super::{ByteRange, Dispatch, Offsets, Params, PlanSettings, ViewParams};
 use crate::conversion::Conversion;
 use crate::error::Error;
 use crate::kernel::{Access, BLOCK, BLOCKS_SIZE, Block, FEW_AXES, KernelKind, VIEW_RANK, VIEW_SIZE, Window};
@@ -136,13 +136,13 @@ impl Planner<'_> {
             return Err(Unfit::Elements);
         }
         let bindings = self.bindings(piece)?;
-        let mut params = Params { first: (piece.source - piece.source_lowest() as i64) as u32, ..bindings.params };
+        let mut params = bindings.params;
         if pads && piece.last && self.measures.destination_bits < 8 {
             let end = u64::from(params.destination_bit) + piece.destination_extent() * self.measures.destination_bits;
             params.destination_end = end.next_multiple_of(8) as u32;
         }
         let rows = Rows::new(piece, params, whole_blocks);
-        let dispatch = |(kind, params, workgroups): (KernelKind, Params, u64)| {
+        let dispatch = |(kind, params, view): Step, workgroups: u64| {
             let limit = u64::from(self.settings.limits.workgroups).saturating_pow(2);
             if workgroups > limit.min(MOST_POSITIONS / u64::from(BLOCKS_SIZE)) {
                 return Err(Unfit::Elements);
@@ -150,17 +150,17 @@ impl Planner<'_> {
             let workgroups = self.measures.grid(workgroups as u32);
             let params = Params { pitch: workgroups[0], ..params };
             let Bindings { access, source, destination, .. } = bindings;
-            Ok(Dispatch { kind, access, source, destination, params, workgroups })
+            Ok(Dispatch { kind, access, source, destination, params, view: Some(Box::new(view)), workgroups })
         };
         let (access, lookup) = (bindings.access, self.settings.tuning.lookup);
         let transposed = || rows.transposed(self.conversion, &Block::new(self.conversion, access, lookup)?);
-        if let Some((params, workgroups)) = transposed() {
-            return Ok(vec![dispatch((KernelKind::Transposed, params, workgroups))?]);
+        if let Some((view, workgroups)) = transposed() {
+            return Ok(vec![dispatch((KernelKind::Transposed, rows.params, view), workgroups)?]);
         }
         let window = Window::new(self.conversion, access, lookup);
-        let workgroups = |(kind, params): (KernelKind, Params)| {
-            let invocations = u64::from(params.count) * u64::from(params.invocations.number);
-            dispatch((kind, params, invocations.div_ceil(VIEW_SIZE.into())))
+        let workgroups = |step: Step| {
+            let invocations = u64::from(step.1.count) * u64::from(step.2.invocations.number);
+            dispatch(step, invocations.div_ceil(VIEW_SIZE.into()))
         };
         rows.kernels(self.conversion, &window).into_iter().flatten().map(workgroups).collect()
     }
@@ -243,12 +243,16 @@ fn transposed_axes(axes: &[Axis]) -> Option<(usize, usize)> {
     is_row.then_some((column, outer.len()))
 }
 
+/// A kernel that stores elements of a piece, and its parameters.
+type Step = (KernelKind, Params, ViewParams);
+
 /// The rows of a piece: the innermost axis, if its elements lie one after the other in the destination; otherwise each
 /// element is a row.
 struct Rows {
     outer: Vec<Axis>,
     row: Axis,
     params: Params,
+    view: ViewParams,
     /// Whether it consists of whole blocks at whole vectors, if its rows are transposed.
     whole_blocks: bool,
 }
@@ -260,45 +264,48 @@ impl Rows {
             _ => (&piece.axes[..], Axis { size: 1, source: 1, destination: 1 }),
         };
         debug_assert!(outer.len() <= VIEW_RANK);
-        let mut params = Params {
-            // As many as positions of the destination, at most.
-            count: outer.iter().map(|axis| axis.size).product::<u64>() as u32,
+        // As many as positions of the destination, at most.
+        let count = outer.iter().map(|axis| axis.size).product::<u64>() as u32;
+        let mut view = ViewParams {
+            first: (piece.source - piece.source_lowest() as i64) as u32,
             axes: outer.len() as u32,
             row: row.size as u32,
             source_step: row.source as u32,
-            ..params
+            shape: [Divisor::new(1); VIEW_RANK],
+            ..ViewParams::default()
         };
-        params.shape = [Divisor::new(1); VIEW_RANK];
         for (index, axis) in outer.iter().rev().enumerate() {
-            params.shape[index] = Divisor::new(axis.size);
-            params.source_strides[index] = axis.source as u32;
-            params.destination_strides[index] = axis.destination as u32;
+            view.shape[index] = Divisor::new(axis.size);
+            view.source_strides[index] = axis.source as u32;
+            view.destination_strides[index] = axis.destination as u32;
         }
-        Self { outer: outer.to_vec(), row, params, whole_blocks }
+        Self { outer: outer.to_vec(), row, params: Params { count, ..params }, view, whole_blocks }
     }
 
     /// The kernels that store the piece one after the other.
-    fn kernels(&self, conversion: &Conversion, window: &Window) -> [Option<(KernelKind, Params)>; 2] {
+    fn kernels(&self, conversion: &Conversion, window: &Window) -> [Option<Step>; 2] {
         let bits = u64::from(conversion.to.code_bits());
         let cell_bits = bits.max(32);
         let place = u64::from(self.params.destination_bit);
         let windows = self.windows(conversion, window);
-        let Some((kind, rows)) = windows else {
+        let Some((kind, params, view)) = windows else {
             let cells = (self.most_before(cell_bits, place, bits) + self.row.size * bits).div_ceil(cell_bits);
-            return [Some((KernelKind::Strided, Params { invocations: Divisor::new(cells), ..self.params })), None];
+            let view = ViewParams { invocations: Divisor::new(cells), ..self.view };
+            return [Some((KernelKind::Strided, self.params, view)), None];
         };
-        let (window_bits, place) = (u64::from(window.words) * 32, u64::from(rows.destination_bit));
+        let (window_bits, place) = (u64::from(window.words) * 32, u64::from(params.destination_bit));
         let before = self.most_before(window_bits, place, bits);
-        let whole = before == 0 && rows.tail == 0 && (self.row.size * bits).is_multiple_of(window_bits);
-        let (cells, tail) = (window.cells(conversion), u64::from(rows.tail));
+        let whole = before == 0 && view.tail == 0 && (self.row.size * bits).is_multiple_of(window_bits);
+        let (cells, tail) = (window.cells(conversion), u64::from(view.tail));
         let after = u64::from(cells) + (tail * bits).div_ceil(cell_bits) + 1;
-        let around = Params { invocations: Divisor::new(u64::from(cells) + after), window_cells: cells, ..rows };
+        let around = ViewParams { invocations: Divisor::new(u64::from(cells) + after), window_cells: cells, ..view };
         let invocations = Divisor::new(self.row.size * bits / window_bits);
-        [Some((kind, Params { invocations, ..rows })), (!whole).then_some((KernelKind::Strided, around))]
+        let rows = ViewParams { invocations, ..view };
+        [Some((kind, params, rows)), (!whole).then_some((KernelKind::Strided, params, around))]
     }
 
-    /// The parameters of transposed rows and their blocks, if the rows are such.
-    fn transposed(&self, conversion: &Conversion, block: &Block) -> Option<(Params, u64)> {
+    /// The parameters of transposed rows and the number of their blocks, if the rows are such.
+    fn transposed(&self, conversion: &Conversion, block: &Block) -> Option<(ViewParams, u64)> {
         let axes: Vec<Axis> = self.outer.iter().chain([&self.row]).copied().collect();
         let (index, _) = transposed_axes(&axes)?;
         if self.outer.len() > FEW_AXES || block.vectors.is_some() && !self.whole_blocks {
@@ -310,20 +317,20 @@ impl Rows {
         let before = if block.vectors.is_some() { 0 } else { before };
         let along = (self.row.size + u64::from(before)).div_ceil(block.row.into());
         let column_blocks = column.size.div_ceil(block.columns.into());
-        let params = Params {
+        let view = ViewParams {
             invocations: Divisor::new(along),
             columns: column.size as u32,
             column_rows: Divisor::new(self.outer[index + 1..].iter().map(|axis| axis.size).product()),
             column_step: column.destination as u32,
             column_blocks: Divisor::new(column_blocks),
-            ..self.params
+            ..self.view
         };
         let items = u64::from(self.params.count) / column.size;
-        Some((params, (along * column_blocks).saturating_mul(items)))
+        Some((view, (along * column_blocks).saturating_mul(items)))
     }
 
     /// The kernel and the parameters for whole windows, if the rows are long enough.
-    fn windows(&self, conversion: &Conversion, window: &Window) -> Option<(KernelKind, Params)> {
+    fn windows(&self, conversion: &Conversion, window: &Window) -> Option<Step> {
         let [from, to] = [conversion.from, conversion.to].map(|t| i64::from(t.code_bits()));
         // Windows start at whole vectors.
         let back = self.params.destination_word % window.vector;
@@ -337,15 +344,16 @@ impl Rows {
         }
         // The distance between source and destination, in bits of the source, is the same modulo a vector everywhere.
         let place = i64::from(params.destination_bit) / to;
-        let start = i64::from(params.source_word) * 32 + i64::from(params.source_bit) + i64::from(params.first) * from;
+        let start =
+            i64::from(params.source_word) * 32 + i64::from(params.source_bit) + i64::from(self.view.first) * from;
         let aligned = (start - place * from) % 128 == 0
             && self.outer.iter().all(|axis| (axis.source - axis.destination as i64) % 128 * from % 128 == 0);
         let kind = if self.row.source == 1 { KernelKind::Rows } else { KernelKind::Gathered };
-        params.tail = if aligned || kind == KernelKind::Gathered { 0 } else { window.tail };
-        let least = 2 * u64::from(window.elements) + u64::from(params.tail);
+        let tail = if aligned || kind == KernelKind::Gathered { 0 } else { window.tail };
+        let least = 2 * u64::from(window.elements) + u64::from(tail);
         let whole_codes = i64::from(params.destination_bit) % to == 0;
         let suits = self.outer.len() <= FEW_AXES && self.row.size >= least && whole_codes;
-        suits.then_some((kind, params))
+        suits.then_some((kind, params, ViewParams { tail, ..self.view }))
     }
 
     /// The most bits between the start of a cell or window of so many bits and the row that begins in it.

@@ -13,7 +13,8 @@ pub struct Placement {
     pub(crate) one_buffer: bool,
 }
 
-/// Where one tensor lies in its buffer: as a whole, or as a part of a larger packed tensor.
+/// Where one tensor lies in its buffer: as a whole, or as a part of a larger packed tensor. Elements are packed as in
+/// [`Tensor`](crate::Tensor).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Position {
     /// Bytes of the buffer before the packed tensor.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use support::buffers::{buffer, read};
+use support::buffers::{buffer, pipeline, read};
 use support::options::variants;
 use support::{adapter, cases, decoders, numeric};
 use wgpu_cast::wgpu;
@@ -60,18 +60,7 @@ fn words(bytes: &[u8]) -> Vec<u32> {
 /// full of ones before.
 fn run(context: &Context, wgsl: &str, source: &[u32], results: usize, workgroups: (usize, usize)) -> Vec<u32> {
     let (device, queue) = (context.device().unwrap(), context.queue().unwrap());
-    let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
-        label: None,
-        source: wgpu::ShaderSource::Wgsl(wgsl.into()),
-    });
-    let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-        label: None,
-        layout: None,
-        module: &module,
-        entry_point: Some("main"),
-        compilation_options: Default::default(),
-        cache: None,
-    });
+    let pipeline = pipeline(device, wgsl);
     let [input, output] = [source.len(), results].map(|words| buffer(device, 4 * words as u64));
     queue.write_buffer(&input, 0, bytemuck::cast_slice(source));
     queue.write_buffer(&output, 0, &vec![0xff; 4 * results]);

@@ -38,7 +38,7 @@ impl Engine {
             let pipeline = &kernels[dispatch.kernel()];
             let parameters = self.device.create_buffer_init(&wgpu::util::BufferInitDescriptor {
                 label: None,
-                contents: dispatch.parameters(),
+                contents: &dispatch.parameters(),
                 usage: wgpu::BufferUsages::UNIFORM,
             });
             let mut entries = vec![wgpu::BindGroupEntry { binding: 4, resource: parameters.as_entire_binding() }];

@@ -4,11 +4,13 @@ use std::collections::HashMap;
 
 use super::*;
 use crate::kernel::{BLOCK, VIEW_SIZE, Window};
+use crate::plan::divisor::Divisor;
 
 /// What a dispatch casts: for each element the bits of the buffers where its codes start.
 struct Casts<'a> {
     conversion: &'a Conversion,
     dispatch: &'a Dispatch,
+    view: &'a ViewParams,
     window: Window,
     block: Option<Block>,
     done: Vec<(u64, u64)>,
@@ -24,16 +26,16 @@ impl Casts<'_> {
     /// `row_at` of `shaders/entry/view.wgsl`.
     fn row_at(&self, row: u32) -> (u32, u32) {
         let params = &self.dispatch.params;
-        let (mut rest, mut source, mut destination) = (row, params.first, 0u32);
+        let (mut rest, mut source, mut destination) = (row, self.view.first, 0u32);
         let few = self.dispatch.kind != KernelKind::Strided;
-        assert!(!few || params.axes <= 4);
-        for axis in 0..if few { 4 } else { params.axes as usize } {
-            let left = params.shape[axis].divide(rest);
+        assert!(!few || self.view.axes <= 4);
+        for axis in 0..if few { 4 } else { self.view.axes as usize } {
+            let left = self.view.shape[axis].divide(rest);
             // The last of four axes takes what is left.
-            let index = if few && axis == 3 { rest } else { rest - left * params.shape[axis].number };
+            let index = if few && axis == 3 { rest } else { rest - left * self.view.shape[axis].number };
             rest = left;
-            source = source.wrapping_add(index.wrapping_mul(params.source_strides[axis]));
-            destination += index * params.destination_strides[axis];
+            source = source.wrapping_add(index.wrapping_mul(self.view.source_strides[axis]));
+            destination += index * self.view.destination_strides[axis];
         }
         let (step, _) = self.step_and_cell();
         (source, params.destination_bit / (self.conversion.to.code_bits() / step) + destination * step)
@@ -52,27 +54,27 @@ impl Casts<'_> {
         let (step, cell_size) = self.step_and_cell();
         let block = self.block.unwrap();
         for number in 0..self.dispatch.workgroups[0] * self.dispatch.workgroups[1] {
-            let rest = params.invocations.divide(number);
-            let item = params.column_blocks.divide(rest);
-            let (outer, rows) = (params.column_rows.divide(item), params.column_rows.number);
+            let rest = self.view.invocations.divide(number);
+            let item = self.view.column_blocks.divide(rest);
+            let (outer, rows) = (self.view.column_rows.divide(item), self.view.column_rows.number);
             let (along, column) =
-                (number - rest * params.invocations.number, rest - item * params.column_blocks.number);
+                (number - rest * self.view.invocations.number, rest - item * self.view.column_blocks.number);
             let column = column * block.columns;
-            let row = (outer * params.columns + column) * rows + (item - outer * rows);
+            let row = (outer * self.view.columns + column) * rows + (item - outer * rows);
             if row >= params.count {
                 continue;
             }
             let at = self.row_at(row);
             let position = |element: u32, beside: u32| {
-                at.0.wrapping_add(element.wrapping_mul(params.source_step)).wrapping_add(beside)
+                at.0.wrapping_add(element.wrapping_mul(self.view.source_step)).wrapping_add(beside)
             };
             let along = along * block.row;
-            let columns = block.columns.min(params.columns - column);
+            let columns = block.columns.min(self.view.columns - column);
             if let Some(vectors) = block.vectors {
-                assert_eq!((params.row % BLOCK, params.columns % BLOCK), (0, 0));
-                for element in along..(along + block.row).min(params.row) {
+                assert_eq!((self.view.row % BLOCK, self.view.columns % BLOCK), (0, 0));
+                for element in along..(along + block.row).min(self.view.row) {
                     for beside in 0..columns {
-                        let place = at.1 + element * step + beside * params.column_step * step;
+                        let place = at.1 + element * step + beside * self.view.column_step * step;
                         if beside % BLOCK == 0 && element % BLOCK == 0 {
                             // Vectors of the source and of the destination start here.
                             let bit = self.source_bit(position(element, beside), BLOCK);
@@ -90,8 +92,8 @@ impl Casts<'_> {
             let before = cell_size / step - 1;
             let cells = block.row * step / cell_size;
             for (beside, cell) in (0..columns).flat_map(|beside| (0..cells).map(move |cell| (beside, cell))) {
-                let start = at.1 + beside * params.column_step * step;
-                let end = start + params.row * step;
+                let start = at.1 + beside * self.view.column_step * step;
+                let end = start + self.view.row * step;
                 let cell = start / cell_size + along * step / cell_size + cell;
                 let place = cell * cell_size;
                 if place >= start && place + cell_size <= end {
@@ -112,31 +114,31 @@ impl Casts<'_> {
         let params = self.dispatch.params;
         let (step, cell_size) = self.step_and_cell();
         let invocations = self.dispatch.workgroups[0] * self.dispatch.workgroups[1] * VIEW_SIZE;
-        assert!(invocations >= params.count * params.invocations.number);
+        assert!(invocations >= params.count * self.view.invocations.number);
         for invocation in 0..invocations {
-            let row = params.invocations.divide(invocation);
+            let row = self.view.invocations.divide(invocation);
             if row >= params.count {
                 continue;
             }
             let at = self.row_at(row);
-            let end = at.1 + params.row * step;
-            let index = invocation - row * params.invocations.number;
+            let end = at.1 + self.view.row * step;
+            let index = invocation - row * self.view.invocations.number;
             if self.dispatch.kind != KernelKind::Strided {
                 let size = self.window.cells(self.conversion) * cell_size;
                 let window = at.1.div_ceil(size) + index;
-                if (window + 1) * size + params.tail * step <= end {
+                if (window + 1) * size + self.view.tail * step <= end {
                     assert_eq!((window * size - at.1) % step, 0);
-                    let along = ((window * size - at.1) / step).wrapping_mul(params.source_step);
-                    self.window(at.0.wrapping_add(along), window * size, params.tail);
+                    let along = ((window * size - at.1) / step).wrapping_mul(self.view.source_step);
+                    self.window(at.0.wrapping_add(along), window * size, self.view.tail);
                 }
                 continue;
             }
             let mut cell = at.1 / cell_size + index;
-            let cells = params.window_cells;
+            let cells = self.view.window_cells;
             if cells != 0 {
                 let window = cells * cell_size;
                 if index >= cells {
-                    cell = (end - params.tail * step) / window * cells + (index - cells);
+                    cell = (end - self.view.tail * step) / window * cells + (index - cells);
                 } else if cell >= at.1.div_ceil(window) * cells {
                     continue;
                 }
@@ -145,7 +147,7 @@ impl Casts<'_> {
             if cell_size % step == 0 && place >= at.1 && place + cell_size <= end {
                 for lane in 0..cell_size / step {
                     let element = (place - at.1) / step + lane;
-                    self.element(at.0.wrapping_add(element.wrapping_mul(params.source_step)), place + lane * step);
+                    self.element(at.0.wrapping_add(element.wrapping_mul(self.view.source_step)), place + lane * step);
                 }
             } else if place < end {
                 self.cell(row, at, cell);
@@ -167,7 +169,7 @@ impl Casts<'_> {
         assert_eq!(self.dispatch.params.destination_word % self.window.vector, 0);
         let (step, _) = self.step_and_cell();
         for element in 0..elements {
-            let along = element.wrapping_mul(self.dispatch.params.source_step);
+            let along = element.wrapping_mul(self.view.source_step);
             self.element(position.wrapping_add(along), place + element * step);
         }
     }
@@ -178,7 +180,7 @@ impl Casts<'_> {
         let (step, size) = self.step_and_cell();
         assert_eq!(size, 32);
         let base = cell * 32;
-        if row > 0 && base < at.1 && self.row_at(row - 1).1 + params.row * step > base {
+        if row > 0 && base < at.1 && self.row_at(row - 1).1 + self.view.row * step > base {
             return;
         }
         let word = params.destination_word + cell;
@@ -188,13 +190,13 @@ impl Casts<'_> {
         let last = (base + 32 - begin.min(base + 32)).div_ceil(step);
         for index in (base.max(begin) - begin) / step..last {
             let bit = begin + index * step;
-            if current < params.count && bit >= here.1 + params.row * step {
+            if current < params.count && bit >= here.1 + self.view.row * step {
                 current += 1;
                 here = self.row_at(current);
             }
             // A code of 6 bits is stored in two words.
             if current < params.count && bit >= here.1 && bit >= base {
-                let position = here.0.wrapping_add(((bit - here.1) / step).wrapping_mul(params.source_step));
+                let position = here.0.wrapping_add(((bit - here.1) / step).wrapping_mul(self.view.source_step));
                 self.element(position, bit);
             }
         }
@@ -248,6 +250,7 @@ fn check_view(
     let mut left = expected(conversion, view, shape, offsets);
     assert_eq!(left.len() as u64, elements);
     for dispatch in &dispatches {
+        let params = dispatch.view.as_deref().unwrap();
         let context = || format!("{} to {}, {view:?} at {offsets:?}: {dispatch:?}", conversion.from, conversion.to);
         for range in [dispatch.source, dispatch.destination] {
             assert_eq!(range.offset % limits.offset_alignment, 0, "{}", context());
@@ -260,14 +263,10 @@ fn check_view(
         let [x, y] = dispatch.workgroups;
         assert!((1..=limits.workgroups).contains(&x) && (1..=limits.workgroups).contains(&y), "{}", context());
         assert_eq!(dispatch.params.pitch, x, "{}", context());
-        assert!(
-            dispatch.params.shape[..dispatch.params.axes as usize].iter().all(|axis| axis.number > 1),
-            "{}",
-            context()
-        );
+        assert!(params.shape[..params.axes as usize].iter().all(|axis| axis.number > 1), "{}", context());
         let window = Window::new(conversion, dispatch.access, settings.tuning.lookup);
         let block = Block::new(conversion, dispatch.access, settings.tuning.lookup);
-        let mut casts = Casts { conversion, dispatch, window, block, done: Vec::new() };
+        let mut casts = Casts { conversion, dispatch, view: params, window, block, done: Vec::new() };
         casts.run();
         for (source, destination) in casts.done {
             assert_eq!(left.remove(&destination), Some(source), "{}", context());
@@ -356,7 +355,7 @@ fn long_rows_take_whole_windows() {
     let kinds = |shape: &[u64], source: &[i64], destination: &[i64]| {
         let view = View::new(shape).with_source_strides(source).with_destination_strides(destination);
         let dispatches = check_view(&conversion, &view, shape, Offsets::default(), &PlanSettings::default());
-        dispatches.iter().map(|dispatch| (dispatch.kind, dispatch.params.tail)).collect::<Vec<_>>()
+        dispatches.iter().map(|dispatch| (dispatch.kind, dispatch.view.as_ref().unwrap().tail)).collect::<Vec<_>>()
     };
     use KernelKind::*;
     // Rows that start at whole vectors on both sides and fill them need nothing else.

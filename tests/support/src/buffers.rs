@@ -14,6 +14,20 @@ pub fn own_device() -> (wgpu::Device, wgpu::Queue) {
     pollster::block_on(adapter.request_device(&descriptor)).unwrap()
 }
 
+/// The pipeline of a kernel, with the entry point `main` and the layout that the text gives.
+pub fn pipeline(device: &wgpu::Device, wgsl: &str) -> wgpu::ComputePipeline {
+    let source = wgpu::ShaderSource::Wgsl(wgsl.into());
+    let module = device.create_shader_module(wgpu::ShaderModuleDescriptor { label: None, source });
+    device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+        label: None,
+        layout: None,
+        module: &module,
+        entry_point: Some("main"),
+        compilation_options: Default::default(),
+        cache: None,
+    })
+}
+
 /// A buffer that casts read and write and tests fill and look at, in whole words.
 pub fn buffer(device: &wgpu::Device, size: u64) -> wgpu::Buffer {
     let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;

@@ -13,7 +13,7 @@ pub enum Layout {
     Odd,
     /// Parts of larger tensors in two buffers. Below 8 bits an element, they start and end inside bytes.
     Parts,
-    /// In one buffer, the destination right behind the source.
+    /// In one buffer, the destination right behind a larger tensor of which the source is a part.
     OneBuffer,
     /// In one buffer, too far apart for one binding. Bindings are so small that long casts take several dispatches.
     FarApart,
@@ -55,7 +55,7 @@ impl PlannedCast {
             Layout::Aligned => [whole(0), whole(256)],
             Layout::Odd => [whole(3 * source_size), whole(5 * destination_size)],
             Layout::Parts => [part(8, 3), part(16, 5)],
-            Layout::OneBuffer => [whole(source_size), behind(whole(source_size))],
+            Layout::OneBuffer => [part(8, 1), behind(part(8, 1))],
             Layout::FarApart => {
                 settings.limits.binding_size = 32 << 10;
                 [whole(source_size), whole((64 << 10) + behind(whole(source_size)).offset)]

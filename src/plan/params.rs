@@ -1,0 +1,59 @@
+//! The parameters of a dispatch, as its kernel reads them from a uniform buffer.
+
+use super::divisor::Divisor;
+use crate::kernel::VIEW_RANK;
+
+/// `Params` of `shaders/entry/params.wgsl`, padded to a multiple of 16 bytes. Those of a view begin with it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub(crate) struct Params {
+    pub count: u32,
+    pub source_word: u32,
+    pub source_bit: u32,
+    pub source_last: u32,
+    pub destination_word: u32,
+    pub destination_bit: u32,
+    pub pitch: u32,
+    pub sentinel_word: u32,
+    pub sentinel: u32,
+    pub destination_end: u32,
+    pub padding: [u32; 2],
+}
+
+/// What follows [`Params`] in `Params` of `shaders/entry/view_params.wgsl`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub(crate) struct ViewParams {
+    pub source_strides: [u32; VIEW_RANK],
+    pub destination_strides: [u32; VIEW_RANK],
+    pub first: u32,
+    pub axes: u32,
+    pub row: u32,
+    pub source_step: u32,
+    pub window_cells: u32,
+    pub tail: u32,
+    pub columns: u32,
+    pub column_step: u32,
+    pub column_rows: Divisor,
+    pub column_blocks: Divisor,
+    pub invocations: Divisor,
+    pub shape: [Divisor; VIEW_RANK],
+}
+
+/// All that a dispatch's uniform buffer holds.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct UniformBlock {
+    pub params: Params,
+    pub view: Option<Box<ViewParams>>,
+}
+
+impl UniformBlock {
+    /// The bytes, a multiple of 16.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        let mut bytes = bytemuck::bytes_of(&self.params).to_vec();
+        if let Some(view) = &self.view {
+            bytes.extend_from_slice(bytemuck::bytes_of(&**view));
+        }
+        bytes
+    }
+}
