@@ -1,6 +1,8 @@
 //! The resident layer: casts between buffers of the caller, recorded into the caller's commands.
 
 mod bound;
+mod counted;
+mod many;
 mod prepared;
 mod slices;
 mod views;
@@ -102,7 +104,10 @@ impl Caster {
     /// Planned dispatches with their pipelines. Compiles the pipelines that do not exist yet on this thread.
     fn compile(&self, conversion: &Conversion, dispatches: &[Dispatch]) -> Result<Vec<ReadyDispatch>, Error> {
         let ready = |dispatch: &Dispatch| {
-            Ok(ReadyDispatch { dispatch: dispatch.clone(), pipeline: self.kernels.get(&key(conversion, dispatch))? })
+            Ok(ReadyDispatch {
+                dispatch: dispatch.clone(),
+                pipeline: self.kernels.get(&self.key(conversion, dispatch))?,
+            })
         };
         dispatches.iter().map(ready).collect()
     }
@@ -116,7 +121,7 @@ impl Caster {
     pub async fn prepare_async(&self, spec: &CastSpec, len: u64) -> Result<Prepared, Error> {
         let conversion = Conversion::new(spec.from, spec.to, &spec.options)?;
         let dispatches = self.plan(&conversion, len, None)?;
-        self.compile_async(dispatches.iter().map(|dispatch| key(&conversion, dispatch))).await?;
+        self.compile_async(dispatches.iter().map(|dispatch| self.key(&conversion, dispatch))).await?;
         Ok(self.ready(conversion, len, &dispatches, None)?.with_options(spec.options))
     }
 
@@ -157,8 +162,7 @@ impl Caster {
         let mut kernels = Vec::new();
         for spec in specs {
             let conversion = Conversion::new(spec.from, spec.to, &spec.options)?;
-            let kinds = plan::kernels(&conversion, slices, &self.settings);
-            kernels.extend(kinds.map(|(kind, access)| (conversion, kind, access)));
+            kernels.extend(self.keys(&conversion, slices));
         }
         self.kernels.compile_together(&kernels)
     }
@@ -185,7 +189,8 @@ impl Caster {
     /// several threads at a time.
     pub(crate) fn prepare_host(&self, conversion: Conversion, len: u64, sentinel: u32) -> Result<Prepared, Error> {
         let dispatches = self.plan(&conversion, len, Some(sentinel))?;
-        self.kernels.compile_together(&self.missing(dispatches.iter().map(|dispatch| key(&conversion, dispatch))))?;
+        self.kernels
+            .compile_together(&self.missing(dispatches.iter().map(|dispatch| self.key(&conversion, dispatch))))?;
         self.ready(conversion, len, &dispatches, Some(sentinel))
     }
 
@@ -209,8 +214,14 @@ impl Caster {
         plan::check_sizes(conversion, [len, len], &self.settings.limits)?;
         plan::plan(conversion, len, Offsets::default(), &self.settings, sentinel)
     }
-}
 
-fn key(conversion: &Conversion, dispatch: &Dispatch) -> KernelKey {
-    (*conversion, dispatch.kind, dispatch.access)
+    /// The kernels that casts of any length may take.
+    pub(crate) fn keys(&self, conversion: &Conversion, slices: Slices) -> impl Iterator<Item = KernelKey> {
+        let kinds = plan::kernels(conversion, slices, &self.settings);
+        kinds.map(|(kind, access)| self.kernels.key(conversion, kind, access))
+    }
+
+    fn key(&self, conversion: &Conversion, dispatch: &Dispatch) -> KernelKey {
+        self.kernels.key(conversion, dispatch.kind, dispatch.access)
+    }
 }

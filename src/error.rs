@@ -410,6 +410,19 @@ pub enum Error {
         /// Start of the destination, in bytes.
         destination_offset: u64,
     },
+    /// The slice with the number of elements is invalid.
+    #[error("casting {from} to {to}: invalid slice of the count at byte {offset}: {reason}")]
+    #[non_exhaustive]
+    CountSlice {
+        /// Source element type.
+        from: ElementType,
+        /// Destination element type.
+        to: ElementType,
+        /// Start of the slice, in bytes.
+        offset: u64,
+        /// What is wrong.
+        reason: &'static str,
+    },
     /// Elements of a view's destination overlap, or its axes interleave.
     #[error("casting {from} to {to}: the elements of the destination overlap along axis {axis}")]
     #[non_exhaustive]

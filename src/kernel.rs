@@ -70,6 +70,11 @@ impl KernelKind {
         Self::Gathered,
         Self::Transposed,
     ];
+
+    /// Whether it casts views.
+    pub(crate) fn is_of_views(self) -> bool {
+        matches!(self, Self::Strided | Self::Rows | Self::Gathered | Self::Transposed)
+    }
 }
 
 /// How the two sides are bound.
@@ -81,6 +86,19 @@ pub(crate) enum Access {
     Writable,
     /// Two ranges of one buffer through one binding over both.
     Shared,
+}
+
+/// Where a kernel reads the parameters of its dispatch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum ParameterSpace {
+    /// A uniform buffer.
+    Uniform,
+    /// Immediates, where the device has them. Kernels of views have too many parameters.
+    Immediate,
+    /// A table with the parameters of several casts, of which each workgroup works on one.
+    Table,
+    /// A uniform buffer, and a buffer that holds the number of elements.
+    Counted,
 }
 
 /// A compute shader in WGSL, with the entry point `main`.
@@ -181,11 +199,17 @@ fn thresholds(conversion: &Conversion, lookup: CodeLookup) -> Option<Thresholds>
 }
 
 /// Composes a kernel.
-pub(crate) fn compose(conversion: &Conversion, kind: KernelKind, access: Access, lookup: CodeLookup) -> Kernel {
+pub(crate) fn compose(
+    conversion: &Conversion,
+    kind: KernelKind,
+    access: Access,
+    space: ParameterSpace,
+    lookup: CodeLookup,
+) -> Kernel {
     match kind {
-        KernelKind::Blocks | KernelKind::Shifted => units(conversion, kind, access, lookup),
-        KernelKind::Edge | KernelKind::Together => edge(conversion, kind, access),
-        KernelKind::Serial => serial(conversion, access),
+        KernelKind::Blocks | KernelKind::Shifted => units(conversion, kind, access, space, lookup),
+        KernelKind::Edge | KernelKind::Together => edge(conversion, kind, access, space),
+        KernelKind::Serial => serial(conversion, access, space),
         KernelKind::Strided | KernelKind::Rows | KernelKind::Gathered | KernelKind::Transposed => {
             views::view(conversion, kind, access, lookup)
         }
@@ -193,11 +217,18 @@ pub(crate) fn compose(conversion: &Conversion, kind: KernelKind, access: Access,
 }
 
 /// A kernel for whole units.
-fn units(conversion: &Conversion, kind: KernelKind, access: Access, lookup: CodeLookup) -> Kernel {
-    let entry = Entry::new(conversion, kind, access, lookup);
+fn units(
+    conversion: &Conversion,
+    kind: KernelKind,
+    access: Access,
+    space: ParameterSpace,
+    lookup: CodeLookup,
+) -> Kernel {
+    let mut entry = Entry::new(conversion, kind, access, lookup);
+    entry.may_be_empty = space == ParameterSpace::Counted;
     let elements = entry.units.elements * entry.units.repeat;
     let mut module = Module::new(conversion, BLOCKS_SIZE, elements);
-    module.need("entry/params");
+    module.params(access, space);
     module.bindings(access, entry.source_vector, entry.destination_vector);
     match thresholds(conversion, lookup) {
         _ if conversion.is_copy() => {}
@@ -210,12 +241,13 @@ fn units(conversion: &Conversion, kind: KernelKind, access: Access, lookup: Code
 }
 
 /// The kernel for any range of elements.
-fn edge(conversion: &Conversion, kind: KernelKind, access: Access) -> Kernel {
+fn edge(conversion: &Conversion, kind: KernelKind, access: Access, space: ParameterSpace) -> Kernel {
     let bits = conversion.to.code_bits();
     // The most codes that touch one word: of 6 bits, five whole ones and two in part.
     let elements = if bits == 6 { 7 } else { (32 / bits).max(1) };
     let size = if kind == KernelKind::Together { BLOCKS_SIZE } else { EDGE_SIZE };
     let mut module = Module::new(conversion, size, elements);
+    module.params(access, space);
     module.bindings(access, 1, 1);
     module.conversion(conversion);
     module.need(if conversion.from.code_bits() == 64 { "entry/load_pair" } else { "entry/load_word" });
@@ -234,8 +266,9 @@ fn edge(conversion: &Conversion, kind: KernelKind, access: Access) -> Kernel {
 }
 
 /// The kernel for any range of elements of at most 32 bits, in place.
-fn serial(conversion: &Conversion, access: Access) -> Kernel {
+fn serial(conversion: &Conversion, access: Access, space: ParameterSpace) -> Kernel {
     let mut module = Module::new(conversion, 1, SERIAL_ELEMENTS);
+    module.params(access, space);
     module.bindings(access, 1, 1);
     module.conversion(conversion);
     module.need("entry/serial");
@@ -249,82 +282,100 @@ mod tests {
     use crate::options::CastOptions;
     use naga::valid::{Capabilities, ValidationFlags, Validator};
 
-    /// The members of `Params` in a kernel's text, with their places, and its size.
-    fn params(kind: KernelKind) -> (Vec<(String, u32)>, usize) {
+    const UNIFORM: ParameterSpace = ParameterSpace::Uniform;
+
+    /// The members of a struct in a kernel's text, with their places, and its size.
+    fn layout(kind: KernelKind, space: ParameterSpace, name: &str) -> (Vec<(String, usize)>, usize) {
         let conversion = Conversion::new(ElementType::FLOAT, ElementType::FLOAT16, &CastOptions::default()).unwrap();
-        let kernel = compose(&conversion, kind, Access::Separate, CodeLookup::Table);
+        let kernel = compose(&conversion, kind, Access::Separate, space, CodeLookup::Table);
         let module = naga::front::wgsl::parse_str(kernel.wgsl()).unwrap();
-        let (_, params) = module.types.iter().find(|(_, t)| t.name.as_deref() == Some("Params")).unwrap();
-        let naga::TypeInner::Struct { members, span } = &params.inner else { panic!("Params is no struct") };
-        (members.iter().map(|m| (m.name.clone().unwrap(), m.offset)).collect(), *span as usize)
+        let (_, found) = module.types.iter().find(|(_, t)| t.name.as_deref() == Some(name)).unwrap();
+        let naga::TypeInner::Struct { members, span } = &found.inner else { panic!("{name} is no struct") };
+        (members.iter().map(|m| (m.name.clone().unwrap(), m.offset as usize)).collect(), *span as usize)
     }
 
     #[test]
     fn parameters_in_rust_and_in_wgsl_have_one_layout() {
-        use crate::plan::{Params, ViewParams};
+        use crate::plan::{CountParams, Params, ViewParams};
         use std::mem::offset_of;
 
-        let (dense, span) = params(KernelKind::Edge);
-        assert_eq!(span.next_multiple_of(16), size_of::<Params>());
-        let places = dense.iter().map(|(_, place)| *place as usize);
-        assert!(places.eq((0..dense.len()).map(|i| 4 * i)), "{dense:?}");
-        assert_eq!(offset_of!(Params, destination_end), 4 * (dense.len() - 1));
-        let (view, span) = params(KernelKind::Strided);
-        assert_eq!(span, size_of::<Params>() + size_of::<ViewParams>());
-        assert_eq!(view[..dense.len()], dense);
-        let place = |name: &str| view.iter().find(|(known, _)| known == name).unwrap().1 as usize;
-        for (name, offset) in [
-            ("source_strides", offset_of!(ViewParams, source_strides)),
-            ("destination_strides", offset_of!(ViewParams, destination_strides)),
-            ("first", offset_of!(ViewParams, first)),
-            ("axes", offset_of!(ViewParams, axes)),
-            ("row", offset_of!(ViewParams, row)),
-            ("source_step", offset_of!(ViewParams, source_step)),
-            ("window_cells", offset_of!(ViewParams, window_cells)),
-            ("tail", offset_of!(ViewParams, tail)),
-            ("columns", offset_of!(ViewParams, columns)),
-            ("column_step", offset_of!(ViewParams, column_step)),
-            ("column_rows", offset_of!(ViewParams, column_rows)),
-            ("column_blocks", offset_of!(ViewParams, column_blocks)),
-            ("invocations", offset_of!(ViewParams, invocations)),
-            ("shape", offset_of!(ViewParams, shape)),
-        ] {
-            assert_eq!(place(name), size_of::<Params>() + offset, "{name}");
+        macro_rules! members {
+            ($type:ident: $($member:ident)*) => {
+                [$((stringify!($member).to_owned(), offset_of!($type, $member))),*]
+            };
         }
+        let (params, size) = layout(KernelKind::Edge, UNIFORM, "Params");
+        assert_eq!(size, size_of::<Params>());
+        let all = members!(Params: count source_word source_bit source_last destination_word destination_bit pitch
+            sentinel_word sentinel destination_end);
+        assert_eq!(params, all);
+
+        let start = size.next_multiple_of(16);
+        let behind = |members: &[(String, usize)]| {
+            members.iter().map(|(name, offset)| (name.clone(), start + offset)).collect::<Vec<_>>()
+        };
+        let (view, size) = layout(KernelKind::Strided, UNIFORM, "Params");
+        assert_eq!(size, start + size_of::<ViewParams>());
+        assert_eq!(view[..params.len()], params);
+        let all = members!(ViewParams: source_strides destination_strides first axes row source_step window_cells tail
+            columns column_step column_rows column_blocks invocations shape);
+        assert_eq!(view[view.len() - all.len()..], behind(&all));
+
+        let (counted, size) = layout(KernelKind::Edge, ParameterSpace::Counted, "CountedParams");
+        assert_eq!(size, start + size_of::<CountParams>());
+        assert_eq!(counted[1..], behind(&members!(CountParams: first unit rest count_word)));
     }
 
-    /// The kernels for slices that start anywhere; `tests/host/shaders.rs` looks at the public ones.
+    /// Parses and validates a kernel, and looks at its bindings and types.
+    fn check(conversion: &Conversion, kind: KernelKind, access: Access, space: ParameterSpace, lookup: CodeLookup) {
+        let narrow = conversion.from.code_bits().min(conversion.to.code_bits());
+        // What the planner never asks for.
+        let wide = kind == KernelKind::Blocks && access == Access::Shared && narrow < 8;
+        let six = conversion.from.code_bits() == 6 && conversion.to.code_bits() == 6;
+        let transposed = kind != KernelKind::Transposed || Block::new(conversion, access, lookup).is_some();
+        let together = kind == KernelKind::Together && access != Access::Shared;
+        if wide || together || kind == KernelKind::Serial && !six || !transposed {
+            return;
+        }
+        let kernel = compose(conversion, kind, access, space, lookup);
+        let context = || format!("{} to {}, {kind:?}, {access:?}, {space:?}", conversion.from, conversion.to);
+        let module = naga::front::wgsl::parse_str(kernel.wgsl());
+        let module = module.unwrap_or_else(|e| panic!("{}: {e}\n{}", context(), kernel.wgsl()));
+        let immediate = space == ParameterSpace::Immediate;
+        let capabilities = if immediate { Capabilities::IMMEDIATES } else { Capabilities::empty() };
+        let mut validator = Validator::new(ValidationFlags::all(), capabilities);
+        validator.validate(&module).unwrap_or_else(|e| panic!("{}: {e:?}", context()));
+        let bindings = module.global_variables.iter().filter(|(_, v)| v.binding.is_some()).count();
+        let sides = if access == Access::Shared { 1 } else { 2 };
+        let parameters = match space {
+            ParameterSpace::Immediate => 0,
+            ParameterSpace::Uniform => 1,
+            ParameterSpace::Table | ParameterSpace::Counted => 2,
+        };
+        assert_eq!(bindings, sides + parameters, "{}", context());
+        assert!(!module.types.iter().any(|(_, t)| t.inner.scalar_kind() == Some(naga::ScalarKind::Float)));
+    }
+
+    /// The kernels for slices that start anywhere; `tests/host/shaders.rs` looks at the public ones. Each pair takes one of
+    /// the parameter spaces besides uniform buffers, with one access.
     #[test]
-    fn kernels_of_every_kind_and_access_are_valid() {
+    fn kernels_of_every_kind_access_and_parameter_space_are_valid() {
         let numeric = || ElementType::ALL.iter().copied().filter(|t| t.is_numeric());
-        for (from, to) in numeric().flat_map(|from| numeric().map(move |to| (from, to))) {
+        let pairs = numeric().flat_map(|from| numeric().map(move |to| (from, to)));
+        let ways = [
+            (Access::Separate, CodeLookup::Table),
+            (Access::Separate, CodeLookup::Computed),
+            (Access::Writable, CodeLookup::Table),
+            (Access::Shared, CodeLookup::Table),
+        ];
+        let spaces = [ParameterSpace::Immediate, ParameterSpace::Table, ParameterSpace::Counted];
+        for (index, (from, to)) in pairs.enumerate() {
             let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
-            let narrow = from.code_bits().min(to.code_bits());
             for kind in KernelKind::ALL {
-                for (access, lookup) in [
-                    (Access::Separate, CodeLookup::Table),
-                    (Access::Separate, CodeLookup::Computed),
-                    (Access::Writable, CodeLookup::Table),
-                    (Access::Shared, CodeLookup::Table),
-                ] {
-                    // What the planner never asks for.
-                    let wide = kind == KernelKind::Blocks && access == Access::Shared && narrow < 8;
-                    let six = from.code_bits() == 6 && to.code_bits() == 6;
-                    let transposed =
-                        kind != KernelKind::Transposed || Block::new(&conversion, access, lookup).is_some();
-                    let together = kind == KernelKind::Together && access != Access::Shared;
-                    if wide || together || kind == KernelKind::Serial && !six || !transposed {
-                        continue;
-                    }
-                    let kernel = compose(&conversion, kind, access, lookup);
-                    let context = || format!("{from} to {to}, {kind:?}, {access:?}");
-                    let module = naga::front::wgsl::parse_str(kernel.wgsl());
-                    let module = module.unwrap_or_else(|e| panic!("{}: {e}\n{}", context(), kernel.wgsl()));
-                    let mut validator = Validator::new(ValidationFlags::all(), Capabilities::empty());
-                    validator.validate(&module).unwrap_or_else(|e| panic!("{}: {e:?}", context()));
-                    let bindings = module.global_variables.iter().filter(|(_, v)| v.binding.is_some()).count();
-                    assert_eq!(bindings, if access == Access::Shared { 2 } else { 3 }, "{}", context());
-                    assert!(!module.types.iter().any(|(_, t)| t.inner.scalar_kind() == Some(naga::ScalarKind::Float)));
+                ways.into_iter().for_each(|(access, lookup)| check(&conversion, kind, access, UNIFORM, lookup));
+                if !kind.is_of_views() {
+                    let (access, lookup) = ways[index / 3 % 4];
+                    check(&conversion, kind, access, spaces[index % 3], lookup);
                 }
             }
         }

@@ -1,10 +1,12 @@
 //! The plan of a cast on a device: its dispatches and their byte ranges, as data. Planning needs no device.
 
 mod cast_plan;
+mod counted;
 mod divisor;
 mod in_place;
 mod limits;
 mod measures;
+mod merge;
 mod params;
 mod pieces;
 mod placement;
@@ -13,8 +15,12 @@ mod tests;
 mod view;
 
 pub use cast_plan::{Plan, PlannedBinding, PlannedDispatch};
+pub(crate) use counted::{CountedDispatch, counted};
 pub use limits::{CodeLookup, PlanLimits, PlanSettings, PlanTuning};
-pub(crate) use params::{Params, UniformBlock, ViewParams};
+pub(crate) use merge::{Merge, Merged, merge};
+#[cfg(test)]
+pub(crate) use params::CountParams;
+pub(crate) use params::{MoreParams, Params, UniformBlock, ViewParams};
 pub(crate) use pieces::plan_view;
 pub use placement::{Placement, Position};
 pub(crate) use view::Strided;
@@ -31,6 +37,18 @@ use measures::{LEAST_ALIGNMENT, Measures, crosses_words, wide_units_suit};
 pub(crate) struct ByteRange {
     pub offset: u64,
     pub size: u64,
+}
+
+impl ByteRange {
+    pub(crate) fn overlaps(self, other: Self) -> bool {
+        self.offset < other.offset + other.size && other.offset < self.offset + self.size
+    }
+
+    /// The range from where the first of two starts to where the last ends.
+    pub(crate) fn over(self, other: Self) -> Self {
+        let offset = self.offset.min(other.offset);
+        Self { offset, size: (self.offset + self.size).max(other.offset + other.size) - offset }
+    }
 }
 
 /// Where source and destination start, in bits of their buffers.
@@ -130,6 +148,8 @@ pub(crate) fn kernels(
 pub(crate) struct Dispatch {
     pub kind: KernelKind,
     pub access: Access,
+    /// The index of its first element in the cast. Not kept for views.
+    pub first: u64,
     pub source: ByteRange,
     pub destination: ByteRange,
     pub params: Params,
@@ -140,7 +160,8 @@ pub(crate) struct Dispatch {
 
 impl Dispatch {
     pub(crate) fn uniform_block(&self) -> UniformBlock {
-        UniformBlock { params: self.params, view: self.view.clone() }
+        let more = self.view.clone().map_or(MoreParams::None, MoreParams::View);
+        UniformBlock { params: self.params, more }
     }
 
     /// A dispatch that was planned for the start of two buffers, on slices that start elsewhere in two buffers: at

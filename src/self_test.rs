@@ -7,7 +7,7 @@ use crate::element::ElementType;
 use crate::error::Error;
 use crate::gpu::device_link::DeviceLink;
 use crate::gpu::pipelined;
-use crate::plan::{self, Offsets, PlanLimits, Slices};
+use crate::plan::{Offsets, PlanLimits, Slices};
 use crate::spec::CastSpec;
 use crate::tensor::Tensor;
 
@@ -49,8 +49,7 @@ impl Caster {
 /// Casts difficult codes on the device, by every kernel that casts between such slices take.
 async fn check(link: &DeviceLink, spec: &CastSpec, slices: Slices) -> Result<(), Error> {
     let known = Known::new(spec)?;
-    let kernels = plan::kernels(&known.conversion, slices, link.caster.settings());
-    link.caster.compile_async(kernels.map(|(kind, access)| (known.conversion, kind, access))).await?;
+    link.caster.compile_async(link.caster.keys(&known.conversion, slices)).await?;
     known.check_host(link).await?;
     for arrangement in arrangements(&known.conversion, slices, link.caster.limits()) {
         known.check_slices(link, &arrangement).await?;
@@ -274,6 +273,7 @@ fn codes(element_type: ElementType) -> impl Iterator<Item = u64> {
 mod tests {
     use super::*;
     use crate::options::CastOptions;
+    use crate::plan;
     use crate::plan::{CodeLookup, PlanSettings, PlanTuning, Strided, View};
     use std::collections::HashSet;
 

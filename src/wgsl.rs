@@ -25,7 +25,7 @@ use crate::conversion::Conversion;
 use crate::element::ElementType;
 use crate::error::Error;
 pub use crate::kernel::Kernel;
-use crate::kernel::{self, Access, CodeLookup, KernelKind};
+use crate::kernel::{self, Access, CodeLookup, KernelKind, ParameterSpace};
 use crate::options::CastOptions;
 use crate::spec::CastSpec;
 pub use functions::{Function, Functions, Type};
@@ -66,7 +66,7 @@ pub fn kernel(
         KernelVariant::Computed => (KernelKind::Blocks, CodeLookup::Computed),
         KernelVariant::Edge => (KernelKind::Edge, CodeLookup::Table),
     };
-    Ok(kernel::compose(&conversion, kind, Access::Separate, lookup))
+    Ok(kernel::compose(&conversion, kind, Access::Separate, ParameterSpace::Uniform, lookup))
 }
 
 /// A cast as a function for kernels of your own: [`Functions`] with this one cast, which is the last of their

@@ -4,7 +4,7 @@
 
 @compute @workgroup_size(WORKGROUP_SIZE)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let invocation = (group.y * params.pitch + group.x) * WORKGROUP_SIZE + local;
+    let invocation = workgroup_number(group) * WORKGROUP_SIZE + local;
     if (invocation == 0u && params.sentinel != 0u) {
         store_destination(params.sentinel_word, params.sentinel);
     }

@@ -1,4 +1,4 @@
-// params.wgsl — the parameters of one dispatch; the same block for all kernels but those of views
+// params.wgsl — the parameters of one dispatch; the same for all kernels but those of views
 
 struct Params {
     // Number of elements; in the entry for whole units, of units.
@@ -11,7 +11,7 @@ struct Params {
     // Where the first of them goes in the destination binding.
     destination_word: u32,
     destination_bit: u32,
-    // Workgroups in a row of the dispatch.
+    // Workgroups in a row of the dispatch; in a table of several casts, the number of the first one of this cast.
     pitch: u32,
     // The sentinel and its word in the destination binding. A sentinel of 0 is not written.
     sentinel_word: u32,
@@ -19,5 +19,3 @@ struct Params {
     // The bit after the last one that codes of less than 32 bits may change, counted as destination_bit.
     destination_end: u32,
 }
-
-@group(0) @binding(4) var<uniform> params: Params;

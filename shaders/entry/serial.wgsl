@@ -17,14 +17,15 @@ fn put_bits(bit: u32, value: u32, mask: u32) {
 }
 
 @compute @workgroup_size(WORKGROUP_SIZE)
-fn main() {
+fn main(@builtin(workgroup_id) group: vec3<u32>) {
+    _ = workgroup_number(group);
     for (var index = 0u; index < params.count; index = index + 1u) {
         let mask = (1u << DST_BITS) - 1u;
         put_bits(params.destination_bit + index * DST_BITS, convert(load_code(index)) & mask, mask);
     }
     let end = params.destination_bit + params.count * DST_BITS;
     // The pad bits of the last byte.
-    if (end != params.destination_end) {
+    if (end < params.destination_end) {
         put_bits(end, 0u, 0xffu >> (end & 7u));
     }
 }

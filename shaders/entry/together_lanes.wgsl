@@ -5,7 +5,8 @@
 //:use entry/lanes
 
 @compute @workgroup_size(WORKGROUP_SIZE)
-fn main(@builtin(local_invocation_index) local: u32) {
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    _ = workgroup_number(group);
     let base = local << 5u;
     var value = 0u;
     if (base < params.destination_end) {

@@ -4,9 +4,10 @@
 //:use entry/params
 
 @compute @workgroup_size(WORKGROUP_SIZE)
-fn main(@builtin(local_invocation_index) local: u32) {
-    // Without an element of its own, an invocation converts the last one once more.
-    let code = convert(load_code(min(local, params.count - 1u)));
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    _ = workgroup_number(group);
+    // Without an element of its own, an invocation converts the last one once more, or the first one of none.
+    let code = convert(load_code(min(local, max(params.count, 1u) - 1u)));
     storageBarrier();
     if (local < params.count) {
         store_code(params.destination_word + local * (DST_BITS / 32u), code);

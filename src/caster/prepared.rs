@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use super::slices::Slice;
+use super::slices::Sides;
 use super::{Bound, Caster, Destination, Source};
 use crate::conversion::Conversion;
 use crate::element::ElementType;
-use crate::error::{Error, Side};
-use crate::gpu::record::Command;
+use crate::error::Error;
+use crate::gpu::record::Commands;
 use crate::options::CastOptions;
-use crate::plan::{self, Dispatch, Offsets, Placement, Strided};
+use crate::plan::{self, Dispatch, Offsets, Strided};
 use crate::spec::CastSpec;
 
 /// A planned and compiled cast of a given length. It can be bound to buffers any number of times.
@@ -26,7 +26,7 @@ pub struct Prepared {
     pub(super) steps: Vec<ReadyDispatch>,
     pub(super) sentinel: Option<u32>,
     /// The caller's name for the cast.
-    label: Option<Arc<str>>,
+    pub(super) label: Option<Arc<str>>,
 }
 
 /// A planned dispatch and its pipeline.
@@ -137,20 +137,9 @@ impl Prepared {
         if self.steps.is_empty() {
             return Ok(Bound::new(Vec::new(), false, None));
         }
-        let (source, destination) = (source.0, destination.0);
-        let source_len = self.source_len();
-        self.check(Side::Source, source, source_len)?;
-        let destination_len = self.destination_len();
-        self.check(Side::Destination, destination, destination_len)?;
-        let buffers = [source.slice.buffer(), destination.slice.buffer()];
-        let placement = Placement {
-            source: source.position(),
-            destination: destination.position(),
-            one_buffer: buffers[0] == buffers[1],
-        };
-        // The slices lie in their buffers, whatever the limits of the plan.
-        let offsets =
-            placement.offsets(&self.conversion, [source_len, destination_len], self.view.is_none(), u64::MAX)?;
+        let sides = Sides::new(source, destination);
+        let lens = [self.source_len(), self.destination_len()];
+        let offsets = sides.offsets(&self.conversion, lens, self.sentinel.is_some(), self.view.is_none())?;
         let limits = &self.caster.settings.limits;
         let moved = |step: &ReadyDispatch| {
             let dispatch = step.dispatch.moved(offsets, limits)?;
@@ -161,13 +150,18 @@ impl Prepared {
             // These slices need other kernels, or a dispatch before the first whole unit.
             None => self.ready_at(offsets)?,
         };
-        let label = self.label.as_deref();
-        let command = |step: ReadyDispatch| {
-            Command::new(&self.caster.kernels, &self.conversion, step.pipeline, &step.dispatch, buffers, label)
-        };
+        let commands = self.commands(&sides);
+        let command = |step: ReadyDispatch| commands.single(step.pipeline, &step.dispatch);
         let commands = steps.into_iter().map(command).collect::<Result<_, _>>()?;
         let ordered = self.view.is_none() && offsets.order(&self.conversion, self.len).is_some();
         Ok(Bound::new(commands, ordered, self.label.clone()))
+    }
+
+    /// What the commands of this cast have in common.
+    pub(super) fn commands<'a>(&'a self, sides: &Sides<'a>) -> Commands<'a> {
+        let [source, destination] = sides.buffers();
+        let (kernels, conversion, label) = (&self.caster.kernels, &self.conversion, self.label.as_deref());
+        Commands { kernels, conversion, source, destination, label }
     }
 
     /// Plans and compiles for slices that the steps of `prepare` do not suit.
@@ -191,33 +185,6 @@ impl Prepared {
         destination: Destination<'_>,
     ) -> Result<(), Error> {
         self.bind(source, destination)?.record(encoder);
-        Ok(())
-    }
-
-    /// Checks that a slice holds so many elements and lies in its buffer.
-    fn check(&self, side: Side, Slice { slice, first }: Slice<'_>, len: u64) -> Result<(), Error> {
-        let (from, to) = (self.conversion.from, self.conversion.to);
-        let (element_type, sentinel) = match side {
-            Side::Source => (from, 0),
-            Side::Destination => (to, self.sentinel.map_or(0, |_| 4)),
-        };
-        let elements = first.unwrap_or(0).checked_add(len);
-        // More bytes than can be counted are more than any slice has.
-        let expected = elements.and_then(|elements| element_type.packed_bytes(elements)).unwrap_or(u64::MAX - 7);
-        let words = expected.next_multiple_of(4) + sentinel;
-        let (offset, found, size) = (slice.offset(), slice.size(), slice.buffer().size());
-        let fits = if first.is_some() { found >= expected } else { found == expected || found == words };
-        if !fits {
-            return Err(Error::SliceLength { from, to, side, expected, found });
-        }
-        // wgpu has checked that the slice lies in the buffer, but its last word may reach beyond the buffer's end.
-        let end = offset.saturating_add(expected).next_multiple_of(4) + sentinel;
-        if end > size {
-            return Err(Error::SliceOutOfRange { from, to, side, offset, end, size });
-        }
-        if !slice.buffer().usage().contains(wgpu::BufferUsages::STORAGE) {
-            return Err(Error::MissingUsage { from, to, side, usage: "STORAGE" });
-        }
         Ok(())
     }
 }

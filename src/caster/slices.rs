@@ -1,6 +1,8 @@
 //! The two slices of a cast. They have two types, so that they cannot be swapped by accident.
 
-use crate::plan::Position;
+use crate::conversion::Conversion;
+use crate::error::{Error, Side};
+use crate::plan::{Offsets, Placement, Position};
 
 /// The slice that a cast reads.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +24,69 @@ impl Slice<'_> {
     pub(super) fn position(&self) -> Position {
         let offset = self.slice.offset();
         self.first.map_or_else(|| Position::whole(offset), |first| Position::part(offset, first))
+    }
+
+    /// Checks that a slice holds so many elements and lies in its buffer.
+    fn check(&self, conversion: &Conversion, side: Side, len: u64, sentinel: bool) -> Result<(), Error> {
+        let (from, to, slice, first) = (conversion.from, conversion.to, self.slice, self.first);
+        let element_type = if side == Side::Source { from } else { to };
+        let sentinel = if sentinel { 4 } else { 0 };
+        let elements = first.unwrap_or(0).checked_add(len);
+        // More bytes than can be counted are more than any slice has.
+        let expected = elements.and_then(|elements| element_type.packed_bytes(elements)).unwrap_or(u64::MAX - 7);
+        let words = expected.next_multiple_of(4) + sentinel;
+        let (offset, found, size) = (slice.offset(), slice.size(), slice.buffer().size());
+        let fits = if first.is_some() { found >= expected } else { found == expected || found == words };
+        if !fits {
+            return Err(Error::SliceLength { from, to, side, expected, found });
+        }
+        // wgpu has checked that the slice lies in the buffer, but its last word may reach beyond the buffer's end.
+        let end = offset.saturating_add(expected).next_multiple_of(4) + sentinel;
+        if end > size {
+            return Err(Error::SliceOutOfRange { from, to, side, offset, end, size });
+        }
+        if !slice.buffer().usage().contains(wgpu::BufferUsages::STORAGE) {
+            return Err(Error::MissingUsage { from, to, side, usage: "STORAGE" });
+        }
+        Ok(())
+    }
+}
+
+/// Both slices of a cast.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sides<'a> {
+    pub source: Slice<'a>,
+    pub destination: Slice<'a>,
+}
+
+impl<'a> Sides<'a> {
+    pub(super) fn new(source: Source<'a>, destination: Destination<'a>) -> Self {
+        Self { source: source.0, destination: destination.0 }
+    }
+
+    pub(super) fn buffers(&self) -> [&'a wgpu::Buffer; 2] {
+        [self.source.slice.buffer(), self.destination.slice.buffer()]
+    }
+
+    /// Checks slices for so many elements, and for a sentinel behind the destination. `in_place` says whether they may
+    /// overlap.
+    pub(super) fn offsets(
+        &self,
+        conversion: &Conversion,
+        [source_len, destination_len]: [u64; 2],
+        sentinel: bool,
+        in_place: bool,
+    ) -> Result<Offsets, Error> {
+        self.source.check(conversion, Side::Source, source_len, false)?;
+        self.destination.check(conversion, Side::Destination, destination_len, sentinel)?;
+        let [source, destination] = self.buffers();
+        let placement = Placement {
+            source: self.source.position(),
+            destination: self.destination.position(),
+            one_buffer: source == destination,
+        };
+        // The slices lie in their buffers, whatever the limits of the plan.
+        placement.offsets(conversion, [source_len, destination_len], in_place, u64::MAX)
     }
 }
 

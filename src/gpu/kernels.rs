@@ -16,7 +16,8 @@ use crate::error::Error;
 use crate::gpu::compile_queue::{CompileQueue, most_threads};
 use crate::gpu::error_scope::{one_line, scoped};
 use crate::gpu::parameters::Parameters;
-use crate::kernel::{self, Access, BLOCKS_SIZE, CodeLookup, KernelKind};
+use crate::kernel::{self, Access, BLOCKS_SIZE, CodeLookup, KernelKind, ParameterSpace};
+use crate::plan::Params;
 
 /// A pipeline, or why the device refused it. A refusal is kept as well, because compiling the same text again would
 /// fail again.
@@ -28,8 +29,10 @@ pub(crate) struct Kernels {
     lookup: CodeLookup,
     /// The application's cache of compiled pipelines, if it has one.
     pub cache: Option<wgpu::PipelineCache>,
-    /// The layouts of each access, or why the device refused them.
-    layouts: Result<[Layouts; 3], String>,
+    /// Whether parameters can be immediates.
+    immediates: bool,
+    /// The layouts of each access and parameter space, made when first needed, or why the device refused them.
+    layouts: [OnceLock<Result<Layouts, String>>; 12],
     pipelines: Mutex<HashMap<KernelKey, PipelineCell>>,
     pub parameters: Parameters,
     #[cfg(not(target_family = "wasm"))]
@@ -37,7 +40,7 @@ pub(crate) struct Kernels {
 }
 
 /// What distinguishes the kernels of a device.
-pub(crate) type KernelKey = (Conversion, KernelKind, Access);
+pub(crate) type KernelKey = (Conversion, KernelKind, Access, ParameterSpace);
 
 #[derive(Debug)]
 struct Layouts {
@@ -47,38 +50,14 @@ struct Layouts {
 
 impl Kernels {
     pub(crate) fn new(device: &wgpu::Device, lookup: CodeLookup, cache: Option<wgpu::PipelineCache>) -> Self {
-        let entry = |binding, ty| wgpu::BindGroupLayoutEntry {
-            binding,
-            visibility: wgpu::ShaderStages::COMPUTE,
-            ty: wgpu::BindingType::Buffer { ty, has_dynamic_offset: false, min_binding_size: None },
-            count: None,
-        };
-        let storage = |read_only| wgpu::BufferBindingType::Storage { read_only };
-        let params = entry(4, wgpu::BufferBindingType::Uniform);
-        let layouts = |entries: &[wgpu::BindGroupLayoutEntry]| {
-            let label = Some("cast");
-            let group = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label, entries });
-            let pipeline = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
-                label,
-                bind_group_layouts: &[Some(&group)],
-                immediate_size: 0,
-            });
-            Layouts { group, pipeline }
-        };
-        // One for each `Access`, in the order of its variants.
-        let layouts = scoped(device, || {
-            [
-                layouts(&[entry(0, storage(true)), entry(1, storage(false)), params]),
-                layouts(&[entry(0, storage(false)), entry(1, storage(false)), params]),
-                layouts(&[entry(1, storage(false)), params]),
-            ]
-        });
-        let layouts = layouts.map_err(|error| one_line(&error));
+        let needed = size_of::<Params>() as u32;
         Self {
             device: device.clone(),
             lookup,
             cache,
-            layouts,
+            immediates: device.features().contains(wgpu::Features::IMMEDIATES)
+                && device.limits().max_immediate_size >= needed,
+            layouts: Default::default(),
             pipelines: Mutex::default(),
             parameters: Parameters::default(),
             #[cfg(not(target_family = "wasm"))]
@@ -86,19 +65,29 @@ impl Kernels {
         }
     }
 
-    /// The layout of bind group 0.
-    pub(crate) fn group(&self, conversion: &Conversion, access: Access) -> Result<&wgpu::BindGroupLayout, Error> {
-        Ok(&self.layouts(conversion, access)?.group)
+    /// The kernel of a single dispatch.
+    pub(crate) fn key(&self, conversion: &Conversion, kind: KernelKind, access: Access) -> KernelKey {
+        let immediate = self.immediates && !kind.is_of_views();
+        let space = if immediate { ParameterSpace::Immediate } else { ParameterSpace::Uniform };
+        (*conversion, kind, access, space)
     }
 
-    fn layouts(&self, conversion: &Conversion, access: Access) -> Result<&Layouts, Error> {
+    /// The layout of bind group 0.
+    pub(crate) fn group(
+        &self,
+        conversion: &Conversion,
+        access: Access,
+        space: ParameterSpace,
+    ) -> Result<&wgpu::BindGroupLayout, Error> {
+        Ok(&self.layouts(conversion, access, space)?.group)
+    }
+
+    fn layouts(&self, conversion: &Conversion, access: Access, space: ParameterSpace) -> Result<&Layouts, Error> {
         let (from, to) = (conversion.from, conversion.to);
-        let layouts = self.layouts.as_ref();
-        layouts.map(|layouts| &layouts[access as usize]).map_err(|message| Error::Kernel {
-            from,
-            to,
-            message: message.clone(),
-        })
+        let layouts = self.layouts[4 * access as usize + space as usize].get_or_init(|| {
+            scoped(&self.device, || Layouts::new(&self.device, access, space)).map_err(|error| one_line(&error))
+        });
+        layouts.as_ref().map_err(|message| Error::Kernel { from, to, message: message.clone() })
     }
 
     /// A pipeline that is compiled already.
@@ -175,17 +164,17 @@ impl Kernels {
         results.into_iter().filter_map(OnceLock::into_inner).collect()
     }
 
-    fn compile(&self, (conversion, kind, access): &KernelKey) -> Result<wgpu::ComputePipeline, Error> {
-        let (kind, access) = (*kind, *access);
+    fn compile(&self, (conversion, kind, access, space): &KernelKey) -> Result<wgpu::ComputePipeline, Error> {
+        let (kind, access, space) = (*kind, *access, *space);
         let (from, to) = (conversion.from, conversion.to);
-        let layout = &self.layouts(conversion, access)?.pipeline;
+        let layout = &self.layouts(conversion, access, space)?.pipeline;
         let limits = self.device.limits();
         let allowed = limits.max_compute_invocations_per_workgroup.min(limits.max_compute_workgroup_size_x);
         if allowed < BLOCKS_SIZE {
             let limit = "max_compute_invocations_per_workgroup";
             return Err(Error::Limit { from, to, limit, needed: BLOCKS_SIZE.into(), allowed: allowed.into() });
         }
-        let kernel = kernel::compose(conversion, kind, access, self.lookup);
+        let kernel = kernel::compose(conversion, kind, access, space, self.lookup);
         let label = format!("cast {from}→{to}");
         let compiled = scoped(&self.device, || {
             let module = module(&self.device, &label, kernel.wgsl());
@@ -206,6 +195,37 @@ impl Kernels {
             wgpu::Error::OutOfMemory { .. } => Error::OutOfMemory { from, to, bytes: 0 },
             error => Error::Kernel { from, to, message: one_line(&error) },
         })
+    }
+}
+
+impl Layouts {
+    fn new(device: &wgpu::Device, access: Access, space: ParameterSpace) -> Self {
+        let entry = |binding, ty| wgpu::BindGroupLayoutEntry {
+            binding,
+            visibility: wgpu::ShaderStages::COMPUTE,
+            ty: wgpu::BindingType::Buffer { ty, has_dynamic_offset: false, min_binding_size: None },
+            count: None,
+        };
+        let storage = |binding, read_only| entry(binding, wgpu::BufferBindingType::Storage { read_only });
+        let uniform = entry(4, wgpu::BufferBindingType::Uniform);
+        let separate = access == Access::Separate;
+        let mut entries = vec![storage(1, false)];
+        if access != Access::Shared {
+            entries.push(storage(0, separate));
+        }
+        match space {
+            ParameterSpace::Uniform => entries.push(uniform),
+            ParameterSpace::Immediate => {}
+            ParameterSpace::Table => entries.extend([storage(2, true), storage(3, true)]),
+            ParameterSpace::Counted => entries.extend([storage(2, separate), uniform]),
+        }
+        let label = Some("cast");
+        let group = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label, entries: &entries });
+        let immediate_size = if space == ParameterSpace::Immediate { size_of::<Params>() as u32 } else { 0 };
+        let bind_group_layouts = &[Some(&group)];
+        let descriptor = wgpu::PipelineLayoutDescriptor { label, bind_group_layouts, immediate_size };
+        let pipeline = device.create_pipeline_layout(&descriptor);
+        Self { group, pipeline }
     }
 }
 

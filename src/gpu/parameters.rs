@@ -41,7 +41,8 @@ impl Parameters {
         }
         // The buffer is made without the lock. Two threads may each make one; both buffers work, and later casts find
         // one of them.
-        let buffer = Arc::new(filled(device, conversion, block)?);
+        let usage = wgpu::BufferUsages::UNIFORM;
+        let buffer = Arc::new(filled(device, conversion, &block.bytes(), usage)?);
         self.alive.lock().unwrap_or_else(PoisonError::into_inner).insert(block.clone(), &buffer);
         Ok(buffer)
     }
@@ -61,15 +62,20 @@ impl Alive {
     }
 }
 
-fn filled(device: &wgpu::Device, conversion: &Conversion, block: &UniformBlock) -> Result<wgpu::Buffer, Error> {
+/// A buffer of bytes that never change.
+pub(crate) fn filled(
+    device: &wgpu::Device,
+    conversion: &Conversion,
+    bytes: &[u8],
+    usage: wgpu::BufferUsages,
+) -> Result<wgpu::Buffer, Error> {
     let (from, to) = (conversion.from, conversion.to);
-    let bytes = block.bytes();
     let size = bytes.len() as u64;
     let buffer = scoped_for(conversion, size, device, || {
         device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("cast parameters"),
             size,
-            usage: wgpu::BufferUsages::UNIFORM,
+            usage,
             mapped_at_creation: true,
         })
     })?;
@@ -77,7 +83,7 @@ fn filled(device: &wgpu::Device, conversion: &Conversion, block: &UniformBlock) 
     // not know.
     let lost =
         |_: wgpu::MapRangeError| Error::DeviceLost { from, to, reason: "its memory cannot be mapped".to_owned() };
-    buffer.slice(..).get_mapped_range_mut().map_err(lost)?.copy_from_slice(&bytes);
+    buffer.slice(..).get_mapped_range_mut().map_err(lost)?.copy_from_slice(bytes);
     buffer.unmap();
     Ok(buffer)
 }

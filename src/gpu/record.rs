@@ -6,8 +6,9 @@ use crate::conversion::Conversion;
 use crate::error::Error;
 use crate::gpu::error_scope::scoped_for;
 use crate::gpu::kernels::Kernels;
-use crate::kernel::Access;
-use crate::plan::{ByteRange, Dispatch};
+use crate::gpu::parameters::filled;
+use crate::kernel::{Access, ParameterSpace};
+use crate::plan::{ByteRange, CountedDispatch, Dispatch, Merged, Params, UniformBlock};
 
 /// One dispatch, ready to record.
 #[derive(Clone, Debug)]
@@ -15,8 +16,20 @@ pub(crate) struct Command {
     pub pipeline: wgpu::ComputePipeline,
     pub group: wgpu::BindGroup,
     pub workgroups: [u32; 2],
-    /// The bind group keeps the buffer alive for wgpu; this handle keeps it in `Parameters`, where other casts find it.
-    _parameters: Arc<wgpu::Buffer>,
+    parameters: Parameters,
+}
+
+/// Where a command has its parameters.
+#[derive(Clone, Debug)]
+enum Parameters {
+    /// The bind group keeps the buffer alive for wgpu; this handle keeps it in `gpu::parameters::Parameters`, where other
+    /// casts find it.
+    Uniform {
+        _buffer: Arc<wgpu::Buffer>,
+    },
+    Immediate(Params),
+    /// The bind group alone has them.
+    Table,
 }
 
 /// Records commands; a pipeline is set where it changes.
@@ -31,44 +44,106 @@ pub(crate) fn record<'a>(commands: impl IntoIterator<Item = &'a Command>, pass: 
     }
 }
 
-impl Command {
-    /// Makes the bind group of a planned dispatch.
-    pub(crate) fn new(
-        kernels: &Kernels,
-        conversion: &Conversion,
-        pipeline: wgpu::ComputePipeline,
-        dispatch: &Dispatch,
-        [source, destination]: [&wgpu::Buffer; 2],
-        label: Option<&str>,
-    ) -> Result<Self, Error> {
-        let layout = kernels.group(conversion, dispatch.access)?;
-        let parameters = kernels.parameters.get(&kernels.device, conversion, &dispatch.uniform_block())?;
-        let whole = ByteRange { offset: 0, size: parameters.size() };
-        let entries = [
-            entry(0, source, dispatch.source),
-            entry(1, destination, dispatch.destination),
-            entry(4, &parameters, whole),
-        ];
-        let entries = if dispatch.access == Access::Shared { &entries[1..] } else { &entries };
-        let group = scoped_for(conversion, whole.size, &kernels.device, || {
-            kernels.device.create_bind_group(&wgpu::BindGroupDescriptor {
-                label: label.or(Some("cast")),
-                layout,
-                entries,
-            })
-        })?;
-        Ok(Self { pipeline, group, workgroups: dispatch.workgroups, _parameters: parameters })
+/// What all commands of a cast have in common.
+pub(crate) struct Commands<'a> {
+    pub kernels: &'a Kernels,
+    pub conversion: &'a Conversion,
+    pub source: &'a wgpu::Buffer,
+    pub destination: &'a wgpu::Buffer,
+    pub label: Option<&'a str>,
+}
+
+impl Commands<'_> {
+    /// The command of a planned dispatch.
+    pub(crate) fn single(&self, pipeline: wgpu::ComputePipeline, dispatch: &Dispatch) -> Result<Command, Error> {
+        let (_, _, access, space) = self.kernels.key(self.conversion, dispatch.kind, dispatch.access);
+        let ranges = [dispatch.source, dispatch.destination];
+        if space == ParameterSpace::Immediate {
+            let group = self.group(access, space, ranges, &[])?;
+            let parameters = Parameters::Immediate(dispatch.params);
+            return Ok(Command { pipeline, group, workgroups: dispatch.workgroups, parameters });
+        }
+        let buffer = self.uniform(&dispatch.uniform_block())?;
+        let group = self.group(access, space, ranges, &[entry(4, &buffer, whole(&buffer))])?;
+        let parameters = Parameters::Uniform { _buffer: buffer };
+        Ok(Command { pipeline, group, workgroups: dispatch.workgroups, parameters })
     }
 
+    /// The command of a dispatch that reads the number of elements from the last word of a range.
+    pub(crate) fn counted(
+        &self,
+        planned: &CountedDispatch,
+        count: &wgpu::Buffer,
+        range: ByteRange,
+    ) -> Result<Command, Error> {
+        let Dispatch { kind, access, source, destination, workgroups, .. } = planned.dispatch;
+        let space = ParameterSpace::Counted;
+        let pipeline = self.kernels.get(&(*self.conversion, kind, access, space))?;
+        // The range begins at most an alignment before the word.
+        let buffer = self.uniform(&planned.uniform_block((range.size / 4 - 1) as u32))?;
+        let further = [entry(2, count, range), entry(4, &buffer, whole(&buffer))];
+        let group = self.group(access, space, [source, destination], &further)?;
+        Ok(Command { pipeline, group, workgroups, parameters: Parameters::Uniform { _buffer: buffer } })
+    }
+
+    /// The command of several dispatches.
+    pub(crate) fn merged(&self, merged: &Merged, offset_alignment: u64) -> Result<Command, Error> {
+        let space = ParameterSpace::Table;
+        let pipeline = self.kernels.get(&(*self.conversion, merged.kind, merged.access, space))?;
+        let (bytes, [params, casts]) = merged.table(offset_alignment);
+        let usage = wgpu::BufferUsages::STORAGE;
+        let table = filled(&self.kernels.device, self.conversion, &bytes, usage)?;
+        let further = [entry(2, &table, params), entry(3, &table, casts)];
+        let group = self.group(merged.access, space, [merged.source, merged.destination], &further)?;
+        Ok(Command { pipeline, group, workgroups: [merged.workgroups, 1], parameters: Parameters::Table })
+    }
+
+    fn uniform(&self, block: &UniformBlock) -> Result<Arc<wgpu::Buffer>, Error> {
+        self.kernels.parameters.get(&self.kernels.device, self.conversion, block)
+    }
+
+    fn group(
+        &self,
+        access: Access,
+        space: ParameterSpace,
+        [source, destination]: [ByteRange; 2],
+        further: &[wgpu::BindGroupEntry<'_>],
+    ) -> Result<wgpu::BindGroup, Error> {
+        let layout = self.kernels.group(self.conversion, access, space)?;
+        let sides = [entry(0, self.source, source), entry(1, self.destination, destination)];
+        let sides = if access == Access::Shared { &sides[1..] } else { &sides };
+        let entries = [sides, further].concat();
+        scoped_for(self.conversion, 0, &self.kernels.device, || {
+            self.kernels.device.create_bind_group(&wgpu::BindGroupDescriptor {
+                label: self.label.or(Some("cast")),
+                layout,
+                entries: &entries,
+            })
+        })
+    }
+}
+
+impl Command {
     /// What the pass's immediates must be.
     pub(crate) fn immediates(&self) -> &[u8] {
-        &[]
+        match &self.parameters {
+            Parameters::Immediate(params) => bytemuck::bytes_of(params),
+            Parameters::Uniform { .. } | Parameters::Table => &[],
+        }
     }
 
     fn dispatch(&self, pass: &mut wgpu::ComputePass<'_>) {
         pass.set_bind_group(0, &self.group, &[]);
+        let immediates = self.immediates();
+        if !immediates.is_empty() {
+            pass.set_immediates(0, immediates);
+        }
         pass.dispatch_workgroups(self.workgroups[0], self.workgroups[1], 1);
     }
+}
+
+fn whole(buffer: &wgpu::Buffer) -> ByteRange {
+    ByteRange { offset: 0, size: buffer.size() }
 }
 
 fn entry(binding: u32, buffer: &wgpu::Buffer, bytes: ByteRange) -> wgpu::BindGroupEntry<'_> {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::constants::Constants;
 use super::entry::vector;
-use super::{Access, Kernel, VIEW_RANK};
+use super::{Access, Kernel, ParameterSpace, VIEW_RANK};
 use crate::conversion::{Carrier, Conversion, Decode, Encode};
 use crate::reference::{EncodeFloat, FloatMethod, Thresholds};
 
@@ -22,8 +22,8 @@ fragments! {
     "encode/float_higher_bias" "encode/float_is_nonzero" "encode/float_lower_bias" "encode/float_lower_bias_apart"
     "encode/float_lower_bias_sticky" "encode/float_same_bias" "encode/float_to_e8m0" "encode/int" "encode/int64"
     "encode/integer" "encode/integer_to_e8m0" "encode/integer_to_f32" "encode/integer_to_f64"
-    "encode/integer_to_float" "entry/edge_lanes" "entry/edge_words" "entry/lanes" "entry/load_pair"
-    "entry/load_word" "entry/params" "entry/separate" "entry/serial" "entry/shared" "entry/store_pair"
+    "encode/integer_to_float" "entry/count" "entry/count_writable" "entry/edge_lanes" "entry/edge_words" "entry/lanes" "entry/load_pair"
+    "entry/load_word" "entry/params" "entry/params_counted" "entry/params_immediate" "entry/params_table" "entry/params_uniform" "entry/separate" "entry/serial" "entry/shared" "entry/store_pair"
     "entry/store_word" "entry/together_lanes" "entry/together_words" "entry/view" "entry/view_all_axes"
     "entry/view_block" "entry/view_blocks" "entry/view_cells" "entry/view_few_axes" "entry/view_lanes" "entry/view_pair"
     "entry/view_params" "entry/view_rows" "entry/view_tile_lanes" "entry/view_tile_words" "entry/view_tiles" "entry/view_windows"
@@ -97,6 +97,21 @@ impl Module {
             Access::Separate => "entry/separate",
             Access::Writable => "entry/writable",
             Access::Shared => "entry/shared",
+        });
+    }
+
+    /// `params` and `fn workgroup_number`.
+    pub(super) fn params(&mut self, access: Access, space: ParameterSpace) {
+        match (space, access) {
+            (ParameterSpace::Counted, Access::Separate) => self.need("entry/count"),
+            (ParameterSpace::Counted, _) => self.need("entry/count_writable"),
+            _ => {}
+        }
+        self.need(match space {
+            ParameterSpace::Uniform => "entry/params_uniform",
+            ParameterSpace::Immediate => "entry/params_immediate",
+            ParameterSpace::Table => "entry/params_table",
+            ParameterSpace::Counted => "entry/params_counted",
         });
     }
 

@@ -53,6 +53,8 @@ pub(super) struct Entry {
     /// The source starts at any bit.
     shifted: bool,
     pub(super) units: Units,
+    /// Whether a dispatch may have no unit at all.
+    pub(super) may_be_empty: bool,
     copy: bool,
     /// Four source words become one.
     eights: bool,
@@ -86,6 +88,7 @@ impl Entry {
             destination_vector: if shifted && shared { 1 } else { widest(destination_words) },
             shifted,
             units,
+            may_be_empty: false,
             copy: conversion.is_copy(),
             eights: thresholds(conversion, lookup).is_some(),
             per_entry,
@@ -112,7 +115,7 @@ impl Entry {
         if let Some(per_entry) = self.per_entry {
             self.fill(text, per_entry)?;
         }
-        writeln!(text, "    let unit = (group.y * params.pitch + group.x) * {}u + local;", size * repeat)?;
+        writeln!(text, "    let unit = workgroup_number(group) * {}u + local;", size * repeat)?;
         let start = |vector: u32| match vector {
             4 => " >> 2u",
             2 => " >> 1u",
@@ -123,6 +126,9 @@ impl Entry {
         if repeat > 1 {
             // All loads come before the first store, so that their waits overlap. A unit past the end loads the last
             // unit instead, so that no load needs a branch.
+            if self.may_be_empty {
+                writeln!(text, "    if (params.count == 0u) {{\n        return;\n    }}")?;
+            }
             writeln!(text, "    let last = params.count - 1u;")?;
         }
         for r in 0..repeat {
@@ -228,6 +234,7 @@ impl Entry {
             destination_vector: window.vector,
             shifted: true,
             units: Units { elements: window.elements, repeat: 1 },
+            may_be_empty: false,
             copy: conversion.is_copy(),
             eights: false,
             per_entry: None,

@@ -3,7 +3,7 @@
 use super::{Access, Dispatch, Placement, PlanSettings, check_sizes, plan};
 use crate::conversion::Conversion;
 use crate::error::{Error, Side};
-use crate::kernel::{self, Kernel};
+use crate::kernel::{self, Kernel, ParameterSpace};
 use crate::spec::CastSpec;
 
 /// A cast as data: its kernels as WGSL text, and the dispatches that take them. Making one needs no device.
@@ -97,7 +97,8 @@ impl Plan {
             }
             dispatches.push(PlannedDispatch { kernel, dispatch });
         }
-        let compose = |(kind, access)| kernel::compose(conversion, kind, access, settings.tuning.lookup);
+        let compose =
+            |(kind, access)| kernel::compose(conversion, kind, access, ParameterSpace::Uniform, settings.tuning.lookup);
         Self { kernels: kinds.into_iter().map(compose).collect(), dispatches }
     }
 

@@ -64,11 +64,13 @@ pub(super) fn plan_in_order(
             one_buffer: true,
             keeps_rest: offsets.keeps_rest || to < elements,
         };
+        let first = dispatches.len();
         if apart {
             dispatches.extend(plan(conversion, to - from, part, settings, None)?);
         } else {
             dispatches.push(together(conversion, to - from, part, settings)?);
         }
+        dispatches[first..].iter_mut().for_each(|dispatch| dispatch.first += from);
         match order {
             Order::Ascending => start = to,
             Order::Descending => end = from,

@@ -136,7 +136,7 @@ impl<'a> Measures<'a> {
     fn whole_range(&self, elements: u64) -> Option<ByteRange> {
         elements.checked_mul(self.source_bits.max(self.destination_bits))?;
         let (source, destination) = self.ranges(0, elements);
-        Some(over(source, destination))
+        Some(source.over(destination))
     }
 
     fn ranges(&self, start: u64, count: u64) -> (ByteRange, ByteRange) {
@@ -160,7 +160,7 @@ impl<'a> Measures<'a> {
         let last = source.offset + source.size;
         let mut access = Access::Separate;
         if self.offsets.one_buffer {
-            let both = over(source, destination);
+            let both = source.over(destination);
             access = if both.size <= self.settings.limits.binding_size { Access::Shared } else { Access::Writable };
             if access == Access::Shared {
                 (source, destination) = (both, both);
@@ -205,7 +205,7 @@ impl<'a> Measures<'a> {
         };
         let source_last = ((source.size / 4).saturating_sub(1) as u32).min(params.source_last);
         params.source_last = source_last;
-        dispatches.push(Dispatch { kind, access, source, destination, params, view: None, workgroups });
+        dispatches.push(Dispatch { kind, access, first: start, source, destination, params, view: None, workgroups });
         elements
     }
 
@@ -250,7 +250,7 @@ impl<'a> Measures<'a> {
         };
         let workgroups = self.grid((invocations as u32).div_ceil(EDGE_SIZE).max(1));
         params.pitch = workgroups[0];
-        Dispatch { kind, access, source, destination, params, view: None, workgroups }
+        Dispatch { kind, access, first: start, source, destination, params, view: None, workgroups }
     }
 
     /// Checks that the device dispatches so many workgroups. One step of a cast cannot be split further.
@@ -277,12 +277,6 @@ pub(super) fn wide_units_suit(source_bits: u64, destination_bits: u64) -> bool {
 /// Whether codes of this width can lie across two words.
 pub(super) fn crosses_words(bits: u64) -> bool {
     32 % bits != 0 && bits < 32
-}
-
-/// The range from where the first starts to where the last ends.
-fn over(a: ByteRange, b: ByteRange) -> ByteRange {
-    let offset = a.offset.min(b.offset);
-    ByteRange { offset, size: (a.offset + a.size).max(b.offset + b.size) - offset }
 }
 
 pub(super) fn gcd(a: u64, b: u64) -> u64 {

@@ -3,7 +3,7 @@
 use super::divisor::Divisor;
 use crate::kernel::VIEW_RANK;
 
-/// `Params` of `shaders/entry/params.wgsl`, padded to a multiple of 16 bytes. Those of a view begin with it.
+/// `Params` of `shaders/entry/params.wgsl`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub(crate) struct Params {
@@ -17,10 +17,9 @@ pub(crate) struct Params {
     pub sentinel_word: u32,
     pub sentinel: u32,
     pub destination_end: u32,
-    pub padding: [u32; 2],
 }
 
-/// What follows [`Params`] in `Params` of `shaders/entry/view_params.wgsl`.
+/// What follows [`Params`] in `Params` of `shaders/entry/view_params.wgsl`, from the next multiple of 16 bytes on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub(crate) struct ViewParams {
@@ -40,20 +39,43 @@ pub(crate) struct ViewParams {
     pub shape: [Divisor; VIEW_RANK],
 }
 
+/// What follows [`Params`] in `CountedParams` of `shaders/entry/params_counted.wgsl`, from the next multiple of 16 bytes
+/// on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub(crate) struct CountParams {
+    pub first: u32,
+    pub unit: u32,
+    pub rest: u32,
+    pub count_word: u32,
+}
+
 /// All that a dispatch's uniform buffer holds.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct UniformBlock {
     pub params: Params,
-    pub view: Option<Box<ViewParams>>,
+    pub more: MoreParams,
+}
+
+/// What a uniform buffer holds after the parameters of every dispatch.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum MoreParams {
+    None,
+    View(Box<ViewParams>),
+    Count(CountParams),
 }
 
 impl UniformBlock {
     /// The bytes, a multiple of 16.
     pub(crate) fn bytes(&self) -> Vec<u8> {
+        let more = match &self.more {
+            MoreParams::None => &[],
+            MoreParams::View(view) => bytemuck::bytes_of(&**view),
+            MoreParams::Count(count) => bytemuck::bytes_of(count),
+        };
         let mut bytes = bytemuck::bytes_of(&self.params).to_vec();
-        if let Some(view) = &self.view {
-            bytes.extend_from_slice(bytemuck::bytes_of(&**view));
-        }
+        bytes.resize(bytes.len().next_multiple_of(16), 0);
+        bytes.extend_from_slice(more);
         bytes
     }
 }

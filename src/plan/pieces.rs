@@ -3,7 +3,7 @@
 use super::divisor::Divisor;
 use super::measures::{Bindings, Measures, gcd};
 use super::view::{Axis, Strided};
-use super::{ByteRange, Dispatch, Offsets, Params, PlanSettings, ViewParams};
+use super::{Dispatch, Offsets, Params, PlanSettings, ViewParams};
 use crate::conversion::Conversion;
 use crate::error::Error;
 use crate::kernel::{Access, BLOCK, BLOCKS_SIZE, Block, FEW_AXES, KernelKind, VIEW_RANK, VIEW_SIZE, Window};
@@ -150,7 +150,8 @@ impl Planner<'_> {
             let workgroups = self.measures.grid(workgroups as u32);
             let params = Params { pitch: workgroups[0], ..params };
             let Bindings { access, source, destination, .. } = bindings;
-            Ok(Dispatch { kind, access, source, destination, params, view: Some(Box::new(view)), workgroups })
+            let view = Some(Box::new(view));
+            Ok(Dispatch { kind, access, first: 0, source, destination, params, view, workgroups })
         };
         let (access, lookup) = (bindings.access, self.settings.tuning.lookup);
         let transposed = || rows.transposed(self.conversion, &Block::new(self.conversion, access, lookup)?);
@@ -220,8 +221,7 @@ impl Planner<'_> {
             return Err(Unfit::Destination(destination.size));
         }
         let bindings = measures.bind(source, destination, piece.destination, lowest);
-        let overlap = |a: ByteRange, b: ByteRange| a.offset < b.offset + b.size && b.offset < a.offset + a.size;
-        if bindings.access == Access::Writable && overlap(source, destination) {
+        if bindings.access == Access::Writable && source.overlaps(destination) {
             // Browsers refuse two writable bindings that overlap.
             let source_is_longer = source.size > destination.size;
             return Err(if source_is_longer {

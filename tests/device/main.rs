@@ -1,9 +1,12 @@
 //! What needs an adapter, a software one too: casts on a device, compared with the CPU path.
 
+mod counted;
 mod engine;
 mod faults;
 mod functions;
 mod gpu;
+mod immediates;
+mod many;
 mod overlap;
 mod parts;
 mod plans;

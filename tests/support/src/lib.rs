@@ -25,6 +25,18 @@ pub fn numeric() -> impl Iterator<Item = ElementType> {
     ElementType::ALL.iter().copied().filter(|t| t.is_numeric())
 }
 
+/// For each pair of widths a pair of types, of which different ones occur. For what depends on nothing else of a pair:
+/// compiling the kernels of all pairs takes minutes.
+pub fn pairs_of_widths() -> Vec<(ElementType, ElementType)> {
+    let widths: BTreeSet<_> = numeric().map(|t| t.bits().unwrap()).collect();
+    let pick = |width, index: usize| {
+        let all: Vec<_> = numeric().filter(|t| t.bits() == Some(width)).collect();
+        all[index % all.len()]
+    };
+    let pairs = widths.iter().enumerate().flat_map(|from| widths.iter().enumerate().map(move |to| (from, to)));
+    pairs.map(|((i, from), (j, to))| (pick(*from, j), pick(*to, i))).collect()
+}
+
 /// The independent judge of a pair under some options.
 pub fn oracle(from: ElementType, to: ElementType, options: &CastOptions) -> Oracle {
     let round_mode = match options.round_mode {

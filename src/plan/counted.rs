@@ -1,0 +1,52 @@
+//! Casts whose number of elements is only known on the device.
+//!
+//! Such a cast is planned for as many elements as it may have. Each kernel then casts fewer where the count says so. A
+//! kernel for whole units leaves the elements behind the last whole unit to a further dispatch of the edge kernel, whose
+//! place follows from the count.
+
+use super::params::{CountParams, MoreParams, Params, UniformBlock};
+use super::{Dispatch, PlanSettings};
+use crate::conversion::Conversion;
+use crate::kernel::{KernelKind, Units};
+
+/// A dispatch whose kernel reads the number of elements.
+#[derive(Clone, Debug)]
+pub(crate) struct CountedDispatch {
+    pub dispatch: Dispatch,
+    pub count: CountParams,
+}
+
+impl CountedDispatch {
+    /// The parameters, with the word of the count in its binding.
+    pub(crate) fn uniform_block(&self, count_word: u32) -> UniformBlock {
+        let more = MoreParams::Count(CountParams { count_word, ..self.count });
+        UniformBlock { params: self.dispatch.params, more }
+    }
+}
+
+/// The dispatches of a plan, and those that cast what kernels for whole units leave.
+pub(crate) fn counted(
+    conversion: &Conversion,
+    dispatches: Vec<Dispatch>,
+    settings: &PlanSettings,
+) -> Vec<CountedDispatch> {
+    // In place, codes that lie across words need a kernel of their own at the ends.
+    let serial = dispatches.iter().any(|dispatch| dispatch.kind == KernelKind::Serial);
+    let ends = if serial { KernelKind::Serial } else { KernelKind::Edge };
+    let mut counted = Vec::new();
+    for dispatch in dispatches {
+        // A count has 32 bits.
+        let Ok(first) = u32::try_from(dispatch.first) else { continue };
+        let count = |unit, rest| CountParams { first, unit, rest, count_word: 0 };
+        if !matches!(dispatch.kind, KernelKind::Blocks | KernelKind::Shifted) {
+            counted.push(CountedDispatch { dispatch, count: count(1, 0) });
+            continue;
+        }
+        let unit = Units::new(conversion, dispatch.kind, dispatch.access, settings.tuning.lookup).elements;
+        let params = Params { pitch: 1, ..dispatch.params };
+        let rest = Dispatch { kind: ends, params, workgroups: [1, 1], ..dispatch.clone() };
+        counted.push(CountedDispatch { dispatch, count: count(unit, 0) });
+        counted.push(CountedDispatch { dispatch: rest, count: count(unit, 1) });
+    }
+    counted
+}

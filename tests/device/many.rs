@@ -1,0 +1,151 @@
+//! Many casts that are bound at once: the bits of single casts, and every other bit as it was.
+
+use support::buffers::{buffer, own_device, read_all};
+use support::planned::noise;
+use support::random::Random;
+use support::{assert_error, bits, pairs_of_widths};
+use wgpu_cast::wgpu;
+use wgpu_cast::{CastOptions, CastSpec, Caster, CodeLookup, Destination, ElementType, Source, Tensor, cpu};
+
+/// One of many casts: of each side the buffer, the byte where the larger tensor starts, and elements before the part.
+#[derive(Clone, Copy, Debug)]
+struct Case {
+    source: (usize, u64, u64),
+    destination: (usize, u64, u64),
+    len: u64,
+}
+
+/// Binds and records casts between buffers of so many bytes, and compares all bytes of all buffers. Returns the number of
+/// dispatches.
+fn check(
+    (device, queue, caster): (&wgpu::Device, &wgpu::Queue, &Caster),
+    (from, to): (ElementType, ElementType),
+    cases: &[Case],
+    sizes: &[u64],
+) -> usize {
+    let before: Vec<_> = (0..).zip(sizes).map(|(seed, &size)| noise(size as usize, seed)).collect();
+    let buffers: Vec<_> = before.iter().map(|bytes| buffer(device, bytes.len() as u64)).collect();
+    buffers.iter().zip(&before).for_each(|(buffer, bytes)| queue.write_buffer(buffer, 0, bytes));
+    let part = |(which, offset, first): (usize, u64, u64)| (buffers[which].slice(offset..), first);
+    let casts = cases.iter().map(|case| {
+        let ((source, first), (destination, at)) = (part(case.source), part(case.destination));
+        (Source::part(source, first), Destination::part(destination, at), case.len)
+    });
+    let bound = caster.bind_many(&CastSpec::new(from, to), casts).unwrap();
+    let mut expected = before.clone();
+    let [from_bits, to_bits] = [from, to].map(|t| u64::from(t.bits().unwrap()));
+    for Case { source, destination, len } in cases {
+        let start = |(_, offset, first): (usize, u64, u64), bits| 8 * offset + first * bits;
+        let (from_bit, to_bit) = (start(*source, from_bits), start(*destination, to_bits));
+        let codes = (0..*len).map(|i| bits::get(&before[source.0], from_bit + i * from_bits, from_bits as u32));
+        let tensor = Tensor::from_codes(from, [*len as usize], codes).unwrap();
+        for (i, code) in cpu::cast(&tensor, to, &CastOptions::default()).unwrap().codes().enumerate() {
+            bits::set(&mut expected[destination.0], to_bit + i as u64 * to_bits, to_bits as u32, code);
+        }
+    }
+    let mut encoder = device.create_command_encoder(&Default::default());
+    bound.record(&mut encoder);
+    let got = read_all(device, queue, encoder, &buffers.iter().collect::<Vec<_>>());
+    for (which, (got, expected)) in got.iter().zip(&expected).enumerate() {
+        let wrong = (0..got.len()).find(|&i| got[i] != expected[i]);
+        assert_eq!(wrong, None, "{from} to {to}, buffer {which}, {cases:?}");
+    }
+    bound.dispatches().len()
+}
+
+/// Random casts between pools, as close to each other as elements can be.
+fn random(
+    numbers: &mut Random,
+    from: ElementType,
+    to: ElementType,
+    casts: usize,
+    one_buffer: bool,
+) -> (Vec<Case>, Vec<u64>) {
+    let [from_bits, to_bits] = [from, to].map(|t| u64::from(t.bits().unwrap()));
+    let lens: Vec<u64> = (0..casts)
+        .map(|_| {
+            let most = if numbers.one_in(4) { 400 } else { 20 };
+            numbers.below(most) as u64
+        })
+        .collect();
+    let elements: u64 = lens.iter().map(|len| len + 3).sum();
+    let bytes = |bits: u64| (elements * bits).div_ceil(8).next_multiple_of(8);
+    let second = if one_buffer { 8 + bytes(from_bits) } else { 8 };
+    let (mut source, mut destination) = (0, 0);
+    let cases = lens.iter().map(|&len| {
+        source += numbers.below(2) as u64;
+        destination += numbers.below(3) as u64;
+        let pool = if one_buffer { 0 } else { 1 };
+        let case = Case { source: (0, 8, source), destination: (pool, second, destination), len };
+        source += len;
+        destination += len;
+        case
+    });
+    let cases = cases.collect();
+    let sizes = [second + bytes(from_bits).max(bytes(to_bits)) + 64, second + bytes(to_bits) + 64];
+    (cases, sizes[..if one_buffer { 1 } else { 2 }].to_vec())
+}
+
+#[test]
+fn many_casts_give_the_bits_of_the_cpu() {
+    let (device, queue) = own_device();
+    let caster = Caster::new(&device);
+    let mut numbers = Random::new(7);
+    for (i, (from, to)) in pairs_of_widths().into_iter().enumerate() {
+        let mut tuning = *caster.tuning();
+        tuning.lookup = if i % 2 == 0 { CodeLookup::Table } else { CodeLookup::Computed };
+        let caster = Caster::with_limits(&device, *caster.limits()).with_tuning(tuning);
+        let (cases, sizes) = random(&mut numbers, from, to, 20, i % 3 == 0);
+        check((&device, &queue, &caster), (from, to), &cases, &sizes);
+    }
+}
+
+#[test]
+fn casts_of_small_tensors_share_dispatches() {
+    use ElementType::*;
+    let (device, queue) = own_device();
+    let caster = Caster::new(&device);
+    // Tensors at whole words: one dispatch of whole units and one for the ends.
+    let case = |i: u64| Case { source: (0, 3200 * i, 0), destination: (1, 1600 * i, 0), len: 799 };
+    let cases: Vec<_> = (0..100).map(case).collect();
+    let sizes = [100 * 3200, 100 * 1600];
+    assert_eq!(check((&device, &queue, &caster), (FLOAT, FLOAT16), &cases, &sizes), 2);
+    // Neighbours in one byte are written by dispatches of their own.
+    let case = |i: u64| Case { source: (0, 64 * i, 0), destination: (1, 0, i), len: 1 };
+    let cases: Vec<_> = (0..8).map(case).collect();
+    assert_eq!(check((&device, &queue, &caster), (FLOAT, INT4), &cases, &[512, 16]), 8);
+    // Bindings of 4 KiB hold a part of the tensors.
+    let mut limits = *caster.limits();
+    limits.binding_size = 4096;
+    let small = Caster::with_limits(&device, limits);
+    let case = |i: u64| Case { source: (0, 512 * i, 0), destination: (1, 256 * i, 0), len: 128 };
+    let cases: Vec<_> = (0..64).map(case).collect();
+    assert_eq!(check((&device, &queue, &small), (FLOAT, FLOAT16), &cases, &[64 * 512, 64 * 256]), 8);
+}
+
+#[test]
+fn casts_in_place_are_among_many() {
+    use ElementType::*;
+    let (device, queue) = own_device();
+    let caster = Caster::new(&device);
+    // A narrowing over its own source, between casts of small tensors.
+    let case = |i: u64| Case { source: (0, 512 * i, 0), destination: (0, 512 * i + 256, 0), len: 50 };
+    let mut cases: Vec<_> = (0..20).map(case).collect();
+    cases.insert(10, Case { source: (0, 16384, 0), destination: (0, 16384, 0), len: 3000 });
+    check((&device, &queue, &caster), (FLOAT, FLOAT16), &cases, &[32768]);
+    check((&device, &queue, &caster), (FLOAT, INT4), &cases, &[32768]);
+}
+
+#[test]
+fn an_invalid_cast_among_many_is_refused() {
+    let (device, _queue) = own_device();
+    let caster = Caster::new(&device);
+    let spec = CastSpec::new(ElementType::FLOAT, ElementType::FLOAT16);
+    let [source, destination] = [buffer(&device, 64), buffer(&device, 64)];
+    let cast = |len| (Source::part(source.slice(..), 0), Destination::part(destination.slice(..), 0), len);
+    let error = caster.bind_many(&spec, [cast(8), cast(17)]).unwrap_err();
+    let (from, to, side) = (spec.from, spec.to, wgpu_cast::Side::Source);
+    assert_error!(error, SliceLength { from, to, side, expected: 68u64, found: 64u64 });
+    assert_eq!(caster.bind_many(&spec, [cast(0)]).unwrap().dispatches().len(), 0);
+    assert_eq!(caster.bind_many(&spec, []).unwrap().dispatches().len(), 0);
+}
