@@ -73,7 +73,8 @@ impl Bound {
         self.commands.iter().map(move |command| (Self::new(vec![command.clone()], false, self.label.clone()), share))
     }
 
-    /// Records the cast in the caller's compute pass. This changes the pipeline and bind group 0 of the pass.
+    /// Records the cast in the caller's compute pass. This changes the pipeline, bind group 0 and the
+    /// immediates of the pass.
     pub fn record_in_pass(&self, pass: &mut wgpu::ComputePass<'_>) {
         record::record(&self.commands, pass);
     }
@@ -92,8 +93,8 @@ impl Bound {
         }
     }
 
-    /// As [`record_all`](Self::record_all), but in the caller's compute pass. This changes the pipeline and bind group
-    /// 0 of the pass.
+    /// As [`record_all`](Self::record_all), but in the caller's compute pass. This changes the pipeline, bind
+    /// group 0 and the immediates of the pass.
     pub fn record_all_in_pass<'a>(bounds: impl IntoIterator<Item = &'a Bound>, pass: &mut wgpu::ComputePass<'_>) {
         #[allow(clippy::mutable_key_type, reason = "pipelines are compared and hashed by which one they are")]
         let mut places: HashMap<&wgpu::ComputePipeline, usize> = HashMap::new();

@@ -49,7 +49,7 @@ impl Caster {
             let planned = plan::plan(conversion, len, offsets, &settings, None)?;
             dispatches.extend(planned.into_iter().map(|dispatch| (number, in_order, dispatch)));
         }
-        let merged = plan::merge(dispatches, &settings.limits);
+        let merged = plan::merge(conversion, dispatches, &settings);
         let alignment = settings.limits.offset_alignment;
         let command = |merge: &Merge| {
             let [source, destination] = buffers[merge.buffers()];

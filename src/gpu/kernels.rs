@@ -235,8 +235,9 @@ fn module(device: &wgpu::Device, label: &str, wgsl: &str) -> wgpu::ShaderModule 
     let descriptor = wgpu::ShaderModuleDescriptor { label: Some(label), source: wgpu::ShaderSource::Wgsl(wgsl.into()) };
     // SAFETY: the text is this crate's own. Each index follows from one below the dispatch's count, and the planner
     // keeps that range inside both bindings (`plan::tests` checks it for all pairs, for plans that are moved, for casts
-    // in place and for views). A kernel that reads one word ahead stops at the binding's last word, which the planner gives. Every loop
-    // has a fixed or a counted end: the codes of one word or of a tile, the axes of a view, or the elements of a serial
-    // dispatch. The divisors are the widths of codes and of cells, which are at least 1.
+    // in place, for many casts in one dispatch and for views). A count on the device only makes that number smaller. A
+    // kernel that reads one word ahead stops at the binding's last word, which the planner gives. Every loop has a fixed
+    // or a counted end: the codes of one word or of a tile, the axes of a view, or the elements of a serial dispatch. The
+    // divisors are the widths of codes and of cells, which are at least 1.
     unsafe { device.create_shader_module_trusted(descriptor, wgpu::ShaderRuntimeChecks::unchecked()) }
 }

@@ -2,8 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{ByteRange, Dispatch, Params, PlanLimits};
-use crate::kernel::{Access, KernelKind};
+use super::{ByteRange, Dispatch, Params, PlanSettings};
+use crate::conversion::Conversion;
+use crate::kernel::{Access, KernelKind, Units};
 
 /// How many dispatches that are not full yet a further one is added to, at most.
 const OPEN: usize = 4;
@@ -16,8 +17,9 @@ pub(crate) struct Merged {
     pub source: ByteRange,
     pub destination: ByteRange,
     buffers: usize,
-    dispatches: Vec<Dispatch>,
+    pub(super) dispatches: Vec<Dispatch>,
     pub workgroups: u32,
+    elements: u64,
     /// The words of the destination's buffer in which a cast starts or ends. Other casts may have elements in them too,
     /// but then not in one dispatch, because kernels write whole words.
     ends: HashSet<u64>,
@@ -32,7 +34,11 @@ pub(crate) enum Merge {
 
 /// Merges the dispatches of casts of one conversion that do not depend on each other. Each comes with a number for its
 /// buffers, and whether it is one of several that must keep their order: those stay as they are.
-pub(crate) fn merge(dispatches: impl IntoIterator<Item = (usize, bool, Dispatch)>, limits: &PlanLimits) -> Vec<Merge> {
+pub(crate) fn merge(
+    conversion: &Conversion,
+    dispatches: impl IntoIterator<Item = (usize, bool, Dispatch)>,
+    settings: &PlanSettings,
+) -> Vec<Merge> {
     let mut merged: Vec<Merge> = Vec::new();
     let mut open: HashMap<(usize, KernelKind, Access), Vec<usize>> = HashMap::new();
     for (buffers, ordered, dispatch) in dispatches {
@@ -43,9 +49,9 @@ pub(crate) fn merge(dispatches: impl IntoIterator<Item = (usize, bool, Dispatch)
             continue;
         }
         let places = open.entry((buffers, dispatch.kind, dispatch.access)).or_default();
-        let ends = dispatch.end_words();
+        let (ends, elements) = (dispatch.end_words(), dispatch.elements(conversion, settings));
         let place = places.iter().position(|&place| match &mut merged[place] {
-            Merge::Merged(group) => group.add(&dispatch, ends, limits),
+            Merge::Merged(group) => group.add(&dispatch, ends, elements, settings),
             Merge::Single(..) => false,
         });
         if place.is_none() {
@@ -53,7 +59,7 @@ pub(crate) fn merge(dispatches: impl IntoIterator<Item = (usize, bool, Dispatch)
                 places.remove(0);
             }
             places.push(merged.len());
-            merged.push(Merge::Merged(Merged::new(buffers, dispatch, ends)));
+            merged.push(Merge::Merged(Merged::new(buffers, dispatch, ends, elements)));
         }
     }
     merged.into_iter().map(Merge::without_table).collect()
@@ -80,6 +86,16 @@ impl Merge {
 }
 
 impl Dispatch {
+    fn elements(&self, conversion: &Conversion, settings: &PlanSettings) -> u64 {
+        let unit = match self.kind {
+            KernelKind::Blocks | KernelKind::Shifted => {
+                Units::new(conversion, self.kind, self.access, settings.tuning.lookup).elements
+            }
+            _ => 1,
+        };
+        u64::from(self.params.count) * u64::from(unit)
+    }
+
     /// The first and the last word of the destination's buffer that a dispatch of any range may write in part.
     fn end_words(&self) -> Option<[u64; 2]> {
         let first = self.destination.offset / 4 + u64::from(self.params.destination_word);
@@ -89,14 +105,21 @@ impl Dispatch {
 }
 
 impl Merged {
-    fn new(buffers: usize, dispatch: Dispatch, ends: Option<[u64; 2]>) -> Self {
+    fn new(buffers: usize, dispatch: Dispatch, ends: Option<[u64; 2]>, elements: u64) -> Self {
         let Dispatch { kind, access, source, destination, workgroups, .. } = dispatch;
         let ends = ends.into_iter().flatten().collect();
-        Self { kind, access, source, destination, buffers, dispatches: vec![dispatch], workgroups: workgroups[0], ends }
+        let (dispatches, workgroups) = (vec![dispatch], workgroups[0]);
+        Self { kind, access, source, destination, buffers, dispatches, workgroups, elements, ends }
     }
 
     /// Adds a dispatch, if one binding on each side still holds all.
-    fn add(&mut self, dispatch: &Dispatch, ends: Option<[u64; 2]>, limits: &PlanLimits) -> bool {
+    fn add(
+        &mut self,
+        dispatch: &Dispatch,
+        ends: Option<[u64; 2]>,
+        elements: u64,
+        PlanSettings { limits, tuning }: &PlanSettings,
+    ) -> bool {
         let source = self.source.over(dispatch.source);
         let destination = self.destination.over(dispatch.destination);
         let workgroups = self.workgroups + dispatch.workgroups[0];
@@ -104,10 +127,12 @@ impl Merged {
         let overlap = source.overlaps(destination);
         let fits = source.size.max(destination.size) <= limits.binding_size
             && workgroups <= limits.workgroups
+            && self.elements + elements <= tuning.dispatch_elements
             && !(self.access == Access::Writable && overlap)
             && !ends.iter().flatten().any(|word| self.ends.contains(word));
         if fits {
             (self.source, self.destination, self.workgroups) = (source, destination, workgroups);
+            self.elements += elements;
             self.ends.extend(ends.into_iter().flatten());
             self.dispatches.push(dispatch.clone());
         }

@@ -1,5 +1,6 @@
 //! Plans, checked against their own claims on every pair, at every boundary; no device.
 
+mod merge;
 mod views;
 
 use super::*;
@@ -350,6 +351,7 @@ fn check_order(conversion: &Conversion, elements: u64, offsets: Offsets, setting
         let first = (at(range, params.source_word, params.source_bit) - offsets.source) / bits[0];
         let destination = at(dispatch.destination, params.destination_word, params.destination_bit);
         assert_eq!(destination, offsets.destination + first * bits[1], "{}", context());
+        assert_eq!(dispatch.first, first, "{}", context());
         let (source_start, source_end) = (offsets.source + first * bits[0], offsets.source + (first + count) * bits[0]);
         let destination_end = destination + count * bits[1];
         assert!(source_end <= (range.offset + range.size) * 8, "{}", context());

@@ -17,6 +17,8 @@ pub mod tier;
 #[cfg(feature = "wgpu")]
 pub mod translate;
 
+use std::collections::BTreeSet;
+
 use oracle::{Oracle, Round, Rules};
 use wgpu_cast::{CastOptions, ElementType, Float4Nan, Int4Overflow, RoundMode};
 
