@@ -8,5 +8,6 @@ mod overlap;
 mod parts;
 mod plans;
 mod resident;
+mod shapes;
 mod slices;
 mod strided;

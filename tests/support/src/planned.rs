@@ -123,7 +123,7 @@ fn pack(t: ElementType, codes: &[u64]) -> Tensor {
 }
 
 /// Random bytes, in whole words.
-fn noise(bytes: usize, seed: u64) -> Vec<u8> {
+pub fn noise(bytes: usize, seed: u64) -> Vec<u8> {
     let codes = cases::random(ElementType::UINT8, bytes.next_multiple_of(4), seed);
     codes.into_iter().map(|code| code as u8).collect()
 }
