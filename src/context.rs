@@ -198,7 +198,7 @@ impl Context {
         let elements = tensor.len() as u64;
         let overflow = || Error::ShapeOverflow { element_type: to, shape: tensor.shape().to_vec() };
         let size = to.packed_bytes(elements).ok_or_else(overflow)?;
-        let source = tensor.bytes().ok_or(Error::NoKernel { from, to })?;
+        let source = tensor.packed()?;
         let bytes = size.saturating_add(source.len() as u64);
         let (route, reason) = self.route(conversion, elements, bytes);
         let report = CastReport { route, reason, adapter: None, dispatches: 0, bytes };

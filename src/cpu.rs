@@ -106,7 +106,7 @@ pub fn cast(tensor: &Tensor, to: ElementType, options: &CastOptions) -> Result<T
 /// Casts a numeric tensor by a conversion that the caller has made.
 pub(crate) fn cast_numbers(tensor: &Tensor, conversion: &Conversion) -> Result<Tensor, Error> {
     let (from, to) = (conversion.from, conversion.to);
-    let source = tensor.bytes().ok_or(Error::NoKernel { from, to })?;
+    let source = tensor.packed()?;
     if conversion.is_copy() {
         return Ok(tensor.with_type(to));
     }
@@ -137,8 +137,7 @@ pub(crate) fn cast_numbers(tensor: &Tensor, conversion: &Conversion) -> Result<T
 /// if `destination` has another size than the result. Nothing is written then.
 pub fn cast_into(tensor: &Tensor, to: ElementType, options: &CastOptions, destination: &mut [u8]) -> Result<(), Error> {
     let from = tensor.element_type();
-    let source = tensor.bytes().ok_or(Error::NoCodes { element_type: from })?;
-    cast_bytes(from, source, tensor.len(), to, options, destination)
+    cast_bytes(from, tensor.packed()?, tensor.len(), to, options, destination)
 }
 
 /// Casts `len` packed codes, such as those of a memory-mapped file, into preallocated memory. Nothing is copied before,

@@ -86,7 +86,7 @@ fn check_inputs(model: &Model, inputs: Vec<Tensor>) -> Result<Vec<(usize, Tensor
         let (expected, found) = (input.element_type, tensor.element_type());
         let tensor = if (expected, found) == (ElementType::BFLOAT16, ElementType::UINT16) {
             let shape = tensor.shape().to_vec();
-            Tensor::from_bytes(expected, shape, tensor.into_bytes().unwrap_or_default())?
+            Tensor::from_bytes(expected, shape, tensor.into_packed()?)?
         } else {
             tensor
         };
@@ -264,7 +264,7 @@ impl<'a> Run<'a> {
             return Ok(resident.clone());
         }
         let host = held.host.clone();
-        let bytes = host.as_ref().and_then(Tensor::bytes).unwrap_or_default();
+        let bytes = host.as_ref().map(Tensor::packed).transpose()?.unwrap_or_default();
         let resident = self.batch(gpu, conversion)?.upload(conversion, bytes)?;
         self.report.uploads += 1;
         if let Some(held) = &mut self.values[value] {

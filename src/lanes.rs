@@ -109,11 +109,18 @@ pub(crate) fn pack_words(low: &[u32], high: &[u32], bits: u32, bytes: &mut [u8])
     }
 }
 
+/// The bits of the last byte of `elements` codes that belong to a code.
+pub(crate) fn used_bits(bits: u32, elements: u64) -> u8 {
+    match (elements % 8 * u64::from(bits)) % 8 {
+        0 => u8::MAX,
+        used => (1 << used) - 1,
+    }
+}
+
 /// Clears the bits after the last of `elements` codes in its byte. `bytes` must be exactly as long as they need.
 pub(crate) fn clear_pad(bytes: &mut [u8], bits: u32, elements: u64) {
-    let used = (elements % 8 * u64::from(bits)) % 8;
-    if let (Some(last), true) = (bytes.last_mut(), used > 0) {
-        *last &= (1 << used) - 1;
+    if let Some(last) = bytes.last_mut() {
+        *last &= used_bits(bits, elements);
     }
 }
 

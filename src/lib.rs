@@ -32,6 +32,7 @@ mod kernel;
 mod lanes;
 pub mod onnx;
 mod options;
+mod packed;
 mod plan;
 mod reference;
 #[cfg(feature = "wgpu")]
@@ -58,6 +59,7 @@ pub use gpu::adapter::{AdapterSummary, DeviceChoice, adapters};
 #[cfg(all(feature = "onnx", feature = "wgpu"))]
 pub use graph::RunReport;
 pub use options::{CastOptions, Float4Nan, Int4Overflow, RoundMode};
+pub use packed::SharedBytes;
 #[cfg(feature = "wgpu")]
 pub use plan::Slices;
 pub use plan::{

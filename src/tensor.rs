@@ -7,6 +7,7 @@ use half::{bf16, f16};
 use crate::element::ElementType;
 use crate::error::Error;
 use crate::lanes;
+use crate::packed::{Packed, SharedBytes};
 use crate::string_array::StringArray;
 
 /// A tensor in host memory.
@@ -15,6 +16,7 @@ use crate::string_array::StringArray;
 /// low bits first: two 4-bit or four 2-bit codes per byte, four 6-bit codes per three bytes. Unused bits of the last
 /// byte are zero. A scalar has the shape `[]` and one element; a tensor with a 0 in its shape has no elements. STRING
 /// elements are UTF-8 and have no packed form; [`Tensor::strings`] returns them. Clones share the data.
+/// [`Tensor::from_shared`] takes bytes that something else owns, such as a memory-mapped file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tensor {
     element_type: ElementType,
@@ -25,8 +27,14 @@ pub struct Tensor {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Data {
-    Packed(Arc<Vec<u8>>),
+    Packed(Packed),
     Strings(Arc<StringArray>),
+}
+
+impl Data {
+    fn own(bytes: Vec<u8>) -> Self {
+        Self::Packed(Packed::Own(Arc::new(bytes)))
+    }
 }
 
 impl Tensor {
@@ -43,11 +51,52 @@ impl Tensor {
         let shape = shape.into();
         let (elements, expected) = sizes(element_type, &shape)?;
         if bytes.len() != expected {
-            let (expected, found) = (expected as u64, bytes.len() as u64);
-            return Err(Error::ByteLength { element_type, shape, expected, found });
+            return Err(byte_length(element_type, shape, expected, bytes.len()));
         }
         lanes::clear_pad(&mut bytes, element_type.code_bits(), elements as u64);
-        Ok(Self { element_type, shape, elements, data: Data::Packed(Arc::new(bytes)) })
+        Ok(Self { element_type, shape, elements, data: Data::own(bytes) })
+    }
+
+    /// Creates a tensor from packed bytes that something else owns, such as a memory-mapped file or an `Arc<[u8]>`. The
+    /// bytes are shared, not copied; the owner is dropped with the last clone of the tensor.
+    ///
+    /// Only if an unused bit of the last byte is set, which types of at least 8 bits do not have, the bytes are copied to
+    /// clear it.
+    ///
+    /// The owner's bytes should not change while the tensor lives. Each reading of the tensor takes the owner's bytes as
+    /// they are then. If their length is another one, [`bytes`](Self::bytes) and [`into_bytes`](Self::into_bytes) return
+    /// `None`, [`codes`](Self::codes) is empty, and casts return [`Error::ByteLength`].
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use wgpu_cast::{CastOptions, ElementType, Tensor, cpu};
+    ///
+    /// let weights: Arc<[u8]> = Arc::from([0x38, 0xc0]);
+    /// let tensor = Tensor::from_shared(ElementType::FLOAT8E4M3FN, [2], Arc::new(weights.clone()))?;
+    /// assert_eq!(tensor.bytes().map(<[u8]>::as_ptr), Some(weights.as_ptr()));
+    /// let floats = cpu::cast(&tensor, ElementType::FLOAT, &CastOptions::default())?;
+    /// assert_eq!(floats.to_vec::<f32>()?, [1.0, -2.0]);
+    /// # Ok::<(), wgpu_cast::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Tensor::from_bytes`].
+    pub fn from_shared(
+        element_type: ElementType,
+        shape: impl Into<Vec<usize>>,
+        owner: SharedBytes,
+    ) -> Result<Self, Error> {
+        let shape = shape.into();
+        let (elements, expected) = sizes(element_type, &shape)?;
+        let bytes = (*owner).as_ref();
+        if bytes.len() != expected {
+            return Err(byte_length(element_type, shape, expected, bytes.len()));
+        }
+        let used = lanes::used_bits(element_type.code_bits(), elements as u64);
+        if bytes.last().is_some_and(|last| last & !used != 0) {
+            return Self::from_bytes(element_type, shape, bytes.to_vec());
+        }
+        Ok(Self { element_type, shape, elements, data: Data::Packed(Packed::Shared(owner, expected)) })
     }
 
     /// Creates a tensor from one code per element. Bits above the type's width are dropped.
@@ -126,17 +175,43 @@ impl Tensor {
 
     /// The packed little-endian bytes; `None` for strings.
     pub fn bytes(&self) -> Option<&[u8]> {
-        match &self.data {
-            Data::Packed(bytes) => Some(bytes),
+        self.packed().ok()
+    }
+
+    /// The packed little-endian bytes; `None` for strings. They are copied only if a clone shares them, or if they are
+    /// shared with an owner: see [`from_shared`](Self::from_shared).
+    pub fn into_bytes(self) -> Option<Vec<u8>> {
+        self.into_packed().ok()
+    }
+
+    /// The packed little-endian bytes, or the owner that [`from_shared`](Self::from_shared) got; `None` for strings.
+    /// They are not copied.
+    pub fn into_shared(self) -> Option<SharedBytes> {
+        match self.data {
+            Data::Packed(packed) => Some(packed.into_shared()),
             Data::Strings(_) => None,
         }
     }
 
-    /// The packed little-endian bytes; `None` for strings. They are copied only if a clone shares them.
-    pub fn into_bytes(self) -> Option<Vec<u8>> {
-        match self.data {
-            Data::Packed(bytes) => Some(Arc::unwrap_or_clone(bytes)),
-            Data::Strings(_) => None,
+    /// The packed bytes.
+    pub(crate) fn packed(&self) -> Result<&[u8], Error> {
+        match &self.data {
+            Data::Packed(packed) => {
+                packed.bytes().map_err(|found| byte_length(self.element_type, self.shape.clone(), packed.len(), found))
+            }
+            Data::Strings(_) => Err(Error::NoCodes { element_type: self.element_type }),
+        }
+    }
+
+    /// The packed bytes, copied if anything else shares them.
+    pub(crate) fn into_packed(self) -> Result<Vec<u8>, Error> {
+        let Self { element_type, shape, data, .. } = self;
+        match data {
+            Data::Packed(packed) => {
+                let expected = packed.len();
+                packed.into_vec().map_err(|found| byte_length(element_type, shape, expected, found))
+            }
+            Data::Strings(_) => Err(Error::NoCodes { element_type }),
         }
     }
 
@@ -199,7 +274,7 @@ impl Tensor {
     /// The result of a cast: the same shape, packed bytes of another type with clean padding.
     pub(crate) fn with_bytes(&self, element_type: ElementType, bytes: Vec<u8>) -> Self {
         debug_assert_eq!(element_type.packed_bytes(self.elements as u64), Some(bytes.len() as u64));
-        self.with_data(element_type, Data::Packed(Arc::new(bytes)))
+        self.with_data(element_type, Data::own(bytes))
     }
 
     /// The same codes as another type of the same width, sharing the bytes.
@@ -227,6 +302,10 @@ pub(crate) fn zeroed(from: ElementType, to: ElementType, bytes: usize) -> Result
     probe.try_reserve_exact(bytes).map_err(|_| Error::OutOfMemory { from, to, bytes: bytes as u64 })?;
     drop(probe);
     Ok(vec![0; bytes])
+}
+
+fn byte_length(element_type: ElementType, shape: Vec<usize>, expected: usize, found: usize) -> Error {
+    Error::ByteLength { element_type, shape, expected: expected as u64, found: found as u64 }
 }
 
 /// Elements and packed bytes of a shape.

@@ -62,7 +62,10 @@ impl NamedTensor {
         let data_type = tensor.element_type().onnx_code();
         let copied = |string: &str| Bytes::copy_from_slice(string.as_bytes());
         let string_data = tensor.strings().map(|strings| strings.map(copied).collect()).unwrap_or_default();
-        let raw_data = tensor.into_bytes().map(Bytes::from);
+        let raw_data = match tensor.element_type() {
+            ElementType::STRING => None,
+            _ => Some(Bytes::from(tensor.into_packed()?)),
+        };
         Ok(TensorProto { dims, data_type, name: self.name, raw_data, string_data, ..TensorProto::default() })
     }
 

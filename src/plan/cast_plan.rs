@@ -1,12 +1,14 @@
 //! Whole casts as data, for engines that dispatch kernels themselves.
 
-use super::{Access, Dispatch, Placement, PlanSettings, check_sizes, plan};
+use super::{Access, Dispatch, Placement, PlanSettings, Strided, View, check_sizes, plan, plan_view};
 use crate::conversion::Conversion;
 use crate::error::{Error, Side};
 use crate::kernel::{self, Kernel, ParameterSpace};
 use crate::spec::CastSpec;
 
 /// A cast as data: its kernels as WGSL text, and the dispatches that take them. Making one needs no device.
+///
+/// [`Plan::new`] plans whole tensors and parts of them, [`Plan::view`] views with strides.
 ///
 /// It is for engines that dispatch kernels themselves, on any API that compiles WGSL: another version of wgpu, Dawn, a
 /// browser's WebGPU. On wgpu 30, [`Caster`](crate::Caster) does this work.
@@ -85,6 +87,45 @@ impl Plan {
         }
         let offsets = placement.offsets(&conversion, [len, len], true, settings.limits.buffer_size)?;
         Ok(Self::from_dispatches(&conversion, plan(&conversion, len, offsets, settings, None)?, settings))
+    }
+
+    /// Plans a cast between two views, such as a transposed tensor or rows with padding between them. [`View`] says where
+    /// their elements lie; the positions in `placement` are those of the lowest elements that are read and written.
+    ///
+    /// If the view is dense on both sides, this is [`new`](Self::new).
+    ///
+    /// ```
+    /// use wgpu_cast::{CastSpec, ElementType, Placement, Plan, PlanSettings, Position, View};
+    ///
+    /// // A transposed matrix.
+    /// let view = View::new(&[60, 100]).with_source_strides(&[1, 60]);
+    /// let spec = CastSpec::new(ElementType::FLOAT, ElementType::FLOAT16);
+    /// let placement = Placement::two_buffers(Position::whole(0), Position::whole(0));
+    /// let plan = Plan::view(&spec, &view, &placement, &PlanSettings::default())?;
+    /// assert!(!plan.dispatches().is_empty());
+    /// # Ok::<(), wgpu_cast::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::DestinationOverlap`] if elements of the destination overlap; [`Error::View`] for other views that no
+    /// kernel takes; and as [`new`](Self::new). From the lowest to the highest element, the two sides may not overlap in
+    /// one buffer, unless the view is dense.
+    pub fn view(
+        spec: &CastSpec,
+        view: &View<'_>,
+        placement: &Placement,
+        settings: &PlanSettings,
+    ) -> Result<Self, Error> {
+        let conversion = Conversion::new(spec.from, spec.to, &spec.options)?;
+        let (strided, len) = Strided::new(view, &conversion)?;
+        if len == 0 || strided.is_dense(spec.to.code_bits()) {
+            return Self::new(spec, len, placement, settings);
+        }
+        let settings = &PlanSettings { limits: settings.limits.usable(), ..*settings };
+        let extents = [strided.source_extent, strided.destination_extent];
+        check_sizes(&conversion, extents, &settings.limits)?;
+        let offsets = placement.offsets(&conversion, extents, false, settings.limits.buffer_size)?;
+        Ok(Self::from_dispatches(&conversion, plan_view(&conversion, &strided, offsets, settings)?, settings))
     }
 
     fn from_dispatches(conversion: &Conversion, planned: Vec<Dispatch>, settings: &PlanSettings) -> Self {

@@ -85,7 +85,7 @@ fn print_chunks(
 ) -> Result<Tensor, Error> {
     let (from, to) = (tensor.element_type(), ElementType::STRING);
     let conversion = via.map(|via| Conversion::new(from, via, &CastOptions::default())).transpose()?;
-    let bytes = tensor.bytes().ok_or(Error::NoKernel { from, to })?;
+    let bytes = tensor.packed()?;
     let bits = from.code_bits();
     let size = CHUNK_LEN * bits as usize / 8;
     let chunks = for_each_index(tensor.len().div_ceil(CHUNK_LEN), |index, text: &mut String| {

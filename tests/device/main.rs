@@ -11,5 +11,6 @@ mod overlap;
 mod parts;
 mod plans;
 mod resident;
+mod shapes;
 mod slices;
 mod strided;

@@ -7,52 +7,7 @@ use wgpu_cast::{
     CastSpec, Caster, Context, Destination, ElementType, Error, PlanLimits, PlanTuning, Source, Tensor, View, cpu,
 };
 
-/// A shape with the strides of both sides.
-#[derive(Clone, Debug, Default)]
-struct Shape {
-    sizes: Vec<u64>,
-    source: Vec<i64>,
-    destination: Vec<i64>,
-}
-
-impl Shape {
-    fn new(sizes: &[u64], source: &[i64], destination: &[i64]) -> Self {
-        Self { sizes: sizes.to_vec(), source: source.to_vec(), destination: destination.to_vec() }
-    }
-
-    /// A dense destination.
-    fn gathered(sizes: &[u64], source: &[i64]) -> Self {
-        Self::new(sizes, source, &dense(sizes))
-    }
-
-    fn view(&self) -> View<'_> {
-        View::new(&self.sizes).with_source_strides(&self.source).with_destination_strides(&self.destination)
-    }
-}
-
-fn dense(sizes: &[u64]) -> Vec<i64> {
-    (0..sizes.len()).map(|axis| sizes[axis + 1..].iter().product::<u64>() as i64).collect()
-}
-
-/// The places of a view's elements, counted from the lowest.
-fn places(sizes: &[u64], strides: &[i64]) -> Vec<usize> {
-    let mut places = vec![0];
-    for (&size, &stride) in sizes.iter().zip(strides) {
-        places = places.iter().flat_map(|place| (0..size as i64).map(move |i| place + i * stride)).collect();
-    }
-    let lowest = places.iter().min().copied().unwrap_or(0);
-    places.iter().map(|place| (place - lowest) as usize).collect()
-}
-
-/// Writes codes to their places in memory whose lowest element is at a bit.
-fn put(memory: &mut [u8], start: usize, bits: usize, places: &[usize], codes: impl Iterator<Item = u64>) {
-    for (place, code) in places.iter().zip(codes) {
-        for bit in 0..bits {
-            let at = start + place * bits + bit;
-            memory[at / 8] = memory[at / 8] & !(1 << (at % 8)) | ((code >> bit & 1) as u8) << (at % 8);
-        }
-    }
-}
+use crate::shapes::{Shape, places, put, random};
 
 /// Casts a view at odd places of one buffer or of two, and compares everything in the destination's buffer.
 fn check(context: &Context, caster: &Caster, spec: CastSpec, shape: &Shape, one_buffer: bool) {
@@ -91,43 +46,6 @@ fn check(context: &Context, caster: &Caster, spec: CastSpec, shape: &Shape, one_
     put(&mut expected, 8 * at as usize, to_bits, &written, cast.codes());
     let wrong = (0..got.len()).find(|&i| got[i] != expected[i]);
     assert_eq!(wrong, None, "{from} to {to}, {shape:?}, destination at {at}");
-}
-
-/// A random view: its destination a tensor of random axes, with gaps, in any order and direction.
-fn random(random: &mut Random) -> Shape {
-    let rank = 1 + random.below(5);
-    let mut shape = Shape::default();
-    // Rows on both sides, a transposed matrix, or anything.
-    let style = random.below(4);
-    let mut step = 1 + random.below(2) as i64 * random.below(4) as i64;
-    let (mut source_step, mut order) = (1, Vec::new());
-    for axis in 0..rank {
-        let long = (style == 0 && axis == 0) || (style == 1 && axis < 2);
-        let size = if long { 20 + random.below(200) } else { 1 + random.below(4) } as u64;
-        if style == 0 && axis == 0 {
-            step = 1;
-        }
-        let sign = |random: &mut Random| if random.one_in(3) { -1 } else { 1 };
-        shape.sizes.push(size);
-        shape.destination.push(step * sign(random));
-        step = step * size as i64 + random.below(2) as i64 * random.below(5) as i64;
-        let any = random.below(9) as i64 * sign(random);
-        shape.source.push(if style < 3 { source_step } else { any });
-        source_step = source_step * size as i64 + random.below(2) as i64 * random.below(5) as i64;
-        order.push(axis);
-    }
-    if style == 1 && rank > 1 {
-        shape.source.swap(0, 1);
-        let rows = shape.sizes[1] as i64;
-        (shape.source[0], shape.source[1]) = (rows + random.below(9) as i64, 1);
-    }
-    // The axes in any order.
-    for axis in (1..rank).rev() {
-        order.swap(axis, random.below(axis + 1));
-    }
-    let all = |values: &[i64]| order.iter().map(|&axis| values[axis]).collect::<Vec<_>>();
-    let sizes = order.iter().map(|&axis| shape.sizes[axis]).collect();
-    Shape { sizes, source: all(&shape.source), destination: all(&shape.destination) }
 }
 
 /// Each pair takes one kernel of long rows, or a random view; the pairs beside it take others.

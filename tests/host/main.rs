@@ -6,3 +6,4 @@ mod golden;
 mod oracle;
 mod readme;
 mod shaders;
+mod shared_bytes;

@@ -1,5 +1,8 @@
 //! What `TensorProto`s mean: every type, every way to hold its data.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use wgpu_cast::onnx::NamedTensor;
 use wgpu_cast::{ElementType, Error, Kind, Tensor, TensorFault};
 
@@ -221,6 +224,23 @@ fn what_is_written_is_read_again() {
 
 /// A tensor without elements may have an axis of any size; a message has 63 bits for it.
 #[cfg(target_pointer_width = "64")]
+/// Nothing is written for an owner that shows other bytes than the tensor was made of.
+#[test]
+fn shared_bytes_are_written_as_own_bytes_are() {
+    struct Shrinking(AtomicBool);
+    impl AsRef<[u8]> for Shrinking {
+        fn as_ref(&self) -> &[u8] {
+            if self.0.load(Ordering::Relaxed) { &[1] } else { &[1, 2] }
+        }
+    }
+    let message = |tensor| NamedTensor { name: "x".to_owned(), tensor }.into_bytes();
+    let owner = Arc::new(Shrinking(AtomicBool::new(false)));
+    let shared = Tensor::from_shared(ElementType::UINT8, [2], owner.clone()).unwrap();
+    assert_eq!(message(shared.clone()), message(Tensor::from_slice([2], &[1u8, 2]).unwrap()));
+    owner.0.store(true, Ordering::Relaxed);
+    assert!(matches!(message(shared), Err(Error::ByteLength { expected: 2, found: 1, .. })));
+}
+
 #[test]
 fn an_axis_of_64_bits_cannot_be_written() {
     let tensor = Tensor::from_slice([0, usize::MAX], &[0.0f32; 0]).unwrap();
