@@ -1,14 +1,16 @@
 //! Every kernel of every pair without a GPU: it parses, validates, and translates to what GPUs' compilers take.
 
-use support::numeric;
+use std::collections::BTreeMap;
+
 use support::options::variants;
 use support::translate::{Format, translate};
-use wgpu_cast::CastOptions;
+use support::{numeric, pairs_of_widths};
 use wgpu_cast::wgsl::{self, Kernel, KernelVariant};
+use wgpu_cast::{CastOptions, CastSpec, CodeLookup, Error, Placement, Plan, PlanSettings, Position, View};
 
 /// Each distinct kernel text once, with what it is for.
 fn all_kernels() -> Vec<(String, Kernel)> {
-    let mut kernels = std::collections::BTreeMap::new();
+    let mut kernels = BTreeMap::new();
     for from in numeric() {
         for to in numeric() {
             for options in variants(to) {
@@ -36,6 +38,51 @@ fn every_kernel_translates_to_every_language() {
         }
     }
     assert!(wrong.is_empty(), "{} wrong, first: {}", wrong.len(), wrong[0]);
+}
+
+/// The kernels of plans that `wgsl::kernel` does not give: for slices that start anywhere, in one buffer and in place, and
+/// for views.
+#[test]
+fn kernels_of_plans_translate_to_every_language() {
+    let matrix = [100, 70];
+    let views = [
+        View::new(&matrix).with_source_strides(&[1, 100]),
+        View::new(&matrix).with_source_strides(&[71, 1]),
+        View::new(&matrix).with_source_strides(&[-140, 2]).with_destination_strides(&[80, 1]),
+        View::new(&matrix).with_destination_strides(&[1, -203]),
+    ];
+    let mut kernels = BTreeMap::new();
+    for (from, to) in pairs_of_widths() {
+        let spec = CastSpec::new(from, to);
+        for lookup in [CodeLookup::Table, CodeLookup::Computed] {
+            let mut settings = PlanSettings::default();
+            (settings.tuning.lookup, settings.tuning.blocks_from) = (lookup, Some(0));
+            let part = |first| Position::part(0, first);
+            let far = Position::whole(1 << 20);
+            let mut plan = |plan: Result<Plan, Error>| {
+                for kernel in plan.unwrap().kernels() {
+                    kernels.insert(kernel.wgsl().to_owned(), format!("{from} to {to}"));
+                }
+            };
+            plan(Plan::new(&spec, 5000, &Placement::two_buffers(part(3), part(1)), &settings));
+            plan(Plan::new(&spec, 5000, &Placement::one_buffer(part(3), far), &settings));
+            plan(Plan::new(&spec, 5000, &Placement::one_buffer(part(0), part(0)), &settings));
+            settings.limits.binding_size = 256 << 10;
+            plan(Plan::new(&spec, 5000, &Placement::one_buffer(part(3), far), &settings));
+            for view in &views {
+                plan(Plan::view(&spec, view, &Placement::two_buffers(part(3), part(1)), &settings));
+                plan(Plan::view(&spec, view, &Placement::one_buffer(part(3), far), &settings));
+            }
+        }
+    }
+    assert!(kernels.len() > 900, "{} kernels", kernels.len());
+    for (wgsl, name) in &kernels {
+        for format in Format::ALL {
+            let translated = translate(wgsl, format);
+            let translated = translated.unwrap_or_else(|error| panic!("{name}, {}: {error}", format.name()));
+            assert!(translated.len() > 500, "{name}, {}: {} bytes", format.name(), translated.len());
+        }
+    }
 }
 
 /// Float arithmetic differs between drivers, so no float type, value or function stands in any kernel.
