@@ -1,5 +1,7 @@
 //! Many casts of one spec as few dispatches.
 
+use std::collections::HashMap;
+
 use super::slices::Sides;
 use super::{Bound, Caster, Destination, Source};
 use crate::conversion::Conversion;
@@ -30,6 +32,8 @@ impl Caster {
         let tuning = PlanTuning { blocks_from: Some(0), ..self.settings.tuning };
         let settings = PlanSettings { tuning, ..self.settings };
         let mut buffers: Vec<[&wgpu::Buffer; 2]> = Vec::new();
+        #[allow(clippy::mutable_key_type, reason = "buffers are compared and hashed by which one they are")]
+        let mut numbers: HashMap<[&wgpu::Buffer; 2], usize> = HashMap::new();
         let (mut dispatches, mut ordered) = (Vec::new(), false);
         for (source, destination, len) in casts {
             plan::check_sizes(conversion, [len, len], &settings.limits)?;
@@ -39,8 +43,7 @@ impl Caster {
             let sides = Sides::new(source, destination);
             let offsets = sides.offsets(conversion, [len, len], false, true)?;
             let pair = sides.buffers();
-            // Casts between the same buffers often follow one another.
-            let number = buffers.iter().rposition(|known| *known == pair).unwrap_or(buffers.len());
+            let number = *numbers.entry(pair).or_insert(buffers.len());
             if number == buffers.len() {
                 buffers.push(pair);
             }

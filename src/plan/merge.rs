@@ -122,7 +122,7 @@ impl Merged {
     ) -> bool {
         let source = self.source.over(dispatch.source);
         let destination = self.destination.over(dispatch.destination);
-        let workgroups = self.workgroups + dispatch.workgroups[0];
+        let workgroups = self.workgroups.saturating_add(dispatch.workgroups[0]);
         // Browsers refuse two writable bindings that overlap.
         let overlap = source.overlaps(destination);
         let fits = source.size.max(destination.size) <= limits.binding_size
