@@ -16,6 +16,7 @@ pub mod random;
 pub mod tier;
 #[cfg(feature = "wgpu")]
 pub mod translate;
+pub mod unrolled;
 
 use oracle::{Oracle, Round, Rules};
 use wgpu_cast::{CastOptions, ElementType, Float4Nan, Int4Overflow, RoundMode};
