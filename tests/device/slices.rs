@@ -2,6 +2,8 @@
 //! may change.
 
 use support::buffers::{buffer, read};
+use support::tier::Tier;
+use support::unrolled::is_chosen;
 use support::variant;
 use support::{adapter, cases, numeric};
 use wgpu_cast::{
@@ -96,30 +98,45 @@ fn of_one_buffer(context: &Context, caster: &Caster, case: Case, gap: Option<u64
     compare(case, &got, &expected, at);
 }
 
-/// Both kernels for units, whatever the adapter.
-fn casters(context: &Context) -> [Caster; 2] {
-    [CodeLookup::Table, CodeLookup::Computed].map(|lookup| {
-        let (mut limits, mut tuning) = (PlanLimits::default(), PlanTuning::default());
-        (limits.offset_alignment, tuning.lookup, tuning.blocks_from) = (32, lookup, Some(0));
-        Caster::with_limits(context.device().unwrap(), limits).with_tuning(tuning)
-    })
+const LOOKUPS: [CodeLookup; 2] = [CodeLookup::Table, CodeLookup::Computed];
+
+/// A caster with kernels for units from so many elements on.
+fn caster(context: &Context, lookup: CodeLookup, blocks_from: u64) -> Caster {
+    let (mut limits, mut tuning) = (PlanLimits::default(), PlanTuning::default());
+    (limits.offset_alignment, tuning.lookup, tuning.blocks_from) = (32, lookup, Some(blocks_from));
+    Caster::with_limits(context.device().unwrap(), limits).with_tuning(tuning)
 }
 
-/// Every pair, and which of two casters it takes here: compiling kernels is nearly all of the work. Each pair takes one
-/// caster between two buffers and the other within one buffer; types of the same widths take all four ways.
-fn pairs() -> impl Iterator<Item = (ElementType, ElementType, usize)> {
+/// Both kernels for units, whatever the adapter.
+fn casters(context: &Context) -> [Caster; 2] {
+    LOOKUPS.map(|lookup| caster(context, lookup, 0))
+}
+
+/// Every pair with the casters that it takes. Compiling kernels for units is nearly all of the work, so that only the
+/// pairs that `support::unrolled` chooses take them, for the lookups that it chooses; all others take only the edge
+/// kernel, between the same slices. In the exhaustive tier every pair takes the kernels for units, those of one lookup
+/// between two buffers and those of the other within one buffer.
+fn pairs(context: &Context, one_buffer: bool) -> impl Iterator<Item = (ElementType, ElementType, Vec<Caster>)> {
+    let (units, edge) = (casters(context), caster(context, CodeLookup::Table, u64::MAX));
     let types = || numeric().enumerate();
-    types().flat_map(move |(i, from)| types().map(move |(j, to)| (from, to, (i + j) % 2)))
+    let all = types().flat_map(move |(i, from)| types().map(move |(j, to)| (from, to, (i + j) % 2)));
+    all.map(move |(from, to, parity)| {
+        if Tier::chosen() == Tier::Exhaustive {
+            return (from, to, vec![units[if one_buffer { 1 - parity } else { parity }].clone()]);
+        }
+        let chosen = (0..2).filter(|&i| is_chosen(from, to, LOOKUPS[i])).map(|i| units[i].clone());
+        let chosen: Vec<_> = chosen.collect();
+        (from, to, if chosen.is_empty() { vec![edge.clone()] } else { chosen })
+    })
 }
 
 #[test]
 fn two_buffers_at_any_element() {
     let context = adapter::open();
-    let casters = casters(&context);
-    for (from, to, caster) in pairs() {
+    for (from, to, casters) in pairs(&context, false) {
         for (source, destination, len) in [(1, 0, 200), (0, 1, 200), (3, 5, 333), (7, 16, 129), (16, 32, 256)] {
             let case = Case { from, to, len, source, destination };
-            of_two_buffers(&context, &casters[caster], case);
+            casters.iter().for_each(|caster| of_two_buffers(&context, caster, case));
         }
     }
 }
@@ -127,13 +144,13 @@ fn two_buffers_at_any_element() {
 #[test]
 fn one_buffer_apart() {
     let context = adapter::open();
-    let casters = casters(&context);
-    for (from, to, caster) in pairs() {
+    for (from, to, casters) in pairs(&context, true) {
         for (i, (source, destination, gap, len)) in
             [(0, 0, 0, 64), (1, 3, 0, 100), (4, 16, 1, 333), (16, 0, 200, 256)].into_iter().enumerate()
         {
             let case = Case { from, to, len, source, destination };
-            of_one_buffer(&context, &casters[1 - caster], case, Some(gap), i % 2 == 0);
+            let cast = |caster| of_one_buffer(&context, caster, case, Some(gap), i % 2 == 0);
+            casters.iter().for_each(cast);
         }
     }
 }

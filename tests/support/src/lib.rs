@@ -16,6 +16,7 @@ pub mod random;
 pub mod tier;
 #[cfg(feature = "wgpu")]
 pub mod translate;
+pub mod unrolled;
 
 use std::collections::BTreeSet;
 

@@ -3,6 +3,9 @@
 //! With `WGPU_CAST_TESTS=emulator` in the environment they do less, for machines on which each instruction takes tens
 //! of times as long. They still meet every pair, every option, every instruction set and every special value: what is
 //! left out are further codes and further lengths of the same kind.
+//!
+//! With `WGPU_CAST_TESTS=exhaustive` they do more: the tests of slices compile the kernels for units of every pair, which takes
+//! minutes where the driver has not kept them on disk.
 
 use std::env::var_os;
 use std::sync::LazyLock;
@@ -15,6 +18,8 @@ const VARIABLE: &str = "WGPU_CAST_TESTS";
 pub enum Tier {
     /// As much as a processor does in minutes.
     Full,
+    /// All that `Full` leaves out because compiling it takes long.
+    Exhaustive,
     /// As much as an emulator does in minutes.
     Emulator,
 }
@@ -25,7 +30,8 @@ impl Tier {
         static CHOSEN: LazyLock<Tier> = LazyLock::new(|| match var_os(VARIABLE) {
             None => Tier::Full,
             Some(tier) if tier == "emulator" => Tier::Emulator,
-            Some(tier) => panic!("{VARIABLE} is {tier:?}; it may be \"emulator\", or not be set"),
+            Some(tier) if tier == "exhaustive" => Tier::Exhaustive,
+            Some(tier) => panic!("{VARIABLE} is {tier:?}; it may be \"emulator\", \"exhaustive\", or not be set"),
         });
         *CHOSEN
     }
@@ -33,7 +39,7 @@ impl Tier {
     /// How many of something: `full`, or on an emulator `few`.
     pub fn count(self, full: usize, few: usize) -> usize {
         match self {
-            Tier::Full => full,
+            Tier::Full | Tier::Exhaustive => full,
             Tier::Emulator => few,
         }
     }
