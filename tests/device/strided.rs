@@ -2,6 +2,8 @@
 
 use support::buffers::{buffer, read};
 use support::random::Random;
+use support::tier::Tier;
+use support::unrolled::is_chosen;
 use support::{adapter, cases, numeric};
 use wgpu_cast::{
     CastSpec, Caster, Context, Destination, ElementType, Error, PlanLimits, PlanTuning, Source, Tensor, View, cpu,
@@ -48,7 +50,8 @@ fn check(context: &Context, caster: &Caster, spec: CastSpec, shape: &Shape, one_
     assert_eq!(wrong, None, "{from} to {to}, {shape:?}, destination at {at}");
 }
 
-/// Each pair takes one kernel of long rows, or a random view; the pairs beside it take others.
+/// The kernels of long rows are unrolled: each is compiled for one pair of each class, as [`is_chosen`] says; with
+/// `WGPU_CAST_TESTS=exhaustive` every pair takes one of them, or a random view. Every pair takes short rows.
 #[test]
 fn views_of_every_pair() {
     let context = adapter::open();
@@ -58,14 +61,25 @@ fn views_of_every_pair() {
     let mut numbers = Random::new(5);
     for (i, from) in numeric().enumerate() {
         for (j, to) in numeric().enumerate() {
-            let shape = match (i + j) % 4 {
-                0 => Shape::new(&[3, 331], &[340, 1], &[-331 - j as i64, 1]),
-                1 => Shape::new(&[3, 130], &[1, 3], &[130, 1]),
-                2 => Shape::new(&[20, 64], &[1, 32], &[64, 1]),
-                _ => random(&mut numbers),
-            };
+            let (spec, one_buffer) = (CastSpec::new(from, to), (i + j / 8).is_multiple_of(2));
+            let long = [
+                Shape::new(&[3, 331], &[340, 1], &[-331 - j as i64, 1]),
+                Shape::new(&[3, 130], &[1, 3], &[130, 1]),
+                Shape::new(&[20, 64], &[1, 32], &[64, 1]),
+            ];
+            for (which, caster) in casters.iter().enumerate() {
+                for (k, shape) in long.iter().enumerate() {
+                    let turn = Tier::chosen() == Tier::Exhaustive && (i + j) % 4 == k && (i + j / 4) % 2 == which;
+                    if turn || is_chosen(from, to, caster.tuning().lookup) {
+                        check(&context, caster, spec, shape, one_buffer);
+                    }
+                }
+            }
             let caster = &casters[(i + j / 4) % 2];
-            check(&context, caster, CastSpec::new(from, to), &shape, (i + j / 8).is_multiple_of(2));
+            check(&context, caster, spec, &Shape::new(&[5, 7, 3], &[21, -3, 1], &[31, 4, -1]), one_buffer);
+            if Tier::chosen() == Tier::Exhaustive && (i + j) % 4 == 3 {
+                check(&context, caster, spec, &random(&mut numbers), one_buffer);
+            }
         }
     }
 }
