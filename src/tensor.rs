@@ -60,12 +60,12 @@ impl Tensor {
     /// Creates a tensor from packed bytes that something else owns, such as a memory-mapped file or an `Arc<[u8]>`. The
     /// bytes are shared, not copied; the owner is dropped with the last clone of the tensor.
     ///
-    /// Only if an unused bit of the last byte is set, which types of at least 8 bits do not have, the bytes are copied to
-    /// clear it.
+    /// Only if an unused bit of the last byte is set, which types of at least 8 bits do not have, the bytes are copied
+    /// to clear it.
     ///
-    /// The owner's bytes should not change while the tensor lives. Each reading of the tensor takes the owner's bytes as
-    /// they are then. If their length is another one, [`bytes`](Self::bytes) and [`into_bytes`](Self::into_bytes) return
-    /// `None`, [`codes`](Self::codes) is empty, and casts return [`Error::ByteLength`].
+    /// The owner's bytes should not change while the tensor lives. Each reading of the tensor takes the owner's bytes
+    /// as they are then. If their length is another one, [`bytes`](Self::bytes) and [`into_bytes`](Self::into_bytes)
+    /// return `None`, [`codes`](Self::codes) is empty, and casts return [`Error::ByteLength`].
     ///
     /// ```
     /// use std::sync::Arc;

@@ -89,8 +89,9 @@ impl Plan {
         Ok(Self::from_dispatches(&conversion, plan(&conversion, len, offsets, settings, None)?, settings))
     }
 
-    /// Plans a cast between two views, such as a transposed tensor or rows with padding between them. [`View`] says where
-    /// their elements lie; the positions in `placement` are those of the lowest elements that are read and written.
+    /// Plans a cast between two views, such as a transposed tensor or rows with padding between them. [`View`] says
+    /// where their elements lie; the positions in `placement` are those of the lowest elements that are read and
+    /// written.
     ///
     /// If the view is dense on both sides, this is [`new`](Self::new).
     ///
@@ -108,8 +109,8 @@ impl Plan {
     ///
     /// # Errors
     /// [`Error::DestinationOverlap`] if elements of the destination overlap; [`Error::View`] for other views that no
-    /// kernel takes; and as [`new`](Self::new). From the lowest to the highest element, the two sides may not overlap in
-    /// one buffer, unless the view is dense.
+    /// kernel takes; and as [`new`](Self::new). From the lowest to the highest element, the two sides may not overlap
+    /// in one buffer, unless the view is dense.
     pub fn view(
         spec: &CastSpec,
         view: &View<'_>,

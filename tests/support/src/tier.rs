@@ -4,8 +4,8 @@
 //! of times as long. They still meet every pair, every option, every instruction set and every special value: what is
 //! left out are further codes and further lengths of the same kind.
 //!
-//! With `WGPU_CAST_TESTS=exhaustive` they do more: the tests of slices compile the kernels for units of every pair, which takes
-//! minutes where the driver has not kept them on disk.
+//! With `WGPU_CAST_TESTS=exhaustive` they do more: the tests of slices compile the kernels for units of every pair,
+//! which takes minutes where the driver has not kept them on disk.
 
 use std::env::var_os;
 use std::sync::LazyLock;
