@@ -59,6 +59,8 @@ pub(crate) struct Offsets {
     /// Whether both lie in one buffer: without a bit in common, at the same offset with codes of the same width, or
     /// as [`in_place`] says with codes of different widths.
     pub one_buffer: bool,
+    /// Whether both bindings are read-write also in two buffers.
+    pub writable: bool,
     /// Whether the bits after the last element of the destination stay as they are. Otherwise those of its last byte
     /// become zero.
     pub keeps_rest: bool,

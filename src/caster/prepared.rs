@@ -120,9 +120,9 @@ impl Prepared {
     /// size; for types narrower than a byte, at any byte. The buffers need the usage STORAGE. No bit of the destination
     /// buffer outside the tensor's packed bytes changes, so other casts in the same pass can write next to it.
     ///
-    /// Both slices may be in one buffer, and may overlap there as [`Placement::one_buffer`] says. So a tensor can be cast
-    /// to narrower elements from its first byte on, or to wider ones that start where it starts or end where it ends,
-    /// without other memory. Such a cast takes some dispatches for each doubling of its length.
+    /// Both slices may be in one buffer, and may overlap there as
+    /// [`Placement::one_buffer`](crate::Placement::one_buffer) says. So a tensor can be cast to narrower elements from its
+    /// first byte on, or to wider ones that start where it starts or end where it ends, without other memory. Such a cast takes some dispatches for each doubling of its length.
     ///
     /// If the slices are in two buffers and start at multiples of 16 bytes, the plan and the pipelines of
     /// [`prepare`](Caster::prepare) are used. Other slices are planned here, and the first of them compile further

@@ -84,6 +84,7 @@ impl<'a> Sides<'a> {
             source: self.source.position(),
             destination: self.destination.position(),
             one_buffer: source == destination,
+            writable: false,
         };
         // The slices lie in their buffers, whatever the limits of the plan.
         placement.offsets(conversion, [source_len, destination_len], in_place, u64::MAX)

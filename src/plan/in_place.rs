@@ -62,6 +62,7 @@ pub(super) fn plan_in_order(
             source: offsets.source + from * ranges.source_bits,
             destination: offsets.destination + from * ranges.destination_bits,
             one_buffer: true,
+            writable: false,
             keeps_rest: offsets.keeps_rest || to < elements,
         };
         let first = dispatches.len();

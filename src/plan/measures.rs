@@ -158,7 +158,7 @@ impl<'a> Measures<'a> {
         source_start: u64,
     ) -> Bindings {
         let last = source.offset + source.size;
-        let mut access = Access::Separate;
+        let mut access = if self.offsets.writable { Access::Writable } else { Access::Separate };
         if self.offsets.one_buffer {
             let both = source.over(destination);
             access = if both.size <= self.settings.limits.binding_size { Access::Shared } else { Access::Writable };

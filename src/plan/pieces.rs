@@ -221,7 +221,7 @@ impl Planner<'_> {
             return Err(Unfit::Destination(destination.size));
         }
         let bindings = measures.bind(source, destination, piece.destination, lowest);
-        if bindings.access == Access::Writable && source.overlaps(destination) {
+        if self.offsets.one_buffer && bindings.access == Access::Writable && source.overlaps(destination) {
             // Browsers refuse two writable bindings that overlap.
             let source_is_longer = source.size > destination.size;
             return Err(if source_is_longer {

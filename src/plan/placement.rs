@@ -11,6 +11,8 @@ pub struct Placement {
     pub(crate) source: Position,
     pub(crate) destination: Position,
     pub(crate) one_buffer: bool,
+    /// Whether both bindings are read-write also in two buffers.
+    pub(crate) writable: bool,
 }
 
 /// Where one tensor lies in its buffer: as a whole, or as a part of a larger packed tensor. Elements are packed as in
@@ -44,14 +46,22 @@ impl Position {
 impl Placement {
     /// Source and destination in two buffers.
     pub fn two_buffers(source: Position, destination: Position) -> Self {
-        Self { source, destination, one_buffer: false }
+        Self { source, destination, one_buffer: false, writable: false }
+    }
+
+    /// Source and destination in two allocations, which may be in one buffer: for schedulers that bind each allocation as a
+    /// whole and do not tell where it lies. The positions are those in the allocations, and so are the ranges in
+    /// [`PlannedDispatch::bindings`](crate::PlannedDispatch::bindings). Both bindings are read-write, because no buffer may
+    /// be bound read-only and writable at once.
+    pub fn two_allocations(source: Position, destination: Position) -> Self {
+        Self { source, destination, one_buffer: false, writable: true }
     }
 
     /// Source and destination in one buffer. They may overlap if they are the same bits in a cast between types of the
     /// same width, or if the types differ in width and the narrower tensor does not lie inside the wider one with an
     /// element to spare on both sides. So the narrower one may start at the wider one's first byte, or end at its last.
     pub fn one_buffer(source: Position, destination: Position) -> Self {
-        Self { source, destination, one_buffer: true }
+        Self { source, destination, one_buffer: true, writable: false }
     }
 
     /// Checks where both tensors lie, of so many elements each, in buffers of at most so many bytes, and counts it in
@@ -94,6 +104,7 @@ impl Placement {
             let [source_offset, destination_offset] = [source.0 / 8, destination.0 / 8];
             return Err(Error::Overlap { from, to, source_offset, destination_offset });
         }
-        Ok(Offsets { source: source.0, destination: destination.0, one_buffer: self.one_buffer, keeps_rest })
+        let (source, destination) = (source.0, destination.0);
+        Ok(Offsets { source, destination, one_buffer: self.one_buffer, writable: self.writable, keeps_rest })
     }
 }

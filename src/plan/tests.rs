@@ -132,7 +132,7 @@ fn offsets(conversion: &Conversion) -> Vec<Offsets> {
     let bits = [conversion.from, conversion.to].map(|t| u64::from(t.code_bits()));
     for (s, d) in [(1, 3), (3, 0), (63, 5)] {
         let (source, destination) = (64 + s * bits[0], 128 + d * bits[1]);
-        offsets.push(Offsets { source, destination, one_buffer: false, keeps_rest: true });
+        offsets.push(Offsets { source, destination, one_buffer: false, writable: false, keeps_rest: true });
     }
     offsets
 }
@@ -324,7 +324,7 @@ fn overlapping_tensors_are_cast_in_an_order_that_loses_nothing() {
             }
             for narrower in places {
                 let (source, destination) = if bits[0] < bits[1] { (narrower, base) } else { (base, narrower) };
-                let offsets = Offsets { source, destination, one_buffer: true, keeps_rest: false };
+                let offsets = Offsets { source, destination, one_buffer: true, writable: false, keeps_rest: false };
                 for settings in [PlanSettings::default(), small] {
                     check_order(&conversion, elements, offsets, &settings);
                 }

@@ -3,7 +3,7 @@
 use support::buffers::{buffer, own_device, pipeline, read};
 use support::planned::{Layout, PlannedCast, noise};
 use support::random::Random;
-use support::{cases, numeric};
+use support::{cases, numeric, pairs_of_widths};
 use wgpu_cast::wgpu::{self, util::DeviceExt};
 use wgpu_cast::{
     CastOptions, CastSpec, CodeLookup, ElementType, Error, Placement, Plan, PlanSettings, Position, Side, Tensor, View,
@@ -12,8 +12,15 @@ use wgpu_cast::{
 
 use crate::shapes::{self, Shape};
 
-/// Runs a plan between buffers of the source and of the destination, which may be the same.
-fn run(device: &wgpu::Device, queue: &wgpu::Queue, plan: &Plan, buffers: [&wgpu::Buffer; 2]) -> Vec<u8> {
+/// Runs a plan between buffers of the source and of the destination, which may be the same. The plan counts from a byte of
+/// each.
+fn run(
+    device: &wgpu::Device,
+    queue: &wgpu::Queue,
+    plan: &Plan,
+    buffers: [&wgpu::Buffer; 2],
+    starts: [u64; 2],
+) -> Vec<u8> {
     let pipelines: Vec<_> = plan.kernels().iter().map(|kernel| pipeline(device, kernel.wgsl())).collect();
     let mut encoder = device.create_command_encoder(&Default::default());
     {
@@ -24,8 +31,9 @@ fn run(device: &wgpu::Device, queue: &wgpu::Queue, plan: &Plan, buffers: [&wgpu:
             let parameters = device.create_buffer_init(&descriptor);
             let mut entries = vec![wgpu::BindGroupEntry { binding: 4, resource: parameters.as_entire_binding() }];
             entries.extend(dispatch.bindings().map(|bound| {
-                let buffer = buffers[if bound.side == Side::Source { 0 } else { 1 }];
-                let (offset, size) = (bound.offset, wgpu::BufferSize::new(bound.size));
+                let side = if bound.side == Side::Source { 0 } else { 1 };
+                let (buffer, offset) = (buffers[side], starts[side] + bound.offset);
+                let size = wgpu::BufferSize::new(bound.size);
                 let resource = wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset, size });
                 wgpu::BindGroupEntry { binding: bound.binding, resource }
             }));
@@ -53,7 +61,7 @@ fn run_on(device: &wgpu::Device, queue: &wgpu::Queue, plan: &Plan, before: &[Vec
         buffer
     };
     let buffers: Vec<_> = before.iter().map(filled).collect();
-    run(device, queue, plan, [&buffers[0], &buffers[buffers.len() - 1]])
+    run(device, queue, plan, [&buffers[0], &buffers[buffers.len() - 1]], [0, 0])
 }
 
 fn least_settings() -> PlanSettings {
@@ -179,4 +187,41 @@ fn views_that_cannot_be_planned_are_errors() {
     let spec = CastSpec::new(ElementType::FLOAT, ElementType::STRING);
     let error = Plan::view(&spec, &transposed, &apart, &PlanSettings::default()).unwrap_err();
     assert!(matches!(error, Error::NoKernel { .. }));
+}
+
+/// Allocations that a scheduler binds: in two buffers, and in one buffer that the plan knows nothing of.
+#[test]
+fn allocations_may_be_in_one_buffer() {
+    let (device, queue) = own_device();
+    for (i, (from, to)) in pairs_of_widths().into_iter().enumerate() {
+        let mut settings = least_settings();
+        settings.tuning.blocks_from = Some(0);
+        settings.tuning.lookup = if i % 2 == 0 { CodeLookup::Table } else { CodeLookup::Computed };
+        let len = [1003, 77, 4096][i % 3];
+        let placement = Placement::two_allocations(Position::whole(0), Position::whole(0));
+        let plan = Plan::new(&CastSpec::new(from, to), len, &placement, &settings).unwrap();
+        let mut bindings = plan.dispatches().iter().flat_map(|dispatch| dispatch.bindings());
+        assert!(bindings.all(|binding| !binding.read_only));
+        let codes = cases::random(from, len as usize, 1);
+        let tensor = Tensor::from_codes(from, [len as usize], codes).unwrap();
+        let source = tensor.bytes().unwrap();
+        let cast = cpu::cast(&tensor, to, &CastOptions::default()).unwrap().into_bytes().unwrap();
+        // The destination before the source.
+        let start = cast.len().next_multiple_of(256);
+        let mut before = noise(start + source.len() + 64, i as u64);
+        before[start..start + source.len()].copy_from_slice(source);
+        let memory = buffer(&device, before.len() as u64);
+        queue.write_buffer(&memory, 0, &before);
+        let mut expected = before;
+        expected[..cast.len()].copy_from_slice(&cast);
+        let got = run(&device, &queue, &plan, [&memory, &memory], [start as u64, 0]);
+        assert_eq!((0..got.len()).find(|&i| got[i] != expected[i]), None, "{from} to {to}, one buffer");
+
+        let mut words = source.to_vec();
+        words.resize(words.len().next_multiple_of(4), 0);
+        let other = buffer(&device, words.len() as u64);
+        queue.write_buffer(&other, 0, &words);
+        let got = run(&device, &queue, &plan, [&other, &memory], [0, 0]);
+        assert_eq!((0..got.len()).find(|&i| got[i] != expected[i]), None, "{from} to {to}, two buffers");
+    }
 }

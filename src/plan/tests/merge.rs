@@ -83,7 +83,7 @@ fn merged_dispatches_do_what_each_was_planned_for() {
                 let (mut start, mut planned) = (0, Vec::new());
                 for (index, &len) in lens.iter().enumerate() {
                     let (source, destination) = (start * bits[0], base + start * bits[1]);
-                    let offsets = Offsets { source, destination, one_buffer, keeps_rest: true };
+                    let offsets = Offsets { source, destination, one_buffer, writable: false, keeps_rest: true };
                     let dispatches = plan(&conversion, len, offsets, &settings, None).unwrap();
                     // Casts 8 and 9 lie between other buffers.
                     let buffers = usize::from(index / 2 == 4);
