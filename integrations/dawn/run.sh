@@ -1,7 +1,6 @@
 #!/bin/sh
 # Writes the plans and runs them on Dawn. Arguments are options of Dawn, such as backend=vulkan.
 # Exit status: 0, all bits are equal; 3, NOT RUN, and stderr's last line says why; others, a bit differs or a step failed.
-# NOT RUN in full: only one pair of types has been compared, on SwiftShader, and not through this script.
 set -eu
 cd "$(dirname "$0")"
 
