@@ -10,7 +10,9 @@ use burn_wgpu::{AutoCompiler, CubeTensor, Wgpu};
 use cubecl::client::Client;
 use cubecl::server::Handle;
 use cubecl::wgpu::WgpuServer;
-use wgpu_cast::{Caster, wgpu};
+use wgpu_cast::{Caster, PlanSettings, wgpu};
+
+use crate::extension::Casts;
 
 pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -20,6 +22,7 @@ pub struct Burn {
     pub setup: WgpuSetup,
     pub client: Client,
     pub caster: Caster,
+    pub casts: Casts,
 }
 
 impl Burn {
@@ -28,7 +31,9 @@ impl Burn {
         let (device, setup) = Device::wgpu_options().init_with_setup()?;
         let client = primitive(Tensor::<1>::zeros([1], &device))?.client;
         let caster = Caster::new(&setup.device);
-        Ok(Self { device, setup, client, caster })
+        let mut settings = PlanSettings::default();
+        (settings.limits, settings.tuning) = (*caster.limits(), *caster.tuning());
+        Ok(Self { device, setup, client, caster, casts: Casts::new(settings) })
     }
 
     /// Where a handle's bytes lie.

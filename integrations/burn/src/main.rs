@@ -3,6 +3,7 @@
 
 mod compare;
 mod device;
+mod extension;
 mod timing;
 
 use std::process::ExitCode;

@@ -5,10 +5,11 @@ use std::time::{Duration, Instant};
 use burn_tensor::kind::Basic;
 use burn_tensor::{BackendPrimitive, Cast, DType, Float, FloatDType, Int, IntDType, Tensor, TensorData};
 use burn_wgpu::{CubeTensor, Wgpu};
-use wgpu_cast::{Bound, CastOptions, CastSpec, ElementType, Tensor as HostTensor, cpu, Source, Destination};
+use wgpu_cast::{Bound, CastOptions, CastSpec, Destination, ElementType, Source, Tensor as HostTensor, cpu};
 
 use crate::compare::values;
 use crate::device::{Burn, Result, debug, primitive};
+use crate::extension::OnnxTensor;
 
 const RUNS: usize = 7;
 /// Elements of a cast that is timed, and casts of a run.
@@ -24,8 +25,8 @@ const BURNS_BATCH: usize = 32;
 pub fn casts(burn: &Burn) -> Result<()> {
     use ElementType as E;
     println!("{CASTS} casts of {ELEMENTS} elements, ms a cast, median of {RUNS} (fastest to slowest)");
-    println!("ratio: burn's time by wgpu-cast's; burn's bits: whether burn's own cast gives ONNX's");
-    println!("{:20} {:>24} {:>24}  {:>5}  burn's bits", "", "burn", "wgpu-cast", "ratio");
+    println!("ratio: burn's time by the extension's; burn's bits: whether burn's own cast gives ONNX's");
+    println!("{:17} {:>24} {:>24} {:>24}  {:>5}  burn's bits", "", "burn", "extension", "resident", "ratio");
     let floats = Tensor::<1>::from_data(TensorData::new(values(ELEMENTS), [ELEMENTS]), &burn.device);
     let integers: Vec<i32> = (0..ELEMENTS as u32).map(|i| i.wrapping_mul(0x9e37_79b9) as i32 >> (i % 32)).collect();
     let integers = Tensor::<1, Int>::from_data(TensorData::new(integers, [ELEMENTS]), &burn.device);
@@ -50,7 +51,7 @@ where
 {
     let name = format!("{from} -> {to}");
     if !burn.device.supports_dtype(dtype.into()) {
-        println!("{name:20} burn does not have it on this device");
+        println!("{name:17} burn does not have it on this device");
         return Ok(());
     }
     let burns = || T::cast(source.clone(), dtype);
@@ -63,27 +64,30 @@ where
     let (place, destination) = (burn.place(&handle)?, burn.place(&destination)?);
     let bound = prepared.bind(Source::new(place.slice(input)), Destination::new(destination.slice(output)))?;
 
-    let mut times = [Vec::new(), Vec::new()];
+    let tensor = OnnxTensor::new(primitive(source.clone())?)?;
+    let mut times = [Vec::new(), Vec::new(), Vec::new()];
     // The first of each warms up.
     for _ in 0..=RUNS {
         times[0].push(timed(burn, || {
             (0..CASTS).for_each(|_| drop(burns()));
             Ok(())
         })?);
-        times[1].push(timed(burn, || {
+        times[1].push(timed(burn, || (0..CASTS).try_for_each(|_| burn.casts.cast(&tensor, to).map(drop)))?);
+        times[2].push(timed(burn, || {
             let mut encoder = burn.encoder();
             (0..CASTS).for_each(|_| bound.record(&mut encoder));
             burn.submit(encoder)
         })?);
     }
-    let [theirs_took, ours_took] = times.map(|times| Spread::of(&times[1..], CASTS));
+    let [theirs_took, ours_took, resident_took] = times.map(|times| Spread::of(&times[1..], CASTS));
     let expected = HostTensor::from_bytes(from, [ELEMENTS], burn.read(&handle)?)?;
     let expected = cpu::cast(&expected, to, &CastOptions::default())?;
     let ratio = theirs_took.median / ours_took.median;
     println!(
-        "{name:20} {:>24} {:>24}  {ratio:4.2}x  {}",
+        "{name:17} {:>24} {:>24} {:>24}  {ratio:4.2}x  {}",
         theirs_took.ms(),
         ours_took.ms(),
+        resident_took.ms(),
         differing(&expected, theirs)?
     );
     Ok(())
@@ -119,7 +123,8 @@ pub fn host(burn: &Burn) -> Result<()> {
         destination.buffer.slice(start..start + output)
     };
 
-    let mut new: [Way<'_>; 4] = [
+    let tensor = OnnxTensor::new(primitive(source.clone())?)?;
+    let mut new: [Way<'_>; 5] = [
         (
             "burn: Tensor::cast",
             Box::new(|| {
@@ -128,11 +133,22 @@ pub fn host(burn: &Burn) -> Result<()> {
             }),
         ),
         (
+            "extension: Casts::cast",
+            Box::new(|| {
+                (0..SMALL_CASTS).try_for_each(|_| burn.casts.cast(&tensor, E::FLOAT16).map(drop))?;
+                burn.client.flush().map_err(debug)
+            }),
+        ),
+        (
             "wgpu-cast: Caster::prepare, Prepared::record",
             Box::new(|| {
                 let mut encoder = burn.encoder();
                 for i in 0..SMALL_CASTS {
-                    burn.caster.prepare(&spec, SMALL as u64)?.record(&mut encoder, Source::new(place.slice(input)), Destination::new(to(i)))?;
+                    burn.caster.prepare(&spec, SMALL as u64)?.record(
+                        &mut encoder,
+                        Source::new(place.slice(input)),
+                        Destination::new(to(i)),
+                    )?;
                 }
                 burn.submit(encoder)
             }),
