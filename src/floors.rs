@@ -12,8 +12,8 @@ const FLOORS: [&[&str]; 7] = [
     &["conversion", "element", "error", "options", "packed", "spec", "string_array", "tensor"],
     // The CPU path, string rules, ONNX messages and opset rules.
     &["cpu", "onnx", "strings"],
-    // WGSL kernels as text.
-    &["kernel", "wgsl"],
+    // WGSL kernels as text; files of tensors.
+    &["files", "kernel", "wgsl"],
     // What to dispatch, as data.
     &["plan"],
     // Devices, pipelines, recording, transfers.

@@ -20,6 +20,8 @@ pub mod cpu;
 pub mod docs;
 mod element;
 mod error;
+#[cfg(feature = "files")]
+pub mod files;
 mod float_env;
 #[cfg(test)]
 mod floors;

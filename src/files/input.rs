@@ -1,0 +1,87 @@
+//! Inputs that are read at any offset.
+
+use std::io;
+
+/// Bytes that are read at any offset, by several threads.
+pub trait ReadAt: Sync {
+    /// Fills `buffer` with the bytes from `offset` on.
+    ///
+    /// # Errors
+    /// The input ends before, or reading fails.
+    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
+
+    /// The number of bytes.
+    ///
+    /// # Errors
+    /// It cannot be found out.
+    fn size(&self) -> io::Result<u64>;
+}
+
+impl ReadAt for [u8] {
+    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        let start = usize::try_from(offset).unwrap_or(usize::MAX);
+        let found = start.checked_add(buffer.len()).and_then(|end| self.get(start..end));
+        buffer.copy_from_slice(found.ok_or(io::ErrorKind::UnexpectedEof)?);
+        Ok(())
+    }
+
+    fn size(&self) -> io::Result<u64> {
+        Ok(self.len() as u64)
+    }
+}
+
+impl ReadAt for Vec<u8> {
+    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        self.as_slice().read_exact_at(offset, buffer)
+    }
+
+    fn size(&self) -> io::Result<u64> {
+        self.as_slice().size()
+    }
+}
+
+/// A file of the file system.
+#[cfg(any(unix, windows))]
+#[derive(Debug)]
+pub struct InputFile(std::fs::File);
+
+#[cfg(any(unix, windows))]
+impl InputFile {
+    /// Reads from this file, whose cursor is not used.
+    pub fn new(file: std::fs::File) -> Self {
+        Self(file)
+    }
+}
+
+#[cfg(unix)]
+impl ReadAt for InputFile {
+    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        std::os::unix::fs::FileExt::read_exact_at(&self.0, buffer, offset)
+    }
+
+    fn size(&self) -> io::Result<u64> {
+        Ok(self.0.metadata()?.len())
+    }
+}
+
+#[cfg(windows)]
+impl ReadAt for InputFile {
+    fn read_exact_at(&self, mut offset: u64, mut buffer: &mut [u8]) -> io::Result<()> {
+        while !buffer.is_empty() {
+            match std::os::windows::fs::FileExt::seek_read(&self.0, buffer, offset) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(read) => {
+                    offset += read as u64;
+                    buffer = &mut buffer[read..];
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn size(&self) -> io::Result<u64> {
+        Ok(self.0.metadata()?.len())
+    }
+}

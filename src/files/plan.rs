@@ -1,0 +1,120 @@
+//! An output file as data.
+
+use crate::element::ElementType;
+use crate::options::CastOptions;
+
+/// What an output file consists of, from front to back.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FilePlan {
+    /// The parts, without gaps.
+    pub parts: Vec<Part>,
+}
+
+/// One part of an output file.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Part {
+    /// These bytes, such as a header.
+    Bytes(Vec<u8>),
+    /// Bytes of an input as they are.
+    Copy(SourceRange),
+    /// The elements of a tensor, cast.
+    Cast(TensorCast),
+}
+
+/// A range of bytes of an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SourceRange {
+    /// The index of the input.
+    pub input: usize,
+    /// The first byte.
+    pub offset: u64,
+    /// The number of bytes.
+    pub bytes: u64,
+}
+
+/// The cast of a tensor of numbers from a range of an input.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TensorCast {
+    /// The name, for reports.
+    pub name: String,
+    /// The number of elements.
+    pub elements: u64,
+    /// The input, and the offset of the first element there.
+    pub input: usize,
+    /// The first byte of the elements.
+    pub offset: u64,
+    /// How the elements are stored in the input.
+    pub from: TensorStorage,
+    /// How they are to be stored in the output.
+    pub to: TensorStorage,
+    /// The options of the cast.
+    pub options: CastOptions,
+    /// The lengths of the axes if the elements are stored in column-major order (the first axis varies fastest); they
+    /// are written in row-major order. Empty if they are stored in the order in which they are written.
+    pub column_major: Vec<u64>,
+}
+
+/// How the elements of a tensor are stored in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TensorStorage {
+    /// The element type.
+    pub element_type: ElementType,
+    /// How the codes are stored.
+    pub codes: CodeStorage,
+}
+
+/// How the codes of a tensor are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CodeStorage {
+    /// Little-endian; codes narrower than a byte are packed, low bits first, as ONNX's `raw_data`.
+    Packed,
+    /// Big-endian, one code per whole number of bytes.
+    BigEndian,
+    /// One code per byte, of types narrower than a byte. The higher bits of a byte are zero; in an input that is checked.
+    OnePerByte,
+}
+
+impl TensorStorage {
+    /// Elements of this type, stored as ONNX stores `raw_data`.
+    pub const fn packed(element_type: ElementType) -> Self {
+        Self { element_type, codes: CodeStorage::Packed }
+    }
+
+    /// The size of `elements` stored elements in bytes; `None` for strings, or if it overflows.
+    pub fn bytes(&self, elements: u64) -> Option<u64> {
+        match self.codes {
+            CodeStorage::Packed => self.element_type.packed_bytes(elements),
+            CodeStorage::BigEndian | CodeStorage::OnePerByte => {
+                elements.checked_mul(u64::from(self.element_type.bits()?.div_ceil(8)))
+            }
+        }
+    }
+}
+
+impl Part {
+    /// The size in the output in bytes.
+    pub fn bytes(&self) -> u64 {
+        match self {
+            Part::Bytes(bytes) => bytes.len() as u64,
+            Part::Copy(range) => range.bytes,
+            Part::Cast(cast) => cast.to.bytes(cast.elements).unwrap_or(u64::MAX),
+        }
+    }
+}
+
+impl FilePlan {
+    /// The size of the output in bytes; `None` if it overflows.
+    pub fn bytes(&self) -> Option<u64> {
+        self.parts.iter().try_fold(0u64, |sum, part| sum.checked_add(part.bytes()))
+    }
+
+    /// The casts, in the order of the output.
+    pub fn casts(&self) -> impl Iterator<Item = &TensorCast> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Cast(cast) => Some(cast),
+            Part::Bytes(_) | Part::Copy(_) => None,
+        })
+    }
+}
