@@ -149,6 +149,17 @@ impl Conversion {
         matches!(self.encode, Encode::Copy | Encode::ClampInfinity { .. })
     }
 
+    /// Whether a number beyond the destination's range becomes its largest or least number.
+    pub(crate) fn saturates(&self) -> bool {
+        match self.encode {
+            Encode::ClampInfinity { .. } => true,
+            Encode::Float(to) => to.overflow == to.max,
+            Encode::E8m0(to) => to.high != to.nan,
+            Encode::Int(to) => to.clamp.is_some() && matches!(self.from.kind(), Kind::Float(_)),
+            Encode::Copy | Encode::F32 | Encode::F64 | Encode::Int64 { .. } | Encode::Bool => false,
+        }
+    }
+
     /// Whether integers, E8M0 and BOOL are made from a float of 16 bits without binary32 between. It is worth it where
     /// the float is not binary32's upper half, whose decoding is one shift.
     pub(crate) fn is_direct(&self) -> bool {

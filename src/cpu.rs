@@ -20,6 +20,7 @@ macro_rules! with_const {
 
 mod codes;
 mod compose;
+mod count;
 pub(crate) mod isa;
 mod kernel;
 mod lanes;
@@ -37,6 +38,8 @@ mod x86;
 #[cfg(test)]
 mod tests;
 
+use std::sync::{Mutex, PoisonError};
+
 #[cfg(all(feature = "threads", not(target_family = "wasm")))]
 use rayon::prelude::*;
 
@@ -45,12 +48,14 @@ use crate::element::ElementType;
 use crate::error::Error;
 use crate::float_env::with_default_modes;
 use crate::lanes::clear_pad;
+use crate::loss::LossCounts;
 use crate::options::CastOptions;
 use crate::strings;
 use crate::tensor::{Tensor, zeroed};
 #[cfg(all(feature = "threads", not(target_family = "wasm")))]
 use crate::threads::is_alone;
 use compose::compose;
+use count::LossCounter;
 use isa::Isa;
 use kernel::{CopyCodes, Kernel};
 use method::{Length, Method, SinkKind, SourceKind, method};
@@ -158,21 +163,93 @@ pub fn cast_bytes(
     options: &CastOptions,
     destination: &mut [u8],
 ) -> Result<(), Error> {
+    let conversion = checked(from, source, len, to, options, destination.len())?;
+    convert(&conversion, Isa::best(), len, source, destination);
+    Ok(())
+}
+
+/// The conversion of `len` packed codes, whose source and destination have as many bytes as they must.
+fn checked(
+    from: ElementType,
+    source: &[u8],
+    len: usize,
+    to: ElementType,
+    options: &CastOptions,
+    destination: usize,
+) -> Result<Conversion, Error> {
     if let Some(&element_type) = [from, to].iter().find(|t| !t.is_numeric()) {
         return Err(Error::NoCodes { element_type });
     }
-    let conversion = Conversion::new(from, to, options)?;
     let [source_bytes, destination_bytes] = [packed_bytes(from, len, &[len])?, packed_bytes(to, len, &[len])?];
     if source.len() != source_bytes {
         let (expected, found) = (source_bytes as u64, source.len() as u64);
         return Err(Error::ByteLength { element_type: from, shape: vec![len], expected, found });
     }
-    if destination.len() != destination_bytes {
-        let (expected, found) = (destination_bytes as u64, destination.len() as u64);
+    if destination != destination_bytes {
+        let (expected, found) = (destination_bytes as u64, destination as u64);
         return Err(Error::DestinationLength { from, to, expected, found });
     }
-    convert(&conversion, Isa::best(), len, source, destination);
-    Ok(())
+    Conversion::new(from, to, options)
+}
+
+/// Casts as [`cast_bytes`], and counts what is lost.
+///
+/// Only the source is looked at for that, while it is in the cache; it costs much less than reading it from memory.
+/// [`count_losses`] counts alone, for results that come from a GPU.
+///
+/// ```
+/// use wgpu_cast::{CastOptions, ElementType, cpu};
+///
+/// let source: Vec<u8> = [1.0f32, 70000.0, 1e-9].iter().flat_map(|value| value.to_le_bytes()).collect();
+/// let (from, to) = (ElementType::FLOAT, ElementType::FLOAT16);
+/// let mut result = [0; 6];
+/// let lost = cpu::cast_counted(from, &source, 3, to, &CastOptions::default(), &mut result)?;
+/// assert_eq!((lost.infinite, lost.zero, lost.total()), (1, 1, 2));
+/// # Ok::<(), wgpu_cast::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`cast_bytes`]. Nothing is written then.
+pub fn cast_counted(
+    from: ElementType,
+    source: &[u8],
+    len: usize,
+    to: ElementType,
+    options: &CastOptions,
+    destination: &mut [u8],
+) -> Result<LossCounts, Error> {
+    let conversion = checked(from, source, len, to, options, destination.len())?;
+    let counter = LossCounter::new(&conversion, Isa::best());
+    let lost = Mutex::new(LossCounts::default());
+    let count = |source: &[u8], len: usize| {
+        let counts = counter.count(source, len);
+        *lost.lock().unwrap_or_else(PoisonError::into_inner) += counts;
+    };
+    if from.code_bits() < 8 {
+        // Only the end of the tensor says which codes of its last byte are elements.
+        count(source, len);
+        convert(&conversion, Isa::best(), len, source, destination);
+    } else {
+        let size = from.code_bits() as usize / 8;
+        convert_then(&conversion, Isa::best(), len, source, destination, |source| count(source, source.len() / size));
+    }
+    Ok(lost.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Counts what a cast of `len` packed codes loses, as [`cast_counted`], without casting.
+///
+/// # Errors
+/// As [`cast_bytes`], for the source.
+pub fn count_losses(
+    from: ElementType,
+    source: &[u8],
+    len: usize,
+    to: ElementType,
+    options: &CastOptions,
+) -> Result<LossCounts, Error> {
+    let destination = if to.is_numeric() { packed_bytes(to, len, &[len])? } else { 0 };
+    let conversion = checked(from, source, len, to, options, destination)?;
+    Ok(LossCounter::new(&conversion, Isa::best()).count(source, len))
 }
 
 /// Whether a cast here takes about as long as copying the tensor to a GPU and the result back: where the target has
@@ -189,12 +266,25 @@ fn packed_bytes(element_type: ElementType, len: usize, shape: &[usize]) -> Resul
 
 /// Converts `elements` packed codes, on all threads where there are enough.
 fn convert(conversion: &Conversion, isa: Isa, elements: usize, source: &[u8], destination: &mut [u8]) {
+    convert_then(conversion, isa, elements, source, destination, |_| ());
+}
+
+/// Converts as [`convert`], and calls `then` with the source of each piece of work after it, while it is in the cache.
+fn convert_then(
+    conversion: &Conversion,
+    isa: Isa,
+    elements: usize,
+    source: &[u8],
+    destination: &mut [u8],
+    then: impl Fn(&[u8]) + Sync,
+) {
     let chunk = [conversion.from, conversion.to].map(|t| CHUNK * t.code_bits() as usize / 8);
     let length = if elements < LONG { Length::Short } else { Length::Long };
     let kernel = with_default_modes(|| kernel(conversion, isa, length));
     let convert = |source: &[u8], destination: &mut [u8]| {
         if !destination.is_empty() {
             with_default_modes(|| kernel.convert(source, destination));
+            then(source);
         }
     };
     let [read, written] = if elements < LONG { [0, 0] } else { head(conversion, destination) };

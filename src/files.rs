@@ -1,16 +1,27 @@
 //! Files of tensors, converted in bounded memory: safetensors, ONNX models and tensors, `.npy`, `.npz` and raw codes.
 //!
 //! A conversion has two halves. The first reads the headers of the inputs and decides everything: a [`FilePlan`] lists
-//! what the output consists of, in order, with every size known. The second reads, casts and writes piece by
+//! what the output consists of, in order, with every size known. The second, [`write()`], reads, casts and writes piece by
 //! piece, and needs neither the formats nor more memory than it is given. The output is written from front to back, so it
 //! can be a pipe, and an interrupted one can be continued.
 //!
-//! Values are cast, not quantized: there are no scales, and no value depends on another.
+//! Values are cast, not quantized: there are no scales, and no value depends on another. [`LossCounts`] says what the
+//! destination type could not hold.
 
+mod error;
 mod input;
+mod pieces;
 mod plan;
+mod safetensors;
+mod stream;
+mod transpose;
 
+pub use crate::loss::LossCounts;
+pub use error::FileError;
 #[cfg(any(unix, windows))]
 pub use input::InputFile;
 pub use input::ReadAt;
+pub use pieces::Piece;
 pub use plan::{CodeStorage, FilePlan, Part, SourceRange, TensorCast, TensorStorage};
+pub use safetensors::{SafetensorsFile, SafetensorsTensor};
+pub use stream::{CastPiece, FinishedPiece, OnCpu, StreamSettings, write};

@@ -9,7 +9,7 @@ const FLOORS: [&[&str]; 7] = [
     // Bit arithmetic, which knows no type above it.
     &["float_env", "format", "lanes", "reference", "threads"],
     // Nouns.
-    &["conversion", "element", "error", "options", "packed", "spec", "string_array", "tensor"],
+    &["conversion", "element", "error", "loss", "options", "packed", "spec", "string_array", "tensor"],
     // The CPU path, string rules, ONNX messages and opset rules.
     &["cpu", "onnx", "strings"],
     // WGSL kernels as text; files of tensors.

@@ -32,6 +32,7 @@ mod gpu;
 mod graph;
 mod kernel;
 mod lanes;
+mod loss;
 pub mod onnx;
 mod options;
 mod packed;
@@ -60,6 +61,7 @@ pub use format::{FloatFormat, Specials};
 pub use gpu::adapter::{AdapterSummary, DeviceChoice, adapters};
 #[cfg(all(feature = "onnx", feature = "wgpu"))]
 pub use graph::RunReport;
+pub use loss::LossCounts;
 pub use options::{CastOptions, Float4Nan, Int4Overflow, RoundMode};
 pub use packed::SharedBytes;
 #[cfg(feature = "wgpu")]

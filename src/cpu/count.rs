@@ -1,0 +1,80 @@
+//! Counts the source codes that a cast loses.
+
+use super::isa::{Instructions, Isa, Work};
+use crate::conversion::Conversion;
+use crate::lanes::read_code;
+use crate::loss::{LossCounts, LostCodes, lost_codes};
+
+/// Counts the losses of one cast, in pieces.
+pub(crate) struct LossCounter {
+    lost: Vec<LostCodes>,
+    bits: u32,
+    isa: Isa,
+}
+
+impl LossCounter {
+    pub(crate) fn new(conversion: &Conversion, isa: Isa) -> Self {
+        Self { lost: lost_codes(conversion), bits: conversion.from.code_bits(), isa }
+    }
+
+    /// The losses of `elements` packed codes.
+    pub(crate) fn count(&self, source: &[u8], elements: usize) -> LossCounts {
+        let mut counts = LossCounts::default();
+        for lost in &self.lost {
+            let count = match self.bits {
+                8 | 16 | 32 | 64 => self.count_codes(source, lost),
+                bits => (0..elements).filter(|&index| lost.contains(read_code(source, bits, index))).count() as u64,
+            };
+            counts.add(lost.loss, count);
+        }
+        counts
+    }
+
+    fn count_codes(&self, source: &[u8], lost: &LostCodes) -> u64 {
+        let mut count = 0;
+        let work = Count { source, lost, bits: self.bits, count: &mut count };
+        match self.isa {
+            Isa::Portable => super::isa::Baseline.run(work),
+            #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+            Isa::Avx2(simd) => simd.run(work),
+            #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+            Isa::Avx512(simd) => simd.run(work),
+        }
+        count
+    }
+}
+
+/// Counts codes in a range, compiled for an instruction set.
+struct Count<'a> {
+    source: &'a [u8],
+    lost: &'a LostCodes,
+    bits: u32,
+    count: &'a mut u64,
+}
+
+/// Counts the codes of one width. The counts of a block are as wide as the codes, so that a vector counts as many codes
+/// as it holds; a block is short enough for them.
+macro_rules! count_codes {
+    ($code:ty, $block:expr, $source:expr, $lost:expr) => {{
+        const BYTES: usize = size_of::<$code>();
+        let [mask, first, span] = [$lost.mask, $lost.first, $lost.last - $lost.first].map(|bits| bits as $code);
+        let blocks = $source.chunks(BYTES * $block).map(|block| {
+            let codes = block.chunks_exact(BYTES).map(|code| <$code>::from_le_bytes(code.try_into().expect("a code")));
+            codes.fold(0, |count: $code, code| count + <$code>::from((code & mask).wrapping_sub(first) <= span)) as u64
+        });
+        blocks.sum::<u64>()
+    }};
+}
+
+impl Work for Count<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let Self { source, lost, bits, count } = self;
+        *count = match bits {
+            8 => count_codes!(u8, 255, source, lost),
+            16 => count_codes!(u16, 4096, source, lost),
+            32 => count_codes!(u32, 4096, source, lost),
+            _ => count_codes!(u64, 4096, source, lost),
+        };
+    }
+}

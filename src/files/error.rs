@@ -1,0 +1,98 @@
+//! The errors of files.
+
+use std::io;
+
+use crate::element::ElementType;
+use crate::error::Error;
+
+/// An error of reading, planning or writing a file. Paths are not in it, because the caller has them.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FileError {
+    /// An input cannot be read, or is shorter than its header says.
+    #[error("cannot read {bytes} bytes at offset {offset}: {error}")]
+    #[non_exhaustive]
+    Read {
+        /// The index of the input.
+        input: usize,
+        /// The first byte.
+        offset: u64,
+        /// The number of bytes.
+        bytes: u64,
+        /// The error of the system.
+        error: io::Error,
+    },
+    /// The output cannot be written.
+    #[error("cannot write at offset {offset}: {error}")]
+    #[non_exhaustive]
+    Write {
+        /// The first byte of the piece that was written.
+        offset: u64,
+        /// The error of the system.
+        error: io::Error,
+    },
+    /// The input is not a valid file of its format.
+    #[error("not a valid {format} file: {reason}")]
+    #[non_exhaustive]
+    Invalid {
+        /// The format.
+        format: &'static str,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The format has no such element type.
+    #[error("tensor {name:?}: {format} has no element type {element_type} (it has {known})")]
+    #[non_exhaustive]
+    NoSuchType {
+        /// The name of the tensor.
+        name: String,
+        /// The format.
+        format: &'static str,
+        /// The element type that was asked for.
+        element_type: ElementType,
+        /// The element types of the format.
+        known: String,
+    },
+    /// A tensor cannot be stored in this format with this element type.
+    #[error("tensor {name:?}: {reason}")]
+    #[non_exhaustive]
+    Tensor {
+        /// The name of the tensor.
+        name: String,
+        /// Why not.
+        reason: String,
+    },
+    /// A byte of an input is not a code of the element type.
+    #[error("tensor {name:?}: element {index} is out of range for {element_type}: {code:#04x}")]
+    #[non_exhaustive]
+    Code {
+        /// The name of the tensor.
+        name: String,
+        /// The index of the element.
+        index: u64,
+        /// The element type.
+        element_type: ElementType,
+        /// The byte.
+        code: u8,
+    },
+    /// There is no memory for a piece.
+    #[error("out of memory: a piece needs {bytes} bytes")]
+    #[non_exhaustive]
+    OutOfMemory {
+        /// The size that was asked for.
+        bytes: u64,
+    },
+    /// The sizes overflow.
+    #[error("the output is too large: its size overflows")]
+    #[non_exhaustive]
+    TooLarge,
+    /// A cast failed.
+    #[error("tensor {name:?}: {error}")]
+    #[non_exhaustive]
+    Cast {
+        /// The name of the tensor.
+        name: String,
+        /// The error of the cast.
+        error: Error,
+    },
+}

@@ -1,0 +1,338 @@
+//! Executes a [`FilePlan`]: reads, casts and writes piece by piece.
+
+use std::io;
+
+use super::error::FileError;
+use super::input::ReadAt;
+use super::pieces::{Fragment, Piece, PieceLimits, pieces, sizes};
+use super::plan::{CodeStorage, FilePlan, Part, TensorCast};
+use super::transpose::read_row_major;
+use crate::cpu;
+use crate::element::ElementType;
+use crate::error::Error;
+use crate::lanes::{pack_words, unpack_words};
+use crate::loss::LossCounts;
+use crate::options::CastOptions;
+
+/// Pieces larger than this are not faster.
+const LARGEST_PIECE: u64 = 8 << 20;
+
+/// The number of pieces that are in memory at once: one is read, one cast, one written, and one waits.
+const BUFFERS: u64 = 4;
+
+/// How an output is made.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct StreamSettings {
+    /// The memory for pieces in bytes. Less than 1 MiB is taken as 1 MiB.
+    pub memory: u64,
+    /// The bytes of the output that exist already: the end of a [`Piece`] of the same plan and the same memory. Nothing
+    /// before it is read or cast.
+    pub start: u64,
+}
+
+impl Default for StreamSettings {
+    /// 256 MiB, from the beginning.
+    fn default() -> Self {
+        Self { memory: 256 << 20, start: 0 }
+    }
+}
+
+/// What casts pieces.
+pub trait CastPiece: Sync {
+    /// Casts as [`cpu::cast_counted`].
+    ///
+    /// # Errors
+    /// The cast is not possible, or the device failed.
+    fn cast(
+        &self,
+        from: ElementType,
+        source: &[u8],
+        len: usize,
+        to: ElementType,
+        options: &CastOptions,
+        destination: &mut [u8],
+    ) -> Result<LossCounts, Error>;
+}
+
+/// Casts pieces on the CPU.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OnCpu;
+
+impl CastPiece for OnCpu {
+    fn cast(
+        &self,
+        from: ElementType,
+        source: &[u8],
+        len: usize,
+        to: ElementType,
+        options: &CastOptions,
+        destination: &mut [u8],
+    ) -> Result<LossCounts, Error> {
+        cpu::cast_counted(from, source, len, to, options, destination)
+    }
+}
+
+/// A piece that has been made.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct FinishedPiece<'a> {
+    /// Where it lies in the output.
+    pub piece: &'a Piece,
+    /// Its bytes.
+    pub bytes: &'a [u8],
+    /// What its casts lost: the index of the part, and the counts.
+    pub losses: &'a [(usize, LossCounts)],
+}
+
+/// Makes an output. `sink` gets its pieces in order; an error of `sink` ends the work, so it can also cancel it.
+///
+/// Reading and casting run on threads of their own, where there are threads. `inputs` are those that the plan numbers.
+///
+/// # Errors
+/// [`FileError`]. What `sink` got before is the beginning of the output.
+pub fn write(
+    plan: &FilePlan,
+    inputs: &[&dyn ReadAt],
+    settings: &StreamSettings,
+    caster: &dyn CastPiece,
+    sink: &mut dyn FnMut(FinishedPiece<'_>) -> io::Result<()>,
+) -> Result<(), FileError> {
+    plan.bytes().ok_or(FileError::TooLarge)?;
+    let memory = settings.memory.max(1 << 20);
+    let limits = PieceLimits { bytes: (memory / BUFFERS / 2).min(LARGEST_PIECE), column_major: memory / BUFFERS / 2 };
+    let work = Work { plan, inputs, caster };
+    let todo = pieces(plan, limits).skip_while(|piece| piece.output.end <= settings.start);
+    let mut finish = |made: &Made| {
+        let bytes = &made.buffers.output[..made.size()];
+        let finished = FinishedPiece { piece: &made.piece, bytes, losses: &made.losses };
+        sink(finished).map_err(|error| FileError::Write { offset: made.piece.output.start, error })
+    };
+    run(&work, todo, &mut finish)
+}
+
+/// One piece after the other.
+#[cfg(target_family = "wasm")]
+fn run(
+    work: &Work<'_>,
+    todo: impl Iterator<Item = Piece>,
+    finish: &mut dyn FnMut(&Made) -> Result<(), FileError>,
+) -> Result<(), FileError> {
+    let mut buffers = Buffers::default();
+    for piece in todo {
+        let mut made = work.read(piece, buffers)?;
+        work.cast(&mut made)?;
+        finish(&made)?;
+        buffers = made.buffers;
+    }
+    Ok(())
+}
+
+/// Reads, casts and finishes three pieces at once.
+#[cfg(not(target_family = "wasm"))]
+fn run(
+    work: &Work<'_>,
+    todo: impl Iterator<Item = Piece> + Send,
+    finish: &mut dyn FnMut(&Made) -> Result<(), FileError>,
+) -> Result<(), FileError> {
+    use std::sync::mpsc::{channel, sync_channel};
+    std::thread::scope(|scope| {
+        // All ends of a channel that this closure holds are dropped when it returns, which ends the threads.
+        let (give_back, free) = channel();
+        for _ in 0..BUFFERS {
+            let _ = give_back.send(Buffers::default());
+        }
+        let (send_read, read) = sync_channel::<Result<Made, FileError>>(1);
+        let (send_cast, cast) = sync_channel::<Result<Made, FileError>>(1);
+        scope.spawn(move || {
+            for piece in todo {
+                let Ok(buffers) = free.recv() else { return };
+                let made = work.read(piece, buffers);
+                let failed = made.is_err();
+                if send_read.send(made).is_err() || failed {
+                    return;
+                }
+            }
+        });
+        scope.spawn(move || {
+            for made in read {
+                let made = made.and_then(|mut made| work.cast(&mut made).map(|()| made));
+                let failed = made.is_err();
+                if send_cast.send(made).is_err() || failed {
+                    return;
+                }
+            }
+        });
+        for made in cast {
+            let made = made?;
+            finish(&made)?;
+            let _ = give_back.send(made.buffers);
+        }
+        Ok(())
+    })
+}
+
+/// What all pieces need.
+struct Work<'a> {
+    plan: &'a FilePlan,
+    inputs: &'a [&'a dyn ReadAt],
+    caster: &'a dyn CastPiece,
+}
+
+/// Memory that pieces use one after the other.
+#[derive(Default)]
+struct Buffers {
+    /// Stored elements that are to be cast.
+    input: Vec<u8>,
+    /// The piece.
+    output: Vec<u8>,
+    /// Packed codes, where the input or the output stores them otherwise.
+    packed: [Vec<u8>; 2],
+}
+
+/// A piece in the making.
+struct Made {
+    piece: Piece,
+    buffers: Buffers,
+    losses: Vec<(usize, LossCounts)>,
+}
+
+impl Made {
+    fn size(&self) -> usize {
+        self.piece.fragments.last().map_or(0, |fragment| fragment.bytes.end)
+    }
+}
+
+/// At least `bytes` bytes. Memory is allocated once for as many.
+fn reserve(buffer: &mut Vec<u8>, bytes: usize) -> Result<&mut [u8], FileError> {
+    if buffer.len() < bytes {
+        let more = bytes - buffer.len();
+        buffer.try_reserve_exact(more).map_err(|_| FileError::OutOfMemory { bytes: bytes as u64 })?;
+        buffer.resize(bytes, 0);
+    }
+    Ok(&mut buffer[..bytes])
+}
+
+impl Work<'_> {
+    /// Reads what a piece needs. What is not cast goes to its place in the output.
+    fn read(&self, piece: Piece, mut buffers: Buffers) -> Result<Made, FileError> {
+        let last = piece.fragments.last();
+        let output = reserve(&mut buffers.output, last.map_or(0, |fragment| fragment.bytes.end))?;
+        let read = piece.fragments.iter().map(|fragment| fragment.source.end).max();
+        let input = reserve(&mut buffers.input, read.unwrap_or(0))?;
+        for fragment in &piece.fragments {
+            let Fragment { range, bytes, source, .. } = fragment;
+            match &self.plan.parts[fragment.part] {
+                Part::Bytes(own) => {
+                    output[bytes.clone()].copy_from_slice(&own[range.start as usize..range.end as usize]);
+                }
+                Part::Copy(copied) => {
+                    self.read_at(copied.input, copied.offset + range.start, &mut output[bytes.clone()])?;
+                }
+                Part::Cast(cast) if cast.column_major.is_empty() => {
+                    let (before, _) = sizes(cast, range.start);
+                    self.read_at(cast.input, cast.offset + before, &mut input[source.clone()])?;
+                }
+                Part::Cast(cast) => {
+                    let (size, _) = sizes(cast, 1);
+                    let buffer = &mut input[source.clone()];
+                    let bytes = buffer.len() as u64;
+                    let axes = &cast.column_major;
+                    read_row_major(self.inputs[cast.input], cast.offset, size as usize, axes, range.start, buffer)
+                        .map_err(|error| FileError::Read { input: cast.input, offset: cast.offset, bytes, error })?;
+                }
+            }
+        }
+        Ok(Made { piece, buffers, losses: Vec::new() })
+    }
+
+    fn read_at(&self, input: usize, offset: u64, buffer: &mut [u8]) -> Result<(), FileError> {
+        let bytes = buffer.len() as u64;
+        let read = self.inputs[input].read_exact_at(offset, buffer);
+        read.map_err(|error| FileError::Read { input, offset, bytes, error })
+    }
+
+    fn cast(&self, made: &mut Made) -> Result<(), FileError> {
+        let Buffers { input, output, packed } = &mut made.buffers;
+        for fragment in &made.piece.fragments {
+            let Part::Cast(cast) = &self.plan.parts[fragment.part] else { continue };
+            let (source, destination) = (&mut input[fragment.source.clone()], &mut output[fragment.bytes.clone()]);
+            let lost = self.cast_fragment(cast, &fragment.range, source, destination, packed)?;
+            made.losses.push((fragment.part, lost));
+        }
+        Ok(())
+    }
+
+    fn cast_fragment(
+        &self,
+        cast: &TensorCast,
+        range: &std::ops::Range<u64>,
+        source: &mut [u8],
+        destination: &mut [u8],
+        [packed_source, packed_destination]: &mut [Vec<u8>; 2],
+    ) -> Result<LossCounts, FileError> {
+        let [from, to] = [cast.from.element_type, cast.to.element_type];
+        let elements = range.end - range.start;
+        let len = elements as usize;
+        let source = match cast.from.codes {
+            CodeStorage::Packed => source,
+            CodeStorage::BigEndian => {
+                swap_bytes(source, from);
+                source
+            }
+            CodeStorage::OnePerByte => {
+                let bits = from.code_bits();
+                if let Some(index) = source.iter().position(|&code| u32::from(code) >> bits != 0) {
+                    let (name, code) = (cast.name.clone(), source[index]);
+                    return Err(FileError::Code { name, index: range.start + index as u64, element_type: from, code });
+                }
+                let packed = reserve(packed_source, from.packed_bytes(elements).unwrap_or(0) as usize)?;
+                pack(source, bits, packed);
+                packed
+            }
+        };
+        let failed = |error| FileError::Cast { name: cast.name.clone(), error };
+        if cast.to.codes != CodeStorage::OnePerByte {
+            let lost = self.caster.cast(from, source, len, to, &cast.options, destination).map_err(failed)?;
+            if cast.to.codes == CodeStorage::BigEndian {
+                swap_bytes(destination, to);
+            }
+            return Ok(lost);
+        }
+        let packed = reserve(packed_destination, to.packed_bytes(elements).unwrap_or(0) as usize)?;
+        let lost = self.caster.cast(from, source, len, to, &cast.options, packed).map_err(failed)?;
+        unpack(packed, to.code_bits(), destination);
+        Ok(lost)
+    }
+}
+
+/// Reverses the bytes of each code.
+fn swap_bytes(bytes: &mut [u8], element_type: ElementType) {
+    match element_type.code_bits() {
+        16 => bytes.chunks_exact_mut(2).for_each(<[u8]>::reverse),
+        32 => bytes.chunks_exact_mut(4).for_each(<[u8]>::reverse),
+        64 => bytes.chunks_exact_mut(8).for_each(<[u8]>::reverse),
+        _ => {}
+    }
+}
+
+/// The number of codes that are packed or unpacked at a time.
+const BLOCK: usize = 1024;
+
+/// Packs codes of fewer than 8 bits, one a byte.
+fn pack(codes: &[u8], bits: u32, packed: &mut [u8]) {
+    let mut words = [0; BLOCK];
+    for (codes, packed) in codes.chunks(BLOCK).zip(packed.chunks_mut(BLOCK * bits as usize / 8)) {
+        words.iter_mut().zip(codes).for_each(|(word, &code)| *word = code.into());
+        pack_words(&words[..codes.len()], &[], bits, packed);
+    }
+}
+
+/// Unpacks codes of fewer than 8 bits to one a byte.
+fn unpack(packed: &[u8], bits: u32, codes: &mut [u8]) {
+    let mut words = [0; BLOCK];
+    for (codes, packed) in codes.chunks_mut(BLOCK).zip(packed.chunks(BLOCK * bits as usize / 8)) {
+        unpack_words(packed, bits, &mut words[..codes.len()], &mut []);
+        codes.iter_mut().zip(words).for_each(|(code, word)| *code = word as u8);
+    }
+}
