@@ -93,7 +93,7 @@ macro_rules! element_types {
 // Names are ONNX's; the aliases are numpy's, ml_dtypes' and safetensors' spellings, and short ones (see `from_str` for
 // what is ignored in comparing). Columns: variant, name, aliases, ONNX code, bits, kind, first Cast and CastLike opset.
 element_types! {
-    FLOAT          "float"          ["float32", "f32", "single"]          1, 32, float(8, 23, 127, Specials::Ieee), 1, Some(15);
+    FLOAT          "float"          ["float32", "f32", "single", "fp32"]          1, 32, float(8, 23, 127, Specials::Ieee), 1, Some(15);
     UINT8          "uint8"          ["u8"]                                2,  8, UNSIGNED, 1, Some(15);
     INT8           "int8"           ["i8"]                                3,  8, SIGNED, 1, Some(15);
     UINT16         "uint16"         ["u16"]                               4, 16, UNSIGNED, 1, Some(15);
@@ -102,23 +102,23 @@ element_types! {
     INT64          "int64"          ["i64"]                               7, 64, SIGNED, 1, Some(15);
     STRING         "string"         ["str"]                               8,  0, Kind::String, 9, Some(15);
     BOOL           "bool"           ["boolean"]                           9,  8, Kind::Bool, 1, Some(15);
-    FLOAT16        "float16"        ["f16", "half"]                      10, 16, float(5, 10, 15, Specials::Ieee), 1, Some(15);
-    DOUBLE         "double"         ["float64", "f64"]                   11, 64, float(11, 52, 1023, Specials::Ieee), 1, Some(15);
+    FLOAT16        "float16"        ["f16", "half", "fp16"]                      10, 16, float(5, 10, 15, Specials::Ieee), 1, Some(15);
+    DOUBLE         "double"         ["float64", "f64", "fp64"]                   11, 64, float(11, 52, 1023, Specials::Ieee), 1, Some(15);
     UINT32         "uint32"         ["u32"]                              12, 32, UNSIGNED, 1, Some(15);
     UINT64         "uint64"         ["u64"]                              13, 64, UNSIGNED, 1, Some(15);
     BFLOAT16       "bfloat16"       ["bf16"]                             16, 16, float(8, 7, 127, Specials::Ieee), 13, Some(15);
-    FLOAT8E4M3FN   "float8e4m3fn"   ["f8e4m3fn", "f8e4m3", "e4m3fn"]     17,  8, float(4, 3, 7, Specials::TopCodeNan), 19, Some(19);
-    FLOAT8E4M3FNUZ "float8e4m3fnuz" ["f8e4m3fnuz", "e4m3fnuz"]           18,  8, float(4, 3, 8, Specials::NegativeZeroNan), 19, Some(19);
-    FLOAT8E5M2     "float8e5m2"     ["f8e5m2", "e5m2"]                   19,  8, float(5, 2, 15, Specials::Ieee), 19, Some(19);
-    FLOAT8E5M2FNUZ "float8e5m2fnuz" ["f8e5m2fnuz", "e5m2fnuz"]           20,  8, float(5, 2, 16, Specials::NegativeZeroNan), 19, Some(19);
+    FLOAT8E4M3FN   "float8e4m3fn"   ["f8e4m3fn", "f8e4m3", "e4m3fn", "fp8e4m3fn", "fp8e4m3", "e4m3"]     17,  8, float(4, 3, 7, Specials::TopCodeNan), 19, Some(19);
+    FLOAT8E4M3FNUZ "float8e4m3fnuz" ["f8e4m3fnuz", "e4m3fnuz", "fp8e4m3fnuz"]           18,  8, float(4, 3, 8, Specials::NegativeZeroNan), 19, Some(19);
+    FLOAT8E5M2     "float8e5m2"     ["f8e5m2", "e5m2", "fp8e5m2"]                   19,  8, float(5, 2, 15, Specials::Ieee), 19, Some(19);
+    FLOAT8E5M2FNUZ "float8e5m2fnuz" ["f8e5m2fnuz", "e5m2fnuz", "fp8e5m2fnuz"]           20,  8, float(5, 2, 16, Specials::NegativeZeroNan), 19, Some(19);
     UINT4          "uint4"          ["u4"]                               21,  4, UNSIGNED, 21, Some(21);
     INT4           "int4"           ["i4"]                               22,  4, SIGNED, 21, Some(21);
-    FLOAT4E2M1     "float4e2m1"     ["float4e2m1fn", "f4e2m1", "f4", "e2m1"] 23, 4, float(2, 1, 1, Specials::Finite), 23, Some(23);
+    FLOAT4E2M1     "float4e2m1"     ["float4e2m1fn", "f4e2m1", "f4", "e2m1", "fp4e2m1"] 23, 4, float(2, 1, 1, Specials::Finite), 23, Some(23);
     FLOAT8E8M0     "float8e8m0"     ["float8e8m0fnu", "f8e8m0", "e8m0"]  24,  8, float(8, 0, 127, Specials::Scale), 24, Some(24);
     UINT2          "uint2"          ["u2"]                               25,  2, UNSIGNED, 25, Some(25);
     INT2           "int2"           ["i2"]                               26,  2, SIGNED, 25, Some(25);
-    FLOAT6E2M3     "float6e2m3"     ["float6e2m3fn", "f6e2m3", "e2m3"]   27,  6, float(2, 3, 1, Specials::Finite), 28, None;
-    FLOAT6E3M2     "float6e3m2"     ["float6e3m2fn", "f6e3m2", "e3m2"]   28,  6, float(3, 2, 3, Specials::Finite), 28, None;
+    FLOAT6E2M3     "float6e2m3"     ["float6e2m3fn", "f6e2m3", "e2m3", "fp6e2m3"]   27,  6, float(2, 3, 1, Specials::Finite), 28, None;
+    FLOAT6E3M2     "float6e3m2"     ["float6e3m2fn", "f6e3m2", "e3m2", "fp6e3m2"]   28,  6, float(3, 2, 3, Specials::Finite), 28, None;
 }
 
 // The formats of which the CPU path has kernels of their own.

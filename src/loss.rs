@@ -34,47 +34,37 @@ pub struct LossCounts {
 impl LossCounts {
     /// The names and the counts, in the order of the fields.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        let counts = self.as_array();
-        Loss::ALL.into_iter().map(move |loss| (loss.name(), counts[loss as usize]))
+        let mut counts = *self;
+        let counts: Vec<_> = counts.iter_mut().map(|(name, count)| (name, *count)).collect();
+        counts.into_iter()
     }
 
     /// The number of values that are counted.
     pub fn total(&self) -> u64 {
-        self.as_array().iter().sum()
+        self.iter().map(|(_, count)| count).sum()
     }
 
-    /// The number of finite values that are beyond the range of the type: those that became ±∞ or NaN, were saturated or
-    /// are out of range. Values that were infinite before count where they did not stay so.
+    /// The number of values beyond the range of the type: those that became ±∞ or NaN, were saturated or are out of range.
+    /// Infinities count where they did not stay infinite.
     pub fn overflowed(&self) -> u64 {
         self.infinite + self.nan + self.saturated + self.out_of_range
     }
 
-    fn as_array(&self) -> [u64; Loss::ALL.len()] {
-        [self.infinite, self.nan, self.saturated, self.out_of_range, self.zero, self.subnormal, self.nan_to_number]
-    }
-
-    fn field(&mut self, loss: Loss) -> &mut u64 {
-        match loss {
-            Loss::Infinite => &mut self.infinite,
-            Loss::Nan => &mut self.nan,
-            Loss::Saturated => &mut self.saturated,
-            Loss::OutOfRange => &mut self.out_of_range,
-            Loss::Zero => &mut self.zero,
-            Loss::Subnormal => &mut self.subnormal,
-            Loss::NanToNumber => &mut self.nan_to_number,
-        }
+    /// The names and the counts, in the order of the fields, to be changed.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (&'static str, &mut u64)> {
+        let Self { infinite, nan, saturated, out_of_range, zero, subnormal, nan_to_number } = self;
+        let counts = [infinite, nan, saturated, out_of_range, zero, subnormal, nan_to_number];
+        Loss::ALL.into_iter().map(Loss::name).zip(counts)
     }
 
     pub(crate) fn add(&mut self, loss: Loss, count: u64) {
-        *self.field(loss) += count;
+        self.iter_mut().filter(|(name, _)| *name == loss.name()).for_each(|(_, field)| *field += count);
     }
 }
 
 impl std::ops::AddAssign for LossCounts {
     fn add_assign(&mut self, other: Self) {
-        for loss in Loss::ALL {
-            *self.field(loss) += other.as_array()[loss as usize];
-        }
+        self.iter_mut().zip(other.iter()).for_each(|((_, count), (_, more))| *count += more);
     }
 }
 

@@ -8,8 +8,11 @@ pub use support::numeric;
 use support::translate::Format;
 use wgpu_cast::{DeviceChoice, ElementType, RoundMode, Route};
 
+use crate::convert::{Rules, ShardPart};
 use crate::failure::Failure;
+use crate::files::FileFormat;
 use crate::help;
+use crate::types::{any_type, element_type};
 
 #[derive(Debug, Parser)]
 #[command(name = "cast", version, arg_required_else_help = true, after_help = help::EXIT_STATUS)]
@@ -24,8 +27,13 @@ pub enum Command {
     /// List the GPU adapters and show which one --device auto uses
     Adapters,
     #[command(after_long_help = help::convert())]
-    /// Cast the tensor in a file to another element type
-    Convert(ConvertArgs),
+    /// Cast the tensors in files and models to another element type
+    Convert(Box<ConvertArgs>),
+    /// Join the indexes of the parts of a sharded model (convert --part)
+    MergeIndex(MergeArgs),
+    #[command(after_long_help = help::INFO)]
+    /// List the tensors in files
+    Info(InfoArgs),
     #[command(after_long_help = help::RUN)]
     /// Run an ONNX model that contains only Cast, CastLike, Identity and Constant nodes
     Run(RunArgs),
@@ -42,25 +50,90 @@ pub enum Command {
 
 #[derive(Debug, Args)]
 pub struct ConvertArgs {
-    /// Input file: .npy, .pb or .bin
-    #[arg(value_name = "IN")]
-    pub input: PathBuf,
-    /// Output file: .npy, .pb or .bin; written atomically (temporary file, then rename)
-    #[arg(value_name = "OUT")]
-    pub output: PathBuf,
-    /// Element type to cast to
-    #[arg(long, value_name = "TYPE", value_parser = any_type)]
-    pub to: ElementType,
+    /// Inputs, then the output: files, - for a pipe, a folder, or the index of a sharded model (*.safetensors.index.json)
+    #[arg(value_name = "IN... OUT", required = true)]
+    pub paths: Vec<PathBuf>,
+    /// Write the outputs into this folder, under the names of the inputs; all paths are inputs then
+    #[arg(short = 'd', long, value_name = "DIR")]
+    pub out_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub rules: Rules,
     /// Element type of IN; required for .bin, and for .npy and .pb files that contain raw codes
     #[arg(long, value_name = "TYPE", value_parser = any_type)]
     pub from: Option<ElementType>,
     /// Number of elements in a .bin IN [default: from the size of the file]
     #[arg(long, value_name = "N")]
     pub len: Option<u64>,
+    /// Format of the inputs [default: from the extension]
+    #[arg(long, value_name = "FORMAT")]
+    pub in_format: Option<FileFormat>,
+    /// Format of the outputs [default: from the extension]
+    #[arg(long, value_name = "FORMAT")]
+    pub out_format: Option<FileFormat>,
+    /// Also copy the files of a folder that are not converted, such as configurations and tokenizers
+    #[arg(long)]
+    pub copy_others: bool,
+    /// Convert only the I-th of N parts of a sharded model; `merge-index` then joins the indexes
+    #[arg(long, value_name = "I/N", value_parser = ShardPart::parse)]
+    pub part: Option<ShardPart>,
     #[command(flatten)]
     pub attributes: Attributes,
     #[command(flatten)]
     pub device: DeviceArgs,
+    /// Memory for tensors that are read, cast and written, such as 512MiB or 4GiB
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "1GiB")]
+    pub memory: u64,
+    /// Continue an interrupted conversion, after checking what is there; keep the partial file if it is interrupted
+    #[arg(long)]
+    pub resume: bool,
+    /// Do not replace a file
+    #[arg(long)]
+    pub no_clobber: bool,
+    /// Replace a read-only file
+    #[arg(long, conflicts_with = "no_clobber")]
+    pub force: bool,
+    /// Print what would be done, tensor by tensor, and write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Print what each tensor lost
+    #[arg(long)]
+    pub stats: bool,
+    /// Fail, and write nothing, if a value is beyond the range of the type
+    #[arg(long)]
+    pub strict: bool,
+    #[command(flatten)]
+    pub print: PrintArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct MergeArgs {
+    /// The folder with the converted parts
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub struct InfoArgs {
+    /// Files, folders, or - for a pipe
+    #[arg(value_name = "FILE", required = true)]
+    pub paths: Vec<PathBuf>,
+    /// Format of the files [default: from the extension]
+    #[arg(long, value_name = "FORMAT")]
+    pub in_format: Option<FileFormat>,
+    /// Print one JSON object for each tensor
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What is printed.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct PrintArgs {
+    /// Print only errors
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// Print JSON on stdout: an object for each tensor, and one for all
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -210,29 +283,24 @@ pub struct BenchArgs {
     pub device: DeviceArgs,
 }
 
+/// Parses a number of bytes: `1073741824`, `512MiB`, `2G`. All units are binary.
+fn parse_size(text: &str) -> Result<u64, String> {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let power = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 0,
+        "k" | "kb" | "kib" => 10,
+        "m" | "mb" | "mib" => 20,
+        "g" | "gb" | "gib" => 30,
+        "t" | "tb" | "tib" => 40,
+        _ => return Err("expected a number of bytes such as 512MiB".to_owned()),
+    };
+    let number: u64 = number.parse().map_err(|_| "expected a number of bytes such as 512MiB".to_owned())?;
+    number.checked_mul(1 << power).filter(|&bytes| bytes > 0).ok_or_else(|| "out of range".to_owned())
+}
+
 /// Reads the name of a language, which has to be one that there is.
 fn format() -> impl TypedValueParser<Value = Format> {
     let known = |name: String| Format::ALL.into_iter().find(|format| format.name() == name).expect("a possible value");
     PossibleValuesParser::new(Format::ALL.map(Format::name)).map(known)
-}
-
-/// Parses the name of an element type; the error for an unknown name suggests the most similar one.
-fn any_type(text: &str) -> Result<ElementType, String> {
-    text.parse().map_err(|error| format!("{error}, did you mean {}?", nearest(text)))
-}
-
-/// Parses the name of a numeric element type, as [`any_type`].
-fn element_type(text: &str) -> Result<ElementType, String> {
-    match any_type(text)? {
-        known if known.is_numeric() => Ok(known),
-        known => Err(format!("{known} is not a numeric element type (strings have no GPU kernel)")),
-    }
-}
-
-/// The element type with the name that is most similar to `text`, by edit distance.
-fn nearest(text: &str) -> ElementType {
-    let text = text.to_lowercase().replace(['_', '-'], "");
-    let names = |t: ElementType| std::iter::once(t.name()).chain(t.aliases().iter().copied());
-    let distance = |t: ElementType| names(t).map(|name| strsim::damerau_levenshtein(name, &text)).min();
-    ElementType::ALL.iter().copied().min_by_key(|&t| distance(t)).unwrap_or(ElementType::FLOAT)
 }

@@ -1,16 +1,17 @@
-//! File formats by extension, `.bin` files, and atomic writing.
+//! File formats by extension, and `.bin` files.
 
 use std::fs;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::Path;
 
+use clap::ValueEnum;
 use wgpu_cast::{ElementType, Tensor};
 
 use crate::failure::Failure;
 use crate::output::counted;
 
-/// The format of a tensor file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The format of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub enum FileFormat {
     /// ONNX `raw_data` alone.
     Bin,
@@ -18,6 +19,8 @@ pub enum FileFormat {
     Npy,
     /// ONNX `TensorProto`.
     Pb,
+    /// Tensors with names.
+    Safetensors,
 }
 
 impl FileFormat {
@@ -26,14 +29,23 @@ impl FileFormat {
     /// # Errors
     /// The extension is another one, or missing.
     pub fn of(path: &Path) -> Result<Self, Failure> {
-        match path.extension().map(|ending| ending.to_ascii_lowercase()) {
-            Some(ending) if ending == "bin" => Ok(FileFormat::Bin),
-            Some(ending) if ending == "npy" => Ok(FileFormat::Npy),
-            Some(ending) if ending == "pb" => Ok(FileFormat::Pb),
-            _ => {
-                let what = "unknown file extension (expected .bin, .npy or .pb)";
-                Err(Failure::Usage(format!("{}: {what}", path.display())))
-            }
+        let extension = path.extension().map(|extension| extension.to_ascii_lowercase());
+        let known = Self::value_variants();
+        known.iter().copied().find(|format| extension.as_deref() == Some(format.extension().as_ref())).ok_or_else(
+            || {
+                let known: Vec<_> = known.iter().map(|format| format!(".{}", format.extension())).collect();
+                Failure::Usage(format!("{}: unknown file extension (expected {})", path.display(), known.join(", ")))
+            },
+        )
+    }
+
+    /// The extension of such files.
+    pub const fn extension(self) -> &'static str {
+        match self {
+            FileFormat::Bin => "bin",
+            FileFormat::Npy => "npy",
+            FileFormat::Pb => "pb",
+            FileFormat::Safetensors => "safetensors",
         }
     }
 }
@@ -69,38 +81,4 @@ pub fn read_bin(path: &Path, from: ElementType, len: Option<u64>) -> Result<Tens
     }
     let elements = usize::try_from(elements).map_err(|e| Failure::at(path, e))?;
     Tensor::from_bytes(from, [elements], bytes).map_err(|e| Failure::at(path, e))
-}
-
-/// Writes a file from its parts, atomically: to a temporary file in the same folder, which is then renamed. Links are
-/// followed. Devices and pipes are written to directly.
-///
-/// # Errors
-/// The file system refuses it. The temporary file is removed then.
-pub fn write(path: &Path, parts: &[&[u8]]) -> Result<(), Failure> {
-    let at = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let metadata = fs::metadata(&at).ok();
-    if metadata.as_ref().is_some_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
-        let mut file = fs::OpenOptions::new().write(true).open(&at).map_err(|e| Failure::at(path, e))?;
-        let written = parts.iter().try_for_each(|part| file.write_all(part));
-        return written.map_err(|e| Failure::at(path, format!("cannot write: {e}")));
-    }
-    let folder = at.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".cast-").suffix(".tmp");
-    #[cfg(unix)]
-    {
-        // The permissions of any new file. By default a temporary file is readable only by its owner.
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(fs::Permissions::from_mode(0o666));
-    }
-    let mut file = builder.tempfile_in(folder).map_err(|e| Failure::at(path, format!("cannot write: {e}")))?;
-    for part in parts {
-        file.write_all(part).map_err(|e| Failure::at(path, format!("cannot write: {e}")))?;
-    }
-    if let Some(metadata) = metadata {
-        // A file that is replaced keeps its permissions.
-        fs::set_permissions(file.path(), metadata.permissions()).map_err(|e| Failure::at(path, e))?;
-    }
-    file.persist(&at).map_err(|e| Failure::at(path, format!("cannot write: {}", e.error)))?;
-    Ok(())
 }

@@ -34,6 +34,9 @@ File formats, chosen by the file extension:
         integers as raw codes of the same width; older files store bfloat16 as uint16.
 String tensors are supported only in .pb files, and are always cast on the CPU.";
 
+pub const INFO: &str = "\
+Prints the name, shape, element type and size of each tensor. Only headers are read.";
+
 pub const RUN: &str = "\
 A bfloat16 input may be given as uint16, as in ONNX's older test data. Outputs are written as ONNX
 TensorProto with their names in the graph. On a GPU, tensors stay on the device between nodes, and only

@@ -2,17 +2,22 @@
 
 mod adapters;
 mod args;
+mod atomic;
 mod bench;
 mod convert;
 mod failure;
 mod files;
 mod help;
+mod info;
+mod merge;
 mod npy;
 mod output;
 mod pb;
 mod run;
 mod session;
 mod shader;
+mod signals;
+mod types;
 mod verify;
 
 use std::process::ExitCode;
@@ -44,6 +49,8 @@ fn run(command: &Command) -> Result<(), Failure> {
     match command {
         Command::Adapters => adapters::list(),
         Command::Convert(args) => convert::convert(args),
+        Command::MergeIndex(args) => merge::merge(args),
+        Command::Info(args) => info::info(args),
         Command::Run(args) => run::run(args),
         Command::Shader(args) => shader::print(args),
         Command::Verify(args) => verify::verify(args),

@@ -33,3 +33,13 @@ pub fn counted(number: u64, unit: &str) -> String {
 pub fn note(line: impl std::fmt::Display) {
     let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
 }
+
+/// A number of bytes, in binary units.
+pub fn size(bytes: u64) -> String {
+    let units = ["KiB", "MiB", "GiB", "TiB"];
+    let steps = (bytes.max(1).ilog2() / 10).min(units.len() as u32);
+    match steps.checked_sub(1) {
+        None => counted(bytes, "byte"),
+        Some(unit) => format!("{:.1} {}", bytes as f64 / (1u64 << (10 * steps)) as f64, units[unit as usize]),
+    }
+}

@@ -7,8 +7,8 @@ use std::path::Path;
 use wgpu_cast::onnx::{LONGEST_MESSAGE, NamedTensor};
 use wgpu_cast::{ElementType, Kind, Tensor};
 
+use crate::atomic;
 use crate::failure::Failure;
-use crate::files;
 
 /// Reads a tensor. `from` is the type of raw codes.
 ///
@@ -52,5 +52,5 @@ pub fn message(path: &Path) -> Result<Vec<u8>, Failure> {
 /// The tensor is too large for a message, or the file cannot be written.
 pub fn write(path: &Path, tensor: NamedTensor) -> Result<(), Failure> {
     let bytes = tensor.into_bytes().map_err(|e| Failure::at(path, e))?;
-    files::write(path, &[&bytes])
+    atomic::write(path, &[&bytes], atomic::Existing::default())
 }

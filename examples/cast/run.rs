@@ -45,8 +45,8 @@ fn read(path: &Path) -> Result<Tensor, Failure> {
     match FileFormat::of(path)? {
         FileFormat::Npy => npy::read(path, None),
         FileFormat::Pb => Ok(pb::read(path, None)?.tensor),
-        FileFormat::Bin => {
-            let what = "a .bin file contains neither type nor shape: model inputs must be .pb or .npy";
+        FileFormat::Bin | FileFormat::Safetensors => {
+            let what = "model inputs must be .pb or .npy";
             Err(Failure::Usage(format!("{}: {what}", path.display())))
         }
     }

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use wgpu_cast::wgpu::{self, PipelineCache};
 use wgpu_cast::{Context, DeviceChoice};
 
+use crate::atomic;
 use crate::failure::Failure;
-use crate::files;
 
 /// Bytes of the checksum before the driver's data.
 const CHECKSUM: usize = 8;
@@ -48,7 +48,7 @@ impl Session {
         }
         let written = match path.parent().map(fs::create_dir_all) {
             Some(Err(error)) => Err(Failure::at(path, error)),
-            _ => files::write(path, &[&new, &data]),
+            _ => atomic::write(path, &[&new, &data], atomic::Existing::default()),
         };
         if let Err(failure) = written {
             log::warn!("cannot write the pipeline cache: {failure}");

@@ -4,8 +4,8 @@ use support::translate::translate;
 use wgpu_cast::wgsl::{self, KernelVariant};
 
 use crate::args::ShaderArgs;
+use crate::atomic;
 use crate::failure::Failure;
-use crate::files;
 use crate::output;
 
 pub fn print(args: &ShaderArgs) -> Result<(), Failure> {
@@ -19,7 +19,7 @@ pub fn print(args: &ShaderArgs) -> Result<(), Failure> {
     let bytes = translate(kernel.wgsl(), args.format)
         .map_err(|e| Failure::Work(format!("{} to {} as {}: {e}", args.from, args.to, args.format.name())))?;
     if let Some(path) = &args.output {
-        return files::write(path, &[&bytes]);
+        return atomic::write(path, &[&bytes], atomic::Existing::default());
     }
     output::bytes(&bytes)
 }

@@ -84,7 +84,6 @@ pub enum FileError {
     },
     /// The sizes overflow.
     #[error("the output is too large: its size overflows")]
-    #[non_exhaustive]
     TooLarge,
     /// A cast failed.
     #[error("tensor {name:?}: {error}")]

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::plan::{FilePlan, Part, TensorCast};
+use super::plan::{FilePlan, Part, TensorCast, TensorStorage};
 
 /// Casts are divided after a multiple of as many elements, so that every piece starts at a byte on both sides.
 const STEP: u64 = 64;
@@ -98,6 +98,6 @@ fn take(part: &Part, done: u64, room: u64, is_first: bool) -> (Range<u64>, Units
 
 /// The bytes that elements take in the input and in the output.
 pub(super) fn sizes(cast: &TensorCast, elements: u64) -> (u64, u64) {
-    let bytes = |storage: &super::TensorStorage| storage.bytes(elements).unwrap_or(u64::MAX);
+    let bytes = |storage: &TensorStorage| storage.bytes(elements).unwrap_or(u64::MAX);
     (bytes(&cast.from), bytes(&cast.to))
 }

@@ -1,5 +1,6 @@
 //! The example binaries, run as a user runs them.
 
+mod convert;
 mod devices;
 mod errors;
 mod files;

@@ -36,6 +36,11 @@ impl Folder {
         self.0.path()
     }
 
+    /// The binary `cast`.
+    pub fn binary(&self) -> PathBuf {
+        binary("cast")
+    }
+
     pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
         std::fs::write(self.path().join(name), bytes).expect("a file in a temporary folder");
     }

@@ -8,10 +8,10 @@ use std::io::Read;
 use std::path::Path;
 
 use npyz::{DType, Order, WriteOptions, WriterBuilder};
+use wgpu_cast::files::{CodeStorage, Part};
 use wgpu_cast::{ElementType, Tensor};
 
 use crate::failure::Failure;
-use crate::files;
 use crate::output::counted;
 
 /// Reads an array as a row-major tensor. `from` is the type of raw codes.
@@ -64,23 +64,21 @@ pub fn read(path: &Path, from: Option<ElementType>) -> Result<Tensor, Failure> {
     Tensor::from_codes(element_type, shape, codes).map_err(|e| Failure::at(path, e))
 }
 
-/// Writes a tensor: types of numpy as themselves, other types as raw codes in unsigned integers.
+/// The parts of a file: its header, and the elements cast. Types of numpy are written as themselves, other types as raw
+/// codes in unsigned integers.
 ///
 /// # Errors
-/// As [`files::write`].
-pub fn write(path: &Path, tensor: Tensor) -> Result<(), Failure> {
+/// npyz cannot write the header.
+pub fn parts(tensor: &Tensor, to: ElementType, cast: impl Fn(CodeStorage) -> Part) -> Result<Vec<Part>, Failure> {
     let shape: Vec<u64> = tensor.shape().iter().map(|&axis| axis as u64).collect();
     let header = WriteOptions::new_header_only()
-        .dtype(DType::Plain(dtype::of(tensor.element_type())))
+        .dtype(DType::Plain(dtype::of(to)))
         .shape(&shape)
         .writer(Vec::new())
         .write_header_only()
-        .map_err(|e| Failure::at(path, e))?;
-    let data = match tensor.element_type().bits() {
-        Some(..8) => tensor.codes().map(|code| code as u8).collect(),
-        _ => tensor.into_bytes().unwrap_or_default(),
-    };
-    files::write(path, &[&header, &data])
+        .map_err(|e| Failure::Work(e.to_string()))?;
+    let codes = if to.bits() < Some(8) { CodeStorage::OnePerByte } else { CodeStorage::Packed };
+    Ok(vec![Part::Bytes(header), cast(codes)])
 }
 
 fn shape(axes: &[u64]) -> Result<Vec<usize>, String> {

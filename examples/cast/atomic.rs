@@ -1,0 +1,357 @@
+//! Outputs that appear whole or not at all.
+//!
+//! The bytes of an output go to a *partial* file beside it, `NAME.cast-partial`, which is renamed when it is complete.
+//! Behind the bytes is a journal: a line for each piece with its checksum and its losses. An interrupted conversion can
+//! therefore be continued, and what is there can be checked without casting it again.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use wgpu_cast::LossCounts;
+
+use crate::failure::Failure;
+use crate::output::note;
+use crate::signals;
+
+/// What the name of a partial file ends with.
+const SUFFIX: &str = ".cast-partial";
+
+/// The most links that are followed to an output.
+const MOST_LINKS: usize = 40;
+
+/// What to do with files that exist.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Existing {
+    /// Continue an interrupted conversion, and keep its partial file if it is interrupted again.
+    pub resume: bool,
+    /// Refuse to replace a file.
+    pub no_clobber: bool,
+    /// Replace read-only files.
+    pub force: bool,
+}
+
+/// A piece that the journal lists.
+#[derive(Clone, Debug, PartialEq)]
+struct Entry {
+    output: Range<u64>,
+    checksum: u32,
+    losses: Vec<(usize, LossCounts)>,
+}
+
+/// An output that is being written.
+pub struct Output {
+    /// As the user gave it.
+    name: PathBuf,
+    /// Where links lead.
+    target: PathBuf,
+    partial: PathBuf,
+    file: File,
+    /// The size of the output.
+    bytes: u64,
+    /// The end of the journal.
+    end: u64,
+    keep: bool,
+    /// The end of the pieces that exist, and their losses.
+    done: u64,
+    losses: Vec<(usize, LossCounts)>,
+}
+
+impl Output {
+    /// Opens the partial file of an output of `bytes` bytes. `plan` identifies what is written: a partial file of another
+    /// plan is not continued.
+    ///
+    /// # Errors
+    /// The output may not be replaced, another process is writing it, or the file system refuses it.
+    pub fn open(name: &Path, bytes: u64, plan: u64, existing: Existing) -> Result<Self, Failure> {
+        let fail = |error: io::Error| Failure::at(name, format!("cannot write: {error}"));
+        let target = follow_links(name).map_err(fail)?;
+        let metadata = fs::metadata(&target).ok();
+        if let Some(metadata) = &metadata {
+            check_replaceable(metadata, existing).map_err(|what| Failure::at(name, what))?;
+        }
+        let mut partial = target.clone().into_os_string();
+        partial.push(SUFFIX);
+        let partial = PathBuf::from(partial);
+        let head = json!({"cast-partial": 1, "plan": format!("{plan:016x}"), "bytes": bytes}).to_string() + "\n";
+        let found = open_partial(&partial, metadata.as_ref(), existing).map_err(|what| Failure::at(name, what))?;
+        let (file, entries) = match found {
+            Some(mut file) => {
+                let entries = read_journal(&mut file, bytes, &head).map_err(fail)?;
+                (file, entries)
+            }
+            None => (create(&partial, metadata.as_ref()).map_err(fail)?, None),
+        };
+        signals::remove_on_signal(&partial, existing.resume);
+        let mut output = Self {
+            name: name.to_owned(),
+            target,
+            partial,
+            file,
+            bytes,
+            end: bytes,
+            keep: existing.resume,
+            done: 0,
+            losses: Vec::new(),
+        };
+        output.start(entries.unwrap_or_default(), &head).map_err(fail)?;
+        Ok(output)
+    }
+
+    /// Writes the journal of the pieces that exist. Whatever follows them is cut off.
+    fn start(&mut self, entries: Vec<Entry>, head: &str) -> io::Result<()> {
+        self.file.set_len(self.bytes)?;
+        self.append(head.as_bytes())?;
+        for entry in entries {
+            self.done = entry.output.end;
+            self.log(&entry)?;
+            self.losses.extend(entry.losses);
+        }
+        Ok(())
+    }
+
+    /// The name that the user gave.
+    pub fn name(&self) -> &Path {
+        &self.name
+    }
+
+    /// The end of the pieces that exist already.
+    pub fn done(&self) -> u64 {
+        self.done
+    }
+
+    /// What the casts of the pieces that exist lost: the index of the part, and the counts.
+    pub fn losses(&self) -> &[(usize, LossCounts)] {
+        &self.losses
+    }
+
+    /// Writes a piece.
+    ///
+    /// # Errors
+    /// The file system refuses it.
+    pub fn write(&mut self, output: Range<u64>, bytes: &[u8], losses: &[(usize, LossCounts)]) -> io::Result<()> {
+        self.file.seek(SeekFrom::Start(output.start))?;
+        self.file.write_all(bytes)?;
+        let checksum = crc32fast::hash(bytes);
+        self.log(&Entry { output, checksum, losses: losses.to_vec() })
+    }
+
+    fn log(&mut self, entry: &Entry) -> io::Result<()> {
+        let losses: Vec<_> = entry
+            .losses
+            .iter()
+            .map(|(part, lost)| json!([part, lost.iter().collect::<std::collections::BTreeMap<_, _>>()]))
+            .collect();
+        let Range { start, end } = entry.output;
+        let line = json!({"start": start, "end": end, "crc32": entry.checksum, "losses": losses}).to_string() + "\n";
+        self.append(line.as_bytes())
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.file.seek(SeekFrom::Start(self.end))?;
+        self.file.write_all(bytes)?;
+        self.end += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Cuts off the journal and makes sure that the bytes are on the disk.
+    ///
+    /// # Errors
+    /// The file system refuses it.
+    pub fn complete(&mut self) -> Result<(), Failure> {
+        let done = self.file.set_len(self.bytes).and_then(|()| self.file.sync_all());
+        done.map_err(|error| self.failure(&error))
+    }
+
+    fn failure(&self, error: &io::Error) -> Failure {
+        Failure::at(&self.name, format!("cannot write: {error}"))
+    }
+
+    /// Gives the complete file its name.
+    ///
+    /// # Errors
+    /// The file system refuses it.
+    pub fn rename(mut self) -> Result<(), Failure> {
+        let renamed = signals::without_signals(|| fs::rename(&self.partial, &self.target));
+        renamed.map_err(|error| self.failure(&error))?;
+        self.keep = true;
+        // The new name is durable after this; not every file system can do it.
+        if let Some(folder) = self.target.parent().and_then(|folder| File::open(folder).ok()) {
+            let _ = folder.sync_all();
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        signals::forget(&self.partial);
+        if !self.keep {
+            let _ = fs::remove_file(&self.partial);
+        }
+    }
+}
+
+/// Writes a file from its parts, atomically. Links are followed. Devices and pipes are written to directly.
+///
+/// # Errors
+/// The file system refuses it. Nothing is left of the file then.
+pub fn write(path: &Path, parts: &[&[u8]], existing: Existing) -> Result<(), Failure> {
+    let fail = |error: io::Error| Failure::at(path, format!("cannot write: {error}"));
+    if let Some(file) = open_special(path) {
+        let mut file = file.map_err(|error| Failure::at(path, error))?;
+        return parts.iter().try_for_each(|part| file.write_all(part)).map_err(fail);
+    }
+    let bytes = parts.iter().map(|part| part.len() as u64).sum();
+    let mut output = Output::open(path, bytes, 0, Existing { resume: false, ..existing })?;
+    let mut start = 0;
+    for part in parts {
+        output.write(start..start + part.len() as u64, part, &[]).map_err(fail)?;
+        start += part.len() as u64;
+    }
+    output.complete()?;
+    output.rename()
+}
+
+/// A device, a pipe or a socket, which is written to directly.
+pub fn open_special(path: &Path) -> Option<io::Result<File>> {
+    let metadata = fs::metadata(path).ok()?;
+    let is_special = !metadata.is_file() && !metadata.is_dir();
+    is_special.then(|| OpenOptions::new().write(true).open(path))
+}
+
+/// The file at the end of a chain of links, which need not exist.
+fn follow_links(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        match fs::read_link(&path) {
+            Ok(next) => path = path.parent().map_or(next.clone(), |folder| folder.join(&next)),
+            Err(_) => return Ok(path),
+        }
+    }
+    Err(io::Error::other("too many symbolic links"))
+}
+
+fn check_replaceable(metadata: &fs::Metadata, existing: Existing) -> Result<(), String> {
+    if metadata.is_dir() {
+        return Err("cannot write: it is a folder".to_owned());
+    }
+    if existing.no_clobber {
+        return Err("it exists, and --no-clobber is given".to_owned());
+    }
+    if metadata.permissions().readonly() && !existing.force {
+        return Err("cannot write: it is read-only (--force replaces it)".to_owned());
+    }
+    Ok(())
+}
+
+/// Opens the partial file of an earlier run, if there is one and it is to be continued, and locks it.
+fn open_partial(path: &Path, target: Option<&fs::Metadata>, existing: Existing) -> Result<Option<File>, String> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+        options.custom_flags(flags.bits() as i32);
+    }
+    let shown = path.display();
+    let file = match options.open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(format!("cannot open the partial file {shown}: {error}")),
+    };
+    if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
+        return Err(format!("{shown} is no regular file"));
+    }
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Err(format!("another process is writing {shown}")),
+        // Some file systems have no locks.
+        Err(TryLockError::Error(_)) => {}
+    }
+    if existing.resume {
+        set_permissions(&file, target).map_err(|error| format!("cannot write: {error}"))?;
+        return Ok(Some(file));
+    }
+    note(format_args!("removing {shown}, which an interrupted conversion left (--resume continues it)"));
+    fs::remove_file(path).map_err(|error| format!("cannot remove {shown}: {error}"))?;
+    Ok(None)
+}
+
+/// Creates a partial file with the permissions of the file that it will replace.
+fn create(path: &Path, target: Option<&fs::Metadata>) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create_new(true);
+    #[cfg(unix)]
+    if target.is_some() {
+        // Nobody else can read it before its permissions are set.
+        use std::os::unix::fs::OpenOptionsExt;
+        options.mode(0o600);
+    }
+    let file = options.open(path)?;
+    set_permissions(&file, target)?;
+    // Where there are no locks, two processes are not noticed.
+    let _ = file.try_lock();
+    Ok(file)
+}
+
+/// Gives the file the permissions of the one that it will replace, but never that to run as its owner or group.
+fn set_permissions(file: &File, target: Option<&fs::Metadata>) -> io::Result<()> {
+    #[cfg(unix)]
+    if let Some(target) = target {
+        use std::os::unix::fs::PermissionsExt;
+        file.set_permissions(fs::Permissions::from_mode(target.permissions().mode() & 0o777))?;
+    }
+    #[cfg(not(unix))]
+    let _ = (file, target);
+    Ok(())
+}
+
+/// The pieces that a partial file contains: those whose checksums are right, from the beginning without a gap. `None` if
+/// it belongs to another plan.
+fn read_journal(file: &mut File, bytes: u64, head: &str) -> io::Result<Option<Vec<Entry>>> {
+    file.seek(SeekFrom::Start(bytes))?;
+    let mut lines = BufReader::new(&mut *file).lines();
+    if lines.next().transpose().ok().flatten().as_deref() != Some(head.trim_end()) {
+        return Ok(None);
+    }
+    // A line that was cut off ends the journal.
+    let listed: Vec<Entry> = lines.map_while(|line| entry(&line.ok()?)).collect();
+    let mut entries: Vec<Entry> = Vec::new();
+    let mut piece = Vec::new();
+    for entry in listed {
+        let start = entries.last().map_or(0, |last| last.output.end);
+        let Range { start: from, end } = entry.output;
+        if from != start || end <= from || end > bytes {
+            break;
+        }
+        piece.clear();
+        file.seek(SeekFrom::Start(from))?;
+        (&mut *file).take(end - from).read_to_end(&mut piece)?;
+        if piece.len() as u64 != end - from || crc32fast::hash(&piece) != entry.checksum {
+            break;
+        }
+        entries.push(entry);
+    }
+    Ok(Some(entries))
+}
+
+fn entry(line: &str) -> Option<Entry> {
+    let line: Value = serde_json::from_str(line).ok()?;
+    let losses = line["losses"].as_array()?.iter().map(|pair| {
+        let part = usize::try_from(pair[0].as_u64()?).ok()?;
+        let mut lost = LossCounts::default();
+        for (name, count) in lost.iter_mut() {
+            *count = pair[1][name].as_u64()?;
+        }
+        Some((part, lost))
+    });
+    Some(Entry {
+        output: line["start"].as_u64()?..line["end"].as_u64()?,
+        checksum: u32::try_from(line["crc32"].as_u64()?).ok()?,
+        losses: losses.collect::<Option<_>>()?,
+    })
+}

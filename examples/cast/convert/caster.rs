@@ -1,0 +1,82 @@
+//! Where pieces are cast.
+
+use std::sync::{Mutex, PoisonError};
+
+use wgpu_cast::files::{CastPiece, OnCpu};
+use wgpu_cast::{CastOptions, CastReport, DeviceChoice, ElementType, Error, LossCounts, Tensor, cpu};
+
+use crate::args::DeviceArgs;
+use crate::failure::Failure;
+use crate::session::Session;
+
+/// The CPU, or a device.
+pub enum Caster {
+    Cpu,
+    Device(Box<OnDevice>),
+}
+
+/// A device, and what it reported last.
+pub struct OnDevice {
+    session: Session,
+    report: Mutex<Option<CastReport>>,
+}
+
+impl Caster {
+    /// Opens the device of the arguments. By default this is the CPU, which is faster than copying to a device and back.
+    ///
+    /// # Errors
+    /// The device cannot be opened.
+    pub fn open(args: &DeviceArgs) -> Result<Self, Failure> {
+        match args.choice()? {
+            DeviceChoice::Auto | DeviceChoice::Cpu => Ok(Self::Cpu),
+            choice => {
+                let session = pollster::block_on(Session::open(choice))?;
+                Ok(Self::Device(Box::new(OnDevice { session, report: Mutex::new(None) })))
+            }
+        }
+    }
+
+    /// Where the casts were done, and why.
+    pub fn route(&self, args: &DeviceArgs) -> String {
+        let Self::Device(device) = self else {
+            let reason = args.reason(wgpu_cast::Route::Cpu);
+            return format!("on the CPU ({})", reason.as_deref().unwrap_or("faster than copying to a GPU and back"));
+        };
+        let report = device.report.lock().unwrap_or_else(PoisonError::into_inner).take();
+        report.map_or_else(
+            || "nothing was cast".to_owned(),
+            |mut report| {
+                report.reason = args.reason(report.route).unwrap_or(report.reason);
+                report.to_string()
+            },
+        )
+    }
+
+    /// Keeps the device's pipelines for the next run.
+    pub fn close(&self) {
+        if let Self::Device(device) = self {
+            device.session.keep();
+        }
+    }
+}
+
+impl CastPiece for Caster {
+    fn cast(
+        &self,
+        from: ElementType,
+        source: &[u8],
+        len: usize,
+        to: ElementType,
+        options: &CastOptions,
+        destination: &mut [u8],
+    ) -> Result<LossCounts, Error> {
+        let Self::Device(device) = self else {
+            return OnCpu.cast(from, source, len, to, options, destination);
+        };
+        let tensor = Tensor::from_bytes(from, [len], source.to_vec())?;
+        let (result, report) = pollster::block_on(device.session.context.cast(&tensor, to, options))?;
+        destination.copy_from_slice(result.bytes().unwrap_or_default());
+        *device.report.lock().unwrap_or_else(PoisonError::into_inner) = Some(report);
+        cpu::count_losses(from, source, len, to, options)
+    }
+}

@@ -1,0 +1,75 @@
+//! Which tensors are cast, and to which type.
+
+use clap::Args;
+use globset::{Glob, GlobMatcher};
+use wgpu_cast::{ElementType, Kind};
+
+use crate::types::any_type;
+
+/// A pattern of tensor names. `*` matches any text, dots and slashes included.
+#[derive(Clone, Debug)]
+pub struct Pattern(GlobMatcher);
+
+impl Pattern {
+    /// Parses a pattern.
+    ///
+    /// # Errors
+    /// The text is no pattern.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        Glob::new(text).map(|glob| Self(glob.compile_matcher())).map_err(|error| error.to_string())
+    }
+
+    fn matches(&self, name: &str) -> bool {
+        self.0.is_match(name)
+    }
+}
+
+/// `GLOB=TYPE`: the type of the tensors that match, or `keep`.
+#[derive(Clone, Debug)]
+pub struct Mapping {
+    pattern: Pattern,
+    to: Option<ElementType>,
+}
+
+impl Mapping {
+    /// Parses `GLOB=TYPE`.
+    ///
+    /// # Errors
+    /// There is no `=`, or a side is wrong.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let (pattern, to) = text.rsplit_once('=').ok_or("expected GLOB=TYPE")?;
+        let to = if to == "keep" { None } else { Some(any_type(to)?) };
+        Ok(Self { pattern: Pattern::parse(pattern)?, to })
+    }
+}
+
+/// The rules of a conversion.
+#[derive(Clone, Debug, Default, Args)]
+pub struct Rules {
+    /// Element type to cast to. In files of several tensors, only floats are cast to it
+    #[arg(long, value_name = "TYPE", value_parser = any_type, required_unless_present = "map")]
+    pub to: Option<ElementType>,
+    /// Apply --to only to tensors whose names match; may be repeated
+    #[arg(long, value_name = "GLOB", value_parser = Pattern::parse)]
+    pub only: Vec<Pattern>,
+    /// Do not apply --to to tensors whose names match; may be repeated
+    #[arg(long, value_name = "GLOB", value_parser = Pattern::parse)]
+    pub except: Vec<Pattern>,
+    /// Element type of tensors whose names match, integers included, or `keep`; the first of several that matches counts
+    #[arg(long, value_name = "GLOB=TYPE", value_parser = Mapping::parse)]
+    pub map: Vec<Mapping>,
+}
+
+impl Rules {
+    /// The type to which a tensor is cast; `None` if it stays as it is, which it does if it has the type already.
+    /// Integers and BOOL are cast only if a mapping says so.
+    pub fn target(&self, name: &str, from: ElementType) -> Option<ElementType> {
+        if let Some(mapping) = self.map.iter().find(|mapping| mapping.pattern.matches(name)) {
+            return mapping.to.filter(|&to| to != from);
+        }
+        let listed = self.only.is_empty() || self.only.iter().any(|pattern| pattern.matches(name));
+        let excepted = self.except.iter().any(|pattern| pattern.matches(name));
+        let is_float = matches!(from.kind(), Kind::Float(_));
+        self.to.filter(|&to| to != from && is_float && listed && !excepted)
+    }
+}

@@ -1,0 +1,73 @@
+//! The names of element types on the command line.
+
+use wgpu_cast::{ElementType, Kind};
+
+use crate::output::note;
+
+/// Names that count bits here and bytes in numpy, with numpy's meaning.
+const AMBIGUOUS: [(&str, ElementType); 7] = [
+    ("f4", ElementType::FLOAT),
+    ("i2", ElementType::INT16),
+    ("i4", ElementType::INT32),
+    ("i8", ElementType::INT64),
+    ("u2", ElementType::UINT16),
+    ("u4", ElementType::UINT32),
+    ("u8", ElementType::UINT64),
+];
+
+/// Parses the name of an element type. The error for an unknown name suggests similar ones.
+///
+/// A name that means something else to numpy is understood as everywhere here, and a line on stderr says so.
+///
+/// # Errors
+/// There is no such type.
+pub fn any_type(text: &str) -> Result<ElementType, String> {
+    let found: ElementType = text.parse().map_err(|error| format!("{error}, did you mean {}?", or(&near(text))))?;
+    if let Some((name, numpy)) = AMBIGUOUS.iter().find(|(name, _)| text.eq_ignore_ascii_case(name)) {
+        let bits = found.bits().unwrap_or(0);
+        note(format_args!("{name}: taken as {found} ({bits} bits); numpy's {name} is {numpy}"));
+    }
+    Ok(found)
+}
+
+/// Parses the name of a numeric element type, as [`any_type`].
+///
+/// # Errors
+/// There is no such type, or it is STRING.
+pub fn element_type(text: &str) -> Result<ElementType, String> {
+    match any_type(text)? {
+        known if known.is_numeric() => Ok(known),
+        known => Err(format!("{known} is not a numeric element type (strings have no GPU kernel)")),
+    }
+}
+
+/// The element types whose names are similar: those of a family that the text names, otherwise those with the least edit
+/// distance.
+fn near(text: &str) -> Vec<ElementType> {
+    let plain = text.to_lowercase().replace(['_', '-'], "");
+    let text = plain.trim_start_matches("mx").trim_start_matches("torch.");
+    let text = if let Some(rest) = text.strip_prefix("fp") { format!("float{rest}") } else { text.to_owned() };
+    let family = |t: &ElementType| {
+        let name = t.name();
+        matches!(t.kind(), Kind::Float(_)) && text.len() > "float".len() && name.starts_with(&text) && name != text
+    };
+    let all = || ElementType::ALL.iter().copied();
+    let members: Vec<_> = all().filter(family).collect();
+    if !members.is_empty() {
+        return members;
+    }
+    let names = |t: ElementType| std::iter::once(t.name()).chain(t.aliases().iter().copied());
+    let distance = |t: ElementType| names(t).map(|name| strsim::damerau_levenshtein(name, &text)).min();
+    let least = all().map(distance).min();
+    all().filter(|&t| distance(t) == least.flatten()).collect()
+}
+
+/// `a, b or c`.
+fn or(types: &[ElementType]) -> String {
+    let names: Vec<_> = types.iter().map(|t| t.name()).collect();
+    match names.split_last() {
+        Some((last, [])) => (*last).to_owned(),
+        Some((last, rest)) => format!("{} or {last}", rest.join(", ")),
+        None => String::new(),
+    }
+}

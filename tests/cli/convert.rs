@@ -1,0 +1,415 @@
+//! `cast convert` for checkpoints: rules, reports, interruptions, permissions.
+
+use crate::tool::{Folder, floats};
+
+/// A safetensors file of named tensors: type, shape, data.
+fn checkpoint(tensors: &[(&str, &str, &[u64], &[u8])]) -> Vec<u8> {
+    let (mut header, mut data) = (String::new(), Vec::new());
+    for (name, dtype, shape, bytes) in tensors {
+        let start = data.len();
+        data.extend(*bytes);
+        let comma = if header.is_empty() { "" } else { "," };
+        header += &format!(
+            r#"{comma}"{name}":{{"dtype":"{dtype}","shape":{shape:?},"data_offsets":[{start},{}]}}"#,
+            data.len()
+        );
+    }
+    let mut file = format!("{{{header}}}").into_bytes();
+    file.resize(file.len().next_multiple_of(8), b' ');
+    [&(file.len() as u64).to_le_bytes(), file.as_slice(), &data].concat()
+}
+
+/// The data of a tensor of a checkpoint, with its type.
+fn tensor(file: &[u8], name: &str) -> (String, Vec<u8>) {
+    let read = safetensors::SafeTensors::deserialize(file).expect("a valid checkpoint");
+    let tensor = read.tensor(name).expect("the tensor is there");
+    (tensor.dtype().to_string(), tensor.data().to_vec())
+}
+
+#[test]
+fn rules_choose_the_tensors() {
+    let folder = Folder::new();
+    let data = floats(&[1.0, -2.0]);
+    let names = ["model.a.weight", "model.a.bias", "model.norm.weight", "head.weight"];
+    let mut tensors: Vec<_> = names.iter().map(|name| (*name, "F32", &[2u64][..], &data[..])).collect();
+    tensors.push(("ids", "I64", &[1], &[5, 0, 0, 0, 0, 0, 0, 0]));
+    folder.write("a.safetensors", checkpoint(&tensors));
+    for (rules, expected) in [
+        ("--to bf16", ["BF16", "BF16", "BF16", "BF16", "I64"]),
+        ("--to bf16 --only *.weight", ["BF16", "F32", "BF16", "BF16", "I64"]),
+        ("--to bf16 --except *norm* --except head.*", ["BF16", "BF16", "F32", "F32", "I64"]),
+        (
+            "--to f8_e4m3 --map *.norm.*=keep --map *.bias=f16 --map *.b*=f64",
+            ["F8_E4M3", "F16", "F32", "F8_E4M3", "I64"],
+        ),
+        ("--map ids=int32", ["F32", "F32", "F32", "F32", "I32"]),
+    ] {
+        let output = folder.convert(&format!("a.safetensors out.safetensors {rules}"));
+        let found = names.iter().chain(&["ids"]).map(|name| tensor(&output, name).0);
+        assert_eq!(found.collect::<Vec<_>>(), expected, "{rules}");
+    }
+    assert_eq!(tensor(&folder.read("out.safetensors"), "ids"), ("I32".to_owned(), vec![5, 0, 0, 0]));
+    for (line, message) in [
+        ("a.safetensors out.safetensors --to int4", "safetensors has no element type int4"),
+        ("a.safetensors out.npy --to bf16", "cannot convert safetensors to npy"),
+        ("a.safetensors out.safetensors --map ids", "expected GLOB=TYPE"),
+        ("a.safetensors out.safetensors --to bf16 --saturate false", "--saturate affects only casts to 8-bit floats"),
+        ("a.safetensors out.safetensors --to bf16 --only [", "invalid value"),
+        ("a.safetensors b.safetensors out.safetensors --to bf16", "several inputs need --out-dir"),
+        ("a.safetensors --to bf16", "give an output"),
+        ("a.safetensors out.safetensors --to bf16 --part 1/2", "--part is for sharded models"),
+        ("a.safetensors out.safetensors --to bf16 --memory 0", "out of range"),
+    ] {
+        let outcome = folder.cast(&format!("convert {line}"));
+        assert!(
+            matches!(outcome.status, Some(1 | 2)) && outcome.stderr.contains(message),
+            "{line}: {}",
+            outcome.stderr
+        );
+    }
+}
+
+#[test]
+fn losses_are_counted_and_strict_writes_nothing() {
+    let folder = Folder::new();
+    let values = floats(&[1.0, 1e6, f32::INFINITY, 1e-9, f32::NAN]);
+    folder.write("a.safetensors", checkpoint(&[("big", "F32", &[5], &values), ("good", "F32", &[1], &floats(&[2.0]))]));
+    let outcome = folder.cast("convert a.safetensors out.safetensors --to float16 --stats");
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    assert_eq!(
+        outcome.text(),
+        "big: float -> float16, 1 became infinite, 1 became 0\ngood: float -> float16, no value was lost\n"
+    );
+    assert!(outcome.stderr.contains("lost: 1 became infinite, 1 became 0\n"), "{}", outcome.stderr);
+    assert!(
+        outcome.stderr.contains("warning: 1 value beyond the range of the type, most of them in big"),
+        "{}",
+        outcome.stderr
+    );
+
+    let json = folder.cast("convert a.safetensors out.safetensors --to float16 --json");
+    assert_eq!((json.status, json.stderr.as_str()), (Some(0), ""));
+    let lines: Vec<serde_json::Value> =
+        json.text().lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(lines.len(), 3);
+    assert_eq!(lines[0]["tensor"], "big");
+    assert_eq!(lines[0]["bytes"], serde_json::json!([20, 10]));
+    assert_eq!(lines[0]["lost"]["infinite"], 1);
+    assert_eq!(lines[2]["lost"]["zero"], 1);
+
+    std::fs::remove_file(folder.path().join("out.safetensors")).expect("the output");
+    let strict = folder.cast("convert a.safetensors out.safetensors --to float16 --strict");
+    assert_eq!(strict.status, Some(1));
+    assert_eq!(folder.names(), ["a.safetensors"]);
+    let quiet = folder.cast("convert a.safetensors out.safetensors --to bfloat16 --strict --quiet");
+    assert_eq!((quiet.status, quiet.stderr.as_str(), quiet.text()), (Some(0), "", ""));
+}
+
+#[test]
+fn a_dry_run_prints_the_plan_and_writes_nothing() {
+    let folder = Folder::new();
+    folder.write(
+        "a.safetensors",
+        checkpoint(&[("w", "F32", &[1, 2], &floats(&[1.0, 2.0])), ("i", "I32", &[1], &[0; 4])]),
+    );
+    let outcome = folder.cast("convert a.safetensors out.safetensors --to float16 --dry-run");
+    assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""));
+    let expected = "w [1, 2]: float -> float16, 8 bytes -> 4 bytes\ni [1]: int32, 4 bytes\n2 tensors, 1 of them cast: 12 bytes -> 8 bytes\n";
+    assert_eq!(outcome.text(), expected);
+    assert_eq!(folder.names(), ["a.safetensors"]);
+    let info = folder.cast("info a.safetensors");
+    assert_eq!(info.text(), "w [1, 2]: float, 8 bytes\ni [1]: int32, 4 bytes\n");
+}
+
+/// Three shards with an index, and another file.
+fn model(folder: &Folder) {
+    std::fs::create_dir(folder.path().join("model")).expect("a folder");
+    let data: Vec<Vec<u8>> = (1..4).map(|shard| floats(&vec![shard as f32 + 0.001; 1000 * shard])).collect();
+    let mut map = String::new();
+    for (shard, data) in data.iter().enumerate() {
+        let file = format!("m-{shard}.safetensors");
+        let name = format!("w{shard}");
+        folder.write(&format!("model/{file}"), checkpoint(&[(&name, "F32", &[data.len() as u64 / 4], data)]));
+        map += &format!(r#"{}"{name}":"{file}""#, if shard == 0 { "" } else { "," });
+    }
+    let index = format!(r#"{{"metadata":{{"total_size":24000,"more":[1]}},"weight_map":{{{map}}}}}"#);
+    folder.write("model/m.safetensors.index.json", index);
+    folder.write("model/config.json", "{}");
+}
+
+#[test]
+fn the_parts_of_a_model_join_to_the_bytes_of_one_run() {
+    let folder = Folder::new();
+    model(&folder);
+    let outcome = folder.cast("convert model whole --to bf16 --copy-others");
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    let files = ["m-0.safetensors", "m-1.safetensors", "m-2.safetensors", "m.safetensors.index.json"];
+    let index: serde_json::Value =
+        serde_json::from_slice(&folder.read("whole/m.safetensors.index.json")).expect("JSON");
+    assert_eq!(index["metadata"], serde_json::json!({"total_size": 12000, "more": [1]}));
+    assert_eq!(folder.read("whole/config.json"), b"{}");
+    for part in ["2/2", "1/2"] {
+        let outcome = folder.cast(&format!("convert model/m.safetensors.index.json parts --to bf16 --part {part}"));
+        assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+        let merged = folder.cast("merge-index parts");
+        assert_eq!(merged.status == Some(0), part == "1/2", "{}", merged.stderr);
+    }
+    for file in files {
+        assert_eq!(folder.read(&format!("parts/{file}")), folder.read(&format!("whole/{file}")), "{file}");
+    }
+    let names = std::fs::read_dir(folder.path().join("parts")).expect("a folder").count();
+    assert_eq!(names, files.len(), "the parts' indexes are gone");
+}
+
+#[test]
+fn an_index_that_leads_elsewhere_is_refused() {
+    let folder = Folder::new();
+    model(&folder);
+    for shard in ["../a.safetensors", "/etc/passwd", "", "..", "b/../m-0.safetensors"] {
+        folder.write("model/m.safetensors.index.json", format!(r#"{{"weight_map":{{"w0":"{shard}"}}}}"#));
+        let outcome = folder.cast("convert model out --to bf16");
+        assert_eq!(outcome.status, Some(1), "{shard}: {}", outcome.stderr);
+        assert!(outcome.line().contains("no file of its folder"), "{}", outcome.stderr);
+    }
+    assert_eq!(folder.names(), ["model"]);
+}
+
+#[test]
+fn several_files_go_into_a_folder() {
+    let folder = Folder::new();
+    for name in ["a", "b"] {
+        folder.write(&format!("{name}.bin"), floats(&[1.0, 2.0]));
+    }
+    let outcome = folder.cast("convert a.bin b.bin -d out --from float --to int8 --out-format npy");
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    assert_eq!(folder.read("out/a.npy"), folder.read("out/b.npy"));
+    let twice = folder.cast("convert a.bin ./a.bin -d out --from float --to int8");
+    assert_eq!(twice.status, Some(2), "{}", twice.stderr);
+    assert!(twice.line().contains("two inputs have this output"), "{}", twice.stderr);
+}
+
+#[test]
+fn names_that_numpy_understands_otherwise_are_explained() {
+    let folder = Folder::new();
+    folder.write("a.bin", floats(&[1.0]));
+    let outcome = folder.cast("convert a.bin out.bin --from f32 --to i4");
+    assert!(outcome.stderr.contains("i4: taken as int4 (4 bits); numpy's i4 is int32"), "{}", outcome.stderr);
+    let outcome = folder.cast("convert a.bin out.bin --from fp32 --to fp8_e4m3");
+    assert!(outcome.stderr.contains("float -> float8e4m3fn, 1 element"), "{}", outcome.stderr);
+    for (name, near) in [
+        ("fp8", "float8e4m3fn, float8e4m3fnuz, float8e5m2, float8e5m2fnuz or float8e8m0"),
+        ("mxfp4", "float4e2m1"),
+        ("float6", "float6e2m3 or float6e3m2"),
+    ] {
+        let outcome = folder.cast(&format!("convert a.bin out.bin --from float --to {name}"));
+        assert!(outcome.stderr.contains(&format!("did you mean {near}?")), "{name}: {}", outcome.stderr);
+    }
+}
+
+#[cfg(unix)]
+mod interruptions {
+    use super::*;
+    use std::io::Write as _;
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::{Command, Stdio};
+
+    const PARTIAL: &str = "out.safetensors.cast-partial";
+
+    /// 32 MiB of FLOAT, with losses in every piece.
+    fn large(folder: &Folder) {
+        let values: Vec<f32> = (0..8u32 << 20).map(|i| (i % 4099) as f32 * 40.0).collect();
+        folder.write(
+            "a.safetensors",
+            checkpoint(&[("w", "F32", &[8 << 20], &floats(&values)), ("v", "F32", &[1], &floats(&[1.0]))]),
+        );
+    }
+
+    /// Runs a conversion that the system ends once the output has 12 MB, and keeps what is there.
+    fn interrupted(folder: &Folder, rest: &str) {
+        // In blocks of 512 or 1024 bytes, as the shell counts them.
+        let line =
+            format!("ulimit -f 12000; exec {} convert a.safetensors out.safetensors {rest}", folder.binary().display());
+        let status = Command::new("sh").args(["-c", &line]).current_dir(folder.path()).stderr(Stdio::null()).status();
+        assert!(!status.expect("a shell").success());
+    }
+
+    fn summary(folder: &Folder, line: &str) -> serde_json::Value {
+        let outcome = folder.cast(&format!("convert a.safetensors {line} --json"));
+        assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+        serde_json::from_str(outcome.text().lines().last().expect("a summary")).expect("JSON")
+    }
+
+    #[test]
+    fn a_killed_conversion_is_continued() {
+        let folder = Folder::new();
+        large(&folder);
+        let whole = summary(&folder, "out.safetensors --to float16");
+        let expected = folder.read("out.safetensors");
+        std::fs::remove_file(folder.path().join("out.safetensors")).expect("the output");
+
+        interrupted(&folder, "--to float16 --resume");
+        assert_eq!(folder.names(), ["a.safetensors", PARTIAL]);
+        let resumed = summary(&folder, "out.safetensors --to float16 --resume");
+        let found = resumed["resumed"].as_u64().expect("a number");
+        // At least 512-byte blocks; the piece that the limit cut is cast again.
+        assert!(found + (8 << 20) > 12_000 * 512 && found < expected.len() as u64, "{found}");
+        assert!(folder.read("out.safetensors") == expected);
+        assert_eq!(resumed["lost"], whole["lost"], "losses of the first run count too");
+        assert!(whole["lost"]["infinite"].as_u64() > Some(0));
+        assert_eq!(folder.names(), ["a.safetensors", "out.safetensors"]);
+    }
+
+    #[test]
+    fn a_partial_file_is_checked() {
+        let folder = Folder::new();
+        large(&folder);
+        summary(&folder, "out.safetensors --to float16");
+        let expected = folder.read("out.safetensors");
+        // A byte of the first piece is wrong: nothing behind it is trusted.
+        interrupted(&folder, "--to float16 --resume");
+        let mut partial = folder.read(PARTIAL);
+        partial[5000] ^= 1;
+        folder.write(PARTIAL, &partial);
+        assert_eq!(summary(&folder, "out.safetensors --to float16 --resume")["resumed"], 0);
+        assert!(folder.read("out.safetensors") == expected);
+        // Of another conversion.
+        interrupted(&folder, "--to bfloat16 --resume");
+        assert_eq!(summary(&folder, "out.safetensors --to float16 --resume")["resumed"], 0);
+        assert!(folder.read("out.safetensors") == expected);
+        // Not continued: removed, and told.
+        interrupted(&folder, "--to float16 --resume");
+        let outcome = folder.cast("convert a.safetensors out.safetensors --to float16");
+        assert!(
+            outcome.stderr.contains("which an interrupted conversion left (--resume continues it)"),
+            "{}",
+            outcome.stderr
+        );
+        assert!(folder.read("out.safetensors") == expected);
+        // No bytes of a partial file at all.
+        folder.write(PARTIAL, b"x");
+        assert_eq!(summary(&folder, "out.safetensors --to float16 --resume")["resumed"], 0);
+        assert!(folder.read("out.safetensors") == expected);
+    }
+
+    #[test]
+    fn a_partial_file_in_use_is_left_alone() {
+        let folder = Folder::new();
+        large(&folder);
+        folder.write(PARTIAL, b"x");
+        let held = std::fs::File::open(folder.path().join(PARTIAL)).expect("a file");
+        held.lock().expect("a lock");
+        for rest in ["", "--resume"] {
+            let outcome = folder.cast(&format!("convert a.safetensors out.safetensors --to float16 {rest}"));
+            assert_eq!(outcome.status, Some(1));
+            assert!(outcome.line().contains("another process is writing"), "{}", outcome.stderr);
+        }
+        assert_eq!(folder.read(PARTIAL), b"x");
+        drop(held);
+        // Never through a link.
+        std::fs::remove_file(folder.path().join(PARTIAL)).expect("a file");
+        folder.write("other", b"precious");
+        std::os::unix::fs::symlink("other", folder.path().join(PARTIAL)).expect("a link");
+        for rest in ["", "--resume"] {
+            let outcome = folder.cast(&format!("convert a.safetensors out.safetensors --to float16 {rest}"));
+            assert_eq!(outcome.status, Some(1), "{}", outcome.stderr);
+        }
+        assert_eq!(folder.read("other"), b"precious");
+    }
+
+    #[test]
+    fn signals_remove_what_is_partial() {
+        let folder = Folder::new();
+        // 64 GiB without blocks: it takes longer than the test needs to send a signal.
+        let header = br#"{"w":{"dtype":"U8","shape":[68719476736],"data_offsets":[0,68719476736]}}"#;
+        let mut file = std::fs::File::create(folder.path().join("a.safetensors")).expect("a file");
+        file.write_all(&(header.len() as u64).to_le_bytes()).and_then(|()| file.write_all(header)).expect("a header");
+        file.set_len(8 + header.len() as u64 + (64 << 30)).expect("a sparse file");
+        for signal in ["HUP", "INT", "TERM"] {
+            let mut child = Command::new(folder.binary())
+                .args(["convert", "a.safetensors", "out.safetensors", "--map", "w=int16", "--quiet"])
+                .current_dir(folder.path())
+                .spawn()
+                .expect("the binary runs");
+            while !folder.path().join(PARTIAL).exists() {
+                assert!(child.try_wait().expect("a child").is_none(), "it runs");
+                std::thread::yield_now();
+            }
+            let sent = Command::new("kill").args([format!("-{signal}"), child.id().to_string()]).status();
+            assert!(sent.expect("kill").success());
+            let status = child.wait().expect("a child");
+            let number = match signal {
+                "HUP" => 1,
+                "INT" => 2,
+                _ => 15,
+            };
+            assert!(status.code() == Some(128 + number) || status.signal() == Some(number), "{signal}: {status}");
+            assert_eq!(folder.names(), ["a.safetensors"], "{signal}");
+        }
+    }
+
+    #[test]
+    fn permissions_of_a_replaced_file_stay_but_for_setuid() {
+        let folder = Folder::new();
+        folder.write("a.safetensors", checkpoint(&[("w", "F32", &[1], &floats(&[1.0]))]));
+        let path = folder.path().join("out.safetensors");
+        let mode = || std::fs::metadata(&path).expect("a file").permissions().mode() & 0o7777;
+        for (before, after) in [(0o6755, 0o755), (0o600, 0o600), (0o664, 0o664)] {
+            folder.write("out.safetensors", b"old");
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(before)).expect("permissions");
+            folder.convert("a.safetensors out.safetensors --to float16");
+            assert_eq!(mode(), after, "{before:o}");
+        }
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o444)).expect("permissions");
+        let outcome = folder.cast("convert a.safetensors out.safetensors --to float16");
+        assert_eq!(outcome.status, Some(1));
+        assert!(outcome.line().contains("read-only (--force replaces it)"), "{}", outcome.stderr);
+        folder.convert("a.safetensors out.safetensors --to float16 --force");
+        assert_eq!(mode(), 0o444);
+        let outcome = folder.cast("convert a.safetensors out.safetensors --to float16 --no-clobber");
+        assert!(outcome.status == Some(1) && outcome.line().contains("--no-clobber"), "{}", outcome.stderr);
+    }
+
+    #[test]
+    fn links_are_followed_also_where_they_lead_to_nothing() {
+        let folder = Folder::new();
+        folder.write("a.bin", floats(&[3.0]));
+        std::fs::create_dir(folder.path().join("there")).expect("a folder");
+        for (link, to) in [("dangling.bin", "there/new.bin"), ("second.bin", "dangling.bin")] {
+            std::os::unix::fs::symlink(to, folder.path().join(link)).expect("a link");
+        }
+        folder.cast("convert a.bin second.bin --from float --to int8");
+        assert_eq!(folder.read("there/new.bin"), [3]);
+        assert!(folder.path().join("second.bin").is_symlink());
+        std::os::unix::fs::symlink("loop.bin", folder.path().join("loop.bin")).expect("a link");
+        let outcome = folder.cast("convert a.bin loop.bin --from float --to int8");
+        assert_eq!(outcome.status, Some(1), "{}", outcome.stderr);
+    }
+
+    #[test]
+    fn pipes_on_both_sides() {
+        let folder = Folder::new();
+        let input = checkpoint(&[("w", "F32", &[2], &floats(&[1.0, 2.0]))]);
+        folder.write("a.safetensors", &input);
+        folder.convert("a.safetensors out.safetensors --to float16");
+        let mut child = Command::new(folder.binary())
+            .args(["convert", "-", "-", "--in-format", "safetensors", "--to", "float16"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the binary runs");
+        child.stdin.take().expect("a pipe").write_all(&input).expect("a reader");
+        let output = child.wait_with_output().expect("a child");
+        assert!(output.status.success());
+        assert_eq!(output.stdout, folder.read("out.safetensors"));
+        for line in [
+            "convert - out.bin --to float16",
+            "convert a.safetensors - --to float16 --strict",
+            "convert a.safetensors - --to float16 --json",
+        ] {
+            let outcome = folder.cast(line);
+            assert_eq!(outcome.status, Some(2), "{line}: {}", outcome.stderr);
+        }
+    }
+}

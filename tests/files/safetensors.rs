@@ -1,0 +1,132 @@
+//! safetensors files.
+
+use wgpu_cast::files::{self, FileError, OnCpu, Part, SafetensorsFile, StreamSettings};
+use wgpu_cast::{CastOptions, ElementType};
+
+/// A file of a header and of data.
+fn file(header: &str, data: &[u8]) -> Vec<u8> {
+    [&(header.len() as u64).to_le_bytes(), header.as_bytes(), data].concat()
+}
+
+/// The file with all tensors of these types cast.
+fn cast(input: &Vec<u8>, from: &[ElementType], to: ElementType) -> Result<Vec<u8>, FileError> {
+    let read = SafetensorsFile::read(input)?;
+    let plan = read.plan(0, &mut |tensor| {
+        tensor.element_type.filter(|t| from.contains(t)).map(|_| (to, CastOptions::default()))
+    })?;
+    let mut output = Vec::new();
+    files::write(&plan, &[input], &StreamSettings::default(), &OnCpu, &mut |finished| {
+        output.extend(finished.bytes);
+        Ok(())
+    })?;
+    Ok(output)
+}
+
+fn floats(values: &[f32]) -> Vec<u8> {
+    values.iter().flat_map(|value| value.to_le_bytes()).collect()
+}
+
+/// Worked out by hand: names with quotes, metadata, a scalar, an empty tensor, a type that ONNX lacks. The wider type comes
+/// first, and within a width the order stays.
+#[test]
+fn a_file_is_cast_to_known_bytes() {
+    let header = concat!(
+        r#"{"__metadata__":{"format":"pt","a":"\"é"},"z":{"dtype":"F32","shape":[3],"data_offsets":[0,12]},"#,
+        r#""c":{"dtype":"C64","shape":[1],"data_offsets":[12,20]},"b\"":{"dtype":"F32","shape":[],"data_offsets":[20,24]},"#,
+        r#""i":{"dtype":"I64","shape":[1],"data_offsets":[24,32]},"empty":{"dtype":"F32","shape":[0,5],"data_offsets":[32,32]}}"#,
+    );
+    let mut data = floats(&[1.0, -2.0, 65520.0]);
+    data.extend([9; 8]);
+    data.extend(floats(&[0.5]));
+    data.extend(7i64.to_le_bytes());
+    let input = file(header, &data);
+    let output = cast(&input, &[ElementType::FLOAT], ElementType::FLOAT16).unwrap();
+    let expected = concat!(
+        r#"{"__metadata__":{"a":"\"é","format":"pt"},"c":{"dtype":"C64","shape":[1],"data_offsets":[0,8]},"#,
+        r#""i":{"dtype":"I64","shape":[1],"data_offsets":[8,16]},"z":{"dtype":"F16","shape":[3],"data_offsets":[16,22]},"#,
+        r#""b\"":{"dtype":"F16","shape":[],"data_offsets":[22,24]},"empty":{"dtype":"F16","shape":[0,5],"data_offsets":[24,24]}}"#,
+    );
+    let pad = " ".repeat(expected.len().next_multiple_of(8) - expected.len());
+    let mut data = vec![9; 8];
+    data.extend(7i64.to_le_bytes());
+    data.extend([0x00, 0x3c, 0x00, 0xc0, 0x00, 0x7c, 0x00, 0x38]);
+    assert_eq!(output, file(&(expected.to_owned() + &pad), &data));
+    // The crate that defines the format reads it.
+    let read = ::safetensors::SafeTensors::deserialize(&output).unwrap();
+    assert_eq!(read.tensor("b\"").unwrap().data(), [0x00, 0x38]);
+}
+
+/// Every type of the format to every other, read back by the crate that defines the format.
+#[test]
+fn every_type_is_named_as_the_format_names_it() {
+    let all = "BOOL F4 F6_E2M3 F6_E3M2 U8 I8 F8_E5M2 F8_E4M3 F8_E8M0 F8_E4M3FNUZ F8_E5M2FNUZ I16 U16 F16 BF16 I32 U32 F32 F64 I64 U64";
+    let mut pairs = 0;
+    for from in all.split(' ') {
+        let from_type: ElementType = from.parse().unwrap();
+        let bytes = from_type.packed_bytes(8).unwrap();
+        let header = format!(r#"{{"a":{{"dtype":"{from}","shape":[2,4],"data_offsets":[0,{bytes}]}}}}"#);
+        let input = file(&header, &vec![0; bytes as usize]);
+        for to in all.split(' ') {
+            let output = cast(&input, &[from_type], to.parse().unwrap()).unwrap();
+            let read = ::safetensors::SafeTensors::deserialize(&output).unwrap();
+            let tensor = read.tensor("a").unwrap();
+            assert_eq!((tensor.dtype().to_string(), tensor.shape()), (to.to_owned(), &[2, 4][..]), "{from} to {to}");
+            pairs += 1;
+        }
+    }
+    assert_eq!(pairs, 21 * 21);
+}
+
+#[test]
+fn types_and_sizes_that_the_format_lacks_are_refused() {
+    let input = file(r#"{"a":{"dtype":"F32","shape":[3],"data_offsets":[0,12]}}"#, &[0; 12]);
+    let refused = cast(&input, &[ElementType::FLOAT], ElementType::INT4).unwrap_err();
+    let text = refused.to_string();
+    assert!(matches!(refused, FileError::NoSuchType { element_type: ElementType::INT4, .. }), "{text}");
+    assert!(text.contains("\"a\"") && text.contains("float8e4m3fn") && !text.contains("uint4"), "{text}");
+    let refused = cast(&input, &[ElementType::FLOAT], ElementType::FLOAT4E2M1).unwrap_err().to_string();
+    assert!(refused.contains("\"a\": 3 elements of float4e2m1 do not fill whole bytes"), "{refused}");
+}
+
+#[test]
+fn hostile_headers() {
+    let good = r#"{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}"#;
+    let of = |header: &str| file(header, &[0; 4]);
+    let mut long = of(good);
+    long[..8].copy_from_slice(&u64::MAX.to_le_bytes());
+    let mut longer = of(good);
+    longer[..8].copy_from_slice(&(good.len() as u64 + 5).to_le_bytes());
+    let cases: Vec<(&str, Vec<u8>)> = vec![
+        ("empty", vec![]),
+        ("short", vec![1, 0, 0]),
+        ("header beyond the file", long),
+        ("header into nothing", longer),
+        ("no JSON", of("}")),
+        ("not UTF-8", [&2u64.to_le_bytes()[..], &[b'"', 0xff], &[0; 4]].concat()),
+        ("missing data", file(good, &[0; 3])),
+        ("extra data", file(good, &[0; 5])),
+        ("no shape", of(r#"{"a":{"dtype":"F32","data_offsets":[0,4]}}"#)),
+        ("unknown type", of(r#"{"a":{"dtype":"F33","shape":[1],"data_offsets":[0,4]}}"#)),
+        ("wrong size", of(r#"{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}}"#)),
+        ("gap", of(r#"{"a":{"dtype":"U8","shape":[1],"data_offsets":[3,4]}}"#)),
+        ("backwards", of(r#"{"a":{"dtype":"U8","shape":[1],"data_offsets":[4,3]}}"#)),
+        (
+            "overlap",
+            of(
+                r#"{"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"b":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}}"#,
+            ),
+        ),
+        ("negative", of(r#"{"a":{"dtype":"U8","shape":[-1],"data_offsets":[0,4]}}"#)),
+        ("overflow", of(r#"{"a":{"dtype":"U8","shape":[4294967296,4294967296],"data_offsets":[0,4]}}"#)),
+        ("metadata of numbers", of(r#"{"__metadata__":{"a":1},"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}"#)),
+        ("deep", of(&("[".repeat(100_000) + &"]".repeat(100_000)))),
+    ];
+    for (what, bytes) in cases {
+        let error = SafetensorsFile::read(&bytes).map(|file| file.tensors().len());
+        assert!(matches!(error, Err(FileError::Invalid { .. })), "{what}: {error:?}");
+    }
+    assert_eq!(SafetensorsFile::read(&of(good)).unwrap().tensors().len(), 1);
+    let none = file("{}", &[]);
+    let plan = SafetensorsFile::read(&none).unwrap().plan(0, &mut |_| None).unwrap();
+    assert_eq!(plan.parts, [Part::Bytes(file("{}      ", &[]))]);
+}

@@ -1,0 +1,168 @@
+//! Outputs are made in pieces, with the bits of whole casts.
+
+use std::io;
+
+use support::bits;
+use support::numeric;
+use support::random::Random;
+use wgpu_cast::files::{
+    self, CastPiece, CodeStorage, FileError, FilePlan, OnCpu, Part, ReadAt, SourceRange, StreamSettings, TensorCast,
+    TensorStorage,
+};
+use wgpu_cast::{CastOptions, ElementType, LossCounts, cpu};
+
+/// The output, its losses by part, and the ends of its pieces.
+struct Made {
+    bytes: Vec<u8>,
+    losses: Vec<LossCounts>,
+    ends: Vec<u64>,
+}
+
+fn make(plan: &FilePlan, inputs: &[&dyn ReadAt], start: u64) -> Result<Made, FileError> {
+    let mut made = Made { bytes: Vec::new(), losses: vec![LossCounts::default(); plan.parts.len()], ends: Vec::new() };
+    let mut settings = StreamSettings::default();
+    (settings.memory, settings.start) = (1 << 20, start);
+    files::write(plan, inputs, &settings, &OnCpu, &mut |finished| {
+        assert_eq!(finished.piece.output.start, start + made.bytes.len() as u64, "pieces follow one another");
+        made.bytes.extend(finished.bytes);
+        made.ends.push(finished.piece.output.end);
+        assert!(finished.bytes.len() <= 1 << 20, "a piece fits into the memory");
+        finished.losses.iter().for_each(|(part, lost)| made.losses[*part] += *lost);
+        Ok(())
+    })?;
+    Ok(made)
+}
+
+/// Codes that a `CodeStorage` stores one a byte, or big-endian, from packed ones.
+fn stored(packed: &[u8], element_type: ElementType, len: u64, codes: CodeStorage) -> Vec<u8> {
+    let width = element_type.bits().unwrap();
+    match codes {
+        CodeStorage::OnePerByte => (0..len).map(|i| bits::get(packed, i * u64::from(width), width) as u8).collect(),
+        CodeStorage::BigEndian => {
+            packed.chunks(width as usize / 8).flat_map(|code| code.iter().rev().copied()).collect()
+        }
+        _ => packed.to_vec(),
+    }
+}
+
+/// Every pair, with every way to store codes that its types have, among copied and given bytes.
+#[test]
+fn every_pair_from_and_to_every_storage() {
+    let mut random = Random::new(7);
+    let storages = |t: ElementType| match t.bits().unwrap() {
+        ..8 => vec![CodeStorage::Packed, CodeStorage::OnePerByte],
+        8 => vec![CodeStorage::Packed],
+        _ => vec![CodeStorage::Packed, CodeStorage::BigEndian],
+    };
+    for from in numeric() {
+        let (mut input, mut parts, mut expected, mut losses) = (vec![0x55; 3], Vec::new(), Vec::new(), Vec::new());
+        for to in numeric() {
+            for (source, destination) in
+                storages(from).into_iter().flat_map(|s| storages(to).into_iter().map(move |d| (s, d)))
+            {
+                // Some casts are larger than a piece; most pieces have several casts.
+                let elements = [0, 1, 67, 1000, 300_000][random.below(5)].min(1 + random.next() % 300_000);
+                let mut packed: Vec<u8> =
+                    (0..from.packed_bytes(elements).unwrap()).map(|_| random.next() as u8).collect();
+                let used = elements * u64::from(from.bits().unwrap()) % 8;
+                if let (Some(last), 1..) = (packed.last_mut(), used) {
+                    *last &= (1 << used) - 1;
+                }
+                let mut result = vec![0; to.packed_bytes(elements).unwrap() as usize];
+                let options = CastOptions::default();
+                losses.push(cpu::cast_counted(from, &packed, elements as usize, to, &options, &mut result).unwrap());
+                expected.extend(stored(&result, to, elements, destination));
+                let offset = input.len() as u64;
+                input.extend(stored(&packed, from, elements, source));
+                let [from, to] = [(from, source), (to, destination)]
+                    .map(|(element_type, codes)| TensorStorage { element_type, codes });
+                let name = parts.len().to_string();
+                let cast = TensorCast { name, elements, input: 1, offset, from, to, options, column_major: Vec::new() };
+                assert_eq!(
+                    Part::Cast(cast.clone()).bytes(),
+                    stored(&result, to.element_type, elements, destination).len() as u64
+                );
+                parts.push(Part::Cast(cast));
+                if random.one_in(3) {
+                    let bytes = random.below(9) as u64;
+                    expected.extend(&input[2..2 + bytes.min(1) as usize]);
+                    parts.push(Part::Copy(SourceRange { input: 1, offset: 2, bytes: bytes.min(1) }));
+                    expected.extend([1, 2, 3]);
+                    parts.push(Part::Bytes(vec![1, 2, 3]));
+                    losses.extend([LossCounts::default(); 2]);
+                }
+            }
+        }
+        let plan = FilePlan { parts };
+        assert_eq!(plan.bytes(), Some(expected.len() as u64));
+        let unused: &[u8] = &[];
+        let whole = make(&plan, &[&unused.to_vec(), &input], 0).unwrap();
+        assert!(whole.bytes == expected, "{from}");
+        assert_eq!(whole.losses, losses, "{from}");
+        // Continuing behind some of the pieces gives the rest.
+        for &start in whole.ends.iter().step_by(1 + whole.ends.len() / 5) {
+            let rest = make(&plan, &[&unused.to_vec(), &input], start).unwrap();
+            assert!(rest.bytes == expected[start as usize..], "{from} from {start} on");
+        }
+    }
+}
+
+fn float_to_half(elements: u64) -> FilePlan {
+    let [from, to] = [ElementType::FLOAT, ElementType::FLOAT16].map(TensorStorage::packed);
+    let (name, options) = ("a".to_owned(), CastOptions::default());
+    let cast = TensorCast { name, elements, input: 0, offset: 0, from, to, options, column_major: Vec::new() };
+    FilePlan { parts: vec![Part::Cast(cast)] }
+}
+
+#[test]
+fn errors_end_the_work() {
+    let input = vec![0u8; 4 << 20];
+    let short = make(&float_to_half((1 << 20) + 1), &[&input], 0).map(|_| ()).unwrap_err();
+    assert!(matches!(short, FileError::Read { input: 0, .. }), "{short}");
+    let overflow = make(&FilePlan { parts: vec![float_to_half(u64::MAX).parts[0].clone(); 2] }, &[&input], 0);
+    assert!(matches!(overflow.map(|_| ()).unwrap_err(), FileError::TooLarge));
+
+    // The sink ends it: nothing after the piece is handed over.
+    let mut settings = StreamSettings::default();
+    settings.memory = 1 << 20;
+    let mut pieces = 0;
+    let full = files::write(&float_to_half(1 << 20), &[&input], &settings, &OnCpu, &mut |_| {
+        pieces += 1;
+        if pieces == 3 { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
+    });
+    assert!(matches!(full, Err(FileError::Write { offset: 1.., .. })), "{full:?}");
+    assert_eq!(pieces, 3);
+
+    let bad = vec![0x03u8, 0x10];
+    let mut plan = float_to_half(2);
+    let Part::Cast(cast) = &mut plan.parts[0] else { unreachable!() };
+    cast.from = TensorStorage { element_type: ElementType::INT4, codes: CodeStorage::OnePerByte };
+    match make(&plan, &[&bad], 0).map(|_| ()).unwrap_err() {
+        FileError::Code { index: 1, code: 0x10, element_type: ElementType::INT4, .. } => {}
+        other => panic!("{other}"),
+    }
+}
+
+/// Casts nothing, and fails at a tensor.
+struct Fails;
+
+impl CastPiece for Fails {
+    fn cast(
+        &self,
+        from: ElementType,
+        _: &[u8],
+        _: usize,
+        to: ElementType,
+        _: &CastOptions,
+        _: &mut [u8],
+    ) -> Result<LossCounts, wgpu_cast::Error> {
+        cpu::count_losses(from, &[], 1, to, &CastOptions::default())
+    }
+}
+
+#[test]
+fn an_error_of_the_cast_names_the_tensor() {
+    let input = vec![0u8; 400];
+    let failed = files::write(&float_to_half(100), &[&input], &StreamSettings::default(), &Fails, &mut |_| Ok(()));
+    assert!(matches!(&failed, Err(FileError::Cast { name, .. }) if name == "a"), "{failed:?}");
+}
