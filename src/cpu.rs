@@ -70,6 +70,9 @@ pub use crate::threads::on_this_thread;
 /// they save.
 const CHUNK: usize = 1 << 16;
 
+/// The number of elements that are cast before their losses are counted: they are still in the cache then.
+const COUNTED: usize = 1 << 13;
+
 /// The size of a cache line and of the longest vectors, in bytes.
 const LINE: usize = 64;
 
@@ -231,7 +234,8 @@ pub fn cast_counted(
         convert(&conversion, Isa::best(), len, source, destination);
     } else {
         let size = from.code_bits() as usize / 8;
-        convert_then(&conversion, Isa::best(), len, source, destination, |source| count(source, source.len() / size));
+        let then = |source: &[u8]| count(source, source.len() / size);
+        convert_then(&conversion, Isa::best(), len, source, destination, COUNTED, then);
     }
     Ok(lost.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
@@ -266,23 +270,26 @@ fn packed_bytes(element_type: ElementType, len: usize, shape: &[usize]) -> Resul
 
 /// Converts `elements` packed codes, on all threads where there are enough.
 fn convert(conversion: &Conversion, isa: Isa, elements: usize, source: &[u8], destination: &mut [u8]) {
-    convert_then(conversion, isa, elements, source, destination, |_| ());
+    convert_then(conversion, isa, elements, source, destination, usize::MAX, |_| ());
 }
 
-/// Converts as [`convert`], and calls `then` with the source of each piece of work after it, while it is in the cache.
+/// Converts as [`convert`], in pieces of at most `piece` elements, and calls `then` with the source of each piece after
+/// it.
 fn convert_then(
     conversion: &Conversion,
     isa: Isa,
     elements: usize,
     source: &[u8],
     destination: &mut [u8],
+    piece: usize,
     then: impl Fn(&[u8]) + Sync,
 ) {
+    let piece = [conversion.from, conversion.to].map(|t| (piece / 8).saturating_mul(t.code_bits() as usize).max(1));
     let chunk = [conversion.from, conversion.to].map(|t| CHUNK * t.code_bits() as usize / 8);
     let length = if elements < LONG { Length::Short } else { Length::Long };
     let kernel = with_default_modes(|| kernel(conversion, isa, length));
     let convert = |source: &[u8], destination: &mut [u8]| {
-        if !destination.is_empty() {
+        for (source, destination) in source.chunks(piece[0]).zip(destination.chunks_mut(piece[1])) {
             with_default_modes(|| kernel.convert(source, destination));
             then(source);
         }

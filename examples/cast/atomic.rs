@@ -8,6 +8,8 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread::JoinHandle;
 
 use serde_json::{Value, json};
 use wgpu_cast::LossCounts;
@@ -18,6 +20,9 @@ use crate::signals;
 
 /// What the name of a partial file ends with.
 const SUFFIX: &str = ".cast-partial";
+
+/// The disk is asked to store what is written after as many bytes.
+const SYNCED: u64 = 64 << 20;
 
 /// The most links that are followed to an output.
 const MOST_LINKS: usize = 40;
@@ -57,6 +62,24 @@ pub struct Output {
     /// The end of the pieces that exist, and their losses.
     done: u64,
     losses: Vec<(usize, LossCounts)>,
+    /// Bytes that were written after the disk was last asked to store them.
+    unsynced: u64,
+    syncing: Option<Syncing>,
+}
+
+/// A thread that has the disk store what is written while more is written, so that less is left at the end.
+struct Syncing {
+    more: SyncSender<()>,
+    thread: JoinHandle<()>,
+}
+
+impl Syncing {
+    fn new(file: File) -> Self {
+        let (more, wait) = sync_channel::<()>(1);
+        // An error shows again when the complete file is stored.
+        let thread = std::thread::spawn(move || wait.iter().for_each(|()| drop(file.sync_data())));
+        Self { more, thread }
+    }
 }
 
 impl Output {
@@ -82,9 +105,13 @@ impl Output {
                 let entries = read_journal(&mut file, bytes, &head).map_err(fail)?;
                 (file, entries)
             }
-            None => (create(&partial, metadata.as_ref()).map_err(fail)?, None),
+            None => {
+                // Before it exists, so that no signal comes between.
+                signals::remove_on_signal(&partial, existing.resume);
+                let file = create(&partial, metadata.as_ref()).inspect_err(|_| signals::forget(&partial));
+                (file.map_err(fail)?, None)
+            }
         };
-        signals::remove_on_signal(&partial, existing.resume);
         let mut output = Self {
             name: name.to_owned(),
             target,
@@ -95,6 +122,8 @@ impl Output {
             keep: existing.resume,
             done: 0,
             losses: Vec::new(),
+            unsynced: 0,
+            syncing: None,
         };
         output.start(entries.unwrap_or_default(), &head).map_err(fail)?;
         Ok(output)
@@ -134,6 +163,15 @@ impl Output {
     pub fn write(&mut self, output: Range<u64>, bytes: &[u8], losses: &[(usize, LossCounts)]) -> io::Result<()> {
         self.file.seek(SeekFrom::Start(output.start))?;
         self.file.write_all(bytes)?;
+        self.unsynced += bytes.len() as u64;
+        if self.unsynced >= SYNCED {
+            self.unsynced = 0;
+            if self.syncing.is_none() {
+                self.syncing = self.file.try_clone().ok().map(Syncing::new);
+            }
+            // If the disk is still busy with an earlier request, the next one covers these bytes too.
+            let _ = self.syncing.as_ref().map(|syncing| syncing.more.try_send(()));
+        }
         let checksum = crc32fast::hash(bytes);
         self.log(&Entry { output, checksum, losses: losses.to_vec() })
     }
@@ -161,6 +199,10 @@ impl Output {
     /// # Errors
     /// The file system refuses it.
     pub fn complete(&mut self) -> Result<(), Failure> {
+        if let Some(Syncing { more, thread }) = self.syncing.take() {
+            drop(more);
+            let _ = thread.join();
+        }
         let done = self.file.set_len(self.bytes).and_then(|()| self.file.sync_all());
         done.map_err(|error| self.failure(&error))
     }

@@ -45,8 +45,8 @@ fn read(path: &Path) -> Result<Tensor, Failure> {
     match FileFormat::of(path)? {
         FileFormat::Npy => npy::read(path, None),
         FileFormat::Pb => Ok(pb::read(path, None)?.tensor),
-        FileFormat::Bin | FileFormat::Safetensors => {
-            let what = "model inputs must be .pb or .npy";
+        _ => {
+            let what = "model inputs must be .pb or .npy files, which contain the type and the shape of one tensor";
             Err(Failure::Usage(format!("{}: {what}", path.display())))
         }
     }

@@ -52,17 +52,21 @@ struct Count<'a> {
     count: &'a mut u64,
 }
 
-/// Counts the codes of one width. The counts of a block are as wide as the codes, so that a vector counts as many codes
-/// as it holds; a block is short enough for them.
+/// Counts the codes of one width. The count of a block is as wide as the codes, so that each lane of a vector has its
+/// own; a block is a whole number of vectors, and short enough for such a count.
 macro_rules! count_codes {
-    ($code:ty, $block:expr, $source:expr, $lost:expr) => {{
-        const BYTES: usize = size_of::<$code>();
+    ($code:ty, $block:literal, $source:expr, $lost:expr) => {{
         let [mask, first, span] = [$lost.mask, $lost.first, $lost.last - $lost.first].map(|bits| bits as $code);
-        let blocks = $source.chunks(BYTES * $block).map(|block| {
-            let codes = block.chunks_exact(BYTES).map(|code| <$code>::from_le_bytes(code.try_into().expect("a code")));
-            codes.fold(0, |count: $code, code| count + <$code>::from((code & mask).wrapping_sub(first) <= span)) as u64
-        });
-        blocks.sum::<u64>()
+        let (codes, _) = $source.as_chunks();
+        let mut count = 0;
+        for block in codes.chunks($block) {
+            let mut lost: $code = 0;
+            for &code in block {
+                lost += <$code>::from((<$code>::from_le_bytes(code) & mask).wrapping_sub(first) <= span);
+            }
+            count += lost as u64;
+        }
+        count
     }};
 }
 
@@ -71,7 +75,7 @@ impl Work for Count<'_> {
     fn run(self) {
         let Self { source, lost, bits, count } = self;
         *count = match bits {
-            8 => count_codes!(u8, 255, source, lost),
+            8 => count_codes!(u8, 192, source, lost),
             16 => count_codes!(u16, 4096, source, lost),
             32 => count_codes!(u32, 4096, source, lost),
             _ => count_codes!(u64, 4096, source, lost),

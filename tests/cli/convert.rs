@@ -78,9 +78,9 @@ fn losses_are_counted_and_strict_writes_nothing() {
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
     assert_eq!(
         outcome.text(),
-        "big: float -> float16, 1 became infinite, 1 became 0\ngood: float -> float16, no value was lost\n"
+        "big: float -> float16, lost: 1 became infinite, 1 became 0\ngood: float -> float16, no value was lost\n"
     );
-    assert!(outcome.stderr.contains("lost: 1 became infinite, 1 became 0\n"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("; lost: 1 became infinite, 1 became 0\n"), "{}", outcome.stderr);
     assert!(
         outcome.stderr.contains("warning: 1 value beyond the range of the type, most of them in big"),
         "{}",
@@ -210,28 +210,46 @@ fn names_that_numpy_understands_otherwise_are_explained() {
 mod interruptions {
     use super::*;
     use std::io::Write as _;
+    use std::os::unix::fs::FileExt;
     use std::os::unix::fs::PermissionsExt;
     use std::os::unix::process::ExitStatusExt;
     use std::process::{Command, Stdio};
 
     const PARTIAL: &str = "out.safetensors.cast-partial";
 
-    /// 32 MiB of FLOAT, with losses in every piece.
+    /// 256 MiB of FLOAT, most of them zeros that take no blocks, with losses in all places.
     fn large(folder: &Folder) {
-        let values: Vec<f32> = (0..8u32 << 20).map(|i| (i % 4099) as f32 * 40.0).collect();
-        folder.write(
-            "a.safetensors",
-            checkpoint(&[("w", "F32", &[8 << 20], &floats(&values)), ("v", "F32", &[1], &floats(&[1.0]))]),
-        );
+        let header = br#"{"w":{"dtype":"F32","shape":[67108864],"data_offsets":[0,268435456]}}"#;
+        let mut file = std::fs::File::create(folder.path().join("a.safetensors")).expect("a file");
+        file.write_all(&(header.len() as u64).to_le_bytes()).and_then(|()| file.write_all(header)).expect("a header");
+        file.set_len(8 + header.len() as u64 + (256 << 20)).expect("a sparse file");
+        for place in 0..64 {
+            let offset = 8 + header.len() as u64 + (place << 22);
+            file.write_all_at(&floats(&[1.0, 1e6, 1e-9]), offset).expect("values");
+        }
     }
 
-    /// Runs a conversion that the system ends once the output has 12 MB, and keeps what is there.
+    /// Runs a conversion and kills it when some pieces of the output are there.
     fn interrupted(folder: &Folder, rest: &str) {
-        // In blocks of 512 or 1024 bytes, as the shell counts them.
-        let line =
-            format!("ulimit -f 12000; exec {} convert a.safetensors out.safetensors {rest}", folder.binary().display());
-        let status = Command::new("sh").args(["-c", &line]).current_dir(folder.path()).stderr(Stdio::null()).status();
-        assert!(!status.expect("a shell").success());
+        let partial = folder.path().join(PARTIAL);
+        for _ in 0..20 {
+            let mut child = Command::new(folder.binary())
+                .args(["convert", "a.safetensors", "out.safetensors", "--quiet"])
+                .args(rest.split_whitespace())
+                .current_dir(folder.path())
+                .spawn()
+                .expect("the binary runs");
+            // The journal follows the 128 MiB of the output.
+            let has_pieces = || std::fs::metadata(&partial).is_ok_and(|file| file.len() > (128 << 20) + 1000);
+            while !has_pieces() && child.try_wait().expect("a child").is_none() {
+                std::thread::yield_now();
+            }
+            child.kill().expect("a child");
+            if !child.wait().expect("a child").success() {
+                return;
+            }
+        }
+        panic!("the conversion was never interrupted");
     }
 
     fn summary(folder: &Folder, line: &str) -> serde_json::Value {
@@ -252,8 +270,7 @@ mod interruptions {
         assert_eq!(folder.names(), ["a.safetensors", PARTIAL]);
         let resumed = summary(&folder, "out.safetensors --to float16 --resume");
         let found = resumed["resumed"].as_u64().expect("a number");
-        // At least 512-byte blocks; the piece that the limit cut is cast again.
-        assert!(found + (8 << 20) > 12_000 * 512 && found < expected.len() as u64, "{found}");
+        assert!(found > 0 && found < expected.len() as u64, "{found}");
         assert!(folder.read("out.safetensors") == expected);
         assert_eq!(resumed["lost"], whole["lost"], "losses of the first run count too");
         assert!(whole["lost"]["infinite"].as_u64() > Some(0));
@@ -286,7 +303,7 @@ mod interruptions {
             outcome.stderr
         );
         assert!(folder.read("out.safetensors") == expected);
-        // No bytes of a partial file at all.
+        // Nothing but a byte.
         folder.write(PARTIAL, b"x");
         assert_eq!(summary(&folder, "out.safetensors --to float16 --resume")["resumed"], 0);
         assert!(folder.read("out.safetensors") == expected);

@@ -9,7 +9,7 @@ fn bad_command_lines() {
     folder.write("a.bin", floats(&[1.0]));
     for (line, message) in [
         ("convert a.npy out.npy --to flaot16", "unknown element type \"flaot16\", did you mean float16?"),
-        ("convert a.npy out.npy --to fp8e4m3", "did you mean float8e4m3fn?"),
+        ("convert a.npy out.npy --to fp8", "did you mean float8e4m3fn, float8e4m3fnuz, float8e5m2, float8e5m2fnuz or"),
         ("convert a.npy out.npy --from uint9 --to int8", "did you mean uint"),
         ("convert a.npy out.npy --to string", "out.npy: string tensors are supported only in .pb files"),
         ("shader --from float --to string", "string is not a numeric element type"),
@@ -76,7 +76,7 @@ fn files_that_cannot_be_read_or_written() {
 #[test]
 fn help_is_complete_and_goes_to_stdout() {
     let folder = Folder::new();
-    for command in ["", "adapters", "convert", "run", "shader", "verify", "bench"] {
+    for command in ["", "adapters", "convert", "info", "merge-index", "run", "shader", "verify", "bench"] {
         let outcome = folder.cast(&format!("{command} --help"));
         assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""), "{command}");
         assert!(outcome.text().contains("Usage: cast"), "{command}");

@@ -70,7 +70,7 @@ fn strings_that_are_no_numbers_and_devices_that_have_no_strings() {
     }
     assert_eq!(folder.names(), ["a.pb"]);
     let outcome = folder.cast_without_gpu("convert a.pb out.pb --to string");
-    assert_eq!(outcome.line(), "string -> string, 2 elements, copied (string to string)");
+    assert_eq!(outcome.line(), "string -> string, 2 elements, on the CPU (strings have no GPU kernel)");
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn runs_that_fail_write_nothing() {
         ("run m.onnx x.pb x.pb -o out", 1, "expected 1 input, got 2"),
         ("run m.onnx i.pb -o out", 1, "the input \"input\" has type int32, expected float"),
         ("run m.onnx m.onnx -o out", 2, "m.onnx: unknown file extension"),
-        ("run m.onnx x.bin -o out", 2, "x.bin: a .bin file contains neither type nor shape"),
+        ("run m.onnx x.bin -o out", 2, "x.bin: model inputs must be .pb or .npy files"),
         ("run m.onnx nothing.pb -o out", 1, "nothing.pb: "),
         ("run nothing.onnx x.pb -o out", 1, "nothing.onnx: "),
         ("run short.onnx x.pb -o out", 1, "short.onnx: invalid ModelProto: "),

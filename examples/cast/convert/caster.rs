@@ -37,7 +37,10 @@ impl Caster {
     }
 
     /// Where the casts were done, and why.
-    pub fn route(&self, args: &DeviceArgs) -> String {
+    pub fn route(&self, args: &DeviceArgs, is_numeric: bool) -> String {
+        if !is_numeric {
+            return "on the CPU (strings have no GPU kernel)".to_owned();
+        }
         let Self::Device(device) = self else {
             let reason = args.reason(wgpu_cast::Route::Cpu);
             return format!("on the CPU ({})", reason.as_deref().unwrap_or("faster than copying to a GPU and back"));

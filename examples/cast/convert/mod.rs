@@ -51,7 +51,9 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     let seconds = writer.progress.stop();
     let tensors = tensors(&tasks);
     let read = tensors.iter().map(|tensor| tensor.bytes[0]).sum();
-    let route = caster.route(&args.device);
+    let string = ElementType::STRING.name();
+    let is_numeric = !tensors.iter().any(|tensor| tensor.from == string || tensor.to == Some(ElementType::STRING));
+    let route = caster.route(&args.device, is_numeric);
     let summary = Summary { tensors: &tensors, route: &route, seconds, bytes: [read, total], resumed: writer.resumed };
     if args.print.json {
         summary.print_json()?;

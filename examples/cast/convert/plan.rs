@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::time::SystemTime;
 
-use wgpu_cast::files::{FilePlan, Part, ReadAt, SafetensorsFile, TensorCast, TensorStorage};
+use wgpu_cast::files::{CodeStorage, FilePlan, Part, ReadAt, SafetensorsFile, TensorCast, TensorStorage};
 use wgpu_cast::onnx::NamedTensor;
-use wgpu_cast::{ElementType, LossCounts, Tensor, cpu, has_kernel};
+use wgpu_cast::{CastOptions, DeviceChoice, ElementType, LossCounts, Tensor, cpu, has_kernel};
 
 use super::inputs::{self, Pair, Target};
 use super::report::TensorReport;
@@ -117,18 +117,19 @@ impl Task {
         };
         let from = tensor.element_type();
         let options = args.attributes.options(from, to)?;
-        let shape: Vec<u64> = tensor.shape().iter().map(|&axis| axis as u64).collect();
         let file = input.display().to_string();
-        let (bytes, elements) = (tensor.bytes().map_or(0, |bytes| bytes.len() as u64), tensor.len() as u64);
         let mut report = TensorReport {
             file: file.clone(),
             name: name.clone(),
-            shape,
+            shape: tensor.shape().iter().map(|&axis| axis as u64).collect(),
             from: from.to_string(),
             to: Some(to),
-            bytes: [bytes, to.packed_bytes(elements).unwrap_or(0)],
+            bytes: [tensor.bytes().map_or(0, |bytes| bytes.len() as u64), 0],
             lost: LossCounts::default(),
         };
+        // Strings are cast in memory.
+        let tensor = if has_kernel(from, to) { tensor } else { cast_strings(&tensor, to, &options, args)? };
+        let (from, elements) = (tensor.element_type(), tensor.len() as u64);
         let cast = |codes| {
             let [from, to] = [from, to].map(TensorStorage::packed);
             let to = TensorStorage { codes, ..to };
@@ -136,20 +137,12 @@ impl Task {
             Part::Cast(TensorCast { name, elements, input: 0, offset: 0, from, to, options, column_major: Vec::new() })
         };
         let parts = match output {
-            _ if !has_kernel(from, to) => {
-                let device = args.device.choice()?;
-                if !matches!(device, wgpu_cast::DeviceChoice::Auto | wgpu_cast::DeviceChoice::Cpu) {
-                    let what = "strings can only be cast on the CPU";
-                    return Err(Failure::Usage(format!("{from} to {to}: {what}")));
-                }
-                vec![Part::Bytes(encoded(output, NamedTensor { name, tensor: cpu::cast(&tensor, to, &options)? })?)]
-            }
             FileFormat::Npy => npy::parts(&tensor, to, cast)?,
             FileFormat::Pb => {
                 let tensor = cpu::cast(&tensor, to, &options)?;
-                vec![Part::Bytes(encoded(output, NamedTensor { name, tensor })?)]
+                vec![Part::Bytes(NamedTensor { name, tensor }.into_bytes()?)]
             }
-            _ => vec![cast(wgpu_cast::files::CodeStorage::Packed)],
+            _ => vec![cast(CodeStorage::Packed)],
         };
         let plan = FilePlan { parts };
         report.bytes[1] = plan.bytes().unwrap_or(0);
@@ -199,8 +192,18 @@ pub fn tensors(path: &Path, format: FileFormat) -> Result<Vec<TensorReport>, Fai
     Ok(vec![report(name, shape, tensor.element_type().to_string(), bytes)])
 }
 
-fn encoded(_: FileFormat, tensor: NamedTensor) -> Result<Vec<u8>, Failure> {
-    Ok(tensor.into_bytes()?)
+/// Casts strings, or numbers to strings.
+fn cast_strings(
+    tensor: &Tensor,
+    to: ElementType,
+    options: &CastOptions,
+    args: &ConvertArgs,
+) -> Result<Tensor, Failure> {
+    if !matches!(args.device.choice()?, DeviceChoice::Auto | DeviceChoice::Cpu) {
+        let (from, what) = (tensor.element_type(), "strings can only be cast on the CPU");
+        return Err(Failure::Usage(format!("{from} to {to}: {what}")));
+    }
+    Ok(cpu::cast(tensor, to, options)?)
 }
 
 fn unnamed(tensor: Tensor) -> NamedTensor {

@@ -32,14 +32,14 @@ const TOLD: [(&str, &str); 7] = [
     ("nan_to_number", "NaN became a number"),
 ];
 
-/// The counts that are not 0, as text.
+/// What was lost, as text.
 pub fn losses(lost: &LossCounts) -> String {
     let told = |(name, count): (&str, u64)| {
         let text = TOLD.iter().find(|row| row.0 == name).map_or(name, |row| row.1);
         (count > 0).then(|| format!("{count} {text}"))
     };
     let told: Vec<_> = lost.iter().filter_map(told).collect();
-    if told.is_empty() { "no value was lost".to_owned() } else { told.join(", ") }
+    if told.is_empty() { "no value was lost".to_owned() } else { format!("lost: {}", told.join(", ")) }
 }
 
 impl TensorReport {
@@ -166,10 +166,9 @@ impl Summary<'_> {
             0 => String::new(),
             bytes => format!(", {} of it were there already", size(bytes)),
         };
-        note(format_args!("{what}, {}{resumed}", self.route));
-        if !cast.is_empty() {
-            note(format_args!("lost: {}", losses(&lost)));
-        }
+        let is_numeric = cast.iter().any(|tensor| tensor.to.is_some_and(ElementType::is_numeric));
+        let lost_text = if is_numeric { format!("; {}", losses(&lost)) } else { String::new() };
+        note(format_args!("{what}, {}{resumed}{lost_text}", self.route));
         if lost.overflowed() > 0 {
             let worst = cast.iter().max_by_key(|tensor| tensor.lost.overflowed());
             let worst = worst.filter(|_| cast.len() > 1).map(|tensor| format!(", most of them in {}", tensor.name));
