@@ -3,6 +3,7 @@
 mod adapters;
 mod args;
 mod bench;
+mod cache;
 mod convert;
 mod failure;
 mod files;
