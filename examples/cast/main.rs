@@ -10,6 +10,7 @@ mod files;
 mod help;
 mod npy;
 mod output;
+mod outputs;
 mod pb;
 mod run;
 mod session;
