@@ -17,8 +17,8 @@ pub(crate) fn read_code(bytes: &[u8], bits: u32, index: usize) -> u64 {
     (word >> shift) & ((1 << bits) - 1)
 }
 
-/// Codes of `bits` bits packed, the bits after the last one zero. Higher bits of a code are dropped. Memory is taken for
-/// codes that there are, and if there is none, that is an error.
+/// Codes of `bits` bits packed, the bits after the last one zero. Higher bits of a code are dropped. Memory is taken
+/// for codes that there are, and if there is none, that is an error.
 pub(crate) fn pack_codes(bits: u32, codes: impl Iterator<Item = u64>) -> Result<Vec<u8>, TryReserveError> {
     let mut bytes = Vec::new();
     // The iterator's own lower bound: it has at least so many codes.

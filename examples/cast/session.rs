@@ -76,8 +76,8 @@ fn unused(path: &Path, reason: &str) {
     output::note(format_args!("cast: the pipeline cache {} is not used: {reason}", path.display()));
 }
 
-/// A cache with which a pipeline could be made. Otherwise a file that the driver does not like would be the end of every
-/// cast.
+/// A cache with which a pipeline could be made. Otherwise a file that the driver does not like would make every cast
+/// fail.
 async fn create(device: &wgpu::Device, data: Option<&[u8]>) -> Result<PipelineCache, String> {
     let memory = device.push_error_scope(ErrorFilter::OutOfMemory);
     let internal = device.push_error_scope(ErrorFilter::Internal);

@@ -7,8 +7,8 @@ use crate::gpu::device_link::DeviceLink;
 use crate::gpu::error_scope::scoped_for;
 use crate::plan;
 
-/// The most dispatches in one submission. wgpu frees what a submission uses after it, and each compute pass takes time in
-/// proportion to the buffers that are alive: 100,000 casts in one submission took minutes.
+/// The most dispatches in one submission. wgpu frees what a submission uses after it, and each compute pass takes time
+/// in proportion to the buffers that are alive: 100,000 casts in one submission took minutes.
 const MOST_DISPATCHES: u32 = 256;
 
 /// A tensor's packed bytes on the device, in whole words. A clone is the same memory.

@@ -38,7 +38,8 @@ impl NamedTensor {
     ///
     /// In `int32_data`, 2- and 4-bit types are packed bytes, and 6-bit types have one code per entry. Negative entries
     /// are valid for signed integers and for floats, whose codes some writers sign-extend. The `checksum` of external
-    /// data is not verified. More than 64 dimensions are an error. Do not read from a folder that untrusted users can write to at the same time.
+    /// data is not verified. More than 64 dimensions are an error. Do not read from a folder that untrusted users can
+    /// write to at the same time.
     ///
     /// # Errors
     /// [`Error::Message`] if the bytes are not a `TensorProto`; [`Error::Tensor`] if it is invalid. Memory is allocated
@@ -82,7 +83,8 @@ impl NamedTensor {
     }
 }
 
-/// The bytes of a message, with room for `length` in all. The error is the number of bytes for which there is no memory.
+/// The bytes of a message, with room for `length` in all. The error is the number of bytes for which there is no
+/// memory.
 pub(super) fn encoded(message: &impl Message, length: usize) -> Result<Vec<u8>, u64> {
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(length).map_err(|_| length as u64)?;

@@ -80,7 +80,7 @@ fn the_folder_itself_may_be_reached_through_a_link() {
 #[cfg(target_os = "linux")]
 const LIMITED: &str = "CAST_TEST_LIMITED";
 
-/// Runs a test of this file once more, in another process with less memory, as which it finds the folder in [`LIMITED`].
+/// Runs a test of this file once more, in another process with less memory, which finds the folder in [`LIMITED`].
 #[cfg(target_os = "linux")]
 fn run_limited(test: &str, folder: &Path) {
     let output = Command::new("sh")
