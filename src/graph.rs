@@ -1,6 +1,7 @@
 //! Running models of casts. Tensors stay on the device between nodes.
 
 use std::fmt;
+use std::sync::Arc;
 
 use crate::context::{Context, Gpu, NO_STRING_KERNEL, Route};
 use crate::conversion::{Conversion, has_kernel};
@@ -56,9 +57,9 @@ impl Context {
     /// node, which is one of [`cast`](Self::cast).
     pub async fn run(&self, model: &Model, inputs: Vec<Tensor>) -> Result<(Vec<NamedTensor>, RunReport), Error> {
         let inputs = check_inputs(model, inputs)?;
-        let needed = needed(model);
+        let needed = model.needed();
         let mut run = Run::new(self, model, inputs, &needed);
-        for (node, _) in model.nodes().iter().zip(&needed).filter(|(_, needed)| **needed) {
+        for node in model.nodes().iter().filter(|node| needed[node.output]) {
             let done = run.node(node, model.element_type(node.output)).await;
             done.map_err(|error| Error::Node { node: node.name.clone(), error: Box::new(run.diagnose(error)) })?;
         }
@@ -85,8 +86,7 @@ fn check_inputs(model: &Model, inputs: Vec<Tensor>) -> Result<Vec<(usize, Tensor
     for (input, tensor) in given.zip(inputs) {
         let (expected, found) = (input.element_type, tensor.element_type());
         let tensor = if (expected, found) == (ElementType::BFLOAT16, ElementType::UINT16) {
-            let shape = tensor.shape().to_vec();
-            Tensor::from_bytes(expected, shape, tensor.into_packed()?)?
+            tensor.with_type(expected)
         } else {
             tensor
         };
@@ -99,24 +99,10 @@ fn check_inputs(model: &Model, inputs: Vec<Tensor>) -> Result<Vec<(usize, Tensor
     Ok(values)
 }
 
-/// Which nodes the outputs need. The second input of `CastLike` is not needed: its type is known without its value.
-fn needed(model: &Model) -> Vec<bool> {
-    let mut wanted = vec![false; model.values()];
-    model.outputs().iter().for_each(|output| wanted[output.value] = true);
-    let mut needed = vec![false; model.nodes().len()];
-    for (node, needed) in model.nodes().iter().zip(&mut needed).rev() {
-        if wanted[node.output] {
-            *needed = true;
-            wanted[node.input()] = true;
-        }
-    }
-    needed
-}
-
 /// A value that is on the host, on the device, or on both.
 struct Value {
     element_type: ElementType,
-    shape: Vec<usize>,
+    shape: Arc<[usize]>,
     elements: u64,
     host: Option<Tensor>,
     device: Option<Resident>,
@@ -127,7 +113,7 @@ struct Value {
 impl Value {
     fn host(tensor: Tensor) -> Self {
         let (element_type, elements) = (tensor.element_type(), tensor.len() as u64);
-        let shape = tensor.shape().to_vec();
+        let shape = tensor.shared_shape();
         Self { element_type, shape, elements, host: Some(tensor), device: None, made_by: None }
     }
 }
@@ -141,7 +127,8 @@ struct Run<'a> {
     casts: usize,
     /// For each value, the one it is the same as: `Identity` passes values on that a cast or the caller has made.
     origins: Vec<usize>,
-    values: Vec<Option<Value>>,
+    /// Those that are there. A model may have many more values than are there at a time.
+    values: Vec<Option<Box<Value>>>,
     /// How many nodes and outputs still need each value.
     uses: Vec<usize>,
     /// Why the CPU has converted something, if it has.
@@ -151,25 +138,25 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     fn new(context: &'a Context, model: &Model, inputs: Vec<(usize, Tensor)>, needed: &[bool]) -> Self {
-        let nodes = || model.nodes().iter().zip(needed).filter_map(|(node, needed)| needed.then_some(node));
+        let nodes = || model.nodes().iter().filter(|node| needed[node.output]);
         let mut origins: Vec<usize> = (0..model.values()).collect();
         for node in nodes().filter(|node| node.operation.options().is_none()) {
-            origins[node.output] = origins[node.input()];
+            origins[node.output] = origins[node.input];
         }
         let mut uses = vec![0; model.values()];
         let casts = || nodes().filter(|node| node.operation.options().is_some());
-        let wanted = casts().map(Node::input).chain(model.outputs().iter().map(|output| output.value));
+        let wanted = casts().map(|node| node.input).chain(model.outputs().iter().map(|output| output.value));
         wanted.for_each(|value| uses[origins[value]] += 1);
-        let mut values: Vec<Option<Value>> = std::iter::repeat_with(|| None).take(model.values()).collect();
+        let mut values: Vec<Option<Box<Value>>> = std::iter::repeat_with(|| None).take(model.values()).collect();
         let constants = model.constants().iter().map(|(value, tensor)| (*value, tensor.clone()));
         for (value, tensor) in constants.chain(inputs).filter(|(value, _)| uses[*value] > 0) {
-            values[value] = Some(Value::host(tensor));
+            values[value] = Some(Box::new(Value::host(tensor)));
         }
         // How many bytes the casts read and write. A cast's result has as many elements as its input.
         let mut elements: Vec<u64> = values.iter().map(|value| value.as_ref().map_or(0, |v| v.elements)).collect();
         let (mut bytes, mut is_chain) = (0u64, false);
         for node in casts() {
-            let input = origins[node.input()];
+            let input = origins[node.input];
             is_chain |= values[input].is_none();
             elements[node.output] = elements[input];
             let packed = |value: usize| model.element_type(value).packed_bytes(elements[value]).unwrap_or(0);
@@ -190,8 +177,8 @@ impl<'a> Run<'a> {
 
     async fn node(&mut self, node: &Node, to: ElementType) -> Result<(), Error> {
         if let Some(options) = node.operation.options() {
-            let input = self.origins[node.input()];
-            self.values[node.output] = Some(self.cast(input, to, &options).await?);
+            let input = self.origins[node.input];
+            self.values[node.output] = Some(Box::new(self.cast(input, to, &options).await?));
             self.release(input);
         }
         Ok(())
@@ -246,7 +233,7 @@ impl<'a> Run<'a> {
     fn value(&self, value: usize) -> Result<&Value, Error> {
         // Reading the model has checked that every value is made before it is used.
         let unknown = || ModelFault::Unknown { value: value.to_string() };
-        self.values[value].as_ref().ok_or_else(|| unknown().into())
+        self.values[value].as_deref().ok_or_else(|| unknown().into())
     }
 
     fn batch(&mut self, gpu: &'a Gpu, conversion: &Conversion) -> Result<&mut Batch<'a>, Error> {
@@ -305,7 +292,7 @@ impl<'a> Run<'a> {
         for (value, _, _, bytes) in read_backs {
             self.report.read_backs += 1;
             if let Some(held) = &mut self.values[value] {
-                held.host = Some(Tensor::from_bytes(held.element_type, held.shape.clone(), bytes)?);
+                held.host = Some(Tensor::with_shape(held.element_type, held.shape.clone(), bytes)?);
             }
         }
         Ok(())

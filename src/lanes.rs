@@ -1,5 +1,7 @@
 //! Lanes in and out of packed bytes: codes of 2, 4 or 6 bits lie low bits first, wider ones little-endian.
 
+use std::collections::TryReserveError;
+
 /// The code of `bits` bits at `index`. The bytes must reach that far.
 pub(crate) fn read_code(bytes: &[u8], bits: u32, index: usize) -> u64 {
     if bits >= 8 {
@@ -15,28 +17,37 @@ pub(crate) fn read_code(bytes: &[u8], bits: u32, index: usize) -> u64 {
     (word >> shift) & ((1 << bits) - 1)
 }
 
-/// Codes of `bits` bits packed, the bits after the last one zero. Higher bits of a code are dropped.
-pub(crate) fn pack_codes(bits: u32, codes: impl Iterator<Item = u64>) -> Vec<u8> {
+/// Codes of `bits` bits packed, the bits after the last one zero. Higher bits of a code are dropped. Memory is taken
+/// for codes that there are, and if there is none, that is an error.
+pub(crate) fn pack_codes(bits: u32, codes: impl Iterator<Item = u64>) -> Result<Vec<u8>, TryReserveError> {
     let mut bytes = Vec::new();
+    // The iterator's own lower bound: it has at least so many codes.
+    let size = (codes.size_hint().0 as u64).saturating_mul(bits.into()).div_ceil(8);
+    bytes.try_reserve_exact(usize::try_from(size).unwrap_or(usize::MAX))?;
     if bits >= 8 {
         let size = bits as usize / 8;
-        codes.for_each(|code| bytes.extend_from_slice(&code.to_le_bytes()[..size]));
-        return bytes;
+        for code in codes {
+            bytes.try_reserve(size)?;
+            bytes.extend_from_slice(&code.to_le_bytes()[..size]);
+        }
+        return Ok(bytes);
     }
     let (mut held, mut filled) = (0, 0);
     for code in codes {
         held |= (code & ((1 << bits) - 1)) << filled;
         filled += bits;
         while filled >= 8 {
+            bytes.try_reserve(1)?;
             bytes.push(held as u8);
             held >>= 8;
             filled -= 8;
         }
     }
     if filled > 0 {
+        bytes.try_reserve(1)?;
         bytes.push(held as u8);
     }
-    bytes
+    Ok(bytes)
 }
 
 /// Unpacks codes of `bits` bits, one a word; of 64-bit codes `low` gets the low words and `high` the high ones.
@@ -134,7 +145,7 @@ mod tests {
             for count in 0..70u64 {
                 let mask = u64::MAX >> (64 - bits);
                 let codes: Vec<u64> = (0..count).map(|i| (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) & mask).collect();
-                let mut bytes = pack_codes(bits, codes.iter().copied());
+                let mut bytes = pack_codes(bits, codes.iter().copied()).unwrap();
                 assert_eq!(bytes.len() as u64, (count * u64::from(bits)).div_ceil(8));
                 let read: Vec<u64> = (0..count as usize).map(|i| read_code(&bytes, bits, i)).collect();
                 assert_eq!(read, codes, "{bits} bits, {count} codes");
@@ -152,9 +163,9 @@ mod tests {
     /// ONNX: element 0 in the low bits; four float6 codes make a 24-bit little-endian number.
     #[test]
     fn layout() {
-        assert_eq!(pack_codes(4, [0x1, 0x2, 0x3].into_iter()), [0x21, 0x03]);
-        assert_eq!(pack_codes(2, [3, 2, 1, 0, 3].into_iter()), [0b00_01_10_11, 0b11]);
-        assert_eq!(pack_codes(6, [0x3f, 0, 0x3f, 0].into_iter()), [0x3f, 0xf0, 0x03]);
-        assert_eq!(pack_codes(16, [0x1234].into_iter()), [0x34, 0x12]);
+        assert_eq!(pack_codes(4, [0x1, 0x2, 0x3].into_iter()).unwrap(), [0x21, 0x03]);
+        assert_eq!(pack_codes(2, [3, 2, 1, 0, 3].into_iter()).unwrap(), [0b00_01_10_11, 0b11]);
+        assert_eq!(pack_codes(6, [0x3f, 0, 0x3f, 0].into_iter()).unwrap(), [0x3f, 0xf0, 0x03]);
+        assert_eq!(pack_codes(16, [0x1234].into_iter()).unwrap(), [0x34, 0x12]);
     }
 }

@@ -27,15 +27,15 @@ impl StringArray {
         Self { chunks }
     }
 
-    pub(crate) fn push(&mut self, string: &str) {
-        match self.chunks.last_mut() {
-            Some(chunk) if chunk.ends.len() < CHUNK_LEN => chunk.push(string),
-            _ => {
-                let mut chunk = StringChunk::default();
-                chunk.push(string);
-                self.chunks.push(chunk);
-            }
+    pub(crate) fn push(&mut self, string: &str) -> Result<(), TryReserveError> {
+        if let Some(chunk) = self.chunks.last_mut().filter(|chunk| chunk.ends.len() < CHUNK_LEN) {
+            return chunk.push(string);
         }
+        let mut chunk = StringChunk::default();
+        chunk.push(string)?;
+        self.chunks.try_reserve(1)?;
+        self.chunks.push(chunk);
+        Ok(())
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -71,9 +71,12 @@ impl StringChunk {
         Ok(Self { text: own, ends })
     }
 
-    fn push(&mut self, string: &str) {
+    fn push(&mut self, string: &str) -> Result<(), TryReserveError> {
+        self.text.try_reserve(string.len())?;
+        self.ends.try_reserve(1)?;
         self.text.push_str(string);
         self.ends.push(self.text.len());
+        Ok(())
     }
 
     fn get(&self, index: usize) -> &str {
@@ -99,7 +102,7 @@ mod tests {
         for count in [0, 1, CHUNK_LEN - 1, CHUNK_LEN, CHUNK_LEN + 1, 2 * CHUNK_LEN, 2 * CHUNK_LEN + 5] {
             let given: Vec<_> = (0..count).map(|i| "ä".repeat(i % 4)).collect();
             let mut strings = StringArray::default();
-            given.iter().for_each(|string| strings.push(string));
+            given.iter().for_each(|string| strings.push(string).unwrap());
             assert_eq!((strings.len(), strings.iter().len()), (count, count));
             assert_eq!(strings.text_len(), given.iter().map(String::len).sum::<usize>());
             assert!(strings.iter().eq(given.iter().map(String::as_str)));

@@ -20,7 +20,8 @@ use crate::string_array::StringArray;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tensor {
     element_type: ElementType,
-    shape: Vec<usize>,
+    /// A model's tensors share their shape, because a cast keeps it.
+    shape: Arc<[usize]>,
     elements: usize,
     data: Data,
 }
@@ -43,18 +44,33 @@ impl Tensor {
     /// # Errors
     /// [`Error::NoCodes`] for STRING; [`Error::ShapeOverflow`] if the size overflows; [`Error::ByteLength`] if the
     /// length of `bytes` does not match the shape and the type.
-    pub fn from_bytes(
+    pub fn from_bytes(element_type: ElementType, shape: impl Into<Vec<usize>>, bytes: Vec<u8>) -> Result<Self, Error> {
+        Self::with_shape(element_type, shape.into().into(), bytes)
+    }
+
+    /// [`from_bytes`](Self::from_bytes) with a shape that other tensors have too.
+    pub(crate) fn with_shape(
         element_type: ElementType,
-        shape: impl Into<Vec<usize>>,
+        shape: Arc<[usize]>,
         mut bytes: Vec<u8>,
     ) -> Result<Self, Error> {
-        let shape = shape.into();
         let (elements, expected) = sizes(element_type, &shape)?;
         if bytes.len() != expected {
-            return Err(byte_length(element_type, shape, expected, bytes.len()));
+            return Err(byte_length(element_type, &shape, expected, bytes.len()));
         }
         lanes::clear_pad(&mut bytes, element_type.code_bits(), elements as u64);
         Ok(Self { element_type, shape, elements, data: Data::own(bytes) })
+    }
+
+    /// [`from_bytes`](Self::from_bytes) with bytes that other tensors have too. Unused bits of the last byte must be
+    /// zero.
+    #[cfg(feature = "onnx")]
+    pub(crate) fn from_clean(element_type: ElementType, shape: Vec<usize>, bytes: Arc<Vec<u8>>) -> Result<Self, Error> {
+        let (elements, expected) = sizes(element_type, &shape)?;
+        if bytes.len() != expected {
+            return Err(byte_length(element_type, &shape, expected, bytes.len()));
+        }
+        Ok(Self { element_type, shape: shape.into(), elements, data: Data::Packed(Packed::Own(bytes)) })
     }
 
     /// Creates a tensor from packed bytes that something else owns, such as a memory-mapped file or an `Arc<[u8]>`. The
@@ -90,20 +106,21 @@ impl Tensor {
         let (elements, expected) = sizes(element_type, &shape)?;
         let bytes = (*owner).as_ref();
         if bytes.len() != expected {
-            return Err(byte_length(element_type, shape, expected, bytes.len()));
+            return Err(byte_length(element_type, &shape, expected, bytes.len()));
         }
         let used = lanes::used_bits(element_type.code_bits(), elements as u64);
         if bytes.last().is_some_and(|last| last & !used != 0) {
             return Self::from_bytes(element_type, shape, bytes.to_vec());
         }
-        Ok(Self { element_type, shape, elements, data: Data::Packed(Packed::Shared(owner, expected)) })
+        let data = Data::Packed(Packed::Shared(owner, expected));
+        Ok(Self { element_type, shape: shape.into(), elements, data })
     }
 
     /// Creates a tensor from one code per element. Bits above the type's width are dropped.
     ///
     /// # Errors
     /// [`Error::NoCodes`] for STRING; [`Error::ShapeOverflow`] if the size overflows; [`Error::ElementCount`] if the
-    /// number of codes does not match the shape.
+    /// number of codes does not match the shape; [`Error::OutOfMemory`] if there is no memory for the codes.
     pub fn from_codes(
         element_type: ElementType,
         shape: impl Into<Vec<usize>>,
@@ -114,6 +131,7 @@ impl Tensor {
         let mut codes = codes.into_iter();
         let mut found = 0;
         let packed = lanes::pack_codes(element_type.code_bits(), codes.by_ref().take(expected).inspect(|_| found += 1));
+        let packed = packed.map_err(|_| out_of_memory(element_type, bytes))?;
         if packed.len() == bytes && found == expected && codes.next().is_none() {
             return Self::from_bytes(element_type, shape, packed);
         }
@@ -125,7 +143,7 @@ impl Tensor {
     ///
     /// # Errors
     /// [`Error::ShapeOverflow`] if the number of elements overflows; [`Error::ElementCount`] if the number of strings
-    /// does not match the shape.
+    /// does not match the shape; [`Error::OutOfMemory`] if there is no memory for the strings.
     pub fn from_strings<S: AsRef<str>>(
         shape: impl Into<Vec<usize>>,
         strings: impl IntoIterator<Item = S>,
@@ -134,10 +152,14 @@ impl Tensor {
         let expected = count(element_type, &shape)?;
         let mut given = strings.into_iter();
         let mut strings = StringArray::default();
-        given.by_ref().take(expected).for_each(|string| strings.push(string.as_ref()));
+        for string in given.by_ref().take(expected) {
+            let string = string.as_ref();
+            strings.push(string).map_err(|_| out_of_memory(element_type, string.len()))?;
+        }
         let found = strings.len();
         if found == expected && given.next().is_none() {
-            return Ok(Self { element_type, shape, elements: expected, data: Data::Strings(Arc::new(strings)) });
+            let data = Data::Strings(Arc::new(strings));
+            return Ok(Self { element_type, shape: shape.into(), elements: expected, data });
         }
         let found = (found < expected).then_some(found);
         Err(Error::ElementCount { element_type, shape, expected, found })
@@ -161,6 +183,12 @@ impl Tensor {
     /// The number of elements along each axis; empty for a scalar.
     pub fn shape(&self) -> &[usize] {
         &self.shape
+    }
+
+    /// The shape, for other tensors of the same shape.
+    #[cfg(all(feature = "onnx", feature = "wgpu"))]
+    pub(crate) fn shared_shape(&self) -> Arc<[usize]> {
+        self.shape.clone()
     }
 
     /// The number of elements.
@@ -197,7 +225,7 @@ impl Tensor {
     pub(crate) fn packed(&self) -> Result<&[u8], Error> {
         match &self.data {
             Data::Packed(packed) => {
-                packed.bytes().map_err(|found| byte_length(self.element_type, self.shape.clone(), packed.len(), found))
+                packed.bytes().map_err(|found| byte_length(self.element_type, &self.shape, packed.len(), found))
             }
             Data::Strings(_) => Err(Error::NoCodes { element_type: self.element_type }),
         }
@@ -209,7 +237,7 @@ impl Tensor {
         match data {
             Data::Packed(packed) => {
                 let expected = packed.len();
-                packed.into_vec().map_err(|found| byte_length(element_type, shape, expected, found))
+                packed.into_vec().map_err(|found| byte_length(element_type, &shape, expected, found))
             }
             Data::Strings(_) => Err(Error::NoCodes { element_type }),
         }
@@ -267,7 +295,7 @@ impl Tensor {
             let (element_type, found) = (self.element_type, Some(self.elements));
             return Err(Error::ElementCount { element_type, shape, expected, found });
         }
-        self.shape = shape;
+        self.shape = shape.into();
         Ok(self)
     }
 
@@ -304,8 +332,13 @@ pub(crate) fn zeroed(from: ElementType, to: ElementType, bytes: usize) -> Result
     Ok(vec![0; bytes])
 }
 
-fn byte_length(element_type: ElementType, shape: Vec<usize>, expected: usize, found: usize) -> Error {
-    Error::ByteLength { element_type, shape, expected: expected as u64, found: found as u64 }
+fn byte_length(element_type: ElementType, shape: &[usize], expected: usize, found: usize) -> Error {
+    Error::ByteLength { element_type, shape: shape.to_vec(), expected: expected as u64, found: found as u64 }
+}
+
+/// There is no memory for a tensor that is read, not cast.
+fn out_of_memory(element_type: ElementType, bytes: usize) -> Error {
+    Error::OutOfMemory { from: element_type, to: element_type, bytes: bytes as u64 }
 }
 
 /// Elements and packed bytes of a shape.

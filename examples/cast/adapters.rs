@@ -1,6 +1,6 @@
 //! `cast adapters`: lists the adapters and the one that `--device auto` uses.
 
-use wgpu_cast::wgpu;
+use wgpu_cast::{Context, DeviceChoice, Error, wgpu};
 
 use crate::failure::Failure;
 use crate::output;
@@ -14,7 +14,12 @@ pub fn list() -> Result<(), Failure> {
         output::line(format_args!("{mark} {name} ({backend}, {kind}, {driver}): {reason}"))?;
     }
     if adapters.is_empty() {
-        output::line("no GPU adapter found")?;
+        // Looking for one gives the reason, such as an unknown backend in WGPU_BACKEND.
+        let reason = match pollster::block_on(Context::open(DeviceChoice::Gpu)) {
+            Err(Error::NoAdapter { reason, .. }) => format!(": {reason}"),
+            _ => String::new(),
+        };
+        output::line(format_args!("no GPU adapter found{reason}"))?;
     }
     let auto = match adapters.iter().any(|adapter| adapter.chosen) {
         true => "--device auto uses the adapter marked with *",

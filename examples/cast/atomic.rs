@@ -46,19 +46,39 @@ struct Entry {
     losses: Vec<(usize, LossCounts)>,
 }
 
-/// An output that is being written.
-pub struct Output {
+/// The places of an output. The partial file is removed when this is dropped, unless it is kept.
+struct Place {
     /// As the user gave it.
     name: PathBuf,
     /// Where links lead.
     target: PathBuf,
     partial: PathBuf,
+    keep: bool,
+}
+
+impl Place {
+    fn failure(&self, error: &io::Error) -> Failure {
+        Failure::at(&self.name, format!("cannot write: {error}"))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        signals::forget(&self.partial);
+        if !self.keep {
+            let _ = fs::remove_file(&self.partial);
+        }
+    }
+}
+
+/// An output that is being written.
+pub struct Output {
+    place: Place,
     file: File,
     /// The size of the output.
     bytes: u64,
     /// The end of the journal.
     end: u64,
-    keep: bool,
     /// The end of the pieces that exist, and their losses.
     done: u64,
     losses: Vec<(usize, LossCounts)>,
@@ -66,6 +86,9 @@ pub struct Output {
     unsynced: u64,
     syncing: Option<Syncing>,
 }
+
+/// An output that is complete but does not have its name yet.
+pub struct Complete(Place);
 
 /// A thread that has the disk store what is written while more is written, so that less is left at the end.
 struct Syncing {
@@ -113,13 +136,10 @@ impl Output {
             }
         };
         let mut output = Self {
-            name: name.to_owned(),
-            target,
-            partial,
+            place: Place { name: name.to_owned(), target, partial, keep: existing.resume },
             file,
             bytes,
             end: bytes,
-            keep: existing.resume,
             done: 0,
             losses: Vec::new(),
             unsynced: 0,
@@ -143,7 +163,7 @@ impl Output {
 
     /// The name that the user gave.
     pub fn name(&self) -> &Path {
-        &self.name
+        &self.place.name
     }
 
     /// The end of the pieces that exist already.
@@ -198,17 +218,21 @@ impl Output {
     ///
     /// # Errors
     /// The file system refuses it.
-    pub fn complete(&mut self) -> Result<(), Failure> {
-        if let Some(Syncing { more, thread }) = self.syncing.take() {
+    pub fn complete(self) -> Result<Complete, Failure> {
+        if let Some(Syncing { more, thread }) = self.syncing {
             drop(more);
             let _ = thread.join();
         }
         let done = self.file.set_len(self.bytes).and_then(|()| self.file.sync_all());
-        done.map_err(|error| self.failure(&error))
+        done.map_err(|error| self.place.failure(&error))?;
+        Ok(Complete(self.place))
     }
+}
 
-    fn failure(&self, error: &io::Error) -> Failure {
-        Failure::at(&self.name, format!("cannot write: {error}"))
+impl Complete {
+    /// The file that will have the output.
+    pub fn path(&self) -> &Path {
+        &self.0.target
     }
 
     /// Gives the complete file its name.
@@ -216,23 +240,15 @@ impl Output {
     /// # Errors
     /// The file system refuses it.
     pub fn rename(mut self) -> Result<(), Failure> {
-        let renamed = signals::without_signals(|| fs::rename(&self.partial, &self.target));
-        renamed.map_err(|error| self.failure(&error))?;
-        self.keep = true;
+        let place = &mut self.0;
+        let renamed = signals::without_signals(|| fs::rename(&place.partial, &place.target));
+        renamed.map_err(|error| place.failure(&error))?;
+        place.keep = true;
         // The new name is durable after this; not every file system can do it.
-        if let Some(folder) = self.target.parent().and_then(|folder| File::open(folder).ok()) {
+        if let Some(folder) = place.target.parent().and_then(|folder| File::open(folder).ok()) {
             let _ = folder.sync_all();
         }
         Ok(())
-    }
-}
-
-impl Drop for Output {
-    fn drop(&mut self) {
-        signals::forget(&self.partial);
-        if !self.keep {
-            let _ = fs::remove_file(&self.partial);
-        }
     }
 }
 
@@ -246,6 +262,15 @@ pub fn write(path: &Path, parts: &[&[u8]], existing: Existing) -> Result<(), Fai
         let mut file = file.map_err(|error| Failure::at(path, error))?;
         return parts.iter().try_for_each(|part| file.write_all(part)).map_err(fail);
     }
+    stage(path, parts, existing)?.rename()
+}
+
+/// Writes a file from its parts, all but its name. Links are followed.
+///
+/// # Errors
+/// As [`write`].
+pub fn stage(path: &Path, parts: &[&[u8]], existing: Existing) -> Result<Complete, Failure> {
+    let fail = |error: io::Error| Failure::at(path, format!("cannot write: {error}"));
     let bytes = parts.iter().map(|part| part.len() as u64).sum();
     let mut output = Output::open(path, bytes, 0, Existing { resume: false, ..existing })?;
     let mut start = 0;
@@ -253,8 +278,7 @@ pub fn write(path: &Path, parts: &[&[u8]], existing: Existing) -> Result<(), Fai
         output.write(start..start + part.len() as u64, part, &[]).map_err(fail)?;
         start += part.len() as u64;
     }
-    output.complete()?;
-    output.rename()
+    output.complete()
 }
 
 /// A device, a pipe or a socket, which is written to directly.
@@ -289,18 +313,33 @@ fn check_replaceable(metadata: &fs::Metadata, existing: Existing) -> Result<(), 
     Ok(())
 }
 
+/// Opens the file itself, not what a link names. A pipe opens at once, also if nobody is at its other end.
+///
+/// # Errors
+/// It is a link, or the file system refuses it.
+#[cfg(unix)]
+pub fn open_itself(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    use rustix::fs::OFlags;
+    use std::os::unix::fs::OpenOptionsExt;
+    options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32).open(path)
+}
+
+/// Opens the file itself, not what a link names.
+///
+/// # Errors
+/// It is a link, or the file system refuses it.
+#[cfg(not(unix))]
+pub fn open_itself(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    if path.is_symlink() {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    options.open(path)
+}
+
 /// Opens the partial file of an earlier run, if there is one and it is to be continued, and locks it.
 fn open_partial(path: &Path, target: Option<&fs::Metadata>, existing: Existing) -> Result<Option<File>, String> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-        options.custom_flags(flags.bits() as i32);
-    }
     let shown = path.display();
-    let file = match options.open(path) {
+    let file = match open_itself(OpenOptions::new().read(true).write(true), path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(format!("cannot open the partial file {shown}: {error}")),

@@ -28,6 +28,12 @@ impl Failure {
     }
 }
 
+/// The system's reason for an error of a temporary file, without the name that only this process knows.
+pub fn reason(error: &std::io::Error) -> String {
+    let inner = error.get_ref().and_then(std::error::Error::source);
+    inner.map_or_else(|| error.to_string(), ToString::to_string)
+}
+
 impl std::fmt::Display for Failure {
     /// Prints one line, also where messages of drivers and libraries have several.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

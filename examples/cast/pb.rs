@@ -7,7 +7,6 @@ use std::path::Path;
 use wgpu_cast::onnx::{LONGEST_MESSAGE, NamedTensor};
 use wgpu_cast::{ElementType, Kind, Tensor};
 
-use crate::atomic;
 use crate::failure::Failure;
 
 /// Reads a tensor. `from` is the type of raw codes.
@@ -44,13 +43,4 @@ pub fn message(path: &Path) -> Result<Vec<u8>, Failure> {
         return Err(Failure::at(path, "too large: protobuf messages must be smaller than 2 GiB"));
     }
     Ok(bytes)
-}
-
-/// Writes a tensor atomically.
-///
-/// # Errors
-/// The tensor is too large for a message, or the file cannot be written.
-pub fn write(path: &Path, tensor: NamedTensor) -> Result<(), Failure> {
-    let bytes = tensor.into_bytes().map_err(|e| Failure::at(path, e))?;
-    atomic::write(path, &[&bytes], atomic::Existing::default())
 }

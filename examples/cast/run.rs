@@ -1,16 +1,18 @@
 //! `cast run`: runs a model of casts on tensor files.
 
-use std::fs;
 use std::path::Path;
 
 use wgpu_cast::Tensor;
-use wgpu_cast::onnx::Model;
+use wgpu_cast::onnx::{Model, NamedTensor};
 
 use crate::args::RunArgs;
 use crate::failure::Failure;
 use crate::files::FileFormat;
 use crate::session::Session;
-use crate::{npy, output, pb};
+use crate::{npy, output, outputs, pb};
+
+/// The most outputs, and the most axes of each, that the line on stderr has: a model may have millions.
+const SHOWN: usize = 8;
 
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let choice = args.device.choice()?;
@@ -20,25 +22,36 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     if args.output.exists() && !args.output.is_dir() {
         return Err(Failure::at(&args.output, "not a folder"));
     }
-    let (outputs, mut report) = pollster::block_on(async {
+    let (made, mut report) = pollster::block_on(async {
         let session = Session::open(choice).await?;
         let made = session.context.run(&model, inputs).await?;
         session.keep();
         Ok::<_, Failure>(made)
     })?;
     report.reason = args.device.reason(report.route).unwrap_or(report.reason);
-    fs::create_dir_all(&args.output).map_err(|e| Failure::at(&args.output, e))?;
-    let made: Vec<String> =
-        outputs.iter().map(|named| format!("{} {:?}", named.tensor.element_type(), named.tensor.shape())).collect();
-    let place = |index: usize| args.output.join(format!("output_{index}.pb"));
-    for (index, named) in outputs.into_iter().enumerate() {
-        pb::write(&place(index), named)?;
-    }
-    let older = place(made.len());
+    let (count, summary) = (made.len(), summary(&made));
+    outputs::write(&args.output, made)?;
+    let older = outputs::path(&args.output, count);
     let older =
         if older.exists() { format!("; warning: {} is from an earlier run", older.display()) } else { String::new() };
-    output::note(format_args!("{}; {report}{older}", made.join(", ")));
+    output::note(format_args!("{summary}; {report}{older}"));
     Ok(())
+}
+
+/// The outputs' types and shapes.
+fn summary(outputs: &[NamedTensor]) -> String {
+    let of_output = |NamedTensor { tensor, .. }: &NamedTensor| {
+        let axes = tensor.shape().iter().map(usize::to_string);
+        format!("{} [{}]", tensor.element_type(), list(axes))
+    };
+    list(outputs.iter().map(of_output))
+}
+
+/// The first [`SHOWN`] items, and how many more there are.
+fn list(items: impl ExactSizeIterator<Item = String>) -> String {
+    let more = items.len().saturating_sub(SHOWN);
+    let shown = items.take(SHOWN).collect::<Vec<_>>().join(", ");
+    if more == 0 { shown } else { format!("{shown}, … and {more} more") }
 }
 
 fn read(path: &Path) -> Result<Tensor, Failure> {

@@ -1,17 +1,15 @@
 //! A context with a pipeline cache on disk, where the driver supports one.
 
-use std::fs;
-use std::hash::{DefaultHasher, Hasher};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use wgpu_cast::wgpu::{self, PipelineCache};
+use wgpu_cast::wgpu::{self, ErrorFilter, PipelineCache};
 use wgpu_cast::{Context, DeviceChoice};
 
-use crate::atomic;
 use crate::failure::Failure;
+use crate::{cache, output};
 
-/// Bytes of the checksum before the driver's data.
-const CHECKSUM: usize = 8;
+/// The least kernel there is.
+const EMPTY: &str = "@compute @workgroup_size(1) fn main() {}";
 
 /// A context and its pipeline cache.
 pub struct Session {
@@ -22,63 +20,87 @@ pub struct Session {
 struct Kept {
     cache: PipelineCache,
     path: PathBuf,
-    /// The checksum of the file's data.
-    checksum: [u8; CHECKSUM],
+    /// What the file had.
+    data: Option<Vec<u8>>,
 }
 
 impl Session {
-    /// Opens a context on the chosen device.
+    /// Opens a context on the chosen device. A cache that cannot be used is not: stderr says why.
     ///
     /// # Errors
-    /// As `Context::open`. A cache that cannot be read is ignored.
+    /// As `Context::open`.
     pub async fn open(choice: DeviceChoice) -> Result<Self, Failure> {
         let context = Context::open(choice).await?;
-        let Some(kept) = Kept::read(&context) else { return Ok(Self { context, kept: None }) };
+        let Some(kept) = Kept::open(&context).await else { return Ok(Self { context, kept: None }) };
         Ok(Self { context: context.with_pipeline_cache(kept.cache.clone()), kept: Some(kept) })
     }
 
     /// Writes the pipeline cache for the next run, if it has changed. The command succeeds even if it cannot be
     /// written.
     pub fn keep(&self) {
-        let Some(Kept { cache, path, checksum: old }) = &self.kept else { return };
-        let Some(data) = cache.get_data() else { return };
-        let new = checksum(&data);
-        if new == *old {
-            return;
-        }
-        let written = match path.parent().map(fs::create_dir_all) {
-            Some(Err(error)) => Err(Failure::at(path, error)),
-            _ => atomic::write(path, &[&new, &data], atomic::Existing::default()),
-        };
-        if let Err(failure) = written {
-            log::warn!("cannot write the pipeline cache: {failure}");
+        let Some(Kept { cache, path, data: old }) = &self.kept else { return };
+        let Some(new) = cache.get_data().filter(|new| Some(new) != old.as_ref()) else { return };
+        if let Err(reason) = cache::write(path, &new) {
+            log::warn!("cannot write the pipeline cache {}: {reason}", path.display());
         }
     }
 }
 
 impl Kept {
-    fn read(context: &Context) -> Option<Self> {
+    async fn open(context: &Context) -> Option<Self> {
         let device = context.device()?;
         if !device.features().contains(wgpu::Features::PIPELINE_CACHE) {
             return None;
         }
         let name = wgpu::util::pipeline_cache_key(context.adapter_info()?)?;
         let path = dirs::cache_dir()?.join("wgpu-cast").join(name);
-        let file = fs::read(&path).unwrap_or_default();
-        // A damaged file is ignored, because a driver may trust the data that it is given.
-        let whole = file.split_at_checked(CHECKSUM).filter(|(sum, data)| *sum == checksum(data));
-        let data = whole.map(|(_, data)| data);
-        let descriptor = wgpu::PipelineCacheDescriptor { label: Some("cast"), data, fallback: true };
-        #[allow(unsafe_code, reason = "wgpu's pipeline caches are unsafe: see SAFETY")]
-        // SAFETY: the data is what `PipelineCache::get_data` gave on this kind of adapter, in a file that only `keep`
-        // writes, whole by its checksum; wgpu checks its header against the adapter and the driver.
-        let cache = unsafe { device.create_pipeline_cache(&descriptor) };
-        Some(Self { cache, path, checksum: data.map(checksum).unwrap_or_default() })
+        let data = cache::read(&path).map_err(|reason| unused(&path, &reason)).ok()?;
+        // A file that the device rejects is replaced by what this run compiles.
+        match (create(device, data.as_deref()).await, &data) {
+            (Ok(cache), _) => Some(Self { cache, path, data }),
+            (Err(reason), Some(_)) => {
+                unused(&path, &reason);
+                let cache = create(device, None).await.ok()?;
+                Some(Self { cache, path, data: None })
+            }
+            (Err(reason), None) => {
+                unused(&path, &reason);
+                None
+            }
+        }
     }
 }
 
-fn checksum(data: &[u8]) -> [u8; CHECKSUM] {
-    let mut hasher = DefaultHasher::new();
-    hasher.write(data);
-    hasher.finish().to_le_bytes()
+/// Says that a run does without the file.
+fn unused(path: &Path, reason: &str) {
+    output::note(format_args!("cast: the pipeline cache {} is not used: {reason}", path.display()));
+}
+
+/// A cache with which a pipeline could be made. Otherwise a file that the driver does not like would make every cast
+/// fail.
+async fn create(device: &wgpu::Device, data: Option<&[u8]>) -> Result<PipelineCache, String> {
+    let memory = device.push_error_scope(ErrorFilter::OutOfMemory);
+    let internal = device.push_error_scope(ErrorFilter::Internal);
+    let validation = device.push_error_scope(ErrorFilter::Validation);
+    let descriptor = wgpu::PipelineCacheDescriptor { label: Some("cast"), data, fallback: true };
+    #[allow(unsafe_code, reason = "wgpu's pipeline caches are unsafe: see SAFETY")]
+    // SAFETY: the data is what `PipelineCache::get_data` gave on this kind of adapter, in a file of this user that only
+    // `keep` writes, whole by its checksum; wgpu checks its header against the adapter and the driver.
+    let cache = unsafe { device.create_pipeline_cache(&descriptor) };
+    let source = wgpu::ShaderSource::Wgsl(EMPTY.into());
+    let module = device.create_shader_module(wgpu::ShaderModuleDescriptor { label: Some("empty"), source });
+    let _ = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+        label: Some("empty"),
+        layout: None,
+        module: &module,
+        entry_point: None,
+        compilation_options: wgpu::PipelineCompilationOptions::default(),
+        cache: Some(&cache),
+    });
+    let (validation, internal, memory) = (validation.pop().await, internal.pop().await, memory.pop().await);
+    match memory.or(validation).or(internal) {
+        // The errors have several lines.
+        Some(error) => Err(error.to_string().split_whitespace().collect::<Vec<_>>().join(" ")),
+        None => Ok(cache),
+    }
 }

@@ -12,6 +12,14 @@ pub enum TensorFault {
         /// The value of `data_type`.
         code: i32,
     },
+    /// There are too many dimensions.
+    #[error("dims has {found} dimensions, the limit is {limit}")]
+    Rank {
+        /// The number of dimensions.
+        found: usize,
+        /// The largest number of dimensions that is read.
+        limit: usize,
+    },
     /// A dimension is negative.
     #[error("dimension {axis} is negative: {dim}")]
     NegativeDim {
@@ -151,6 +159,12 @@ pub enum ModelFault {
     #[error("the message would have {bytes} bytes; protobuf messages must be smaller than 2 GiB")]
     BeyondMessage {
         /// Size of the message.
+        bytes: u64,
+    },
+    /// There is no memory for the message.
+    #[error("out of memory (requested {})", super::counted(*.bytes, "byte"))]
+    OutOfMemory {
+        /// Bytes that were requested.
         bytes: u64,
     },
     /// There is no graph.

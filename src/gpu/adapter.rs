@@ -43,6 +43,16 @@ pub struct AdapterSummary {
     pub reason: String,
 }
 
+/// Why the environment variable `WGPU_BACKEND` leaves no backend, if that is so.
+fn no_known_backend() -> Option<String> {
+    if !wgpu::Backends::from_env()?.is_empty() {
+        return None;
+    }
+    let held = std::env::var("WGPU_BACKEND").unwrap_or_default();
+    let held = crate::error::cut(&held, 80);
+    Some(format!("WGPU_BACKEND is {held:?}, which names no backend (vulkan, metal, dx12, gl, webgpu or noop)"))
+}
+
 /// All adapters, the best first. The environment variable `WGPU_BACKEND` restricts the backends.
 pub async fn adapters() -> Vec<AdapterSummary> {
     let found = enumerate(Search::Everywhere).await;
@@ -127,16 +137,20 @@ pub(crate) async fn choose(choice: &DeviceChoice) -> Result<Result<wgpu::Adapter
             let software = found.first().map(|adapter| name(&adapter.get_info()));
             Ok(found.into_iter().find(|adapter| !is_software(&adapter.get_info())).ok_or_else(|| match software {
                 Some(name) => format!("no GPU found; the software adapter {name} is slower than the CPU"),
-                None => "no GPU adapter found".to_owned(),
+                None => no_known_backend().unwrap_or_else(|| "no GPU adapter found".to_owned()),
             }))
         }
         DeviceChoice::Gpu => {
             let found = enumerate(Search::UntilGpu).await;
-            let none = || Error::NoAdapter { reason: "no backend found an adapter with compute shaders".to_owned() };
+            let none = || "no backend found an adapter with compute shaders".to_owned();
+            let none = || Error::NoAdapter { reason: no_known_backend().unwrap_or_else(none) };
             found.into_iter().next().map(Ok).ok_or_else(none)
         }
         DeviceChoice::Adapter(wanted) => {
             let found = enumerate(Search::Everywhere).await;
+            if let Some(reason) = no_known_backend() {
+                return Err(Error::NoAdapter { reason });
+            }
             let available = found.iter().map(|adapter| name(&adapter.get_info())).collect();
             let matches = |name: String| name.to_lowercase().contains(&wanted.to_lowercase());
             found

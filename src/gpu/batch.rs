@@ -7,6 +7,10 @@ use crate::gpu::device_link::DeviceLink;
 use crate::gpu::error_scope::scoped_for;
 use crate::plan;
 
+/// The most dispatches in one submission. wgpu frees what a submission uses after it, and each compute pass takes time
+/// in proportion to the buffers that are alive: 100,000 casts in one submission took minutes.
+const MOST_DISPATCHES: u32 = 256;
+
 /// A tensor's packed bytes on the device, in whole words. A clone is the same memory.
 #[derive(Clone, Debug)]
 pub(crate) struct Resident {
@@ -31,8 +35,8 @@ pub(crate) struct Wanted<'a> {
 pub(crate) struct Batch<'a> {
     link: &'a DeviceLink,
     encoder: Option<wgpu::CommandEncoder>,
-    /// Elements recorded since the last submission.
-    recorded: u64,
+    /// Elements and dispatches recorded since the last submission.
+    recorded: (u64, u32),
     /// The last submission, until it was waited for.
     in_flight: Option<wgpu::SubmissionIndex>,
     /// A copy of each cast's sentinel, so that a result need not be kept to prove its cast. There is room for as many
@@ -49,7 +53,15 @@ impl<'a> Batch<'a> {
         let usage = wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC;
         let size = 4 * casts as u64;
         let proofs = if casts == 0 { None } else { Some(link.buffer(conversion, "cast proofs", size, usage)?) };
-        Ok(Self { link, encoder: None, recorded: 0, in_flight: None, proofs, sentinels: Vec::new(), dispatches: 0 })
+        Ok(Self {
+            link,
+            encoder: None,
+            recorded: (0, 0),
+            in_flight: None,
+            proofs,
+            sentinels: Vec::new(),
+            dispatches: 0,
+        })
     }
 
     /// Whether a tensor of so many bytes fits a buffer together with its sentinel and the proofs, as reading it back
@@ -86,11 +98,14 @@ impl<'a> Batch<'a> {
         let bound = prepared.bind(input, Destination::new(buffer.slice(..)))?;
         for (part, elements) in bound.parts(elements) {
             // Some systems reset a device that works for long on one submission.
-            if self.recorded > 0 && self.recorded + elements > plan::HOST_ELEMENTS {
+            let (recorded, dispatches) = self.recorded;
+            let is_long = recorded > 0 && recorded + elements > plan::HOST_ELEMENTS;
+            if is_long || dispatches >= MOST_DISPATCHES {
                 self.submit(conversion)?;
             }
             part.record(self.encoder(conversion)?);
-            self.recorded += elements;
+            self.recorded.0 += elements;
+            self.recorded.1 += 1;
         }
         if let Some(proofs) = self.proofs.clone() {
             let offset = 4 * self.sentinels.len() as u64;
@@ -162,7 +177,7 @@ impl<'a> Batch<'a> {
     fn submit(&mut self, conversion: &Conversion) -> Result<(), Error> {
         self.wait(conversion)?;
         let commands = self.encoder.take();
-        self.recorded = 0;
+        self.recorded = (0, 0);
         self.link.run_callbacks();
         let submit = || self.link.queue.submit(commands.map(wgpu::CommandEncoder::finish));
         self.in_flight = Some(scoped_for(conversion, 0, &self.link.device, submit)?);

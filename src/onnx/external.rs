@@ -1,71 +1,107 @@
 //! Tensor data in a file beside the model. A hostile model may name any other file, so the path is checked before the
 //! file is read.
 
+use std::collections::HashMap;
 use std::fs::{File, Metadata};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use prost::Message;
 
 use super::proto::StringStringEntryProto;
 use crate::error::TensorFault;
+use crate::lanes;
 
 /// Where the data is.
-#[derive(Default)]
-struct DataRange {
-    location: Option<String>,
-    offset: Option<u64>,
-    length: Option<u64>,
+pub(super) struct DataRange {
+    location: String,
+    offset: u64,
+    /// The bytes that the tensor takes.
+    length: u64,
+    /// Whether the data extends to the end of the file.
+    to_end: bool,
 }
 
-/// Reads the `expected` bytes that a tensor takes.
-pub(super) fn read(entries: &[Bytes], folder: Option<&Path>, expected: u64) -> Result<Vec<u8>, TensorFault> {
-    let range = data_range(entries)?;
-    let location = range.location.ok_or(TensorFault::NoLocation)?;
-    let length = range.length.unwrap_or(expected);
-    if length != expected {
-        return Err(TensorFault::Length { field: "external_data", unit: "bytes", expected, found: length });
-    }
-    let (path, seen) = resolve(&location, folder.ok_or(TensorFault::NoFolder)?)?;
-    let failed = |error: std::io::Error| TensorFault::Read { location: location.clone(), reason: error.to_string() };
-    let mut file = File::open(&path).map_err(failed)?;
-    // The opened file is checked again, because the path may name another file by now.
-    let metadata = file.metadata().map_err(failed)?;
-    plain(&location, &metadata)?;
-    if !same(&seen, &metadata) {
-        return Err(TensorFault::NotPlain { location, what: "not the same file as when it was checked" });
-    }
-    if names(&file, &metadata).map_err(failed)? > 1 {
-        // The file's other names may lie outside the model's folder.
-        return Err(TensorFault::NotPlain { location, what: "a file with several hard links" });
-    }
-    let (offset, size) = (range.offset.unwrap_or(0), metadata.len());
-    let beyond = || TensorFault::BeyondFile { location: location.clone(), offset, length, size };
-    // Without a length, the data extends to the end of the file.
-    let end = offset.checked_add(length).filter(|&end| end <= size).ok_or_else(beyond)?;
-    if range.length.is_none() && end != size {
-        let found = size - offset;
-        return Err(TensorFault::Length { field: "external_data", unit: "bytes", expected, found });
-    }
-    let memory = |_| TensorFault::OutOfMemory { bytes: length };
-    let mut bytes = Vec::new();
-    bytes.try_reserve_exact(usize::try_from(length).unwrap_or(usize::MAX)).map_err(memory)?;
-    file.seek(SeekFrom::Start(offset)).map_err(failed)?;
-    file.take(length).read_to_end(&mut bytes).map_err(failed)?;
-    if bytes.len() as u64 == length { Ok(bytes) } else { Err(beyond()) }
+/// The files of a folder, and what has been read of them. Initializers may name the same data any number of times; they
+/// share the memory.
+pub(super) struct ExternalFiles<'a> {
+    folder: Option<&'a Path>,
+    read: HashMap<Part, Arc<Vec<u8>>>,
 }
 
-fn data_range(entries: &[Bytes]) -> Result<DataRange, TensorFault> {
-    let mut range = DataRange::default();
+/// The path, the offset and length of the data, and which bits of the last byte are used: the others are cleared.
+type Part = (PathBuf, u64, u64, u8);
+
+impl<'a> ExternalFiles<'a> {
+    pub(super) fn new(folder: Option<&'a Path>) -> Self {
+        Self { folder, read: HashMap::new() }
+    }
+
+    /// The data of so many codes. Unused bits of the last byte are zero.
+    pub(super) fn data(
+        &mut self,
+        range: &DataRange,
+        code_bits: u32,
+        elements: u64,
+    ) -> Result<Arc<Vec<u8>>, TensorFault> {
+        let (path, seen) = resolve(&range.location, self.folder.ok_or(TensorFault::NoFolder)?)?;
+        let part = (path, range.offset, range.length, lanes::used_bits(code_bits, elements));
+        let fits = !range.to_end || range.offset.saturating_add(range.length) == seen.len();
+        if let Some(bytes) = self.read.get(&part).filter(|_| fits) {
+            return Ok(bytes.clone());
+        }
+        let mut bytes = range.read(&part.0, &seen)?;
+        lanes::clear_pad(&mut bytes, code_bits, elements);
+        let bytes = Arc::new(bytes);
+        self.read.insert(part, bytes.clone());
+        Ok(bytes)
+    }
+}
+
+impl DataRange {
+    fn read(&self, path: &Path, seen: &Metadata) -> Result<Vec<u8>, TensorFault> {
+        let (location, offset, length) = (self.location.clone(), self.offset, self.length);
+        let failed = |error: std::io::Error| failed(&self.location, &error);
+        let mut file = File::open(path).map_err(failed)?;
+        // The opened file is checked again, because the path may name another file by now.
+        let metadata = file.metadata().map_err(failed)?;
+        plain(&location, &metadata)?;
+        if !same(seen, &metadata) {
+            return Err(TensorFault::NotPlain { location, what: "not the same file as when it was checked" });
+        }
+        if names(&file, &metadata).map_err(failed)? > 1 {
+            // The file's other names may lie outside the model's folder.
+            return Err(TensorFault::NotPlain { location, what: "a file with several hard links" });
+        }
+        let size = metadata.len();
+        let beyond = || TensorFault::BeyondFile { location: location.clone(), offset, length, size };
+        let end = offset.checked_add(length).filter(|&end| end <= size).ok_or_else(beyond)?;
+        if self.to_end && end != size {
+            let found = size - offset;
+            return Err(TensorFault::Length { field: "external_data", unit: "bytes", expected: length, found });
+        }
+        let memory = |_| TensorFault::OutOfMemory { bytes: length };
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(usize::try_from(length).unwrap_or(usize::MAX)).map_err(memory)?;
+        file.seek(SeekFrom::Start(offset)).map_err(failed)?;
+        file.take(length).read_to_end(&mut bytes).map_err(failed)?;
+        if bytes.len() as u64 == length { Ok(bytes) } else { Err(beyond()) }
+    }
+}
+
+/// The range that the entries name, which must have the `expected` bytes. The file is not looked at.
+pub(super) fn data_range(entries: &[Bytes], expected: u64) -> Result<DataRange, TensorFault> {
+    let (mut location, mut offset, mut length) = (None, None, None);
     for entry in entries {
         let StringStringEntryProto { key, value } = StringStringEntryProto::decode(entry.clone())
             .map_err(|_| TensorFault::ExternalEntry { key: String::new(), value: "not a string".to_owned() })?;
         let number = value.parse::<u64>().ok();
         let known = match key.as_str() {
-            "location" => range.location.replace(value.clone()).is_none(),
-            "offset" => number.is_some() && std::mem::replace(&mut range.offset, number).is_none(),
-            "length" => number.is_some() && std::mem::replace(&mut range.length, number).is_none(),
+            "location" => location.replace(value.clone()).is_none(),
+            "offset" => number.is_some() && std::mem::replace(&mut offset, number).is_none(),
+            "length" => number.is_some() && std::mem::replace(&mut length, number).is_none(),
             "checksum" => true,
             _ => false,
         };
@@ -73,13 +109,21 @@ fn data_range(entries: &[Bytes]) -> Result<DataRange, TensorFault> {
             return Err(TensorFault::ExternalEntry { key, value });
         }
     }
-    Ok(range)
+    let location = location.ok_or(TensorFault::NoLocation)?;
+    if let Some(found) = length.filter(|&length| length != expected) {
+        return Err(TensorFault::Length { field: "external_data", unit: "bytes", expected, found });
+    }
+    Ok(DataRange { location, offset: offset.unwrap_or(0), length: expected, to_end: length.is_none() })
+}
+
+fn failed(location: &str, error: &std::io::Error) -> TensorFault {
+    TensorFault::Read { location: location.to_owned(), reason: error.to_string() }
 }
 
 /// The file's path, which has only plain names below the folder, and the file's metadata.
 fn resolve(location: &str, folder: &Path) -> Result<(PathBuf, Metadata), TensorFault> {
     let escape = || TensorFault::Escape { location: location.to_owned() };
-    let failed = |error: std::io::Error| TensorFault::Read { location: location.to_owned(), reason: error.to_string() };
+    let failed = |error: std::io::Error| failed(location, &error);
     let mut path = if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder.to_owned() };
     let mut metadata = None;
     for component in Path::new(location).components() {

@@ -19,12 +19,18 @@
 #[cfg(feature = "onnx")]
 mod external;
 #[cfg(feature = "onnx")]
+mod memory;
+#[cfg(feature = "onnx")]
 mod model;
 #[cfg(feature = "onnx")]
 mod node;
 mod opset;
 #[cfg(feature = "onnx")]
+mod order;
+#[cfg(feature = "onnx")]
 mod proto;
+#[cfg(feature = "onnx")]
+mod reader;
 #[cfg(feature = "onnx")]
 mod tensor;
 

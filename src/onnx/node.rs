@@ -1,12 +1,11 @@
 //! The four operators that a model of casts is made of.
 
-use std::path::Path;
-
 use bytes::Bytes;
 
+use super::external::ExternalFiles;
 use super::opset::{self, Attribute, CastLikeNode, CastNode, ConstantValue, MOST_ATTRIBUTES};
-use super::proto::{AttributeProto, KINDS, NodeProto};
-use super::tensor::{NamedTensor, parse_message, texts};
+use super::proto::{AttributeProto, KINDS, NodeProto, TensorProto};
+use super::tensor::{self, parse_message, texts};
 use crate::element::ElementType;
 use crate::error::{Error, ModelFault};
 use crate::options::CastOptions;
@@ -24,7 +23,14 @@ pub(crate) enum Operation {
 #[derive(Debug)]
 pub(super) enum NodeContent {
     Operation(Operation),
-    Constant(Tensor),
+    Constant(Box<Constant>),
+}
+
+/// What a `Constant` node holds. Its data is not read yet.
+#[derive(Debug)]
+pub(super) struct Constant {
+    pub(super) element_type: ElementType,
+    attribute: AttributeProto,
 }
 
 /// The names of the operators, and how many inputs each has.
@@ -58,15 +64,15 @@ impl Operation {
         }
     }
 
-    /// The type of its output. There are as many input types as the operator has inputs.
+    /// The type of its output, by the types of its first input and of its last.
     ///
     /// # Errors
     /// [`Error::TypeNotInOpset`].
-    pub(super) fn target(&self, inputs: &[ElementType]) -> Result<ElementType, Error> {
+    pub(super) fn target(&self, first: ElementType, last: ElementType) -> Result<ElementType, Error> {
         match self {
-            Operation::Cast(node) => node.check(inputs[0]).map(|()| node.to()),
-            Operation::CastLike(node) => node.check(inputs[0], inputs[1]).map(|()| inputs[1]),
-            Operation::Identity => Ok(inputs[0]),
+            Operation::Cast(node) => node.check(first).map(|()| node.to()),
+            Operation::CastLike(node) => node.check(first, last).map(|()| last),
+            Operation::Identity => Ok(first),
         }
     }
 
@@ -93,7 +99,7 @@ impl Operation {
 }
 
 impl NodeContent {
-    pub(super) fn read(node: &NodeProto, opset: i64, folder: Option<&Path>) -> Result<Self, Error> {
+    pub(super) fn read(node: &NodeProto, opset: i64) -> Result<Self, Error> {
         let operator = node.op_type.as_str();
         let known = OPERATORS.iter().find(|(name, _)| is_default(&node.domain) && *name == operator);
         let Some(&(_, expected)) = known else {
@@ -117,7 +123,10 @@ impl NodeContent {
             "Cast" => Operation::Cast(CastNode::new(opset, attributes.iter().map(plain))?),
             "CastLike" => Operation::CastLike(CastLikeNode::new(opset, attributes.iter().map(plain))?),
             "Identity" => attributes.first().map_or(Ok(Operation::Identity), |attribute| Err(unknown(attribute)))?,
-            _ => return constant(attributes.swap_remove(0), opset, folder).map(NodeContent::Constant),
+            _ => {
+                let constant = Constant::new(attributes.swap_remove(0), opset)?;
+                return Ok(NodeContent::Constant(Box::new(constant)));
+            }
         };
         Ok(NodeContent::Operation(operation))
     }
@@ -164,22 +173,40 @@ fn unknown(attribute: &AttributeProto) -> Error {
     ModelFault::Attribute { attribute, kind }.into()
 }
 
-/// The value of a `Constant` (ONNX `Constant` 1 to 25).
-fn constant(attribute: AttributeProto, opset: i64, folder: Option<&Path>) -> Result<Tensor, Error> {
-    let takes = opset::at(opset).map(|opset| opset.constant);
-    if attribute.name != "value" && takes != Some(ConstantValue::Any) {
-        return Err(unknown(&attribute));
+impl Constant {
+    /// The only attribute of a `Constant` (ONNX `Constant` 1 to 25).
+    fn new(attribute: AttributeProto, opset: i64) -> Result<Self, Error> {
+        let takes = opset::at(opset).map(|opset| opset.constant);
+        if attribute.name != "value" && takes != Some(ConstantValue::Any) {
+            return Err(unknown(&attribute));
+        }
+        let element_type = match (attribute.name.as_str(), kind(&attribute)) {
+            ("value", "TENSOR") => tensor::element_type(attribute.t.as_ref().unwrap_or(&TensorProto::default()))?,
+            ("value_float", "FLOAT") | ("value_floats", "FLOATS") => ElementType::FLOAT,
+            ("value_int", "INT") | ("value_ints", "INTS") => ElementType::INT64,
+            ("value_string", "STRING") | ("value_strings", "STRINGS") => ElementType::STRING,
+            _ => return Err(unknown(&attribute)),
+        };
+        Ok(Self { element_type, attribute })
     }
-    match (attribute.name.as_str(), kind(&attribute)) {
-        ("value", "TENSOR") => Ok(NamedTensor::read(attribute.t.unwrap_or_default(), folder)?.tensor),
-        ("value_float", "FLOAT") => Tensor::from_slice([], &[attribute.f.unwrap_or_default()]),
-        ("value_floats", "FLOATS") => Tensor::from_slice([attribute.floats.len()], &attribute.floats),
-        ("value_int", "INT") => Tensor::from_slice([], &[attribute.i.unwrap_or_default()]),
-        ("value_ints", "INTS") => Tensor::from_slice([attribute.ints.len()], &attribute.ints),
-        ("value_string", "STRING") => strings(vec![], &[attribute.s.unwrap_or_default()]),
-        ("value_strings", "STRINGS") => strings(vec![attribute.strings.len()], &attribute.strings),
-        _ => Err(unknown(&attribute)),
+
+    /// The value.
+    pub(super) fn read(self, files: &mut ExternalFiles<'_>) -> Result<Tensor, Error> {
+        let Self { attribute, .. } = self;
+        match attribute.name.as_str() {
+            "value" => tensor::read(&attribute.t.unwrap_or_default(), files),
+            "value_float" => Tensor::from_slice([], &[attribute.f.unwrap_or_default()]),
+            "value_floats" => codes(ElementType::FLOAT, attribute.floats.iter().map(|float| float.to_bits().into())),
+            "value_int" => Tensor::from_slice([], &[attribute.i.unwrap_or_default()]),
+            "value_ints" => codes(ElementType::INT64, attribute.ints.iter().map(|&int| int as u64)),
+            "value_string" => strings(vec![], &[attribute.s.unwrap_or_default()]),
+            _ => strings(vec![attribute.strings.len()], &attribute.strings),
+        }
     }
+}
+
+fn codes(element_type: ElementType, codes: impl ExactSizeIterator<Item = u64>) -> Result<Tensor, Error> {
+    Tensor::from_codes(element_type, [codes.len()], codes)
 }
 
 fn strings(shape: Vec<usize>, strings: &[Bytes]) -> Result<Tensor, Error> {
@@ -212,10 +239,10 @@ mod tests {
                 let row = opset::at(opset).unwrap();
                 assert_eq!(attributes.len(), targets + row.attributes.len(), "{operation:?}");
                 assert!(attributes.len() <= MOST_ATTRIBUTES, "{operation:?}");
-                let whole = NodeContent::read(&node(operation.name(), &attributes), opset, None).unwrap();
+                let whole = NodeContent::read(&node(operation.name(), &attributes), opset).unwrap();
                 assert!(matches!(whole, NodeContent::Operation(read) if read == operation), "{operation:?}");
                 attributes.push(AttributeProto { name: "more".to_owned(), i: Some(1), kind: 2, ..Default::default() });
-                let error = NodeContent::read(&node(operation.name(), &attributes), opset, None).map(drop).unwrap_err();
+                let error = NodeContent::read(&node(operation.name(), &attributes), opset).map(drop).unwrap_err();
                 assert!(matches!(&error, Error::UnknownAttribute { attribute, .. } if attribute == "more"), "{error}");
             }
         }

@@ -5,14 +5,23 @@ use std::path::Path;
 use bytes::Bytes;
 use prost::Message;
 
-use super::external;
+use super::external::{self, DataRange, ExternalFiles};
+use super::memory;
 use super::proto::{EXTERNAL, TensorProto};
 use crate::element::{ElementType, Kind};
-use crate::error::{Error, TensorFault};
+use crate::error::{Error, ModelFault, TensorFault};
 use crate::tensor::{Tensor, count};
 
 /// The maximum size of a protobuf message in bytes: it must be smaller than 2 GiB.
 pub const LONGEST_MESSAGE: usize = (1 << 31) - 1;
+
+/// The largest number of dimensions that is read; numpy has the same limit. Every result of a cast has a shape, so
+/// that a large one could take much memory many times.
+const MOST_DIMS: usize = 64;
+
+/// The first bytes of the fields of data that are written: their numbers and the wire type of bytes.
+const STRING_DATA: u8 = 6 << 3 | 2;
+const RAW_DATA: u8 = 9 << 3 | 2;
 
 /// A tensor with its name, as in a `TensorProto`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,61 +38,85 @@ impl NamedTensor {
     ///
     /// In `int32_data`, 2- and 4-bit types are packed bytes, and 6-bit types have one code per entry. Negative entries
     /// are valid for signed integers and for floats, whose codes some writers sign-extend. The `checksum` of external
-    /// data is not verified. Do not read from a folder that untrusted users can write to at the same time.
+    /// data is not verified. More than 64 dimensions are an error. Do not read from a folder that untrusted users can
+    /// write to at the same time.
     ///
     /// # Errors
     /// [`Error::Message`] if the bytes are not a `TensorProto`; [`Error::Tensor`] if it is invalid. Memory is allocated
     /// only for data that exists.
     pub fn from_bytes(bytes: Vec<u8>, folder: Option<&Path>) -> Result<Self, Error> {
-        Self::read(parse_message(bytes.into(), "TensorProto")?, folder)
+        let message: TensorProto = parse_message(bytes.into(), "TensorProto")?;
+        let tensor = read(&message, &mut ExternalFiles::new(folder))?;
+        Ok(Self { name: message.name, tensor })
     }
 
     /// Writes a `TensorProto`, with the data in `raw_data` or `string_data`.
     ///
     /// # Errors
-    /// [`Error::Tensor`] if the message exceeds 2 GiB, the limit of protobuf messages, or if the size of an axis
-    /// exceeds 63 bits.
+    /// [`Error::Tensor`] if the message exceeds 2 GiB, the limit of protobuf messages, if there is no memory for it, or
+    /// if the size of an axis exceeds 63 bits.
     pub fn into_bytes(self) -> Result<Vec<u8>, Error> {
-        let name = self.name.clone();
-        let message = self.into_proto()?;
-        let bytes = message.encoded_len();
-        if bytes > LONGEST_MESSAGE {
-            return Err(Error::Tensor { name, fault: TensorFault::BeyondMessage { bytes: bytes as u64 } });
-        }
-        Ok(message.encode_to_vec())
-    }
-
-    fn into_proto(self) -> Result<TensorProto, Error> {
-        let tensor = self.tensor;
+        let Self { name, tensor } = self;
+        let failed = |fault| Error::Tensor { name: name.clone(), fault };
         let dims: Vec<i64> = tensor.shape().iter().map(|&dim| i64::try_from(dim).unwrap_or(i64::MAX)).collect();
         if tensor.shape().iter().any(|&dim| i64::try_from(dim).is_err()) {
-            return Err(Error::Tensor { name: self.name, fault: TensorFault::TooLarge { dims } });
+            return Err(failed(TensorFault::TooLarge { dims }));
         }
+        // The data is not in this message, because it would be copied there.
         let data_type = tensor.element_type().onnx_code();
-        let copied = |string: &str| Bytes::copy_from_slice(string.as_bytes());
-        let string_data = tensor.strings().map(|strings| strings.map(copied).collect()).unwrap_or_default();
-        let raw_data = match tensor.element_type() {
-            ElementType::STRING => None,
-            _ => Some(Bytes::from(tensor.into_packed()?)),
-        };
-        Ok(TensorProto { dims, data_type, name: self.name, raw_data, string_data, ..TensorProto::default() })
-    }
-
-    pub(super) fn read(message: TensorProto, folder: Option<&Path>) -> Result<Self, Error> {
-        let name = message.name.clone();
-        match read(message, folder) {
-            Ok(tensor) => Ok(Self { name, tensor }),
-            Err(fault) => Err(Error::Tensor { name, fault }),
+        let header = TensorProto { dims, data_type, name: name.clone(), ..TensorProto::default() };
+        let raw = if tensor.element_type() == ElementType::STRING { None } else { Some(tensor.packed()?) };
+        let strings = || tensor.strings().into_iter().flatten().map(str::as_bytes);
+        let field = |data: &[u8]| (1 + prost::length_delimiter_len(data.len()) + data.len()) as u64;
+        let bytes = strings().chain(raw).map(field).fold(header.encoded_len() as u64, u64::saturating_add);
+        if bytes > LONGEST_MESSAGE as u64 {
+            return Err(failed(TensorFault::BeyondMessage { bytes }));
         }
+        let mut bytes = encoded(&header, bytes as usize).map_err(|bytes| failed(TensorFault::OutOfMemory { bytes }))?;
+        for (key, data) in strings().map(|string| (STRING_DATA, string)).chain(raw.map(|raw| (RAW_DATA, raw))) {
+            bytes.push(key);
+            let length = prost::encode_length_delimiter(data.len(), &mut bytes);
+            debug_assert!(length.is_ok(), "a vector grows");
+            bytes.extend_from_slice(data);
+        }
+        Ok(bytes)
     }
+}
+
+/// The bytes of a message, with room for `length` in all. The error is the number of bytes for which there is no
+/// memory.
+pub(super) fn encoded(message: &impl Message, length: usize) -> Result<Vec<u8>, u64> {
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(length).map_err(|_| length as u64)?;
+    let written = message.encode(&mut bytes);
+    debug_assert!(written.is_ok(), "a vector grows");
+    Ok(bytes)
 }
 
 /// A message from bytes.
 pub(super) fn parse_message<M: Message + Default>(bytes: Bytes, message: &'static str) -> Result<M, Error> {
+    memory::check(&bytes, message).map_err(|bytes| match message {
+        "TensorProto" => Error::Tensor { name: String::new(), fault: TensorFault::OutOfMemory { bytes } },
+        _ => ModelFault::OutOfMemory { bytes }.into(),
+    })?;
     M::decode(bytes).map_err(|error| Error::Message { message, reason: error.to_string() })
 }
 
-fn read(message: TensorProto, folder: Option<&Path>) -> Result<Tensor, TensorFault> {
+/// A tensor from its message.
+pub(super) fn read(message: &TensorProto, files: &mut ExternalFiles<'_>) -> Result<Tensor, Error> {
+    let failed = |fault| Error::Tensor { name: message.name.clone(), fault };
+    let (header, field) = checked(message).map_err(failed)?;
+    header.read(field, message, files).map_err(failed)
+}
+
+/// The element type of a tensor whose data is not needed. Everything is checked but the values and external files.
+pub(super) fn element_type(message: &TensorProto) -> Result<ElementType, Error> {
+    let failed = |fault| Error::Tensor { name: message.name.clone(), fault };
+    checked(message).map(|(header, _)| header.element_type).map_err(failed)
+}
+
+/// What type and dims say, and where the data is.
+fn checked(message: &TensorProto) -> Result<(Header, Field), TensorFault> {
     let code = message.data_type;
     let element_type = ElementType::from_onnx_code(code).ok_or(TensorFault::DataType { code })?;
     if message.segment.is_some() {
@@ -96,38 +129,42 @@ fn read(message: TensorProto, folder: Option<&Path>) -> Result<Tensor, TensorFau
         Some(_) => Some(element_type.packed_bytes(elements).ok_or_else(too_large)?),
         None => None,
     };
-    let field = data_field(&message)?;
     let own = own_field(element_type);
-    let data = Data { element_type, elements, shape };
-    match (field, packed) {
-        (None, _) if elements == 0 => data.codes(own, std::iter::empty()),
-        (None, _) => Err(TensorFault::Length { field: own, unit: "entries", expected: data.entries(), found: 0 }),
-        (Some("external_data"), Some(expected)) => {
-            let bytes = external::read(&message.external_data, folder, expected)?;
-            data.raw("external_data", bytes)
+    let header = Header { element_type, elements, shape };
+    let field = match (data_field(message)?, packed) {
+        (None, _) if elements == 0 => Field::Own(own),
+        (None, _) => {
+            let expected = header.entries();
+            return Err(TensorFault::Length { field: own, unit: "entries", expected, found: 0 });
         }
-        (Some("raw_data"), Some(expected)) => {
-            let raw = message.raw_data.unwrap_or_default();
-            length("raw_data", "bytes", expected, raw.len())?;
-            let mut bytes = Vec::new();
-            bytes.try_reserve_exact(raw.len()).map_err(|_| TensorFault::OutOfMemory { bytes: raw.len() as u64 })?;
-            bytes.extend_from_slice(&raw);
-            data.raw("raw_data", bytes)
+        (Some(("external_data", _)), Some(expected)) => {
+            Field::External(external::data_range(&message.external_data, expected)?)
         }
-        (Some(field), _) if field != own => Err(TensorFault::WrongField { field, element_type }),
-        (Some("float_data"), _) => data.codes(own, message.float_data.iter().map(|value| value.to_bits().into())),
-        (Some("double_data"), _) => data.codes(own, message.double_data.iter().map(|value| value.to_bits())),
-        (Some("int64_data"), _) => data.codes(own, message.int64_data.iter().map(|&value| value as u64)),
-        (Some("uint64_data"), _) => {
-            data.check(own, message.uint64_data.iter().map(|&value| value.into()))?;
-            data.codes(own, message.uint64_data.iter().copied())
+        (Some(("raw_data", found)), Some(expected)) => {
+            length("raw_data", "bytes", expected, found)?;
+            Field::Raw
         }
-        (Some("string_data"), _) => data.strings(&message.string_data),
-        (Some(_), _) => data.int32(&message.int32_data),
-    }
+        (Some((field, _)), _) if field != own => return Err(TensorFault::WrongField { field, element_type }),
+        (Some((_, found)), _) => {
+            length(own, "entries", header.entries(), found)?;
+            Field::Own(own)
+        }
+    };
+    Ok((header, field))
+}
+
+/// The field that holds a tensor's data.
+enum Field {
+    External(DataRange),
+    Raw,
+    /// The field of the type.
+    Own(&'static str),
 }
 
 fn shape(dims: &[i64]) -> Result<Vec<usize>, TensorFault> {
+    if dims.len() > MOST_DIMS {
+        return Err(TensorFault::Rank { found: dims.len(), limit: MOST_DIMS });
+    }
     if let Some((axis, &dim)) = dims.iter().enumerate().find(|(_, dim)| **dim < 0) {
         return Err(TensorFault::NegativeDim { axis, dim });
     }
@@ -135,26 +172,27 @@ fn shape(dims: &[i64]) -> Result<Vec<usize>, TensorFault> {
     shape.map_err(|_| TensorFault::TooLarge { dims: dims.to_vec() })
 }
 
-/// The one field that holds data, if any does.
-fn data_field(message: &TensorProto) -> Result<Option<&'static str>, TensorFault> {
+/// The one field that holds data, if any does, and how many bytes or entries it has.
+fn data_field(message: &TensorProto) -> Result<Option<(&'static str, usize)>, TensorFault> {
     if !(0..=EXTERNAL).contains(&message.data_location) {
         return Err(TensorFault::DataLocation { code: message.data_location });
     }
-    let external = message.data_location == EXTERNAL || !message.external_data.is_empty();
+    // External data counts also without an entry.
+    let external = usize::from(message.data_location == EXTERNAL) + message.external_data.len();
     let holds = [
-        (external, "external_data"),
-        (message.raw_data.as_ref().is_some_and(|raw| !raw.is_empty()), "raw_data"),
-        (!message.float_data.is_empty(), "float_data"),
-        (!message.int32_data.is_empty(), "int32_data"),
-        (!message.string_data.is_empty(), "string_data"),
-        (!message.int64_data.is_empty(), "int64_data"),
-        (!message.double_data.is_empty(), "double_data"),
-        (!message.uint64_data.is_empty(), "uint64_data"),
+        ("external_data", external),
+        ("raw_data", message.raw_data.as_ref().map_or(0, Bytes::len)),
+        ("float_data", message.float_data.len()),
+        ("int32_data", message.int32_data.len()),
+        ("string_data", message.string_data.len()),
+        ("int64_data", message.int64_data.len()),
+        ("double_data", message.double_data.len()),
+        ("uint64_data", message.uint64_data.len()),
     ];
-    let mut fields = holds.into_iter().filter_map(|(holds, field)| holds.then_some(field));
+    let mut fields = holds.into_iter().filter(|(_, length)| *length > 0);
     match (fields.next(), fields.next()) {
-        (Some(first), Some(second)) => Err(TensorFault::TwoFields { first, second }),
-        (Some("external_data"), None) if message.data_location != EXTERNAL => {
+        (Some((first, _)), Some((second, _))) => Err(TensorFault::TwoFields { first, second }),
+        (Some(("external_data", _)), None) if message.data_location != EXTERNAL => {
             Err(TensorFault::DataLocation { code: message.data_location })
         }
         (field, _) => Ok(field),
@@ -181,60 +219,73 @@ fn length(field: &'static str, unit: &'static str, expected: u64, found: usize) 
 /// A STRING tensor, if all is UTF-8.
 pub(super) fn texts(shape: Vec<usize>, strings: &[Bytes]) -> Result<Tensor, TensorFault> {
     let dims = shape.iter().map(|&dim| dim as i64).collect();
-    let mut fault = None;
+    let mut invalid = None;
     let texts = strings.iter().enumerate().map_while(|(index, bytes)| {
-        std::str::from_utf8(bytes).map_err(|_| fault = Some(TensorFault::Utf8 { index })).ok()
+        std::str::from_utf8(bytes).map_err(|_| invalid = Some(TensorFault::Utf8 { index })).ok()
     });
     let tensor = Tensor::from_strings(shape, texts);
-    match fault {
+    match invalid {
         Some(fault) => Err(fault),
-        None => tensor.map_err(|_| TensorFault::TooLarge { dims }),
+        None => tensor.map_err(|error| fault(&error, dims)),
     }
 }
 
 /// What type and dims say.
-struct Data {
+struct Header {
     element_type: ElementType,
     elements: u64,
     shape: Vec<usize>,
 }
 
-impl Data {
+impl Header {
+    fn read(self, field: Field, message: &TensorProto, files: &mut ExternalFiles<'_>) -> Result<Tensor, TensorFault> {
+        let own = match field {
+            Field::Own(own) => own,
+            Field::External(range) => {
+                let bytes = files.data(&range, self.element_type.code_bits(), self.elements)?;
+                let dims = self.dims();
+                return Tensor::from_clean(self.element_type, self.shape, bytes).map_err(|error| fault(&error, dims));
+            }
+            Field::Raw => return self.raw(message.raw_data.as_deref().unwrap_or_default().iter().copied()),
+        };
+        match own {
+            "float_data" => self.codes(message.float_data.iter().map(|value| value.to_bits().into())),
+            "double_data" => self.codes(message.double_data.iter().map(|value| value.to_bits())),
+            "int64_data" => self.codes(message.int64_data.iter().map(|&value| value as u64)),
+            "uint64_data" => {
+                self.check(own, message.uint64_data.iter().map(|&value| value.into()))?;
+                self.codes(message.uint64_data.iter().copied())
+            }
+            "string_data" => texts(self.shape, &message.string_data),
+            _ => self.int32(&message.int32_data),
+        }
+    }
+
     /// Packed bytes, of which there are as many as there must be.
-    fn raw(self, field: &'static str, bytes: Vec<u8>) -> Result<Tensor, TensorFault> {
-        let (found, dims) = (bytes.len() as u64, self.dims());
-        Tensor::from_bytes(self.element_type, self.shape, bytes).map_err(|error| match error {
-            Error::ByteLength { expected, .. } => TensorFault::Length { field, unit: "bytes", expected, found },
-            _ => TensorFault::TooLarge { dims },
-        })
+    fn raw(self, values: impl ExactSizeIterator<Item = u8>) -> Result<Tensor, TensorFault> {
+        let dims = self.dims();
+        let mut bytes = Vec::new();
+        let size = values.len();
+        bytes.try_reserve_exact(size).map_err(|_| TensorFault::OutOfMemory { bytes: size as u64 })?;
+        bytes.extend(values);
+        Tensor::from_bytes(self.element_type, self.shape, bytes).map_err(|error| fault(&error, dims))
     }
 
     /// One code an element.
-    fn codes(self, field: &'static str, codes: impl ExactSizeIterator<Item = u64>) -> Result<Tensor, TensorFault> {
-        length(field, "entries", self.entries(), codes.len())?;
+    fn codes(self, codes: impl ExactSizeIterator<Item = u64>) -> Result<Tensor, TensorFault> {
         let dims = self.dims();
-        let tensor = match self.element_type {
-            ElementType::STRING => Tensor::from_strings(self.shape, std::iter::empty::<&str>()),
-            element_type => Tensor::from_codes(element_type, self.shape, codes),
-        };
-        tensor.map_err(|_| TensorFault::TooLarge { dims })
+        Tensor::from_codes(self.element_type, self.shape, codes).map_err(|error| fault(&error, dims))
     }
 
     fn int32(self, values: &[i32]) -> Result<Tensor, TensorFault> {
-        length("int32_data", "entries", self.entries(), values.len())?;
         if self.element_type == ElementType::BOOL {
-            return self.codes("int32_data", values.iter().map(|&value| (value != 0).into()));
+            return self.codes(values.iter().map(|&value| (value != 0).into()));
         }
         self.check("int32_data", values.iter().map(|&value| value.into()))?;
         if self.is_packed() {
-            return self.raw("int32_data", values.iter().map(|&value| value as u8).collect());
+            return self.raw(values.iter().map(|&value| value as u8));
         }
-        self.codes("int32_data", values.iter().map(|&value| value as u64))
-    }
-
-    fn strings(self, strings: &[Bytes]) -> Result<Tensor, TensorFault> {
-        length("string_data", "entries", self.elements, strings.len())?;
-        texts(self.shape, strings)
+        self.codes(values.iter().map(|&value| value as u64))
     }
 
     /// Whether `int32_data` holds packed bytes.
@@ -265,5 +316,13 @@ impl Data {
 
     fn dims(&self) -> Vec<i64> {
         self.shape.iter().map(|&dim| dim as i64).collect()
+    }
+}
+
+/// The error of making a tensor from data of the right length.
+fn fault(error: &Error, dims: Vec<i64>) -> TensorFault {
+    match error {
+        Error::OutOfMemory { bytes, .. } => TensorFault::OutOfMemory { bytes: *bytes },
+        _ => TensorFault::TooLarge { dims },
     }
 }

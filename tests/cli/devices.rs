@@ -48,6 +48,21 @@ fn without_a_gpu_asking_for_one_fails() {
 }
 
 #[test]
+fn an_unknown_backend_is_named() {
+    let folder = Folder::new();
+    folder.write("a.npy", npy("<f4", false, "(1,)", &floats(&[1.0])));
+    let told = "WGPU_BACKEND is \"foo, \", which names no backend (vulkan, metal, dx12, gl, webgpu or noop)";
+    for line in ["--device gpu", "--adapter llvmpipe"] {
+        let outcome =
+            folder.cast_with(&format!("convert a.npy out.npy --to int8 {line}"), &[("WGPU_BACKEND", "foo, ")]);
+        assert_eq!(outcome.status, Some(1), "{line}: {}", outcome.stderr);
+        assert_eq!(outcome.line(), format!("cast: no GPU adapter: {told}"), "{line}");
+    }
+    let outcome = folder.cast_with("adapters", &[("WGPU_BACKEND", "foo, ")]);
+    assert!(outcome.text().contains(told), "{}", outcome.text());
+}
+
+#[test]
 fn an_unknown_adapter_is_answered_with_the_list() {
     let folder = Folder::new();
     folder.write("a.npy", npy("<f4", false, "(1,)", &floats(&[1.0])));

@@ -1,5 +1,7 @@
 //! The example binaries, run as a user runs them.
 
+#[cfg(unix)]
+mod cache;
 mod convert;
 mod devices;
 mod errors;

@@ -90,6 +90,65 @@ fn a_model_runs_on_either_device() {
     }
 }
 
+/// A model of so many outputs: casts of FLOAT to FLOAT16.
+fn model_of(outputs: usize) -> Vec<u8> {
+    let field = |number: u8, bytes: &[u8]| {
+        let mut field = vec![number << 3 | 2];
+        let mut length = bytes.len();
+        while length >= 0x80 {
+            field.push(length as u8 | 0x80);
+            length >>= 7;
+        }
+        field.push(length as u8);
+        [&field, bytes].concat()
+    };
+    let value = |name: &str, t: u8| [field(1, name.as_bytes()), field(2, &field(1, &[8, t]))].concat();
+    let to = field(5, &[field(1, b"to"), vec![3 << 3, 10, 0xa0, 1, 2]].concat());
+    let mut graph = field(11, &value("x", 1));
+    for name in (0..outputs).map(|index| format!("y{index}")) {
+        let node = [field(1, b"x"), field(2, name.as_bytes()), field(4, b"Cast"), to.clone()].concat();
+        graph.extend([field(1, &node), field(12, &value(&name, 10))].concat());
+    }
+    [vec![8, 8], field(8, &[16, 25]), field(7, &graph)].concat()
+}
+
+#[test]
+fn the_line_about_many_outputs_is_short() {
+    let folder = Folder::new();
+    folder.write("m.onnx", model_of(1000));
+    folder.write("x.pb", pb("x", Tensor::from_slice([1; 64], &[1.0f32]).unwrap()));
+    let outcome = folder.cast("run m.onnx x.pb -o out --device cpu");
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    let output = "float16 [1, 1, 1, 1, 1, 1, 1, 1, … and 56 more]";
+    let outputs = [output; 8].join(", ");
+    assert!(outcome.line().starts_with(&format!("{outputs}, … and 992 more; 1000 nodes, on the CPU (")), "{outcome:?}");
+    assert_eq!(read(&folder, "out/output_999.pb").tensor.bytes(), Some(&[0, 0x3c][..]));
+}
+
+/// The last of three outputs cannot be written, or not be renamed.
+#[test]
+fn runs_that_fail_late_write_nothing_either() {
+    let folder = Folder::new();
+    folder.write("m.onnx", model_of(3));
+    folder.write("x.pb", pb("x", Tensor::from_slice([1], &[1.0f32]).unwrap()));
+    std::fs::create_dir_all(folder.path().join("out/output_2.pb")).expect("a folder");
+    let outcome = folder.cast("run m.onnx x.pb -o out --device cpu");
+    assert_eq!(outcome.status, Some(1), "{}", outcome.stderr);
+    assert_eq!(outcome.line(), "cast: out/output_2.pb: cannot write: not a regular file");
+    let left: Vec<_> = std::fs::read_dir(folder.path().join("out")).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert_eq!(left, ["output_2.pb"]);
+
+    std::fs::remove_dir(folder.path().join("out/output_2.pb")).expect("an empty folder");
+    folder.write("out/output_0.pb", "older");
+    let outcome = folder.cast("run m.onnx x.pb -o out --device cpu");
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    let mut left: Vec<_> =
+        std::fs::read_dir(folder.path().join("out")).unwrap().map(|e| e.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(left, ["output_0.pb", "output_1.pb", "output_2.pb"]);
+    assert_eq!(read(&folder, "out/output_0.pb").tensor.bytes(), Some(&[0, 0x3c][..]));
+}
+
 #[test]
 fn runs_that_fail_write_nothing() {
     let folder = Folder::new();

@@ -75,6 +75,11 @@ impl Folder {
         self.run("cast", line, &NO_DRIVER)
     }
 
+    /// The same with environment variables.
+    pub fn cast_with(&self, line: &str, variables: &[(&str, &str)]) -> Outcome {
+        self.run("cast", line, variables)
+    }
+
     /// Runs another example here.
     pub fn example(&self, name: &str) -> Outcome {
         self.run(name, "", &[])

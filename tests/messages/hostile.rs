@@ -45,6 +45,18 @@ fn negative_dims() {
     }
 }
 
+/// Every result has the shape of its source, so that many dimensions would take memory many times.
+#[test]
+fn more_dims_than_any_array_has() {
+    for t in [FLOAT, STRING] {
+        assert_eq!(fault(&tensor(t, &[1; 65])), TensorFault::Rank { found: 65, limit: 64 });
+        assert_eq!(fault(&tensor(t, &[-1; 70])), TensorFault::Rank { found: 70, limit: 64 });
+    }
+    let most = tensor(FLOAT, &[1; 64]).bytes(RAW_DATA, [0, 0, 0x80, 0x3f]);
+    let NamedTensor { tensor, .. } = NamedTensor::from_bytes(most.0, None).unwrap();
+    assert_eq!((tensor.shape(), tensor.to_vec::<f32>().unwrap()), (&[1; 64][..], vec![1.0]));
+}
+
 #[test]
 fn dims_that_cannot_be_counted() {
     let double = ElementType::DOUBLE.onnx_code();

@@ -73,11 +73,11 @@ fn reading_takes_memory_in_proportion_to_the_message() {
     const COUNT: usize = (1 << 16) + 1;
     let count = COUNT as i64;
     let all = |field: u64, bytes: &[u8]| message().bytes(field, bytes).0.repeat(COUNT);
-    let dims = tensor(2, &[]).packed(DIMS, &[1; COUNT]).bytes(RAW_DATA, [1]);
+    let dims = tensor(2, &[]).packed(DIMS, &[1; COUNT]).bytes(RAW_DATA, [1]).0;
     let empty_strings = tensor(8, &[count]).raw(all(STRING_DATA, b""));
     let float_values = tensor(11, &[count]).bytes(DOUBLE_DATA, vec![0; 8 * COUNT]);
     let mut times = vec![
-        of_tensor("dims", &dims),
+        amplification("dims", dims, |bytes| NamedTensor::from_bytes(bytes, None).is_err()),
         of_tensor("strings", &empty_strings),
         of_tensor("int32_data", &tensor(2, &[count]).packed(INT32_DATA, &[1; COUNT])),
         of_tensor("int64_data", &tensor(7, &[count]).packed(INT64_DATA, &[1; COUNT])),
@@ -124,4 +124,57 @@ fn attributes_that_no_node_has_take_no_memory_of_their_own() {
         let peak = allocation_counter::measure(|| error = Model::from_bytes(bytes, None).err()).bytes_max;
         assert!(error.is_some() && peak < 64 * length as u64, "{operator}: {peak} bytes for {length}: {error:?}");
     }
+}
+
+/// Initializers that name the same data in a file, of types with and without unused bits.
+#[test]
+fn external_data_is_read_once_and_only_if_it_is_needed() {
+    const SIZE: usize = 1 << 20;
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("data"), vec![0xff; SIZE]).unwrap();
+    let external = |name: &String, t: ElementType, elements: usize, location: &str| {
+        let start = message().int(DIMS, elements as i64).int(DATA_TYPE, t.onnx_code().into()).bytes(NAME, name);
+        message().bytes(5, start.int(DATA_LOCATION, 1).bytes(EXTERNAL_DATA, entry("location", location)))
+    };
+    let names: Vec<_> = (0..100).map(name).collect();
+    let initializers = names.iter().enumerate().map(|(index, name)| match index % 3 {
+        0 => external(name, INT8, SIZE, "data"),
+        1 => external(name, INT4, 2 * SIZE - 1, "./data"),
+        _ => external(name, UINT4, 2 * SIZE - 1, "data"),
+    });
+    let initializers: Vec<_> = initializers.collect();
+    let (mut read, folder) = (None, Some(folder.path()));
+    let outputs: Vec<_> = names.iter().map(|name| untyped_output(name)).collect();
+    let bytes = model(28, &[&initializers[..], &outputs].concat()).0;
+    let peak = allocation_counter::measure(|| read = Some(Model::from_bytes(bytes, folder).unwrap())).bytes_max;
+    assert!(peak < 3 * SIZE as u64, "{peak} bytes");
+    let (outputs, _) = pollster::block_on(on_cpu().run(&read.unwrap(), Vec::new())).unwrap();
+    let data: Vec<&[u8]> = outputs.iter().map(|output| output.tensor.bytes().unwrap()).collect();
+    assert!(data.iter().all(|bytes| bytes.len() == SIZE && bytes[..SIZE - 1].iter().all(|&byte| byte == 0xff)));
+    let last = |index: usize| if index % 3 == 0 { 0xff } else { 0x0f };
+    assert!(data.iter().enumerate().all(|(index, bytes)| bytes[SIZE - 1] == last(index)));
+    let first = |index: usize| data[usize::from(index % 3 > 0)].as_ptr();
+    assert!(data.iter().enumerate().all(|(index, bytes)| bytes.as_ptr() == first(index)));
+
+    let needed = &names[5];
+    let bytes = model(28, &[&initializers[..], &[cast(needed, "y", INT8), output("y", INT8)]].concat()).0;
+    let mut read = None;
+    let peak = allocation_counter::measure(|| read = Some(Model::from_bytes(bytes, folder).unwrap())).bytes_max;
+    assert!(peak < 2 * SIZE as u64, "{peak} bytes");
+}
+
+/// Results have the shape of their source.
+#[test]
+fn a_large_shape_is_held_once() {
+    const DIMS: usize = 10_000;
+    let names: Vec<_> = (0..1000).map(|index| format!("y{index}")).collect();
+    let casts = names.iter().flat_map(|name| [cast("x", name, FLOAT16), output(name, FLOAT16)]);
+    let model = newest(&[input("x", FLOAT)].into_iter().chain(casts).collect::<Vec<_>>());
+    let tensor = Tensor::from_slice(vec![1; DIMS], &[1.5f32]).unwrap();
+    let mut result = None;
+    let run = || result = Some(pollster::block_on(on_cpu().run(&model, vec![tensor])).unwrap());
+    let peak = allocation_counter::measure(run).bytes_max;
+    assert!(peak < 100 * 8 * DIMS as u64, "{peak} bytes");
+    let (outputs, _) = result.unwrap();
+    assert!(outputs.iter().all(|output| output.tensor.shape() == [1; DIMS]));
 }

@@ -7,7 +7,11 @@ use std::process::Command;
 use std::sync::mpsc;
 use std::time::Duration;
 
+#[cfg(target_os = "linux")]
+use support::assert_error;
 use wgpu_cast::onnx::NamedTensor;
+#[cfg(target_os = "linux")]
+use wgpu_cast::{ElementType, Tensor};
 use wgpu_cast::{Error, TensorFault};
 
 use crate::wire::*;
@@ -76,7 +80,21 @@ fn the_folder_itself_may_be_reached_through_a_link() {
 #[cfg(target_os = "linux")]
 const LIMITED: &str = "CAST_TEST_LIMITED";
 
-/// A file of 64 GiB that takes no space, read where there are 4 GiB of memory: by this same test in another process.
+/// Runs a test of this file once more, in another process with less memory, which finds the folder in [`LIMITED`].
+#[cfg(target_os = "linux")]
+fn run_limited(test: &str, folder: &Path) {
+    let output = Command::new("sh")
+        .args(["-c", "ulimit -v 4000000 && exec \"$0\" --exact \"$1\""])
+        .arg(std::env::current_exe().unwrap())
+        .arg(format!("unix::{test}"))
+        .env(LIMITED, folder)
+        .output()
+        .unwrap();
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && stdout.contains("1 passed"), "{output:?}");
+}
+
+/// A file of 64 GiB that takes no space, read where there are 4 GiB of memory.
 #[cfg(target_os = "linux")]
 #[test]
 fn no_memory_for_a_huge_file_is_an_error() {
@@ -90,14 +108,28 @@ fn no_memory_for_a_huge_file_is_an_error() {
     }
     let folder = tempfile::tempdir().unwrap();
     fs::File::create(folder.path().join("huge")).unwrap().set_len(SIZE).unwrap();
-    let test = "unix::no_memory_for_a_huge_file_is_an_error";
-    let output = Command::new("sh")
-        .args(["-c", "ulimit -v 4000000 && exec \"$0\" --exact \"$1\""])
-        .arg(std::env::current_exe().unwrap())
-        .arg(test)
-        .env(LIMITED, folder.path())
-        .output()
-        .unwrap();
-    let stdout = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && stdout.contains("1 passed"), "{output:?}");
+    run_limited("no_memory_for_a_huge_file_is_an_error", folder.path());
+}
+
+/// Tensors that take half of the memory, or more than there is. None of it is touched, so it exists only in name.
+#[cfg(target_os = "linux")]
+#[test]
+fn no_memory_for_a_message_or_for_codes_is_an_error() {
+    const SIZE: usize = 2_100_000_000;
+    if std::env::var_os(LIMITED).is_none() {
+        return run_limited("no_memory_for_a_message_or_for_codes_is_an_error", Path::new(""));
+    }
+    let tensor = Tensor::from_bytes(ElementType::UINT8, [SIZE], vec![0; SIZE]).unwrap();
+    let named = NamedTensor { name: "x".to_owned(), tensor: tensor.clone() };
+    let bytes = SIZE as u64 + 18;
+    let fault = TensorFault::OutOfMemory { bytes };
+    assert_error!(named.into_bytes().unwrap_err(), Tensor { name: "x".to_owned(), fault });
+    // The smallest entries of a message: 120 million codes of 8 bytes, read from one byte each.
+    let message = crate::wire::tensor(7, &[120_000_000]).bytes(INT64_DATA, vec![1; 120_000_000]);
+    let error = NamedTensor::from_bytes(message.0, None).unwrap_err();
+    assert!(matches!(&error, Error::Tensor { fault: TensorFault::OutOfMemory { .. }, .. }), "{error}");
+    let (from, elements) = (ElementType::INT4, 10_000_000_000);
+    let error = Tensor::from_codes(from, [elements], std::iter::repeat_n(1, elements)).unwrap_err();
+    assert_error!(error, OutOfMemory { from, to: from, bytes: elements as u64 / 2 });
+    drop(tensor);
 }

@@ -1,7 +1,7 @@
 //! A protobuf writer for the tests, independent of the crate's.
 
 /// A message in the making, or some fields of one: messages one after another are their fields together.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Message(pub Vec<u8>);
 
 /// A message without fields.

@@ -18,7 +18,7 @@ use wgpu_cast::onnx::CastNode;
 use wgpu_cast::{CastOptions, ElementType};
 
 use crate::args::{Attributes, ConvertArgs, InfoArgs};
-use crate::atomic::{self, Existing, Output};
+use crate::atomic::{self, Complete, Existing, Output};
 use crate::failure::Failure;
 use crate::files::FileFormat;
 use crate::merge::name_of_part;
@@ -247,7 +247,7 @@ struct Writer<'a> {
     caster: &'a Caster,
     progress: Progress,
     /// Outputs that are complete and wait for their names.
-    complete: Vec<Output>,
+    complete: Vec<Complete>,
     /// Bytes that an interrupted conversion had left.
     resumed: u64,
 }
@@ -283,7 +283,7 @@ impl Writer<'_> {
 
     /// Gives the complete outputs their names.
     fn name(&mut self) -> Result<(), Failure> {
-        self.complete.drain(..).try_for_each(Output::rename)
+        self.complete.drain(..).try_for_each(Complete::rename)
     }
 
     fn settings(&self, start: u64) -> StreamSettings {
@@ -328,8 +328,7 @@ impl Writer<'_> {
             output.write(made.piece.output.clone(), made.bytes, made.losses)
         })
         .map_err(|error| Failure::at(output.name(), error))?;
-        output.complete()?;
-        self.complete.push(output);
+        self.complete.push(output.complete()?);
         Ok(())
     }
 }

@@ -1,0 +1,118 @@
+//! How much memory decoding a message takes. prost aborts the process where there is none, so it is asked for before.
+
+/// What decoding copies out of a message. Other fields are one entry each: bytes are shared with the message.
+struct Fields {
+    /// The repeated numbers by their field, and their size in memory.
+    numbers: &'static [(u64, Size)],
+    /// A field that is a message, decoded together with this one.
+    nested: Option<(u64, &'static Fields)>,
+}
+
+#[derive(Clone, Copy)]
+enum Size {
+    /// As large as in the message.
+    Fixed,
+    /// So many bytes for each varint.
+    Varint(u64),
+}
+
+const OTHER: Fields = Fields { numbers: &[], nested: None };
+const TENSOR: Fields = Fields {
+    numbers: &[
+        (1, Size::Varint(8)),
+        (4, Size::Fixed),
+        (5, Size::Varint(4)),
+        (7, Size::Varint(8)),
+        (10, Size::Fixed),
+        (11, Size::Varint(8)),
+    ],
+    nested: None,
+};
+const ATTRIBUTE: Fields = Fields { numbers: &[(7, Size::Fixed), (8, Size::Varint(8))], nested: Some((5, &TENSOR)) };
+const MODEL: Fields = Fields { numbers: &[], nested: Some((7, &OTHER)) };
+
+/// Bytes for one entry that is not a packed number.
+const ENTRY: u64 = 64;
+
+/// Less than this is not asked for: other parts of a program take it too.
+const LITTLE: u64 = 1 << 20;
+
+/// Whether there is memory to decode a message of the given type. The error is the number of bytes that it takes.
+pub(super) fn check(bytes: &[u8], message: &str) -> Result<(), u64> {
+    let fields = match message {
+        "TensorProto" => &TENSOR,
+        "AttributeProto" => &ATTRIBUTE,
+        "ModelProto" => &MODEL,
+        _ => &OTHER,
+    };
+    // A vector that grows takes up to twice what it needs.
+    let needed = 2 * decoded(bytes, fields);
+    if needed <= LITTLE {
+        return Ok(());
+    }
+    let mut probe = Vec::<u8>::new();
+    probe.try_reserve_exact(usize::try_from(needed).unwrap_or(usize::MAX)).map_err(|_| needed)
+}
+
+/// The bytes that the entries of a message take. What is not a message is counted up to its first error.
+fn decoded(mut bytes: &[u8], fields: &Fields) -> u64 {
+    let mut total = 0;
+    while let Some(key) = varint(&mut bytes) {
+        let field = key >> 3;
+        let rest = match key & 7 {
+            0 => varint(&mut bytes).map(|_| bytes),
+            1 => bytes.get(8..),
+            5 => bytes.get(4..),
+            2 => {
+                let data = varint(&mut bytes).and_then(|length| bytes.split_at_checked(usize::try_from(length).ok()?));
+                let Some((data, rest)) = data else { return total };
+                let size = fields.numbers.iter().find(|(number, _)| *number == field).map(|(_, size)| *size);
+                total += match (size, fields.nested) {
+                    (Some(Size::Fixed), _) => data.len() as u64,
+                    (Some(Size::Varint(size)), _) => size * data.iter().filter(|byte| **byte < 0x80).count() as u64,
+                    (None, Some((nested, fields))) if nested == field => decoded(data, fields),
+                    (None, _) => 0,
+                };
+                Some(rest)
+            }
+            // The start or the end of a group.
+            _ => Some(bytes),
+        };
+        let Some(rest) = rest else { return total };
+        bytes = rest;
+        total += ENTRY;
+    }
+    total
+}
+
+/// The number at the start of the bytes, which is taken from them.
+fn varint(bytes: &mut &[u8]) -> Option<u64> {
+    let mut value = 0;
+    for shift in (0..70).step_by(7) {
+        let (byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        value |= u64::from(byte & 0x7f).checked_shl(shift).unwrap_or(0);
+        if *byte < 0x80 {
+            return Some(value);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_are_counted_by_their_field() {
+        // int64_data of three varints, one of two bytes; raw_data of four bytes; a name; a dim that is not packed.
+        let tensor = [7 << 3 | 2, 4, 1, 0x80, 1, 5, 9 << 3 | 2, 4, 0, 0, 0, 0, 8 << 3 | 2, 1, b't', 1 << 3, 9];
+        assert_eq!(decoded(&tensor, &TENSOR), 3 * 8 + 4 * ENTRY);
+        let attribute = [&[5 << 3 | 2, tensor.len() as u8][..], &tensor, &[7 << 3 | 2, 8], &[0; 8]].concat();
+        assert_eq!(decoded(&attribute, &ATTRIBUTE), 3 * 8 + 8 + 6 * ENTRY);
+        assert_eq!(decoded(&attribute, &OTHER), 2 * ENTRY);
+        // Fixed numbers outside of packed fields, a group, and data beyond the end.
+        assert_eq!(decoded(&[1, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0x0b, 0x0c, 0x0a, 9, 1], &TENSOR), 4 * ENTRY);
+        assert_eq!(decoded(&[0xff; 30], &TENSOR), 0);
+    }
+}
