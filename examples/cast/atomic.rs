@@ -77,8 +77,9 @@ pub struct Output {
     file: File,
     /// The size of the output.
     bytes: u64,
-    /// The end of the journal.
+    /// The end of the journal, or of an output that grows.
     end: u64,
+    grows: bool,
     /// The end of the pieces that exist, and their losses.
     done: u64,
     losses: Vec<(usize, LossCounts)>,
@@ -106,6 +107,19 @@ impl Syncing {
 }
 
 impl Output {
+    /// Opens the partial file of an output of any size, which is written from front to back. It cannot be continued.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_growing(name: &Path, existing: Existing) -> Result<Self, Failure> {
+        let existing = Existing { resume: false, ..existing };
+        let mut output = Self::open(name, 0, 0, existing)?;
+        let emptied = output.file.set_len(0);
+        emptied.map_err(|error| output.place.failure(&error))?;
+        (output.grows, output.end) = (true, 0);
+        Ok(output)
+    }
+
     /// Opens the partial file of an output of `bytes` bytes. `plan` identifies what is written: a partial file of another
     /// plan is not continued.
     ///
@@ -140,6 +154,7 @@ impl Output {
             file,
             bytes,
             end: bytes,
+            grows: false,
             done: 0,
             losses: Vec::new(),
             unsynced: 0,
@@ -223,9 +238,22 @@ impl Output {
             drop(more);
             let _ = thread.join();
         }
-        let done = self.file.set_len(self.bytes).and_then(|()| self.file.sync_all());
+        let bytes = if self.grows { self.end } else { self.bytes };
+        let done = self.file.set_len(bytes).and_then(|()| self.file.sync_all());
         done.map_err(|error| self.place.failure(&error))?;
         Ok(Complete(self.place))
+    }
+}
+
+/// An output that grows.
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.append(bytes)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

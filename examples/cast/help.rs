@@ -19,20 +19,32 @@ pub fn convert() -> String {
 }
 
 const FILES: &str = "\
-File formats, chosen by the file extension:
+Values are cast, not quantized: there are no scales. What a type cannot hold is counted and printed.
+
+File formats, chosen by the file extension or --in-format and --out-format:
+  .safetensors  Tensors with names; names, shapes and metadata stay. A folder with one
+        *.safetensors.index.json, or that index, is a sharded model: every shard is converted, and
+        the index written with the new size. The format has no 2- and 4-bit integers.
+  .npz  numpy's archive of arrays, by name like safetensors.
+  .npy  numpy arrays of bool, integers, floats and strings, in either byte order, in C or Fortran
+        order. Written little-endian in C order. Types that numpy lacks are written as ml_dtypes
+        writes them: bfloat16 as '<V2', float8e5m2 as '<f1', the others as '<V1', one code per byte.
+        Such raw codes, and unsigned integers, are read with --from TYPE.
+  .pb   ONNX TensorProto, with its name. Data is read from raw_data, from typed fields or from an
+        external file inside the same folder, and written as raw_data. --from reads unsigned
+        integers as raw codes of the same width; older files store bfloat16 as uint16.
   .bin  ONNX raw_data: little-endian codes. Codes narrower than a byte are packed, low bits first
         (two 4-bit or four 2-bit codes per byte, four 6-bit codes per three bytes). k bytes
         contain floor(8 k / bits) elements unless --len N is given; N elements need exactly
         ceil(N bits / 8) bytes. A .bin file has no shape; it is read as one dimension.
-  .npy  numpy arrays of bool, integers, float16, float32 and float64, in either byte order, in C
-        or Fortran order. Written little-endian in C order. Types that numpy lacks are written as
-        raw codes in an unsigned integer type: bfloat16 as uint16, types of 8 bits and less as
-        uint8, one code per byte (unpacked). --from reads such raw codes, also from the void types
-        that ml_dtypes writes ('<V1', '<V2').
-  .pb   ONNX TensorProto, with its name. Data is read from raw_data, from typed fields or from an
-        external file inside the same folder, and written as raw_data. --from reads unsigned
-        integers as raw codes of the same width; older files store bfloat16 as uint16.
-String tensors are supported only in .pb files, and are always cast on the CPU.";
+One tensor (.npy, .pb, .bin) can change its format. String tensors are cast on the CPU.
+
+Rules for files of several tensors: the first --map that matches a name decides. Otherwise --to
+applies to floats that match --only (if given) and no --except. * matches any text.
+
+An output is written beside its place, to NAME.cast-partial, and renamed when it is complete. A
+signal removes the partial file. After a kill it stays: --resume continues it, any other run
+removes it. With --part I/N several machines convert a sharded model into one folder.";
 
 pub const INFO: &str = "\
 Prints the name, shape, element type and size of each tensor. Only headers are read.";

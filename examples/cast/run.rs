@@ -1,22 +1,25 @@
 //! `cast run`: runs a model of casts on tensor files.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 use wgpu_cast::Tensor;
-use wgpu_cast::onnx::{Model, NamedTensor};
+use wgpu_cast::onnx::{LONGEST_MESSAGE, Model, NamedTensor};
 
 use crate::args::RunArgs;
+use crate::convert::read_tensor;
 use crate::failure::Failure;
 use crate::files::FileFormat;
 use crate::session::Session;
-use crate::{npy, output, outputs, pb};
+use crate::{output, outputs};
 
 /// The most outputs, and the most axes of each, that the line on stderr has: a model may have millions.
 const SHOWN: usize = 8;
 
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let choice = args.device.choice()?;
-    let model = Model::from_bytes(pb::message(&args.model)?, args.model.parent());
+    let model = Model::from_bytes(message(&args.model)?, args.model.parent());
     let model = model.map_err(|e| Failure::at(&args.model, e))?;
     let inputs = args.inputs.iter().map(|path| read(path)).collect::<Result<_, _>>()?;
     if args.output.exists() && !args.output.is_dir() {
@@ -56,11 +59,23 @@ fn list(items: impl ExactSizeIterator<Item = String>) -> String {
 
 fn read(path: &Path) -> Result<Tensor, Failure> {
     match FileFormat::of(path)? {
-        FileFormat::Npy => npy::read(path, None),
-        FileFormat::Pb => Ok(pb::read(path, None)?.tensor),
+        format @ (FileFormat::Npy | FileFormat::Pb) => Ok(read_tensor(path, format)?.tensor),
         _ => {
             let what = "model inputs must be .pb or .npy files, which contain the type and the shape of one tensor";
             Err(Failure::Usage(format!("{}: {what}", path.display())))
         }
     }
+}
+
+/// The bytes of a file that contains one message.
+fn message(path: &Path) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    // The limit matters for files without an end.
+    let limit = LONGEST_MESSAGE as u64 + 1;
+    let read = File::open(path).and_then(|file| file.take(limit).read_to_end(&mut bytes));
+    read.map_err(|e| Failure::at(path, e))?;
+    if bytes.len() as u64 == limit {
+        return Err(Failure::at(path, "too large: protobuf messages must be smaller than 2 GiB"));
+    }
+    Ok(bytes)
 }

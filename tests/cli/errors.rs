@@ -11,7 +11,7 @@ fn bad_command_lines() {
         ("convert a.npy out.npy --to flaot16", "unknown element type \"flaot16\", did you mean float16?"),
         ("convert a.npy out.npy --to fp8", "did you mean float8e4m3fn, float8e4m3fnuz, float8e5m2, float8e5m2fnuz or"),
         ("convert a.npy out.npy --from uint9 --to int8", "did you mean uint"),
-        ("convert a.npy out.npy --to string", "out.npy: string tensors are supported only in .pb files"),
+        ("convert a.npy out.bin --to string", "out.bin: string tensors are supported only in .npy and .pb files"),
         ("shader --from float --to string", "string is not a numeric element type"),
         ("convert a.npy out.npy --to int8 --round-mode sideways", "unknown round_mode \"sideways\""),
         ("convert a.npy out.npy --to int8 --saturate maybe", "maybe"),

@@ -2,11 +2,13 @@
 
 mod caster;
 mod inputs;
+mod npz;
 mod plan;
 mod progress;
 mod report;
 mod rules;
 mod shard_part;
+mod single;
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
@@ -14,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 use wgpu_cast::LossCounts;
 use wgpu_cast::files::{self, FilePlan, FinishedPiece, Part, ReadAt, StreamSettings};
-use wgpu_cast::onnx::CastNode;
+use wgpu_cast::onnx::{CastNode, NamedTensor};
 use wgpu_cast::{CastOptions, ElementType};
 
 use crate::args::{Attributes, ConvertArgs, InfoArgs};
@@ -31,6 +33,7 @@ use progress::Progress;
 use report::Summary;
 pub use rules::Rules;
 pub use shard_part::ShardPart;
+use single::Single;
 
 pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     let Request { pairs, index, copies, folder } = Request::new(args)?;
@@ -89,6 +92,14 @@ pub fn list(path: &Path, args: &InfoArgs) -> Result<(), Failure> {
         note(format_args!("{}:", path.display()));
     }
     tensors.iter().try_for_each(|tensor| tensor.print(args.json))
+}
+
+/// Reads the tensor of a file that has one.
+///
+/// # Errors
+/// The file is invalid.
+pub fn read_tensor(path: &Path, format: FileFormat) -> Result<NamedTensor, Failure> {
+    Single::open(path, format, None, None)?.in_memory(path)
 }
 
 /// What is to be done.
@@ -255,6 +266,10 @@ struct Writer<'a> {
 impl Writer<'_> {
     /// Makes the outputs of a task, and names them unless a later one may be refused.
     fn write(&mut self, task: &mut Task) -> Result<(), Failure> {
+        if task.archive.is_some() {
+            self.write_archive(task)?;
+            return if self.args.strict { Ok(()) } else { self.name() };
+        }
         let inputs: Vec<&dyn ReadAt> = task.inputs.iter().map(|input| &**input).collect();
         for (target, plan) in &task.outputs {
             let mut lost = vec![LossCounts::default(); plan.parts.len()];
@@ -279,6 +294,41 @@ impl Writer<'_> {
             }
         }
         if self.args.strict { Ok(()) } else { self.name() }
+    }
+
+    /// Makes an archive. It grows, so that it cannot be continued.
+    fn write_archive(&mut self, task: &mut Task) -> Result<(), Failure> {
+        let Task { name, inputs, outputs, archive, tensors, .. } = task;
+        let entries = archive.as_deref().unwrap_or_default();
+        let mut losses = Vec::new();
+        let mut make = |entry: &npz::Entry, inputs: &[&dyn ReadAt], out: &mut dyn Write| {
+            let mut lost = vec![LossCounts::default(); entry.plan.parts.len()];
+            self.stream(out, &entry.plan, inputs, &mut lost, &entry.member.name)?;
+            losses.push(lost.into_iter().fold(LossCounts::default(), |mut sum, lost| {
+                sum += lost;
+                sum
+            }));
+            Ok(())
+        };
+        let fail = |failure: Failure| Failure::at(Path::new(name.as_str()), failure);
+        match &outputs[0].0 {
+            Target::Stdout => {
+                npz::write(&*inputs[0], entries, std::io::stdout().lock(), &mut make).map_err(fail)?;
+            }
+            Target::File(path) => match atomic::open_special(path) {
+                Some(file) => {
+                    let file = file.map_err(|error| Failure::at(path, error))?;
+                    npz::write(&*inputs[0], entries, file, &mut make).map_err(fail)?;
+                }
+                None => {
+                    let output = Output::open_growing(path, self.args.existing())?;
+                    let output = npz::write(&*inputs[0], entries, output, &mut make).map_err(fail)?;
+                    self.complete.push(output.complete()?);
+                }
+            },
+        }
+        tensors.iter_mut().zip(losses).for_each(|(tensor, lost)| tensor.lost += lost);
+        Ok(())
     }
 
     /// Gives the complete outputs their names.

@@ -3,16 +3,16 @@
 use std::path::Path;
 use std::time::SystemTime;
 
-use wgpu_cast::files::{CodeStorage, FilePlan, Part, ReadAt, SafetensorsFile, TensorCast, TensorStorage};
-use wgpu_cast::onnx::NamedTensor;
-use wgpu_cast::{CastOptions, DeviceChoice, ElementType, LossCounts, Tensor, cpu, has_kernel};
+use wgpu_cast::files::{FilePlan, ReadAt, SafetensorsFile};
+use wgpu_cast::{ElementType, LossCounts};
 
 use super::inputs::{self, Pair, Target};
+use super::npz::{self, Entry};
 use super::report::TensorReport;
+use super::single::Single;
 use crate::args::ConvertArgs;
 use crate::failure::Failure;
-use crate::files::{self, FileFormat};
-use crate::{npy, pb};
+use crate::files::FileFormat;
 
 /// The size of an input, and the time of its last change.
 pub type InputState = (u64, Option<SystemTime>);
@@ -23,6 +23,8 @@ pub struct Task {
     pub name: String,
     pub inputs: Vec<Box<dyn ReadAt>>,
     pub outputs: Vec<(Target, FilePlan)>,
+    /// The members of an archive, which the one output is then.
+    pub archive: Option<Vec<Entry>>,
     pub tensors: Vec<TensorReport>,
     /// The sizes and the times of change of the inputs.
     pub state: Vec<InputState>,
@@ -36,7 +38,8 @@ impl Task {
     pub fn new(pair: Pair, args: &ConvertArgs) -> Result<Self, Failure> {
         match (pair.input_format, pair.output_format) {
             (FileFormat::Safetensors, FileFormat::Safetensors) => Self::safetensors(pair, args),
-            (from, to) if from == FileFormat::Safetensors || to == FileFormat::Safetensors => {
+            (FileFormat::Npz, FileFormat::Npz) => Self::npz(pair, args),
+            (from, to) if !from.is_single() || !to.is_single() => {
                 let what = format!("cannot convert {} to {}", from.extension(), to.extension());
                 Err(Failure::Usage(format!("{}: {what}", pair.input.display())))
             }
@@ -46,7 +49,8 @@ impl Task {
 
     /// Bytes of the outputs.
     pub fn bytes(&self) -> u64 {
-        self.outputs.iter().filter_map(|(_, plan)| plan.bytes()).sum()
+        let members = self.archive.iter().flatten().map(|entry| &entry.plan);
+        self.outputs.iter().map(|(_, plan)| plan).chain(members).filter_map(FilePlan::bytes).sum()
     }
 
     fn safetensors(pair: Pair, args: &ConvertArgs) -> Result<Self, Failure> {
@@ -88,73 +92,41 @@ impl Task {
         }
         let name = pair.input.display().to_string();
         let state = vec![state(&pair.input)];
-        Ok(Self { name, inputs: vec![Box::new(input)], outputs: vec![(pair.output, plan)], tensors, state })
+        Ok(Self { name, inputs: vec![Box::new(input)], outputs: vec![(pair.output, plan)], archive: None, tensors, state })
     }
 
     /// A file of one tensor.
     fn tensor(pair: Pair, args: &ConvertArgs) -> Result<Self, Failure> {
-        let (input, output) = (&pair.input, pair.output_format);
+        let (input, format) = (&pair.input, pair.output_format);
         let to = args.rules.to.ok_or_else(|| Failure::Usage(format!("{}: add --to TYPE", input.display())))?;
         if let Some(from) = args.from {
             args.attributes.options(from, to)?;
             check_strings(from, input, pair.input_format)?;
         }
         if let Target::File(path) = &pair.output {
-            check_strings(to, path, output)?;
+            check_strings(to, path, format)?;
         }
         if args.len.is_some() && pair.input_format != FileFormat::Bin {
             let what = "--len is only for .bin files, other formats contain a shape";
             return Err(Failure::Usage(format!("{}: {what}", input.display())));
         }
-        let NamedTensor { name, tensor } = match (pair.input_format, args.from) {
-            (FileFormat::Bin, Some(from)) => unnamed(files::read_bin(input, from, args.len)?),
-            (FileFormat::Bin, None) => {
-                let what = "a .bin file does not contain its element type: add --from TYPE";
-                return Err(Failure::Usage(format!("{}: {what}", input.display())));
-            }
-            (FileFormat::Npy, from) => unnamed(npy::read(input, from)?),
-            (_, from) => pb::read(input, from)?,
-        };
-        let from = tensor.element_type();
+        let single = Single::open(input, pair.input_format, args.from, args.len)?;
+        let from = single.tensor.element_type();
         let options = args.attributes.options(from, to)?;
         let file = input.display().to_string();
         let mut report = TensorReport {
             file: file.clone(),
-            name: name.clone(),
-            shape: tensor.shape().iter().map(|&axis| axis as u64).collect(),
+            name: single.tensor.name().to_owned(),
+            shape: single.tensor.shape(),
             from: from.to_string(),
             to: Some(to),
-            bytes: [tensor.bytes().map_or(0, |bytes| bytes.len() as u64), 0],
+            bytes: [single.tensor.bytes(), 0],
             lost: LossCounts::default(),
         };
-        // Strings are cast in memory.
-        let tensor = if has_kernel(from, to) { tensor } else { cast_strings(&tensor, to, &options, args)? };
-        let (from, elements) = (tensor.element_type(), tensor.len() as u64);
-        let cast = |codes| {
-            let [from, to] = [from, to].map(TensorStorage::packed);
-            let to = TensorStorage { codes, ..to };
-            let name = report.name.clone();
-            Part::Cast(TensorCast { name, elements, input: 0, offset: 0, from, to, options, column_major: Vec::new() })
-        };
-        let parts = match output {
-            FileFormat::Npy => npy::parts(&tensor, to, cast)?,
-            FileFormat::Pb => {
-                let tensor = cpu::cast(&tensor, to, &options)?;
-                vec![Part::Bytes(NamedTensor { name, tensor }.into_bytes()?)]
-            }
-            _ => vec![cast(CodeStorage::Packed)],
-        };
-        let plan = FilePlan { parts };
+        let (inputs, plan) = single.plan(input, to, &options, format, args)?;
         report.bytes[1] = plan.bytes().unwrap_or(0);
-        let input = tensor.into_bytes().unwrap_or_default();
         let state = vec![state(&pair.input)];
-        Ok(Self {
-            name: file,
-            inputs: vec![Box::new(input)],
-            outputs: vec![(pair.output, plan)],
-            tensors: vec![report],
-            state,
-        })
+        Ok(Self { name: file, inputs, outputs: vec![(pair.output, plan)], archive: None, tensors: vec![report], state })
     }
 }
 
@@ -182,43 +154,26 @@ pub fn tensors(path: &Path, format: FileFormat) -> Result<Vec<TensorReport>, Fai
         });
         return Ok(tensors.collect());
     }
-    let NamedTensor { name, tensor } = match format {
-        FileFormat::Npy => unnamed(npy::read(path, None)?),
-        FileFormat::Pb => pb::read(path, None)?,
-        _ => return Err(Failure::at(path, "a .bin file contains neither type nor shape")),
-    };
-    let shape = tensor.shape().iter().map(|&axis| axis as u64).collect();
-    let bytes = tensor.bytes().map_or(0, |bytes| bytes.len() as u64);
-    Ok(vec![report(name, shape, tensor.element_type().to_string(), bytes)])
-}
-
-/// Casts strings, or numbers to strings.
-fn cast_strings(
-    tensor: &Tensor,
-    to: ElementType,
-    options: &CastOptions,
-    args: &ConvertArgs,
-) -> Result<Tensor, Failure> {
-    if !matches!(args.device.choice()?, DeviceChoice::Auto | DeviceChoice::Cpu) {
-        let (from, what) = (tensor.element_type(), "strings can only be cast on the CPU");
-        return Err(Failure::Usage(format!("{from} to {to}: {what}")));
+    if format == FileFormat::Npz {
+        return npz::tensors(&inputs::open(path)?, &file).map_err(|error| Failure::at(path, error));
     }
-    Ok(cpu::cast(tensor, to, options)?)
-}
-
-fn unnamed(tensor: Tensor) -> NamedTensor {
-    NamedTensor { name: String::new(), tensor }
+    if format == FileFormat::Bin {
+        return Err(Failure::at(path, "a .bin file contains neither type nor shape"));
+    }
+    let Single { tensor, .. } = Single::open(path, format, None, None)?;
+    let from = tensor.element_type().to_string();
+    Ok(vec![report(tensor.name().to_owned(), tensor.shape(), from, tensor.bytes())])
 }
 
 /// Refuses string tensors in a format that has none.
 fn check_strings(element_type: ElementType, path: &Path, format: FileFormat) -> Result<(), Failure> {
-    if element_type.is_numeric() || format == FileFormat::Pb {
+    if element_type.is_numeric() || format != FileFormat::Bin {
         return Ok(());
     }
-    Err(Failure::Usage(format!("{}: string tensors are supported only in .pb files", path.display())))
+    Err(Failure::Usage(format!("{}: string tensors are supported only in .npy and .pb files", path.display())))
 }
 
-fn state(path: &Path) -> InputState {
+pub fn state(path: &Path) -> InputState {
     let metadata = std::fs::metadata(path).ok();
     metadata.map_or((0, None), |metadata| (metadata.len(), metadata.modified().ok()))
 }

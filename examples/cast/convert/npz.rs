@@ -1,0 +1,115 @@
+//! `.npz` archives of arrays.
+
+use std::io::{self, Write};
+
+use wgpu_cast::files::{
+    FilePlan, InputFile, NpyElements, NpyOrder, NpzArchive, NpzError, NpzMember, NpzWriter, ReadAt, npy_plan,
+};
+use wgpu_cast::{ElementType, LossCounts};
+
+use super::inputs::{self, Pair};
+use super::plan::{Task, state};
+use super::report::TensorReport;
+use super::single::told;
+use crate::args::ConvertArgs;
+use crate::failure::Failure;
+
+/// An array of an archive that is written.
+pub struct Entry {
+    pub member: NpzMember,
+    /// Its `.npy` file. The array of a compressed member is in input 1, into which it is decompressed first.
+    pub plan: FilePlan,
+}
+
+impl Task {
+    /// An archive: rules choose arrays by name. Arrays of strings are refused.
+    pub fn npz(pair: Pair, args: &ConvertArgs) -> Result<Self, Failure> {
+        let input = inputs::open(&pair.input)?;
+        let fail = |error: NpzError| Failure::at(&pair.input, error);
+        let mut archive = NpzArchive::open(&input).map_err(fail)?;
+        let (mut entries, mut tensors) = (Vec::new(), Vec::new());
+        for member in archive.members().to_vec() {
+            let refuse = |what: String| Failure::at(&pair.input, format!("{}: {what}", member.name));
+            let array = archive.array(&member, args.from).map_err(|error| match &error {
+                NpzError::Npy { error, .. } => refuse(told(error)),
+                _ => refuse(error.to_string()),
+            })?;
+            let NpyElements::Numbers(storage) = array.elements else {
+                return Err(refuse("arrays of strings are not supported in archives".to_owned()));
+            };
+            let from = storage.element_type;
+            let to = args.rules.target(&member.name, from);
+            let options = args.attributes.options(from, to.unwrap_or(from))?;
+            let mut stored = array.stored(&member.name, usize::from(member.stored.is_none())).map_err(|error| refuse(told(&error)))?;
+            stored.offset += member.stored.as_ref().map_or(0, |range| range.start);
+            let plan = npy_plan(&stored, to.unwrap_or(from), &options, NpyOrder::Keep);
+            let plan = plan.map_err(|error| refuse(told(&error)))?;
+            tensors.push(TensorReport {
+                file: pair.input.display().to_string(),
+                name: member.name.clone(),
+                shape: array.shape.clone(),
+                from: from.to_string(),
+                to,
+                bytes: [member.bytes, plan.bytes().unwrap_or(0)],
+                lost: LossCounts::default(),
+            });
+            entries.push(Entry { member, plan });
+        }
+        drop(archive);
+        let (name, state) = (pair.input.display().to_string(), vec![state(&pair.input)]);
+        let inputs: Vec<Box<dyn ReadAt>> = vec![Box::new(input)];
+        Ok(Self { name, inputs, outputs: vec![(pair.output, FilePlan::default())], archive: Some(entries), tensors, state })
+    }
+}
+
+/// The arrays of an archive.
+///
+/// # Errors
+/// The archive is invalid.
+pub fn tensors(input: &dyn ReadAt, file: &str) -> Result<Vec<TensorReport>, NpzError> {
+    let mut archive = NpzArchive::open(input)?;
+    let members = archive.members().to_vec();
+    let tensors = members.into_iter().map(|member| {
+        let array = archive.array(&member, None)?;
+        let from = match array.elements {
+            NpyElements::Numbers(storage) => storage.element_type,
+            _ => ElementType::STRING,
+        };
+        let (name, shape, from) = (member.name, array.shape, from.to_string());
+        let (file, bytes) = (file.to_owned(), [member.bytes; 2]);
+        Ok(TensorReport { file, name, shape, from, to: None, bytes, lost: LossCounts::default() })
+    });
+    tensors.collect()
+}
+
+/// Writes the members of an archive one after the other. `make` writes one, from the archive and from the file into
+/// which a compressed member was decompressed.
+///
+/// # Errors
+/// The archive is damaged, or cannot be written.
+pub fn write<W: Write>(
+    input: &dyn ReadAt,
+    entries: &[Entry],
+    out: W,
+    mut make: impl FnMut(&Entry, &[&dyn ReadAt], &mut dyn Write) -> Result<(), Failure>,
+) -> Result<W, Failure> {
+    let fail = |error: NpzError| Failure::Work(error.to_string());
+    let failed = |error: io::Error| Failure::Work(error.to_string());
+    let mut archive = NpzArchive::open(input).map_err(fail)?;
+    let mut writer = NpzWriter::new(out);
+    for entry in entries {
+        let is_compressed = entry.member.stored.is_none();
+        let mut spool = tempfile::tempfile().map_err(failed)?;
+        if is_compressed {
+            archive.copy(&entry.member, &mut spool).map_err(fail)?;
+        } else {
+            // Only the checksum is compared.
+            archive.copy(&entry.member, &mut io::sink()).map_err(fail)?;
+        }
+        let spool = InputFile::new(spool);
+        let bytes = entry.plan.bytes().unwrap_or(u64::MAX);
+        writer.start(&entry.member.name, bytes, is_compressed).map_err(fail)?;
+        make(entry, &[input, &spool], &mut writer)?;
+    }
+    writer.finish().map_err(fail)
+}

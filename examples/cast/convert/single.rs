@@ -1,0 +1,199 @@
+//! Files of one tensor: `.npy`, `.pb` and `.bin`.
+
+use std::path::Path;
+
+use wgpu_cast::files::{
+    self, FilePlan, InputFile, NpyArray, NpyElements, NpyError, NpyOrder, OnCpu, Part, ReadAt, SourceRange,
+    StoredTensor, StreamSettings, TensorData, TensorMessage, TensorStorage, npy_plan, raw_plan, raw_tensor,
+    tensor_proto_plan, write_strings,
+};
+use wgpu_cast::onnx::NamedTensor;
+use wgpu_cast::{CastOptions, DeviceChoice, ElementType, Tensor, cpu};
+
+use super::inputs;
+use crate::args::ConvertArgs;
+use crate::failure::Failure;
+use crate::files::FileFormat;
+
+/// A tensor and the inputs that have it.
+pub struct Single {
+    pub inputs: Vec<Box<dyn ReadAt>>,
+    pub tensor: Found,
+    /// Fields of a `.pb` file that are copied to another one.
+    kept: Vec<SourceRange>,
+}
+
+/// Where a tensor is.
+pub enum Found {
+    /// In an input.
+    Stored(StoredTensor),
+    /// In memory: strings, and numbers in the typed fields of a message.
+    InMemory(NamedTensor),
+}
+
+impl Found {
+    pub fn name(&self) -> &str {
+        match self {
+            Found::Stored(tensor) => &tensor.name,
+            Found::InMemory(tensor) => &tensor.name,
+        }
+    }
+
+    pub fn element_type(&self) -> ElementType {
+        match self {
+            Found::Stored(tensor) => tensor.storage.element_type,
+            Found::InMemory(NamedTensor { tensor, .. }) => tensor.element_type(),
+        }
+    }
+
+    pub fn shape(&self) -> Vec<u64> {
+        match self {
+            Found::Stored(tensor) => tensor.shape.clone(),
+            Found::InMemory(NamedTensor { tensor, .. }) => tensor.shape().iter().map(|&axis| axis as u64).collect(),
+        }
+    }
+
+    /// Bytes of the elements where they are; 0 for strings.
+    pub fn bytes(&self) -> u64 {
+        match self {
+            Found::Stored(tensor) => tensor.bytes().unwrap_or(0),
+            Found::InMemory(NamedTensor { tensor, .. }) => tensor.bytes().map_or(0, |bytes| bytes.len() as u64),
+        }
+    }
+}
+
+impl Single {
+    /// Reads the header of a file.
+    ///
+    /// # Errors
+    /// The file is invalid, or `from` contradicts it.
+    pub fn open(path: &Path, format: FileFormat, from: Option<ElementType>, len: Option<u64>) -> Result<Self, Failure> {
+        let input = inputs::open(path)?;
+        let mut kept = Vec::new();
+        let mut external = None;
+        let tensor = match format {
+            FileFormat::Bin => {
+                let Some(from) = from else {
+                    let what = "a .bin file does not contain its element type: add --from TYPE";
+                    return Err(Failure::Usage(format!("{}: {what}", path.display())));
+                };
+                Found::Stored(raw_tensor(&input, 0, from, len).map_err(|error| Failure::at(path, error))?)
+            }
+            FileFormat::Npy => npy(&input, from).map_err(|error| Failure::at(path, told(&error)))?,
+            _ => {
+                let fail = |error| Failure::at(path, error);
+                let message = TensorMessage::read(&input).map_err(fail)?;
+                let range = |range: &std::ops::Range<u64>| SourceRange {
+                    input: 0,
+                    offset: range.start,
+                    bytes: range.end - range.start,
+                };
+                kept.extend(message.kept.iter().map(range));
+                match message.data {
+                    TensorData::Inline(offset) => Found::Stored(message.stored(0, offset, from).map_err(fail)?),
+                    TensorData::External => {
+                        let folder = path.parent().unwrap_or(Path::new(""));
+                        let (file, offset) = message.open_external(&input, folder).map_err(fail)?;
+                        external = Some(file);
+                        Found::Stored(message.stored(1, offset, from).map_err(fail)?)
+                    }
+                    _ => Found::InMemory(message.read_tensor(&input, from).map_err(fail)?),
+                }
+            }
+        };
+        let inputs = std::iter::once(input).chain(external).map(boxed).collect();
+        Ok(Self { inputs, tensor, kept })
+    }
+
+    /// The output with the tensor cast, and what it is made from.
+    ///
+    /// # Errors
+    /// The output format cannot hold the tensor.
+    pub fn plan(
+        mut self,
+        path: &Path,
+        to: ElementType,
+        options: &CastOptions,
+        format: FileFormat,
+        args: &ConvertArgs,
+    ) -> Result<(Vec<Box<dyn ReadAt>>, FilePlan), Failure> {
+        let from = self.tensor.element_type();
+        if !from.is_numeric() || !to.is_numeric() {
+            if !matches!(args.device.choice()?, DeviceChoice::Auto | DeviceChoice::Cpu) {
+                return Err(Failure::Usage(format!("{from} to {to}: strings can only be cast on the CPU")));
+            }
+            let NamedTensor { name, tensor } = self.in_memory(path)?;
+            self.tensor = Found::InMemory(NamedTensor { name, tensor: cpu::cast(&tensor, to, options)? });
+        }
+        let stored = match self.tensor {
+            Found::Stored(stored) => stored,
+            Found::InMemory(NamedTensor { name, tensor }) if tensor.element_type() == ElementType::STRING => {
+                let bytes = match format {
+                    FileFormat::Npy => write_strings(&tensor).map_err(|error| Failure::at(path, error))?,
+                    _ => NamedTensor { name, tensor }.into_bytes()?,
+                };
+                return Ok((self.inputs, FilePlan { parts: vec![Part::Bytes(bytes)] }));
+            }
+            Found::InMemory(NamedTensor { name, tensor }) => {
+                let shape = tensor.shape().iter().map(|&axis| axis as u64).collect();
+                let storage = TensorStorage::packed(tensor.element_type());
+                self.inputs.push(Box::new(tensor.into_bytes().unwrap_or_default()));
+                StoredTensor { name, shape, input: self.inputs.len() - 1, offset: 0, storage, column_major: false }
+            }
+        };
+        let plan = match format {
+            FileFormat::Npy => npy_plan(&stored, to, options, NpyOrder::RowMajor).map_err(|error| told(&error)),
+            FileFormat::Pb => tensor_proto_plan(&stored, to, options, &self.kept).map_err(|error| error.to_string()),
+            _ => raw_plan(&stored, to, options).map_err(|error| error.to_string()),
+        };
+        Ok((self.inputs, plan.map_err(|what| Failure::at(path, what))?))
+    }
+
+    /// The tensor in memory, in row-major order.
+    pub fn in_memory(&self, path: &Path) -> Result<NamedTensor, Failure> {
+        let stored = match &self.tensor {
+            Found::InMemory(tensor) => return Ok(tensor.clone()),
+            Found::Stored(stored) => stored,
+        };
+        let fail = |what: String| Failure::at(path, what);
+        let element_type = stored.storage.element_type;
+        let same = CastOptions::default();
+        let cast = stored.cast(TensorStorage::packed(element_type), &same);
+        let plan = FilePlan { parts: vec![Part::Cast(cast.ok_or_else(|| fail("the tensor is too large".to_owned()))?)] };
+        let size = plan.bytes().and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(usize::MAX);
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(size).map_err(|_| fail(format!("out of memory: {size} bytes are needed")))?;
+        let inputs: Vec<&dyn ReadAt> = self.inputs.iter().map(|input| &**input).collect();
+        let read = files::write(&plan, &inputs, &StreamSettings::default(), &OnCpu, &mut |piece| {
+            bytes.extend_from_slice(piece.bytes);
+            Ok(())
+        });
+        read.map_err(|error| fail(error.to_string()))?;
+        let shape: Vec<usize> = stored.shape.iter().map(|&axis| axis as usize).collect();
+        let tensor = Tensor::from_bytes(element_type, shape, bytes).map_err(|error| Failure::at(path, error))?;
+        Ok(NamedTensor { name: stored.name.clone(), tensor })
+    }
+}
+
+fn boxed(input: InputFile) -> Box<dyn ReadAt> {
+    Box::new(input)
+}
+
+fn npy(input: &InputFile, from: Option<ElementType>) -> Result<Found, NpyError> {
+    let array = NpyArray::read(input, from)?;
+    Ok(match array.elements {
+        NpyElements::Strings(_) => Found::InMemory(NamedTensor { name: String::new(), tensor: array.read_strings(input)? }),
+        _ => Found::Stored(array.stored("", 0)?),
+    })
+}
+
+/// The error, and the option that helps.
+pub fn told(error: &NpyError) -> String {
+    match error {
+        NpyError::NoElementType { .. } => format!("{error}: add --from TYPE"),
+        NpyError::FromContradicts { dtype, element_type, from, .. } => {
+            format!("dtype '{dtype}' is {element_type}, which contradicts --from {from}")
+        }
+        _ => error.to_string(),
+    }
+}
