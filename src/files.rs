@@ -9,6 +9,8 @@
 
 mod input;
 mod plan;
+#[allow(dead_code, reason = "the executor uses it")]
+mod transpose;
 #[allow(dead_code, reason = "the readers of tensors and models use it")]
 mod wire;
 
