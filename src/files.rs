@@ -8,7 +8,10 @@
 //! Values are cast, not quantized: there are no scales, and no value depends on another.
 
 mod input;
+mod npy;
 mod plan;
+mod raw;
+mod stored;
 #[allow(dead_code, reason = "the executor uses it")]
 mod transpose;
 #[allow(dead_code, reason = "the readers of tensors and models use it")]
@@ -17,5 +20,8 @@ mod wire;
 #[cfg(any(unix, windows))]
 pub use input::InputFile;
 pub use input::ReadAt;
+pub use npy::{Characters, NpyArray, NpyElements, NpyError, NpyOrder, StringLayout, npy_plan, write_strings};
 pub use plan::{CodeStorage, FilePlan, Part, SourceRange, TensorCast, TensorStorage};
+pub use raw::{RawError, raw_plan, raw_tensor};
+pub use stored::StoredTensor;
 pub use wire::WireError;
