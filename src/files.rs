@@ -9,6 +9,7 @@
 
 mod input;
 mod npy;
+mod npz;
 mod plan;
 mod raw;
 mod stored;
@@ -21,6 +22,7 @@ mod wire;
 pub use input::InputFile;
 pub use input::ReadAt;
 pub use npy::{Characters, NpyArray, NpyElements, NpyError, NpyOrder, StringLayout, npy_plan, write_strings};
+pub use npz::{InputRange, NpzArchive, NpzError, NpzMember, NpzWriter};
 pub use plan::{CodeStorage, FilePlan, Part, SourceRange, TensorCast, TensorStorage};
 pub use raw::{RawError, raw_plan, raw_tensor};
 pub use stored::StoredTensor;
