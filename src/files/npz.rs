@@ -57,7 +57,8 @@ impl<'a> NpzArchive<'a> {
     /// [`NpzError`] if it is no archive, if two members have the same name or overlap, and for a member that is not a
     /// `.npy` file, is encrypted, or is compressed by another method than deflate.
     pub fn open(input: &'a dyn ReadAt) -> Result<Self, NpzError> {
-        let cursor = Cursor { input, position: 0, size: input.size()? };
+        let size = input.size()?;
+        let cursor = Cursor { input, position: 0, size };
         let mut archive = ZipArchive::new(BufReader::new(cursor)).map_err(NpzError::archive)?;
         if archive.has_duplicate_names() {
             return Err(NpzError::Archive { reason: "two members have the same name".to_owned() });
@@ -65,7 +66,7 @@ impl<'a> NpzArchive<'a> {
         if archive.has_overlapping_entries().map_err(NpzError::archive)? {
             return Err(NpzError::Archive { reason: "members overlap".to_owned() });
         }
-        let members = (0..archive.len()).map(|index| member(&mut archive, index)).collect::<Result<_, _>>()?;
+        let members = (0..archive.len()).map(|index| member(&mut archive, index, size)).collect::<Result<_, _>>()?;
         Ok(Self { input, archive, members })
     }
 
@@ -119,7 +120,8 @@ impl<'a> NpzArchive<'a> {
     }
 }
 
-fn member(archive: &mut ZipArchive<BufReader<Cursor<'_>>>, index: usize) -> Result<NpzMember, NpzError> {
+/// Describes a member of an archive of `size` bytes.
+fn member(archive: &mut ZipArchive<BufReader<Cursor<'_>>>, index: usize, size: u64) -> Result<NpzMember, NpzError> {
     // The raw reader neither decrypts nor decompresses, so that it can describe every member.
     let file = archive.by_index_raw(index).map_err(NpzError::archive)?;
     let full = file.name().map_err(NpzError::archive)?.into_owned();
@@ -131,8 +133,8 @@ fn member(archive: &mut ZipArchive<BufReader<Cursor<'_>>>, index: usize) -> Resu
     let stored = match file.compression() {
         CompressionMethod::Stored => {
             let start = file.data_start().ok_or_else(|| corrupt_name(name, "its data cannot be found"))?;
-            let end = start.checked_add(bytes).filter(|_| file.compressed_size() == bytes);
-            Some(start..end.ok_or_else(|| corrupt_name(name, "its size is not that of the directory"))?)
+            let end = start.checked_add(bytes).filter(|end| *end <= size && file.compressed_size() == bytes);
+            Some(start..end.ok_or_else(|| corrupt_name(name, "its size in the directory is wrong"))?)
         }
         CompressionMethod::DEFLATE => None,
         method => return Err(NpzError::Compression { name: full, method: method.to_string() }),

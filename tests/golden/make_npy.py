@@ -6,8 +6,8 @@
 
 The committed file was made by Python 3.11.7, ml_dtypes 0.6.0 and numpy 2.4.6 on x86-64.
 
-A line has a name and the file in hexadecimal digits. The name of an element type has an array of shape (2, 3) of the codes
-0, 1, 2, 3, 1, 0, or of 0 and 1 for bool. The other names say what the array is.
+A line has a name and the file in hexadecimal digits. The name of an element type has an array of shape (2, 3) of the
+codes 0, 1, 2, 3, 1, 0, or of 0 and 1 for bool. The other names say what the array is.
 """
 
 import io

@@ -82,7 +82,7 @@ impl NpyArray {
         let shape = self.shape.iter().map(|&axis| usize::try_from(axis)).collect::<Result<Vec<_>, _>>();
         let (Ok(shape), Ok(size)) = (shape, usize::try_from(size)) else { return Err(NpyError::TooLarge) };
         // In row-major order, the array is read as one of a single axis.
-        let axes = if self.column_major { &self.shape[..] } else { &[elements] };
+        let axes = if self.column_major && elements > 0 { &self.shape[..] } else { &[elements] };
         let mut reader = RowMajorReader::new(input, self.data_offset, size, axes, SLAB)?;
         let piece = (PIECE / size as u64).max(1);
         let mut buffer = zeroed(held.min(piece * size as u64))?;

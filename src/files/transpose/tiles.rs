@@ -3,8 +3,8 @@
 /// The elements along each side of a tile. Its lines of the cache are read and written completely while they are there.
 const TILE: usize = 32;
 
-/// Copies elements of `size` bytes of a column-major array in row-major order, from the row-major index `first` on until
-/// `out` is full.
+/// Copies elements of `size` bytes of a column-major array in row-major order, from the row-major index `first` on
+/// until `out` is full.
 pub(super) fn copy_row_major(source: &[u8], size: usize, axes: &[usize], first: usize, out: &mut [u8]) {
     match size {
         1 => copy_elements::<1>(source, axes, first, out),
