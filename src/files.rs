@@ -13,9 +13,9 @@ mod npz;
 mod plan;
 mod raw;
 mod stored;
+mod tensor_proto;
 #[allow(dead_code, reason = "the executor uses it")]
 mod transpose;
-#[allow(dead_code, reason = "the readers of tensors and models use it")]
 mod wire;
 
 #[cfg(any(unix, windows))]
@@ -26,4 +26,5 @@ pub use npz::{InputRange, NpzArchive, NpzError, NpzMember, NpzWriter};
 pub use plan::{CodeStorage, FilePlan, Part, SourceRange, TensorCast, TensorStorage};
 pub use raw::{RawError, raw_plan, raw_tensor};
 pub use stored::StoredTensor;
+pub use tensor_proto::{TensorData, TensorMessage, TensorProtoError, tensor_proto_plan};
 pub use wire::WireError;

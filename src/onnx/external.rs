@@ -19,8 +19,17 @@ struct DataRange {
     length: Option<u64>,
 }
 
-/// Reads the `expected` bytes that a tensor takes.
-pub(super) fn read(entries: &[Bytes], folder: Option<&Path>, expected: u64) -> Result<Vec<u8>, TensorFault> {
+/// Data that was found in an open file.
+pub(crate) struct ExternalData {
+    pub file: File,
+    /// The first byte of the data, all of which the file has.
+    pub offset: u64,
+    location: String,
+    size: u64,
+}
+
+/// Opens the file that has the `expected` bytes that a tensor takes.
+pub(crate) fn open(entries: &[Bytes], folder: Option<&Path>, expected: u64) -> Result<ExternalData, TensorFault> {
     let range = data_range(entries)?;
     let location = range.location.ok_or(TensorFault::NoLocation)?;
     let length = range.length.unwrap_or(expected);
@@ -29,7 +38,7 @@ pub(super) fn read(entries: &[Bytes], folder: Option<&Path>, expected: u64) -> R
     }
     let (path, seen) = resolve(&location, folder.ok_or(TensorFault::NoFolder)?)?;
     let failed = |error: std::io::Error| TensorFault::Read { location: location.clone(), reason: error.to_string() };
-    let mut file = File::open(&path).map_err(failed)?;
+    let file = File::open(&path).map_err(failed)?;
     // The opened file is checked again, because the path may name another file by now.
     let metadata = file.metadata().map_err(failed)?;
     plain(&location, &metadata)?;
@@ -48,12 +57,22 @@ pub(super) fn read(entries: &[Bytes], folder: Option<&Path>, expected: u64) -> R
         let found = size - offset;
         return Err(TensorFault::Length { field: "external_data", unit: "bytes", expected, found });
     }
-    let memory = |_| TensorFault::OutOfMemory { bytes: length };
+    Ok(ExternalData { file, offset, location, size })
+}
+
+/// Reads the `expected` bytes that a tensor takes.
+pub(super) fn read(entries: &[Bytes], folder: Option<&Path>, expected: u64) -> Result<Vec<u8>, TensorFault> {
+    let ExternalData { mut file, offset, location, size } = open(entries, folder, expected)?;
+    let failed = |error: std::io::Error| TensorFault::Read { location: location.clone(), reason: error.to_string() };
+    let memory = |_| TensorFault::OutOfMemory { bytes: expected };
     let mut bytes = Vec::new();
-    bytes.try_reserve_exact(usize::try_from(length).unwrap_or(usize::MAX)).map_err(memory)?;
+    bytes.try_reserve_exact(usize::try_from(expected).unwrap_or(usize::MAX)).map_err(memory)?;
     file.seek(SeekFrom::Start(offset)).map_err(failed)?;
-    file.take(length).read_to_end(&mut bytes).map_err(failed)?;
-    if bytes.len() as u64 == length { Ok(bytes) } else { Err(beyond()) }
+    file.take(expected).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 == expected {
+        return Ok(bytes);
+    }
+    Err(TensorFault::BeyondFile { location, offset, length: expected, size })
 }
 
 fn data_range(entries: &[Bytes]) -> Result<DataRange, TensorFault> {

@@ -4,3 +4,7 @@ mod npy;
 mod npz;
 mod plans;
 mod raw;
+mod tensor_proto;
+#[allow(dead_code, reason = "messages of models are not needed here")]
+#[path = "../messages/wire.rs"]
+mod wire;
