@@ -10,18 +10,30 @@
 
 mod error;
 mod input;
+mod npy;
+mod npz;
 mod pieces;
 mod plan;
+mod raw;
 mod safetensors;
+mod stored;
 mod stream;
+mod tensor_proto;
 mod transpose;
+mod wire;
 
 pub use crate::loss::LossCounts;
 pub use error::FileError;
 #[cfg(any(unix, windows))]
 pub use input::InputFile;
 pub use input::ReadAt;
+pub use npy::{Characters, NpyArray, NpyElements, NpyError, NpyOrder, StringLayout, npy_plan, write_strings};
+pub use npz::{InputRange, NpzArchive, NpzError, NpzMember, NpzWriter};
 pub use pieces::Piece;
 pub use plan::{CodeStorage, FilePlan, Part, SourceRange, TensorCast, TensorStorage};
+pub use raw::{RawError, raw_plan, raw_tensor};
 pub use safetensors::{SafetensorsFile, SafetensorsTensor};
+pub use stored::StoredTensor;
 pub use stream::{CastPiece, FinishedPiece, OnCpu, StreamSettings, write};
+pub use tensor_proto::{TensorData, TensorMessage, TensorProtoError, tensor_proto_plan};
+pub use wire::WireError;

@@ -28,25 +28,14 @@ pub(super) struct Fragment {
     pub source: Range<usize>,
 }
 
-/// How large pieces are: bytes that are read for casts, and bytes that are written.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct PieceLimits {
-    pub bytes: u64,
-    /// The limit for casts of tensors in column-major order, of which larger pieces are read in longer runs.
-    pub column_major: u64,
-}
-
-/// Divides an output whose size does not overflow.
-pub(super) fn pieces(plan: &FilePlan, limits: PieceLimits) -> impl Iterator<Item = Piece> {
+/// Divides an output whose size does not overflow into pieces of at most `limit` bytes, of those that are read for casts
+/// and those that are written.
+pub(super) fn pieces(plan: &FilePlan, limit: u64) -> impl Iterator<Item = Piece> {
     let (mut part, mut done, mut output) = (0, 0, 0);
     std::iter::from_fn(move || {
         let mut fragments: Vec<Fragment> = Vec::new();
         let (mut written, mut read) = (0u64, 0u64);
         while let Some(current) = plan.parts.get(part) {
-            let limit = match current {
-                Part::Cast(cast) if !cast.column_major.is_empty() => limits.column_major,
-                _ => limits.bytes,
-            };
             let (taken, units) = take(current, done, limit.saturating_sub(written + read), fragments.is_empty());
             if taken.is_empty() && !units.is_whole {
                 break;

@@ -4,9 +4,9 @@ use std::io;
 
 use super::error::FileError;
 use super::input::ReadAt;
-use super::pieces::{Fragment, Piece, PieceLimits, pieces, sizes};
+use super::pieces::{Fragment, Piece, pieces, sizes};
 use super::plan::{CodeStorage, FilePlan, Part, TensorCast};
-use super::transpose::read_row_major;
+use super::transpose::RowMajorReader;
 use crate::cpu;
 use crate::element::ElementType;
 use crate::error::Error;
@@ -100,9 +100,9 @@ pub fn write(
 ) -> Result<(), FileError> {
     plan.bytes().ok_or(FileError::TooLarge)?;
     let memory = settings.memory.max(1 << 20);
-    let limits = PieceLimits { bytes: (memory / BUFFERS / 2).min(LARGEST_PIECE), column_major: memory / BUFFERS / 2 };
-    let work = Work { plan, inputs, caster };
-    let todo = pieces(plan, limits).skip_while(|piece| piece.output.end <= settings.start);
+    let work = Work { plan, inputs, caster, slab: usize::try_from(memory / 2).unwrap_or(usize::MAX) };
+    let limit = (memory / BUFFERS / 4).min(LARGEST_PIECE);
+    let todo = pieces(plan, limit).skip_while(|piece| piece.output.end <= settings.start);
     let mut finish = |made: &Made| {
         let bytes = &made.buffers.output[..made.size()];
         let finished = FinishedPiece { piece: &made.piece, bytes, losses: &made.losses };
@@ -118,9 +118,9 @@ fn run(
     todo: impl Iterator<Item = Piece>,
     finish: &mut dyn FnMut(&Made) -> Result<(), FileError>,
 ) -> Result<(), FileError> {
-    let mut buffers = Buffers::default();
+    let (mut buffers, mut columns) = (Buffers::default(), None);
     for piece in todo {
-        let mut made = work.read(piece, buffers)?;
+        let mut made = work.read(piece, buffers, &mut columns)?;
         work.cast(&mut made)?;
         finish(&made)?;
         buffers = made.buffers;
@@ -145,9 +145,10 @@ fn run(
         let (send_read, read) = sync_channel::<Result<Made, FileError>>(1);
         let (send_cast, cast) = sync_channel::<Result<Made, FileError>>(1);
         scope.spawn(move || {
+            let mut columns = None;
             for piece in todo {
                 let Ok(buffers) = free.recv() else { return };
-                let made = work.read(piece, buffers);
+                let made = work.read(piece, buffers, &mut columns);
                 let failed = made.is_err();
                 if send_read.send(made).is_err() || failed {
                     return;
@@ -177,7 +178,12 @@ struct Work<'a> {
     plan: &'a FilePlan,
     inputs: &'a [&'a dyn ReadAt],
     caster: &'a dyn CastPiece,
+    /// The memory for an array in column-major order, in bytes.
+    slab: usize,
 }
+
+/// The reader of an array in column-major order, and the index of its part.
+type Columns<'a> = Option<(usize, RowMajorReader<'a>)>;
 
 /// Memory that pieces use one after the other.
 #[derive(Default)]
@@ -213,9 +219,9 @@ fn reserve(buffer: &mut Vec<u8>, bytes: usize) -> Result<&mut [u8], FileError> {
     Ok(&mut buffer[..bytes])
 }
 
-impl Work<'_> {
+impl<'a> Work<'a> {
     /// Reads what a piece needs. What is not cast goes to its place in the output.
-    fn read(&self, piece: Piece, mut buffers: Buffers) -> Result<Made, FileError> {
+    fn read(&self, piece: Piece, mut buffers: Buffers, columns: &mut Columns<'a>) -> Result<Made, FileError> {
         let last = piece.fragments.last();
         let output = reserve(&mut buffers.output, last.map_or(0, |fragment| fragment.bytes.end))?;
         let read = piece.fragments.iter().map(|fragment| fragment.source.end).max();
@@ -234,12 +240,17 @@ impl Work<'_> {
                     self.read_at(cast.input, cast.offset + before, &mut input[source.clone()])?;
                 }
                 Part::Cast(cast) => {
-                    let (size, _) = sizes(cast, 1);
                     let buffer = &mut input[source.clone()];
-                    let bytes = buffer.len() as u64;
-                    let axes = &cast.column_major;
-                    read_row_major(self.inputs[cast.input], cast.offset, size as usize, axes, range.start, buffer)
-                        .map_err(|error| FileError::Read { input: cast.input, offset: cast.offset, bytes, error })?;
+                    let (offset, bytes) = (cast.offset, buffer.len() as u64);
+                    let failed = |error| FileError::Read { input: cast.input, offset, bytes, error };
+                    if columns.as_ref().is_none_or(|(part, _)| *part != fragment.part) {
+                        let (size, _) = sizes(cast, 1);
+                        let (from, axes) = (self.inputs[cast.input], &cast.column_major);
+                        let reader = RowMajorReader::new(from, offset, size as usize, axes, self.slab);
+                        *columns = Some((fragment.part, reader.map_err(failed)?));
+                    }
+                    let Some((_, reader)) = columns else { unreachable!("the reader was made") };
+                    reader.read(range.start, buffer).map_err(failed)?;
                 }
             }
         }

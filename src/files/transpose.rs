@@ -1,17 +1,297 @@
-//! Arrays in column-major order.
+//! Arrays in column-major order, read piece by piece in row-major order.
+//!
+//! A piece in row-major order is scattered over the whole file. A *slab* is therefore read at once: as many elements as
+//! memory allows that follow one another in row-major order. The pieces are copied from it, tile by tile.
+
+mod tiles;
 
 use std::io;
+use std::ops::Range;
 
 use super::input::ReadAt;
+use tiles::copy_row_major;
 
-/// Fills `buffer` with elements of a column-major array in row-major order, from the element of index `first` on.
-pub(super) fn read_row_major(
-    _input: &dyn ReadAt,
-    _offset: u64,
-    _element_bytes: usize,
-    _axes: &[u64],
-    _first: u64,
-    _buffer: &mut [u8],
-) -> io::Result<()> {
-    Err(io::ErrorKind::Unsupported.into())
+/// Elements of other slabs are read along where no more than this many bytes of them lie between two runs, because that
+/// takes no longer than a second read.
+const GAP: u64 = 4096;
+
+/// The buffer for runs that are read together, in bytes.
+const SPAN: u64 = 1 << 20;
+
+/// Reads the elements of a column-major array in row-major order. Consecutive pieces are read fastest.
+pub(super) struct RowMajorReader<'a> {
+    input: &'a dyn ReadAt,
+    offset: u64,
+    element_bytes: usize,
+    /// The lengths of the axes, without those of length 1.
+    axes: Vec<u64>,
+    memory: usize,
+    slab: Slab,
+    /// Several runs with the gaps between them.
+    span: Vec<u8>,
+}
+
+/// Elements that follow one another in row-major order: a range of one axis, and all of the axes after it.
+#[derive(Default)]
+struct Slab {
+    /// The indices of the elements in row-major order.
+    range: Range<u64>,
+    /// The lengths of the axes.
+    axes: Vec<usize>,
+    /// The elements in column-major order.
+    bytes: Vec<u8>,
+}
+
+/// The runs of a slab in the input: `outer` times `inner` runs, at two distances, all in bytes.
+struct Runs {
+    start: u64,
+    length: u64,
+    inner: u64,
+    inner_step: u64,
+    outer: u64,
+    outer_step: u64,
+}
+
+impl Runs {
+    fn count(&self) -> u64 {
+        self.inner * self.outer
+    }
+
+    fn offset(&self, run: u64) -> u64 {
+        self.start + run % self.inner * self.inner_step + run / self.inner * self.outer_step
+    }
+}
+
+impl<'a> RowMajorReader<'a> {
+    /// Reads from an array of elements of `element_bytes` bytes, of which the first lies at `offset`. At most `memory`
+    /// bytes are allocated, or one element, and [`SPAN`] bytes.
+    ///
+    /// # Errors
+    /// The size of the array overflows.
+    pub(super) fn new(
+        input: &'a dyn ReadAt,
+        offset: u64,
+        element_bytes: usize,
+        axes: &[u64],
+        memory: usize,
+    ) -> io::Result<Self> {
+        let start = offset.checked_add(element_bytes as u64);
+        let end = axes.iter().try_fold(element_bytes as u64, |size, &axis| size.checked_mul(axis.max(1)));
+        if start.and(end).and_then(|end| end.checked_add(offset)).is_none() {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        let axes = axes.iter().copied().filter(|&axis| axis != 1).collect();
+        Ok(Self { input, offset, element_bytes, axes, memory, slab: Slab::default(), span: Vec::new() })
+    }
+
+    /// Fills `buffer` with elements from the row-major index `first` on.
+    ///
+    /// # Errors
+    /// The input cannot be read, there is no memory, or the buffer has no whole number of elements or more than there
+    /// are.
+    pub(super) fn read(&mut self, mut first: u64, mut buffer: &mut [u8]) -> io::Result<()> {
+        let size = self.element_bytes;
+        let last = (buffer.len() / size.max(1)) as u64;
+        let elements = self.axes.iter().product::<u64>();
+        if size == 0 || !buffer.len().is_multiple_of(size) || first.checked_add(last).is_none_or(|end| end > elements) {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        if self.axes.len() <= 1 {
+            return self.input.read_exact_at(self.offset + first * size as u64, buffer);
+        }
+        while !buffer.is_empty() {
+            if !self.slab.range.contains(&first) {
+                self.read_slab(first)?;
+            }
+            let held = (self.slab.range.end - first).min((buffer.len() / size) as u64);
+            let (piece, rest) = buffer.split_at_mut(held as usize * size);
+            let skipped = (first - self.slab.range.start) as usize;
+            copy_row_major(&self.slab.bytes, size, &self.slab.axes, skipped, piece);
+            (first, buffer) = (first + held, rest);
+        }
+        Ok(())
+    }
+
+    /// Reads the slab that starts with this element, or with an element before it where it cannot start there.
+    fn read_slab(&mut self, first: u64) -> io::Result<()> {
+        let room = (self.memory / self.element_bytes).max(1) as u64;
+        // Elements of the axes after the divided one, which is the first that leaves so few that they fit.
+        let rest = |axis: usize| self.axes[axis + 1..].iter().product::<u64>();
+        let axis = (0..self.axes.len()).find(|&axis| rest(axis) <= room).unwrap_or(self.axes.len() - 1);
+        let (length, rest) = (self.axes[axis], rest(axis));
+        // Slabs of equal sizes, so that the last one has no shorter runs than the others.
+        let rows = length.div_ceil(length.div_ceil((room / rest).max(1)));
+        let row = first / rest;
+        let start = row % length;
+        let rows = rows.min(length - start);
+
+        let step: u64 = self.axes[..axis].iter().product();
+        let (mut prefix, mut index, mut stride) = (0, row / length, step);
+        for &length in self.axes[..axis].iter().rev() {
+            stride /= length;
+            prefix += index % length * stride;
+            index /= length;
+        }
+        let size = self.element_bytes as u64;
+        let run = if step == 1 { rows } else { 1 };
+        let runs = Runs {
+            start: self.offset + (prefix + step * start) * size,
+            length: run * size,
+            inner: rows / run,
+            inner_step: step * size,
+            outer: rest,
+            outer_step: step * length * size,
+        };
+
+        self.slab.range = 0..0;
+        let bytes = usize::try_from(rows * rest * size).map_err(|_| io::ErrorKind::OutOfMemory)?;
+        resize(&mut self.slab.bytes, bytes)?;
+        self.read_runs(&runs)?;
+        // No axis is longer than the slab, whose size fits.
+        self.slab.axes.clear();
+        self.slab.axes.push(rows as usize);
+        self.slab.axes.extend(self.axes[axis + 1..].iter().map(|&length| length as usize));
+        self.slab.range = row * rest..(row + rows) * rest;
+        Ok(())
+    }
+
+    /// Reads runs one after the other into the slab.
+    fn read_runs(&mut self, runs: &Runs) -> io::Result<()> {
+        if runs.inner == 1 && runs.outer_step == runs.length {
+            return self.input.read_exact_at(runs.start, &mut self.slab.bytes);
+        }
+        let length = runs.length as usize;
+        let (mut run, mut slab) = (0, &mut self.slab.bytes[..]);
+        while run < runs.count() {
+            let start = runs.offset(run);
+            let (mut end, mut after) = (start + runs.length, run + 1);
+            while after < runs.count() {
+                let next = runs.offset(after);
+                if next - end > GAP.max(runs.length / 4) || next + runs.length - start > SPAN {
+                    break;
+                }
+                (end, after) = (next + runs.length, after + 1);
+            }
+            let (found, rest) = slab.split_at_mut((after - run) as usize * length);
+            if after == run + 1 {
+                self.input.read_exact_at(start, found)?;
+            } else {
+                resize(&mut self.span, (end - start) as usize)?;
+                self.input.read_exact_at(start, &mut self.span)?;
+                for (run, found) in (run..after).zip(found.chunks_exact_mut(length)) {
+                    let at = (runs.offset(run) - start) as usize;
+                    found.copy_from_slice(&self.span[at..at + length]);
+                }
+            }
+            (run, slab) = (after, rest);
+        }
+        Ok(())
+    }
+}
+
+/// Changes the length, or reports that there is no memory.
+fn resize(bytes: &mut Vec<u8>, length: usize) -> io::Result<()> {
+    bytes.try_reserve_exact(length.saturating_sub(bytes.len())).map_err(|_| io::ErrorKind::OutOfMemory)?;
+    bytes.resize(length, 0);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Random numbers: a linear congruential generator.
+    struct Random(u64);
+
+    impl Random {
+        fn below(&mut self, limit: u64) -> u64 {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (self.0 >> 33) % limit
+        }
+    }
+
+    /// The column-major index of each element in row-major order, one axis at a time.
+    fn order(axes: &[u64]) -> Vec<u64> {
+        let mut found = vec![0];
+        let mut stride = 1;
+        for &axis in axes {
+            found = found.iter().flat_map(|first| (0..axis).map(move |index| first + index * stride)).collect();
+            stride *= axis;
+        }
+        found
+    }
+
+    #[test]
+    fn pieces_are_those_of_the_array_in_row_major_order() {
+        let mut random = Random(1);
+        for case in 0..600 {
+            let mut axes: Vec<u64> = (0..random.below(6)).map(|_| random.below(6) + 1).collect();
+            match case % 4 {
+                0 => axes.push(random.below(200) + 1),
+                1 => axes.insert(0, random.below(200) + 1),
+                2 => axes = vec![2; random.below(11) as usize],
+                _ => {}
+            }
+            let size = [1, 2, 3, 4, 8, 20][random.below(6) as usize];
+            let order = order(&axes);
+            let offset = random.below(50);
+            let file: Vec<u8> = (0..offset + order.len() as u64 * size).map(|at| (at * 151 >> 3) as u8).collect();
+            let element = |index: u64| &file[(offset + index * size) as usize..][..size as usize];
+            let expected: Vec<u8> = order.iter().flat_map(|&index| element(index).iter().copied()).collect();
+            let memory = random.below(2 * expected.len() as u64) as usize;
+            let mut reader = RowMajorReader::new(&file, offset, size as usize, &axes, memory).unwrap();
+            let piece = 1 + random.below(order.len() as u64);
+            let mut found = vec![0; expected.len()];
+            let mut first = 0;
+            for buffer in found.chunks_mut((piece * size) as usize) {
+                reader.read(first, buffer).unwrap();
+                first += piece;
+            }
+            assert!(found == expected, "{axes:?} of {size} bytes, {memory} bytes of memory, pieces of {piece}");
+            assert!(reader.slab.bytes.capacity() <= memory.max(size as usize), "{axes:?} of {size} bytes: {memory}");
+            // Any piece, not only the next one.
+            let first = random.below(order.len() as u64);
+            let mut buffer = vec![0; (size * (1 + random.below(order.len() as u64 - first))) as usize];
+            reader.read(first, &mut buffer).unwrap();
+            assert!(expected[(first * size) as usize..].starts_with(&buffer), "{axes:?} from {first}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_exist_is_an_error() {
+        let file = vec![0; 24];
+        let mut reader = RowMajorReader::new(&file, 0, 4, &[2, 3], 100).unwrap();
+        for (first, bytes) in [(6, 4), (5, 8), (0, 5), (u64::MAX, 4)] {
+            let error = reader.read(first, &mut vec![0; bytes]).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::InvalidInput, "{bytes} bytes from {first}");
+        }
+        reader.read(6, &mut []).unwrap();
+        assert!(RowMajorReader::new(&file, 0, 4, &[1 << 32, 1 << 31], 100).is_err());
+        let mut truncated = RowMajorReader::new(&file, 4, 4, &[2, 3], 100).unwrap();
+        assert_eq!(truncated.read(0, &mut [0; 4]).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+        // An empty array has nothing to read.
+        RowMajorReader::new(&file, 0, 4, &[3, 0], 100).unwrap().read(0, &mut []).unwrap();
+    }
+
+    /// The whole address space is claimed, but only what a piece needs is allocated and read.
+    #[test]
+    fn an_array_larger_than_memory_is_read_in_slabs() {
+        struct Zeros;
+        impl ReadAt for Zeros {
+            fn read_exact_at(&self, _: u64, buffer: &mut [u8]) -> io::Result<()> {
+                assert!(buffer.len() <= 1 << 20);
+                buffer.fill(7);
+                Ok(())
+            }
+            fn size(&self) -> io::Result<u64> {
+                Ok(1 << 60)
+            }
+        }
+        for axes in [[1 << 28, 1 << 28], [2, 1 << 50], [1 << 50, 2]] {
+            let mut reader = RowMajorReader::new(&Zeros, 0, 4, &axes, 1 << 16).unwrap();
+            let mut buffer = [0; 32];
+            reader.read((1 << 40) + 1, &mut buffer).unwrap();
+            assert_eq!(buffer, [7; 32]);
+        }
+    }
 }

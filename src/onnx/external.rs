@@ -60,11 +60,29 @@ impl<'a> ExternalFiles<'a> {
     }
 }
 
+/// Data that was found in an open file.
+#[cfg(feature = "files")]
+pub(crate) struct ExternalData {
+    pub file: File,
+    /// The first byte of the data, all of which the file has.
+    pub offset: u64,
+}
+
+/// Opens the file that has the `expected` bytes that a tensor takes.
+#[cfg(feature = "files")]
+pub(crate) fn open(entries: &[Bytes], folder: Option<&Path>, expected: u64) -> Result<ExternalData, TensorFault> {
+    let range = data_range(entries, expected)?;
+    let (path, seen) = resolve(&range.location, folder.ok_or(TensorFault::NoFolder)?)?;
+    let (file, _) = range.open(&path, &seen)?;
+    Ok(ExternalData { file, offset: range.offset })
+}
+
 impl DataRange {
-    fn read(&self, path: &Path, seen: &Metadata) -> Result<Vec<u8>, TensorFault> {
+    /// Opens the file, which has the data, and returns its size.
+    fn open(&self, path: &Path, seen: &Metadata) -> Result<(File, u64), TensorFault> {
         let (location, offset, length) = (self.location.clone(), self.offset, self.length);
         let failed = |error: std::io::Error| failed(&self.location, &error);
-        let mut file = File::open(path).map_err(failed)?;
+        let file = File::open(path).map_err(failed)?;
         // The opened file is checked again, because the path may name another file by now.
         let metadata = file.metadata().map_err(failed)?;
         plain(&location, &metadata)?;
@@ -82,12 +100,22 @@ impl DataRange {
             let found = size - offset;
             return Err(TensorFault::Length { field: "external_data", unit: "bytes", expected: length, found });
         }
+        Ok((file, size))
+    }
+
+    fn read(&self, path: &Path, seen: &Metadata) -> Result<Vec<u8>, TensorFault> {
+        let (mut file, size) = self.open(path, seen)?;
+        let failed = |error: std::io::Error| failed(&self.location, &error);
+        let (location, offset, length) = (self.location.clone(), self.offset, self.length);
         let memory = |_| TensorFault::OutOfMemory { bytes: length };
         let mut bytes = Vec::new();
         bytes.try_reserve_exact(usize::try_from(length).unwrap_or(usize::MAX)).map_err(memory)?;
         file.seek(SeekFrom::Start(offset)).map_err(failed)?;
         file.take(length).read_to_end(&mut bytes).map_err(failed)?;
-        if bytes.len() as u64 == length { Ok(bytes) } else { Err(beyond()) }
+        if bytes.len() as u64 == length {
+            return Ok(bytes);
+        }
+        Err(TensorFault::BeyondFile { location, offset, length, size })
     }
 }
 

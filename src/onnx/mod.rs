@@ -17,7 +17,7 @@
 //! ```
 
 #[cfg(feature = "onnx")]
-mod external;
+pub(crate) mod external;
 #[cfg(feature = "onnx")]
 mod memory;
 #[cfg(feature = "onnx")]

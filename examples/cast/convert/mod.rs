@@ -300,7 +300,8 @@ impl Writer<'_> {
     fn write_archive(&mut self, task: &mut Task) -> Result<(), Failure> {
         let Task { name, inputs, outputs, archive, tensors, .. } = task;
         let entries = archive.as_deref().unwrap_or_default();
-        let mut losses = Vec::new();
+        let existing = self.args.existing();
+        let (mut losses, mut complete) = (Vec::new(), None);
         let mut make = |entry: &npz::Entry, inputs: &[&dyn ReadAt], out: &mut dyn Write| {
             let mut lost = vec![LossCounts::default(); entry.plan.parts.len()];
             self.stream(out, &entry.plan, inputs, &mut lost, &entry.member.name)?;
@@ -313,7 +314,7 @@ impl Writer<'_> {
         let fail = |failure: Failure| Failure::at(Path::new(name.as_str()), failure);
         match &outputs[0].0 {
             Target::Stdout => {
-                npz::write(&*inputs[0], entries, std::io::stdout().lock(), &mut make).map_err(fail)?;
+                drop(npz::write(&*inputs[0], entries, std::io::stdout().lock(), &mut make).map_err(fail)?);
             }
             Target::File(path) => match atomic::open_special(path) {
                 Some(file) => {
@@ -321,12 +322,13 @@ impl Writer<'_> {
                     npz::write(&*inputs[0], entries, file, &mut make).map_err(fail)?;
                 }
                 None => {
-                    let output = Output::open_growing(path, self.args.existing())?;
+                    let output = Output::open_growing(path, existing)?;
                     let output = npz::write(&*inputs[0], entries, output, &mut make).map_err(fail)?;
-                    self.complete.push(output.complete()?);
+                    complete = Some(output.complete()?);
                 }
             },
         }
+        self.complete.extend(complete);
         tensors.iter_mut().zip(losses).for_each(|(tensor, lost)| tensor.lost += lost);
         Ok(())
     }

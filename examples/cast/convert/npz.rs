@@ -40,7 +40,9 @@ impl Task {
             let from = storage.element_type;
             let to = args.rules.target(&member.name, from);
             let options = args.attributes.options(from, to.unwrap_or(from))?;
-            let mut stored = array.stored(&member.name, usize::from(member.stored.is_none())).map_err(|error| refuse(told(&error)))?;
+            let mut stored = array
+                .stored(&member.name, usize::from(member.stored.is_none()))
+                .map_err(|error| refuse(told(&error)))?;
             stored.offset += member.stored.as_ref().map_or(0, |range| range.start);
             let plan = npy_plan(&stored, to.unwrap_or(from), &options, NpyOrder::Keep);
             let plan = plan.map_err(|error| refuse(told(&error)))?;
@@ -58,7 +60,14 @@ impl Task {
         drop(archive);
         let (name, state) = (pair.input.display().to_string(), vec![state(&pair.input)]);
         let inputs: Vec<Box<dyn ReadAt>> = vec![Box::new(input)];
-        Ok(Self { name, inputs, outputs: vec![(pair.output, FilePlan::default())], archive: Some(entries), tensors, state })
+        Ok(Self {
+            name,
+            inputs,
+            outputs: vec![(pair.output, FilePlan::default())],
+            archive: Some(entries),
+            tensors,
+            state,
+        })
     }
 }
 

@@ -92,7 +92,14 @@ impl Task {
         }
         let name = pair.input.display().to_string();
         let state = vec![state(&pair.input)];
-        Ok(Self { name, inputs: vec![Box::new(input)], outputs: vec![(pair.output, plan)], archive: None, tensors, state })
+        Ok(Self {
+            name,
+            inputs: vec![Box::new(input)],
+            outputs: vec![(pair.output, plan)],
+            archive: None,
+            tensors,
+            state,
+        })
     }
 
     /// A file of one tensor.

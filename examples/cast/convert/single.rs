@@ -159,7 +159,8 @@ impl Single {
         let element_type = stored.storage.element_type;
         let same = CastOptions::default();
         let cast = stored.cast(TensorStorage::packed(element_type), &same);
-        let plan = FilePlan { parts: vec![Part::Cast(cast.ok_or_else(|| fail("the tensor is too large".to_owned()))?)] };
+        let plan =
+            FilePlan { parts: vec![Part::Cast(cast.ok_or_else(|| fail("the tensor is too large".to_owned()))?)] };
         let size = plan.bytes().and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(usize::MAX);
         let mut bytes = Vec::new();
         bytes.try_reserve_exact(size).map_err(|_| fail(format!("out of memory: {size} bytes are needed")))?;
@@ -182,7 +183,9 @@ fn boxed(input: InputFile) -> Box<dyn ReadAt> {
 fn npy(input: &InputFile, from: Option<ElementType>) -> Result<Found, NpyError> {
     let array = NpyArray::read(input, from)?;
     Ok(match array.elements {
-        NpyElements::Strings(_) => Found::InMemory(NamedTensor { name: String::new(), tensor: array.read_strings(input)? }),
+        NpyElements::Strings(_) => {
+            Found::InMemory(NamedTensor { name: String::new(), tensor: array.read_strings(input)? })
+        }
         _ => Found::Stored(array.stored("", 0)?),
     })
 }

@@ -1,0 +1,118 @@
+//! `.npy` files: one array of numpy.
+//!
+//! The types of numpy are stored as themselves, all others as ml_dtypes stores them: BFLOAT16 as `<V2`, FLOAT8E5M2 as
+//! `<f1`, and the rest as `<V1`, one code a byte. A dtype `V` does not tell the element type, so that the caller must.
+
+mod dtype;
+mod error;
+mod header;
+mod strings;
+
+use super::input::ReadAt;
+use super::plan::{FilePlan, Part, TensorStorage};
+use super::stored::{StoredTensor, count};
+use crate::element::ElementType;
+use crate::options::CastOptions;
+
+pub use error::NpyError;
+pub use strings::{Characters, StringLayout, write_strings};
+
+/// An array, as the header of a `.npy` file describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NpyArray {
+    /// What the elements are and how they are stored.
+    pub elements: NpyElements,
+    /// The number of elements along each axis; empty for a scalar.
+    pub shape: Vec<u64>,
+    /// Whether the first axis varies fastest instead of the last one.
+    pub column_major: bool,
+    /// The first byte of the elements.
+    pub data_offset: u64,
+}
+
+/// The elements of an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NpyElements {
+    /// Numbers, or bools.
+    Numbers(TensorStorage),
+    /// Strings, which [`NpyArray::read_strings`] reads.
+    Strings(StringLayout),
+}
+
+/// The order in which the elements of an array are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NpyOrder {
+    /// As they are stored, so that nothing is moved: an array in column-major order stays one.
+    #[default]
+    Keep,
+    /// In row-major order.
+    RowMajor,
+}
+
+impl NpyArray {
+    /// Reads the header. `from` is the element type of an array whose dtype is one of raw bytes (`V`) or of unsigned
+    /// integers; for any other dtype it must be the one of the dtype.
+    ///
+    /// # Errors
+    /// [`NpyError`] if the input is not an array, has a dtype that is not supported, or another size than the header
+    /// says. Memory is allocated only for the header, of which there are 10,000 bytes at most.
+    pub fn read(input: &dyn ReadAt, from: Option<ElementType>) -> Result<Self, NpyError> {
+        let header = header::read(input)?;
+        let elements = dtype::elements(&header.dtype, from)?;
+        let count = count(&header.shape).ok_or(NpyError::TooLarge)?;
+        let expected = match elements {
+            NpyElements::Numbers(storage) => storage.bytes(count),
+            NpyElements::Strings(layout) => layout.bytes().and_then(|bytes| bytes.checked_mul(count)),
+        };
+        let expected = expected.ok_or(NpyError::TooLarge)?;
+        let found = input.size()?.saturating_sub(header.data_offset);
+        if found != expected {
+            return Err(NpyError::Length { expected, found });
+        }
+        let header::Header { shape, column_major, data_offset, .. } = header;
+        Ok(Self { elements, shape, column_major, data_offset })
+    }
+
+    /// The tensor of an array of numbers, of which the file is the input of this number.
+    ///
+    /// # Errors
+    /// [`NpyError::Kind`] for an array of strings.
+    pub fn stored(&self, name: &str, input: usize) -> Result<StoredTensor, NpyError> {
+        let storage = match self.elements {
+            NpyElements::Numbers(storage) => storage,
+            NpyElements::Strings(_) => {
+                return Err(NpyError::Kind { wanted: "numbers", found: ElementType::STRING });
+            }
+        };
+        let (name, shape) = (name.to_owned(), self.shape.clone());
+        Ok(StoredTensor { name, shape, input, offset: self.data_offset, storage, column_major: self.column_major })
+    }
+}
+
+/// A `.npy` file of a tensor that is cast to another type of numbers.
+///
+/// # Errors
+/// [`NpyError::TooLarge`] if a size overflows; [`NpyError::Axes`] if numpy allows no array of so many axes;
+/// [`NpyError::Kind`] for strings, for which there is [`write_strings`].
+pub fn npy_plan(
+    tensor: &StoredTensor,
+    to: ElementType,
+    options: &CastOptions,
+    order: NpyOrder,
+) -> Result<FilePlan, NpyError> {
+    if !to.is_numeric() {
+        return Err(NpyError::Kind { wanted: "numbers", found: to });
+    }
+    if tensor.shape.len() > header::MOST_AXES {
+        return Err(NpyError::Axes { limit: header::MOST_AXES });
+    }
+    let mut cast = tensor.cast(dtype::storage(to), options).ok_or(NpyError::TooLarge)?;
+    let keep = order == NpyOrder::Keep && tensor.is_column_major();
+    if keep {
+        cast.column_major.clear();
+    }
+    let header = header::bytes(&dtype::of(to), keep, &tensor.shape);
+    Ok(FilePlan { parts: vec![Part::Bytes(header), Part::Cast(cast)] })
+}

@@ -1,0 +1,196 @@
+//! `.pb` files: one `TensorProto` of ONNX.
+//!
+//! Only the message's keys are read. Data that lies in one range, inline or in an external file, stays there until the
+//! plan is executed. Data in other typed fields, and strings, are read by [`NamedTensor`].
+
+mod found;
+
+use std::ops::Range;
+
+use super::input::ReadAt;
+use super::plan::{FilePlan, Part, SourceRange, TensorStorage};
+use super::stored::{StoredTensor, count};
+use super::wire::{WireError, put_bytes, put_length, put_number, put_varint, read_bytes};
+use crate::element::{ElementType, Kind};
+use crate::error::{Error, TensorFault};
+use crate::onnx::{LONGEST_MESSAGE, NamedTensor};
+use crate::options::CastOptions;
+use found::{Found, LONGEST_TEXT, field};
+
+/// Why a `.pb` file cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TensorProtoError {
+    /// The bytes are not a message.
+    #[error("invalid TensorProto: {0}")]
+    Wire(#[from] WireError),
+    /// The tensor is invalid, or too large for a message.
+    #[error("{0}")]
+    Tensor(#[from] Error),
+    /// The element type that the caller gives cannot be that of the codes.
+    #[error("contains {found}, which cannot be read as {from}")]
+    #[non_exhaustive]
+    From {
+        /// The element type of the tensor.
+        found: ElementType,
+        /// The element type that the caller gives.
+        from: ElementType,
+    },
+    /// There are too many axes.
+    #[error("the tensor has more than {limit} axes")]
+    #[non_exhaustive]
+    Axes {
+        /// The most that are supported.
+        limit: usize,
+    },
+}
+
+/// A `TensorProto`, as its fields describe it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TensorMessage {
+    /// The name, which may be empty.
+    pub name: String,
+    /// The element type.
+    pub element_type: ElementType,
+    /// The number of elements along each axis; empty for a scalar.
+    pub shape: Vec<u64>,
+    /// Where the data is.
+    pub data: TensorData,
+    /// The fields that do not describe the data, such as `doc_string`, as ranges of the input.
+    pub kept: Vec<Range<u64>>,
+    /// The message in the input.
+    message: Range<u64>,
+    /// The entries of `external_data`.
+    external: Vec<Range<u64>>,
+}
+
+/// Where the data of a `TensorProto` is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TensorData {
+    /// In one range of the message, from this byte of the input on.
+    Inline(u64),
+    /// In another file, which [`TensorMessage::open_external`] opens.
+    External,
+    /// In a field that [`TensorMessage::read_tensor`] reads.
+    Fields,
+}
+
+impl TensorMessage {
+    /// Reads the message that the whole input is.
+    ///
+    /// # Errors
+    /// [`TensorProtoError`] if it is no valid tensor, or not of numbers or strings.
+    pub fn read(input: &dyn ReadAt) -> Result<Self, TensorProtoError> {
+        let size = input.size().map_err(WireError::from)?;
+        if size > LONGEST_MESSAGE as u64 {
+            let fault = TensorFault::BeyondMessage { bytes: size };
+            return Err(Error::Tensor { name: String::new(), fault }.into());
+        }
+        let found = Found::read(input, 0..size)?;
+        let name = found.name.clone();
+        found.message(0..size).map_err(|fault| Error::Tensor { name, fault }.into())
+    }
+
+    /// The tensor of data that lies in one range, of this message or of the external file. `input` is the number of
+    /// that input, and `offset` the first byte there. `from` is the type of codes that are stored as unsigned integers
+    /// of the same width.
+    ///
+    /// # Errors
+    /// [`TensorProtoError::From`] if the codes cannot be of that type.
+    pub fn stored(
+        &self,
+        input: usize,
+        offset: u64,
+        from: Option<ElementType>,
+    ) -> Result<StoredTensor, TensorProtoError> {
+        let storage = TensorStorage::packed(self.codes_of(from)?);
+        let (name, shape) = (self.name.clone(), self.shape.clone());
+        Ok(StoredTensor { name, shape, input, offset, storage, column_major: false })
+    }
+
+    /// The type of the codes.
+    fn codes_of(&self, from: Option<ElementType>) -> Result<ElementType, TensorProtoError> {
+        let found = self.element_type;
+        match from {
+            Some(from) if from != found => {
+                let is_raw = found.kind() == Kind::Int { signed: false } && found.bits() == from.bits();
+                if is_raw { Ok(from) } else { Err(TensorProtoError::From { found, from }) }
+            }
+            _ => Ok(found),
+        }
+    }
+
+    /// Opens the file of external data below `folder`, the folder of the message. Returns it with the first byte of the
+    /// data.
+    ///
+    /// # Errors
+    /// [`TensorProtoError`] if the file is not a regular file inside the folder, or does not have the data.
+    #[cfg(any(unix, windows))]
+    pub fn open_external(
+        &self,
+        input: &dyn ReadAt,
+        folder: &std::path::Path,
+    ) -> Result<(super::input::InputFile, u64), TensorProtoError> {
+        let read = |range| read_bytes(input, range, LONGEST_TEXT).map(bytes::Bytes::from);
+        let entries = self.external.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+        let expected = count(&self.shape).and_then(|elements| self.element_type.packed_bytes(elements));
+        let failed = |fault| Error::Tensor { name: self.name.clone(), fault };
+        let data = crate::onnx::external::open(&entries, Some(folder), expected.unwrap_or(u64::MAX)).map_err(failed)?;
+        Ok((super::input::InputFile::new(data.file), data.offset))
+    }
+
+    /// Reads the tensor into memory. External data is not read.
+    ///
+    /// # Errors
+    /// As [`NamedTensor::from_bytes`].
+    pub fn read_tensor(&self, input: &dyn ReadAt, from: Option<ElementType>) -> Result<NamedTensor, TensorProtoError> {
+        let wanted = self.codes_of(from)?;
+        let bytes = read_bytes(input, &self.message, LONGEST_MESSAGE as u64)?;
+        let NamedTensor { name, tensor } = NamedTensor::from_bytes(bytes, None)?;
+        let tensor = if wanted == tensor.element_type() { tensor } else { tensor.with_type(wanted) };
+        Ok(NamedTensor { name, tensor })
+    }
+}
+
+/// A `.pb` file of a tensor that is cast to another type of numbers. `kept` are further fields of a message, which are
+/// copied: [`TensorMessage::kept`].
+///
+/// # Errors
+/// [`Error::Tensor`] if the message would exceed 2 GiB, or a size overflows; [`Error::NoCodes`] if `to` is STRING.
+pub fn tensor_proto_plan(
+    tensor: &StoredTensor,
+    to: ElementType,
+    options: &CastOptions,
+    kept: &[SourceRange],
+) -> Result<FilePlan, TensorProtoError> {
+    if !to.is_numeric() {
+        return Err(Error::NoCodes { element_type: to }.into());
+    }
+    let failed = |fault| TensorProtoError::from(Error::Tensor { name: tensor.name.clone(), fault });
+    let dims: Vec<i64> = tensor.shape.iter().map(|&dim| i64::try_from(dim).unwrap_or(i64::MAX)).collect();
+    let too_large = || failed(TensorFault::TooLarge { dims: dims.clone() });
+    if tensor.shape.iter().any(|&dim| i64::try_from(dim).is_err()) {
+        return Err(too_large());
+    }
+    let cast = Part::Cast(tensor.cast(TensorStorage::packed(to), options).ok_or_else(too_large)?);
+    let mut header = Vec::new();
+    if !tensor.shape.is_empty() {
+        let mut packed = Vec::new();
+        tensor.shape.iter().for_each(|&dim| put_varint(&mut packed, dim));
+        put_bytes(&mut header, field::DIMS, &packed);
+    }
+    put_number(&mut header, field::DATA_TYPE, to.onnx_code() as u64);
+    if !tensor.name.is_empty() {
+        put_bytes(&mut header, field::NAME, tensor.name.as_bytes());
+    }
+    put_length(&mut header, field::RAW_DATA, cast.bytes());
+    let kept = kept.iter().map(|&range| Part::Copy(range));
+    let plan = FilePlan { parts: [Part::Bytes(header), cast].into_iter().chain(kept).collect() };
+    let bytes = plan.bytes().unwrap_or(u64::MAX);
+    if bytes > LONGEST_MESSAGE as u64 {
+        return Err(failed(TensorFault::BeyondMessage { bytes }));
+    }
+    Ok(plan)
+}

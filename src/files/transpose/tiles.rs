@@ -1,0 +1,139 @@
+//! The transposition in memory.
+
+/// The elements along each side of a tile. Its lines of the cache are read and written completely while they are there.
+const TILE: usize = 32;
+
+/// Copies elements of `size` bytes of a column-major array in row-major order, from the row-major index `first` on
+/// until `out` is full.
+pub(super) fn copy_row_major(source: &[u8], size: usize, axes: &[usize], first: usize, out: &mut [u8]) {
+    match size {
+        1 => copy_elements::<1>(source, axes, first, out),
+        2 => copy_elements::<2>(source, axes, first, out),
+        4 => copy_elements::<4>(source, axes, first, out),
+        8 => copy_elements::<8>(source, axes, first, out),
+        _ => {
+            let count = out.len() / size;
+            for_each(axes, first, count, &mut |from, to| {
+                out[to * size..][..size].copy_from_slice(&source[from * size..][..size]);
+            });
+        }
+    }
+}
+
+fn copy_elements<const SIZE: usize>(source: &[u8], axes: &[usize], first: usize, out: &mut [u8]) {
+    let (source, out) = (source.as_chunks::<SIZE>().0, out.as_chunks_mut::<SIZE>().0);
+    for_each(axes, first, out.len(), &mut |from, to| out[to] = source[from]);
+}
+
+/// Calls `copy` with the column-major index of each of `count` elements, and with its row-major index less `first`.
+fn for_each(axes: &[usize], first: usize, count: usize, copy: &mut impl FnMut(usize, usize)) {
+    let last = axes.len() - 1;
+    let rest = |axis: usize| axes[axis + 1..].iter().product::<usize>();
+    let mut done = 0;
+    while done < count {
+        // The largest block that starts here and ends in time: a range of one axis, and all of the axes after it.
+        let at = first + done;
+        let starts = |axis: &usize| at.is_multiple_of(rest(*axis)) && done + rest(*axis) <= count;
+        let divided = (0..last).find(starts).unwrap_or(last);
+        let mut block = Block { axes: Vec::new(), source: 0, out: done };
+        let mut step = 1;
+        for (axis, &length) in axes.iter().enumerate() {
+            let (rest, mut length) = (rest(axis), length);
+            if axis <= divided {
+                let index = at / rest % length;
+                block.source += index * step;
+                length = if axis == divided { (length - index).min((count - done) / rest) } else { 1 };
+            }
+            if axis >= divided {
+                block.axes.push(Axis { length, source_step: step, out_step: rest });
+            }
+            step *= axes[axis];
+        }
+        done += block.axes[0].length * block.axes[0].out_step;
+        block.for_each(copy);
+    }
+}
+
+struct Axis {
+    length: usize,
+    source_step: usize,
+    out_step: usize,
+}
+
+/// Elements that follow one another in row-major order, from all of some axes.
+struct Block {
+    axes: Vec<Axis>,
+    /// The index of the first element in the source.
+    source: usize,
+    /// The index of the first element in the result.
+    out: usize,
+}
+
+impl Block {
+    fn for_each(&self, copy: &mut impl FnMut(usize, usize)) {
+        // Axes together make a side of the tile where one is too short.
+        let mut start = self.axes.len();
+        while start > 0 && length(&self.axes[start..]) < TILE {
+            start -= 1;
+        }
+        let mut end = 0;
+        while end < start && length(&self.axes[..end]) < TILE {
+            end += 1;
+        }
+        let (rows, between, columns) = (&self.axes[..end], &self.axes[end..start], &self.axes[start..]);
+        let mut tile = Tile::default();
+        for index in 0..length(between) {
+            let at = position(between, index);
+            let (source, out) = (self.source + at.0, self.out + at.1);
+            for column in (0..length(columns)).step_by(TILE) {
+                let width = TILE.min(length(columns) - column);
+                for (index, place) in tile.columns[..width].iter_mut().enumerate() {
+                    *place = position_of_last_first(columns, column + index);
+                }
+                for row in (0..length(rows)).step_by(TILE) {
+                    let height = TILE.min(length(rows) - row);
+                    for (index, place) in tile.rows[..height].iter_mut().enumerate() {
+                        let at = position(rows, row + index);
+                        *place = (source + at.0, out + column + at.1);
+                    }
+                    for &(source, out) in &tile.rows[..height] {
+                        for (index, &at) in tile.columns[..width].iter().enumerate() {
+                            copy(source + at, out + index);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Where the elements of a tile lie.
+#[derive(Default)]
+struct Tile {
+    /// In the source and in the result.
+    rows: [(usize, usize); TILE],
+    /// In the source, from the element of the row on. In the result they follow one another.
+    columns: [usize; TILE],
+}
+
+fn length(axes: &[Axis]) -> usize {
+    axes.iter().map(|axis| axis.length).product()
+}
+
+/// The place of an element in the source and in the result. The first axis varies fastest.
+fn position(axes: &[Axis], mut index: usize) -> (usize, usize) {
+    axes.iter().fold((0, 0), |(source, out), axis| {
+        let along = index % axis.length;
+        index /= axis.length;
+        (source + along * axis.source_step, out + along * axis.out_step)
+    })
+}
+
+/// The place of an element in the source. The last axis varies fastest.
+fn position_of_last_first(axes: &[Axis], mut index: usize) -> usize {
+    axes.iter().rev().fold(0, |source, axis| {
+        let along = index % axis.length;
+        index /= axis.length;
+        source + along * axis.source_step
+    })
+}

@@ -1,0 +1,71 @@
+//! The execution of plans in memory.
+
+use wgpu_cast::files::{CodeStorage, FilePlan, Part, ReadAt, SourceRange, TensorCast, TensorStorage};
+use wgpu_cast::{Tensor, cpu};
+
+/// The output that a plan describes.
+pub fn execute(plan: &FilePlan, inputs: &[&dyn ReadAt]) -> Vec<u8> {
+    let mut output = Vec::new();
+    for part in &plan.parts {
+        match part {
+            Part::Bytes(bytes) => output.extend(bytes),
+            Part::Copy(SourceRange { input, offset, bytes }) => output.extend(read(inputs[*input], *offset, *bytes)),
+            Part::Cast(cast) => output.extend(cast_elements(cast, inputs[cast.input])),
+            _ => unreachable!("a part of another kind"),
+        }
+    }
+    assert_eq!(plan.bytes(), Some(output.len() as u64));
+    output
+}
+
+fn read(input: &dyn ReadAt, offset: u64, bytes: u64) -> Vec<u8> {
+    let mut read = vec![0; bytes as usize];
+    input.read_exact_at(offset, &mut read).unwrap();
+    read
+}
+
+fn cast_elements(cast: &TensorCast, input: &dyn ReadAt) -> Vec<u8> {
+    let bytes = read(input, cast.offset, cast.from.bytes(cast.elements).unwrap());
+    let codes = row_major(&codes(&bytes, cast), &cast.column_major);
+    let shape = [cast.elements as usize];
+    let tensor = Tensor::from_codes(cast.from.element_type, shape, codes).unwrap();
+    let result = cpu::cast(&tensor, cast.to.element_type, &cast.options).unwrap();
+    match cast.to.codes {
+        CodeStorage::Packed => result.into_bytes().unwrap(),
+        _ => result.codes().flat_map(|code| store(code, &cast.to)).collect(),
+    }
+}
+
+fn codes(bytes: &[u8], cast: &TensorCast) -> Vec<u64> {
+    let size = cast.from.bytes(1).unwrap() as usize;
+    match cast.from.codes {
+        CodeStorage::Packed => {
+            let tensor = Tensor::from_bytes(cast.from.element_type, [cast.elements as usize], bytes.to_vec());
+            tensor.unwrap().codes().collect()
+        }
+        CodeStorage::BigEndian => {
+            let code = |bytes: &[u8]| bytes.iter().fold(0, |code, &byte| code << 8 | u64::from(byte));
+            bytes.chunks(size).map(code).collect()
+        }
+        _ => bytes.iter().map(|&byte| byte.into()).collect(),
+    }
+}
+
+fn store(code: u64, storage: &TensorStorage) -> Vec<u8> {
+    let size = storage.bytes(1).unwrap() as usize;
+    let mut bytes = code.to_le_bytes()[..size].to_vec();
+    if storage.codes == CodeStorage::BigEndian {
+        bytes.reverse();
+    }
+    bytes
+}
+
+fn row_major(codes: &[u64], axes: &[u64]) -> Vec<u64> {
+    let mut order = vec![0];
+    let mut stride = 1;
+    for &axis in axes {
+        order = order.iter().flat_map(|first| (0..axis).map(move |index| first + index * stride)).collect();
+        stride *= axis;
+    }
+    if axes.is_empty() { codes.to_vec() } else { order.iter().map(|&index| codes[index as usize]).collect() }
+}
