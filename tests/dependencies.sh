@@ -11,7 +11,7 @@ count() { # features
 }
 
 counts=$(
-    for features in '' threads onnx wgpu wgpu,backends wgpu,backends,threads wgpu,backends,threads,onnx; do
+    for features in '' threads onnx files wgpu wgpu,backends wgpu,backends,threads wgpu,backends,threads,onnx; do
         number=$(count "$features")
         printf '%3d  %s\n' "$number" "${features:-none}"
     done

@@ -151,7 +151,7 @@ impl SafetensorsFile {
         targets.sort_by_key(|(_, dtype, _)| std::cmp::Reverse(dtype.bitsize().div_ceil(8)));
         let mut header = vec![b'{'];
         if !self.metadata.is_empty() {
-            header.extend(format!("\"__metadata__\":{}", json(&self.metadata)).as_bytes());
+            header.extend(format!("\"__metadata__\":{}", serde_json::json!(self.metadata)).as_bytes());
         }
         let mut end = 0usize;
         for (tensor, dtype, part) in &targets {
@@ -160,8 +160,9 @@ impl SafetensorsFile {
             end = start.checked_add(bytes).ok_or(FileError::TooLarge)?;
             let shape = tensor.shape.iter().map(|&axis| axis as usize).collect();
             let info = TensorInfo { dtype: *dtype, shape, data_offsets: (start, end) };
+            let text = serde_json::to_string(&info).expect("numbers have JSON");
             let comma = if header.len() == 1 { "" } else { "," };
-            header.extend(format!("{comma}{}:{}", json(&tensor.name), json(&info)).as_bytes());
+            header.extend(format!("{comma}{}:{}", serde_json::json!(tensor.name), text).as_bytes());
         }
         header.push(b'}');
         // The first tensor is aligned to 8 bytes.
@@ -210,9 +211,4 @@ impl SafetensorsTensor {
             TensorCast { name, elements, input, offset: self.offset, from, to, options, column_major: Vec::new() };
         Ok((self, *dtype, Part::Cast(cast)))
     }
-}
-
-/// JSON of a value that always has one.
-fn json(value: &impl serde::Serialize) -> String {
-    serde_json::to_string(value).expect("strings and numbers have JSON")
 }
