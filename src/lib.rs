@@ -29,10 +29,10 @@ mod gpu;
 #[cfg(all(feature = "onnx", feature = "wgpu"))]
 mod graph;
 mod kernel;
-mod lanes;
 pub mod onnx;
 mod options;
 mod packed;
+mod packing;
 mod plan;
 mod reference;
 #[cfg(feature = "wgpu")]
