@@ -4,6 +4,8 @@
 //! about 131,000 elements on it uses all threads of the current rayon pool, unless [`on_this_thread`] says otherwise.
 //! The bits are the same in all cases.
 
+#![allow(clippy::needless_range_loop, reason = "the closures of adapters are compiled without the vector instructions")]
+
 /// Evaluates an expression with a constant that equals `$value`, which must be one of the listed literals.
 macro_rules! with_const {
     ($NAME:ident: $type:ty = $value:expr, of $($literal:literal)+, $made:expr) => {
@@ -18,13 +20,16 @@ macro_rules! with_const {
     };
 }
 
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+mod arch;
+mod cast_loop;
 mod codes;
 mod compose;
 mod count;
 pub(crate) mod isa;
-mod kernel;
 mod lanes;
 mod method;
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 mod pack;
 mod reference;
 mod scalar;
@@ -32,6 +37,7 @@ mod sign_rule;
 mod sink;
 mod source;
 mod table;
+mod word;
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 mod x86;
 
@@ -47,22 +53,21 @@ use crate::conversion::Conversion;
 use crate::element::ElementType;
 use crate::error::Error;
 use crate::float_env::with_default_modes;
-use crate::lanes::clear_pad;
 use crate::loss::LossCounts;
 use crate::options::CastOptions;
+use crate::packing::clear_pad;
 use crate::strings;
 use crate::tensor::{Tensor, zeroed};
 #[cfg(all(feature = "threads", not(target_family = "wasm")))]
 use crate::threads::is_alone;
-use compose::compose;
+use cast_loop::{CastLoop, CopyCodes};
+use compose::{elements, lanes};
 use count::LossCounter;
-use isa::Isa;
-use kernel::{CopyCodes, Kernel};
+use isa::{Baseline, Isa};
+use lanes::portable::Portable;
 use method::{Length, Method, SinkKind, SourceKind, method};
 use reference::Reference;
 use table::memory::MemoryTable;
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-use table::{register::RegisterTable, shuffle::ShuffleTable};
 
 pub use crate::threads::on_this_thread;
 
@@ -287,10 +292,10 @@ fn convert_then(
     let piece = [conversion.from, conversion.to].map(|t| (piece / 8).saturating_mul(t.code_bits() as usize).max(1));
     let chunk = [conversion.from, conversion.to].map(|t| CHUNK * t.code_bits() as usize / 8);
     let length = if elements < LONG { Length::Short } else { Length::Long };
-    let kernel = with_default_modes(|| kernel(conversion, isa, length));
+    let cast_loop = with_default_modes(|| cast_loop(conversion, isa, length));
     let convert = |source: &[u8], destination: &mut [u8]| {
         for (source, destination) in source.chunks(piece[0]).zip(destination.chunks_mut(piece[1])) {
-            with_default_modes(|| kernel.convert(source, destination));
+            with_default_modes(|| cast_loop.convert(source, destination));
             then(source);
         }
     };
@@ -315,20 +320,19 @@ fn head(conversion: &Conversion, destination: &[u8]) -> [usize; 2] {
     found.unwrap_or_default()
 }
 
-/// The kernel of the pair's [`method`].
-fn kernel(conversion: &Conversion, isa: Isa, length: Length) -> Box<dyn Kernel> {
+/// The loop of the pair's [`method`].
+fn cast_loop(conversion: &Conversion, isa: Isa, length: Length) -> Box<dyn CastLoop> {
     let (source, sink) = (SourceKind::new(conversion), SinkKind::new(conversion));
     match (method(source, sink, isa.name(), length), isa) {
         (Method::Copy, _) => Box::new(CopyCodes),
         (Method::Reference, _) => Box::new(Reference(*conversion)),
         (Method::MemoryTable, _) => Box::new(MemoryTable::new(conversion)),
+        (Method::Elements, Isa::Portable) => elements(Baseline, source, sink),
+        (method, Isa::Portable) => lanes(Portable(Baseline), method, source, sink),
         #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-        (Method::ShuffleTable, Isa::Avx2(simd)) => Box::new(ShuffleTable::new(simd, conversion)),
+        (method, Isa::Avx2(simd)) => x86::with_avx2(simd, conversion, method, source, sink),
         #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-        (Method::ShuffleTable, Isa::Avx512(simd)) => Box::new(ShuffleTable::new(*simd, conversion)),
-        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-        (Method::RegisterTable, Isa::Avx512(simd)) => Box::new(RegisterTable::new(simd, conversion)),
-        (method, _) => compose(method, source, sink, isa),
+        (method, Isa::Avx512(simd)) => x86::with_avx512(simd, conversion, method, source, sink),
     }
 }
 

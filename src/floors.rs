@@ -7,7 +7,7 @@ use std::path::Path;
 /// The modules of each floor, lowest first. A folder's files are on the floor of the folder.
 const FLOORS: [&[&str]; 7] = [
     // Bit arithmetic, which knows no type above it.
-    &["float_env", "format", "lanes", "reference", "threads"],
+    &["float_env", "format", "packing", "reference", "threads"],
     // Nouns.
     &["conversion", "element", "error", "loss", "options", "packed", "spec", "string_array", "tensor"],
     // The CPU path, string rules, ONNX messages and opset rules.

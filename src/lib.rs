@@ -31,11 +31,11 @@ mod gpu;
 #[cfg(all(feature = "onnx", feature = "wgpu"))]
 mod graph;
 mod kernel;
-mod lanes;
 mod loss;
 pub mod onnx;
 mod options;
 mod packed;
+mod packing;
 mod plan;
 mod reference;
 #[cfg(feature = "wgpu")]

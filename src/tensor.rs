@@ -6,8 +6,8 @@ use half::{bf16, f16};
 
 use crate::element::ElementType;
 use crate::error::Error;
-use crate::lanes;
 use crate::packed::{Packed, SharedBytes};
+use crate::packing;
 use crate::string_array::StringArray;
 
 /// A tensor in host memory.
@@ -58,7 +58,7 @@ impl Tensor {
         if bytes.len() != expected {
             return Err(byte_length(element_type, &shape, expected, bytes.len()));
         }
-        lanes::clear_pad(&mut bytes, element_type.code_bits(), elements as u64);
+        packing::clear_pad(&mut bytes, element_type.code_bits(), elements as u64);
         Ok(Self { element_type, shape, elements, data: Data::own(bytes) })
     }
 
@@ -108,7 +108,7 @@ impl Tensor {
         if bytes.len() != expected {
             return Err(byte_length(element_type, &shape, expected, bytes.len()));
         }
-        let used = lanes::used_bits(element_type.code_bits(), elements as u64);
+        let used = packing::used_bits(element_type.code_bits(), elements as u64);
         if bytes.last().is_some_and(|last| last & !used != 0) {
             return Self::from_bytes(element_type, shape, bytes.to_vec());
         }
@@ -130,7 +130,8 @@ impl Tensor {
         let (expected, bytes) = sizes(element_type, &shape)?;
         let mut codes = codes.into_iter();
         let mut found = 0;
-        let packed = lanes::pack_codes(element_type.code_bits(), codes.by_ref().take(expected).inspect(|_| found += 1));
+        let packed =
+            packing::pack_codes(element_type.code_bits(), codes.by_ref().take(expected).inspect(|_| found += 1));
         let packed = packed.map_err(|_| out_of_memory(element_type, bytes))?;
         if packed.len() == bytes && found == expected && codes.next().is_none() {
             return Self::from_bytes(element_type, shape, packed);
@@ -269,7 +270,7 @@ impl Tensor {
         let bytes = self.bytes();
         let elements = if bytes.is_some() { self.elements } else { 0 };
         let bytes = bytes.unwrap_or_default();
-        (0..elements).map(move |index| lanes::read_code(bytes, bits, index))
+        (0..elements).map(move |index| packing::read_code(bytes, bits, index))
     }
 
     /// The elements as values of a Rust type.

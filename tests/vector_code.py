@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Prints the loops of the CPU path's kernels in an aarch64 build, those with the smallest share of vector instructions first.
+"""Prints the loops of the CPU path's casts in an aarch64 build, those with the smallest share of vector instructions first.
 
     cargo rustc --release --target aarch64-unknown-linux-gnu --lib -- -C symbol-mangling-version=v0
     aarch64-linux-gnu-objdump -dC --no-show-raw-insn target/aarch64-unknown-linux-gnu/release/libwgpu_cast.rlib >/tmp/code.s
     tests/vector_code.py /tmp/code.s
 
-Of each kernel it takes the innermost loop with the most vector instructions, and prints how many these are, how many
-instructions the loop has, and the kernel's types. A kernel without loops copies memory, or calls what it does not inline.
+Of each cast it takes the innermost loop with the most vector instructions, and prints how many these are, how many
+instructions the loop has, and the cast's types. A cast without loops copies memory, or calls what it does not inline.
 """
 
 import re
@@ -39,8 +39,8 @@ def vector_loop(body):
 
 
 with open(sys.argv[1]) as file:
-    kernels = [(*vector_loop(body), name) for name, body in functions(file) if "wgpu_cast::cpu::kernel::Steps<" in name]
-if not kernels:
-    sys.exit("no kernels found: was the library built with -C symbol-mangling-version=v0?")
-for vectors, instructions, name in sorted(kernels, key=lambda k: k[0] / max(k[1], 1)):
+    casts = [(*vector_loop(body), name) for name, body in functions(file) if "wgpu_cast::cpu::cast_loop::Steps<" in name]
+if not casts:
+    sys.exit("no casts found: was the library built with -C symbol-mangling-version=v0?")
+for vectors, instructions, name in sorted(casts, key=lambda cast: cast[0] / max(cast[1], 1)):
     print(f"{vectors:5} {instructions:5}  {re.sub(r'wgpu_cast::cpu::(?:[a-z_0-9]+::)*', '', name)}")

@@ -28,7 +28,7 @@ File formats, chosen by the file extension or --in-format and --out-format:
   .npz  numpy's archive of arrays, by name like safetensors.
   .npy  numpy arrays of bool, integers, floats and strings, in either byte order, in C or Fortran
         order. Written little-endian in C order. Types that numpy lacks are written as ml_dtypes
-        writes them: bfloat16 as '<V2', float8e5m2 as '<f1', the others as '<V1', one code per byte.
+        writes them: bfloat16 as '<V2', types of 8 bits and less as '<V1', one code per byte.
         Such raw codes, and unsigned integers, are read with --from TYPE.
   .pb   ONNX TensorProto, with its name. Data is read from raw_data, from typed fields or from an
         external file inside the same folder, and written as raw_data. --from reads unsigned

@@ -1,4 +1,4 @@
-//! Codes and fields of FLOAT16, FLOAT and DOUBLE that several kernels need, taken from the element table.
+//! Codes and fields of FLOAT16, FLOAT and DOUBLE that several loops need, taken from the element table.
 
 use crate::element::{BINARY16, BINARY32, BINARY64};
 use crate::format::FloatFormat;

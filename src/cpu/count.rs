@@ -1,9 +1,9 @@
 //! Counts the source codes that a cast loses.
 
-use super::isa::{Instructions, Isa, Work};
+use super::isa::{Baseline, Instructions, Isa};
 use crate::conversion::Conversion;
-use crate::lanes::read_code;
 use crate::loss::{LossCounts, LostCodes, lost_codes};
+use crate::packing::read_code;
 
 /// Counts the losses of one cast, in pieces.
 pub(crate) struct LossCounter {
@@ -31,25 +31,14 @@ impl LossCounter {
     }
 
     fn count_codes(&self, source: &[u8], lost: &LostCodes) -> u64 {
-        let mut count = 0;
-        let work = Count { source, lost, bits: self.bits, count: &mut count };
         match self.isa {
-            Isa::Portable => super::isa::Baseline.run(work),
+            Isa::Portable => count_on(Baseline, source, lost, self.bits),
             #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-            Isa::Avx2(simd) => simd.run(work),
+            Isa::Avx2(simd) => count_on(simd, source, lost, self.bits),
             #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-            Isa::Avx512(simd) => simd.run(work),
+            Isa::Avx512(simd) => count_on(simd, source, lost, self.bits),
         }
-        count
     }
-}
-
-/// Counts codes in a range, compiled for an instruction set.
-struct Count<'a> {
-    source: &'a [u8],
-    lost: &'a LostCodes,
-    bits: u32,
-    count: &'a mut u64,
 }
 
 /// Counts the codes of one width. The count of a block is as wide as the codes, so that each lane of a vector has its
@@ -70,15 +59,19 @@ macro_rules! count_codes {
     }};
 }
 
-impl Work for Count<'_> {
-    #[inline(always)]
-    fn run(self) {
-        let Self { source, lost, bits, count } = self;
-        *count = match bits {
-            8 => count_codes!(u8, 192, source, lost),
-            16 => count_codes!(u16, 4096, source, lost),
-            32 => count_codes!(u32, 4096, source, lost),
-            _ => count_codes!(u64, 4096, source, lost),
-        };
-    }
+/// Counts codes in a range, compiled for an instruction set.
+fn count_on(instructions: impl Instructions, source: &[u8], lost: &LostCodes, bits: u32) -> u64 {
+    let mut count = 0;
+    instructions.run(
+        #[inline(always)]
+        || {
+            count = match bits {
+                8 => count_codes!(u8, 192, source, lost),
+                16 => count_codes!(u16, 4096, source, lost),
+                32 => count_codes!(u32, 4096, source, lost),
+                _ => count_codes!(u64, 4096, source, lost),
+            };
+        },
+    );
+    count
 }

@@ -2,7 +2,7 @@
 //!
 //! A group is the elements that an instruction set converts at a time: 16 for AVX2, 32 for AVX-512, and one for
 //! portable code, whose loops the compiler vectorises. Each element of a group has one lane of 16 or of 32 bits. All
-//! methods are inlined into the kernel loop, because a function that is not inlined there is compiled without the
+//! methods are inlined into the loop of a pair, because a function that is not inlined there is compiled without the
 //! vector instructions.
 
 /// Defines operations of one expression each, which are always inlined.
@@ -12,6 +12,28 @@ macro_rules! operations {
         #[inline(always)]
         fn $name $(<const $parameter: $kind>)? ($self $(, $argument: $type)*) $(-> $made)? {
             $expression
+        }
+    )*};
+}
+
+/// Defines operations that are one instruction on two vectors.
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+macro_rules! vector {
+    ($vector:ty; $($name:ident $set:ident $intrinsic:ident $made:ty;)*) => {$(
+        #[inline(always)]
+        fn $name(self, a: $vector, b: $vector) -> $made {
+            self.$set().$intrinsic(a, b)
+        }
+    )*};
+}
+
+/// Defines operations that are one instruction on each of two pairs of vectors.
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+macro_rules! vectors {
+    ($vector:ty; $($name:ident $set:ident $intrinsic:ident $made:ty;)*) => {$(
+        #[inline(always)]
+        fn $name(self, a: [$vector; 2], b: [$vector; 2]) -> [$made; 2] {
+            [self.$set().$intrinsic(a[0], b[0]), self.$set().$intrinsic(a[1], b[1])]
         }
     )*};
 }
@@ -31,14 +53,13 @@ pub(crate) mod avx512;
 pub(crate) mod portable;
 
 use super::codes::{F16_INFINITY, F16_MAGNITUDE, F16_NAN, F16_SIGN};
-use super::isa::Work;
 
 pub(crate) trait Lanes: Copy + Send + Sync {
     /// Lanes in a group.
     const COUNT: usize;
     /// Groups whose codes are stored together.
     const GROUPS: usize;
-    /// Whether [`store_codes`](Self::store_codes) packs codes of less than a byte. Otherwise it stores one in each
+    /// Whether [`store_bytes`](Self::store_bytes) packs codes of less than a byte. Otherwise it stores one in each
     /// byte.
     const PACKS: bool;
     /// 16-bit lanes. A portable lane has 32 bits, of which the upper 16 are zero.
@@ -47,8 +68,8 @@ pub(crate) trait Lanes: Copy + Send + Sync {
     type M16: Copy;
     type M32: Copy;
 
-    /// Runs a loop, compiled for the instruction set.
-    fn run<W: Work>(self, work: W);
+    /// Runs a loop, compiled for the instruction set. `work` is a closure that is always inlined.
+    fn run(self, work: impl FnOnce());
 
     fn load_u8(self, bytes: &[u8]) -> Self::U16;
     fn load_u16(self, bytes: &[u8]) -> Self::U16;
@@ -58,9 +79,11 @@ pub(crate) trait Lanes: Copy + Send + Sync {
     /// The low and the high words of 64-bit elements.
     fn load_u64(self, bytes: &[u8]) -> [Self::U32; 2];
     fn store_u32(self, a: Self::U32, bytes: &mut [u8]);
-    /// Stores codes of at most 16 bits; the bits above them must be zero. `interleaved` says that they were narrowed
-    /// from elements of 32 bits or more: narrowing keeps the order of the elements only after [`unpack`](Self::unpack).
-    fn store_codes(self, bits: usize, interleaved: bool, codes: &[Self::U16], bytes: &mut [u8]);
+    /// Stores codes of 16 bits. `interleaved` says that they were narrowed from elements of 32 bits or more: narrowing
+    /// keeps the order of the elements only after [`unpack`](Self::unpack).
+    fn store_u16(self, interleaved: bool, codes: Self::U16, bytes: &mut [u8]);
+    /// Stores the codes of all groups, which have at most 8 bits; the bits above them must be zero.
+    fn store_bytes(self, bits: usize, interleaved: bool, codes: &[Self::U16], bytes: &mut [u8]);
 
     fn splat_u16(self, a: u16) -> Self::U16;
     fn and_u16(self, a: Self::U16, b: Self::U16) -> Self::U16;
@@ -183,7 +206,10 @@ pub(crate) trait Lanes: Copy + Send + Sync {
     /// binary32 as 64-bit integers. A value out of range gives what `encode_int64` says.
     fn store_f32_as_i64<const SIGNED: bool>(self, a: Self::U32, bytes: &mut [u8]);
     /// FLOAT16 as 64-bit integers.
-    fn store_f16_as_i64<const SIGNED: bool>(self, source: &[u8], bytes: &mut [u8]);
+    #[inline(always)]
+    fn store_f16_as_i64<const SIGNED: bool>(self, source: &[u8], bytes: &mut [u8]) {
+        self.store_f32_as_i64::<SIGNED>(self.f16_numbers(self.load_u16_to_unpack(source)), bytes);
+    }
 }
 
 /// The powers of two whose product with `x` has `x / 2^(down + below)` above its lowest 15 bits, for `below` from 0 to

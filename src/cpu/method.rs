@@ -89,8 +89,6 @@ pub(crate) enum Method {
     ConvertF16,
     /// A function of one element. The compiler vectorises its loop with the vectors of the instruction set.
     Elements,
-    /// The low bits of bytes, packed without decoding.
-    PackBytes,
     /// A table of 256 entries in memory.
     MemoryTable,
     /// Tables of 16 entries in AVX2's registers.
@@ -205,7 +203,7 @@ pub(crate) fn method(source: SourceKind, sink: SinkKind, isa: IsaName, length: L
 /// The method from 8-bit integers to destinations that need no rounding.
 fn from_int8(sink: SinkKind, isa: IsaName) -> Option<Method> {
     match sink {
-        SinkKind::LowBits { bits } if bits < 8 && isa != IsaName::Portable => Some(Method::PackBytes),
+        SinkKind::LowBits { bits } if bits < 8 && isa != IsaName::Portable => Some(Method::Lanes),
         SinkKind::LowBits { .. } | SinkKind::Bool | SinkKind::F32 | SinkKind::F64 => Some(Method::Elements),
         SinkKind::Round(to) if Exact::serves(&to) => Some(Method::Elements),
         _ => None,

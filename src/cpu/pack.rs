@@ -1,52 +1,174 @@
-//! Packs codes of less than a byte, which lie one in each byte, low bits first.
+//! Unpacks and packs codes in vectors of 32 bytes, with AVX2 instructions that the compiler does not find by itself.
+//!
+//! Every function is inlined into a loop that `V3::vectorize` compiles. Otherwise it would be called for every 32
+//! bytes.
 
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-pub(crate) mod avx2;
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-pub(crate) mod avx512;
+use bytemuck::cast;
+use pulp::x86::V3;
 
-/// Packs codes, one in each byte, into `destination`. Higher bits of a code are dropped. There must be enough codes to
-/// fill the destination.
-pub(crate) fn pack(codes: &[u8], bits: usize, destination: &mut [u8]) {
-    match bits {
-        2 => groups(codes, destination, |codes: [u8; 4]| [two(u32::from_le_bytes(codes))]),
-        4 => groups(codes, destination, |codes: [u8; 2]| [four(u16::from_le_bytes(codes))]),
-        _ => groups(codes, destination, |codes: [u8; 8]| {
-            let [a, b, c, d, e, f, ..] = six(u64::from_le_bytes(codes)).to_le_bytes();
-            [a, b, c, d, e, f]
-        }),
+use crate::cpu::arch::__m256i;
+
+/// 32 bytes.
+pub(crate) type Bytes = __m256i;
+
+/// The number of codes in a vector, one in each byte.
+pub(crate) const LANES: usize = 32;
+
+/// The same byte in all 32 lanes.
+#[inline(always)]
+pub(crate) fn splat_u8(byte: u8) -> Bytes {
+    cast([byte; 32])
+}
+
+/// 16 bytes in both halves of a vector, because shuffles index within each half.
+#[inline(always)]
+pub(crate) fn twice(bytes: [u8; 16]) -> Bytes {
+    cast([bytes; 2])
+}
+
+/// The same 16-bit word in all 16 lanes.
+#[inline(always)]
+pub(crate) fn splat_u16(word: u16) -> Bytes {
+    cast([word; 16])
+}
+
+/// The same 32-bit word in all eight lanes.
+#[inline(always)]
+pub(crate) fn splat_u32(word: u32) -> Bytes {
+    cast([word; 8])
+}
+
+/// The first `N` of some bytes.
+#[inline(always)]
+pub(crate) fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    bytes[..N].try_into().expect("as many bytes")
+}
+
+/// Unpacks 32 codes of `BITS` bits from `4 * BITS` bytes, one into each byte, in order.
+#[inline(always)]
+pub(crate) fn load<const BITS: usize>(simd: V3, bytes: &[u8]) -> Bytes {
+    let simd2 = simd.avx2;
+    match BITS {
+        2 => {
+            let wide = simd2._mm256_cvtepu8_epi32(cast([array::<8>(bytes), [0; 8]]));
+            // Moves the upper two codes to the upper half of each word, then separates each pair.
+            let pairs = simd2._mm256_or_si256(wide, simd2._mm256_slli_epi32::<12>(wide));
+            let pairs = simd2._mm256_and_si256(pairs, splat_u32(0x000f_000f));
+            let codes = simd2._mm256_or_si256(pairs, simd2._mm256_slli_epi32::<6>(pairs));
+            simd2._mm256_and_si256(codes, splat_u8(0x03))
+        }
+        4 => {
+            let wide = simd2._mm256_cvtepu8_epi16(cast(array::<16>(bytes)));
+            let codes = simd2._mm256_or_si256(wide, simd2._mm256_slli_epi16::<4>(wide));
+            simd2._mm256_and_si256(codes, splat_u8(0x0f))
+        }
+        6 => {
+            // Each half uses twelve of its bytes: the first 16 of the 24 bytes, or the last 16, of which four are
+            // skipped.
+            let halves = cast([array::<16>(bytes), array::<16>(&bytes[8..])]);
+            let pairs: [u8; 16] = [0, 1, 1, 2, 3, 4, 4, 5, 6, 7, 7, 8, 9, 10, 10, 11];
+            let mut skipped = pairs;
+            for i in 0..16 {
+                skipped[i] += 4;
+            }
+            // Each 16-bit word gets two codes: the first pair of four at its bottom, the second at its top. The product
+            // moves both to the top.
+            let pairs = simd2._mm256_shuffle_epi8(halves, cast([pairs, skipped]));
+            let pairs = simd2._mm256_mullo_epi16(pairs, splat_u32(1 << 4 | 1 << 16));
+            let even = simd2._mm256_and_si256(simd2._mm256_srli_epi16::<4>(pairs), splat_u16(0x003f));
+            let odd = simd2._mm256_and_si256(simd2._mm256_srli_epi16::<2>(pairs), splat_u16(0x3f00));
+            simd2._mm256_or_si256(even, odd)
+        }
+        _ => cast(array::<32>(bytes)),
     }
 }
 
-/// Packs groups of `N` codes to `M` bytes. The last group may be shorter.
-fn groups<const N: usize, const M: usize>(codes: &[u8], destination: &mut [u8], pack: impl Fn([u8; N]) -> [u8; M]) {
-    let (codes, _) = codes.as_chunks::<N>();
-    let (whole, rest) = destination.as_chunks_mut::<M>();
-    for (bytes, &codes) in whole.iter_mut().zip(codes) {
-        *bytes = pack(codes);
+/// Packs four vectors of codes of `BITS` bits, at most 8, into `16 * BITS` bytes. Each byte has one code; its other
+/// bits are zero.
+#[inline(always)]
+pub(crate) fn store<const BITS: usize>(simd: V3, codes: [Bytes; 4], bytes: &mut [u8]) {
+    let simd2 = simd.avx2;
+    let [a, b, c, d] = codes;
+    match BITS {
+        2 => {
+            let fours = halved(simd, 4, halved(simd, 2, a, b), halved(simd, 2, c, d));
+            // Restores the order: the results of all first halves came first.
+            let order = cast([0u32, 4, 1, 5, 2, 6, 3, 7]);
+            write(bytes, 0, simd2._mm256_permutevar8x32_epi32(fours, order));
+        }
+        4 => {
+            write(bytes, 0, simd2._mm256_permute4x64_epi64::<0b11_01_10_00>(halved(simd, 4, a, b)));
+            write(bytes, 32, simd2._mm256_permute4x64_epi64::<0b11_01_10_00>(halved(simd, 4, c, d)));
+        }
+        6 => {
+            for i in 0..4 {
+                let pairs = simd2._mm256_maddubs_epi16(codes[i], splat_u16(1 | 1 << (8 + 6)));
+                let fours = simd2._mm256_madd_epi16(pairs, splat_u32(1 | 1 << (16 + 12)));
+                let threes: [u8; 16] = [0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 0x80, 0x80, 0x80, 0x80];
+                let halves = simd2._mm256_shuffle_epi8(fours, twice(threes));
+                let [low, high]: [[u8; 16]; 2] =
+                    cast(simd2._mm256_permutevar8x32_epi32(halves, cast([0u32, 1, 2, 4, 5, 6, 7, 7])));
+                bytes[24 * i..24 * i + 16].copy_from_slice(&low);
+                bytes[24 * i + 16..24 * i + 24].copy_from_slice(&high[..8]);
+            }
+        }
+        _ => {
+            for i in 0..4 {
+                write(bytes, 32 * i, codes[i]);
+            }
+        }
     }
-    if !rest.is_empty() {
-        rest.copy_from_slice(&pack(codes[whole.len()])[..rest.len()]);
+}
+
+/// Joins two fields of `bits` bits, which lie one in each byte, to one byte. The results of both first halves come
+/// first, then those of both second halves.
+#[inline(always)]
+fn halved(simd: V3, bits: u32, a: Bytes, b: Bytes) -> Bytes {
+    // Multiplies the upper field of each pair by a power of two and adds the lower one.
+    let places = splat_u16(1 | 1 << (8 + bits));
+    simd.avx2._mm256_packus_epi16(simd.avx2._mm256_maddubs_epi16(a, places), simd.avx2._mm256_maddubs_epi16(b, places))
+}
+
+/// Writes a vector to the bytes from `at` on.
+#[inline(always)]
+pub(crate) fn write(bytes: &mut [u8], at: usize, vector: Bytes) {
+    bytes[at..at + 32].copy_from_slice(&cast::<_, [u8; 32]>(vector));
+}
+
+/// 32 words of 16 bits with the bytes of `low` and `high`.
+#[inline(always)]
+fn joined(simd: V3, low: Bytes, high: Bytes) -> [Bytes; 2] {
+    let simd2 = simd.avx2;
+    // The instruction interleaves each half of a vector separately.
+    let (even, odd) = (simd2._mm256_unpacklo_epi8(low, high), simd2._mm256_unpackhi_epi8(low, high));
+    [simd2._mm256_permute2x128_si256::<0x20>(even, odd), simd2._mm256_permute2x128_si256::<0x31>(even, odd)]
+}
+
+/// Stores 32 codes of 16 bits with the bytes of `low` and `high`.
+#[inline(always)]
+pub(crate) fn store_words(simd: V3, low: Bytes, high: Bytes, bytes: &mut [u8]) {
+    let [first, second] = joined(simd, low, high);
+    write(bytes, 0, first);
+    write(bytes, 32, second);
+}
+
+/// Stores 32 codes of 32 bits. `low` and `high` have the bytes of their upper halves, and the lower halves are zero.
+/// With `EXTENDED` they have those of the lower halves, and the upper halves repeat the sign.
+#[inline(always)]
+pub(crate) fn store_wide<const EXTENDED: bool>(simd: V3, low: Bytes, high: Bytes, bytes: &mut [u8]) {
+    let simd2 = simd.avx2;
+    let words: [[u16; 8]; 4] = cast(joined(simd, low, high));
+    for i in 0..4 {
+        let wide = match EXTENDED {
+            true => simd2._mm256_cvtepi16_epi32(cast(words[i])),
+            false => simd2._mm256_slli_epi32::<16>(simd2._mm256_cvtepu16_epi32(cast(words[i]))),
+        };
+        write(bytes, 32 * i, wide);
     }
 }
 
-/// Packs four two-bit codes, one in each byte.
+/// Reads a vector from the bytes from `at` on.
 #[inline(always)]
-fn two(w: u32) -> u8 {
-    (w & 0x3 | w >> 6 & 0xc | w >> 12 & 0x30 | w >> 18 & 0xc0) as u8
-}
-
-/// Packs two four-bit codes, one in each byte.
-#[inline(always)]
-fn four(w: u16) -> u8 {
-    (w & 0xf | w >> 4 & 0xf0) as u8
-}
-
-/// Packs eight six-bit codes, one in each byte, to the low 48 bits.
-#[inline(always)]
-fn six(w: u64) -> u64 {
-    // Joins pairs of codes to 12 bits, then pairs of those to 24 bits, then both to 48 bits.
-    let w = w & 0x003f_003f_003f_003f | w >> 2 & 0x0fc0_0fc0_0fc0_0fc0;
-    let w = w & 0x0000_0fff_0000_0fff | w >> 4 & 0x00ff_f000_00ff_f000;
-    w & 0x0000_0000_00ff_ffff | w >> 8 & 0xffff_ff00_0000
+pub(crate) fn read(bytes: &[u8], at: usize) -> Bytes {
+    cast(array::<32>(&bytes[at..]))
 }

@@ -1,16 +1,16 @@
-//! The reference as a kernel: it unpacks blocks of codes into words, converts them and packs them again. It casts every
+//! The reference as a loop: it unpacks blocks of codes into words, converts them and packs them again. It casts every
 //! pair; the other methods are faster.
 
-use super::kernel::Kernel;
+use super::cast_loop::CastLoop;
 use crate::conversion::Conversion;
-use crate::lanes::{pack_words, unpack_words};
+use crate::packing::{pack_words, unpack_words};
 
 /// The elements of a block: a multiple of 16, so that blocks of every type start at a byte.
 const BLOCK: usize = 2048;
 
 pub(crate) struct Reference(pub Conversion);
 
-impl Kernel for Reference {
+impl CastLoop for Reference {
     fn convert(&self, source: &[u8], destination: &mut [u8]) {
         let [from, to] = [self.0.from, self.0.to].map(|t| t.code_bits() as usize);
         let (mut low, mut high) = ([0; BLOCK], [0; BLOCK]);

@@ -14,8 +14,8 @@ pub(crate) enum SignRule {
 }
 
 impl SignRule {
-    /// The rule that kernels for the destination's width are compiled for, which may be the more general one. `None` if
-    /// there are no such kernels.
+    /// The rule that loops for the destination's width are compiled for, which may be the more general one. `None` if
+    /// there are no such loops.
     pub(crate) fn compiled(to: &EncodeFloat) -> Option<Self> {
         match (to.bits, Self::new(to)) {
             (16, Self::Kept) => Some(Self::Kept),

@@ -29,11 +29,16 @@ pub(crate) trait Source<L: Lanes>: Copy + Send + Sync {
     fn numbers(self, l: L, bytes: &[u8]) -> L::U32;
     /// The bits of `mask` of the integer parts; 0 for a float whose integer part does not fit 32 bits.
     fn truncated(self, l: L, bytes: &[u8], mask: u16) -> L::U16;
+    /// The numbers in the order of the elements.
+    #[inline(always)]
+    fn in_order(self, l: L, bytes: &[u8]) -> L::U32 {
+        self.numbers(l, bytes)
+    }
     /// The integer parts in the order of the elements. A value that does not fit 32 bits, and NaN, gives the least
     /// integer.
     #[inline(always)]
     fn integers(self, l: L, bytes: &[u8]) -> L::U32 {
-        l.f32_to_i32(self.numbers(l, bytes))
+        l.f32_to_i32(self.in_order(l, bytes))
     }
 }
 
@@ -64,8 +69,8 @@ impl<L: Lanes, const SUBNORMALS: bool> Source<L> for F16<SUBNORMALS> {
     }
 
     #[inline(always)]
-    fn integers(self, l: L, bytes: &[u8]) -> L::U32 {
-        l.f32_to_i32(Self::with_signs(l, l.load_u16_to_unpack(bytes)))
+    fn in_order(self, l: L, bytes: &[u8]) -> L::U32 {
+        Self::with_signs(l, l.load_u16_to_unpack(bytes))
     }
 }
 
@@ -103,8 +108,8 @@ impl<L: Lanes> Source<L> for Bf16 {
     }
 
     #[inline(always)]
-    fn integers(self, l: L, bytes: &[u8]) -> L::U32 {
-        l.f32_to_i32(l.unpack(l.splat_u16(0), l.load_u16_to_unpack(bytes)))
+    fn in_order(self, l: L, bytes: &[u8]) -> L::U32 {
+        l.unpack(l.splat_u16(0), l.load_u16_to_unpack(bytes))
     }
 }
 

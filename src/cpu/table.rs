@@ -7,7 +7,6 @@ pub(crate) mod register;
 pub(crate) mod shuffle;
 
 use crate::conversion::Conversion;
-use crate::lanes::pack_words;
 
 /// The packed destination codes of each unit, which is `lanes` source codes.
 pub(crate) fn units(conversion: &Conversion, lanes: u32) -> Box<[[u64; 4]; 256]> {
@@ -17,12 +16,12 @@ pub(crate) fn units(conversion: &Conversion, lanes: u32) -> Box<[[u64; 4]; 256]>
     conversion.convert(&mut low[..count], &mut high[..count]);
     let mut units = Box::new([[0; 4]; 256]);
     for (unit, words) in units.iter_mut().enumerate() {
-        let code = |lane: u32| unit >> (lane * from_bits % 8) & (count - 1);
-        let [low, high] = [&low, &high].map(|codes| std::array::from_fn::<_, 4, _>(|lane| codes[code(lane as u32)]));
-        let used = lanes as usize;
-        let mut bytes = [0; 32];
-        pack_words(&low[..used], &high[..used], to_bits, &mut bytes[..(lanes * to_bits).div_ceil(8) as usize]);
-        *words = std::array::from_fn(|i| u64::from_le_bytes(std::array::from_fn(|byte| bytes[8 * i + byte])));
+        for lane in 0..lanes {
+            let code = unit >> (lane * from_bits % 8) & (count - 1);
+            let made = (u64::from(low[code]) | u64::from(high[code]) << 32) & (u64::MAX >> (64 - to_bits));
+            let place = lane * to_bits;
+            words[place as usize / 64] |= made << (place % 64);
+        }
     }
     units
 }

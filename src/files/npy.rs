@@ -1,7 +1,8 @@
 //! `.npy` files: one array of numpy.
 //!
-//! The types of numpy are stored as themselves, all others as ml_dtypes stores them: BFLOAT16 as `<V2`, FLOAT8E5M2 as
-//! `<f1`, and the rest as `<V1`, one code a byte. A dtype `V` does not tell the element type, so that the caller must.
+//! The types of numpy are stored as themselves, all others as ml_dtypes stores them: BFLOAT16 as `<V2`, and the rest as
+//! `<V1`, one code a byte. A dtype `V` does not tell the element type, so that the caller must. Of FLOAT8E5M2 ml_dtypes
+//! writes `<f1`, which numpy refuses to read: it is read here, and written as `<V1`.
 
 mod dtype;
 mod error;

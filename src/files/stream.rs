@@ -10,9 +10,9 @@ use super::transpose::RowMajorReader;
 use crate::cpu;
 use crate::element::ElementType;
 use crate::error::Error;
-use crate::lanes::{pack_words, unpack_words};
 use crate::loss::LossCounts;
 use crate::options::CastOptions;
+use crate::packing::{pack_words, unpack_words};
 
 /// Pieces larger than this are not faster.
 const LARGEST_PIECE: u64 = 8 << 20;

@@ -12,7 +12,7 @@ use prost::Message;
 
 use super::proto::StringStringEntryProto;
 use crate::error::TensorFault;
-use crate::lanes;
+use crate::packing;
 
 /// Where the data is.
 pub(super) struct DataRange {
@@ -47,13 +47,13 @@ impl<'a> ExternalFiles<'a> {
         elements: u64,
     ) -> Result<Arc<Vec<u8>>, TensorFault> {
         let (path, seen) = resolve(&range.location, self.folder.ok_or(TensorFault::NoFolder)?)?;
-        let part = (path, range.offset, range.length, lanes::used_bits(code_bits, elements));
+        let part = (path, range.offset, range.length, packing::used_bits(code_bits, elements));
         let fits = !range.to_end || range.offset.saturating_add(range.length) == seen.len();
         if let Some(bytes) = self.read.get(&part).filter(|_| fits) {
             return Ok(bytes.clone());
         }
         let mut bytes = range.read(&part.0, &seen)?;
-        lanes::clear_pad(&mut bytes, code_bits, elements);
+        packing::clear_pad(&mut bytes, code_bits, elements);
         let bytes = Arc::new(bytes);
         self.read.insert(part, bytes.clone());
         Ok(bytes)

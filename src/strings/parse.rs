@@ -10,8 +10,8 @@ use crate::conversion::Conversion;
 use crate::element::{ElementType, Kind};
 use crate::error::{Error, cut};
 use crate::float_env::with_default_modes;
-use crate::lanes::pack_words;
 use crate::options::CastOptions;
+use crate::packing::pack_words;
 use crate::string_array::{CHUNK_LEN, StringArray, StringChunk};
 use crate::tensor::{Tensor, zeroed};
 #[cfg(all(feature = "threads", not(target_family = "wasm")))]

@@ -10,8 +10,8 @@ use crate::conversion::Conversion;
 use crate::element::{ElementType, Kind};
 use crate::error::Error;
 use crate::float_env::with_default_modes;
-use crate::lanes::unpack_words;
 use crate::options::CastOptions;
+use crate::packing::unpack_words;
 use crate::string_array::{CHUNK_LEN, StringArray, StringChunk};
 use crate::tensor::Tensor;
 #[cfg(all(feature = "threads", not(target_family = "wasm")))]

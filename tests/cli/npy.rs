@@ -70,7 +70,7 @@ fn raw_codes_go_out_and_come_back() {
     let values = [1.0, -2.0, 0.5, -0.5, 3.0];
     folder.write("a.npy", npy("<f4", false, "(5,)", &floats(&values)));
     for (t, descr, codes) in [
-        ("float8e5m2", "<f1", &[0x3c, 0xc0, 0x38, 0xb8, 0x42][..]),
+        ("float8e5m2", "<V1", &[0x3c, 0xc0, 0x38, 0xb8, 0x42][..]),
         ("float6e2m3", "<V1", &[0x08, 0x30, 0x04, 0x24, 0x14]),
         ("float4e2m1", "<V1", &[0x2, 0xc, 0x1, 0x9, 0x5]),
         ("int4", "<V1", &[0x1, 0xe, 0x0, 0x0, 0x3]),

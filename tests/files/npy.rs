@@ -50,7 +50,13 @@ fn every_type_is_read_and_written_as_numpy_and_ml_dtypes_do() {
         let codes = if is_narrow { CodeStorage::OnePerByte } else { CodeStorage::Packed };
         assert_eq!((&tensor.shape[..], tensor.column_major), (&[2, 3][..], false), "{element_type}");
         assert_eq!(tensor.storage, TensorStorage { element_type, codes });
-        assert_eq!(converted(&file, Some(element_type), element_type, NpyOrder::Keep), file, "{element_type}");
+        let mut expected = file.clone();
+        if element_type == ElementType::FLOAT8E5M2 {
+            // numpy refuses what ml_dtypes writes.
+            let place = file.windows(3).position(|text| text == b"<f1").unwrap();
+            expected[place + 1] = b'V';
+        }
+        assert_eq!(converted(&file, Some(element_type), element_type, NpyOrder::Keep), expected, "{element_type}");
         match NpyArray::read(&file, None) {
             Ok(array) => assert_eq!(array.elements, NpyElements::Numbers(tensor.storage)),
             Err(NpyError::NoElementType { dtype, bytes, .. }) => {

@@ -1,20 +1,14 @@
 //! Sixteen elements at a time with AVX2: one vector of 16-bit lanes, or two vectors of 32-bit lanes.
 
-#![allow(clippy::needless_range_loop, reason = "the closures of adapters are compiled without the vector instructions")]
-
-#[cfg(target_arch = "x86")]
-use core::arch::x86::{__m256, __m256i, _CMP_UNORD_Q};
-#[cfg(target_arch = "x86_64")]
-use core::arch::x86_64::{__m256, __m256i, _CMP_UNORD_Q};
-
 use bytemuck::cast;
 use pulp::core_arch::x86::Avx2 as Intrinsics;
 use pulp::x86::V3;
 
 use super::Lanes;
+use crate::cpu::arch::{__m256, __m256i, _CMP_UNORD_Q};
 use crate::cpu::codes::{F16_INFINITY, F16_MAGNITUDE, F16_SIGN};
-use crate::cpu::isa::{Instructions, Work};
-use crate::cpu::pack::avx2::{array, read, splat_u16, splat_u32, store, write};
+use crate::cpu::isa::Instructions;
+use crate::cpu::pack::{array, read, splat_u16, splat_u32, store, write};
 
 #[derive(Clone, Copy)]
 pub(crate) struct Avx2(pub V3);
@@ -24,26 +18,6 @@ impl Avx2 {
     fn int(self) -> Intrinsics {
         self.0.avx2
     }
-}
-
-/// Defines operations that are one instruction on one vector.
-macro_rules! vector {
-    ($($name:ident $intrinsic:ident;)*) => {$(
-        #[inline(always)]
-        fn $name(self, a: __m256i, b: __m256i) -> __m256i {
-            self.int().$intrinsic(a, b)
-        }
-    )*};
-}
-
-/// Defines operations that are one instruction on each of two vectors.
-macro_rules! vectors {
-    ($($name:ident $intrinsic:ident;)*) => {$(
-        #[inline(always)]
-        fn $name(self, a: [__m256i; 2], b: [__m256i; 2]) -> [__m256i; 2] {
-            [self.int().$intrinsic(a[0], b[0]), self.int().$intrinsic(a[1], b[1])]
-        }
-    )*};
 }
 
 impl Lanes for Avx2 {
@@ -57,7 +31,7 @@ impl Lanes for Avx2 {
     type M32 = [__m256i; 2];
 
     #[inline(always)]
-    fn run<W: Work>(self, work: W) {
+    fn run(self, work: impl FnOnce()) {
         self.0.run(work);
     }
 
@@ -108,15 +82,13 @@ impl Lanes for Avx2 {
         write(bytes, 32, a[1]);
     }
     #[inline(always)]
-    fn store_codes(self, bits: usize, interleaved: bool, codes: &[__m256i], bytes: &mut [u8]) {
+    fn store_u16(self, interleaved: bool, codes: __m256i, bytes: &mut [u8]) {
+        let in_order = self.int()._mm256_permute4x64_epi64::<0b11_01_10_00>(codes);
+        write(bytes, 0, if interleaved { in_order } else { codes });
+    }
+    #[inline(always)]
+    fn store_bytes(self, bits: usize, interleaved: bool, codes: &[__m256i], bytes: &mut [u8]) {
         let int = self.int();
-        if bits == 16 {
-            for i in 0..8 {
-                let in_order = int._mm256_permute4x64_epi64::<0b11_01_10_00>(codes[i]);
-                write(bytes, 32 * i, if interleaved { in_order } else { codes[i] });
-            }
-            return;
-        }
         let mut packed = [splat_u16(0); 4];
         for i in 0..4 {
             let made = int._mm256_packus_epi16(codes[2 * i], codes[2 * i + 1]);
@@ -129,14 +101,15 @@ impl Lanes for Avx2 {
     }
 
     vector! {
-        and_u16 _mm256_and_si256;
-        or_u16 _mm256_or_si256;
-        xor_u16 _mm256_xor_si256;
-        add_u16 _mm256_add_epi16;
-        sub_or_zero_u16 _mm256_subs_epu16;
-        min_u16 _mm256_min_epu16;
-        greater_u16 _mm256_cmpgt_epi16;
-        equal_u16 _mm256_cmpeq_epi16;
+        __m256i;
+        and_u16 int _mm256_and_si256 __m256i;
+        or_u16 int _mm256_or_si256 __m256i;
+        xor_u16 int _mm256_xor_si256 __m256i;
+        add_u16 int _mm256_add_epi16 __m256i;
+        sub_or_zero_u16 int _mm256_subs_epu16 __m256i;
+        min_u16 int _mm256_min_epu16 __m256i;
+        greater_u16 int _mm256_cmpgt_epi16 __m256i;
+        equal_u16 int _mm256_cmpeq_epi16 __m256i;
     }
     #[inline(always)]
     fn round_shift_u16(self, a: __m256i, below: __m256i, _: u32, powers: [u8; 16]) -> __m256i {
@@ -152,14 +125,15 @@ impl Lanes for Avx2 {
     }
 
     vectors! {
-        and_u32 _mm256_and_si256;
-        or_u32 _mm256_or_si256;
-        add_u32 _mm256_add_epi32;
-        sub_u32 _mm256_sub_epi32;
-        min_i32 _mm256_min_epi32;
-        max_i32 _mm256_max_epi32;
-        greater_i32 _mm256_cmpgt_epi32;
-        equal_u32 _mm256_cmpeq_epi32;
+        __m256i;
+        and_u32 int _mm256_and_si256 __m256i;
+        or_u32 int _mm256_or_si256 __m256i;
+        add_u32 int _mm256_add_epi32 __m256i;
+        sub_u32 int _mm256_sub_epi32 __m256i;
+        min_i32 int _mm256_min_epi32 __m256i;
+        max_i32 int _mm256_max_epi32 __m256i;
+        greater_i32 int _mm256_cmpgt_epi32 __m256i;
+        equal_u32 int _mm256_cmpeq_epi32 __m256i;
     }
     #[inline(always)]
     fn shr_by_u32(self, a: [__m256i; 2], bits: u32) -> [__m256i; 2] {
@@ -273,7 +247,7 @@ impl Lanes for Avx2 {
 impl Avx2 {
     /// The low and high halves of FLOAT16's magnitudes in binary32, wrong for ∞, NaN and subnormals.
     #[inline(always)]
-    pub(crate) fn f16_halves(self, magnitude: __m256i) -> [__m256i; 2] {
+    fn f16_halves(self, magnitude: __m256i) -> [__m256i; 2] {
         let int = self.int();
         let high = int._mm256_add_epi16(int._mm256_srli_epi16::<3>(magnitude), splat_u16((127 - 15) << 7));
         [int._mm256_slli_epi16::<13>(magnitude), high]

@@ -1,22 +1,15 @@
 //! 32 elements at a time with AVX-512: one vector of 16-bit lanes, or two vectors of 32-bit lanes, in the order of the
 //! elements.
 
-#![allow(clippy::needless_range_loop, reason = "the closures of adapters are compiled without the vector instructions")]
-
-#[cfg(target_arch = "x86")]
-use core::arch::x86::{__m256i, __m512i, __mmask16, __mmask32, _CMP_UNORD_Q};
-#[cfg(target_arch = "x86_64")]
-use core::arch::x86_64::{__m256i, __m512i, __mmask16, __mmask32, _CMP_UNORD_Q};
-
 use bytemuck::cast;
 use pulp::core_arch::x86::{Avx512bw, Avx512f};
 use pulp::x86::V4;
 
 use super::{BOUND, Lanes, cut};
+use crate::cpu::arch::{__m256i, __m512i, __mmask16, __mmask32, _CMP_UNORD_Q};
 use crate::cpu::codes::F32_INFINITY;
-use crate::cpu::isa::{Instructions, Work};
-use crate::cpu::pack::avx2::array;
-use crate::cpu::pack::avx512::{splat_u16, store};
+use crate::cpu::isa::Instructions;
+use crate::cpu::pack::{array, splat_u8, store};
 
 #[derive(Clone, Copy)]
 pub(crate) struct Avx512(pub V4);
@@ -39,34 +32,20 @@ impl Avx512 {
     }
 }
 
+/// The same 16-bit word in all 32 lanes.
+#[inline(always)]
+pub(crate) fn splat_u16(word: u16) -> __m512i {
+    cast([word; 32])
+}
+
 #[inline(always)]
 fn read(bytes: &[u8], at: usize) -> __m512i {
     cast(array::<64>(&bytes[at..]))
 }
 
 #[inline(always)]
-fn write(bytes: &mut [u8], at: usize, vector: __m512i) {
+pub(crate) fn write(bytes: &mut [u8], at: usize, vector: __m512i) {
     bytes[at..at + 64].copy_from_slice(&cast::<_, [u8; 64]>(vector));
-}
-
-/// Defines operations that are one instruction on one vector.
-macro_rules! vector {
-    ($($name:ident $set:ident $intrinsic:ident $made:ty;)*) => {$(
-        #[inline(always)]
-        fn $name(self, a: __m512i, b: __m512i) -> $made {
-            self.$set().$intrinsic(a, b)
-        }
-    )*};
-}
-
-/// Defines operations that are one instruction on each of two vectors.
-macro_rules! vectors {
-    ($($name:ident $intrinsic:ident $made:ty;)*) => {$(
-        #[inline(always)]
-        fn $name(self, a: [__m512i; 2], b: [__m512i; 2]) -> [$made; 2] {
-            [self.wide().$intrinsic(a[0], b[0]), self.wide().$intrinsic(a[1], b[1])]
-        }
-    )*};
 }
 
 impl Lanes for Avx512 {
@@ -80,7 +59,7 @@ impl Lanes for Avx512 {
     type M32 = [__mmask16; 2];
 
     #[inline(always)]
-    fn run<W: Work>(self, work: W) {
+    fn run(self, work: impl FnOnce()) {
         self.0.run(work);
     }
 
@@ -130,14 +109,20 @@ impl Lanes for Avx512 {
         write(bytes, 64, a[1]);
     }
     #[inline(always)]
-    fn store_codes(self, bits: usize, _: bool, codes: &[__m512i], bytes: &mut [u8]) {
+    fn store_u16(self, _: bool, codes: __m512i, bytes: &mut [u8]) {
+        write(bytes, 0, codes);
+    }
+    #[inline(always)]
+    fn store_bytes(self, bits: usize, _: bool, codes: &[__m512i], bytes: &mut [u8]) {
+        let mut packed = [splat_u8(0); 4];
         for i in 0..4 {
-            let bytes = &mut bytes[4 * bits * i..4 * bits * (i + 1)];
-            with_const!(BITS: usize = bits, of 2 4 6 8 16, store::<BITS>(self.0, codes[i], bytes));
+            packed[i] = self.short()._mm512_cvtepi16_epi8(codes[i]);
         }
+        with_const!(BITS: usize = bits, of 2 4 6 8, store::<BITS>(*self.0, packed, bytes));
     }
 
     vector! {
+        __m512i;
         and_u16 wide _mm512_and_si512 __m512i;
         or_u16 wide _mm512_or_si512 __m512i;
         xor_u16 wide _mm512_xor_si512 __m512i;
@@ -159,14 +144,15 @@ impl Lanes for Avx512 {
     }
 
     vectors! {
-        and_u32 _mm512_and_si512 __m512i;
-        or_u32 _mm512_or_si512 __m512i;
-        add_u32 _mm512_add_epi32 __m512i;
-        sub_u32 _mm512_sub_epi32 __m512i;
-        min_i32 _mm512_min_epi32 __m512i;
-        max_i32 _mm512_max_epi32 __m512i;
-        greater_i32 _mm512_cmpgt_epi32_mask __mmask16;
-        equal_u32 _mm512_cmpeq_epi32_mask __mmask16;
+        __m512i;
+        and_u32 wide _mm512_and_si512 __m512i;
+        or_u32 wide _mm512_or_si512 __m512i;
+        add_u32 wide _mm512_add_epi32 __m512i;
+        sub_u32 wide _mm512_sub_epi32 __m512i;
+        min_i32 wide _mm512_min_epi32 __m512i;
+        max_i32 wide _mm512_max_epi32 __m512i;
+        greater_i32 wide _mm512_cmpgt_epi32_mask __mmask16;
+        equal_u32 wide _mm512_cmpeq_epi32_mask __mmask16;
     }
     #[inline(always)]
     fn shr_by_u32(self, a: [__m512i; 2], bits: u32) -> [__m512i; 2] {
@@ -206,13 +192,6 @@ impl Lanes for Avx512 {
         // ±∞ and NaN give the least integer, whose low half is 0.
         let values = self.f32_to_i32(self.f16_to_f32::<false>(codes));
         self.narrow(self.and_u32(values, self.splat_u32(0xffff)))
-    }
-    #[inline(always)]
-    fn f16_numbers(self, codes: __m512i) -> [__m512i; 2] {
-        let numbers = self.f16_to_f32::<true>(codes);
-        let is_nan = self.is_nan_f32(numbers);
-        // A NaN that is made quiet has its sign, exponent and top bit already.
-        both!(|numbers, is_nan| self.wide()._mm512_mask_and_epi32(numbers, is_nan, numbers, cast([0xffc0_0000u32; 16])))
     }
     #[inline(always)]
     fn u32_to_odd_f32<const SIGNED: bool>(self, a: [__m512i; 2]) -> [__m512i; 2] {

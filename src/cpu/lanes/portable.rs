@@ -3,8 +3,9 @@
 //! 16-bit lanes are 32 bits wide here, so that a loop has one width and the compiler need not convert between two.
 
 use super::Lanes;
-use crate::cpu::isa::{Instructions, Work};
+use crate::cpu::isa::Instructions;
 use crate::cpu::scalar;
+use crate::cpu::word::Word;
 
 /// Portable lanes in loops that are compiled for an instruction set.
 #[derive(Clone, Copy)]
@@ -13,13 +14,6 @@ pub(crate) struct Portable<I>(pub I);
 #[inline(always)]
 fn f32(bits: u32) -> f32 {
     f32::from_bits(bits)
-}
-
-/// The little-endian word at the start of `$bytes`.
-macro_rules! read {
-    ($word:ty, $bytes:expr) => {
-        <$word>::from_le_bytes($bytes[..size_of::<$word>()].try_into().expect("the bytes of a word"))
-    };
 }
 
 impl<I: Instructions> Lanes for Portable<I> {
@@ -33,18 +27,20 @@ impl<I: Instructions> Lanes for Portable<I> {
     type M32 = bool;
 
     #[inline(always)]
-    fn run<W: Work>(self, work: W) {
+    fn run(self, work: impl FnOnce()) {
         self.0.run(work);
     }
 
     operations! {
         self;
         load_u8(bytes: &[u8]) -> u32 = bytes[0].into();
-        load_u16(bytes: &[u8]) -> u32 = read!(u16, bytes).into();
+        load_u16(bytes: &[u8]) -> u32 = u16::read(&bytes[..2]).into();
         load_u16_to_unpack(bytes: &[u8]) -> u32 = self.load_u16(bytes);
-        load_u32(bytes: &[u8]) -> u32 = read!(u32, bytes);
-        load_u64(bytes: &[u8]) -> [u32; 2] = [read!(u32, bytes), read!(u32, bytes[4..])];
-        store_u32(a: u32, bytes: &mut [u8]) = bytes.copy_from_slice(&a.to_le_bytes());
+        load_u32(bytes: &[u8]) -> u32 = u32::read(&bytes[..4]);
+        load_u64(bytes: &[u8]) -> [u32; 2] = [u32::read(&bytes[..4]), u32::read(&bytes[4..8])];
+        store_u32(a: u32, bytes: &mut [u8]) = a.write(bytes);
+        store_u16(_: bool, codes: u32, bytes: &mut [u8]) = (codes as u16).write(bytes);
+        store_bytes(_: usize, _: bool, codes: &[u32], bytes: &mut [u8]) = bytes[0] = codes[0] as u8;
         splat_u16(a: u16) -> u32 = a.into();
         and_u16(a: u32, b: u32) -> u32 = a & b;
         or_u16(a: u32, b: u32) -> u32 = a | b;
@@ -79,7 +75,7 @@ impl<I: Instructions> Lanes for Portable<I> {
         is_nan_f32(a: u32) -> bool = f32(a).is_nan();
         i32_to_f32(a: u32) -> u32 = (a as i32 as f32).to_bits();
         f32_to_i32(a: u32) -> u32 = scalar::f32_to_int32(a);
-        f64_to_i32(bytes: &[u8]) -> u32 = scalar::f64_to_int32(read!(u64, bytes));
+        f64_to_i32(bytes: &[u8]) -> u32 = scalar::f64_to_int32(u64::read(&bytes[..8]));
         unpack(low: u32, high: u32) -> u32 = low | high << 16;
         narrow(a: u32) -> u32 = a;
         narrow_signs(a: u32) -> u32 = a >> 16;
@@ -89,17 +85,9 @@ impl<I: Instructions> Lanes for Portable<I> {
         bf16_to_i16(codes: u32, _: u16) -> u32 = scalar::bf16_to_int16(codes as u16).into();
         u64_to_odd_f32<const SIGNED: bool>([low, high]: [u32; 2]) -> u32 =
             scalar::int64_to_odd_f32::<SIGNED>(u64::from(low) | u64::from(high) << 32);
-        store_f32_as_f64(a: u32, bytes: &mut [u8]) = bytes.copy_from_slice(&f64::from(f32(a)).to_le_bytes());
+        store_f32_as_f64(a: u32, bytes: &mut [u8]) = f64::from(f32(a)).to_bits().write(bytes);
         store_f32_as_i64<const SIGNED: bool>(a: u32, bytes: &mut [u8]) =
-            bytes.copy_from_slice(&scalar::f64_to_int64::<SIGNED>(f64::from(f32(a))).to_le_bytes());
-    }
-
-    #[inline(always)]
-    fn store_codes(self, bits: usize, _: bool, codes: &[u32], bytes: &mut [u8]) {
-        match bits {
-            16 => bytes.copy_from_slice(&(codes[0] as u16).to_le_bytes()),
-            _ => bytes[0] = codes[0] as u8,
-        }
+            scalar::f64_to_int64::<SIGNED>(f64::from(f32(a))).write(bytes);
     }
 
     #[inline(always)]
@@ -107,10 +95,5 @@ impl<I: Instructions> Lanes for Portable<I> {
         let shift = (down + below) & 15;
         let half = (1 << shift >> 1) - 1;
         (a + half + (a >> shift & 1)) >> shift
-    }
-
-    #[inline(always)]
-    fn store_f16_as_i64<const SIGNED: bool>(self, source: &[u8], bytes: &mut [u8]) {
-        self.store_f32_as_i64::<SIGNED>(self.f16_numbers(self.load_u16(source)), bytes);
     }
 }

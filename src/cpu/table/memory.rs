@@ -2,7 +2,7 @@
 
 use super::units;
 use crate::conversion::Conversion;
-use crate::cpu::kernel::Kernel;
+use crate::cpu::cast_loop::CastLoop;
 
 /// The cast of one pair by tables in memory. A *unit* is a source byte, or one 6-bit code. It holds one, two or four
 /// codes, which become as many destination codes without gaps.
@@ -28,7 +28,7 @@ enum Entries {
     Words4(Box<[[u64; 4]; 256]>),
 }
 
-impl Kernel for MemoryTable {
+impl CastLoop for MemoryTable {
     fn convert(&self, source: &[u8], destination: &mut [u8]) {
         match (&self.entries, self.unit_bits) {
             (Entries::Eight(tables), 2) => self.joined::<8, 2>(tables, source, destination),

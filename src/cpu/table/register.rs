@@ -1,21 +1,16 @@
 //! Tables in AVX-512's registers, for sources of at most 8 bits and any destination. One instruction looks up 32 codes
 //! in 64 entries of 16 bits.
 
-#![allow(clippy::needless_range_loop, reason = "the closures of adapters are compiled without the vector instructions")]
-
-#[cfg(target_arch = "x86")]
-use core::arch::x86::__m512i;
-#[cfg(target_arch = "x86_64")]
-use core::arch::x86_64::__m512i;
-
 use bytemuck::cast;
 use pulp::x86::V4;
 
 use super::units;
 use crate::conversion::Conversion;
-use crate::cpu::kernel::{Kernel, Step, Steps};
-use crate::cpu::lanes::avx512::Avx512;
-use crate::cpu::pack::avx512::{interleaved16, interleaved32, load, splat_u16, store};
+use crate::cpu::arch::__m512i;
+use crate::cpu::cast_loop::{CastLoop, Step, Steps};
+use crate::cpu::lanes::Lanes;
+use crate::cpu::lanes::avx512::{Avx512, splat_u16, write};
+use crate::cpu::pack::load;
 
 /// The number of codes that are converted at a time, each in a 16-bit word.
 const LANES: usize = 32;
@@ -32,7 +27,7 @@ pub(crate) struct RegisterTable {
     tables: [Table; 4],
 }
 
-impl Kernel for RegisterTable {
+impl CastLoop for RegisterTable {
     fn convert(&self, source: &[u8], destination: &mut [u8]) {
         with_const!(FROM: usize = self.from_bits, of 2 4 6 8, with_const!(TO: usize = self.to_bits, of 2 4 6 8 16 32 64, {
             Steps(Avx512(self.simd), LookUp::<'_, FROM, TO>(self)).convert(source, destination);
@@ -104,34 +99,68 @@ impl<const FROM: usize, const TO: usize> Step<Avx512> for LookUp<'_, FROM, TO> {
     const WRITTEN: usize = LANES / 8 * TO * Self::GROUPS;
 
     #[inline(always)]
-    fn step(self, Avx512(simd): Avx512, source: &[u8], destination: &mut [u8]) {
+    fn step(self, l: Avx512, source: &[u8], destination: &mut [u8]) {
+        let simd = l.0;
+        let mut codes = [splat_u16(0); 4];
         for group in 0..Self::GROUPS {
-            let read = LANES / 8 * FROM;
-            let codes = load::<FROM>(simd, &source[read * group..read * (group + 1)]);
-            let tables = &self.0.tables;
-            let written = LANES / 8 * TO;
-            let out = &mut destination[written * group..written * (group + 1)];
-            let first = self.0.found::<FROM, TO>(tables[0], codes);
-            if TO <= 16 {
-                store::<TO>(simd, first, out);
-                continue;
-            }
-            let second = self.0.found::<FROM, TO>(tables[1], codes);
-            let [low, high] = interleaved16(simd, first, second);
-            if TO == 32 {
-                out[..64].copy_from_slice(&cast::<_, [u8; 64]>(low));
-                out[64..].copy_from_slice(&cast::<_, [u8; 64]>(high));
-                continue;
-            }
-            let third = self.0.found::<FROM, TO>(tables[2], codes);
-            let fourth = self.0.found::<FROM, TO>(tables[3], codes);
-            let [low_upper, high_upper] = interleaved16(simd, third, fourth);
-            for (i, (lower, upper)) in [(low, low_upper), (high, high_upper)].into_iter().enumerate() {
-                for (j, vector) in interleaved32(simd, lower, upper).into_iter().enumerate() {
-                    let at = 64 * (2 * i + j);
-                    out[at..at + 64].copy_from_slice(&cast::<_, [u8; 64]>(vector));
+            let units = load::<FROM>(*simd, &source[LANES / 8 * FROM * group..]);
+            let units = simd.avx512bw._mm512_cvtepu8_epi16(units);
+            let out = &mut destination[LANES / 8 * TO * group..];
+            let found = |table: usize| self.0.found::<FROM, TO>(self.0.tables[table], units);
+            match TO {
+                ..8 => codes[group] = l.and_u16(found(0), splat_u16(0xff >> (8 - TO))),
+                8 => codes[group] = found(0),
+                16 => write(out, 0, found(0)),
+                _ => {
+                    let lower = interleaved16(simd, found(0), found(1));
+                    if TO == 32 {
+                        write(out, 0, lower[0]);
+                        write(out, 64, lower[1]);
+                        continue;
+                    }
+                    let upper = interleaved16(simd, found(2), found(3));
+                    for i in 0..2 {
+                        let [first, second] = interleaved32(simd, lower[i], upper[i]);
+                        write(out, 128 * i, first);
+                        write(out, 128 * i + 64, second);
+                    }
                 }
             }
         }
+        if TO <= 8 {
+            l.store_bytes(TO, false, &codes, destination);
+        }
     }
+}
+
+/// The 16-bit words of two vectors, interleaved.
+#[inline(always)]
+fn interleaved16(simd: V4, a: __m512i, b: __m512i) -> [__m512i; 2] {
+    const TURNS: [[u16; 32]; 2] = turns();
+    TURNS.map(
+        #[inline(always)]
+        |turns| simd.avx512bw._mm512_permutex2var_epi16(a, cast(turns), b),
+    )
+}
+
+const fn turns() -> [[u16; 32]; 2] {
+    let mut turns = [[0; 32]; 2];
+    let mut i = 0;
+    while i < 64 {
+        turns[i / 32][i % 32] = (i / 2 + 32 * (i % 2)) as u16;
+        i += 1;
+    }
+    turns
+}
+
+/// The 32-bit words of two vectors, interleaved.
+#[inline(always)]
+fn interleaved32(simd: V4, a: __m512i, b: __m512i) -> [__m512i; 2] {
+    let first: [u32; 16] = [0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23];
+    let mut second = first;
+    for i in 0..16 {
+        second[i] += 8;
+    }
+    let simd = simd.avx512f;
+    [simd._mm512_permutex2var_epi32(a, cast(first), b), simd._mm512_permutex2var_epi32(a, cast(second), b)]
 }

@@ -4,15 +4,13 @@
 //! A shuffle looks up 32 lanes in a table of 16 bytes. Larger tables consist of several such tables. Each applies only
 //! to the lanes in its range: in the others the index is negative, for which a shuffle gives 0.
 
-#![allow(clippy::needless_range_loop, reason = "the closures of adapters are compiled without the vector instructions")]
-
 use pulp::x86::V3;
 
 use super::units;
 use crate::conversion::Conversion;
-use crate::cpu::kernel::{Kernel, Step, Steps};
+use crate::cpu::cast_loop::{CastLoop, Step, Steps};
 use crate::cpu::lanes::avx2::Avx2;
-use crate::cpu::pack::avx2::{self as vector, Bytes, LANES};
+use crate::cpu::pack::{self as vector, Bytes, LANES};
 
 /// The number of vectors that are converted at a time, so that a table is loaded once for all of them.
 const VECTORS: usize = 4;
@@ -83,7 +81,7 @@ struct Increment {
     tables: Rows,
 }
 
-impl Kernel for ShuffleTable {
+impl CastLoop for ShuffleTable {
     fn convert(&self, source: &[u8], destination: &mut [u8]) {
         let kind = match self.widened {
             Widened::No => self.to_bits as usize,
@@ -282,8 +280,8 @@ impl<const FROM: usize, const TO: usize> Step<Avx2> for LookUp<'_, FROM, TO> {
         for i in 0..VECTORS {
             let destination = &mut destination[size * i..size * (i + 1)];
             match TO {
-                BELOW => vector::store_upper(simd, low[i], high[i], destination),
-                ABOVE => vector::store_extended(simd, low[i], high[i], destination),
+                BELOW => vector::store_wide::<false>(simd, low[i], high[i], destination),
+                ABOVE => vector::store_wide::<true>(simd, low[i], high[i], destination),
                 _ => vector::store_words(simd, low[i], high[i], destination),
             }
         }

@@ -61,7 +61,7 @@ fn wrong(elements: usize, under: impl Fn(Cast<'_>) -> Vec<u8>) -> Vec<String> {
         let tensor = tensor(from, elements);
         for to in numeric() {
             let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
-            for isa in Isa::all().flatten() {
+            for isa in Isa::all().into_iter().flatten() {
                 let cast = || {
                     let mut bytes = vec![0xff; to.packed_bytes(elements as u64).unwrap() as usize];
                     convert(&conversion, isa, elements, tensor.bytes().unwrap(), &mut bytes);

@@ -19,7 +19,6 @@ l  LanesAvx2       the same in AVX2's lanes
 H  RoundF16        rounding in lanes of 16 bits
 C  ConvertF16      AVX-512's own conversion
 E  Elements        a function of single elements, compiled for the instruction set
-P  PackBytes       low bits of bytes, packed
 M  MemoryTable     a table in memory
 S  ShuffleTable    tables in AVX2's registers
 R  RegisterTable   a table in AVX-512's registers
@@ -34,7 +33,6 @@ fn letter(method: Method) -> char {
         Method::RoundF16(_) => 'H',
         Method::ConvertF16 => 'C',
         Method::Elements => 'E',
-        Method::PackBytes => 'P',
         Method::MemoryTable => 'M',
         Method::ShuffleTable => 'S',
         Method::RegisterTable => 'R',
@@ -69,7 +67,7 @@ fn methods_are_those_of_the_table() {
     assert!(table == TABLE, "methods.txt differs from what `method` says now:\n{table}");
 }
 
-/// Kernels are compiled for some sign rules of each width. Any other destination goes by the reference, not by a kernel
+/// Loops are compiled for some sign rules of each width. Any other destination goes by the reference, not by a loop
 /// that makes other signs.
 #[test]
 fn destinations_with_other_signs_go_by_the_reference() {

@@ -87,9 +87,11 @@ fn contradicts(dtype: &str, element_type: ElementType, from: ElementType) -> Npy
     NpyError::FromContradicts { dtype: dtype.to_owned(), element_type, from }
 }
 
-/// The dtype in which ml_dtypes and numpy write this type of numbers.
+/// The dtype in which ml_dtypes and numpy write this type of numbers. ml_dtypes writes FLOAT8E5M2 as `<f1`, which numpy
+/// refuses to read; here it is raw bytes like the other types of ml_dtypes.
 pub(super) fn of(element_type: ElementType) -> String {
-    let own = OWN.iter().find(|row| row.2 == element_type).map(|row| (row.0, row.1));
+    let own =
+        OWN.iter().find(|row| row.2 == element_type && row.2 != ElementType::FLOAT8E5M2).map(|row| (row.0, row.1));
     let (kind, bytes) = own.unwrap_or(('V', element_bytes(element_type)));
     // numpy says that its own types of one byte have no byte order; ml_dtypes gives one to all of its types.
     let order = if bytes == 1 && "biu".contains(kind) { '|' } else { '<' };

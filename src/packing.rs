@@ -1,4 +1,4 @@
-//! Lanes in and out of packed bytes: codes of 2, 4 or 6 bits lie low bits first, wider ones little-endian.
+//! Packs codes into bytes and unpacks them: codes of 2, 4 or 6 bits lie low bits first, wider ones little-endian.
 
 use std::collections::TryReserveError;
 
@@ -53,12 +53,12 @@ pub(crate) fn pack_codes(bits: u32, codes: impl Iterator<Item = u64>) -> Result<
 /// Unpacks codes of `bits` bits, one a word; of 64-bit codes `low` gets the low words and `high` the high ones.
 pub(crate) fn unpack_words(bytes: &[u8], bits: u32, low: &mut [u32], high: &mut [u32]) {
     match bits {
-        2 => unpack_lanes::<2, 4, 1>(bytes, low),
-        4 => unpack_lanes::<4, 2, 1>(bytes, low),
-        6 => unpack_lanes::<6, 4, 3>(bytes, low),
-        8 => low.iter_mut().zip(bytes).for_each(|(lane, &byte)| *lane = byte.into()),
-        16 => low.iter_mut().zip(chunks(bytes)).for_each(|(lane, b)| *lane = u16::from_le_bytes(b).into()),
-        32 => low.iter_mut().zip(chunks(bytes)).for_each(|(lane, b)| *lane = u32::from_le_bytes(b)),
+        2 => unpack_small::<2, 4, 1>(bytes, low),
+        4 => unpack_small::<4, 2, 1>(bytes, low),
+        6 => unpack_small::<6, 4, 3>(bytes, low),
+        8 => low.iter_mut().zip(bytes).for_each(|(code, &byte)| *code = byte.into()),
+        16 => low.iter_mut().zip(chunks(bytes)).for_each(|(code, b)| *code = u16::from_le_bytes(b).into()),
+        32 => low.iter_mut().zip(chunks(bytes)).for_each(|(code, b)| *code = u32::from_le_bytes(b)),
         _ => low.iter_mut().zip(high).zip(chunks(bytes)).for_each(|((low, high), b)| {
             let code = u64::from_le_bytes(b);
             (*low, *high) = (code as u32, (code >> 32) as u32);
@@ -66,37 +66,72 @@ pub(crate) fn unpack_words(bytes: &[u8], bits: u32, low: &mut [u32], high: &mut 
     }
 }
 
-/// `LANES` codes of `BITS` bits lie in `SIZE` bytes; the last ones may be fewer.
+/// `COUNT` codes of `BITS` bits lie in `SIZE` bytes; the last ones may be fewer.
 #[inline]
-fn unpack_lanes<const BITS: u32, const LANES: usize, const SIZE: usize>(bytes: &[u8], low: &mut [u32]) {
+fn unpack_small<const BITS: u32, const COUNT: usize, const SIZE: usize>(bytes: &[u8], low: &mut [u32]) {
     let unpack = |bytes: &[u8]| {
         let mut word = [0; 4];
         word[..bytes.len()].copy_from_slice(bytes);
         let word = u32::from_le_bytes(word);
-        std::array::from_fn::<u32, LANES, _>(|i| word >> (BITS * i as u32) & ((1 << BITS) - 1))
+        std::array::from_fn::<u32, COUNT, _>(|i| word >> (BITS * i as u32) & ((1 << BITS) - 1))
     };
-    let whole = (low.len() / LANES).min(bytes.len() / SIZE);
-    let (lanes, rest) = low.split_at_mut(whole * LANES);
-    for (lanes, bytes) in lanes.chunks_exact_mut(LANES).zip(bytes.chunks_exact(SIZE)) {
-        lanes.copy_from_slice(&unpack(bytes));
+    let whole = (low.len() / COUNT).min(bytes.len() / SIZE);
+    let (codes, rest) = low.split_at_mut(whole * COUNT);
+    for (codes, bytes) in codes.chunks_exact_mut(COUNT).zip(bytes.chunks_exact(SIZE)) {
+        codes.copy_from_slice(&unpack(bytes));
     }
     let tail = &bytes[whole * SIZE..];
     rest.copy_from_slice(&unpack(&tail[..tail.len().min(SIZE)])[..rest.len()]);
 }
 
-/// Packs `LANES` codes of `BITS` bits into every `SIZE` bytes; bits above a code's width are dropped.
-#[inline]
-fn pack_lanes<const BITS: u32, const LANES: usize, const SIZE: usize>(low: &[u32], bytes: &mut [u8]) {
-    let pack = |lanes: &[u32]| {
-        let lane = |word, (i, lane): (usize, &u32)| word | (lane & ((1 << BITS) - 1)) << (BITS * i as u32);
-        lanes.iter().enumerate().fold(0, lane).to_le_bytes()
-    };
-    let whole = (low.len() / LANES).min(bytes.len() / SIZE);
-    let (words, rest) = bytes.split_at_mut(whole * SIZE);
-    for (bytes, lanes) in words.chunks_exact_mut(SIZE).zip(low.chunks_exact(LANES)) {
-        bytes.copy_from_slice(&pack(lanes)[..SIZE]);
+/// Packs codes of less than a byte, one in each byte, into `destination`. Higher bits of a code are dropped. There must
+/// be enough codes to fill the destination.
+pub(crate) fn pack_bytes(codes: &[u8], bits: u32, destination: &mut [u8]) {
+    match bits {
+        2 => pack_groups(codes, destination, |codes: [u8; 4]| [two(u32::from_le_bytes(codes))]),
+        4 => pack_groups(codes, destination, |codes: [u8; 2]| [four(u16::from_le_bytes(codes))]),
+        _ => pack_groups(codes, destination, |codes: [u8; 8]| {
+            let [a, b, c, d, e, f, ..] = six(u64::from_le_bytes(codes)).to_le_bytes();
+            [a, b, c, d, e, f]
+        }),
     }
-    rest.copy_from_slice(&pack(&low[whole * LANES..])[..rest.len()]);
+}
+
+/// Packs groups of `N` codes to `M` bytes. The last group may be shorter.
+fn pack_groups<const N: usize, const M: usize>(
+    codes: &[u8],
+    destination: &mut [u8],
+    pack: impl Fn([u8; N]) -> [u8; M],
+) {
+    let (codes, _) = codes.as_chunks::<N>();
+    let (whole, rest) = destination.as_chunks_mut::<M>();
+    for (bytes, &codes) in whole.iter_mut().zip(codes) {
+        *bytes = pack(codes);
+    }
+    if !rest.is_empty() {
+        rest.copy_from_slice(&pack(codes[whole.len()])[..rest.len()]);
+    }
+}
+
+/// Packs four two-bit codes, one in each byte.
+#[inline(always)]
+fn two(w: u32) -> u8 {
+    (w & 0x3 | w >> 6 & 0xc | w >> 12 & 0x30 | w >> 18 & 0xc0) as u8
+}
+
+/// Packs two four-bit codes, one in each byte.
+#[inline(always)]
+fn four(w: u16) -> u8 {
+    (w & 0xf | w >> 4 & 0xf0) as u8
+}
+
+/// Packs eight six-bit codes, one in each byte, to the low 48 bits.
+#[inline(always)]
+fn six(w: u64) -> u64 {
+    // Joins pairs of codes to 12 bits, then pairs of those to 24 bits, then both to 48 bits.
+    let w = w & 0x003f_003f_003f_003f | w >> 2 & 0x0fc0_0fc0_0fc0_0fc0;
+    let w = w & 0x0000_0fff_0000_0fff | w >> 4 & 0x00ff_f000_00ff_f000;
+    w & 0x0000_0000_00ff_ffff | w >> 8 & 0xffff_ff00_0000
 }
 
 /// The bytes, `N` at a time.
@@ -108,9 +143,13 @@ fn chunks<const N: usize>(bytes: &[u8]) -> impl Iterator<Item = [u8; N]> {
 /// dropped.
 pub(crate) fn pack_words(low: &[u32], high: &[u32], bits: u32, bytes: &mut [u8]) {
     match bits {
-        2 => pack_lanes::<2, 4, 1>(low, bytes),
-        4 => pack_lanes::<4, 2, 1>(low, bytes),
-        6 => pack_lanes::<6, 4, 3>(low, bytes),
+        ..8 => {
+            for (low, bytes) in low.chunks(64).zip(bytes.chunks_mut(8 * bits as usize)) {
+                let mut codes = [0; 64];
+                codes.iter_mut().zip(low).for_each(|(byte, &code)| *byte = code as u8);
+                pack_bytes(&codes, bits, bytes);
+            }
+        }
         8 => bytes.iter_mut().zip(low).for_each(|(byte, &code)| *byte = code as u8),
         16 => bytes.chunks_exact_mut(2).zip(low).for_each(|(b, &code)| b.copy_from_slice(&(code as u16).to_le_bytes())),
         32 => bytes.chunks_exact_mut(4).zip(low).for_each(|(b, &code)| b.copy_from_slice(&code.to_le_bytes())),
