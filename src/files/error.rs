@@ -5,6 +5,11 @@ use std::io;
 use crate::element::ElementType;
 use crate::error::Error;
 
+/// The beginning of a message about a tensor. Some files have one tensor without a name.
+fn of(name: &str) -> String {
+    if name.is_empty() { String::new() } else { format!("tensor {name:?}: ") }
+}
+
 /// An error of reading, planning or writing a file. Paths are not in it, because the caller has them.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -41,7 +46,7 @@ pub enum FileError {
         reason: String,
     },
     /// The format has no such element type.
-    #[error("tensor {name:?}: {format} has no element type {element_type} (it has {known})")]
+    #[error("{}{format} has no element type {element_type} (it has {known})", of(.name))]
     #[non_exhaustive]
     NoSuchType {
         /// The name of the tensor.
@@ -54,7 +59,7 @@ pub enum FileError {
         known: String,
     },
     /// A tensor cannot be stored in this format with this element type.
-    #[error("tensor {name:?}: {reason}")]
+    #[error("{}{reason}", of(.name))]
     #[non_exhaustive]
     Tensor {
         /// The name of the tensor.
@@ -63,7 +68,7 @@ pub enum FileError {
         reason: String,
     },
     /// A byte of an input is not a code of the element type.
-    #[error("tensor {name:?}: element {index} is out of range for {element_type}: {code:#04x}")]
+    #[error("{}element {index} is out of range for {element_type}: {code:#04x}", of(.name))]
     #[non_exhaustive]
     Code {
         /// The name of the tensor.
@@ -86,7 +91,7 @@ pub enum FileError {
     #[error("the output is too large: its size overflows")]
     TooLarge,
     /// A cast failed.
-    #[error("tensor {name:?}: {error}")]
+    #[error("{}{error}", of(.name))]
     #[non_exhaustive]
     Cast {
         /// The name of the tensor.

@@ -145,18 +145,18 @@ fn hostile_files() {
         ("quadruple", npy("<f16", false, "(1,)", &[0; 16]), "dtype '<f16' is not supported"),
         ("void", npy("<V1", false, "(3,)", &[0; 3]), "add --from"),
         ("structured", npy_file(1, structured, &[0; 12]), "structured"),
-        ("negative", dict("(-3,)"), "negative"),
+        ("negative", dict("(-3,)"), "bad header"),
         ("large", dict("(1099511627776,)"), "expected 4398046511104 bytes of data, got 12"),
-        ("overflow", dict("(4294967296, 4294967296)"), "number of elements overflows"),
+        ("overflow", dict("(4294967296, 4294967296)"), "size in bytes overflows"),
         ("bytes overflow", dict("(9223372036854775807,)"), "size in bytes overflows"),
-        ("beyond u64", dict("(18446744073709551616,)"), "invalid axis length"),
-        ("expression", dict("(1+2,)"), "an expression"),
+        ("beyond u64", dict("(18446744073709551616,)"), "bad header"),
+        ("expression", dict("(1+2,)"), "bad header"),
         ("fraction", dict("(3.0,)"), "bad header"),
         ("word", dict("(three,)"), "bad header"),
         ("no shape", npy_file(1, "{'descr': '<f4', 'fortran_order': False}", &[]), "bad header"),
         ("deep", npy_file(1, &deep, &[]), "structured"),
         ("long header", npy_file(2, &" ".repeat(10_001), &[]), "the limit is 10000"),
-        ("many axes", dict(&format!("({})", "1, ".repeat(65))), "65 axes"),
+        ("many axes", dict(&format!("({})", "1, ".repeat(65))), "more than 64 axes"),
     ];
     for (what, bytes, message) in cases {
         folder.write("a.npy", bytes);
@@ -175,7 +175,7 @@ fn from_that_contradicts_the_file() {
     folder.write("words.npy", npy("<i4", false, "(1,)", &[0; 4]));
     for (line, message) in [
         ("bytes.npy --from bfloat16", "dtype '|u1' has 1 byte per element, bfloat16 needs 2"),
-        ("bytes.npy --from float6e2m3", "element 1 is out of range for float6e2m3 (6 bits): 0x41"),
+        ("bytes.npy --from float6e2m3", "bytes.npy: element 1 is out of range for float6e2m3: 0x41"),
         ("words.npy --from float", "dtype '<i4' is int32, which contradicts --from float"),
     ] {
         let (input, rest) = line.split_once(' ').expect("an input and options");

@@ -50,7 +50,7 @@ fn pb_of_raw_codes() {
     assert_eq!(folder.convert("a.pb out.bin --from bfloat16 --to int8 --device cpu"), [1, 0xfe]);
     let outcome = folder.cast("convert a.pb out.bin --from float --to int8 --device cpu");
     assert_eq!(outcome.status, Some(1));
-    assert_eq!(outcome.line(), "cast: a.pb: contains uint16, which --from cannot read as float");
+    assert_eq!(outcome.line(), "cast: a.pb: contains uint16, which cannot be read as float");
 }
 
 #[test]

@@ -15,7 +15,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use wgpu_cast::LossCounts;
-use wgpu_cast::files::{self, FilePlan, FinishedPiece, Part, ReadAt, StreamSettings};
+use wgpu_cast::files::{self, FileError, FilePlan, FinishedPiece, Part, ReadAt, StreamSettings};
 use wgpu_cast::onnx::{CastNode, NamedTensor};
 use wgpu_cast::{CastOptions, ElementType};
 
@@ -379,7 +379,10 @@ impl Writer<'_> {
             self.progress.advance(made.bytes.len() as u64, last_name(plan, &made).unwrap_or(name));
             output.write(made.piece.output.clone(), made.bytes, made.losses)
         })
-        .map_err(|error| Failure::at(output.name(), error))?;
+        .map_err(|error| match error {
+            FileError::Write { .. } => Failure::at(output.name(), error),
+            _ => Failure::at(Path::new(name), error),
+        })?;
         self.complete.push(output.complete()?);
         Ok(())
     }

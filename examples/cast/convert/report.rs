@@ -166,7 +166,8 @@ impl Summary<'_> {
             0 => String::new(),
             bytes => format!(", {} of it were there already", size(bytes)),
         };
-        let is_numeric = cast.iter().any(|tensor| tensor.to.is_some_and(ElementType::is_numeric));
+        let is_numeric =
+            cast.iter().any(|tensor| tensor.from != "string" && tensor.to.is_some_and(ElementType::is_numeric));
         let lost_text = if is_numeric { format!("; {}", losses(&lost)) } else { String::new() };
         note(format_args!("{what}, {}{resumed}{lost_text}", self.route));
         if lost.overflowed() > 0 {
