@@ -9,8 +9,11 @@
 
 mod input;
 mod plan;
+#[allow(dead_code, reason = "the readers of tensors and models use it")]
+mod wire;
 
 #[cfg(any(unix, windows))]
 pub use input::InputFile;
 pub use input::ReadAt;
 pub use plan::{CodeStorage, FilePlan, Part, SourceRange, TensorCast, TensorStorage};
+pub use wire::WireError;
