@@ -8,6 +8,7 @@
 //! Values are cast, not quantized: there are no scales, and no value depends on another.
 
 mod input;
+mod onnx_model;
 mod plan;
 #[allow(dead_code, reason = "the readers of tensors and models use it")]
 mod wire;
@@ -15,5 +16,8 @@ mod wire;
 #[cfg(any(unix, windows))]
 pub use input::InputFile;
 pub use input::ReadAt;
+pub use onnx_model::{
+    GraphRules, KeptReason, ModelNote, ModelPlan, ModelRules, ModelScan, ModelTensor, OnnxModelError, TensorData,
+};
 pub use plan::{CodeStorage, FilePlan, Part, SourceRange, TensorCast, TensorStorage};
 pub use wire::WireError;

@@ -1,6 +1,7 @@
 //! Tensor data in a file beside the model. A hostile model may name any other file, so the path is checked before the
 //! file is read.
 
+use std::ffi::OsStr;
 use std::fs::{File, Metadata};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Component, Path, PathBuf};
@@ -13,10 +14,13 @@ use crate::error::TensorFault;
 
 /// Where the data is.
 #[derive(Default)]
-struct DataRange {
-    location: Option<String>,
-    offset: Option<u64>,
-    length: Option<u64>,
+pub(crate) struct DataRange {
+    /// The path of the file, which is not checked.
+    pub location: Option<String>,
+    /// The first byte.
+    pub offset: Option<u64>,
+    /// The number of bytes.
+    pub length: Option<u64>,
 }
 
 /// Reads the `expected` bytes that a tensor takes.
@@ -27,20 +31,9 @@ pub(super) fn read(entries: &[Bytes], folder: Option<&Path>, expected: u64) -> R
     if length != expected {
         return Err(TensorFault::Length { field: "external_data", unit: "bytes", expected, found: length });
     }
-    let (path, seen) = resolve(&location, folder.ok_or(TensorFault::NoFolder)?)?;
+    let (mut file, size) = open(&location, folder.ok_or(TensorFault::NoFolder)?)?;
     let failed = |error: std::io::Error| TensorFault::Read { location: location.clone(), reason: error.to_string() };
-    let mut file = File::open(&path).map_err(failed)?;
-    // The opened file is checked again, because the path may name another file by now.
-    let metadata = file.metadata().map_err(failed)?;
-    plain(&location, &metadata)?;
-    if !same(&seen, &metadata) {
-        return Err(TensorFault::NotPlain { location, what: "not the same file as when it was checked" });
-    }
-    if names(&file, &metadata).map_err(failed)? > 1 {
-        // The file's other names may lie outside the model's folder.
-        return Err(TensorFault::NotPlain { location, what: "a file with several hard links" });
-    }
-    let (offset, size) = (range.offset.unwrap_or(0), metadata.len());
+    let offset = range.offset.unwrap_or(0);
     let beyond = || TensorFault::BeyondFile { location: location.clone(), offset, length, size };
     // Without a length, the data extends to the end of the file.
     let end = offset.checked_add(length).filter(|&end| end <= size).ok_or_else(beyond)?;
@@ -56,7 +49,27 @@ pub(super) fn read(entries: &[Bytes], folder: Option<&Path>, expected: u64) -> R
     if bytes.len() as u64 == length { Ok(bytes) } else { Err(beyond()) }
 }
 
-fn data_range(entries: &[Bytes]) -> Result<DataRange, TensorFault> {
+/// Opens a file that a model names; the result's second part is its size in bytes.
+pub(crate) fn open(location: &str, folder: &Path) -> Result<(File, u64), TensorFault> {
+    let (path, seen) = resolve(location, folder)?;
+    let failed = |error: std::io::Error| TensorFault::Read { location: location.to_owned(), reason: error.to_string() };
+    let file = File::open(&path).map_err(failed)?;
+    // The opened file is checked again, because the path may name another file by now.
+    let metadata = file.metadata().map_err(failed)?;
+    plain(location, &metadata)?;
+    let not_plain = |what| TensorFault::NotPlain { location: location.to_owned(), what };
+    if !same(&seen, &metadata) {
+        return Err(not_plain("not the same file as when it was checked"));
+    }
+    if names(&file, &metadata).map_err(failed)? > 1 {
+        // The file's other names may lie outside the model's folder.
+        return Err(not_plain("a file with several hard links"));
+    }
+    Ok((file, metadata.len()))
+}
+
+/// Reads the entries of `external_data`, each a `StringStringEntryProto`.
+pub(crate) fn data_range(entries: &[Bytes]) -> Result<DataRange, TensorFault> {
     let mut range = DataRange::default();
     for entry in entries {
         let StringStringEntryProto { key, value } = StringStringEntryProto::decode(entry.clone())
@@ -78,25 +91,35 @@ fn data_range(entries: &[Bytes]) -> Result<DataRange, TensorFault> {
 
 /// The file's path, which has only plain names below the folder, and the file's metadata.
 fn resolve(location: &str, folder: &Path) -> Result<(PathBuf, Metadata), TensorFault> {
-    let escape = || TensorFault::Escape { location: location.to_owned() };
     let failed = |error: std::io::Error| TensorFault::Read { location: location.to_owned(), reason: error.to_string() };
     let mut path = if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder.to_owned() };
     let mut metadata = None;
-    for component in Path::new(location).components() {
-        match component {
-            Component::Normal(name) => path.push(name),
-            Component::CurDir => continue,
-            Component::Prefix(_) | Component::RootDir | Component::ParentDir => return Err(escape()),
-        }
+    for name in plain_names(location)? {
+        path.push(name);
         let found = path.symlink_metadata().map_err(failed)?;
         if found.is_symlink() {
             return Err(TensorFault::NotPlain { location: location.to_owned(), what: "or contains a symbolic link" });
         }
         metadata = Some(found);
     }
-    let metadata = metadata.ok_or_else(escape)?;
+    let metadata = metadata.ok_or_else(|| TensorFault::Escape { location: location.to_owned() })?;
     plain(location, &metadata)?;
     Ok((path, metadata))
+}
+
+/// The names of a path's folders and of its file, which must lie below the folder from which the path leads. There is
+/// at least one.
+pub(crate) fn plain_names(location: &str) -> Result<Vec<&OsStr>, TensorFault> {
+    let escape = || TensorFault::Escape { location: location.to_owned() };
+    let mut names = Vec::new();
+    for component in Path::new(location).components() {
+        match component {
+            Component::Normal(name) => names.push(name),
+            Component::CurDir => {}
+            Component::Prefix(_) | Component::RootDir | Component::ParentDir => return Err(escape()),
+        }
+    }
+    if names.is_empty() { Err(escape()) } else { Ok(names) }
 }
 
 /// Checks that this is a regular file: pipes and devices could block or never end.

@@ -28,10 +28,14 @@ mod proto;
 #[cfg(feature = "onnx")]
 mod tensor;
 
+#[cfg(feature = "files")]
+pub(crate) use external::{DataRange, data_range, open, plain_names};
 #[cfg(feature = "onnx")]
 pub(crate) use model::Node;
 #[cfg(feature = "onnx")]
 pub use model::{Input, Model, Output};
+#[cfg(feature = "files")]
+pub(crate) use opset::ir_version;
 pub use opset::{Attribute, CastLikeNode, CastNode, NEWEST_OPSET};
 #[cfg(feature = "onnx")]
 pub use tensor::{LONGEST_MESSAGE, NamedTensor};

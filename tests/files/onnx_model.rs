@@ -1,0 +1,6 @@
+//! ONNX models, byte by byte.
+
+mod build;
+mod external;
+mod hostile;
+mod weights;
