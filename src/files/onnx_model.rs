@@ -9,6 +9,7 @@ mod edit;
 mod emit;
 mod error;
 mod fields;
+mod graph;
 mod message;
 mod opset;
 mod reader;
@@ -27,6 +28,7 @@ use data::{DataFile, Sources};
 use edit::Edits;
 use emit::Emitter;
 pub use error::{KeptReason, ModelNote, OnnxModelError};
+use graph::{Converter, OLDEST_OPSET};
 use message::Message;
 use reader::{Paged, wire};
 use scan::{Data, Structure};
@@ -228,11 +230,19 @@ impl ModelScan {
         let failed = |error: std::io::Error| wire(|| "the model".to_owned(), error.into());
         let paged = Paged::new(inputs[0]).map_err(failed)?;
         let (mut edits, mut notes) = (Edits::default(), Vec::new());
-        let sparse = structure.graphs.iter().map(|graph| graph.sparse).sum();
+        let sparse = structure.graphs.iter().map(|graph| graph.sparse.len()).sum();
         if sparse > 0 {
             notes.push(ModelNote::SparseLeft { count: sparse });
         }
-        let types = weights::store_all(structure, &mut edits, &mut notes, rules.types)?;
+        let types = match rules.graph {
+            None => weights::store_all(structure, &mut edits, &mut notes, rules.types)?,
+            Some(graph) => {
+                let opset = opset::imported(structure, OLDEST_OPSET)?;
+                let rules = (graph, rules.types, rules.options);
+                let converter = Converter::new(&paged, (structure, opset), &mut sources, &mut edits, rules)?;
+                converter.convert(&mut notes)?
+            }
+        };
         if !types.is_empty() {
             opset::raise(structure, &mut edits, &mut notes, types.into_iter())?;
             weights::leave_out_constants(structure, &mut edits, &mut notes);

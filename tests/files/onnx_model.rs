@@ -1,6 +1,7 @@
 //! ONNX models, byte by byte.
 
 mod build;
+mod driver;
 mod external;
 mod hostile;
 mod weights;

@@ -17,6 +17,7 @@ pub(super) mod opset {
 pub(super) mod function {
     pub const NAME: u32 = 1;
     pub const NODE: u32 = 7;
+    pub const OPSET_IMPORT: u32 = 9;
     pub const DOMAIN: u32 = 10;
 }
 

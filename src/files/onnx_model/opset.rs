@@ -2,9 +2,11 @@
 
 use super::edit::Edits;
 use super::error::{ModelNote, OnnxModelError};
+use super::reader::Name;
 use super::scan::Structure;
 use super::schema;
 use crate::element::{ElementType, Operator};
+use crate::error::cut;
 use crate::onnx::{NEWEST_OPSET, ir_version};
 
 /// How many nodes an error names.
@@ -43,14 +45,25 @@ pub(super) fn raise(
     Ok(())
 }
 
+/// Checks that the operators of all nodes, and those that functions use, are the same at both opsets.
 fn check_nodes(structure: &Structure, element_type: ElementType, from: i64, to: i64) -> Result<(), OnnxModelError> {
-    let nodes = structure.graphs.iter().flat_map(|graph| &graph.nodes).filter(|node| structure.is_standard(node));
-    let mut changed = nodes.filter(|node| {
-        let operator = structure.text(node.operator);
-        let [before, after] = [from, to].map(|opset| schema::since(operator, opset));
+    let changes = |operator: Name, from: i64| {
+        let [before, after] = [from, to].map(|opset| schema::since(structure.text(operator), opset));
         before.is_none() || before != after
+    };
+    let nodes = structure.graphs.iter().flat_map(|graph| &graph.nodes);
+    let nodes = nodes.filter(|node| structure.is_standard(node) && changes(node.operator, from));
+    let functions = structure.functions.iter().flat_map(|((_, name), function)| {
+        let operators =
+            function.operators.iter().filter(|&&operator| changes(operator, function.opset.unwrap_or(from)));
+        operators.map(|&operator| (*name, operator))
     });
-    let nodes: Vec<String> = changed.by_ref().take(NAMED).map(|node| structure.node_text(node)).collect();
+    let functions = functions.map(|(name, operator)| {
+        let [name, operator] = [name, operator].map(|name| cut(structure.text(name), 80));
+        format!("{operator} in the function {name:?}")
+    });
+    let mut changed = nodes.map(|node| structure.node_text(node)).chain(functions);
+    let nodes: Vec<String> = changed.by_ref().take(NAMED).collect();
     let more = changed.count();
     if nodes.is_empty() {
         return Ok(());

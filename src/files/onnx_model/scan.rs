@@ -2,7 +2,7 @@
 
 mod tensor;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 use super::error::OnnxModelError;
@@ -20,8 +20,8 @@ const DEEPEST: u32 = 32;
 const MOST_MEMORY: u64 = 512 << 20;
 
 /// The attributes whose values conversions look at, apart from tensors and graphs.
-const ATTRIBUTES: [&str; 7] =
-    ["value_float", "value_floats", "to", "dtype", "output_dtype", "output_datatype", "stash_type"];
+const ATTRIBUTES: [&str; 8] =
+    ["value_float", "value_floats", "sparse_value", "to", "dtype", "output_dtype", "output_datatype", "stash_type"];
 
 pub(super) type GraphId = u32;
 pub(super) type TensorId = u32;
@@ -37,11 +37,20 @@ pub(super) struct Structure {
     pub graphs: Vec<Graph>,
     pub tensors: Vec<Tensor>,
     /// The functions of the model, by domain and name.
-    pub functions: HashSet<(Name, Name)>,
+    pub functions: BTreeMap<(Name, Name), Function>,
     /// The files of external data, and their indexes.
     pub files: Vec<Name>,
     file_indexes: HashMap<Name, usize>,
     pub names: Names,
+}
+
+/// A `FunctionProto`.
+#[derive(Debug, Default)]
+pub(super) struct Function {
+    /// The opset of the default domain that it imports, or else the model's.
+    pub opset: Option<i64>,
+    /// The operators of the default domain that it uses.
+    pub operators: BTreeSet<Name>,
 }
 
 /// A `GraphProto`.
@@ -53,7 +62,8 @@ pub(super) struct Graph {
     pub inputs: Vec<ValueInfo>,
     pub outputs: Vec<ValueInfo>,
     pub infos: Vec<ValueInfo>,
-    pub sparse: usize,
+    /// The names and `TensorProto.DataType`s of sparse initializers.
+    pub sparse: Vec<(Name, i32)>,
 }
 
 /// A `NodeProto`.
@@ -156,7 +166,7 @@ impl Structure {
 
     /// Whether the operator is one of ONNX's default domain, and not a function of the model.
     pub(super) fn is_standard(&self, node: &Node) -> bool {
-        node.domain == Name::EMPTY && !self.functions.contains(&(node.domain, node.operator))
+        node.domain == Name::EMPTY && !self.functions.contains_key(&(node.domain, node.operator))
     }
 }
 
@@ -167,7 +177,7 @@ pub(super) fn scan(input: &dyn ReadAt) -> Result<Structure, OnnxModelError> {
     let range = 0..paged.size().map_err(|error| wire(element, error.into()))?;
     let structure = Structure { range: range.clone(), ..Structure::default() };
     let mut scanner = Scanner { input: &paged, structure, memory: 0 };
-    let mut has_graph = false;
+    let (mut has_graph, mut opset) = (false, None);
     let mut functions = Vec::new();
     for field in fields(&paged, &range, element) {
         let field = field?;
@@ -180,7 +190,7 @@ pub(super) fn scan(input: &dyn ReadAt) -> Result<Structure, OnnxModelError> {
                 has_graph = true;
                 scanner.graph(bytes(&field, element)?, "the graph", 0)?;
             }
-            model::OPSET_IMPORT => scanner.import(&bytes(&field, element)?)?,
+            model::OPSET_IMPORT => scanner.import(&bytes(&field, element)?, &mut opset)?,
             model::TRAINING_INFO => return Err(OnnxModelError::Training),
             model::FUNCTIONS => {
                 scanner.spend(48)?;
@@ -192,6 +202,7 @@ pub(super) fn scan(input: &dyn ReadAt) -> Result<Structure, OnnxModelError> {
     for (index, range) in functions.iter().enumerate() {
         scanner.function(range, index)?;
     }
+    scanner.structure.opset = opset;
     if has_graph { Ok(scanner.structure) } else { Err(OnnxModelError::NoGraph) }
 }
 
@@ -222,7 +233,8 @@ impl Scanner<'_> {
         Ok(if self.structure.text(name) == "ai.onnx" { Name::EMPTY } else { name })
     }
 
-    fn import(&mut self, range: &Range<u64>) -> Result<(), OnnxModelError> {
+    /// Notes the opset that is imported, if it is one of the default domain.
+    fn import(&mut self, range: &Range<u64>, imported: &mut Option<i64>) -> Result<(), OnnxModelError> {
         let element = || "an opset_import".to_owned();
         let (mut domain, mut version) = (Name::EMPTY, 0);
         for field in fields(self.input, range, element) {
@@ -233,26 +245,29 @@ impl Scanner<'_> {
                 _ => {}
             }
         }
-        match self.structure.opset {
+        match *imported {
             _ if domain != Name::EMPTY => {}
             Some(first) if first != version => return Err(OnnxModelError::TwoOpsets { first, second: version }),
-            _ => self.structure.opset = Some(version),
+            _ => *imported = Some(version),
         }
         Ok(())
     }
 
-    /// Functions are copied, so only their names matter, and that nothing they hold is in a file.
+    /// Functions are copied, so only their names and operators matter, and that nothing they hold is in a file.
     fn function(&mut self, range: &Range<u64>, index: usize) -> Result<(), OnnxModelError> {
         let (mut domain, mut name) = (Name::EMPTY, Name::EMPTY);
         let element = || format!("function {index}");
         let (tensors, graphs) = (self.structure.tensors.len(), self.structure.graphs.len());
+        let mut found = Function::default();
         for field in fields(self.input, range, element) {
             let field = field?;
             match field.number {
+                function::OPSET_IMPORT => self.import(&bytes(&field, element)?, &mut found.opset)?,
                 function::NAME => name = self.name(&field, element)?,
                 function::DOMAIN => domain = self.domain(&field, element)?,
                 function::NODE => {
-                    self.node(bytes(&field, element)?, &element(), 0, 0)?;
+                    let node = self.node(bytes(&field, element)?, &element(), 0, 0)?;
+                    found.operators.extend(Some(node.operator).filter(|_| node.domain == Name::EMPTY));
                 }
                 _ => {}
             }
@@ -261,10 +276,13 @@ impl Scanner<'_> {
             let element = format!("function {}", crate::error::quoted(self.structure.text(name)));
             return Err(OnnxModelError::ExternalThere { element });
         }
+        let nodes = self.structure.graphs[graphs..].iter().flat_map(|graph| &graph.nodes);
+        found.operators.extend(nodes.filter(|node| node.domain == Name::EMPTY).map(|node| node.operator));
         self.structure.tensors.truncate(tensors);
         self.structure.graphs.truncate(graphs);
-        self.structure.functions.insert((domain, name));
-        self.spend(32)
+        self.spend(96 + 16 * found.operators.len())?;
+        self.structure.functions.insert((domain, name), found);
+        Ok(())
     }
 
     /// Whether a tensor from this one on has external data.
@@ -303,8 +321,9 @@ impl Scanner<'_> {
                 graph::OUTPUT => graph.outputs.push(self.value(bytes(&field, name)?, element)?),
                 graph::VALUE_INFO => graph.infos.push(self.value(bytes(&field, name)?, element)?),
                 graph::SPARSE_INITIALIZER => {
-                    graph.sparse += 1;
-                    self.sparse(&bytes(&field, name)?, || format!("a sparse initializer of {element}"))?;
+                    self.spend(8)?;
+                    let content = bytes(&field, name)?;
+                    graph.sparse.push(self.sparse(&content, || format!("a sparse initializer of {element}"))?);
                 }
                 _ => {}
             }
@@ -313,20 +332,24 @@ impl Scanner<'_> {
         Ok(id as GraphId)
     }
 
-    /// Sparse tensors are copied, so they must not have data in a file.
-    fn sparse(&mut self, range: &Range<u64>, element: impl Fn() -> String) -> Result<(), OnnxModelError> {
+    /// Sparse tensors are copied, so they must not have data in a file. The name and type are those of the values.
+    fn sparse(&mut self, range: &Range<u64>, element: impl Fn() -> String) -> Result<(Name, i32), OnnxModelError> {
         let tensors = self.structure.tensors.len();
+        let mut values = (Name::EMPTY, 0);
         for field in fields(self.input, range, &element) {
             let field = field?;
             if matches!(field.number, sparse::VALUES | sparse::INDICES) {
-                self.tensor(bytes(&field, &element)?, &element)?;
+                let id = self.tensor(bytes(&field, &element)?, &element)?;
+                if field.number == sparse::VALUES {
+                    values = (self.structure.tensor(id).name, self.structure.tensor(id).code);
+                }
             }
         }
         if self.has_external(tensors) {
             return Err(OnnxModelError::ExternalThere { element: element() });
         }
         self.structure.tensors.truncate(tensors);
-        Ok(())
+        Ok(values)
     }
 
     fn value(&mut self, range: Range<u64>, graph: &str) -> Result<ValueInfo, OnnxModelError> {
