@@ -15,6 +15,7 @@ mod opset;
 mod reader;
 mod scan;
 mod schema;
+mod structure;
 mod weights;
 
 use std::fmt;
@@ -31,7 +32,7 @@ pub use error::{KeptReason, ModelNote, OnnxModelError};
 use graph::{Converter, OLDEST_OPSET};
 use message::Message;
 use reader::{Paged, wire};
-use scan::{Data, Structure};
+use structure::{Data, Structure};
 
 /// Initializers from this size on are stored in a file if the model would exceed the limit of protobuf messages.
 const EXTERNAL_FROM: u64 = 1024;
@@ -51,8 +52,9 @@ pub struct ModelRules<'a> {
     pub types: &'a dyn Fn(&str, ElementType) -> Option<ElementType>,
     /// The options of the casts.
     pub options: CastOptions,
-    /// How the graph is converted. Without it, nodes compute in the types that they had: each initializer that is stored
-    /// in another type is followed by a `Cast` back.
+    /// How the graph is converted. Without it, nodes compute in the types that they had: a `Cast` back follows each
+    /// initializer that is stored in another type. With it, `types` still decides about initializers: one of the old
+    /// type gets the new type only if `types` says so, and a `Cast` where nodes need another type than it has.
     pub graph: Option<GraphRules<'a>>,
     /// Initializers of at least so many bytes are stored in the file of external data. `None`: those that were in files
     /// before, and if the model would exceed 2 GiB otherwise, all from 1,024 bytes on.

@@ -3,5 +3,7 @@
 mod build;
 mod driver;
 mod external;
+mod graphs;
 mod hostile;
+mod nested;
 mod weights;

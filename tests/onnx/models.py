@@ -2,8 +2,9 @@
 
     models.py DRIVER FOLDER
 
-DRIVER is the test binary `files`. FOLDER is for the models; those of before are overwritten. Needs onnx, onnxruntime and
-numpy. tests/onnx/models.sh sets this up. Exit status: 0 all is well, 1 a model failed.
+DRIVER is the test binary `files`. FOLDER is for the models; those of before are overwritten. Needs onnx, onnxruntime
+and numpy. tests/onnx/models.sh sets this up. With --nodes the models of ONNX's own node tests are converted and checked
+too, which takes some minutes. Exit status: 0 all is well, 1 a model failed.
 """
 
 import glob
@@ -52,7 +53,9 @@ def own_models():
         + """main (float[2,3] x, bool c) => (float[2,3] y) {
             t = Mul(x, shared)
             y = If (c) <
-                then_branch = then () => (float[2,3] a) <float[3] w = {0.5, 1.5, -2.0}> { b = Add(t, w)  a = Mul(b, shared) },
+                then_branch = then () => (float[2,3] a) <float[3] w = {0.5, 1.5, -2.0}> {
+                    b = Add(t, w)  a = Mul(b, shared)
+                },
                 else_branch = other () => (float[2,3] d) { d = Sub(t, x) }
             >
         }""",
@@ -117,8 +120,8 @@ def own_models():
     yield "quantized", parsed(
         HEAD % 19
         + """main (float[2,3] x) => (float[2,3] y) {
-            q = QuantizeLinear (x, scale, zero)  d = DequantizeLinear (q, scale, zero)  w = DequantizeLinear (k, scale, zero)
-            y = Add(d, w)
+            q = QuantizeLinear (x, scale, zero)  d = DequantizeLinear (q, scale, zero)
+            w = DequantizeLinear (k, scale, zero)  y = Add(d, w)
         }""",
         [
             initializer("scale", np.float32(0.0625)),
@@ -151,7 +154,9 @@ def own_models():
     ), x
     yield "lstm", parsed(
         HEAD % 18
-        + """main (float[5,1,3] x) => (float[5,1,1,4] y, float[1,1,4] h) { y, h, c = LSTM <hidden_size = 4> (x, w, r) }""",
+        + """main (float[5,1,3] x) => (float[5,1,1,4] y, float[1,1,4] h) {
+            y, h, c = LSTM <hidden_size = 4> (x, w, r)
+        }""",
         [initializer("w", floats(1, 16, 3)), initializer("r", floats(1, 16, 4))],
     ), {"x": floats(5, 1, 3)}
     yield "function", parsed(
@@ -162,7 +167,10 @@ def own_models():
         [initializer("w", floats(3))],
     ), x
     passed = parsed(
-        HEAD % 18 + "main (float[2,3] x) => (float[2,3] x2, float[3] w, float[2,3] r) { x2 = Identity(x)  r = Relu(x) t = Exp(r) }",
+        HEAD % 18
+        + """main (float[2,3] x) => (float[2,3] same, float[3] w, float[2,3] r) {
+            same = Identity(x)  r = Relu(x)  t = Exp(r)
+        }""",
         [initializer("w", floats(3))],
     )
     passed.graph.value_info.append(helper.make_tensor_value_info("t", TensorProto.FLOAT, [2, 3]))
@@ -179,7 +187,7 @@ def own_models():
 
 
 def tame(model):
-    """Constant weights such that sums stay in the range of float16: those of the light models lead to values of 1e20."""
+    """Constant weights with which values stay in float16's range: those of the light models lead to values of 1e20."""
     shapes = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
     for node in model.graph.node:
         shape = shapes.get(node.input[0]) if node.op_type == "ConstantOfShape" else None
@@ -187,6 +195,34 @@ def tame(model):
             value = np.array([1 / np.prod(shape[1:])], np.float32)
             node.attribute[0].t.CopyFrom(numpy_helper.from_array(value))
     return model
+
+
+def check_nodes(driver, folder):
+    """Converts the models of ONNX's node tests and checks the results with type inference; returns what failed."""
+    from onnx.backend.test.case.node import collect_testcases
+
+    source, result = (os.path.join(folder, name) for name in ("node.onnx", "node.converted.onnx"))
+    failed, passed = 0, 0
+    for case in collect_testcases(None):
+        imports = {entry.domain: entry.version for entry in case.model.opset_import} if case.model else {}
+        if imports.get("", 0) < 6:
+            continue
+        onnx.save(case.model, source)
+        for rules in ["to=float16 graph keep_io_types", "to=bfloat16 graph", "to=float16"]:
+            try:
+                onnx.checker.check_model(source, full_check=True)
+            except Exception:
+                continue
+            try:
+                convert(driver, source, result, f"from=float {rules}")
+                onnx.checker.check_model(result, full_check=True)
+                passed += 1
+            except Exception as error:
+                if "onnx.version_converter" not in str(error):
+                    failed += 1
+                    print(f"FAILED {case.name}: {rules}: {str(error)[:600]}")
+    print(f"{passed} models of node tests passed, {failed} failed")
+    return failed
 
 
 def light_models():
@@ -246,8 +282,8 @@ def output_types(path):
 def main(driver, folder):
     os.makedirs(folder, exist_ok=True)
     weights = ["to=float16", "to=bfloat16", "to=float8e4m3fn", "to=float16 external=64", "to=double external=16"]
-    graphs = ["to=float16 graph", "to=float16 graph keep_io_types", "to=bfloat16 graph keep_io_types", "to=double graph"]
-    graphs += ["to=float16 graph keep=Mul keep_io_types", "to=float16 graph external=16"]
+    graphs = ["to=float16 graph", "to=float16 graph keep_io_types", "to=bfloat16 graph keep_io_types"]
+    graphs += ["to=double graph", "to=float16 graph keep=Mul keep_io_types", "to=float16 graph external=16"]
     failed, passed, refused = 0, 0, 0
     for name, model, inputs in [*own_models(), *light_models()]:
         source = os.path.join(folder, f"{name}.onnx")
@@ -284,6 +320,8 @@ def main(driver, folder):
                 failed += 1
                 print(f"FAILED {case}: {type(error).__name__}: {str(error)[:600]}")
     print(f"{passed} models passed, {failed} failed, {refused} refused, because they need another opset")
+    if "--nodes" in sys.argv:
+        failed += check_nodes(driver, folder)
     return 1 if failed or passed < 100 else 0
 
 

@@ -46,7 +46,8 @@ def line(schema):
 def main():
     schemas = [schema for schema in defs.get_all_schemas_with_history() if schema.domain == ""]
     schemas.sort(key=lambda schema: (schema.name, schema.since_version))
-    print(f"# The operators of onnx {onnx.__version__} up to opset {defs.onnx_opset_version()}, by tests/onnx/schemas.py.")
+    newest = defs.onnx_opset_version()
+    print(f"# The operators of onnx {onnx.__version__} up to opset {newest}, by tests/onnx/schemas.py.")
     for schema in schemas:
         print(line(schema))
 

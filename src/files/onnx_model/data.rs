@@ -7,7 +7,7 @@ use super::edit::Edits;
 use super::error::OnnxModelError;
 use super::message::Message;
 use super::reader::wire;
-use super::scan::{Data, Structure, TensorId};
+use super::structure::{Data, Structure, TensorId};
 use crate::error::{Error, TensorFault};
 use crate::files::input::ReadAt;
 use crate::files::plan::{SourceRange, TensorCast};

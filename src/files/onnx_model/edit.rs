@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::reader::{Name, Names};
-use super::scan::{GraphId, TensorId};
+use super::structure::{GraphId, TensorId};
 use crate::element::ElementType;
 use crate::files::plan::TensorCast;
 

@@ -1,5 +1,7 @@
 //! Writes a model with its edits. What has no edit is copied byte for byte.
 
+mod tensors;
+
 use std::ops::Range;
 
 use super::data::{Content, DataFile, Sources};
@@ -8,7 +10,7 @@ use super::error::OnnxModelError;
 use super::fields::{attribute, graph, model, node, opset, tensor, value};
 use super::message::Message;
 use super::reader::{bytes, fields, text};
-use super::scan::{Attribute, GraphId, Node, Structure, TensorId, ValueInfo};
+use super::structure::{Attribute, GraphId, Node, Structure, TensorId, ValueInfo};
 use crate::files::input::ReadAt;
 use crate::files::plan::{TensorCast, TensorStorage};
 use crate::options::CastOptions;
@@ -44,9 +46,8 @@ impl Emitter<'_> {
             match field.number {
                 model::IR_VERSION if ir_version.is_some() => {}
                 model::GRAPH => {
-                    self.child(&mut out, &field.range, model::GRAPH, bytes(&field, element)?, |emitter| {
-                        emitter.graph(0)
-                    })?
+                    let content = bytes(&field, element)?;
+                    self.child(&mut out, &field.range, model::GRAPH, content, |emitter| emitter.graph(0))?;
                 }
                 model::OPSET_IMPORT => {
                     let range = bytes(&field, element)?;
@@ -191,6 +192,7 @@ impl Emitter<'_> {
         let edit = edit.unwrap_or(&none);
         let mut out = Message::default();
         let [mut inputs, mut outputs, mut attributes] = [0; 3];
+        let mut known_attributes = node.attributes.iter().peekable();
         let next = |index: &mut usize| std::mem::replace(index, *index + 1);
         for field in fields(self.model, &node.range, element) {
             let field = field?;
@@ -207,7 +209,7 @@ impl Emitter<'_> {
                 }
                 node::ATTRIBUTE => {
                     let index = next(&mut attributes) as u32;
-                    let known = node.attributes.iter().find(|attribute| attribute.index == index);
+                    let known = known_attributes.next_if(|attribute| attribute.index == index);
                     match (edit.attributes.get(&index), known) {
                         (Some(new), _) => out.message(node::ATTRIBUTE, self.new_attribute(new)?)?,
                         (None, Some(known)) => {
@@ -277,81 +279,6 @@ impl Emitter<'_> {
             }
         }
         Ok(out)
-    }
-
-    fn tensor(&mut self, id: TensorId, is_initializer: bool) -> Result<Message, OnnxModelError> {
-        let (structure, none) = (self.structure, TensorEdit::default());
-        let found = structure.tensor(id);
-        let edit = self.edits.tensors.get(&id).unwrap_or(&none);
-        let mut out = Message::default();
-        let content = self.content(id, edit)?;
-        let is_external = match (&content, self.threshold) {
-            (Some(content), _) if content.source.is_external => true,
-            (Some(content), Some(threshold)) => is_initializer && content.bytes >= threshold,
-            _ => false,
-        };
-        // Data that is neither cast nor moved is copied as the field that it is.
-        let content = content.filter(|content| is_external || content.cast.is_some());
-        if edit == &none && content.is_none() {
-            out.copy(&found.range)?;
-            return Ok(out);
-        }
-        for field in fields(self.model, &found.range, element) {
-            let field = field?;
-            match (field.number, &edit.to, &edit.name) {
-                (tensor::DATA_TYPE, Some(to), _) => out.number(tensor::DATA_TYPE, to.onnx_code() as u64)?,
-                (tensor::NAME, _, Some(name)) => out.text(tensor::NAME, name)?,
-                (number, _, _) if content.is_some() && tensor::HOLD_DATA.contains(&number) => {}
-                _ => out.copy(&field.range)?,
-            }
-        }
-        match content {
-            None => {}
-            Some(content) if is_external && content.bytes > 0 => {
-                let (offset, length) = self.data.place(content)?;
-                let entries = [
-                    ("location", self.data.location.clone()),
-                    ("offset", offset.to_string()),
-                    ("length", length.to_string()),
-                ];
-                for (key, value) in entries {
-                    let mut entry = Message::default();
-                    entry.text(1, key)?;
-                    entry.text(2, &value)?;
-                    out.message(tensor::EXTERNAL_DATA, entry)?;
-                }
-                out.number(tensor::DATA_LOCATION, tensor::EXTERNAL)?;
-            }
-            Some(content) => {
-                let mut raw = Message::default();
-                content.append_to(&mut raw)?;
-                out.message(tensor::RAW_DATA, raw)?;
-            }
-        }
-        Ok(out)
-    }
-
-    /// The data of a tensor in the output; `None` if it stays as it is: strings, types that casts do not know, and values
-    /// that are not packed and not cast.
-    fn content(&self, id: TensorId, edit: &TensorEdit) -> Result<Option<Content>, OnnxModelError> {
-        let tensor = self.structure.tensor(id);
-        let Some(source) = self.sources.of(id)? else { return Ok(None) };
-        let types = tensor.element_type().zip(edit.to);
-        let cast = types.map(|(from, to)| TensorCast {
-            name: self.structure.text(tensor.name).to_owned(),
-            elements: tensor.elements,
-            input: source.range.input,
-            offset: source.range.offset,
-            from: TensorStorage::packed(from),
-            to: TensorStorage::packed(to),
-            options: self.options,
-            column_major: Vec::new(),
-        });
-        let bytes = match &cast {
-            Some(cast) => cast.to.bytes(cast.elements).ok_or(OnnxModelError::Overflow)?,
-            None => source.range.bytes,
-        };
-        Ok(Some(Content { source, cast, bytes }))
     }
 }
 

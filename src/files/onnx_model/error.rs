@@ -75,8 +75,8 @@ pub enum OnnxModelError {
     },
     /// Values in the fields of their type, not in `raw_data`, are decoded in memory, and there are too many of them.
     #[error(
-        "tensor {name}: more than {limit} bytes of the model's values are in typed fields, which are decoded in memory; \
-         store them in raw_data",
+        "tensor {name}: more than {limit} bytes of the model's values are in typed fields, which are decoded in \
+         memory; store them in raw_data",
         name = quoted(.name)
     )]
     TypedData {
@@ -86,7 +86,10 @@ pub enum OnnxModelError {
         limit: u64,
     },
     /// An initializer is to be cast from or to STRING.
-    #[error("initializer {name} cannot be stored as {to}: casts from and to string are not supported", name = quoted(.name))]
+    #[error(
+        "initializer {name} cannot be stored as {to}: casts from and to string are not supported",
+        name = quoted(.name)
+    )]
     Strings {
         /// The initializer's name.
         name: String,
@@ -172,10 +175,8 @@ pub enum OnnxModelError {
     /// An initializer has no name.
     #[error("an initializer of the model has no name")]
     NoName,
-    /// A graph is to be converted from or to a type other than float, double, float16 and bfloat16, or to the same type.
-    #[error(
-        "a graph cannot be converted from {from} to {to}: both must be different types of float, double, float16 and bfloat16"
-    )]
+    /// A graph is to be converted between types that are not two of float, double, float16 and bfloat16.
+    #[error("a graph cannot be converted from {from} to {to}: they must be two of float, double, float16 and bfloat16")]
     GraphTypes {
         /// The source type.
         from: ElementType,
@@ -227,8 +228,8 @@ pub enum ModelNote {
         /// Their number.
         count: usize,
     },
-    /// Graph inputs with an initializer were constants before format version 4. They are left out, because they would be
-    /// default values now.
+    /// Graph inputs with an initializer were constants before format version 4. They are left out, because they would
+    /// be default values now.
     InputsLeftOut {
         /// Their number.
         count: usize,
@@ -287,12 +288,10 @@ impl fmt::Display for ModelNote {
                 let what = counted(*count, "node");
                 let reason = match reason {
                     KeptReason::Asked => "kept in the old type as asked for",
-                    KeptReason::Unknown => "kept in the old type, because the operator is not of ONNX's default domain",
-                    KeptReason::NotSupported => {
-                        "kept in the old type, which the operator's schema demands at this opset"
-                    }
+                    KeptReason::Unknown => "kept in the old type: the operator is not of ONNX's default domain",
+                    KeptReason::NotSupported => "kept in the old type: the operator does not support the new one here",
                     KeptReason::InPart => {
-                        "keep some inputs or outputs in the old type, as the operator's schema demands"
+                        "kept in the old type in part: some inputs or outputs do not support the new one"
                     }
                     KeptReason::Untyped => "kept in the old type: not all values are tensors of known types",
                 };

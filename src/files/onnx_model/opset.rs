@@ -3,8 +3,8 @@
 use super::edit::Edits;
 use super::error::{ModelNote, OnnxModelError};
 use super::reader::Name;
-use super::scan::Structure;
 use super::schema;
+use super::structure::Structure;
 use crate::element::{ElementType, Operator};
 use crate::error::cut;
 use crate::onnx::{NEWEST_OPSET, ir_version};

@@ -59,8 +59,8 @@ impl ReadAt for Paged<'_> {
 }
 
 /// The fields of a message.
-pub(super) fn fields<'a>(
-    input: &'a dyn ReadAt,
+pub(super) fn fields(
+    input: &dyn ReadAt,
     message: &Range<u64>,
     element: impl Fn() -> String,
 ) -> impl Iterator<Item = Result<Field, OnnxModelError>> {

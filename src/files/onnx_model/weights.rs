@@ -6,7 +6,7 @@ use super::edit::{Edits, NewCast, TensorEdit, ValueEdit};
 use super::error::{ModelNote, OnnxModelError};
 use super::opset::inputs_are_constants;
 use super::reader::Name;
-use super::scan::{GraphId, Structure, TensorId};
+use super::structure::{GraphId, Structure, TensorId};
 use crate::element::ElementType;
 
 /// The target type of an initializer, by its name and type; `None` if it is to stay.

@@ -1,6 +1,6 @@
 //! Builds models, converts them, and carries out plans in memory.
 
-use wgpu_cast::files::{FilePlan, ModelPlan, ModelRules, ModelScan, OnnxModelError, Part, ReadAt};
+use wgpu_cast::files::{FilePlan, GraphRules, ModelPlan, ModelRules, ModelScan, OnnxModelError, Part, ReadAt};
 use wgpu_cast::{ElementType, cpu};
 
 pub use crate::wire::*;
@@ -152,4 +152,19 @@ pub fn assert_model(found: &Message, expected: &Message) {
         let text = |message: &Message| String::from_utf8_lossy(&message.0).into_owned();
         panic!("the models differ from byte {at} on\n   found {:?}\nexpected {:?}", text(found), text(expected));
     }
+}
+
+/// Converts the graph from FLOAT to a type; initializers of FLOAT follow.
+pub fn converted(model: &Message, to: ElementType, change: fn(&mut GraphRules<'_>)) -> Result<Written, OnnxModelError> {
+    let types = |_: &str, from: ElementType| (from == ElementType::FLOAT).then_some(to);
+    let mut rules = ModelRules::new(&types, DATA_FILE);
+    let mut graph = GraphRules::new(ElementType::FLOAT, to);
+    change(&mut graph);
+    rules.graph = Some(graph);
+    convert(model, &[], &rules)
+}
+
+/// Converts the graph from FLOAT to FLOAT16.
+pub fn to_float16(model: &Message, change: fn(&mut GraphRules<'_>)) -> Written {
+    converted(model, ElementType::FLOAT16, change).unwrap()
 }

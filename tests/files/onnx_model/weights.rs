@@ -270,6 +270,13 @@ fn the_opset_is_raised_where_no_operator_changed() {
     // Whether an unknown operator changed cannot be known; those of other domains are not concerned.
     let error = stored(&with("NoSuchOperator", 8, 17), &[], ElementType::FLOAT8E4M3FN).unwrap_err();
     assert!(matches!(error, OnnxModelError::RaiseOpset { .. }), "{error}");
+    let operator = |name: &str| message().bytes(1, "f").bytes(10, "own").bytes(7, node(name, &["a"], &["b"]));
+    let function = |name: &str, opset: i64| operator(name).bytes(9, message().int(2, opset));
+    let error =
+        stored(&with("Add", 8, 17).bytes(25, function("Cast", 18)), &[], ElementType::FLOAT8E4M3FN).unwrap_err();
+    assert!(error.to_string().contains("at opset 19: Cast in the function \"f\"; convert"), "{error}");
+    let same = with("Add", 8, 17).bytes(25, function("Cast", 19)).bytes(25, operator("Add"));
+    assert!(stored(&same, &[], ElementType::FLOAT8E4M3FN).is_ok());
     let custom = node("Mystery", &["w"], &["y"]).bytes(7, "custom");
     let source = model(8, 17, &graph(&[(NODE, custom), (INITIALIZER, floats("w", &VALUES))]));
     assert!(stored(&source, &[], ElementType::FLOAT8E4M3FN).is_ok());

@@ -4,7 +4,7 @@ use super::super::edit::{NewAttribute, NodeEdit, TensorEdit};
 use super::super::error::OnnxModelError;
 use super::super::fields::attribute;
 use super::super::reader::fields;
-use super::super::scan::{Attribute, GraphId, Node, TensorId};
+use super::super::structure::{Attribute, GraphId, Node, TensorId};
 use super::Converter;
 use crate::element::ElementType;
 use crate::files::plan::{TensorCast, TensorStorage};
@@ -121,14 +121,6 @@ impl Converter<'_, '_> {
         Ok(())
     }
 
-    /// Keeps the old type of an output that would have the type of an input, which is converted.
-    pub(super) fn fix_output_type(&mut self, at: (GraphId, usize), operator: &str) {
-        let value = i64::from(self.rules.from.onnx_code());
-        if let Some((name, _)) = type_attribute(operator) {
-            self.edit(at).added.push(NewAttribute::Int { name, value });
-        }
-    }
-
     fn edit(&mut self, (graph, index): (GraphId, usize)) -> &mut NodeEdit {
         self.edits.graph(graph).nodes.entry(index).or_default()
     }
@@ -182,5 +174,29 @@ impl Converter<'_, '_> {
             }
         }
         Ok(decoded)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::schema::Schema;
+    use super::type_attribute;
+    use crate::element::ElementType::{BFLOAT16, DOUBLE, FLOAT, FLOAT16};
+    use crate::onnx::NEWEST_OPSET;
+
+    /// Otherwise converting the input would give the output a type that it cannot have.
+    #[test]
+    fn outputs_that_follow_an_input_support_what_the_input_supports() {
+        let mut found = 0;
+        for operator in ["Bernoulli", "EyeLike", "RandomNormalLike", "RandomUniformLike", "DequantizeLinear"] {
+            let (_, input) = type_attribute(operator).unwrap();
+            for schema in (1..=NEWEST_OPSET).filter_map(|opset| Schema::at(operator, opset)) {
+                let input = schema.allowed(schema.inputs.variable(input.unwrap()).unwrap());
+                let output = schema.allowed(schema.outputs.variable(0).unwrap());
+                assert!([FLOAT, DOUBLE, FLOAT16, BFLOAT16].iter().all(|&t| !input.float(t) || output.float(t)));
+                found += 1;
+            }
+        }
+        assert!(found > 50);
     }
 }

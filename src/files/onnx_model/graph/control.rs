@@ -1,8 +1,8 @@
 //! Converts `If`, `Loop` and `Scan`, whose inputs and outputs are those of their graphs.
 
 use super::super::error::{KeptReason, OnnxModelError};
-use super::super::scan::{GraphId, Node};
 use super::super::schema::Schema;
+use super::super::structure::{GraphId, Node};
 use super::values::Class;
 use super::{Converter, Ends};
 

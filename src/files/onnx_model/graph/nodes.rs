@@ -4,8 +4,8 @@ use std::rc::Rc;
 
 use super::super::error::{KeptReason, OnnxModelError};
 use super::super::reader::Name;
-use super::super::scan::{GraphId, Node};
 use super::super::schema::Schema;
+use super::super::structure::{GraphId, Node};
 use super::attributes::OutputType;
 use super::values::Class;
 use super::{Converter, Ends};
@@ -128,16 +128,8 @@ impl Converter<'_, '_> {
             }
             converts.fill(false);
         }
-        if let Some((variable, output)) = made {
-            let input_converts = match output {
-                OutputType::Input(input) => schema.inputs.variable(input).is_some_and(|v| is_old(v) && converts[v]),
-                _ => false,
-            };
-            if is_old(variable) && converts[variable] {
-                self.change_output_type(at, node, &output)?;
-            } else if is_old(variable) && input_converts {
-                self.fix_output_type(at, operator);
-            }
+        if let Some((_, output)) = made.filter(|&(variable, _)| is_old(variable) && converts[variable]) {
+            self.change_output_type(at, node, &output)?;
         }
         self.apply(at, node, (inputs, schema), &Variables { classes, converts });
         Ok(())

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::super::edit::NewCast;
 use super::super::reader::Name;
-use super::super::scan::GraphId;
+use super::super::structure::GraphId;
 use crate::element::ElementType;
 
 /// What is known of the type that a value had.
@@ -81,8 +81,8 @@ impl Values {
         self.scopes.last().and_then(|scope| scope.declared.get(&name)).copied().unwrap_or_default()
     }
 
-    /// Defines a value of the current graph; returns its index, and the type that it has to have as an output. Nothing if
-    /// it is not of the old type.
+    /// Defines a value of the current graph; returns its index, and the type that it has to have as an output. Nothing
+    /// if it is not of the old type.
     pub(super) fn define(
         &mut self,
         name: Name,

@@ -8,7 +8,8 @@ use prost::encoding::decode_varint;
 use super::super::error::OnnxModelError;
 use super::super::fields::tensor::*;
 use super::super::reader::{Name, bytes, fields, number, wire};
-use super::{Scanner, TensorId};
+use super::super::structure::{Data, Tensor, TensorId};
+use super::Scanner;
 use crate::element::ElementType;
 use crate::error::TensorFault;
 use crate::files::wire::{Field, Value, read_bytes};
@@ -20,39 +21,6 @@ const MOST_DIMS: usize = 64;
 /// The most entries of `external_data`, of which four are known, and the longest.
 const MOST_ENTRIES: usize = 16;
 const LONGEST_ENTRY: u64 = 16 << 10;
-
-/// A `TensorProto`.
-#[derive(Debug)]
-pub(in crate::files::onnx_model) struct Tensor {
-    pub range: Range<u64>,
-    pub name: Name,
-    pub dims: Vec<u64>,
-    /// `TensorProto.DataType`.
-    pub code: i32,
-    /// The number of elements.
-    pub elements: u64,
-    pub data: Data,
-}
-
-/// Where the data of a tensor is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::files::onnx_model) enum Data {
-    /// There is none.
-    None,
-    /// Packed codes in these bytes of the model.
-    Raw(Range<u64>),
-    /// Values in the field of the type, in several ranges or as varints or strings.
-    Field(u32),
-    /// In a file, by its index. Without a length the data extends to the end of the file.
-    External { file: usize, offset: u64, length: Option<u64> },
-}
-
-impl Tensor {
-    /// The element type, unless it is UNDEFINED, complex or unknown.
-    pub(in crate::files::onnx_model) fn element_type(&self) -> Option<ElementType> {
-        ElementType::from_onnx_code(self.code)
-    }
-}
 
 /// The fields of a tensor while they are read.
 #[derive(Default)]
@@ -140,10 +108,9 @@ impl Scanner<'_> {
                 tensor.holds(field.number, Some(range.clone()));
             }
             (RAW_DATA, _) => return Err(OnnxModelError::FieldType { element: element(), field: RAW_DATA }),
-            (FLOAT_DATA | INT32_DATA | STRING_DATA | INT64_DATA | DOUBLE_DATA | UINT64_DATA, value) => {
-                if !matches!(value, Value::Bytes(range) if range.is_empty() && field.number != STRING_DATA) {
-                    tensor.holds(field.number, None);
-                }
+            (INT32_DATA | INT64_DATA | UINT64_DATA, Value::Bytes(range)) if range.is_empty() => {}
+            (FLOAT_DATA | INT32_DATA | STRING_DATA | INT64_DATA | DOUBLE_DATA | UINT64_DATA, _) => {
+                tensor.holds(field.number, None);
             }
             _ => {}
         }
