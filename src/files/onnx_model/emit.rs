@@ -4,15 +4,14 @@ mod tensors;
 
 use std::ops::Range;
 
-use super::data::{Content, DataFile, Sources};
-use super::edit::{Edits, GraphEdits, NewAttribute, NewCast, NodeEdit, TensorEdit, ValueEdit};
+use super::data::{DataFile, Sources};
+use super::edit::{Edits, GraphEdits, NewAttribute, NewCast, NodeEdit, ValueEdit};
 use super::error::OnnxModelError;
 use super::fields::{attribute, graph, model, node, opset, tensor, value};
 use super::message::Message;
 use super::reader::{bytes, fields, text};
-use super::structure::{Attribute, GraphId, Node, Structure, TensorId, ValueInfo};
+use super::structure::{Attribute, GraphId, Node, Structure, ValueInfo};
 use crate::files::input::ReadAt;
-use crate::files::plan::{TensorCast, TensorStorage};
 use crate::options::CastOptions;
 
 /// The names in messages about what was read before: errors there mean that the input has changed.
@@ -121,7 +120,7 @@ impl Emitter<'_> {
                 }
                 graph::INITIALIZER => {
                     let tensor = *known(&graph.initializers, next(&mut initializers))?;
-                    child(self, &mut out, &|emitter| emitter.tensor(tensor, true))?;
+                    child(self, &mut out, &|emitter| emitter.tensor(tensor, None))?;
                 }
                 graph::INPUT | graph::OUTPUT | graph::VALUE_INFO => {
                     let (value, edit) = match field.number {
@@ -215,7 +214,7 @@ impl Emitter<'_> {
                         (None, Some(known)) => {
                             let content = bytes(&field, element)?;
                             self.child(&mut out, &field.range, node::ATTRIBUTE, content, |emitter| {
-                                emitter.attribute(known)
+                                emitter.attribute(node, known)
                             })?;
                         }
                         (None, None) => out.copy(&field.range)?,
@@ -230,7 +229,7 @@ impl Emitter<'_> {
         Ok(out)
     }
 
-    fn attribute(&mut self, attribute: &Attribute) -> Result<Message, OnnxModelError> {
+    fn attribute(&mut self, node: &Node, attribute: &Attribute) -> Result<Message, OnnxModelError> {
         let mut out = Message::default();
         let (mut tensors, mut graphs) = (attribute.tensors.iter(), attribute.graphs.iter());
         for field in fields(self.model, &attribute.range, element) {
@@ -240,7 +239,7 @@ impl Emitter<'_> {
                 attribute::T | attribute::TENSORS => {
                     let tensor = *tensors.next().ok_or(OnnxModelError::Changed)?;
                     self.child(&mut out, &field.range, field.number, content()?, |emitter| {
-                        emitter.tensor(tensor, false)
+                        emitter.tensor(tensor, Some(node))
                     })?;
                 }
                 attribute::G | attribute::GRAPHS => {

@@ -37,6 +37,10 @@ pub(super) struct Converter<'a, 'b> {
     pub rules: GraphRules<'a>,
     pub rule: Rule<'a>,
     values: Values,
+    /// Whether values are asked for in the old type and in another, by their indexes.
+    uses: Vec<[bool; 2]>,
+    /// The uses that a first pass found. It makes no attributes.
+    found: Option<Vec<[bool; 2]>>,
     /// The types that occur in the result where the source had others.
     types: HashSet<ElementType>,
     schemas: HashMap<Name, Option<Rc<Schema>>>,
@@ -74,6 +78,8 @@ impl<'a, 'b> Converter<'a, 'b> {
             rules,
             rule,
             values: Values::default(),
+            uses: Vec::new(),
+            found: None,
             types: HashSet::new(),
             schemas: HashMap::new(),
             kept: BTreeMap::new(),
@@ -83,6 +89,13 @@ impl<'a, 'b> Converter<'a, 'b> {
     /// Converts the whole model; returns the types that occur in casts.
     pub(super) fn convert(mut self, notes: &mut Vec<ModelNote>) -> Result<HashSet<ElementType>, OnnxModelError> {
         let io = if self.rules.keep_io_types { self.rules.from } else { self.rules.to };
+        // The first pass finds constants that are needed in the old type only, such as the scales of Resize. They would
+        // be rounded for nothing. What else it finds out is the same the second time.
+        self.graph(0, io, &Ends::default())?;
+        self.found = Some(std::mem::take(&mut self.uses));
+        (self.values, self.types) = (Values::default(), HashSet::new());
+        self.kept.clear();
+        *self.edits = Edits::default();
         self.graph(0, io, &Ends::default())?;
         notes.extend(self.kept.into_iter().map(|((operator, reason), (first, count))| ModelNote::Kept {
             operator,
@@ -159,6 +172,7 @@ impl<'a, 'b> Converter<'a, 'b> {
                 continue;
             }
             let target = weights::target(self.structure, tensor_id, self.rule)?;
+            let target = target.filter(|&to| !(is_old && to == self.rules.to && self.next_stays()));
             self.types.extend(target);
             if !is_old {
                 if let Some(to) = target {
@@ -218,6 +232,9 @@ impl<'a, 'b> Converter<'a, 'b> {
     /// is an output of the graph in another type, it is made under the name that is returned, with a cast behind.
     fn define(&mut self, name: Name, class: Class, actual: ElementType, position: usize) -> Option<String> {
         let (value, output) = self.values.define(name, class, actual, position)?;
+        if let Some(wanted) = output {
+            self.note_use(value, wanted);
+        }
         let wanted = output.filter(|&wanted| wanted != actual)?;
         let fresh = self.edits.fresh(&self.structure.names, name, actual);
         self.values.rename(value, fresh.clone());
@@ -228,6 +245,7 @@ impl<'a, 'b> Converter<'a, 'b> {
 
     /// The name of a value in a type, `None` for its own name. If the value does not have the type yet, it is cast.
     fn request(&mut self, value: usize, wanted: ElementType) -> Option<String> {
+        self.note_use(value, wanted);
         match self.values.version(value, wanted) {
             Some(name) => name,
             None => {
@@ -238,6 +256,19 @@ impl<'a, 'b> Converter<'a, 'b> {
                 Some(fresh)
             }
         }
+    }
+
+    fn note_use(&mut self, value: usize, wanted: ElementType) {
+        if self.uses.len() <= value {
+            self.uses.resize(value + 1, [false; 2]);
+        }
+        self.uses[value][usize::from(wanted != self.rules.from)] = true;
+    }
+
+    /// Whether the value that is defined next is needed in the old type only.
+    fn next_stays(&self) -> bool {
+        let uses = self.found.as_ref().and_then(|found| found.get(self.values.count()));
+        uses == Some(&[true, false])
     }
 
     fn insert(&mut self, value: usize, cast: super::edit::NewCast) {

@@ -8,7 +8,7 @@ use std::ops::Range;
 use super::error::OnnxModelError;
 use super::fields::{attribute, function, graph, model, node, opset, sparse, value};
 use super::reader::{Name, Paged, bytes, fields, number, text, wire};
-use super::structure::{Attribute, Data, Function, Graph, GraphId, Node, Structure, TensorId, ValueInfo, ValueKind};
+use super::structure::{Attribute, Data, Function, Graph, GraphId, Node, Structure, ValueInfo, ValueKind};
 use crate::files::input::ReadAt;
 use crate::files::wire::{Field, Value};
 

@@ -83,14 +83,13 @@ fn nodes_are_kept_by_operator_or_name() {
         (OUTPUT, value("y", FLOAT)),
         (VALUE_INFO, value("t", FLOAT)),
     ]);
-    // Initializers are stored in the new type all the same: the rules of types say which are not.
+    // Nobody needs the initializer in the new type, so it is not rounded.
     let expected = of(&[
         (NODE, cast("x", "x_float", FLOAT)),
-        (NODE, cast("w", "w_float", FLOAT)),
-        (NODE, node("Mul", &["x_float", "w_float"], &["t"]).bytes(3, "this")),
+        (NODE, node("Mul", &["x_float", "w"], &["t"]).bytes(3, "this")),
         (NODE, cast("t", "t_float16", FLOAT16)),
         (NODE, node("Add", &["t_float16", "x"], &["y"])),
-        (INITIALIZER, raw("w", FLOAT16, &[2], &float16())),
+        (INITIALIZER, floats("w", &VALUES)),
         (INPUT, value("x", FLOAT16)),
         (OUTPUT, value("y", FLOAT16)),
         (VALUE_INFO, value("t", FLOAT)),
@@ -152,30 +151,33 @@ fn initializers_may_have_other_types_than_the_graph() {
     assert_model(&written.unwrap().model, &expected);
 }
 
+/// In float16 a scale of 2.1 would be 2.0996.
 #[test]
-fn inputs_whose_schemas_demand_float_stay_float() {
-    let source = of(&[
-        (NODE, node("Resize", &["x", "roi", "scales"], &["y"])),
-        (INITIALIZER, floats("roi", &[0.5])),
-        (INITIALIZER, floats("scales", &[2.0])),
-        (INPUT, value("x", FLOAT)),
-        (OUTPUT, value("y", FLOAT)),
-    ]);
-    let types = |_: &str, _: ElementType| None;
-    let mut rules = ModelRules::new(&types, DATA_FILE);
-    rules.graph = Some(GraphRules::new(ElementType::FLOAT, ElementType::FLOAT16));
-    let written = convert(&source, &[], &rules).unwrap();
-    let expected = of(&[
-        (NODE, node("Resize", &["x", "roi", "scales"], &["y"])),
-        (INITIALIZER, floats("roi", &[0.5])),
-        (INITIALIZER, floats("scales", &[2.0])),
-        (INPUT, value("x", FLOAT16)),
-        (OUTPUT, value("y", FLOAT16)),
-    ]);
-    assert_model(&written.model, &expected);
-    let note =
-        "Resize: 1 node kept in the old type in part: some inputs or outputs do not support the new one (first: \"y\")";
-    assert_eq!(written.notes, [note]);
+fn constants_for_inputs_whose_schemas_demand_float_stay_float() {
+    let constant = node("Constant", &[], &["roi"]).bytes(5, tensor_attribute("value", &floats("", &[0.1])));
+    let whole = |nodes: &[Message], initializers: [Message; 2], code: i32| {
+        let mut fields: Vec<_> = nodes.iter().map(|node| (NODE, node.clone())).collect();
+        fields.extend(initializers.map(|initializer| (INITIALIZER, initializer)));
+        fields.extend([(INPUT, value("x", code)), (OUTPUT, value("y", code))]);
+        of(&fields)
+    };
+    let (scales, both) = (|| floats("scales", &[2.1]), || floats("both", &VALUES));
+    let add = node("Mul", &["x", "both"], &["t"]);
+    let resize = |scales: &str| node("Resize", &["t", "roi", scales], &["y"]);
+    let source = whole(&[constant.clone(), add.clone(), resize("scales")], [scales(), both()], FLOAT);
+    let small = raw("scales", FLOAT16, &[1], &codes(&[2.1], ElementType::FLOAT16));
+    let half = raw("both", FLOAT16, &[2], &float16());
+    let written = to_float16(&source, as_they_are);
+    assert_model(
+        &written.model,
+        &whole(&[constant.clone(), add.clone(), resize("scales")], [scales(), half.clone()], FLOAT16),
+    );
+    let note = "Resize: 1 node kept in the old type in part: some inputs or outputs do not support the new one";
+    assert_eq!(written.notes, [format!("{note} (first: \"y\")")]);
+    // One that is needed in both types is stored in the new one, and so is one that is not needed.
+    let source = whole(&[constant.clone(), add.clone(), resize("both")], [scales(), both()], FLOAT);
+    let nodes = [cast("both", "both_float", FLOAT), constant, add, resize("both_float")];
+    assert_model(&to_float16(&source, as_they_are).model, &whole(&nodes, [small, half], FLOAT16));
 }
 
 /// Conv has bfloat16 from opset 22 on, an own operator has no schema, and a function is not known either.

@@ -1,6 +1,6 @@
 //! Models that are wrong: typed errors that name the element, no panic, and no memory that the bytes do not justify.
 
-use wgpu_cast::files::{ModelScan, OnnxModelError};
+use wgpu_cast::files::{GraphRules, ModelRules, ModelScan, OnnxModelError};
 use wgpu_cast::{ElementType, TensorFault};
 
 use super::build::*;
@@ -127,9 +127,19 @@ fn damaged_models_are_errors_or_other_models() {
     ]);
     assert!(stored(&source, &[&[0; 4]], ElementType::FLOAT16).is_ok());
     let (mut converted, mut refused) = (0, 0);
-    let mut count = |model: &Message| match stored(model, &[&[0; 4]], ElementType::FLOAT16) {
-        Ok(_) => converted += 1,
-        Err(_) => refused += 1,
+    let types = |_: &str, from: ElementType| (from == ElementType::FLOAT).then_some(ElementType::FLOAT16);
+    let mut graph = ModelRules::new(&types, DATA_FILE);
+    graph.graph = Some(GraphRules::new(ElementType::FLOAT, ElementType::FLOAT16));
+    let mut count = |model: &Message| {
+        for rules in [ModelRules::new(&types, DATA_FILE), graph] {
+            match convert(model, &[&[0; 4]], &rules) {
+                Ok(written) => {
+                    assert!(ModelScan::read(&written.model.0).is_ok());
+                    converted += 1;
+                }
+                Err(_) => refused += 1,
+            }
+        }
     };
     for at in 0..source.0.len() {
         count(&Message(source.0[..at].to_vec()));

@@ -6,20 +6,21 @@ use super::super::error::OnnxModelError;
 use super::super::fields::tensor;
 use super::super::message::Message;
 use super::super::reader::fields;
-use super::super::structure::TensorId;
+use super::super::structure::{Node, TensorId};
 use super::{Emitter, element};
 use crate::files::plan::{TensorCast, TensorStorage};
 
 impl Emitter<'_> {
-    pub(super) fn tensor(&mut self, id: TensorId, is_initializer: bool) -> Result<Message, OnnxModelError> {
+    /// A tensor: an initializer, or one of a node.
+    pub(super) fn tensor(&mut self, id: TensorId, node: Option<&Node>) -> Result<Message, OnnxModelError> {
         let (structure, none) = (self.structure, TensorEdit::default());
         let found = structure.tensor(id);
         let edit = self.edits.tensors.get(&id).unwrap_or(&none);
         let mut out = Message::default();
-        let content = self.content(id, edit)?;
+        let content = self.content(id, node, edit)?;
         let is_external = match (&content, self.threshold) {
             (Some(content), _) if content.source.is_external => true,
-            (Some(content), Some(threshold)) => is_initializer && content.bytes >= threshold,
+            (Some(content), Some(threshold)) => node.is_none() && content.bytes >= threshold,
             _ => false,
         };
         // Data that is neither cast nor moved is copied as the field that it is.
@@ -65,12 +66,12 @@ impl Emitter<'_> {
 
     /// The data of a tensor in the output; `None` if it stays as it is: strings, types that casts do not know, and
     /// values that are not packed and not cast.
-    fn content(&self, id: TensorId, edit: &TensorEdit) -> Result<Option<Content>, OnnxModelError> {
+    fn content(&self, id: TensorId, node: Option<&Node>, edit: &TensorEdit) -> Result<Option<Content>, OnnxModelError> {
         let tensor = self.structure.tensor(id);
         let Some(source) = self.sources.of(id)? else { return Ok(None) };
         let types = tensor.element_type().zip(edit.to);
         let cast = types.map(|(from, to)| TensorCast {
-            name: self.structure.text(tensor.name).to_owned(),
+            name: node.map_or(self.structure.text(tensor.name), |node| self.structure.node_name(node)).to_owned(),
             elements: tensor.elements,
             input: source.range.input,
             offset: source.range.offset,

@@ -128,7 +128,14 @@ impl Converter<'_, '_> {
             }
             converts.fill(false);
         }
-        if let Some((_, output)) = made.filter(|&(variable, _)| is_old(variable) && converts[variable]) {
+        if inputs.is_empty() && self.next_stays() {
+            converts.fill(false);
+        }
+        if let Some((variable, output)) = made
+            && classes[variable] == Class::Old
+            && converts[variable]
+            && self.found.is_some()
+        {
             self.change_output_type(at, node, &output)?;
         }
         self.apply(at, node, (inputs, schema), &Variables { classes, converts });

@@ -107,6 +107,11 @@ impl Values {
         self.scopes.iter().rev().find_map(|scope| scope.values.get(&name)).copied()
     }
 
+    /// The number of values, which is the index of the next one.
+    pub(super) fn count(&self) -> usize {
+        self.values.len()
+    }
+
     pub(super) fn class(&self, value: usize) -> Class {
         self.values[value].class
     }
