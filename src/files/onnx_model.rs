@@ -54,7 +54,7 @@ pub struct ModelRules<'a> {
     pub options: CastOptions,
     /// How the graph is converted. Without it, nodes compute in the types that they had: a `Cast` back follows each
     /// initializer that is stored in another type. With it, `types` still decides about initializers: one of the old
-    /// type gets the new type only if `types` says so and a node needs it so, and a `Cast` where nodes need another type.
+    /// type gets the new one only if `types` says so and a node takes it so.
     pub graph: Option<GraphRules<'a>>,
     /// Initializers of at least so many bytes are stored in the file of external data. `None`: those that were in files
     /// before, and if the model would exceed 2 GiB otherwise, all from 1,024 bytes on.

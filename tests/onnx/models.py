@@ -283,7 +283,7 @@ def main(driver, folder):
     os.makedirs(folder, exist_ok=True)
     weights = ["to=float16", "to=bfloat16", "to=float8e4m3fn", "to=float16 external=64", "to=double external=16"]
     graphs = ["to=float16 graph", "to=float16 graph keep_io_types", "to=bfloat16 graph keep_io_types"]
-    graphs += ["to=double graph", "to=float16 graph keep=Mul keep_io_types", "to=float16 graph external=16"]
+    graphs += ["to=double graph", "to=float16 graph keep=Mul keep_io_types", "to=float16 graph external=64"]
     failed, passed, refused = 0, 0, 0
     for name, model, inputs in [*own_models(), *light_models()]:
         source = os.path.join(folder, f"{name}.onnx")
