@@ -558,7 +558,7 @@ fn requested(bytes: u64) -> String {
 }
 
 /// Untrusted text in quotes, at most 80 characters of it.
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     format!("{:?}", cut(text, 80))
 }
 

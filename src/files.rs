@@ -12,6 +12,7 @@ mod error;
 mod input;
 mod npy;
 mod npz;
+mod onnx_model;
 mod pieces;
 mod plan;
 mod raw;
@@ -29,6 +30,9 @@ pub use input::InputFile;
 pub use input::ReadAt;
 pub use npy::{Characters, NpyArray, NpyElements, NpyError, NpyOrder, StringLayout, npy_plan, write_strings};
 pub use npz::{InputRange, NpzArchive, NpzError, NpzMember, NpzWriter};
+pub use onnx_model::{
+    GraphRules, KeptReason, ModelData, ModelNote, ModelPlan, ModelRules, ModelScan, ModelTensor, OnnxModelError,
+};
 pub use pieces::Piece;
 pub use plan::{CodeStorage, FilePlan, Part, SourceRange, TensorCast, TensorStorage};
 pub use raw::{RawError, raw_plan, raw_tensor};

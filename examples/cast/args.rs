@@ -8,7 +8,7 @@ pub use support::numeric;
 use support::translate::Format;
 use wgpu_cast::{DeviceChoice, ElementType, RoundMode, Route};
 
-use crate::convert::{Rules, ShardPart};
+use crate::convert::{Pattern, Rules, ShardPart};
 use crate::failure::Failure;
 use crate::files::FileFormat;
 use crate::help;
@@ -76,6 +76,16 @@ pub struct ConvertArgs {
     /// Convert only the I-th of N parts of a sharded model; `merge-index` then joins the indexes
     #[arg(long, value_name = "I/N", value_parser = ShardPart::parse)]
     pub part: Option<ShardPart>,
+    /// ONNX models: convert the graph from --from (default float) to --to, both float, double, float16 or bfloat16;
+    /// without it, initializers are stored in the new type and cast back
+    #[arg(long)]
+    pub graph: bool,
+    /// With --graph: the model's inputs and outputs keep their types
+    #[arg(long, requires = "graph")]
+    pub keep_io_types: bool,
+    /// With --graph: nodes that keep their type, by operator or name; may be repeated
+    #[arg(long, value_name = "GLOB", value_parser = Pattern::parse, requires = "graph")]
+    pub keep: Vec<Pattern>,
     #[command(flatten)]
     pub attributes: Attributes,
     #[command(flatten)]

@@ -15,6 +15,8 @@ pub enum FileFormat {
     Npy,
     /// numpy's archive of arrays.
     Npz,
+    /// ONNX `ModelProto`.
+    Onnx,
     /// ONNX `TensorProto`.
     Pb,
     /// Tensors with names.
@@ -48,6 +50,7 @@ impl FileFormat {
             FileFormat::Bin => "bin",
             FileFormat::Npy => "npy",
             FileFormat::Npz => "npz",
+            FileFormat::Onnx => "onnx",
             FileFormat::Pb => "pb",
             FileFormat::Safetensors => "safetensors",
         }

@@ -25,6 +25,9 @@ File formats, chosen by the file extension or --in-format and --out-format:
   .safetensors  Tensors with names; names, shapes and metadata stay. A folder with one
         *.safetensors.index.json, or that index, is a sharded model: every shard is converted, and
         the index written with the new size. The format has no 2- and 4-bit integers.
+  .onnx Models. Initializers that the rules select are stored in the new type, with a Cast back behind
+        each, so that the model computes as before with the rounded weights. With --graph the graph
+        computes in the new type. Beyond 2 GiB, data goes to OUT.data beside the model.
   .npz  numpy's archive of arrays, by name like safetensors.
   .npy  numpy arrays of bool, integers, floats and strings, in either byte order, in C or Fortran
         order. Written little-endian in C order. Types that numpy lacks are written as ml_dtypes

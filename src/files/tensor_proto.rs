@@ -13,7 +13,7 @@ use super::stored::{StoredTensor, count};
 use super::wire::{WireError, put_bytes, put_length, put_number, put_varint, read_bytes};
 use crate::element::{ElementType, Kind};
 use crate::error::{Error, TensorFault};
-use crate::onnx::{LONGEST_MESSAGE, NamedTensor};
+use crate::onnx::{LONGEST_MESSAGE, NamedTensor, open_data};
 use crate::options::CastOptions;
 use found::{Found, LONGEST_TEXT, field};
 
@@ -137,7 +137,7 @@ impl TensorMessage {
         let entries = self.external.iter().map(read).collect::<Result<Vec<_>, _>>()?;
         let expected = count(&self.shape).and_then(|elements| self.element_type.packed_bytes(elements));
         let failed = |fault| Error::Tensor { name: self.name.clone(), fault };
-        let data = crate::onnx::external::open(&entries, Some(folder), expected.unwrap_or(u64::MAX)).map_err(failed)?;
+        let data = open_data(&entries, folder, expected.unwrap_or(u64::MAX)).map_err(failed)?;
         Ok((super::input::InputFile::new(data.file), data.offset))
     }
 

@@ -2,6 +2,7 @@
 //! file is read.
 
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::fs::{File, Metadata};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Component, Path, PathBuf};
@@ -14,8 +15,19 @@ use super::proto::StringStringEntryProto;
 use crate::error::TensorFault;
 use crate::packing;
 
-/// Where the data is.
-pub(super) struct DataRange {
+/// What the entries of `external_data` say.
+#[derive(Default)]
+pub(crate) struct DataRange {
+    /// The path of the file, which is not checked.
+    pub location: Option<String>,
+    /// The first byte.
+    pub offset: Option<u64>,
+    /// The number of bytes.
+    pub length: Option<u64>,
+}
+
+/// Where the data of a tensor is.
+pub(super) struct TensorRange {
     location: String,
     offset: u64,
     /// The bytes that the tensor takes.
@@ -42,7 +54,7 @@ impl<'a> ExternalFiles<'a> {
     /// The data of so many codes. Unused bits of the last byte are zero.
     pub(super) fn data(
         &mut self,
-        range: &DataRange,
+        range: &TensorRange,
         code_bits: u32,
         elements: u64,
     ) -> Result<Arc<Vec<u8>>, TensorFault> {
@@ -70,66 +82,92 @@ pub(crate) struct ExternalData {
 
 /// Opens the file that has the `expected` bytes that a tensor takes.
 #[cfg(feature = "files")]
-pub(crate) fn open(entries: &[Bytes], folder: Option<&Path>, expected: u64) -> Result<ExternalData, TensorFault> {
-    let range = data_range(entries, expected)?;
-    let (path, seen) = resolve(&range.location, folder.ok_or(TensorFault::NoFolder)?)?;
-    let (file, _) = range.open(&path, &seen)?;
+pub(crate) fn open_data(entries: &[Bytes], folder: &Path, expected: u64) -> Result<ExternalData, TensorFault> {
+    let range = tensor_range(entries, expected)?;
+    let (file, size) = open(&range.location, folder)?;
+    range.check(size)?;
     Ok(ExternalData { file, offset: range.offset })
 }
 
-impl DataRange {
-    /// Opens the file, which has the data, and returns its size.
-    fn open(&self, path: &Path, seen: &Metadata) -> Result<(File, u64), TensorFault> {
-        let (location, offset, length) = (self.location.clone(), self.offset, self.length);
-        let failed = |error: std::io::Error| failed(&self.location, &error);
-        let file = File::open(path).map_err(failed)?;
-        // The opened file is checked again, because the path may name another file by now.
-        let metadata = file.metadata().map_err(failed)?;
-        plain(&location, &metadata)?;
-        if !same(seen, &metadata) {
-            return Err(TensorFault::NotPlain { location, what: "not the same file as when it was checked" });
+/// Opens a file that a model names; the result's second part is its size in bytes.
+#[cfg(feature = "files")]
+pub(crate) fn open(location: &str, folder: &Path) -> Result<(File, u64), TensorFault> {
+    let (path, seen) = resolve(location, folder)?;
+    open_resolved(location, &path, &seen)
+}
+
+fn open_resolved(location: &str, path: &Path, seen: &Metadata) -> Result<(File, u64), TensorFault> {
+    let failed = |error: std::io::Error| failed(location, &error);
+    let file = File::open(path).map_err(failed)?;
+    // The opened file is checked again, because the path may name another file by now.
+    let metadata = file.metadata().map_err(failed)?;
+    plain(location, &metadata)?;
+    let not_plain = |what| TensorFault::NotPlain { location: location.to_owned(), what };
+    if !same(seen, &metadata) {
+        return Err(not_plain("not the same file as when it was checked"));
+    }
+    if names(&file, &metadata).map_err(failed)? > 1 {
+        // The file's other names may lie outside the model's folder.
+        return Err(not_plain("a file with several hard links"));
+    }
+    Ok((file, metadata.len()))
+}
+
+impl TensorRange {
+    /// Checks that a file of `size` bytes has the data.
+    fn check(&self, size: u64) -> Result<(), TensorFault> {
+        let Self { offset, length, to_end, .. } = self;
+        let end = offset.checked_add(*length).filter(|&end| end <= size);
+        let end = end.ok_or_else(|| self.beyond(size))?;
+        if *to_end && end != size {
+            let (field, found) = ("external_data", size - offset);
+            return Err(TensorFault::Length { field, unit: "bytes", expected: *length, found });
         }
-        if names(&file, &metadata).map_err(failed)? > 1 {
-            // The file's other names may lie outside the model's folder.
-            return Err(TensorFault::NotPlain { location, what: "a file with several hard links" });
-        }
-        let size = metadata.len();
-        let beyond = || TensorFault::BeyondFile { location: location.clone(), offset, length, size };
-        let end = offset.checked_add(length).filter(|&end| end <= size).ok_or_else(beyond)?;
-        if self.to_end && end != size {
-            let found = size - offset;
-            return Err(TensorFault::Length { field: "external_data", unit: "bytes", expected: length, found });
-        }
-        Ok((file, size))
+        Ok(())
+    }
+
+    fn beyond(&self, size: u64) -> TensorFault {
+        TensorFault::BeyondFile { location: self.location.clone(), offset: self.offset, length: self.length, size }
     }
 
     fn read(&self, path: &Path, seen: &Metadata) -> Result<Vec<u8>, TensorFault> {
-        let (mut file, size) = self.open(path, seen)?;
+        let (mut file, size) = open_resolved(&self.location, path, seen)?;
+        self.check(size)?;
         let failed = |error: std::io::Error| failed(&self.location, &error);
-        let (location, offset, length) = (self.location.clone(), self.offset, self.length);
-        let memory = |_| TensorFault::OutOfMemory { bytes: length };
+        let memory = |_| TensorFault::OutOfMemory { bytes: self.length };
         let mut bytes = Vec::new();
-        bytes.try_reserve_exact(usize::try_from(length).unwrap_or(usize::MAX)).map_err(memory)?;
-        file.seek(SeekFrom::Start(offset)).map_err(failed)?;
-        file.take(length).read_to_end(&mut bytes).map_err(failed)?;
-        if bytes.len() as u64 == length {
-            return Ok(bytes);
-        }
-        Err(TensorFault::BeyondFile { location, offset, length, size })
+        bytes.try_reserve_exact(usize::try_from(self.length).unwrap_or(usize::MAX)).map_err(memory)?;
+        file.seek(SeekFrom::Start(self.offset)).map_err(failed)?;
+        file.take(self.length).read_to_end(&mut bytes).map_err(failed)?;
+        if bytes.len() as u64 == self.length { Ok(bytes) } else { Err(self.beyond(size)) }
     }
 }
 
 /// The range that the entries name, which must have the `expected` bytes. The file is not looked at.
-pub(super) fn data_range(entries: &[Bytes], expected: u64) -> Result<DataRange, TensorFault> {
-    let (mut location, mut offset, mut length) = (None, None, None);
+pub(super) fn tensor_range(entries: &[Bytes], expected: u64) -> Result<TensorRange, TensorFault> {
+    let DataRange { location, offset, length } = data_range(entries)?;
+    let location = location.ok_or(TensorFault::NoLocation)?;
+    if let Some(found) = length.filter(|&length| length != expected) {
+        return Err(TensorFault::Length { field: "external_data", unit: "bytes", expected, found });
+    }
+    Ok(TensorRange { location, offset: offset.unwrap_or(0), length: expected, to_end: length.is_none() })
+}
+
+fn failed(location: &str, error: &std::io::Error) -> TensorFault {
+    TensorFault::Read { location: location.to_owned(), reason: error.to_string() }
+}
+
+/// Reads the entries of `external_data`, each a `StringStringEntryProto`.
+pub(crate) fn data_range(entries: &[Bytes]) -> Result<DataRange, TensorFault> {
+    let mut range = DataRange::default();
     for entry in entries {
         let StringStringEntryProto { key, value } = StringStringEntryProto::decode(entry.clone())
             .map_err(|_| TensorFault::ExternalEntry { key: String::new(), value: "not a string".to_owned() })?;
         let number = value.parse::<u64>().ok();
         let known = match key.as_str() {
-            "location" => location.replace(value.clone()).is_none(),
-            "offset" => number.is_some() && std::mem::replace(&mut offset, number).is_none(),
-            "length" => number.is_some() && std::mem::replace(&mut length, number).is_none(),
+            "location" => range.location.replace(value.clone()).is_none(),
+            "offset" => number.is_some() && std::mem::replace(&mut range.offset, number).is_none(),
+            "length" => number.is_some() && std::mem::replace(&mut range.length, number).is_none(),
             "checksum" => true,
             _ => false,
         };
@@ -137,38 +175,40 @@ pub(super) fn data_range(entries: &[Bytes], expected: u64) -> Result<DataRange, 
             return Err(TensorFault::ExternalEntry { key, value });
         }
     }
-    let location = location.ok_or(TensorFault::NoLocation)?;
-    if let Some(found) = length.filter(|&length| length != expected) {
-        return Err(TensorFault::Length { field: "external_data", unit: "bytes", expected, found });
-    }
-    Ok(DataRange { location, offset: offset.unwrap_or(0), length: expected, to_end: length.is_none() })
-}
-
-fn failed(location: &str, error: &std::io::Error) -> TensorFault {
-    TensorFault::Read { location: location.to_owned(), reason: error.to_string() }
+    Ok(range)
 }
 
 /// The file's path, which has only plain names below the folder, and the file's metadata.
 fn resolve(location: &str, folder: &Path) -> Result<(PathBuf, Metadata), TensorFault> {
-    let escape = || TensorFault::Escape { location: location.to_owned() };
     let failed = |error: std::io::Error| failed(location, &error);
     let mut path = if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder.to_owned() };
     let mut metadata = None;
-    for component in Path::new(location).components() {
-        match component {
-            Component::Normal(name) => path.push(name),
-            Component::CurDir => continue,
-            Component::Prefix(_) | Component::RootDir | Component::ParentDir => return Err(escape()),
-        }
+    for name in plain_names(location)? {
+        path.push(name);
         let found = path.symlink_metadata().map_err(failed)?;
         if found.is_symlink() {
             return Err(TensorFault::NotPlain { location: location.to_owned(), what: "or contains a symbolic link" });
         }
         metadata = Some(found);
     }
-    let metadata = metadata.ok_or_else(escape)?;
+    let metadata = metadata.ok_or_else(|| TensorFault::Escape { location: location.to_owned() })?;
     plain(location, &metadata)?;
     Ok((path, metadata))
+}
+
+/// The names of a path's folders and of its file, which must lie below the folder from which the path leads. There is
+/// at least one.
+pub(crate) fn plain_names(location: &str) -> Result<Vec<&OsStr>, TensorFault> {
+    let escape = || TensorFault::Escape { location: location.to_owned() };
+    let mut names = Vec::new();
+    for component in Path::new(location).components() {
+        match component {
+            Component::Normal(name) => names.push(name),
+            Component::CurDir => {}
+            Component::Prefix(_) | Component::RootDir | Component::ParentDir => return Err(escape()),
+        }
+    }
+    if names.is_empty() { Err(escape()) } else { Ok(names) }
 }
 
 /// Checks that this is a regular file: pipes and devices could block or never end.

@@ -17,7 +17,7 @@
 //! ```
 
 #[cfg(feature = "onnx")]
-pub(crate) mod external;
+mod external;
 #[cfg(feature = "onnx")]
 mod memory;
 #[cfg(feature = "onnx")]
@@ -34,10 +34,14 @@ mod reader;
 #[cfg(feature = "onnx")]
 mod tensor;
 
+#[cfg(feature = "files")]
+pub(crate) use external::{DataRange, data_range, open, open_data, plain_names};
 #[cfg(feature = "onnx")]
 pub(crate) use model::Node;
 #[cfg(feature = "onnx")]
 pub use model::{Input, Model, Output};
+#[cfg(feature = "files")]
+pub(crate) use opset::ir_version;
 pub use opset::{Attribute, CastLikeNode, CastNode, NEWEST_OPSET};
 #[cfg(feature = "onnx")]
 pub use tensor::{LONGEST_MESSAGE, NamedTensor};

@@ -11,6 +11,12 @@ use crate::error::{Error, OperatorVersion};
 use crate::options::{CastOptions, RoundMode};
 use table::{CastAttribute, Opset, Target, versions};
 
+/// The oldest version of ONNX's file format that is made for an opset; `None` for opsets that are not known.
+#[cfg(feature = "files")]
+pub(crate) fn ir_version(opset: i64) -> Option<i64> {
+    at(opset).map(|row| row.ir_version)
+}
+
 /// The value of a node's attribute in a model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]

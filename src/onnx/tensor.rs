@@ -5,7 +5,7 @@ use std::path::Path;
 use bytes::Bytes;
 use prost::Message;
 
-use super::external::{self, DataRange, ExternalFiles};
+use super::external::{self, ExternalFiles, TensorRange};
 use super::memory;
 use super::proto::{EXTERNAL, TensorProto};
 use crate::element::{ElementType, Kind};
@@ -138,7 +138,7 @@ fn checked(message: &TensorProto) -> Result<(Header, Field), TensorFault> {
             return Err(TensorFault::Length { field: own, unit: "entries", expected, found: 0 });
         }
         (Some(("external_data", _)), Some(expected)) => {
-            Field::External(external::data_range(&message.external_data, expected)?)
+            Field::External(external::tensor_range(&message.external_data, expected)?)
         }
         (Some(("raw_data", found)), Some(expected)) => {
             length("raw_data", "bytes", expected, found)?;
@@ -155,7 +155,7 @@ fn checked(message: &TensorProto) -> Result<(Header, Field), TensorFault> {
 
 /// The field that holds a tensor's data.
 enum Field {
-    External(DataRange),
+    External(TensorRange),
     Raw,
     /// The field of the type.
     Own(&'static str),

@@ -1,13 +1,14 @@
-//! Files of tensors: what is read, what is planned and refused, and the pieces in which it is converted.
+//! Files of tensors and models: what is read, what is planned and refused, and the pieces in which it is converted.
 
 mod losses;
 mod npy;
 mod npz;
+mod onnx_model;
 mod plans;
 mod raw;
 mod safetensors;
 mod stream;
 mod tensor_proto;
-#[allow(dead_code, reason = "messages of models are not needed here")]
+#[allow(dead_code, reason = "another suite uses the rest")]
 #[path = "../messages/wire.rs"]
 mod wire;

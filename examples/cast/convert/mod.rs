@@ -3,6 +3,7 @@
 mod caster;
 mod inputs;
 mod npz;
+mod onnx;
 mod plan;
 mod progress;
 mod report;
@@ -16,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 use wgpu_cast::LossCounts;
 use wgpu_cast::files::{self, FileError, FilePlan, FinishedPiece, Part, ReadAt, StreamSettings};
-use wgpu_cast::onnx::{CastNode, NamedTensor};
+use wgpu_cast::onnx::{CastNode, NEWEST_OPSET, NamedTensor};
 use wgpu_cast::{CastOptions, ElementType};
 
 use crate::args::{Attributes, ConvertArgs, InfoArgs};
@@ -31,7 +32,7 @@ use inputs::{Pair, Target};
 use plan::Task;
 use progress::Progress;
 use report::Summary;
-pub use rules::Rules;
+pub use rules::{Pattern, Rules};
 pub use shard_part::ShardPart;
 use single::Single;
 
@@ -154,6 +155,12 @@ impl Request {
                 };
                 request.pairs.push(Pair { input: input.clone(), input_format, output: target, output_format });
             }
+        }
+        let has_model = request.pairs.iter().any(|pair| pair.input_format == FileFormat::Onnx);
+        let of_models =
+            [(args.graph, "--graph"), (args.keep_io_types, "--keep-io-types"), (!args.keep.is_empty(), "--keep")];
+        if let Some((_, option)) = of_models.iter().find(|(given, _)| *given && !has_model) {
+            return Err(Failure::Usage(format!("{option} is for ONNX models")));
         }
         if args.part.is_some() && request.index.is_none() {
             return Err(Failure::Usage(
@@ -455,6 +462,15 @@ impl ConvertArgs {
     }
 }
 impl Attributes {
+    /// The options of casts in a model, which has its own opset.
+    ///
+    /// # Errors
+    /// The newest opset has no such attribute.
+    pub fn of_model(&self) -> Result<CastOptions, Failure> {
+        let node = CastNode::with_target(NEWEST_OPSET, ElementType::FLOAT8E8M0, self.saturate, self.round_mode)?;
+        Ok(node.options())
+    }
+
     /// The options that follow from Cast's attributes at this opset.
     ///
     /// # Errors

@@ -8,6 +8,7 @@ use wgpu_cast::{ElementType, LossCounts};
 
 use super::inputs::{self, Pair, Target};
 use super::npz::{self, Entry};
+use super::onnx;
 use super::report::TensorReport;
 use super::single::Single;
 use crate::args::ConvertArgs;
@@ -39,6 +40,7 @@ impl Task {
         match (pair.input_format, pair.output_format) {
             (FileFormat::Safetensors, FileFormat::Safetensors) => Self::safetensors(pair, args),
             (FileFormat::Npz, FileFormat::Npz) => Self::npz(pair, args),
+            (FileFormat::Onnx, FileFormat::Onnx) => Self::onnx(pair, args),
             (from, to) if !from.is_single() || !to.is_single() => {
                 let what = format!("cannot convert {} to {}", from.extension(), to.extension());
                 Err(Failure::Usage(format!("{}: {what}", pair.input.display())))
@@ -160,6 +162,9 @@ pub fn tensors(path: &Path, format: FileFormat) -> Result<Vec<TensorReport>, Fai
             report(tensor.name.clone(), tensor.shape.clone(), from, tensor.bytes)
         });
         return Ok(tensors.collect());
+    }
+    if format == FileFormat::Onnx {
+        return onnx::tensors(path);
     }
     if format == FileFormat::Npz {
         return npz::tensors(&inputs::open(path)?, &file).map_err(|error| Failure::at(path, error));

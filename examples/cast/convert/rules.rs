@@ -19,7 +19,8 @@ impl Pattern {
         Glob::new(text).map(|glob| Self(glob.compile_matcher())).map_err(|error| error.to_string())
     }
 
-    fn matches(&self, name: &str) -> bool {
+    /// Whether the name matches.
+    pub fn matches(&self, name: &str) -> bool {
         self.0.is_match(name)
     }
 }

@@ -1,0 +1,111 @@
+//! ONNX models.
+
+use std::path::Path;
+
+use wgpu_cast::files::{GraphRules, ModelRules, ModelScan, ReadAt};
+use wgpu_cast::{ElementType, LossCounts};
+
+use super::inputs::{self, Pair, Target};
+use super::plan::{Task, state};
+use super::report::TensorReport;
+use crate::args::ConvertArgs;
+use crate::failure::Failure;
+use crate::output::note;
+
+/// What follows the name of a model in the name of its file of external data.
+const DATA: &str = ".data";
+
+impl Task {
+    /// A model: its initializers, or with --graph the whole graph.
+    pub fn onnx(pair: Pair, args: &ConvertArgs) -> Result<Self, Failure> {
+        let path = &pair.input;
+        let fail = |error| Failure::at(path, error);
+        let input = inputs::open(path)?;
+        let scan = ModelScan::read(&input).map_err(fail)?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let external = scan.open_external(folder).map_err(fail)?;
+        let mut state = vec![state(path)];
+        state.extend(scan.external_files().map(|name| super::plan::state(&folder.join(name))));
+        let mut inputs: Vec<Box<dyn ReadAt>> = vec![Box::new(input)];
+        inputs.extend(external.into_iter().map(|file| Box::new(file) as Box<dyn ReadAt>));
+
+        let data_file = match &pair.output {
+            Target::File(output) => {
+                let name = output.file_name().map(|name| name.to_string_lossy().into_owned());
+                name.unwrap_or_default() + DATA
+            }
+            Target::Stdout => format!("model.onnx{DATA}"),
+        };
+        let types = |name: &str, from: ElementType| args.rules.target(name, from);
+        let kept =
+            |operator: &str, name: &str| args.keep.iter().any(|keep| keep.matches(operator) || keep.matches(name));
+        let mut rules = ModelRules::new(&types, &data_file);
+        rules.options = args.attributes.of_model()?;
+        if args.graph {
+            let to = args.rules.to.ok_or_else(|| Failure::Usage("--graph needs --to TYPE".to_owned()))?;
+            let mut graph = GraphRules::new(args.from.unwrap_or(ElementType::FLOAT), to);
+            (graph.keep_io_types, graph.keep) = (args.keep_io_types, &kept);
+            rules.graph = Some(graph);
+        }
+        let read: Vec<&dyn ReadAt> = inputs.iter().map(|input| &**input).collect();
+        let plan = scan.plan(&read, &rules).map_err(fail)?;
+        if !args.print.quiet && !args.print.json {
+            plan.notes.iter().for_each(|text| note(format_args!("{}: {text}", path.display())));
+        }
+        let file = path.display().to_string();
+        let casts = || [Some(&plan.model), plan.external.as_ref()].into_iter().flatten().flat_map(|plan| plan.casts());
+        let tensors = scan.tensors().map(|tensor| {
+            let cast = casts().find(|cast| cast.name == tensor.name);
+            let bytes = |t: ElementType| t.packed_bytes(tensor.shape.iter().product()).unwrap_or(0);
+            let before = tensor.element_type.map_or(0, bytes);
+            let to = cast.map(|cast| cast.to.element_type);
+            TensorReport {
+                file: file.clone(),
+                name: tensor.name.to_owned(),
+                shape: tensor.shape.to_vec(),
+                from: tensor.element_type.map_or("unsupported".to_owned(), |from| from.to_string()),
+                to,
+                bytes: [before, to.map_or(before, bytes)],
+                lost: LossCounts::default(),
+            }
+        });
+        let tensors = tensors.collect();
+        if !plan.decoded.is_empty() {
+            inputs.push(Box::new(plan.decoded));
+        }
+        let mut outputs = Vec::new();
+        if let Some(external) = plan.external {
+            let Target::File(output) = &pair.output else {
+                let what = "the model has external data, which needs an output file";
+                return Err(Failure::Usage(format!("{}: {what}", path.display())));
+            };
+            outputs.push((Target::File(output.with_file_name(&data_file)), external));
+        }
+        // The model is named last, when its data is there.
+        outputs.push((pair.output, plan.model));
+        Ok(Self { name: file, inputs, outputs, archive: None, tensors, state })
+    }
+}
+
+/// The initializers of a model.
+///
+/// # Errors
+/// The model is invalid.
+pub fn tensors(path: &Path) -> Result<Vec<TensorReport>, Failure> {
+    let input = inputs::open(path)?;
+    let scan = ModelScan::read(&input).map_err(|error| Failure::at(path, error))?;
+    let file = path.display().to_string();
+    let report = scan.tensors().map(|tensor| {
+        let bytes = tensor.element_type.and_then(|t| t.packed_bytes(tensor.shape.iter().product())).unwrap_or(0);
+        TensorReport {
+            file: file.clone(),
+            name: tensor.name.to_owned(),
+            shape: tensor.shape.to_vec(),
+            from: tensor.element_type.map_or("unsupported".to_owned(), |from| from.to_string()),
+            to: None,
+            bytes: [bytes; 2],
+            lost: LossCounts::default(),
+        }
+    });
+    Ok(report.collect())
+}

@@ -1,0 +1,273 @@
+//! ONNX models, whose tensors and graphs are cast.
+//!
+//! A model is edited as protobuf fields: what a conversion does not have to change is copied byte for byte, fields that
+//! are not known here included. The data of tensors is never held in memory, whether it is in the model or in files
+//! beside it.
+
+mod data;
+mod edit;
+mod emit;
+mod error;
+mod fields;
+mod graph;
+mod message;
+mod opset;
+mod reader;
+mod scan;
+mod schema;
+mod structure;
+mod weights;
+
+use std::fmt;
+
+use crate::element::ElementType;
+use crate::files::input::ReadAt;
+use crate::files::plan::{FilePlan, SourceRange};
+use crate::onnx::{LONGEST_MESSAGE, plain_names};
+use crate::options::CastOptions;
+use data::{DataFile, Sources};
+use edit::Edits;
+use emit::Emitter;
+pub use error::{KeptReason, ModelNote, OnnxModelError};
+use graph::{Converter, OLDEST_OPSET};
+use message::Message;
+use reader::{Paged, wire};
+use structure::{Data, Structure};
+
+/// Initializers from this size on are stored in a file if the model would exceed the limit of protobuf messages.
+const EXTERNAL_FROM: u64 = 1024;
+
+/// The structure of a model, without the data of its tensors.
+#[derive(Debug)]
+pub struct ModelScan {
+    structure: Structure,
+}
+
+/// How a model is converted.
+#[derive(Clone, Copy)]
+#[non_exhaustive]
+pub struct ModelRules<'a> {
+    /// The type in which an initializer is stored, by its name and type; `None` if it stays as it is. Tensors of
+    /// `Constant` nodes are not initializers. They are converted with a graph only.
+    pub types: &'a dyn Fn(&str, ElementType) -> Option<ElementType>,
+    /// The options of the casts.
+    pub options: CastOptions,
+    /// How the graph is converted. Without it, nodes compute in the types that they had: a `Cast` back follows each
+    /// initializer that is stored in another type. With it, `types` still decides about initializers: one of the old
+    /// type gets the new one only if `types` says so and a node takes it so.
+    pub graph: Option<GraphRules<'a>>,
+    /// Initializers of at least so many bytes are stored in the file of external data. `None`: those that were in files
+    /// before, and if the model would exceed 2 GiB otherwise, all from 1,024 bytes on.
+    pub external_from: Option<u64>,
+    /// The file of external data: a path relative to the model's folder, with `/` between names.
+    pub data_file: &'a str,
+}
+
+/// How a graph is converted from one float type to another.
+#[derive(Clone, Copy)]
+#[non_exhaustive]
+pub struct GraphRules<'a> {
+    /// The type that is replaced.
+    pub from: ElementType,
+    /// The type that replaces it.
+    pub to: ElementType,
+    /// Whether the inputs and outputs of the model keep their types, with `Cast` nodes behind and before them.
+    pub keep_io_types: bool,
+    /// Whether a node keeps the old type, by its operator and its name.
+    pub keep: &'a dyn Fn(&str, &str) -> bool,
+}
+
+/// What a conversion writes.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct ModelPlan {
+    /// The model.
+    pub model: FilePlan,
+    /// The file of external data, if there is one.
+    pub external: Option<FilePlan>,
+    /// Values that are not packed in any input, decoded. If it is not empty, it is one more input, behind the model and
+    /// its external files.
+    pub decoded: Vec<u8>,
+    /// What was left as it was, or changed beside what was asked for.
+    pub notes: Vec<ModelNote>,
+}
+
+/// An initializer of a model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ModelTensor<'a> {
+    /// The name.
+    pub name: &'a str,
+    /// The element type; `None` for those that ONNX Cast does not support.
+    pub element_type: Option<ElementType>,
+    /// The sizes of the axes.
+    pub shape: &'a [u64],
+    /// Where the data is.
+    pub data: ModelData,
+}
+
+/// Where the data of a tensor is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ModelData {
+    /// There is none.
+    Empty,
+    /// Packed codes in the model or in one of its external files.
+    Packed(SourceRange),
+    /// All bytes of an external file from an offset on.
+    ToEnd {
+        /// The index of the input.
+        input: usize,
+        /// The first byte.
+        offset: u64,
+    },
+    /// Values that are not packed.
+    Values,
+}
+
+impl<'a> ModelRules<'a> {
+    /// Rules that store initializers in the types that `types` gives.
+    pub fn new(types: &'a dyn Fn(&str, ElementType) -> Option<ElementType>, data_file: &'a str) -> Self {
+        Self { types, options: CastOptions::default(), graph: None, external_from: None, data_file }
+    }
+}
+
+impl<'a> GraphRules<'a> {
+    /// Rules that convert all nodes, inputs and outputs from one type to another.
+    pub fn new(from: ElementType, to: ElementType) -> Self {
+        Self { from, to, keep_io_types: false, keep: &|_, _| false }
+    }
+}
+
+impl fmt::Debug for ModelRules<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { types: _, options, graph, external_from, data_file } = self;
+        let mut text = f.debug_struct("ModelRules");
+        text.field("options", options).field("graph", graph).field("external_from", external_from);
+        text.field("data_file", data_file).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for GraphRules<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { from, to, keep_io_types, keep: _ } = self;
+        let mut text = f.debug_struct("GraphRules");
+        text.field("from", from).field("to", to).field("keep_io_types", keep_io_types).finish_non_exhaustive()
+    }
+}
+
+impl ModelScan {
+    /// Reads the structure of a `ModelProto` (a `.onnx` file). Memory is used for nodes, names and shapes only.
+    ///
+    /// # Errors
+    /// [`OnnxModelError`], which names the element at fault.
+    pub fn read(model: &dyn ReadAt) -> Result<Self, OnnxModelError> {
+        Ok(Self { structure: scan::scan(model)? })
+    }
+
+    /// The imported opset of the default domain.
+    pub fn opset(&self) -> Option<i64> {
+        self.structure.opset
+    }
+
+    /// The initializers of all graphs, nested ones included.
+    pub fn tensors(&self) -> impl Iterator<Item = ModelTensor<'_>> {
+        let ids = self.structure.graphs.iter().flat_map(|graph| &graph.initializers);
+        ids.map(|&id| {
+            let tensor = self.structure.tensor(id);
+            let element_type = tensor.element_type();
+            let data = match &tensor.data {
+                Data::None => ModelData::Empty,
+                Data::Field(_) => ModelData::Values,
+                Data::Raw(range) => {
+                    let (offset, bytes) = (range.start, range.end - range.start);
+                    ModelData::Packed(SourceRange { input: 0, offset, bytes })
+                }
+                Data::External { file, offset, length } => {
+                    let (input, offset) = (1 + file, *offset);
+                    let bytes = length.or(element_type.and_then(|t| t.packed_bytes(tensor.elements)));
+                    let packed = bytes.map(|bytes| ModelData::Packed(SourceRange { input, offset, bytes }));
+                    packed.unwrap_or(ModelData::ToEnd { input, offset })
+                }
+            };
+            ModelTensor { name: self.structure.text(tensor.name), element_type, shape: &tensor.dims, data }
+        })
+    }
+
+    /// The external files in the order in which they follow the model as inputs: paths relative to the model's folder,
+    /// with plain names only.
+    pub fn external_files(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.structure.files.iter().map(|&name| self.structure.text(name))
+    }
+
+    /// Opens the external files. They must be regular files below the folder, without symbolic links and further hard
+    /// links. Do not read from a folder that untrusted users can write to at the same time.
+    ///
+    /// # Errors
+    /// [`OnnxModelError::Tensor`] with the fault of a file, for the first tensor that needs it.
+    #[cfg(any(unix, windows))]
+    pub fn open_external(&self, folder: &std::path::Path) -> Result<Vec<crate::files::InputFile>, OnnxModelError> {
+        let open = |(index, location)| match crate::onnx::open(location, folder) {
+            Ok((file, _)) => Ok(crate::files::InputFile::new(file)),
+            Err(fault) => {
+                let uses = |data: &Data| matches!(data, Data::External { file, .. } if *file == index);
+                let tensor = self.structure.tensors.iter().find(|tensor| uses(&tensor.data));
+                let name = tensor.map_or("", |tensor| self.structure.text(tensor.name)).to_owned();
+                Err(OnnxModelError::Tensor { name, fault })
+            }
+        };
+        self.external_files().enumerate().map(open).collect()
+    }
+
+    /// Plans a conversion. The inputs are the model and the external files, in their order.
+    ///
+    /// # Errors
+    /// [`OnnxModelError`], which names the element at fault.
+    pub fn plan(&self, inputs: &[&dyn ReadAt], rules: &ModelRules<'_>) -> Result<ModelPlan, OnnxModelError> {
+        let structure = &self.structure;
+        let mut sources = Sources::new(structure, inputs)?;
+        if plain_names(rules.data_file).is_err() {
+            return Err(OnnxModelError::DataFile { name: rules.data_file.to_owned() });
+        }
+        let failed = |error: std::io::Error| wire(|| "the model".to_owned(), error.into());
+        let paged = Paged::new(inputs[0]).map_err(failed)?;
+        let (mut edits, mut notes) = (Edits::default(), Vec::new());
+        let sparse = structure.graphs.iter().map(|graph| graph.sparse.len()).sum();
+        if sparse > 0 {
+            notes.push(ModelNote::SparseLeft { count: sparse });
+        }
+        let types = match rules.graph {
+            None => weights::store_all(structure, &mut edits, &mut notes, rules.types)?,
+            Some(graph) => {
+                let opset = opset::imported(structure, OLDEST_OPSET)?;
+                let rules = (graph, rules.types, rules.options);
+                let converter = Converter::new(&paged, (structure, opset), &mut sources, &mut edits, rules)?;
+                converter.convert(&mut notes)?
+            }
+        };
+        if !types.is_empty() {
+            opset::raise(structure, &mut edits, &mut notes, types.into_iter())?;
+            weights::leave_out_constants(structure, &mut edits, &mut notes);
+        }
+        sources.decode(&paged, &edits)?;
+        let emit = |threshold| {
+            let data = DataFile::new(rules.data_file);
+            let options = rules.options;
+            let mut emitter =
+                Emitter { model: &paged, structure, edits: &edits, sources: &sources, options, threshold, data };
+            emitter.model().map(|model| (model, emitter.data.content))
+        };
+        let is_too_long = |(model, _): &(Message, Message)| model.bytes() > LONGEST_MESSAGE as u64;
+        let mut emitted = emit(rules.external_from)?;
+        if is_too_long(&emitted) && rules.external_from.is_none_or(|from| from > EXTERNAL_FROM) {
+            emitted = emit(Some(EXTERNAL_FROM))?;
+        }
+        if is_too_long(&emitted) {
+            return Err(OnnxModelError::BeyondMessage { bytes: emitted.0.bytes() });
+        }
+        let plan = |message: Message| message.into_plan(&paged).map_err(|error| wire(|| "the model".to_owned(), error));
+        let (model, content) = emitted;
+        let external = if content.bytes() > 0 { Some(plan(content)?) } else { None };
+        Ok(ModelPlan { model: plan(model)?, external, decoded: sources.decoded, notes })
+    }
+}

@@ -1,0 +1,107 @@
+//! What is to change in a model. Everything else is copied.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use super::reader::{Name, Names};
+use super::structure::{GraphId, TensorId};
+use crate::element::ElementType;
+use crate::files::plan::TensorCast;
+
+#[derive(Debug, Default)]
+pub(super) struct Edits {
+    pub ir_version: Option<i64>,
+    pub opset: Option<i64>,
+    pub graphs: HashMap<GraphId, GraphEdits>,
+    pub tensors: HashMap<TensorId, TensorEdit>,
+    names: FreshNames,
+}
+
+/// The changes of a graph. Lists are named by the indexes of their elements in the graph.
+#[derive(Debug, Default)]
+pub(super) struct GraphEdits {
+    /// Casts that are inserted before a node, or at the end.
+    pub casts: BTreeMap<usize, Vec<NewCast>>,
+    pub nodes: HashMap<usize, NodeEdit>,
+    pub inputs: HashMap<usize, ValueEdit>,
+    pub outputs: HashMap<usize, ValueEdit>,
+    pub infos: HashMap<usize, ValueEdit>,
+}
+
+/// A `Cast` node to insert.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct NewCast {
+    pub input: String,
+    pub output: String,
+    pub to: ElementType,
+}
+
+/// Another name, or another type, for a tensor.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct TensorEdit {
+    pub name: Option<String>,
+    pub to: Option<ElementType>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct NodeEdit {
+    /// New names by the indexes of inputs and outputs.
+    pub inputs: HashMap<usize, String>,
+    pub outputs: HashMap<usize, String>,
+    /// What replaces an attribute, by its index.
+    pub attributes: HashMap<u32, NewAttribute>,
+    pub added: Vec<NewAttribute>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum NewAttribute {
+    Int {
+        name: &'static str,
+        value: i64,
+    },
+    /// A tensor of shape `dims`: the result of a cast, or a zero.
+    Tensor {
+        name: &'static str,
+        dims: Vec<u64>,
+        to: ElementType,
+        source: Option<TensorCast>,
+    },
+}
+
+/// The change of a `ValueInfoProto`.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum ValueEdit {
+    LeaveOut,
+    Change { name: Option<String>, element_type: ElementType },
+}
+
+impl Edits {
+    pub(super) fn graph(&mut self, id: GraphId) -> &mut GraphEdits {
+        self.graphs.entry(id).or_default()
+    }
+
+    /// A name that the model does not have, for a value in another type.
+    pub(super) fn fresh(&mut self, names: &Names, name: Name, element_type: ElementType) -> String {
+        self.names.fresh(names, names.text(name), element_type)
+    }
+}
+
+#[derive(Debug, Default)]
+struct FreshNames {
+    used: HashSet<String>,
+    /// How often a name was asked for, so that the search does not start anew.
+    counts: HashMap<String, u32>,
+}
+
+impl FreshNames {
+    fn fresh(&mut self, names: &Names, name: &str, element_type: ElementType) -> String {
+        let base = format!("{name}_{element_type}");
+        let count = self.counts.entry(base.clone()).or_insert(0);
+        loop {
+            let candidate = if *count == 0 { base.clone() } else { format!("{base}_{count}") };
+            *count += 1;
+            if names.find(&candidate).is_none() && self.used.insert(candidate.clone()) {
+                return candidate;
+            }
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Writes the tensors of a model, and stores their data in the model or in the file of external data.
+
+use super::super::data::Content;
+use super::super::edit::TensorEdit;
+use super::super::error::OnnxModelError;
+use super::super::fields::tensor;
+use super::super::message::Message;
+use super::super::reader::fields;
+use super::super::structure::{Node, TensorId};
+use super::{Emitter, element};
+use crate::files::plan::{TensorCast, TensorStorage};
+
+impl Emitter<'_> {
+    /// A tensor: an initializer, or one of a node.
+    pub(super) fn tensor(&mut self, id: TensorId, node: Option<&Node>) -> Result<Message, OnnxModelError> {
+        let (structure, none) = (self.structure, TensorEdit::default());
+        let found = structure.tensor(id);
+        let edit = self.edits.tensors.get(&id).unwrap_or(&none);
+        let mut out = Message::default();
+        let content = self.content(id, node, edit)?;
+        let is_external = match (&content, self.threshold) {
+            (Some(content), _) if content.source.is_external => true,
+            (Some(content), Some(threshold)) => node.is_none() && content.bytes >= threshold,
+            _ => false,
+        };
+        // Data that is neither cast nor moved is copied as the field that it is.
+        let content = content.filter(|content| is_external || content.cast.is_some());
+        if edit == &none && content.is_none() {
+            out.copy(&found.range)?;
+            return Ok(out);
+        }
+        for field in fields(self.model, &found.range, element) {
+            let field = field?;
+            match (field.number, &edit.to, &edit.name) {
+                (tensor::DATA_TYPE, Some(to), _) => out.number(tensor::DATA_TYPE, to.onnx_code() as u64)?,
+                (tensor::NAME, _, Some(name)) => out.text(tensor::NAME, name)?,
+                (number, _, _) if content.is_some() && tensor::HOLD_DATA.contains(&number) => {}
+                _ => out.copy(&field.range)?,
+            }
+        }
+        match content {
+            None => {}
+            Some(content) if is_external && content.bytes > 0 => {
+                let (offset, length) = self.data.place(content)?;
+                let entries = [
+                    ("location", self.data.location.clone()),
+                    ("offset", offset.to_string()),
+                    ("length", length.to_string()),
+                ];
+                for (key, value) in entries {
+                    let mut entry = Message::default();
+                    entry.text(1, key)?;
+                    entry.text(2, &value)?;
+                    out.message(tensor::EXTERNAL_DATA, entry)?;
+                }
+                out.number(tensor::DATA_LOCATION, tensor::EXTERNAL)?;
+            }
+            Some(content) => {
+                let mut raw = Message::default();
+                content.append_to(&mut raw)?;
+                out.message(tensor::RAW_DATA, raw)?;
+            }
+        }
+        Ok(out)
+    }
+
+    /// The data of a tensor in the output; `None` if it stays as it is: strings, types that casts do not know, and
+    /// values that are not packed and not cast.
+    fn content(&self, id: TensorId, node: Option<&Node>, edit: &TensorEdit) -> Result<Option<Content>, OnnxModelError> {
+        let tensor = self.structure.tensor(id);
+        let Some(source) = self.sources.of(id)? else { return Ok(None) };
+        let types = tensor.element_type().zip(edit.to);
+        let cast = types.map(|(from, to)| TensorCast {
+            name: node.map_or(self.structure.text(tensor.name), |node| self.structure.node_name(node)).to_owned(),
+            elements: tensor.elements,
+            input: source.range.input,
+            offset: source.range.offset,
+            from: TensorStorage::packed(from),
+            to: TensorStorage::packed(to),
+            options: self.options,
+            column_major: Vec::new(),
+        });
+        let bytes = match &cast {
+            Some(cast) => cast.to.bytes(cast.elements).ok_or(OnnxModelError::Overflow)?,
+            None => source.range.bytes,
+        };
+        Ok(Some(Content { source, cast, bytes }))
+    }
+}

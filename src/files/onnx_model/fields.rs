@@ -1,0 +1,104 @@
+//! The field numbers of `onnx.proto` that conversions look at, by onnx 1.23.
+
+pub(super) mod model {
+    pub const IR_VERSION: u32 = 1;
+    pub const GRAPH: u32 = 7;
+    pub const OPSET_IMPORT: u32 = 8;
+    pub const TRAINING_INFO: u32 = 20;
+    pub const FUNCTIONS: u32 = 25;
+}
+
+/// `OperatorSetIdProto`.
+pub(super) mod opset {
+    pub const DOMAIN: u32 = 1;
+    pub const VERSION: u32 = 2;
+}
+
+pub(super) mod function {
+    pub const NAME: u32 = 1;
+    pub const NODE: u32 = 7;
+    pub const OPSET_IMPORT: u32 = 9;
+    pub const DOMAIN: u32 = 10;
+}
+
+pub(super) mod graph {
+    pub const NODE: u32 = 1;
+    pub const INITIALIZER: u32 = 5;
+    pub const INPUT: u32 = 11;
+    pub const OUTPUT: u32 = 12;
+    pub const VALUE_INFO: u32 = 13;
+    pub const SPARSE_INITIALIZER: u32 = 15;
+}
+
+pub(super) mod node {
+    pub const INPUT: u32 = 1;
+    pub const OUTPUT: u32 = 2;
+    pub const NAME: u32 = 3;
+    pub const OP_TYPE: u32 = 4;
+    pub const ATTRIBUTE: u32 = 5;
+    pub const DOMAIN: u32 = 7;
+}
+
+pub(super) mod attribute {
+    pub const NAME: u32 = 1;
+    pub const F: u32 = 2;
+    pub const I: u32 = 3;
+    pub const T: u32 = 5;
+    pub const G: u32 = 6;
+    pub const FLOATS: u32 = 7;
+    pub const TENSORS: u32 = 10;
+    pub const GRAPHS: u32 = 11;
+    pub const TYPE: u32 = 20;
+    pub const SPARSE_TENSOR: u32 = 22;
+    pub const SPARSE_TENSORS: u32 = 23;
+
+    /// `AttributeProto.AttributeType`.
+    pub const TYPE_INT: u64 = 2;
+    pub const TYPE_TENSOR: u64 = 4;
+}
+
+/// `SparseTensorProto`.
+pub(super) mod sparse {
+    pub const VALUES: u32 = 1;
+    pub const INDICES: u32 = 2;
+}
+
+/// `ValueInfoProto`, `TypeProto` and `TypeProto.Tensor`.
+pub(super) mod value {
+    pub const NAME: u32 = 1;
+    pub const TYPE: u32 = 2;
+    pub const TENSOR_TYPE: u32 = 1;
+    pub const ELEM_TYPE: u32 = 1;
+}
+
+pub(super) mod tensor {
+    pub const DIMS: u32 = 1;
+    pub const DATA_TYPE: u32 = 2;
+    pub const SEGMENT: u32 = 3;
+    pub const FLOAT_DATA: u32 = 4;
+    pub const INT32_DATA: u32 = 5;
+    pub const STRING_DATA: u32 = 6;
+    pub const INT64_DATA: u32 = 7;
+    pub const NAME: u32 = 8;
+    pub const RAW_DATA: u32 = 9;
+    pub const DOUBLE_DATA: u32 = 10;
+    pub const UINT64_DATA: u32 = 11;
+    pub const EXTERNAL_DATA: u32 = 13;
+    pub const DATA_LOCATION: u32 = 14;
+
+    /// The fields that hold data, or say where it is.
+    pub const HOLD_DATA: [u32; 9] = [
+        FLOAT_DATA,
+        INT32_DATA,
+        STRING_DATA,
+        INT64_DATA,
+        RAW_DATA,
+        DOUBLE_DATA,
+        UINT64_DATA,
+        EXTERNAL_DATA,
+        DATA_LOCATION,
+    ];
+
+    /// `TensorProto.DataLocation`.
+    pub const EXTERNAL: u64 = 1;
+}

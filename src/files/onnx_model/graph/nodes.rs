@@ -1,0 +1,251 @@
+//! Converts nodes as far as their schemas allow it.
+
+use std::rc::Rc;
+
+use super::super::error::{KeptReason, OnnxModelError};
+use super::super::reader::Name;
+use super::super::schema::Schema;
+use super::super::structure::{GraphId, Node};
+use super::attributes::OutputType;
+use super::values::Class;
+use super::{Converter, Ends};
+use crate::element::ElementType;
+
+/// What the type variables of a node's schema stand for.
+struct Variables {
+    classes: Vec<Class>,
+    /// Those that get the new type.
+    converts: Vec<bool>,
+}
+
+impl Converter<'_, '_> {
+    pub(super) fn node(&mut self, graph: GraphId, index: usize, node: &Node) -> Result<(), OnnxModelError> {
+        let mut inputs = Vec::with_capacity(node.inputs.len());
+        for &name in &node.inputs {
+            inputs.push(match self.values.find(name) {
+                Some(value) => Some(value),
+                None if name == Name::EMPTY => None,
+                None => return Err(self.undefined(self.structure.node_text(node), name)),
+            });
+        }
+        let (operator, name) = (self.structure.text(node.operator), self.structure.text(node.name));
+        let asked = (self.rules.keep)(operator, name);
+        let schema = if self.structure.is_standard(node) { self.schema(node.operator) } else { None };
+        let Some(schema) = schema else {
+            let reason = if asked { KeptReason::Asked } else { KeptReason::Unknown };
+            self.keep_bodies(node)?;
+            return self.keep_untyped((graph, index), node, &inputs, reason);
+        };
+        if let "If" | "Loop" | "Scan" = operator {
+            return self.control((graph, index), node, (&inputs, &schema), asked);
+        }
+        let has_bodies = node.attributes.iter().any(|attribute| !attribute.graphs.is_empty());
+        let fits = (0..inputs.len()).all(|at| schema.inputs.variable(at).is_some())
+            && (0..node.outputs.len()).all(|at| schema.outputs.variable(at).is_some());
+        if has_bodies || !fits {
+            self.keep_bodies(node)?;
+            return self.keep_untyped((graph, index), node, &inputs, KeptReason::Untyped);
+        }
+        self.typed((graph, index), node, (&inputs, &schema), asked)
+    }
+
+    fn schema(&mut self, operator: Name) -> Option<Rc<Schema>> {
+        let (structure, opset) = (self.structure, self.opset);
+        let found = || Schema::at(structure.text(operator), opset).map(Rc::new);
+        self.schemas.entry(operator).or_insert_with(found).clone()
+    }
+
+    /// A node whose schema says what its inputs and outputs are.
+    fn typed(
+        &mut self,
+        at: (GraphId, usize),
+        node: &Node,
+        (inputs, schema): (&[Option<usize>], &Schema),
+        asked: bool,
+    ) -> Result<(), OnnxModelError> {
+        let operator = self.structure.text(node.operator);
+        let (from, to) = (self.rules.from, self.rules.to);
+        let mut classes = self.bind(inputs, schema);
+        let is_known = inputs.iter().flatten().all(|&value| self.values.class(value) != Class::Unknown);
+        let takes_tensors = schema.inputs.all().chain(schema.outputs.all()).all(|v| !schema.allowed(v).no_tensor());
+        let mut converts: Vec<bool> = (0..classes.len()).map(|v| schema.allowed(v).float(to)).collect();
+        if operator == "Resize"
+            && let Some(roi) = schema.inputs.variable(1)
+        {
+            // Schemas allow float16 for the region, but it is in pixels or fractions of the size.
+            converts[roi] = false;
+        }
+        // Outputs whose types do not follow from inputs.
+        let mut reason = asked.then_some(KeptReason::Asked);
+        let mut made: Option<(usize, OutputType)> = None;
+        for (index, &name) in node.outputs.iter().enumerate() {
+            let Some(variable) = schema.outputs.variable(index) else { continue };
+            if classes[variable] != Class::Unknown || name == Name::EMPTY {
+                continue;
+            }
+            let allowed = schema.allowed(variable);
+            match self.output_type(operator, node) {
+                _ if !allowed.float(from) => classes[variable] = Class::Other,
+                _ if allowed.only(from) => classes[variable] = Class::Old,
+                Some(OutputType::Input(input)) => {
+                    let followed = schema.inputs.variable(input);
+                    classes[variable] = followed.map_or(Class::Unknown, |followed| classes[followed]);
+                    let input_converts = followed.is_some_and(|followed| converts[followed]);
+                    made = Some((variable, OutputType::Input(input)));
+                    converts[variable] &= input_converts;
+                }
+                Some(OutputType::Fixed(element_type)) => {
+                    classes[variable] = if element_type == Some(from) { Class::Old } else { Class::Other };
+                    converts[variable] = false;
+                }
+                Some(output) => {
+                    classes[variable] = if output.element_type() == Some(from) { Class::Old } else { Class::Other };
+                    made = Some((variable, output));
+                }
+                None => {
+                    classes[variable] = self.values.declared(name);
+                    reason = reason.or(Some(KeptReason::Untyped));
+                }
+            }
+        }
+        if operator == "BitCast" {
+            reason = reason.or(Some(KeptReason::NotSupported));
+        }
+        let is_old = |variable: usize| classes[variable] == Class::Old;
+        let (convertible, old) = (0..classes.len()).filter(|&v| is_old(v)).partition::<Vec<_>, _>(|&v| converts[v]);
+        if !is_known || !takes_tensors {
+            reason = reason.or(Some(KeptReason::Untyped));
+        }
+        if convertible.is_empty() && !old.is_empty() {
+            reason = reason.or(Some(KeptReason::NotSupported));
+        }
+        if !old.is_empty() && reason.is_none() {
+            self.note(node, KeptReason::InPart);
+        }
+        if let Some(reason) = reason {
+            if !(convertible.is_empty() && old.is_empty()) {
+                self.note(node, reason);
+            }
+            converts.fill(false);
+        }
+        if inputs.is_empty() && self.next_stays() {
+            converts.fill(false);
+        }
+        if let Some((variable, output)) = made
+            && classes[variable] == Class::Old
+            && converts[variable]
+            && self.found.is_some()
+        {
+            self.change_output_type(at, node, &output)?;
+        }
+        self.apply(at, node, (inputs, schema), &Variables { classes, converts });
+        Ok(())
+    }
+
+    /// What the inputs say of the type variables, and what that says of inputs whose types were not known.
+    fn bind(&mut self, inputs: &[Option<usize>], schema: &Schema) -> Vec<Class> {
+        let variables = schema.inputs.all().chain(schema.outputs.all()).max().map_or(0, |last| last + 1);
+        let mut classes = vec![Class::Unknown; variables];
+        let bound = || {
+            let bound = inputs.iter().enumerate().filter_map(|(at, value)| schema.inputs.variable(at).zip(*value));
+            bound.collect::<Vec<_>>()
+        };
+        for (variable, value) in bound() {
+            let allowed = schema.allowed(variable);
+            let class = match self.values.class(value) {
+                Class::Unknown if !allowed.float(self.rules.from) => Class::Other,
+                Class::Unknown if allowed.only(self.rules.from) => Class::Old,
+                class => class,
+            };
+            classes[variable] = if class == Class::Old { class } else { classes[variable].or(class) };
+        }
+        for (variable, value) in bound() {
+            self.values.resolve(value, classes[variable], self.rules.from);
+        }
+        classes
+    }
+
+    /// Asks for the inputs and defines the outputs.
+    fn apply(
+        &mut self,
+        (graph, index): (GraphId, usize),
+        node: &Node,
+        (inputs, schema): (&[Option<usize>], &Schema),
+        variables: &Variables,
+    ) {
+        let target = |variable: usize| if variables.converts[variable] { self.rules.to } else { self.rules.from };
+        let wanted: Vec<Option<ElementType>> =
+            (0..inputs.len()).map(|at| schema.inputs.variable(at).map(target)).collect();
+        let made: Vec<(Class, ElementType)> = (0..node.outputs.len())
+            .map(|at| match schema.outputs.variable(at) {
+                Some(variable) => (variables.classes[variable], target(variable)),
+                None => (Class::Unknown, self.rules.from),
+            })
+            .collect();
+        for (at, (value, wanted)) in inputs.iter().zip(wanted).enumerate() {
+            self.take((graph, index), at, *value, wanted.unwrap_or(self.rules.from));
+        }
+        for (at, (class, actual)) in made.into_iter().enumerate() {
+            self.make((graph, index), at, node.outputs[at], (class, actual));
+        }
+    }
+
+    /// Asks for an input in a type.
+    pub(super) fn take(
+        &mut self,
+        (graph, index): (GraphId, usize),
+        at: usize,
+        value: Option<usize>,
+        wanted: ElementType,
+    ) {
+        let Some(value) = value.filter(|&value| self.values.class(value) == Class::Old) else { return };
+        if let Some(name) = self.request(value, wanted) {
+            self.edits.graph(graph).nodes.entry(index).or_default().inputs.insert(at, name);
+        }
+    }
+
+    /// Defines an output.
+    pub(super) fn make(
+        &mut self,
+        (graph, index): (GraphId, usize),
+        at: usize,
+        name: Name,
+        (class, actual): (Class, ElementType),
+    ) {
+        let class = class.or(self.values.declared(name));
+        if let Some(name) = self.define(name, class, actual, index + 1) {
+            self.edits.graph(graph).nodes.entry(index).or_default().outputs.insert(at, name);
+        }
+    }
+
+    /// A node that keeps the old type, and of whose outputs nothing is known but what the graph declares.
+    fn keep_untyped(
+        &mut self,
+        at: (GraphId, usize),
+        node: &Node,
+        inputs: &[Option<usize>],
+        reason: KeptReason,
+    ) -> Result<(), OnnxModelError> {
+        let mut is_concerned = false;
+        for (index, value) in inputs.iter().enumerate() {
+            is_concerned |= value.is_some_and(|value| self.values.class(value) != Class::Other);
+            self.take(at, index, *value, self.rules.from);
+        }
+        for (index, &name) in node.outputs.iter().enumerate() {
+            is_concerned |= self.values.declared(name) != Class::Other;
+            self.make(at, index, name, (Class::Unknown, self.rules.from));
+        }
+        if is_concerned {
+            self.note(node, reason);
+        }
+        Ok(())
+    }
+
+    /// The graphs of a node that keeps the old type: their inputs and outputs keep it too.
+    fn keep_bodies(&mut self, node: &Node) -> Result<(), OnnxModelError> {
+        for &body in node.attributes.iter().flat_map(|attribute| &attribute.graphs) {
+            self.graph(body, self.rules.from, &Ends::default())?;
+        }
+        Ok(())
+    }
+}

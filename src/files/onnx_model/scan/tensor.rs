@@ -1,0 +1,232 @@
+//! A `TensorProto` without its data.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+use prost::encoding::decode_varint;
+
+use super::super::error::OnnxModelError;
+use super::super::fields::tensor::*;
+use super::super::reader::{Name, bytes, fields, number, wire};
+use super::super::structure::{Data, Tensor, TensorId};
+use super::Scanner;
+use crate::element::ElementType;
+use crate::error::TensorFault;
+use crate::files::wire::{Field, Value, read_bytes};
+use crate::onnx::{DataRange, data_range, plain_names};
+
+/// The most dimensions, as in `.npy`.
+const MOST_DIMS: usize = 64;
+
+/// The most entries of `external_data`, of which four are known, and the longest.
+const MOST_ENTRIES: usize = 16;
+const LONGEST_ENTRY: u64 = 16 << 10;
+
+/// The fields of a tensor while they are read.
+#[derive(Default)]
+struct Partial {
+    name: Name,
+    dims: Vec<i64>,
+    code: i32,
+    is_external: bool,
+    location: i32,
+    entries: Vec<Bytes>,
+    /// The fields with data, in the order of their first bytes; the range of the only one, and whether it occurs again.
+    data: Vec<(u32, Option<Range<u64>>)>,
+    has_raw: bool,
+    segment: bool,
+    range: DataRange,
+}
+
+impl Scanner<'_> {
+    /// Reads a tensor and keeps it in the list of tensors.
+    pub(super) fn tensor(
+        &mut self,
+        range: Range<u64>,
+        element: impl Fn() -> String,
+    ) -> Result<TensorId, OnnxModelError> {
+        self.spend(size_of::<Tensor>())?;
+        let mut partial = Partial::default();
+        for field in fields(self.input, &range, &element) {
+            self.tensor_field(&field?, &mut partial, &element)?;
+        }
+        self.spend(8 * partial.dims.len())?;
+        let code = partial.code;
+        let (dims, elements, mut data) = match partial.checked() {
+            Ok(checked) => checked,
+            Err(fault) => {
+                let name = self.structure.text(partial.name).to_owned();
+                return Err(OnnxModelError::Tensor { name, fault });
+            }
+        };
+        if let Data::External { file, .. } = &mut data {
+            let location = partial.range.location.as_deref().unwrap_or_default();
+            let (location, is_new) = self.structure.names.intern(location);
+            *file = self.structure.file(location);
+            self.spend(if is_new { self.structure.text(location).len() + 128 } else { 0 })?;
+        }
+        let id = self.structure.tensors.len() as TensorId;
+        self.structure.tensors.push(Tensor { range, name: partial.name, dims, code, elements, data });
+        Ok(id)
+    }
+
+    fn tensor_field(
+        &mut self,
+        field: &Field,
+        tensor: &mut Partial,
+        element: &impl Fn() -> String,
+    ) -> Result<(), OnnxModelError> {
+        match (field.number, &field.value) {
+            (DIMS, Value::Varint(dim)) => tensor.dims.push(*dim as i64),
+            (DIMS, Value::Bytes(range)) => {
+                let limit = 10 * MOST_DIMS as u64;
+                let packed = read_bytes(self.input, range, limit).map_err(|error| wire(element, error))?;
+                let mut rest = packed.as_slice();
+                while !rest.is_empty() {
+                    let dim = decode_varint(&mut rest);
+                    let invalid = |_| OnnxModelError::FieldType { element: element(), field: DIMS };
+                    tensor.dims.push(dim.map_err(invalid)? as i64);
+                }
+            }
+            (DATA_TYPE, _) => tensor.code = number(field, element)? as i32,
+            (NAME, _) => tensor.name = self.name(field, element)?,
+            (SEGMENT, _) => tensor.segment = true,
+            (DATA_LOCATION, _) => tensor.location = number(field, element)? as i32,
+            (EXTERNAL_DATA, _) => {
+                tensor.is_external = true;
+                let range = bytes(field, element)?;
+                if tensor.entries.len() == MOST_ENTRIES {
+                    return Err(OnnxModelError::Repeated { element: element(), field: EXTERNAL_DATA });
+                }
+                let entry = read_bytes(self.input, &range, LONGEST_ENTRY).map_err(|error| wire(element, error))?;
+                tensor.entries.push(entry.into());
+            }
+            (RAW_DATA, _) if std::mem::replace(&mut tensor.has_raw, true) => {
+                return Err(OnnxModelError::Repeated { element: element(), field: RAW_DATA });
+            }
+            (RAW_DATA | FLOAT_DATA | DOUBLE_DATA, Value::Bytes(range)) => {
+                tensor.holds(field.number, Some(range.clone()));
+            }
+            (RAW_DATA, _) => return Err(OnnxModelError::FieldType { element: element(), field: RAW_DATA }),
+            (INT32_DATA | INT64_DATA | UINT64_DATA, Value::Bytes(range)) if range.is_empty() => {}
+            (FLOAT_DATA | INT32_DATA | STRING_DATA | INT64_DATA | DOUBLE_DATA | UINT64_DATA, _) => {
+                tensor.holds(field.number, None);
+            }
+            _ => {}
+        }
+        if tensor.dims.len() > MOST_DIMS {
+            let name = self.structure.text(tensor.name).to_owned();
+            return Err(OnnxModelError::Rank { name, limit: MOST_DIMS });
+        }
+        Ok(())
+    }
+}
+
+impl Partial {
+    /// The dims, the number of elements, and where the data is, but for the file's index.
+    fn checked(&mut self) -> Result<(Vec<u64>, u64, Data), TensorFault> {
+        let tensor = &*self;
+        if tensor.segment {
+            return Err(TensorFault::Segment);
+        }
+        if let Some((axis, &dim)) = tensor.dims.iter().enumerate().find(|(_, dim)| **dim < 0) {
+            return Err(TensorFault::NegativeDim { axis, dim });
+        }
+        let dims: Vec<u64> = tensor.dims.iter().map(|&dim| dim as u64).collect();
+        let too_large = || TensorFault::TooLarge { dims: tensor.dims.clone() };
+        let elements = elements(&dims).ok_or_else(too_large)?;
+        let element_type = ElementType::from_onnx_code(tensor.code);
+        let size = match element_type.filter(|t| t.is_numeric()) {
+            Some(element_type) => Some(element_type.packed_bytes(elements).ok_or_else(too_large)?),
+            None => None,
+        };
+        match (tensor.is_external, tensor.location) {
+            (false, 0) | (true, 1) => {}
+            (false, 1) => return Err(TensorFault::NoLocation),
+            (_, code) => return Err(TensorFault::DataLocation { code }),
+        }
+        let data = match tensor.data.as_slice() {
+            [(first, _), ..] if tensor.is_external => {
+                return Err(TensorFault::TwoFields { first: field_name(*first), second: "external_data" });
+            }
+            [(first, _), (second, _), ..] => {
+                return Err(TensorFault::TwoFields { first: field_name(*first), second: field_name(*second) });
+            }
+            [] if tensor.is_external => {
+                return self.external(size).map(|data| (dims, elements, data));
+            }
+            [] => Data::None,
+            [(field, range)] => {
+                let wrong = |element_type| TensorFault::WrongField { field: field_name(*field), element_type };
+                match (*field, element_type) {
+                    (RAW_DATA, Some(ElementType::STRING)) => return Err(wrong(ElementType::STRING)),
+                    (FLOAT_DATA, Some(t)) if t != ElementType::FLOAT => return Err(wrong(t)),
+                    (DOUBLE_DATA, Some(t)) if t != ElementType::DOUBLE => return Err(wrong(t)),
+                    _ => {}
+                }
+                match range {
+                    Some(range) => Data::Raw(range.clone()),
+                    None => Data::Field(*field),
+                }
+            }
+        };
+        if let (Data::Raw(range), Some(expected)) = (&data, size) {
+            let found = range.end - range.start;
+            if found != expected {
+                let field = field_name(tensor.data[0].0);
+                return Err(TensorFault::Length { field, unit: "bytes", expected, found });
+            }
+        }
+        if let (Data::None, Some(expected @ 1..)) = (&data, size) {
+            return Err(TensorFault::Length { field: "raw_data", unit: "bytes", expected, found: 0 });
+        }
+        Ok((dims, elements, data))
+    }
+
+    fn external(&mut self, size: Option<u64>) -> Result<Data, TensorFault> {
+        if let Some(t) = ElementType::from_onnx_code(self.code).filter(|t| !t.is_numeric()) {
+            return Err(TensorFault::WrongField { field: "external_data", element_type: t });
+        }
+        self.range = data_range(&self.entries)?;
+        plain_names(self.range.location.as_deref().ok_or(TensorFault::NoLocation)?)?;
+        let (offset, length) = (self.range.offset.unwrap_or(0), self.range.length);
+        match (size, length) {
+            (Some(expected), Some(found)) if expected != found => {
+                Err(TensorFault::Length { field: "external_data", unit: "bytes", expected, found })
+            }
+            _ => Ok(Data::External { file: 0, offset, length }),
+        }
+    }
+
+    /// Notes a field with data. An empty one counts as none.
+    fn holds(&mut self, field: u32, range: Option<Range<u64>>) {
+        if range.as_ref().is_some_and(Range::is_empty) {
+            return;
+        }
+        match self.data.iter_mut().find(|(known, _)| *known == field) {
+            Some((_, known)) => *known = None,
+            None => self.data.push((field, range)),
+        }
+    }
+}
+
+/// The number of elements, which is 0 if any axis has none, whatever the others have.
+fn elements(dims: &[u64]) -> Option<u64> {
+    if dims.contains(&0) {
+        return Some(0);
+    }
+    dims.iter().try_fold(1u64, |product, &dim| product.checked_mul(dim))
+}
+
+/// A field that holds data.
+fn field_name(field: u32) -> &'static str {
+    match field {
+        FLOAT_DATA => "float_data",
+        INT32_DATA => "int32_data",
+        STRING_DATA => "string_data",
+        INT64_DATA => "int64_data",
+        DOUBLE_DATA => "double_data",
+        UINT64_DATA => "uint64_data",
+        _ => "raw_data",
+    }
+}

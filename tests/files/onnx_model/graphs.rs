@@ -1,0 +1,366 @@
+//! Graphs from one float type to another.
+
+use wgpu_cast::ElementType;
+use wgpu_cast::files::{GraphRules, ModelRules, OnnxModelError};
+
+use super::build::*;
+
+const VALUES: [f32; 2] = [1.0, 0.1];
+
+fn float16() -> Vec<u8> {
+    codes(&VALUES, ElementType::FLOAT16)
+}
+
+fn of(fields: &[(u64, Message)]) -> Message {
+    model(8, 17, &graph(fields))
+}
+
+fn as_they_are(_: &mut GraphRules<'_>) {}
+
+fn keep_io_types(rules: &mut GraphRules<'_>) {
+    rules.keep_io_types = true;
+}
+
+/// `y = x * w + x`, with a declared value and an integer beside.
+fn source() -> Message {
+    of(&[
+        (NODE, node("Mul", &["x", "w"], &["t"])),
+        (NODE, node("Add", &["t", "x"], &["y"])),
+        (INITIALIZER, floats("w", &VALUES)),
+        (INITIALIZER, raw("n", INT64, &[1], &[7; 8])),
+        (INPUT, value("x", FLOAT)),
+        (OUTPUT, value("y", FLOAT)),
+        (VALUE_INFO, value("t", FLOAT)),
+        (VALUE_INFO, value("n", INT64)),
+    ])
+}
+
+#[test]
+fn values_of_the_old_type_get_the_new_one() {
+    let written = to_float16(&source(), as_they_are);
+    let expected = of(&[
+        (NODE, node("Mul", &["x", "w"], &["t"])),
+        (NODE, node("Add", &["t", "x"], &["y"])),
+        (INITIALIZER, raw("w", FLOAT16, &[2], &float16())),
+        (INITIALIZER, raw("n", INT64, &[1], &[7; 8])),
+        (INPUT, value("x", FLOAT16)),
+        (OUTPUT, value("y", FLOAT16)),
+        (VALUE_INFO, value("t", FLOAT16)),
+        (VALUE_INFO, value("n", INT64)),
+    ]);
+    assert_model(&written.model, &expected);
+    assert_eq!((written.external, written.notes), (None, vec![]));
+}
+
+#[test]
+fn inputs_and_outputs_keep_their_types_by_casts() {
+    let written = to_float16(&source(), keep_io_types);
+    let expected = of(&[
+        (NODE, cast("x", "x_float16", FLOAT16)),
+        (NODE, node("Mul", &["x_float16", "w"], &["t"])),
+        (NODE, node("Add", &["t", "x_float16"], &["y_float16"])),
+        (INITIALIZER, raw("w", FLOAT16, &[2], &float16())),
+        (INITIALIZER, raw("n", INT64, &[1], &[7; 8])),
+        (INPUT, value("x", FLOAT)),
+        (OUTPUT, value("y", FLOAT)),
+        (VALUE_INFO, value("t", FLOAT16)),
+        (VALUE_INFO, value("n", INT64)),
+        (NODE, cast("y_float16", "y", FLOAT)),
+    ]);
+    assert_model(&written.model, &expected);
+}
+
+#[test]
+fn nodes_are_kept_by_operator_or_name() {
+    let keeps: [fn(&mut GraphRules<'_>); 2] =
+        [|rules| rules.keep = &|operator, _| operator == "Mul", |rules| rules.keep = &|_, name| name == "this"];
+    let named = node("Mul", &["x", "w"], &["t"]).bytes(3, "this");
+    let source = of(&[
+        (NODE, named.clone()),
+        (NODE, node("Add", &["t", "x"], &["y"])),
+        (INITIALIZER, floats("w", &VALUES)),
+        (INPUT, value("x", FLOAT)),
+        (OUTPUT, value("y", FLOAT)),
+        (VALUE_INFO, value("t", FLOAT)),
+    ]);
+    // Nobody needs the initializer in the new type, so it is not rounded.
+    let expected = of(&[
+        (NODE, cast("x", "x_float", FLOAT)),
+        (NODE, node("Mul", &["x_float", "w"], &["t"]).bytes(3, "this")),
+        (NODE, cast("t", "t_float16", FLOAT16)),
+        (NODE, node("Add", &["t_float16", "x"], &["y"])),
+        (INITIALIZER, floats("w", &VALUES)),
+        (INPUT, value("x", FLOAT16)),
+        (OUTPUT, value("y", FLOAT16)),
+        (VALUE_INFO, value("t", FLOAT)),
+    ]);
+    for keep in keeps {
+        let written = to_float16(&source, keep);
+        assert_model(&written.model, &expected);
+        assert_eq!(written.notes, ["Mul: 1 node kept in the old type as asked for (first: \"this\")"]);
+    }
+}
+
+/// Initializers follow the rules of types: some stay, some get a third type.
+#[test]
+fn initializers_may_have_other_types_than_the_graph() {
+    let types = |name: &str, from: ElementType| match (name, from) {
+        ("stays", _) => None,
+        ("small", _) => Some(ElementType::FLOAT8E4M3FN),
+        (_, ElementType::DOUBLE) => Some(ElementType::FLOAT16),
+        (_, ElementType::FLOAT) => Some(ElementType::FLOAT16),
+        _ => None,
+    };
+    let mut rules = ModelRules::new(&types, DATA_FILE);
+    rules.graph = Some(GraphRules::new(ElementType::FLOAT, ElementType::FLOAT16));
+    let doubles = 0.1f64.to_le_bytes();
+    let source = |initializers: &[Message]| {
+        let inputs = ["stays", "small", "goes"];
+        let mut fields = vec![(NODE, node("Sum", &inputs, &["y"])), (NODE, node("Neg", &["d"], &["e"]))];
+        fields.extend(initializers.iter().map(|tensor| (INITIALIZER, tensor.clone())));
+        fields.push((OUTPUT, value("y", FLOAT)));
+        model(10, 19, &graph(&fields))
+    };
+    let written = convert(
+        &source(&[
+            floats("stays", &VALUES),
+            floats("small", &VALUES),
+            floats("goes", &VALUES),
+            raw("d", DOUBLE, &[1], &doubles),
+        ]),
+        &[],
+        &rules,
+    );
+    let half = raw("d_float16", FLOAT16, &[1], &codes(&[0.1], ElementType::FLOAT16));
+    let expected = model(
+        10,
+        19,
+        &graph(&[
+            (NODE, cast("d_float16", "d", DOUBLE)),
+            (NODE, cast("stays", "stays_float16", FLOAT16)),
+            (NODE, cast("small", "small_float16", FLOAT16)),
+            (NODE, node("Sum", &["stays_float16", "small_float16", "goes"], &["y"])),
+            (NODE, node("Neg", &["d"], &["e"])),
+            (INITIALIZER, floats("stays", &VALUES)),
+            (INITIALIZER, raw("small", FLOAT8E4M3FN, &[2], &codes(&VALUES, ElementType::FLOAT8E4M3FN))),
+            (INITIALIZER, raw("goes", FLOAT16, &[2], &float16())),
+            (INITIALIZER, half),
+            (OUTPUT, value("y", FLOAT16)),
+        ]),
+    );
+    assert_model(&written.unwrap().model, &expected);
+}
+
+/// In float16 a scale of 2.1 would be 2.0996.
+#[test]
+fn constants_for_inputs_whose_schemas_demand_float_stay_float() {
+    let constant = node("Constant", &[], &["roi"]).bytes(5, tensor_attribute("value", &floats("", &[0.1])));
+    let whole = |nodes: &[Message], initializers: [Message; 2], code: i32| {
+        let mut fields: Vec<_> = nodes.iter().map(|node| (NODE, node.clone())).collect();
+        fields.extend(initializers.map(|initializer| (INITIALIZER, initializer)));
+        fields.extend([(INPUT, value("x", code)), (OUTPUT, value("y", code))]);
+        of(&fields)
+    };
+    let (scales, both) = (|| floats("scales", &[2.1]), || floats("both", &VALUES));
+    let add = node("Mul", &["x", "both"], &["t"]);
+    let resize = |scales: &str| node("Resize", &["t", "roi", scales], &["y"]);
+    let source = whole(&[constant.clone(), add.clone(), resize("scales")], [scales(), both()], FLOAT);
+    let small = raw("scales", FLOAT16, &[1], &codes(&[2.1], ElementType::FLOAT16));
+    let half = raw("both", FLOAT16, &[2], &float16());
+    let written = to_float16(&source, as_they_are);
+    assert_model(
+        &written.model,
+        &whole(&[constant.clone(), add.clone(), resize("scales")], [scales(), half.clone()], FLOAT16),
+    );
+    let note = "Resize: 1 node kept in the old type in part: some inputs or outputs do not support the new one";
+    assert_eq!(written.notes, [format!("{note} (first: \"y\")")]);
+    // One that is needed in both types is stored in the new one, and so is one that is not needed.
+    let source = whole(&[constant.clone(), add.clone(), resize("both")], [scales(), both()], FLOAT);
+    let nodes = [cast("both", "both_float", FLOAT), constant, add, resize("both_float")];
+    assert_model(&to_float16(&source, as_they_are).model, &whole(&nodes, [small, half], FLOAT16));
+}
+
+/// Conv has bfloat16 from opset 22 on, an own operator has no schema, and a function is not known either.
+#[test]
+fn operators_that_do_not_support_the_new_type_are_kept() {
+    let function = message().bytes(1, "scaled").bytes(10, "own").bytes(7, node("Neg", &["v"], &["u"]));
+    let of = |fields: &[(u64, Message)]| model(8, 17, &graph(fields)).bytes(25, &function);
+    let source = of(&[
+        (NODE, node("Conv", &["x", "x"], &["t"])),
+        (NODE, node("Mystery", &["t"], &["n"]).bytes(7, "custom")),
+        (NODE, node("Neg", &["n"], &["m"])),
+        (NODE, node("scaled", &["m"], &["y"]).bytes(7, "own")),
+        (INPUT, value("x", FLOAT)),
+        (OUTPUT, value("y", FLOAT)),
+        (VALUE_INFO, value("n", FLOAT)),
+    ]);
+    let written = converted(&source, ElementType::BFLOAT16, as_they_are).unwrap();
+    let expected = of(&[
+        (NODE, cast("x", "x_float", FLOAT)),
+        (NODE, node("Conv", &["x_float", "x_float"], &["t"])),
+        (NODE, node("Mystery", &["t"], &["n"]).bytes(7, "custom")),
+        (NODE, cast("n", "n_bfloat16", BFLOAT16)),
+        (NODE, node("Neg", &["n_bfloat16"], &["m"])),
+        (NODE, cast("m", "m_float", FLOAT)),
+        (NODE, node("scaled", &["m_float"], &["y_float"]).bytes(7, "own")),
+        (INPUT, value("x", BFLOAT16)),
+        (OUTPUT, value("y", BFLOAT16)),
+        (VALUE_INFO, value("n", FLOAT)),
+        (NODE, cast("y_float", "y", BFLOAT16)),
+    ]);
+    assert_model(&written.model, &expected);
+    assert_eq!(
+        written.notes,
+        [
+            "Conv: 1 node kept in the old type: the operator does not support the new one here (first: \"t\")",
+            "custom.Mystery: 1 node kept in the old type: the operator is not of ONNX's default domain (first: \"n\")",
+            "own.scaled: 1 node kept in the old type: the operator is not of ONNX's default domain (first: \"y\")",
+        ]
+    );
+}
+
+/// What holds or names a type beside tensors.
+#[test]
+fn constants_and_attributes_that_name_types() {
+    let string = |name: &str, value: &str| message().bytes(1, name).bytes(4, value).int(20, 3);
+    let float = |name: &str, value: f32| message().bytes(1, name).fixed32(2, value.to_bits()).int(20, 1);
+    let list = |name: &str, values: &[f32]| message().bytes(1, name).bytes(7, float_bytes(values)).int(20, 6);
+    let entries = |name: &str, values: &[f32]| {
+        values.iter().fold(message().bytes(1, name), |list, value| list.fixed32(7, value.to_bits())).int(20, 6)
+    };
+    let constant = |attribute: Message| node("Constant", &[], &["k"]).bytes(5, attribute);
+    let half = |dims: &[i64], values: &[f32]| {
+        let tensor = message().ints(DIMS, dims).int(DATA_TYPE, FLOAT16.into());
+        tensor_attribute("value", &tensor.bytes(RAW_DATA, codes(values, ElementType::FLOAT16)))
+    };
+    let tensor = |code: i32, data: &[u8]| tensor_attribute("value", &head("", code, &[1]).bytes(RAW_DATA, data));
+    let of_shape = |attribute: &[Message]| {
+        attribute.iter().fold(node("ConstantOfShape", &["s"], &["k"]), |node, attribute| node.bytes(5, attribute))
+    };
+    let op = |operator: &str, inputs: &[&str], attributes: &[Message]| {
+        attributes.iter().fold(node(operator, inputs, &["k"]), |node, attribute| node.bytes(5, attribute))
+    };
+    let (one, doubled) = (1f32.to_le_bytes(), 1f64.to_le_bytes());
+    let shape = message().bytes(1, "shape").int(8, 2).int(20, 7);
+    let tenth = codes(&[1.0], ElementType::FLOAT16);
+    for (before, after) in [
+        (constant(tensor(FLOAT, &one)), constant(tensor(FLOAT16, &tenth))),
+        (constant(tensor(DOUBLE, &doubled)), constant(tensor(DOUBLE, &doubled))),
+        (constant(float("value_float", 0.1)), constant(half(&[], &[0.1]))),
+        (constant(list("value_floats", &VALUES)), constant(half(&[2], &VALUES))),
+        (constant(entries("value_floats", &VALUES)), constant(half(&[2], &VALUES))),
+        (constant(list("value_floats", &[])), constant(half(&[0], &[]))),
+        (constant(string("value_string", "1.5")), constant(string("value_string", "1.5"))),
+        (of_shape(&[tensor(FLOAT, &one)]), of_shape(&[tensor(FLOAT16, &tenth)])),
+        (of_shape(&[]), of_shape(&[half(&[1], &[0.0])])),
+        (op("Cast", &["s"], &[int("to", 1)]), op("Cast", &["s"], &[int("to", 10)])),
+        (op("Cast", &["x"], &[int("to", 6)]), op("Cast", &["x"], &[int("to", 6)])),
+        (op("CastLike", &["s", "x"], &[]), op("CastLike", &["s", "x"], &[])),
+        (
+            op("RandomNormal", &[], &[shape.clone(), int("dtype", 1)]),
+            op("RandomNormal", &[], &[shape.clone(), int("dtype", 10)]),
+        ),
+        (
+            op("RandomNormal", &[], std::slice::from_ref(&shape)),
+            op("RandomNormal", &[], &[shape.clone(), int("dtype", 10)]),
+        ),
+        (
+            op("RandomNormal", &[], &[shape.clone(), int("dtype", 11)]),
+            op("RandomNormal", &[], &[shape.clone(), int("dtype", 11)]),
+        ),
+        (op("EyeLike", &["x"], &[]), op("EyeLike", &["x"], &[])),
+        (op("EyeLike", &["s"], &[int("dtype", 1)]), op("EyeLike", &["s"], &[int("dtype", 10)])),
+        (op("EyeLike", &["x"], &[int("dtype", 7)]), op("EyeLike", &["x"], &[int("dtype", 7)])),
+        (op("HannWindow", &["s"], &[]), op("HannWindow", &["s"], &[int("output_datatype", 10)])),
+    ] {
+        let with = |node: &Message, code: i32| {
+            of(&[(NODE, node.clone()), (INPUT, value("s", INT64)), (INPUT, value("x", code))])
+        };
+        assert_model(&to_float16(&with(&before, FLOAT), as_they_are).model, &with(&after, FLOAT16));
+    }
+}
+
+/// A value that is an input or an initializer, and an output at once.
+#[test]
+fn values_that_pass_through() {
+    let source = of(&[
+        (NODE, node("Neg", &["w"], &["y"])),
+        (INITIALIZER, floats("w", &VALUES)),
+        (INITIALIZER, floats("d", &VALUES)),
+        (INPUT, value("x", FLOAT)),
+        (INPUT, value("d", FLOAT)),
+        (OUTPUT, value("x", FLOAT)),
+        (OUTPUT, value("w", FLOAT)),
+    ]);
+    // The default value of an input has the type of the input.
+    let expected = of(&[
+        (NODE, node("Neg", &["w"], &["y"])),
+        (INITIALIZER, raw("w", FLOAT16, &[2], &float16())),
+        (INITIALIZER, raw("d", FLOAT16, &[2], &float16())),
+        (INPUT, value("x", FLOAT16)),
+        (INPUT, value("d", FLOAT16)),
+        (OUTPUT, value("x", FLOAT16)),
+        (OUTPUT, value("w", FLOAT16)),
+    ]);
+    assert_model(&to_float16(&source, as_they_are).model, &expected);
+    let expected = of(&[
+        (NODE, cast("w_float16", "w", FLOAT)),
+        (NODE, node("Neg", &["w_float16"], &["y"])),
+        (INITIALIZER, raw("w_float16", FLOAT16, &[2], &float16())),
+        (INITIALIZER, floats("d", &VALUES)),
+        (INPUT, value("x", FLOAT)),
+        (INPUT, value("d", FLOAT)),
+        (OUTPUT, value("x", FLOAT)),
+        (OUTPUT, value("w", FLOAT)),
+    ]);
+    assert_model(&to_float16(&source, keep_io_types).model, &expected);
+}
+
+/// Sequences keep their type, so their elements do.
+#[test]
+fn sequences_are_kept() {
+    let source = of(&[
+        (NODE, node("SequenceConstruct", &["x"], &["s"])),
+        (NODE, node("SequenceAt", &["s", "i"], &["t"])),
+        (NODE, node("Add", &["t", "x"], &["y"])),
+        (INPUT, value("x", FLOAT)),
+        (INPUT, value("i", INT64)),
+        (OUTPUT, value("y", FLOAT)),
+    ]);
+    let expected = of(&[
+        (NODE, cast("x", "x_float", FLOAT)),
+        (NODE, node("SequenceConstruct", &["x_float"], &["s"])),
+        (NODE, node("SequenceAt", &["s", "i"], &["t"])),
+        (NODE, cast("t", "t_float16", FLOAT16)),
+        (NODE, node("Add", &["t_float16", "x"], &["y"])),
+        (INPUT, value("x", FLOAT16)),
+        (INPUT, value("i", INT64)),
+        (OUTPUT, value("y", FLOAT16)),
+    ]);
+    assert_model(&to_float16(&source, as_they_are).model, &expected);
+}
+
+#[test]
+fn graphs_that_cannot_be_converted() {
+    let error = |model: &Message, to| converted(model, to, as_they_are).unwrap_err();
+    for to in [ElementType::FLOAT, ElementType::INT8, ElementType::FLOAT8E5M2] {
+        let found = error(&source(), to);
+        assert!(matches!(found, OnnxModelError::GraphTypes { from: ElementType::FLOAT, to: found } if found == to));
+    }
+    let early =
+        of(&[(NODE, node("Neg", &["t"], &["y"])), (NODE, node("Neg", &["x"], &["t"])), (INPUT, value("x", FLOAT))]);
+    assert_eq!(
+        error(&early, ElementType::FLOAT16).to_string(),
+        "Neg \"y\" uses the value \"t\", which is not defined before it"
+    );
+    let nowhere = of(&[(OUTPUT, value("y", FLOAT))]);
+    assert_eq!(
+        error(&nowhere, ElementType::FLOAT16).to_string(),
+        "an output of the graph uses the value \"y\", which is not defined before it"
+    );
+    let old = model(3, 5, &graph(&[]));
+    assert!(matches!(error(&old, ElementType::FLOAT16), OnnxModelError::Opset { opset: 5, oldest: 6, newest: 28 }));
+    let old = model(4, 9, &graph(&[(NODE, node("Add", &["x", "x"], &["y"])), (INPUT, value("x", FLOAT))]));
+    let found = error(&old, ElementType::BFLOAT16);
+    assert!(matches!(found, OnnxModelError::RaiseOpset { from: 9, to: 13, .. }), "{found}");
+}

@@ -1,0 +1,153 @@
+//! Models that are wrong: typed errors that name the element, no panic, and no memory that the bytes do not justify.
+
+use wgpu_cast::files::{GraphRules, ModelRules, ModelScan, OnnxModelError};
+use wgpu_cast::{ElementType, TensorFault};
+
+use super::build::*;
+
+fn error(source: &Message) -> String {
+    ModelScan::read(&source.0).unwrap_err().to_string()
+}
+
+fn of(fields: &[(u64, Message)]) -> Message {
+    model(8, 17, &graph(fields))
+}
+
+fn tensor_fault(tensor: Message) -> TensorFault {
+    match ModelScan::read(&of(&[(INITIALIZER, tensor)]).0) {
+        Err(OnnxModelError::Tensor { name, fault }) if name == "w" => fault,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn messages_that_are_none() {
+    assert_eq!(error(&message().raw([0xff])), "the model: the field at byte 0 ends beyond its message");
+    assert_eq!(error(&message().int(7, 1)), "the model: the field 7 has an unexpected wire type");
+    assert_eq!(error(&message().raw([7 << 3 | 2, 0x7f])), "the model: the field at byte 0 ends beyond its message");
+    assert_eq!(error(&of(&[]).bytes(7, graph(&[]))), "the model: the field 7 is given twice");
+    assert_eq!(
+        error(&of(&[(NODE, message().raw([0x0a]))])),
+        "node 0 of the graph: the field at byte 9 ends beyond its message"
+    );
+    let second = [(NODE, node("A", &[], &[])), (NODE, message().bytes(1, [0xff]))];
+    assert_eq!(error(&of(&second)), "node 1 of the graph: the field 1 is not valid UTF-8");
+    let deep = node("A", &[], &[]).bytes(5, message().bytes(1, "a").bytes(6, graph(&[(INPUT, message().int(2, 1))])));
+    assert_eq!(
+        error(&of(&[(NODE, deep)])),
+        "a value of the graph of attribute 0 of node 0 of the graph: the field 2 has an unexpected wire type"
+    );
+    let twice = message().bytes(1, "a").bytes(5, head("w", FLOAT, &[0])).bytes(5, head("w", FLOAT, &[0]));
+    assert_eq!(
+        error(&of(&[(NODE, node("A", &[], &[]).bytes(5, twice))])),
+        "attribute 0 of node 0 of the graph: the field 5 is given twice"
+    );
+    let same = [(INITIALIZER, floats("w", &[1.0])), (INITIALIZER, floats("w", &[1.0]))];
+    assert_eq!(error(&of(&same)), "the initializer \"w\" is defined twice");
+    let long = "x".repeat(1 << 17);
+    assert!(error(&of(&[(NODE, node(&long, &[], &[]))])).contains("the limit is 65536"));
+}
+
+#[test]
+fn graphs_may_be_nested_32_deep() {
+    let nested = |depth| {
+        (1..depth)
+            .fold(graph(&[]), |inner, _| graph(&[(NODE, node("A", &[], &[]).bytes(5, graph_attribute("g", &inner)))]))
+    };
+    assert!(ModelScan::read(&model(8, 17, &nested(32)).0).is_ok());
+    for depth in [33, 500] {
+        let error = ModelScan::read(&model(8, 17, &nested(depth)).0).unwrap_err();
+        assert!(matches!(error, OnnxModelError::TooDeep { limit: 32, .. }), "{error}");
+    }
+}
+
+#[test]
+fn tensors_that_are_none() {
+    let float = |dims: &[i64]| head("w", FLOAT, dims);
+    let length = |expected, found| TensorFault::Length { field: "raw_data", unit: "bytes", expected, found };
+    assert_eq!(tensor_fault(float(&[2, -1])), TensorFault::NegativeDim { axis: 1, dim: -1 });
+    assert_eq!(tensor_fault(float(&[2])), length(8, 0));
+    assert_eq!(tensor_fault(float(&[2]).bytes(RAW_DATA, [0; 7])), length(8, 7));
+    let huge = [1 << 40, 1 << 40];
+    assert_eq!(tensor_fault(float(&huge)), TensorFault::TooLarge { dims: huge.to_vec() });
+    let huge = [1 << 62];
+    assert_eq!(tensor_fault(float(&huge)), TensorFault::TooLarge { dims: huge.to_vec() });
+    assert_eq!(tensor_fault(float(&[1]).bytes(SEGMENT, "")), TensorFault::Segment);
+    let both = float(&[1]).bytes(RAW_DATA, [0; 4]).bytes(FLOAT_DATA, [0; 4]);
+    assert_eq!(tensor_fault(both), TensorFault::TwoFields { first: "raw_data", second: "float_data" });
+    let external =
+        float(&[1]).int(DATA_LOCATION, 1).bytes(RAW_DATA, [0; 4]).bytes(EXTERNAL_DATA, entry("location", "a"));
+    assert_eq!(tensor_fault(external), TensorFault::TwoFields { first: "raw_data", second: "external_data" });
+    assert_eq!(tensor_fault(float(&[1]).int(DATA_LOCATION, 2)), TensorFault::DataLocation { code: 2 });
+    let wrong = head("w", FLOAT16, &[1]).bytes(FLOAT_DATA, [0; 4]);
+    let expected = TensorFault::WrongField { field: "float_data", element_type: ElementType::FLOAT16 };
+    assert_eq!(tensor_fault(wrong), expected);
+    let ranks = |rank: usize| ModelScan::read(&of(&[(INITIALIZER, floats("w", &[1.0]).ints(DIMS, &vec![1; rank]))]).0);
+    assert!(ranks(63).is_ok());
+    for rank in [64, 1_000_000] {
+        assert!(matches!(ranks(rank), Err(OnnxModelError::Rank { limit: 64, .. })));
+    }
+    // What only decoding finds out.
+    let source = of(&[(INITIALIZER, head("w", FLOAT, &[2]).fixed32(FLOAT_DATA, 0))]);
+    let Err(OnnxModelError::Tensor { name, fault }) = stored(&source, &[], ElementType::FLOAT16) else { panic!() };
+    let expected = TensorFault::Length { field: "float_data", unit: "entries", expected: 2, found: 1 };
+    assert_eq!((name.as_str(), fault), ("w", expected));
+}
+
+/// Two bytes for each node: an empty one takes more memory than bytes in the file, but not without bound.
+#[test]
+fn memory_is_bounded() {
+    let many = |count: usize| model(8, 17, &message().raw([0x0a, 0x00].repeat(count)));
+    let source = many(1 << 16);
+    let info = allocation_counter::measure(|| assert!(ModelScan::read(&source.0).is_ok()));
+    assert!(info.bytes_max < 32 << 20, "{info:?}");
+    let source = many(1 << 23);
+    let info = allocation_counter::measure(|| {
+        let error = ModelScan::read(&source.0).unwrap_err();
+        assert!(matches!(error, OnnxModelError::TooLarge { .. }), "{error}");
+    });
+    assert!(info.bytes_max < 2 << 30, "{info:?}");
+}
+
+/// A valid model of which each byte is replaced in turn, and which is cut at each byte.
+#[test]
+fn damaged_models_are_errors_or_other_models() {
+    let body =
+        graph(&[(NODE, node("Neg", &["w"], &["t"])), (INITIALIZER, floats("v", &[1.0])), (OUTPUT, value("t", FLOAT))]);
+    let choice = node("If", &["c"], &["y"]).bytes(5, graph_attribute("then_branch", &body));
+    let external = head("e", FLOAT, &[1]).bytes(EXTERNAL_DATA, entry("location", "a")).int(DATA_LOCATION, 1);
+    let source = of(&[
+        (NODE, choice),
+        (NODE, node("Constant", &[], &["k"]).bytes(5, tensor_attribute("value", &floats("", &[1.0])))),
+        (INITIALIZER, floats("w", &[1.0, 2.0])),
+        (INITIALIZER, head("d", FLOAT, &[1]).fixed32(FLOAT_DATA, 5)),
+        (INITIALIZER, external),
+        (INPUT, value("c", 9)),
+        (OUTPUT, value("y", FLOAT)),
+    ]);
+    assert!(stored(&source, &[&[0; 4]], ElementType::FLOAT16).is_ok());
+    let (mut converted, mut refused) = (0, 0);
+    let types = |_: &str, from: ElementType| (from == ElementType::FLOAT).then_some(ElementType::FLOAT16);
+    let mut graph = ModelRules::new(&types, DATA_FILE);
+    graph.graph = Some(GraphRules::new(ElementType::FLOAT, ElementType::FLOAT16));
+    let mut count = |model: &Message| {
+        for rules in [ModelRules::new(&types, DATA_FILE), graph] {
+            match convert(model, &[&[0; 4]], &rules) {
+                Ok(written) => {
+                    assert!(ModelScan::read(&written.model.0).is_ok());
+                    converted += 1;
+                }
+                Err(_) => refused += 1,
+            }
+        }
+    };
+    for at in 0..source.0.len() {
+        count(&Message(source.0[..at].to_vec()));
+        for byte in [0, 1, 0x7f, 0x80, 0xff, source.0[at] ^ 1, source.0[at] ^ 8, source.0[at].wrapping_add(1)] {
+            let mut damaged = source.clone();
+            damaged.0[at] = byte;
+            count(&damaged);
+        }
+    }
+    assert!(converted > 100 && refused > 100, "{converted} {refused}");
+}
