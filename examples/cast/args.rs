@@ -58,7 +58,8 @@ pub struct ConvertArgs {
     pub out_dir: Option<PathBuf>,
     #[command(flatten)]
     pub rules: Rules,
-    /// Element type of IN; required for .bin, and for .npy and .pb files that contain raw codes
+    /// Element type of IN; required for .bin, and for .npy and .pb files that contain raw codes. In files of several
+    /// tensors, --to applies only to tensors of this type
     #[arg(long, value_name = "TYPE", value_parser = any_type)]
     pub from: Option<ElementType>,
     /// Number of elements in a .bin IN [default: from the size of the file]
@@ -86,6 +87,10 @@ pub struct ConvertArgs {
     /// With --graph: nodes that keep their type, by operator or name; may be repeated
     #[arg(long, value_name = "GLOB", value_parser = Pattern::parse, requires = "graph")]
     pub keep: Vec<Pattern>,
+    /// ONNX models: initializers of at least this size go to OUT.data [default: those that were in such a file; beyond
+    /// 2 GiB all from 1 KiB]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub external_from: Option<u64>,
     #[command(flatten)]
     pub attributes: Attributes,
     #[command(flatten)]
@@ -191,6 +196,13 @@ enum Device {
     Auto,
     Gpu,
     Cpu,
+}
+
+impl ConvertArgs {
+    /// The type to which a tensor of a file of several is cast; `None` if it stays as it is.
+    pub fn target(&self, name: &str, from: ElementType) -> Option<ElementType> {
+        self.rules.target(name, from, self.from)
+    }
 }
 
 impl DeviceArgs {

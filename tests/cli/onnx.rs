@@ -161,7 +161,7 @@ fn runs_that_fail_write_nothing() {
         ("run m.onnx -o out", 1, "cast: expected 1 input, got 0"),
         ("run m.onnx x.pb x.pb -o out", 1, "expected 1 input, got 2"),
         ("run m.onnx i.pb -o out", 1, "the input \"input\" has type int32, expected float"),
-        ("run m.onnx m.onnx -o out", 2, "m.onnx: unknown file extension"),
+        ("run m.onnx m.onnx -o out", 2, "m.onnx: model inputs must be .pb or .npy files"),
         ("run m.onnx x.bin -o out", 2, "x.bin: model inputs must be .pb or .npy files"),
         ("run m.onnx nothing.pb -o out", 1, "nothing.pb: "),
         ("run nothing.onnx x.pb -o out", 1, "nothing.onnx: "),

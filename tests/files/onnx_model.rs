@@ -1,7 +1,6 @@
 //! ONNX models, byte by byte.
 
 mod build;
-mod driver;
 mod external;
 mod graphs;
 mod hostile;

@@ -26,8 +26,8 @@ if ! "$python" -I -c 'import numpy, onnx, onnxruntime' >/dev/null 2>&1; then
     "$python" -I -m pip install --quiet --no-input --disable-pip-version-check --only-binary :all: $packages \
         >"$folder/log" 2>&1 </dev/null || not_run "pip could not install $packages for $(python3 -V 2>&1)"
 fi
-driver=$(cargo test --release --no-default-features --features files --test files --no-run --message-format json \
-    2>"$folder/log" | sed -n 's/.*"name":"files".*"executable":"\([^"]*\)".*/\1/p' | tail -n 1)
-[ -n "$driver" ] || { cat "$folder/log" >&2; exit 1; }
+cast=$(cargo build --release --example cast --message-format json 2>"$folder/log" |
+    sed -n 's/.*"executable":"\([^"]*\)".*/\1/p' | tail -n 1)
+[ -n "$cast" ] || { cat "$folder/log" >&2; exit 1; }
 rm -rf "$folder/models"
-exec "$python" -I tests/onnx/models.py "$driver" "$folder/models" "$@"
+exec "$python" -I tests/onnx/models.py "$cast" "$folder/models" "$@"

@@ -38,7 +38,7 @@ impl Task {
                 return Err(refuse("arrays of strings are not supported in archives".to_owned()));
             };
             let from = storage.element_type;
-            let to = args.rules.target(&member.name, from);
+            let to = args.rules.target(&member.name, from, None);
             let options = args.attributes.options(from, to.unwrap_or(from))?;
             let mut stored = array
                 .stored(&member.name, usize::from(member.stored.is_none()))

@@ -36,14 +36,16 @@ impl Task {
             }
             Target::Stdout => format!("model.onnx{DATA}"),
         };
-        let types = |name: &str, from: ElementType| args.rules.target(name, from);
+        // A graph is converted from one type.
+        let only_from = args.from.or(args.graph.then_some(ElementType::FLOAT));
+        let types = |name: &str, from: ElementType| args.rules.target(name, from, only_from);
         let kept =
             |operator: &str, name: &str| args.keep.iter().any(|keep| keep.matches(operator) || keep.matches(name));
         let mut rules = ModelRules::new(&types, &data_file);
-        rules.options = args.attributes.of_model()?;
+        (rules.options, rules.external_from) = (args.attributes.of_model()?, args.external_from);
         if args.graph {
             let to = args.rules.to.ok_or_else(|| Failure::Usage("--graph needs --to TYPE".to_owned()))?;
-            let mut graph = GraphRules::new(args.from.unwrap_or(ElementType::FLOAT), to);
+            let mut graph = GraphRules::new(only_from.unwrap_or(ElementType::FLOAT), to);
             (graph.keep_io_types, graph.keep) = (args.keep_io_types, &kept);
             rules.graph = Some(graph);
         }

@@ -56,10 +56,6 @@ impl Task {
     }
 
     fn safetensors(pair: Pair, args: &ConvertArgs) -> Result<Self, Failure> {
-        if let Some(from) = args.from {
-            let what = format!("--from {from}: the file contains its element types");
-            return Err(Failure::Usage(format!("{}: {what}", pair.input.display())));
-        }
         let input = inputs::open(&pair.input)?;
         let fail = |error| Failure::at(&pair.input, error);
         let file = SafetensorsFile::read(&input).map_err(fail)?;
@@ -67,7 +63,7 @@ impl Task {
         let mut tensors = Vec::new();
         let plan = file.plan(0, &mut |tensor| {
             let from = tensor.element_type;
-            let to = from.and_then(|from| args.rules.target(&tensor.name, from));
+            let to = from.and_then(|from| args.target(&tensor.name, from));
             let options = from.zip(to).map(|(from, to)| (to, args.attributes.options(from, to)));
             let after = to.and_then(|to| to.packed_bytes(tensor.elements()));
             tensors.push(TensorReport {

@@ -63,14 +63,15 @@ pub struct Rules {
 
 impl Rules {
     /// The type to which a tensor is cast; `None` if it stays as it is, which it does if it has the type already.
-    /// Integers and BOOL are cast only if a mapping says so.
-    pub fn target(&self, name: &str, from: ElementType) -> Option<ElementType> {
+    /// Integers and BOOL are cast only if a mapping says so, or `only_from` names their type: then `to` applies only to
+    /// that type.
+    pub fn target(&self, name: &str, from: ElementType, only_from: Option<ElementType>) -> Option<ElementType> {
         if let Some(mapping) = self.map.iter().find(|mapping| mapping.pattern.matches(name)) {
             return mapping.to.filter(|&to| to != from);
         }
         let listed = self.only.is_empty() || self.only.iter().any(|pattern| pattern.matches(name));
         let excepted = self.except.iter().any(|pattern| pattern.matches(name));
-        let is_float = matches!(from.kind(), Kind::Float(_));
-        self.to.filter(|&to| to != from && is_float && listed && !excepted)
+        let is_meant = only_from.map_or(matches!(from.kind(), Kind::Float(_)), |only| only == from);
+        self.to.filter(|&to| to != from && is_meant && listed && !excepted)
     }
 }
