@@ -45,7 +45,7 @@ pub fn merge(args: &MergeArgs) -> Result<(), Failure> {
         }
         match &mut merged {
             None => merged = Some(index),
-            Some(merged) => add(merged, index).map_err(|what| Failure::at(path, what))?,
+            Some(merged) => add(merged, &index).map_err(|what| Failure::at(path, what))?,
         }
     }
     let Some(Index { content, .. }) = merged else { return Ok(()) };
@@ -60,10 +60,9 @@ pub fn merge(args: &MergeArgs) -> Result<(), Failure> {
 }
 
 /// Adds the tensors and the size of a part.
-fn add(merged: &mut Index, part: Index) -> Result<(), String> {
+fn add(merged: &mut Index, part: &Index) -> Result<(), String> {
     let size = |index: &Index| index.content["metadata"]["total_size"].as_u64();
-    let total =
-        size(merged).zip(size(&part)).and_then(|(a, b)| a.checked_add(b)).ok_or("it has no valid total_size")?;
+    let total = size(merged).zip(size(part)).and_then(|(a, b)| a.checked_add(b)).ok_or("it has no valid total_size")?;
     let Value::Object(new) = part.content["weight_map"].clone() else {
         return Err("it has no \"weight_map\"".to_owned());
     };
@@ -77,8 +76,11 @@ fn add(merged: &mut Index, part: Index) -> Result<(), String> {
     Ok(())
 }
 
+/// The name of the whole index, and the number and count of a part.
+type Key = (String, (usize, usize));
+
 /// The indexes of parts in a folder, by the name of the whole index, and the number and count of the part.
-fn parts(folder: &Path) -> Result<BTreeMap<(String, (usize, usize)), PathBuf>, Failure> {
+fn parts(folder: &Path) -> Result<BTreeMap<Key, PathBuf>, Failure> {
     let mut parts = BTreeMap::new();
     for entry in fs::read_dir(folder).map_err(|error| Failure::at(folder, error))? {
         let path = entry.map_err(|error| Failure::at(folder, error))?.path();

@@ -97,6 +97,6 @@ pub enum FileError {
         /// The name of the tensor.
         name: String,
         /// The error of the cast.
-        error: Error,
+        error: Box<Error>,
     },
 }

@@ -302,7 +302,7 @@ impl<'a> Work<'a> {
                 packed
             }
         };
-        let failed = |error| FileError::Cast { name: cast.name.clone(), error };
+        let failed = |error| FileError::Cast { name: cast.name.clone(), error: Box::new(error) };
         if cast.to.codes != CodeStorage::OnePerByte {
             let lost = self.caster.cast(from, source, len, to, &cast.options, destination).map_err(failed)?;
             if cast.to.codes == CodeStorage::BigEndian {

@@ -235,7 +235,7 @@ mod tests {
             let size = [1, 2, 3, 4, 8, 20][random.below(6) as usize];
             let order = order(&axes);
             let offset = random.below(50);
-            let file: Vec<u8> = (0..offset + order.len() as u64 * size).map(|at| (at * 151 >> 3) as u8).collect();
+            let file: Vec<u8> = (0..offset + order.len() as u64 * size).map(|at| ((at * 151) >> 3) as u8).collect();
             let element = |index: u64| &file[(offset + index * size) as usize..][..size as usize];
             let expected: Vec<u8> = order.iter().flat_map(|&index| element(index).iter().copied()).collect();
             let memory = random.below(2 * expected.len() as u64) as usize;

@@ -1,5 +1,7 @@
 //! Files of tensors and models: what is read, what is planned and refused, and the pieces in which it is converted.
 
+#![allow(clippy::ptr_arg, reason = "a vector is an input as it is, a slice only behind a reference")]
+
 mod losses;
 mod npy;
 mod npz;

@@ -61,7 +61,7 @@ fn float(text: &str, to: ElementType, code: u64, double: f64) {
         DOUBLE if double.is_nan() => assert_eq!(code, 0x7ff8 << 48 | u64::from(text.starts_with('-')) << 63),
         DOUBLE => assert_eq!(code, double.to_bits()),
         FLOAT if single.is_nan() => assert_eq!(code, 0x7fc0 << 16 | u64::from(text.starts_with('-')) << 31),
-        FLOAT => assert_eq!(code, single.to_bits().into()),
+        FLOAT => assert_eq!(code, u64::from(single.to_bits())),
         _ => {
             let around = [double, double.next_down(), double.next_up()].map(|value| value.copysign(double));
             let codes = cast(&Tensor::from_slice([3], &around).expect("three"), to).expect("numbers");

@@ -151,9 +151,9 @@ fn external_data_is_read_once_and_only_if_it_is_needed() {
     let (outputs, _) = pollster::block_on(on_cpu().run(&read.unwrap(), Vec::new())).unwrap();
     let data: Vec<&[u8]> = outputs.iter().map(|output| output.tensor.bytes().unwrap()).collect();
     assert!(data.iter().all(|bytes| bytes.len() == SIZE && bytes[..SIZE - 1].iter().all(|&byte| byte == 0xff)));
-    let last = |index: usize| if index % 3 == 0 { 0xff } else { 0x0f };
+    let last = |index: usize| if index.is_multiple_of(3) { 0xff } else { 0x0f };
     assert!(data.iter().enumerate().all(|(index, bytes)| bytes[SIZE - 1] == last(index)));
-    let first = |index: usize| data[usize::from(index % 3 > 0)].as_ptr();
+    let first = |index: usize| data[usize::from(!index.is_multiple_of(3))].as_ptr();
     assert!(data.iter().enumerate().all(|(index, bytes)| bytes.as_ptr() == first(index)));
 
     let needed = &names[5];

@@ -1,6 +1,7 @@
 //! `.npz` archives of arrays.
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use wgpu_cast::files::{
     FilePlan, InputFile, NpyElements, NpyOrder, NpzArchive, NpzError, NpzMember, NpzWriter, ReadAt, npy_plan,
@@ -75,17 +76,18 @@ impl Task {
 ///
 /// # Errors
 /// The archive is invalid.
-pub fn tensors(input: &dyn ReadAt, file: &str) -> Result<Vec<TensorReport>, NpzError> {
-    let mut archive = NpzArchive::open(input)?;
+pub fn tensors(input: &dyn ReadAt, path: &Path) -> Result<Vec<TensorReport>, Failure> {
+    let fail = |error: NpzError| Failure::at(path, error);
+    let mut archive = NpzArchive::open(input).map_err(fail)?;
     let members = archive.members().to_vec();
     let tensors = members.into_iter().map(|member| {
-        let array = archive.array(&member, None)?;
+        let array = archive.array(&member, None).map_err(fail)?;
         let from = match array.elements {
             NpyElements::Numbers(storage) => storage.element_type,
             _ => ElementType::STRING,
         };
         let (name, shape, from) = (member.name, array.shape, from.to_string());
-        let (file, bytes) = (file.to_owned(), [member.bytes; 2]);
+        let (file, bytes) = (path.display().to_string(), [member.bytes; 2]);
         Ok(TensorReport { file, name, shape, from, to: None, bytes, lost: LossCounts::default() })
     });
     tensors.collect()

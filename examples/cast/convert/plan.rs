@@ -163,7 +163,7 @@ pub fn tensors(path: &Path, format: FileFormat) -> Result<Vec<TensorReport>, Fai
         return onnx::tensors(path);
     }
     if format == FileFormat::Npz {
-        return npz::tensors(&inputs::open(path)?, &file).map_err(|error| Failure::at(path, error));
+        return npz::tensors(&inputs::open(path)?, path);
     }
     if format == FileFormat::Bin {
         return Err(Failure::at(path, "a .bin file contains neither type nor shape"));
