@@ -153,6 +153,7 @@ impl<'a, 'b> Converter<'a, 'b> {
             if class == Class::Old && io != self.rules.from {
                 let edit = ValueEdit::Change { name: None, element_type: io };
                 self.edits.graph(id).inputs.insert(index, edit);
+                self.types.insert(io);
             }
         }
         Ok(classes)
