@@ -31,7 +31,9 @@ impl LossCounter {
     }
 
     fn count_codes(&self, source: &[u8], lost: &LostCodes) -> u64 {
-        match self.isa {
+        // By value: what other processors lack is no pattern then.
+        let isa = self.isa;
+        match isa {
             Isa::Portable => count_on(Baseline, source, lost, self.bits),
             #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
             Isa::Avx2(simd) => count_on(simd, source, lost, self.bits),
