@@ -4,6 +4,7 @@
 //! Behind the bytes is a journal: a line for each piece with its checksum and its losses. An interrupted conversion can
 //! therefore be continued, and what is there can be checked without casting it again.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
@@ -212,11 +213,7 @@ impl Output {
     }
 
     fn log(&mut self, entry: &Entry) -> io::Result<()> {
-        let losses: Vec<_> = entry
-            .losses
-            .iter()
-            .map(|(part, lost)| json!([part, lost.iter().collect::<std::collections::BTreeMap<_, _>>()]))
-            .collect();
+        let losses = losses_to_json(&entry.losses);
         let Range { start, end } = entry.output;
         let line = json!({"start": start, "end": end, "crc32": entry.checksum, "losses": losses}).to_string() + "\n";
         self.append(line.as_bytes())
@@ -450,7 +447,21 @@ fn read_journal(file: &mut File, bytes: u64, head: &str) -> io::Result<Option<Ve
 
 fn entry(line: &str) -> Option<Entry> {
     let line: Value = serde_json::from_str(line).ok()?;
-    let losses = line["losses"].as_array()?.iter().map(|pair| {
+    Some(Entry {
+        output: line["start"].as_u64()?..line["end"].as_u64()?,
+        checksum: u32::try_from(line["crc32"].as_u64()?).ok()?,
+        losses: losses_from_json(&line["losses"])?,
+    })
+}
+
+/// What casts lost, by the index of the part.
+pub fn losses_to_json(losses: &[(usize, LossCounts)]) -> Value {
+    losses.iter().map(|(part, lost)| json!([part, lost.iter().collect::<BTreeMap<_, _>>()])).collect()
+}
+
+/// What [`losses_to_json`] made; `None` if it is anything else.
+pub fn losses_from_json(value: &Value) -> Option<Vec<(usize, LossCounts)>> {
+    let losses = value.as_array()?.iter().map(|pair| {
         let part = usize::try_from(pair[0].as_u64()?).ok()?;
         let mut lost = LossCounts::default();
         for (name, count) in lost.iter_mut() {
@@ -458,9 +469,5 @@ fn entry(line: &str) -> Option<Entry> {
         }
         Some((part, lost))
     });
-    Some(Entry {
-        output: line["start"].as_u64()?..line["end"].as_u64()?,
-        checksum: u32::try_from(line["crc32"].as_u64()?).ok()?,
-        losses: losses.collect::<Option<_>>()?,
-    })
+    losses.collect()
 }

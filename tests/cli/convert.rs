@@ -124,7 +124,7 @@ fn a_dry_run_prints_the_plan_and_writes_nothing() {
 /// Three shards with an index, and another file.
 fn model(folder: &Folder) {
     std::fs::create_dir(folder.path().join("model")).expect("a folder");
-    let data: Vec<Vec<u8>> = (1..4).map(|shard| floats(&vec![shard as f32 + 0.001; 1000 * shard])).collect();
+    let data: Vec<Vec<u8>> = (1..4).map(|shard| floats(&vec![shard as f32 * 4.001; 1000 * shard])).collect();
     let mut map = String::new();
     for (shard, data) in data.iter().enumerate() {
         let file = format!("m-{shard}.safetensors");
@@ -159,6 +159,30 @@ fn the_parts_of_a_model_join_to_the_bytes_of_one_run() {
     }
     let names = std::fs::read_dir(folder.path().join("parts")).expect("a folder").count();
     assert_eq!(names, files.len(), "the parts' indexes are gone");
+}
+
+#[test]
+fn finished_shards_are_not_made_again() {
+    let folder = Folder::new();
+    model(&folder);
+    let whole = folder.cast("convert model whole --to float4e2m1 --json");
+    let whole: serde_json::Value = serde_json::from_str(whole.text().lines().last().expect("a summary")).expect("JSON");
+    // The third shard cannot be written.
+    std::fs::create_dir_all(folder.path().join("out/m-2.safetensors")).expect("a folder");
+    let stopped = folder.cast("convert model out --to float4e2m1 --resume");
+    assert_eq!(stopped.status, Some(1), "{}", stopped.stderr);
+    std::fs::remove_dir(folder.path().join("out/m-2.safetensors")).expect("a folder");
+    // The second was changed meanwhile.
+    folder.write("out/m-1.safetensors", folder.read("out/m-0.safetensors"));
+    let resumed = folder.cast("convert model out --to float4e2m1 --resume --json");
+    let resumed: serde_json::Value =
+        serde_json::from_str(resumed.text().lines().last().expect("a summary")).expect("JSON");
+    assert_eq!(resumed["resumed"], folder.read("whole/m-0.safetensors").len() as u64);
+    assert_eq!(resumed["lost"], whole["lost"]);
+    for file in ["m-0.safetensors", "m-1.safetensors", "m-2.safetensors", "m.safetensors.index.json"] {
+        assert_eq!(folder.read(&format!("out/{file}")), folder.read(&format!("whole/{file}")), "{file}");
+    }
+    assert_eq!(std::fs::read_dir(folder.path().join("out")).expect("a folder").count(), 4);
 }
 
 #[test]

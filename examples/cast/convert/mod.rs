@@ -1,6 +1,7 @@
 //! `cast convert`: files of tensors and models.
 
 mod caster;
+mod finished;
 mod inputs;
 mod npz;
 mod onnx;
@@ -27,6 +28,7 @@ use crate::files::FileFormat;
 use crate::merge::name_of_part;
 use crate::output::note;
 use caster::Caster;
+use finished::Finished;
 pub use inputs::Index;
 use inputs::{Pair, Target};
 use plan::Task;
@@ -50,7 +52,10 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     }
     let total = tasks.iter().map(Task::bytes).sum();
     let progress = Progress::new(total, args.print.quiet || args.print.json);
-    let mut writer = Writer { args, caster: &caster, progress, complete: Vec::new(), resumed: 0 };
+    let finished = folder.as_deref().filter(|_| args.resume).map(|folder| {
+        Finished::open(folder, &args.part.map_or(String::new(), |part| format!("-{}-of-{}", part.index, part.count)))
+    });
+    let mut writer = Writer { args, caster: &caster, progress, finished, complete: Vec::new(), resumed: 0 };
     tasks.iter_mut().try_for_each(|task| writer.write(task))?;
     let seconds = writer.progress.stop();
     let tensors = tensors(&tasks);
@@ -75,6 +80,7 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
         write_index(index, &tasks, args)?;
     }
     copies.iter().try_for_each(|(from, to)| copy(from, to, args.existing()))?;
+    writer.finished.iter().for_each(Finished::remove);
     caster.close();
     Ok(())
 }
@@ -264,6 +270,8 @@ struct Writer<'a> {
     args: &'a ConvertArgs,
     caster: &'a Caster,
     progress: Progress,
+    /// Outputs of an interrupted conversion of several files.
+    finished: Option<Finished>,
     /// Outputs that are complete and wait for their names.
     complete: Vec<Complete>,
     /// Bytes that an interrupted conversion had left.
@@ -278,6 +286,7 @@ impl Writer<'_> {
             return if self.args.strict { Ok(()) } else { self.name() };
         }
         let inputs: Vec<&dyn ReadAt> = task.inputs.iter().map(|input| &**input).collect();
+        let mut made_now = Vec::new();
         for (target, plan) in &task.outputs {
             let mut lost = vec![LossCounts::default(); plan.parts.len()];
             let made = match target {
@@ -286,10 +295,21 @@ impl Writer<'_> {
                     Some(Ok(file)) => self.stream(file, plan, &inputs, &mut lost, &task.name),
                     Some(Err(error)) => return Err(Failure::at(path, error)),
                     None => {
-                        let bytes = plan.bytes().unwrap_or(u64::MAX);
-                        let fingerprint = fingerprint(plan, &task.state);
-                        let output = Output::open(path, bytes, fingerprint, self.args.existing())?;
-                        self.fill(output, plan, &inputs, &mut lost, &task.name)
+                        let (bytes, fingerprint) = (plan.bytes().unwrap_or(u64::MAX), fingerprint(plan, &task.state));
+                        let found = self.finished.as_ref().and_then(|finished| finished.find(path, fingerprint));
+                        if let Some(losses) = found {
+                            for (part, counts) in losses {
+                                lost.get_mut(part).into_iter().for_each(|lost| *lost += counts);
+                            }
+                            self.resumed += bytes;
+                            self.progress.advance(bytes, &task.name);
+                            Ok(())
+                        } else {
+                            let output = Output::open(path, bytes, fingerprint, self.args.existing())?;
+                            let filled = self.fill(output, plan, &inputs, &mut lost, &task.name);
+                            made_now.push((path, fingerprint, lost.iter().copied().enumerate().collect::<Vec<_>>()));
+                            filled
+                        }
                     }
                 },
             };
@@ -300,7 +320,12 @@ impl Writer<'_> {
                 tensor.into_iter().for_each(|tensor| tensor.lost += *lost);
             }
         }
-        if self.args.strict { Ok(()) } else { self.name() }
+        if self.args.strict {
+            return Ok(());
+        }
+        self.name()?;
+        let Some(finished) = &self.finished else { return Ok(()) };
+        made_now.iter().try_for_each(|(path, plan, losses)| finished.add(path, *plan, losses))
     }
 
     /// Makes an archive. It grows, so that it cannot be continued.
