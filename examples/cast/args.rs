@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
+use clap_complete::Shell;
 pub use support::numeric;
 use support::translate::Format;
 use wgpu_cast::{DeviceChoice, ElementType, RoundMode, Route};
@@ -16,7 +17,8 @@ use crate::types::{any_type, element_type};
 
 #[derive(Debug, Parser)]
 #[command(name = "cast", version, arg_required_else_help = true, after_help = help::EXIT_STATUS)]
-/// Cast ONNX tensors between all element types, bit-exactly, on the CPU or on a GPU (through wgpu)
+/// Cast ONNX tensors between all element types, bit-exactly, on the CPU or on a GPU (through wgpu). Foundry has a
+/// program of the same name
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
@@ -46,6 +48,10 @@ pub enum Command {
     #[command(after_long_help = help::BENCH)]
     /// Measure the throughput of casts and compare it with a copy on the same adapter
     Bench(BenchArgs),
+    /// Print the completions of a shell
+    Completions(CompletionsArgs),
+    /// Write manual pages into a folder
+    Man(ManArgs),
 }
 
 #[derive(Debug, Args)]
@@ -123,6 +129,20 @@ pub struct ConvertArgs {
 #[derive(Debug, Args)]
 pub struct MergeArgs {
     /// The folder with the converted parts
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    pub shell: Shell,
+}
+
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// The folder; created if it does not exist
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
 }

@@ -16,6 +16,7 @@ mod outputs;
 mod run;
 mod session;
 mod shader;
+mod shell;
 mod signals;
 mod types;
 mod verify;
@@ -55,6 +56,8 @@ fn run(command: &Command) -> Result<(), Failure> {
         Command::Shader(args) => shader::print(args),
         Command::Verify(args) => verify::verify(args),
         Command::Bench(args) => bench::bench(args),
+        Command::Completions(args) => shell::completions(args),
+        Command::Man(args) => shell::man(args),
     }
 }
 

@@ -76,7 +76,9 @@ fn files_that_cannot_be_read_or_written() {
 #[test]
 fn help_is_complete_and_goes_to_stdout() {
     let folder = Folder::new();
-    for command in ["", "adapters", "convert", "info", "merge-index", "run", "shader", "verify", "bench"] {
+    for command in
+        ["", "adapters", "convert", "info", "merge-index", "run", "shader", "verify", "bench", "completions", "man"]
+    {
         let outcome = folder.cast(&format!("{command} --help"));
         assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""), "{command}");
         assert!(outcome.text().contains("Usage: cast"), "{command}");
@@ -85,6 +87,13 @@ fn help_is_complete_and_goes_to_stdout() {
     for word in ["float8e4m3fnuz", "raw_data", "raw codes", "Fortran", "--opset", "--adapter", "--len"] {
         assert!(convert.text().contains(word), "{word}");
     }
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let outcome = folder.cast(&format!("completions {shell}"));
+        assert!(outcome.status == Some(0) && outcome.text().contains("--keep-io-types"), "{shell}: {}", outcome.stderr);
+    }
+    assert_eq!(folder.cast("man pages").status, Some(0));
+    let page = String::from_utf8(folder.read("pages/cast-convert.1")).expect("UTF-8");
+    assert!(page.contains("Element types") && page.contains(".safetensors"), "{page}");
     let bare = folder.cast("");
     assert_eq!(bare.status, Some(2));
     assert!(bare.stderr.contains("Usage: cast"));

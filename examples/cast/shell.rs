@@ -1,0 +1,21 @@
+//! `cast completions` and `cast man`: files for shells and for `man`, made from the command line.
+
+use clap::CommandFactory;
+
+use crate::args::{Cli, CompletionsArgs, ManArgs};
+use crate::failure::Failure;
+use crate::output;
+
+/// Prints a shell's completions.
+pub fn completions(args: &CompletionsArgs) -> Result<(), Failure> {
+    let mut text = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "cast", &mut text);
+    output::bytes(&text)
+}
+
+/// Writes a manual page for the program and one for each command.
+pub fn man(args: &ManArgs) -> Result<(), Failure> {
+    let fail = |error| Failure::at(&args.folder, error);
+    std::fs::create_dir_all(&args.folder).map_err(fail)?;
+    clap_mangen::generate_to(Cli::command(), &args.folder).map_err(fail)
+}
