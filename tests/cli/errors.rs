@@ -89,7 +89,7 @@ fn help_is_complete_and_goes_to_stdout() {
     }
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let outcome = folder.cast(&format!("completions {shell}"));
-        assert!(outcome.status == Some(0) && outcome.text().contains("--keep-io-types"), "{shell}: {}", outcome.stderr);
+        assert!(outcome.status == Some(0) && outcome.text().contains("keep-io-types"), "{shell}: {}", outcome.stderr);
     }
     assert_eq!(folder.cast("man pages").status, Some(0));
     let page = String::from_utf8(folder.read("pages/cast-convert.1")).expect("UTF-8");
