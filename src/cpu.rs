@@ -32,6 +32,7 @@ mod method;
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 mod pack;
 mod reference;
+mod relative_error;
 mod scalar;
 mod sign_rule;
 mod sink;
@@ -259,6 +260,37 @@ pub fn count_losses(
     let destination = if to.is_numeric() { packed_bytes(to, len, &[len])? } else { 0 };
     let conversion = checked(from, source, len, to, options, destination)?;
     Ok(LossCounter::new(&conversion, Isa::best()).count(source, len))
+}
+
+/// The largest relative error that a cast makes by rounding, given `len` packed codes before and after it.
+///
+/// The relative error of a value is |result − value| / |value|, in binary64. Values that are 0, infinite or NaN before or
+/// after the cast have none, and neither do those that [`LossCounts`] has as saturated or out of range. If no value is
+/// rounded, the result is 0.
+///
+/// ```
+/// use wgpu_cast::{CastOptions, ElementType, cpu};
+///
+/// let options = CastOptions::default();
+/// let (source, mut result) = (7.75f32.to_le_bytes(), [0]);
+/// cpu::cast_bytes(ElementType::FLOAT, &source, 1, ElementType::FLOAT8E4M3FN, &options, &mut result)?;
+/// let error = cpu::largest_relative_error(ElementType::FLOAT, &source, 1, ElementType::FLOAT8E4M3FN, &options, &result)?;
+/// assert_eq!(error, 0.25 / 7.75);
+/// # Ok::<(), wgpu_cast::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`cast_bytes`]; `result` is its destination.
+pub fn largest_relative_error(
+    from: ElementType,
+    source: &[u8],
+    len: usize,
+    to: ElementType,
+    options: &CastOptions,
+    result: &[u8],
+) -> Result<f64, Error> {
+    let conversion = checked(from, source, len, to, options, result.len())?;
+    relative_error::largest(&conversion, source, len, result)
 }
 
 /// Whether a cast here takes about as long as copying the tensor to a GPU and the result back: where the target has

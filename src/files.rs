@@ -38,6 +38,6 @@ pub use plan::{CodeStorage, FilePlan, Part, SourceRange, TensorCast, TensorStora
 pub use raw::{RawError, raw_plan, raw_tensor};
 pub use safetensors::{SafetensorsFile, SafetensorsTensor};
 pub use stored::StoredTensor;
-pub use stream::{CastPiece, FinishedPiece, OnCpu, StreamSettings, write};
+pub use stream::{CastLoss, CastPiece, FinishedPiece, OnCpu, StreamSettings, write};
 pub use tensor_proto::{TensorData, TensorMessage, TensorProtoError, tensor_proto_plan};
 pub use wire::WireError;

@@ -1,14 +1,22 @@
 //! `cast adapters`: lists the adapters and the one that `--device auto` uses.
 
-use wgpu_cast::{Context, DeviceChoice, Error, wgpu};
+use serde_json::json;
+use wgpu_cast::{AdapterSummary, Context, DeviceChoice, Error, wgpu};
 
+use crate::args::AdaptersArgs;
 use crate::failure::Failure;
 use crate::output;
 
-pub fn list() -> Result<(), Failure> {
+pub fn list(args: &AdaptersArgs) -> Result<(), Failure> {
     let adapters = pollster::block_on(wgpu_cast::adapters());
+    if args.print.json {
+        return print_json(&adapters);
+    }
+    if args.print.quiet {
+        return Ok(());
+    }
     for adapter in &adapters {
-        let wgpu_cast::AdapterSummary { name, backend, device_type, driver, chosen, reason, .. } = adapter;
+        let AdapterSummary { name, backend, device_type, driver, chosen, reason, .. } = adapter;
         let mark = if *chosen { "*" } else { " " };
         let kind = kind(*device_type);
         output::line(format_args!("{mark} {name} ({backend}, {kind}, {driver}): {reason}"))?;
@@ -27,6 +35,18 @@ pub fn list() -> Result<(), Failure> {
     };
     output::line(auto)?;
     Ok(())
+}
+
+fn print_json(adapters: &[AdapterSummary]) -> Result<(), Failure> {
+    for adapter in adapters {
+        let AdapterSummary { name, backend, device_type, driver, chosen, reason, .. } = adapter;
+        let (backend, kind) = (backend.to_string(), kind(*device_type));
+        output::line(json!({
+            "adapter": name, "backend": backend, "type": kind, "driver": driver, "chosen": chosen, "reason": reason,
+        }))?;
+    }
+    let chosen = adapters.iter().find(|adapter| adapter.chosen).map(|adapter| &adapter.name);
+    output::line(json!({"adapters": adapters.len(), "auto": chosen}))
 }
 
 fn kind(device_type: wgpu::DeviceType) -> &'static str {

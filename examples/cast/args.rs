@@ -27,7 +27,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// List the GPU adapters and show which one --device auto uses
-    Adapters,
+    Adapters(AdaptersArgs),
     #[command(after_long_help = help::convert())]
     /// Cast the tensors in files and models to another element type
     Convert(Box<ConvertArgs>),
@@ -116,9 +116,12 @@ pub struct ConvertArgs {
     /// Print what would be done, tensor by tensor, and write nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// Print what each tensor lost
+    /// Print what each tensor lost, and the largest relative error of the values that are rounded
     #[arg(long)]
     pub stats: bool,
+    /// Draw what each tensor lost into this SVG file
+    #[arg(long, value_name = "FILE.svg", conflicts_with = "dry_run")]
+    pub plot: Option<PathBuf>,
     /// Fail, and write nothing, if a value is beyond the range of the type
     #[arg(long)]
     pub strict: bool,
@@ -166,9 +169,22 @@ pub struct PrintArgs {
     /// Print only errors
     #[arg(short, long)]
     pub quiet: bool,
-    /// Print JSON on stdout: an object for each tensor, and one for all
+    /// Print JSON on stdout, one object a line: one for each tensor, pair or adapter, and at the end one for all
     #[arg(long)]
     pub json: bool,
+}
+
+impl PrintArgs {
+    /// Whether neither progress nor text is printed.
+    pub fn is_silent(self) -> bool {
+        self.quiet || self.json
+    }
+}
+
+#[derive(Debug, Args)]
+pub struct AdaptersArgs {
+    #[command(flatten)]
+    pub print: PrintArgs,
 }
 
 #[derive(Debug, Args)]
@@ -183,6 +199,8 @@ pub struct RunArgs {
     pub output: PathBuf,
     #[command(flatten)]
     pub device: DeviceArgs,
+    #[command(flatten)]
+    pub print: PrintArgs,
 }
 
 /// The attributes of a Cast node, and the opset whose rules apply.
@@ -305,6 +323,8 @@ pub struct VerifyArgs {
     pub seed: u64,
     #[command(flatten)]
     pub device: DeviceArgs,
+    #[command(flatten)]
+    pub print: PrintArgs,
 }
 
 #[derive(Debug, Args)]
@@ -318,11 +338,10 @@ pub struct BenchArgs {
     /// Elements per cast; reduced to what the adapter's buffers hold
     #[arg(long, value_name = "N", default_value_t = 1 << 24, value_parser = value_parser!(u64).range(1..=1 << 32))]
     pub elements: u64,
-    /// Print one JSON object instead of text
-    #[arg(long)]
-    pub json: bool,
     #[command(flatten)]
     pub device: DeviceArgs,
+    #[command(flatten)]
+    pub print: PrintArgs,
 }
 
 /// Parses a number of bytes: `1073741824`, `512MiB`, `2G`. All units are binary.

@@ -13,7 +13,7 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
 use serde_json::{Value, json};
-use wgpu_cast::LossCounts;
+use wgpu_cast::files::CastLoss;
 
 use crate::failure::Failure;
 use crate::output::note;
@@ -44,7 +44,7 @@ pub struct Existing {
 struct Entry {
     output: Range<u64>,
     checksum: u32,
-    losses: Vec<(usize, LossCounts)>,
+    losses: Vec<(usize, CastLoss)>,
 }
 
 /// The places of an output. The partial file is removed when this is dropped, unless it is kept.
@@ -83,7 +83,7 @@ pub struct Output {
     grows: bool,
     /// The end of the pieces that exist, and their losses.
     done: u64,
-    losses: Vec<(usize, LossCounts)>,
+    losses: Vec<(usize, CastLoss)>,
     /// Bytes that were written after the disk was last asked to store them.
     unsynced: u64,
     syncing: Option<Syncing>,
@@ -187,8 +187,8 @@ impl Output {
         self.done
     }
 
-    /// What the casts of the pieces that exist lost: the index of the part, and the counts.
-    pub fn losses(&self) -> &[(usize, LossCounts)] {
+    /// What the casts of the pieces that exist lost: by the index of the part.
+    pub fn losses(&self) -> &[(usize, CastLoss)] {
         &self.losses
     }
 
@@ -196,7 +196,7 @@ impl Output {
     ///
     /// # Errors
     /// The file system refuses it.
-    pub fn write(&mut self, output: Range<u64>, bytes: &[u8], losses: &[(usize, LossCounts)]) -> io::Result<()> {
+    pub fn write(&mut self, output: Range<u64>, bytes: &[u8], losses: &[(usize, CastLoss)]) -> io::Result<()> {
         self.file.seek(SeekFrom::Start(output.start))?;
         self.file.write_all(bytes)?;
         self.unsynced += bytes.len() as u64;
@@ -455,16 +455,19 @@ fn entry(line: &str) -> Option<Entry> {
 }
 
 /// What casts lost, by the index of the part.
-pub fn losses_to_json(losses: &[(usize, LossCounts)]) -> Value {
-    losses.iter().map(|(part, lost)| json!([part, lost.iter().collect::<BTreeMap<_, _>>()])).collect()
+pub fn losses_to_json(losses: &[(usize, CastLoss)]) -> Value {
+    let counts = |lost: &CastLoss| lost.counts.iter().collect::<BTreeMap<_, _>>();
+    // As bits, so that the error is read back exactly.
+    losses.iter().map(|(part, lost)| json!([part, counts(lost), lost.relative_error.to_bits()])).collect()
 }
 
 /// What [`losses_to_json`] made; `None` if it is anything else.
-pub fn losses_from_json(value: &Value) -> Option<Vec<(usize, LossCounts)>> {
+pub fn losses_from_json(value: &Value) -> Option<Vec<(usize, CastLoss)>> {
     let losses = value.as_array()?.iter().map(|pair| {
         let part = usize::try_from(pair[0].as_u64()?).ok()?;
-        let mut lost = LossCounts::default();
-        for (name, count) in lost.iter_mut() {
+        let mut lost = CastLoss::default();
+        lost.relative_error = f64::from_bits(pair[2].as_u64()?);
+        for (name, count) in lost.counts.iter_mut() {
             *count = pair[1][name].as_u64()?;
         }
         Some((part, lost))

@@ -13,6 +13,7 @@ mod info;
 mod merge;
 mod output;
 mod outputs;
+mod progress;
 mod run;
 mod session;
 mod shader;
@@ -48,7 +49,7 @@ fn main() -> ExitCode {
 
 fn run(command: &Command) -> Result<(), Failure> {
     match command {
-        Command::Adapters => adapters::list(),
+        Command::Adapters(args) => adapters::list(args),
         Command::Convert(args) => convert::convert(args),
         Command::MergeIndex(args) => merge::merge(args),
         Command::Info(args) => info::info(args),

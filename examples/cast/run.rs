@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use serde_json::{Value, json};
 use wgpu_cast::Tensor;
 use wgpu_cast::onnx::{LONGEST_MESSAGE, Model, NamedTensor};
 
@@ -11,6 +12,7 @@ use crate::args::RunArgs;
 use crate::convert::read_tensor;
 use crate::failure::Failure;
 use crate::files::FileFormat;
+use crate::progress::Progress;
 use crate::session::Session;
 use crate::{output, outputs};
 
@@ -25,6 +27,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     if args.output.exists() && !args.output.is_dir() {
         return Err(Failure::at(&args.output, "not a folder"));
     }
+    let progress = Progress::of_one_step(&args.model.display().to_string(), args.print.is_silent());
     let (made, mut report) = pollster::block_on(async {
         let session = Session::open(choice).await?;
         let made = session.context.run(&model, inputs).await?;
@@ -33,12 +36,34 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     })?;
     report.reason = args.device.reason(report.route).unwrap_or(report.reason);
     let (count, summary) = (made.len(), summary(&made));
+    let described: Vec<_> =
+        made.iter().enumerate().map(|(index, output)| describe(&args.output, index, output)).collect();
     outputs::write(&args.output, made)?;
+    let seconds = progress.stop();
+    if args.print.json {
+        described.iter().try_for_each(output::line)?;
+        return output::line(json!({"outputs": count, "seconds": seconds, "route": report.to_string()}));
+    }
+    if args.print.quiet {
+        return Ok(());
+    }
     let older = outputs::path(&args.output, count);
     let older =
         if older.exists() { format!("; warning: {} is from an earlier run", older.display()) } else { String::new() };
     output::note(format_args!("{summary}; {report}{older}"));
     Ok(())
+}
+
+/// An output, for programs. Strings have no fixed size.
+fn describe(folder: &Path, index: usize, output: &NamedTensor) -> Value {
+    let NamedTensor { name, tensor } = output;
+    json!({
+        "file": outputs::path(folder, index).display().to_string(),
+        "tensor": name,
+        "shape": tensor.shape(),
+        "type": tensor.element_type().name(),
+        "bytes": tensor.bytes().map(<[u8]>::len),
+    })
 }
 
 /// The outputs' types and shapes.

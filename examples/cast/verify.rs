@@ -1,6 +1,6 @@
 //! `cast verify`: compares every cast on an adapter with the CPU implementation, bit by bit.
 
-use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::json;
 use support::cases;
 use support::options::pair_variants;
 use support::tier::Tier;
@@ -10,6 +10,7 @@ use wgpu_cast::{CastOptions, Context, ElementType, Error, Tensor, cpu};
 use crate::args::{VerifyArgs, numeric};
 use crate::failure::Failure;
 use crate::output;
+use crate::progress::Progress;
 
 /// Mismatches printed before the command stops.
 const SHOWN: usize = 8;
@@ -23,52 +24,55 @@ pub fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     let targets = || numeric().filter(|to| args.to.is_none_or(|only| only == *to));
     let pairs = sources().count() * targets().count();
     let casts: usize = sources().flat_map(|from| targets().map(move |to| pair_variants(from, to).len())).sum();
-    let bar = progress_bar(casts);
+    let mut progress = Progress::of_steps(casts as u64, args.print.is_silent());
 
     let mut elements = 0;
     let mut mismatches = Vec::new();
-    for from in sources() {
+    'all: for from in sources() {
         let tensors = tensors(from, args)?;
         for to in targets() {
-            bar.set_message(format!("{from} -> {to}"));
+            let (known, before) = (mismatches.len(), elements);
             for options in pair_variants(from, to) {
                 for tensor in &tensors {
                     compare(&context, tensor, to, &options, &mut mismatches)?;
                     elements += tensor.len();
                     if mismatches.len() >= SHOWN {
-                        return Err(failed(&bar, &context, &mismatches));
+                        break 'all;
                     }
                 }
-                bar.inc(1);
+                progress.advance(1, &format!("{from} -> {to}"));
+            }
+            if args.print.json {
+                let (equal, elements) = (mismatches.len() == known, elements - before);
+                output::line(json!({"from": from.name(), "to": to.name(), "elements": elements, "equal": equal}))?;
             }
         }
     }
-    if !mismatches.is_empty() {
-        return Err(failed(&bar, &context, &mismatches));
+    let seconds = progress.stop();
+    let (adapter, equal) = (adapter_name(&context), mismatches.is_empty());
+    if args.print.json {
+        output::line(json!({
+            "adapter": adapter, "pairs": pairs, "casts": casts, "elements": elements, "seconds": seconds,
+            "equal": equal, "mismatches": mismatches,
+        }))?;
+    } else if !equal {
+        output::line(mismatches.join("\n"))?;
     }
-    bar.finish_and_clear();
-    let adapter = adapter_name(&context);
+    if !equal {
+        return Err(Failure::Work(format!("{adapter}: results differ from the CPU")));
+    }
+    if args.print.is_silent() {
+        return Ok(());
+    }
     let [pairs, casts, elements] = [(pairs, "pair"), (casts, "cast"), (elements, "element")]
         .map(|(number, unit)| output::counted(number as u64, unit));
     let done = format!("{adapter}: {pairs}, {casts}, {elements}");
     output::line(format_args!("{done}. OK: all results bit-identical to the CPU"))
 }
 
-fn failed(bar: &ProgressBar, context: &Context, mismatches: &[String]) -> Failure {
-    bar.finish_and_clear();
-    let printed = output::line(mismatches.join("\n"));
-    printed.err().unwrap_or_else(|| Failure::Work(format!("{}: results differ from the CPU", adapter_name(context))))
-}
-
 /// Name and backend of the adapter in use.
 pub fn adapter_name(context: &Context) -> String {
     context.adapter_info().map_or("no adapter".to_owned(), |info| format!("{} ({})", info.name, info.backend))
-}
-
-/// A progress bar on stderr, if that is a terminal.
-pub fn progress_bar(steps: usize) -> ProgressBar {
-    let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} {msg} {eta}").expect("the template is right");
-    ProgressBar::new(steps as u64).with_style(style)
 }
 
 /// The tensors that are cast from one type: a long one, which uses the main kernel for all but its end, and small ones,

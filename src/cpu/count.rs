@@ -14,7 +14,17 @@ pub(crate) struct LossCounter {
 
 impl LossCounter {
     pub(crate) fn new(conversion: &Conversion, isa: Isa) -> Self {
-        Self { lost: lost_codes(conversion), bits: conversion.from.code_bits(), isa }
+        Self::of(lost_codes(conversion), conversion.from.code_bits(), isa)
+    }
+
+    /// Counts only these codes, of `bits` bits.
+    pub(crate) fn of(lost: Vec<LostCodes>, bits: u32, isa: Isa) -> Self {
+        Self { lost, bits, isa }
+    }
+
+    /// Whether a code is counted.
+    pub(crate) fn contains(&self, code: u64) -> bool {
+        self.lost.iter().any(|lost| lost.contains(code))
     }
 
     /// The losses of `elements` packed codes.

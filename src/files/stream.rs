@@ -29,12 +29,14 @@ pub struct StreamSettings {
     /// The bytes of the output that exist already: the end of a [`Piece`] of the same plan and the same memory. Nothing
     /// before it is read or cast.
     pub start: u64,
+    /// Whether [`CastLoss::relative_error`] is found, which takes longer than the cast.
+    pub relative_errors: bool,
 }
 
 impl Default for StreamSettings {
     /// 256 MiB, from the beginning.
     fn default() -> Self {
-        Self { memory: 256 << 20, start: 0 }
+        Self { memory: 256 << 20, start: 0, relative_errors: false }
     }
 }
 
@@ -73,6 +75,23 @@ impl CastPiece for OnCpu {
     }
 }
 
+/// What a cast lost, of a tensor or a part of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct CastLoss {
+    /// The values that are more than rounded.
+    pub counts: LossCounts,
+    /// As [`cpu::largest_relative_error`]; 0 unless it is asked for.
+    pub relative_error: f64,
+}
+
+impl std::ops::AddAssign for CastLoss {
+    fn add_assign(&mut self, other: Self) {
+        self.counts += other.counts;
+        self.relative_error = self.relative_error.max(other.relative_error);
+    }
+}
+
 /// A piece that has been made.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -81,8 +100,8 @@ pub struct FinishedPiece<'a> {
     pub piece: &'a Piece,
     /// Its bytes.
     pub bytes: &'a [u8],
-    /// What its casts lost: the index of the part, and the counts.
-    pub losses: &'a [(usize, LossCounts)],
+    /// What its casts lost, by the index of the part.
+    pub losses: &'a [(usize, CastLoss)],
 }
 
 /// Makes an output. `sink` gets its pieces in order; an error of `sink` ends the work, so it can also cancel it.
@@ -100,7 +119,8 @@ pub fn write(
 ) -> Result<(), FileError> {
     plan.bytes().ok_or(FileError::TooLarge)?;
     let memory = settings.memory.max(1 << 20);
-    let work = Work { plan, inputs, caster, slab: usize::try_from(memory / 2).unwrap_or(usize::MAX) };
+    let slab = usize::try_from(memory / 2).unwrap_or(usize::MAX);
+    let work = Work { plan, inputs, caster, slab, relative_errors: settings.relative_errors };
     let limit = (memory / BUFFERS / 4).min(LARGEST_PIECE);
     let todo = pieces(plan, limit).skip_while(|piece| piece.output.end <= settings.start);
     let mut finish = |made: &Made| {
@@ -180,6 +200,7 @@ struct Work<'a> {
     caster: &'a dyn CastPiece,
     /// The memory for an array in column-major order, in bytes.
     slab: usize,
+    relative_errors: bool,
 }
 
 /// The reader of an array in column-major order, and the index of its part.
@@ -200,7 +221,7 @@ struct Buffers {
 struct Made {
     piece: Piece,
     buffers: Buffers,
-    losses: Vec<(usize, LossCounts)>,
+    losses: Vec<(usize, CastLoss)>,
 }
 
 impl Made {
@@ -281,7 +302,7 @@ impl<'a> Work<'a> {
         source: &mut [u8],
         destination: &mut [u8],
         [packed_source, packed_destination]: &mut [Vec<u8>; 2],
-    ) -> Result<LossCounts, FileError> {
+    ) -> Result<CastLoss, FileError> {
         let [from, to] = [cast.from.element_type, cast.to.element_type];
         let elements = range.end - range.start;
         let len = elements as usize;
@@ -302,17 +323,22 @@ impl<'a> Work<'a> {
                 packed
             }
         };
+        let packed_result = match cast.to.codes {
+            CodeStorage::OnePerByte => reserve(packed_destination, to.packed_bytes(elements).unwrap_or(0) as usize)?,
+            _ => &mut *destination,
+        };
         let failed = |error| FileError::Cast { name: cast.name.clone(), error: Box::new(error) };
-        if cast.to.codes != CodeStorage::OnePerByte {
-            let lost = self.caster.cast(from, source, len, to, &cast.options, destination).map_err(failed)?;
-            if cast.to.codes == CodeStorage::BigEndian {
-                swap_bytes(destination, to);
-            }
-            return Ok(lost);
+        let counts = self.caster.cast(from, source, len, to, &cast.options, packed_result).map_err(failed)?;
+        let mut lost = CastLoss { counts, relative_error: 0.0 };
+        if self.relative_errors {
+            let error = cpu::largest_relative_error(from, source, len, to, &cast.options, packed_result);
+            lost.relative_error = error.map_err(failed)?;
         }
-        let packed = reserve(packed_destination, to.packed_bytes(elements).unwrap_or(0) as usize)?;
-        let lost = self.caster.cast(from, source, len, to, &cast.options, packed).map_err(failed)?;
-        unpack(packed, to.code_bits(), destination);
+        match cast.to.codes {
+            CodeStorage::Packed => {}
+            CodeStorage::BigEndian => swap_bytes(destination, to),
+            CodeStorage::OnePerByte => unpack(packed_destination, to.code_bits(), destination),
+        }
         Ok(lost)
     }
 }

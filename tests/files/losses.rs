@@ -1,8 +1,9 @@
 //! What casts lose, counted beside the cast.
 
 use support::random::Random;
-use support::{bits, numeric, options};
-use wgpu_cast::{CastOptions, LossCounts, cpu};
+use support::tier::Tier;
+use support::{bits, cases, numeric, options, oracle};
+use wgpu_cast::{CastOptions, ElementType, Kind, LossCounts, cpu};
 
 /// Every pair: random codes, counted in one tensor, are what the codes are counted one by one. The rule for one code is
 /// tested inside the crate, for every code of at most 16 bits.
@@ -64,4 +65,99 @@ fn counts_of_known_values() {
     assert_eq!(count("int8", &plain), [("out_of_range", 4), ("zero", 2), ("nan_to_number", 1)]);
     assert_eq!(count("bool", &plain), []);
     assert_eq!(count("double", &plain), []);
+}
+
+/// Every pair: the largest relative error of a tensor is that of its codes, and that of a code follows from the values
+/// that the independent judge gives before and after the cast.
+#[test]
+fn the_largest_relative_error_is_that_of_the_values() {
+    let mut rounded = 0;
+    for (from, to) in numeric().flat_map(|from| numeric().map(move |to| (from, to))) {
+        let mut codes = cases::codes_of(from, Tier::Emulator);
+        codes.extend(cases::random(from, 300, 7));
+        let (width, result_width) = (from.bits().unwrap(), to.bits().unwrap());
+        // More than one block.
+        let len = codes.len().max(5000);
+        let mut source = vec![0; from.packed_bytes(len as u64).unwrap() as usize];
+        for index in 0..len {
+            bits::set(&mut source, index as u64 * u64::from(width), width, codes[index % codes.len()]);
+        }
+        for options in options::pair_variants(from, to) {
+            let mut largest = 0f64;
+            for &code in &codes {
+                let mut one = vec![0; width.div_ceil(8) as usize];
+                bits::set(&mut one, 0, width, code);
+                let mut result = vec![0; result_width.div_ceil(8) as usize];
+                cpu::cast_bytes(from, &one, 1, to, &options, &mut result).unwrap();
+                let lost = cpu::count_losses(from, &one, 1, to, &options).unwrap();
+                let expected = match lost.saturated + lost.out_of_range {
+                    0 => relative_error(from, code, to, bits::get(&result, 0, result_width)),
+                    _ => 0.0,
+                };
+                let found = cpu::largest_relative_error(from, &one, 1, to, &options, &result).unwrap();
+                assert_eq!(
+                    found.to_bits(),
+                    expected.to_bits(),
+                    "{from} {code:#x} to {to}: {found}, expected {expected}"
+                );
+                rounded += u32::from(found > 0.0);
+                largest = largest.max(found);
+            }
+            let mut result = vec![0; to.packed_bytes(len as u64).unwrap() as usize];
+            cpu::cast_bytes(from, &source, len, to, &options, &mut result).unwrap();
+            let found = cpu::largest_relative_error(from, &source, len, to, &options, &result).unwrap();
+            assert_eq!(found.to_bits(), largest.to_bits(), "{from} to {to}: {found}, expected {largest}");
+        }
+    }
+    assert!(rounded > 10_000, "{rounded}");
+}
+
+/// |result − value| / |value|, or 0 where the value or the result is 0, infinite or NaN.
+fn relative_error(from: ElementType, code: u64, to: ElementType, result: u64) -> f64 {
+    let value = |element_type, code| {
+        let double = oracle(element_type, ElementType::DOUBLE, &CastOptions::default());
+        f64::from_bits(double.expected(code))
+    };
+    let (before, after) = (value(from, code), value(to, result));
+    let is_number = |value: f64| value.is_finite() && value != 0.0;
+    if !is_number(before) || !is_number(after) || to == ElementType::BOOL {
+        return 0.0;
+    }
+    match (from.kind(), to.kind()) {
+        (Kind::Int { .. }, Kind::Int { .. }) => 0.0,
+        // A double does not hold these, and what becomes of them is an integer.
+        (Kind::Int { signed }, _) if from.bits() == Some(64) => {
+            let exact = if signed { i128::from(code as i64) } else { code.into() };
+            (after as i128 - exact).unsigned_abs() as f64 / exact.unsigned_abs() as f64
+        }
+        _ => ((after - before) / before).abs(),
+    }
+}
+
+#[test]
+fn known_relative_errors() {
+    let error = |from: &str, source: &[u8], to: &str| {
+        let (from, to): (ElementType, ElementType) = (from.parse().unwrap(), to.parse().unwrap());
+        let len = source.len() * 8 / from.bits().unwrap() as usize;
+        let options = CastOptions::default();
+        let mut result = vec![0; to.packed_bytes(len as u64).unwrap() as usize];
+        cpu::cast_bytes(from, source, len, to, &options, &mut result).unwrap();
+        cpu::largest_relative_error(from, source, len, to, &options, &result).unwrap()
+    };
+    let floats = |values: &[f32]| values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<_>>();
+    // The half of a unit in the last place.
+    assert_eq!(
+        error("float", &floats(&[1.0, 1.0 + 2f32.powi(-11)]), "float16"),
+        2f64.powi(-11) / (1.0 + 2f64.powi(-11))
+    );
+    // 1000 is saturated, 1e-9 becomes 0, -inf stays infinite in float16 and is out of range of int8.
+    assert_eq!(error("float", &floats(&[1000.0, 1e-9, f32::NAN, f32::NEG_INFINITY, 17.0]), "float8e4m3fn"), 1.0 / 17.0);
+    assert_eq!(error("float", &floats(&[f32::NEG_INFINITY, 70000.0, 0.0, 2.0]), "float16"), 0.0);
+    assert_eq!(error("float", &floats(&[1.75, -300.5, 0.5]), "int8"), 0.75 / 1.75);
+    // A subnormal result: 2^-24 of 1.5 * 2^-25.
+    assert_eq!(error("float", &floats(&[1.5 * 2f32.powi(-25)]), "float16"), 1.0 / 3.0);
+    // 2^53 + 1, which a double does not hold.
+    assert_eq!(error("int64", &(2i64.pow(53) + 1).to_le_bytes(), "double"), 1.0 / (2f64.powi(53)));
+    assert_eq!(error("int64", &i64::MIN.to_le_bytes(), "float"), 0.0);
+    assert_eq!(error("float8e8m0", &[0, 127, 254, 255], "float"), 0.0);
 }

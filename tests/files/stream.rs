@@ -6,22 +6,22 @@ use support::bits;
 use support::numeric;
 use support::random::Random;
 use wgpu_cast::files::{
-    self, CastPiece, CodeStorage, FileError, FilePlan, OnCpu, Part, ReadAt, SourceRange, StreamSettings, TensorCast,
-    TensorStorage,
+    self, CastLoss, CastPiece, CodeStorage, FileError, FilePlan, OnCpu, Part, ReadAt, SourceRange, StreamSettings,
+    TensorCast, TensorStorage,
 };
 use wgpu_cast::{CastOptions, ElementType, LossCounts, cpu};
 
 /// The output, its losses by part, and the ends of its pieces.
 struct Made {
     bytes: Vec<u8>,
-    losses: Vec<LossCounts>,
+    losses: Vec<CastLoss>,
     ends: Vec<u64>,
 }
 
 fn make(plan: &FilePlan, inputs: &[&dyn ReadAt], start: u64) -> Result<Made, FileError> {
-    let mut made = Made { bytes: Vec::new(), losses: vec![LossCounts::default(); plan.parts.len()], ends: Vec::new() };
+    let mut made = Made { bytes: Vec::new(), losses: vec![CastLoss::default(); plan.parts.len()], ends: Vec::new() };
     let mut settings = StreamSettings::default();
-    (settings.memory, settings.start) = (1 << 20, start);
+    (settings.memory, settings.start, settings.relative_errors) = (1 << 20, start, true);
     files::write(plan, inputs, &settings, &OnCpu, &mut |finished| {
         assert_eq!(finished.piece.output.start, start + made.bytes.len() as u64, "pieces follow one another");
         made.bytes.extend(finished.bytes);
@@ -70,7 +70,11 @@ fn every_pair_from_and_to_every_storage() {
                 }
                 let mut result = vec![0; to.packed_bytes(elements).unwrap() as usize];
                 let options = CastOptions::default();
-                losses.push(cpu::cast_counted(from, &packed, elements as usize, to, &options, &mut result).unwrap());
+                let (mut lost, len) = (CastLoss::default(), elements as usize);
+                lost.counts = cpu::cast_counted(from, &packed, len, to, &options, &mut result).unwrap();
+                let error = cpu::largest_relative_error(from, &packed, len, to, &options, &result);
+                lost.relative_error = error.unwrap();
+                losses.push(lost);
                 expected.extend(stored(&result, to, elements, destination));
                 let offset = input.len() as u64;
                 input.extend(stored(&packed, from, elements, source));
@@ -89,7 +93,7 @@ fn every_pair_from_and_to_every_storage() {
                     parts.push(Part::Copy(SourceRange { input: 1, offset: 2, bytes: bytes.min(1) }));
                     expected.extend([1, 2, 3]);
                     parts.push(Part::Bytes(vec![1, 2, 3]));
-                    losses.extend([LossCounts::default(); 2]);
+                    losses.extend([CastLoss::default(); 2]);
                 }
             }
         }

@@ -11,7 +11,8 @@ use wgpu_cast::{CastSpec, Caster, Context, Destination, ElementType, Source};
 use crate::args::{BenchArgs, numeric};
 use crate::failure::Failure;
 use crate::output;
-use crate::verify::{adapter_name, progress_bar};
+use crate::progress::Progress;
+use crate::verify::adapter_name;
 use clock::Clock;
 use copy::Copy;
 
@@ -56,23 +57,22 @@ pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
     fill(queue, &stage.source);
 
     let adapter = adapter_name(&context);
-    if !args.json {
+    if !args.print.is_silent() {
         let per_cast = output::counted(elements, "element");
         output::line(format_args!("{adapter}: {per_cast} per cast, timed by {}", stage.clock.name()))?;
     }
-    let bar = progress_bar(sources.len() * targets.len());
+    let mut progress = Progress::of_steps((sources.len() * targets.len()) as u64, args.print.is_silent());
     let mut results = Vec::new();
     for (&from, &to) in sources.iter().flat_map(|from| targets.iter().map(move |to| (from, to))) {
-        bar.set_message(format!("{from} -> {to}"));
         let measured = stage.measure(from, to)?;
-        if !args.json {
-            bar.suspend(|| print(&measured))?;
+        if !args.print.is_silent() {
+            progress.suspend(|| print(&measured))?;
         }
         results.push(measured);
-        bar.inc(1);
+        progress.advance(1, &format!("{from} -> {to}"));
     }
-    bar.finish_and_clear();
-    if args.json {
+    progress.stop();
+    if args.print.json {
         output::line(to_json(&adapter, stage.clock.name(), elements, &results))?;
     }
     Ok(())

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use serde_json::{Value, json};
-use wgpu_cast::LossCounts;
+use wgpu_cast::files::CastLoss;
 
 use crate::atomic::{losses_from_json, losses_to_json, open_itself};
 use crate::failure::Failure;
@@ -37,7 +37,7 @@ impl Finished {
     }
 
     /// What the casts of a finished output lost, if it was made by the same plan and has not been changed since.
-    pub fn find(&self, path: &Path, plan: u64) -> Option<Vec<(usize, LossCounts)>> {
+    pub fn find(&self, path: &Path, plan: u64) -> Option<Vec<(usize, CastLoss)>> {
         let state = state(path, &fs::metadata(path).ok()?, plan);
         let entry = self.entries.iter().find(|entry| entry["state"] == state)?;
         losses_from_json(&entry["losses"])
@@ -47,7 +47,7 @@ impl Finished {
     ///
     /// # Errors
     /// The list cannot be written.
-    pub fn add(&self, path: &Path, plan: u64, losses: &[(usize, LossCounts)]) -> Result<(), Failure> {
+    pub fn add(&self, path: &Path, plan: u64, losses: &[(usize, CastLoss)]) -> Result<(), Failure> {
         let failed = |error: std::io::Error| Failure::at(&self.path, format!("cannot write: {error}"));
         let metadata = fs::metadata(path).map_err(failed)?;
         let entry = json!({"state": state(path, &metadata, plan), "losses": losses_to_json(losses)});

@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 use std::path::Path;
 
+use wgpu_cast::ElementType;
 use wgpu_cast::files::{
-    FilePlan, InputFile, NpyElements, NpyOrder, NpzArchive, NpzError, NpzMember, NpzWriter, ReadAt, npy_plan,
+    CastLoss, FilePlan, InputFile, NpyElements, NpyOrder, NpzArchive, NpzError, NpzMember, NpzWriter, ReadAt, npy_plan,
 };
-use wgpu_cast::{ElementType, LossCounts};
 
 use super::inputs::{self, Pair};
 use super::plan::{Task, state};
@@ -51,10 +51,10 @@ impl Task {
                 file: pair.input.display().to_string(),
                 name: member.name.clone(),
                 shape: array.shape.clone(),
-                from: from.to_string(),
+                from: Some(from),
                 to,
                 bytes: [member.bytes, plan.bytes().unwrap_or(0)],
-                lost: LossCounts::default(),
+                lost: CastLoss::default(),
             });
             entries.push(Entry { member, plan });
         }
@@ -83,12 +83,12 @@ pub fn tensors(input: &dyn ReadAt, path: &Path) -> Result<Vec<TensorReport>, Fai
     let tensors = members.into_iter().map(|member| {
         let array = archive.array(&member, None).map_err(fail)?;
         let from = match array.elements {
-            NpyElements::Numbers(storage) => storage.element_type,
-            _ => ElementType::STRING,
+            NpyElements::Numbers(storage) => Some(storage.element_type),
+            _ => Some(ElementType::STRING),
         };
-        let (name, shape, from) = (member.name, array.shape, from.to_string());
+        let (name, shape) = (member.name, array.shape);
         let (file, bytes) = (path.display().to_string(), [member.bytes; 2]);
-        Ok(TensorReport { file, name, shape, from, to: None, bytes, lost: LossCounts::default() })
+        Ok(TensorReport { file, name, shape, from, to: None, bytes, lost: CastLoss::default() })
     });
     tensors.collect()
 }

@@ -1,9 +1,10 @@
 //! ONNX models.
 
+use std::collections::HashMap;
 use std::path::Path;
 
-use wgpu_cast::files::{GraphRules, ModelRules, ModelScan, ReadAt};
-use wgpu_cast::{ElementType, LossCounts};
+use wgpu_cast::ElementType;
+use wgpu_cast::files::{CastLoss, GraphRules, ModelRules, ModelScan, ReadAt};
 
 use super::inputs::{self, Pair, Target};
 use super::plan::{Task, state};
@@ -55,20 +56,20 @@ impl Task {
             plan.notes.iter().for_each(|text| note(format_args!("{}: {text}", path.display())));
         }
         let file = path.display().to_string();
-        let casts = || [Some(&plan.model), plan.external.as_ref()].into_iter().flatten().flat_map(|plan| plan.casts());
+        let casts = [Some(&plan.model), plan.external.as_ref()].into_iter().flatten().flat_map(|plan| plan.casts());
+        let casts: HashMap<_, _> = casts.map(|cast| (cast.name.as_str(), cast.to.element_type)).collect();
         let tensors = scan.tensors().map(|tensor| {
-            let cast = casts().find(|cast| cast.name == tensor.name);
             let bytes = |t: ElementType| t.packed_bytes(tensor.shape.iter().product()).unwrap_or(0);
             let before = tensor.element_type.map_or(0, bytes);
-            let to = cast.map(|cast| cast.to.element_type);
+            let to = casts.get(tensor.name).copied();
             TensorReport {
                 file: file.clone(),
                 name: tensor.name.to_owned(),
                 shape: tensor.shape.to_vec(),
-                from: tensor.element_type.map_or("unsupported".to_owned(), |from| from.to_string()),
+                from: tensor.element_type,
                 to,
                 bytes: [before, to.map_or(before, bytes)],
-                lost: LossCounts::default(),
+                lost: CastLoss::default(),
             }
         });
         let tensors = tensors.collect();
@@ -103,10 +104,10 @@ pub fn tensors(path: &Path) -> Result<Vec<TensorReport>, Failure> {
             file: file.clone(),
             name: tensor.name.to_owned(),
             shape: tensor.shape.to_vec(),
-            from: tensor.element_type.map_or("unsupported".to_owned(), |from| from.to_string()),
+            from: tensor.element_type,
             to: None,
             bytes: [bytes; 2],
-            lost: LossCounts::default(),
+            lost: CastLoss::default(),
         }
     });
     Ok(report.collect())

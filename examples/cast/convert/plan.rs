@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::SystemTime;
 
-use wgpu_cast::files::{FilePlan, ReadAt, SafetensorsFile};
-use wgpu_cast::{ElementType, LossCounts};
+use wgpu_cast::ElementType;
+use wgpu_cast::files::{CastLoss, FilePlan, ReadAt, SafetensorsFile};
 
 use super::inputs::{self, Pair, Target};
 use super::npz::{self, Entry};
@@ -70,10 +70,10 @@ impl Task {
                 file: pair.input.display().to_string(),
                 name: tensor.name.clone(),
                 shape: tensor.shape.clone(),
-                from: from.map_or("c64".to_owned(), |from| from.to_string()),
+                from,
                 to,
                 bytes: [tensor.bytes, after.unwrap_or(tensor.bytes)],
-                lost: LossCounts::default(),
+                lost: CastLoss::default(),
             });
             match options {
                 Some((to, Ok(options))) => Some((to, options)),
@@ -123,10 +123,10 @@ impl Task {
             file: file.clone(),
             name: single.tensor.name().to_owned(),
             shape: single.tensor.shape(),
-            from: from.to_string(),
+            from: Some(from),
             to: Some(to),
             bytes: [single.tensor.bytes(), 0],
-            lost: LossCounts::default(),
+            lost: CastLoss::default(),
         };
         let (inputs, plan) = single.plan(input, to, &options, format, args)?;
         report.bytes[1] = plan.bytes().unwrap_or(0);
@@ -148,15 +148,15 @@ pub fn tensors(path: &Path, format: FileFormat) -> Result<Vec<TensorReport>, Fai
         from,
         to: None,
         bytes: [bytes; 2],
-        lost: LossCounts::default(),
+        lost: CastLoss::default(),
     };
     if format == FileFormat::Safetensors {
         let input = inputs::open(path)?;
         let read = SafetensorsFile::read(&input).map_err(|error| Failure::at(path, error))?;
-        let tensors = read.tensors().iter().map(|tensor| {
-            let from = tensor.element_type.map_or("c64".to_owned(), |from| from.to_string());
-            report(tensor.name.clone(), tensor.shape.clone(), from, tensor.bytes)
-        });
+        let tensors = read
+            .tensors()
+            .iter()
+            .map(|tensor| report(tensor.name.clone(), tensor.shape.clone(), tensor.element_type, tensor.bytes));
         return Ok(tensors.collect());
     }
     if format == FileFormat::Onnx {
@@ -169,8 +169,7 @@ pub fn tensors(path: &Path, format: FileFormat) -> Result<Vec<TensorReport>, Fai
         return Err(Failure::at(path, "a .bin file contains neither type nor shape"));
     }
     let Single { tensor, .. } = Single::open(path, format, None, None)?;
-    let from = tensor.element_type().to_string();
-    Ok(vec![report(tensor.name().to_owned(), tensor.shape(), from, tensor.bytes())])
+    Ok(vec![report(tensor.name().to_owned(), tensor.shape(), Some(tensor.element_type()), tensor.bytes())])
 }
 
 /// Refuses string tensors in a format that has none.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
+use wgpu_cast::files::CastLoss;
 use wgpu_cast::{ElementType, LossCounts};
 
 use crate::failure::Failure;
@@ -14,11 +15,12 @@ pub struct TensorReport {
     pub file: String,
     pub name: String,
     pub shape: Vec<u64>,
-    pub from: String,
+    /// `None` for complex numbers, which are not cast.
+    pub from: Option<ElementType>,
     /// `None` if the tensor stays as it is.
     pub to: Option<ElementType>,
     pub bytes: [u64; 2],
-    pub lost: LossCounts,
+    pub lost: CastLoss,
 }
 
 /// The names of counts, as they are told to people.
@@ -32,12 +34,14 @@ const TOLD: [(&str, &str); 7] = [
     ("nan_to_number", "NaN became a number"),
 ];
 
+/// A kind of loss, as it is told to people.
+pub fn told(name: &str) -> &str {
+    TOLD.iter().find(|row| row.0 == name).map_or(name, |row| row.1)
+}
+
 /// What was lost, as text.
 pub fn losses(lost: &LossCounts) -> String {
-    let told = |(name, count): (&str, u64)| {
-        let text = TOLD.iter().find(|row| row.0 == name).map_or(name, |row| row.1);
-        (count > 0).then(|| format!("{count} {text}"))
-    };
+    let told = |(name, count)| (count > 0).then(|| format!("{count} {}", told(name)));
     let told: Vec<_> = lost.iter().filter_map(told).collect();
     if told.is_empty() { "no value was lost".to_owned() } else { format!("lost: {}", told.join(", ")) }
 }
@@ -48,10 +52,24 @@ impl TensorReport {
         self.shape.iter().product()
     }
 
+    /// The name of the tensor, or that of the file if the tensor has none.
+    pub fn shown_name(&self) -> &str {
+        if self.name.is_empty() { &self.file } else { &self.name }
+    }
+
+    fn from_name(&self) -> &'static str {
+        self.from.map_or("complex", ElementType::name)
+    }
+
+    /// Whether neither type is STRING.
+    pub fn is_numeric(&self) -> bool {
+        [self.from, self.to].into_iter().flatten().all(ElementType::is_numeric)
+    }
+
     fn conversion(&self) -> String {
         match self.to {
-            Some(to) => format!("{} -> {to}", self.from),
-            None => format!("{} (unchanged)", self.from),
+            Some(to) => format!("{} -> {to}", self.from_name()),
+            None => format!("{} (unchanged)", self.from_name()),
         }
     }
 
@@ -60,27 +78,24 @@ impl TensorReport {
     /// # Errors
     /// Writing to stdout fails.
     pub fn print(&self, json: bool) -> Result<(), Failure> {
-        if json { line(self.json(false)) } else { line(self.text()) }
+        if json { line(Value::Object(self.json())) } else { line(self.text()) }
     }
 
-    fn json(&self, is_done: bool) -> Value {
+    fn json(&self) -> Map<String, Value> {
         let mut fields = Map::new();
         fields.insert("file".to_owned(), json!(self.file));
         fields.insert("tensor".to_owned(), json!(self.name));
         fields.insert("shape".to_owned(), json!(self.shape));
-        fields.insert("from".to_owned(), json!(self.from));
-        fields.insert("to".to_owned(), json!(self.to.map_or(self.from.clone(), |to| to.to_string())));
+        fields.insert("from".to_owned(), json!(self.from_name()));
+        fields.insert("to".to_owned(), json!(self.to.map_or(self.from_name(), ElementType::name)));
         fields.insert("bytes".to_owned(), json!(self.bytes));
-        if is_done && self.to.is_some() {
-            fields.insert("lost".to_owned(), self.lost.iter().collect::<BTreeMap<_, _>>().into_iter().collect());
-        }
-        Value::Object(fields)
+        fields
     }
 
     fn text(&self) -> String {
         let shape: Vec<_> = self.shape.iter().map(u64::to_string).collect();
         let [before, after] = self.bytes.map(size);
-        let (shape, from) = (shape.join(", "), &self.from);
+        let (shape, from) = (shape.join(", "), self.from_name());
         match self.to {
             Some(to) => format!("{} [{shape}]: {from} -> {to}, {before} -> {after}", self.name),
             None => format!("{} [{shape}]: {from}, {before}", self.name),
@@ -114,12 +129,14 @@ pub struct Summary<'a> {
     pub bytes: [u64; 2],
     /// Bytes of the outputs that an interrupted conversion had left.
     pub resumed: u64,
+    /// Whether the relative errors were found.
+    pub relative_errors: bool,
 }
 
 impl Summary<'_> {
     /// What all tensors lost.
-    pub fn lost(&self) -> LossCounts {
-        self.tensors.iter().fold(LossCounts::default(), |mut sum, tensor| {
+    pub fn lost(&self) -> CastLoss {
+        self.tensors.iter().fold(CastLoss::default(), |mut sum, tensor| {
             sum += tensor.lost;
             sum
         })
@@ -131,24 +148,33 @@ impl Summary<'_> {
     /// Writing to stdout fails.
     pub fn print_json(&self) -> Result<(), Failure> {
         for tensor in self.tensors {
-            line(tensor.json(true))?;
+            let mut fields = tensor.json();
+            if tensor.to.is_some() {
+                self.add_losses(&mut fields, &tensor.lost);
+            }
+            line(Value::Object(fields))?;
         }
-        let lost: BTreeMap<_, _> = self.lost().iter().collect();
-        let cast = self.tensors.iter().filter(|tensor| tensor.to.is_some()).count();
-        line(json!({
-            "tensors": self.tensors.len(),
-            "cast": cast,
-            "bytes": self.bytes,
-            "resumed": self.resumed,
-            "seconds": self.seconds,
-            "route": self.route,
-            "lost": lost,
-        }))
+        let mut fields = Map::new();
+        fields.insert("tensors".to_owned(), json!(self.tensors.len()));
+        fields.insert("cast".to_owned(), json!(self.tensors.iter().filter(|tensor| tensor.to.is_some()).count()));
+        fields.insert("bytes".to_owned(), json!(self.bytes));
+        fields.insert("resumed".to_owned(), json!(self.resumed));
+        fields.insert("seconds".to_owned(), json!(self.seconds));
+        fields.insert("route".to_owned(), json!(self.route));
+        self.add_losses(&mut fields, &self.lost());
+        line(Value::Object(fields))
+    }
+
+    fn add_losses(&self, fields: &mut Map<String, Value>, lost: &CastLoss) {
+        fields.insert("lost".to_owned(), json!(lost.counts.iter().collect::<BTreeMap<_, _>>()));
+        if self.relative_errors {
+            fields.insert("relative_error".to_owned(), json!(lost.relative_error));
+        }
     }
 
     /// A line on stderr, and a warning if a value was beyond the range of its type.
     pub fn print_text(&self) {
-        let lost = self.lost();
+        let lost = self.lost().counts;
         let cast: Vec<_> = self.tensors.iter().filter(|tensor| tensor.to.is_some()).collect();
         let what = match self.tensors {
             [tensor] => format!("{}, {}", tensor.conversion(), counted(tensor.elements(), "element")),
@@ -166,12 +192,11 @@ impl Summary<'_> {
             0 => String::new(),
             bytes => format!(", {} of it were there already", size(bytes)),
         };
-        let is_numeric =
-            cast.iter().any(|tensor| tensor.from != "string" && tensor.to.is_some_and(ElementType::is_numeric));
-        let lost_text = if is_numeric { format!("; {}", losses(&lost)) } else { String::new() };
+        let lost_text =
+            if cast.iter().any(|tensor| tensor.is_numeric()) { format!("; {}", losses(&lost)) } else { String::new() };
         note(format_args!("{what}, {}{resumed}{lost_text}", self.route));
         if lost.overflowed() > 0 {
-            let worst = cast.iter().max_by_key(|tensor| tensor.lost.overflowed());
+            let worst = cast.iter().max_by_key(|tensor| tensor.lost.counts.overflowed());
             let worst = worst.filter(|_| cast.len() > 1).map(|tensor| format!(", most of them in {}", tensor.name));
             let values = counted(lost.overflowed(), "value");
             note(format_args!(
@@ -187,8 +212,9 @@ impl Summary<'_> {
     /// Writing to stdout fails.
     pub fn print_stats(&self) -> Result<(), Failure> {
         for tensor in self.tensors.iter().filter(|tensor| tensor.to.is_some()) {
-            let name = if tensor.name.is_empty() { &tensor.file } else { &tensor.name };
-            line(format_args!("{name}: {}, {}", tensor.conversion(), losses(&tensor.lost)))?;
+            let (name, error) = (tensor.shown_name(), tensor.lost.relative_error);
+            let lost = losses(&tensor.lost.counts);
+            line(format_args!("{name}: {}, {lost}; largest relative error {error:.2e}", tensor.conversion()))?;
         }
         Ok(())
     }
