@@ -89,8 +89,12 @@ pub struct Output {
     syncing: Option<Syncing>,
 }
 
-/// An output that is complete but does not have its name yet.
-pub struct Complete(Place);
+/// An output that is complete but does not have its name yet. Its journal is still there, so that it can be continued,
+/// which then makes nothing.
+pub struct Complete {
+    place: Place,
+    bytes: u64,
+}
 
 /// A thread that has the disk store what is written while more is written, so that less is left at the end.
 struct Syncing {
@@ -113,8 +117,7 @@ impl Output {
     /// # Errors
     /// As [`open`](Self::open).
     pub fn open_growing(name: &Path, existing: Existing) -> Result<Self, Failure> {
-        let existing = Existing { resume: false, ..existing };
-        let mut output = Self::open(name, 0, 0, existing)?;
+        let mut output = Self::open(name, 0, None, existing)?;
         let emptied = output.file.set_len(0);
         emptied.map_err(|error| output.place.failure(&error))?;
         (output.grows, output.end) = (true, 0);
@@ -122,22 +125,23 @@ impl Output {
     }
 
     /// Opens the partial file of an output of `bytes` bytes. `plan` identifies what is written: a partial file of another
-    /// plan is not continued.
+    /// plan is not continued, and one without a plan never.
     ///
     /// # Errors
     /// The output may not be replaced, another process is writing it, or the file system refuses it.
-    pub fn open(name: &Path, bytes: u64, plan: u64, existing: Existing) -> Result<Self, Failure> {
+    pub fn open(name: &Path, bytes: u64, plan: Option<u64>, existing: Existing) -> Result<Self, Failure> {
+        let existing = Existing { resume: existing.resume && plan.is_some(), ..existing };
         let fail = |error: io::Error| Failure::at(name, format!("cannot write: {error}"));
-        let target = follow_links(name).map_err(fail)?;
+        let target = check(name, existing)?;
         let metadata = fs::metadata(&target).ok();
-        if let Some(metadata) = &metadata {
-            check_replaceable(metadata, existing).map_err(|what| Failure::at(name, what))?;
-        }
         let mut partial = target.clone().into_os_string();
         partial.push(SUFFIX);
         let partial = PathBuf::from(partial);
-        let head = json!({"cast-partial": 1, "plan": format!("{plan:016x}"), "bytes": bytes}).to_string() + "\n";
-        let found = open_partial(&partial, metadata.as_ref(), existing).map_err(|what| Failure::at(name, what))?;
+        let head = json!({"cast-partial": 1, "plan": plan.map(|plan| format!("{plan:016x}")), "bytes": bytes})
+            .to_string()
+            + "\n";
+        let found = open_partial(&partial, metadata.as_ref(), existing, plan.is_some())
+            .map_err(|what| Failure::at(name, what))?;
         let (file, entries) = match found {
             Some(mut file) => {
                 let entries = read_journal(&mut file, bytes, &head).map_err(fail)?;
@@ -213,7 +217,7 @@ impl Output {
     }
 
     fn log(&mut self, entry: &Entry) -> io::Result<()> {
-        let losses = losses_to_json(&entry.losses);
+        let losses = losses_to_json(entry.losses.iter().copied());
         let Range { start, end } = entry.output;
         let line = json!({"start": start, "end": end, "crc32": entry.checksum, "losses": losses}).to_string() + "\n";
         self.append(line.as_bytes())
@@ -226,7 +230,7 @@ impl Output {
         Ok(())
     }
 
-    /// Cuts off the journal and makes sure that the bytes are on the disk.
+    /// Makes sure that the bytes are on the disk.
     ///
     /// # Errors
     /// The file system refuses it.
@@ -236,9 +240,8 @@ impl Output {
             let _ = thread.join();
         }
         let bytes = if self.grows { self.end } else { self.bytes };
-        let done = self.file.set_len(bytes).and_then(|()| self.file.sync_all());
-        done.map_err(|error| self.place.failure(&error))?;
-        Ok(Complete(self.place))
+        self.file.sync_all().map_err(|error| self.place.failure(&error))?;
+        Ok(Complete { place: self.place, bytes })
     }
 }
 
@@ -257,16 +260,23 @@ impl Write for Output {
 impl Complete {
     /// The file that will have the output.
     pub fn path(&self) -> &Path {
-        &self.0.target
+        &self.place.target
     }
 
-    /// Gives the complete file its name.
+    /// Removes the file.
+    pub fn discard(mut self) {
+        self.place.keep = false;
+    }
+
+    /// Cuts off the journal and gives the complete file its name.
     ///
     /// # Errors
     /// The file system refuses it.
     pub fn rename(mut self) -> Result<(), Failure> {
-        let place = &mut self.0;
-        let renamed = signals::without_signals(|| fs::rename(&place.partial, &place.target));
+        let place = &mut self.place;
+        let cut = open_itself(OpenOptions::new().write(true), &place.partial)
+            .and_then(|file| file.set_len(self.bytes).and_then(|()| file.sync_all()));
+        let renamed = cut.and_then(|()| signals::without_signals(|| fs::rename(&place.partial, &place.target)));
         renamed.map_err(|error| place.failure(&error))?;
         place.keep = true;
         // The new name is durable after this; not every file system can do it.
@@ -297,7 +307,7 @@ pub fn write(path: &Path, parts: &[&[u8]], existing: Existing) -> Result<(), Fai
 pub fn stage(path: &Path, parts: &[&[u8]], existing: Existing) -> Result<Complete, Failure> {
     let fail = |error: io::Error| Failure::at(path, format!("cannot write: {error}"));
     let bytes = parts.iter().map(|part| part.len() as u64).sum();
-    let mut output = Output::open(path, bytes, 0, Existing { resume: false, ..existing })?;
+    let mut output = Output::open(path, bytes, None, existing)?;
     let mut start = 0;
     for part in parts {
         output.write(start..start + part.len() as u64, part, &[]).map_err(fail)?;
@@ -306,11 +316,59 @@ pub fn stage(path: &Path, parts: &[&[u8]], existing: Existing) -> Result<Complet
     output.complete()
 }
 
-/// A device, a pipe or a socket, which is written to directly.
+/// A folder that is created for outputs. What is new of it is removed when this is dropped, unless it is kept or
+/// somebody has put something into it.
+pub struct NewFolder(Vec<PathBuf>);
+
+impl NewFolder {
+    /// Creates the folder and those above it, as far as they do not exist.
+    ///
+    /// # Errors
+    /// The file system refuses it.
+    pub fn create(folder: &Path) -> Result<Self, Failure> {
+        let is_new = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
+        let new = Self(folder.ancestors().take_while(is_new).map(Path::to_owned).collect());
+        fs::create_dir_all(folder).map_err(|error| Failure::at(folder, error))?;
+        Ok(new)
+    }
+
+    /// Keeps the folder.
+    pub fn keep(mut self) {
+        self.0.clear();
+    }
+}
+
+impl Drop for NewFolder {
+    fn drop(&mut self) {
+        self.0.iter().for_each(|folder| drop(fs::remove_dir(folder)));
+    }
+}
+
+/// Whether a path names a device, a pipe or a socket, which is written to directly.
+pub fn is_special(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
+}
+
+/// Opens a device, a pipe or a socket.
 pub fn open_special(path: &Path) -> Option<io::Result<File>> {
-    let metadata = fs::metadata(path).ok()?;
-    let is_special = !metadata.is_file() && !metadata.is_dir();
-    is_special.then(|| OpenOptions::new().write(true).open(path))
+    is_special(path).then(|| OpenOptions::new().write(true).open(path))
+}
+
+/// Whether a name is that of a partial file.
+pub fn is_partial(name: &str) -> bool {
+    name.ends_with(SUFFIX)
+}
+
+/// Refuses a file that may not be replaced. Returns where links lead.
+///
+/// # Errors
+/// It is a folder, read-only or not to be replaced, or its links lead nowhere.
+pub fn check(name: &Path, existing: Existing) -> Result<PathBuf, Failure> {
+    let target = follow_links(name).map_err(|error| Failure::at(name, format!("cannot write: {error}")))?;
+    if let Ok(metadata) = fs::metadata(&target) {
+        check_replaceable(&metadata, existing).map_err(|what| Failure::at(name, what))?;
+    }
+    Ok(target)
 }
 
 /// The file at the end of a chain of links, which need not exist.
@@ -362,7 +420,12 @@ pub fn open_itself(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
 }
 
 /// Opens the partial file of an earlier run, if there is one and it is to be continued, and locks it.
-fn open_partial(path: &Path, target: Option<&fs::Metadata>, existing: Existing) -> Result<Option<File>, String> {
+fn open_partial(
+    path: &Path,
+    target: Option<&fs::Metadata>,
+    existing: Existing,
+    has_plan: bool,
+) -> Result<Option<File>, String> {
     let shown = path.display();
     let file = match open_itself(OpenOptions::new().read(true).write(true), path) {
         Ok(file) => file,
@@ -382,7 +445,8 @@ fn open_partial(path: &Path, target: Option<&fs::Metadata>, existing: Existing) 
         set_permissions(&file, target).map_err(|error| format!("cannot write: {error}"))?;
         return Ok(Some(file));
     }
-    note(format_args!("removing {shown}, which an interrupted conversion left (--resume continues it)"));
+    let help = if has_plan { " (--resume continues it)" } else { "" };
+    note(format_args!("removing {shown}, which an interrupted conversion left{help}"));
     fs::remove_file(path).map_err(|error| format!("cannot remove {shown}: {error}"))?;
     Ok(None)
 }
@@ -455,10 +519,10 @@ fn entry(line: &str) -> Option<Entry> {
 }
 
 /// What casts lost, by the index of the part.
-pub fn losses_to_json(losses: &[(usize, CastLoss)]) -> Value {
+pub fn losses_to_json(losses: impl Iterator<Item = (usize, CastLoss)>) -> Value {
     let counts = |lost: &CastLoss| lost.counts.iter().collect::<BTreeMap<_, _>>();
     // As bits, so that the error is read back exactly.
-    losses.iter().map(|(part, lost)| json!([part, counts(lost), lost.relative_error.to_bits()])).collect()
+    losses.map(|(part, lost)| json!([part, counts(&lost), lost.relative_error.to_bits()])).collect()
 }
 
 /// What [`losses_to_json`] made; `None` if it is anything else.

@@ -45,12 +45,17 @@ One tensor (.npy, .pb, .bin) can change its format. String tensors are cast on t
 Rules for files of several tensors: the first --map that matches a name decides. Otherwise --to
 applies to floats that match --only (if given) and no --except. * matches any text.
 
-An output is written beside its place, to NAME.cast-partial, and renamed when it is complete. A
-signal removes the partial file. After a kill it stays: --resume continues it, any other run
-removes it. With --part I/N several machines convert a sharded model into one folder.";
+An output is written beside its place, to NAME.cast-partial, and renamed when it is complete. Without
+--resume a signal removes the partial file. After a kill it stays: --resume continues it if the other
+options are the same, and any other run removes it. A .npz archive begins anew. With --part I/N several
+machines convert a sharded model into one folder.
+
+The relative error of a value is |result - value| / |value|. Values that become 0, infinite or NaN, or
+that are beyond the range of the type, are counted instead.";
 
 pub const INFO: &str = "\
-Prints the name, shape, element type and size of each tensor. Only headers are read.";
+Prints the name, shape, element type and size of each tensor. The data of tensors is not read, except
+from a pipe, of strings, and of .pb files that store it in typed fields.";
 
 pub const RUN: &str = "\
 A bfloat16 input may be given as uint16, as in ONNX's older test data. Outputs are written as ONNX

@@ -1,27 +1,31 @@
 //! `cast merge-index`: joins the indexes of the parts of a sharded model.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use wgpu_cast::files::SafetensorsFile;
 
 use crate::args::MergeArgs;
 use crate::atomic::{self, Existing};
-use crate::convert::{Index, ShardPart};
+use crate::convert::{Finished, Index, ShardPart, inputs};
 use crate::failure::Failure;
 use crate::output::{counted, note};
 
 /// What stands between the name of the index and the number of the part.
 const PART: &str = ".part-";
 
+/// Where the index of a part says of which conversion it is.
+pub const CONVERSION: &str = "cast_conversion";
+
 /// The name of the index of a part.
 pub fn name_of_part(index: &str, part: ShardPart) -> String {
     format!("{index}{PART}{}-of-{}", part.index, part.count)
 }
 
-/// Joins the indexes of all parts in a folder. Each is checked: all belong to one conversion, none is missing, no tensor
-/// is in two, and every shard exists.
+/// Joins the indexes of all parts in a folder. All must belong to one conversion, none may be missing, no tensor may be
+/// in two, and every shard must be a complete file that has its tensors.
 pub fn merge(args: &MergeArgs) -> Result<(), Failure> {
     let folder = &args.folder;
     let fail = |what: String| Failure::at(folder, what);
@@ -38,20 +42,19 @@ pub fn merge(args: &MergeArgs) -> Result<(), Failure> {
     let mut merged: Option<Index> = None;
     for path in parts.values() {
         let index = Index::read(path)?;
-        for shard in index.shards().map_err(|what| Failure::at(path, what))? {
-            if !folder.join(&shard).is_file() {
-                return Err(Failure::at(path, format!("the shard {shard} is missing")));
-            }
-        }
+        check_shards(folder, &index).map_err(|what| Failure::at(path, what))?;
         match &mut merged {
             None => merged = Some(index),
             Some(merged) => add(merged, &index).map_err(|what| Failure::at(path, what))?,
         }
     }
-    let Some(Index { content, .. }) = merged else { return Ok(()) };
+    let Some(Index { mut content, .. }) = merged else { return Ok(()) };
+    content.as_object_mut().into_iter().for_each(|content| drop(content.remove(CONVERSION)));
     let tensors = content["weight_map"].as_object().map_or(0, serde_json::Map::len) as u64;
     let text = serde_json::to_string_pretty(&content).unwrap_or_default() + "\n";
     atomic::write(&folder.join(&name), &[text.as_bytes()], Existing::default())?;
+    let lists = (1..=count).map(|index| Finished::open(folder, Some(ShardPart { index, count })));
+    lists.for_each(|list| list.remove());
     for path in parts.values() {
         fs::remove_file(path).map_err(|error| Failure::at(path, error))?;
     }
@@ -59,8 +62,28 @@ pub fn merge(args: &MergeArgs) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Checks that each shard is a complete file, and that its tensors are there.
+fn check_shards(folder: &Path, index: &Index) -> Result<(), String> {
+    let mut found = HashSet::new();
+    for shard in index.shards()? {
+        let input = inputs::open(&folder.join(&shard)).map_err(|failure| failure.to_string())?;
+        let file = SafetensorsFile::read(&input).map_err(|error| format!("the shard {shard}: {error}"))?;
+        found.extend(file.tensors().iter().map(|tensor| (tensor.name.clone(), shard.clone())));
+    }
+    for (tensor, shard) in index.content["weight_map"].as_object().into_iter().flatten() {
+        let shard = shard.as_str().unwrap_or_default();
+        if !found.contains(&(tensor.clone(), shard.to_owned())) {
+            return Err(format!("the shard {shard} has no tensor {tensor}"));
+        }
+    }
+    Ok(())
+}
+
 /// Adds the tensors and the size of a part.
 fn add(merged: &mut Index, part: &Index) -> Result<(), String> {
+    if merged.content[CONVERSION] != part.content[CONVERSION] {
+        return Err("it is a part of another conversion".to_owned());
+    }
     let size = |index: &Index| index.content["metadata"]["total_size"].as_u64();
     let total = size(merged).zip(size(part)).and_then(|(a, b)| a.checked_add(b)).ok_or("it has no valid total_size")?;
     let Value::Object(new) = part.content["weight_map"].clone() else {

@@ -29,6 +29,18 @@ pub fn counted(number: u64, unit: &str) -> String {
     format!("{number} {unit}{}", if number == 1 { "" } else { "s" })
 }
 
+/// A name from a file, its control characters escaped: a terminal would obey them.
+pub fn printable(name: &str) -> String {
+    let mut shown = String::new();
+    for letter in name.chars() {
+        match letter.is_control() {
+            true => shown.extend(letter.escape_default()),
+            false => shown.push(letter),
+        }
+    }
+    shown
+}
+
 /// Prints a line on stderr. A failure to do so is ignored, since there is no other place to report it.
 pub fn note(line: impl std::fmt::Display) {
     let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use wgpu_cast::onnx::NamedTensor;
 
-use crate::atomic::{self, Complete, Existing};
+use crate::atomic::{self, Complete, Existing, NewFolder};
 use crate::failure::Failure;
 
 /// The file of an output.
@@ -21,15 +21,10 @@ pub fn path(folder: &Path, index: usize) -> PathBuf {
 /// # Errors
 /// The file system refuses it. Then none of the files of this run remains, nor does a folder that was made for them.
 pub fn write(folder: &Path, outputs: Vec<NamedTensor>) -> Result<(), Failure> {
-    let is_new = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
-    let new: Vec<&Path> = folder.ancestors().take_while(is_new).collect();
-    let made = fs::create_dir_all(folder).map_err(|e| Failure::at(folder, e));
-    let written = made.and_then(|()| stage(folder, outputs)).and_then(rename);
-    if written.is_err() {
-        // A folder in which somebody else has put something stays.
-        new.iter().for_each(|folder| drop(fs::remove_dir(folder)));
-    }
-    written
+    let new = NewFolder::create(folder)?;
+    rename(stage(folder, outputs)?)?;
+    new.keep();
+    Ok(())
 }
 
 fn stage(folder: &Path, outputs: Vec<NamedTensor>) -> Result<Vec<Complete>, Failure> {

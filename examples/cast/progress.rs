@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::output::{note, size};
+use crate::output::{note, printable, size};
 
 /// How often a line is printed where there is no terminal.
 const INTERVAL: Duration = Duration::from_secs(10);
@@ -67,13 +67,14 @@ impl Progress {
     pub fn advance(&mut self, more: u64, name: &str) {
         self.done += more;
         if let Some(bar) = &self.bar {
-            bar.set_message(name.to_owned());
+            bar.set_message(printable(name));
             bar.inc(more);
         }
         if self.lines && self.printed.elapsed() >= INTERVAL {
             self.printed = Instant::now();
             let rate = self.done as f64 / self.started.elapsed().as_secs_f64();
             let left = (self.total - self.done.min(self.total)) as f64 / rate;
+            let name = printable(name);
             note(match self.unit {
                 Unit::Bytes => {
                     let [done, total, rate] = [self.done, self.total, rate as u64].map(size);

@@ -4,14 +4,14 @@ use crate::element::ElementType;
 use crate::options::CastOptions;
 
 /// What an output file consists of, from front to back.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub struct FilePlan {
     /// The parts, without gaps.
     pub parts: Vec<Part>,
 }
 
 /// One part of an output file.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 #[non_exhaustive]
 pub enum Part {
     /// These bytes, such as a header.
@@ -23,7 +23,7 @@ pub enum Part {
 }
 
 /// A range of bytes of an input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SourceRange {
     /// The index of the input.
     pub input: usize,
@@ -34,7 +34,7 @@ pub struct SourceRange {
 }
 
 /// The cast of a tensor of numbers from a range of an input.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub struct TensorCast {
     /// The name, for reports.
     pub name: String,
@@ -56,7 +56,7 @@ pub struct TensorCast {
 }
 
 /// How the elements of a tensor are stored in a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TensorStorage {
     /// The element type.
     pub element_type: ElementType,
@@ -65,7 +65,7 @@ pub struct TensorStorage {
 }
 
 /// How the codes of a tensor are stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CodeStorage {
     /// Little-endian; codes narrower than a byte are packed, low bits first, as ONNX's `raw_data`.

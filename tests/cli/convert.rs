@@ -1,16 +1,17 @@
-//! `cast convert` for checkpoints: rules, reports, interruptions, permissions.
+//! `cast convert` for one file: rules, reports, interruptions, permissions.
 
 use crate::tool::{Folder, floats};
 
 /// A safetensors file of named tensors: type, shape, data.
-fn checkpoint(tensors: &[(&str, &str, &[u64], &[u8])]) -> Vec<u8> {
+pub fn checkpoint(tensors: &[(&str, &str, &[u64], &[u8])]) -> Vec<u8> {
     let (mut header, mut data) = (String::new(), Vec::new());
     for (name, dtype, shape, bytes) in tensors {
         let start = data.len();
         data.extend(*bytes);
         let comma = if header.is_empty() { "" } else { "," };
         header += &format!(
-            r#"{comma}"{name}":{{"dtype":"{dtype}","shape":{shape:?},"data_offsets":[{start},{}]}}"#,
+            r#"{comma}{}:{{"dtype":"{dtype}","shape":{shape:?},"data_offsets":[{start},{}]}}"#,
+            serde_json::json!(name),
             data.len()
         );
     }
@@ -78,7 +79,8 @@ fn losses_are_counted_and_strict_writes_nothing() {
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
     assert_eq!(
         outcome.text(),
-        "big: float -> float16, lost: 1 became infinite, 1 became 0\ngood: float -> float16, no value was lost\n"
+        "big: float -> float16, lost: 1 became infinite, 1 became 0; largest relative error 0.00e0\n\
+         good: float -> float16, no value was lost; largest relative error 0.00e0\n"
     );
     assert!(outcome.stderr.contains("; lost: 1 became infinite, 1 became 0\n"), "{}", outcome.stderr);
     assert!(
@@ -96,13 +98,73 @@ fn losses_are_counted_and_strict_writes_nothing() {
     assert_eq!(lines[0]["bytes"], serde_json::json!([20, 10]));
     assert_eq!(lines[0]["lost"]["infinite"], 1);
     assert_eq!(lines[2]["lost"]["zero"], 1);
+    assert!(lines.iter().all(|line| line.get("relative_error").is_none()), "only --stats finds it");
+    let json = folder.cast("convert a.safetensors out.safetensors --to float8e4m3fn --map good=int8 --json --stats");
+    let lines: Vec<serde_json::Value> =
+        json.text().lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(lines.iter().map(|line| line["relative_error"].as_f64()).collect::<Vec<_>>(), [Some(0.0); 3]);
 
     std::fs::remove_file(folder.path().join("out.safetensors")).expect("the output");
-    let strict = folder.cast("convert a.safetensors out.safetensors --to float16 --strict");
-    assert_eq!(strict.status, Some(1));
-    assert_eq!(folder.names(), ["a.safetensors"]);
+    for resume in ["", "--resume"] {
+        let strict = folder.cast(&format!("convert a.safetensors out.safetensors --to float16 --strict {resume}"));
+        assert_eq!(strict.status, Some(1));
+        assert_eq!(folder.names(), ["a.safetensors"]);
+    }
     let quiet = folder.cast("convert a.safetensors out.safetensors --to bfloat16 --strict --quiet");
     assert_eq!((quiet.status, quiet.stderr.as_str(), quiet.text()), (Some(0), "", ""));
+}
+
+#[test]
+fn losses_are_drawn() {
+    let folder = Folder::new();
+    let values = floats(&[1.0, 1e6, 17.0]);
+    folder.write("a.safetensors", checkpoint(&[("b<&\n", "F32", &[3], &values), ("i", "I32", &[0], &[])]));
+    folder.convert("a.safetensors out.safetensors --to float8e4m3fn --plot out.svg");
+    let picture = String::from_utf8(folder.read("out.svg")).expect("UTF-8");
+    for shown in
+        ["What the cast lost in 1 tensor\n", "became the largest number\n", "b&lt;&amp;\\n", "\n1\n", "5.88e-2"]
+    {
+        assert!(picture.contains(shown), "{shown}: {picture}");
+    }
+    assert!(!picture.contains("became 0"), "only what occurs: {picture}");
+    let twice = folder.cast("convert a.safetensors out.safetensors --to float16 --plot out.safetensors");
+    assert_eq!(twice.status, Some(2), "{}", twice.stderr);
+}
+
+#[test]
+fn names_are_printed_without_control_characters() {
+    let folder = Folder::new();
+    folder.write("a.safetensors", checkpoint(&[("a\u{1b}[31m", "F32", &[1], &floats(&[1e6]))]));
+    let outcome = folder.cast("convert a.safetensors out.safetensors --to float16 --stats");
+    assert!(outcome.text().starts_with("a\\u{1b}[31m: float -> float16"), "{}", outcome.text());
+    assert!(!folder.cast("info a.safetensors").text().contains('\u{1b}'));
+    folder.write("a.npy", crate::tool::npy("<f4", false, "(1,)", &floats(&[1e6])));
+    assert_eq!(folder.cast("info a.npy").text(), "a.npy [1]: float, 4 bytes\n");
+}
+
+#[test]
+fn arrays_of_an_archive() {
+    let folder = Folder::new();
+    let mut archive = wgpu_cast::files::NpzWriter::new(Vec::new());
+    for (name, descr, data) in
+        [("f", "<f4", floats(&[1.5])), ("d", "<f8", vec![0; 8]), ("raw", "<V2", vec![0x80, 0x3f])]
+    {
+        let array = crate::tool::npy(descr, false, "(1,)", &data);
+        archive.start(name, array.len() as u64, false).expect("an entry");
+        std::io::Write::write_all(&mut archive, &array).expect("memory");
+    }
+    folder.write("a.npz", archive.finish().expect("memory"));
+    let without = folder.cast("convert a.npz out.npz --to float16");
+    assert!(without.status == Some(1) && without.line().contains("raw: "), "{}", without.stderr);
+    let outcome = folder.cast("convert a.npz out.npz --from bfloat16 --to double --json");
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    let found = folder.cast("info out.npz");
+    let expected = "f [1]: float, 4 bytes\nd [1]: double, 8 bytes\nraw [1]: double, 8 bytes\n";
+    assert_eq!(found.text(), expected, "--to applies only to the type of --from");
+    // An interrupted conversion of an archive is not continued.
+    folder.write("out.npz.cast-partial", b"x");
+    let outcome = folder.cast("convert a.npz out.npz --from bfloat16 --to double --resume");
+    assert!(outcome.status == Some(0) && !outcome.stderr.contains("--resume continues"), "{}", outcome.stderr);
 }
 
 #[test]
@@ -119,97 +181,6 @@ fn a_dry_run_prints_the_plan_and_writes_nothing() {
     assert_eq!(folder.names(), ["a.safetensors"]);
     let info = folder.cast("info a.safetensors");
     assert_eq!(info.text(), "w [1, 2]: float, 8 bytes\ni [1]: int32, 4 bytes\n");
-}
-
-/// Three shards with an index, and another file.
-fn model(folder: &Folder) {
-    std::fs::create_dir(folder.path().join("model")).expect("a folder");
-    let data: Vec<Vec<u8>> = (1..4).map(|shard| floats(&vec![shard as f32 * 4.001; 1000 * shard])).collect();
-    let mut map = String::new();
-    for (shard, data) in data.iter().enumerate() {
-        let file = format!("m-{shard}.safetensors");
-        let name = format!("w{shard}");
-        folder.write(&format!("model/{file}"), checkpoint(&[(&name, "F32", &[data.len() as u64 / 4], data)]));
-        map += &format!(r#"{}"{name}":"{file}""#, if shard == 0 { "" } else { "," });
-    }
-    let index = format!(r#"{{"metadata":{{"total_size":24000,"more":[1]}},"weight_map":{{{map}}}}}"#);
-    folder.write("model/m.safetensors.index.json", index);
-    folder.write("model/config.json", "{}");
-}
-
-#[test]
-fn the_parts_of_a_model_join_to_the_bytes_of_one_run() {
-    let folder = Folder::new();
-    model(&folder);
-    let outcome = folder.cast("convert model whole --to bf16 --copy-others");
-    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
-    let files = ["m-0.safetensors", "m-1.safetensors", "m-2.safetensors", "m.safetensors.index.json"];
-    let index: serde_json::Value =
-        serde_json::from_slice(&folder.read("whole/m.safetensors.index.json")).expect("JSON");
-    assert_eq!(index["metadata"], serde_json::json!({"total_size": 12000, "more": [1]}));
-    assert_eq!(folder.read("whole/config.json"), b"{}");
-    for part in ["2/2", "1/2"] {
-        let outcome = folder.cast(&format!("convert model/m.safetensors.index.json parts --to bf16 --part {part}"));
-        assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
-        let merged = folder.cast("merge-index parts");
-        assert_eq!(merged.status == Some(0), part == "1/2", "{}", merged.stderr);
-    }
-    for file in files {
-        assert_eq!(folder.read(&format!("parts/{file}")), folder.read(&format!("whole/{file}")), "{file}");
-    }
-    let names = std::fs::read_dir(folder.path().join("parts")).expect("a folder").count();
-    assert_eq!(names, files.len(), "the parts' indexes are gone");
-}
-
-#[test]
-fn finished_shards_are_not_made_again() {
-    let folder = Folder::new();
-    model(&folder);
-    let whole = folder.cast("convert model whole --to float4e2m1 --json");
-    let whole: serde_json::Value = serde_json::from_str(whole.text().lines().last().expect("a summary")).expect("JSON");
-    // The third shard cannot be written.
-    std::fs::create_dir_all(folder.path().join("out/m-2.safetensors")).expect("a folder");
-    let stopped = folder.cast("convert model out --to float4e2m1 --resume");
-    assert_eq!(stopped.status, Some(1), "{}", stopped.stderr);
-    std::fs::remove_dir(folder.path().join("out/m-2.safetensors")).expect("a folder");
-    // The second was changed meanwhile.
-    folder.write("out/m-1.safetensors", folder.read("out/m-0.safetensors"));
-    let resumed = folder.cast("convert model out --to float4e2m1 --resume --json");
-    let resumed: serde_json::Value =
-        serde_json::from_str(resumed.text().lines().last().expect("a summary")).expect("JSON");
-    assert_eq!(resumed["resumed"], folder.read("whole/m-0.safetensors").len() as u64);
-    assert_eq!(resumed["lost"], whole["lost"]);
-    for file in ["m-0.safetensors", "m-1.safetensors", "m-2.safetensors", "m.safetensors.index.json"] {
-        assert_eq!(folder.read(&format!("out/{file}")), folder.read(&format!("whole/{file}")), "{file}");
-    }
-    assert_eq!(std::fs::read_dir(folder.path().join("out")).expect("a folder").count(), 4);
-}
-
-#[test]
-fn an_index_that_leads_elsewhere_is_refused() {
-    let folder = Folder::new();
-    model(&folder);
-    for shard in ["../a.safetensors", "/etc/passwd", "", "..", "b/../m-0.safetensors"] {
-        folder.write("model/m.safetensors.index.json", format!(r#"{{"weight_map":{{"w0":"{shard}"}}}}"#));
-        let outcome = folder.cast("convert model out --to bf16");
-        assert_eq!(outcome.status, Some(1), "{shard}: {}", outcome.stderr);
-        assert!(outcome.line().contains("no file of its folder"), "{}", outcome.stderr);
-    }
-    assert_eq!(folder.names(), ["model"]);
-}
-
-#[test]
-fn several_files_go_into_a_folder() {
-    let folder = Folder::new();
-    for name in ["a", "b"] {
-        folder.write(&format!("{name}.bin"), floats(&[1.0, 2.0]));
-    }
-    let outcome = folder.cast("convert a.bin b.bin -d out --from float --to int8 --out-format npy");
-    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
-    assert_eq!(folder.read("out/a.npy"), folder.read("out/b.npy"));
-    let twice = folder.cast("convert a.bin ./a.bin -d out --from float --to int8");
-    assert_eq!(twice.status, Some(2), "{}", twice.stderr);
-    assert!(twice.line().contains("two inputs have this output"), "{}", twice.stderr);
 }
 
 #[test]
@@ -299,6 +270,43 @@ mod interruptions {
         assert_eq!(resumed["lost"], whole["lost"], "losses of the first run count too");
         assert!(whole["lost"]["infinite"].as_u64() > Some(0));
         assert_eq!(folder.names(), ["a.safetensors", "out.safetensors"]);
+    }
+
+    /// Pieces depend on the memory, so that those of another run do not fit.
+    #[test]
+    fn a_conversion_with_other_memory_begins_anew() {
+        let folder = Folder::new();
+        large(&folder);
+        let whole = summary(&folder, "out.safetensors --to float16");
+        interrupted(&folder, "--to float16 --resume --memory 100MiB");
+        let resumed = summary(&folder, "out.safetensors --to float16 --resume --memory 128MiB");
+        assert_eq!((&resumed["resumed"], &resumed["lost"]), (&0.into(), &whole["lost"]));
+        interrupted(&folder, "--to float16 --resume --memory 100MiB");
+        let resumed = summary(&folder, "out.safetensors --to float16 --resume --memory 100MiB --stats");
+        assert_eq!(resumed["resumed"], 0, "the first run did not find relative errors");
+    }
+
+    #[test]
+    fn strict_conversions_are_continued() {
+        let folder = Folder::new();
+        large(&folder);
+        interrupted(&folder, "--to bfloat16 --resume --strict");
+        let resumed = summary(&folder, "out.safetensors --to bfloat16 --resume --strict");
+        assert!(resumed["resumed"].as_u64() > Some(0), "{resumed}");
+    }
+
+    #[test]
+    fn a_journal_that_names_another_part_is_survived() {
+        let folder = Folder::new();
+        large(&folder);
+        interrupted(&folder, "--to float16 --resume");
+        let mut partial = folder.read(PARTIAL);
+        let journal = partial.len() - partial.iter().rev().take(4000).count();
+        let text = String::from_utf8_lossy(&partial[journal..]).replace("[[1,", "[[9,");
+        partial.truncate(journal);
+        partial.extend(text.as_bytes());
+        folder.write(PARTIAL, &partial);
+        summary(&folder, "out.safetensors --to float16 --resume");
     }
 
     #[test]
@@ -448,6 +456,8 @@ mod interruptions {
             "convert - out.bin --to float16",
             "convert a.safetensors - --to float16 --strict",
             "convert a.safetensors - --to float16 --json",
+            "convert a.safetensors /dev/stdout --to float16 --strict",
+            "convert a.safetensors /dev/null --to float16 --resume",
         ] {
             let outcome = folder.cast(line);
             assert_eq!(outcome.status, Some(2), "{line}: {}", outcome.stderr);

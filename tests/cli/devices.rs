@@ -127,6 +127,25 @@ fn verify_proves_a_pair() {
 }
 
 #[test]
+fn verify_and_adapters_print_json() {
+    let folder = Folder::new();
+    let lines = |line: &str| -> Vec<serde_json::Value> {
+        let outcome = on_gpu(folder.cast(line));
+        outcome.text().lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+    };
+    let verified = lines("verify --from float8e5m2 --to int8 --json");
+    assert_eq!((verified.len(), &verified[0]["equal"], &verified[1]["pairs"]), (2, &true.into(), &1.into()));
+    assert_eq!(verified[0]["elements"], verified[1]["elements"]);
+    let adapters = lines("adapters --json");
+    assert_eq!(adapters.last().expect("a summary")["adapters"], adapters.len() - 1);
+    assert!(adapters.len() > 1 && adapters[0]["adapter"].is_string(), "{adapters:?}");
+    for line in ["verify --from bool --to int8 --quiet", "adapters -q", "bench --from int8 --to int4 --elements 9 -q"] {
+        let outcome = on_gpu(folder.cast(line));
+        assert_eq!((outcome.text(), outcome.stderr.as_str()), ("", ""), "{line}");
+    }
+}
+
+#[test]
 fn bench_prints_json() {
     let outcome = on_gpu(Folder::new().cast("bench --from float --to float16 --elements 4099 --json"));
     let json: serde_json::Value = serde_json::from_slice(&outcome.stdout).expect("JSON");

@@ -7,6 +7,7 @@ fn bad_command_lines() {
     let folder = Folder::new();
     folder.write("a.npy", npy("<f4", false, "(1,)", &floats(&[1.0])));
     folder.write("a.bin", floats(&[1.0]));
+    folder.write("a.txt", "");
     for (line, message) in [
         ("convert a.npy out.npy --to flaot16", "unknown element type \"flaot16\", did you mean float16?"),
         ("convert a.npy out.npy --to fp8", "did you mean float8e4m3fn, float8e4m3fnuz, float8e5m2, float8e5m2fnuz or"),
@@ -49,7 +50,7 @@ fn bad_command_lines() {
         assert!(outcome.line().contains(message), "{line}: {}", outcome.stderr);
         assert!(outcome.stdout.is_empty(), "{line}");
     }
-    assert_eq!(folder.names(), ["a.bin", "a.npy"]);
+    assert_eq!(folder.names(), ["a.bin", "a.npy", "a.txt"]);
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod convert;
 mod devices;
 mod errors;
 mod files;
+mod folders;
 mod fused;
 mod npy;
 mod onnx;

@@ -90,6 +90,22 @@ fn a_model_runs_on_either_device() {
     }
 }
 
+#[test]
+fn runs_are_described_for_programs() {
+    let folder = Folder::new();
+    folder.write("m.onnx", model(ElementType::INT4));
+    folder.write("x.npy", npy("<f4", false, "(3,)", &floats(&[1.0, 2.0, -0.0])));
+    let outcome = folder.cast("run m.onnx x.npy -o out --device cpu --json");
+    assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""));
+    let lines: Vec<serde_json::Value> =
+        outcome.text().lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let output = std::path::Path::new("out").join("output_0.pb").display().to_string();
+    let expected = serde_json::json!({"file": output, "tensor": "output", "shape": [3], "type": "int4", "bytes": 2});
+    assert_eq!((lines.len(), &lines[0], &lines[1]["outputs"]), (2, &expected, &1.into()));
+    let quiet = folder.cast("run m.onnx x.npy -o out --device cpu --quiet");
+    assert_eq!((quiet.status, quiet.stderr.as_str(), quiet.text()), (Some(0), "", ""));
+}
+
 /// A model of so many outputs: casts of FLOAT to FLOAT16.
 fn model_of(outputs: usize) -> Vec<u8> {
     let field = |number: u8, bytes: &[u8]| {

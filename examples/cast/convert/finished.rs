@@ -8,12 +8,18 @@ use std::time::UNIX_EPOCH;
 use serde_json::{Value, json};
 use wgpu_cast::files::CastLoss;
 
+use super::shard_part::ShardPart;
 use crate::atomic::{losses_from_json, losses_to_json, open_itself};
 use crate::failure::Failure;
 use crate::output::note;
 
-/// The name of the list, in the folder of the outputs.
+/// The name of the list, in the folder of the outputs. That of a part has `-I-of-N` behind it.
 const NAME: &str = ".cast-finished";
+
+/// Whether a file has the name of a list.
+pub fn is_list(name: &str) -> bool {
+    name.starts_with(NAME)
+}
 
 /// A list of finished outputs, which is kept with --resume while a conversion runs.
 pub struct Finished {
@@ -22,8 +28,9 @@ pub struct Finished {
 }
 
 impl Finished {
-    /// The list in a folder. `part` distinguishes machines that write to the same folder.
-    pub fn open(folder: &Path, part: &str) -> Self {
+    /// The list in a folder; several machines may write to it, each its own part.
+    pub fn open(folder: &Path, part: Option<ShardPart>) -> Self {
+        let part = part.map_or(String::new(), |part| format!("-{}-of-{}", part.index, part.count));
         let path = folder.join(format!("{NAME}{part}"));
         let mut text = String::new();
         let file = open_itself(OpenOptions::new().read(true), &path);
@@ -47,10 +54,10 @@ impl Finished {
     ///
     /// # Errors
     /// The list cannot be written.
-    pub fn add(&self, path: &Path, plan: u64, losses: &[(usize, CastLoss)]) -> Result<(), Failure> {
+    pub fn add(&self, path: &Path, plan: u64, losses: &[CastLoss]) -> Result<(), Failure> {
         let failed = |error: std::io::Error| Failure::at(&self.path, format!("cannot write: {error}"));
         let metadata = fs::metadata(path).map_err(failed)?;
-        let entry = json!({"state": state(path, &metadata, plan), "losses": losses_to_json(losses)});
+        let entry = json!({"state": state(path, &metadata, plan), "losses": losses_to_json(losses.iter().copied().enumerate())});
         let mut options = OpenOptions::new();
         let mut file = open_itself(options.append(true).create(true), &self.path).map_err(failed)?;
         file.write_all(format!("{entry}\n").as_bytes()).map_err(failed)

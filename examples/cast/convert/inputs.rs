@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use wgpu_cast::files::InputFile;
 
+use super::finished::is_list;
+use crate::atomic::is_partial;
 use crate::failure::Failure;
 use crate::files::FileFormat;
 
@@ -58,14 +60,17 @@ impl Index {
     /// Reads the index at a path.
     ///
     /// # Errors
-    /// It cannot be read, or is no JSON.
+    /// It cannot be read, or is no index.
     pub fn read(path: &Path) -> Result<Self, Failure> {
         let size = fs::metadata(path).map_err(|error| Failure::at(path, error))?.len();
         if size > LONGEST_INDEX {
             return Err(Failure::at(path, format!("the index has {size} bytes, the limit is {LONGEST_INDEX}")));
         }
         let text = fs::read(path).map_err(|error| Failure::at(path, error))?;
-        let content = serde_json::from_slice(&text).map_err(|error| Failure::at(path, error))?;
+        let content: Value = serde_json::from_slice(&text).map_err(|error| Failure::at(path, error))?;
+        if !matches!(content["metadata"], Value::Null | Value::Object(_)) {
+            return Err(Failure::at(path, "\"metadata\" is not an object"));
+        }
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         Ok(Self { name, content })
     }
@@ -92,7 +97,9 @@ pub fn files_of(folder: &Path) -> Result<Vec<(PathBuf, Option<FileFormat>)>, Fai
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).map_err(fail)? {
         let path = entry.map_err(fail)?.path();
-        if path.is_file() {
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        // What an interrupted conversion left is no file of a model.
+        if path.is_file() && !is_partial(&name) && !is_list(&name) {
             let format = FileFormat::of(&path).ok();
             files.push((path, format));
         }

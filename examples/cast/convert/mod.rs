@@ -2,7 +2,7 @@
 
 mod caster;
 mod finished;
-mod inputs;
+pub mod inputs;
 mod npz;
 mod onnx;
 mod plan;
@@ -15,18 +15,20 @@ mod single;
 mod writer;
 
 use std::collections::HashSet;
-use std::path::Path;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
 
 use wgpu_cast::onnx::{CastNode, NEWEST_OPSET, NamedTensor};
 use wgpu_cast::{CastOptions, ElementType};
 
 use crate::args::{Attributes, ConvertArgs, InfoArgs};
-use crate::atomic::{self, Existing};
+use crate::atomic::{self, Existing, NewFolder};
 use crate::failure::Failure;
 use crate::files::FileFormat;
-use crate::merge::name_of_part;
+use crate::merge::{CONVERSION, name_of_part};
 use crate::output::note;
 use caster::Caster;
+pub use finished::Finished;
 pub use inputs::Index;
 use inputs::Target;
 use plan::Task;
@@ -41,23 +43,30 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     let Request { pairs, index, copies, folder } = Request::new(args)?;
     let mut tasks = pairs.into_iter().map(|pair| Task::new(pair, args)).collect::<Result<Vec<_>, _>>()?;
     args.check_attributes(&tasks)?;
+    add_copies(copies, &mut tasks)?;
+    let index_path = index.as_ref().zip(folder.as_ref()).map(|(index, folder)| {
+        folder.join(args.part.map_or_else(|| index.name.clone(), |part| name_of_part(&index.name, part)))
+    });
+    check_names(&tasks, [&index_path, &args.plot])?;
     let tensors = |tasks: &[Task]| tasks.iter().flat_map(|task| task.tensors.iter().cloned()).collect::<Vec<_>>();
     if args.dry_run {
         return report::print_plan(&tensors(&tasks), args.print.json);
     }
     let caster = Caster::open(&args.device)?;
-    if let Some(folder) = &folder {
-        std::fs::create_dir_all(folder).map_err(|error| Failure::at(folder, error))?;
-    }
     let total = tasks.iter().map(Task::bytes).sum();
     let mut writer = Writer::new(args, &caster, total, folder.as_deref());
+    writer.check(&tasks)?;
+    [&index_path, &args.plot]
+        .into_iter()
+        .flatten()
+        .try_for_each(|path| atomic::check(path, args.existing()).map(drop))?;
+    let new_folder = folder.as_deref().map(NewFolder::create).transpose()?;
     tasks.iter_mut().try_for_each(|task| writer.write(task))?;
     let (seconds, resumed) = writer.stop();
     let tensors = tensors(&tasks);
-    let read = tensors.iter().map(|tensor| tensor.bytes[0]).sum();
     let route = caster.route(&args.device, tensors.iter().all(TensorReport::is_numeric));
     let relative_errors = args.needs_relative_errors();
-    let summary = Summary { tensors: &tensors, route: &route, seconds, bytes: [read, total], resumed, relative_errors };
+    let summary = Summary { tensors: &tensors, route: &route, seconds, resumed, relative_errors };
     if args.print.json {
         summary.print_json()?;
     } else if args.stats {
@@ -67,17 +76,18 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
         summary.print_text();
     }
     if args.strict && summary.lost().counts.overflowed() > 0 {
+        writer.discard();
         return Err(Failure::Work("--strict: values are beyond the range of the type; nothing was written".to_owned()));
     }
     writer.name()?;
     if let Some(path) = &args.plot {
         atomic::write(path, &[plot::draw(&tensors).as_bytes()], args.existing())?;
     }
-    if let Some(index) = index {
-        write_index(index, &tasks, args)?;
+    if let (Some(index), Some(path)) = (index, index_path) {
+        write_index(index, &path, &tensors, args)?;
     }
-    copies.iter().try_for_each(|(from, to)| copy(from, to, args.existing()))?;
     writer.close();
+    new_folder.into_iter().for_each(NewFolder::keep);
     caster.close();
     Ok(())
 }
@@ -106,33 +116,54 @@ pub fn read_tensor(path: &Path, format: FileFormat) -> Result<NamedTensor, Failu
     Single::open(path, format, None, None)?.in_memory(path)
 }
 
-/// Writes the index of a sharded model, with the new size of its tensors.
-fn write_index(mut index: Index, tasks: &[Task], args: &ConvertArgs) -> Result<(), Failure> {
-    let total: u64 = tasks.iter().flat_map(|task| &task.tensors).map(|tensor| tensor.bytes[1]).sum();
-    index.content["metadata"]["total_size"] = total.into();
-    let folder = match tasks.first().map(|task| &task.outputs[0].0) {
-        Some(Target::File(path)) => path.parent().unwrap_or(Path::new("")).to_owned(),
-        _ => return Ok(()),
-    };
-    let name = match args.part {
-        None => index.name.clone(),
-        Some(part) => {
-            // Each part lists its own tensors; `merge-index` joins the lists.
-            let own = tasks.iter().flat_map(|task| &task.tensors).map(|tensor| tensor.name.as_str());
-            let own: HashSet<_> = own.collect();
-            let map = index.content["weight_map"].as_object_mut();
-            map.into_iter().for_each(|map| map.retain(|name, _| own.contains(name.as_str())));
-            name_of_part(&index.name, part)
+/// Adds copies of files that are not converted. The data of a model is converted with the model.
+fn add_copies(copies: Vec<(PathBuf, PathBuf)>, tasks: &mut Vec<Task>) -> Result<(), Failure> {
+    let place = |path: &Path| path.canonicalize().unwrap_or(path.to_owned());
+    let read: HashSet<_> = tasks.iter().flat_map(|task| &task.sources).map(|path| place(path)).collect();
+    for (from, to) in copies {
+        if !read.contains(&place(&from)) {
+            tasks.push(Task::copy(&from, to)?);
         }
-    };
-    let text = serde_json::to_string_pretty(&index.content).unwrap_or_default() + "\n";
-    atomic::write(&folder.join(name), &[text.as_bytes()], args.existing())
+    }
+    Ok(())
 }
 
-/// Copies a file that is not converted.
-fn copy(from: &Path, to: &Path, existing: Existing) -> Result<(), Failure> {
-    let bytes = std::fs::read(from).map_err(|error| Failure::at(from, error))?;
-    atomic::write(to, &[&bytes], existing)
+/// Refuses outputs of one name.
+fn check_names(tasks: &[Task], others: [&Option<PathBuf>; 2]) -> Result<(), Failure> {
+    let mut names = HashSet::new();
+    let targets = tasks.iter().flat_map(|task| &task.outputs).filter_map(|output| match &output.target {
+        Target::File(path) => Some(path),
+        Target::Stdout => None,
+    });
+    match targets.chain(others.into_iter().flatten()).find(|path| !names.insert(*path)) {
+        Some(path) => Err(Failure::Usage(format!("{}: two outputs have this name", path.display()))),
+        None => Ok(()),
+    }
+}
+
+/// Writes the index of a sharded model, or of a part of it, with the new size of its tensors.
+fn write_index(mut index: Index, path: &Path, tensors: &[TensorReport], args: &ConvertArgs) -> Result<(), Failure> {
+    let mut conversion = DefaultHasher::new();
+    (env!("CARGO_PKG_VERSION"), index.content.to_string(), args.rules.text()).hash(&mut conversion);
+    format!("{:?} {:?}", args.from, args.attributes).hash(&mut conversion);
+    let mut total = 0;
+    let mut own = HashSet::new();
+    for tensor in tensors {
+        let shard = index.content["weight_map"][tensor.name.as_str()].as_str();
+        if shard.is_some_and(|shard| Path::new(&tensor.file).ends_with(shard)) {
+            total += tensor.bytes[1];
+            own.insert(tensor.name.as_str());
+        }
+    }
+    index.content["metadata"]["total_size"] = total.into();
+    if args.part.is_some() {
+        // Each part lists its own tensors; `merge-index` joins the lists of one conversion.
+        let map = index.content["weight_map"].as_object_mut();
+        map.into_iter().for_each(|map| map.retain(|name, _| own.contains(name.as_str())));
+        index.content[CONVERSION] = format!("{:016x}", conversion.finish()).into();
+    }
+    let text = serde_json::to_string_pretty(&index.content).unwrap_or_default() + "\n";
+    atomic::write(path, &[text.as_bytes()], args.existing())
 }
 
 impl ConvertArgs {

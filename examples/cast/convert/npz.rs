@@ -3,14 +3,15 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use wgpu_cast::ElementType;
 use wgpu_cast::files::{
-    CastLoss, FilePlan, InputFile, NpyElements, NpyOrder, NpzArchive, NpzError, NpzMember, NpzWriter, ReadAt, npy_plan,
+    CastLoss, FilePlan, InputFile, NpyElements, NpyError, NpyOrder, NpzArchive, NpzError, NpzMember, NpzWriter, ReadAt,
+    npy_plan,
 };
+use wgpu_cast::{CastOptions, ElementType};
 
 use super::inputs::{self, Pair};
-use super::plan::{Task, state};
-use super::report::TensorReport;
+use super::plan::{Task, TaskOutput, state};
+use super::report::{TensorReport, count};
 use super::single::told;
 use crate::args::ConvertArgs;
 use crate::failure::Failure;
@@ -31,7 +32,12 @@ impl Task {
         let (mut entries, mut tensors) = (Vec::new(), Vec::new());
         for member in archive.members().to_vec() {
             let refuse = |what: String| Failure::at(&pair.input, format!("{}: {what}", member.name));
-            let array = archive.array(&member, args.from).map_err(|error| match &error {
+            // --from says what raw codes are, and chooses among the other arrays.
+            let array = match archive.array(&member, None) {
+                Err(NpzError::Npy { error: NpyError::NoElementType { .. }, .. }) => archive.array(&member, args.from),
+                array => array,
+            };
+            let array = array.map_err(|error| match &error {
                 NpzError::Npy { error, .. } => refuse(told(error)),
                 _ => refuse(error.to_string()),
             })?;
@@ -39,8 +45,8 @@ impl Task {
                 return Err(refuse("arrays of strings are not supported in archives".to_owned()));
             };
             let from = storage.element_type;
-            let to = args.rules.target(&member.name, from, None);
-            let options = args.attributes.options(from, to.unwrap_or(from))?;
+            let to = args.target(&member.name, from);
+            let options = to.map_or(Ok(CastOptions::default()), |to| args.attributes.options(from, to))?;
             let mut stored = array
                 .stored(&member.name, usize::from(member.stored.is_none()))
                 .map_err(|error| refuse(told(&error)))?;
@@ -53,7 +59,7 @@ impl Task {
                 shape: array.shape.clone(),
                 from: Some(from),
                 to,
-                bytes: [member.bytes, plan.bytes().unwrap_or(0)],
+                bytes: [from, to.unwrap_or(from)].map(|t| t.packed_bytes(count(&stored.shape)).unwrap_or(0)),
                 lost: CastLoss::default(),
             });
             entries.push(Entry { member, plan });
@@ -64,7 +70,8 @@ impl Task {
         Ok(Self {
             name,
             inputs,
-            outputs: vec![(pair.output, FilePlan::default())],
+            sources: Vec::new(),
+            outputs: vec![TaskOutput { target: pair.output, plan: FilePlan::default(), rows: Vec::new() }],
             archive: Some(entries),
             tensors,
             state,
@@ -87,7 +94,9 @@ pub fn tensors(input: &dyn ReadAt, path: &Path) -> Result<Vec<TensorReport>, Fai
             _ => Some(ElementType::STRING),
         };
         let (name, shape) = (member.name, array.shape);
-        let (file, bytes) = (path.display().to_string(), [member.bytes; 2]);
+        // Strings have no packed size.
+        let bytes = from.and_then(|from| from.packed_bytes(count(&shape))).unwrap_or(member.bytes);
+        let (file, bytes) = (path.display().to_string(), [bytes; 2]);
         Ok(TensorReport { file, name, shape, from, to: None, bytes, lost: CastLoss::default() })
     });
     tensors.collect()

@@ -7,7 +7,7 @@ use wgpu_cast::ElementType;
 use wgpu_cast::files::{CastLoss, GraphRules, ModelRules, ModelScan, ReadAt};
 
 use super::inputs::{self, Pair, Target};
-use super::plan::{Task, state};
+use super::plan::{Task, TaskOutput, state};
 use super::report::TensorReport;
 use crate::args::ConvertArgs;
 use crate::failure::Failure;
@@ -26,7 +26,8 @@ impl Task {
         let folder = path.parent().unwrap_or(Path::new(""));
         let external = scan.open_external(folder).map_err(fail)?;
         let mut state = vec![state(path)];
-        state.extend(scan.external_files().map(|name| super::plan::state(&folder.join(name))));
+        let sources: Vec<_> = scan.external_files().map(|name| folder.join(name)).collect();
+        state.extend(sources.iter().map(|path| super::plan::state(path)));
         let mut inputs: Vec<Box<dyn ReadAt>> = vec![Box::new(input)];
         inputs.extend(external.into_iter().map(|file| Box::new(file) as Box<dyn ReadAt>));
 
@@ -72,7 +73,7 @@ impl Task {
                 lost: CastLoss::default(),
             }
         });
-        let tensors = tensors.collect();
+        let tensors: Vec<_> = tensors.collect();
         if !plan.decoded.is_empty() {
             inputs.push(Box::new(plan.decoded));
         }
@@ -82,11 +83,11 @@ impl Task {
                 let what = "the model has external data, which needs an output file";
                 return Err(Failure::Usage(format!("{}: {what}", path.display())));
             };
-            outputs.push((Target::File(output.with_file_name(&data_file)), external));
+            outputs.push(TaskOutput::by_name(Target::File(output.with_file_name(&data_file)), external, &tensors));
         }
         // The model is named last, when its data is there.
-        outputs.push((pair.output, plan.model));
-        Ok(Self { name: file, inputs, outputs, archive: None, tensors, state })
+        outputs.push(TaskOutput::by_name(pair.output, plan.model, &tensors));
+        Ok(Self { name: file, inputs, sources, outputs, archive: None, tensors, state })
     }
 }
 

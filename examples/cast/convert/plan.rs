@@ -1,10 +1,11 @@
 //! What is read, cast and written for one input.
 
-use std::path::Path;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use wgpu_cast::ElementType;
-use wgpu_cast::files::{CastLoss, FilePlan, ReadAt, SafetensorsFile};
+use wgpu_cast::files::{CastLoss, FilePlan, Part, ReadAt, SafetensorsFile, SourceRange};
 
 use super::inputs::{self, Pair, Target};
 use super::npz::{self, Entry};
@@ -23,7 +24,9 @@ pub struct Task {
     /// The input, as the user gave it.
     pub name: String,
     pub inputs: Vec<Box<dyn ReadAt>>,
-    pub outputs: Vec<(Target, FilePlan)>,
+    /// The files that are read, where the input names others.
+    pub sources: Vec<PathBuf>,
+    pub outputs: Vec<TaskOutput>,
     /// The members of an archive, which the one output is then.
     pub archive: Option<Vec<Entry>>,
     pub tensors: Vec<TensorReport>,
@@ -31,7 +34,48 @@ pub struct Task {
     pub state: Vec<InputState>,
 }
 
+/// A file that a task makes.
+pub struct TaskOutput {
+    pub target: Target,
+    pub plan: FilePlan,
+    /// For each cast, in the order of the parts, which of the task's tensors it is.
+    pub rows: Vec<usize>,
+}
+
+impl TaskOutput {
+    /// An output whose tensors have different names.
+    pub fn by_name(target: Target, plan: FilePlan, tensors: &[TensorReport]) -> Self {
+        let rows: HashMap<_, _> = tensors.iter().enumerate().map(|(row, tensor)| (tensor.name.as_str(), row)).collect();
+        let rows = plan.casts().map(|cast| rows.get(cast.name.as_str()).copied().unwrap_or(usize::MAX)).collect();
+        Self { target, plan, rows }
+    }
+}
+
 impl Task {
+    /// A file that is copied.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn copy(from: &Path, to: PathBuf) -> Result<Self, Failure> {
+        let input = inputs::open(from)?;
+        let bytes = input.size().map_err(|error| Failure::at(from, error))?;
+        let plan = FilePlan { parts: vec![Part::Copy(SourceRange { input: 0, offset: 0, bytes })] };
+        Ok(Self {
+            name: from.display().to_string(),
+            inputs: vec![Box::new(input)],
+            sources: Vec::new(),
+            outputs: vec![TaskOutput { target: Target::File(to), plan, rows: Vec::new() }],
+            archive: None,
+            tensors: Vec::new(),
+            state: vec![state(from)],
+        })
+    }
+
+    /// The plans of an output: one, or those of an archive's members.
+    pub fn plans<'a>(&'a self, output: &'a TaskOutput) -> impl Iterator<Item = &'a FilePlan> {
+        std::iter::once(&output.plan).chain(self.archive.iter().flatten().map(|entry| &entry.plan))
+    }
+
     /// Reads the headers of an input and decides everything.
     ///
     /// # Errors
@@ -51,8 +95,7 @@ impl Task {
 
     /// Bytes of the outputs.
     pub fn bytes(&self) -> u64 {
-        let members = self.archive.iter().flatten().map(|entry| &entry.plan);
-        self.outputs.iter().map(|(_, plan)| plan).chain(members).filter_map(FilePlan::bytes).sum()
+        self.outputs.iter().flat_map(|output| self.plans(output)).filter_map(FilePlan::bytes).sum()
     }
 
     fn safetensors(pair: Pair, args: &ConvertArgs) -> Result<Self, Failure> {
@@ -89,14 +132,14 @@ impl Task {
             return Err(failure);
         }
         let name = pair.input.display().to_string();
-        let state = vec![state(&pair.input)];
         Ok(Self {
             name,
             inputs: vec![Box::new(input)],
-            outputs: vec![(pair.output, plan)],
+            sources: Vec::new(),
+            outputs: vec![TaskOutput::by_name(pair.output, plan, &tensors)],
             archive: None,
             tensors,
-            state,
+            state: vec![state(&pair.input)],
         })
     }
 
@@ -129,9 +172,17 @@ impl Task {
             lost: CastLoss::default(),
         };
         let (inputs, plan) = single.plan(input, to, &options, format, args)?;
-        report.bytes[1] = plan.bytes().unwrap_or(0);
-        let state = vec![state(&pair.input)];
-        Ok(Self { name: file, inputs, outputs: vec![(pair.output, plan)], archive: None, tensors: vec![report], state })
+        report.bytes[1] = to.packed_bytes(report.elements()).or_else(|| plan.bytes()).unwrap_or(0);
+        let rows = plan.casts().map(|_| 0).collect();
+        Ok(Self {
+            name: file,
+            inputs,
+            sources: Vec::new(),
+            outputs: vec![TaskOutput { target: pair.output, plan, rows }],
+            archive: None,
+            tensors: vec![report],
+            state: vec![state(&pair.input)],
+        })
     }
 }
 

@@ -12,7 +12,7 @@ const MOST_ROWS: usize = 500;
 
 /// Sizes in pixels.
 const ROW: usize = 18;
-const COLUMN: usize = 92;
+const COLUMN: usize = 150;
 const MARGIN: usize = 10;
 const HEAD: usize = 58;
 /// The width of a letter, and the most letters of a name.
@@ -36,7 +36,7 @@ pub fn draw(tensors: &[TensorReport]) -> String {
         sum
     });
     let columns: Vec<_> = sum.iter().filter(|(_, count)| *count > 0).map(|(name, _)| name).collect();
-    let names: Vec<_> = rows.iter().map(|tensor| clipped(tensor.shown_name())).collect();
+    let names: Vec<_> = rows.iter().map(|tensor| clipped(&tensor.shown_name())).collect();
     let letters = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).max(20);
     let left = 2 * MARGIN + letters * LETTER;
     let width = (left + (columns.len() + 1) * COLUMN + MARGIN).max(640);
@@ -59,7 +59,7 @@ pub fn draw(tensors: &[TensorReport]) -> String {
     }
     for (row, (tensor, name)) in rows.iter().zip(names).enumerate() {
         let top = HEAD + row * ROW;
-        let full = text(name, MARGIN, top + ROW - 5).add(Title::new(printable(tensor.shown_name())));
+        let full = text(name, MARGIN, top + ROW - 5).add(Title::new(tensor.shown_name()));
         picture = picture.add(full);
         for (column, name) in columns.iter().enumerate() {
             let count = tensor.lost.counts.iter().find(|(other, _)| other == name).map_or(0, |(_, count)| count);
@@ -100,10 +100,5 @@ fn text(content: impl Into<String>, x: usize, y: usize) -> Text {
 fn clipped(name: &str) -> String {
     let letters = name.chars().count();
     let name: String = name.chars().skip(letters.saturating_sub(MOST_LETTERS)).collect();
-    printable(&if letters > MOST_LETTERS { format!("…{name}") } else { name })
-}
-
-/// XML has no control characters.
-fn printable(name: &str) -> String {
-    name.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect()
+    if letters > MOST_LETTERS { format!("…{name}") } else { name }
 }

@@ -7,7 +7,7 @@ use wgpu_cast::files::CastLoss;
 use wgpu_cast::{ElementType, LossCounts};
 
 use crate::failure::Failure;
-use crate::output::{counted, line, note, size};
+use crate::output::{counted, line, note, printable, size};
 
 /// A tensor of an output.
 #[derive(Clone, Debug)]
@@ -49,12 +49,12 @@ pub fn losses(lost: &LossCounts) -> String {
 impl TensorReport {
     /// The number of elements.
     pub fn elements(&self) -> u64 {
-        self.shape.iter().product()
+        count(&self.shape)
     }
 
     /// The name of the tensor, or that of the file if the tensor has none.
-    pub fn shown_name(&self) -> &str {
-        if self.name.is_empty() { &self.file } else { &self.name }
+    pub fn shown_name(&self) -> String {
+        printable(if self.name.is_empty() { &self.file } else { &self.name })
     }
 
     fn from_name(&self) -> &'static str {
@@ -97,10 +97,20 @@ impl TensorReport {
         let [before, after] = self.bytes.map(size);
         let (shape, from) = (shape.join(", "), self.from_name());
         match self.to {
-            Some(to) => format!("{} [{shape}]: {from} -> {to}, {before} -> {after}", self.name),
-            None => format!("{} [{shape}]: {from}, {before}", self.name),
+            Some(to) => format!("{} [{shape}]: {from} -> {to}, {before} -> {after}", self.shown_name()),
+            None => format!("{} [{shape}]: {from}, {before}", self.shown_name()),
         }
     }
+}
+
+/// The number of elements of a shape. Headers claim any size.
+pub fn count(shape: &[u64]) -> u64 {
+    shape.iter().fold(1, |elements, &axis| elements.saturating_mul(axis))
+}
+
+/// Bytes of all tensors, before and after the conversion.
+fn bytes(tensors: &[TensorReport]) -> [u64; 2] {
+    [0, 1].map(|side| tensors.iter().map(|tensor| tensor.bytes[side]).sum())
 }
 
 /// Prints the plan of a conversion.
@@ -111,12 +121,11 @@ pub fn print_plan(tensors: &[TensorReport], json: bool) -> Result<(), Failure> {
     for tensor in tensors {
         tensor.print(json)?;
     }
-    let bytes = |side: usize| tensors.iter().map(|tensor| tensor.bytes[side]).sum::<u64>();
     let cast = tensors.iter().filter(|tensor| tensor.to.is_some()).count();
     if json {
-        return line(json!({"tensors": tensors.len(), "cast": cast, "bytes": [bytes(0), bytes(1)]}));
+        return line(json!({"tensors": tensors.len(), "cast": cast, "bytes": bytes(tensors)}));
     }
-    let [before, after] = [bytes(0), bytes(1)].map(size);
+    let [before, after] = bytes(tensors).map(size);
     line(format_args!("{}, {cast} of them cast: {before} -> {after}", counted(tensors.len() as u64, "tensor")))
 }
 
@@ -125,8 +134,6 @@ pub struct Summary<'a> {
     pub tensors: &'a [TensorReport],
     pub route: &'a str,
     pub seconds: f64,
-    /// Bytes read and written.
-    pub bytes: [u64; 2],
     /// Bytes of the outputs that an interrupted conversion had left.
     pub resumed: u64,
     /// Whether the relative errors were found.
@@ -157,7 +164,7 @@ impl Summary<'_> {
         let mut fields = Map::new();
         fields.insert("tensors".to_owned(), json!(self.tensors.len()));
         fields.insert("cast".to_owned(), json!(self.tensors.iter().filter(|tensor| tensor.to.is_some()).count()));
-        fields.insert("bytes".to_owned(), json!(self.bytes));
+        fields.insert("bytes".to_owned(), json!(bytes(self.tensors)));
         fields.insert("resumed".to_owned(), json!(self.resumed));
         fields.insert("seconds".to_owned(), json!(self.seconds));
         fields.insert("route".to_owned(), json!(self.route));
@@ -183,7 +190,7 @@ impl Summary<'_> {
                 kinds.sort();
                 kinds.dedup();
                 let kinds = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
-                let [before, after] = self.bytes.map(size);
+                let [before, after] = bytes(all).map(size);
                 let tensors = counted(all.len() as u64, "tensor");
                 format!("{} of {tensors} cast{kinds}, {before} -> {after} in {:.1} s", cast.len(), self.seconds)
             }
@@ -197,7 +204,8 @@ impl Summary<'_> {
         note(format_args!("{what}, {}{resumed}{lost_text}", self.route));
         if lost.overflowed() > 0 {
             let worst = cast.iter().max_by_key(|tensor| tensor.lost.counts.overflowed());
-            let worst = worst.filter(|_| cast.len() > 1).map(|tensor| format!(", most of them in {}", tensor.name));
+            let worst =
+                worst.filter(|_| cast.len() > 1).map(|tensor| format!(", most of them in {}", tensor.shown_name()));
             let values = counted(lost.overflowed(), "value");
             note(format_args!(
                 "warning: {values} beyond the range of the type{} (--strict makes this an error, --stats lists all tensors)",

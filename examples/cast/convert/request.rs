@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::inputs::{self, Index, Pair, Target};
 use crate::args::ConvertArgs;
+use crate::atomic;
 use crate::failure::Failure;
 use crate::files::FileFormat;
 
@@ -11,13 +12,17 @@ use crate::files::FileFormat;
 pub struct Request {
     pub pairs: Vec<Pair>,
     pub index: Option<Index>,
-    /// Other files of a model's folder.
+    /// Other files of a model's folder, and their copies.
     pub copies: Vec<(PathBuf, PathBuf)>,
     /// The folder of the outputs, if they go to one.
     pub folder: Option<PathBuf>,
 }
 
 impl Request {
+    /// Finds the files.
+    ///
+    /// # Errors
+    /// A path does not exist, has no known format, or does not go with an option.
     pub fn new(args: &ConvertArgs) -> Result<Self, Failure> {
         let (inputs, output) = match (&args.out_dir, args.paths.split_last()) {
             (Some(folder), _) => (&args.paths[..], folder.clone()),
@@ -38,16 +43,7 @@ impl Request {
                     None => request.add_folder(input, &output, args)?,
                 }
             } else if args.out_dir.is_some() {
-                let input_format = format(input, args.in_format)?;
-                let output_format = args.out_format.unwrap_or(input_format);
-                let name = Path::new(input.file_name().unwrap_or_default());
-                let name = if output_format == input_format {
-                    name.to_owned()
-                } else {
-                    name.with_extension(output_format.extension())
-                };
-                let output = Target::File(output.join(name));
-                request.pairs.push(Pair { input: input.clone(), input_format, output, output_format });
+                request.pairs.push(into_folder(input, format(input, args.in_format)?, &output, args));
             } else {
                 let input_format = format(input, args.in_format)?;
                 let (target, output_format) = if output == Path::new("-") {
@@ -55,37 +51,46 @@ impl Request {
                 } else if output.is_dir() {
                     return Err(Failure::at(&output, "cannot write: it is a folder"));
                 } else {
-                    (Target::File(output.clone()), format(&output, args.out_format)?)
+                    (Target::File(output.clone()), format_of_name(&output, args.out_format)?)
                 };
                 request.pairs.push(Pair { input: input.clone(), input_format, output: target, output_format });
             }
         }
-        let has_model = request.pairs.iter().any(|pair| pair.input_format == FileFormat::Onnx);
+        request.check_options(args)?;
+        if request.index.is_some() || args.out_dir.is_some() || inputs.iter().any(|input| input.is_dir()) {
+            request.folder = Some(output);
+        }
+        Ok(request)
+    }
+
+    /// Refuses options that do not go with the files.
+    fn check_options(&self, args: &ConvertArgs) -> Result<(), Failure> {
+        let has_model = self.pairs.iter().any(|pair| pair.input_format == FileFormat::Onnx);
         let of_models =
             [(args.graph, "--graph"), (args.keep_io_types, "--keep-io-types"), (!args.keep.is_empty(), "--keep")];
         if let Some((_, option)) = of_models.iter().find(|(given, _)| *given && !has_model) {
             return Err(Failure::Usage(format!("{option} is for ONNX models")));
         }
-        if args.part.is_some() && request.index.is_none() {
-            return Err(Failure::Usage(
-                "--part is for sharded models (a folder with an index, or the index)".to_owned(),
-            ));
+        if args.part.is_some() && self.index.is_none() {
+            let what = "--part is for sharded models (a folder with an index, or the index)";
+            return Err(Failure::Usage(what.to_owned()));
         }
-        request.check_names()?;
-        let to_stdout = request.pairs.iter().any(|pair| pair.output == Target::Stdout);
-        let printed = [
+        let is_pipe = |pair: &Pair| match &pair.output {
+            Target::Stdout => true,
+            Target::File(path) => atomic::is_special(path),
+        };
+        let of_files = [
             (args.print.json, "--json"),
             (args.stats, "--stats"),
             (args.strict, "--strict"),
             (args.resume, "--resume"),
         ];
-        if let Some((_, option)) = printed.iter().find(|(given, _)| *given && to_stdout) {
-            return Err(Failure::Usage(format!("{option} cannot be combined with output to a pipe (-)")));
+        match of_files.iter().find(|(given, _)| *given) {
+            Some((_, option)) if self.pairs.iter().any(is_pipe) => {
+                Err(Failure::Usage(format!("{option} cannot be combined with output to a pipe or a device")))
+            }
+            _ => Ok(()),
         }
-        if request.index.is_some() || args.out_dir.is_some() || inputs[0].is_dir() {
-            request.folder = Some(output);
-        }
-        Ok(request)
     }
 
     /// The shards that an index names, and the other files of their folder.
@@ -108,30 +113,22 @@ impl Request {
             return Err(Failure::Usage("convert one sharded model at a time".to_owned()));
         }
         if args.copy_others && args.part.is_none_or(|part| part.index == 1) {
-            let files = inputs::files_of(folder)?.into_iter().map(|(file, _)| file);
-            let others = files.filter(|file| file != path && !shards.iter().any(|shard| file.ends_with(shard)));
-            self.copies.extend(others.map(|file| (file.clone(), output.join(file.file_name().unwrap_or_default()))));
+            for (file, _) in inputs::files_of(folder)? {
+                if file != path && !shards.iter().any(|shard| file.ends_with(shard)) {
+                    self.add_copy(file, output);
+                }
+            }
         }
         Ok(())
     }
 
-    /// The files of a folder.
+    /// The files of a folder. Nothing in a folder says what a `.bin` file has, which is often something else.
     fn add_folder(&mut self, folder: &Path, output: &Path, args: &ConvertArgs) -> Result<(), Failure> {
         let before = self.pairs.len();
         for (file, format) in inputs::files_of(folder)? {
-            let name = Path::new(file.file_name().unwrap_or_default());
-            match format {
-                Some(format) => {
-                    let output_format = args.out_format.unwrap_or(format);
-                    let name = if output_format == format {
-                        name.to_owned()
-                    } else {
-                        name.with_extension(output_format.extension())
-                    };
-                    let output = Target::File(output.join(name));
-                    self.pairs.push(Pair { input: file.clone(), input_format: format, output, output_format });
-                }
-                None if args.copy_others => self.copies.push((file.clone(), output.join(name))),
+            match format.filter(|&format| format != FileFormat::Bin || args.in_format == Some(FileFormat::Bin)) {
+                Some(format) => self.pairs.push(into_folder(&file, format, output, args)),
+                None if args.copy_others => self.add_copy(file, output),
                 None => {}
             }
         }
@@ -141,21 +138,35 @@ impl Request {
         Ok(())
     }
 
-    /// No two outputs have one name.
-    fn check_names(&self) -> Result<(), Failure> {
-        let mut names: Vec<_> = self.pairs.iter().map(|pair| &pair.output).collect();
-        names.sort_by_key(|target| format!("{target:?}"));
-        match names.windows(2).find(|pair| pair[0] == pair[1]) {
-            Some([Target::File(path), _]) => {
-                Err(Failure::Usage(format!("{}: two inputs have this output", path.display())))
-            }
-            _ => Ok(()),
-        }
+    fn add_copy(&mut self, file: PathBuf, output: &Path) {
+        let copy = output.join(file.file_name().unwrap_or_default());
+        self.copies.push((file, copy));
     }
 }
 
-/// The format that an option or the extension names.
+/// The conversion of a file to one of the same name in a folder.
+fn into_folder(input: &Path, input_format: FileFormat, folder: &Path, args: &ConvertArgs) -> Pair {
+    let output_format = args.out_format.unwrap_or(input_format);
+    let mut output = folder.join(input.file_name().unwrap_or_default());
+    if output_format != input_format {
+        output.set_extension(output_format.extension());
+    }
+    Pair { input: input.to_owned(), input_format, output: Target::File(output), output_format }
+}
+
+/// The format of an input, which an option or the extension names.
+///
+/// # Errors
+/// There is no such file, or nothing names its format.
 pub fn format(path: &Path, option: Option<FileFormat>) -> Result<FileFormat, Failure> {
+    let known = format_of_name(path, option);
+    if known.is_err() && path != Path::new("-") {
+        std::fs::metadata(path).map_err(|error| Failure::at(path, error))?;
+    }
+    known
+}
+
+fn format_of_name(path: &Path, option: Option<FileFormat>) -> Result<FileFormat, Failure> {
     match option {
         Some(format) => Ok(format),
         None if path == Path::new("-") => Err(Failure::Usage("-: add --in-format FORMAT".to_owned())),

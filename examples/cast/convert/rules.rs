@@ -19,6 +19,10 @@ impl Pattern {
         Glob::new(text).map(|glob| Self(glob.compile_matcher())).map_err(|error| error.to_string())
     }
 
+    fn text(&self) -> &str {
+        self.0.glob().glob()
+    }
+
     /// Whether the name matches.
     pub fn matches(&self, name: &str) -> bool {
         self.0.is_match(name)
@@ -62,6 +66,14 @@ pub struct Rules {
 }
 
 impl Rules {
+    /// The rules as text, which is the same for the same rules.
+    pub fn text(&self) -> String {
+        let name = |to: Option<ElementType>| to.map_or("keep", ElementType::name);
+        let patterns = |patterns: &[Pattern]| patterns.iter().map(|p| p.text().to_owned()).collect::<Vec<_>>();
+        let map: Vec<_> = self.map.iter().map(|map| (map.pattern.text(), name(map.to))).collect();
+        format!("{} {:?} {:?} {map:?}", name(self.to), patterns(&self.only), patterns(&self.except))
+    }
+
     /// The type to which a tensor is cast; `None` if it stays as it is, which it does if it has the type already.
     /// Integers and BOOL are cast only if a mapping says so, or `only_from` names their type: then `to` applies only to
     /// that type.

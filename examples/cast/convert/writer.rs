@@ -1,9 +1,8 @@
-//! Makes the outputs: beside their places, then all names at once.
+//! Makes the outputs: beside their places, until they may have their names.
 
-use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use wgpu_cast::files::{self, CastLoss, FileError, FilePlan, FinishedPiece, Part, ReadAt, StreamSettings};
 
@@ -25,22 +24,71 @@ pub struct Writer<'a> {
     /// Outputs of an interrupted conversion of several files.
     finished: Option<Finished>,
     /// Outputs that are complete and wait for their names.
-    complete: Vec<Complete>,
+    complete: Vec<Made>,
     /// Bytes that an interrupted conversion had left.
     resumed: u64,
+}
+
+/// An output that is complete.
+struct Made {
+    output: Complete,
+    path: PathBuf,
+    fingerprint: u64,
+    /// By the index of the part, or of an archive's entry.
+    losses: Vec<CastLoss>,
 }
 
 impl<'a> Writer<'a> {
     /// A writer of `bytes` bytes; `folder` is that of the outputs, if they go to one.
     pub fn new(args: &'a ConvertArgs, caster: &'a Caster, bytes: u64, folder: Option<&Path>) -> Self {
-        let finished = folder.filter(|_| args.resume).map(|folder| {
-            Finished::open(
-                folder,
-                &args.part.map_or(String::new(), |part| format!("-{}-of-{}", part.index, part.count)),
-            )
-        });
+        let finished = folder.filter(|_| args.resume).map(|folder| Finished::open(folder, args.part));
         let progress = Progress::of_bytes(bytes, args.print.is_silent());
         Self { args, caster, progress, finished, complete: Vec::new(), resumed: 0 }
+    }
+
+    /// Refuses outputs that may not be replaced, before any is made.
+    ///
+    /// # Errors
+    /// As [`atomic::check`].
+    pub fn check(&self, tasks: &[Task]) -> Result<(), Failure> {
+        for task in tasks {
+            for output in &task.outputs {
+                let Target::File(path) = &output.target else { continue };
+                if self.found(path, self.fingerprint(task.plans(output), &task.state)).is_none() {
+                    atomic::check(path, self.args.existing())?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the outputs of a task, and names them unless a later one may be refused.
+    ///
+    /// # Errors
+    /// An input cannot be read or cast, or an output not be written.
+    pub fn write(&mut self, task: &mut Task) -> Result<(), Failure> {
+        match task.archive {
+            Some(_) => self.write_archive(task)?,
+            None => self.write_files(task)?,
+        }
+        if self.args.strict { Ok(()) } else { self.name() }
+    }
+
+    /// Gives the complete outputs their names.
+    ///
+    /// # Errors
+    /// The file system refuses it.
+    pub fn name(&mut self) -> Result<(), Failure> {
+        for Made { output, path, fingerprint, losses } in self.complete.drain(..) {
+            output.rename()?;
+            self.finished.iter().try_for_each(|finished| finished.add(&path, fingerprint, &losses))?;
+        }
+        Ok(())
+    }
+
+    /// Removes the complete outputs that have no names yet.
+    pub fn discard(&mut self) {
+        self.complete.drain(..).for_each(|made| made.output.discard());
     }
 
     /// Removes the progress bar. Returns the seconds that it took, and the bytes that an interrupted conversion had left.
@@ -48,100 +96,110 @@ impl<'a> Writer<'a> {
         (self.progress.stop(), self.resumed)
     }
 
-    /// Forgets the finished outputs: the conversion is complete.
+    /// The conversion is complete: forgets which outputs are finished. Those of a part stay known until the parts are
+    /// joined, so that a part that is converted again is not made again.
     pub fn close(&self) {
-        self.finished.iter().for_each(Finished::remove);
+        if self.args.part.is_none() {
+            self.finished.iter().for_each(Finished::remove);
+        }
     }
 
-    /// Makes the outputs of a task, and names them unless a later one may be refused.
-    pub fn write(&mut self, task: &mut Task) -> Result<(), Failure> {
-        if task.archive.is_some() {
-            self.write_archive(task)?;
-            return if self.args.strict { Ok(()) } else { self.name() };
-        }
-        let inputs: Vec<&dyn ReadAt> = task.inputs.iter().map(|input| &**input).collect();
-        let mut made_now = Vec::new();
-        for (target, plan) in &task.outputs {
+    fn write_files(&mut self, task: &mut Task) -> Result<(), Failure> {
+        let Task { name, inputs, outputs, tensors, state, .. } = task;
+        let inputs: Vec<&dyn ReadAt> = inputs.iter().map(|input| &**input).collect();
+        for output in outputs {
+            let plan = &output.plan;
             let mut lost = vec![CastLoss::default(); plan.parts.len()];
-            let made = match target {
-                Target::Stdout => self.stream(std::io::stdout().lock(), plan, &inputs, &mut lost, &task.name),
+            match &output.target {
+                Target::Stdout => self.stream(std::io::stdout().lock(), plan, &inputs, &mut lost, name)?,
                 Target::File(path) => match atomic::open_special(path) {
-                    Some(Ok(file)) => self.stream(file, plan, &inputs, &mut lost, &task.name),
-                    Some(Err(error)) => return Err(Failure::at(path, error)),
+                    Some(file) => {
+                        let file = file.map_err(|error| Failure::at(path, error))?;
+                        self.stream(file, plan, &inputs, &mut lost, name)?;
+                    }
                     None => {
-                        let (bytes, fingerprint) =
-                            (plan.bytes().unwrap_or(u64::MAX), self.fingerprint(plan, &task.state));
-                        let found = self.finished.as_ref().and_then(|finished| finished.find(path, fingerprint));
-                        if let Some(losses) = found {
-                            add(&mut lost, &losses);
-                            self.resumed += bytes;
-                            self.progress.advance(bytes, &task.name);
-                            Ok(())
-                        } else {
-                            let output = Output::open(path, bytes, fingerprint, self.args.existing())?;
-                            let filled = self.fill(output, plan, &inputs, &mut lost, &task.name);
-                            made_now.push((path, fingerprint, lost.iter().copied().enumerate().collect::<Vec<_>>()));
-                            filled
+                        let fingerprint = self.fingerprint([plan], state);
+                        let bytes = plan.bytes().unwrap_or(u64::MAX);
+                        if !self.keep(path, fingerprint, bytes, &mut lost, name) {
+                            let made = Output::open(path, bytes, Some(fingerprint), self.args.existing())?;
+                            let output = self.fill(made, plan, &inputs, &mut lost, name)?;
+                            let (path, losses) = (path.clone(), lost.clone());
+                            self.complete.push(Made { output, path, fingerprint, losses });
                         }
                     }
                 },
-            };
-            made?;
-            let mut tensors: HashMap<_, _> =
-                task.tensors.iter_mut().map(|tensor| (tensor.name.as_str(), &mut tensor.lost)).collect();
-            for (part, lost) in plan.parts.iter().zip(&lost) {
-                let Part::Cast(cast) = part else { continue };
-                tensors.get_mut(cast.name.as_str()).into_iter().for_each(|sum| **sum += *lost);
+            }
+            let casts = plan.parts.iter().zip(&lost).filter(|(part, _)| matches!(part, Part::Cast(_)));
+            for ((_, lost), row) in casts.zip(&output.rows) {
+                tensors.get_mut(*row).into_iter().for_each(|tensor| tensor.lost += *lost);
             }
         }
-        if self.args.strict {
-            return Ok(());
-        }
-        self.name()?;
-        let Some(finished) = &self.finished else { return Ok(()) };
-        made_now.iter().try_for_each(|(path, plan, losses)| finished.add(path, *plan, losses))
+        Ok(())
     }
 
     /// Makes an archive. It grows, so that it cannot be continued.
     fn write_archive(&mut self, task: &mut Task) -> Result<(), Failure> {
-        let Task { name, inputs, outputs, archive, tensors, .. } = task;
+        let output = &task.outputs[0];
+        let fingerprint = self.fingerprint(task.plans(output), &task.state);
+        let Task { name, inputs, archive, tensors, .. } = task;
         let entries = archive.as_deref().unwrap_or_default();
-        let existing = self.args.existing();
-        let (mut losses, mut complete) = (Vec::new(), None);
-        let mut make = |entry: &npz::Entry, inputs: &[&dyn ReadAt], out: &mut dyn Write| {
+        let mut losses = vec![CastLoss::default(); entries.len()];
+        let mut next = losses.iter_mut();
+        let mut make = |writer: &mut Self, entry: &npz::Entry, inputs: &[&dyn ReadAt], out: &mut dyn Write| {
             let mut lost = vec![CastLoss::default(); entry.plan.parts.len()];
-            self.stream(out, &entry.plan, inputs, &mut lost, &entry.member.name)?;
-            losses.push(lost.into_iter().fold(CastLoss::default(), |mut sum, lost| {
-                sum += lost;
-                sum
-            }));
+            writer.stream(out, &entry.plan, inputs, &mut lost, &entry.member.name)?;
+            next.next().into_iter().for_each(|sum| lost.iter().for_each(|lost| *sum += *lost));
             Ok(())
         };
         let fail = |failure: Failure| Failure::at(Path::new(name.as_str()), failure);
-        match &outputs[0].0 {
+        match &output.target {
             Target::Stdout => {
-                drop(npz::write(&*inputs[0], entries, std::io::stdout().lock(), &mut make).map_err(fail)?);
+                let out = std::io::stdout().lock();
+                drop(
+                    npz::write(&*inputs[0], entries, out, |entry, inputs, out| make(self, entry, inputs, out))
+                        .map_err(fail)?,
+                );
             }
             Target::File(path) => match atomic::open_special(path) {
                 Some(file) => {
-                    let file = file.map_err(|error| Failure::at(path, error))?;
-                    npz::write(&*inputs[0], entries, file, &mut make).map_err(fail)?;
+                    let out = file.map_err(|error| Failure::at(path, error))?;
+                    drop(
+                        npz::write(&*inputs[0], entries, out, |entry, inputs, out| make(self, entry, inputs, out))
+                            .map_err(fail)?,
+                    );
                 }
                 None => {
-                    let output = Output::open_growing(path, existing)?;
-                    let output = npz::write(&*inputs[0], entries, output, &mut make).map_err(fail)?;
-                    complete = Some(output.complete()?);
+                    let bytes = entries.iter().filter_map(|entry| entry.plan.bytes()).sum();
+                    let mut known = vec![CastLoss::default(); entries.len()];
+                    if self.keep(path, fingerprint, bytes, &mut known, name) {
+                        losses = known;
+                    } else {
+                        let out = Output::open_growing(path, self.args.existing())?;
+                        let made =
+                            npz::write(&*inputs[0], entries, out, |entry, inputs, out| make(self, entry, inputs, out));
+                        let output = made.map_err(fail)?.complete()?;
+                        let (path, losses) = (path.clone(), losses.clone());
+                        self.complete.push(Made { output, path, fingerprint, losses });
+                    }
                 }
             },
         }
-        self.complete.extend(complete);
         tensors.iter_mut().zip(losses).for_each(|(tensor, lost)| tensor.lost += lost);
         Ok(())
     }
 
-    /// Gives the complete outputs their names.
-    pub fn name(&mut self) -> Result<(), Failure> {
-        self.complete.drain(..).try_for_each(Complete::rename)
+    /// What an output lost that an interrupted conversion has finished.
+    fn found(&self, path: &Path, fingerprint: u64) -> Option<Vec<(usize, CastLoss)>> {
+        self.finished.as_ref()?.find(path, fingerprint)
+    }
+
+    /// Whether an interrupted conversion has finished an output, which is kept then.
+    fn keep(&mut self, path: &Path, fingerprint: u64, bytes: u64, lost: &mut [CastLoss], name: &str) -> bool {
+        let Some(losses) = self.found(path, fingerprint) else { return false };
+        add(lost, &losses);
+        self.resumed += bytes;
+        self.progress.advance(bytes, name);
+        true
     }
 
     fn settings(&self, start: u64) -> StreamSettings {
@@ -151,14 +209,14 @@ impl<'a> Writer<'a> {
         settings
     }
 
-    /// Identifies a plan, what is found out about its casts, and the state of its inputs. A partial output of another plan
-    /// is not continued.
-    fn fingerprint(&self, plan: &FilePlan, state: &[InputState]) -> u64 {
+    /// Identifies the plans of an output, its pieces, what is found out about its casts, and the state of its inputs. A
+    /// partial output with another fingerprint is not continued.
+    fn fingerprint<'p>(&self, plans: impl IntoIterator<Item = &'p FilePlan>, state: &[InputState]) -> u64 {
         let mut hasher = DefaultHasher::new();
         env!("CARGO_PKG_VERSION").hash(&mut hasher);
-        for part in &plan.parts {
-            format!("{part:?}").hash(&mut hasher);
-        }
+        plans.into_iter().for_each(|plan| plan.hash(&mut hasher));
+        // The pieces, which a partial output ends with, depend on the memory.
+        self.args.memory.hash(&mut hasher);
         self.args.needs_relative_errors().hash(&mut hasher);
         state.hash(&mut hasher);
         hasher.finish()
@@ -190,7 +248,7 @@ impl<'a> Writer<'a> {
         inputs: &[&dyn ReadAt],
         lost: &mut [CastLoss],
         name: &str,
-    ) -> Result<(), Failure> {
+    ) -> Result<Complete, Failure> {
         add(lost, output.losses());
         self.resumed += output.done();
         self.progress.advance(output.done(), name);
@@ -203,8 +261,7 @@ impl<'a> Writer<'a> {
             FileError::Write { .. } => Failure::at(output.name(), error),
             _ => Failure::at(Path::new(name), error),
         })?;
-        self.complete.push(output.complete()?);
-        Ok(())
+        output.complete()
     }
 }
 
