@@ -3,6 +3,7 @@
     python3 tests/checkpoint.py make FOLDER BYTES
     python3 tests/checkpoint.py compare FOLDER CONVERTED DTYPE
     python3 tests/checkpoint.py measure COMMAND...   runs it; prints its seconds and its peak memory in MiB
+    python3 tests/checkpoint.py resumed SUMMARY BYTES   whether `cast convert --json` has kept some of the bytes, not all
 """
 
 import glob
@@ -39,7 +40,10 @@ def make(folder, size):
     rows = lambda share, item: int(size * share) // item // 1024
     shards = [
         [("embed.weight", "F32", (rows(0.375, 4), 1024)), ("scale", "F32", ()), ("empty", "F32", (0, 7))],
-        [(f"layers.{i}.weight", dtype, (rows(0.05, 4), 1024)) for i, dtype in enumerate(["BF16", "F32", "F16"] * 2)],
+        [
+            (f"layers.{i}.weight", dtype, (rows(0.05, blocks[dtype].itemsize), 1024))
+            for i, dtype in enumerate(["BF16", "F32", "F16"] * 2)
+        ],
         [(f"blocks.{i}.weight", "F32", (rows(0.08125, 4), 1024)) for i in range(4)],
     ]
     shards[1] += [("position_ids", "I64", (1000,)), ("mask", "BOOL", (33,)), ("double", "F64", (1001,))]
@@ -131,6 +135,10 @@ if __name__ == "__main__":
             sys.exit(make(folder, int(size)))
         case ["compare", folder, converted, to]:
             sys.exit(compare(folder, converted, to))
+        case ["resumed", summary, size]:
+            kept = json.loads(summary)["resumed"]
+            print(f"{kept} of {size} bytes were kept")
+            sys.exit(0 if 0 < kept < int(size) else 1)
         case ["measure", *command]:
             sys.exit(measure(command))
         case _:

@@ -47,17 +47,22 @@ rm -rf "$folder/out"
 "$cast" convert "$folder/model" "$folder/out" --to bfloat16 --quiet
 run compare "$folder/model" "$folder/out" BF16
 sums=$(cd "$folder/out" && cksum ./*)
+made=$(cat "$folder"/out/*.safetensors | wc -c)
 
 echo 'kill -9 in the middle, then --resume:'
 rm -rf "$folder/out"
 "$cast" convert "$folder/model" "$folder/out" --to bfloat16 --quiet --resume &
 process=$!
-until [ -e "$folder/out/model-00002-of-00003.safetensors.cast-partial" ]; do sleep 0.05; done
+until [ -e "$folder/out/model-00002-of-00003.safetensors.cast-partial" ]; do
+    kill -0 "$process" || { echo 'the conversion ended before it could be killed' >&2; exit 1; }
+    sleep 0.05
+done
 sleep 0.2
 kill -9 "$process"
 wait "$process" || true
 ls "$folder/out"
-"$cast" convert "$folder/model" "$folder/out" --to bfloat16 --resume
+summary=$("$cast" convert "$folder/model" "$folder/out" --to bfloat16 --resume --json | tail -n 1)
+run resumed "$summary" "$made"
 [ "$(cd "$folder/out" && cksum ./*)" = "$sums" ] || { echo 'the resumed checkpoint differs' >&2; exit 1; }
 rm -rf "$folder/out"
 
