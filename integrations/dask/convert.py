@@ -63,7 +63,7 @@ def main():
     parser.add_argument("model", help="the folder of a sharded checkpoint, or its index")
     parser.add_argument("out", help="the folder of the converted checkpoint")
     parser.add_argument("--to", required=True, help="the element type, such as bfloat16")
-    parser.add_argument("--parts", required=True, type=int, help="number of parts, at most the number of shards")
+    parser.add_argument("--parts", required=True, type=int, help="number of parts")
     parser.add_argument("--cast", default="cast", help="the path of the tool (default: cast, found in PATH)")
     parser.add_argument("--scheduler", help="the address of dask's scheduler, such as tcp://host:8786")
     options = parser.parse_args(arguments[:end])
