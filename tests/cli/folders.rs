@@ -211,6 +211,8 @@ fn other_files_are_copied() {
         .collect();
     names.sort();
     assert_eq!(names, ["a.onnx", "a.onnx.data", "a.txt", "training_args.bin"]);
+    let info = folder.cast("info m");
+    assert!(info.status == Some(0) && info.text() == "w [4]: float, 16 bytes\n", "{info:?}");
     // Two copies of one name.
     std::fs::create_dir(folder.path().join("n")).expect("a folder");
     folder.write("n/a.txt", b"other");

@@ -88,11 +88,12 @@ pub fn index_of(folder: &Path) -> Option<PathBuf> {
     indexes.next().filter(|_| indexes.next().is_none())
 }
 
-/// The files of a folder, sorted by name, with whether they can be converted.
+/// The files of a folder, sorted by name, and the formats of those that can be converted. A `.bin` file can be anything,
+/// so it is one of raw codes only if `option` says so.
 ///
 /// # Errors
 /// The folder cannot be read.
-pub fn files_of(folder: &Path) -> Result<Vec<(PathBuf, Option<FileFormat>)>, Failure> {
+pub fn files_of(folder: &Path, option: Option<FileFormat>) -> Result<Vec<(PathBuf, Option<FileFormat>)>, Failure> {
     let fail = |error: io::Error| Failure::at(folder, error);
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).map_err(fail)? {
@@ -100,7 +101,8 @@ pub fn files_of(folder: &Path) -> Result<Vec<(PathBuf, Option<FileFormat>)>, Fai
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         // What an interrupted conversion left is no file of a model.
         if path.is_file() && !is_partial(&name) && !is_list(&name) {
-            let format = FileFormat::of(&path).ok();
+            let is_known = |format: &FileFormat| *format != FileFormat::Bin || option == Some(FileFormat::Bin);
+            let format = FileFormat::of(&path).ok().filter(is_known);
             files.push((path, format));
         }
     }

@@ -98,7 +98,7 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
 /// A file is invalid.
 pub fn list(path: &Path, args: &InfoArgs) -> Result<(), Failure> {
     if path.is_dir() {
-        let files = inputs::files_of(path)?.into_iter().filter(|(_, format)| format.is_some());
+        let files = inputs::files_of(path, args.in_format)?.into_iter().filter(|(_, format)| format.is_some());
         return files.map(|(file, _)| file).try_for_each(|file| list(&file, args));
     }
     let tensors = plan::tensors(path, format(path, args.in_format)?)?;

@@ -113,7 +113,7 @@ impl Request {
             return Err(Failure::Usage("convert one sharded model at a time".to_owned()));
         }
         if args.copy_others && args.part.is_none_or(|part| part.index == 1) {
-            for (file, _) in inputs::files_of(folder)? {
+            for (file, _) in inputs::files_of(folder, args.in_format)? {
                 if file != path && !shards.iter().any(|shard| file.ends_with(shard)) {
                     self.add_copy(file, output);
                 }
@@ -122,11 +122,11 @@ impl Request {
         Ok(())
     }
 
-    /// The files of a folder. Nothing in a folder says what a `.bin` file has, which is often something else.
+    /// The files of a folder.
     fn add_folder(&mut self, folder: &Path, output: &Path, args: &ConvertArgs) -> Result<(), Failure> {
         let before = self.pairs.len();
-        for (file, format) in inputs::files_of(folder)? {
-            match format.filter(|&format| format != FileFormat::Bin || args.in_format == Some(FileFormat::Bin)) {
+        for (file, format) in inputs::files_of(folder, args.in_format)? {
+            match format {
                 Some(format) => self.pairs.push(into_folder(&file, format, output, args)),
                 None if args.copy_others => self.add_copy(file, output),
                 None => {}
