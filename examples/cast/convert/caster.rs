@@ -37,8 +37,8 @@ impl Caster {
     }
 
     /// Where the casts were done, and why.
-    pub fn route(&self, args: &DeviceArgs, is_numeric: bool) -> String {
-        if !is_numeric {
+    pub fn route(&self, args: &DeviceArgs, only_strings: bool) -> String {
+        if only_strings {
             return "on the CPU (strings have no GPU kernel)".to_owned();
         }
         let Self::Device(device) = self else {

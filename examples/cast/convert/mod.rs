@@ -64,7 +64,9 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     tasks.iter_mut().try_for_each(|task| writer.write(task))?;
     let (seconds, resumed) = writer.stop();
     let tensors = tensors(&tasks);
-    let route = caster.route(&args.device, tensors.iter().all(TensorReport::is_numeric));
+    let mut cast = tensors.iter().filter(|tensor| tensor.to.is_some()).peekable();
+    let only_strings = cast.peek().is_some() && !cast.any(TensorReport::is_numeric);
+    let route = caster.route(&args.device, only_strings);
     let relative_errors = args.needs_relative_errors();
     let summary = Summary { tensors: &tensors, route: &route, seconds, resumed, relative_errors };
     if args.print.json {
