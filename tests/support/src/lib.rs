@@ -14,7 +14,7 @@ pub mod oracle;
 pub mod planned;
 pub mod random;
 pub mod tier;
-#[cfg(feature = "wgpu")]
+#[cfg(feature = "translate")]
 pub mod translate;
 pub mod unrolled;
 
