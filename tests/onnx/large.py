@@ -3,8 +3,8 @@
     large.py CAST FOLDER [BYTES]   BYTES of initializers, 3 GiB unless given
     large.py make FOLDER BYTES     only makes the model, FOLDER/model.onnx with its data
 
-CAST is the tool. FOLDER is made; the first form removes it at the end. Needs Linux, onnx, onnxruntime, numpy and ml_dtypes.
-`tests/onnx/models.sh --large` sets this up. Exit status: 0 all is well, 1 something differs, 3 room is missing.
+CAST is the tool. FOLDER is made; the first form removes it at the end. Needs Linux, onnx, onnxruntime, numpy and
+ml_dtypes. `tests/onnx/models.sh --large` sets this up. Exit status: 0 all is well, 1 something differs, 3 room is missing.
 """
 
 import os
@@ -105,7 +105,8 @@ def convert(cast, source, result, *options):
     subprocess.run(command, check=True)
     onnx.checker.check_model(result, full_check=True)
     elements, differ = 0, 0
-    for (name, before), (new_name, after) in zip(initializers(source).items(), initializers(result).items(), strict=True):
+    sources, results = initializers(source).items(), initializers(result).items()
+    for (name, before), (new_name, after) in zip(sources, results, strict=True):
         assert (after.shape, after.dtype) == (before.shape, to), f"{name} is {after.dtype} {after.shape}"
         assert new_name in (name, f"{name}_{to}"), f"{name} is now {new_name}"
         for a, b in zip(flat_blocks(before), flat_blocks(after), strict=True):
@@ -124,7 +125,7 @@ def round_in_place(folder, to):
 
 
 def output(path):
-    """What the model computes, one node after the other, with kernels that do not depend on which inputs are constant."""
+    """What the model computes, node by node, with kernels that do not depend on which inputs are constant."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -151,8 +152,8 @@ def test(cast, folder, size):
     convert(cast, source, graph, "float16", "--graph", "--keep-io-types")
     found = output(graph)
     assert found.dtype == np.float32
-    # Rounding to float16 changes a value by at most 2^-11 of it. A layer rounds its matrix, the product and the sum; before
-    # the first layer, the row of the table, x and their sum are rounded. The layers keep the size of an error, on average.
+    # Rounding to float16 changes a value by at most 2^-11 of it. A layer rounds its matrix, the product and the sum;
+    # before the first layer, the row, x and their sum are rounded. On average, a layer keeps the size of an error.
     layers = sum(name.startswith("w") for name in initializers(source))
     bound = 3 * (layers + 1) * 2**-11
     distance = np.linalg.norm(found - expected) / np.linalg.norm(expected)
@@ -182,7 +183,8 @@ def main(cast, folder, size=3 << 30):
     free = shutil.disk_usage(os.path.dirname(folder)).free
     for what, there, needed in ("disk", free, 1.6 * size), ("memory", available(), 2 * size + (1 << 30)):
         if there < needed:
-            print(f"NOT RUN: no large ONNX model was converted: {what}: {needed:.0f} bytes needed, {there} free", file=sys.stderr)
+            reason = f"{what}: {needed:.0f} bytes needed, {there} free"
+            print(f"NOT RUN: no large ONNX model was converted: {reason}", file=sys.stderr)
             return 3
     start = time.monotonic()
     try:
