@@ -233,7 +233,8 @@ def converted_files() -> str:
     lines = read_lines(DATA / "files.jsonl")
     about = (
         f"Medians of {lines[0]['rounds']} rounds, in parentheses the fastest and the slowest; the time ends when the outputs "
-        "are on the disk. The last column compares the results bit by bit with those of wgpu-cast on the CPU."
+        "are on the disk. The last column compares the results bit by bit with those of wgpu-cast on the CPU, and for the "
+        "model with those of `--graph`."
     )
     return "\n\n".join(["## Files", about, files.markdown(lines).strip()]) + "\n"
 

@@ -4,7 +4,8 @@
     large.py make FOLDER BYTES     only makes the model, FOLDER/model.onnx with its data
 
 CAST is the tool. FOLDER is made; the first form removes it at the end. Needs Linux, onnx, onnxruntime, numpy and
-ml_dtypes. `tests/onnx/models.sh --large` sets this up. Exit status: 0 all is well, 1 something differs, 3 room is missing.
+ml_dtypes. `tests/onnx/models.sh --large` sets this up. Exit status: 0 all is well, 1 something differs, 3 room is
+missing.
 """
 
 import os
