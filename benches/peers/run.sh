@@ -7,11 +7,12 @@
 #   run.sh record [OPTION]…      the host's time for recording
 #   run.sh strings [OPTION]…     casts to and from strings
 #   run.sh transfer [OPTION]…    the time of host tensors on a device
+#   run.sh files [OPTION]…       conversions of files: `cast convert`, PyTorch and onnxconverter-common, beside a copy
 #   run.sh tables                docs/performance/tables.md and the README's table, from the recorded figures
 #   run.sh charts                docs/charts/*.svg, from the recorded figures
 # The figures are recorded in docs/charts/data. Add --help for the options of a command.
 #
-# `compare` needs a processor with AVX-512. It uses PyTorch, which is installed only on request:
+# `compare` needs a processor with AVX-512. It and `files` use PyTorch, which is installed only on request:
 #   PEERS_TORCH=INDEX   from the package index at that address, such as PyTorch's index for CPUs (about 1 GB)
 #   PEERS_TORCH=pip     from the index that pip uses; includes CUDA (more than 5 GB)
 # `gpu` uses PyTorch with CUDA, and CuPy: PEERS_CUPY names the package for the installed CUDA, such as cupy-cuda13x.
@@ -27,7 +28,7 @@ venv=target/peers/venv
 
 what=compare
 case ${1:-} in
-    compare | gpu | adapter | growth | record | strings | transfer | tables | charts)
+    compare | gpu | adapter | growth | record | strings | transfer | files | tables | charts)
         what=$1
         shift
         ;;
@@ -46,7 +47,7 @@ esac
 [ -z "${PEERS_CUPY:-}" ] || install "$PEERS_CUPY"
 
 case $what in
-    compare | gpu)
+    compare | gpu | files)
         "$venv/bin/python" -c 'import torch' 2>/dev/null ||
             echo 'NOT MEASURED: PyTorch, which is not installed. Set PEERS_TORCH to install it (see the head of this script).' >&2
         ;;

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from statistics import median, quantiles
 
+import files
 from compare import best, disagreements, speeds
 from elements import TYPES, ElementType
 from ours import ROOT
@@ -28,7 +29,7 @@ GOAL = 0.7
 
 
 def main() -> None:
-    sections = [HEAD, peers(), every_pair(), adapters(), instructions(), transfer(), recording(), strings()]
+    sections = [HEAD, peers(), every_pair(), adapters(), instructions(), transfer(), recording(), strings(), converted_files()]
     TABLES.parent.mkdir(exist_ok=True)
     TABLES.write_text("\n".join(sections))
     write_readme()
@@ -226,6 +227,16 @@ def strings() -> str:
         table(["cast", "one thread", f"{lines[0]['threads']} threads", "standard library, one thread"], rows),
     ]
     return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def converted_files() -> str:
+    lines = read_lines(DATA / "files.jsonl")
+    about = (
+        f"Medians of {lines[0]['rounds']} rounds, in parentheses the fastest and the slowest; the time ends when the outputs "
+        "are on the disk. The last column compares the results bit by bit with those of wgpu-cast on the CPU, and for the "
+        "model with those of `--graph`."
+    )
+    return "\n\n".join(["## Files", about, files.markdown(lines).strip()]) + "\n"
 
 
 def write_readme() -> None:
