@@ -1,6 +1,12 @@
 // As much of metal_stdlib as naga's translation of the kernels uses, for a C++ compiler. Lanes run one after the other.
+// These headers use names that are macros below.
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
 
 #define constant const
 #define device

@@ -1,25 +1,19 @@
-// Runs the kernels of one source type lane by lane, and compares the buffers with those of the CPU path.
-// Compiled with -include of this file's first part, metal.h, before the kernels, and this file behind them.
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <fstream>
-#include <string>
-#include <vector>
+// Runs the kernels of one source type lane by lane, and compares the buffers with those of the CPU path. Stands behind
+// metal.h and the kernels in one file.
 
 bool metal::is_first_pass = false;
 
-static void dispatch(const Kernel& kernel, const uint* workgroups, uint8_t** buffers) {
+static void dispatch(const Kernel& entry, const uint* workgroups, uint8_t** buffers) {
     for (uint z = 0; z < workgroups[2]; ++z)
         for (uint y = 0; y < workgroups[1]; ++y)
             for (uint x = 0; x < workgroups[0]; ++x)
                 // The first pass ends at the barrier, so that the memory of the workgroup is written. A kernel without
                 // a barrier may not run twice, since it may cast in place.
-                for (int pass = kernel.has_barrier ? 0 : 1; pass < 2; ++pass) {
+                for (int pass = entry.has_barrier ? 0 : 1; pass < 2; ++pass) {
                     metal::is_first_pass = pass == 0;
-                    for (uint lane = 0; lane < kernel.threads; ++lane) {
+                    for (uint lane = 0; lane < entry.threads; ++lane) {
                         try {
-                            kernel.call(metal::uint3(x, y, z), lane, buffers);
+                            entry.call(metal::uint3(x, y, z), lane, buffers);
                         } catch (metal::Barrier) {
                         }
                     }
@@ -42,14 +36,14 @@ int main(int, char** arguments) {
         }
         plans >> count;
         for (size_t i = 0; i < count; ++i) {
-            size_t kernel, parameters, bindings, binding, buffer, offset;
+            size_t number, parameters, bindings, binding, buffer, offset;
             uint workgroups[3];
-            plans >> kernel >> workgroups[0] >> workgroups[1] >> workgroups[2] >> parameters;
+            plans >> number >> workgroups[0] >> workgroups[1] >> workgroups[2] >> parameters;
             std::vector<uint8_t> block(parameters);
             for (auto& byte : block) {
-                unsigned number;
-                plans >> number;
-                byte = number;
+                unsigned value;
+                plans >> value;
+                byte = value;
             }
             // The sizes of buffers, which kernels do not use.
             uint sizes[8] = {};
@@ -61,7 +55,7 @@ int main(int, char** arguments) {
                 plans >> binding >> buffer >> offset;
                 bound[binding] = memory[buffer].data() + offset;
             }
-            dispatch(KERNELS[kernel], workgroups, bound);
+            dispatch(KERNELS[number], workgroups, bound);
         }
         const auto& last = memory.back();
         casts += 1;

@@ -15,7 +15,7 @@ use support::translate::{Format, translate};
 use wgpu_cast::{CodeLookup, Plan, PlanSettings, Side};
 
 /// The constant that `--fault` changes, and its value in the kernels of FLOAT to FLOAT16.
-const FAULT: [&str; 2] = ["constant uint DST_MAX = 31743u;", "constant uint DST_MAX = 31742u;"];
+const FAULT: [&str; 2] = ["constant uint DST_OVERFLOW = 31744u;", "constant uint DST_OVERFLOW = 31743u;"];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -154,6 +154,7 @@ fn function(number: usize, msl: &str) -> String {
 
 /// The kernels, by number.
 fn table(count: usize) -> String {
-    let rows = (0..count).map(|number| format!("    {{kernel{number}::call, kernel{number}::threads, kernel{number}::has_barrier}},\n"));
+    let rows = (0..count)
+        .map(|number| format!("    {{kernel{number}::call, kernel{number}::threads, kernel{number}::has_barrier}},\n"));
     format!("const Kernel KERNELS[] = {{\n{}}};\n", rows.collect::<String>())
 }
