@@ -1,8 +1,9 @@
 //! Builds models, converts them, and carries out plans in memory.
 
-use wgpu_cast::files::{FilePlan, GraphRules, ModelPlan, ModelRules, ModelScan, OnnxModelError, Part, ReadAt};
+use wgpu_cast::files::{GraphRules, ModelPlan, ModelRules, ModelScan, OnnxModelError, ReadAt};
 use wgpu_cast::{ElementType, cpu};
 
+use crate::plans::execute;
 pub use crate::wire::*;
 
 pub const FLOAT: i32 = 1;
@@ -14,6 +15,9 @@ pub const FLOAT8E4M3FN: i32 = 17;
 
 /// The name of the data file in these tests.
 pub const DATA_FILE: &str = "out.data";
+
+/// The values of most initializers, of which one is not exact in narrower types.
+pub const VALUES: [f32; 2] = [1.0, 0.1];
 
 /// The field numbers of `GraphProto`.
 pub const NODE: u64 = 1;
@@ -80,6 +84,11 @@ pub fn codes(values: &[f32], to: ElementType) -> Vec<u8> {
     cpu::cast(&tensor, to, &Default::default()).unwrap().bytes().unwrap().to_vec()
 }
 
+/// [`VALUES`] in FLOAT16.
+pub fn float16() -> Vec<u8> {
+    codes(&VALUES, ElementType::FLOAT16)
+}
+
 /// A `ModelProto` of a format version, that imports an opset.
 pub fn model(ir_version: i64, opset: i64, graph: &Message) -> Message {
     message().int(1, ir_version).bytes(7, graph).bytes(8, message().int(2, opset))
@@ -90,31 +99,9 @@ pub fn graph(fields: &[(u64, Message)]) -> Message {
     fields.iter().fold(message().bytes(2, "g"), |graph, (field, content)| graph.bytes(*field, content))
 }
 
-/// What an output file consists of.
-pub fn carried_out(plan: &FilePlan, inputs: &[&dyn ReadAt]) -> Vec<u8> {
-    let mut out = Vec::new();
-    for part in &plan.parts {
-        match part {
-            Part::Bytes(bytes) => out.extend(bytes),
-            Part::Copy(range) => out.extend(read(inputs[range.input], range.offset, range.bytes)),
-            Part::Cast(cast) => {
-                let source = read(inputs[cast.input], cast.offset, cast.from.bytes(cast.elements).unwrap());
-                let mut codes = vec![0; cast.to.bytes(cast.elements).unwrap() as usize];
-                let (from, to) = (cast.from.element_type, cast.to.element_type);
-                cpu::cast_bytes(from, &source, cast.elements as usize, to, &cast.options, &mut codes).unwrap();
-                out.extend(codes);
-            }
-            part => panic!("{part:?}"),
-        }
-    }
-    assert_eq!(plan.bytes(), Some(out.len() as u64));
-    out
-}
-
-fn read(input: &dyn ReadAt, offset: u64, bytes: u64) -> Vec<u8> {
-    let mut buffer = vec![0; bytes as usize];
-    input.read_exact_at(offset, &mut buffer).unwrap();
-    buffer
+/// A model of a graph of these fields.
+pub fn of(fields: &[(u64, Message)]) -> Message {
+    model(8, 17, &graph(fields))
 }
 
 /// The files that a plan writes.
@@ -132,9 +119,9 @@ pub fn convert(model: &Message, files: &[&[u8]], rules: &ModelRules<'_>) -> Resu
     inputs.extend(files.iter().map(|file| file as &dyn ReadAt));
     let ModelPlan { model, external, decoded, notes, .. } = ModelScan::read(&model.0)?.plan(&inputs, rules)?;
     inputs.push(&decoded);
-    let external = external.map(|plan| carried_out(&plan, &inputs));
+    let external = external.map(|plan| execute(&plan, &inputs));
     let notes = notes.iter().map(ToString::to_string).collect();
-    Ok(Written { model: Message(carried_out(&model, &inputs)), external, notes })
+    Ok(Written { model: Message(execute(&model, &inputs)), external, notes })
 }
 
 /// Stores all FLOAT initializers in a type.
@@ -152,6 +139,13 @@ pub fn assert_model(found: &Message, expected: &Message) {
         let text = |message: &Message| String::from_utf8_lossy(&message.0).into_owned();
         panic!("the models differ from byte {at} on\n   found {:?}\nexpected {:?}", text(found), text(expected));
     }
+}
+
+/// Rules of graphs that are not changed.
+pub fn as_they_are(_: &mut GraphRules<'_>) {}
+
+pub fn keep_io_types(rules: &mut GraphRules<'_>) {
+    rules.keep_io_types = true;
 }
 
 /// Converts the graph from FLOAT to a type; initializers of FLOAT follow.

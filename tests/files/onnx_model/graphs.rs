@@ -5,22 +5,6 @@ use wgpu_cast::files::{GraphRules, ModelRules, OnnxModelError};
 
 use super::build::*;
 
-const VALUES: [f32; 2] = [1.0, 0.1];
-
-fn float16() -> Vec<u8> {
-    codes(&VALUES, ElementType::FLOAT16)
-}
-
-fn of(fields: &[(u64, Message)]) -> Message {
-    model(8, 17, &graph(fields))
-}
-
-fn as_they_are(_: &mut GraphRules<'_>) {}
-
-fn keep_io_types(rules: &mut GraphRules<'_>) {
-    rules.keep_io_types = true;
-}
-
 /// `y = x * w + x`, with a declared value and an integer beside.
 fn source() -> Message {
     of(&[

@@ -9,10 +9,6 @@ fn error(source: &Message) -> String {
     ModelScan::read(&source.0).unwrap_err().to_string()
 }
 
-fn of(fields: &[(u64, Message)]) -> Message {
-    model(8, 17, &graph(fields))
-}
-
 fn tensor_fault(tensor: Message) -> TensorFault {
     match ModelScan::read(&of(&[(INITIALIZER, tensor)]).0) {
         Err(OnnxModelError::Tensor { name, fault }) if name == "w" => fault,

@@ -1,21 +1,11 @@
 //! Nested graphs from one float type to another.
 
 use wgpu_cast::ElementType;
-use wgpu_cast::files::{GraphRules, OnnxModelError};
+use wgpu_cast::files::OnnxModelError;
 
 use super::build::*;
 
 const BOOL: i32 = 9;
-
-fn as_they_are(_: &mut GraphRules<'_>) {}
-
-fn keep_io_types(rules: &mut GraphRules<'_>) {
-    rules.keep_io_types = true;
-}
-
-fn of(fields: &[(u64, Message)]) -> Message {
-    model(8, 17, &graph(fields))
-}
 
 fn with_graphs(node: Message, graphs: &[(&str, &Message)]) -> Message {
     graphs.iter().fold(node, |node, (name, graph)| node.bytes(5, graph_attribute(name, graph)))

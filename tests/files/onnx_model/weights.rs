@@ -5,12 +5,6 @@ use wgpu_cast::files::{ModelData, ModelRules, ModelScan, OnnxModelError};
 
 use super::build::*;
 
-const VALUES: [f32; 2] = [1.0, 0.1];
-
-fn float16() -> Vec<u8> {
-    codes(&VALUES, ElementType::FLOAT16)
-}
-
 /// A graph of one node, with more fields behind it.
 fn plain(fields: &[(u64, Message)]) -> Message {
     let node = [(NODE, node("Add", &["x", "w"], &["y"]))];
@@ -18,17 +12,18 @@ fn plain(fields: &[(u64, Message)]) -> Message {
     graph(&[&node, fields, &ends].concat())
 }
 
+/// The graph with `w` stored as an initializer of another name, and a cast back to the type `from`.
+fn cast_back(name: &str, from: i32, initializer: Message) -> Message {
+    let nodes = [(NODE, cast(name, "w", from)), (NODE, node("Add", &["x", "w"], &["y"]))];
+    let ends = [(INPUT, value("x", FLOAT)), (OUTPUT, value("y", FLOAT))];
+    graph(&[&nodes[..], &[(INITIALIZER, initializer)], &ends].concat())
+}
+
 #[test]
 fn an_initializer_is_stored_in_another_type_with_a_cast_back() {
     let source = model(8, 17, &plain(&[(INITIALIZER, floats("w", &VALUES))]));
     let written = stored(&source, &[], ElementType::FLOAT16).unwrap();
-    let expected = graph(&[
-        (NODE, cast("w_float16", "w", FLOAT)),
-        (NODE, node("Add", &["x", "w"], &["y"])),
-        (INITIALIZER, raw("w_float16", FLOAT16, &[2], &float16())),
-        (INPUT, value("x", FLOAT)),
-        (OUTPUT, value("y", FLOAT)),
-    ]);
+    let expected = cast_back("w_float16", FLOAT, raw("w_float16", FLOAT16, &[2], &float16()));
     assert_model(&written.model, &model(8, 17, &expected));
     assert_eq!((written.external, written.notes), (None, vec![]));
 }
@@ -142,13 +137,7 @@ fn default_values_of_inputs_are_left_and_constants_are_not() {
     assert_eq!(written.notes, ["1 initializer left (first: \"w\"): default values of graph inputs"]);
     // Before version 4 every initializer had to be an input.
     let written = stored(&model(3, 9, &plain(&with_input)), &[], ElementType::FLOAT16).unwrap();
-    let expected = graph(&[
-        (NODE, cast("w_float16", "w", FLOAT)),
-        (NODE, node("Add", &["x", "w"], &["y"])),
-        (INITIALIZER, raw("w_float16", FLOAT16, &[2], &float16())),
-        (INPUT, value("x", FLOAT)),
-        (OUTPUT, value("y", FLOAT)),
-    ]);
+    let expected = cast_back("w_float16", FLOAT, raw("w_float16", FLOAT16, &[2], &float16()));
     assert_model(&written.model, &model(4, 9, &expected));
     assert_eq!(written.notes, ["1 graph input that only named initializers left out"]);
 }
@@ -188,26 +177,14 @@ fn values_that_are_not_raw_data() {
     ] {
         let source = model(8, 17, &plain(&[(INITIALIZER, head("w", code, &[2]).raw(&data))]));
         let written = convert(&source, &[], &ModelRules::new(&to_bfloat16, DATA_FILE)).unwrap();
-        let stored = graph(&[
-            (NODE, cast("w_bfloat16", "w", code)),
-            (NODE, node("Add", &["x", "w"], &["y"])),
-            (INITIALIZER, raw("w_bfloat16", BFLOAT16, &[2], &expected)),
-            (INPUT, value("x", FLOAT)),
-            (OUTPUT, value("y", FLOAT)),
-        ]);
+        let stored = cast_back("w_bfloat16", code, raw("w_bfloat16", BFLOAT16, &[2], &expected));
         assert_model(&written.model, &model(8, 17, &stored));
     }
     let ints = head("w", INT64, &[3]).packed(INT64_DATA, &[-1, 300, 5]);
     let source = model(8, 17, &plain(&[(INITIALIZER, ints)]));
     let to_int8 = |_: &str, from: ElementType| (from == ElementType::INT64).then_some(ElementType::INT8);
     let written = convert(&source, &[], &ModelRules::new(&to_int8, DATA_FILE)).unwrap();
-    let stored = graph(&[
-        (NODE, cast("w_int8", "w", INT64)),
-        (NODE, node("Add", &["x", "w"], &["y"])),
-        (INITIALIZER, raw("w_int8", 3, &[3], &[0xff, 44, 5])),
-        (INPUT, value("x", FLOAT)),
-        (OUTPUT, value("y", FLOAT)),
-    ]);
+    let stored = cast_back("w_int8", INT64, raw("w_int8", 3, &[3], &[0xff, 44, 5]));
     assert_model(&written.model, &model(8, 17, &stored));
 }
 
