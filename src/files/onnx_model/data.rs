@@ -168,8 +168,9 @@ pub(super) struct DataFile {
     placed: HashMap<Key, (u64, u64)>,
 }
 
-/// What decides the bytes of a tensor: its source, and both types of its cast.
-type Key = (SourceRangeKey, Option<(i32, i32)>);
+/// What decides the bytes of a tensor: its source, and the number of elements and both types of its cast. Several
+/// numbers of elements narrower than a byte have as many bytes.
+type Key = (SourceRangeKey, Option<(u64, i32, i32)>);
 type SourceRangeKey = (usize, u64, u64);
 
 impl DataFile {
@@ -180,9 +181,10 @@ impl DataFile {
     /// Stores data; returns its offset and length.
     pub(super) fn place(&mut self, content: Content) -> Result<(u64, u64), OnnxModelError> {
         let range = content.source.range;
-        let types =
-            content.cast.as_ref().map(|cast| (cast.from.element_type.onnx_code(), cast.to.element_type.onnx_code()));
-        let key = ((range.input, range.offset, range.bytes), types);
+        let cast = content.cast.as_ref();
+        let cast =
+            cast.map(|cast| (cast.elements, cast.from.element_type.onnx_code(), cast.to.element_type.onnx_code()));
+        let key = ((range.input, range.offset, range.bytes), cast);
         if let Some(&placed) = self.placed.get(&key) {
             return Ok(placed);
         }

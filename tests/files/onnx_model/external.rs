@@ -233,3 +233,25 @@ fn past_two_gigabytes_data_goes_to_a_file() {
     let copied = same.external.unwrap();
     assert!(copied.parts.iter().all(|part| matches!(part, Part::Copy(_))) && copied.bytes() == Some(3 * GIB));
 }
+
+/// Types narrower than a byte: tensors of three and of four elements have as many bytes, but not when they are cast.
+#[test]
+fn tensors_of_different_lengths_do_not_share_data() {
+    const INT4: i32 = 22;
+    let entries = [("location", "a"), ("offset", "0"), ("length", "2")];
+    let source =
+        model(10, 21, &initializers(&[external("p", INT4, &[3], &entries), external("q", INT4, &[4], &entries)]));
+    let types = |_: &str, _: ElementType| Some(ElementType::INT8);
+    let written = convert(&source, &[&[0x21, 0x43]], &ModelRules::new(&types, DATA_FILE)).unwrap();
+    let expected = graph(&[
+        (INITIALIZER, placed("p_int8", 3, &[3], 0, 3)),
+        (INITIALIZER, placed("q_int8", 3, &[4], 64, 4)),
+        (NODE, cast("p_int8", "p", INT4)),
+        (NODE, cast("q_int8", "q", INT4)),
+    ]);
+    assert_model(&written.model, &model(10, 21, &expected));
+    let mut data = vec![1, 2, 3];
+    data.resize(64, 0);
+    data.extend([1, 2, 3, 4]);
+    assert_eq!(written.external.unwrap(), data);
+}
