@@ -294,13 +294,16 @@ impl Scanner<'_> {
                 attribute::NAME => name = text(self.input, &field, element)?,
                 attribute::I => found.int = Some(number(&field, element)? as i64),
                 attribute::F | attribute::FLOATS => {
-                    let is_second = found.floats.is_some();
-                    found.floats = match &field.value {
-                        Value::Bytes(range) => Some(range.clone()),
-                        Value::Fixed32(_) => Some(field.range.end - 4..field.range.end),
+                    let range = match &field.value {
+                        Value::Bytes(range) if field.number == attribute::FLOATS => range.clone(),
+                        Value::Fixed32(_) => field.range.end - 4..field.range.end,
                         _ => return Err(OnnxModelError::FieldType { element: element(), field: field.number }),
                     };
-                    found.unpacked |= is_second;
+                    if field.number == attribute::F {
+                        found.float = Some(range);
+                    } else {
+                        found.unpacked |= found.floats.replace(range).is_some();
+                    }
                 }
                 attribute::T if std::mem::replace(&mut single_tensor, true) => return repeated(),
                 attribute::G if std::mem::replace(&mut single_graph, true) => return repeated(),

@@ -71,9 +71,11 @@ pub(super) struct Attribute {
     pub range: Range<u64>,
     pub name: Name,
     pub int: Option<i64>,
-    /// The bytes of the float, or of packed floats.
+    /// The bytes of the float.
+    pub float: Option<Range<u64>>,
+    /// The bytes of the packed floats.
     pub floats: Option<Range<u64>>,
-    /// Whether there are floats that are not in one range.
+    /// Whether there are several such ranges.
     pub unpacked: bool,
     pub tensors: Vec<TensorId>,
     pub graphs: Vec<GraphId>,

@@ -234,6 +234,12 @@ fn constants_and_attributes_that_name_types() {
         (constant(list("value_floats", &VALUES)), constant(half(&[2], &VALUES))),
         (constant(entries("value_floats", &VALUES)), constant(half(&[2], &VALUES))),
         (constant(list("value_floats", &[])), constant(half(&[0], &[]))),
+        // Writers of proto3 omit zeros; of two values the last one counts.
+        (constant(message().bytes(1, "value_float").int(20, 1)), constant(half(&[], &[0.0]))),
+        (constant(message().fixed32(2, 0x4000_0000).raw(float("value_float", 0.1))), constant(half(&[], &[0.1]))),
+        // Each of both attributes looks at its own field.
+        (constant(list("value_float", &VALUES)), constant(half(&[], &[0.0]))),
+        (constant(float("value_floats", 0.1)), constant(half(&[0], &[]))),
         (constant(string("value_string", "1.5")), constant(string("value_string", "1.5"))),
         (of_shape(&[tensor(FLOAT, &one)]), of_shape(&[tensor(FLOAT16, &tenth)])),
         (of_shape(&[]), of_shape(&[half(&[1], &[0.0])])),

@@ -128,17 +128,22 @@ impl Converter<'_, '_> {
     /// The tensor of a constant that is a float or floats.
     fn floats(&mut self, node: &Node, found: &Attribute) -> Result<NewAttribute, OnnxModelError> {
         let name = self.structure.node_name(node).to_owned();
-        let (input, range) = match &found.floats {
-            Some(range) if !found.unpacked && (range.end - range.start).is_multiple_of(4) => (0, range.clone()),
+        let to = self.rules.to;
+        let is_list = self.structure.text(found.name) == "value_floats";
+        let (input, range) = match (&found.float, &found.floats) {
+            (Some(range), _) if !is_list => (0, range.clone()),
+            // A float that is not written is a zero.
+            (None, _) if !is_list => {
+                return Ok(NewAttribute::Tensor { name: "value", dims: Vec::new(), to, source: None });
+            }
+            (_, Some(range)) if !found.unpacked && (range.end - range.start).is_multiple_of(4) => (0, range.clone()),
             _ => {
                 let decoded = self.decoded_floats(&name, found)?;
                 (self.sources.decoded_input(), self.sources.append(&name, &decoded)?)
             }
         };
         let elements = (range.end - range.start) / 4;
-        let is_list = self.structure.text(found.name) == "value_floats";
         let dims = if is_list { vec![elements] } else { Vec::new() };
-        let to = self.rules.to;
         let cast = TensorCast {
             name,
             elements,
