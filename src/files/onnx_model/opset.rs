@@ -53,7 +53,9 @@ fn check_nodes(structure: &Structure, element_type: ElementType, from: i64, to: 
     };
     let nodes = structure.graphs.iter().flat_map(|graph| &graph.nodes);
     let nodes = nodes.filter(|node| structure.is_standard(node) && changes(node.operator, from));
-    let functions = structure.functions.iter().flat_map(|((_, name), function)| {
+    let functions = structure.functions.iter();
+    let functions = functions.flat_map(|((_, name), all)| all.iter().map(move |function| (name, function)));
+    let functions = functions.flat_map(|(name, function)| {
         let operators =
             function.operators.iter().filter(|&&operator| changes(operator, function.opset.unwrap_or(from)));
         operators.map(|&operator| (*name, operator))

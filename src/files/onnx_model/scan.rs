@@ -132,8 +132,8 @@ impl Scanner<'_> {
         found.operators.extend(nodes.filter(|node| node.domain == Name::EMPTY).map(|node| node.operator));
         self.structure.tensors.truncate(tensors);
         self.structure.graphs.truncate(graphs);
-        self.spend(96 + 16 * found.operators.len())?;
-        self.structure.functions.insert((domain, name), found);
+        self.spend(128 + 16 * found.operators.len())?;
+        self.structure.functions.entry((domain, name)).or_default().push(found);
         Ok(())
     }
 

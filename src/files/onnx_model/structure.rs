@@ -19,8 +19,8 @@ pub(super) struct Structure {
     pub opset: Option<i64>,
     pub graphs: Vec<Graph>,
     pub tensors: Vec<Tensor>,
-    /// The functions of the model, by domain and name.
-    pub functions: BTreeMap<(Name, Name), Function>,
+    /// The functions of the model, by domain and name. Those of one name differ by their overload.
+    pub functions: BTreeMap<(Name, Name), Vec<Function>>,
     /// The files of external data, and their indexes.
     pub files: Vec<Name>,
     pub file_indexes: HashMap<Name, usize>,

@@ -254,6 +254,13 @@ fn the_opset_is_raised_where_no_operator_changed() {
     assert!(error.to_string().contains("at opset 19: Cast in the function \"f\"; convert"), "{error}");
     let same = with("Add", 8, 17).bytes(25, function("Cast", 19)).bytes(25, operator("Add"));
     assert!(stored(&same, &[], ElementType::FLOAT8E4M3FN).is_ok());
+    // Functions of one name that differ by their overload.
+    let overloads = [function("Cast", 17).bytes(13, "1"), function("Add", 17).bytes(13, "2")];
+    for [first, second] in [[0, 1], [1, 0]] {
+        let source = with("Add", 10, 17).bytes(25, &overloads[first]).bytes(25, &overloads[second]);
+        let error = stored(&source, &[], ElementType::FLOAT8E4M3FN).unwrap_err();
+        assert!(error.to_string().contains("at opset 19: Cast in the function \"f\"; convert"), "{error}");
+    }
     let custom = node("Mystery", &["w"], &["y"]).bytes(7, "custom");
     let source = model(8, 17, &graph(&[(NODE, custom), (INITIALIZER, floats("w", &VALUES))]));
     assert!(stored(&source, &[], ElementType::FLOAT8E4M3FN).is_ok());
