@@ -32,6 +32,7 @@ pub use npy::{Characters, NpyArray, NpyElements, NpyError, NpyOrder, StringLayou
 pub use npz::{InputRange, NpzArchive, NpzError, NpzMember, NpzWriter};
 pub use onnx_model::{
     GraphRules, KeptReason, ModelData, ModelNote, ModelPlan, ModelRules, ModelScan, ModelTensor, OnnxModelError,
+    PlannedTensor,
 };
 pub use pieces::Piece;
 pub use plan::{CodeStorage, FilePlan, Part, SourceRange, TensorCast, TensorStorage};

@@ -13,6 +13,7 @@ mod graph;
 mod message;
 mod opset;
 mod reader;
+mod rows;
 mod scan;
 mod schema;
 mod structure;
@@ -32,6 +33,7 @@ pub use error::{KeptReason, ModelNote, OnnxModelError};
 use graph::{Converter, OLDEST_OPSET};
 use message::Message;
 use reader::{Paged, wire};
+pub use rows::PlannedTensor;
 use structure::{Data, Structure};
 
 /// Initializers from this size on are stored in a file if the model would exceed the limit of protobuf messages.
@@ -85,6 +87,14 @@ pub struct ModelPlan {
     pub model: FilePlan,
     /// The file of external data, if there is one.
     pub external: Option<FilePlan>,
+    /// The initializers in the order of [`ModelScan::tensors`], then the tensors that are cast but are no initializers:
+    /// those of `Constant` nodes and of other nodes with a tensor or floats.
+    pub tensors: Vec<PlannedTensor>,
+    /// For each cast of the model, in the order of the parts, the index of its tensor in `tensors`. Tensors without
+    /// elements have no part.
+    pub model_rows: Vec<usize>,
+    /// The same for the file of external data. Of tensors that share their data, the first one has the part.
+    pub external_rows: Vec<usize>,
     /// Values that are not packed in any input, decoded. If it is not empty, it is one more input, behind the model and
     /// its external files.
     pub decoded: Vec<u8>,
@@ -102,6 +112,8 @@ pub struct ModelTensor<'a> {
     pub element_type: Option<ElementType>,
     /// The sizes of the axes.
     pub shape: &'a [u64],
+    /// The number of elements.
+    pub elements: u64,
     /// Where the data is.
     pub data: ModelData,
 }
@@ -190,7 +202,8 @@ impl ModelScan {
                     packed.unwrap_or(ModelData::ToEnd { input, offset })
                 }
             };
-            ModelTensor { name: self.structure.text(tensor.name), element_type, shape: &tensor.dims, data }
+            let (name, shape, elements) = (self.structure.text(tensor.name), &tensor.dims, tensor.elements);
+            ModelTensor { name, element_type, shape, elements, data }
         })
     }
 
@@ -250,11 +263,12 @@ impl ModelScan {
             weights::leave_out_constants(structure, &mut edits, &mut notes);
         }
         sources.decode(&paged, &edits)?;
+        let rows = edits.rows(structure);
         let emit = |threshold| {
             let data = DataFile::new(rules.data_file);
             let options = rules.options;
-            let mut emitter =
-                Emitter { model: &paged, structure, edits: &edits, sources: &sources, options, threshold, data };
+            let (model, edits, sources, rows) = (&paged, &edits, &sources, &rows);
+            let mut emitter = Emitter { model, structure, edits, sources, options, threshold, rows, data };
             emitter.model().map(|model| (model, emitter.data.content))
         };
         let is_too_long = |(model, _): &(Message, Message)| model.bytes() > LONGEST_MESSAGE as u64;
@@ -267,7 +281,10 @@ impl ModelScan {
         }
         let plan = |message: Message| message.into_plan(&paged).map_err(|error| wire(|| "the model".to_owned(), error));
         let (model, content) = emitted;
-        let external = if content.bytes() > 0 { Some(plan(content)?) } else { None };
-        Ok(ModelPlan { model: plan(model)?, external, decoded: sources.decoded, notes })
+        let (external, external_rows) = if content.bytes() > 0 { Some(plan(content)?).unzip() } else { (None, None) };
+        let external_rows = external_rows.unwrap_or_default();
+        let (model, model_rows) = plan(model)?;
+        let (tensors, decoded) = (rows.tensors, sources.decoded);
+        Ok(ModelPlan { model, external, tensors, model_rows, external_rows, decoded, notes })
     }
 }

@@ -191,3 +191,41 @@ fn runs_that_fail_write_nothing() {
     }
     assert_eq!(folder.names(), ["i.pb", "m.onnx", "short.onnx", "x.bin", "x.pb"]);
 }
+
+/// Constants of nodes are no initializers, and initializers of different branches may have the same name.
+#[test]
+fn strict_conversions_of_models_look_at_all_that_is_cast() {
+    let field = |number: u8, bytes: &[u8]| [&[number << 3 | 2, bytes.len() as u8][..], bytes].concat();
+    let float = |value: f32| [&[8, 1, 16, 1][..], &field(9, &floats(&[value]))].concat();
+    let node = |operator: &str, output: &str, attribute: &[u8]| {
+        field(1, &[field(2, output.as_bytes()), field(4, operator.as_bytes()), attribute.to_vec()].concat())
+    };
+    let model = |nodes: &[u8]| [&[8, 8][..], &field(7, nodes), &field(8, &[16, 17])].concat();
+    let folder = Folder::new();
+    let value = field(5, &[field(1, b"value"), field(5, &float(1e6)), vec![0xa0, 1, 4]].concat());
+    folder.write("constant.onnx", model(&node("Constant", "k", &value)));
+    let branch = |name: &str, w: &[u8]| {
+        let tensor = field(5, &[w, &field(8, b"w")].concat());
+        field(5, &[field(1, name.as_bytes()), field(6, &tensor), vec![0xa0, 1, 5]].concat())
+    };
+    let integers = [&[8, 1, 16, 7][..], &field(9, &[0; 8])].concat();
+    let branches = [branch("then_branch", &integers), branch("else_branch", &float(1e6))].concat();
+    folder.write("branches.onnx", model(&node("If", "y", &branches)));
+    for (line, tensors, rows) in [
+        ("constant.onnx out.onnx --graph", 1, vec![("k", "float", 1)]),
+        ("branches.onnx out.onnx --from float", 2, vec![("w", "int64", 0), ("w", "float", 1)]),
+    ] {
+        let outcome = folder.cast(&format!("convert {line} --to float16 --json --device cpu"));
+        assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+        let lines: Vec<serde_json::Value> =
+            outcome.text().lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        let last = &lines[lines.len() - 1];
+        assert_eq!((&last["tensors"], &last["cast"]), (&tensors.into(), &1.into()), "{last}");
+        for (row, (name, from, infinite)) in lines.iter().zip(rows) {
+            assert_eq!((&row["tensor"], &row["from"]), (&name.into(), &from.into()), "{row}");
+            assert_eq!(row["lost"]["infinite"].as_u64().unwrap_or(0), infinite, "{row}");
+        }
+        let strict = folder.cast(&format!("convert {line} --to float16 --strict --force --device cpu"));
+        assert_eq!(strict.status, Some(1), "{}", strict.stderr);
+    }
+}

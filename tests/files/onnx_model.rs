@@ -5,4 +5,5 @@ mod external;
 mod graphs;
 mod hostile;
 mod nested;
+mod rows;
 mod weights;

@@ -1,10 +1,9 @@
 //! ONNX models.
 
-use std::collections::HashMap;
 use std::path::Path;
 
 use wgpu_cast::ElementType;
-use wgpu_cast::files::{CastLoss, GraphRules, ModelRules, ModelScan, ReadAt};
+use wgpu_cast::files::{CastLoss, GraphRules, ModelRules, ModelScan, ModelTensor, ReadAt};
 
 use super::inputs::{self, Pair, Target};
 use super::plan::{Task, TaskOutput, state};
@@ -57,23 +56,9 @@ impl Task {
             plan.notes.iter().for_each(|text| note(format_args!("{}: {text}", path.display())));
         }
         let file = path.display().to_string();
-        let casts = [Some(&plan.model), plan.external.as_ref()].into_iter().flatten().flat_map(|plan| plan.casts());
-        let casts: HashMap<_, _> = casts.map(|cast| (cast.name.as_str(), cast.to.element_type)).collect();
-        let tensors = scan.tensors().map(|tensor| {
-            let bytes = |t: ElementType| t.packed_bytes(tensor.shape.iter().product()).unwrap_or(0);
-            let before = tensor.element_type.map_or(0, bytes);
-            let to = casts.get(tensor.name).copied();
-            TensorReport {
-                file: file.clone(),
-                name: tensor.name.to_owned(),
-                shape: tensor.shape.to_vec(),
-                from: tensor.element_type,
-                to,
-                bytes: [before, to.map_or(before, bytes)],
-                lost: CastLoss::default(),
-            }
-        });
-        let tensors: Vec<_> = tensors.collect();
+        let tensors = plan.tensors.iter();
+        let tensors =
+            tensors.map(|row| report(&file, (&row.name, &row.shape, row.elements), row.from, row.to)).collect();
         if !plan.decoded.is_empty() {
             inputs.push(Box::new(plan.decoded));
         }
@@ -83,10 +68,11 @@ impl Task {
                 let what = "the model has external data, which needs an output file";
                 return Err(Failure::Usage(format!("{}: {what}", path.display())));
             };
-            outputs.push(TaskOutput::by_name(Target::File(output.with_file_name(&data_file)), external, &tensors));
+            let target = Target::File(output.with_file_name(&data_file));
+            outputs.push(TaskOutput { target, plan: external, rows: plan.external_rows });
         }
         // The model is named last, when its data is there.
-        outputs.push(TaskOutput::by_name(pair.output, plan.model, &tensors));
+        outputs.push(TaskOutput { target: pair.output, plan: plan.model, rows: plan.model_rows });
         Ok(Self { name: file, inputs, sources, outputs, archive: None, tensors, state })
     }
 }
@@ -99,17 +85,28 @@ pub fn tensors(path: &Path) -> Result<Vec<TensorReport>, Failure> {
     let input = inputs::open(path)?;
     let scan = ModelScan::read(&input).map_err(|error| Failure::at(path, error))?;
     let file = path.display().to_string();
-    let report = scan.tensors().map(|tensor| {
-        let bytes = tensor.element_type.and_then(|t| t.packed_bytes(tensor.shape.iter().product())).unwrap_or(0);
-        TensorReport {
-            file: file.clone(),
-            name: tensor.name.to_owned(),
-            shape: tensor.shape.to_vec(),
-            from: tensor.element_type,
-            to: None,
-            bytes: [bytes; 2],
-            lost: CastLoss::default(),
-        }
-    });
-    Ok(report.collect())
+    let tensors = scan.tensors();
+    let report = |tensor: ModelTensor<'_>| {
+        report(&file, (tensor.name, tensor.shape, tensor.elements), tensor.element_type, None)
+    };
+    Ok(tensors.map(report).collect())
+}
+
+/// A tensor of a file by its name, its shape and the number of its elements.
+fn report(
+    file: &str,
+    (name, shape, elements): (&str, &[u64], u64),
+    from: Option<ElementType>,
+    to: Option<ElementType>,
+) -> TensorReport {
+    let bytes = |element_type: Option<ElementType>| element_type.and_then(|t| t.packed_bytes(elements)).unwrap_or(0);
+    TensorReport {
+        file: file.to_owned(),
+        name: name.to_owned(),
+        shape: shape.to_vec(),
+        from,
+        to,
+        bytes: [bytes(from), bytes(to.or(from))],
+        lost: CastLoss::default(),
+    }
 }

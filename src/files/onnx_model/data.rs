@@ -147,14 +147,15 @@ impl<'a> Sources<'a> {
 /// The data of a tensor in the output.
 pub(super) struct Content {
     pub source: Source,
-    pub cast: Option<TensorCast>,
+    /// The cast with its row.
+    pub cast: Option<(TensorCast, usize)>,
     pub bytes: u64,
 }
 
 impl Content {
     pub(super) fn append_to(self, out: &mut Message) -> Result<(), OnnxModelError> {
         match self.cast {
-            Some(cast) => out.cast(cast),
+            Some((cast, row)) => out.cast(cast, row),
             None => out.copy_source(self.source.range),
         }
     }
@@ -181,9 +182,10 @@ impl DataFile {
     /// Stores data; returns its offset and length.
     pub(super) fn place(&mut self, content: Content) -> Result<(u64, u64), OnnxModelError> {
         let range = content.source.range;
-        let cast = content.cast.as_ref();
-        let cast =
-            cast.map(|cast| (cast.elements, cast.from.element_type.onnx_code(), cast.to.element_type.onnx_code()));
+        let cast = content.cast.as_ref().map(|(cast, _)| {
+            let [from, to] = [cast.from, cast.to].map(|storage| storage.element_type.onnx_code());
+            (cast.elements, from, to)
+        });
         let key = ((range.input, range.offset, range.bytes), cast);
         if let Some(&placed) = self.placed.get(&key) {
             return Ok(placed);

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::reader::{Name, Names};
-use super::structure::{GraphId, TensorId};
+use super::rows::{PlannedTensor, Rows};
+use super::structure::{GraphId, Structure, TensorId};
 use crate::element::ElementType;
 use crate::files::plan::TensorCast;
 
@@ -13,6 +14,8 @@ pub(super) struct Edits {
     pub opset: Option<i64>,
     pub graphs: HashMap<GraphId, GraphEdits>,
     pub tensors: HashMap<TensorId, TensorEdit>,
+    /// The tensors that are cast but are no initializers: tensors of attributes, and lists of floats.
+    pub constants: Vec<(Option<TensorId>, PlannedTensor)>,
     names: FreshNames,
 }
 
@@ -58,12 +61,12 @@ pub(super) enum NewAttribute {
         name: &'static str,
         value: i64,
     },
-    /// A tensor of shape `dims`: the result of a cast, or a zero.
+    /// A tensor of shape `dims`: the result of a cast with its index among the constants, or a zero.
     Tensor {
         name: &'static str,
         dims: Vec<u64>,
         to: ElementType,
-        source: Option<TensorCast>,
+        source: Option<(TensorCast, usize)>,
     },
 }
 
@@ -77,6 +80,24 @@ pub(super) enum ValueEdit {
 impl Edits {
     pub(super) fn graph(&mut self, id: GraphId) -> &mut GraphEdits {
         self.graphs.entry(id).or_default()
+    }
+
+    /// Initializers in the order of the graphs, then constants.
+    pub(super) fn rows(&self, structure: &Structure) -> Rows {
+        let initializers = structure.graphs.iter().flat_map(|graph| &graph.initializers).map(|&id| {
+            let tensor = structure.tensor(id);
+            let (name, shape, elements) =
+                (structure.text(tensor.name).to_owned(), tensor.dims.clone(), tensor.elements);
+            let to = self.tensors.get(&id).and_then(|edit| edit.to);
+            (Some(id), PlannedTensor { name, shape, elements, from: tensor.element_type(), to })
+        });
+        let (mut tensors, mut of) = (Vec::new(), HashMap::new());
+        for (row, (id, tensor)) in initializers.chain(self.constants.iter().cloned()).enumerate() {
+            tensors.push(tensor);
+            of.extend(id.map(|id| (id, row)));
+        }
+        let first_constant = tensors.len() - self.constants.len();
+        Rows { tensors, of, first_constant }
     }
 
     /// A name that the model does not have, for a value in another type.

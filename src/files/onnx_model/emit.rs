@@ -10,6 +10,7 @@ use super::error::OnnxModelError;
 use super::fields::{attribute, graph, model, node, opset, tensor, value};
 use super::message::Message;
 use super::reader::{bytes, fields, text};
+use super::rows::Rows;
 use super::structure::{Attribute, GraphId, Node, Structure, ValueInfo};
 use crate::files::input::ReadAt;
 use crate::options::CastOptions;
@@ -25,6 +26,7 @@ pub(super) struct Emitter<'a> {
     pub options: CastOptions,
     /// Initializers of at least so many bytes are stored in the data file.
     pub threshold: Option<u64>,
+    pub rows: &'a Rows,
     pub data: DataFile,
 }
 
@@ -268,7 +270,7 @@ impl Emitter<'_> {
                 content.number(tensor::DATA_TYPE, to.onnx_code() as u64)?;
                 let mut raw = Message::default();
                 match source {
-                    Some(cast) => raw.cast(cast.clone())?,
+                    Some((cast, index)) => raw.cast(cast.clone(), self.rows.first_constant + index)?,
                     None => raw.literal(vec![0; to.packed_bytes(1).unwrap_or(0) as usize])?,
                 }
                 content.message(tensor::RAW_DATA, raw)?;

@@ -15,6 +15,8 @@ const SHORT: u64 = 1024;
 pub(super) struct Message {
     parts: Vec<Part>,
     bytes: u64,
+    /// The row of each cast.
+    rows: Vec<usize>,
 }
 
 impl Message {
@@ -47,8 +49,12 @@ impl Message {
         self.push(Part::Copy(range))
     }
 
-    pub(super) fn cast(&mut self, cast: TensorCast) -> Result<(), OnnxModelError> {
-        cast.to.bytes(cast.elements).ok_or(OnnxModelError::Overflow)?;
+    /// Appends the result of a cast, unless it is empty.
+    pub(super) fn cast(&mut self, cast: TensorCast, row: usize) -> Result<(), OnnxModelError> {
+        if cast.to.bytes(cast.elements).ok_or(OnnxModelError::Overflow)? == 0 {
+            return Ok(());
+        }
+        self.rows.push(row);
         self.push(Part::Cast(cast))
     }
 
@@ -73,6 +79,7 @@ impl Message {
         let mut head = Vec::new();
         put_length(&mut head, field, message.bytes);
         self.literal(head)?;
+        self.rows.extend(message.rows);
         message.parts.into_iter().try_for_each(|part| self.push(part))
     }
 
@@ -86,8 +93,8 @@ impl Message {
         }
     }
 
-    /// The output file that is this message.
-    pub(super) fn into_plan(self, model: &dyn ReadAt) -> Result<FilePlan, WireError> {
+    /// The output file that is this message, and the rows of its casts.
+    pub(super) fn into_plan(self, model: &dyn ReadAt) -> Result<(FilePlan, Vec<usize>), WireError> {
         let mut parts: Vec<Part> = Vec::new();
         for part in self.parts {
             let part = match part {
@@ -103,6 +110,6 @@ impl Message {
                 (_, part) => parts.push(part),
             }
         }
-        Ok(FilePlan { parts })
+        Ok((FilePlan { parts }, self.rows))
     }
 }

@@ -1,6 +1,6 @@
 //! Builds models, converts them, and carries out plans in memory.
 
-use wgpu_cast::files::{GraphRules, ModelPlan, ModelRules, ModelScan, OnnxModelError, ReadAt};
+use wgpu_cast::files::{GraphRules, ModelPlan, ModelRules, ModelScan, OnnxModelError, PlannedTensor, ReadAt};
 use wgpu_cast::{ElementType, cpu};
 
 use crate::plans::execute;
@@ -110,6 +110,9 @@ pub struct Written {
     pub model: Message,
     pub external: Option<Vec<u8>>,
     pub notes: Vec<String>,
+    pub tensors: Vec<PlannedTensor>,
+    /// The rows of the casts of the model and of the external data.
+    pub rows: [Vec<usize>; 2],
 }
 
 /// Converts a model with its external files.
@@ -117,11 +120,22 @@ pub fn convert(model: &Message, files: &[&[u8]], rules: &ModelRules<'_>) -> Resu
     let files: Vec<Vec<u8>> = files.iter().map(|file| file.to_vec()).collect();
     let mut inputs: Vec<&dyn ReadAt> = vec![&model.0];
     inputs.extend(files.iter().map(|file| file as &dyn ReadAt));
-    let ModelPlan { model, external, decoded, notes, .. } = ModelScan::read(&model.0)?.plan(&inputs, rules)?;
+    let plan = ModelScan::read(&model.0)?.plan(&inputs, rules)?;
+    let ModelPlan { model, external, tensors, model_rows, external_rows, decoded, notes, .. } = plan;
+    let rows = [model_rows, external_rows];
+    for (plan, rows) in [Some(&model), external.as_ref()].into_iter().zip(&rows) {
+        let casts: Vec<_> = plan.into_iter().flat_map(|plan| plan.casts()).collect();
+        assert_eq!(casts.len(), rows.len());
+        for (cast, &row) in casts.iter().zip(rows) {
+            let PlannedTensor { name, elements, from, to, .. } = &tensors[row];
+            let found = (&cast.name, &cast.elements, Some(cast.from.element_type), Some(cast.to.element_type));
+            assert_eq!(found, (name, elements, *from, *to));
+        }
+    }
     inputs.push(&decoded);
     let external = external.map(|plan| execute(&plan, &inputs));
     let notes = notes.iter().map(ToString::to_string).collect();
-    Ok(Written { model: Message(execute(&model, &inputs)), external, notes })
+    Ok(Written { model: Message(execute(&model, &inputs)), external, notes, tensors, rows })
 }
 
 /// Stores all FLOAT initializers in a type.

@@ -80,8 +80,10 @@ impl Emitter<'_> {
             options: self.options,
             column_major: Vec::new(),
         });
+        let row = self.rows.of.get(&id).copied();
+        let cast = cast.map(|cast| row.map(|row| (cast, row)).ok_or(OnnxModelError::Changed)).transpose()?;
         let bytes = match &cast {
-            Some(cast) => cast.to.bytes(cast.elements).ok_or(OnnxModelError::Overflow)?,
+            Some((cast, _)) => cast.to.bytes(cast.elements).ok_or(OnnxModelError::Overflow)?,
             None => source.range.bytes,
         };
         Ok(Some(Content { source, cast, bytes }))

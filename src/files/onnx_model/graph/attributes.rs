@@ -4,6 +4,7 @@ use super::super::edit::{NewAttribute, NodeEdit, TensorEdit};
 use super::super::error::OnnxModelError;
 use super::super::fields::attribute;
 use super::super::reader::fields;
+use super::super::rows::PlannedTensor;
 use super::super::structure::{Attribute, GraphId, Node, TensorId};
 use super::Converter;
 use crate::element::ElementType;
@@ -106,6 +107,11 @@ impl Converter<'_, '_> {
             OutputType::Number { name, index: None, .. } => self.edit(at).added.push(NewAttribute::Int { name, value }),
             OutputType::Tensor(Some(id), _) => {
                 self.edits.tensors.insert(*id, TensorEdit { name: None, to: Some(to) });
+                let tensor = self.structure.tensor(*id);
+                let (name, shape) = (self.structure.node_name(node).to_owned(), tensor.dims.clone());
+                let (elements, from) = (tensor.elements, tensor.element_type());
+                let row = PlannedTensor { name, shape, elements, from, to: Some(to) };
+                self.edits.constants.push((Some(*id), row));
             }
             OutputType::Tensor(None, _) => {
                 self.edit(at).added.push(NewAttribute::Tensor { name: "value", dims: vec![1], to, source: None });
@@ -154,7 +160,11 @@ impl Converter<'_, '_> {
             options: self.options,
             column_major: Vec::new(),
         };
-        Ok(NewAttribute::Tensor { name: "value", dims, to, source: Some(cast) })
+        let index = self.edits.constants.len();
+        let (name, from) = (cast.name.clone(), Some(ElementType::FLOAT));
+        let row = PlannedTensor { name, shape: dims.clone(), elements, from, to: Some(to) };
+        self.edits.constants.push((None, row));
+        Ok(NewAttribute::Tensor { name: "value", dims, to, source: Some((cast, index)) })
     }
 
     /// The floats of an attribute that are not in one range of the model.
