@@ -19,6 +19,7 @@ mod raw;
 mod safetensors;
 mod stored;
 mod stream;
+mod tensor_fields;
 mod tensor_proto;
 mod transpose;
 mod wire;

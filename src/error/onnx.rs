@@ -20,6 +20,12 @@ pub enum TensorFault {
         /// The largest number of dimensions that is read.
         limit: usize,
     },
+    /// Other fields, such as `doc_string`, lie between those of the data in too many places.
+    #[error("the data lies in more than {limit} places between other fields")]
+    Scattered {
+        /// The most places that are supported.
+        limit: usize,
+    },
     /// A dimension is negative.
     #[error("dimension {axis} is negative: {dim}")]
     NegativeDim {

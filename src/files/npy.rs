@@ -13,6 +13,7 @@ use super::input::ReadAt;
 use super::plan::{FilePlan, Part, TensorStorage};
 use super::stored::{StoredTensor, count};
 use crate::element::ElementType;
+use crate::onnx::MOST_DIMS;
 use crate::options::CastOptions;
 
 pub use error::NpyError;
@@ -106,8 +107,8 @@ pub fn npy_plan(
     if !to.is_numeric() {
         return Err(NpyError::Kind { wanted: "numbers", found: to });
     }
-    if tensor.shape.len() > header::MOST_AXES {
-        return Err(NpyError::Axes { limit: header::MOST_AXES });
+    if tensor.shape.len() > MOST_DIMS {
+        return Err(NpyError::Axes { limit: MOST_DIMS });
     }
     let mut cast = tensor.cast(dtype::storage(to), options).ok_or(NpyError::TooLarge)?;
     let keep = order == NpyOrder::Keep && tensor.is_column_major();

@@ -10,12 +10,13 @@ use std::ops::Range;
 use super::input::ReadAt;
 use super::plan::{FilePlan, Part, SourceRange, TensorStorage};
 use super::stored::{StoredTensor, count};
+use super::tensor_fields as field;
 use super::wire::{WireError, put_bytes, put_length, put_number, put_varint, read_bytes};
 use crate::element::{ElementType, Kind};
 use crate::error::{Error, TensorFault};
 use crate::onnx::{LONGEST_MESSAGE, NamedTensor, open_data};
 use crate::options::CastOptions;
-use found::{Found, LONGEST_TEXT, field};
+use found::{Found, LONGEST_TEXT};
 
 /// Why a `.pb` file cannot be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -36,12 +37,19 @@ pub enum TensorProtoError {
         /// The element type that the caller gives.
         from: ElementType,
     },
-    /// There are too many axes.
-    #[error("the tensor has more than {limit} axes")]
+    /// A field has another type than ONNX gives it.
+    #[error("invalid TensorProto: the field {field} has an unexpected wire type")]
     #[non_exhaustive]
-    Axes {
-        /// The most that are supported.
-        limit: usize,
+    FieldType {
+        /// The number of the field.
+        field: u32,
+    },
+    /// A field of which there can be one is given twice, or there are too many entries of `external_data`.
+    #[error("invalid TensorProto: the field {field} is given twice")]
+    #[non_exhaustive]
+    Repeated {
+        /// The number of the field.
+        field: u32,
     },
 }
 
@@ -78,7 +86,8 @@ pub enum TensorData {
 }
 
 impl TensorMessage {
-    /// Reads the message that the whole input is.
+    /// Reads the message that the whole input is. Protobuf lets writers repeat a field of which there can be one, and the
+    /// last one counts. Here a second name or element type is an error.
     ///
     /// # Errors
     /// [`TensorProtoError`] if it is no valid tensor, or not of numbers or strings.
@@ -89,7 +98,7 @@ impl TensorMessage {
             return Err(Error::Tensor { name: String::new(), fault }.into());
         }
         let found = Found::read(input, 0..size)?;
-        let name = found.name.clone();
+        let name = found.name.clone().unwrap_or_default();
         found.message(0..size).map_err(|fault| Error::Tensor { name, fault }.into())
     }
 

@@ -178,6 +178,20 @@ impl Iterator for Fields<'_> {
     }
 }
 
+/// The numbers of a packed field.
+pub(super) fn varints(input: &dyn ReadAt, packed: Range<u64>) -> impl Iterator<Item = Result<u64, WireError>> {
+    let start = packed.start;
+    let mut rest = Fields::new(input, packed);
+    let number = move || {
+        let number = (rest.position < rest.end).then(|| rest.varint(start))?;
+        Some(number.map_err(|error| match error {
+            WireError::Truncated { offset } => WireError::Varint { offset },
+            error => error,
+        }))
+    };
+    std::iter::from_fn(number)
+}
+
 /// The bytes of a range of the input, of which there may be `limit` at most.
 pub(super) fn read_bytes(input: &dyn ReadAt, range: &Range<u64>, limit: u64) -> Result<Vec<u8>, WireError> {
     let bytes = range.end.saturating_sub(range.start);

@@ -43,5 +43,7 @@ pub use model::{Input, Model, Output};
 #[cfg(feature = "files")]
 pub(crate) use opset::ir_version;
 pub use opset::{Attribute, CastLikeNode, CastNode, NEWEST_OPSET};
+#[cfg(feature = "files")]
+pub(crate) use tensor::MOST_DIMS;
 #[cfg(feature = "onnx")]
 pub use tensor::{LONGEST_MESSAGE, NamedTensor};

@@ -17,7 +17,7 @@ pub const LONGEST_MESSAGE: usize = (1 << 31) - 1;
 
 /// The largest number of dimensions that is read; numpy has the same limit. Every result of a cast has a shape, so
 /// that a large one could take much memory many times.
-const MOST_DIMS: usize = 64;
+pub(crate) const MOST_DIMS: usize = 64;
 
 /// The first bytes of the fields of data that are written: their numbers and the wire type of bytes.
 const STRING_DATA: u8 = 6 << 3 | 2;

@@ -158,12 +158,14 @@ fn hostile_messages() {
         (tensor(0, &[1]), "data_type 0 is not supported"),
         (tensor(14, &[1]), "data_type 14 is not supported"),
         (tensor(FLOAT, &[1]).bytes(SEGMENT, []), "tensor segments are not supported"),
-        (tensor(FLOAT, &many), "the tensor has more than 64 axes"),
-        (message().packed(DIMS, &many), "the tensor has more than 64 axes"),
-        (message().packed(DIMS, &[1; 65]), "the tensor has more than 64 axes"),
+        (tensor(FLOAT, &many), "tensor \"t\": dims has 100000 dimensions, the limit is 64"),
+        (tensor(FLOAT, &[]).packed(DIMS, &many), "tensor \"t\": dims has 100000 dimensions, the limit is 64"),
+        (tensor(FLOAT, &[]).packed(DIMS, &[1; 65]), "tensor \"t\": dims has 65 dimensions, the limit is 64"),
+        // A varint of more than 64 bits.
+        (message().bytes(DIMS, [&[0xff; 9][..], &[2]].concat()), "the field at byte 2 has an invalid varint"),
         (message().bytes(DIMS, [0x80]), "invalid TensorProto: the field at byte 2 has an invalid varint"),
         (message().bytes(NAME, [0xff]), "invalid TensorProto: the name is not valid UTF-8"),
-        (message().fixed32(DATA_TYPE, 1), "invalid TensorProto: the field at byte 0 has the invalid key 16"),
+        (message().fixed32(DATA_TYPE, 1), "invalid TensorProto: the field 2 has an unexpected wire type"),
         (message().raw([0x4a, 0xff, 0xff, 0xff, 0xff, 7]), "the field at byte 0 ends beyond its message"),
     ] {
         let found = TensorMessage::read(&message.0).unwrap_err().to_string();
@@ -212,4 +214,31 @@ fn a_large_message_is_planned_from_its_keys() {
     assert_eq!(too_large(beyond), 1 << 31);
     let strings = plan(ElementType::STRING);
     assert!(matches!(strings, Err(TensorProtoError::Tensor(Error::NoCodes { element_type: ElementType::STRING, .. }))));
+}
+
+/// Fields of two bytes each, which take no memory of their own where they follow one another.
+#[test]
+fn memory_does_not_follow_the_number_of_fields() {
+    const COUNT: usize = 1 << 20;
+    let whole = |fields: &[u8]| Message(fields.repeat(COUNT)).raw(tensor(FLOAT, &[1]).bytes(RAW_DATA, [0; 4]));
+    let (doc, location, values) = ([0x62, 0], [0x70, 0], [0x28, 1]);
+    let source = whole(&doc);
+    let info = allocation_counter::measure(|| {
+        assert_eq!(read(&source).kept.iter().map(|range| range.end - range.start).sum::<u64>(), 2 * COUNT as u64);
+    });
+    assert!(info.bytes_max < 1 << 20, "{info:?}");
+    for (fields, error) in [
+        ([doc, location], "the data lies in more than 64 places between other fields"),
+        ([doc, values], "the data lies in more than 64 places between other fields"),
+        ([doc, [0x10, 1]], "the field 2 is given twice"),
+        ([doc, [0x42, 0]], "the field 8 is given twice"),
+        ([[0x6a, 0], [0x6a, 0]], "the field 13 is given twice"),
+    ] {
+        let source = whole(&fields.concat());
+        let info = allocation_counter::measure(|| {
+            let found = TensorMessage::read(&source.0).unwrap_err().to_string();
+            assert!(found.contains(error), "{found}");
+        });
+        assert!(info.bytes_max < 1 << 20, "{info:?}");
+    }
 }

@@ -2,12 +2,10 @@
 
 use super::error::NpyError;
 use crate::files::input::ReadAt;
+use crate::onnx::MOST_DIMS;
 
 /// The longest header that is accepted; numpy has the same limit.
 const LONGEST: usize = 10_000;
-
-/// The maximum number of axes; numpy has the same limit.
-pub(super) const MOST_AXES: usize = 64;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
@@ -128,8 +126,8 @@ impl<'a> Parser<'a> {
         let mut shape = Vec::new();
         self.expect('(')?;
         while !self.take(')') {
-            if shape.len() == MOST_AXES {
-                return Err(NpyError::Axes { limit: MOST_AXES });
+            if shape.len() == MOST_DIMS {
+                return Err(NpyError::Axes { limit: MOST_DIMS });
             }
             if self.take('-') {
                 return Err(bad("an axis length is negative"));

@@ -7,12 +7,13 @@ use std::ops::Range;
 use super::data::{DataFile, Sources};
 use super::edit::{Edits, GraphEdits, NewAttribute, NewCast, NodeEdit, ValueEdit};
 use super::error::OnnxModelError;
-use super::fields::{attribute, graph, model, node, opset, tensor, value};
+use super::fields::{attribute, graph, model, node, opset, value};
 use super::message::Message;
 use super::reader::{bytes, fields, text};
 use super::rows::Rows;
 use super::structure::{Attribute, GraphId, Node, Structure, ValueInfo};
 use crate::files::input::ReadAt;
+use crate::files::tensor_fields as tensor;
 use crate::options::CastOptions;
 
 /// The names in messages about what was read before: errors there mean that the input has changed.

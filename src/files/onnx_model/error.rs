@@ -65,14 +65,6 @@ pub enum OnnxModelError {
         /// What is wrong.
         fault: TensorFault,
     },
-    /// A tensor has too many dimensions.
-    #[error("tensor {name} has more than {limit} dimensions", name = quoted(.name))]
-    Rank {
-        /// The tensor's name.
-        name: String,
-        /// The most that is supported.
-        limit: usize,
-    },
     /// Values in the fields of their type, not in `raw_data`, are decoded in memory, and there are too many of them.
     #[error(
         "tensor {name}: more than {limit} bytes of the model's values are in typed fields, which are decoded in \

@@ -70,35 +70,3 @@ pub(super) mod value {
     pub const TENSOR_TYPE: u32 = 1;
     pub const ELEM_TYPE: u32 = 1;
 }
-
-pub(super) mod tensor {
-    pub const DIMS: u32 = 1;
-    pub const DATA_TYPE: u32 = 2;
-    pub const SEGMENT: u32 = 3;
-    pub const FLOAT_DATA: u32 = 4;
-    pub const INT32_DATA: u32 = 5;
-    pub const STRING_DATA: u32 = 6;
-    pub const INT64_DATA: u32 = 7;
-    pub const NAME: u32 = 8;
-    pub const RAW_DATA: u32 = 9;
-    pub const DOUBLE_DATA: u32 = 10;
-    pub const UINT64_DATA: u32 = 11;
-    pub const EXTERNAL_DATA: u32 = 13;
-    pub const DATA_LOCATION: u32 = 14;
-
-    /// The fields that hold data, or say where it is.
-    pub const HOLD_DATA: [u32; 9] = [
-        FLOAT_DATA,
-        INT32_DATA,
-        STRING_DATA,
-        INT64_DATA,
-        RAW_DATA,
-        DOUBLE_DATA,
-        UINT64_DATA,
-        EXTERNAL_DATA,
-        DATA_LOCATION,
-    ];
-
-    /// `TensorProto.DataLocation`.
-    pub const EXTERNAL: u64 = 1;
-}

@@ -207,19 +207,19 @@ impl Scanner<'_> {
     fn value(&mut self, range: Range<u64>, graph: &str) -> Result<ValueInfo, OnnxModelError> {
         self.spend(size_of::<ValueInfo>())?;
         let element = || format!("a value of {graph}");
-        let (mut name, mut kind) = (Name::EMPTY, ValueKind::Unknown);
+        let (mut name, mut kind) = (None, ValueKind::Unknown);
         for field in fields(self.input, &range, element) {
             let field = field?;
+            let repeated = || Err(OnnxModelError::Repeated { element: element(), field: field.number });
             match field.number {
-                value::NAME => name = self.name(&field, element)?,
-                value::TYPE if kind != ValueKind::Unknown => {
-                    return Err(OnnxModelError::Repeated { element: element(), field: value::TYPE });
-                }
+                value::NAME if name.is_some() => return repeated(),
+                value::NAME => name = Some(self.name(&field, element)?),
+                value::TYPE if kind != ValueKind::Unknown => return repeated(),
                 value::TYPE => kind = self.kind(&bytes(&field, element)?, element)?,
                 _ => {}
             }
         }
-        Ok(ValueInfo { range, name, kind })
+        Ok(ValueInfo { range, name: name.unwrap_or(Name::EMPTY), kind })
     }
 
     fn kind(&self, range: &Range<u64>, element: impl Fn() -> String) -> Result<ValueKind, OnnxModelError> {
@@ -232,14 +232,15 @@ impl Scanner<'_> {
             }
             match &field.value {
                 Value::Bytes(tensor) if is_tensor => {
-                    let mut code = 0;
+                    let mut code = None;
                     for field in fields(self.input, tensor, &element) {
                         let field = field?;
-                        if field.number == value::ELEM_TYPE {
-                            code = number(&field, &element)? as i32;
+                        if field.number == value::ELEM_TYPE && code.replace(number(&field, &element)? as i32).is_some()
+                        {
+                            return Err(OnnxModelError::Repeated { element: element(), field: value::ELEM_TYPE });
                         }
                     }
-                    kind = ValueKind::Tensor(code);
+                    kind = ValueKind::Tensor(code.unwrap_or(0));
                 }
                 // The fields 4, 5, 7, 8 and 9 are the other kinds of values; 6 is a denotation.
                 Value::Bytes(_) if field.number != 6 && kind == ValueKind::Unknown => kind = ValueKind::Other,

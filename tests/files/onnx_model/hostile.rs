@@ -81,7 +81,14 @@ fn tensors_that_are_none() {
     let ranks = |rank: usize| ModelScan::read(&of(&[(INITIALIZER, floats("w", &[1.0]).ints(DIMS, &vec![1; rank]))]).0);
     assert!(ranks(63).is_ok());
     for rank in [64, 1_000_000] {
-        assert!(matches!(ranks(rank), Err(OnnxModelError::Rank { limit: 64, .. })));
+        let error = ranks(rank).unwrap_err().to_string();
+        assert_eq!(error, format!("tensor \"w\": dims has {} dimensions, the limit is 64", rank + 1));
+    }
+    // Writers put the dims before the name.
+    let dims = [1; 65];
+    for start in [message().packed(DIMS, &dims), message().ints(DIMS, &dims)] {
+        let fault = tensor_fault(start.int(DATA_TYPE, FLOAT.into()).bytes(NAME, "w").bytes(RAW_DATA, [0; 4]));
+        assert_eq!(fault, TensorFault::Rank { found: 65, limit: 64 });
     }
     // What only decoding finds out.
     let source = of(&[(INITIALIZER, head("w", FLOAT, &[2]).fixed32(FLOAT_DATA, 0))]);
@@ -146,4 +153,39 @@ fn damaged_models_are_errors_or_other_models() {
         }
     }
     assert!(converted > 100 && refused > 100, "{converted} {refused}");
+}
+
+/// Fields of two bytes each, of which the output would copy every other one.
+#[test]
+fn memory_does_not_follow_the_number_of_fields_of_a_tensor() {
+    let whole = |fields: &[u8]| of(&[(INITIALIZER, floats("w", &[1.0]).raw(fields.repeat(1 << 20)))]);
+    let doc = [0x62, 0];
+    let source = whole(&doc);
+    let types = |_: &str, _: ElementType| Some(ElementType::FLOAT16);
+    let info = allocation_counter::measure(|| {
+        let scan = ModelScan::read(&source.0).unwrap();
+        scan.plan(&[&source.0], &ModelRules::new(&types, DATA_FILE)).unwrap();
+    });
+    assert!(info.bytes_max < 1 << 20, "{info:?}");
+    for (field, message) in [
+        ([0x70, 0], "the data lies in more than 64 places between other fields"),
+        ([0x10, 1], "initializer 0 of the graph: the field 2 is given twice"),
+        ([0x42, 0], "initializer 0 of the graph: the field 8 is given twice"),
+    ] {
+        let source = whole(&[doc, field].concat());
+        let info = allocation_counter::measure(|| {
+            let found = error(&source);
+            assert!(found.contains(message), "{found}");
+        });
+        assert!(info.bytes_max < 1 << 20, "{info:?}");
+    }
+}
+
+#[test]
+fn scalars_are_given_once() {
+    let kind = |fields: Message| message().bytes(1, "x").bytes(2, message().bytes(1, fields));
+    let twice = [value("x", FLOAT).bytes(1, "x"), kind(message().int(1, 1).int(1, 1))];
+    for (source, field) in twice.into_iter().zip([1, 1]) {
+        assert_eq!(error(&of(&[(INPUT, source)])), format!("a value of the graph: the field {field} is given twice"));
+    }
 }

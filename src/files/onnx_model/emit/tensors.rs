@@ -3,12 +3,12 @@
 use super::super::data::Content;
 use super::super::edit::TensorEdit;
 use super::super::error::OnnxModelError;
-use super::super::fields::tensor;
 use super::super::message::Message;
 use super::super::reader::fields;
 use super::super::structure::{Node, TensorId};
 use super::{Emitter, element};
 use crate::files::plan::{TensorCast, TensorStorage};
+use crate::files::tensor_fields as tensor;
 
 impl Emitter<'_> {
     /// A tensor: an initializer, or one of a node.

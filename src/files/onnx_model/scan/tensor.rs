@@ -3,31 +3,26 @@
 use std::ops::Range;
 
 use bytes::Bytes;
-use prost::encoding::decode_varint;
 
 use super::super::error::OnnxModelError;
-use super::super::fields::tensor::*;
 use super::super::reader::{Name, bytes, fields, number, wire};
 use super::super::structure::{Data, Tensor, TensorId};
 use super::Scanner;
 use crate::element::ElementType;
 use crate::error::TensorFault;
+use crate::files::tensor_fields::*;
 use crate::files::wire::{Field, Value, read_bytes};
 use crate::onnx::{DataRange, data_range, plain_names};
 
-/// The most dimensions, as in `.npy`.
-const MOST_DIMS: usize = 64;
-
-/// The most entries of `external_data`, of which four are known, and the longest.
-const MOST_ENTRIES: usize = 16;
+/// The longest entry of `external_data`.
 const LONGEST_ENTRY: u64 = 16 << 10;
 
 /// The fields of a tensor while they are read.
 #[derive(Default)]
 struct Partial {
-    name: Name,
-    dims: Vec<i64>,
-    code: i32,
+    name: Option<Name>,
+    dims: Dims,
+    code: Option<i32>,
     is_external: bool,
     location: i32,
     entries: Vec<Bytes>,
@@ -35,6 +30,7 @@ struct Partial {
     data: Vec<(u32, Option<Range<u64>>)>,
     has_raw: bool,
     segment: bool,
+    kept: Kept,
     range: DataRange,
 }
 
@@ -50,15 +46,15 @@ impl Scanner<'_> {
         for field in fields(self.input, &range, &element) {
             self.tensor_field(&field?, &mut partial, &element)?;
         }
-        self.spend(8 * partial.dims.len())?;
-        let code = partial.code;
+        let (name, code) = (partial.name.unwrap_or(Name::EMPTY), partial.code());
         let (dims, elements, mut data) = match partial.checked() {
             Ok(checked) => checked,
             Err(fault) => {
-                let name = self.structure.text(partial.name).to_owned();
+                let name = self.structure.text(name).to_owned();
                 return Err(OnnxModelError::Tensor { name, fault });
             }
         };
+        self.spend(8 * dims.len())?;
         if let Data::External { file, .. } = &mut data {
             let location = partial.range.location.as_deref().unwrap_or_default();
             let (location, is_new) = self.structure.names.intern(location);
@@ -66,7 +62,7 @@ impl Scanner<'_> {
             self.spend(if is_new { self.structure.text(location).len() + 128 } else { 0 })?;
         }
         let id = self.structure.tensors.len() as TensorId;
-        self.structure.tensors.push(Tensor { range, name: partial.name, dims, code, elements, data });
+        self.structure.tensors.push(Tensor { range, name, dims, code, elements, data });
         Ok(id)
     }
 
@@ -76,34 +72,29 @@ impl Scanner<'_> {
         tensor: &mut Partial,
         element: &impl Fn() -> String,
     ) -> Result<(), OnnxModelError> {
+        let repeated = || Err(OnnxModelError::Repeated { element: element(), field: field.number });
         match (field.number, &field.value) {
-            (DIMS, Value::Varint(dim)) => tensor.dims.push(*dim as i64),
-            (DIMS, Value::Bytes(range)) => {
-                let limit = 10 * MOST_DIMS as u64;
-                let packed = read_bytes(self.input, range, limit).map_err(|error| wire(element, error))?;
-                let mut rest = packed.as_slice();
-                while !rest.is_empty() {
-                    let dim = decode_varint(&mut rest);
-                    let invalid = |_| OnnxModelError::FieldType { element: element(), field: DIMS };
-                    tensor.dims.push(dim.map_err(invalid)? as i64);
+            (DIMS, value) => {
+                if !tensor.dims.read(self.input, value).map_err(|error| wire(element, error))? {
+                    return Err(OnnxModelError::FieldType { element: element(), field: DIMS });
                 }
             }
-            (DATA_TYPE, _) => tensor.code = number(field, element)? as i32,
-            (NAME, _) => tensor.name = self.name(field, element)?,
+            (DATA_TYPE, _) if tensor.code.is_some() => return repeated(),
+            (NAME, _) if tensor.name.is_some() => return repeated(),
+            (DATA_TYPE, _) => tensor.code = Some(number(field, element)? as i32),
+            (NAME, _) => tensor.name = Some(self.name(field, element)?),
             (SEGMENT, _) => tensor.segment = true,
             (DATA_LOCATION, _) => tensor.location = number(field, element)? as i32,
             (EXTERNAL_DATA, _) => {
                 tensor.is_external = true;
                 let range = bytes(field, element)?;
                 if tensor.entries.len() == MOST_ENTRIES {
-                    return Err(OnnxModelError::Repeated { element: element(), field: EXTERNAL_DATA });
+                    return repeated();
                 }
                 let entry = read_bytes(self.input, &range, LONGEST_ENTRY).map_err(|error| wire(element, error))?;
                 tensor.entries.push(entry.into());
             }
-            (RAW_DATA, _) if std::mem::replace(&mut tensor.has_raw, true) => {
-                return Err(OnnxModelError::Repeated { element: element(), field: RAW_DATA });
-            }
+            (RAW_DATA, _) if std::mem::replace(&mut tensor.has_raw, true) => return repeated(),
             (RAW_DATA | FLOAT_DATA | DOUBLE_DATA, Value::Bytes(range)) => {
                 tensor.holds(field.number, Some(range.clone()));
             }
@@ -112,32 +103,29 @@ impl Scanner<'_> {
             (FLOAT_DATA | INT32_DATA | STRING_DATA | INT64_DATA | DOUBLE_DATA | UINT64_DATA, _) => {
                 tensor.holds(field.number, None);
             }
-            _ => {}
-        }
-        if tensor.dims.len() > MOST_DIMS {
-            let name = self.structure.text(tensor.name).to_owned();
-            return Err(OnnxModelError::Rank { name, limit: MOST_DIMS });
+            _ => tensor.kept.add(field.range.clone()),
         }
         Ok(())
     }
 }
 
 impl Partial {
+    /// `TensorProto.DataType`.
+    fn code(&self) -> i32 {
+        self.code.unwrap_or(0)
+    }
+
     /// The dims, the number of elements, and where the data is, but for the file's index.
     fn checked(&mut self) -> Result<(Vec<u64>, u64, Data), TensorFault> {
         let tensor = &*self;
         if tensor.segment {
             return Err(TensorFault::Segment);
         }
-        if let Some((axis, &dim)) = tensor.dims.iter().enumerate().find(|(_, dim)| **dim < 0) {
-            return Err(TensorFault::NegativeDim { axis, dim });
-        }
-        let dims: Vec<u64> = tensor.dims.iter().map(|&dim| dim as u64).collect();
-        let too_large = || TensorFault::TooLarge { dims: tensor.dims.clone() };
-        let elements = elements(&dims).ok_or_else(too_large)?;
-        let element_type = ElementType::from_onnx_code(tensor.code);
+        let (dims, elements) = tensor.dims.checked()?;
+        tensor.kept.checked()?;
+        let element_type = ElementType::from_onnx_code(tensor.code());
         let size = match element_type.filter(|t| t.is_numeric()) {
-            Some(element_type) => Some(element_type.packed_bytes(elements).ok_or_else(too_large)?),
+            Some(element_type) => Some(element_type.packed_bytes(elements).ok_or_else(|| tensor.dims.too_large())?),
             None => None,
         };
         match (tensor.is_external, tensor.location) {
@@ -184,7 +172,7 @@ impl Partial {
     }
 
     fn external(&mut self, size: Option<u64>) -> Result<Data, TensorFault> {
-        if let Some(t) = ElementType::from_onnx_code(self.code).filter(|t| !t.is_numeric()) {
+        if let Some(t) = ElementType::from_onnx_code(self.code()).filter(|t| !t.is_numeric()) {
             return Err(TensorFault::WrongField { field: "external_data", element_type: t });
         }
         self.range = data_range(&self.entries)?;
@@ -208,14 +196,6 @@ impl Partial {
             None => self.data.push((field, range)),
         }
     }
-}
-
-/// The number of elements, which is 0 if any axis has none, whatever the others have.
-fn elements(dims: &[u64]) -> Option<u64> {
-    if dims.contains(&0) {
-        return Some(0);
-    }
-    dims.iter().try_fold(1u64, |product, &dim| product.checked_mul(dim))
 }
 
 /// A field that holds data.
