@@ -75,10 +75,10 @@ impl<'a> Sources<'a> {
             let message =
                 read_bytes(model, &tensor.range, MOST_DECODED).map_err(|error| wire(|| name.to_owned(), error))?;
             let packed = NamedTensor::from_bytes(message, None).and_then(|named| named.tensor.into_packed());
-            let packed = packed.map_err(|error| match error {
-                Error::Tensor { name, fault } => OnnxModelError::Tensor { name, fault },
-                // Only a tensor's data can be at fault: the fields were read before.
-                _ => OnnxModelError::TypedData { name: name.to_owned(), limit: MOST_DECODED },
+            let packed = packed.map_err(|error| match (error, name.to_owned()) {
+                (Error::Tensor { fault, .. }, name) => OnnxModelError::Tensor { name, fault },
+                // Only a tensor's values can be at fault: the other fields were read before.
+                (_, name) => OnnxModelError::Values { name },
             })?;
             let range = self.append(name, &packed)?;
             self.ranges.insert(id, range);

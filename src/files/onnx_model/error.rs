@@ -77,6 +77,12 @@ pub enum OnnxModelError {
         /// The most that is supported, in bytes.
         limit: u64,
     },
+    /// The values of a tensor in the field of their type are not valid protobuf.
+    #[error("tensor {name}: its values are not valid protobuf", name = quoted(.name))]
+    Values {
+        /// The tensor's name.
+        name: String,
+    },
     /// An initializer is to be cast from or to STRING.
     #[error(
         "initializer {name} cannot be stored as {to}: casts from and to string are not supported",

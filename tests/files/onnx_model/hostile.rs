@@ -95,6 +95,9 @@ fn tensors_that_are_none() {
     let Err(OnnxModelError::Tensor { name, fault }) = stored(&source, &[], ElementType::FLOAT16) else { panic!() };
     let expected = TensorFault::Length { field: "float_data", unit: "entries", expected: 2, found: 1 };
     assert_eq!((name.as_str(), fault), ("w", expected));
+    let source = of(&[(INITIALIZER, head("w", FLOAT16, &[1]).bytes(INT32_DATA, [0x80]))]);
+    let error = convert(&source, &[], &ModelRules::new(&|_, _| Some(ElementType::FLOAT), DATA_FILE)).unwrap_err();
+    assert_eq!(error.to_string(), "tensor \"w\": its values are not valid protobuf");
 }
 
 /// Two bytes for each node: an empty one takes more memory than bytes in the file, but not without bound.
