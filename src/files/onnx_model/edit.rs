@@ -50,9 +50,16 @@ pub(super) struct NodeEdit {
     /// New names by the indexes of inputs and outputs.
     pub inputs: HashMap<usize, String>,
     pub outputs: HashMap<usize, String>,
-    /// What replaces an attribute, by its index.
-    pub attributes: HashMap<u32, NewAttribute>,
+    /// The changes of attributes, by their indexes.
+    pub attributes: HashMap<u32, AttributeEdit>,
     pub added: Vec<NewAttribute>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum AttributeEdit {
+    /// Another number; the other fields stay.
+    Number(i64),
+    Replace(NewAttribute),
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -5,7 +5,7 @@ mod tensors;
 use std::ops::Range;
 
 use super::data::{DataFile, Sources};
-use super::edit::{Edits, GraphEdits, NewAttribute, NewCast, NodeEdit, ValueEdit};
+use super::edit::{AttributeEdit, Edits, GraphEdits, NewAttribute, NewCast, NodeEdit, ValueEdit};
 use super::error::OnnxModelError;
 use super::fields::{attribute, graph, model, node, opset, value};
 use super::message::Message;
@@ -213,7 +213,14 @@ impl Emitter<'_> {
                     let index = next(&mut attributes) as u32;
                     let known = known_attributes.next_if(|attribute| attribute.index == index);
                     match (edit.attributes.get(&index), known) {
-                        (Some(new), _) => out.message(node::ATTRIBUTE, self.new_attribute(new)?)?,
+                        (Some(AttributeEdit::Number(value)), _) => {
+                            let content = bytes(&field, element)?;
+                            let changed = self.replaced(&content, &[attribute::I], *value as u64)?;
+                            out.message(node::ATTRIBUTE, changed)?;
+                        }
+                        (Some(AttributeEdit::Replace(new)), _) => {
+                            out.message(node::ATTRIBUTE, self.new_attribute(new)?)?;
+                        }
                         (None, Some(known)) => {
                             let content = bytes(&field, element)?;
                             self.child(&mut out, &field.range, node::ATTRIBUTE, content, |emitter| {

@@ -244,6 +244,11 @@ fn constants_and_attributes_that_name_types() {
         (of_shape(&[tensor(FLOAT, &one)]), of_shape(&[tensor(FLOAT16, &tenth)])),
         (of_shape(&[]), of_shape(&[half(&[1], &[0.0])])),
         (op("Cast", &["s"], &[int("to", 1)]), op("Cast", &["s"], &[int("to", 10)])),
+        // Only the number changes.
+        (
+            op("Cast", &["s"], &[message().bytes(13, "a text").raw(int("to", 1)).bytes(900, "unknown")]),
+            op("Cast", &["s"], &[message().bytes(13, "a text").raw(int("to", 10)).bytes(900, "unknown")]),
+        ),
         (op("Cast", &["x"], &[int("to", 6)]), op("Cast", &["x"], &[int("to", 6)])),
         (op("CastLike", &["s", "x"], &[]), op("CastLike", &["s", "x"], &[])),
         (

@@ -1,6 +1,6 @@
 //! Outputs whose types are told by attributes.
 
-use super::super::edit::{NewAttribute, NodeEdit, TensorEdit};
+use super::super::edit::{AttributeEdit, NewAttribute, NodeEdit, TensorEdit};
 use super::super::error::OnnxModelError;
 use super::super::fields::attribute;
 use super::super::reader::fields;
@@ -101,8 +101,8 @@ impl Converter<'_, '_> {
         self.types.insert(to);
         match output {
             OutputType::Input(_) | OutputType::Fixed(_) => {}
-            OutputType::Number { name, index: Some(index), .. } => {
-                self.edit(at).attributes.insert(*index, NewAttribute::Int { name, value });
+            OutputType::Number { index: Some(index), .. } => {
+                self.edit(at).attributes.insert(*index, AttributeEdit::Number(value));
             }
             OutputType::Number { name, index: None, .. } => self.edit(at).added.push(NewAttribute::Int { name, value }),
             OutputType::Tensor(Some(id), _) => {
@@ -120,7 +120,7 @@ impl Converter<'_, '_> {
                 let found = node.attributes.iter().find(|attribute| attribute.index == *index);
                 if let Some(found) = found {
                     let new = self.floats(node, found)?;
-                    self.edit(at).attributes.insert(*index, new);
+                    self.edit(at).attributes.insert(*index, AttributeEdit::Replace(new));
                 }
             }
         }
