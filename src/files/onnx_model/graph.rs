@@ -212,6 +212,11 @@ impl<'a, 'b> Converter<'a, 'b> {
         if class != Class::Old {
             return Ok(class);
         }
+        if id == 0 && self.values.named_type(output.name) != Some(io) {
+            // Callers know the outputs of the model by name, so that one without a cast behind it keeps its type too.
+            self.note_use(value, self.rules.from);
+            return Ok(class);
+        }
         // The value has its own name in this type if it is made in this graph.
         let name = self.request(value, io);
         if io != self.rules.from || name.is_some() {

@@ -311,6 +311,28 @@ fn values_that_pass_through() {
     assert_model(&to_float16(&source, keep_io_types).model, &expected);
 }
 
+/// What has no cast behind it cannot have another type under its own name. Callers know outputs by their names.
+#[test]
+fn outputs_of_the_model_keep_their_names() {
+    let sparse = message().bytes(1, floats("s", &[0.1])).bytes(2, raw("", INT64, &[1], &[0; 8])).int(3, 2);
+    let with = |casts: &[(u64, Message)], negated: &str, code: i32| {
+        let negate = [(NODE, node("Neg", &[negated], &["y"]))];
+        let ends = [(15, sparse.clone()), (OUTPUT, value("y", code)), (OUTPUT, value("s", FLOAT))];
+        of(&[casts, &negate, &ends].concat())
+    };
+    let expected = with(&[(NODE, cast("s", "s_float16", FLOAT16))], "s_float16", FLOAT16);
+    assert_model(&to_float16(&with(&[], "s", FLOAT), as_they_are).model, &expected);
+    // The type of what an unknown operator makes is known by its use.
+    let with = |casts: &[(u64, Message)], taken: &str, code: i32| {
+        let first = [(NODE, node("Mystery", &[], &["m"]).bytes(7, "custom"))];
+        let nodes = [(NODE, node("Add", &["x", taken], &["y"]))];
+        let ends = [(INPUT, value("x", code)), (OUTPUT, value("y", code)), (OUTPUT, message().bytes(1, "m"))];
+        of(&[&first[..], casts, &nodes, &ends].concat())
+    };
+    let expected = with(&[(NODE, cast("m", "m_float16", FLOAT16))], "m_float16", FLOAT16);
+    assert_model(&to_float16(&with(&[], "m", FLOAT), as_they_are).model, &expected);
+}
+
 /// Sequences keep their type, so their elements do.
 #[test]
 fn sequences_are_kept() {
