@@ -258,7 +258,8 @@ pub enum ModelNote {
 pub enum KeptReason {
     /// The caller asked for it.
     Asked,
-    /// The operator's schema is not known: a custom operator, or a function of the model.
+    /// The operator has no known schema at the model's opset: a custom operator, a function of the model, or an operator
+    /// that is deprecated or newer.
     Unknown,
     /// The operator does not support the new type at this opset.
     NotSupported,
@@ -286,7 +287,7 @@ impl fmt::Display for ModelNote {
                 let what = counted(*count, "node");
                 let reason = match reason {
                     KeptReason::Asked => "kept in the old type as asked for",
-                    KeptReason::Unknown => "kept in the old type: the operator is not of ONNX's default domain",
+                    KeptReason::Unknown => "kept in the old type: the operator has no known schema at this opset",
                     KeptReason::NotSupported => "kept in the old type: the operator does not support the new one here",
                     KeptReason::InPart => {
                         "kept in the old type in part: some inputs or outputs do not support the new one"

@@ -197,8 +197,8 @@ fn operators_that_do_not_support_the_new_type_are_kept() {
         written.notes,
         [
             "Conv: 1 node kept in the old type: the operator does not support the new one here (first: \"t\")",
-            "custom.Mystery: 1 node kept in the old type: the operator is not of ONNX's default domain (first: \"n\")",
-            "own.scaled: 1 node kept in the old type: the operator is not of ONNX's default domain (first: \"y\")",
+            "custom.Mystery: 1 node kept in the old type: the operator has no known schema at this opset (first: \"n\")",
+            "own.scaled: 1 node kept in the old type: the operator has no known schema at this opset (first: \"y\")",
         ]
     );
 }
@@ -380,4 +380,23 @@ fn graphs_that_cannot_be_converted() {
     let old = model(4, 9, &graph(&[(NODE, node("Add", &["x", "x"], &["y"])), (INPUT, value("x", FLOAT))]));
     let found = error(&old, ElementType::BFLOAT16);
     assert!(matches!(found, OnnxModelError::RaiseOpset { from: 9, to: 13, .. }), "{found}");
+}
+
+#[test]
+fn notes_say_why_nodes_are_kept() {
+    let fields = |operator: &str| {
+        of(&[(NODE, node(operator, &["x", "x"], &["y"])), (INPUT, value("x", FLOAT)), (OUTPUT, value("y", FLOAT))])
+    };
+    // Deprecated from opset 10 on, and added in opset 20.
+    for operator in ["Upsample", "Gelu"] {
+        let note = "1 node kept in the old type: the operator has no known schema at this opset (first: \"y\")";
+        assert_eq!(to_float16(&fields(operator), as_they_are).notes, [format!("{operator}: {note}")]);
+    }
+    // One with more inputs than its schema has.
+    let note = "Neg: 1 node kept in the old type";
+    let why = [": not all values are tensors of known types", " as asked for"];
+    let rules: [fn(&mut GraphRules<'_>); 2] = [as_they_are, |rules| rules.keep = &|operator, _| operator == "Neg"];
+    for (why, rules) in why.into_iter().zip(rules) {
+        assert_eq!(to_float16(&fields("Neg"), rules).notes, [format!("{note}{why} (first: \"y\")")]);
+    }
 }

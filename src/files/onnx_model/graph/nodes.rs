@@ -44,7 +44,8 @@ impl Converter<'_, '_> {
             && (0..node.outputs.len()).all(|at| schema.outputs.variable(at).is_some());
         if has_bodies || !fits {
             self.keep_bodies(node)?;
-            return self.keep_untyped((graph, index), node, &inputs, KeptReason::Untyped);
+            let reason = if asked { KeptReason::Asked } else { KeptReason::Untyped };
+            return self.keep_untyped((graph, index), node, &inputs, reason);
         }
         self.typed((graph, index), node, (&inputs, &schema), asked)
     }
