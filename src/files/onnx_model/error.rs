@@ -126,9 +126,11 @@ pub enum OnnxModelError {
     /// The model imports no opset of the default domain.
     #[error("the model imports no opset of the default domain")]
     NoOpset,
-    /// The model imports two opsets of the default domain.
-    #[error("the model imports two opsets of the default domain: {first} and {second}")]
+    /// The model or a function imports two opsets of the default domain.
+    #[error("{element} imports two opsets of the default domain: {first} and {second}")]
     TwoOpsets {
+        /// The model or the function.
+        element: String,
         /// One opset.
         first: i64,
         /// The other opset.

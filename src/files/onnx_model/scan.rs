@@ -42,7 +42,7 @@ pub(super) fn scan(input: &dyn ReadAt) -> Result<Structure, OnnxModelError> {
                 has_graph = true;
                 scanner.graph(bytes(&field, element)?, "the graph", 0)?;
             }
-            model::OPSET_IMPORT => scanner.import(&bytes(&field, element)?, &mut opset)?,
+            model::OPSET_IMPORT => scanner.import(&bytes(&field, element)?, &mut opset, element)?,
             model::TRAINING_INFO => return Err(OnnxModelError::Training),
             model::FUNCTIONS => {
                 scanner.spend(48)?;
@@ -86,8 +86,13 @@ impl Scanner<'_> {
     }
 
     /// Notes the opset that is imported, if it is one of the default domain.
-    fn import(&mut self, range: &Range<u64>, imported: &mut Option<i64>) -> Result<(), OnnxModelError> {
-        let element = || "an opset_import".to_owned();
+    fn import(
+        &mut self,
+        range: &Range<u64>,
+        imported: &mut Option<i64>,
+        importer: impl Fn() -> String,
+    ) -> Result<(), OnnxModelError> {
+        let element = || format!("an opset_import of {}", importer());
         let (mut domain, mut version) = (Name::EMPTY, 0);
         for field in fields(self.input, range, element) {
             let field = field?;
@@ -99,7 +104,9 @@ impl Scanner<'_> {
         }
         match *imported {
             _ if domain != Name::EMPTY => {}
-            Some(first) if first != version => return Err(OnnxModelError::TwoOpsets { first, second: version }),
+            Some(first) if first != version => {
+                return Err(OnnxModelError::TwoOpsets { element: importer(), first, second: version });
+            }
             _ => *imported = Some(version),
         }
         Ok(())
@@ -114,7 +121,7 @@ impl Scanner<'_> {
         for field in fields(self.input, range, element) {
             let field = field?;
             match field.number {
-                function::OPSET_IMPORT => self.import(&bytes(&field, element)?, &mut found.opset)?,
+                function::OPSET_IMPORT => self.import(&bytes(&field, element)?, &mut found.opset, element)?,
                 function::NAME => name = self.name(&field, element)?,
                 function::DOMAIN => domain = self.domain(&field, element)?,
                 function::NODE => {

@@ -294,6 +294,10 @@ fn what_cannot_be_converted() {
         let model = crate::wire::message().int(1, 8).bytes(7, &graph).raw(&import);
         assert_eq!(stored(&model, &[], ElementType::FLOAT16).unwrap_err().to_string(), source);
     }
+    let import = |version: i64| message().bytes(9, message().int(2, version));
+    let function = message().bytes(1, "f").raw(import(17)).raw(import(18));
+    let error = ModelScan::read(&model(8, 17, &graph).bytes(25, &function).0).unwrap_err();
+    assert_eq!(error.to_string(), "function 0 imports two opsets of the default domain: 17 and 18");
     let training = model(8, 17, &graph).bytes(20, message());
     assert!(matches!(ModelScan::read(&training.0), Err(OnnxModelError::Training)));
     assert!(matches!(ModelScan::read(&message().int(1, 8).0), Err(OnnxModelError::NoGraph)));
