@@ -2,7 +2,7 @@
 //!
 //! A model is edited as protobuf fields: what a conversion does not have to change is copied byte for byte, fields that
 //! are not known here included. The data of tensors is never held in memory, whether it is in the model or in files
-//! beside it.
+//! beside it, but for values in typed fields, up to 64 MiB.
 
 mod data;
 mod edit;

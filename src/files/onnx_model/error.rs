@@ -275,14 +275,15 @@ impl fmt::Display for ModelNote {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ModelNote::SparseLeft { count } => {
-                write!(f, "{} left as they are: sparse tensors are not cast", counted(*count, "sparse initializer"))
+                write!(f, "{} left: sparse tensors are not cast", counted(*count, "sparse initializer"))
             }
             ModelNote::DefaultsLeft { first, count } => {
                 let what = counted(*count, "initializer");
                 write!(f, "{what} left (first: {}): default values of graph inputs", quoted(first))
             }
             ModelNote::InputsLeftOut { count } => {
-                write!(f, "{} that only named initializers left out", counted(*count, "graph input"))
+                let what = counted(*count, "graph input");
+                write!(f, "{what} left out, because they only name initializers")
             }
             ModelNote::OpsetRaised { from, to } => write!(f, "opset raised from {from} to {to}"),
             ModelNote::Kept { operator, reason, first, count } => {

@@ -139,7 +139,7 @@ fn default_values_of_inputs_are_left_and_constants_are_not() {
     let written = stored(&model(3, 9, &plain(&with_input)), &[], ElementType::FLOAT16).unwrap();
     let expected = cast_back("w_float16", FLOAT, raw("w_float16", FLOAT16, &[2], &float16()));
     assert_model(&written.model, &model(4, 9, &expected));
-    assert_eq!(written.notes, ["1 graph input that only named initializers left out"]);
+    assert_eq!(written.notes, ["1 graph input left out, because they only name initializers"]);
 }
 
 #[test]
