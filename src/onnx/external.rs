@@ -9,10 +9,10 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use prost::Message;
 
+use super::memory::parse_message;
 use super::proto::StringStringEntryProto;
-use crate::error::TensorFault;
+use crate::error::{Error, TensorFault};
 use crate::packing;
 
 /// What the entries of `external_data` say.
@@ -161,8 +161,11 @@ fn failed(location: &str, error: &std::io::Error) -> TensorFault {
 pub(crate) fn data_range(entries: &[Bytes]) -> Result<DataRange, TensorFault> {
     let mut range = DataRange::default();
     for entry in entries {
-        let StringStringEntryProto { key, value } = StringStringEntryProto::decode(entry.clone())
-            .map_err(|_| TensorFault::ExternalEntry { key: String::new(), value: "not a string".to_owned() })?;
+        let entry = parse_message(entry.clone(), "StringStringEntryProto");
+        let StringStringEntryProto { key, value } = entry.map_err(|error| match error {
+            Error::Tensor { fault, .. } => fault,
+            _ => TensorFault::ExternalEntry { key: String::new(), value: "not a string".to_owned() },
+        })?;
         let number = value.parse::<u64>().ok();
         let known = match key.as_str() {
             "location" => range.location.replace(value.clone()).is_none(),

@@ -3,9 +3,10 @@
 use bytes::Bytes;
 
 use super::external::ExternalFiles;
+use super::memory::parse_message;
 use super::opset::{self, Attribute, CastLikeNode, CastNode, ConstantValue, MOST_ATTRIBUTES};
 use super::proto::{AttributeProto, KINDS, NodeProto, TensorProto};
-use super::tensor::{self, parse_message, texts};
+use super::tensor::{self, texts};
 use crate::element::ElementType;
 use crate::error::{Error, ModelFault};
 use crate::options::CastOptions;

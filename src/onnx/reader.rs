@@ -6,12 +6,13 @@ use std::path::Path;
 use bytes::Bytes;
 
 use super::external::ExternalFiles;
+use super::memory::parse_message;
 use super::model::{Input, Model, Node, Output, needed};
 use super::node::{self, NodeContent};
 use super::opset::NEWEST_OPSET;
 use super::order;
 use super::proto::{FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto, ValueInfoProto};
-use super::tensor::{self, parse_message};
+use super::tensor;
 use crate::element::ElementType;
 use crate::error::{Error, ModelFault};
 use crate::tensor::Tensor;

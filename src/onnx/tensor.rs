@@ -6,10 +6,10 @@ use bytes::Bytes;
 use prost::Message;
 
 use super::external::{self, ExternalFiles, TensorRange};
-use super::memory;
+use super::memory::parse_message;
 use super::proto::{EXTERNAL, TensorProto};
 use crate::element::{ElementType, Kind};
-use crate::error::{Error, ModelFault, TensorFault};
+use crate::error::{Error, TensorFault};
 use crate::tensor::{Tensor, count};
 
 /// The maximum size of a protobuf message in bytes: it must be smaller than 2 GiB.
@@ -91,15 +91,6 @@ pub(super) fn encoded(message: &impl Message, length: usize) -> Result<Vec<u8>, 
     let written = message.encode(&mut bytes);
     debug_assert!(written.is_ok(), "a vector grows");
     Ok(bytes)
-}
-
-/// A message from bytes.
-pub(super) fn parse_message<M: Message + Default>(bytes: Bytes, message: &'static str) -> Result<M, Error> {
-    memory::check(&bytes, message).map_err(|bytes| match message {
-        "TensorProto" => Error::Tensor { name: String::new(), fault: TensorFault::OutOfMemory { bytes } },
-        _ => ModelFault::OutOfMemory { bytes }.into(),
-    })?;
-    M::decode(bytes).map_err(|error| Error::Message { message, reason: error.to_string() })
 }
 
 /// A tensor from its message.

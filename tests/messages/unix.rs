@@ -9,7 +9,7 @@ use std::time::Duration;
 
 #[cfg(target_os = "linux")]
 use support::assert_error;
-use wgpu_cast::onnx::NamedTensor;
+use wgpu_cast::onnx::{Model, NamedTensor};
 #[cfg(target_os = "linux")]
 use wgpu_cast::{ElementType, Tensor};
 use wgpu_cast::{Error, TensorFault};
@@ -132,4 +132,36 @@ fn no_memory_for_a_message_or_for_codes_is_an_error() {
     let error = Tensor::from_codes(from, [elements], std::iter::repeat_n(1, elements)).unwrap_err();
     assert_error!(error, OutOfMemory { from, to: from, bytes: elements as u64 / 2 });
     drop(tensor);
+}
+
+/// A name that takes half of the memory. None of it is touched.
+#[cfg(target_os = "linux")]
+#[test]
+fn no_memory_for_a_name_is_an_error() {
+    const SIZE: usize = 2_100_000_000;
+    if std::env::var_os(LIMITED).is_none() {
+        return run_limited("no_memory_for_a_name_is_an_error", Path::new(""));
+    }
+    // Messages that contain one another, by their keys, with the name in the last one and a tail behind all.
+    let whole = |keys: &[u8], tail: &[u8]| {
+        let (mut bytes, mut at, mut rest) = (vec![0; SIZE], 0, SIZE - tail.len());
+        bytes[rest..].copy_from_slice(tail);
+        for key in keys {
+            // Each length has five bytes.
+            rest -= 6;
+            bytes[at] = *key;
+            for index in 0..5 {
+                bytes[at + 1 + index] = (rest >> (7 * index)) as u8 & 0x7f | if index < 4 { 0x80 } else { 0 };
+            }
+            at += 6;
+        }
+        bytes
+    };
+    let opset = [0x42, 2, 0x10, 17];
+    let model = |keys: &[u8]| Model::from_bytes(whole(keys, &opset), None).err();
+    // The names of the producer, a graph and a node.
+    let errors = [model(&[0x12]), model(&[0x3a, 0x12]), model(&[0x3a, 0x0a, 0x1a])];
+    for error in errors.into_iter().chain([NamedTensor::from_bytes(whole(&[0x42], &[]), None).err()]) {
+        assert!(error.as_ref().is_some_and(|error| error.to_string().contains("memory")), "{error:?}");
+    }
 }
