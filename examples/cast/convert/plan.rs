@@ -44,9 +44,9 @@ pub struct TaskOutput {
 
 impl TaskOutput {
     /// An output whose tensors have different names.
-    pub fn by_name(target: Target, plan: FilePlan, tensors: &[TensorReport]) -> Self {
+    fn by_name(target: Target, plan: FilePlan, tensors: &[TensorReport]) -> Self {
         let rows: HashMap<_, _> = tensors.iter().enumerate().map(|(row, tensor)| (tensor.name.as_str(), row)).collect();
-        let rows = plan.casts().map(|cast| rows.get(cast.name.as_str()).copied().unwrap_or(usize::MAX)).collect();
+        let rows = plan.casts().map(|cast| rows[cast.name.as_str()]).collect();
         Self { target, plan, rows }
     }
 }

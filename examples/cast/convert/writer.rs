@@ -131,7 +131,7 @@ impl<'a> Writer<'a> {
             }
             let casts = plan.parts.iter().zip(&lost).filter(|(part, _)| matches!(part, Part::Cast(_)));
             for ((_, lost), row) in casts.zip(&output.rows) {
-                tensors.get_mut(*row).into_iter().for_each(|tensor| tensor.lost += *lost);
+                tensors[*row].lost += *lost;
             }
         }
         Ok(())
