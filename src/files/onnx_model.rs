@@ -169,9 +169,9 @@ impl fmt::Debug for GraphRules<'_> {
 }
 
 impl ModelScan {
-    /// Reads the structure of a `ModelProto` (a `.onnx` file). Memory is used for nodes, names and shapes only. Protobuf
-    /// lets writers repeat a field of which there can be one, and the last one counts. Here a second graph, type, name or
-    /// element type of a tensor or value, and second data of a tensor, are errors.
+    /// Reads the structure of a `ModelProto` (a `.onnx` file). Memory is used for nodes, names and shapes only.
+    /// Protobuf lets writers repeat a field of which there can be one, and the last one counts. Here a second graph, a
+    /// second name, type or element type of a tensor or value, and a second `raw_data`, are errors.
     ///
     /// # Errors
     /// [`OnnxModelError`], which names the element at fault.

@@ -86,8 +86,8 @@ pub enum TensorData {
 }
 
 impl TensorMessage {
-    /// Reads the message that the whole input is. Protobuf lets writers repeat a field of which there can be one, and the
-    /// last one counts. Here a second name or element type is an error.
+    /// Reads the message that the whole input is. Protobuf lets writers repeat a field of which there can be one, and
+    /// the last one counts. Here a second name or element type is an error.
     ///
     /// # Errors
     /// [`TensorProtoError`] if it is no valid tensor, or not of numbers or strings.

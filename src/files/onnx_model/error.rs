@@ -260,8 +260,8 @@ pub enum ModelNote {
 pub enum KeptReason {
     /// The caller asked for it.
     Asked,
-    /// The operator has no known schema at the model's opset: a custom operator, a function of the model, or an operator
-    /// that is deprecated or newer.
+    /// The operator has no known schema at the model's opset: a custom operator, a function of the model, or an
+    /// operator that is deprecated or newer.
     Unknown,
     /// The operator does not support the new type at this opset.
     NotSupported,

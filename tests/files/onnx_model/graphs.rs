@@ -193,12 +193,13 @@ fn operators_that_do_not_support_the_new_type_are_kept() {
         (NODE, cast("y_float", "y", BFLOAT16)),
     ]);
     assert_model(&written.model, &expected);
+    let unknown = "1 node kept in the old type: the operator has no known schema at this opset";
     assert_eq!(
         written.notes,
         [
             "Conv: 1 node kept in the old type: the operator does not support the new one here (first: \"t\")",
-            "custom.Mystery: 1 node kept in the old type: the operator has no known schema at this opset (first: \"n\")",
-            "own.scaled: 1 node kept in the old type: the operator has no known schema at this opset (first: \"y\")",
+            &format!("custom.Mystery: {unknown} (first: \"n\")"),
+            &format!("own.scaled: {unknown} (first: \"y\")"),
         ]
     );
 }
