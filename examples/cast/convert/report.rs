@@ -57,7 +57,7 @@ impl TensorReport {
         printable(if self.name.is_empty() { &self.file } else { &self.name })
     }
 
-    fn from_name(&self) -> &'static str {
+    fn source_name(&self) -> &'static str {
         self.from.map_or("complex", ElementType::name)
     }
 
@@ -68,8 +68,8 @@ impl TensorReport {
 
     fn conversion(&self) -> String {
         match self.to {
-            Some(to) => format!("{} -> {to}", self.from_name()),
-            None => format!("{} (unchanged)", self.from_name()),
+            Some(to) => format!("{} -> {to}", self.source_name()),
+            None => format!("{} (unchanged)", self.source_name()),
         }
     }
 
@@ -86,8 +86,8 @@ impl TensorReport {
         fields.insert("file".to_owned(), json!(self.file));
         fields.insert("tensor".to_owned(), json!(self.name));
         fields.insert("shape".to_owned(), json!(self.shape));
-        fields.insert("from".to_owned(), json!(self.from_name()));
-        fields.insert("to".to_owned(), json!(self.to.map_or(self.from_name(), ElementType::name)));
+        fields.insert("from".to_owned(), json!(self.source_name()));
+        fields.insert("to".to_owned(), json!(self.to.map_or(self.source_name(), ElementType::name)));
         fields.insert("bytes".to_owned(), json!(self.bytes));
         fields
     }
@@ -95,7 +95,7 @@ impl TensorReport {
     fn text(&self) -> String {
         let shape: Vec<_> = self.shape.iter().map(u64::to_string).collect();
         let [before, after] = self.bytes.map(size);
-        let (shape, from) = (shape.join(", "), self.from_name());
+        let (shape, from) = (shape.join(", "), self.source_name());
         match self.to {
             Some(to) => format!("{} [{shape}]: {from} -> {to}, {before} -> {after}", self.shown_name()),
             None => format!("{} [{shape}]: {from}, {before}", self.shown_name()),
