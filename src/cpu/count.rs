@@ -2,6 +2,7 @@
 
 use super::isa::{Baseline, Instructions, Isa};
 use crate::conversion::Conversion;
+use crate::float_env::with_default_modes;
 use crate::loss::{LossCounts, LostCodes, lost_codes};
 use crate::packing::read_code;
 
@@ -14,7 +15,7 @@ pub(crate) struct LossCounter {
 
 impl LossCounter {
     pub(crate) fn new(conversion: &Conversion, isa: Isa) -> Self {
-        Self::of(lost_codes(conversion), conversion.from.code_bits(), isa)
+        Self::of(with_default_modes(|| lost_codes(conversion)), conversion.from.code_bits(), isa)
     }
 
     /// Counts only these codes, of `bits` bits.
