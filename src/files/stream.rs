@@ -12,7 +12,7 @@ use crate::element::ElementType;
 use crate::error::Error;
 use crate::loss::LossCounts;
 use crate::options::CastOptions;
-use crate::packing::{pack_words, unpack_words};
+use crate::packing::{pack_bytes, unpack_bytes};
 
 /// Pieces larger than this are not faster.
 const LARGEST_PIECE: u64 = 8 << 20;
@@ -319,7 +319,7 @@ impl<'a> Work<'a> {
                     return Err(FileError::Code { name, index: range.start + index as u64, element_type: from, code });
                 }
                 let packed = reserve(packed_source, from.packed_bytes(elements).unwrap_or(0) as usize)?;
-                pack(source, bits, packed);
+                pack_bytes(source, bits, packed);
                 packed
             }
         };
@@ -337,7 +337,7 @@ impl<'a> Work<'a> {
         match cast.to.codes {
             CodeStorage::Packed => {}
             CodeStorage::BigEndian => swap_bytes(destination, to),
-            CodeStorage::OnePerByte => unpack(packed_destination, to.code_bits(), destination),
+            CodeStorage::OnePerByte => unpack_bytes(packed_destination, to.code_bits(), destination),
         }
         Ok(lost)
     }
@@ -350,26 +350,5 @@ fn swap_bytes(bytes: &mut [u8], element_type: ElementType) {
         32 => bytes.chunks_exact_mut(4).for_each(<[u8]>::reverse),
         64 => bytes.chunks_exact_mut(8).for_each(<[u8]>::reverse),
         _ => {}
-    }
-}
-
-/// The number of codes that are packed or unpacked at a time.
-const BLOCK: usize = 1024;
-
-/// Packs codes of fewer than 8 bits, one a byte.
-fn pack(codes: &[u8], bits: u32, packed: &mut [u8]) {
-    let mut words = [0; BLOCK];
-    for (codes, packed) in codes.chunks(BLOCK).zip(packed.chunks_mut(BLOCK * bits as usize / 8)) {
-        words.iter_mut().zip(codes).for_each(|(word, &code)| *word = code.into());
-        pack_words(&words[..codes.len()], &[], bits, packed);
-    }
-}
-
-/// Unpacks codes of fewer than 8 bits to one a byte.
-fn unpack(packed: &[u8], bits: u32, codes: &mut [u8]) {
-    let mut words = [0; BLOCK];
-    for (codes, packed) in codes.chunks_mut(BLOCK).zip(packed.chunks(BLOCK * bits as usize / 8)) {
-        unpack_words(packed, bits, &mut words[..codes.len()], &mut []);
-        codes.iter_mut().zip(words).for_each(|(code, word)| *code = word as u8);
     }
 }
