@@ -27,9 +27,9 @@ pub use crate::loss::LossCounts;
 pub use error::FileError;
 #[cfg(any(unix, windows))]
 pub use input::InputFile;
-pub use input::ReadAt;
+pub use input::{InputRange, ReadAt};
 pub use npy::{Characters, NpyArray, NpyElements, NpyError, NpyOrder, StringLayout, npy_plan, write_strings};
-pub use npz::{InputRange, NpzArchive, NpzError, NpzMember, NpzWriter};
+pub use npz::{NpzArchive, NpzError, NpzMember, NpzWriter};
 pub use onnx_model::{
     GraphRules, KeptReason, ModelData, ModelNote, ModelPlan, ModelRules, ModelScan, ModelTensor, OnnxModelError,
 };
