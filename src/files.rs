@@ -5,8 +5,8 @@
 //! piece, and needs neither the formats nor more memory than it is given. The output is written from front to back, so it
 //! can be a pipe, and an interrupted one can be continued.
 //!
-//! Values are cast, not quantized: there are no scales, and no value depends on another. [`LossCounts`] says what the
-//! destination type could not hold.
+//! Values are cast, not quantized: there are no scales, and no value depends on another. [`LossCounts`](crate::LossCounts) says
+//! what the destination type could not hold.
 
 mod error;
 mod input;
@@ -23,7 +23,6 @@ mod tensor_proto;
 mod transpose;
 mod wire;
 
-pub use crate::loss::LossCounts;
 pub use error::FileError;
 #[cfg(any(unix, windows))]
 pub use input::InputFile;
@@ -38,6 +37,6 @@ pub use plan::{CodeStorage, FilePlan, Part, SourceRange, TensorCast, TensorStora
 pub use raw::{RawError, raw_plan, raw_tensor};
 pub use safetensors::{SafetensorsFile, SafetensorsTensor};
 pub use stored::StoredTensor;
-pub use stream::{CastLoss, CastPiece, FinishedPiece, OnCpu, StreamSettings, write};
+pub use stream::{CastLoss, CastPiece, FinishedPiece, StreamSettings, write};
 pub use tensor_proto::{TensorData, TensorMessage, TensorProtoError, tensor_proto_plan};
 pub use wire::WireError;

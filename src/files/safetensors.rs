@@ -155,7 +155,7 @@ impl SafetensorsFile {
         }
         let mut end = 0usize;
         for (tensor, dtype, part) in &targets {
-            let bytes = usize::try_from(part.bytes()).map_err(|_| FileError::TooLarge)?;
+            let bytes = part.bytes().and_then(|bytes| usize::try_from(bytes).ok()).ok_or(FileError::TooLarge)?;
             let start = end;
             end = start.checked_add(bytes).ok_or(FileError::TooLarge)?;
             let shape = tensor.shape.iter().map(|&axis| axis as usize).collect();

@@ -1,7 +1,7 @@
 //! safetensors files.
 
-use wgpu_cast::files::{self, FileError, OnCpu, Part, SafetensorsFile, StreamSettings};
-use wgpu_cast::{CastOptions, ElementType};
+use wgpu_cast::files::{self, FileError, Part, SafetensorsFile, StreamSettings};
+use wgpu_cast::{CastOptions, ElementType, cpu};
 
 /// A file of a header and of data.
 fn file(header: &str, data: &[u8]) -> Vec<u8> {
@@ -15,7 +15,7 @@ fn cast(input: &Vec<u8>, from: &[ElementType], to: ElementType) -> Result<Vec<u8
         tensor.element_type.filter(|t| from.contains(t)).map(|_| (to, CastOptions::default()))
     })?;
     let mut output = Vec::new();
-    files::write(&plan, &[input], &StreamSettings::default(), &OnCpu, &mut |finished| {
+    files::write(&plan, &[input], &StreamSettings::default(), &cpu::cast_counted, &mut |finished| {
         output.extend(finished.bytes);
         Ok(())
     })?;
