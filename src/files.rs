@@ -5,8 +5,8 @@
 //! piece, and needs neither the formats nor more memory than it is given. The output is written from front to back, so it
 //! can be a pipe, and an interrupted one can be continued.
 //!
-//! Values are cast, not quantized: there are no scales, and no value depends on another. [`LossCounts`] says what the
-//! destination type could not hold.
+//! Values are cast, not quantized: there are no scales, and no value depends on another. [`LossCounts`](crate::LossCounts) says
+//! what the destination type could not hold.
 
 mod error;
 mod input;
@@ -24,13 +24,12 @@ mod tensor_proto;
 mod transpose;
 mod wire;
 
-pub use crate::loss::LossCounts;
 pub use error::FileError;
 #[cfg(any(unix, windows))]
 pub use input::InputFile;
-pub use input::ReadAt;
+pub use input::{InputRange, ReadAt};
 pub use npy::{Characters, NpyArray, NpyElements, NpyError, NpyOrder, StringLayout, npy_plan, write_strings};
-pub use npz::{InputRange, NpzArchive, NpzError, NpzMember, NpzWriter};
+pub use npz::{NpzArchive, NpzError, NpzMember, NpzWriter};
 pub use onnx_model::{
     GraphRules, KeptReason, ModelData, ModelNote, ModelPlan, ModelRules, ModelScan, ModelTensor, OnnxModelError,
     PlannedTensor,
@@ -40,6 +39,6 @@ pub use plan::{CodeStorage, FilePlan, Part, SourceRange, TensorCast, TensorStora
 pub use raw::{RawError, raw_plan, raw_tensor};
 pub use safetensors::{SafetensorsFile, SafetensorsTensor};
 pub use stored::StoredTensor;
-pub use stream::{CastLoss, CastPiece, FinishedPiece, OnCpu, StreamSettings, write};
+pub use stream::{CastLoss, CastPiece, FinishedPiece, StreamSettings, write};
 pub use tensor_proto::{TensorData, TensorMessage, TensorProtoError, tensor_proto_plan};
 pub use wire::WireError;

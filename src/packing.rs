@@ -53,9 +53,7 @@ pub(crate) fn pack_codes(bits: u32, codes: impl Iterator<Item = u64>) -> Result<
 /// Unpacks codes of `bits` bits, one a word; of 64-bit codes `low` gets the low words and `high` the high ones.
 pub(crate) fn unpack_words(bytes: &[u8], bits: u32, low: &mut [u32], high: &mut [u32]) {
     match bits {
-        2 => unpack_small::<2, 4, 1>(bytes, low),
-        4 => unpack_small::<4, 2, 1>(bytes, low),
-        6 => unpack_small::<6, 4, 3>(bytes, low),
+        ..8 => unpack_small(bytes, bits, low),
         8 => low.iter_mut().zip(bytes).for_each(|(code, &byte)| *code = byte.into()),
         16 => low.iter_mut().zip(chunks(bytes)).for_each(|(code, b)| *code = u16::from_le_bytes(b).into()),
         32 => low.iter_mut().zip(chunks(bytes)).for_each(|(code, b)| *code = u32::from_le_bytes(b)),
@@ -66,18 +64,34 @@ pub(crate) fn unpack_words(bytes: &[u8], bits: u32, low: &mut [u32], high: &mut 
     }
 }
 
+/// Unpacks codes of fewer than 8 bits, one in each byte.
+pub(crate) fn unpack_bytes(bytes: &[u8], bits: u32, codes: &mut [u8]) {
+    unpack_small(bytes, bits, codes);
+}
+
+fn unpack_small<C: Copy + From<u8>>(bytes: &[u8], bits: u32, codes: &mut [C]) {
+    match bits {
+        2 => unpack_groups::<2, 4, 1, _>(bytes, codes),
+        4 => unpack_groups::<4, 2, 1, _>(bytes, codes),
+        _ => unpack_groups::<6, 4, 3, _>(bytes, codes),
+    }
+}
+
 /// `COUNT` codes of `BITS` bits lie in `SIZE` bytes; the last ones may be fewer.
 #[inline]
-fn unpack_small<const BITS: u32, const COUNT: usize, const SIZE: usize>(bytes: &[u8], low: &mut [u32]) {
+fn unpack_groups<const BITS: u32, const COUNT: usize, const SIZE: usize, C: Copy + From<u8>>(
+    bytes: &[u8],
+    codes: &mut [C],
+) {
     let unpack = |bytes: &[u8]| {
         let mut word = [0; 4];
         word[..bytes.len()].copy_from_slice(bytes);
         let word = u32::from_le_bytes(word);
-        std::array::from_fn::<u32, COUNT, _>(|i| word >> (BITS * i as u32) & ((1 << BITS) - 1))
+        std::array::from_fn::<C, COUNT, _>(|i| C::from((word >> (BITS * i as u32) & ((1 << BITS) - 1)) as u8))
     };
-    let whole = (low.len() / COUNT).min(bytes.len() / SIZE);
-    let (codes, rest) = low.split_at_mut(whole * COUNT);
-    for (codes, bytes) in codes.chunks_exact_mut(COUNT).zip(bytes.chunks_exact(SIZE)) {
+    let whole = (codes.len() / COUNT).min(bytes.len() / SIZE);
+    let (groups, rest) = codes.split_at_mut(whole * COUNT);
+    for (codes, bytes) in groups.chunks_exact_mut(COUNT).zip(bytes.chunks_exact(SIZE)) {
         codes.copy_from_slice(&unpack(bytes));
     }
     let tail = &bytes[whole * SIZE..];
@@ -85,7 +99,7 @@ fn unpack_small<const BITS: u32, const COUNT: usize, const SIZE: usize>(bytes: &
 }
 
 /// Packs codes of less than a byte, one in each byte, into `destination`. Higher bits of a code are dropped. There must
-/// be enough codes to fill the destination.
+/// be a code in every byte of the destination; bits after the last code become zero.
 pub(crate) fn pack_bytes(codes: &[u8], bits: u32, destination: &mut [u8]) {
     match bits {
         2 => pack_groups(codes, destination, |codes: [u8; 4]| [two(u32::from_le_bytes(codes))]),
@@ -103,13 +117,17 @@ fn pack_groups<const N: usize, const M: usize>(
     destination: &mut [u8],
     pack: impl Fn([u8; N]) -> [u8; M],
 ) {
-    let (codes, _) = codes.as_chunks::<N>();
-    let (whole, rest) = destination.as_chunks_mut::<M>();
-    for (bytes, &codes) in whole.iter_mut().zip(codes) {
+    let (groups, tail) = codes.as_chunks::<N>();
+    let whole = groups.len().min(destination.len() / M);
+    let (written, rest) = destination.split_at_mut(whole * M);
+    for (bytes, &codes) in written.as_chunks_mut().0.iter_mut().zip(groups) {
         *bytes = pack(codes);
     }
     if !rest.is_empty() {
-        rest.copy_from_slice(&pack(codes[whole.len()])[..rest.len()]);
+        let mut last = [0; N];
+        last[..tail.len()].copy_from_slice(tail);
+        let codes = groups.get(whole).copied().unwrap_or(last);
+        rest.copy_from_slice(&pack(codes)[..rest.len()]);
     }
 }
 
@@ -195,6 +213,29 @@ mod tests {
                 }
                 clear_pad(&mut bytes, bits, count);
                 assert_eq!(bytes, clean, "{bits} bits, {count} codes");
+            }
+        }
+    }
+
+    /// Codes in bytes and in words are those of the packed bytes, also in an incomplete last group.
+    #[test]
+    fn bytes_and_words_are_packed_and_unpacked_alike() {
+        for bits in [2, 4, 6] {
+            for count in 0..70 {
+                // Bits above a code's width are dropped.
+                let given: Vec<u8> = (1..=count).map(|i: u8| i.wrapping_mul(0x9d)).collect();
+                let codes: Vec<u8> = given.iter().map(|code| code & ((1 << bits) - 1)).collect();
+                let packed = pack_codes(bits, codes.iter().map(|&code| code.into())).unwrap();
+                let mut bytes = vec![0xff; packed.len()];
+                pack_bytes(&given, bits, &mut bytes);
+                assert_eq!(bytes, packed, "{bits} bits, {count} codes");
+                let words: Vec<u32> = given.iter().map(|&code| code.into()).collect();
+                bytes.fill(0xff);
+                pack_words(&words, &[], bits, &mut bytes);
+                assert_eq!(bytes, packed, "{bits} bits, {count} words");
+                let mut unpacked = vec![0xff; codes.len()];
+                unpack_bytes(&packed, bits, &mut unpacked);
+                assert_eq!(unpacked, codes, "{bits} bits, {count} codes");
             }
         }
     }

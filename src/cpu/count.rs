@@ -2,8 +2,12 @@
 
 use super::isa::{Baseline, Instructions, Isa};
 use crate::conversion::Conversion;
+use crate::float_env::with_default_modes;
 use crate::loss::{LossCounts, LostCodes, lost_codes};
-use crate::packing::read_code;
+use crate::packing::unpack_bytes;
+
+/// The number of codes of fewer than 8 bits that are unpacked and counted at a time.
+const BLOCK: usize = 1024;
 
 /// Counts the losses of one cast, in pieces.
 pub(crate) struct LossCounter {
@@ -14,7 +18,7 @@ pub(crate) struct LossCounter {
 
 impl LossCounter {
     pub(crate) fn new(conversion: &Conversion, isa: Isa) -> Self {
-        Self::of(lost_codes(conversion), conversion.from.code_bits(), isa)
+        Self::of(with_default_modes(|| lost_codes(conversion)), conversion.from.code_bits(), isa)
     }
 
     /// Counts only these codes, of `bits` bits.
@@ -30,26 +34,34 @@ impl LossCounter {
     /// The losses of `elements` packed codes.
     pub(crate) fn count(&self, source: &[u8], elements: usize) -> LossCounts {
         let mut counts = LossCounts::default();
-        for lost in &self.lost {
-            let count = match self.bits {
-                8 | 16 | 32 | 64 => self.count_codes(source, lost),
-                bits => (0..elements).filter(|&index| lost.contains(read_code(source, bits, index))).count() as u64,
-            };
-            counts.add(lost.loss, count);
+        if self.bits >= 8 {
+            self.add_codes(source, self.bits, &mut counts);
+        } else if !self.lost.is_empty() {
+            let mut codes = [0; BLOCK];
+            for (block, packed) in source.chunks(BLOCK * self.bits as usize / 8).enumerate() {
+                let codes = &mut codes[..(elements - block * BLOCK).min(BLOCK)];
+                unpack_bytes(packed, self.bits, codes);
+                self.add_codes(codes, 8, &mut counts);
+            }
         }
         counts
     }
 
-    fn count_codes(&self, source: &[u8], lost: &LostCodes) -> u64 {
-        // By value: what other processors lack is no pattern then.
-        let isa = self.isa;
-        match isa {
-            Isa::Portable => count_on(Baseline, source, lost, self.bits),
-            #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-            Isa::Avx2(simd) => count_on(simd, source, lost, self.bits),
-            #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-            Isa::Avx512(simd) => count_on(simd, source, lost, self.bits),
+    /// Adds the losses of codes of a whole number of bytes.
+    fn add_codes(&self, codes: &[u8], bits: u32, counts: &mut LossCounts) {
+        for lost in &self.lost {
+            counts.add(lost.loss, count_codes(self.isa, codes, bits, lost));
         }
+    }
+}
+
+fn count_codes(isa: Isa, codes: &[u8], bits: u32, lost: &LostCodes) -> u64 {
+    match isa {
+        Isa::Portable => count_on(Baseline, codes, lost, bits),
+        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+        Isa::Avx2(simd) => count_on(simd, codes, lost, bits),
+        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+        Isa::Avx512(simd) => count_on(simd, codes, lost, bits),
     }
 }
 

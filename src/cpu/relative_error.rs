@@ -24,11 +24,12 @@ pub(super) fn largest(conversion: &Conversion, source: &[u8], len: usize, result
         return Ok(0.0);
     }
     let isa = Isa::best();
-    let mut beyond = lost_codes(conversion);
+    let mut beyond = with_default_modes(|| lost_codes(conversion));
     beyond.retain(|lost| matches!(lost.loss, Loss::Saturated | Loss::OutOfRange));
     let counter = LossCounter::of(beyond, from.code_bits(), isa);
     let to_double = |from| Conversion::new(from, ElementType::DOUBLE, &CastOptions::default());
-    let loops = [to_double(from)?, to_double(to)?].map(|conversion| cast_loop(&conversion, isa, Length::Long));
+    let loops = [to_double(from)?, to_double(to)?]
+        .map(|conversion| with_default_modes(|| cast_loop(&conversion, isa, Length::Long)));
     let exact = match from.kind() {
         Kind::Int { signed } if from.code_bits() == 64 => Some(signed),
         _ => None,

@@ -3,11 +3,11 @@
 use std::io;
 
 use crate::element::ElementType;
-use crate::error::Error;
+use crate::error::{Error, quoted};
 
 /// The beginning of a message about a tensor. Some files have one tensor without a name.
 fn of(name: &str) -> String {
-    if name.is_empty() { String::new() } else { format!("tensor {name:?}: ") }
+    if name.is_empty() { String::new() } else { format!("tensor {}: ", quoted(name)) }
 }
 
 /// An error of reading, planning or writing a file. Paths are not in it, because the caller has them.
@@ -45,6 +45,17 @@ pub enum FileError {
         /// What is wrong.
         reason: String,
     },
+    /// The header of the output would be longer than the format allows.
+    #[error("the header would have {bytes} bytes; a {format} file can have {limit}")]
+    #[non_exhaustive]
+    HeaderLength {
+        /// The format.
+        format: &'static str,
+        /// The length of the header in bytes.
+        bytes: u64,
+        /// The longest that the format allows.
+        limit: u64,
+    },
     /// The format has no such element type.
     #[error("{}{format} has no element type {element_type} (it has {known})", of(.name))]
     #[non_exhaustive]
@@ -80,16 +91,25 @@ pub enum FileError {
         /// The byte.
         code: u8,
     },
-    /// There is no memory for a piece.
-    #[error("out of memory: a piece needs {bytes} bytes")]
+    /// There is no memory for a header or for a piece.
+    #[error("out of memory: {bytes} bytes are needed")]
     #[non_exhaustive]
     OutOfMemory {
         /// The size that was asked for.
         bytes: u64,
     },
-    /// The sizes overflow.
-    #[error("the output is too large: its size overflows")]
+    /// A size of the output, or of what is read for it, overflows.
+    #[error("the output is too large: a size overflows")]
     TooLarge,
+    /// The plan reads an input that does not exist.
+    #[error("the plan reads input {input}, but there are {inputs} inputs")]
+    #[non_exhaustive]
+    NoInput {
+        /// The index of the input.
+        input: usize,
+        /// The number of inputs.
+        inputs: usize,
+    },
     /// A cast failed.
     #[error("{}{error}", of(.name))]
     #[non_exhaustive]

@@ -1,6 +1,7 @@
 //! Inputs that are read at any offset.
 
 use std::io;
+use std::ops::Range;
 
 /// Bytes that are read at any offset, by several threads.
 pub trait ReadAt: Sync {
@@ -37,6 +38,40 @@ impl ReadAt for Vec<u8> {
 
     fn size(&self) -> io::Result<u64> {
         self.as_slice().size()
+    }
+}
+
+/// A range of an input, as an input of its own.
+pub struct InputRange<'a> {
+    input: &'a dyn ReadAt,
+    range: Range<u64>,
+}
+
+impl<'a> InputRange<'a> {
+    /// The range may end beyond the input; reading there is an error.
+    pub fn new(input: &'a dyn ReadAt, range: Range<u64>) -> Self {
+        Self { input, range }
+    }
+}
+
+impl std::fmt::Debug for InputRange<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("InputRange").field(&self.range).finish()
+    }
+}
+
+impl ReadAt for InputRange<'_> {
+    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        let start = self.range.start.checked_add(offset);
+        let end = start.and_then(|start| start.checked_add(buffer.len() as u64));
+        match (start, end) {
+            (Some(start), Some(end)) if end <= self.range.end => self.input.read_exact_at(start, buffer),
+            _ => Err(io::ErrorKind::UnexpectedEof.into()),
+        }
+    }
+
+    fn size(&self) -> io::Result<u64> {
+        Ok(self.range.end.saturating_sub(self.range.start))
     }
 }
 

@@ -1,6 +1,4 @@
 //! `.npz` files: archives of `.npy` files.
-//!
-//! The names of members are names of tensors, never paths: nothing is extracted to the file system.
 
 mod error;
 mod writer;
@@ -10,7 +8,7 @@ use std::ops::Range;
 
 use zip::{CompressionMethod, ZipArchive};
 
-use super::input::ReadAt;
+use super::input::{InputRange, ReadAt};
 use super::npy::NpyArray;
 use crate::element::ElementType;
 
@@ -23,7 +21,8 @@ const PIECE: usize = 1 << 16;
 /// Longer than any header of a `.npy` file.
 const HEAD: u64 = 1 << 14;
 
-/// An archive of arrays.
+/// A `.npz` file: an archive of `.npy` files, stored or compressed by deflate. The names of members are names of tensors,
+/// never paths: nothing is extracted to the file system.
 pub struct NpzArchive<'a> {
     input: &'a dyn ReadAt,
     archive: ZipArchive<BufReader<Cursor<'a>>>,
@@ -148,40 +147,6 @@ fn corrupt(member: &NpzMember, reason: &dyn std::fmt::Display) -> NpzError {
 
 fn corrupt_name(name: &str, reason: impl std::fmt::Display) -> NpzError {
     NpzError::Corrupt { name: name.to_owned(), reason: reason.to_string() }
-}
-
-/// A range of an input, as an input of its own.
-pub struct InputRange<'a> {
-    input: &'a dyn ReadAt,
-    range: Range<u64>,
-}
-
-impl<'a> InputRange<'a> {
-    /// The range may end beyond the input; reading there is an error.
-    pub fn new(input: &'a dyn ReadAt, range: Range<u64>) -> Self {
-        Self { input, range }
-    }
-}
-
-impl std::fmt::Debug for InputRange<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("InputRange").field(&self.range).finish()
-    }
-}
-
-impl ReadAt for InputRange<'_> {
-    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        let start = self.range.start.checked_add(offset);
-        let end = start.and_then(|start| start.checked_add(buffer.len() as u64));
-        match (start, end) {
-            (Some(start), Some(end)) if end <= self.range.end => self.input.read_exact_at(start, buffer),
-            _ => Err(io::ErrorKind::UnexpectedEof.into()),
-        }
-    }
-
-    fn size(&self) -> io::Result<u64> {
-        Ok(self.range.end.saturating_sub(self.range.start))
-    }
 }
 
 /// The beginning of a member that is compressed.

@@ -28,8 +28,8 @@ pub(super) struct Fragment {
     pub source: Range<usize>,
 }
 
-/// Divides an output whose size does not overflow into pieces of at most `limit` bytes, of those that are read for casts
-/// and those that are written.
+/// Divides an output into pieces of at most `limit` bytes, of those that are read for casts
+/// and those that are written. No size overflows on either side.
 pub(super) fn pieces(plan: &FilePlan, limit: u64) -> impl Iterator<Item = Piece> {
     let (mut part, mut done, mut output) = (0, 0, 0);
     std::iter::from_fn(move || {
@@ -71,8 +71,9 @@ struct Units {
 fn take(part: &Part, done: u64, room: u64, is_first: bool) -> (Range<u64>, Units) {
     match part {
         Part::Bytes(_) | Part::Copy(_) => {
-            let bytes = (part.bytes() - done).min(room.max(is_first.into()));
-            (done..done + bytes, Units { written: bytes, read: 0, is_whole: done + bytes == part.bytes() })
+            let rest = part.bytes().unwrap_or(u64::MAX) - done;
+            let bytes = rest.min(room.max(is_first.into()));
+            (done..done + bytes, Units { written: bytes, read: 0, is_whole: bytes == rest })
         }
         Part::Cast(cast) => {
             let rest = cast.elements - done;

@@ -25,7 +25,7 @@ pub enum Part {
 /// A range of bytes of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SourceRange {
-    /// The index of the input.
+    /// The index of the input among those that [`write()`](super::write()) gets.
     pub input: usize,
     /// The first byte.
     pub offset: u64,
@@ -40,7 +40,7 @@ pub struct TensorCast {
     pub name: String,
     /// The number of elements.
     pub elements: u64,
-    /// The input, and the offset of the first element there.
+    /// The index of the input among those that [`write()`](super::write()) gets.
     pub input: usize,
     /// The first byte of the elements.
     pub offset: u64,
@@ -51,7 +51,8 @@ pub struct TensorCast {
     /// The options of the cast.
     pub options: CastOptions,
     /// The lengths of the axes if the elements are stored in column-major order (the first axis varies fastest); they
-    /// are written in row-major order. Empty if they are stored in the order in which they are written.
+    /// are written in row-major order. Each code must start at a byte then. Empty if they are stored in the order in which
+    /// they are written.
     pub column_major: Vec<u64>,
 }
 
@@ -94,20 +95,20 @@ impl TensorStorage {
 }
 
 impl Part {
-    /// The size in the output in bytes.
-    pub fn bytes(&self) -> u64 {
+    /// The size in the output in bytes; `None` for strings, or if it overflows.
+    pub fn bytes(&self) -> Option<u64> {
         match self {
-            Part::Bytes(bytes) => bytes.len() as u64,
-            Part::Copy(range) => range.bytes,
-            Part::Cast(cast) => cast.to.bytes(cast.elements).unwrap_or(u64::MAX),
+            Part::Bytes(bytes) => Some(bytes.len() as u64),
+            Part::Copy(range) => Some(range.bytes),
+            Part::Cast(cast) => cast.to.bytes(cast.elements),
         }
     }
 }
 
 impl FilePlan {
-    /// The size of the output in bytes; `None` if it overflows.
+    /// The size of the output in bytes; `None` for casts to strings, or if it overflows.
     pub fn bytes(&self) -> Option<u64> {
-        self.parts.iter().try_fold(0u64, |sum, part| sum.checked_add(part.bytes()))
+        self.parts.iter().try_fold(0u64, |sum, part| sum.checked_add(part.bytes()?))
     }
 
     /// The casts, in the order of the output.

@@ -1,4 +1,4 @@
-//! safetensors files, as version 0.8 of the crate `safetensors` reads them.
+//! safetensors files.
 
 use std::collections::BTreeMap;
 
@@ -8,6 +8,7 @@ use super::error::FileError;
 use super::input::ReadAt;
 use super::plan::{FilePlan, Part, SourceRange, TensorCast, TensorStorage};
 use crate::element::ElementType;
+use crate::error::cut;
 use crate::options::CastOptions;
 
 const FORMAT: &str = "safetensors";
@@ -43,7 +44,7 @@ const TYPES: [(Dtype, ElementType); 21] = [
     (Dtype::U64, ElementType::UINT64),
 ];
 
-/// A safetensors file: its header.
+/// A safetensors file: its header. What is accepted is what version 0.8 of the crate `safetensors` accepts.
 #[derive(Clone, Debug)]
 pub struct SafetensorsFile {
     tensors: Vec<SafetensorsTensor>,
@@ -97,11 +98,12 @@ impl SafetensorsFile {
             let most = LONGEST_HEADER.min(size - LENGTH_BYTES);
             return Err(invalid(format!("its header is to have {length} bytes, at most {most} are possible")));
         }
-        let mut header = Vec::new();
-        header.try_reserve_exact(length as usize).map_err(|_| FileError::OutOfMemory { bytes: length })?;
+        let mut header = memory(length)?;
         header.resize(length as usize, 0);
         read(LENGTH_BYTES, &mut header)?;
-        let header: Metadata = serde_json::from_slice(&header).map_err(|error| invalid(error.to_string()))?;
+        // Parsing would abort where there is no memory, so it is asked for before.
+        drop(memory(parsed_bytes(&header))?);
+        let header: Metadata = serde_json::from_slice(&header).map_err(|error| invalid(shown(&error)))?;
         let (data, takes) = (LENGTH_BYTES + length, header.data_len() as u64);
         if takes != size - data {
             let found = size - data;
@@ -127,14 +129,15 @@ impl SafetensorsFile {
     }
 
     /// The file with tensors cast: `target` gives the element type and the options for a tensor, or `None` if the tensor
-    /// stays as it is. `input` is the number of this file among the inputs.
+    /// stays as it is. A tensor of C64 always stays as it is. `input` is the number of this file among the inputs.
     ///
     /// Names, shapes and metadata stay. Each tensor is aligned to the size of its elements: those of wider types come
     /// first, and within one width the order stays.
     ///
     /// # Errors
     /// [`FileError::NoSuchType`] if the format does not have the target type; [`FileError::Tensor`] if the elements do
-    /// not fill whole bytes, which the format demands; [`FileError::TooLarge`].
+    /// not fill whole bytes, which the format demands; [`FileError::HeaderLength`] if the names of the new types make the
+    /// header longer than the format allows; [`FileError::TooLarge`].
     pub fn plan(
         &self,
         input: usize,
@@ -151,11 +154,12 @@ impl SafetensorsFile {
         targets.sort_by_key(|(_, dtype, _)| std::cmp::Reverse(dtype.bitsize().div_ceil(8)));
         let mut header = vec![b'{'];
         if !self.metadata.is_empty() {
-            header.extend(format!("\"__metadata__\":{}", serde_json::json!(self.metadata)).as_bytes());
+            header.extend(b"\"__metadata__\":");
+            serde_json::to_writer(&mut header, &self.metadata).expect("text has JSON");
         }
         let mut end = 0usize;
         for (tensor, dtype, part) in &targets {
-            let bytes = usize::try_from(part.bytes()).map_err(|_| FileError::TooLarge)?;
+            let bytes = part.bytes().and_then(|bytes| usize::try_from(bytes).ok()).ok_or(FileError::TooLarge)?;
             let start = end;
             end = start.checked_add(bytes).ok_or(FileError::TooLarge)?;
             let shape = tensor.shape.iter().map(|&axis| axis as usize).collect();
@@ -167,13 +171,36 @@ impl SafetensorsFile {
         header.push(b'}');
         // The first tensor is aligned to 8 bytes.
         header.resize(header.len().next_multiple_of(8), b' ');
-        let length = (header.len() as u64).to_le_bytes();
+        let bytes = header.len() as u64;
+        if bytes > LONGEST_HEADER {
+            return Err(FileError::HeaderLength { format: FORMAT, bytes, limit: LONGEST_HEADER });
+        }
+        let length = bytes.to_le_bytes();
         let header = Part::Bytes([&length, header.as_slice()].concat());
         let plan =
             FilePlan { parts: std::iter::once(header).chain(targets.into_iter().map(|(.., part)| part)).collect() };
         plan.bytes().ok_or(FileError::TooLarge)?;
         Ok(plan)
     }
+}
+
+/// An error that has text of the header in it.
+fn shown(error: &serde_json::Error) -> String {
+    cut(&error.to_string(), 200).replace(char::is_control, "\u{fffd}")
+}
+
+/// Memory for so many bytes.
+fn memory(bytes: u64) -> Result<Vec<u8>, FileError> {
+    let mut memory = Vec::new();
+    let reserved = usize::try_from(bytes).is_ok_and(|bytes| memory.try_reserve_exact(bytes).is_ok());
+    if reserved { Ok(memory) } else { Err(FileError::OutOfMemory { bytes }) }
+}
+
+/// About the most memory that parsing a header takes, in maps and in vectors that grow. serde keeps what is in tensors in
+/// a form for any JSON first, so it depends on the number of strings and of elements of arrays.
+fn parsed_bytes(header: &[u8]) -> u64 {
+    let count = |wanted: u8| header.iter().filter(|byte| **byte == wanted).count() as u64;
+    2 * header.len() as u64 + 96 * (count(b'"') + count(b','))
 }
 
 impl SafetensorsTensor {

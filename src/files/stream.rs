@@ -6,13 +6,13 @@ use super::error::FileError;
 use super::input::ReadAt;
 use super::pieces::{Fragment, Piece, pieces, sizes};
 use super::plan::{CodeStorage, FilePlan, Part, TensorCast};
-use super::transpose::RowMajorReader;
+use super::transpose::{ReadError, RowMajorReader};
 use crate::cpu;
 use crate::element::ElementType;
 use crate::error::Error;
 use crate::loss::LossCounts;
 use crate::options::CastOptions;
-use crate::packing::{pack_words, unpack_words};
+use crate::packing::{pack_bytes, unpack_bytes};
 
 /// Pieces larger than this are not faster.
 const LARGEST_PIECE: u64 = 8 << 20;
@@ -40,40 +40,9 @@ impl Default for StreamSettings {
     }
 }
 
-/// What casts pieces.
-pub trait CastPiece: Sync {
-    /// Casts as [`cpu::cast_counted`].
-    ///
-    /// # Errors
-    /// The cast is not possible, or the device failed.
-    fn cast(
-        &self,
-        from: ElementType,
-        source: &[u8],
-        len: usize,
-        to: ElementType,
-        options: &CastOptions,
-        destination: &mut [u8],
-    ) -> Result<LossCounts, Error>;
-}
-
-/// Casts pieces on the CPU.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct OnCpu;
-
-impl CastPiece for OnCpu {
-    fn cast(
-        &self,
-        from: ElementType,
-        source: &[u8],
-        len: usize,
-        to: ElementType,
-        options: &CastOptions,
-        destination: &mut [u8],
-    ) -> Result<LossCounts, Error> {
-        cpu::cast_counted(from, source, len, to, options, destination)
-    }
-}
+/// What casts pieces: a function with the arguments and the result of [`cpu::cast_counted`], which casts on the CPU.
+pub type CastPiece<'a> =
+    dyn Fn(ElementType, &[u8], usize, ElementType, &CastOptions, &mut [u8]) -> Result<LossCounts, Error> + Sync + 'a;
 
 /// What a cast lost, of a tensor or a part of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -108,15 +77,34 @@ pub struct FinishedPiece<'a> {
 ///
 /// Reading and casting run on threads of their own, where there are threads. `inputs` are those that the plan numbers.
 ///
+/// ```
+/// use wgpu_cast::files::{self, StreamSettings, raw_plan, raw_tensor};
+/// use wgpu_cast::{CastOptions, ElementType, cpu};
+///
+/// let input: Vec<u8> = [1.0f32, -2.0].iter().flat_map(|value| value.to_le_bytes()).collect();
+/// let tensor = raw_tensor(&input, 0, ElementType::FLOAT, None)?;
+/// let plan = raw_plan(&tensor, ElementType::FLOAT16, &CastOptions::default())?;
+/// let mut output = Vec::new();
+/// files::write(&plan, &[&input], &StreamSettings::default(), &cpu::cast_counted, &mut |finished| {
+///     output.extend_from_slice(finished.bytes);
+///     Ok(())
+/// })?;
+/// assert_eq!(output, [0x00, 0x3c, 0x00, 0xc0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
-/// [`FileError`]. What `sink` got before is the beginning of the output.
+/// [`FileError`]. What `sink` got before is the beginning of the output. Before any work: [`FileError::TooLarge`] if a size
+/// overflows on either side, [`FileError::NoInput`], and [`FileError::Tensor`] for a cast that is not possible: of strings,
+/// or in column-major order of codes that do not start at bytes.
 pub fn write(
     plan: &FilePlan,
     inputs: &[&dyn ReadAt],
     settings: &StreamSettings,
-    caster: &dyn CastPiece,
+    caster: &CastPiece<'_>,
     sink: &mut dyn FnMut(FinishedPiece<'_>) -> io::Result<()>,
 ) -> Result<(), FileError> {
+    plan.parts.iter().try_for_each(|part| check(part, inputs.len()))?;
     plan.bytes().ok_or(FileError::TooLarge)?;
     let memory = settings.memory.max(1 << 20);
     let slab = usize::try_from(memory / 2).unwrap_or(usize::MAX);
@@ -129,6 +117,29 @@ pub fn write(
         sink(finished).map_err(|error| FileError::Write { offset: made.piece.output.start, error })
     };
     run(&work, todo, &mut finish)
+}
+
+/// Whether a part can be made from so many inputs.
+fn check(part: &Part, inputs: usize) -> Result<(), FileError> {
+    let (input, offset, bytes) = match part {
+        Part::Bytes(_) => return Ok(()),
+        Part::Copy(range) => (range.input, range.offset, Some(range.bytes)),
+        Part::Cast(cast) => {
+            let refused = |reason: &str| FileError::Tensor { name: cast.name.clone(), reason: reason.to_owned() };
+            let [from, to] = [cast.from.element_type, cast.to.element_type];
+            if !(from.is_numeric() && to.is_numeric()) {
+                return Err(refused("strings have no codes"));
+            }
+            if !cast.column_major.is_empty() && cast.from.codes == CodeStorage::Packed && from.code_bits() < 8 {
+                return Err(refused("codes of fewer than 8 bits cannot be packed in column-major order"));
+            }
+            (cast.input, cast.offset, cast.from.bytes(cast.elements))
+        }
+    };
+    if input >= inputs {
+        return Err(FileError::NoInput { input, inputs });
+    }
+    bytes.and_then(|bytes| offset.checked_add(bytes)).map(|_| ()).ok_or(FileError::TooLarge)
 }
 
 /// One piece after the other.
@@ -197,7 +208,7 @@ fn run(
 struct Work<'a> {
     plan: &'a FilePlan,
     inputs: &'a [&'a dyn ReadAt],
-    caster: &'a dyn CastPiece,
+    caster: &'a CastPiece<'a>,
     /// The memory for an array in column-major order, in bytes.
     slab: usize,
     relative_errors: bool,
@@ -263,7 +274,10 @@ impl<'a> Work<'a> {
                 Part::Cast(cast) => {
                     let buffer = &mut input[source.clone()];
                     let (offset, bytes) = (cast.offset, buffer.len() as u64);
-                    let failed = |error| FileError::Read { input: cast.input, offset, bytes, error };
+                    let failed = |error| match error {
+                        ReadError::Io(error) => FileError::Read { input: cast.input, offset, bytes, error },
+                        ReadError::OutOfMemory { bytes } => FileError::OutOfMemory { bytes },
+                    };
                     if columns.as_ref().is_none_or(|(part, _)| *part != fragment.part) {
                         let (size, _) = sizes(cast, 1);
                         let (from, axes) = (self.inputs[cast.input], &cast.column_major);
@@ -319,7 +333,7 @@ impl<'a> Work<'a> {
                     return Err(FileError::Code { name, index: range.start + index as u64, element_type: from, code });
                 }
                 let packed = reserve(packed_source, from.packed_bytes(elements).unwrap_or(0) as usize)?;
-                pack(source, bits, packed);
+                pack_bytes(source, bits, packed);
                 packed
             }
         };
@@ -328,7 +342,7 @@ impl<'a> Work<'a> {
             _ => &mut *destination,
         };
         let failed = |error| FileError::Cast { name: cast.name.clone(), error: Box::new(error) };
-        let counts = self.caster.cast(from, source, len, to, &cast.options, packed_result).map_err(failed)?;
+        let counts = (self.caster)(from, source, len, to, &cast.options, packed_result).map_err(failed)?;
         let mut lost = CastLoss { counts, relative_error: 0.0 };
         if self.relative_errors {
             let error = cpu::largest_relative_error(from, source, len, to, &cast.options, packed_result);
@@ -337,7 +351,7 @@ impl<'a> Work<'a> {
         match cast.to.codes {
             CodeStorage::Packed => {}
             CodeStorage::BigEndian => swap_bytes(destination, to),
-            CodeStorage::OnePerByte => unpack(packed_destination, to.code_bits(), destination),
+            CodeStorage::OnePerByte => unpack_bytes(packed_destination, to.code_bits(), destination),
         }
         Ok(lost)
     }
@@ -350,26 +364,5 @@ fn swap_bytes(bytes: &mut [u8], element_type: ElementType) {
         32 => bytes.chunks_exact_mut(4).for_each(<[u8]>::reverse),
         64 => bytes.chunks_exact_mut(8).for_each(<[u8]>::reverse),
         _ => {}
-    }
-}
-
-/// The number of codes that are packed or unpacked at a time.
-const BLOCK: usize = 1024;
-
-/// Packs codes of fewer than 8 bits, one a byte.
-fn pack(codes: &[u8], bits: u32, packed: &mut [u8]) {
-    let mut words = [0; BLOCK];
-    for (codes, packed) in codes.chunks(BLOCK).zip(packed.chunks_mut(BLOCK * bits as usize / 8)) {
-        words.iter_mut().zip(codes).for_each(|(word, &code)| *word = code.into());
-        pack_words(&words[..codes.len()], &[], bits, packed);
-    }
-}
-
-/// Unpacks codes of fewer than 8 bits to one a byte.
-fn unpack(packed: &[u8], bits: u32, codes: &mut [u8]) {
-    let mut words = [0; BLOCK];
-    for (codes, packed) in codes.chunks_mut(BLOCK).zip(packed.chunks(BLOCK * bits as usize / 8)) {
-        unpack_words(packed, bits, &mut words[..codes.len()], &mut []);
-        codes.iter_mut().zip(words).for_each(|(code, word)| *code = word as u8);
     }
 }

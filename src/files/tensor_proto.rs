@@ -194,7 +194,7 @@ pub fn tensor_proto_plan(
     if !tensor.name.is_empty() {
         put_bytes(&mut header, field::NAME, tensor.name.as_bytes());
     }
-    put_length(&mut header, field::RAW_DATA, cast.bytes());
+    put_length(&mut header, field::RAW_DATA, cast.bytes().ok_or_else(too_large)?);
     let kept = kept.iter().map(|&range| Part::Copy(range));
     let plan = FilePlan { parts: [Part::Bytes(header), cast].into_iter().chain(kept).collect() };
     let bytes = plan.bytes().unwrap_or(u64::MAX);

@@ -18,6 +18,27 @@ const GAP: u64 = 4096;
 /// The buffer for runs that are read together, in bytes.
 const SPAN: u64 = 1 << 20;
 
+/// Why elements cannot be read.
+#[derive(Debug)]
+pub(super) enum ReadError {
+    /// The input cannot be read, or has no such elements.
+    Io(io::Error),
+    /// There is no memory for so many bytes.
+    OutOfMemory { bytes: u64 },
+}
+
+impl From<io::Error> for ReadError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl From<io::ErrorKind> for ReadError {
+    fn from(kind: io::ErrorKind) -> Self {
+        Self::Io(kind.into())
+    }
+}
+
 /// Reads the elements of a column-major array in row-major order. Consecutive pieces are read fastest.
 pub(super) struct RowMajorReader<'a> {
     input: &'a dyn ReadAt,
@@ -74,7 +95,7 @@ impl<'a> RowMajorReader<'a> {
         element_bytes: usize,
         axes: &[u64],
         memory: usize,
-    ) -> io::Result<Self> {
+    ) -> Result<Self, ReadError> {
         let start = offset.checked_add(element_bytes as u64);
         let end = axes.iter().try_fold(element_bytes as u64, |size, &axis| size.checked_mul(axis.max(1)));
         if start.and(end).and_then(|end| end.checked_add(offset)).is_none() {
@@ -89,7 +110,7 @@ impl<'a> RowMajorReader<'a> {
     /// # Errors
     /// The input cannot be read, there is no memory, or the buffer has no whole number of elements or more than there
     /// are.
-    pub(super) fn read(&mut self, mut first: u64, mut buffer: &mut [u8]) -> io::Result<()> {
+    pub(super) fn read(&mut self, mut first: u64, mut buffer: &mut [u8]) -> Result<(), ReadError> {
         let size = self.element_bytes;
         let last = (buffer.len() / size.max(1)) as u64;
         let elements = self.axes.iter().product::<u64>();
@@ -97,7 +118,7 @@ impl<'a> RowMajorReader<'a> {
             return Err(io::ErrorKind::InvalidInput.into());
         }
         if self.axes.len() <= 1 {
-            return self.input.read_exact_at(self.offset + first * size as u64, buffer);
+            return Ok(self.input.read_exact_at(self.offset + first * size as u64, buffer)?);
         }
         while !buffer.is_empty() {
             if !self.slab.range.contains(&first) {
@@ -113,7 +134,7 @@ impl<'a> RowMajorReader<'a> {
     }
 
     /// Reads the slab that starts with this element, or with an element before it where it cannot start there.
-    fn read_slab(&mut self, first: u64) -> io::Result<()> {
+    fn read_slab(&mut self, first: u64) -> Result<(), ReadError> {
         let room = (self.memory / self.element_bytes).max(1) as u64;
         // Elements of the axes after the divided one, which is the first that leaves so few that they fit.
         let rest = |axis: usize| self.axes[axis + 1..].iter().product::<u64>();
@@ -144,8 +165,7 @@ impl<'a> RowMajorReader<'a> {
         };
 
         self.slab.range = 0..0;
-        let bytes = usize::try_from(rows * rest * size).map_err(|_| io::ErrorKind::OutOfMemory)?;
-        resize(&mut self.slab.bytes, bytes)?;
+        resize(&mut self.slab.bytes, rows * rest * size)?;
         self.read_runs(&runs)?;
         // No axis is longer than the slab, whose size fits.
         self.slab.axes.clear();
@@ -156,9 +176,9 @@ impl<'a> RowMajorReader<'a> {
     }
 
     /// Reads runs one after the other into the slab.
-    fn read_runs(&mut self, runs: &Runs) -> io::Result<()> {
+    fn read_runs(&mut self, runs: &Runs) -> Result<(), ReadError> {
         if runs.inner == 1 && runs.outer_step == runs.length {
-            return self.input.read_exact_at(runs.start, &mut self.slab.bytes);
+            return Ok(self.input.read_exact_at(runs.start, &mut self.slab.bytes)?);
         }
         let length = runs.length as usize;
         let (mut run, mut slab) = (0, &mut self.slab.bytes[..]);
@@ -176,7 +196,7 @@ impl<'a> RowMajorReader<'a> {
             if after == run + 1 {
                 self.input.read_exact_at(start, found)?;
             } else {
-                resize(&mut self.span, (end - start) as usize)?;
+                resize(&mut self.span, end - start)?;
                 self.input.read_exact_at(start, &mut self.span)?;
                 for (run, found) in (run..after).zip(found.chunks_exact_mut(length)) {
                     let at = (runs.offset(run) - start) as usize;
@@ -190,8 +210,10 @@ impl<'a> RowMajorReader<'a> {
 }
 
 /// Changes the length, or reports that there is no memory.
-fn resize(bytes: &mut Vec<u8>, length: usize) -> io::Result<()> {
-    bytes.try_reserve_exact(length.saturating_sub(bytes.len())).map_err(|_| io::ErrorKind::OutOfMemory)?;
+fn resize(bytes: &mut Vec<u8>, length: u64) -> Result<(), ReadError> {
+    let out_of_memory = || ReadError::OutOfMemory { bytes: length };
+    let length = usize::try_from(length).map_err(|_| out_of_memory())?;
+    bytes.try_reserve_exact(length.saturating_sub(bytes.len())).map_err(|_| out_of_memory())?;
     bytes.resize(length, 0);
     Ok(())
 }
@@ -257,18 +279,34 @@ mod tests {
         }
     }
 
+    fn kind(result: Result<(), ReadError>) -> io::ErrorKind {
+        match result.unwrap_err() {
+            ReadError::Io(error) => error.kind(),
+            ReadError::OutOfMemory { .. } => io::ErrorKind::OutOfMemory,
+        }
+    }
+
+    /// A slab for which there is no memory is named by its size.
+    #[test]
+    fn memory_that_does_not_exist_is_named() {
+        let empty = Vec::new();
+        let mut reader = RowMajorReader::new(&empty, 0, 8, &[1 << 28, 1 << 28], usize::MAX).unwrap();
+        let error = reader.read(0, &mut [0; 8]).unwrap_err();
+        assert!(matches!(error, ReadError::OutOfMemory { bytes } if bytes == 1 << 59), "{error:?}");
+    }
+
     #[test]
     fn what_does_not_exist_is_an_error() {
         let file = vec![0; 24];
         let mut reader = RowMajorReader::new(&file, 0, 4, &[2, 3], 100).unwrap();
         for (first, bytes) in [(6, 4), (5, 8), (0, 5), (u64::MAX, 4)] {
-            let error = reader.read(first, &mut vec![0; bytes]).unwrap_err();
-            assert_eq!(error.kind(), io::ErrorKind::InvalidInput, "{bytes} bytes from {first}");
+            let error = kind(reader.read(first, &mut vec![0; bytes]));
+            assert_eq!(error, io::ErrorKind::InvalidInput, "{bytes} bytes from {first}");
         }
         reader.read(6, &mut []).unwrap();
         assert!(RowMajorReader::new(&file, 0, 4, &[1 << 32, 1 << 31], 100).is_err());
         let mut truncated = RowMajorReader::new(&file, 4, 4, &[2, 3], 100).unwrap();
-        assert_eq!(truncated.read(0, &mut [0; 4]).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+        assert_eq!(kind(truncated.read(0, &mut [0; 4])), io::ErrorKind::UnexpectedEof);
         // An empty array has nothing to read.
         RowMajorReader::new(&file, 0, 4, &[3, 0], 100).unwrap().read(0, &mut []).unwrap();
     }

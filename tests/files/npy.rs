@@ -1,8 +1,8 @@
 //! `.npy` files as numpy and ml_dtypes save them, other files, and hostile ones.
 
 use wgpu_cast::files::{
-    CodeStorage, NpyArray, NpyElements, NpyError, NpyOrder, ReadAt, StoredTensor, TensorStorage, npy_plan,
-    write_strings,
+    Characters, CodeStorage, NpyArray, NpyElements, NpyError, NpyOrder, ReadAt, StoredTensor, StringLayout,
+    TensorStorage, npy_plan, write_strings,
 };
 use wgpu_cast::{CastOptions, ElementType, Tensor, cpu};
 
@@ -208,7 +208,9 @@ fn from_that_contradicts_the_file() {
         ("<i4", ElementType::FLOAT, "dtype '<i4' is int32, which contradicts float"),
         ("<f1", ElementType::FLOAT8E4M3FN, "dtype '<f1' is float8e5m2, which contradicts float8e4m3fn"),
         ("<U3", ElementType::FLOAT, "dtype '<U3' is string, which contradicts float"),
-        ("|V1", ElementType::STRING, "dtype '|V1' has 1 byte per element, string needs 0"),
+        ("|V1", ElementType::STRING, "expected a type of numbers, got string"),
+        ("|V0", ElementType::STRING, "expected a type of numbers, got string"),
+        ("|u1", ElementType::STRING, "dtype '|u1' is uint8, which contradicts string"),
     ] {
         let error = NpyArray::read(&array(dtype, "(1,)", &[0; 4]), Some(from)).unwrap_err();
         assert_eq!(error.to_string(), message);
@@ -252,6 +254,19 @@ fn strings_that_are_not_unicode() {
     assert_eq!(read_strings(&inner).unwrap(), Tensor::from_strings([1], ["a\0b"]).unwrap());
     let nul = Tensor::from_strings([2], ["a", "b\0"]).unwrap();
     assert!(matches!(write_strings(&nul), Err(NpyError::TrailingNul { index: 1, .. })));
+}
+
+/// numpy has no such arrays: neither are they written, nor read where a caller describes one.
+#[test]
+fn arrays_of_strings_that_numpy_lacks() {
+    let most = Tensor::from_strings([1; 64], ["a"]).unwrap();
+    assert_eq!(read_strings(&write_strings(&most).unwrap()).unwrap(), most);
+    let more = Tensor::from_strings([1; 65], ["a"]).unwrap();
+    assert!(matches!(write_strings(&more), Err(NpyError::Axes { limit: 64, .. })));
+    let elements = NpyElements::Strings(StringLayout { characters: Characters::Utf8, length: 0 });
+    let array = NpyArray { elements, shape: vec![3], column_major: false, data_offset: 0 };
+    let error = array.read_strings(&vec![]).unwrap_err();
+    assert_eq!(error.to_string(), "bad header: its strings have no length");
 }
 
 #[test]

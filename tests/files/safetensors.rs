@@ -1,7 +1,7 @@
 //! safetensors files.
 
-use wgpu_cast::files::{self, FileError, OnCpu, Part, SafetensorsFile, StreamSettings};
-use wgpu_cast::{CastOptions, ElementType};
+use wgpu_cast::files::{self, FileError, Part, SafetensorsFile, StreamSettings};
+use wgpu_cast::{CastOptions, ElementType, cpu};
 
 /// A file of a header and of data.
 fn file(header: &str, data: &[u8]) -> Vec<u8> {
@@ -15,7 +15,7 @@ fn cast(input: &Vec<u8>, from: &[ElementType], to: ElementType) -> Result<Vec<u8
         tensor.element_type.filter(|t| from.contains(t)).map(|_| (to, CastOptions::default()))
     })?;
     let mut output = Vec::new();
-    files::write(&plan, &[input], &StreamSettings::default(), &OnCpu, &mut |finished| {
+    files::write(&plan, &[input], &StreamSettings::default(), &cpu::cast_counted, &mut |finished| {
         output.extend(finished.bytes);
         Ok(())
     })?;
@@ -88,6 +88,39 @@ fn types_and_sizes_that_the_format_lacks_are_refused() {
     assert!(refused.contains("\"a\": 3 elements of float4e2m1 do not fill whole bytes"), "{refused}");
 }
 
+/// The names of types have different lengths, so a header may become longer than the format allows.
+#[test]
+fn a_header_that_would_be_too_long_is_refused() {
+    let longest = 100_000_000;
+    let start = r#"{"__metadata__":{"a":""#;
+    let end = r#""},"t":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}"#;
+    let header = [start, &"x".repeat(longest - start.len() - end.len()), end].concat();
+    let input = file(&header, &[0; 4]);
+    drop(header);
+    let file = SafetensorsFile::read(&input).unwrap();
+    let plan = |to: &str| file.plan(0, &mut |_| Some((to.parse().unwrap(), CastOptions::default())));
+    assert!(plan("I32").is_ok());
+    match plan("F8_E4M3").map(|_| ()) {
+        Err(FileError::HeaderLength { bytes, limit, .. }) => assert!(bytes > limit && limit == longest as u64),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Text of the file is cut in messages.
+#[test]
+fn messages_are_short() {
+    let long = "x\u{1b}".repeat(100_000);
+    let quoted = serde_json::to_string(&long).unwrap();
+    let header = format!(r#"{{"a":{{"dtype":{quoted},"shape":[1],"data_offsets":[0,4]}}}}"#);
+    let message = SafetensorsFile::read(&file(&header, &[0; 4])).unwrap_err().to_string();
+    assert!(message.starts_with("not a valid safetensors file: ") && message.chars().count() < 300, "{message}");
+    assert!(!message.contains(char::is_control), "{message}");
+    let header = format!(r#"{{{quoted}:{{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}}}"#);
+    let input = file(&header, &[0; 4]);
+    let message = cast(&input, &[ElementType::FLOAT], ElementType::INT4).unwrap_err().to_string();
+    assert!(message.starts_with("tensor \"x\\u{1b}") && message.len() < 1000, "{message}");
+}
+
 #[test]
 fn hostile_headers() {
     let good = r#"{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}"#;
@@ -129,4 +162,44 @@ fn hostile_headers() {
     let none = file("{}", &[]);
     let plan = SafetensorsFile::read(&none).unwrap().plan(0, &mut |_| None).unwrap();
     assert_eq!(plan.parts, [Part::Bytes(file("{}      ", &[]))]);
+}
+
+/// Headers that take much memory when they are parsed are read or refused, however little memory there is.
+#[cfg(target_os = "linux")]
+#[test]
+fn no_memory_for_a_header_is_an_error() {
+    const LIMITED: &str = "CAST_TEST_LIMITED";
+    if std::env::var_os(LIMITED).is_none() {
+        // With the least memory all are refused, with the most all are read.
+        for (kilobytes, expected) in [(300_000, "0 of 3"), (500_000, " of 3"), (2_000_000, "3 of 3")] {
+            let output = std::process::Command::new("sh")
+                .args(["-c", "ulimit -v \"$2\" && exec \"$0\" --exact --nocapture \"$1\""])
+                .arg(std::env::current_exe().unwrap())
+                .args(["safetensors::no_memory_for_a_header_is_an_error", &kilobytes.to_string()])
+                .env(LIMITED, "")
+                .output()
+                .unwrap();
+            let stdout = String::from_utf8_lossy(&output.stdout);
+            assert!(output.status.success() && stdout.contains(expected), "{kilobytes}: {output:?}");
+        }
+        return;
+    }
+    let join = |count: usize, entry: fn(usize) -> String| {
+        (1..count).fold(entry(0), |joined, index| joined + "," + &entry(index))
+    };
+    let metadata = join(1_000_000, |i| format!(r#""{i:x}":"""#));
+    let tensors = join(200_000, |i| format!(r#""{i:x}":{{"dtype":"U8","shape":[0],"data_offsets":[0,0]}}"#));
+    let axes = join(5_000_000, |_| "0".to_owned());
+    let headers = [
+        format!(r#"{{"__metadata__":{{{metadata}}}}}"#),
+        format!("{{{tensors}}}"),
+        format!(r#"{{"a":{{"dtype":"U8","shape":[{axes}],"data_offsets":[0,0]}}}}"#),
+    ];
+    drop((metadata, tensors, axes));
+    let read = headers.iter().filter(|header| match SafetensorsFile::read(&file(header, &[])) {
+        Ok(_) => true,
+        Err(FileError::OutOfMemory { .. }) => false,
+        Err(error) => panic!("{error}"),
+    });
+    println!("{} of 3", read.count());
 }

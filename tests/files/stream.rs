@@ -6,10 +6,10 @@ use support::bits;
 use support::numeric;
 use support::random::Random;
 use wgpu_cast::files::{
-    self, CastLoss, CastPiece, CodeStorage, FileError, FilePlan, OnCpu, Part, ReadAt, SourceRange, StreamSettings,
-    TensorCast, TensorStorage,
+    self, CastLoss, CodeStorage, FileError, FilePlan, Part, ReadAt, SourceRange, StreamSettings, TensorCast,
+    TensorStorage,
 };
-use wgpu_cast::{CastOptions, ElementType, LossCounts, cpu};
+use wgpu_cast::{CastOptions, ElementType, cpu};
 
 /// The output, its losses by part, and the ends of its pieces.
 struct Made {
@@ -22,11 +22,11 @@ fn make(plan: &FilePlan, inputs: &[&dyn ReadAt], start: u64) -> Result<Made, Fil
     let mut made = Made { bytes: Vec::new(), losses: vec![CastLoss::default(); plan.parts.len()], ends: Vec::new() };
     let mut settings = StreamSettings::default();
     (settings.memory, settings.start, settings.relative_errors) = (1 << 20, start, true);
-    files::write(plan, inputs, &settings, &OnCpu, &mut |finished| {
+    files::write(plan, inputs, &settings, &cpu::cast_counted, &mut |finished| {
         assert_eq!(finished.piece.output.start, start + made.bytes.len() as u64, "pieces follow one another");
         made.bytes.extend(finished.bytes);
         made.ends.push(finished.piece.output.end);
-        assert!(finished.bytes.len() <= 1 << 20, "a piece fits into the memory");
+        assert!(finished.bytes.len() <= 1 << 16, "a piece fits into its share of the memory");
         finished.losses.iter().for_each(|(part, lost)| made.losses[*part] += *lost);
         Ok(())
     })?;
@@ -84,7 +84,7 @@ fn every_pair_from_and_to_every_storage() {
                 let cast = TensorCast { name, elements, input: 1, offset, from, to, options, column_major: Vec::new() };
                 assert_eq!(
                     Part::Cast(cast.clone()).bytes(),
-                    stored(&result, to.element_type, elements, destination).len() as u64
+                    Some(stored(&result, to.element_type, elements, destination).len() as u64)
                 );
                 parts.push(Part::Cast(cast));
                 if random.one_in(3) {
@@ -123,14 +123,12 @@ fn errors_end_the_work() {
     let input = vec![0u8; 4 << 20];
     let short = make(&float_to_half((1 << 20) + 1), &[&input], 0).map(|_| ()).unwrap_err();
     assert!(matches!(short, FileError::Read { input: 0, .. }), "{short}");
-    let overflow = make(&FilePlan { parts: vec![float_to_half(u64::MAX).parts[0].clone(); 2] }, &[&input], 0);
-    assert!(matches!(overflow.map(|_| ()).unwrap_err(), FileError::TooLarge));
 
     // The sink ends it: nothing after the piece is handed over.
     let mut settings = StreamSettings::default();
     settings.memory = 1 << 20;
     let mut pieces = 0;
-    let full = files::write(&float_to_half(1 << 20), &[&input], &settings, &OnCpu, &mut |_| {
+    let full = files::write(&float_to_half(1 << 20), &[&input], &settings, &cpu::cast_counted, &mut |_| {
         pieces += 1;
         if pieces == 3 { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
     });
@@ -147,26 +145,65 @@ fn errors_end_the_work() {
     }
 }
 
-/// Casts nothing, and fails at a tensor.
-struct Fails;
-
-impl CastPiece for Fails {
-    fn cast(
-        &self,
-        from: ElementType,
-        _: &[u8],
-        _: usize,
-        to: ElementType,
-        _: &CastOptions,
-        _: &mut [u8],
-    ) -> Result<LossCounts, wgpu_cast::Error> {
-        cpu::count_losses(from, &[], 1, to, &CastOptions::default())
+/// What cannot be done is refused before an input is read.
+#[test]
+fn a_plan_that_cannot_be_executed_is_refused() {
+    struct Unread;
+    impl ReadAt for Unread {
+        fn read_exact_at(&self, _: u64, _: &mut [u8]) -> io::Result<()> {
+            panic!("the input is read")
+        }
+        fn size(&self) -> io::Result<u64> {
+            panic!("the size is asked for")
+        }
     }
+    type Change = fn(&mut TensorCast);
+    let refused = |elements, change: Change| {
+        let mut plan = float_to_half(elements);
+        let Part::Cast(cast) = &mut plan.parts[0] else { unreachable!() };
+        change(cast);
+        (make(&plan, &[&Unread], 0).map(|_| ()).unwrap_err(), plan.bytes())
+    };
+    let (error, bytes) = refused(u64::MAX, |_| ());
+    assert!(matches!(error, FileError::TooLarge) && bytes.is_none(), "{error}");
+    // The output fits.
+    let (error, bytes) = refused(1 << 62, |cast| cast.to = TensorStorage::packed(ElementType::INT8));
+    assert!(matches!(error, FileError::TooLarge) && bytes == Some(1 << 62), "{error}");
+    let (error, _) = refused(3, |cast| cast.offset = u64::MAX - 4);
+    assert!(matches!(error, FileError::TooLarge), "{error}");
+    let (error, _) = refused(3, |cast| cast.input = 1);
+    assert!(matches!(error, FileError::NoInput { input: 1, inputs: 1, .. }), "{error}");
+    for (change, message) in [
+        ((|cast| cast.from = TensorStorage::packed(ElementType::STRING)) as Change, "strings have no codes"),
+        (|cast| cast.to = TensorStorage::packed(ElementType::STRING), "strings have no codes"),
+        (
+            |cast| {
+                cast.from = TensorStorage::packed(ElementType::INT4);
+                cast.column_major = vec![3, 2];
+            },
+            "codes of fewer than 8 bits cannot be packed in column-major order",
+        ),
+    ] {
+        let (error, _) = refused(6, change);
+        assert!(matches!(error, FileError::Tensor { .. }), "{error}");
+        assert_eq!(error.to_string(), format!("tensor \"a\": {message}"));
+    }
+    let copy = Part::Copy(SourceRange { input: 2, offset: 0, bytes: 1 });
+    let error = make(&FilePlan { parts: vec![copy] }, &[&Unread], 0).map(|_| ()).unwrap_err();
+    assert!(matches!(error, FileError::NoInput { input: 2, inputs: 1, .. }), "{error}");
 }
 
 #[test]
 fn an_error_of_the_cast_names_the_tensor() {
     let input = vec![0u8; 400];
-    let failed = files::write(&float_to_half(100), &[&input], &StreamSettings::default(), &Fails, &mut |_| Ok(()));
+    let fails: &files::CastPiece<'_> = &|from, _, len, to, options, _| cpu::count_losses(from, &[], len, to, options);
+    let failed = files::write(&float_to_half(100), &[&input], &StreamSettings::default(), fails, &mut |_| Ok(()));
     assert!(matches!(&failed, Err(FileError::Cast { name, .. }) if name == "a"), "{failed:?}");
+    // A name is untrusted text.
+    let mut plan = float_to_half(100);
+    let Part::Cast(cast) = &mut plan.parts[0] else { unreachable!() };
+    cast.name = "a\n".repeat(50_000);
+    let failed = files::write(&plan, &[&input], &StreamSettings::default(), fails, &mut |_| Ok(()));
+    let message = failed.unwrap_err().to_string();
+    assert!(message.len() < 300 && !message.contains('\n'), "{message}");
 }

@@ -7,7 +7,8 @@
 The committed file was made by Python 3.11.7, ml_dtypes 0.6.0 and numpy 2.4.6 on x86-64.
 
 A line has a name and the file in hexadecimal digits. The name of an element type has an array of shape (2, 3) of the
-codes 0, 1, 2, 3, 1, 0, or of 0 and 1 for bool. The other names say what the array is.
+codes 0, 1, 2, 3, 1 and the highest one, or of 0 and 1 for bool. Integers of fewer than 8 bits are made from numbers, so
+that ml_dtypes chooses how to store negative ones. The other names say what the array is.
 """
 
 import io
@@ -17,17 +18,17 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 
-CODES = [[0, 1, 2], [3, 1, 0]]
+CODES = [[0, 1, 2], [3, 1, -1]]
 
 
 def types():
-    """The dtype of each element type but STRING, in the order of src/element.rs, from which only names come."""
+    """Each element type but STRING, its bits and its dtype, in the order of src/element.rs, from which no dtype comes."""
     table = (Path(__file__).parents[2] / "src/element.rs").read_text()
     dtypes = {name.replace("_", ""): getattr(ml_dtypes, name) for name in dir(ml_dtypes)}
-    for name, aliases in re.findall(r'^ +[A-Z]\w* +"(\w+)" +\[(.*?)\] +\d+, +[1-9]', table, re.MULTILINE):
+    for name, aliases, bits in re.findall(r'^ +[A-Z]\w* +"(\w+)" +\[(.*?)\] +\d+, +([1-9]\d*)', table, re.MULTILINE):
         names = [name, *re.findall(r"\w+", aliases)]
         own = next((dtypes[name] for name in names if name in dtypes), None)
-        yield name, np.dtype(own or next(name for name in names if hasattr(np, name)))
+        yield name, int(bits), np.dtype(own or next(name for name in names if hasattr(np, name)))
 
 
 def line(name, array):
@@ -37,9 +38,12 @@ def line(name, array):
 
 
 def lines():
-    for name, dtype in types():
-        codes = np.array(CODES, dtype=f"u{dtype.itemsize}")
-        yield line(name, (codes & 1 if name == "bool" else codes).view(dtype))
+    for name, bits, dtype in types():
+        if "int" in name and bits < 8:
+            yield line(name, np.array(CODES).astype(dtype))
+            continue
+        codes = np.array(CODES).astype("u8") & np.uint64(1 if name == "bool" else 2**bits - 1)
+        yield line(name, codes.astype(f"u{dtype.itemsize}").view(dtype))
     numbers = np.array([[1, 2, 3], [4, 5, 6]], dtype=np.int16)
     yield line("scalar", np.int16(7))
     yield line("one_axis", np.arange(5, dtype=np.int16))

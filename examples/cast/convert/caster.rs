@@ -2,7 +2,6 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use wgpu_cast::files::{CastPiece, OnCpu};
 use wgpu_cast::{CastOptions, CastReport, DeviceChoice, ElementType, Error, LossCounts, Tensor, cpu};
 
 use crate::args::DeviceArgs;
@@ -61,10 +60,12 @@ impl Caster {
             device.session.keep();
         }
     }
-}
 
-impl CastPiece for Caster {
-    fn cast(
+    /// Casts as [`cpu::cast_counted`].
+    ///
+    /// # Errors
+    /// The cast is not possible, or the device failed.
+    pub fn cast(
         &self,
         from: ElementType,
         source: &[u8],
@@ -74,7 +75,7 @@ impl CastPiece for Caster {
         destination: &mut [u8],
     ) -> Result<LossCounts, Error> {
         let Self::Device(device) = self else {
-            return OnCpu.cast(from, source, len, to, options, destination);
+            return cpu::cast_counted(from, source, len, to, options, destination);
         };
         let tensor = Tensor::from_bytes(from, [len], source.to_vec())?;
         let (result, report) = pollster::block_on(device.session.context.cast(&tensor, to, options))?;

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use wgpu_cast::files::{
-    self, FilePlan, InputFile, NpyArray, NpyElements, NpyError, NpyOrder, OnCpu, Part, ReadAt, SourceRange,
-    StoredTensor, StreamSettings, TensorData, TensorMessage, TensorStorage, npy_plan, raw_plan, raw_tensor,
-    tensor_proto_plan, write_strings,
+    self, FilePlan, InputFile, NpyArray, NpyElements, NpyError, NpyOrder, Part, ReadAt, SourceRange, StoredTensor,
+    StreamSettings, TensorData, TensorMessage, TensorStorage, npy_plan, raw_plan, raw_tensor, tensor_proto_plan,
+    write_strings,
 };
 use wgpu_cast::onnx::NamedTensor;
 use wgpu_cast::{CastOptions, DeviceChoice, ElementType, Tensor, cpu};
@@ -165,7 +165,7 @@ impl Single {
         let mut bytes = Vec::new();
         bytes.try_reserve_exact(size).map_err(|_| fail(format!("out of memory: {size} bytes are needed")))?;
         let inputs: Vec<&dyn ReadAt> = self.inputs.iter().map(|input| &**input).collect();
-        let read = files::write(&plan, &inputs, &StreamSettings::default(), &OnCpu, &mut |piece| {
+        let read = files::write(&plan, &inputs, &StreamSettings::default(), &cpu::cast_counted, &mut |piece| {
             bytes.extend_from_slice(piece.bytes);
             Ok(())
         });

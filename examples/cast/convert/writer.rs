@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use wgpu_cast::files::{self, CastLoss, FileError, FilePlan, FinishedPiece, Part, ReadAt, StreamSettings};
+use wgpu_cast::files::{self, CastLoss, CastPiece, FileError, FilePlan, FinishedPiece, Part, ReadAt, StreamSettings};
 
 use super::caster::Caster;
 use super::finished::Finished;
@@ -231,7 +231,10 @@ impl<'a> Writer<'a> {
         lost: &mut [CastLoss],
         name: &str,
     ) -> Result<(), Failure> {
-        files::write(plan, inputs, &self.settings(0), self.caster, &mut |made| {
+        let cast: &CastPiece<'_> = &|from, source, len, to, options, destination| {
+            self.caster.cast(from, source, len, to, options, destination)
+        };
+        files::write(plan, inputs, &self.settings(0), cast, &mut |made| {
             add(lost, made.losses);
             self.progress.advance(made.bytes.len() as u64, last_name(plan, &made).unwrap_or(name));
             output.write_all(made.bytes)?;
@@ -252,7 +255,10 @@ impl<'a> Writer<'a> {
         add(lost, output.losses());
         self.resumed += output.done();
         self.progress.advance(output.done(), name);
-        files::write(plan, inputs, &self.settings(output.done()), self.caster, &mut |made| {
+        let cast: &CastPiece<'_> = &|from, source, len, to, options, destination| {
+            self.caster.cast(from, source, len, to, options, destination)
+        };
+        files::write(plan, inputs, &self.settings(output.done()), cast, &mut |made| {
             add(lost, made.losses);
             self.progress.advance(made.bytes.len() as u64, last_name(plan, &made).unwrap_or(name));
             output.write(made.piece.output.clone(), made.bytes, made.losses)

@@ -5,7 +5,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use super::numeric;
 use crate::conversion::Conversion;
 use crate::cpu::isa::Isa;
-use crate::cpu::{CHUNK, cast, cast_into, convert};
+use crate::cpu::{CHUNK, cast, cast_counted, cast_into, convert, count_losses, largest_relative_error};
 use crate::element::{ElementType, Kind};
 use crate::float_env::{control, not_inlined};
 use crate::options::CastOptions;
@@ -152,5 +152,29 @@ fn the_public_functions_keep_the_modes_out() {
         let mut bytes = vec![0; 4000];
         under(word, || cast_into(&tensor, ElementType::FLOAT, &options, &mut bytes)).unwrap();
         assert!(Some(&bytes[..]) == expected.bytes(), "{name}: cast_into");
+    }
+}
+
+/// What a cast loses of every type is the same, and so is its largest relative error.
+#[test]
+fn float_modes_change_no_loss() {
+    let options = CastOptions::default();
+    for from in numeric() {
+        let tensor = tensor(from, 5000);
+        let source = tensor.bytes().unwrap();
+        for to in numeric() {
+            let cast = || {
+                let mut result = vec![0; to.packed_bytes(5000).unwrap() as usize];
+                let beside = cast_counted(from, source, 5000, to, &options, &mut result).unwrap();
+                let alone = count_losses(from, source, 5000, to, &options).unwrap();
+                let error = largest_relative_error(from, source, 5000, to, &options, &result).unwrap();
+                (result, beside, alone, error.to_bits())
+            };
+            let expected = cast();
+            for (name, word) in MODES {
+                let found = under(word, cast);
+                assert!(found == expected, "{name}: {from} to {to}: {:?}, {:?}", &found.1, &expected.1);
+            }
+        }
     }
 }

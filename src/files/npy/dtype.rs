@@ -62,23 +62,25 @@ pub(super) fn elements(dtype: &str, from: Option<ElementType>) -> Result<NpyElem
         ('S' | 'U', ..) => return Err(unsupported("strings of no length")),
         (_, _, Some(own), None) => own,
         (_, _, Some(own), Some(from)) if own == from => own,
-        ('u' | 'V', Some(bytes), _, Some(from)) if element_bytes(from) == bytes => from,
-        ('u' | 'V', Some(bytes), _, Some(from)) => {
+        ('u' | 'V', Some(bytes), _, Some(from)) if from.is_numeric() && element_bytes(from) == bytes => from,
+        ('u' | 'V', Some(bytes), _, Some(from)) if from.is_numeric() => {
             let (dtype, needed) = (dtype.to_owned(), element_bytes(from));
             return Err(NpyError::FromSize { dtype, bytes, from, needed });
         }
         (_, _, Some(own), Some(from)) => return Err(contradicts(dtype, own, from)),
+        ('V', Some(_), None, Some(from)) => {
+            return Err(NpyError::Kind { wanted: "a type of numbers", found: from });
+        }
         ('V', Some(bytes), None, None) => return Err(NpyError::NoElementType { dtype: dtype.to_owned(), bytes }),
         _ => {
             let what = UNSUPPORTED.iter().find(|row| row.0 == kind).map_or("unknown", |row| row.1);
             return Err(unsupported(what));
         }
     };
-    let codes = match element_type.bits() {
-        Some(bits) if bits < 8 => CodeStorage::OnePerByte,
-        Some(bits) if bits > 8 && big_endian => CodeStorage::BigEndian,
-        Some(_) => CodeStorage::Packed,
-        None => return Err(NpyError::Kind { wanted: "a type of numbers", found: element_type }),
+    let codes = match element_type.code_bits() {
+        bits if bits < 8 => CodeStorage::OnePerByte,
+        bits if bits > 8 && big_endian => CodeStorage::BigEndian,
+        _ => CodeStorage::Packed,
     };
     Ok(NpyElements::Numbers(TensorStorage { element_type, codes }))
 }
@@ -87,8 +89,8 @@ fn contradicts(dtype: &str, element_type: ElementType, from: ElementType) -> Npy
     NpyError::FromContradicts { dtype: dtype.to_owned(), element_type, from }
 }
 
-/// The dtype in which ml_dtypes and numpy write this type of numbers. ml_dtypes writes FLOAT8E5M2 as `<f1`, which numpy
-/// refuses to read; here it is raw bytes like the other types of ml_dtypes.
+/// The dtype in which ml_dtypes and numpy write this type of numbers; FLOAT8E5M2 is raw bytes like the other types of
+/// ml_dtypes, as [`npy_plan`](super::npy_plan) says.
 pub(super) fn of(element_type: ElementType) -> String {
     let own =
         OWN.iter().find(|row| row.2 == element_type && row.2 != ElementType::FLOAT8E5M2).map(|row| (row.0, row.1));

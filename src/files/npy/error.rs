@@ -4,6 +4,7 @@ use std::io;
 
 use crate::element::ElementType;
 use crate::error::{Error, counted};
+use crate::files::transpose::ReadError;
 
 /// Why a `.npy` file cannot be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -146,4 +147,13 @@ pub enum NpyError {
     /// The tensor cannot be made.
     #[error("{0}")]
     Tensor(#[from] Error),
+}
+
+impl From<ReadError> for NpyError {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Io(error) => Self::Read(error),
+            ReadError::OutOfMemory { bytes } => Self::OutOfMemory { bytes },
+        }
+    }
 }

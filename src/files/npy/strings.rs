@@ -44,22 +44,26 @@ impl StringLayout {
     }
 
     fn decode(self, index: usize, bytes: &[u8]) -> Result<String, NpyError> {
+        let mut text = String::new();
+        // A character of UTF-8 is not longer than one of UTF-32.
+        text.try_reserve_exact(bytes.len()).map_err(|_| NpyError::OutOfMemory { bytes: bytes.len() as u64 })?;
         let code: fn([u8; 4]) -> u32 = match self.characters {
             Characters::Utf8 => {
                 let end = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
-                let text = std::str::from_utf8(&bytes[..end]).map_err(|_| NpyError::Utf8 { index })?;
-                return Ok(text.to_owned());
+                let found = std::str::from_utf8(&bytes[..end]).map_err(|_| NpyError::Utf8 { index })?;
+                text.push_str(found);
+                return Ok(text);
             }
             Characters::Utf32Little => u32::from_le_bytes,
             Characters::Utf32Big => u32::from_be_bytes,
         };
         let codes = bytes.as_chunks().0;
         let end = codes.iter().rposition(|&bytes| bytes != [0; 4]).map_or(0, |last| last + 1);
-        let character = |&bytes| {
+        for &bytes in &codes[..end] {
             let code = code(bytes);
-            char::from_u32(code).ok_or(NpyError::Character { index, code })
-        };
-        codes[..end].iter().map(character).collect()
+            text.push(char::from_u32(code).ok_or(NpyError::Character { index, code })?);
+        }
+        Ok(text)
     }
 }
 
@@ -67,7 +71,8 @@ impl NpyArray {
     /// Reads the strings of an array of strings, in row-major order. The size of the input bounds the memory.
     ///
     /// # Errors
-    /// [`NpyError::Kind`] if it is an array of numbers; [`NpyError::Utf8`] and [`NpyError::Character`] for invalid
+    /// [`NpyError::Kind`] if it is an array of numbers; [`NpyError::Header`] if its strings have the length 0, which numpy
+    /// does not write; [`NpyError::Utf8`] and [`NpyError::Character`] for invalid
     /// strings; [`NpyError::OutOfMemory`].
     pub fn read_strings(&self, input: &dyn ReadAt) -> Result<Tensor, NpyError> {
         let layout = match self.elements {
@@ -76,6 +81,9 @@ impl NpyArray {
                 return Err(NpyError::Kind { wanted: "strings", found: storage.element_type });
             }
         };
+        if layout.length == 0 {
+            return Err(NpyError::Header { reason: "its strings have no length" });
+        }
         let size = layout.bytes().ok_or(NpyError::TooLarge)?;
         let elements = count(&self.shape).ok_or(NpyError::TooLarge)?;
         let held = elements.checked_mul(size).ok_or(NpyError::TooLarge)?;
@@ -116,13 +124,17 @@ impl NpyArray {
 /// string.
 ///
 /// # Errors
-/// [`NpyError::Kind`] for a tensor of numbers; [`NpyError::TrailingNul`] for a string that numpy could not give back;
+/// [`NpyError::Kind`] for a tensor of numbers; [`NpyError::Axes`] if numpy allows no array of so many axes;
+/// [`NpyError::TrailingNul`] for a string that numpy could not give back;
 /// [`NpyError::TooLarge`] and [`NpyError::OutOfMemory`].
 pub fn write_strings(tensor: &Tensor) -> Result<Vec<u8>, NpyError> {
     let wrong_kind = || NpyError::Kind { wanted: "strings", found: tensor.element_type() };
     let strings = || tensor.strings().ok_or_else(wrong_kind);
     if let Some(index) = strings()?.position(|string| string.ends_with('\0')) {
         return Err(NpyError::TrailingNul { index });
+    }
+    if tensor.shape().len() > header::MOST_AXES {
+        return Err(NpyError::Axes { limit: header::MOST_AXES });
     }
     let longest = strings()?.map(|string| string.chars().count()).max().unwrap_or(0).max(1);
     let shape: Vec<u64> = tensor.shape().iter().map(|&axis| axis as u64).collect();

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use crate::error::{cut, quoted};
 use crate::files::npy::NpyError;
 
 /// Why a `.npz` file cannot be read or written.
@@ -22,21 +23,21 @@ pub enum NpzError {
         reason: String,
     },
     /// A member is not an array.
-    #[error("member {name:?} is not a .npy file")]
+    #[error("member {} is not a .npy file", quoted(.name))]
     #[non_exhaustive]
     NotArray {
         /// The member's name.
         name: String,
     },
     /// A member is encrypted.
-    #[error("member {name:?} is encrypted")]
+    #[error("member {} is encrypted", quoted(.name))]
     #[non_exhaustive]
     Encrypted {
         /// The member's name.
         name: String,
     },
     /// A member is compressed by a method that numpy does not use.
-    #[error("member {name:?} is compressed by {method}; only deflate is supported")]
+    #[error("member {} is compressed by {method}; only deflate is supported", quoted(.name))]
     #[non_exhaustive]
     Compression {
         /// The member's name.
@@ -45,7 +46,7 @@ pub enum NpzError {
         method: String,
     },
     /// A member's data is not what the directory says.
-    #[error("array {name:?} is corrupt: {reason}")]
+    #[error("array {} is corrupt: {reason}", quoted(.name))]
     #[non_exhaustive]
     Corrupt {
         /// The array's name.
@@ -54,7 +55,7 @@ pub enum NpzError {
         reason: String,
     },
     /// A member is not a valid or supported `.npy` file.
-    #[error("array {name:?}: {error}")]
+    #[error("array {}: {error}", quoted(.name))]
     #[non_exhaustive]
     Npy {
         /// The array's name.
@@ -69,7 +70,11 @@ impl NpzError {
     pub(super) fn archive(error: zip::result::ZipError) -> Self {
         match error {
             zip::result::ZipError::Io(error) => Self::Read(error),
-            error => Self::Archive { reason: error.to_string() },
+            // What the library says of it are the names of its own types.
+            zip::result::ZipError::InvalidArchive(_) => {
+                Self::Archive { reason: "it is damaged or truncated".to_owned() }
+            }
+            error => Self::Archive { reason: cut(&error.to_string(), 200) },
         }
     }
 }

@@ -9,6 +9,7 @@ use zip::write::{SimpleFileOptions, StreamWriter};
 use zip::{CompressionMethod, ZipWriter};
 
 use super::error::NpzError;
+use crate::error::cut;
 
 /// From this size on, members have sizes of 64 bits. Deflate can make data a little larger.
 const LARGE: u64 = 0xf000_0000;
@@ -95,6 +96,7 @@ impl<W: Write> Write for NpzWriter<W> {
 fn failed(error: ZipError) -> NpzError {
     match error {
         ZipError::Io(error) => NpzError::Write(error),
+        ZipError::InvalidArchive(reason) => NpzError::Archive { reason: cut(&reason, 200) },
         error => NpzError::archive(error),
     }
 }

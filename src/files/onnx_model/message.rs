@@ -25,7 +25,7 @@ impl Message {
     }
 
     fn push(&mut self, part: Part) -> Result<(), OnnxModelError> {
-        self.bytes = self.bytes.checked_add(part.bytes()).ok_or(OnnxModelError::Overflow)?;
+        self.bytes = part.bytes().and_then(|bytes| self.bytes.checked_add(bytes)).ok_or(OnnxModelError::Overflow)?;
         match (self.parts.last_mut(), part) {
             (Some(Part::Bytes(bytes)), Part::Bytes(more)) => bytes.extend(more),
             (Some(Part::Copy(range)), Part::Copy(more))
@@ -33,7 +33,7 @@ impl Message {
             {
                 range.bytes += more.bytes;
             }
-            (_, part) if part.bytes() == 0 => {}
+            (_, part) if part.bytes() == Some(0) => {}
             (_, part) => self.parts.push(part),
         }
         Ok(())
