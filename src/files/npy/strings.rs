@@ -5,6 +5,7 @@ use super::{NpyArray, NpyElements, header};
 use crate::files::input::ReadAt;
 use crate::files::stored::count;
 use crate::files::transpose::RowMajorReader;
+use crate::onnx::MOST_DIMS;
 use crate::tensor::Tensor;
 
 /// How the strings of an array are stored.
@@ -133,8 +134,8 @@ pub fn write_strings(tensor: &Tensor) -> Result<Vec<u8>, NpyError> {
     if let Some(index) = strings()?.position(|string| string.ends_with('\0')) {
         return Err(NpyError::TrailingNul { index });
     }
-    if tensor.shape().len() > header::MOST_AXES {
-        return Err(NpyError::Axes { limit: header::MOST_AXES });
+    if tensor.shape().len() > MOST_DIMS {
+        return Err(NpyError::Axes { limit: MOST_DIMS });
     }
     let longest = strings()?.map(|string| string.chars().count()).max().unwrap_or(0).max(1);
     let shape: Vec<u64> = tensor.shape().iter().map(|&axis| axis as u64).collect();
