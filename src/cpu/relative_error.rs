@@ -1,9 +1,13 @@
 //! The largest relative error of the values that a cast rounds.
 
-use super::cast_loop;
+#[cfg(all(feature = "threads", not(target_family = "wasm")))]
+use rayon::prelude::*;
+
+use super::cast_loop::CastLoop;
 use super::count::LossCounter;
-use super::isa::Isa;
+use super::isa::{Baseline, Instructions, Isa};
 use super::method::Length;
+use super::{CHUNK, LONG, cast_loop};
 use crate::conversion::Conversion;
 use crate::element::{ElementType, Kind};
 use crate::error::Error;
@@ -11,9 +15,11 @@ use crate::float_env::with_default_modes;
 use crate::loss::{Loss, lost_codes};
 use crate::options::CastOptions;
 use crate::packing::read_code;
+#[cfg(all(feature = "threads", not(target_family = "wasm")))]
+use crate::threads::is_alone;
 
 /// The number of elements that are compared at a time. They fill whole bytes.
-const BLOCK: usize = 4096;
+const BLOCK: usize = 1024;
 
 /// The largest relative error of `len` elements, given their packed codes before and after the cast.
 pub(super) fn largest(conversion: &Conversion, source: &[u8], len: usize, result: &[u8]) -> Result<f64, Error> {
@@ -23,51 +29,115 @@ pub(super) fn largest(conversion: &Conversion, source: &[u8], len: usize, result
         // A test, or nothing is rounded.
         return Ok(0.0);
     }
-    let isa = Isa::best();
-    let mut beyond = with_default_modes(|| lost_codes(conversion));
-    beyond.retain(|lost| matches!(lost.loss, Loss::Saturated | Loss::OutOfRange));
-    let counter = LossCounter::of(beyond, from.code_bits(), isa);
-    let to_double = |from| Conversion::new(from, ElementType::DOUBLE, &CastOptions::default());
-    let loops = [to_double(from)?, to_double(to)?]
-        .map(|conversion| with_default_modes(|| cast_loop(&conversion, isa, Length::Long)));
-    let exact = match from.kind() {
-        Kind::Int { signed } if from.code_bits() == 64 => Some(signed),
-        _ => None,
-    };
-
-    let bytes = |element_type: ElementType| BLOCK * element_type.code_bits() as usize / 8;
-    let mut values = [[0f64; BLOCK]; 2];
-    let mut largest = 0;
-    with_default_modes(|| {
-        for (block, (source, result)) in source.chunks(bytes(from)).zip(result.chunks(bytes(to))).enumerate() {
-            let len = (len - block * BLOCK).min(BLOCK);
-            let [before, after] = &mut values;
-            loops[0].convert(source, bytemuck::cast_slice_mut(&mut before[..len]));
-            loops[1].convert(result, bytemuck::cast_slice_mut(&mut after[..len]));
-            let (before, after) = (&mut before[..len], &after[..len]);
-            if counter.count(source, len).total() > 0 {
-                // The errors of zeros are not counted.
-                let is_beyond = |index| counter.contains(read_code(source, from.code_bits(), index));
-                before
-                    .iter_mut()
-                    .enumerate()
-                    .filter(|(index, _)| is_beyond(*index))
-                    .for_each(|(_, value)| *value = 0.0);
-            }
-            largest = largest.max(match exact {
-                None => largest_of_values(before, after),
-                Some(is_signed) => largest_of_integers(source, is_signed, before, after),
-            });
-        }
+    let comparison = with_default_modes(|| Comparison::new(conversion, Isa::best(), len))?;
+    let largest = share(source, result, [from, to].map(bytes), |index, source, result| {
+        with_default_modes(|| comparison.largest(source, result, (len - index * CHUNK).min(CHUNK)))
     });
     Ok(f64::from_bits(largest))
 }
 
-/// The bits of the largest relative error below 1. From 1 on, a value has become 0 or ±∞. Positive numbers are in the
-/// order of their bits, which compilers compare in vectors; infinities and NaNs are above 1.
-fn largest_of_values(before: &[f64], after: &[f64]) -> u64 {
-    let errors = before.iter().zip(after).map(|(before, after)| ((after - before) / before).abs().to_bits());
-    errors.map(|error| if error < 1f64.to_bits() { error } else { 0 }).fold(0, u64::max)
+/// The bytes of [`CHUNK`] elements.
+fn bytes(element_type: ElementType) -> usize {
+    CHUNK * element_type.code_bits() as usize / 8
+}
+
+/// The largest result of `work` for the chunks of `chunk` source and result bytes, which it also gets the index of: on
+/// all threads if there are at least two chunks.
+#[cfg(all(feature = "threads", not(target_family = "wasm")))]
+fn share(source: &[u8], result: &[u8], chunk: [usize; 2], work: impl Fn(usize, &[u8], &[u8]) -> u64 + Sync) -> u64 {
+    if source.len() < 2 * chunk[0] || is_alone() {
+        return in_order(source, result, chunk, work);
+    }
+    let chunks = source.par_chunks(chunk[0]).zip(result.par_chunks(chunk[1])).enumerate();
+    chunks.map(|(index, (source, result))| work(index, source, result)).max().unwrap_or(0)
+}
+
+#[cfg(not(all(feature = "threads", not(target_family = "wasm"))))]
+fn share(source: &[u8], result: &[u8], chunk: [usize; 2], work: impl Fn(usize, &[u8], &[u8]) -> u64) -> u64 {
+    in_order(source, result, chunk, work)
+}
+
+fn in_order(source: &[u8], result: &[u8], chunk: [usize; 2], work: impl Fn(usize, &[u8], &[u8]) -> u64) -> u64 {
+    let chunks = source.chunks(chunk[0]).zip(result.chunks(chunk[1])).enumerate();
+    chunks.map(|(index, (source, result))| work(index, source, result)).max().unwrap_or(0)
+}
+
+/// What comparing the elements before and after a cast needs.
+struct Comparison {
+    isa: Isa,
+    from: ElementType,
+    /// The size of a block in bytes, before and after the cast.
+    block: [usize; 2],
+    /// The codes beyond the range of the type, which have no error.
+    beyond: LossCounter,
+    /// The casts to DOUBLE, from the type before and from the one after.
+    loops: [Box<dyn CastLoop>; 2],
+}
+
+impl Comparison {
+    fn new(conversion: &Conversion, isa: Isa, len: usize) -> Result<Self, Error> {
+        let length = if len < LONG { Length::Short } else { Length::Long };
+        let (from, types) = (conversion.from, [conversion.from, conversion.to]);
+        let mut beyond = lost_codes(conversion);
+        beyond.retain(|lost| matches!(lost.loss, Loss::Saturated | Loss::OutOfRange));
+        let beyond = LossCounter::of(beyond, from.code_bits(), isa);
+        let to_double = |from| Conversion::new(from, ElementType::DOUBLE, &CastOptions::default());
+        let loops = [to_double(types[0])?, to_double(types[1])?].map(|double| cast_loop(&double, isa, length));
+        let block = types.map(|element_type| BLOCK * element_type.code_bits() as usize / 8);
+        Ok(Self { isa, from, block, beyond, loops })
+    }
+
+    /// The bits of the largest relative error of `len` elements.
+    fn largest(&self, source: &[u8], result: &[u8], len: usize) -> u64 {
+        let mut values = [[0f64; BLOCK]; 2];
+        let blocks = source.chunks(self.block[0]).zip(result.chunks(self.block[1])).enumerate();
+        let errors = blocks.map(|(block, (source, result))| {
+            let len = (len - block * BLOCK).min(BLOCK);
+            let [before, after] = values.each_mut().map(|values| &mut values[..len]);
+            self.loops[0].convert(source, bytemuck::cast_slice_mut(before));
+            self.loops[1].convert(result, bytemuck::cast_slice_mut(after));
+            if self.beyond.count(source, len).total() > 0 {
+                let bits = self.from.code_bits();
+                let is_beyond = |index| self.beyond.contains(read_code(source, bits, index));
+                // The errors of zeros are not counted.
+                let beyond = before.iter_mut().enumerate().filter(|(index, _)| is_beyond(*index));
+                beyond.for_each(|(_, value)| *value = 0.0);
+            }
+            match self.from.kind() {
+                Kind::Int { signed } if self.from.code_bits() == 64 => {
+                    largest_of_integers(source, signed, before, after)
+                }
+                _ => largest_of_values(self.isa, before, after),
+            }
+        });
+        errors.max().unwrap_or(0)
+    }
+}
+
+/// The bits of the largest relative error below 1. From 1 on, a value has become 0 or ±∞.
+fn largest_of_values(isa: Isa, before: &[f64], after: &[f64]) -> u64 {
+    match isa {
+        Isa::Portable => largest_on(Baseline, before, after),
+        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+        Isa::Avx2(simd) => largest_on(simd, before, after),
+        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+        Isa::Avx512(simd) => largest_on(simd, before, after),
+    }
+}
+
+/// Positive numbers are in the order of their bits; infinities and NaNs are above 1.
+fn largest_on(instructions: impl Instructions, before: &[f64], after: &[f64]) -> u64 {
+    let mut largest = 0;
+    instructions.run(
+        #[inline(always)]
+        || {
+            for (before, after) in before.iter().zip(after) {
+                let error = ((after - before) / before).abs().to_bits();
+                largest = largest.max(if error < 1f64.to_bits() { error } else { 0 });
+            }
+        },
+    );
+    largest
 }
 
 /// As [`largest_of_values`], for integers that binary64 does not hold exactly. What they become are integers again.
@@ -80,5 +150,5 @@ fn largest_of_integers(source: &[u8], is_signed: bool, before: &[f64], after: &[
         }
         (*after as i128 - value).unsigned_abs() as f64 / value.unsigned_abs() as f64
     });
-    errors.map(f64::to_bits).filter(|error| *error < 1f64.to_bits()).max().unwrap_or(0)
+    errors.map(f64::to_bits).max().unwrap_or(0)
 }
