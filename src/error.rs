@@ -270,7 +270,7 @@ pub enum Error {
     },
     /// A `TensorProto` is invalid or not supported.
     #[cfg(feature = "onnx")]
-    #[error("tensor {name}: {fault}", name = quoted(.name))]
+    #[error("{}{fault}", of_tensor(.name))]
     #[non_exhaustive]
     Tensor {
         /// The tensor's name, as the message gives it.
@@ -560,6 +560,12 @@ fn requested(bytes: u64) -> String {
 /// Untrusted text in quotes, at most 80 characters of it.
 pub(crate) fn quoted(text: &str) -> String {
     format!("{:?}", cut(text, 80))
+}
+
+/// The beginning of a message about a tensor. Some files have one tensor without a name.
+#[cfg(feature = "onnx")]
+pub(crate) fn of_tensor(name: &str) -> String {
+    if name.is_empty() { String::new() } else { format!("tensor {}: ", quoted(name)) }
 }
 
 /// The text, or its first `characters` characters and `…` if it is longer.

@@ -362,11 +362,15 @@ pub fn is_partial(name: &str) -> bool {
 /// Refuses a file that may not be replaced. Returns where links lead.
 ///
 /// # Errors
-/// It is a folder, read-only or not to be replaced, or its links lead nowhere.
+/// It is a folder, read-only or not to be replaced, its links have no end, or its folder does not exist.
 pub fn check(name: &Path, existing: Existing) -> Result<PathBuf, Failure> {
     let target = follow_links(name).map_err(|error| Failure::at(name, format!("cannot write: {error}")))?;
-    if let Ok(metadata) = fs::metadata(&target) {
-        check_replaceable(&metadata, existing).map_err(|what| Failure::at(name, what))?;
+    match fs::metadata(&target) {
+        Ok(metadata) => check_replaceable(&metadata, existing).map_err(|what| Failure::at(name, what))?,
+        Err(_) => {
+            let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            fs::metadata(folder).map_err(|error| Failure::at(name, format!("cannot write: {error}")))?;
+        }
     }
     Ok(target)
 }

@@ -3,12 +3,7 @@
 use std::io;
 
 use crate::element::ElementType;
-use crate::error::{Error, quoted};
-
-/// The beginning of a message about a tensor. Some files have one tensor without a name.
-fn of(name: &str) -> String {
-    if name.is_empty() { String::new() } else { format!("tensor {}: ", quoted(name)) }
-}
+use crate::error::{Error, of_tensor};
 
 /// An error of reading, planning or writing a file. Paths are not in it, because the caller has them.
 #[derive(Debug, thiserror::Error)]
@@ -57,7 +52,7 @@ pub enum FileError {
         limit: u64,
     },
     /// The format has no such element type.
-    #[error("{}{format} has no element type {element_type} (it has {known})", of(.name))]
+    #[error("{}{format} has no element type {element_type} (it has {known})", of_tensor(.name))]
     #[non_exhaustive]
     NoSuchType {
         /// The name of the tensor.
@@ -70,7 +65,7 @@ pub enum FileError {
         known: String,
     },
     /// A tensor cannot be stored in this format with this element type.
-    #[error("{}{reason}", of(.name))]
+    #[error("{}{reason}", of_tensor(.name))]
     #[non_exhaustive]
     Tensor {
         /// The name of the tensor.
@@ -79,7 +74,7 @@ pub enum FileError {
         reason: String,
     },
     /// A byte of an input is not a code of the element type.
-    #[error("{}element {index} is out of range for {element_type}: {code:#04x}", of(.name))]
+    #[error("{}element {index} is out of range for {element_type}: {code:#04x}", of_tensor(.name))]
     #[non_exhaustive]
     Code {
         /// The name of the tensor.
@@ -111,7 +106,7 @@ pub enum FileError {
         inputs: usize,
     },
     /// A cast failed.
-    #[error("{}{error}", of(.name))]
+    #[error("{}{error}", of_tensor(.name))]
     #[non_exhaustive]
     Cast {
         /// The name of the tensor.

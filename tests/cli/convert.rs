@@ -127,6 +127,8 @@ fn losses_are_drawn() {
         assert!(picture.contains(shown), "{shown}: {picture}");
     }
     assert!(!picture.contains("became 0"), "only what occurs: {picture}");
+    let nowhere = folder.cast("convert a.safetensors new.safetensors --to float16 --plot nowhere/p.svg");
+    assert!(nowhere.status == Some(1) && !folder.path().join("new.safetensors").exists(), "{}", nowhere.stderr);
     let twice = folder.cast("convert a.safetensors out.safetensors --to float16 --plot out.safetensors");
     assert_eq!(twice.status, Some(2), "{}", twice.stderr);
 }
@@ -263,9 +265,14 @@ mod interruptions {
 
         interrupted(&folder, "--to float16 --resume");
         assert_eq!(folder.names(), ["a.safetensors", PARTIAL]);
+        let partial = folder.read(PARTIAL);
+        let journal = String::from_utf8_lossy(&partial[expected.len()..]);
+        let listed = journal.split_inclusive('\n').filter(|line| line.ends_with('\n')).last().expect("a line");
+        let listed: serde_json::Value = serde_json::from_str(listed).expect("JSON");
+        let listed = listed["end"].as_u64().expect("the end of a piece");
         let resumed = summary(&folder, "out.safetensors --to float16 --resume");
-        let found = resumed["resumed"].as_u64().expect("a number");
-        assert!(found > 0 && found < expected.len() as u64, "{found}");
+        assert!(listed > 0 && listed < expected.len() as u64, "{listed}");
+        assert_eq!(resumed["resumed"], listed, "no piece that was there is made again");
         assert!(folder.read("out.safetensors") == expected);
         assert_eq!(resumed["lost"], whole["lost"], "losses of the first run count too");
         assert!(whole["lost"]["infinite"].as_u64() > Some(0));

@@ -55,12 +55,12 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     let caster = Caster::open(&args.device)?;
     let total = tasks.iter().map(Task::bytes).sum();
     let mut writer = Writer::new(args, &caster, total, folder.as_deref());
+    let new_folder = folder.as_deref().map(NewFolder::create).transpose()?;
     writer.check(&tasks)?;
     [&index_path, &args.plot]
         .into_iter()
         .flatten()
         .try_for_each(|path| atomic::check(path, args.existing()).map(drop))?;
-    let new_folder = folder.as_deref().map(NewFolder::create).transpose()?;
     tasks.iter_mut().try_for_each(|task| writer.write(task))?;
     let (seconds, resumed) = writer.stop();
     let tensors = tensors(&tasks);
