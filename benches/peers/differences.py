@@ -17,7 +17,12 @@ from ours import ROOT
 
 sys.path += [str(ROOT / "tests"), str(ROOT / "tests" / "onnx")]
 
-DTYPES = {"BF16": ml_dtypes.bfloat16, "F8_E4M3": ml_dtypes.float8_e4m3fn}
+DTYPES = {
+    "BF16": ml_dtypes.bfloat16,
+    "F16": np.float16,
+    "F8_E4M3": ml_dtypes.float8_e4m3fn,
+    "F8_E5M2": ml_dtypes.float8_e5m2,
+}
 BLOCK = 1 << 24
 # By how many of two different codes are NaN.
 WAYS = ["numbers", "one NaN", "both NaN"]

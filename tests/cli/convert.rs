@@ -267,7 +267,7 @@ mod interruptions {
         assert_eq!(folder.names(), ["a.safetensors", PARTIAL]);
         let partial = folder.read(PARTIAL);
         let journal = String::from_utf8_lossy(&partial[expected.len()..]);
-        let listed = journal.split_inclusive('\n').filter(|line| line.ends_with('\n')).last().expect("a line");
+        let listed = journal.split_inclusive('\n').rfind(|line| line.ends_with('\n')).expect("a line");
         let listed: serde_json::Value = serde_json::from_str(listed).expect("JSON");
         let listed = listed["end"].as_u64().expect("the end of a piece");
         let resumed = summary(&folder, "out.safetensors --to float16 --resume");
