@@ -5,8 +5,8 @@
 //! piece, and needs neither the formats nor more memory than it is given. The output is written from front to back, so it
 //! can be a pipe, and an interrupted one can be continued.
 //!
-//! Values are cast, not quantized: there are no scales, and no value depends on another. [`LossCounts`](crate::LossCounts) says
-//! what the destination type could not hold.
+//! Values are cast, not quantized: there are no scales, and no value depends on another.
+//! [`LossCounts`](crate::LossCounts) says what the destination type could not hold.
 
 mod error;
 mod input;

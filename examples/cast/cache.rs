@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hasher};
 use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
 
-use crate::atomic::open_itself;
+use crate::atomic::partial::open_itself;
 use crate::failure::reason;
 
 /// Bytes of the checksum before the driver's data.

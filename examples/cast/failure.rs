@@ -26,6 +26,11 @@ impl Failure {
     pub fn at(path: &Path, what: impl std::fmt::Display) -> Self {
         Failure::Work(format!("{}: {what}", path.display()))
     }
+
+    /// A failure to write a file.
+    pub fn write(path: &Path, error: impl std::fmt::Display) -> Self {
+        Self::at(path, format_args!("cannot write: {error}"))
+    }
 }
 
 /// The system's reason for an error of a temporary file, without the name that only this process knows.

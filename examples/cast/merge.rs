@@ -8,7 +8,7 @@ use serde_json::Value;
 use wgpu_cast::files::SafetensorsFile;
 
 use crate::args::MergeArgs;
-use crate::atomic::{self, Existing};
+use crate::atomic::{self, target::Existing};
 use crate::convert::{Finished, Index, ShardPart, inputs};
 use crate::failure::Failure;
 use crate::output::{counted, note};

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use wgpu_cast::onnx::NamedTensor;
 
-use crate::atomic::{self, Complete, Existing, NewFolder};
+use crate::atomic::target::{Existing, NewFolder};
+use crate::atomic::{self, Complete};
 use crate::failure::Failure;
 
 /// The file of an output.

@@ -4,7 +4,7 @@ use support::translate::translate;
 use wgpu_cast::wgsl::{self, KernelVariant};
 
 use crate::args::ShaderArgs;
-use crate::atomic;
+use crate::atomic::{self, target::Existing};
 use crate::failure::Failure;
 use crate::output;
 
@@ -19,7 +19,7 @@ pub fn print(args: &ShaderArgs) -> Result<(), Failure> {
     let bytes = translate(kernel.wgsl(), args.format)
         .map_err(|e| Failure::Work(format!("{} to {} as {}: {e}", args.from, args.to, args.format.name())))?;
     if let Some(path) = &args.output {
-        return atomic::write(path, &[&bytes], atomic::Existing::default());
+        return atomic::write(path, &[&bytes], Existing::default());
     }
     output::bytes(&bytes)
 }

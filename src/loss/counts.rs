@@ -28,8 +28,7 @@ impl LossCounts {
     /// The names and the counts, in the order of the fields.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let mut counts = *self;
-        let counts: Vec<_> = counts.iter_mut().map(|(name, count)| (name, *count)).collect();
-        counts.into_iter()
+        Loss::ALL.into_iter().map(Loss::name).zip(counts.fields().map(|count| *count))
     }
 
     /// The number of values that are counted.

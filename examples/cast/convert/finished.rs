@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use wgpu_cast::files::CastLoss;
 
 use super::shard_part::ShardPart;
-use crate::atomic::{losses_from_json, losses_to_json, open_itself};
+use crate::atomic::journal::{losses_from_json, losses_to_json};
+use crate::atomic::partial::open_itself;
 use crate::failure::Failure;
 use crate::output::note;
 
@@ -55,7 +56,7 @@ impl Finished {
     /// # Errors
     /// The list cannot be written.
     pub fn add(&self, path: &Path, plan: u64, losses: &[CastLoss]) -> Result<(), Failure> {
-        let failed = |error: std::io::Error| Failure::at(&self.path, format!("cannot write: {error}"));
+        let failed = |error: std::io::Error| Failure::write(&self.path, error);
         let metadata = fs::metadata(path).map_err(failed)?;
         let entry = json!({"state": state(path, &metadata, plan), "losses": losses_to_json(losses.iter().copied().enumerate())});
         let mut options = OpenOptions::new();

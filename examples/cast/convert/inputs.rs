@@ -9,7 +9,7 @@ use serde_json::Value;
 use wgpu_cast::files::InputFile;
 
 use super::finished::is_list;
-use crate::atomic::is_partial;
+use crate::atomic::partial::is_partial;
 use crate::failure::Failure;
 use crate::files::FileFormat;
 

@@ -22,7 +22,8 @@ use wgpu_cast::onnx::{CastNode, NEWEST_OPSET, NamedTensor};
 use wgpu_cast::{CastOptions, ElementType};
 
 use crate::args::{Attributes, ConvertArgs, InfoArgs};
-use crate::atomic::{self, Existing, NewFolder};
+use crate::atomic;
+use crate::atomic::target::{self, Existing, NewFolder};
 use crate::failure::Failure;
 use crate::files::FileFormat;
 use crate::merge::{CONVERSION, name_of_part};
@@ -60,7 +61,7 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     [&index_path, &args.plot]
         .into_iter()
         .flatten()
-        .try_for_each(|path| atomic::check(path, args.existing()).map(drop))?;
+        .try_for_each(|path| target::check(path, args.existing()).map(drop))?;
     tasks.iter_mut().try_for_each(|task| writer.write(task))?;
     let (seconds, resumed) = writer.stop();
     let tensors = tensors(&tasks);

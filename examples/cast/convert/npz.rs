@@ -10,7 +10,7 @@ use wgpu_cast::files::{
 use wgpu_cast::{CastOptions, ElementType};
 
 use super::inputs::{self, Pair};
-use super::plan::{Task, TaskOutput, state};
+use super::plan::{Task, TaskOutput};
 use super::report::{TensorReport, count};
 use super::single::told;
 use crate::args::ConvertArgs;
@@ -65,17 +65,9 @@ impl Task {
             entries.push(Entry { member, plan });
         }
         drop(archive);
-        let (name, state) = (pair.input.display().to_string(), vec![state(&pair.input)]);
-        let inputs: Vec<Box<dyn ReadAt>> = vec![Box::new(input)];
-        Ok(Self {
-            name,
-            inputs,
-            sources: Vec::new(),
-            outputs: vec![TaskOutput { target: pair.output, plan: FilePlan::default(), rows: Vec::new() }],
-            archive: Some(entries),
-            tensors,
-            state,
-        })
+        let output = TaskOutput { target: pair.output, plan: FilePlan::default(), rows: Vec::new() };
+        let task = Self::of_file(&pair.input, vec![Box::new(input)], output, tensors);
+        Ok(Self { archive: Some(entries), ..task })
     }
 }
 

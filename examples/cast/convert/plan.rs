@@ -52,6 +52,19 @@ impl TaskOutput {
 }
 
 impl Task {
+    /// A task that reads one file and makes one.
+    pub fn of_file(path: &Path, inputs: Vec<Box<dyn ReadAt>>, output: TaskOutput, tensors: Vec<TensorReport>) -> Self {
+        Self {
+            name: path.display().to_string(),
+            inputs,
+            sources: Vec::new(),
+            outputs: vec![output],
+            archive: None,
+            tensors,
+            state: vec![state(path)],
+        }
+    }
+
     /// A file that is copied.
     ///
     /// # Errors
@@ -60,15 +73,8 @@ impl Task {
         let input = inputs::open(from)?;
         let bytes = input.size().map_err(|error| Failure::at(from, error))?;
         let plan = FilePlan { parts: vec![Part::Copy(SourceRange { input: 0, offset: 0, bytes })] };
-        Ok(Self {
-            name: from.display().to_string(),
-            inputs: vec![Box::new(input)],
-            sources: Vec::new(),
-            outputs: vec![TaskOutput { target: Target::File(to), plan, rows: Vec::new() }],
-            archive: None,
-            tensors: Vec::new(),
-            state: vec![state(from)],
-        })
+        let output = TaskOutput { target: Target::File(to), plan, rows: Vec::new() };
+        Ok(Self::of_file(from, vec![Box::new(input)], output, Vec::new()))
     }
 
     /// The plans of an output: one, or those of an archive's members.
@@ -131,16 +137,8 @@ impl Task {
         if let Some(failure) = refused {
             return Err(failure);
         }
-        let name = pair.input.display().to_string();
-        Ok(Self {
-            name,
-            inputs: vec![Box::new(input)],
-            sources: Vec::new(),
-            outputs: vec![TaskOutput::by_name(pair.output, plan, &tensors)],
-            archive: None,
-            tensors,
-            state: vec![state(&pair.input)],
-        })
+        let output = TaskOutput::by_name(pair.output, plan, &tensors);
+        Ok(Self::of_file(&pair.input, vec![Box::new(input)], output, tensors))
     }
 
     /// A file of one tensor.
@@ -161,9 +159,8 @@ impl Task {
         let single = Single::open(input, pair.input_format, args.from, args.len)?;
         let from = single.tensor.element_type();
         let options = args.attributes.options(from, to)?;
-        let file = input.display().to_string();
         let mut report = TensorReport {
-            file: file.clone(),
+            file: input.display().to_string(),
             name: single.tensor.name().to_owned(),
             shape: single.tensor.shape(),
             from: Some(from),
@@ -174,15 +171,7 @@ impl Task {
         let (inputs, plan) = single.plan(input, to, &options, format, args)?;
         report.bytes[1] = to.packed_bytes(report.elements()).or_else(|| plan.bytes()).unwrap_or(0);
         let rows = plan.casts().map(|_| 0).collect();
-        Ok(Self {
-            name: file,
-            inputs,
-            sources: Vec::new(),
-            outputs: vec![TaskOutput { target: pair.output, plan, rows }],
-            archive: None,
-            tensors: vec![report],
-            state: vec![state(&pair.input)],
-        })
+        Ok(Self::of_file(input, inputs, TaskOutput { target: pair.output, plan, rows }, vec![report]))
     }
 }
 
@@ -231,6 +220,7 @@ fn check_strings(element_type: ElementType, path: &Path, format: FileFormat) -> 
     Err(Failure::Usage(format!("{}: string tensors are supported only in .npy and .pb files", path.display())))
 }
 
+/// The state of an input now.
 pub fn state(path: &Path) -> InputState {
     let metadata = std::fs::metadata(path).ok();
     metadata.map_or((0, None), |metadata| (metadata.len(), metadata.modified().ok()))

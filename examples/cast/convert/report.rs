@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use wgpu_cast::files::CastLoss;
 use wgpu_cast::{ElementType, LossCounts};
 
@@ -78,18 +78,15 @@ impl TensorReport {
     /// # Errors
     /// Writing to stdout fails.
     pub fn print(&self, json: bool) -> Result<(), Failure> {
-        if json { line(Value::Object(self.json())) } else { line(self.text()) }
+        if json { line(self.json()) } else { line(self.text()) }
     }
 
-    fn json(&self) -> Map<String, Value> {
-        let mut fields = Map::new();
-        fields.insert("file".to_owned(), json!(self.file));
-        fields.insert("tensor".to_owned(), json!(self.name));
-        fields.insert("shape".to_owned(), json!(self.shape));
-        fields.insert("from".to_owned(), json!(self.source_name()));
-        fields.insert("to".to_owned(), json!(self.to.map_or(self.source_name(), ElementType::name)));
-        fields.insert("bytes".to_owned(), json!(self.bytes));
-        fields
+    fn json(&self) -> Value {
+        let to = self.to.map_or(self.source_name(), ElementType::name);
+        json!({
+            "file": self.file, "tensor": self.name, "shape": self.shape,
+            "from": self.source_name(), "to": to, "bytes": self.bytes,
+        })
     }
 
     fn text(&self) -> String {
@@ -159,23 +156,21 @@ impl Summary<'_> {
             if tensor.to.is_some() {
                 self.add_losses(&mut fields, &tensor.lost);
             }
-            line(Value::Object(fields))?;
+            line(fields)?;
         }
-        let mut fields = Map::new();
-        fields.insert("tensors".to_owned(), json!(self.tensors.len()));
-        fields.insert("cast".to_owned(), json!(self.tensors.iter().filter(|tensor| tensor.to.is_some()).count()));
-        fields.insert("bytes".to_owned(), json!(bytes(self.tensors)));
-        fields.insert("resumed".to_owned(), json!(self.resumed));
-        fields.insert("seconds".to_owned(), json!(self.seconds));
-        fields.insert("route".to_owned(), json!(self.route));
+        let cast = self.tensors.iter().filter(|tensor| tensor.to.is_some()).count();
+        let mut fields = json!({
+            "tensors": self.tensors.len(), "cast": cast, "bytes": bytes(self.tensors),
+            "resumed": self.resumed, "seconds": self.seconds, "route": self.route,
+        });
         self.add_losses(&mut fields, &self.lost());
-        line(Value::Object(fields))
+        line(fields)
     }
 
-    fn add_losses(&self, fields: &mut Map<String, Value>, lost: &CastLoss) {
-        fields.insert("lost".to_owned(), json!(lost.counts.iter().collect::<BTreeMap<_, _>>()));
+    fn add_losses(&self, fields: &mut Value, lost: &CastLoss) {
+        fields["lost"] = json!(lost.counts.iter().collect::<BTreeMap<_, _>>());
         if self.relative_errors {
-            fields.insert("relative_error".to_owned(), json!(lost.relative_error));
+            fields["relative_error"] = json!(lost.relative_error);
         }
     }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::inputs::{self, Index, Pair, Target};
 use crate::args::ConvertArgs;
-use crate::atomic;
+use crate::atomic::target::is_special;
 use crate::failure::Failure;
 use crate::files::FileFormat;
 
@@ -77,7 +77,7 @@ impl Request {
         }
         let is_pipe = |pair: &Pair| match &pair.output {
             Target::Stdout => true,
-            Target::File(path) => atomic::is_special(path),
+            Target::File(path) => is_special(path),
         };
         let of_files = [
             (args.print.json, "--json"),

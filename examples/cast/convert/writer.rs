@@ -1,7 +1,7 @@
 //! Makes the outputs: beside their places, until they may have their names.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use wgpu_cast::files::{self, CastLoss, CastPiece, FileError, FilePlan, FinishedPiece, Part, ReadAt, StreamSettings};
@@ -12,7 +12,8 @@ use super::inputs::Target;
 use super::npz;
 use super::plan::{InputState, Task};
 use crate::args::ConvertArgs;
-use crate::atomic::{self, Complete, Output};
+use crate::atomic::target::{self, open_special};
+use crate::atomic::{Complete, Output};
 use crate::failure::Failure;
 use crate::progress::Progress;
 
@@ -49,13 +50,13 @@ impl<'a> Writer<'a> {
     /// Refuses outputs that may not be replaced, before any is made.
     ///
     /// # Errors
-    /// As [`atomic::check`].
+    /// As [`target::check`].
     pub fn check(&self, tasks: &[Task]) -> Result<(), Failure> {
         for task in tasks {
             for output in &task.outputs {
                 let Target::File(path) = &output.target else { continue };
                 if self.found(path, self.fingerprint(task.plans(output), &task.state)).is_none() {
-                    atomic::check(path, self.args.existing())?;
+                    target::check(path, self.args.existing())?;
                 }
             }
         }
@@ -110,24 +111,18 @@ impl<'a> Writer<'a> {
         for output in outputs {
             let plan = &output.plan;
             let mut lost = vec![CastLoss::default(); plan.parts.len()];
-            match &output.target {
-                Target::Stdout => self.stream(std::io::stdout().lock(), plan, &inputs, &mut lost, name)?,
-                Target::File(path) => match atomic::open_special(path) {
-                    Some(file) => {
-                        let file = file.map_err(|error| Failure::at(path, error))?;
-                        self.stream(file, plan, &inputs, &mut lost, name)?;
+            match open(&output.target)? {
+                Opened::Direct(out) => self.stream(out, plan, &inputs, &mut lost, name)?,
+                Opened::Beside(path) => {
+                    let fingerprint = self.fingerprint([plan], state);
+                    let bytes = plan.bytes().unwrap_or(u64::MAX);
+                    if !self.keep(path, fingerprint, bytes, &mut lost, name) {
+                        let made = Output::open(path, bytes, Some(fingerprint), self.args.existing())?;
+                        let output = self.fill(made, plan, &inputs, &mut lost, name)?;
+                        let (path, losses) = (path.to_owned(), lost.clone());
+                        self.complete.push(Made { output, path, fingerprint, losses });
                     }
-                    None => {
-                        let fingerprint = self.fingerprint([plan], state);
-                        let bytes = plan.bytes().unwrap_or(u64::MAX);
-                        if !self.keep(path, fingerprint, bytes, &mut lost, name) {
-                            let made = Output::open(path, bytes, Some(fingerprint), self.args.existing())?;
-                            let output = self.fill(made, plan, &inputs, &mut lost, name)?;
-                            let (path, losses) = (path.clone(), lost.clone());
-                            self.complete.push(Made { output, path, fingerprint, losses });
-                        }
-                    }
-                },
+                }
             }
             let casts = plan.parts.iter().zip(&lost).filter(|(part, _)| matches!(part, Part::Cast(_)));
             for ((_, lost), row) in casts.zip(&output.rows) {
@@ -152,37 +147,25 @@ impl<'a> Writer<'a> {
             Ok(())
         };
         let fail = |failure: Failure| Failure::at(Path::new(name.as_str()), failure);
-        match &output.target {
-            Target::Stdout => {
-                let out = std::io::stdout().lock();
-                drop(
-                    npz::write(&*inputs[0], entries, out, |entry, inputs, out| make(self, entry, inputs, out))
-                        .map_err(fail)?,
-                );
+        match open(&output.target)? {
+            Opened::Direct(out) => {
+                npz::write(&*inputs[0], entries, out, |entry, inputs, out| make(self, entry, inputs, out))
+                    .map_err(fail)?;
             }
-            Target::File(path) => match atomic::open_special(path) {
-                Some(file) => {
-                    let out = file.map_err(|error| Failure::at(path, error))?;
-                    drop(
-                        npz::write(&*inputs[0], entries, out, |entry, inputs, out| make(self, entry, inputs, out))
-                            .map_err(fail)?,
-                    );
+            Opened::Beside(path) => {
+                let bytes = entries.iter().filter_map(|entry| entry.plan.bytes()).sum();
+                let mut known = vec![CastLoss::default(); entries.len()];
+                if self.keep(path, fingerprint, bytes, &mut known, name) {
+                    losses = known;
+                } else {
+                    let out = Output::open_growing(path, self.args.existing())?;
+                    let made =
+                        npz::write(&*inputs[0], entries, out, |entry, inputs, out| make(self, entry, inputs, out));
+                    let output = made.map_err(fail)?.complete()?;
+                    let (path, losses) = (path.to_owned(), losses.clone());
+                    self.complete.push(Made { output, path, fingerprint, losses });
                 }
-                None => {
-                    let bytes = entries.iter().filter_map(|entry| entry.plan.bytes()).sum();
-                    let mut known = vec![CastLoss::default(); entries.len()];
-                    if self.keep(path, fingerprint, bytes, &mut known, name) {
-                        losses = known;
-                    } else {
-                        let out = Output::open_growing(path, self.args.existing())?;
-                        let made =
-                            npz::write(&*inputs[0], entries, out, |entry, inputs, out| make(self, entry, inputs, out));
-                        let output = made.map_err(fail)?.complete()?;
-                        let (path, losses) = (path.clone(), losses.clone());
-                        self.complete.push(Made { output, path, fingerprint, losses });
-                    }
-                }
-            },
+            }
         }
         tensors.iter_mut().zip(losses).for_each(|(tensor, lost)| tensor.lost += lost);
         Ok(())
@@ -231,16 +214,11 @@ impl<'a> Writer<'a> {
         lost: &mut [CastLoss],
         name: &str,
     ) -> Result<(), Failure> {
-        let cast: &CastPiece<'_> = &|from, source, len, to, options, destination| {
-            self.caster.cast(from, source, len, to, options, destination)
-        };
-        files::write(plan, inputs, &self.settings(0), cast, &mut |made| {
-            add(lost, made.losses);
-            self.progress.advance(made.bytes.len() as u64, last_name(plan, &made).unwrap_or(name));
+        let put = &mut |made: &FinishedPiece<'_>| {
             output.write_all(made.bytes)?;
             output.flush()
-        })
-        .map_err(|error| Failure::at(Path::new(name), error))
+        };
+        self.make(plan, inputs, 0, lost, name, put).map_err(|error| Failure::at(Path::new(name), error))
     }
 
     /// Makes an output beside its place, or what is missing of it.
@@ -252,23 +230,53 @@ impl<'a> Writer<'a> {
         lost: &mut [CastLoss],
         name: &str,
     ) -> Result<Complete, Failure> {
+        let done = output.done();
         add(lost, output.losses());
-        self.resumed += output.done();
-        self.progress.advance(output.done(), name);
-        let cast: &CastPiece<'_> = &|from, source, len, to, options, destination| {
-            self.caster.cast(from, source, len, to, options, destination)
-        };
-        files::write(plan, inputs, &self.settings(output.done()), cast, &mut |made| {
-            add(lost, made.losses);
-            self.progress.advance(made.bytes.len() as u64, last_name(plan, &made).unwrap_or(name));
-            output.write(made.piece.output.clone(), made.bytes, made.losses)
-        })
-        .map_err(|error| match error {
+        self.resumed += done;
+        self.progress.advance(done, name);
+        let put = &mut |made: &FinishedPiece<'_>| output.write(made.piece.output.clone(), made.bytes, made.losses);
+        self.make(plan, inputs, done, lost, name, put).map_err(|error| match error {
             FileError::Write { .. } => Failure::at(output.name(), error),
             _ => Failure::at(Path::new(name), error),
         })?;
         output.complete()
     }
+
+    /// Makes what follows the first `start` bytes of a plan's output; `put` writes the pieces.
+    fn make(
+        &mut self,
+        plan: &FilePlan,
+        inputs: &[&dyn ReadAt],
+        start: u64,
+        lost: &mut [CastLoss],
+        name: &str,
+        put: &mut dyn FnMut(&FinishedPiece<'_>) -> io::Result<()>,
+    ) -> Result<(), FileError> {
+        let cast: &CastPiece<'_> = &|from, source, len, to, options, destination| {
+            self.caster.cast(from, source, len, to, options, destination)
+        };
+        files::write(plan, inputs, &self.settings(start), cast, &mut |made| {
+            add(lost, made.losses);
+            self.progress.advance(made.bytes.len() as u64, last_name(plan, &made).unwrap_or(name));
+            put(&made)
+        })
+    }
+}
+
+/// How an output is written.
+enum Opened<'a> {
+    /// From front to back: stdout, a device or a pipe.
+    Direct(Box<dyn Write>),
+    /// As a file beside the one with this path.
+    Beside(&'a Path),
+}
+
+fn open(target: &Target) -> Result<Opened<'_>, Failure> {
+    let Target::File(path) = target else {
+        return Ok(Opened::Direct(Box::new(io::stdout().lock())));
+    };
+    let special = open_special(path).transpose().map_err(|error| Failure::at(path, error))?;
+    Ok(special.map_or(Opened::Beside(path), |file| Opened::Direct(Box::new(file))))
 }
 
 /// Adds what casts lost to the sums of their parts.

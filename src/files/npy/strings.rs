@@ -73,8 +73,7 @@ impl NpyArray {
     ///
     /// # Errors
     /// [`NpyError::Kind`] if it is an array of numbers; [`NpyError::Header`] if its strings have the length 0, which numpy
-    /// does not write; [`NpyError::Utf8`] and [`NpyError::Character`] for invalid
-    /// strings; [`NpyError::OutOfMemory`].
+    /// does not write; [`NpyError::Utf8`] and [`NpyError::Character`] for invalid strings; [`NpyError::OutOfMemory`].
     pub fn read_strings(&self, input: &dyn ReadAt) -> Result<Tensor, NpyError> {
         let layout = match self.elements {
             NpyElements::Strings(layout) => layout,
@@ -126,8 +125,8 @@ impl NpyArray {
 ///
 /// # Errors
 /// [`NpyError::Kind`] for a tensor of numbers; [`NpyError::Axes`] if numpy allows no array of so many axes;
-/// [`NpyError::TrailingNul`] for a string that numpy could not give back;
-/// [`NpyError::TooLarge`] and [`NpyError::OutOfMemory`].
+/// [`NpyError::TrailingNul`] for a string that numpy could not give back; [`NpyError::TooLarge`] and
+/// [`NpyError::OutOfMemory`].
 pub fn write_strings(tensor: &Tensor) -> Result<Vec<u8>, NpyError> {
     let wrong_kind = || NpyError::Kind { wanted: "strings", found: tensor.element_type() };
     let strings = || tensor.strings().ok_or_else(wrong_kind);

@@ -1,0 +1,100 @@
+//! Where outputs go, and whether they may.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::failure::Failure;
+
+/// The most links that are followed to an output.
+const MOST_LINKS: usize = 40;
+
+/// What to do with files that exist.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Existing {
+    /// Continue an interrupted conversion, and keep its partial file if it is interrupted again.
+    pub resume: bool,
+    /// Refuse to replace a file.
+    pub no_clobber: bool,
+    /// Replace read-only files.
+    pub force: bool,
+}
+
+/// Whether a path names a device, a pipe or a socket, which is written to directly.
+pub fn is_special(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
+}
+
+/// Opens a device, a pipe or a socket.
+pub fn open_special(path: &Path) -> Option<io::Result<File>> {
+    is_special(path).then(|| OpenOptions::new().write(true).open(path))
+}
+
+/// Refuses a file that may not be replaced. Returns where links lead.
+///
+/// # Errors
+/// It is a folder, read-only or not to be replaced, its links have no end, or its folder does not exist.
+pub fn check(name: &Path, existing: Existing) -> Result<PathBuf, Failure> {
+    let target = follow_links(name).map_err(|error| Failure::write(name, error))?;
+    match fs::metadata(&target) {
+        Ok(metadata) => check_replaceable(&metadata, existing).map_err(|what| Failure::at(name, what))?,
+        Err(_) => {
+            let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            fs::metadata(folder).map_err(|error| Failure::write(name, error))?;
+        }
+    }
+    Ok(target)
+}
+
+/// The file at the end of a chain of links, which need not exist.
+fn follow_links(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        match fs::read_link(&path) {
+            Ok(next) => path = path.parent().map_or(next.clone(), |folder| folder.join(&next)),
+            Err(_) => return Ok(path),
+        }
+    }
+    Err(io::Error::other("too many symbolic links"))
+}
+
+fn check_replaceable(metadata: &fs::Metadata, existing: Existing) -> Result<(), String> {
+    if metadata.is_dir() {
+        return Err("cannot write: it is a folder".to_owned());
+    }
+    if existing.no_clobber {
+        return Err("it exists, and --no-clobber is given".to_owned());
+    }
+    if metadata.permissions().readonly() && !existing.force {
+        return Err("cannot write: it is read-only (--force replaces it)".to_owned());
+    }
+    Ok(())
+}
+
+/// A folder that is created for outputs. What is new of it is removed when this is dropped, unless it is kept or
+/// somebody has put something into it.
+pub struct NewFolder(Vec<PathBuf>);
+
+impl NewFolder {
+    /// Creates the folder and those above it, as far as they do not exist.
+    ///
+    /// # Errors
+    /// The file system refuses it.
+    pub fn create(folder: &Path) -> Result<Self, Failure> {
+        let is_new = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
+        let new = Self(folder.ancestors().take_while(is_new).map(Path::to_owned).collect());
+        fs::create_dir_all(folder).map_err(|error| Failure::at(folder, error))?;
+        Ok(new)
+    }
+
+    /// Keeps the folder.
+    pub fn keep(mut self) {
+        self.0.clear();
+    }
+}
+
+impl Drop for NewFolder {
+    fn drop(&mut self) {
+        self.0.iter().for_each(|folder| drop(fs::remove_dir(folder)));
+    }
+}
