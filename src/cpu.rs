@@ -229,20 +229,17 @@ pub fn cast_counted(
 ) -> Result<LossCounts, Error> {
     let conversion = checked(from, source, len, to, options, destination.len())?;
     let counter = LossCounter::new(&conversion, Isa::best());
-    let lost = Mutex::new(LossCounts::default());
-    let count = |source: &[u8], len: usize| {
-        let counts = counter.count(source, len);
-        *lost.lock().unwrap_or_else(PoisonError::into_inner) += counts;
-    };
     if from.code_bits() < 8 {
         // Only the end of the tensor says which codes of its last byte are elements.
-        count(source, len);
         convert(&conversion, Isa::best(), len, source, destination);
-    } else {
-        let size = from.code_bits() as usize / 8;
-        let then = |source: &[u8]| count(source, source.len() / size);
-        convert_then(&conversion, Isa::best(), len, source, destination, COUNTED, then);
+        return Ok(counter.count(source, len));
     }
+    let lost = Mutex::new(LossCounts::default());
+    let count = |source: &[u8], result: &[u8]| {
+        let counts = counter.count_cast(source, result);
+        *lost.lock().unwrap_or_else(PoisonError::into_inner) += counts;
+    };
+    convert_then(&conversion, Isa::best(), len, source, destination, COUNTED, count);
     Ok(lost.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
@@ -307,11 +304,11 @@ fn packed_bytes(element_type: ElementType, len: usize, shape: &[usize]) -> Resul
 
 /// Converts `elements` packed codes, on all threads where there are enough.
 fn convert(conversion: &Conversion, isa: Isa, elements: usize, source: &[u8], destination: &mut [u8]) {
-    convert_then(conversion, isa, elements, source, destination, usize::MAX, |_| ());
+    convert_then(conversion, isa, elements, source, destination, usize::MAX, |_, _| ());
 }
 
-/// Converts as [`convert`], in pieces of at most `piece` elements, and calls `then` with the source of each piece after
-/// it.
+/// Converts as [`convert`], in pieces of at most `piece` elements, and calls `then` with the source and the result of each
+/// piece.
 fn convert_then(
     conversion: &Conversion,
     isa: Isa,
@@ -319,7 +316,7 @@ fn convert_then(
     source: &[u8],
     destination: &mut [u8],
     piece: usize,
-    then: impl Fn(&[u8]) + Sync,
+    then: impl Fn(&[u8], &[u8]) + Sync,
 ) {
     let piece = [conversion.from, conversion.to].map(|t| (piece / 8).saturating_mul(t.code_bits() as usize).max(1));
     let chunk = [conversion.from, conversion.to].map(|t| CHUNK * t.code_bits() as usize / 8);
@@ -328,7 +325,7 @@ fn convert_then(
     let convert = |source: &[u8], destination: &mut [u8]| {
         for (source, destination) in source.chunks(piece[0]).zip(destination.chunks_mut(piece[1])) {
             with_default_modes(|| cast_loop.convert(source, destination));
-            then(source);
+            then(source, destination);
         }
     };
     let [read, written] = if elements < LONG { [0, 0] } else { head(conversion, destination) };

@@ -1,8 +1,8 @@
 //! What a cast loses: which values of the source the destination type cannot hold.
 //!
 //! Casts keep the order of values, so the values of one sign that are lost in one way are neighbours, and so are their
-//! codes. [`LostCodes`] is such a range of codes. To count them, only the source codes are compared; the result is not
-//! needed.
+//! codes. [`LostCodes`] is such a range of codes. To count them, the source codes are enough; the fewer bits of the result
+//! are faster to read where they tell as much ([`LostResults`]).
 
 mod counts;
 
@@ -16,13 +16,35 @@ use crate::format::{FloatFormat, Specials};
 pub(crate) use counts::Loss;
 pub use counts::LossCounts;
 
-/// Source codes that are lost in one way: those whose bits of `mask` are from `first` to `last`.
+/// The codes whose bits of `mask` are from `first` to `last`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct LostCodes {
-    pub loss: Loss,
+pub(crate) struct CodeRange {
     pub mask: u64,
     pub first: u64,
     pub last: u64,
+}
+
+/// Source codes that are lost in one way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LostCodes {
+    pub loss: Loss,
+    pub codes: CodeRange,
+}
+
+/// What lost source codes become.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LostResults {
+    pub codes: CodeRange,
+    pub others: Others,
+}
+
+/// The other source codes that become the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Others {
+    None,
+    /// One magnitude.
+    One(CodeRange),
+    Many,
 }
 
 /// The source codes that a cast loses; no code is in two ranges. There are none for casts to BOOL and for strings.
@@ -34,7 +56,7 @@ pub(crate) fn lost_codes(conversion: &Conversion) -> Vec<LostCodes> {
         Kind::Bool => Source::Bool,
         Kind::String => return Vec::new(),
     };
-    let [positive, negative] = [false, true].map(|negative| {
+    let of_sign = |negative| {
         let Some(top) = source.top(negative) else { return Vec::new() };
         let phase = |magnitude| source.phase(magnitude, negative, &to);
         let mut ranges: Vec<(Loss, [u64; 2])> = Vec::new();
@@ -53,14 +75,14 @@ pub(crate) fn lost_codes(conversion: &Conversion) -> Vec<LostCodes> {
             }
             first = last + 1;
         }
-    });
-    let mut lost = positive;
-    match source {
-        // Where the sign makes no difference, one comparison serves both.
-        Source::Float(format) if negative == lost.iter().map(|codes| codes.negated(&format)).collect::<Vec<_>>() => {
-            lost.iter_mut().for_each(|codes| codes.mask = format.magnitude_mask());
+    };
+    let mut lost: Vec<LostCodes> = of_sign(false);
+    match (&source, &to) {
+        // The sign makes no difference, so that one comparison serves both.
+        (Source::Float(from), Destination::Float { format, .. }) if from.is_signed() && format.is_signed() => {
+            lost.iter_mut().for_each(|lost| lost.codes.mask = from.magnitude_mask());
         }
-        _ => lost.extend(negative),
+        _ => lost.extend(of_sign(true)),
     }
     lost.extend(if to.has_nan() { None } else { source.nans() });
     lost
@@ -69,13 +91,16 @@ pub(crate) fn lost_codes(conversion: &Conversion) -> Vec<LostCodes> {
 /// The last of the numbers from `first` to `last` for which `holds` holds; it holds for `first`, and not again after it
 /// has failed.
 fn last_where(first: u64, last: u64, holds: impl Fn(u64) -> bool) -> u64 {
-    let (mut yes, mut beyond) = (first, u128::from(last) + 1);
-    while beyond - u128::from(yes) > 1 {
-        let middle = ((u128::from(yes) + beyond) / 2) as u64;
+    if holds(last) {
+        return last;
+    }
+    let (mut yes, mut no) = (first, last);
+    while no - yes > 1 {
+        let middle = yes + (no - yes) / 2;
         if holds(middle) {
             yes = middle;
         } else {
-            beyond = middle.into();
+            no = middle;
         }
     }
     yes
@@ -155,7 +180,7 @@ impl Source {
                 (format.sign_code() | format.magnitude_mask(), first | sign, last | sign)
             }
         };
-        LostCodes { loss, mask, first, last }
+        LostCodes { loss, codes: CodeRange { mask, first, last } }
     }
 
     /// The codes of NaNs, as a loss.
@@ -167,25 +192,53 @@ impl Source {
             Specials::Ieee | Specials::TopCodeNan | Specials::Scale => (format.magnitude_mask(), format.top() + 1),
         };
         let last = if format.specials == Specials::NegativeZeroNan { first } else { mask };
-        Some(LostCodes { loss: Loss::NanToNumber, mask, first, last })
+        Some(LostCodes { loss: Loss::NanToNumber, codes: CodeRange { mask, first, last } })
+    }
+}
+
+impl CodeRange {
+    pub(crate) fn contains(&self, code: u64) -> bool {
+        (self.first..=self.last).contains(&(code & self.mask))
     }
 }
 
 impl LostCodes {
-    /// Whether a code is in the range.
-    pub(crate) fn contains(&self, code: u64) -> bool {
-        (self.first..=self.last).contains(&(code & self.mask))
-    }
-
-    /// The same range with the other sign.
-    fn negated(&self, format: &FloatFormat) -> Self {
-        Self { first: self.first | format.sign_code(), last: self.last | format.sign_code(), ..*self }
+    /// The codes that these become, where those are a range too and shorter: those of floats of either sign that become
+    /// floats with fewer bits, of one byte at least.
+    pub(crate) fn results(&self, conversion: &Conversion) -> Option<LostResults> {
+        let (Kind::Float(from), Kind::Float(to)) = (conversion.from.kind(), conversion.to.kind()) else { return None };
+        let CodeRange { mask, first, last } = self.codes;
+        let is_shorter = (8..from.bits()).contains(&to.bits());
+        if !is_shorter || !to.is_signed() || mask != from.magnitude_mask() || self.loss == Loss::NanToNumber {
+            return None;
+        }
+        let result = |code: u64| {
+            let (mut low, mut high) = ([code as u32], [(code >> 32) as u32]);
+            conversion.convert(&mut low, &mut high);
+            u64::from(low[0]) & to.magnitude_mask()
+        };
+        // Casts keep the order of magnitudes. NaNs are above them.
+        let codes = CodeRange { mask: to.magnitude_mask(), first: result(first), last: result(last) };
+        let is_other = |code: &u64| *code <= mask && !self.codes.contains(*code) && codes.contains(result(*code));
+        let below = [first.checked_sub(1), first.checked_sub(2)].map(|code| code.filter(is_other));
+        let above = [last + 1, last + 2].map(|code| Some(code).filter(is_other));
+        let others = match (below, above) {
+            // The largest code, a NaN of most types, need not be near.
+            _ if is_other(&mask) => Others::Many,
+            ([None, _], [None, _]) => Others::None,
+            ([Some(other), None], [None, _]) | ([None, _], [Some(other), None]) => {
+                Others::One(CodeRange { mask, first: other, last: other })
+            }
+            _ => Others::Many,
+        };
+        Some(LostResults { codes, others })
     }
 }
 
 /// The value of a magnitude code of a float, which binary64 always holds.
 fn value(format: &FloatFormat, magnitude: u64) -> f64 {
-    let power = |exponent: i32| 2f64.powi(exponent);
+    // Of the formats below, no power is subnormal in binary64.
+    let power = |exponent: i32| f64::from_bits(((exponent + 1023) as u64) << 52);
     let [man_bits, bias] = [format.man_bits, format.bias].map(|number| number as i32);
     if format.bits() == 64 {
         return f64::from_bits(magnitude);
@@ -210,7 +263,39 @@ enum Destination {
     Float {
         format: FloatFormat,
         saturates: bool,
+        limits: Limits,
     },
+}
+
+/// The magnitudes at which the results of a float type change their kind.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    /// From here on nothing becomes 0; in a type without zero, nothing is too small.
+    nonzero: f64,
+    /// From here on nothing becomes subnormal.
+    normal: f64,
+    /// From here on everything is beyond the largest number: it would round to a larger one if there were one.
+    beyond: f64,
+}
+
+impl Limits {
+    fn new(format: &FloatFormat) -> Self {
+        let max = value(format, format.max());
+        if !format.is_signed() {
+            let least = value(format, 0);
+            return Self { nonzero: least, normal: least, beyond: max.next_up() };
+        }
+        let least = value(format, 1);
+        let below = value(format, format.max() - 1);
+        let tie = max + (max - below) / 2.0;
+        Self {
+            // The tie goes to zero, which is even.
+            nonzero: (least / 2.0).next_up(),
+            normal: value(format, 1 << format.man_bits) - least / 2.0,
+            // The tie goes to the even significand, which is the largest number's own if its last bit is 0.
+            beyond: if format.max() & 1 == 0 { tie.next_up() } else { tie },
+        }
+    }
 }
 
 impl Destination {
@@ -221,7 +306,10 @@ impl Destination {
             Kind::Bool | Kind::String => None,
             // Every value of every type is one of binary64, but integers are rounded.
             Kind::Float(_) if bits == 64 => None,
-            Kind::Float(format) => Some(Self::Float { format, saturates: conversion.saturates() }),
+            Kind::Float(format) => {
+                let limits = Limits::new(&format);
+                Some(Self::Float { format, saturates: conversion.saturates(), limits })
+            }
             Kind::Int { signed } => Some(Self::Int {
                 most: u64::MAX >> (64 - bits + u32::from(signed)),
                 least: if signed { 1 << (bits - 1) } else { 0 },
@@ -242,25 +330,22 @@ impl Destination {
             // Neither side is exact where the limit has 64 bits; then it is a power of two, or one less.
             Destination::Int { least, .. } if negative => within(value.trunc() <= *least as f64),
             Destination::Int { most, .. } => within(value.trunc() < (u128::from(*most) + 1) as f64),
-            Destination::Float { format, .. } if !format.is_signed() => {
-                if negative || value < self::value(format, 0) {
+            Destination::Float { format, limits, .. } if !format.is_signed() => {
+                if negative || value < limits.nonzero {
                     Phase::Below
                 } else {
-                    within(value <= self::value(format, format.max()))
+                    within(value < limits.beyond)
                 }
             }
-            Destination::Float { format, .. } => {
-                let least = self::value(format, 1);
-                let normal = self::value(format, 1 << format.man_bits);
+            Destination::Float { limits, .. } => {
                 if value == 0.0 {
                     Phase::IsZero
-                } else if value <= least / 2.0 {
-                    // The tie goes to zero, which is even.
+                } else if value < limits.nonzero {
                     Phase::ToZero
-                } else if value < normal - least / 2.0 {
+                } else if value < limits.normal {
                     if is_subnormal { Phase::IsSubnormal } else { Phase::ToSubnormal }
                 } else {
-                    within(!overflows(format, value))
+                    within(value < limits.beyond)
                 }
             }
         }
@@ -285,13 +370,4 @@ impl Destination {
 
 fn within(is_within: bool) -> Phase {
     if is_within { Phase::Kept } else { Phase::Beyond }
-}
-
-/// Whether the value rounds, with an unbounded exponent, to a magnitude beyond the largest number.
-fn overflows(format: &FloatFormat, value: f64) -> bool {
-    let max = self::value(format, format.max());
-    let below = self::value(format, format.max() - 1);
-    let tie = max + (max - below) / 2.0;
-    // The tie goes to the even significand, which is the largest number's own if its last bit is 0.
-    if format.max() & 1 == 0 { value > tie } else { value >= tie }
 }

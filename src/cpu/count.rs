@@ -1,9 +1,12 @@
-//! Counts the source codes that a cast loses.
+//! Counts the values that a cast loses.
+
+use std::hint::black_box;
 
 use super::isa::{Baseline, Instructions, Isa};
 use crate::conversion::Conversion;
+use crate::element::ElementType;
 use crate::float_env::with_default_modes;
-use crate::loss::{LossCounts, LostCodes, lost_codes};
+use crate::loss::{CodeRange, LossCounts, LostCodes, LostResults, Others, lost_codes};
 use crate::packing::unpack_bytes;
 
 /// The number of codes of fewer than 8 bits that are unpacked and counted at a time.
@@ -11,89 +14,126 @@ const BLOCK: usize = 1024;
 
 /// Counts the losses of one cast, in pieces.
 pub(crate) struct LossCounter {
-    lost: Vec<LostCodes>,
-    bits: u32,
+    lost: Vec<(LostCodes, Option<LostResults>)>,
+    /// The sizes of the source's and of the result's codes.
+    bits: [u32; 2],
     isa: Isa,
 }
 
 impl LossCounter {
     pub(crate) fn new(conversion: &Conversion, isa: Isa) -> Self {
-        Self::of(with_default_modes(|| lost_codes(conversion)), conversion.from.code_bits(), isa)
+        Self::of(with_default_modes(|| lost_codes(conversion)), conversion, isa)
     }
 
-    /// Counts only these codes, of `bits` bits.
-    pub(crate) fn of(lost: Vec<LostCodes>, bits: u32, isa: Isa) -> Self {
-        Self { lost, bits, isa }
+    /// Counts only these codes.
+    pub(crate) fn of(lost: Vec<LostCodes>, conversion: &Conversion, isa: Isa) -> Self {
+        let with_results = |lost: LostCodes| (lost, with_default_modes(|| lost.results(conversion)));
+        let bits = [conversion.from, conversion.to].map(ElementType::code_bits);
+        Self { lost: lost.into_iter().map(with_results).collect(), bits, isa }
     }
 
-    /// Whether a code is counted.
+    /// Whether a source code is counted.
     pub(crate) fn contains(&self, code: u64) -> bool {
-        self.lost.iter().any(|lost| lost.contains(code))
+        self.lost.iter().any(|(lost, _)| lost.codes.contains(code))
     }
 
     /// The losses of `elements` packed codes.
     pub(crate) fn count(&self, source: &[u8], elements: usize) -> LossCounts {
         let mut counts = LossCounts::default();
-        if self.bits >= 8 {
-            self.add_codes(source, self.bits, &mut counts);
+        if self.bits[0] >= 8 {
+            self.add_codes(source, self.bits[0], &mut counts);
         } else if !self.lost.is_empty() {
             let mut codes = [0; BLOCK];
-            for (block, packed) in source.chunks(BLOCK * self.bits as usize / 8).enumerate() {
+            for (block, packed) in source.chunks(BLOCK * self.bits[0] as usize / 8).enumerate() {
                 let codes = &mut codes[..(elements - block * BLOCK).min(BLOCK)];
-                unpack_bytes(packed, self.bits, codes);
+                unpack_bytes(packed, self.bits[0], codes);
                 self.add_codes(codes, 8, &mut counts);
             }
         }
         counts
     }
 
+    /// The losses of source codes of at least 8 bits, which became `result`.
+    pub(crate) fn count_cast(&self, source: &[u8], result: &[u8]) -> LossCounts {
+        let mut counts = LossCounts::default();
+        for (lost, results) in &self.lost {
+            let count_source = |codes| count_codes(self.isa, source, self.bits[0], codes);
+            let count = match results {
+                None => count_source(&lost.codes),
+                Some(LostResults { codes, others }) => {
+                    match (count_codes(self.isa, result, self.bits[1], codes), others) {
+                        (0, _) => 0,
+                        (count, Others::None) => count,
+                        (count, Others::One(other)) => count - count_source(other),
+                        (_, Others::Many) => count_source(&lost.codes),
+                    }
+                }
+            };
+            counts.add(lost.loss, count);
+        }
+        counts
+    }
+
     /// Adds the losses of codes of a whole number of bytes.
     fn add_codes(&self, codes: &[u8], bits: u32, counts: &mut LossCounts) {
-        for lost in &self.lost {
-            counts.add(lost.loss, count_codes(self.isa, codes, bits, lost));
+        for (lost, _) in &self.lost {
+            counts.add(lost.loss, count_codes(self.isa, codes, bits, &lost.codes));
         }
     }
 }
 
-fn count_codes(isa: Isa, codes: &[u8], bits: u32, lost: &LostCodes) -> u64 {
+fn count_codes(isa: Isa, codes: &[u8], bits: u32, range: &CodeRange) -> u64 {
     match isa {
-        Isa::Portable => count_on(Baseline, codes, lost, bits),
+        Isa::Portable => count_on(Baseline, codes, range, bits),
         #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-        Isa::Avx2(simd) => count_on(simd, codes, lost, bits),
+        Isa::Avx2(simd) => count_on(simd, codes, range, bits),
         #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-        Isa::Avx512(simd) => count_on(simd, codes, lost, bits),
+        Isa::Avx512(simd) => count_on(simd, codes, range, bits),
     }
 }
 
-/// Counts the codes of one width. The count of a block is as wide as the codes, so that each lane of a vector has its
-/// own; a block is a whole number of vectors, and short enough for such a count.
+/// Counts the codes of one width that `$is_counted`. The count of a block is as wide as the codes, so that each lane of a
+/// vector has its own; a block is a whole number of vectors, and short enough for such a count.
 macro_rules! count_codes {
-    ($code:ty, $block:literal, $source:expr, $lost:expr) => {{
-        let [mask, first, span] = [$lost.mask, $lost.first, $lost.last - $lost.first].map(|bits| bits as $code);
-        let (codes, _) = $source.as_chunks();
+    ($code:ty, $block:literal, $packed:expr, $one:expr, $is_counted:expr) => {{
+        let (codes, _) = $packed.as_chunks();
         let mut count = 0;
         for block in codes.chunks($block) {
-            let mut lost: $code = 0;
+            let mut counted: $code = 0;
             for &code in block {
-                lost += <$code>::from((<$code>::from_le_bytes(code) & mask).wrapping_sub(first) <= span);
+                counted += if $is_counted(<$code>::from_le_bytes(code)) { $one } else { 0 };
             }
-            count += lost as u64;
+            count += counted as u64;
         }
         count
     }};
 }
 
+/// Counts the codes of one width in a range.
+macro_rules! count_in_range {
+    ($code:ty, $block:literal, $packed:expr, $range:expr, $has_masks:expr) => {{
+        let [mask, first, span] = [$range.mask, $range.first, $range.last - $range.first].map(|bits| bits as $code);
+        // Where LLVM does not know that it adds 1, it adds under a mask; else it makes a vector of the mask first.
+        let one = if $has_masks { black_box(1) } else { 1 };
+        if span == 0 {
+            count_codes!($code, $block, $packed, one, |code: $code| code & mask == first)
+        } else {
+            count_codes!($code, $block, $packed, one, |code: $code| (code & mask).wrapping_sub(first) <= span)
+        }
+    }};
+}
+
 /// Counts codes in a range, compiled for an instruction set.
-fn count_on(instructions: impl Instructions, source: &[u8], lost: &LostCodes, bits: u32) -> u64 {
+fn count_on<I: Instructions>(instructions: I, packed: &[u8], range: &CodeRange, bits: u32) -> u64 {
     let mut count = 0;
     instructions.run(
         #[inline(always)]
         || {
             count = match bits {
-                8 => count_codes!(u8, 192, source, lost),
-                16 => count_codes!(u16, 4096, source, lost),
-                32 => count_codes!(u32, 4096, source, lost),
-                _ => count_codes!(u64, 4096, source, lost),
+                8 => count_in_range!(u8, 192, packed, range, I::HAS_MASKS),
+                16 => count_in_range!(u16, 4096, packed, range, I::HAS_MASKS),
+                32 => count_in_range!(u32, 4096, packed, range, I::HAS_MASKS),
+                _ => count_in_range!(u64, 4096, packed, range, I::HAS_MASKS),
             };
         },
     );

@@ -89,6 +89,9 @@ pub(crate) enum IsaName {
 
 /// An instruction set for which loops of portable code are compiled.
 pub(crate) trait Instructions: Copy + Send + Sync {
+    /// Whether comparisons make masks, under which other instructions work.
+    const HAS_MASKS: bool;
+
     /// Runs `work`, a closure that is always inlined.
     fn run(self, work: impl FnOnce());
 }
@@ -98,6 +101,8 @@ pub(crate) trait Instructions: Copy + Send + Sync {
 pub(crate) struct Baseline;
 
 impl Instructions for Baseline {
+    const HAS_MASKS: bool = false;
+
     #[inline(always)]
     fn run(self, work: impl FnOnce()) {
         work();
@@ -106,6 +111,8 @@ impl Instructions for Baseline {
 
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 impl<S: Simd> Instructions for S {
+    const HAS_MASKS: bool = size_of::<S::m32s>() < size_of::<S::u32s>();
+
     #[inline(always)]
     fn run(self, work: impl FnOnce()) {
         self.vectorize(work);

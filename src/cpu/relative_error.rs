@@ -80,7 +80,7 @@ impl Comparison {
         let (from, types) = (conversion.from, [conversion.from, conversion.to]);
         let mut beyond = lost_codes(conversion);
         beyond.retain(|lost| matches!(lost.loss, Loss::Saturated | Loss::OutOfRange));
-        let beyond = LossCounter::of(beyond, from.code_bits(), isa);
+        let beyond = LossCounter::of(beyond, conversion, isa);
         let to_double = |from| Conversion::new(from, ElementType::DOUBLE, &CastOptions::default());
         let loops = [to_double(types[0])?, to_double(types[1])?].map(|double| cast_loop(&double, isa, length));
         let block = types.map(|element_type| BLOCK * element_type.code_bits() as usize / 8);

@@ -8,6 +8,7 @@ mod methods;
 use super::isa::IsaName;
 use super::*;
 use crate::element::Kind;
+use crate::loss::{LossCounts, lost_codes};
 use crate::options::{Float4Nan, Int4Overflow, RoundMode};
 use support::random::Random;
 use support::tier::count;
@@ -197,6 +198,41 @@ fn every_offset_and_thread_chunk_gives_the_same_codes() {
                     convert(&conversion, isa, elements, tensor.bytes().unwrap(), &mut bytes[shift..]);
                     assert!(bytes[shift..] == expected, "{isa:?}: {elements} {from} to {to} to {shift}");
                     assert!(bytes[..shift].iter().all(|&byte| byte == 0xff), "{elements} {from} to {to} to {shift}");
+                }
+            }
+        }
+    }
+}
+
+/// Losses are those of the single codes, whether they are counted from the source or from the result, on every
+/// instruction set.
+#[test]
+fn losses_are_counted_alike_from_sources_and_results() {
+    for from in numeric() {
+        let bits = from.code_bits();
+        for to in numeric() {
+            for options in variants(to) {
+                let conversion = Conversion::new(from, to, &options).unwrap();
+                let lost = lost_codes(&conversion);
+                let ends = lost.iter().flat_map(|lost| [lost.codes.first, lost.codes.last]);
+                let near = ends.flat_map(|code| [-1, 0, 1].map(|step| code.wrapping_add_signed(step)));
+                let codes: Vec<u64> = codes(from).into_iter().chain(near).collect();
+                let mut expected = LossCounts::default();
+                let mask = u64::MAX >> (64 - bits);
+                for code in &codes {
+                    let of_code = lost.iter().filter(|lost| lost.codes.contains(code & mask));
+                    of_code.for_each(|lost| expected.add(lost.loss, 1));
+                }
+                let tensor = Tensor::from_codes(from, [codes.len()], codes).unwrap();
+                let result = through(&Reference(conversion), &tensor, to);
+                for isa in isas() {
+                    let counter = LossCounter::new(&conversion, isa);
+                    let source = tensor.bytes().unwrap();
+                    assert_eq!(counter.count(source, tensor.len()), expected, "{isa:?}: {from} to {to}, {options:?}");
+                    if bits >= 8 {
+                        let found = counter.count_cast(source, &result);
+                        assert_eq!(found, expected, "{isa:?}: {from} to {to}, {options:?}, with the result");
+                    }
                 }
             }
         }

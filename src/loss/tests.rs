@@ -116,7 +116,7 @@ fn every_code_is_counted_as_what_became_of_it() {
                 let ranges = lost_codes(&conversion);
                 for code in 0..1u64 << from.code_bits() {
                     let found: Vec<_> =
-                        ranges.iter().filter(|range| range.contains(code)).map(|range| range.loss).collect();
+                        ranges.iter().filter(|lost| lost.codes.contains(code)).map(|lost| lost.loss).collect();
                     let expected = loss_of(&conversion, code);
                     assert_eq!(found, Vec::from_iter(expected), "{from} {code:#x} to {to}, {options:?}: {ranges:?}");
                     lost += u64::from(expected.is_some());
@@ -133,7 +133,7 @@ fn limits_of_wide_sources() {
     use ElementType::*;
     let ranges = |from, to| {
         let lost = lost_codes(&Conversion::new(from, to, &CastOptions::default()).unwrap());
-        lost.into_iter().map(|lost| (lost.loss, lost.first, lost.last)).collect::<Vec<_>>()
+        lost.into_iter().map(|lost| (lost.loss, lost.codes.first, lost.codes.last)).collect::<Vec<_>>()
     };
     // 2^-25 is the tie of 0 and the least subnormal; 65520 that of the largest number and ∞.
     let half = vec![
@@ -165,4 +165,43 @@ fn limits_of_wide_sources() {
         (Loss::NanToNumber, 0x7ff0_0000_0000_0001, 0x7fff_ffff_ffff_ffff),
     ];
     assert_eq!(ranges(DOUBLE, INT64), int64);
+}
+
+/// The results of a range are those of its codes, and it is known whether others have the same.
+#[test]
+fn results_are_those_of_the_lost_codes() {
+    let floats = || ElementType::ALL.iter().copied().filter(|t| matches!(t.kind(), Kind::Float(_)));
+    let (mut ranges, mut counted) = (0, 0);
+    for from in floats().filter(|t| t.code_bits() <= 16) {
+        for to in floats() {
+            for options in options() {
+                let conversion = Conversion::new(from, to, &options).unwrap();
+                let result = |code: u64| {
+                    let (mut low, mut high) = ([code as u32], [0]);
+                    conversion.convert(&mut low, &mut high);
+                    low[0].into()
+                };
+                for lost in lost_codes(&conversion) {
+                    let Some(results) = lost.results(&conversion) else { continue };
+                    let all = 0..1u64 << from.code_bits();
+                    let became: Vec<u64> = all.clone().filter(|&code| results.codes.contains(result(code))).collect();
+                    let what = format!("{from} to {to}, {options:?}: {lost:?} {results:?}");
+                    assert!(all.filter(|&code| lost.codes.contains(code)).all(|code| became.contains(&code)), "{what}");
+                    let magnitude = |code: &u64| *code & lost.codes.mask;
+                    let mut others: Vec<u64> =
+                        became.iter().filter(|&&code| !lost.codes.contains(code)).map(magnitude).collect();
+                    others.sort();
+                    others.dedup();
+                    match (results.others, &others[..]) {
+                        (Others::None, []) => counted += 1,
+                        (Others::One(found), &[other]) if found.first == other && found.last == other => counted += 1,
+                        (Others::Many, [_, ..]) => {}
+                        _ => panic!("{what}: {others:x?}"),
+                    }
+                    ranges += 1;
+                }
+            }
+        }
+    }
+    assert!(ranges > 100 && counted > 50, "{ranges} {counted}");
 }
