@@ -37,6 +37,7 @@ mod scalar;
 mod sign_rule;
 mod sink;
 mod source;
+mod streaming;
 mod table;
 mod word;
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
@@ -68,6 +69,7 @@ use isa::{Baseline, Isa};
 use lanes::portable::Portable;
 use method::{Length, Method, SinkKind, SourceKind, method};
 use reference::Reference;
+use streaming::LINE;
 use table::memory::MemoryTable;
 
 pub use crate::threads::on_this_thread;
@@ -78,9 +80,6 @@ const CHUNK: usize = 1 << 16;
 
 /// The number of elements that are cast before their losses are counted: they are still in the cache then.
 const COUNTED: usize = 1 << 13;
-
-/// The size of a cache line and of the longest vectors, in bytes.
-const LINE: usize = 64;
 
 /// The number of elements from which a table is made for a source of at most 8 bits, and the destination is aligned.
 const LONG: usize = 2048;
@@ -133,7 +132,9 @@ pub(crate) fn cast_numbers(tensor: &Tensor, conversion: &Conversion) -> Result<T
 /// layout of [`Tensor`]. Bits after the last code in the last byte become zero.
 ///
 /// `destination` must have exactly the size of the result, [`ElementType::packed_bytes`]. It may start at any address.
-/// Reusing memory is much faster than [`cast`]: the page faults of new memory usually take longer than the cast.
+/// Reusing memory is much faster than [`cast`]: the page faults of new memory usually take longer than the cast. Large
+/// results are stored past the caches where that was measured to be faster, which it is not for memory that has never been
+/// used.
 ///
 /// ```
 /// use wgpu_cast::{CastOptions, ElementType, Tensor, cpu};
@@ -173,7 +174,11 @@ pub fn cast_bytes(
     destination: &mut [u8],
 ) -> Result<(), Error> {
     let conversion = checked(from, source, len, to, options, destination.len())?;
-    convert(&conversion, Isa::best(), len, source, destination);
+    if streaming::is_faster(source.len() + destination.len()) {
+        convert_streaming(&conversion, Isa::best(), len, source, destination);
+    } else {
+        convert(&conversion, Isa::best(), len, source, destination);
+    }
     Ok(())
 }
 
@@ -234,12 +239,16 @@ pub fn cast_counted(
         convert(&conversion, Isa::best(), len, source, destination);
         return Ok(counter.count(source, len));
     }
+    let cast_loop = loop_for(&conversion, Isa::best(), len);
     let lost = Mutex::new(LossCounts::default());
-    let count = |source: &[u8], result: &[u8]| {
-        let counts = counter.count_cast(source, result);
-        *lost.lock().unwrap_or_else(PoisonError::into_inner) += counts;
-    };
-    convert_then(&conversion, Isa::best(), len, source, destination, COUNTED, count);
+    let [read, written] = [from, to].map(|t| COUNTED * t.code_bits() as usize / 8);
+    convert_by(&conversion, len, source, destination, |source, destination| {
+        for (source, destination) in source.chunks(read).zip(destination.chunks_mut(written)) {
+            with_default_modes(|| cast_loop.convert(source, destination));
+            let counts = counter.count_cast(source, destination);
+            *lost.lock().unwrap_or_else(PoisonError::into_inner) += counts;
+        }
+    });
     Ok(lost.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
@@ -304,35 +313,44 @@ fn packed_bytes(element_type: ElementType, len: usize, shape: &[usize]) -> Resul
 
 /// Converts `elements` packed codes, on all threads where there are enough.
 fn convert(conversion: &Conversion, isa: Isa, elements: usize, source: &[u8], destination: &mut [u8]) {
-    convert_then(conversion, isa, elements, source, destination, usize::MAX, |_, _| ());
+    let cast_loop = loop_for(conversion, isa, elements);
+    convert_by(conversion, elements, source, destination, |source, destination| {
+        with_default_modes(|| cast_loop.convert(source, destination));
+    });
 }
 
-/// Converts as [`convert`], in pieces of at most `piece` elements, and calls `then` with the source and the result of each
-/// piece.
-fn convert_then(
+/// As [`convert`], past the caches. For new memory this is slower: the system has just written its pages.
+fn convert_streaming(conversion: &Conversion, isa: Isa, elements: usize, source: &[u8], destination: &mut [u8]) {
+    let cast_loop = loop_for(conversion, isa, elements);
+    convert_by(conversion, elements, source, destination, |source, destination| {
+        with_default_modes(|| {
+            let [read, written] = cast_loop.stream(source, destination);
+            cast_loop.convert(&source[read..], &mut destination[written..]);
+        });
+    });
+}
+
+/// The loop that converts `elements` codes.
+fn loop_for(conversion: &Conversion, isa: Isa, elements: usize) -> Box<dyn CastLoop> {
+    let length = if elements < LONG { Length::Short } else { Length::Long };
+    with_default_modes(|| cast_loop(conversion, isa, length))
+}
+
+/// Converts `elements` packed codes by `work`, which gets parts of the source and of the destination, on all threads where
+/// there are enough.
+fn convert_by(
     conversion: &Conversion,
-    isa: Isa,
     elements: usize,
     source: &[u8],
     destination: &mut [u8],
-    piece: usize,
-    then: impl Fn(&[u8], &[u8]) + Sync,
+    work: impl Fn(&[u8], &mut [u8]) + Sync,
 ) {
-    let piece = [conversion.from, conversion.to].map(|t| (piece / 8).saturating_mul(t.code_bits() as usize).max(1));
     let chunk = [conversion.from, conversion.to].map(|t| CHUNK * t.code_bits() as usize / 8);
-    let length = if elements < LONG { Length::Short } else { Length::Long };
-    let cast_loop = with_default_modes(|| cast_loop(conversion, isa, length));
-    let convert = |source: &[u8], destination: &mut [u8]| {
-        for (source, destination) in source.chunks(piece[0]).zip(destination.chunks_mut(piece[1])) {
-            with_default_modes(|| cast_loop.convert(source, destination));
-            then(source, destination);
-        }
-    };
     let [read, written] = if elements < LONG { [0, 0] } else { head(conversion, destination) };
     let (first_source, source) = source.split_at(read);
     let (first, rest) = destination.split_at_mut(written);
-    convert(first_source, first);
-    share(source, rest, chunk, convert);
+    work(first_source, first);
+    share(source, rest, chunk, work);
     clear_pad(destination, conversion.to.code_bits(), elements as u64);
 }
 

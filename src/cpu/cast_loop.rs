@@ -5,12 +5,19 @@ use std::marker::PhantomData;
 use super::lanes::Lanes;
 use super::sink::Sink;
 use super::source::Source;
+use super::streaming;
 use super::word::Word;
 use crate::packing::pack_bytes;
 
 /// The cast of one pair. Packed codes start at a byte on both sides. The pad bits that it writes are undefined.
 pub(crate) trait CastLoop: Send + Sync {
     fn convert(&self, source: &[u8], destination: &mut [u8]);
+
+    /// Converts the beginning of the codes with streaming stores, if the loop has them. Returns how many bytes of each side
+    /// that is.
+    fn stream(&self, _source: &[u8], _destination: &mut [u8]) -> [usize; 2] {
+        [0, 0]
+    }
 }
 
 /// The same codes.
@@ -26,6 +33,9 @@ impl CastLoop for CopyCodes {
 pub(crate) trait Step<L>: Copy + Send + Sync {
     const READ: usize;
     const WRITTEN: usize;
+    /// Whether there is a second loop with streaming stores. It is worth its size where results have at least half of
+    /// the source's bytes, and more than 8 bits an element.
+    const STREAMS: bool = 2 * Self::WRITTEN >= Self::READ;
     /// Implementations are always inlined.
     fn step(self, l: L, source: &[u8], destination: &mut [u8]);
 }
@@ -43,6 +53,32 @@ impl<L: Lanes, T: Step<L>> CastLoop for Steps<L, T> {
             #[inline(always)]
             || repeat(l, step, source, destination),
         );
+    }
+
+    fn stream(&self, source: &[u8], destination: &mut [u8]) -> [usize; 2] {
+        if !streaming::EXISTS || !T::STREAMS {
+            return [0, 0];
+        }
+        let &Self(l, step) = self;
+        let steps = const { if T::WRITTEN < streaming::BLOCK { streaming::BLOCK / T::WRITTEN } else { 1 } };
+        let (read, written) = (steps * T::READ, steps * T::WRITTEN);
+        let mut blocks = 0;
+        l.run(
+            #[inline(always)]
+            || {
+                blocks = streaming::fill::<STEP>(
+                    (source, read),
+                    (destination, written),
+                    #[inline(always)]
+                    |source, made| {
+                        for (source, made) in source.chunks_exact(T::READ).zip(made.chunks_exact_mut(T::WRITTEN)) {
+                            step.step(l, source, made);
+                        }
+                    },
+                );
+            },
+        );
+        [blocks * read, blocks * written]
     }
 }
 
@@ -71,6 +107,7 @@ pub(crate) struct SourceToSink<S, K>(pub S, pub K);
 impl<L: Lanes, S: Source<L>, K: Sink<L, S>> Step<L> for SourceToSink<S, K> {
     const READ: usize = L::GROUPS * L::COUNT * S::BITS / 8;
     const WRITTEN: usize = L::GROUPS * L::COUNT * if L::PACKS || K::BITS > 8 { K::BITS } else { 8 } / 8;
+    const STREAMS: bool = L::PACKS && K::BITS == 16 && S::BITS <= 32;
 
     #[inline(always)]
     fn step(self, l: L, source: &[u8], destination: &mut [u8]) {

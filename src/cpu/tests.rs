@@ -198,8 +198,37 @@ fn every_offset_and_thread_chunk_gives_the_same_codes() {
                     convert(&conversion, isa, elements, tensor.bytes().unwrap(), &mut bytes[shift..]);
                     assert!(bytes[shift..] == expected, "{isa:?}: {elements} {from} to {to} to {shift}");
                     assert!(bytes[..shift].iter().all(|&byte| byte == 0xff), "{elements} {from} to {to} to {shift}");
+                    bytes.fill(0xff);
+                    let destination = &mut bytes[shift..];
+                    convert_streaming(&conversion, isa, elements, tensor.bytes().unwrap(), destination);
+                    assert!(*destination == expected, "{isa:?}: {elements} {from} to {to} to {shift}, streaming");
+                    assert!(bytes[..shift].iter().all(|&byte| byte == 0xff), "{elements} {from} to {to} to {shift}");
                 }
             }
+        }
+    }
+}
+
+/// Streaming loops exist for common pairs, fill whole blocks and nothing behind them.
+#[test]
+fn common_pairs_have_streaming_loops() {
+    use ElementType::*;
+    let pairs =
+        [(FLOAT16, FLOAT), (FLOAT, FLOAT16), (FLOAT, BFLOAT16), (DOUBLE, FLOAT), (INT32, FLOAT), (UINT8, FLOAT)];
+    for (from, to) in pairs {
+        let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
+        let mut random = Random::new(13);
+        let tensor = Tensor::from_codes(from, [LONG + 3], (0..LONG + 3).map(|_| random.next())).unwrap();
+        let expected = through(&Reference(conversion), &tensor, to);
+        let streaming = isas().into_iter().filter(|isa| isa.name() != IsaName::Portable && streaming::EXISTS);
+        for isa in streaming {
+            let mut bytes = vec![0xff; expected.len()];
+            let source = tensor.bytes().unwrap();
+            let [read, written] = cast_loop(&conversion, isa, Length::Long).stream(source, &mut bytes);
+            assert!(written > 0 && written.is_multiple_of(streaming::BLOCK), "{isa:?}: {from} to {to}: {written}");
+            assert_eq!(read * to.code_bits() as usize, written * from.code_bits() as usize, "{from} to {to}");
+            assert!(bytes[..written] == expected[..written], "{isa:?}: {from} to {to}");
+            assert!(bytes[written..].iter().all(|&byte| byte == 0xff), "{isa:?}: {from} to {to}");
         }
     }
 }
