@@ -132,9 +132,9 @@ pub(crate) fn cast_numbers(tensor: &Tensor, conversion: &Conversion) -> Result<T
 /// layout of [`Tensor`]. Bits after the last code in the last byte become zero.
 ///
 /// `destination` must have exactly the size of the result, [`ElementType::packed_bytes`]. It may start at any address.
-/// Reusing memory is much faster than [`cast`]: the page faults of new memory usually take longer than the cast. Large
-/// results are stored past the caches where that was measured to be faster, which it is not for memory that has never been
-/// used.
+/// Reusing memory is much faster than [`cast`]: the page faults of new memory usually take longer than the cast. On some
+/// processors, large results are stored past the caches. That is faster if the memory has been used before, and slower if
+/// not.
 ///
 /// ```
 /// use wgpu_cast::{CastOptions, ElementType, Tensor, cpu};
@@ -156,7 +156,7 @@ pub fn cast_into(tensor: &Tensor, to: ElementType, options: &CastOptions, destin
 }
 
 /// Casts `len` packed codes, such as those of a memory-mapped file, into preallocated memory. Nothing is copied before,
-/// and the results are those of [`cast`].
+/// and the results are those of [`cast`]. The destination is written as by [`cast_into`].
 ///
 /// `source` and `destination` have exactly the bytes of `len` elements, [`ElementType::packed_bytes`], in the layout of
 /// [`Tensor`]. They may start at any address. Bits after the last code are ignored in the source, and become zero in

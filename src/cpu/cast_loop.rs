@@ -33,9 +33,9 @@ impl CastLoop for CopyCodes {
 pub(crate) trait Step<L>: Copy + Send + Sync {
     const READ: usize;
     const WRITTEN: usize;
-    /// Whether there is a second loop with streaming stores. It is worth its size where results have at least half of
-    /// the source's bytes, and more than 8 bits an element.
-    const STREAMS: bool = 2 * Self::WRITTEN >= Self::READ;
+    /// Whether there is a second loop, with streaming stores. It is worth its size where elements of at least 16 bits are
+    /// made of elements of at most twice as many.
+    const STREAMS: bool = false;
     /// Implementations are always inlined.
     fn step(self, l: L, source: &[u8], destination: &mut [u8]);
 }
@@ -142,6 +142,7 @@ pub(crate) struct F16ToFloat<const BITS: usize>;
 impl<L: Lanes, const BITS: usize> Step<L> for F16ToFloat<BITS> {
     const READ: usize = 2 * L::COUNT;
     const WRITTEN: usize = BITS / 8 * L::COUNT;
+    const STREAMS: bool = true;
 
     #[inline(always)]
     fn step(self, l: L, source: &[u8], destination: &mut [u8]) {
@@ -160,6 +161,7 @@ pub(crate) struct F16ToInt64<const SIGNED: bool>;
 impl<L: Lanes, const SIGNED: bool> Step<L> for F16ToInt64<SIGNED> {
     const READ: usize = 2 * L::COUNT;
     const WRITTEN: usize = 8 * L::COUNT;
+    const STREAMS: bool = true;
 
     #[inline(always)]
     fn step(self, l: L, source: &[u8], destination: &mut [u8]) {
@@ -174,6 +176,7 @@ pub(crate) struct ToInt<S, const BITS: usize, const SIGNED: bool>(pub S);
 impl<L: Lanes, S: Source<L>, const BITS: usize, const SIGNED: bool> Step<L> for ToInt<S, BITS, SIGNED> {
     const READ: usize = S::BITS / 8 * L::COUNT;
     const WRITTEN: usize = BITS / 8 * L::COUNT;
+    const STREAMS: bool = true;
 
     #[inline(always)]
     fn step(self, l: L, source: &[u8], destination: &mut [u8]) {
@@ -219,6 +222,7 @@ impl<S: Word, D: Word, F: Fn(S) -> D> Map<S, D, F> {
 impl<L: Lanes, S: Word, D: Word, F: Fn(S) -> D + Copy + Send + Sync> Step<L> for Map<S, D, F> {
     const READ: usize = S::BYTES;
     const WRITTEN: usize = D::BYTES;
+    const STREAMS: bool = D::BYTES >= 2 && S::BYTES <= 2 * D::BYTES;
 
     #[inline(always)]
     fn step(self, _: L, source: &[u8], destination: &mut [u8]) {

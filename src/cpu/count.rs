@@ -22,14 +22,17 @@ pub(crate) struct LossCounter {
 
 impl LossCounter {
     pub(crate) fn new(conversion: &Conversion, isa: Isa) -> Self {
-        Self::of(with_default_modes(|| lost_codes(conversion)), conversion, isa)
+        let lost = with_default_modes(|| {
+            let with_results = |lost: LostCodes| (lost, lost.results(conversion));
+            lost_codes(conversion).into_iter().map(with_results).collect()
+        });
+        Self { lost, ..Self::of(Vec::new(), conversion, isa) }
     }
 
-    /// Counts only these codes.
+    /// Counts only these source codes.
     pub(crate) fn of(lost: Vec<LostCodes>, conversion: &Conversion, isa: Isa) -> Self {
-        let with_results = |lost: LostCodes| (lost, with_default_modes(|| lost.results(conversion)));
         let bits = [conversion.from, conversion.to].map(ElementType::code_bits);
-        Self { lost: lost.into_iter().map(with_results).collect(), bits, isa }
+        Self { lost: lost.into_iter().map(|lost| (lost, None)).collect(), bits, isa }
     }
 
     /// Whether a source code is counted.

@@ -50,6 +50,7 @@ struct F32ToF16;
 impl Step<Avx512> for F32ToF16 {
     const READ: usize = 64;
     const WRITTEN: usize = 32;
+    const STREAMS: bool = true;
 
     #[inline(always)]
     fn step(self, l: Avx512, source: &[u8], destination: &mut [u8]) {
