@@ -28,6 +28,7 @@ mod compose;
 mod count;
 pub(crate) mod isa;
 mod lanes;
+mod loops;
 mod method;
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 mod pack;
@@ -62,15 +63,10 @@ use crate::strings;
 use crate::tensor::{Tensor, zeroed};
 #[cfg(all(feature = "threads", not(target_family = "wasm")))]
 use crate::threads::is_alone;
-use cast_loop::{CastLoop, CopyCodes};
-use compose::{elements, lanes};
 use count::LossCounter;
-use isa::{Baseline, Isa};
-use lanes::portable::Portable;
-use method::{Length, Method, SinkKind, SourceKind, method};
-use reference::Reference;
+use isa::Isa;
+use loops::loop_of;
 use streaming::LINE;
-use table::memory::MemoryTable;
 
 pub use crate::threads::on_this_thread;
 
@@ -81,7 +77,7 @@ const CHUNK: usize = 1 << 16;
 /// The number of elements that are cast before their losses are counted: they are still in the cache then.
 const COUNTED: usize = 1 << 13;
 
-/// The number of elements from which a table is made for a source of at most 8 bits, and the destination is aligned.
+/// The number of elements from which the destination is aligned.
 const LONG: usize = 2048;
 
 /// Casts a tensor on the CPU. The result has the same shape.
@@ -239,7 +235,7 @@ pub fn cast_counted(
         convert(&conversion, Isa::best(), len, source, destination);
         return Ok(counter.count(source, len));
     }
-    let cast_loop = loop_for(&conversion, Isa::best(), len);
+    let cast_loop = loop_of(&conversion, Isa::best());
     let lost = Mutex::new(LossCounts::default());
     let [read, written] = [from, to].map(|t| COUNTED * t.code_bits() as usize / 8);
     convert_by(&conversion, len, source, destination, |source, destination| {
@@ -313,7 +309,7 @@ fn packed_bytes(element_type: ElementType, len: usize, shape: &[usize]) -> Resul
 
 /// Converts `elements` packed codes, on all threads where there are enough.
 fn convert(conversion: &Conversion, isa: Isa, elements: usize, source: &[u8], destination: &mut [u8]) {
-    let cast_loop = loop_for(conversion, isa, elements);
+    let cast_loop = loop_of(conversion, isa);
     convert_by(conversion, elements, source, destination, |source, destination| {
         with_default_modes(|| cast_loop.convert(source, destination));
     });
@@ -321,19 +317,13 @@ fn convert(conversion: &Conversion, isa: Isa, elements: usize, source: &[u8], de
 
 /// As [`convert`], past the caches. For new memory this is slower: the system has just written its pages.
 fn convert_streaming(conversion: &Conversion, isa: Isa, elements: usize, source: &[u8], destination: &mut [u8]) {
-    let cast_loop = loop_for(conversion, isa, elements);
+    let cast_loop = loop_of(conversion, isa);
     convert_by(conversion, elements, source, destination, |source, destination| {
         with_default_modes(|| {
             let [read, written] = cast_loop.stream(source, destination);
             cast_loop.convert(&source[read..], &mut destination[written..]);
         });
     });
-}
-
-/// The loop that converts `elements` codes.
-fn loop_for(conversion: &Conversion, isa: Isa, elements: usize) -> Box<dyn CastLoop> {
-    let length = if elements < LONG { Length::Short } else { Length::Long };
-    with_default_modes(|| cast_loop(conversion, isa, length))
 }
 
 /// Converts `elements` packed codes by `work`, which gets parts of the source and of the destination, on all threads where
@@ -365,22 +355,6 @@ fn head(conversion: &Conversion, destination: &[u8]) -> [usize; 2] {
     let address = destination.as_ptr().addr();
     let found = (0..=4 * LINE).step_by(step).map(bytes).find(|[_, written]| (address + written).is_multiple_of(LINE));
     found.unwrap_or_default()
-}
-
-/// The loop of the pair's [`method`].
-fn cast_loop(conversion: &Conversion, isa: Isa, length: Length) -> Box<dyn CastLoop> {
-    let (source, sink) = (SourceKind::new(conversion), SinkKind::new(conversion));
-    match (method(source, sink, isa.name(), length), isa) {
-        (Method::Copy, _) => Box::new(CopyCodes),
-        (Method::Reference, _) => Box::new(Reference(*conversion)),
-        (Method::MemoryTable, _) => Box::new(MemoryTable::new(conversion)),
-        (Method::Elements, Isa::Portable) => elements(Baseline, source, sink),
-        (method, Isa::Portable) => lanes(Portable(Baseline), method, source, sink),
-        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-        (method, Isa::Avx2(simd)) => x86::with_avx2(simd, conversion, method, source, sink),
-        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-        (method, Isa::Avx512(simd)) => x86::with_avx512(simd, conversion, method, source, sink),
-    }
 }
 
 /// Runs `work` on chunks of `chunk` source and destination bytes: on all threads if there are at least two chunks.

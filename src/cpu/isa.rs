@@ -80,7 +80,7 @@ mod absent {
 }
 
 /// The name of an instruction set, which exists on every processor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum IsaName {
     Portable,
     Avx2,

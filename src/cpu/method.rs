@@ -1,6 +1,5 @@
-//! How a pair is cast: [`method`] is a pure function of the source kind, the sink kind, the instruction set and the
-//! length. Element types are mapped to kinds here; `compose` uses kinds only. `tests/methods.txt` lists the method of
-//! each pair.
+//! How a pair is cast: [`method`] is a pure function of the source kind, the sink kind and the instruction set. Element
+//! types are mapped to kinds here; `compose` uses kinds only. `tests/methods.txt` lists the method of each pair.
 
 use super::isa::IsaName;
 use super::scalar::Exact;
@@ -66,13 +65,6 @@ pub(crate) enum SinkKind {
     F64,
 }
 
-/// Whether a tensor is long enough to make a table for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Length {
-    Short,
-    Long,
-}
-
 /// How a pair is cast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Method {
@@ -95,8 +87,7 @@ pub(crate) enum Method {
     ShuffleTable,
     /// A table of 256 entries in AVX-512's registers.
     RegisterTable,
-    /// The reference, code by code, for tensors so short that making a table takes longer than it saves, and for
-    /// formats that no other method handles.
+    /// The reference, code by code, for formats that no other method handles.
     Reference,
 }
 
@@ -179,22 +170,20 @@ impl SinkKind {
 }
 
 /// The method of a pair.
-pub(crate) fn method(source: SourceKind, sink: SinkKind, isa: IsaName, length: Length) -> Method {
+pub(crate) fn method(source: SourceKind, sink: SinkKind, isa: IsaName) -> Method {
     match (source, sink) {
         (_, SinkKind::Copy) => Method::Copy,
         (SourceKind::OtherFloat(_), _) => Method::Reference,
         // `true` is the code 1 in all of these destinations.
         (SourceKind::Bool, SinkKind::Bool | SinkKind::LowBits { bits: 8 }) => Method::Elements,
-        (SourceKind::Int { bits: 8, .. }, _) => {
-            from_int8(sink, isa).unwrap_or_else(|| table(source, sink, isa, length))
-        }
+        (SourceKind::Int { bits: 8, .. }, _) => from_int8(sink, isa).unwrap_or_else(|| table(source, sink, isa)),
         // For fewer bits a table is faster.
         (SourceKind::SmallFloat(format), SinkKind::Truncate { bits: 16 })
             if isa == IsaName::Avx2 && format.bits() == 8 && format.is_signed() =>
         {
             Method::Lanes
         }
-        _ if source.bits() <= 8 => table(source, sink, isa, length),
+        _ if source.bits() <= 8 => table(source, sink, isa),
         (_, SinkKind::Round(to)) => round(source, &to, isa),
         _ => computed(source, sink, isa),
     }
@@ -211,10 +200,9 @@ fn from_int8(sink: SinkKind, isa: IsaName) -> Option<Method> {
 }
 
 /// The method from codes of at most 8 bits that are looked up.
-fn table(source: SourceKind, sink: SinkKind, isa: IsaName, length: Length) -> Method {
+fn table(source: SourceKind, sink: SinkKind, isa: IsaName) -> Method {
     let to_bits = sink.bits().unwrap_or(source.bits());
     match (isa, source.bits(), to_bits) {
-        _ if length == Length::Short => Method::Reference,
         (IsaName::Portable, ..) => Method::MemoryTable,
         // Eight destination bytes per source byte are faster from memory.
         (IsaName::Avx512, 8, 64) => Method::MemoryTable,

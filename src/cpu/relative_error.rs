@@ -3,11 +3,11 @@
 #[cfg(all(feature = "threads", not(target_family = "wasm")))]
 use rayon::prelude::*;
 
+use super::CHUNK;
 use super::cast_loop::CastLoop;
 use super::count::LossCounter;
 use super::isa::{Baseline, Instructions, Isa};
-use super::method::Length;
-use super::{CHUNK, LONG, cast_loop};
+use super::loops::loop_of;
 use crate::conversion::Conversion;
 use crate::element::{ElementType, Kind};
 use crate::error::Error;
@@ -29,7 +29,7 @@ pub(super) fn largest(conversion: &Conversion, source: &[u8], len: usize, result
         // A test, or nothing is rounded.
         return Ok(0.0);
     }
-    let comparison = with_default_modes(|| Comparison::new(conversion, Isa::best(), len))?;
+    let comparison = with_default_modes(|| Comparison::new(conversion, Isa::best()))?;
     let largest = share(source, result, [from, to].map(bytes), |index, source, result| {
         with_default_modes(|| comparison.largest(source, result, (len - index * CHUNK).min(CHUNK)))
     });
@@ -71,18 +71,17 @@ struct Comparison {
     /// The codes beyond the range of the type, which have no error.
     beyond: LossCounter,
     /// The casts to DOUBLE, from the type before and from the one after.
-    loops: [Box<dyn CastLoop>; 2],
+    loops: [&'static dyn CastLoop; 2],
 }
 
 impl Comparison {
-    fn new(conversion: &Conversion, isa: Isa, len: usize) -> Result<Self, Error> {
-        let length = if len < LONG { Length::Short } else { Length::Long };
+    fn new(conversion: &Conversion, isa: Isa) -> Result<Self, Error> {
         let (from, types) = (conversion.from, [conversion.from, conversion.to]);
         let mut beyond = lost_codes(conversion);
         beyond.retain(|lost| matches!(lost.loss, Loss::Saturated | Loss::OutOfRange));
         let beyond = LossCounter::of(beyond, conversion, isa);
         let to_double = |from| Conversion::new(from, ElementType::DOUBLE, &CastOptions::default());
-        let loops = [to_double(types[0])?, to_double(types[1])?].map(|double| cast_loop(&double, isa, length));
+        let loops = [to_double(types[0])?, to_double(types[1])?].map(|double| loop_of(&double, isa));
         let block = types.map(|element_type| BLOCK * element_type.code_bits() as usize / 8);
         Ok(Self { isa, from, block, beyond, loops })
     }

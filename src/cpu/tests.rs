@@ -5,7 +5,12 @@ mod float_env;
 
 mod methods;
 
+use std::collections::HashSet;
+
+use super::cast_loop::CastLoop;
 use super::isa::IsaName;
+use super::method::{Method, SinkKind, SourceKind, method};
+use super::reference::Reference;
 use super::*;
 use crate::element::Kind;
 use crate::loss::{LossCounts, lost_codes};
@@ -84,9 +89,9 @@ fn compare(tensor: &Tensor, conversion: &Conversion, options: &CastOptions) -> O
     let expected = through(&Reference(*conversion), tensor, to);
     isas().into_iter().find_map(|isa| {
         let (source, sink) = (SourceKind::new(conversion), SinkKind::new(conversion));
-        let method = method(source, sink, isa.name(), Length::Long);
+        let method = method(source, sink, isa.name());
         assert_ne!(method, Method::Reference, "{} to {to} has a faster method", conversion.from);
-        let got = through(&*cast_loop(conversion, isa, Length::Long), tensor, to);
+        let got = through(loop_of(conversion, isa), tensor, to);
         if got == expected {
             return None;
         }
@@ -137,13 +142,17 @@ fn every_length_ends_where_it_should() {
     });
 }
 
-/// No table is made for a few elements.
+/// A loop is made once for each rule and instruction set. Sets of options that do not matter share it.
 #[test]
-fn short_sources_need_no_table() {
-    let conversion = Conversion::new(ElementType::FLOAT8E5M2, ElementType::FLOAT, &CastOptions::default()).unwrap();
-    let (source, sink) = (SourceKind::new(&conversion), SinkKind::new(&conversion));
-    let methods = [Length::Short, Length::Long].map(|length| method(source, sink, IsaName::Portable, length));
-    assert_eq!(methods, [Method::Reference, Method::MemoryTable]);
+fn loops_are_kept() {
+    let (from, to) = (ElementType::FLOAT8E5M2, ElementType::FLOAT8E8M0);
+    let conversions = variants(to).into_iter().map(|options| Conversion::new(from, to, &options).unwrap());
+    let keys: Vec<_> =
+        conversions.flat_map(|conversion| isas().into_iter().map(move |isa| (conversion, isa))).collect();
+    let places = || keys.iter().map(|(conversion, isa)| std::ptr::from_ref(loop_of(conversion, *isa)).cast::<()>());
+    let distinct: HashSet<_> = keys.iter().map(|(conversion, isa)| (conversion, isa.name())).collect();
+    assert_eq!(places().collect::<HashSet<_>>().len(), distinct.len());
+    assert!(places().eq(places()));
 }
 
 /// Words at addresses that are no multiples of their size.
@@ -156,8 +165,8 @@ fn unaligned_memory_gives_the_same_codes() {
         for to in numeric() {
             let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
             for isa in isas() {
-                let cast_loop = cast_loop(&conversion, isa, Length::Long);
-                let expected = through(&*cast_loop, &tensor, to);
+                let cast_loop = loop_of(&conversion, isa);
+                let expected = through(cast_loop, &tensor, to);
                 for shift in [1, 2, 4] {
                     let source = [&vec![0; shift][..], tensor.bytes().unwrap()].concat();
                     let mut bytes = vec![0xff; shift + expected.len()];
@@ -224,7 +233,7 @@ fn common_pairs_have_streaming_loops() {
         for isa in streaming {
             let mut bytes = vec![0xff; expected.len()];
             let source = tensor.bytes().unwrap();
-            let [read, written] = cast_loop(&conversion, isa, Length::Long).stream(source, &mut bytes);
+            let [read, written] = loop_of(&conversion, isa).stream(source, &mut bytes);
             assert!(written > 0 && written.is_multiple_of(streaming::BLOCK), "{isa:?}: {from} to {to}: {written}");
             assert_eq!(read * to.code_bits() as usize, written * from.code_bits() as usize, "{from} to {to}");
             assert!(bytes[..written] == expected[..written], "{isa:?}: {from} to {to}");

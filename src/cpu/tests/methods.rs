@@ -9,9 +9,7 @@ use crate::reference::EncodeFloat;
 const TABLE: &str = include_str!("methods.txt");
 
 const LEGEND: &str = "\
-How each numeric type (rows) is cast to each (columns), by instruction set: what `method` says of tensors of 2,048 elements
-or more, with default options. Shorter tensors of sources of at most 8 bits that would go by table (M, S, R) go by the
-reference instead.
+How each numeric type (rows) is cast to each (columns), by instruction set: what `method` says with default options.
 
 =  Copy            the codes are the same
 L  Lanes           source and sink in the lanes of the instruction set
@@ -42,7 +40,7 @@ fn letter(method: Method) -> char {
 
 fn method_of(from: ElementType, to: ElementType, isa: IsaName) -> Method {
     let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
-    method(SourceKind::new(&conversion), SinkKind::new(&conversion), isa, Length::Long)
+    method(SourceKind::new(&conversion), SinkKind::new(&conversion), isa)
 }
 
 fn table() -> String {
@@ -89,11 +87,7 @@ fn destinations_with_other_signs_go_by_the_reference() {
     for to in others {
         for source in sources {
             for isa in [IsaName::Portable, IsaName::Avx2, IsaName::Avx512] {
-                assert_eq!(
-                    method(source, SinkKind::Round(to), isa, Length::Long),
-                    Method::Reference,
-                    "{source:?} to {to:?}"
-                );
+                assert_eq!(method(source, SinkKind::Round(to), isa), Method::Reference, "{source:?} to {to:?}");
             }
         }
     }
@@ -106,7 +100,7 @@ fn shuffle_tables_are_chosen_where_16_bits_say_all() {
         for options in variants(to) {
             let conversion = Conversion::new(from, to, &options).unwrap();
             let (source, sink) = (SourceKind::new(&conversion), SinkKind::new(&conversion));
-            let chosen = method(source, sink, IsaName::Avx2, Length::Long);
+            let chosen = method(source, sink, IsaName::Avx2);
             if !matches!(chosen, Method::ShuffleTable | Method::MemoryTable) {
                 continue;
             }
