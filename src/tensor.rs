@@ -1,12 +1,13 @@
 //! Host tensors: an element type, a shape, and packed little-endian codes or strings.
 
+use std::ops::DerefMut;
 use std::sync::Arc;
 
 use half::{bf16, f16};
 
 use crate::element::ElementType;
 use crate::error::Error;
-use crate::packed::{Packed, SharedBytes};
+use crate::packed::{Memory, Packed, SharedBytes};
 use crate::packing;
 use crate::string_array::StringArray;
 
@@ -32,12 +33,6 @@ enum Data {
     Strings(Arc<StringArray>),
 }
 
-impl Data {
-    fn own(bytes: Vec<u8>) -> Self {
-        Self::Packed(Packed::Own(Arc::new(bytes)))
-    }
-}
-
 impl Tensor {
     /// Creates a tensor from its packed bytes. Unused bits of the last byte are cleared.
     ///
@@ -49,17 +44,17 @@ impl Tensor {
     }
 
     /// [`from_bytes`](Self::from_bytes) with a shape that other tensors have too.
-    pub(crate) fn with_shape(
+    pub(crate) fn with_shape<B: DerefMut<Target = [u8]> + Into<Packed>>(
         element_type: ElementType,
         shape: Arc<[usize]>,
-        mut bytes: Vec<u8>,
+        mut bytes: B,
     ) -> Result<Self, Error> {
         let (elements, expected) = sizes(element_type, &shape)?;
         if bytes.len() != expected {
             return Err(byte_length(element_type, &shape, expected, bytes.len()));
         }
         packing::clear_pad(&mut bytes, element_type.code_bits(), elements as u64);
-        Ok(Self { element_type, shape, elements, data: Data::own(bytes) })
+        Ok(Self { element_type, shape, elements, data: Data::Packed(bytes.into()) })
     }
 
     /// [`from_bytes`](Self::from_bytes) with bytes that other tensors have too. Unused bits of the last byte must be
@@ -207,8 +202,9 @@ impl Tensor {
         self.packed().ok()
     }
 
-    /// The packed little-endian bytes; `None` for strings. They are copied only if a clone shares them, or if they are
-    /// shared with an owner: see [`from_shared`](Self::from_shared).
+    /// The packed little-endian bytes; `None` for strings. They are copied only if a clone shares them, if they are shared
+    /// with an owner (see [`from_shared`](Self::from_shared)), or if they are the result of a cast and at least 32 MiB.
+    /// [`into_shared`](Self::into_shared) copies nothing.
     pub fn into_bytes(self) -> Option<Vec<u8>> {
         self.into_packed().ok()
     }
@@ -301,9 +297,9 @@ impl Tensor {
     }
 
     /// The result of a cast: the same shape, packed bytes of another type with clean padding.
-    pub(crate) fn with_bytes(&self, element_type: ElementType, bytes: Vec<u8>) -> Self {
+    pub(crate) fn with_bytes(&self, element_type: ElementType, bytes: Memory) -> Self {
         debug_assert_eq!(element_type.packed_bytes(self.elements as u64), Some(bytes.len() as u64));
-        self.with_data(element_type, Data::own(bytes))
+        self.with_data(element_type, Data::Packed(bytes.into()))
     }
 
     /// The same codes as another type of the same width, sharing the bytes.
@@ -324,13 +320,8 @@ impl Tensor {
 }
 
 /// Zeroed memory for a result of casting `from` to `to`, or an error where there is none.
-pub(crate) fn zeroed(from: ElementType, to: ElementType, bytes: usize) -> Result<Vec<u8>, Error> {
-    // `vec!` gets memory that the system has already zeroed, but aborts the process where there is none. Reserving
-    // fails with an error instead, so it is tried first.
-    let mut probe = Vec::<u8>::new();
-    probe.try_reserve_exact(bytes).map_err(|_| Error::OutOfMemory { from, to, bytes: bytes as u64 })?;
-    drop(probe);
-    Ok(vec![0; bytes])
+pub(crate) fn zeroed(from: ElementType, to: ElementType, bytes: usize) -> Result<Memory, Error> {
+    Memory::zeroed(bytes).ok_or(Error::OutOfMemory { from, to, bytes: bytes as u64 })
 }
 
 fn byte_length(element_type: ElementType, shape: &[usize], expected: usize, found: usize) -> Error {

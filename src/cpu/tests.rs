@@ -142,6 +142,26 @@ fn every_length_ends_where_it_should() {
     });
 }
 
+/// A result of 32 MiB, whose memory comes from the system by itself, and one that is just shorter.
+#[test]
+fn large_results_are_as_any_other() {
+    let options = CastOptions::default();
+    for elements in [(4 << 20) - 1, 4 << 20] {
+        let codes: Vec<u8> = (0..elements).map(|index| (index % 251) as u8).collect();
+        let source = Tensor::from_bytes(ElementType::UINT8, [elements], codes).unwrap();
+        let mut expected = vec![0; 8 * elements];
+        cast_into(&source, ElementType::DOUBLE, &options, &mut expected).unwrap();
+        let result = cast(&source, ElementType::DOUBLE, &options).unwrap();
+        assert!(result.bytes() == Some(&expected[..]), "{elements}");
+        let place = result.bytes().map(<[u8]>::as_ptr);
+        let shared = result.clone().into_shared().unwrap();
+        assert_eq!(Some((*shared).as_ref().as_ptr()), place, "{elements}");
+        drop(shared);
+        assert!(cast(&result, ElementType::UINT8, &options).unwrap() == source, "{elements}");
+        assert!(result.into_bytes() == Some(expected), "{elements}");
+    }
+}
+
 /// A loop is made once for each rule and instruction set. Sets of options that do not matter share it.
 #[test]
 fn loops_are_kept() {
