@@ -61,10 +61,11 @@ use crate::options::CastOptions;
 use crate::packing::clear_pad;
 use crate::strings;
 use crate::tensor::{Tensor, zeroed};
+use crate::threads::are_several;
 #[cfg(all(feature = "threads", not(target_family = "wasm")))]
 use crate::threads::is_alone;
 use count::LossCounter;
-use isa::Isa;
+use isa::{Isa, IsaName};
 use loops::loop_of;
 use streaming::LINE;
 
@@ -170,10 +171,12 @@ pub fn cast_bytes(
     destination: &mut [u8],
 ) -> Result<(), Error> {
     let conversion = checked(from, source, len, to, options, destination.len())?;
-    if streaming::is_faster(source.len() + destination.len()) {
-        convert_streaming(&conversion, Isa::best(), len, source, destination);
+    let isa = Isa::best();
+    let in_lines = isa.name() == IsaName::Avx512;
+    if streaming::is_faster([source.len(), destination.len()], in_lines, are_several()) {
+        convert_streaming(&conversion, isa, len, source, destination);
     } else {
-        convert(&conversion, Isa::best(), len, source, destination);
+        convert(&conversion, isa, len, source, destination);
     }
     Ok(())
 }

@@ -75,6 +75,8 @@ impl<L: Lanes, T: Step<L>> CastLoop for Steps<L, T> {
                             step.step(l, source, made);
                         }
                     },
+                    #[inline(always)]
+                    |made, destination| l.stream(made, destination),
                 );
             },
         );

@@ -4,14 +4,13 @@ use std::ffi::OsStr;
 use std::sync::OnceLock;
 
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-use pulp::{
-    Simd,
-    x86::{V3, V4},
-};
+use pulp::x86::{V3, V4};
 
 /// Other processors have neither.
 #[cfg(not(any(target_arch = "x86", target_arch = "x86_64")))]
 use absent::{Absent as V3, Absent as V4};
+
+use super::streaming;
 
 /// The environment variable by which tests and benchmarks name the instruction set of a process: `portable`, `avx2` or
 /// `avx512`. It is read once, at the first cast, and is no part of the public interface.
@@ -94,6 +93,9 @@ pub(crate) trait Instructions: Copy + Send + Sync {
 
     /// Runs `work`, a closure that is always inlined.
     fn run(self, work: impl FnOnce());
+
+    /// Copies bytes to a destination of as many, past the caches where that is possible.
+    fn stream(self, bytes: &[u8], destination: &mut [u8]);
 }
 
 /// What every processor of the target has.
@@ -107,15 +109,40 @@ impl Instructions for Baseline {
     fn run(self, work: impl FnOnce()) {
         work();
     }
+
+    #[inline(always)]
+    fn stream(self, bytes: &[u8], destination: &mut [u8]) {
+        streaming::store(bytes, destination);
+    }
 }
 
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-impl<S: Simd> Instructions for S {
-    const HAS_MASKS: bool = size_of::<S::m32s>() < size_of::<S::u32s>();
+impl Instructions for V3 {
+    const HAS_MASKS: bool = false;
 
     #[inline(always)]
     fn run(self, work: impl FnOnce()) {
         self.vectorize(work);
+    }
+
+    #[inline(always)]
+    fn stream(self, bytes: &[u8], destination: &mut [u8]) {
+        streaming::store(bytes, destination);
+    }
+}
+
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+impl Instructions for V4 {
+    const HAS_MASKS: bool = true;
+
+    #[inline(always)]
+    fn run(self, work: impl FnOnce()) {
+        self.vectorize(work);
+    }
+
+    #[inline(always)]
+    fn stream(self, bytes: &[u8], destination: &mut [u8]) {
+        streaming::store_lines(self, bytes, destination);
     }
 }
 

@@ -71,6 +71,9 @@ pub(crate) trait Lanes: Copy + Send + Sync {
     /// Runs a loop, compiled for the instruction set. `work` is a closure that is always inlined.
     fn run(self, work: impl FnOnce());
 
+    /// Copies bytes to a destination of as many, past the caches where that is possible.
+    fn stream(self, bytes: &[u8], destination: &mut [u8]);
+
     fn load_u8(self, bytes: &[u8]) -> Self::U16;
     fn load_u16(self, bytes: &[u8]) -> Self::U16;
     /// Loads in an order that [`unpack`](Self::unpack) turns into the order of the elements.

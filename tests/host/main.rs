@@ -3,6 +3,8 @@
 mod cpu;
 mod functions;
 mod golden;
+#[cfg(target_os = "linux")]
+mod guard_pages;
 mod oracle;
 mod readme;
 mod shaders;

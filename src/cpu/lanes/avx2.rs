@@ -35,6 +35,11 @@ impl Lanes for Avx2 {
         self.0.run(work);
     }
 
+    #[inline(always)]
+    fn stream(self, bytes: &[u8], destination: &mut [u8]) {
+        self.0.stream(bytes, destination);
+    }
+
     operations! {
         self;
         load_u8(bytes: &[u8]) -> __m256i = self.int()._mm256_cvtepu8_epi16(cast(array::<16>(bytes)));

@@ -63,6 +63,11 @@ impl Lanes for Avx512 {
         self.0.run(work);
     }
 
+    #[inline(always)]
+    fn stream(self, bytes: &[u8], destination: &mut [u8]) {
+        self.0.stream(bytes, destination);
+    }
+
     operations! {
         self;
         load_u8(bytes: &[u8]) -> __m512i = self.short()._mm512_cvtepu8_epi16(cast(array::<32>(bytes)));

@@ -31,6 +31,11 @@ impl<I: Instructions> Lanes for Portable<I> {
         self.0.run(work);
     }
 
+    #[inline(always)]
+    fn stream(self, bytes: &[u8], destination: &mut [u8]) {
+        self.0.stream(bytes, destination);
+    }
+
     operations! {
         self;
         load_u8(bytes: &[u8]) -> u32 = bytes[0].into();
