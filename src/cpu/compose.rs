@@ -72,7 +72,11 @@ fn steps<L: Lanes + 'static, T: Step<L> + 'static>(l: L, step: T) -> Made {
 }
 
 /// The loop of a source and a sink. If the lanes do not pack codes, it packs them afterwards.
-fn codes<L: Lanes + 'static, S: Source<L> + 'static, K: Sink<L, S> + 'static>(l: L, source: S, sink: K) -> Made {
+pub(crate) fn codes<L: Lanes + 'static, S: Source<L> + 'static, K: Sink<L, S> + 'static>(
+    l: L,
+    source: S,
+    sink: K,
+) -> Made {
     let bytes = steps(l, SourceToSink(source, sink));
     if L::PACKS || K::BITS >= 8 { bytes } else { Box::new(Packed { bytes, from_bits: S::BITS, to_bits: K::BITS }) }
 }
@@ -186,7 +190,11 @@ fn map<I: Instructions + 'static, S: Word + 'static, D: Word + 'static>(
 pub(crate) fn elements<I: Instructions + 'static>(i: I, source: SourceKind, sink: SinkKind) -> Made {
     match (sink, source) {
         (SinkKind::Bool, _) => is_nonzero(i, source),
-        (SinkKind::LowBits { .. }, SourceKind::Bool) => is_nonzero(i, source),
+        (SinkKind::LowBits { bits }, SourceKind::Bool) => {
+            with_int!(To: bits, false, map!(i, |x: u8| To::from(x != 0)))
+        }
+        (SinkKind::F32, SourceKind::Bool) => map!(i, |x: u8| f32::from(x != 0).to_bits()),
+        (SinkKind::F64, SourceKind::Bool) => map!(i, |x: u8| f64::from(x != 0).to_bits()),
         (SinkKind::LowBits { bits: bits @ ..8 }, SourceKind::Int { bits: from, .. }) => {
             let bytes = with_int!(From: from, false, map!(i, |x: From| x as u8));
             Box::new(Packed { bytes, from_bits: from as usize, to_bits: bits as usize })

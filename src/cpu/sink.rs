@@ -6,6 +6,8 @@ mod round_f16;
 mod truncate;
 
 pub(crate) use e8m0::E8m0;
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+pub(crate) use round::signed;
 pub(crate) use round::{Round, RoundMethod};
 pub(crate) use round_f16::{ExponentRule, RoundF16};
 pub(crate) use truncate::{Clamp, LowBits};

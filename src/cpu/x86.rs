@@ -3,14 +3,18 @@
 use bytemuck::cast;
 use pulp::x86::{V3, V4};
 
-use super::cast_loop::{CastLoop, Step, Steps};
-use super::compose::{elements, lanes};
-use super::lanes::{avx2::Avx2, avx512::Avx512};
+use super::arch::__m512i;
+use super::cast_loop::CastLoop;
+use super::codes::{F16_INFINITY, F16_MAGNITUDE, F16_NAN, F16_SIGN};
+use super::compose::{codes, elements, lanes};
+use super::lanes::{Lanes, avx2::Avx2, avx512::Avx512};
 use super::method::{Method, SinkKind, SourceKind};
-use super::pack::array;
+use super::sign_rule::KEPT;
+use super::sink::{Sink, signed};
+use super::source::{Bf16, F32Source, F64Source, Int, Parts, Source};
 use super::table::{register::RegisterTable, shuffle::ShuffleTable};
 use crate::conversion::Conversion;
-use crate::cpu::arch::{__m512, _CMP_UNORD_Q};
+use crate::reference::{EncodeFloat, Hub};
 
 pub(crate) fn with_avx2(
     simd: V3,
@@ -35,33 +39,59 @@ pub(crate) fn with_avx512(
 ) -> Box<dyn CastLoop> {
     match method {
         Method::ShuffleTable => Box::new(ShuffleTable::new(*simd, conversion)),
-        Method::RegisterTable => Box::new(RegisterTable::new(simd, conversion)),
+        Method::RegisterTable => Box::new(RegisterTable::new(simd, conversion, source, sink)),
         Method::Elements => elements(simd, source, sink),
         Method::LanesAvx2 => lanes(Avx2(*simd), method, source, sink),
-        Method::ConvertF16 => Box::new(Steps(Avx512(simd), F32ToF16)),
+        Method::ConvertF16 => convert_f16(Avx512(simd), source, sink),
         _ => lanes(Avx512(simd), method, source, sink),
     }
 }
 
-/// FLOAT to FLOAT16 with the processor's own conversion.
-#[derive(Clone, Copy)]
-struct F32ToF16;
+/// The loop to FLOAT16 with the processor's own conversion.
+fn convert_f16(l: Avx512, source: SourceKind, sink: SinkKind) -> Box<dyn CastLoop> {
+    let SinkKind::Round(to) = sink else { unreachable!("FLOAT16 is rounded to") };
+    let sink = ConvertF16(to);
+    match source {
+        SourceKind::Bf16 => codes(l, Bf16, sink),
+        SourceKind::F32 => codes(l, F32Source, sink),
+        SourceKind::F64 => codes(l, F64Source, sink),
+        SourceKind::Int { bits, signed } => with_const!(BITS: usize = bits, of 16 32 64,
+            with_const!(SIGNED: bool = signed, of true false, codes(l, Int::<BITS, SIGNED, false>, sink))),
+        _ => unreachable!("{source:?} is not converted to FLOAT16 by way of FLOAT"),
+    }
+}
 
-impl Step<Avx512> for F32ToF16 {
-    const READ: usize = 64;
-    const WRITTEN: usize = 32;
-    const STREAMS: bool = true;
+/// Rounding to FLOAT16, which is the only rounding, as that of [`Round`](super::sink::Round).
+#[derive(Clone, Copy)]
+struct ConvertF16(EncodeFloat);
+
+impl<S: Source<Avx512>> Sink<Avx512, S> for ConvertF16 {
+    const BITS: usize = 16;
 
     #[inline(always)]
-    fn step(self, l: Avx512, source: &[u8], destination: &mut [u8]) {
-        /// To nearest, ties to even, in any floating-point mode.
-        const NEAREST: i32 = 0;
-        let floats: __m512 = cast(array::<64>(source));
-        let is_nan = l.0.avx512f._mm512_cmp_ps_mask::<_CMP_UNORD_Q>(floats, floats);
-        let codes = l.0.avx512f._mm512_cvtps_ph::<NEAREST>(floats);
+    fn codes(self, l: Avx512, source: S, bytes: &[u8]) -> __m512i {
+        if S::HUB != Hub::F32 {
+            let Parts { magnitude, sign, is_nan } = source.parts(l, bytes);
+            return signed::<_, 16, KEPT>(l, f16_codes(l, magnitude), sign, is_nan, &self.0);
+        }
+        let codes = f16_codes(l, source.numbers(l, bytes));
+        if !S::NANS {
+            return codes;
+        }
+        let magnitude = l.and_u16(codes, l.splat_u16(F16_MAGNITUDE));
+        let is_nan = l.greater_u16(magnitude, l.splat_u16(F16_INFINITY));
         // A NaN that is made quiet has its sign, exponent and top bit already.
-        let canonical = l.0.avx2._mm256_and_si256(codes, cast([0xfe00u16; 16]));
-        let codes = l.0.avx512bw._mm256_mask_blend_epi16(is_nan, codes, canonical);
-        destination.copy_from_slice(&cast::<_, [u8; 32]>(codes));
+        l.select_u16(is_nan, l.and_u16(codes, l.splat_u16(F16_SIGN | F16_NAN)), codes)
     }
+}
+
+/// The codes of binary32 numbers in FLOAT16. NaN is quiet and keeps its sign.
+#[inline(always)]
+fn f16_codes(l: Avx512, numbers: [__m512i; 2]) -> __m512i {
+    /// To nearest, ties to even, in any floating-point mode.
+    const NEAREST: i32 = 0;
+    cast(numbers.map(
+        #[inline(always)]
+        |numbers| l.0.avx512f._mm512_cvtps_ph::<NEAREST>(cast(numbers)),
+    ))
 }

@@ -10,7 +10,10 @@ use crate::cpu::arch::__m512i;
 use crate::cpu::cast_loop::{CastLoop, Step, Steps};
 use crate::cpu::lanes::Lanes;
 use crate::cpu::lanes::avx512::{Avx512, splat_u16, write};
+use crate::cpu::method::{SinkKind, SourceKind};
 use crate::cpu::pack::load;
+use crate::element::ElementType;
+use crate::options::CastOptions;
 
 /// The number of codes that are converted at a time, each in a 16-bit word.
 const LANES: usize = 32;
@@ -19,24 +22,59 @@ const LANES: usize = 32;
 /// matter.
 type Table = [__m512i; 8];
 
-/// The cast of one pair by a table for each 16 bits of a destination code, lowest first.
+/// The cast of one pair by tables.
 pub(crate) struct RegisterTable {
     simd: V4,
     from_bits: u32,
-    to_bits: u32,
+    made: Made,
     tables: [Table; 4],
+}
+
+/// What the tables hold.
+#[derive(Clone, Copy)]
+enum Made {
+    /// The destination codes, which have so many bits: a table for each 16 bits, lowest first.
+    Codes(u32),
+    /// The upper halves of the source's numbers in binary32, whose other bits are zero: one table. Instructions make the
+    /// destination codes of them.
+    Numbers(SinkKind),
 }
 
 impl CastLoop for RegisterTable {
     fn convert(&self, source: &[u8], destination: &mut [u8]) {
-        with_const!(FROM: usize = self.from_bits, of 2 4 6 8, with_const!(TO: usize = self.to_bits, of 2 4 6 8 16 32 64, {
-            Steps(Avx512(self.simd), LookUp::<'_, FROM, TO>(self)).convert(source, destination);
-        }));
+        let l = Avx512(self.simd);
+        with_const!(FROM: usize = self.from_bits, of 2 4 6 8, match self.made {
+            Made::Codes(bits) => with_const!(TO: usize = bits, of 2 4 6 8 16 32 64, {
+                Steps(l, LookUp::<'_, FROM, TO>(self)).convert(source, destination);
+            }),
+            Made::Numbers(SinkKind::F32) => Steps(l, Numbers::<'_, FROM, F32>(self)).convert(source, destination),
+            Made::Numbers(SinkKind::F64) => Steps(l, Numbers::<'_, FROM, F64>(self)).convert(source, destination),
+            Made::Numbers(SinkKind::Int32) => Steps(l, Numbers::<'_, FROM, INT32>(self)).convert(source, destination),
+            Made::Numbers(SinkKind::Int64 { signed: true }) => {
+                Steps(l, Numbers::<'_, FROM, INT64>(self)).convert(source, destination);
+            }
+            Made::Numbers(_) => Steps(l, Numbers::<'_, FROM, UINT64>(self)).convert(source, destination),
+        });
     }
 }
 
 impl RegisterTable {
-    pub(crate) fn new(simd: V4, conversion: &Conversion) -> Self {
+    pub(crate) fn new(simd: V4, conversion: &Conversion, source: SourceKind, sink: SinkKind) -> Self {
+        let by_numbers = match sink {
+            SinkKind::F32 | SinkKind::F64 | SinkKind::Int32 | SinkKind::Int64 { signed: true } => true,
+            // For fewer bits, four look-ups are faster.
+            SinkKind::Int64 { signed: false } => source.bits() == 8,
+            _ => false,
+        };
+        if !by_numbers || !matches!(source, SourceKind::SmallFloat(_)) {
+            return Self::of_codes(simd, conversion);
+        }
+        let upper_halves = Conversion::new(conversion.from, ElementType::BFLOAT16, &CastOptions::default());
+        let upper_halves = upper_halves.expect("both are numeric");
+        Self { made: Made::Numbers(sink), ..Self::of_codes(simd, &upper_halves) }
+    }
+
+    fn of_codes(simd: V4, conversion: &Conversion) -> Self {
         let [from_bits, to_bits] = [conversion.from, conversion.to].map(|t| t.code_bits());
         let units = units(conversion, 1);
         // If destination codes have at most 8 bits, units that are 64 apart share a word.
@@ -52,7 +90,7 @@ impl RegisterTable {
             };
             std::array::from_fn(|part| cast::<[u16; LANES], _>(std::array::from_fn(|i| word(part * LANES + i))))
         });
-        Self { simd, from_bits, to_bits, tables }
+        Self { simd, from_bits, made: Made::Codes(to_bits), tables }
     }
 
     /// Looks up 32 codes in a table. The bits above a destination code of at most 8 bits are undefined.
@@ -130,6 +168,47 @@ impl<const FROM: usize, const TO: usize> Step<Avx512> for LookUp<'_, FROM, TO> {
         if TO <= 8 {
             l.store_bytes(TO, false, &codes, destination);
         }
+    }
+}
+
+/// The values of `TO`.
+const F32: u8 = 0;
+const F64: u8 = 1;
+const INT32: u8 = 2;
+const INT64: u8 = 3;
+const UINT64: u8 = 4;
+
+/// The step from codes of `FROM` bits to `TO` by way of binary32.
+#[derive(Clone, Copy)]
+struct Numbers<'a, const FROM: usize, const TO: u8>(&'a RegisterTable);
+
+impl<const FROM: usize, const TO: u8> Numbers<'_, FROM, TO> {
+    const BYTES: usize = if matches!(TO, F32 | INT32) { 4 } else { 8 };
+
+    #[inline(always)]
+    fn group(self, l: Avx512, source: &[u8], destination: &mut [u8]) {
+        let codes = l.0.avx512bw._mm512_cvtepu8_epi16(load::<FROM>(*l.0, source));
+        let upper = self.0.found::<FROM, 16>(self.0.tables[0], codes);
+        let numbers = l.unpack(splat_u16(0), upper);
+        match TO {
+            F32 => l.store_u32(numbers, destination),
+            F64 => l.store_f32_as_f64(numbers, destination),
+            INT32 => l.store_u32(l.f32_to_i32(numbers), destination),
+            INT64 => l.store_f32_as_i64::<true>(numbers, destination),
+            _ => l.store_f32_as_i64::<false>(numbers, destination),
+        }
+    }
+}
+
+impl<const FROM: usize, const TO: u8> Step<Avx512> for Numbers<'_, FROM, TO> {
+    const READ: usize = 2 * LANES / 8 * FROM;
+    const WRITTEN: usize = 2 * LANES * Self::BYTES;
+
+    #[inline(always)]
+    fn step(self, l: Avx512, source: &[u8], destination: &mut [u8]) {
+        let (first, second) = destination.split_at_mut(LANES * Self::BYTES);
+        self.group(l, source, first);
+        self.group(l, &source[LANES / 8 * FROM..], second);
     }
 }
 
