@@ -80,6 +80,24 @@ class NumpyTask(Task):
         return from_numpy(self.out[:elements], self.target)
 
 
+class NumpyAstype(Numpy):
+    """ndarray.astype, which allocates a new array each time: in huge pages, as numpy does unless it is told not to."""
+
+    name = "numpy astype"
+
+    def task(self, pair: Pair, tile: Bytes, tile_elements: int, elements: int, threads: int) -> Task | None:
+        task = super().task(pair, tile, tile_elements, elements, threads)
+        return task and NumpyAstypeTask(task.source, task.out, task.target)
+
+
+class NumpyAstypeTask(NumpyTask):
+    def __call__(self) -> None:
+        before = np._core.multiarray._set_madvise_hugepage(True)
+        with np.errstate(all="ignore"):
+            self.out = self.source.astype(self.out.dtype)
+        np._core.multiarray._set_madvise_hugepage(before)
+
+
 class TorchCopy(Peer):
     """Tensor.copy_ into a preallocated tensor."""
 
@@ -190,5 +208,5 @@ def present() -> list[Peer]:
     """The installed libraries. Prints which ones are missing."""
     if torch is None:
         print("NOT MEASURED: PyTorch, which is not installed. The head of run.sh says how to install it.")
-        return [Numpy(), Ort()]
-    return [Numpy(), TorchCopy(), TorchTo(), Ort()]
+        return [Numpy(), NumpyAstype(), Ort()]
+    return [Numpy(), NumpyAstype(), TorchCopy(), TorchTo(), Ort()]

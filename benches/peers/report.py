@@ -15,6 +15,8 @@ WARM_UPS = 2
 AVX512 = "ours, avx512"
 # The libraries that write into preallocated memory, as this crate does.
 IN_PLACE = ["numpy", "torch copy_", "ORT"]
+# Those that allocate, and this crate when it does.
+NEW, ALLOCATING = "ours, new", ["numpy astype", "torch .to"]
 
 
 def cpu() -> str:
