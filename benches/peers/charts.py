@@ -34,6 +34,7 @@ def main() -> None:
         "gpu.jsonl": gpu,
         "adapter.jsonl": adapter,
         "growth.jsonl": growth,
+        "sweep.jsonl": sweep,
         "strings.jsonl": strings,
     }
     for name, draw in drawn.items():
@@ -192,11 +193,27 @@ LINES = {
 }
 
 
+SWEEP = {
+    "wgpu-cast": ("wgpu-cast", OURS, "-"),
+    "memcpy": ("memcpy", "#57606a", "--"),
+    **{name: (name, MARKS[name][0], "-") for name in IN_PLACE},
+}
+
+
 def growth(head: dict, lines: list[dict]) -> None:
+    growing(head, lines, LINES, "growth.svg", [head["machine"], head.get("adapter")])
+
+
+def sweep(head: dict, lines: list[dict]) -> None:
+    growing(head, lines, SWEEP, "sweep.svg", [head["machine"], "one thread", *head["versions"]])
+
+
+def growing(head: dict, lines: list[dict], ways: dict[str, tuple[str, str, str]], file: str, about: list[str | None]) -> None:
+    """A panel for each pair, with a line for each way."""
     pairs = list(dict.fromkeys((line["from"], line["to"]) for line in lines))
     figure, all_axes = plt.subplots(1, len(pairs), figsize=(4.4 * len(pairs), 3.8), sharey=True, squeeze=False)
     for pair, axes in zip(pairs, all_axes[0], strict=True):
-        for way, (label, colour, dashes) in LINES.items():
+        for way, (label, colour, dashes) in ways.items():
             there = [line for line in lines if (line["from"], line["to"]) == pair and line["way"] == way]
             counts, rates = [line["elements"] for line in there], [line["gbps"] for line in there]
             axes.plot(counts, rates, dashes, color=colour, label=label, linewidth=1.3, marker=".", markersize=4)
@@ -206,13 +223,14 @@ def growth(head: dict, lines: list[dict]) -> None:
         axes.set_xticks(counts, map(binary, counts))
         axes.minorticks_off()
         axes.set_yticks([0.01, 0.1, 1, 10, 100], ["0.01", "0.1", "1", "10", "100"])
+        axes.tick_params(axis="x", rotation=90)
         axes.set_xlabel("elements")
         axes.grid()
         axes.tick_params(length=0)
         title(axes, " → ".join(pair))
     all_axes[0][0].set_ylabel("GB/s, read and written")
     legend(figure)
-    save(figure, "growth.svg", ", ".join(filter(None, [head["machine"], head.get("adapter")])), head["note"])
+    save(figure, file, ", ".join(filter(None, about)), head["note"])
 
 
 def binary(count: int) -> str:

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Measures this crate and other libraries, and writes tables and charts. Uses a Python environment in target/peers.
 #   run.sh [compare] [OPTION]…   casts on the CPU: this crate, numpy with ml_dtypes, PyTorch and ONNX Runtime
+#   run.sh sweep [OPTION]…       growing tensors on the CPU: this crate and the same libraries
 #   run.sh gpu CAST [OPTION]…    casts on an NVIDIA GPU: this crate, PyTorch and CuPy
 #   run.sh adapter [OPTION]…     every pair on the best adapter
 #   run.sh growth [OPTION]…      growing tensors on the CPU and on the adapter
@@ -12,7 +13,7 @@
 #   run.sh charts                docs/charts/*.svg, from the recorded figures
 # The figures are recorded in docs/charts/data. Add --help for the options of a command.
 #
-# `compare` needs a processor with AVX-512. It and `files` use PyTorch, which is installed only on request:
+# `compare` needs a processor with AVX-512. It, `sweep` and `files` use PyTorch, which is installed only on request:
 #   PEERS_TORCH=INDEX   from the package index at that address, such as PyTorch's index for CPUs (about 1 GB)
 #   PEERS_TORCH=pip     from the index that pip uses; includes CUDA (more than 5 GB)
 # `gpu` uses PyTorch with CUDA, and CuPy: PEERS_CUPY names the package for the installed CUDA, such as cupy-cuda13x.
@@ -28,7 +29,7 @@ venv=target/peers/venv
 
 what=compare
 case ${1:-} in
-    compare | gpu | adapter | growth | record | strings | transfer | files | tables | charts)
+    compare | sweep | gpu | adapter | growth | record | strings | transfer | files | tables | charts)
         what=$1
         shift
         ;;
@@ -47,7 +48,7 @@ esac
 [ -z "${PEERS_CUPY:-}" ] || install "$PEERS_CUPY"
 
 case $what in
-    compare | gpu | files)
+    compare | sweep | gpu | files)
         "$venv/bin/python" -c 'import torch' 2>/dev/null ||
             echo 'NOT MEASURED: PyTorch, which is not installed. Set PEERS_TORCH to install it (see the head of this script).' >&2
         ;;
