@@ -8,7 +8,7 @@ from statistics import median
 
 from ours import ROOT
 
-DATA = ROOT / "docs" / "charts" / "data"
+DATA = Path(os.environ.get("PEERS_RESULTS", ROOT / "docs" / "charts" / "data"))
 RUNS = 7
 WARM_UPS = 2
 # Ours on AVX-512, beside ours on AVX2.
