@@ -34,7 +34,7 @@ pub(crate) trait Step<L>: Copy + Send + Sync {
     const READ: usize;
     const WRITTEN: usize;
     /// Whether there is a second loop, with streaming stores. It is worth its size where elements of at least 16 bits are
-    /// made of elements of at most twice as many.
+    /// made.
     const STREAMS: bool = false;
     /// Implementations are always inlined.
     fn step(self, l: L, source: &[u8], destination: &mut [u8]);
@@ -109,7 +109,7 @@ pub(crate) struct SourceToSink<S, K>(pub S, pub K);
 impl<L: Lanes, S: Source<L>, K: Sink<L, S>> Step<L> for SourceToSink<S, K> {
     const READ: usize = L::GROUPS * L::COUNT * S::BITS / 8;
     const WRITTEN: usize = L::GROUPS * L::COUNT * if L::PACKS || K::BITS > 8 { K::BITS } else { 8 } / 8;
-    const STREAMS: bool = L::PACKS && K::BITS == 16 && S::BITS <= 32;
+    const STREAMS: bool = L::PACKS && K::BITS == 16;
 
     #[inline(always)]
     fn step(self, l: L, source: &[u8], destination: &mut [u8]) {
@@ -224,7 +224,7 @@ impl<S: Word, D: Word, F: Fn(S) -> D> Map<S, D, F> {
 impl<L: Lanes, S: Word, D: Word, F: Fn(S) -> D + Copy + Send + Sync> Step<L> for Map<S, D, F> {
     const READ: usize = S::BYTES;
     const WRITTEN: usize = D::BYTES;
-    const STREAMS: bool = D::BYTES >= 2 && S::BYTES <= 2 * D::BYTES;
+    const STREAMS: bool = D::BYTES >= 2;
 
     #[inline(always)]
     fn step(self, _: L, source: &[u8], destination: &mut [u8]) {
