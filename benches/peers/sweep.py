@@ -56,7 +56,7 @@ def repeated(task: Task) -> Callable[[], float]:
             task()
         return (perf_counter() - start) / times
 
-    times = min(int(REGION / max(seconds(1), seconds(1), 1e-9)) + 1, 1000)
+    times = min(int(REGION / max(seconds(1), seconds(1), 1e-9)) + 1, 100_000)
     return lambda: seconds(times)
 
 
