@@ -318,6 +318,19 @@ pub struct VerifyArgs {
     /// Number of random codes for each source wider than 16 bits, in addition to the edge cases
     #[arg(long, value_name = "N", default_value_t = 65_536, value_parser = value_parser!(u32).range(..=1 << 26))]
     pub random: u32,
+    /// Cast every code of sources of at most 32 bits, and millions of 64 bits, and print a checksum for each cast; on
+    /// --device cpu only the checksums are compared
+    #[arg(long, conflicts_with_all = ["random", "seed"])]
+    pub exhaustive: bool,
+    /// Do the exhaustive casts whose checksums are recorded, and compare only the checksums: a few minutes
+    #[arg(long, conflicts_with_all = ["random", "seed", "exhaustive"])]
+    pub checksums: bool,
+    /// Keep the checksums of blocks in this file; an interrupted run with the same file goes on where it was
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
+    /// Print a report in Markdown: adapter, driver, limits, what was cast, checksums, the first wrong results
+    #[arg(long, conflicts_with_all = ["quiet", "json"])]
+    pub report: bool,
     /// Seed of the random codes
     #[arg(long, value_name = "S", default_value_t = 1)]
     pub seed: u64,

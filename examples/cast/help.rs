@@ -88,7 +88,13 @@ cases (special codes, boundaries of exponents, midpoints of all narrower floats 
 limits of integers) and with random codes. The codes are cast as one long tensor, which uses the main
 kernel, and as several small tensors, which use the edge kernel. Every combination of options that
 affects a pair is tested: saturate, round_mode, and the two rules that depend on the opset. The first
-mismatches are printed; with any mismatch the exit status is 1. Software adapters are tested too.";
+mismatches are printed; with any mismatch the exit status is 1. Software adapters are tested too.
+
+--exhaustive casts all codes of sources of at most 32 bits, and for sources of 64 bits all exponents with
+significands around the boundaries of roundings, more than 10 million codes of each. The
+casts are done in blocks of 2^26 codes, ascending. A cast's checksum is the XXH3 (64 bits) of those of its
+blocks, which are the XXH3 of the packed results. It is the same on every device, and is compared with the
+one that is recorded in this program.";
 
 pub const BENCH: &str = "\
 Each cast is compared with a copy kernel that moves the same number of bytes. GB/s are 10^9 bytes read

@@ -12,3 +12,4 @@ mod npy;
 mod onnx;
 mod shader;
 mod tool;
+mod verify;

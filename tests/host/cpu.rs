@@ -1,8 +1,9 @@
 //! The CPU path against the independent oracle: every pair, every option that matters, every hard code.
 
 use support::assert_error;
-use support::options::{all_options, variants};
-use support::tier::count;
+use support::inputs::Inputs;
+use support::options::{all_options, pair_variants, variants};
+use support::tier::{Tier, count};
 use support::{cases, numeric, oracle};
 use wgpu_cast::{CastOptions, ElementType, Error, Tensor, can_cast, cpu, has_kernel, wgsl};
 
@@ -50,6 +51,28 @@ fn double_gives_what_the_oracle_says() {
 fn wide_integers_give_what_the_oracle_says() {
     use ElementType::*;
     judge_all(&[INT32, UINT32, INT64, UINT64]);
+}
+
+/// Every so many of the inputs of exhaustive checks; with `WGPU_CAST_TESTS=exhaustive` all those of 64 bits, which takes
+/// half an hour.
+#[test]
+fn inputs_of_exhaustive_checks_give_what_the_oracle_says() {
+    for from in numeric().filter(|t| t.bits() > Some(16)) {
+        let inputs = Inputs::of(from);
+        let some = inputs.count() / count(100_000, 5_000) as u64;
+        let all = Tier::chosen() == Tier::Exhaustive && from.bits() == Some(64);
+        let step = if all { 1 } else { some | 1 };
+        let mut indexes = (0..inputs.count()).step_by(step as usize).peekable();
+        while indexes.peek().is_some() {
+            let codes: Vec<u64> = indexes.by_ref().take(1 << 20).map(|index| inputs.code(index)).collect();
+            for to in numeric() {
+                for options in pair_variants(from, to) {
+                    let wrong = judge(from, to, &codes, &options);
+                    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+                }
+            }
+        }
+    }
 }
 
 /// Few elements go without the table and the threads; many go with both. The codes come in another order each time.

@@ -5,6 +5,7 @@ mod functions;
 mod golden;
 #[cfg(target_os = "linux")]
 mod guard_pages;
+mod inputs;
 mod oracle;
 mod readme;
 mod shaders;

@@ -9,6 +9,7 @@ pub mod buffers;
 pub mod cases;
 pub mod decoders;
 pub mod golden;
+pub mod inputs;
 pub mod options;
 pub mod oracle;
 pub mod planned;

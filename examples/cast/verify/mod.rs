@@ -1,5 +1,9 @@
 //! `cast verify`: compares every cast on an adapter with the CPU implementation, bit by bit.
 
+mod checksums;
+mod exhaustive;
+mod report;
+
 use serde_json::json;
 use support::cases;
 use support::options::pair_variants;
@@ -19,6 +23,11 @@ const SHOWN: usize = 8;
 const SMALL: usize = 16;
 
 pub fn verify(args: &VerifyArgs) -> Result<(), Failure> {
+    if args.exhaustive || args.checksums { exhaustive::verify(args) } else { difficult(args) }
+}
+
+/// Compares casts of difficult and of random codes.
+fn difficult(args: &VerifyArgs) -> Result<(), Failure> {
     let context = pollster::block_on(Context::open(args.device.adapter_choice()?))?;
     let sources = || numeric().filter(|from| args.from.is_none_or(|only| only == *from));
     let targets = || numeric().filter(|to| args.to.is_none_or(|only| only == *to));
@@ -28,13 +37,14 @@ pub fn verify(args: &VerifyArgs) -> Result<(), Failure> {
 
     let mut elements = 0;
     let mut mismatches = Vec::new();
+    let mut checksum = checksums::Block::default();
     'all: for from in sources() {
         let tensors = tensors(from, args)?;
         for to in targets() {
             let (known, before) = (mismatches.len(), elements);
             for options in pair_variants(from, to) {
                 for tensor in &tensors {
-                    compare(&context, tensor, to, &options, &mut mismatches)?;
+                    compare(&context, tensor, to, &options, &mut mismatches, &mut checksum)?;
                     elements += tensor.len();
                     if mismatches.len() >= SHOWN {
                         break 'all;
@@ -53,15 +63,19 @@ pub fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     if args.print.json {
         output::line(json!({
             "adapter": adapter, "pairs": pairs, "casts": casts, "elements": elements, "seconds": seconds,
-            "equal": equal, "mismatches": mismatches,
+            "equal": equal, "mismatches": mismatches, "checksum": checksums::text(checksum.finish()),
         }))?;
+    } else if args.report {
+        let counts = [("pairs", pairs as u64), ("casts", casts as u64), ("elements", elements as u64)];
+        let checksum = format!("checksum of all results: {}", checksums::text(checksum.finish()));
+        report::print(Some(&context), &counts, seconds, &[checksum], &mismatches)?;
     } else if !equal {
         output::line(mismatches.join("\n"))?;
     }
     if !equal {
         return Err(Failure::Work(format!("{adapter}: results differ from the CPU")));
     }
-    if args.print.is_silent() {
+    if args.print.is_silent() || args.report {
         return Ok(());
     }
     let [pairs, casts, elements] = [(pairs, "pair"), (casts, "cast"), (elements, "element")]
@@ -108,13 +122,21 @@ fn compare(
     to: ElementType,
     options: &CastOptions,
     mismatches: &mut Vec<String>,
+    checksum: &mut checksums::Block,
 ) -> Result<(), Error> {
     let (found, _) = pollster::block_on(context.cast(source, to, options))?;
     let expected = cpu::cast(source, to, options)?;
+    checksum.update(found.bytes().unwrap_or_default());
+    mismatches.extend(differences(source, &found, &expected, options, SHOWN - mismatches.len()));
+    Ok(())
+}
+
+/// Describes the first `most` elements that differ.
+fn differences(source: &Tensor, found: &Tensor, expected: &Tensor, options: &CastOptions, most: usize) -> Vec<String> {
     if found == expected {
-        return Ok(());
+        return Vec::new();
     }
-    let from = source.element_type();
+    let (from, to) = (source.element_type(), found.element_type());
     let digits = |t: ElementType| 2 + t.bits().unwrap_or(0).div_ceil(4) as usize;
     let (wide, narrow) = (digits(from), digits(to));
     let codes = source.codes().zip(found.codes().zip(expected.codes())).enumerate();
@@ -127,6 +149,5 @@ fn compare(
              expected {expected:#0narrow$x}"
         )
     });
-    mismatches.extend(lines.take(SHOWN - mismatches.len()));
-    Ok(())
+    lines.take(most).collect()
 }

@@ -1,0 +1,222 @@
+//! `cast verify --exhaustive` and `--checksums`: casts all inputs, in blocks, and computes checksums of the results.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Mutex;
+
+use rayon::prelude::*;
+use serde_json::json;
+use support::inputs::Inputs;
+use wgpu_cast::{Context, DeviceChoice, ElementType, Tensor, cpu};
+
+use super::checksums::{self, Case, Record};
+use super::{SHOWN, adapter_name, differences, report};
+use crate::args::VerifyArgs;
+use crate::failure::Failure;
+use crate::output;
+use crate::progress::Progress;
+
+/// Inputs of a block.
+const BLOCK: u64 = 1 << 26;
+
+/// Inputs that are cast at once on the CPU, where every thread has blocks of its own: they stay in its cache.
+const ON_CPU: u64 = 1 << 16;
+
+/// Inputs that are cast at once on an adapter.
+const ON_ADAPTER: u64 = 1 << 23;
+
+/// Where the casts run.
+struct Device {
+    /// `None` on the CPU.
+    context: Option<Context>,
+    name: String,
+}
+
+/// A cast that is done.
+struct Done {
+    case: Case,
+    checksum: u64,
+}
+
+impl Done {
+    /// Whether the checksum is the recorded one, if there is one.
+    fn is_equal(&self) -> Option<bool> {
+        self.case.recorded.map(|recorded| recorded == self.checksum)
+    }
+}
+
+impl fmt::Display for Done {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.case, checksums::text(self.checksum))
+    }
+}
+
+pub fn verify(args: &VerifyArgs) -> Result<(), Failure> {
+    let cases = checksums::cases(args.from, args.to, args.checksums);
+    let device = Device::open(args)?;
+    let blocks: u64 = cases.iter().map(blocks).sum();
+    let elements: u64 = cases.iter().map(|case| Inputs::of(case.from).count()).sum();
+    let record = args.record.as_deref().map(|path| Record::open(path, &device.name)).transpose()?;
+    let progress = Mutex::new(Progress::of_steps(blocks, args.print.is_silent()));
+
+    let mut all = Vec::new();
+    for case in cases {
+        let checksum = device.checksum(&case, !args.checksums, record.as_ref(), &progress)?;
+        let done = Done { case, checksum };
+        if args.print.json {
+            let Case { from, to, .. } = done.case;
+            output::line(json!({
+                "from": from.name(), "to": to.name(), "options": done.case.options_text(),
+                "elements": Inputs::of(from).count(), "checksum": checksums::text(checksum), "equal": done.is_equal(),
+            }))?;
+        } else if !args.print.quiet && !args.report {
+            let verdict = match done.is_equal() {
+                Some(true) => "as recorded",
+                Some(false) => "NOT AS RECORDED",
+                None => "not recorded",
+            };
+            progress.lock().expect("no panic").suspend(|| output::line(format_args!("{done}, {verdict}")))?;
+        }
+        all.push(done);
+    }
+    let seconds = progress.into_inner().expect("no panic").stop();
+    finish(args, &device, &all, elements, seconds)
+}
+
+/// Prints the summary.
+///
+/// # Errors
+/// A checksum is not the recorded one.
+fn finish(args: &VerifyArgs, device: &Device, all: &[Done], elements: u64, seconds: f64) -> Result<(), Failure> {
+    let recorded = all.iter().filter(|done| done.is_equal().is_some()).count();
+    let wrong: Vec<_> =
+        all.iter().filter(|done| done.is_equal() == Some(false)).map(|done| done.case.to_string()).collect();
+    let compared = !args.checksums && device.context.is_some();
+    if args.print.json {
+        output::line(json!({
+            "adapter": device.name, "casts": all.len(), "elements": elements, "seconds": seconds,
+            "compared_with_cpu": compared, "recorded": recorded, "equal": wrong.is_empty(),
+        }))?;
+    }
+    if args.report {
+        let counts =
+            [("casts", all.len() as u64), ("elements", elements), ("recorded checksums compared", recorded as u64)];
+        let checksums: Vec<String> = all.iter().map(ToString::to_string).collect();
+        report::print(device.context.as_ref(), &counts, seconds, &checksums, &wrong)?;
+    }
+    if !wrong.is_empty() {
+        let wrong = wrong.join(", ");
+        return Err(Failure::Work(format!("{}: other checksums than recorded: {wrong}", device.name)));
+    }
+    if args.print.is_silent() || args.report {
+        return Ok(());
+    }
+    let [casts, elements] =
+        [(all.len() as u64, "cast"), (elements, "element")].map(|(number, unit)| output::counted(number, unit));
+    let mut results = Vec::new();
+    if compared {
+        results.push("all results bit-identical to the CPU".to_owned());
+    }
+    if recorded > 0 {
+        results.push(format!("{} as recorded", output::counted(recorded as u64, "checksum")));
+    }
+    let results =
+        if results.is_empty() { "no checksum is recorded".to_owned() } else { format!("OK: {}", results.join(", ")) };
+    output::line(format_args!("{}: {casts}, {elements}, {seconds:.0} s. {results}", device.name))
+}
+
+fn blocks(case: &Case) -> u64 {
+    Inputs::of(case.from).count().div_ceil(BLOCK)
+}
+
+impl Device {
+    fn open(args: &VerifyArgs) -> Result<Self, Failure> {
+        match args.device.choice()? {
+            DeviceChoice::Cpu => {
+                let isa = std::env::var("WGPU_CAST_ISA").map_or(String::new(), |isa| format!(" ({isa})"));
+                Ok(Self { context: None, name: format!("CPU{isa}") })
+            }
+            _ => {
+                let context = pollster::block_on(Context::open(args.device.adapter_choice()?))?;
+                Ok(Self { name: adapter_name(&context), context: Some(context) })
+            }
+        }
+    }
+
+    /// The checksum of all results of a cast: that of the checksums of its blocks.
+    ///
+    /// # Errors
+    /// A result differs from that of the CPU, if they are compared, or the device fails.
+    fn checksum(
+        &self,
+        case: &Case,
+        compare: bool,
+        record: Option<&Record>,
+        progress: &Mutex<Progress>,
+    ) -> Result<u64, Failure> {
+        let block = |number: u64| -> Result<u64, Failure> {
+            let known = record.and_then(|record| record.block(case, number));
+            let checksum = match (known, &self.context) {
+                (Some(checksum), _) => checksum,
+                (None, None) => on_cpu(case, number)?,
+                (None, Some(context)) => on_adapter(context, case, number, compare)?,
+            };
+            if let (Some(record), None) = (record, known) {
+                record.add(case, number, checksum)?;
+            }
+            progress.lock().expect("no panic").advance(1, &format!("{} -> {}", case.from, case.to));
+            Ok(checksum)
+        };
+        let numbers = 0..blocks(case);
+        let checksums: Vec<u64> = match &self.context {
+            Some(_) => numbers.map(block).collect::<Result<_, _>>()?,
+            None => numbers.into_par_iter().map(block).collect::<Result<_, _>>()?,
+        };
+        Ok(checksums::of_blocks(&checksums))
+    }
+}
+
+/// The inputs of a block, in pieces.
+fn pieces(case: &Case, number: u64, size: u64) -> impl Iterator<Item = Range<u64>> {
+    let end = ((number + 1) * BLOCK).min(Inputs::of(case.from).count());
+    (number * BLOCK..end).step_by(size as usize).map(move |start| start..(start + size).min(end))
+}
+
+fn on_cpu(case: &Case, number: u64) -> Result<u64, Failure> {
+    let inputs = Inputs::of(case.from);
+    let mut hash = checksums::Block::default();
+    let mut result = Vec::new();
+    for piece in pieces(case, number, ON_CPU) {
+        let len = (piece.end - piece.start) as usize;
+        result.resize(bytes(case.to, len), 0);
+        let source = inputs.packed(piece);
+        cpu::on_this_thread(|| cpu::cast_bytes(case.from, &source, len, case.to, &case.options, &mut result))?;
+        hash.update(&result);
+    }
+    Ok(hash.finish())
+}
+
+fn on_adapter(context: &Context, case: &Case, number: u64, compare: bool) -> Result<u64, Failure> {
+    let inputs = Inputs::of(case.from);
+    let mut hash = checksums::Block::default();
+    for piece in pieces(case, number, ON_ADAPTER) {
+        let len = (piece.end - piece.start) as usize;
+        let source = Tensor::from_bytes(case.from, [len], inputs.packed(piece))?;
+        let (found, _) = pollster::block_on(context.cast(&source, case.to, &case.options))?;
+        if compare {
+            let expected = cpu::cast(&source, case.to, &case.options)?;
+            let differing = differences(&source, &found, &expected, &case.options, SHOWN);
+            if !differing.is_empty() {
+                output::line(differing.join("\n"))?;
+                let adapter = adapter_name(context);
+                return Err(Failure::Work(format!("{adapter}: results differ from the CPU")));
+            }
+        }
+        hash.update(found.bytes().unwrap_or_default());
+    }
+    Ok(hash.finish())
+}
+
+fn bytes(element_type: ElementType, len: usize) -> usize {
+    element_type.packed_bytes(len as u64).expect("a block fits in memory") as usize
+}

@@ -1,0 +1,66 @@
+//! The report of `cast verify --report`: Markdown to paste into an issue.
+
+use wgpu_cast::Context;
+
+use crate::failure::Failure;
+use crate::output;
+
+/// Prints the report. `counts` are what was done, `lines` the checksums, `wrong` what was not as expected.
+///
+/// # Errors
+/// Writing to stdout fails.
+pub fn print(
+    context: Option<&Context>,
+    counts: &[(&str, u64)],
+    seconds: f64,
+    lines: &[String],
+    wrong: &[String],
+) -> Result<(), Failure> {
+    let mut rows = vec![
+        ("wgpu-cast".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
+        ("system".to_owned(), format!("{} {}", std::env::consts::OS, std::env::consts::ARCH)),
+    ];
+    rows.extend(device(context));
+    rows.extend(counts.iter().map(|(what, number)| ((*what).to_owned(), number.to_string())));
+    rows.push(("seconds".to_owned(), format!("{seconds:.1}")));
+    let result = if wrong.is_empty() { "all results as expected" } else { "WRONG RESULTS, see below" };
+    rows.push(("result".to_owned(), result.to_owned()));
+
+    let mut text = String::from("| `cast verify` | |\n|---|---|\n");
+    for (name, value) in &rows {
+        text += &format!("| {name} | {} |\n", output::printable(value).replace('|', "\\|"));
+    }
+    for block in [wrong, lines] {
+        if !block.is_empty() {
+            text += &format!("\n```text\n{}\n```\n", block.join("\n"));
+        }
+    }
+    output::bytes(text.as_bytes())
+}
+
+/// The adapter, its driver and its limits.
+fn device(context: Option<&Context>) -> Vec<(String, String)> {
+    let (Some(info), Some(device)) = (context.and_then(Context::adapter_info), context.and_then(Context::device))
+    else {
+        return vec![("device".to_owned(), "CPU".to_owned())];
+    };
+    let limits = device.limits();
+    let numbers = [
+        ("largest buffer", limits.max_buffer_size),
+        ("largest storage binding", limits.max_storage_buffer_binding_size),
+        ("alignment of storage bindings", u64::from(limits.min_storage_buffer_offset_alignment)),
+        ("workgroups in a dimension", u64::from(limits.max_compute_workgroups_per_dimension)),
+        ("invocations in a workgroup", u64::from(limits.max_compute_invocations_per_workgroup)),
+        ("bytes of immediates", u64::from(limits.max_immediate_size)),
+    ];
+    let texts = [
+        (
+            "adapter",
+            format!("{} ({:?}, vendor {:#06x}, device {:#06x})", info.name, info.device_type, info.vendor, info.device),
+        ),
+        ("backend", info.backend.to_string()),
+        ("driver", format!("{} {}", info.driver, info.driver_info)),
+    ];
+    let numbers = numbers.map(|(name, value)| (name.to_owned(), value.to_string()));
+    texts.map(|(name, value)| (name.to_owned(), value)).into_iter().chain(numbers).collect()
+}
