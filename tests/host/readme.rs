@@ -135,3 +135,17 @@ fn the_instruction_table_has_every_pair() {
     let make = "run benches/instructions/run.sh, which counts them";
     assert!(missing.is_empty(), "counts.csv lacks {} pairs, such as {}: {make}", missing.len(), missing[0]);
 }
+
+/// `docs/dependencies.md` gives a reason for every direct dependency, and for no other.
+#[test]
+fn every_direct_dependency_has_a_reason() {
+    let manifest = include_str!("../../Cargo.toml");
+    let tables = manifest.split("\n[").filter(|table| table.split(']').next().unwrap_or("").ends_with("dependencies"));
+    let keys = tables.flat_map(|table| table.lines().skip(1).filter_map(|line| line.split_once(" = ")));
+    let direct: BTreeSet<&str> = keys.map(|(name, _)| name).filter(|name| !name.starts_with('#')).collect();
+    let text = include_str!("../../docs/dependencies.md");
+    let rows = text.lines().filter(|line| line.starts_with("| `")).filter_map(|line| line.split('|').nth(1));
+    let given: BTreeSet<&str> =
+        rows.flat_map(|cell| cell.split(", ").map(|name| name.trim().trim_matches('`'))).collect();
+    assert_eq!(given, direct);
+}
