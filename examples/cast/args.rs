@@ -316,7 +316,7 @@ pub struct VerifyArgs {
     #[arg(long, value_name = "TYPE", value_parser = element_type)]
     pub to: Option<ElementType>,
     /// Number of random codes for each source wider than 16 bits, in addition to the edge cases
-    #[arg(long, value_name = "N", default_value_t = 65_536, value_parser = value_parser!(u32).range(..=1 << 26))]
+    #[arg(long, value_name = "N", default_value_t = support::verify::RANDOM, value_parser = value_parser!(u32).range(..=1 << 26))]
     pub random: u32,
     /// Cast every code of sources of at most 32 bits, and millions of 64 bits, and print a checksum for each cast; on
     /// --device cpu only the checksums are compared
@@ -332,7 +332,7 @@ pub struct VerifyArgs {
     #[arg(long, conflicts_with_all = ["quiet", "json"])]
     pub report: bool,
     /// Seed of the random codes
-    #[arg(long, value_name = "S", default_value_t = 1)]
+    #[arg(long, value_name = "S", default_value_t = support::verify::SEED)]
     pub seed: u64,
     #[command(flatten)]
     pub device: DeviceArgs,

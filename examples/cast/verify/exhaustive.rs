@@ -7,10 +7,11 @@ use std::sync::Mutex;
 use rayon::prelude::*;
 use serde_json::json;
 use support::inputs::Inputs;
+use support::verify::differences;
 use wgpu_cast::{Context, DeviceChoice, ElementType, Tensor, cpu};
 
 use super::checksums::{self, Case, Record};
-use super::{SHOWN, adapter_name, differences, report};
+use super::{SHOWN, adapter_name, report};
 use crate::args::VerifyArgs;
 use crate::failure::Failure;
 use crate::output;

@@ -5,10 +5,8 @@ mod exhaustive;
 mod report;
 
 use serde_json::json;
-use support::cases;
 use support::options::pair_variants;
-use support::tier::Tier;
-use wgpu_cast::wgsl::{self, Kernel, KernelVariant};
+use support::verify::{differences, tensors};
 use wgpu_cast::{CastOptions, Context, ElementType, Error, Tensor, cpu};
 
 use crate::args::{VerifyArgs, numeric};
@@ -18,9 +16,6 @@ use crate::progress::Progress;
 
 /// Mismatches printed before the command stops.
 const SHOWN: usize = 8;
-
-/// The maximum number of small tensors per source type.
-const SMALL: usize = 16;
 
 pub fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     if args.exhaustive || args.checksums { exhaustive::verify(args) } else { difficult(args) }
@@ -39,7 +34,7 @@ fn difficult(args: &VerifyArgs) -> Result<(), Failure> {
     let mut mismatches = Vec::new();
     let mut checksum = checksums::Block::default();
     'all: for from in sources() {
-        let tensors = tensors(from, args)?;
+        let tensors = tensors(from, args.random, args.seed)?;
         for to in targets() {
             let (known, before) = (mismatches.len(), elements);
             for options in pair_variants(from, to) {
@@ -89,32 +84,6 @@ pub fn adapter_name(context: &Context) -> String {
     context.adapter_info().map_or("no adapter".to_owned(), |info| format!("{} ({})", info.name, info.backend))
 }
 
-/// The tensors that are cast from one type: a long one, which uses the main kernel for all but its end, and small ones,
-/// which use the edge kernel.
-fn tensors(from: ElementType, args: &VerifyArgs) -> Result<Vec<Tensor>, Error> {
-    let mut codes = cases::codes_of(from, Tier::Full);
-    if from.bits() > Some(16) {
-        codes.extend(cases::random(from, args.random as usize, args.seed));
-    }
-    let elements = |kernel: Kernel| (kernel.elements_per_invocation() * kernel.workgroup_size()) as usize;
-    let kernel = |to| wgsl::kernel(from, to, &CastOptions::default(), KernelVariant::Table);
-    let workgroups = numeric().map(|to| kernel(to).map(elements));
-    let workgroups: Vec<usize> = workgroups.collect::<Result<_, _>>()?;
-    let (fewest, most) = (workgroups.iter().min().unwrap_or(&2), workgroups.iter().max().unwrap_or(&2));
-
-    // Few codes are repeated, each time one place further on, so that each stands in every lane.
-    let rounds = (2 * most).div_ceil(codes.len());
-    let shifted = |round: usize| {
-        let (end, begin) = codes.split_at(round % codes.len());
-        begin.iter().chain(end)
-    };
-    let long = (0..rounds).flat_map(shifted).chain(&codes[..3]).copied().collect();
-    let step = codes.len().div_ceil(fewest - 1);
-    let small = (0..step.min(SMALL)).map(|first| codes.iter().skip(first).step_by(step).copied().collect());
-    let tensor = |codes: Vec<u64>| Tensor::from_codes(from, [codes.len()], codes);
-    std::iter::once(long).chain(small).map(tensor).collect()
-}
-
 /// Casts on the adapter and on the CPU, and describes the first elements that differ.
 fn compare(
     context: &Context,
@@ -129,25 +98,4 @@ fn compare(
     checksum.update(found.bytes().unwrap_or_default());
     mismatches.extend(differences(source, &found, &expected, options, SHOWN - mismatches.len()));
     Ok(())
-}
-
-/// Describes the first `most` elements that differ.
-fn differences(source: &Tensor, found: &Tensor, expected: &Tensor, options: &CastOptions, most: usize) -> Vec<String> {
-    if found == expected {
-        return Vec::new();
-    }
-    let (from, to) = (source.element_type(), found.element_type());
-    let digits = |t: ElementType| 2 + t.bits().unwrap_or(0).div_ceil(4) as usize;
-    let (wide, narrow) = (digits(from), digits(to));
-    let codes = source.codes().zip(found.codes().zip(expected.codes())).enumerate();
-    let differing = codes.filter(|(_, (_, (found, expected)))| found != expected);
-    let lines = differing.map(|(index, (code, (found, expected)))| {
-        let told = format!("saturate={}, round_mode={}", options.saturate, options.round_mode);
-        let rules = format!("int4_overflow={:?}, float4_nan={:?}", options.int4_overflow, options.float4_nan);
-        format!(
-            "{from} -> {to} ({told}, {rules}), element {index}: {code:#0wide$x} becomes {found:#0narrow$x}, \
-             expected {expected:#0narrow$x}"
-        )
-    });
-    lines.take(most).collect()
 }

@@ -18,6 +18,7 @@ pub mod tier;
 #[cfg(feature = "translate")]
 pub mod translate;
 pub mod unrolled;
+pub mod verify;
 
 use std::collections::BTreeSet;
 
