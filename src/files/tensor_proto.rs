@@ -9,14 +9,20 @@ use std::ops::Range;
 
 use super::input::ReadAt;
 use super::plan::{FilePlan, Part, SourceRange, TensorStorage};
-use super::stored::{StoredTensor, count};
+use super::stored::StoredTensor;
+#[cfg(any(unix, windows))]
+use super::stored::count;
 use super::tensor_fields as field;
 use super::wire::{WireError, put_bytes, put_length, put_number, put_varint, read_bytes};
 use crate::element::{ElementType, Kind};
 use crate::error::{Error, TensorFault};
-use crate::onnx::{LONGEST_MESSAGE, NamedTensor, open_data};
+#[cfg(any(unix, windows))]
+use crate::onnx::open_data;
+use crate::onnx::{LONGEST_MESSAGE, NamedTensor};
 use crate::options::CastOptions;
-use found::{Found, LONGEST_TEXT};
+use found::Found;
+#[cfg(any(unix, windows))]
+use found::LONGEST_TEXT;
 
 /// Why a `.pb` file cannot be read or written.
 #[derive(Debug, thiserror::Error)]

@@ -73,7 +73,7 @@ impl<'a> ExternalFiles<'a> {
 }
 
 /// Data that was found in an open file.
-#[cfg(feature = "files")]
+#[cfg(all(feature = "files", any(unix, windows)))]
 pub(crate) struct ExternalData {
     pub file: File,
     /// The first byte of the data, all of which the file has.
@@ -81,7 +81,7 @@ pub(crate) struct ExternalData {
 }
 
 /// Opens the file that has the `expected` bytes that a tensor takes.
-#[cfg(feature = "files")]
+#[cfg(all(feature = "files", any(unix, windows)))]
 pub(crate) fn open_data(entries: &[Bytes], folder: &Path, expected: u64) -> Result<ExternalData, TensorFault> {
     let range = tensor_range(entries, expected)?;
     let (file, size) = open(&range.location, folder)?;
@@ -90,7 +90,7 @@ pub(crate) fn open_data(entries: &[Bytes], folder: &Path, expected: u64) -> Resu
 }
 
 /// Opens a file that a model names; the result's second part is its size in bytes.
-#[cfg(feature = "files")]
+#[cfg(all(feature = "files", any(unix, windows)))]
 pub(crate) fn open(location: &str, folder: &Path) -> Result<(File, u64), TensorFault> {
     let (path, seen) = resolve(location, folder)?;
     open_resolved(location, &path, &seen)

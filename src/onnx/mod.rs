@@ -35,7 +35,9 @@ mod reader;
 mod tensor;
 
 #[cfg(feature = "files")]
-pub(crate) use external::{DataRange, data_range, open, open_data, plain_names};
+pub(crate) use external::{DataRange, data_range, plain_names};
+#[cfg(all(feature = "files", any(unix, windows)))]
+pub(crate) use external::{open, open_data};
 #[cfg(feature = "onnx")]
 pub(crate) use model::Node;
 #[cfg(feature = "onnx")]
