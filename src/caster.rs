@@ -114,7 +114,8 @@ impl Caster {
 
     /// As [`prepare`](Self::prepare), but compiles on other threads. At most as many threads as there are processors
     /// compile at a time; further kernels wait for their turn. Kernels that are compiled already need no thread. In a
-    /// browser, which has no threads, it compiles on the current one.
+    /// browser, which has no threads, the browser compiles; only here, and not in [`prepare`](Self::prepare), are its
+    /// errors known before the cast is used.
     ///
     /// # Errors
     /// As [`prepare`](Self::prepare).
@@ -138,7 +139,7 @@ impl Caster {
             result
         }
         #[cfg(target_family = "wasm")]
-        Ok(drop(kernels))
+        self.kernels.compile_watched(self.missing(kernels)).await
     }
 
     /// The kernels that are not compiled yet, each once.
@@ -186,11 +187,19 @@ impl Caster {
     }
 
     /// As [`prepare_with_sentinel`](Self::prepare_with_sentinel), for casts of host tensors: compiles the kernels on
-    /// several threads at a time.
-    pub(crate) fn prepare_host(&self, conversion: Conversion, len: u64, sentinel: u32) -> Result<Prepared, Error> {
+    /// several threads at a time. The future is ready at once, except in a browser, where only it learns of errors.
+    pub(crate) async fn prepare_host(
+        &self,
+        conversion: Conversion,
+        len: u64,
+        sentinel: u32,
+    ) -> Result<Prepared, Error> {
         let dispatches = self.plan(&conversion, len, Some(sentinel))?;
-        self.kernels
-            .compile_together(&self.missing(dispatches.iter().map(|dispatch| self.key(&conversion, dispatch))))?;
+        let missing = self.missing(dispatches.iter().map(|dispatch| self.key(&conversion, dispatch)));
+        #[cfg(target_family = "wasm")]
+        self.kernels.compile_watched(missing).await?;
+        #[cfg(not(target_family = "wasm"))]
+        self.kernels.compile_together(&missing)?;
         self.ready(conversion, len, &dispatches, Some(sentinel))
     }
 

@@ -101,7 +101,7 @@ impl Context {
         };
         match adapter::open(&adapter).await {
             Ok((device, queue)) => {
-                let gpu = Gpu { info: adapter.get_info(), link: DeviceLink::new(device, queue) };
+                let gpu = Gpu { info: adapter::info(&device), link: DeviceLink::new(device, queue) };
                 Ok(Self { choice, gpu: Some(gpu), reason: String::new() })
             }
             Err(error) if choice == DeviceChoice::Auto => Ok(Self { choice, gpu: None, reason: error.to_string() }),
@@ -120,7 +120,7 @@ impl Context {
     /// host tensors are cast on the device, of whatever size.
     pub fn on_device(device: &wgpu::Device, queue: &wgpu::Queue) -> Self {
         let link = DeviceLink::borrowed(device, queue, &Caster::new(device));
-        let gpu = Gpu { info: device.adapter_info(), link };
+        let gpu = Gpu { info: adapter::info(device), link };
         Self { choice: DeviceChoice::Gpu, gpu: Some(gpu), reason: String::new() }
     }
 

@@ -60,11 +60,14 @@ impl Context {
         let needed = model.needed();
         let mut run = Run::new(self, model, inputs, &needed);
         for node in model.nodes().iter().filter(|node| needed[node.output]) {
-            let done = run.node(node, model.element_type(node.output)).await;
-            done.map_err(|error| Error::Node { node: node.name.clone(), error: Box::new(run.diagnose(error)) })?;
+            if let Err(error) = run.node(node, model.element_type(node.output)).await {
+                let error = Box::new(run.diagnose(error).await);
+                return Err(Error::Node { node: node.name.clone(), error });
+            }
         }
-        let read_back = run.read_outputs(model).await;
-        read_back.map_err(|error| run.diagnose(error))?;
+        if let Err(error) = run.read_outputs(model).await {
+            return Err(run.diagnose(error).await);
+        }
         let mut outputs = Vec::new();
         for output in model.outputs() {
             outputs.push(NamedTensor { name: output.name.clone(), tensor: run.output(output.value)? });
@@ -224,7 +227,7 @@ impl<'a> Run<'a> {
         let device = if conversion.is_copy() {
             resident
         } else {
-            self.batch(gpu, &conversion)?.cast(&conversion, elements, &resident)?
+            self.batch(gpu, &conversion)?.cast(&conversion, elements, &resident).await?
         };
         let made_by = Some(conversion);
         Ok(Value { element_type: to, shape, elements, host: None, device: Some(device), made_by })
@@ -334,9 +337,9 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn diagnose(&self, error: Error) -> Error {
+    async fn diagnose(&self, error: Error) -> Error {
         match self.gpu {
-            Some(gpu) => gpu.link.diagnose(error),
+            Some(gpu) => gpu.link.diagnose(error).await,
             None => error,
         }
     }

@@ -6,6 +6,7 @@ use crate::cpu;
 use crate::element::ElementType;
 use crate::error::Error;
 use crate::gpu::device_link::DeviceLink;
+use crate::gpu::error_scope::watched;
 use crate::gpu::pipelined;
 use crate::plan::{Offsets, PlanLimits, Slices};
 use crate::spec::CastSpec;
@@ -94,17 +95,33 @@ impl Known {
         put(&mut image, offsets.destination / 8, expected.bytes().unwrap_or_default());
         memory.resize(memory.len().max(image.len()), POISON);
         let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC;
-        let source = link.filled(conversion, "cast self-test", &memory, usage)?;
-        let destination = match offsets.one_buffer {
-            true => source.clone(),
-            false => link.filled(conversion, "cast self-test", &vec![POISON; image.len()], usage)?,
-        };
         let [start, result_start] = [offsets.source / 8, offsets.destination / 8];
-        let input = source.slice(start..start + prepared.source_bytes());
-        let output = destination.slice(result_start..result_start + prepared.destination_bytes());
-        let mut encoder = link.encoder(conversion)?;
-        prepared.record(&mut encoder, Source::new(input), Destination::new(output))?;
-        let got = link.contents(conversion, encoder, &destination).await.map_err(|error| link.diagnose(error))?;
+        let record = || {
+            let source = link.filled(conversion, "cast self-test", &memory, usage)?;
+            let destination = match offsets.one_buffer {
+                true => source.clone(),
+                false => link.filled(conversion, "cast self-test", &vec![POISON; image.len()], usage)?,
+            };
+            let input = source.slice(start..start + prepared.source_bytes());
+            let output = destination.slice(result_start..result_start + prepared.destination_bytes());
+            let mut encoder = link.encoder(conversion)?;
+            prepared.record(&mut encoder, Source::new(input), Destination::new(output))?;
+            Ok((encoder, [source, destination]))
+        };
+        let (recorded, verdict) = watched(&link.device, record);
+        let recorded = verdict.with(conversion, (memory.len() + image.len()) as u64, recorded).await;
+        let got = match recorded {
+            Ok((encoder, buffers)) => {
+                let got = link.contents(conversion, encoder, &buffers[1]).await;
+                buffers.iter().for_each(wgpu::Buffer::destroy);
+                got
+            }
+            Err(error) => Err(error),
+        };
+        let got = match got {
+            Ok(got) => got,
+            Err(error) => return Err(link.diagnose(error).await),
+        };
         let result = result_start as usize..(result_start + prepared.destination_bytes()) as usize;
         self.compare(got[result].to_vec(), &expected, |i| arrangement.order.source_index(i))?;
         match image.iter().zip(&got).position(|(expected, got)| expected != got) {

@@ -78,7 +78,8 @@ pub async fn adapters() -> Vec<AdapterSummary> {
     summaries.collect()
 }
 
-/// `Other` counts as real: browsers report it for all adapters but fallback adapters, which are software.
+/// Browsers tell only whether an adapter is a fallback adapter, which is software: wgpu gives those `Cpu`, and all others
+/// `Other`, which therefore counts as real.
 fn is_software(info: &wgpu::AdapterInfo) -> bool {
     info.device_type == wgpu::DeviceType::Cpu
 }
@@ -86,6 +87,23 @@ fn is_software(info: &wgpu::AdapterInfo) -> bool {
 /// The adapter's name. Most browsers do not tell it.
 pub(crate) fn name(info: &wgpu::AdapterInfo) -> String {
     if info.name.is_empty() { format!("unnamed adapter ({})", info.backend) } else { info.name.clone() }
+}
+
+/// What is known of a device's adapter. Where a browser tells no name, the name is the vendor and the architecture, of
+/// which wgpu's own information has neither, and the backend.
+pub(crate) fn info(device: &wgpu::Device) -> wgpu::AdapterInfo {
+    let info = device.adapter_info();
+    #[cfg(all(target_family = "wasm", feature = "backends"))]
+    if let (true, Some(device)) = (info.name.is_empty(), device.as_webgpu()) {
+        let told = device.adapter_info();
+        let known: Vec<String> =
+            [told.vendor(), told.architecture()].into_iter().filter(|text| !text.is_empty()).collect();
+        if !known.is_empty() {
+            let name = format!("{} ({})", known.join(" "), info.backend);
+            return wgpu::AdapterInfo { name, ..info };
+        }
+    }
+    info
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -185,9 +203,17 @@ pub(crate) async fn open(adapter: &wgpu::Adapter) -> Result<(wgpu::Device, wgpu:
         ..Default::default()
     };
     adapter.request_device(&descriptor).await.map_err(|error| {
-        let name = name(&adapter.get_info());
-        Error::NoAdapter { reason: format!("{name}: cannot open a device: {error}") }
+        let (name, error) = (name(&adapter.get_info()), error.to_string());
+        Error::NoAdapter { reason: format!("{name}: cannot open a device: {}", without_trace(&error)) }
     })
+}
+
+/// A browser's error as wgpu gives it, `JsValue(OperationError: text` with a stack trace in the next lines and `)`, without
+/// what only a debugger shows. Other texts stay as they are.
+fn without_trace(error: &str) -> &str {
+    let Some(error) = error.strip_prefix("JsValue(") else { return error };
+    let line = error.lines().next().unwrap_or_default();
+    if line.len() == error.len() { line.strip_suffix(')').unwrap_or(line) } else { line }
 }
 
 /// What a device allows, and what suits it.
@@ -208,4 +234,18 @@ pub(crate) fn plan_settings(device: &wgpu::Device) -> PlanSettings {
         PlanTuning::default()
     };
     PlanSettings { limits, tuning }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_trace;
+
+    #[test]
+    fn errors_of_browsers_are_one_line() {
+        let told =
+            without_trace("JsValue(OperationError: no device\nOperationError: no device\n    at f (page.js:1:2))");
+        assert_eq!(told, "OperationError: no device");
+        assert_eq!(without_trace("JsValue(OperationError: no device)"), "OperationError: no device");
+        assert_eq!(without_trace("a limit (4) is too low"), "a limit (4) is too low");
+    }
 }

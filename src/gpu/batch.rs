@@ -1,10 +1,12 @@
 //! Casts of tensors that stay on a device from one cast to the next, and the proof that the device did the work.
 
-use crate::caster::{Destination, Source};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::caster::{Destination, Prepared, Source};
 use crate::conversion::Conversion;
 use crate::error::Error;
 use crate::gpu::device_link::DeviceLink;
-use crate::gpu::error_scope::scoped_for;
+use crate::gpu::error_scope::{Verdict, scoped_for, watched};
 use crate::plan;
 
 /// The most dispatches in one submission. wgpu frees what a submission uses after it, and each compute pass takes time
@@ -14,7 +16,7 @@ const MOST_DISPATCHES: u32 = 256;
 /// A tensor's packed bytes on the device, in whole words. A clone is the same memory.
 #[derive(Clone, Debug)]
 pub(crate) struct Resident {
-    buffer: wgpu::Buffer,
+    held: Arc<Held>,
     /// Bytes of the words. The sentinel follows them where a cast has made the tensor.
     words: u64,
     sentinel: Option<u32>,
@@ -45,6 +47,44 @@ pub(crate) struct Batch<'a> {
     /// The sentinels that `proofs` should hold.
     sentinels: Vec<u32>,
     pub dispatches: u32,
+    /// What the device says of the calls since it was last asked, with the cast and the bytes that each was for.
+    verdicts: Vec<(Conversion, u64, Verdict)>,
+    unused: Arc<Unused>,
+}
+
+/// Buffers that nothing records any more. A browser frees their memory only when the page's garbage is collected, unless
+/// it is told; elsewhere buffers are freed as soon as nothing uses them, and none are kept here.
+#[derive(Debug, Default)]
+struct Unused(Mutex<Vec<wgpu::Buffer>>);
+
+impl Unused {
+    /// Frees the buffers once the device is done with what was submitted.
+    fn free(&self) {
+        let mut buffers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        buffers.drain(..).for_each(|buffer| buffer.destroy());
+    }
+}
+
+impl Drop for Unused {
+    fn drop(&mut self) {
+        self.free();
+    }
+}
+
+/// The buffer of resident tensors.
+#[derive(Debug)]
+struct Held {
+    buffer: wgpu::Buffer,
+    #[cfg_attr(not(target_family = "wasm"), expect(dead_code, reason = "used in browsers"))]
+    unused: Arc<Unused>,
+}
+
+#[cfg(target_family = "wasm")]
+impl Drop for Held {
+    fn drop(&mut self) {
+        // Commands that use the buffer may be recorded and not yet submitted.
+        self.unused.0.lock().unwrap_or_else(PoisonError::into_inner).push(self.buffer.clone());
+    }
 }
 
 impl<'a> Batch<'a> {
@@ -52,15 +92,18 @@ impl<'a> Batch<'a> {
     pub(crate) fn new(link: &'a DeviceLink, conversion: &Conversion, casts: usize) -> Result<Self, Error> {
         let usage = wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC;
         let size = 4 * casts as u64;
-        let proofs = if casts == 0 { None } else { Some(link.buffer(conversion, "cast proofs", size, usage)?) };
+        let make = || link.buffer(conversion, "cast proofs", size, usage);
+        let (proofs, verdict) = watched(&link.device, || (casts > 0).then(make).transpose());
         Ok(Self {
             link,
             encoder: None,
             recorded: (0, 0),
             in_flight: None,
-            proofs,
+            proofs: proofs?,
             sentinels: Vec::new(),
             dispatches: 0,
+            verdicts: vec![(*conversion, size, verdict)],
+            unused: Arc::default(),
         })
     }
 
@@ -71,17 +114,46 @@ impl<'a> Batch<'a> {
     }
 
     /// Puts packed bytes on the device.
-    pub(crate) fn upload(&self, conversion: &Conversion, bytes: &[u8]) -> Result<Resident, Error> {
+    pub(crate) fn upload(&mut self, conversion: &Conversion, bytes: &[u8]) -> Result<Resident, Error> {
         let link = self.link;
         link.check(conversion)?;
         let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST;
-        let buffer = link.filled(conversion, "cast source", bytes, usage)?;
+        let fill = || link.filled(conversion, "cast source", bytes, usage);
+        let buffer = self.watch(conversion, bytes.len() as u64, |_| fill())?;
         let words = buffer.size();
-        Ok(Resident { buffer, words, sentinel: None })
+        Ok(Resident { held: self.held(buffer), words, sentinel: None })
+    }
+
+    fn held(&self, buffer: wgpu::Buffer) -> Arc<Held> {
+        Arc::new(Held { buffer, unused: self.unused.clone() })
+    }
+
+    /// Runs calls for a cast that ask for so many bytes, and keeps what the device says of them.
+    fn watch<T>(
+        &mut self,
+        conversion: &Conversion,
+        bytes: u64,
+        work: impl FnOnce(&mut Self) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let link = self.link;
+        let (result, verdict) = watched(&link.device, || work(self));
+        if cfg!(target_family = "wasm") {
+            self.verdicts.push((*conversion, bytes, verdict));
+        }
+        result
+    }
+
+    /// The first error that the device has reported for calls since it was last asked.
+    async fn settle(&mut self) -> Result<(), Error> {
+        let mut result = Ok(());
+        for (conversion, bytes, verdict) in self.verdicts.drain(..) {
+            result = result.and(verdict.with(&conversion, bytes, Ok(())).await);
+        }
+        result
     }
 
     /// Records the cast of a resident tensor.
-    pub(crate) fn cast(
+    pub(crate) async fn cast(
         &mut self,
         conversion: &Conversion,
         elements: u64,
@@ -90,13 +162,25 @@ impl<'a> Batch<'a> {
         let link = self.link;
         link.check(conversion)?;
         let sentinel = link.next_sentinel();
-        let prepared = link.caster.prepare_host(*conversion, elements, sentinel)?;
+        let prepared = link.caster.prepare_host(*conversion, elements, sentinel).await?;
+        let bytes = prepared.destination_bytes();
+        self.watch(conversion, bytes, |batch| batch.record(conversion, &prepared, sentinel, source))
+    }
+
+    fn record(
+        &mut self,
+        conversion: &Conversion,
+        prepared: &Prepared,
+        sentinel: u32,
+        source: &Resident,
+    ) -> Result<Resident, Error> {
+        let link = self.link;
         let words = prepared.destination_bytes().next_multiple_of(4);
         let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC;
         let buffer = link.buffer(conversion, "cast destination", words + 4, usage)?;
-        let input = Source::new(source.buffer.slice(..source.words));
+        let input = Source::new(source.held.buffer.slice(..source.words));
         let bound = prepared.bind(input, Destination::new(buffer.slice(..)))?;
-        for (part, elements) in bound.parts(elements) {
+        for (part, elements) in bound.parts(prepared.len()) {
             // Some systems reset a device that works for long on one submission.
             let (recorded, dispatches) = self.recorded;
             let is_long = recorded > 0 && recorded + elements > plan::HOST_ELEMENTS;
@@ -113,7 +197,7 @@ impl<'a> Batch<'a> {
             self.sentinels.push(sentinel);
         }
         self.dispatches += prepared.dispatches();
-        Ok(Resident { buffer, words, sentinel: Some(sentinel) })
+        Ok(Resident { held: self.held(buffer), words, sentinel: Some(sentinel) })
     }
 
     /// Waits for everything recorded, proves that all was done, and copies the tensors' bytes: in one submission, so
@@ -126,19 +210,8 @@ impl<'a> Batch<'a> {
         for wanted in wanted.iter() {
             size += wanted.source.words + 4;
         }
-        let staging = link.staging(&conversion, size)?;
-        let mut offset = 0;
-        for Wanted { conversion, source, .. } in wanted.iter() {
-            // Only what a cast has made can be proven.
-            let own = source.words + 4;
-            source.sentinel.ok_or(Error::Incomplete { from: conversion.from, to: conversion.to })?;
-            self.encoder(conversion)?.copy_buffer_to_buffer(&source.buffer, 0, &staging, offset, own);
-            offset += own;
-        }
-        if let Some(proofs) = self.proofs.clone().filter(|_| offset < size) {
-            self.encoder(&conversion)?.copy_buffer_to_buffer(&proofs, 0, &staging, offset, size - offset);
-        }
-        self.submit(&conversion)?;
+        let staging = self.watch(&conversion, size, |batch| batch.copy_out(wanted, size))?;
+        self.settle().await?;
         let index = self.in_flight.take().ok_or(Error::Incomplete { from, to })?;
         {
             let view = link.mapped(&conversion, &staging, index).await?;
@@ -160,8 +233,32 @@ impl<'a> Batch<'a> {
             }
         }
         self.sentinels.clear();
-        staging.unmap();
+        if cfg!(target_family = "wasm") {
+            staging.destroy();
+        } else {
+            staging.unmap();
+        }
         Ok(())
+    }
+
+    /// Submits everything recorded and the copies of the tensors and of the proofs to memory that the host can map, of
+    /// `size` bytes.
+    fn copy_out(&mut self, wanted: &[Wanted<'_>], size: u64) -> Result<wgpu::Buffer, Error> {
+        let conversion = wanted[0].conversion;
+        let staging = self.link.staging(&conversion, size)?;
+        let mut offset = 0;
+        for Wanted { conversion, source, .. } in wanted {
+            // Only what a cast has made can be proven.
+            let own = source.words + 4;
+            source.sentinel.ok_or(Error::Incomplete { from: conversion.from, to: conversion.to })?;
+            self.encoder(conversion)?.copy_buffer_to_buffer(&source.held.buffer, 0, &staging, offset, own);
+            offset += own;
+        }
+        if let Some(proofs) = self.proofs.clone().filter(|_| offset < size) {
+            self.encoder(&conversion)?.copy_buffer_to_buffer(&proofs, 0, &staging, offset, size - offset);
+        }
+        self.submit(&conversion)?;
+        Ok(staging)
     }
 
     fn encoder(&mut self, conversion: &Conversion) -> Result<&mut wgpu::CommandEncoder, Error> {
@@ -181,6 +278,7 @@ impl<'a> Batch<'a> {
         self.link.run_callbacks();
         let submit = || self.link.queue.submit(commands.map(wgpu::CommandEncoder::finish));
         self.in_flight = Some(scoped_for(conversion, 0, &self.link.device, submit)?);
+        self.unused.free();
         Ok(())
     }
 

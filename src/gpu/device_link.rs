@@ -10,7 +10,7 @@ use crate::caster::Caster;
 use crate::conversion::Conversion;
 use crate::error::Error;
 use crate::gpu::adapter;
-use crate::gpu::error_scope::{one_line, scoped_for};
+use crate::gpu::error_scope::{one_line, scoped_for, watched};
 use crate::plan::{self, PlanTuning};
 
 /// How long to wait for a submission. The slowest software adapter needs a few seconds.
@@ -58,9 +58,11 @@ impl DeviceLink {
     }
 
     /// Finds out whether an error is due to the device's loss. The loss shows first in a call that fails; the callback
-    /// that is told the reason runs only when the device is polled.
-    pub(crate) fn diagnose(&self, error: Error) -> Error {
+    /// that is told the reason runs only when the device is polled, and in a browser only while this cast waits: for an
+    /// answer of the device.
+    pub(crate) async fn diagnose(&self, error: Error) -> Error {
         self.run_callbacks();
+        let _ = watched(&self.device, || {}).1.error().await;
         match (error, self.lost()) {
             (
                 Error::DeviceLost { from, to, .. } | Error::Device { from, to, .. } | Error::Incomplete { from, to },
@@ -151,14 +153,20 @@ impl DeviceLink {
         mut encoder: wgpu::CommandEncoder,
         buffer: &wgpu::Buffer,
     ) -> Result<Vec<u8>, Error> {
-        let staging = self.staging(conversion, buffer.size())?;
-        self.run_callbacks();
-        let index = scoped_for(conversion, 0, &self.device, || {
-            encoder.copy_buffer_to_buffer(buffer, 0, &staging, 0, buffer.size());
-            self.queue.submit([encoder.finish()])
-        })?;
-        let view = self.mapped(conversion, &staging, index).await?;
-        Ok(view.to_vec())
+        let submit = || {
+            let staging = self.staging(conversion, buffer.size())?;
+            self.run_callbacks();
+            let index = scoped_for(conversion, 0, &self.device, || {
+                encoder.copy_buffer_to_buffer(buffer, 0, &staging, 0, buffer.size());
+                self.queue.submit([encoder.finish()])
+            })?;
+            Ok((staging, index))
+        };
+        let (submitted, verdict) = watched(&self.device, submit);
+        let (staging, index) = verdict.with(conversion, buffer.size(), submitted).await?;
+        let contents = self.mapped(conversion, &staging, index).await.map(|view| view.to_vec());
+        staging.destroy();
+        contents
     }
 
     pub(super) fn staging(&self, conversion: &Conversion, size: u64) -> Result<wgpu::Buffer, Error> {

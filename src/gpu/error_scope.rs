@@ -1,31 +1,118 @@
 //! Error scopes: every call of wgpu's that can fail runs in one, so that its error becomes this crate's and never
 //! reaches the application's handlers. Polling does not run in one, because it calls the application's callbacks: their
 //! errors belong to the application.
+//!
+//! In a browser errors arrive after the calls have returned, so that only async functions can wait for them. These run
+//! their calls in [`watched`], and ask the [`Verdict`] before they use what the calls made.
 
 use std::future::Future;
+#[cfg(target_family = "wasm")]
+use std::pin::Pin;
+#[cfg(not(target_family = "wasm"))]
 use std::pin::pin;
+#[cfg(not(target_family = "wasm"))]
 use std::task::{Context, Poll, Waker};
 
 use crate::conversion::Conversion;
 use crate::error::Error;
 
+/// The scopes of some calls: for the device's memory, for its internal errors, and for invalid calls.
+struct Scopes([wgpu::ErrorScopeGuard; 3]);
+
+impl Scopes {
+    fn open(device: &wgpu::Device) -> Self {
+        use wgpu::ErrorFilter::{Internal, OutOfMemory, Validation};
+        Self([OutOfMemory, Internal, Validation].map(|filter| device.push_error_scope(filter)))
+    }
+
+    /// What the scopes caught, in their order.
+    fn close(self) -> [impl Future<Output = Option<wgpu::Error>> + use<>; 3] {
+        let [memory, internal, validation] = self.0;
+        let (validation, internal, memory) = (validation.pop(), internal.pop(), memory.pop());
+        [memory, internal, validation]
+    }
+}
+
 /// Runs `work` on this thread and returns its result, or the first error that the device reported meanwhile.
 ///
-/// A lost device reports nothing: see `device_link` for how its loss is noticed. In a browser errors arrive after this
-/// function has returned, so no scope is opened there: the errors go to the application's own scope, or to the page's
-/// console.
+/// A lost device reports nothing: see `device_link` for how its loss is noticed.
+#[cfg(not(target_family = "wasm"))]
 pub(crate) fn scoped<T>(device: &wgpu::Device, work: impl FnOnce() -> T) -> Result<T, wgpu::Error> {
-    if cfg!(target_family = "wasm") {
-        return Ok(work());
-    }
-    let memory = device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
-    let internal = device.push_error_scope(wgpu::ErrorFilter::Internal);
-    let validation = device.push_error_scope(wgpu::ErrorFilter::Validation);
+    let scopes = Scopes::open(device);
     let result = work();
-    let (validation, internal, memory) = (now(validation.pop()), now(internal.pop()), now(memory.pop()));
+    let [memory, internal, validation] = scopes.close().map(now);
     match memory.or(validation).or(internal) {
         Some(error) => Err(error),
         None => Ok(result),
+    }
+}
+
+/// Runs `work`. Its errors go to the scope of [`watched`], or without one to the application's own scope or the page's
+/// console.
+#[cfg(target_family = "wasm")]
+pub(crate) fn scoped<T>(_: &wgpu::Device, work: impl FnOnce() -> T) -> Result<T, wgpu::Error> {
+    Ok(work())
+}
+
+/// Runs the calls of an async function. In a browser, the verdict then has the error that the device reports for them.
+/// Elsewhere each call has a scope of its own.
+pub(crate) fn watched<T>(device: &wgpu::Device, work: impl FnOnce() -> T) -> (T, Verdict) {
+    #[cfg(target_family = "wasm")]
+    {
+        let scopes = Scopes::open(device);
+        let result = work();
+        (result, Verdict { popped: scopes.close().map(|popped| Box::pin(popped) as Popped) })
+    }
+    #[cfg(not(target_family = "wasm"))]
+    {
+        let _ = device;
+        (work(), Verdict {})
+    }
+}
+
+#[cfg(target_family = "wasm")]
+type Popped = Pin<Box<dyn Future<Output = Option<wgpu::Error>>>>;
+
+/// What a device says of calls, later.
+#[must_use]
+pub(crate) struct Verdict {
+    /// In the order of [`Scopes`].
+    #[cfg(target_family = "wasm")]
+    popped: [Popped; 3],
+}
+
+impl Verdict {
+    /// The device's error, once the device has processed the calls.
+    pub(crate) async fn error(self) -> Option<wgpu::Error> {
+        #[cfg(target_family = "wasm")]
+        {
+            let [memory, internal, validation] = self.popped;
+            let (memory, internal, validation) = (memory.await, internal.await, validation.await);
+            memory.or(validation).or(internal)
+        }
+        #[cfg(not(target_family = "wasm"))]
+        None
+    }
+
+    /// [`error`](Self::error) for work that belongs to a cast and asks for so many bytes, as [`scoped_for`] returns it.
+    pub(crate) async fn error_for(self, conversion: &Conversion, bytes: u64) -> Option<Error> {
+        self.error().await.map(|error| of_device(conversion, bytes, &error))
+    }
+
+    /// The result of the work: an error of the device, or else that of the work itself.
+    pub(crate) async fn with<T>(
+        self,
+        conversion: &Conversion,
+        bytes: u64,
+        result: Result<T, Error>,
+    ) -> Result<T, Error> {
+        self.error_for(conversion, bytes).await.map_or(result, Err)
+    }
+}
+
+impl std::fmt::Debug for Verdict {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Verdict").finish_non_exhaustive()
     }
 }
 
@@ -37,14 +124,19 @@ pub(crate) fn scoped_for<T>(
     device: &wgpu::Device,
     work: impl FnOnce() -> T,
 ) -> Result<T, Error> {
+    scoped(device, work).map_err(|error| of_device(conversion, bytes, &error))
+}
+
+fn of_device(conversion: &Conversion, bytes: u64, error: &wgpu::Error) -> Error {
     let (from, to) = (conversion.from, conversion.to);
-    scoped(device, work).map_err(|error| match error {
+    match error {
         wgpu::Error::OutOfMemory { .. } => Error::OutOfMemory { from, to, bytes },
-        error => Error::Device { from, to, message: one_line(&error) },
-    })
+        error => Error::Device { from, to, message: one_line(error) },
+    }
 }
 
 /// The value of a future that is ready, as a popped scope's is natively.
+#[cfg(not(target_family = "wasm"))]
 fn now(future: impl Future<Output = Option<wgpu::Error>>) -> Option<wgpu::Error> {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(error) => error,

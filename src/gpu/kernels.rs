@@ -14,6 +14,8 @@ use crate::conversion::Conversion;
 use crate::error::Error;
 #[cfg(not(target_family = "wasm"))]
 use crate::gpu::compile_queue::{CompileQueue, most_threads};
+#[cfg(target_family = "wasm")]
+use crate::gpu::error_scope::watched;
 use crate::gpu::error_scope::{one_line, scoped};
 use crate::gpu::parameters::Parameters;
 use crate::kernel::{self, Access, BLOCKS_SIZE, CodeLookup, KernelKind, ParameterSpace};
@@ -104,17 +106,38 @@ impl Kernels {
 
     /// The pipeline of a kernel. It is compiled at most once, on this thread; other threads that need it wait.
     pub(crate) fn get(&self, key: &KernelKey) -> Result<wgpu::ComputePipeline, Error> {
-        let cell = {
-            // A poisoned lock is safe to use: cells are added and removed in one step.
-            let mut pipelines = self.pipelines.lock().unwrap_or_else(PoisonError::into_inner);
-            pipelines.entry(*key).or_default().clone()
-        };
-        let pipeline = cell.get_or_init(|| self.compile(key)).clone();
+        let pipeline = self.cell(key).get_or_init(|| self.compile(key)).clone();
         if matches!(pipeline, Err(Error::OutOfMemory { .. })) {
             // The next attempt may find memory.
             self.pipelines.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
         }
         pipeline
+    }
+
+    fn cell(&self, key: &KernelKey) -> PipelineCell {
+        // A poisoned lock is safe to use: cells are added and removed in one step.
+        self.pipelines.lock().unwrap_or_else(PoisonError::into_inner).entry(*key).or_default().clone()
+    }
+
+    /// Compiles kernels, and keeps those that the device accepts. The device compiles them side by side: each is asked
+    /// for before the first answer is waited for. Returns the first error, after all were tried.
+    #[cfg(target_family = "wasm")]
+    pub(crate) async fn compile_watched(&self, keys: Vec<KernelKey>) -> Result<(), Error> {
+        let compile = |key| (key, watched(&self.device, || self.compile(&key)));
+        let asked: Vec<_> = keys.into_iter().map(compile).collect();
+        let mut result = Ok(());
+        for (key, (pipeline, verdict)) in asked {
+            let pipeline = match verdict.error().await {
+                Some(error) => Err(refused(&key.0, &error)),
+                None => pipeline,
+            };
+            result = result.and(pipeline.as_ref().map(drop).map_err(Clone::clone));
+            if !matches!(pipeline, Err(Error::OutOfMemory { .. })) {
+                // Another cast may have compiled the kernel meanwhile; both pipelines work.
+                let _ = self.cell(&key).set(pipeline);
+            }
+        }
+        result
     }
 
     /// Compiles a kernel on a thread of the queue. The receiver is closed if that is not possible.
@@ -126,7 +149,7 @@ impl Kernels {
         receiver
     }
 
-    /// A browser has no threads.
+    /// A browser has no threads, and no errors before the caller returns.
     #[cfg(target_family = "wasm")]
     pub(crate) fn compile_together(&self, keys: &[KernelKey]) -> Result<(), Error> {
         let results: Vec<_> = keys.iter().map(|key| self.get(key).map(drop)).collect();
@@ -191,10 +214,16 @@ impl Kernels {
                 cache: self.cache.as_ref(),
             })
         });
-        compiled.map_err(|error| match error {
-            wgpu::Error::OutOfMemory { .. } => Error::OutOfMemory { from, to, bytes: 0 },
-            error => Error::Kernel { from, to, message: one_line(&error) },
-        })
+        compiled.map_err(|error| refused(conversion, &error))
+    }
+}
+
+/// A device's error about a kernel.
+fn refused(conversion: &Conversion, error: &wgpu::Error) -> Error {
+    let (from, to) = (conversion.from, conversion.to);
+    match error {
+        wgpu::Error::OutOfMemory { .. } => Error::OutOfMemory { from, to, bytes: 0 },
+        error => Error::Kernel { from, to, message: one_line(error) },
     }
 }
 

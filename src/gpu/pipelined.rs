@@ -7,7 +7,7 @@ use crate::caster::{Bound, Destination, Prepared, Source};
 use crate::conversion::Conversion;
 use crate::error::Error;
 use crate::gpu::device_link::{DeviceLink, Mapping, map};
-use crate::gpu::error_scope::scoped_for;
+use crate::gpu::error_scope::{Verdict, scoped_for, watched};
 use crate::plan;
 
 /// Most bytes of a piece on either side: enough to be worth a submission, few enough to stay in a processor's caches
@@ -28,8 +28,15 @@ pub(crate) async fn cast(
     if elements == 0 {
         return Ok(0);
     }
-    let result = async { PipelinedTransfer::new(link, conversion, elements)?.run(source, elements, destination).await };
-    result.await.map_err(|error| link.diagnose(error))
+    let transfer = PipelinedTransfer::new(link, conversion, elements).await;
+    let result = match transfer {
+        Ok(transfer) => transfer.run(source, elements, destination).await,
+        Err(error) => Err(error),
+    };
+    match result {
+        Err(error) => Err(link.diagnose(error).await),
+        done => done,
+    }
 }
 
 /// A host tensor's cast in pieces. All pieces have the same length but the last, so one plan serves all of them.
@@ -44,11 +51,11 @@ struct PipelinedTransfer<'a> {
 }
 
 impl<'a> PipelinedTransfer<'a> {
-    fn new(link: &'a DeviceLink, conversion: &'a Conversion, elements: u64) -> Result<Self, Error> {
+    async fn new(link: &'a DeviceLink, conversion: &'a Conversion, elements: u64) -> Result<Self, Error> {
         link.check(conversion)?;
         let sentinels = [link.next_sentinel(), link.next_sentinel()];
         let most = plan::host_chunk(conversion, link.caster.settings(), PIECE_BYTES)?;
-        let piece = link.caster.prepare_host(*conversion, most.min(elements), sentinels[0])?;
+        let piece = link.caster.prepare_host(*conversion, most.min(elements), sentinels[0]).await?;
         Ok(Self { link, conversion, piece, sentinels })
     }
 
@@ -57,7 +64,7 @@ impl<'a> PipelinedTransfer<'a> {
             0 => None,
             rest => {
                 let caster = &self.link.caster;
-                Some(caster.prepare_host(*self.conversion, rest, self.sentinels[0])?)
+                Some(caster.prepare_host(*self.conversion, rest, self.sentinels[0]).await?)
             }
         };
         let [read, written] = [self.piece.source_bytes(), self.piece.destination_bytes()].map(|bytes| bytes as usize);
@@ -67,16 +74,23 @@ impl<'a> PipelinedTransfer<'a> {
         let mut dispatches = 0;
         for (i, (source, destination)) in pieces.enumerate() {
             let oldest = if in_flight.len() == PIECES_IN_FLIGHT { in_flight.pop_front() } else { None };
-            let mut buffers = match oldest {
-                Some(piece) => self.complete(piece).await?,
-                None => PieceBuffers::new(self)?,
+            let free = match oldest {
+                Some(piece) => Some(self.complete(piece).await?),
+                None => None,
             };
             let prepared = match &rest {
                 Some(rest) if i as u64 == whole_pieces => rest,
                 _ => &self.piece,
             };
-            buffers.bind(self, prepared)?;
-            in_flight.push_back(self.submit(buffers, prepared, source, destination)?);
+            let (submitted, verdict) = watched(&self.link.device, || {
+                let mut buffers = free.map_or_else(|| PieceBuffers::new(self), Ok)?;
+                buffers.bind(self, prepared)?;
+                self.submit(buffers, prepared, source, destination)
+            });
+            in_flight.push_back(match submitted {
+                Ok(piece) => InFlight { verdict: Some(verdict), ..piece },
+                Err(error) => return verdict.with(self.conversion, self.piece_bytes(), Err(error)).await,
+            });
             dispatches += prepared.dispatches();
         }
         while let Some(piece) = in_flight.pop_front() {
@@ -123,13 +137,21 @@ impl<'a> PipelinedTransfer<'a> {
         })?;
         let sentinel = self.sentinels[buffers.turn];
         buffers.turn ^= 1;
-        Ok(InFlight { buffers, submission, sentinel, words: output, destination, read, write })
+        Ok(InFlight { buffers, submission, sentinel, words: output, destination, read, write, verdict: None })
+    }
+
+    /// The bytes of a piece's buffers that casts read and write.
+    fn piece_bytes(&self) -> u64 {
+        self.piece.source_bytes() + self.piece.destination_bytes()
     }
 
     /// Waits for a piece, proves that it was done, and copies its result.
     async fn complete(&self, piece: InFlight<'_>) -> Result<PieceBuffers, Error> {
         let (link, conversion) = (self.link, self.conversion);
-        let InFlight { buffers, submission, sentinel, words, destination, read, write } = piece;
+        let InFlight { buffers, submission, sentinel, words, destination, read, write, verdict } = piece;
+        if let Some(verdict) = verdict {
+            verdict.with(conversion, self.piece_bytes(), Ok(())).await?;
+        }
         link.wait(conversion, submission)?;
         for mapping in [Some(read), write].into_iter().flatten() {
             link.arrive(conversion, mapping).await?;
@@ -218,6 +240,8 @@ struct InFlight<'a> {
     read: Mapping,
     /// Where the host maps the source itself, its next mapping.
     write: Option<Mapping>,
+    /// What the device says of the calls that submitted the piece.
+    verdict: Option<Verdict>,
 }
 
 #[cfg(test)]
