@@ -1,0 +1,36 @@
+#!/bin/sh
+# Builds the page in target/page and the npm package in target/npm. With `page` as the argument, only the page.
+# Exit status: 3, NOT RUN, and stderr's last line says why.
+set -eu
+cd "$(dirname "$0")"
+
+not_run() {
+    echo "NOT RUN: the page in the browser: $1" >&2
+    exit 3
+}
+
+command -v node >/dev/null 2>&1 && command -v npm >/dev/null 2>&1 || not_run 'node or npm is missing'
+target=wasm32-unknown-unknown
+rustup target list --installed 2>/dev/null | grep -q "$target" || rustup target add "$target" >/dev/null 2>&1 ||
+    not_run "the target $target is missing, and rustup cannot add it"
+[ -d node_modules/binaryen ] || npm ci --ignore-scripts --no-audit --no-fund --silent ||
+    not_run 'npm cannot install the packages (see above)'
+
+cargo build --release --locked --quiet --target "$target"
+rm -rf target/glue target/page target/npm
+cargo run --release --locked --quiet --package wgpu-cast-web-builder -- \
+    "target/$target/release/wgpu_cast_web.wasm" target/glue
+# Not --all-features: Chromium refuses what that writes.
+node_modules/.bin/wasm-opt -Oz --enable-bulk-memory --enable-nontrapping-float-to-int --enable-reference-types \
+    --enable-sign-ext --enable-mutable-globals --enable-multivalue --enable-simd \
+    target/glue/wgpu_cast_web_bg.wasm -o target/glue/optimized.wasm
+mv target/glue/optimized.wasm target/glue/wgpu_cast_web_bg.wasm
+
+mkdir -p target/page
+cp -r page/. target/page/
+cp target/glue/wgpu_cast_web.js target/glue/wgpu_cast_web_bg.wasm target/page/
+
+mkdir -p target/npm
+cp npm/* target/glue/wgpu_cast_web.js target/glue/wgpu_cast_web.d.ts target/glue/wgpu_cast_web_bg.wasm target/npm/
+cp ../../LICENSE-MIT ../../LICENSE-APACHE target/npm/
+node sizes.mjs target/page

@@ -1,0 +1,89 @@
+// Measures casts beside copies, on the CPU, on the GPU, and from the page to the GPU and back.
+
+import { castOnCpu, DeviceBench, packedBytes } from './wgpu_cast_web.js';
+import { withGpu } from './device.js';
+
+const PAIRS = [['float', 'float16'], ['float', 'float8e4m3fn'], ['float16', 'float'], ['int64', 'int32']];
+
+/** Each median is of as many runs, after one that is not counted. */
+const RUNS = 5;
+
+/** Casts on the GPU in one measurement, so that waiting for it is a small part. */
+const REPEATED = 8;
+
+/** What takes less is repeated, as the clock of a page has steps of 0.1 ms. */
+const LEAST = 20;
+
+/** The median time in ms. */
+async function median(work) {
+  const times = [];
+  let repeated = 1;
+  for (let run = 0; run <= RUNS; run += 1) {
+    const start = performance.now();
+    for (let i = 0; i < repeated; i += 1) await work();
+    const each = (performance.now() - start) / repeated;
+    if (run > 0) times.push(each);
+    else repeated = Math.min(Math.max(1, Math.ceil(LEAST / Math.max(each, 0.1))), 200);
+  }
+  return times.sort((a, b) => a - b)[Math.floor(RUNS / 2)];
+}
+
+/** Bytes to the GPU and as many as a result has back, without a cast: what any cast there takes at least. */
+export async function transfers(device, source, written) {
+  const size = (bytes) => Math.ceil(bytes / 4) * 4;
+  const { COPY_DST, COPY_SRC, STORAGE, MAP_READ } = GPUBufferUsage;
+  const input = device.createBuffer({ size: size(source.length), usage: STORAGE | COPY_DST });
+  const output = device.createBuffer({ size: size(written), usage: STORAGE | COPY_SRC });
+  const staging = device.createBuffer({ size: size(written), usage: COPY_DST | MAP_READ });
+  device.queue.writeBuffer(input, 0, source);
+  const encoder = device.createCommandEncoder();
+  encoder.copyBufferToBuffer(output, 0, staging, 0, size(written));
+  device.queue.submit([encoder.finish()]);
+  await staging.mapAsync(GPUMapMode.READ);
+  const result = new Uint8Array(staging.getMappedRange()).slice(0, written);
+  [input, output, staging].forEach((buffer) => buffer.destroy());
+  return result;
+}
+
+export async function bench({ elements, timeout, pairs = PAIRS }, { progress, stopped, turn }) {
+  const adapter = await navigator.gpu?.requestAdapter();
+  const { maxBufferSize } = adapter?.limits ?? {};
+  const own = await adapter?.requestDevice({ requiredLimits: { maxBufferSize } });
+  const rows = [];
+  const add = (where, what, milliseconds, bytes, copy = false) => {
+    rows.push({ where, what, milliseconds, rate: bytes / milliseconds / 1e6, copy });
+    progress(rows.at(-1));
+    return turn();
+  };
+  try {
+    for (const [from, to] of pairs) {
+      const [read, written] = [packedBytes(from, elements), packedBytes(to, elements)];
+      const [bytes, name] = [read + written, `${from} → ${to}`];
+      const source = new Uint8Array(read);
+      // Ordinary floats of one exponent, so that no cast meets only zeros.
+      for (let i = 0; i < read; i += 1) source[i] = i % 4 === 3 ? 0x3f : (i * 167) & 0xff;
+      const [half, target] = [source.subarray(0, Math.min(read, bytes / 2)), new Uint8Array(bytes / 2)];
+      const copied = 2 * half.length;
+      await add('CPU', `copy of ${name}`, await median(() => target.set(half)) * (bytes / copied), bytes, true);
+      if (stopped()) break;
+      await add('CPU', name, await median(() => castOnCpu(from, source, elements, to, undefined).free()), bytes);
+      if (stopped()) break;
+      if (!own) continue;
+      await withGpu(timeout, async (gpu) => {
+        const resident = await DeviceBench.create(gpu, from, to, elements);
+        await add('GPU', `copy of ${name}`, await median(() => resident.copy(REPEATED)) / REPEATED, bytes, true);
+        await add('GPU', name, await median(() => resident.cast(REPEATED)) / REPEATED, bytes);
+        resident.free();
+        if (stopped()) return;
+        const alone = await median(() => transfers(own, source, written));
+        await add('to the GPU and back', `transfers of ${name}`, alone, bytes, true);
+        const cast = async () => (await gpu.cast(from, source, elements, to, undefined)).free();
+        await add('to the GPU and back', name, await median(cast), bytes);
+      });
+      if (stopped()) break;
+    }
+  } finally {
+    own?.destroy();
+  }
+  return rows;
+}

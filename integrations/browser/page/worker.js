@@ -1,0 +1,158 @@
+// The worker: reads files, casts and verifies, so that the page stays responsive. Messages are { id, method, parameters };
+// answers are { id, progress }, { id, result } or { id, error: { name, message } }.
+
+import init, { castOnCpu, Conversion, elementTypes, kernel, plan, Verifier, version } from './wgpu_cast_web.js';
+import { bench } from './bench.js';
+import { device, lose, withGpu } from './device.js';
+
+const loaded = init();
+
+/** The calls that are to stop. */
+const stopped = new Set();
+
+/** Lets messages arrive, such as one to stop. */
+const turn = () => new Promise((resolve) => {
+  const { port1, port2 } = new MessageChannel();
+  port1.onmessage = () => { port1.close(); resolve(); };
+  port2.postMessage(null);
+});
+
+function stopIf(id) {
+  if (stopped.has(id)) throw new DOMException('stopped', 'AbortError');
+}
+
+/** Reads a file at any place, at once. */
+class FileAt {
+  #file;
+  #reader = new FileReaderSync();
+
+  constructor(file) { this.#file = file; }
+
+  get size() { return this.#file.size; }
+
+  read(offset, bytes) {
+    return new Uint8Array(this.#reader.readAsArrayBuffer(this.#file.slice(offset, offset + bytes)));
+  }
+}
+
+/** Where an output goes: to a file of the user's choice as it is made, or into a Blob, which browsers keep on the disk. */
+async function output(handle) {
+  if (!handle) {
+    const parts = [];
+    return {
+      write: (bytes) => { parts.push(new Blob([bytes])); },
+      close: () => new Blob(parts),
+      abort: () => {},
+    };
+  }
+  const writable = await handle.createWritable();
+  return { write: (bytes) => writable.write(bytes), close: () => writable.close(), abort: () => writable.abort() };
+}
+
+/** The next slice of a conversion, on the GPU if that is asked for, and what is to be told about it. */
+async function slice(conversion, settings, notes) {
+  if (settings.device !== 'gpu' || notes.cpu || !conversion.nextIsForGpu) return conversion.next();
+  for (const attempt of [1, 2]) {
+    try {
+      return await withGpu(settings.timeout, (gpu) => conversion.nextOnGpu(gpu));
+    } catch (error) {
+      if (error instanceof WebAssembly.RuntimeError || error.name === 'FileError') throw error;
+      notes.told.push(`${error.name}: ${error.message}`);
+      if (error.name !== 'DeviceLost' || attempt === 2) break;
+      notes.told.push('The device was opened again, and the slice repeated.');
+    }
+  }
+  notes.cpu = true;
+  notes.told.push('The rest was cast on the CPU.');
+  return conversion.next();
+}
+
+async function convert({ file, format, from, to, options, device: route, handle, timeout }, { id, progress }) {
+  const start = performance.now();
+  const conversion = new Conversion(new FileAt(file), format, from || undefined, to, options);
+  const notes = { cpu: false, told: [] };
+  const target = await output(handle);
+  try {
+    for (;;) {
+      stopIf(id);
+      const bytes = await slice(conversion, { device: route, timeout }, notes);
+      if (!bytes) break;
+      await target.write(bytes);
+      progress({ written: conversion.written, bytes: conversion.bytes, notes: notes.told });
+      await turn();
+    }
+    const blob = await target.close();
+    return {
+      blob: handle ? undefined : blob,
+      bytes: conversion.written,
+      tensors: JSON.parse(conversion.tensors),
+      seconds: (performance.now() - start) / 1000,
+      notes: notes.told,
+    };
+  } catch (error) {
+    await target.abort();
+    throw error;
+  } finally {
+    conversion.free();
+  }
+}
+
+async function verify({ thorough, device: route, every, timeout }, { id, progress }) {
+  const start = performance.now();
+  const verifier = new Verifier(thorough, every);
+  const state = () => ({ ...JSON.parse(verifier.state), seconds: (performance.now() - start) / 1000 });
+  try {
+    let told = 0;
+    for (;;) {
+      if (stopped.has(id)) return { ...state(), stopped: true };
+      const more = route === 'gpu'
+        ? await withGpu(timeout ?? 600, (gpu) => verifier.nextOnGpu(gpu))
+        : verifier.nextOnCpu();
+      if (!more) return state();
+      if (performance.now() - told > 100) {
+        told = performance.now();
+        progress(state());
+        await turn();
+      }
+    }
+  } finally {
+    verifier.free();
+  }
+}
+
+/** Casts bytes. The tests call it, and programs that have the page's worker. */
+async function cast({ bytes, from, elements, to, options, device: route, timeout }) {
+  const result = route === 'gpu'
+    ? await withGpu(timeout, (gpu) => gpu.cast(from, bytes, elements, to, options))
+    : castOnCpu(from, bytes, elements, to, options);
+  const { bytes: done, losses } = result;
+  result.free();
+  return { bytes: done, losses: JSON.parse(losses) };
+}
+
+const methods = {
+  hello: async () => ({ version: version(), types: JSON.parse(elementTypes()), device: await device() }),
+  convert,
+  verify,
+  bench,
+  cast,
+  kernel: ({ from, to, options, variant }) => kernel(from, to, options, variant),
+  plan: ({ from, to, elements, options }) => JSON.parse(plan(from, to, elements, options)),
+  lose,
+};
+
+onmessage = async ({ data: { id, method, parameters } }) => {
+  if (method === 'stop') {
+    stopped.add(id);
+    return;
+  }
+  const progress = (value) => postMessage({ id, progress: value });
+  try {
+    await loaded;
+    postMessage({ id, result: await methods[method](parameters, { id, progress, stopped: () => stopped.has(id), turn }) });
+  } catch (error) {
+    postMessage({ id, error: { name: error?.name ?? 'Error', message: error?.message ?? String(error) } });
+  } finally {
+    stopped.delete(id);
+  }
+};

@@ -1,0 +1,217 @@
+//! Files, converted slice by slice: JavaScript asks for the next bytes of the output, and can stop at any time.
+
+mod plan;
+
+use js_sys::Uint8Array;
+use serde_json::json;
+use wasm_bindgen::prelude::*;
+use wgpu_cast::files::{
+    self, CodeStorage, FileError, FilePlan, FinishedPiece, Part, ReadAt, SourceRange, StreamSettings, TensorCast,
+};
+use wgpu_cast::{LossCounts, Tensor, cpu};
+
+use crate::cpu::losses_json;
+use crate::gpu::Gpu;
+use crate::input::{Input, Reader};
+use crate::options::{self, JsOptions};
+use crate::{error, named};
+
+/// The bytes, read and written, of a slice: few enough that all copies of them in the page, in WebAssembly and on the GPU
+/// take less than 200 MiB together.
+const SLICE: u64 = 32 << 20;
+
+/// Slices are divided after a multiple of as many elements, so that each starts at a byte on both sides.
+const STEP: u64 = 64;
+
+/// The memory of the pieces in which the CPU casts a slice.
+const PIECES: u64 = 16 << 20;
+
+/// A file that is being converted.
+#[wasm_bindgen]
+pub struct Conversion {
+    plan: FilePlan,
+    inputs: Vec<Input>,
+    /// The part that the next slice belongs to, and how much of it is done: bytes, or elements of a cast that is stored in
+    /// the order in which it is written.
+    next: (usize, u64),
+    written: u64,
+    bytes: u64,
+    /// What each cast lost.
+    losses: Vec<LossCounts>,
+}
+
+/// What comes next.
+struct Slice {
+    part: Part,
+    /// Where the rest of the part begins, or the next part.
+    end: (usize, u64),
+    /// The bytes of the output; where the slice is to be found in the part, only the most that it can have.
+    bytes: u64,
+}
+
+#[wasm_bindgen]
+impl Conversion {
+    /// Reads the header of a file and decides everything. `format` is `npy`, `safetensors`, `pb` or `bin`; `from` is the
+    /// element type where the file does not tell it.
+    ///
+    /// # Errors
+    /// `FileError` if the file is not valid, or cannot be converted so.
+    #[wasm_bindgen(constructor)]
+    pub fn new(
+        reader: Reader,
+        format: &str,
+        from: Option<String>,
+        to: &str,
+        options: &JsOptions,
+    ) -> Result<Conversion, JsValue> {
+        let from = from.as_deref().map(named).transpose()?;
+        let (plan, inputs) = plan::plan(Input::file(reader), format, from, named(to)?, options::parse(options)?)?;
+        let bytes = plan.bytes().ok_or_else(|| error::file(FileError::TooLarge))?;
+        let losses = vec![LossCounts::default(); plan.parts.len()];
+        Ok(Self { plan, inputs, next: (0, 0), written: 0, bytes, losses })
+    }
+
+    /// The size of the output in bytes.
+    #[wasm_bindgen(getter)]
+    pub fn bytes(&self) -> f64 {
+        self.bytes as f64
+    }
+
+    /// The bytes of the output that were made.
+    #[wasm_bindgen(getter)]
+    pub fn written(&self) -> f64 {
+        self.written as f64
+    }
+
+    /// The tensors that are cast, as JSON, with what was lost so far.
+    #[wasm_bindgen(getter)]
+    pub fn tensors(&self) -> String {
+        let casts = self.plan.parts.iter().zip(&self.losses).filter_map(|(part, losses)| match part {
+            Part::Cast(cast) => Some(json!({
+                "name": cast.name, "elements": cast.elements, "from": cast.from.element_type.name(),
+                "to": cast.to.element_type.name(), "losses": losses_json(losses),
+            })),
+            _ => None,
+        });
+        serde_json::Value::from(casts.collect::<Vec<_>>()).to_string()
+    }
+
+    /// Whether the GPU can make the next slice: it casts packed codes.
+    #[wasm_bindgen(getter, js_name = nextIsForGpu)]
+    pub fn next_is_for_gpu(&self) -> bool {
+        matches!(self.plan.parts.get(self.next.0), Some(Part::Cast(cast)) if is_plain(cast))
+    }
+
+    /// Makes the next bytes of the output on the CPU; `undefined` after the last. After an error it can be called again.
+    ///
+    /// # Errors
+    /// `FileError` if the file cannot be read or has other codes than its header says.
+    pub fn next(&mut self) -> Result<Option<Uint8Array>, JsValue> {
+        let Some(slice) = self.slice() else { return Ok(None) };
+        let inputs: Vec<&dyn ReadAt> = self.inputs.iter().map(|input| input as &dyn ReadAt).collect();
+        let result = Uint8Array::new_with_length(slice.bytes as u32);
+        let is_column_major = matches!(&slice.part, Part::Cast(cast) if !cast.column_major.is_empty());
+        let mut settings = StreamSettings::default();
+        settings.memory = PIECES;
+        if is_column_major {
+            // The reader of such arrays needs much of an array at once, and begins anew with each slice.
+            settings.memory = 2 * SLICE;
+            settings.start = self.next.1;
+        }
+        let (mut made, mut losses) = (0, LossCounts::default());
+        let mut sink = |finished: FinishedPiece<'_>| {
+            let end = made + finished.bytes.len();
+            if end as u64 > slice.bytes {
+                // The slice is full.
+                return Err(std::io::ErrorKind::WriteZero.into());
+            }
+            result.subarray(made as u32, end as u32).copy_from(finished.bytes);
+            made = end;
+            finished.losses.iter().for_each(|(_, lost)| losses += lost.counts);
+            Ok(())
+        };
+        let plan = FilePlan { parts: vec![slice.part] };
+        match files::write(&plan, &inputs, &settings, &cpu::cast_counted, &mut sink) {
+            Err(FileError::Write { .. }) if made > 0 => {}
+            Err(error) => return Err(error::file(error)),
+            Ok(()) => {}
+        }
+        let mut end = slice.end;
+        if is_column_major && settings.start + (made as u64) < plan.bytes().unwrap_or(0) {
+            end = (self.next.0, settings.start + made as u64);
+        }
+        self.finish(end, made as u64, losses);
+        Ok(Some(result.subarray(0, made as u32)))
+    }
+
+    /// As `next`, where the GPU casts.
+    ///
+    /// # Errors
+    /// As `next`, and those of `Gpu.cast`. After an error, `next` or this method can make the same slice again.
+    #[wasm_bindgen(js_name = nextOnGpu)]
+    pub async fn next_on_gpu(&mut self, gpu: &Gpu) -> Result<Option<Uint8Array>, JsValue> {
+        if !self.next_is_for_gpu() {
+            return self.next();
+        }
+        let Some(Slice { part: Part::Cast(cast), end, .. }) = self.slice() else { return Ok(None) };
+        let (from, to) = (cast.from.element_type, cast.to.element_type);
+        let bytes = cast.from.bytes(cast.elements).unwrap_or(0) as usize;
+        let mut source = vec![0; bytes];
+        let read = self.inputs[cast.input].read_exact_at(cast.offset, &mut source);
+        read.map_err(|error| error::file(format_args!("cannot read {bytes} bytes at {}: {error}", cast.offset)))?;
+        let len = cast.elements as usize;
+        let source = Tensor::from_bytes(from, [len], source).map_err(|e| error::cast(&e))?;
+        let (result, _) = gpu.context.cast(&source, to, &cast.options).await.map_err(|e| error::cast(&e))?;
+        let source = source.bytes().unwrap_or_default();
+        let losses = cpu::count_losses(from, source, len, to, &cast.options).map_err(|e| error::cast(&e))?;
+        let result = result.bytes().unwrap_or_default();
+        self.finish(end, result.len() as u64, losses);
+        Ok(Some(Uint8Array::from(result)))
+    }
+}
+
+impl Conversion {
+    fn slice(&self) -> Option<Slice> {
+        let (number, done) = self.next;
+        let (part, bytes, last) = match self.plan.parts.get(number)? {
+            Part::Bytes(bytes) => {
+                let end = (done + SLICE).min(bytes.len() as u64);
+                (Part::Bytes(bytes[done as usize..end as usize].to_vec()), end - done, end == bytes.len() as u64)
+            }
+            Part::Copy(range) => {
+                let bytes = (range.bytes - done).min(SLICE);
+                let copied = SourceRange { offset: range.offset + done, bytes, ..*range };
+                (Part::Copy(copied), bytes, done + bytes == range.bytes)
+            }
+            Part::Cast(cast) if !cast.column_major.is_empty() => {
+                let whole = cast.to.bytes(cast.elements)?;
+                (Part::Cast(cast.clone()), (whole - done).min(SLICE), true)
+            }
+            Part::Cast(cast) => {
+                let step = cast.from.bytes(STEP)? + cast.to.bytes(STEP)?;
+                let elements = (cast.elements - done).min(SLICE / step * STEP);
+                let offset = cast.offset + cast.from.bytes(done)?;
+                let slice = TensorCast { elements, offset, ..cast.clone() };
+                (Part::Cast(slice), cast.to.bytes(elements)?, done + elements == cast.elements)
+            }
+            _ => return None,
+        };
+        let advanced = match &part {
+            Part::Cast(cast) if cast.column_major.is_empty() => cast.elements,
+            _ => bytes,
+        };
+        let end = if last { (number + 1, 0) } else { (number, done + advanced) };
+        Some(Slice { part, end, bytes })
+    }
+
+    fn finish(&mut self, end: (usize, u64), bytes: u64, losses: LossCounts) {
+        self.losses[self.next.0] += losses;
+        (self.next, self.written) = (end, self.written + bytes);
+    }
+}
+
+/// Whether both sides are packed and in the same order.
+fn is_plain(cast: &TensorCast) -> bool {
+    let is_packed = [cast.from.codes, cast.to.codes] == [CodeStorage::Packed; 2];
+    is_packed && cast.column_major.is_empty() && cast.elements > 0
+}

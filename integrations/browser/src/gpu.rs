@@ -1,0 +1,101 @@
+//! Casts on the GPU.
+
+use js_sys::Uint8Array;
+use wasm_bindgen::prelude::*;
+use wgpu_cast::{Context, DeviceChoice, ElementType, LossCounts, Tensor, cpu};
+
+use crate::cpu::{CastResult, bytes, check};
+use crate::options::{self, JsOptions};
+use crate::{error, named};
+
+/// The bytes, read and written, that are in WebAssembly's memory at once.
+const SLICE: usize = 64 << 20;
+
+/// A device of the browser's GPU.
+#[wasm_bindgen]
+pub struct Gpu {
+    pub(crate) context: Context,
+}
+
+#[wasm_bindgen]
+impl Gpu {
+    /// Opens a device, a software one too.
+    ///
+    /// # Errors
+    /// `NoAdapter`: the browser gives none, or no device of it.
+    pub async fn open() -> Result<Gpu, JsValue> {
+        let context = Context::open(DeviceChoice::Gpu).await.map_err(|e| error::cast(&e))?;
+        Ok(Self { context })
+    }
+
+    /// The adapter's name and the device's limits, as JSON.
+    #[wasm_bindgen(getter)]
+    pub fn info(&self) -> String {
+        let (Some(info), Some(device)) = (self.context.adapter_info(), self.context.device()) else {
+            return "{}".to_owned();
+        };
+        let limits = device.limits();
+        serde_json::json!({
+            "name": info.name,
+            "fallback": info.device_type == wgpu_cast::wgpu::DeviceType::Cpu,
+            "limits": {
+                "largest buffer": limits.max_buffer_size,
+                "largest storage binding": limits.max_storage_buffer_binding_size,
+                "alignment of storage bindings": limits.min_storage_buffer_offset_alignment,
+                "workgroups in a dimension": limits.max_compute_workgroups_per_dimension,
+                "invocations in a workgroup": limits.max_compute_invocations_per_workgroup,
+            },
+        })
+        .to_string()
+    }
+
+    /// Whether the device is lost. Then a new one has to be opened.
+    #[wasm_bindgen(getter)]
+    pub fn lost(&self) -> bool {
+        self.context.is_lost()
+    }
+
+    /// Gives the device back. Casts that run fail with `DeviceLost`.
+    pub fn destroy(&self) {
+        if let Some(device) = self.context.device() {
+            device.destroy();
+        }
+    }
+
+    /// Casts packed codes of so many elements, and counts what is lost.
+    ///
+    /// # Errors
+    /// As `castOnCpu`, and the errors of devices: `Kernel`, `Device`, `OutOfMemory`, `DeviceLost`, `Incomplete`, `Limit`.
+    pub async fn cast(
+        &self,
+        from: String,
+        source: Uint8Array,
+        elements: f64,
+        to: String,
+        options: JsOptions,
+    ) -> Result<CastResult, JsValue> {
+        let (from, to, options) = (named(&from)?, named(&to)?, options::parse(&options)?);
+        let elements = elements as usize;
+        check(from, &source, elements)?;
+        let result = Uint8Array::new_with_length(bytes(to, elements)? as u32);
+        let mut losses = LossCounts::default();
+        for (first, len) in slices([from, to], elements) {
+            let [start, result_start] = [bytes(from, first)?, bytes(to, first)?];
+            let input = source.subarray(start as u32, (start + bytes(from, len)?) as u32).to_vec();
+            let tensor = Tensor::from_bytes(from, [len], input).map_err(|e| error::cast(&e))?;
+            let (cast, _) = self.context.cast(&tensor, to, &options).await.map_err(|e| error::cast(&e))?;
+            let input = tensor.bytes().unwrap_or_default();
+            losses += cpu::count_losses(from, input, len, to, &options).map_err(|e| error::cast(&e))?;
+            let output = cast.bytes().unwrap_or_default();
+            result.subarray(result_start as u32, (result_start + output.len()) as u32).copy_from(output);
+        }
+        Ok(CastResult { bytes: result, losses })
+    }
+}
+
+/// The first elements and the lengths of slices that start at bytes on both sides.
+fn slices(types: [ElementType; 2], elements: usize) -> impl Iterator<Item = (usize, usize)> {
+    let bits: usize = types.iter().map(|t| t.bits().unwrap_or(0) as usize).sum();
+    let most = SLICE * 8 / bits / 64 * 64;
+    (0..elements).step_by(most).map(move |first| (first, most.min(elements - first)))
+}

@@ -1,0 +1,74 @@
+// Tests the page in Chromium. Arguments: the browser's path, and --all for the tests that take long. Prints a line for each test; fails if one fails.
+
+import { copyFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+import { faults } from './faults.mjs';
+import { files, large, npy } from './files.mjs';
+import { golden } from './golden.mjs';
+import { Browser, call, floats } from './harness.mjs';
+import { many, together, watch } from './load.mjs';
+import { node, vite } from './packages.mjs';
+import { serve } from './server.mjs';
+import { times } from './times.mjs';
+import { verify } from './verify.mjs';
+import { views } from './view.mjs';
+
+const [executable, ...flags] = process.argv.slice(2);
+const all = flags.includes('--all');
+const only = flags.find((flag) => !flag.startsWith('--'));
+const target = fileURLToPath(new URL('../target', import.meta.url));
+
+// What the tests need beside the page.
+copyFileSync(new URL('times-worker.js', import.meta.url), `${target}/page/times.js`);
+const server = await serve(`${target}/page`);
+const browser = await Browser.open(executable, server.port);
+const start = await browser.page();
+const { result: { types, device } } = await call(start, 'hello');
+await start.close();
+const { vendor, architecture, fallback, reason } = device;
+console.log(`${await browser.browser.version()}, ${reason ?? `${vendor} ${architecture}, fallback: ${fallback}`}`);
+if (reason) {
+  console.error(`NOT RUN: the casts on a GPU: the browser has none: ${reason}`);
+  process.exitCode = 3;
+}
+const sample = `${target}/sample.npy`;
+writeFileSync(sample, npy('<f4', 100_000, floats(100_000)));
+
+const hardware = 'hardware';
+const gpu = !reason;
+const devices = gpu ? ['cpu', 'gpu'] : ['cpu'];
+const tests = [
+  ['golden vectors, CPU', () => golden({ browser, types, device: 'cpu' })],
+  gpu && ['golden vectors, GPU', () => golden({ browser, types, device: 'gpu' })],
+  ['verify, CPU', () => verify({ browser, device: 'cpu' })],
+  gpu && !all && ['verify, GPU, each 7th pair', () => verify({ browser, device: 'gpu', every: 7 })],
+  gpu && all && ['verify, GPU', () => verify({ browser, device: 'gpu' })],
+  gpu && !all && ['verify, tables, each 29th pair', () => verify({ browser, device: 'gpu', variant: hardware, every: 29 })],
+  gpu && all && ['verify, tables', () => verify({ browser, device: 'gpu', variant: hardware })],
+  gpu && all && ['verify thoroughly, each 53rd pair', () => verify({ browser, device: 'gpu', thorough: true, every: 53 })],
+  gpu && all && ['golden vectors, tables', () => golden({ browser, types, device: 'gpu', variant: hardware })],
+  ['files', () => files({ browser, devices })],
+  ['faults', () => faults({ browser })],
+  ['at once', () => together({ browser, devices })],
+  gpu && ['views', () => views({ browser, folder: `${target}/screenshots`, file: sample })],
+  all && ['many, CPU', () => many({ browser, device: 'cpu', most: 200 })],
+  gpu && all && ['many, GPU', () => many({ browser, device: 'gpu', most: 300 })],
+  all && ['large', () => large({ browser, memory: () => { const end = watch(browser)(); return async () => `${end()} MiB more at most`; } })],
+  ['package, Node', () => node(target)],
+  ['package, Vite', () => vite(target, browser, serve)],
+  gpu && ['times', () => times({ browser })],
+].filter(Boolean).filter(([name]) => !only || name.includes(only));
+
+for (const [name, test] of tests) {
+  const began = Date.now();
+  try {
+    const told = await test();
+    console.log(`ok      ${name} (${((Date.now() - began) / 1000).toFixed(0)} s): ${told}`);
+  } catch (error) {
+    console.log(`FAILED  ${name} (${((Date.now() - began) / 1000).toFixed(0)} s): ${error.stack}`);
+    process.exitCode = 1;
+  }
+}
+await browser.close();
+server.close();

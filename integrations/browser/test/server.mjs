@@ -1,0 +1,94 @@
+// Serves the page from this machine. Below `/NAME/`, the worker starts with the script of a variant: what a browser without
+// WebGPU, or with a faulty one, looks like.
+
+import { createReadStream, readFileSync, statSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { extname, join, normalize } from 'node:path';
+
+const TYPES = {
+  '.css': 'text/css', '.html': 'text/html', '.js': 'text/javascript', '.mjs': 'text/javascript', '.wasm': 'application/wasm',
+};
+
+/** What the worker runs before anything else. */
+export const VARIANTS = {
+  // Adapters look like hardware, so that the kernels for hardware run.
+  hardware: `Object.defineProperty(GPUAdapterInfo.prototype, 'isFallbackAdapter', { get: () => false });`,
+  'no-webgpu': `Object.defineProperty(WorkerNavigator.prototype, 'gpu', { get: () => undefined });`,
+  'no-adapter': `GPU.prototype.requestAdapter = async () => null;`,
+  'no-device': `GPUAdapter.prototype.requestDevice = async () => {
+    throw new DOMException('the test has no device', 'OperationError');
+  };`,
+  'bad-kernel': `const compile = GPUDevice.prototype.createShaderModule;
+    globalThis.refused = 0;
+    GPUDevice.prototype.createShaderModule = function (descriptor) {
+      globalThis.refused += 1;
+      return compile.call(this, { ...descriptor, code: 'this is no WGSL' });
+    };`,
+  'bad-kernel-once': `const compile = GPUDevice.prototype.createShaderModule;
+    let refused = 0;
+    GPUDevice.prototype.createShaderModule = function (descriptor) {
+      refused += 1;
+      return compile.call(this, refused > 1 ? descriptor : { ...descriptor, code: 'this is no WGSL' });
+    };`,
+  'bad-buffer': `const create = GPUDevice.prototype.createBuffer;
+    GPUDevice.prototype.createBuffer = function (descriptor) {
+      const large = descriptor.label === 'cast source';
+      return create.call(this, large ? { ...descriptor, size: this.limits.maxBufferSize + 4 } : descriptor);
+    };`,
+  'no-memory': `const pop = GPUDevice.prototype.popErrorScope;
+    const create = GPUDevice.prototype.createBuffer;
+    const [push, filters] = [GPUDevice.prototype.pushErrorScope, []];
+    let full = false;
+    GPUDevice.prototype.createBuffer = function (descriptor) {
+      full ||= descriptor.label === 'cast source';
+      return create.call(this, descriptor);
+    };
+    GPUDevice.prototype.pushErrorScope = function (filter) { filters.push(filter); return push.call(this, filter); };
+    GPUDevice.prototype.popErrorScope = async function () {
+      const filter = filters.pop();
+      const error = await pop.call(this);
+      return filter === 'out-of-memory' && full ? new GPUOutOfMemoryError('the test has no memory') : error;
+    };`,
+  // The device is lost in the middle of a cast: after some submissions.
+  'lost-once': `const submit = GPUQueue.prototype.submit;
+    const request = GPUAdapter.prototype.requestDevice;
+    const devices = new WeakMap();
+    let submissions = 0;
+    GPUAdapter.prototype.requestDevice = async function (...given) {
+      const device = await request.apply(this, given);
+      devices.set(device.queue, device);
+      return device;
+    };
+    GPUQueue.prototype.submit = function (commands) {
+      submissions += 1;
+      if (submissions === 3) devices.get(this).destroy();
+      return submit.call(this, commands);
+    };`,
+};
+VARIANTS['lost-always'] = VARIANTS['lost-once'].replace('submissions === 3', 'submissions % 3 === 0');
+
+/** Starts to serve a folder. Further folders are served below their names. */
+export async function serve(folder, more = {}) {
+  const server = createServer((request, response) => {
+    const path = normalize(decodeURIComponent(new URL(request.url, 'http://server').pathname));
+    const [, first, ...rest] = path.split('/');
+    const variant = Object.hasOwn(VARIANTS, first) ? VARIANTS[first] : undefined;
+    const below = variant !== undefined || Object.hasOwn(more, first);
+    const file = below ? rest.join('/') : path;
+    const name = join(more[first] ?? folder, file.endsWith('/') || file === '' ? `${file}index.html` : file);
+    try {
+      response.setHeader('Content-Type', TYPES[extname(name)] ?? 'application/octet-stream');
+      response.setHeader('Cache-Control', 'no-store');
+      if (variant !== undefined && file === 'worker.js') {
+        response.end(`${variant}\n${readFileSync(name, 'utf8')}`);
+        return;
+      }
+      response.setHeader('Content-Length', statSync(name).size);
+      createReadStream(name).pipe(response);
+    } catch {
+      response.writeHead(404).end();
+    }
+  });
+  await new Promise((resolve) => { server.listen(0, '127.0.0.1', resolve); });
+  return { port: server.address().port, close: () => server.close() };
+}
