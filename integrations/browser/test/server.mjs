@@ -49,6 +49,13 @@ export const VARIANTS = {
       const error = await pop.call(this);
       return filter === 'out-of-memory' && full ? new GPUOutOfMemoryError('the test has no memory') : error;
     };`,
+  // A driver that computes one wrong bit.
+  'wrong-bits': `const range = GPUBuffer.prototype.getMappedRange;
+    GPUBuffer.prototype.getMappedRange = function (...given) {
+      const bytes = range.apply(this, given);
+      if (this.label === 'cast read-back') new Uint8Array(bytes)[8] ^= 1;
+      return bytes;
+    };`,
   // The device is lost in the middle of a cast: after some submissions.
   'lost-once': `const submit = GPUQueue.prototype.submit;
     const request = GPUAdapter.prototype.requestDevice;

@@ -32,6 +32,19 @@ export async function verify({ browser, device, variant, thorough = false, every
   return told(625, casts, elements, seconds, rows.get('checksum of all results'));
 }
 
+/** One wrong bit of each result is found and told. */
+export async function wrong({ browser }) {
+  const page = await browser.page({ variant: 'wrong-bits', hash: '#verify' });
+  await page.click('#verify-start');
+  await page.waitForFunction(() => document.getElementById('verify-status').textContent.startsWith('2'));
+  await page.click('#verify-stop');
+  await page.waitForSelector('#copy:not(:disabled)');
+  const report = await page.$eval('#report', (text) => text.textContent);
+  assert(report.includes('WRONG RESULTS') && /element \d+: 0x[0-9a-f]+ becomes/.test(report), report);
+  await page.close();
+  return report.split('\n').find((line) => line.includes('becomes'));
+}
+
 const told = (pairs, casts, elements, seconds, checksum) => (
-  `${pairs} pairs, ${casts} casts of ${elements} elements, 0 differ, ${seconds.toFixed ? seconds.toFixed(1) : seconds} s, checksum ${checksum}`
+  `${pairs} pairs, ${casts} casts of ${elements} elements, 0 differ, ${seconds.toFixed(1)} s, checksum ${checksum}`
 );
