@@ -12,7 +12,7 @@ use crate::plan;
 
 /// Most bytes of a piece on either side: enough to be worth a submission, few enough to stay in a processor's caches
 /// where the device shares them.
-const PIECE_BYTES: u64 = 4 << 20;
+const PIECE_BYTES: u64 = if cfg!(target_family = "wasm") { 16 << 20 } else { 4 << 20 };
 
 /// Pieces on their way at once, each with buffers of its own.
 const PIECES_IN_FLIGHT: usize = 3;

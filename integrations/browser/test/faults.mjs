@@ -41,6 +41,10 @@ async function without(browser, variant, told, host) {
 }
 
 export async function faults({ browser }) {
+  const page = await browser.page();
+  const { result: { device } } = await call(page, 'hello');
+  equal(device.name, `${device.vendor} ${device.architecture} (webgpu)`, 'the name of an adapter without one');
+  await page.close();
   await without(browser, 'no-webgpu', 'no WebGPU');
   await without(browser, undefined, 'secure origin', 'insecure.test');
   await without(browser, 'no-adapter', 'no adapter');
@@ -75,9 +79,9 @@ export async function faults({ browser }) {
   const path = join(folder, 'a.npy');
   writeFileSync(path, npy('<f4', ELEMENTS, floats(ELEMENTS)));
   try {
-    const page = await browser.page();
-    const expected = (await convert(page, path, 'float16')).bytes;
-    await page.close();
+    const good = await browser.page();
+    const expected = (await convert(good, path, 'float16')).bytes;
+    await good.close();
     const told = { 'lost-once': 'opened again', 'lost-always': 'The rest was cast on the CPU', 'bad-kernel': 'Kernel' };
     for (const [variant, text] of Object.entries(told)) {
       const faulty = await browser.page({ variant });
