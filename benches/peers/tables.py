@@ -59,7 +59,7 @@ def peers() -> str:
         "## CPU and other libraries",
         f"{head['machine']}; {', '.join(head['versions'])}; median of {head['runs']} runs. In parentheses the ratio to "
         "memcpy, in brackets the slowest and the fastest run. All libraries write into preallocated memory, except "
-        "“new memory” and `torch .to`.",
+        "“new memory”, `numpy astype` and `torch .to`.",
         head["note"],
     ]
     for threads, title in (1, "### One thread"), (2, "### Two threads (numpy: one thread)"):

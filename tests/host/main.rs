@@ -10,3 +10,4 @@ mod oracle;
 mod readme;
 mod shaders;
 mod shared_bytes;
+mod threads;
