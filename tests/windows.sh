@@ -47,30 +47,35 @@ printf '%s\n' '#include <stddef.h>' 'unsigned char SystemFunction036(void *, uns
 export WINEPREFIX="$folder/prefix" WINEDEBUG=-all WINEDLLOVERRIDES='bcryptprimitives=n;mscoree=;mshtml='
 # Some drivers print a warning if this is not set.
 export XDG_RUNTIME_DIR="${XDG_RUNTIME_DIR:-${TMPDIR:-/tmp}}"
-cast() {
-    (cd "$folder" && xvfb-run -a wine cast.exe "$@")
+on_cpu() {
+    (cd "$folder" && env -u DISPLAY wine cast.exe "$@" --device cpu)
+}
+# Vulkan and GL need an X server in Wine.
+on_gpu() { # backend
+    export WGPU_BACKEND="$1"
+    shift
+    (cd "$folder" && xvfb-run -a wine cast.exe "$@" --device gpu)
 }
 
 echo '== conversions'
 target/release/examples/cast convert -q "$folder/tiny.safetensors" "$folder/here.safetensors" --to float8e4m3fn --device cpu
-converted() { # device, backend
-    WGPU_BACKEND=$2 cast convert tiny.safetensors "$2.safetensors" --to float8e4m3fn --device "$1"
-    cmp "$folder/$2.safetensors" "$folder/here.safetensors"
-}
-converted cpu noop
-converted gpu vulkan
-converted gpu gl
+on_cpu convert tiny.safetensors cpu.safetensors --to float8e4m3fn
+on_gpu vulkan convert tiny.safetensors vulkan.safetensors --to float8e4m3fn
+on_gpu gl convert tiny.safetensors gl.safetensors --to float8e4m3fn
+for device in cpu vulkan gl; do
+    cmp "$folder/$device.safetensors" "$folder/here.safetensors"
+done
 
 echo '== checksums on the CPU'
 checksums() {
-    cast verify --checksums --device cpu "$@" >"$folder/log" || { cat "$folder/log"; exit 1; }
+    on_cpu verify --checksums "$@" >"$folder/log" || { cat "$folder/log"; exit 1; }
     tail -n 1 "$folder/log"
 }
-for from in $(awk '!/^#/ && !/^(float|int32|uint32) / { print $1 }' examples/cast/verify/checksums.txt | uniq); do
+for from in $(awk '!/^#/ && !/^(float|int32|uint32) / { print $1 }' tests/support/src/checksums.txt | uniq); do
     checksums --from "$from"
 done
 checksums --from float --to float16
 
 echo '== every pair on Vulkan'
-WGPU_BACKEND=vulkan cast verify
+on_gpu vulkan verify
 echo 'NOT RUN: DX12, which needs Windows' >&2

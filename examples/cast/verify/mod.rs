@@ -1,11 +1,12 @@
 //! `cast verify`: compares every cast on an adapter with the CPU implementation, bit by bit.
 
-mod checksums;
 mod exhaustive;
+mod record;
 mod report;
 
 use serde_json::json;
 use support::cases;
+use support::checksums::{self, Block};
 use support::options::pair_variants;
 use support::tier::Tier;
 use wgpu_cast::wgsl::{self, Kernel, KernelVariant};
@@ -37,7 +38,7 @@ fn difficult(args: &VerifyArgs) -> Result<(), Failure> {
 
     let mut elements = 0;
     let mut mismatches = Vec::new();
-    let mut checksum = checksums::Block::default();
+    let mut checksum = Block::default();
     'all: for from in sources() {
         let tensors = tensors(from, args)?;
         for to in targets() {
@@ -122,7 +123,7 @@ fn compare(
     to: ElementType,
     options: &CastOptions,
     mismatches: &mut Vec<String>,
-    checksum: &mut checksums::Block,
+    checksum: &mut Block,
 ) -> Result<(), Error> {
     let (found, _) = pollster::block_on(context.cast(source, to, options))?;
     let expected = cpu::cast(source, to, options)?;
