@@ -17,7 +17,7 @@ pub enum DeviceChoice {
     /// Software adapters are not used.
     #[default]
     Auto,
-    /// The best adapter, including software adapters; an error if there is none.
+    /// The best adapter that works, including software adapters; an error if there is none.
     Gpu,
     /// The CPU.
     Cpu,
@@ -128,14 +128,18 @@ async fn enumerate(search: Search) -> Vec<wgpu::Adapter> {
     found
 }
 
-/// The adapter of a choice other than the CPU, or why `Auto` has none.
-pub(crate) async fn choose(choice: &DeviceChoice) -> Result<Result<wgpu::Adapter, String>, Error> {
+/// The adapters of a choice other than the CPU, at least one, in the order in which they are tried, or why `Auto` has none.
+pub(crate) async fn choose(choice: &DeviceChoice) -> Result<Result<Vec<wgpu::Adapter>, String>, Error> {
     match choice {
         DeviceChoice::Cpu => Ok(Err(REQUESTED.to_owned())),
         DeviceChoice::Auto => {
-            let found = enumerate(Search::UntilGpu).await;
+            let mut found = enumerate(Search::UntilGpu).await;
             let software = found.first().map(|adapter| name(&adapter.get_info()));
-            Ok(found.into_iter().find(|adapter| !is_software(&adapter.get_info())).ok_or_else(|| match software {
+            found.retain(|adapter| !is_software(&adapter.get_info()));
+            if !found.is_empty() {
+                return Ok(Ok(found));
+            }
+            Ok(Err(match software {
                 Some(name) => format!("no GPU found; the software adapter {name} is slower than the CPU"),
                 None => no_known_backend().unwrap_or_else(|| "no GPU adapter found".to_owned()),
             }))
@@ -143,8 +147,10 @@ pub(crate) async fn choose(choice: &DeviceChoice) -> Result<Result<wgpu::Adapter
         DeviceChoice::Gpu => {
             let found = enumerate(Search::UntilGpu).await;
             let none = || "no backend found an adapter with compute shaders".to_owned();
-            let none = || Error::NoAdapter { reason: no_known_backend().unwrap_or_else(none) };
-            found.into_iter().next().map(Ok).ok_or_else(none)
+            if found.is_empty() {
+                return Err(Error::NoAdapter { reason: no_known_backend().unwrap_or_else(none) });
+            }
+            Ok(Ok(found))
         }
         DeviceChoice::Adapter(wanted) => {
             let found = enumerate(Search::Everywhere).await;
@@ -153,11 +159,9 @@ pub(crate) async fn choose(choice: &DeviceChoice) -> Result<Result<wgpu::Adapter
             }
             let available = found.iter().map(|adapter| name(&adapter.get_info())).collect();
             let matches = |name: String| name.to_lowercase().contains(&wanted.to_lowercase());
-            found
-                .into_iter()
-                .find(|adapter| matches(name(&adapter.get_info())))
-                .map(Ok)
-                .ok_or_else(|| Error::AdapterNotFound { wanted: wanted.clone(), available })
+            let found = found.into_iter().find(|adapter| matches(name(&adapter.get_info())));
+            let none = || Error::AdapterNotFound { wanted: wanted.clone(), available };
+            found.map(|adapter| Ok(vec![adapter])).ok_or_else(none)
         }
     }
 }

@@ -88,6 +88,8 @@ check() {
     pairs=$(sed -n 's/.*: \([0-9]*\) pairs\{0,1\},.*/\1/p' "$log" | tail -n 1)
     casts=$(sed -n 's/.* pairs\{0,1\}, \([0-9]*\) casts\{0,1\}[ ,].*/\1/p' "$log" | tail -n 1)
     name=$(sed -n 's/: [0-9]* pairs\{0,1\},.*//p' "$log" | tail -n 1)
+    # The driver and its version too.
+    [ "$what" != verify ] || name=$(sed -n '1s/^[* ]*\(.*)\): .*/\1/p' "$folder/$stack-adapters.log")
     [ "$what" != suite ] || name=$(sed -n 's/^test result: ok\. \([0-9]* passed\);.*/\1/p' "$log" | tail -n 1)
     row "$stack" "$what" "${pairs:--}" "${casts:--}" "$seconds" "equal: $name"
 }
