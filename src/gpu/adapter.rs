@@ -188,7 +188,14 @@ pub(crate) async fn open(adapter: &wgpu::Adapter) -> Result<(wgpu::Device, wgpu:
         memory_hints: wgpu::MemoryHints::Performance,
         ..Default::default()
     };
-    adapter.request_device(&descriptor).await.map_err(|error| {
+    request(adapter, &descriptor).await
+}
+
+async fn request(
+    adapter: &wgpu::Adapter,
+    descriptor: &wgpu::DeviceDescriptor<'_>,
+) -> Result<(wgpu::Device, wgpu::Queue), Error> {
+    adapter.request_device(descriptor).await.map_err(|error| {
         let name = name(&adapter.get_info());
         Error::NoAdapter { reason: format!("{name}: cannot open a device: {error}") }
     })
@@ -212,4 +219,33 @@ pub(crate) fn plan_settings(device: &wgpu::Device) -> PlanSettings {
         PlanTuning::default()
     };
     PlanSettings { limits, tuning }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An adapter of wgpu's backend that does nothing.
+    fn noop() -> wgpu::Adapter {
+        let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
+        descriptor.backends = wgpu::Backends::NOOP;
+        descriptor.backend_options.noop = wgpu::NoopBackendOptions::enabled();
+        pollster::block_on(wgpu::Instance::new(descriptor).request_adapter(&Default::default())).unwrap()
+    }
+
+    #[test]
+    fn a_device_that_does_not_open_is_an_error() {
+        let adapter = noop();
+        let mut required_limits = wgpu::Limits::downlevel_defaults();
+        required_limits.max_bind_groups = u32::MAX;
+        let descriptor = wgpu::DeviceDescriptor { required_limits, ..Default::default() };
+        match pollster::block_on(request(&adapter, &descriptor)).map(drop) {
+            Err(Error::NoAdapter { reason }) => {
+                assert!(reason.contains("cannot open a device") && reason.contains("max_bind_groups"), "{reason}");
+            }
+            other => panic!("{other:?}"),
+        }
+        // What the crate requests, every adapter has.
+        assert!(pollster::block_on(open(&adapter)).is_ok());
+    }
 }
