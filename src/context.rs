@@ -11,6 +11,7 @@ use crate::gpu::adapter::{self, DeviceChoice};
 use crate::gpu::device_link::DeviceLink;
 use crate::gpu::pipelined;
 use crate::options::CastOptions;
+use crate::self_test::known_answers;
 use crate::tensor::{Tensor, zeroed};
 
 /// The number of bytes read and written from which [`DeviceChoice::Auto`] casts host tensors on a GPU. This is an
@@ -31,7 +32,7 @@ pub(crate) const NO_STRING_KERNEL: &str = "strings have no GPU kernel";
 pub struct Context {
     choice: DeviceChoice,
     gpu: Option<Gpu>,
-    /// Why there is no GPU, if there is none.
+    /// Why there is no GPU, or which better adapters do not work and why. Empty if there is nothing to say.
     reason: String,
 }
 
@@ -39,6 +40,42 @@ pub struct Context {
 pub(crate) struct Gpu {
     pub info: wgpu::AdapterInfo,
     pub link: DeviceLink,
+}
+
+impl Gpu {
+    /// Opens a device, and tests it if it is to be tested. Otherwise says why the adapter does not work.
+    async fn open(adapter: &wgpu::Adapter, is_tested: bool) -> Result<Self, String> {
+        let named = |info: &wgpu::AdapterInfo, error| match error {
+            Error::NoAdapter { reason } => reason,
+            error => format!("{}: {error}", adapter::name(info)),
+        };
+        let (device, queue) = adapter::open(adapter).await.map_err(|error| named(&adapter.get_info(), error))?;
+        let info = adapter::info(&device);
+        let link = DeviceLink::new(device, queue);
+        if is_tested {
+            known_answers(&link.device, &link.queue).await.map_err(|error| named(&info, error))?;
+        }
+        Ok(Self { info, link })
+    }
+}
+
+/// Opens the candidates in turn until one works. Also returns why the others do not work, empty without others; that
+/// alone if none does.
+async fn first_that_works<A, T>(
+    candidates: &[A],
+    open: impl AsyncFn(&A) -> Result<T, String>,
+) -> Result<(T, String), String> {
+    let mut reasons = Vec::new();
+    for candidate in candidates {
+        match open(candidate).await {
+            Ok(opened) => return Ok((opened, reasons.join("; "))),
+            Err(reason) => {
+                log::warn!("an adapter does not work: {reason}");
+                reasons.push(reason);
+            }
+        }
+    }
+    Err(reasons.join("; "))
 }
 
 /// Where a cast was done.
@@ -89,23 +126,24 @@ impl fmt::Display for CastReport {
 impl Context {
     /// Finds an adapter by `choice` and opens a device on it.
     ///
-    /// With [`DeviceChoice::Auto`] and no GPU, the context casts on the CPU.
+    /// With [`DeviceChoice::Auto`] and [`DeviceChoice::Gpu`] the device casts a few known codes. If that fails, or if an
+    /// adapter provides no device, the next adapter is tried; the reasons of casts on it say so, and the log too. With `Auto` and
+    /// no GPU that works, the context casts on the CPU.
     ///
     /// # Errors
     /// [`Error::NoAdapter`] or [`Error::AdapterNotFound`] (with the available adapters), unless the choice is `Auto` or
     /// `Cpu`.
     pub async fn open(choice: DeviceChoice) -> Result<Self, Error> {
-        let adapter = match adapter::choose(&choice).await? {
-            Ok(adapter) => adapter,
+        let adapters = match adapter::choose(&choice).await? {
+            Ok(adapters) => adapters,
             Err(reason) => return Ok(Self { choice, gpu: None, reason }),
         };
-        match adapter::open(&adapter).await {
-            Ok((device, queue)) => {
-                let gpu = Gpu { info: adapter::info(&device), link: DeviceLink::new(device, queue) };
-                Ok(Self { choice, gpu: Some(gpu), reason: String::new() })
-            }
-            Err(error) if choice == DeviceChoice::Auto => Ok(Self { choice, gpu: None, reason: error.to_string() }),
-            Err(error) => Err(error),
+        // An adapter that was named is used even if it is faulty.
+        let is_tested = !matches!(choice, DeviceChoice::Adapter(_));
+        match first_that_works(&adapters, async |adapter| Gpu::open(adapter, is_tested).await).await {
+            Ok((gpu, reason)) => Ok(Self { choice, gpu: Some(gpu), reason }),
+            Err(reason) if choice == DeviceChoice::Auto => Ok(Self { choice, gpu: None, reason }),
+            Err(reason) => Err(Error::NoAdapter { reason }),
         }
     }
 
@@ -240,12 +278,20 @@ impl Context {
     pub(crate) fn device_for(&self, bytes: u64, is_chain: bool) -> (Option<&Gpu>, String) {
         match &self.gpu {
             None => (None, self.reason.clone()),
-            Some(gpu) if self.choice != DeviceChoice::Auto => (Some(gpu), adapter::REQUESTED.to_owned()),
+            Some(gpu) if self.choice != DeviceChoice::Auto => (Some(gpu), self.with_reason(adapter::REQUESTED)),
             Some(_) if cpu::is_fast() && !is_chain => (None, CPU_IS_FASTER.to_owned()),
             Some(_) if bytes < GPU_FROM_BYTES => {
                 (None, format!("{bytes} bytes read and written, a GPU is used from {GPU_FROM_BYTES}"))
             }
-            Some(gpu) => (Some(gpu), "best GPU".to_owned()),
+            Some(gpu) => (Some(gpu), self.with_reason("best GPU")),
+        }
+    }
+
+    /// A reason for the device, with the better adapters that do not work.
+    fn with_reason(&self, reason: &str) -> String {
+        match &*self.reason {
+            "" => reason.to_owned(),
+            others => format!("{reason}; {others}"),
         }
     }
 }
@@ -259,6 +305,30 @@ mod tests {
         let (device, queue) = wgpu::Device::noop(&wgpu::DeviceDescriptor::default());
         let gpu = Gpu { info: device.adapter_info(), link: DeviceLink::new(device, queue) };
         Context { choice, gpu: Some(gpu), reason: String::new() }
+    }
+
+    #[test]
+    fn adapters_are_tried_until_one_works() {
+        let open = async |&number: &u32| if number > 2 { Ok(number) } else { Err(format!("{number}: no device")) };
+        let opened = |candidates: &[u32]| pollster::block_on(first_that_works(candidates, open));
+        assert_eq!(opened(&[3, 1]), Ok((3, String::new())));
+        assert_eq!(opened(&[1, 2, 4]), Ok((4, "1: no device; 2: no device".to_owned())));
+        assert_eq!(opened(&[2, 1]), Err("2: no device; 1: no device".to_owned()));
+    }
+
+    /// wgpu's backend that does nothing gives a device, but no known answers.
+    #[test]
+    fn a_device_without_the_known_answers_is_no_device() {
+        let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
+        descriptor.backends = wgpu::Backends::NOOP;
+        descriptor.backend_options.noop.enable = true;
+        let adapters = wgpu::Instance::new(descriptor).enumerate_adapters(wgpu::Backends::NOOP);
+        let [adapter] = &pollster::block_on(adapters)[..] else { panic!("one adapter") };
+        let reason = pollster::block_on(Gpu::open(adapter, true)).unwrap_err();
+        assert!(reason.starts_with(&adapter::name(&adapter.get_info())), "{reason}");
+        let gpu = pollster::block_on(Gpu::open(adapter, false)).unwrap();
+        let context = Context { choice: DeviceChoice::Gpu, gpu: Some(gpu), reason: "A: no device".to_owned() };
+        assert_eq!(context.device_for(1, false).1, "requested; A: no device");
     }
 
     #[test]

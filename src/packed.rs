@@ -4,7 +4,8 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-#[cfg(target_os = "linux")]
+// Miri does not know `madvise`.
+#[cfg(all(target_os = "linux", not(miri)))]
 use memmap2::{Advice, MmapMut};
 
 /// Bytes of any owner, such as a memory-mapped file, for [`Tensor::from_shared`](crate::Tensor::from_shared).
@@ -73,23 +74,23 @@ impl fmt::Debug for Packed {
     }
 }
 
-/// The size in bytes from which memory comes from the system by itself. The C library of Linux keeps smaller memory that is
-/// freed, whose pages are there already.
-#[cfg(target_os = "linux")]
+/// The size in bytes from which memory comes from the system by itself. glibc keeps smaller memory that is freed, whose
+/// pages are there already.
+#[cfg(all(target_os = "linux", not(miri)))]
 const LARGE: usize = 32 << 20;
 
 /// Memory for the packed bytes of a new tensor.
 pub(crate) enum Memory {
     Own(Vec<u8>),
     /// Where the system can, in huge pages, since it takes longer to provide ordinary ones than to fill them.
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", not(miri)))]
     Mapped(MmapMut),
 }
 
 impl Memory {
     /// Zeros; `None` where there is no memory for them.
     pub(crate) fn zeroed(bytes: usize) -> Option<Self> {
-        #[cfg(target_os = "linux")]
+        #[cfg(all(target_os = "linux", not(miri)))]
         if bytes >= LARGE {
             let memory = MmapMut::map_anon(bytes).ok()?;
             // Systems without huge pages refuse.
@@ -111,7 +112,7 @@ impl Deref for Memory {
     fn deref(&self) -> &[u8] {
         match self {
             Self::Own(bytes) => bytes,
-            #[cfg(target_os = "linux")]
+            #[cfg(all(target_os = "linux", not(miri)))]
             Self::Mapped(bytes) => bytes,
         }
     }
@@ -121,7 +122,7 @@ impl DerefMut for Memory {
     fn deref_mut(&mut self) -> &mut [u8] {
         match self {
             Self::Own(bytes) => bytes,
-            #[cfg(target_os = "linux")]
+            #[cfg(all(target_os = "linux", not(miri)))]
             Self::Mapped(bytes) => bytes,
         }
     }
@@ -131,7 +132,7 @@ impl From<Memory> for Packed {
     fn from(memory: Memory) -> Self {
         match memory {
             Memory::Own(bytes) => bytes.into(),
-            #[cfg(target_os = "linux")]
+            #[cfg(all(target_os = "linux", not(miri)))]
             Memory::Mapped(bytes) => {
                 let len = bytes.len();
                 Self::Shared(Arc::new(bytes), len)

@@ -203,7 +203,8 @@ impl Tensor {
     }
 
     /// The packed little-endian bytes; `None` for strings. They are copied only if a clone shares them, if they are shared
-    /// with an owner (see [`from_shared`](Self::from_shared)), or if they are the result of a cast and at least 32 MiB.
+    /// with an owner (see [`from_shared`](Self::from_shared)), or, on Linux, if they are the result of a cast and at least
+    /// 32 MiB. Like any `Vec` that grows, the copy ends the process where there is no memory.
     /// [`into_shared`](Self::into_shared) copies nothing.
     pub fn into_bytes(self) -> Option<Vec<u8>> {
         self.into_packed().ok()

@@ -14,4 +14,4 @@ if ! cargo deny fetch db 2>/dev/null; then
     echo 'NOT RUN: the check for known vulnerabilities, because their database could not be downloaded' >&2
     exit 3
 fi
-cargo deny --locked check --disable-fetch advisories
+cargo deny --locked --offline check advisories

@@ -1,4 +1,4 @@
-"""The other end of ours.rs: this crate, asked line by line."""
+"""Programs that are asked line by line: this crate's side is ours.rs."""
 
 import functools
 import json
@@ -6,6 +6,7 @@ import os
 import subprocess
 from pathlib import Path
 from types import TracebackType
+from typing import Self
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -30,16 +31,17 @@ def build(*what: str) -> Path:
     return Path(next(m["executable"] for m in reversed(messages) if m.get("executable")))
 
 
-class Ours:
-    """A running ours.rs on an instruction set, the processor's best if none is named; with `with`, until the end of it."""
+class Program:
+    """A running program that answers each line with a line; with `with`, until the end of it."""
 
-    def __init__(self, isa: str | None = None) -> None:
-        environment = os.environ | ({"WGPU_CAST_ISA": isa} if isa else {})
+    def __init__(self, program: Path, *arguments: str, **environment: str) -> None:
         pipe = subprocess.PIPE
-        program = build("--bench", "peers")
-        self.process = subprocess.Popen([program], stdin=pipe, stdout=pipe, text=True, bufsize=1, env=environment)
+        command = [str(program), *arguments]
+        self.process = subprocess.Popen(
+            command, stdin=pipe, stdout=pipe, text=True, bufsize=1, env=os.environ | environment
+        )
 
-    def __enter__(self) -> "Ours":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -53,8 +55,15 @@ class Ours:
         self.process.stdin.flush()
         answer = self.process.stdout.readline()
         if not answer:
-            raise RuntimeError(f"our side ended at: {' '.join(map(str, words))}")
+            raise RuntimeError(f"{self.process.args[0]} ended at: {' '.join(map(str, words))}")
         return answer.strip()
 
     def seconds(self, what: str, times: int = 1) -> float:
         return float(self.ask(what, times))
+
+
+class Ours(Program):
+    """A running ours.rs on an instruction set, the processor's best if none is named."""
+
+    def __init__(self, isa: str | None = None) -> None:
+        super().__init__(build("--bench", "peers"), **({"WGPU_CAST_ISA": isa} if isa else {}))

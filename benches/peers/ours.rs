@@ -7,10 +7,15 @@
 //! | `into [TIMES]`: casts into preallocated memory | seconds of one |
 //! | `new [TIMES]`: casts into new memory | seconds of one |
 //! | `memcpy [TIMES]`: copies (source + destination) / 2 bytes | seconds of one |
-//! | `save FILE ELEMENTS`: the first of what `into` made | bytes |
+//! | `save ELEMENTS FILE`: the first of what `into` made | bytes |
 //! | `gpu [TIMES]`, `cpu [TIMES]`: casts by a `Context` on the best adapter, software or not; on none | seconds of one |
+//! | `adapter`: the best one | its name |
+//! | `resident [TIMES]`: casts between buffers on it, in one submission; `copies [TIMES]`: copies of as many bytes | seconds of all |
+//! | `keep ELEMENTS FILE`: the first of what `resident` made | bytes |
 
 #![allow(missing_docs, reason = "a program")]
+
+mod resident;
 
 use std::error::Error;
 use std::hint::black_box;
@@ -19,6 +24,7 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
+use resident::{Adapter, Resident, Work};
 use wgpu_cast::{CastOptions, Context, DeviceChoice, ElementType, Tensor, cpu};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -45,6 +51,8 @@ struct Stage {
     source: Option<Tensor>,
     target: Option<Target>,
     contexts: Vec<(DeviceChoice, Context)>,
+    adapter: Option<Adapter>,
+    resident: Option<Resident>,
 }
 
 struct Target {
@@ -68,13 +76,17 @@ impl Stage {
             ("save", [elements, path @ ..]) => self.save(elements.parse()?, &path.join(" "))?,
             ("gpu", words) => self.host(&DeviceChoice::Gpu, times(words)?)?,
             ("cpu", words) => self.host(&DeviceChoice::Cpu, times(words)?)?,
+            ("adapter", []) => self.adapter()?.name(),
+            ("resident", words) => self.on_adapter(Work::Cast, times(words)?)?,
+            ("copies", words) => self.on_adapter(Work::Copy, times(words)?)?,
+            ("keep", [elements, path @ ..]) => self.keep(elements.parse()?, &path.join(" "))?,
             _ => return Err(format!("not understood: {line}").into()),
         })
     }
 
     fn load(&mut self, from: ElementType, elements: usize, path: &str) -> Result<String> {
         // Gone before the next ones are made.
-        (self.source, self.target) = (None, None);
+        (self.source, self.target, self.resident) = (None, None, None);
         let codes = std::fs::read(path)?;
         let bytes = packed_bytes(from, elements)?;
         let packed = codes.iter().copied().cycle().take(bytes).collect::<Vec<u8>>();
@@ -83,7 +95,7 @@ impl Stage {
     }
 
     fn target(&mut self, to: ElementType, threads: usize) -> Result<String> {
-        self.target = None;
+        (self.target, self.resident) = (None, None);
         let source = self.source()?;
         let bytes = packed_bytes(to, source.len())?;
         let copied = (source.bytes().map_or(0, <[u8]>::len) + bytes).div_ceil(2);
@@ -142,6 +154,33 @@ impl Stage {
             black_box(pollster::block_on(context.cast(source, target.element_type, &CastOptions::default()))?);
             Ok(())
         })
+    }
+
+    fn adapter(&mut self) -> Result<&Adapter> {
+        if self.adapter.is_none() {
+            self.adapter = Some(Adapter::open()?);
+        }
+        Ok(self.adapter.as_ref().ok_or(NOTHING)?)
+    }
+
+    /// On buffers of the device, which are made when they are first needed.
+    fn on_adapter(&mut self, work: Work, times: u32) -> Result<String> {
+        self.adapter()?;
+        let adapter = self.adapter.as_ref().ok_or(NOTHING)?;
+        if self.resident.is_none() {
+            let (source, target) = self.ready()?;
+            self.resident = Some(adapter.bind(source, target.element_type)?);
+        }
+        let resident = self.resident.as_ref().ok_or(NOTHING)?;
+        Ok(adapter.seconds(resident, work, times as usize)?.to_string())
+    }
+
+    fn keep(&self, elements: usize, path: &str) -> Result<String> {
+        let (_, target) = self.ready()?;
+        let (adapter, resident) = self.adapter.as_ref().zip(self.resident.as_ref()).ok_or(NOTHING)?;
+        let bytes = packed_bytes(target.element_type, elements)?;
+        std::fs::write(path, adapter.read(resident, bytes)?)?;
+        Ok(bytes.to_string())
     }
 
     fn source(&self) -> Result<&Tensor> {

@@ -87,15 +87,20 @@ class NumpyAstype(Numpy):
 
     def task(self, pair: Pair, tile: Bytes, tile_elements: int, elements: int, threads: int) -> Task | None:
         task = super().task(pair, tile, tile_elements, elements, threads)
-        return task and NumpyAstypeTask(task.source, task.out, task.target)
+        task = task and NumpyAstypeTask(task.source, task.out, task.target)
+        if task:
+            task()
+        return task
 
 
 class NumpyAstypeTask(NumpyTask):
     def __call__(self) -> None:
         before = np._core.multiarray._set_madvise_hugepage(True)
-        with np.errstate(all="ignore"):
-            self.out = self.source.astype(self.out.dtype)
-        np._core.multiarray._set_madvise_hugepage(before)
+        try:
+            with np.errstate(all="ignore"):
+                self.out = self.source.astype(self.out.dtype)
+        finally:
+            np._core.multiarray._set_madvise_hugepage(before)
 
 
 class TorchCopy(Peer):

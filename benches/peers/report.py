@@ -47,8 +47,11 @@ def table(heads: list[str], rows: list[list[str]]) -> str:
 
 
 def write_lines(path: Path, lines: list[dict]) -> None:
+    """Replaces the file; an interrupted run leaves the old one."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    beside = path.with_name(path.name + ".part")
+    beside.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    beside.replace(path)
 
 
 def read_lines(path: Path) -> list[dict]:

@@ -3,6 +3,7 @@
 #   run.sh [compare] [OPTION]…   casts on the CPU: this crate, numpy with ml_dtypes, PyTorch and ONNX Runtime
 #   run.sh sweep [OPTION]…       growing tensors on the CPU: this crate and the same libraries
 #   run.sh gpu CAST [OPTION]…    casts on an NVIDIA GPU: this crate, PyTorch and CuPy
+#   run.sh llvmpipe [OPTION]…    casts on a newer Mesa's llvmpipe: this crate, ONNX Runtime's WebGPU provider and Burn
 #   run.sh adapter [OPTION]…     every pair on the best adapter
 #   run.sh growth [OPTION]…      growing tensors on the CPU and on the adapter
 #   run.sh record [OPTION]…      the host's time for recording
@@ -16,6 +17,8 @@
 # `compare` needs a processor with AVX-512. It, `sweep` and `files` use PyTorch, which is installed only on request:
 #   PEERS_TORCH=INDEX   from the package index at that address, such as PyTorch's index for CPUs (about 1 GB)
 #   PEERS_TORCH=pip     from the index that pip uses; includes CUDA (more than 5 GB)
+# `llvmpipe` builds integrations/burn, which takes about 15 minutes on two cores. Where the newer Mesa cannot be fetched, it prints
+# the reason and exits with 3.
 # `gpu` uses PyTorch with CUDA, and CuPy: PEERS_CUPY names the package for the installed CUDA, such as cupy-cuda13x.
 set -eu
 cd "$(dirname "$0")/../.."
@@ -29,7 +32,7 @@ venv=target/peers/venv
 
 what=compare
 case ${1:-} in
-    compare | sweep | gpu | adapter | growth | record | strings | transfer | files | tables | charts)
+    compare | sweep | gpu | llvmpipe | adapter | growth | record | strings | transfer | files | tables | charts)
         what=$1
         shift
         ;;
@@ -45,6 +48,7 @@ case ${PEERS_TORCH:-} in
     pip) install -r "$peers/requirements-torch.txt" ;;
     *) install --index-url "$PEERS_TORCH" -r "$peers/requirements-torch.txt" ;;
 esac
+[ "$what" != llvmpipe ] || install -r "$peers/requirements-webgpu.txt"
 [ -z "${PEERS_CUPY:-}" ] || install "$PEERS_CUPY"
 
 case $what in
@@ -59,4 +63,5 @@ case $what in
 esac
 script=$1
 shift
+[ "$what" != llvmpipe ] || exec tests/stacks/mesa.sh "$venv/bin/python" "$peers/$script" "$@"
 exec "$venv/bin/python" "$peers/$script" "$@"

@@ -8,6 +8,7 @@ from pathlib import Path
 from statistics import median, quantiles
 
 import files
+import llvmpipe
 from compare import best, disagreements, speeds
 from elements import TYPES, ElementType
 from ours import ROOT
@@ -29,7 +30,8 @@ GOAL = 0.7
 
 
 def main() -> None:
-    sections = [HEAD, peers(), every_pair(), adapters(), instructions(), transfer(), recording(), strings(), converted_files()]
+    sections = [HEAD, peers(), every_pair(), adapters(), on_llvmpipe(), instructions()]
+    sections += [transfer(), recording(), strings(), converted_files()]
     TABLES.parent.mkdir(exist_ok=True)
     TABLES.write_text("\n".join(sections))
     write_readme()
@@ -59,7 +61,7 @@ def peers() -> str:
         "## CPU and other libraries",
         f"{head['machine']}; {', '.join(head['versions'])}; median of {head['runs']} runs. In parentheses the ratio to "
         "memcpy, in brackets the slowest and the fastest run. All libraries write into preallocated memory, except "
-        "“new memory” and `torch .to`.",
+        "“new memory”, `numpy astype` and `torch .to`.",
         head["note"],
     ]
     for threads, title in (1, "### One thread"), (2, "### Two threads (numpy: one thread)"):
@@ -137,6 +139,16 @@ def adapters() -> str:
         rows = [[arrow(o), f"{o['gbps']:.2f}", f"{o['copy_gbps']:.2f}", f"{o['ratio']:.2f}"] for o in shown]
         parts.append(table(["cast", "GB/s", "copy, GB/s", "ratio"], rows))
     return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def on_llvmpipe() -> str:
+    parts = [
+        "## Other libraries on llvmpipe",
+        "Casts of tensors on the device, compared with a copy kernel (in parentheses the ratio to it). ONNX Runtime is its "
+        "WebGPU execution provider.",
+        llvmpipe.markdown(read_lines(DATA / "llvmpipe.jsonl")).strip(),
+    ]
+    return "\n\n".join(parts) + "\n"
 
 
 def instructions() -> str:

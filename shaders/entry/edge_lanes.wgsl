@@ -4,8 +4,8 @@
 //:use entry/lanes
 
 @compute @workgroup_size(WORKGROUP_SIZE)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let invocation = workgroup_number(group) * WORKGROUP_SIZE + local;
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) local: vec3<u32>) {
+    let invocation = workgroup_number(group) * WORKGROUP_SIZE + local.x;
     if (invocation == 0u && params.sentinel != 0u) {
         store_destination(params.sentinel_word, params.sentinel);
     }

@@ -5,15 +5,15 @@
 //:use entry/lanes
 
 @compute @workgroup_size(WORKGROUP_SIZE)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) local: vec3<u32>) {
     _ = workgroup_number(group);
-    let base = local << 5u;
+    let base = local.x << 5u;
     var value = 0u;
     if (base < params.destination_end) {
         value = destination_lanes(base, params.destination_end);
     }
     storageBarrier();
     if (base < params.destination_end) {
-        store_destination(params.destination_word + local, value);
+        store_destination(params.destination_word + local.x, value);
     }
 }

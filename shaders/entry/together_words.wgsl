@@ -4,12 +4,12 @@
 //:use entry/params
 
 @compute @workgroup_size(WORKGROUP_SIZE)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) local: vec3<u32>) {
     _ = workgroup_number(group);
     // Without an element of its own, an invocation converts the last one once more, or the first one of none.
-    let code = convert(load_code(min(local, max(params.count, 1u) - 1u)));
+    let code = convert(load_code(min(local.x, max(params.count, 1u) - 1u)));
     storageBarrier();
-    if (local < params.count) {
-        store_code(params.destination_word + local * (DST_BITS / 32u), code);
+    if (local.x < params.count) {
+        store_code(params.destination_word + local.x * (DST_BITS / 32u), code);
     }
 }

@@ -5,10 +5,10 @@
 //:use entry/view_block
 
 @compute @workgroup_size(WORKGROUP_SIZE)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) local: vec3<u32>) {
     let square = block_at(group.y * params.pitch + group.x);
-    let element = (square.along * SQUARE + local / SQUARE) * BLOCK;
-    let column = square.column + local % SQUARE * BLOCK;
+    let element = (square.along * SQUARE + local.x / SQUARE) * BLOCK;
+    let column = square.column + local.x % SQUARE * BLOCK;
     let at = row_at(square.row);
     let beside = column - square.column;
     let source = at.source + element * params.source_step + beside;

@@ -3,8 +3,8 @@
 //:use entry/view
 
 @compute @workgroup_size(WORKGROUP_SIZE)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let invocation = (group.y * params.pitch + group.x) * WORKGROUP_SIZE + local;
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) local: vec3<u32>) {
+    let invocation = (group.y * params.pitch + group.x) * WORKGROUP_SIZE + local.x;
     let row = divided(invocation, params.invocations);
     if (row >= params.count) {
         return;

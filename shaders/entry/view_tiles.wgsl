@@ -8,7 +8,7 @@
 var<workgroup> tile: array<DestinationCode, (TILE_ROW + TILE_BEFORE) * TILE_PITCH>;
 
 @compute @workgroup_size(WORKGROUP_SIZE)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) local: vec3<u32>) {
     let block = block_at(group.y * params.pitch + group.x);
     if (block.row >= params.count) {
         return;
@@ -16,7 +16,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let at = row_at(block.row);
     let along = block.along * TILE_ROW;
     let columns = min(BLOCK_COLUMNS, params.columns - block.column);
-    for (var index = local; index < (TILE_ROW + TILE_BEFORE) * BLOCK_COLUMNS; index = index + WORKGROUP_SIZE) {
+    for (var index = local.x; index < (TILE_ROW + TILE_BEFORE) * BLOCK_COLUMNS; index = index + WORKGROUP_SIZE) {
         let column = index % BLOCK_COLUMNS;
         let element = along + index / BLOCK_COLUMNS - TILE_BEFORE;
         // Elements before the row wrap around to numbers that are larger than any row.
@@ -27,7 +27,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
     workgroupBarrier();
     let cells = TILE_ROW * DST_STEP / DST_CELL;
-    for (var index = local; index < cells * columns; index = index + WORKGROUP_SIZE) {
+    for (var index = local.x; index < cells * columns; index = index + WORKGROUP_SIZE) {
         let column = index / cells;
         let start = at.start + column * params.column_step * DST_STEP;
         let cell = start / DST_CELL + block.along * cells + index % cells;

@@ -1,6 +1,6 @@
 //! safetensors files.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use safetensors::tensor::{Dtype, Metadata, TensorInfo};
 
@@ -44,7 +44,8 @@ const TYPES: [(Dtype, ElementType); 21] = [
     (Dtype::U64, ElementType::UINT64),
 ];
 
-/// A safetensors file: its header. What is accepted is what version 0.8 of the crate `safetensors` accepts.
+/// A safetensors file: its header. What is accepted is what version 0.8 of the crate `safetensors` accepts, except that
+/// each name must be given once; that crate takes the last of equal names.
 #[derive(Clone, Debug)]
 pub struct SafetensorsFile {
     tensors: Vec<SafetensorsTensor>,
@@ -103,13 +104,17 @@ impl SafetensorsFile {
         read(LENGTH_BYTES, &mut header)?;
         // Parsing would abort where there is no memory, so it is asked for before.
         drop(memory(parsed_bytes(&header))?);
-        let header: Metadata = serde_json::from_slice(&header).map_err(|error| invalid(shown(&error)))?;
+        let text = header;
+        let header: Metadata = serde_json::from_slice(&text).map_err(|error| invalid(shown(&error)))?;
         let (data, takes) = (LENGTH_BYTES + length, header.data_len() as u64);
         if takes != size - data {
             let found = size - data;
             return Err(invalid(format!("its tensors take {takes} bytes, but {found} follow the header")));
         }
         let infos = header.tensors();
+        if entries(&text) != [infos.len(), header.metadata().as_ref().map_or(0, HashMap::len)] {
+            return Err(invalid("a name is given twice".to_owned()));
+        }
         let mut tensors: Vec<_> =
             infos.into_iter().map(|(name, info)| SafetensorsTensor::new(name, info, data)).collect();
         // Empty tensors share their offset with a neighbour.
@@ -182,6 +187,38 @@ impl SafetensorsFile {
         plan.bytes().ok_or(FileError::TooLarge)?;
         Ok(plan)
     }
+}
+
+/// The number of tensors and of texts in `__metadata__` that a valid header lists. Parsing keeps only the last of equal
+/// names, so a name is given twice where parsing finds fewer.
+fn entries(header: &[u8]) -> [usize; 2] {
+    let (mut depth, mut in_metadata) = (0, false);
+    let (mut tensors, mut strings) = (0, 0);
+    let mut at = 0;
+    while let Some(&byte) = header.get(at) {
+        let start = at;
+        at += 1;
+        match byte {
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth -= 1,
+            b'"' => {
+                while header.get(at).is_some_and(|&byte| byte != b'"') {
+                    at += if header[at] == b'\\' { 2 } else { 1 };
+                }
+                at += 1;
+                // No value in the outermost object is a string, and every value in the metadata is one.
+                if depth == 1 {
+                    let name = serde_json::from_slice::<String>(&header[start..at]);
+                    in_metadata = name.is_ok_and(|name| name == "__metadata__");
+                    tensors += usize::from(!in_metadata);
+                } else if in_metadata {
+                    strings += 1;
+                }
+            }
+            _ => {}
+        }
+    }
+    [tensors, strings / 2]
 }
 
 /// An error that has text of the header in it.

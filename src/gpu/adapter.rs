@@ -17,7 +17,7 @@ pub enum DeviceChoice {
     /// Software adapters are not used.
     #[default]
     Auto,
-    /// The best adapter, including software adapters; an error if there is none.
+    /// The best adapter that works, including software adapters; an error if there is none.
     Gpu,
     /// The CPU.
     Cpu,
@@ -146,14 +146,18 @@ async fn enumerate(search: Search) -> Vec<wgpu::Adapter> {
     found
 }
 
-/// The adapter of a choice other than the CPU, or why `Auto` has none.
-pub(crate) async fn choose(choice: &DeviceChoice) -> Result<Result<wgpu::Adapter, String>, Error> {
+/// The adapters of a choice other than the CPU, at least one, in the order in which they are tried, or why `Auto` has none.
+pub(crate) async fn choose(choice: &DeviceChoice) -> Result<Result<Vec<wgpu::Adapter>, String>, Error> {
     match choice {
         DeviceChoice::Cpu => Ok(Err(REQUESTED.to_owned())),
         DeviceChoice::Auto => {
-            let found = enumerate(Search::UntilGpu).await;
+            let mut found = enumerate(Search::UntilGpu).await;
             let software = found.first().map(|adapter| name(&adapter.get_info()));
-            Ok(found.into_iter().find(|adapter| !is_software(&adapter.get_info())).ok_or_else(|| match software {
+            found.retain(|adapter| !is_software(&adapter.get_info()));
+            if !found.is_empty() {
+                return Ok(Ok(found));
+            }
+            Ok(Err(match software {
                 Some(name) => format!("no GPU found; the software adapter {name} is slower than the CPU"),
                 None => no_known_backend().unwrap_or_else(|| "no GPU adapter found".to_owned()),
             }))
@@ -161,8 +165,10 @@ pub(crate) async fn choose(choice: &DeviceChoice) -> Result<Result<wgpu::Adapter
         DeviceChoice::Gpu => {
             let found = enumerate(Search::UntilGpu).await;
             let none = || "no backend found an adapter with compute shaders".to_owned();
-            let none = || Error::NoAdapter { reason: no_known_backend().unwrap_or_else(none) };
-            found.into_iter().next().map(Ok).ok_or_else(none)
+            if found.is_empty() {
+                return Err(Error::NoAdapter { reason: no_known_backend().unwrap_or_else(none) });
+            }
+            Ok(Ok(found))
         }
         DeviceChoice::Adapter(wanted) => {
             let found = enumerate(Search::Everywhere).await;
@@ -171,11 +177,9 @@ pub(crate) async fn choose(choice: &DeviceChoice) -> Result<Result<wgpu::Adapter
             }
             let available = found.iter().map(|adapter| name(&adapter.get_info())).collect();
             let matches = |name: String| name.to_lowercase().contains(&wanted.to_lowercase());
-            found
-                .into_iter()
-                .find(|adapter| matches(name(&adapter.get_info())))
-                .map(Ok)
-                .ok_or_else(|| Error::AdapterNotFound { wanted: wanted.clone(), available })
+            let found = found.into_iter().find(|adapter| matches(name(&adapter.get_info())));
+            let none = || Error::AdapterNotFound { wanted: wanted.clone(), available };
+            found.map(|adapter| Ok(vec![adapter])).ok_or_else(none)
         }
     }
 }
@@ -202,7 +206,14 @@ pub(crate) async fn open(adapter: &wgpu::Adapter) -> Result<(wgpu::Device, wgpu:
         memory_hints: wgpu::MemoryHints::Performance,
         ..Default::default()
     };
-    adapter.request_device(&descriptor).await.map_err(|error| {
+    request(adapter, &descriptor).await
+}
+
+async fn request(
+    adapter: &wgpu::Adapter,
+    descriptor: &wgpu::DeviceDescriptor<'_>,
+) -> Result<(wgpu::Device, wgpu::Queue), Error> {
+    adapter.request_device(descriptor).await.map_err(|error| {
         let (name, error) = (name(&adapter.get_info()), error.to_string());
         Error::NoAdapter { reason: format!("{name}: cannot open a device: {}", without_trace(&error)) }
     })
@@ -238,7 +249,7 @@ pub(crate) fn plan_settings(device: &wgpu::Device) -> PlanSettings {
 
 #[cfg(test)]
 mod tests {
-    use super::without_trace;
+    use super::*;
 
     #[test]
     fn errors_of_browsers_are_one_line() {
@@ -247,5 +258,29 @@ mod tests {
         assert_eq!(told, "OperationError: no device");
         assert_eq!(without_trace("JsValue(OperationError: no device)"), "OperationError: no device");
         assert_eq!(without_trace("a limit (4) is too low"), "a limit (4) is too low");
+    }
+
+    /// An adapter of wgpu's backend that does nothing.
+    fn noop() -> wgpu::Adapter {
+        let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
+        descriptor.backends = wgpu::Backends::NOOP;
+        descriptor.backend_options.noop = wgpu::NoopBackendOptions::enabled();
+        pollster::block_on(wgpu::Instance::new(descriptor).request_adapter(&Default::default())).unwrap()
+    }
+
+    #[test]
+    fn a_device_that_does_not_open_is_an_error() {
+        let adapter = noop();
+        let mut required_limits = wgpu::Limits::downlevel_defaults();
+        required_limits.max_bind_groups = u32::MAX;
+        let descriptor = wgpu::DeviceDescriptor { required_limits, ..Default::default() };
+        match pollster::block_on(request(&adapter, &descriptor)).map(drop) {
+            Err(Error::NoAdapter { reason }) => {
+                assert!(reason.contains("cannot open a device") && reason.contains("max_bind_groups"), "{reason}");
+            }
+            other => panic!("{other:?}"),
+        }
+        // What the crate requests, every adapter has.
+        assert!(pollster::block_on(open(&adapter)).is_ok());
     }
 }

@@ -1,5 +1,8 @@
 //! A device and its queue: fills, maps and waits for buffers, and notices when the device is lost.
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -13,7 +16,7 @@ use crate::gpu::adapter;
 use crate::gpu::error_scope::{one_line, scoped_for, watched};
 use crate::plan::{self, PlanTuning};
 
-/// How long to wait for a submission. The slowest software adapter needs a few seconds.
+/// How long to wait for a submission of any device. The slowest software adapter needs a few seconds.
 const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// A device, its queue, and the caster of casts between host and device.
@@ -24,6 +27,8 @@ pub(crate) struct DeviceLink {
     pub caster: Caster,
     sentinels: AtomicU32,
     lost: Arc<Mutex<Option<String>>>,
+    /// How long to wait for a submission.
+    timeout: Duration,
     /// Whether the host maps the buffers that kernels use, which saves copies on a device that shares the host's
     /// memory.
     pub(super) maps_primary_buffers: bool,
@@ -41,7 +46,7 @@ impl DeviceLink {
         let tuning = PlanTuning { dispatch_elements: plan::HOST_ELEMENTS, ..*caster.tuning() };
         let caster = caster.with_tuning(tuning);
         let maps_primary_buffers = adapter::maps_primary_buffers(&device);
-        Self { device, queue, caster, sentinels: AtomicU32::new(0), lost, maps_primary_buffers }
+        Self { device, queue, caster, sentinels: AtomicU32::new(0), lost, timeout: TIMEOUT, maps_primary_buffers }
     }
 
     /// A link to the application's device, on which no handler is set: its loss shows only in the errors of later
@@ -49,7 +54,8 @@ impl DeviceLink {
     pub(crate) fn borrowed(device: &wgpu::Device, queue: &wgpu::Queue, caster: &Caster) -> Self {
         let (device, queue, caster) = (device.clone(), queue.clone(), caster.clone());
         let maps_primary_buffers = adapter::maps_primary_buffers(&device);
-        Self { device, queue, caster, sentinels: AtomicU32::new(0), lost: Arc::default(), maps_primary_buffers }
+        let (sentinels, lost) = (AtomicU32::new(0), Arc::default());
+        Self { device, queue, caster, sentinels, lost, timeout: TIMEOUT, maps_primary_buffers }
     }
 
     /// Why the device is lost, if it is.
@@ -197,12 +203,12 @@ impl DeviceLink {
 
     /// Waits for a submission. In a browser this returns at once, because only the page's event loop can wait.
     pub(super) fn wait(&self, conversion: &Conversion, index: wgpu::SubmissionIndex) -> Result<(), Error> {
-        let poll = wgpu::PollType::Wait { submission_index: Some(index), timeout: Some(TIMEOUT) };
+        let poll = wgpu::PollType::Wait { submission_index: Some(index), timeout: Some(self.timeout) };
         // Not in an error scope: polling runs the application's callbacks, whose errors are not this cast's.
         let polled = self.device.poll(poll);
         let (from, to) = (conversion.from, conversion.to);
         polled.map(drop).map_err(|error| match error {
-            wgpu::PollError::Timeout => Error::Timeout { from, to, seconds: TIMEOUT.as_secs() },
+            wgpu::PollError::Timeout => Error::Timeout { from, to, seconds: self.timeout.as_secs() },
             error => self.device_error(conversion, &error),
         })
     }

@@ -270,3 +270,33 @@ fn module(device: &wgpu::Device, label: &str, wgsl: &str) -> wgpu::ShaderModule 
     // divisors are the widths of codes and of cells, which are at least 1.
     unsafe { device.create_shader_module_trusted(descriptor, wgpu::ShaderRuntimeChecks::unchecked()) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::element::ElementType;
+    use crate::options::CastOptions;
+
+    /// A kernel that a device has refused stays refused; others work.
+    #[test]
+    fn a_refused_kernel_is_kept_and_not_tried_again() {
+        let (device, _queue) = wgpu::Device::noop(&wgpu::DeviceDescriptor::default());
+        assert!(scoped(&device, || module(&device, "bad", "fn main( {")).is_err());
+        let (from, to) = (ElementType::FLOAT, ElementType::INT8);
+        let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
+        let mut kernels = Kernels::new(&device, CodeLookup::Computed, None);
+        let [refused, other] = [KernelKind::Edge, KernelKind::Blocks]
+            .map(|kind| (conversion, kind, Access::Separate, ParameterSpace::Uniform));
+        // The kernel binds parameters that the layout of this pipeline lacks.
+        let wrong = scoped(&device, || Layouts::new(&device, Access::Shared, ParameterSpace::Immediate));
+        kernels.layouts[4 * Access::Separate as usize + ParameterSpace::Uniform as usize] =
+            OnceLock::from(wrong.map_err(|error| one_line(&error)));
+        let error = kernels.get(&refused).unwrap_err();
+        assert!(matches!(&error, Error::Kernel { from: f, to: t, .. } if (*f, *t) == (from, to)), "{error}");
+        kernels.layouts = Default::default();
+        assert_eq!(kernels.get(&refused).map(drop), Err(error));
+        assert!(kernels.find(&refused).is_none() && kernels.get(&other).is_ok());
+        kernels.forget(&[conversion]);
+        assert!(kernels.get(&refused).is_ok(), "only after it was forgotten is it compiled again");
+    }
+}

@@ -110,12 +110,14 @@ impl Entry {
             writeln!(text, "var<workgroup> table: array<{word}, {}>;\n", 1u32 << (per_entry * self.source_bits))?;
         }
         writeln!(text, "@compute @workgroup_size(WORKGROUP_SIZE)")?;
-        let arguments = "@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32";
+        // Workgroups have one dimension. Where the index is a value of its own, llvmpipe of Mesa 25 computes it slowly: casts
+        // then reach 0.5 to 0.6 of their speed.
+        let arguments = "@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) local: vec3<u32>";
         writeln!(text, "fn main({arguments}) {{")?;
         if let Some(per_entry) = self.per_entry {
             self.fill(text, per_entry)?;
         }
-        writeln!(text, "    let unit = workgroup_number(group) * {}u + local;", size * repeat)?;
+        writeln!(text, "    let unit = workgroup_number(group) * {}u + local.x;", size * repeat)?;
         let start = |vector: u32| match vector {
             4 => " >> 2u",
             2 => " >> 1u",
@@ -158,12 +160,16 @@ impl Entry {
         let entries = 1u32 << (per_entry * self.source_bits);
         let codes: Vec<String> = (0..per_entry)
             .map(|i| {
-                let code = field("local", i * self.source_bits, self.source_bits, true);
+                let code = field("local.x", i * self.source_bits, self.source_bits, true);
                 self.shifted(format!("convert({code})"), i * self.destination_bits, true)
             })
             .collect();
-        let guard = if entries < BLOCKS_SIZE { format!("if (local < {entries}u) ") } else { String::new() };
-        writeln!(text, "    {guard}{{\n        table[local] = {};\n    }}\n    workgroupBarrier();", codes.join(" | "))
+        let guard = if entries < BLOCKS_SIZE { format!("if (local.x < {entries}u) ") } else { String::new() };
+        writeln!(
+            text,
+            "    {guard}{{\n        table[local.x] = {};\n    }}\n    workgroupBarrier();",
+            codes.join(" | ")
+        )
     }
 
     /// A destination code moved to its bit, cut to its width where it could reach its neighbour.

@@ -62,6 +62,18 @@ fn an_unknown_backend_is_named() {
     assert!(outcome.text().contains(told), "{}", outcome.text());
 }
 
+/// wgpu's own search by this variable panics where no adapter has the name.
+#[test]
+fn a_name_for_wgpu_s_own_search_changes_nothing() {
+    let folder = Folder::new();
+    folder.write("a.npy", npy("<f4", false, "(1,)", &floats(&[1.0])));
+    for choice in ["gpu", "auto", "cpu"] {
+        let line = format!("convert a.npy out.npy --to int8 --device {choice}");
+        on_gpu(folder.cast_with(&line, &[("WGPU_ADAPTER_NAME", "nosuchadapter")]));
+        assert_eq!(folder.read("out.npy"), npy("|i1", false, "(1,)", &[1]), "{choice}");
+    }
+}
+
 #[test]
 fn an_unknown_adapter_is_answered_with_the_list() {
     let folder = Folder::new();

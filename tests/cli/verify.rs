@@ -5,7 +5,7 @@ use support::options::pair_variants;
 
 use crate::tool::Folder;
 
-const RECORDED: &str = include_str!("../../examples/cast/verify/checksums.txt");
+const RECORDED: &str = include_str!("../support/src/checksums.txt");
 
 /// The checksums of a type of eight bits are those that are recorded, without an adapter.
 #[test]
@@ -27,7 +27,7 @@ fn every_cast_has_a_recorded_checksum() {
     let lines = RECORDED.lines().filter(|line| !line.starts_with('#')).count();
     let casts: usize = numeric().flat_map(|from| numeric().map(move |to| pair_variants(from, to).len())).sum();
     let command = "cast verify --exhaustive --device cpu";
-    assert_eq!(lines, casts, "examples/cast/verify/checksums.txt should have what `{command}` prints");
+    assert_eq!(lines, casts, "tests/support/src/checksums.txt should have what `{command}` prints");
 }
 
 /// The blocks that a run has kept are not cast again; a block with another checksum is found.

@@ -75,9 +75,7 @@ fn casts_on_this_thread_need_no_other() {
 
 #[test]
 fn a_device_without_compute_shaders_is_an_error() {
-    adapter::open();
-    let instance = wgpu::Instance::default();
-    let found = pollster::block_on(instance.request_adapter(&Default::default())).unwrap();
+    let found = adapter::own();
     let required_limits = wgpu::Limits::downlevel_webgl2_defaults();
     let descriptor = wgpu::DeviceDescriptor { required_limits, ..Default::default() };
     let (device, _) = pollster::block_on(found.request_device(&descriptor)).unwrap();

@@ -64,9 +64,7 @@ fn slices_are_checked_before_anything_is_recorded() {
 
 #[test]
 fn a_buffer_of_another_device_is_an_error() {
-    adapter::open();
-    let instance = wgpu::Instance::default();
-    let adapter = pollster::block_on(instance.request_adapter(&Default::default())).unwrap();
+    let adapter = adapter::own();
     let [own, other] = [(); 2].map(|()| pollster::block_on(adapter.request_device(&Default::default())).unwrap().0);
     let prepared = Caster::new(&own).prepare(&CastSpec::new(FROM, TO), 5).unwrap();
     let source = buffer(&own, 20, BufferUsages::STORAGE);

@@ -7,9 +7,7 @@ use wgpu_cast::{CastOptions, CastSpec, Caster, Destination, ElementType, Slices,
 
 /// A device with immediates, if the adapter has them.
 fn device() -> Option<(wgpu::Device, wgpu::Queue)> {
-    adapter::open();
-    let instance = wgpu::Instance::default();
-    let adapter = pollster::block_on(instance.request_adapter(&Default::default())).unwrap();
+    let adapter = adapter::own();
     if !adapter.features().contains(Features::IMMEDIATES) {
         return None;
     }

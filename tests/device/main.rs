@@ -1,15 +1,18 @@
 //! What needs an adapter, a software one too: casts on a device, compared with the CPU path.
 
+mod bytes;
 mod counted;
 mod engine;
 mod faults;
 mod functions;
 mod gpu;
 mod immediates;
+mod lost;
 mod many;
 mod overlap;
 mod parts;
 mod plans;
+mod refused;
 mod resident;
 mod shapes;
 mod slices;

@@ -193,9 +193,7 @@ fn preparing_on_a_thread_of_its_own_gives_the_same() {
 #[test]
 #[allow(unsafe_code, reason = "the empty cache is nobody's bytes")]
 fn casts_compile_with_a_pipeline_cache() {
-    adapter::open();
-    let instance = wgpu::Instance::default();
-    let adapter = pollster::block_on(instance.request_adapter(&Default::default())).unwrap();
+    let adapter = adapter::own();
     let required_features = adapter.features() & wgpu::Features::PIPELINE_CACHE;
     let descriptor = wgpu::DeviceDescriptor { required_features, ..Default::default() };
     let (device, _) = pollster::block_on(adapter.request_device(&descriptor)).unwrap();

@@ -1,6 +1,6 @@
 //! safetensors files.
 
-use wgpu_cast::files::{self, FileError, Part, SafetensorsFile, StreamSettings};
+use wgpu_cast::files::{self, FileError, Part, ReadAt, SafetensorsFile, StreamSettings};
 use wgpu_cast::{CastOptions, ElementType, cpu};
 
 /// A file of a header and of data.
@@ -151,6 +151,13 @@ fn hostile_headers() {
         ),
         ("negative", of(r#"{"a":{"dtype":"U8","shape":[-1],"data_offsets":[0,4]}}"#)),
         ("overflow", of(r#"{"a":{"dtype":"U8","shape":[4294967296,4294967296],"data_offsets":[0,4]}}"#)),
+        ("half a byte", of(r#"{"a":{"dtype":"F4","shape":[9],"data_offsets":[0,4]}}"#)),
+        ("a name twice", of(&format!(r#"{{"a":{{"dtype":"U8","shape":[4],"data_offsets":[0,4]}},{}"#, &good[1..]))),
+        (
+            "a name spelt twice",
+            of(&format!(r#"{{"\u0061":{{"dtype":"U8","shape":[4],"data_offsets":[0,4]}},{}"#, &good[1..])),
+        ),
+        ("a text twice", of(&format!(r#"{{"__metadata__":{{"b":"1","b":"2"}},{}"#, &good[1..]))),
         ("metadata of numbers", of(r#"{"__metadata__":{"a":1},"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}"#)),
         ("deep", of(&("[".repeat(100_000) + &"]".repeat(100_000)))),
     ];
@@ -159,9 +166,33 @@ fn hostile_headers() {
         assert!(matches!(error, Err(FileError::Invalid { .. })), "{what}: {error:?}");
     }
     assert_eq!(SafetensorsFile::read(&of(good)).unwrap().tensors().len(), 1);
+    let quoted =
+        format!(r#"{{"__metadata__":{{"\"":"\\","{{":"}}\""}},"\"{{":{},{}"#, &good[5..good.len() - 1], &good[1..]);
+    let quoted = quoted.replacen("[1]", "[0]", 1).replacen("[0,4]", "[0,0]", 1);
+    assert_eq!(SafetensorsFile::read(&of(&quoted)).unwrap().tensors().len(), 2);
     let none = file("{}", &[]);
     let plan = SafetensorsFile::read(&none).unwrap().plan(0, &mut |_| None).unwrap();
     assert_eq!(plan.parts, [Part::Bytes(file("{}      ", &[]))]);
+}
+
+/// A header that is longer than the format allows, in a file that has it, is not even read.
+#[test]
+fn a_longer_header_than_the_format_allows_is_not_read() {
+    struct Large;
+    impl ReadAt for Large {
+        fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> std::io::Result<()> {
+            assert_eq!((offset, buffer.len()), (0, 8));
+            buffer.copy_from_slice(&100_000_001u64.to_le_bytes());
+            Ok(())
+        }
+        fn size(&self) -> std::io::Result<u64> {
+            Ok(1 << 40)
+        }
+    }
+    match SafetensorsFile::read(&Large).map(drop) {
+        Err(FileError::Invalid { reason, .. }) => assert!(reason.contains("at most 100000000"), "{reason}"),
+        other => panic!("{other:?}"),
+    }
 }
 
 /// Headers that take much memory when they are parsed are read or refused, however little memory there is.

@@ -54,7 +54,7 @@ fn wide_integers_give_what_the_oracle_says() {
 }
 
 /// Every so many of the inputs of exhaustive checks; with `WGPU_CAST_TESTS=exhaustive` all those of 64 bits, which takes
-/// half an hour.
+/// four minutes.
 #[test]
 fn inputs_of_exhaustive_checks_give_what_the_oracle_says() {
     for from in numeric().filter(|t| t.bits() > Some(16)) {

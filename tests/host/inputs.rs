@@ -21,13 +21,15 @@ fn doubles_have_every_boundary_of_types_of_16_bits() {
         let [value, next] = [code, code + 1].map(|code| f16::from_bits(code).to_f64());
         let next = if next.is_finite() { next } else { 65536.0 };
         let half = (value + next) / 2.0;
-        [value, half, half.next_up(), half.next_down(), -half].map(has);
+        [value, half, half.next_up(), half.next_down(), -half].into_iter().for_each(has);
     }
     for code in 0..0x7f80u32 {
         let half = (f64::from(f32::from_bits(code << 16)) + f64::from(f32::from_bits((code + 1) << 16))) / 2.0;
         [half, half.next_up(), half.next_down()].into_iter().filter(|half| half.is_finite()).for_each(has);
     }
-    [0.0, -0.0, 5e-324, f64::MAX, f64::INFINITY, 0.5, 127.5, 2f64.powi(31), -2f64.powi(63), 2f64.powi(64)].map(has);
+    [0.0, -0.0, 5e-324, f64::MAX, f64::INFINITY, 0.5, 127.5, 2f64.powi(31), -2f64.powi(63), 2f64.powi(64)]
+        .into_iter()
+        .for_each(has);
 }
 
 #[test]
@@ -36,11 +38,11 @@ fn integers_have_every_place_of_the_leading_bit() {
         let codes = all(from);
         assert!(codes.len() > 10_000_000, "{}", codes.len());
         let has = |value: u64| assert!(codes.binary_search(&value).is_ok(), "{value:#x}");
-        [0, 1, u64::MAX, i64::MAX as u64, 1 << 63, (1 << 63) + 1].map(has);
+        [0, 1, u64::MAX, i64::MAX as u64, 1 << 63, (1 << 63) + 1].into_iter().for_each(has);
         for place in 12..63 {
             // The midpoint of two numbers of FLOAT16's significand, and its neighbours.
             let half = (1u64 << place) + (1 << (place - 11));
-            [half, half + 1, half - 1, half.wrapping_neg()].map(has);
+            [half, half + 1, half - 1, half.wrapping_neg()].into_iter().for_each(has);
         }
     }
 }

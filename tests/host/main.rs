@@ -1,6 +1,7 @@
-//! What needs no GPU: the CPU path, the kernels as text, the tables, the README.
+//! What needs no GPU: the CPU path, the kernels as text, the tables, the README and the page of faults.
 
 mod cpu;
+mod faults;
 mod functions;
 mod golden;
 #[cfg(target_os = "linux")]
@@ -10,3 +11,4 @@ mod oracle;
 mod readme;
 mod shaders;
 mod shared_bytes;
+mod threads;

@@ -149,3 +149,13 @@ fn every_direct_dependency_has_a_reason() {
         rows.flat_map(|cell| cell.split(", ").map(|name| name.trim().trim_matches('`'))).collect();
     assert_eq!(given, direct);
 }
+
+/// The checksums in `docs/verification.md` are recorded ones.
+#[test]
+fn checksums_in_texts_are_the_recorded_ones() {
+    let recorded: BTreeSet<&str> = include_str!("../support/src/checksums.txt").lines().collect();
+    let text = include_str!("../../docs/verification.md");
+    let block = text.split("```text\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a block of checksums");
+    let unknown: Vec<&str> = block.lines().filter(|line| !recorded.contains(line)).collect();
+    assert!(block.lines().count() > 40 && unknown.is_empty(), "{unknown:?}");
+}

@@ -55,4 +55,9 @@ if run "$folder/fault" float >"$folder/fault/log" 2>&1 || ! grep -q '^float->flo
     exit 1
 fi
 echo "a changed constant was noticed: $(head -n 1 "$folder/fault/log")"
+# shellcheck disable=SC2086 # types, one a word
+set -- $types
+pairs=$(($# * $(cd "$folder" && set -- *.txt && echo $#)))
+casts=$(awk '/ casts, 0 differ$/ { casts += $2 } END { print casts }' "$folder"/*.log)
+echo "Metal's language as C++: $pairs pairs, $casts casts, 0 differ from the CPU path"
 rm -rf "$folder"

@@ -1,27 +1,21 @@
 //! `cast verify --exhaustive` and `--checksums`: casts all inputs, in blocks, and computes checksums of the results.
 
 use std::fmt;
-use std::ops::Range;
 use std::sync::Mutex;
 
 use rayon::prelude::*;
 use serde_json::json;
+use support::checksums::{self, Block, Case};
 use support::inputs::Inputs;
 use support::verify::differences;
-use wgpu_cast::{Context, DeviceChoice, ElementType, Tensor, cpu};
+use wgpu_cast::{Context, DeviceChoice, Tensor, cpu};
 
-use super::checksums::{self, Case, Record};
+use super::record::Record;
 use super::{SHOWN, adapter_name, report};
 use crate::args::VerifyArgs;
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::Progress;
-
-/// Inputs of a block.
-const BLOCK: u64 = 1 << 26;
-
-/// Inputs that are cast at once on the CPU, where every thread has blocks of its own: they stay in its cache.
-const ON_CPU: u64 = 1 << 16;
 
 /// Inputs that are cast at once on an adapter.
 const ON_ADAPTER: u64 = 1 << 23;
@@ -55,8 +49,8 @@ impl fmt::Display for Done {
 pub fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     let cases = checksums::cases(args.from, args.to, args.checksums);
     let device = Device::open(args)?;
-    let blocks: u64 = cases.iter().map(blocks).sum();
-    let elements: u64 = cases.iter().map(|case| Inputs::of(case.from).count()).sum();
+    let blocks: u64 = cases.iter().map(Case::blocks).sum();
+    let elements: u64 = cases.iter().map(Case::inputs).sum();
     let record = args.record.as_deref().map(|path| Record::open(path, &device.name)).transpose()?;
     let progress = Mutex::new(Progress::of_steps(blocks, args.print.is_silent()));
 
@@ -68,7 +62,7 @@ pub fn verify(args: &VerifyArgs) -> Result<(), Failure> {
             let Case { from, to, .. } = done.case;
             output::line(json!({
                 "from": from.name(), "to": to.name(), "options": done.case.options_text(),
-                "elements": Inputs::of(from).count(), "checksum": checksums::text(checksum), "equal": done.is_equal(),
+                "elements": done.case.inputs(), "checksum": checksums::text(checksum), "equal": done.is_equal(),
             }))?;
         } else if !args.print.quiet && !args.report {
             let verdict = match done.is_equal() {
@@ -126,10 +120,6 @@ fn finish(args: &VerifyArgs, device: &Device, all: &[Done], elements: u64, secon
     output::line(format_args!("{}: {casts}, {elements}, {seconds:.0} s. {results}", device.name))
 }
 
-fn blocks(case: &Case) -> u64 {
-    Inputs::of(case.from).count().div_ceil(BLOCK)
-}
-
 impl Device {
     fn open(args: &VerifyArgs) -> Result<Self, Failure> {
         match args.device.choice()? {
@@ -159,7 +149,7 @@ impl Device {
             let known = record.and_then(|record| record.block(case, number));
             let checksum = match (known, &self.context) {
                 (Some(checksum), _) => checksum,
-                (None, None) => on_cpu(case, number)?,
+                (None, None) => case.on_cpu(number)?,
                 (None, Some(context)) => on_adapter(context, case, number, compare)?,
             };
             if let (Some(record), None) = (record, known) {
@@ -168,7 +158,7 @@ impl Device {
             progress.lock().expect("no panic").advance(1, &format!("{} -> {}", case.from, case.to));
             Ok(checksum)
         };
-        let numbers = 0..blocks(case);
+        let numbers = 0..case.blocks();
         let checksums: Vec<u64> = match &self.context {
             Some(_) => numbers.map(block).collect::<Result<_, _>>()?,
             None => numbers.into_par_iter().map(block).collect::<Result<_, _>>()?,
@@ -177,30 +167,10 @@ impl Device {
     }
 }
 
-/// The inputs of a block, in pieces.
-fn pieces(case: &Case, number: u64, size: u64) -> impl Iterator<Item = Range<u64>> {
-    let end = ((number + 1) * BLOCK).min(Inputs::of(case.from).count());
-    (number * BLOCK..end).step_by(size as usize).map(move |start| start..(start + size).min(end))
-}
-
-fn on_cpu(case: &Case, number: u64) -> Result<u64, Failure> {
-    let inputs = Inputs::of(case.from);
-    let mut hash = checksums::Block::default();
-    let mut result = Vec::new();
-    for piece in pieces(case, number, ON_CPU) {
-        let len = (piece.end - piece.start) as usize;
-        result.resize(bytes(case.to, len), 0);
-        let source = inputs.packed(piece);
-        cpu::on_this_thread(|| cpu::cast_bytes(case.from, &source, len, case.to, &case.options, &mut result))?;
-        hash.update(&result);
-    }
-    Ok(hash.finish())
-}
-
 fn on_adapter(context: &Context, case: &Case, number: u64, compare: bool) -> Result<u64, Failure> {
     let inputs = Inputs::of(case.from);
-    let mut hash = checksums::Block::default();
-    for piece in pieces(case, number, ON_ADAPTER) {
+    let mut hash = Block::default();
+    for piece in case.pieces(number, ON_ADAPTER) {
         let len = (piece.end - piece.start) as usize;
         let source = Tensor::from_bytes(case.from, [len], inputs.packed(piece))?;
         let (found, _) = pollster::block_on(context.cast(&source, case.to, &case.options))?;
@@ -216,8 +186,4 @@ fn on_adapter(context: &Context, case: &Case, number: u64, compare: bool) -> Res
         hash.update(found.bytes().unwrap_or_default());
     }
     Ok(hash.finish())
-}
-
-fn bytes(element_type: ElementType, len: usize) -> usize {
-    element_type.packed_bytes(len as u64).expect("a block fits in memory") as usize
 }

@@ -1,10 +1,11 @@
 //! `cast verify`: compares every cast on an adapter with the CPU implementation, bit by bit.
 
-mod checksums;
 mod exhaustive;
+mod record;
 mod report;
 
 use serde_json::json;
+use support::checksums::{self, Block};
 use support::options::pair_variants;
 use support::verify::{differences, tensors};
 use wgpu_cast::{CastOptions, Context, ElementType, Error, Tensor, cpu};
@@ -32,7 +33,7 @@ fn difficult(args: &VerifyArgs) -> Result<(), Failure> {
 
     let mut elements = 0;
     let mut mismatches = Vec::new();
-    let mut checksum = checksums::Block::default();
+    let mut checksum = Block::default();
     'all: for from in sources() {
         let tensors = tensors(from, args.random, args.seed)?;
         for to in targets() {
@@ -91,7 +92,7 @@ fn compare(
     to: ElementType,
     options: &CastOptions,
     mismatches: &mut Vec<String>,
-    checksum: &mut checksums::Block,
+    checksum: &mut Block,
 ) -> Result<(), Error> {
     let (found, _) = pollster::block_on(context.cast(source, to, options))?;
     let expected = cpu::cast(source, to, options)?;

@@ -134,7 +134,7 @@ impl Casts {
 }
 
 /// Burn's type for an element type.
-fn dtype(element_type: ElementType) -> Option<DType> {
+pub fn dtype(element_type: ElementType) -> Option<DType> {
     let types = [
         (ElementType::DOUBLE, DType::F64),
         (ElementType::FLOAT, DType::F32),

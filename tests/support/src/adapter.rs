@@ -1,6 +1,6 @@
 //! An adapter for the tests that need one; without, they fail.
 
-use wgpu_cast::{Context, DeviceChoice};
+use wgpu_cast::{Context, DeviceChoice, wgpu};
 
 /// The best adapter there is, a software one too.
 pub fn open() -> Context {
@@ -11,4 +11,11 @@ pub fn open() -> Context {
              install (Debian: apt-get install mesa-vulkan-drivers libvulkan1)"
         ),
     }
+}
+
+/// The adapter of an application that makes its own instance. `WGPU_BACKEND` restricts the backends, as it does in [`open`].
+pub fn own() -> wgpu::Adapter {
+    open();
+    let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
+    pollster::block_on(instance.request_adapter(&Default::default())).unwrap()
 }

@@ -6,9 +6,7 @@ use wgpu_cast::wgpu::{self, BufferUsages};
 
 /// A device as an application opens it, with the least limits that a device has to have.
 pub fn own_device() -> (wgpu::Device, wgpu::Queue) {
-    crate::adapter::open();
-    let instance = wgpu::Instance::default();
-    let adapter = pollster::block_on(instance.request_adapter(&Default::default())).unwrap();
+    let adapter = crate::adapter::own();
     let required_limits = wgpu::Limits::downlevel_defaults();
     let descriptor = wgpu::DeviceDescriptor { required_limits, ..Default::default() };
     pollster::block_on(adapter.request_device(&descriptor)).unwrap()

@@ -7,6 +7,7 @@ pub mod bits;
 #[cfg(feature = "wgpu")]
 pub mod buffers;
 pub mod cases;
+pub mod checksums;
 pub mod decoders;
 pub mod golden;
 pub mod inputs;

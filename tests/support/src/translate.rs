@@ -62,16 +62,30 @@ pub fn translate(wgsl: &str, format: Format) -> Result<Vec<u8>, String> {
     if format == Format::Wgsl {
         return Ok(wgsl.as_bytes().to_vec());
     }
+    let (module, info) = parse(wgsl)?;
+    match format {
+        Format::Wgsl | Format::Spirv => to_spirv(&module, &info),
+        Format::Msl => to_msl(&module, &info).map(String::into_bytes),
+        Format::Hlsl => to_hlsl(&module, &info, hlsl::ShaderModel::V6_0).map(String::into_bytes),
+        Format::Glsl => to_glsl(&module, &info).map(String::into_bytes),
+    }
+}
+
+/// A module in HLSL for a shader model, otherwise as [`Format::Hlsl`].
+///
+/// # Errors
+/// As [`translate`].
+pub fn hlsl(wgsl: &str, model: hlsl::ShaderModel) -> Result<String, String> {
+    let (module, info) = parse(wgsl)?;
+    to_hlsl(&module, &info, model)
+}
+
+fn parse(wgsl: &str) -> Result<(Module, ModuleInfo), String> {
     let module = naga::front::wgsl::parse_str(wgsl).map_err(|e| e.emit_to_string(wgsl))?;
     let info = Validator::new(ValidationFlags::all(), Capabilities::empty())
         .validate(&module)
         .map_err(|e| e.emit_to_string(wgsl))?;
-    match format {
-        Format::Wgsl | Format::Spirv => to_spirv(&module, &info),
-        Format::Msl => to_msl(&module, &info).map(String::into_bytes),
-        Format::Hlsl => to_hlsl(&module, &info).map(String::into_bytes),
-        Format::Glsl => to_glsl(&module, &info).map(String::into_bytes),
-    }
+    Ok((module, info))
 }
 
 /// The bindings of a module, and whether a shader writes them.
@@ -120,12 +134,12 @@ fn to_msl(module: &Module, info: &ModuleInfo) -> Result<String, String> {
     msl::write_string(module, info, &options, &pipeline).map(|(text, _)| text).map_err(|e| e.to_string())
 }
 
-fn to_hlsl(module: &Module, info: &ModuleInfo) -> Result<String, String> {
+fn to_hlsl(module: &Module, info: &ModuleInfo, shader_model: hlsl::ShaderModel) -> Result<String, String> {
     let target = |(binding, _): (ResourceBinding, bool)| {
         (binding, hlsl::BindTarget { register: binding.binding, ..Default::default() })
     };
     let options = hlsl::Options {
-        shader_model: hlsl::ShaderModel::V6_0,
+        shader_model,
         binding_map: bindings(module).map(target).collect(),
         fake_missing_bindings: false,
         // naga passes the number of workgroups through this constant buffer, which HLSL has no built-in for.

@@ -130,8 +130,8 @@ fn function(number: usize, msl: &str) -> String {
         if of("[[threadgroup_position_in_grid]]") {
             return "group".to_owned();
         }
-        if of("[[thread_index_in_threadgroup]]") {
-            return "lane".to_owned();
+        if of("[[thread_position_in_threadgroup]]") {
+            return "metal::uint3(lane, 0, 0)".to_owned();
         }
         // `device TYPE const& source`, `device TYPE& destination`, `constant TYPE& params`.
         let name = words[1].trim_end_matches('&');

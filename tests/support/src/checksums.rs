@@ -1,18 +1,21 @@
-//! Checksums of casts: how they are computed, which are recorded, and the file in which a run keeps those of its blocks.
+//! Checksums of the casts of all inputs: how they are computed, and which are recorded.
 
 use std::collections::HashMap;
 use std::fmt;
-use std::fs::{self, File, OpenOptions};
-use std::io::{ErrorKind, Write};
-use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::ops::Range;
 
-use support::options::pair_variants;
-use wgpu_cast::{CastOptions, ElementType, Float4Nan, Int4Overflow};
+use wgpu_cast::{CastOptions, ElementType, Error, Float4Nan, Int4Overflow, cpu};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-use crate::args::numeric;
-use crate::failure::Failure;
+use crate::inputs::Inputs;
+use crate::numeric;
+use crate::options::pair_variants;
+
+/// Inputs of a block.
+const BLOCK: u64 = 1 << 26;
+
+/// Inputs that the CPU path casts at once: they stay in the caches.
+const AT_ONCE: u64 = 1 << 16;
 
 /// The casts whose checksums are recorded, each in a line.
 const RECORDED: &str = include_str!("checksums.txt");
@@ -28,6 +31,40 @@ pub struct Case {
 }
 
 impl Case {
+    /// How many inputs it has.
+    pub fn inputs(&self) -> u64 {
+        Inputs::of(self.from).count()
+    }
+
+    /// How many blocks they are.
+    pub fn blocks(&self) -> u64 {
+        self.inputs().div_ceil(BLOCK)
+    }
+
+    /// The inputs of a block, in pieces of at most `size`, a multiple of 64.
+    pub fn pieces(&self, block: u64, size: u64) -> impl Iterator<Item = Range<u64>> + use<> {
+        let end = ((block + 1) * BLOCK).min(self.inputs());
+        (block * BLOCK..end).step_by(size as usize).map(move |start| start..(start + size).min(end))
+    }
+
+    /// The checksum of a block, cast on the CPU, on this thread alone.
+    ///
+    /// # Errors
+    /// Those of [`cpu::cast_bytes`].
+    pub fn on_cpu(&self, block: u64) -> Result<u64, Error> {
+        let inputs = Inputs::of(self.from);
+        let mut checksum = Block::default();
+        let mut result = Vec::new();
+        for piece in self.pieces(block, AT_ONCE) {
+            let len = (piece.end - piece.start) as usize;
+            result.resize(self.to.packed_bytes(len as u64).expect("few") as usize, 0);
+            let source = inputs.packed(piece);
+            cpu::on_this_thread(|| cpu::cast_bytes(self.from, &source, len, self.to, &self.options, &mut result))?;
+            checksum.update(&result);
+        }
+        Ok(checksum.finish())
+    }
+
     /// The options that are not the default: `saturate=false`, or `-`.
     pub fn options_text(&self) -> String {
         let (default, options) = (CastOptions::default(), &self.options);
@@ -83,7 +120,8 @@ pub fn text(checksum: u64) -> String {
     format!("{checksum:016x}")
 }
 
-fn parse(text: &str) -> Option<u64> {
+/// The checksum that a text of 16 hexadecimal digits is.
+pub fn parse(text: &str) -> Option<u64> {
     u64::from_str_radix(text, 16).ok().filter(|_| text.len() == 16)
 }
 
@@ -105,62 +143,4 @@ impl Block {
 pub fn of_blocks(checksums: &[u64]) -> u64 {
     let bytes: Vec<u8> = checksums.iter().flat_map(|checksum| checksum.to_le_bytes()).collect();
     xxh3_64(&bytes)
-}
-
-/// The file with the checksums of the blocks that a run has done, one in a line. An interrupted run goes on from it.
-pub struct Record {
-    path: PathBuf,
-    file: Mutex<File>,
-    known: HashMap<String, u64>,
-}
-
-impl Record {
-    /// Opens or creates the file.
-    ///
-    /// # Errors
-    /// The file belongs to a run of another version or on another device, or cannot be read or written.
-    pub fn open(path: &Path, device: &str) -> Result<Self, Failure> {
-        let head = format!("# checksums of blocks, wgpu-cast {}, {device}\n", env!("CARGO_PKG_VERSION"));
-        let text = match fs::read_to_string(path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
-            Err(error) => return Err(Failure::at(path, error)),
-        };
-        if !text.is_empty() && !text.starts_with(&head) {
-            let expected = head.trim_end();
-            return Err(Failure::at(path, format_args!("belongs to another run: its first line is not {expected:?}")));
-        }
-        // The end of the last line may be missing after an interruption.
-        let whole = text.rfind('\n').map_or(0, |end| end + 1);
-        let file = OpenOptions::new().append(true).create(true).open(path).map_err(|e| Failure::write(path, e))?;
-        file.set_len(whole as u64).map_err(|e| Failure::write(path, e))?;
-        let line = |line: &str| {
-            let (block, checksum) = line.rsplit_once(' ')?;
-            Some((block.to_owned(), parse(checksum)?))
-        };
-        let known = text[..whole].lines().filter_map(line).collect();
-        let record = Self { path: path.to_owned(), file: Mutex::new(file), known };
-        if whole == 0 {
-            record.write(&head)?;
-        }
-        Ok(record)
-    }
-
-    /// The checksum of a block that was done before.
-    pub fn block(&self, case: &Case, number: u64) -> Option<u64> {
-        self.known.get(&format!("{case} {number}")).copied()
-    }
-
-    /// Adds a block.
-    ///
-    /// # Errors
-    /// The file cannot be written.
-    pub fn add(&self, case: &Case, number: u64, checksum: u64) -> Result<(), Failure> {
-        self.write(&format!("{case} {number} {}\n", text(checksum)))
-    }
-
-    fn write(&self, line: &str) -> Result<(), Failure> {
-        let mut file = self.file.lock().expect("no panic while it is held");
-        file.write_all(line.as_bytes()).map_err(|e| Failure::write(&self.path, e))
-    }
 }

@@ -1,0 +1,237 @@
+//! Casts beyond what a device allows: refused before wgpu sees them, or split so that wgpu has nothing to refuse.
+
+use std::sync::atomic::{AtomicBool, AtomicIsize, Ordering};
+
+use support::assert_error;
+use support::buffers::{buffer, own_device, read};
+use support::{adapter, cases};
+use wgpu_cast::wgpu::{self, BufferUsages};
+use wgpu_cast::{
+    CastSpec, Caster, Context, Destination, DeviceChoice, ElementType, Error, PlanLimits, PlanTuning, Route, Side,
+    Source, Tensor, cpu,
+};
+
+const FROM: ElementType = ElementType::FLOAT;
+const TO: ElementType = ElementType::INT8;
+
+/// In a process of its own, where every driver is hidden.
+#[test]
+fn without_a_driver_the_gpu_is_a_typed_error_and_the_cpu_casts() {
+    const CHILD: &str = "WGPU_CAST_TEST_NO_DRIVER";
+    if std::env::var_os(CHILD).is_none() {
+        if !cfg!(target_os = "linux") {
+            println!("NOT TESTED: drivers are hidden by variables of Linux");
+            return;
+        }
+        let nowhere = |name| (name, "/nonexistent");
+        let output = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "refused::without_a_driver_the_gpu_is_a_typed_error_and_the_cpu_casts", "--nocapture"])
+            .envs(["VK_DRIVER_FILES", "VK_ICD_FILENAMES", "__EGL_VENDOR_LIBRARY_FILENAMES"].map(nowhere))
+            .env(CHILD, "1")
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && text.contains("cast without a driver"), "{text}");
+        return;
+    }
+    let open = |choice| pollster::block_on(Context::open(choice));
+    let error = open(DeviceChoice::Gpu).map(drop).unwrap_err();
+    assert_error!(error, NoAdapter { reason: "no backend found an adapter with compute shaders" });
+    let error = open(DeviceChoice::Adapter("x".to_owned())).map(drop).unwrap_err();
+    assert_error!(error, AdapterNotFound { wanted: "x", available: [""; 0] });
+    let tensor = Tensor::from_slice([2], &[1.0f32, -2.0]).unwrap();
+    for choice in [DeviceChoice::Auto, DeviceChoice::Cpu] {
+        let context = open(choice).unwrap();
+        let (result, report) = pollster::block_on(context.cast(&tensor, TO, &Default::default())).unwrap();
+        assert_eq!((result.bytes(), report.route), (Some(&[1, 0xfe][..]), Route::Cpu));
+    }
+    println!("cast without a driver");
+}
+
+/// wgpu refuses the request and names the limit. The crate requests no more than an adapter has.
+#[test]
+fn a_context_requests_what_the_adapter_has() {
+    adapter::open();
+    let instance = wgpu::Instance::default();
+    let found = pollster::block_on(instance.request_adapter(&Default::default())).unwrap();
+    let most = found.limits().max_storage_buffer_binding_size;
+    let required_limits = wgpu::Limits { max_storage_buffer_binding_size: most + 4, ..found.limits() };
+    let descriptor = wgpu::DeviceDescriptor { required_limits, ..Default::default() };
+    let error = pollster::block_on(found.request_device(&descriptor)).map(drop).unwrap_err();
+    assert!(error.to_string().contains("max_storage_buffer_binding_size"), "{error}");
+    let name = found.get_info().name;
+    let context = pollster::block_on(Context::open(DeviceChoice::Adapter(name))).unwrap();
+    let limits = context.caster().unwrap().limits();
+    assert!(
+        limits.binding_size > 0
+            && limits.binding_size <= context.device().unwrap().limits().max_storage_buffer_binding_size
+    );
+    // Some drivers report a largest buffer that is not a whole number of words.
+    assert_eq!((limits.binding_size % 4, limits.buffer_size % 4), (0, 0));
+}
+
+#[test]
+fn a_tensor_larger_than_any_buffer_is_refused() {
+    let (device, _) = own_device();
+    let caster = Caster::new(&device);
+    let allowed = caster.limits().buffer_size;
+    for needed in [allowed + 1, u64::MAX / 8] {
+        let error = caster.prepare(&CastSpec::new(TO, ElementType::UINT8), needed).map(drop).unwrap_err();
+        let (from, to) = (TO, ElementType::UINT8);
+        assert_error!(error, Limit { from, to, limit: "max_buffer_size", needed, allowed });
+        // wgpu itself refuses such a buffer with an error for the application, which panics without a scope.
+        let scope = device.push_error_scope(wgpu::ErrorFilter::Validation);
+        let size = device.limits().max_buffer_size.max(needed) + 1;
+        let usage = BufferUsages::STORAGE;
+        drop(device.create_buffer(&wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false }));
+        assert!(pollster::block_on(scope.pop()).is_some());
+    }
+    assert!(caster.prepare(&CastSpec::new(TO, ElementType::UINT8), 100).is_ok());
+}
+
+/// A device whose largest buffer is small, as tensors of many GiB are to others.
+#[test]
+fn a_host_tensor_larger_than_any_buffer_is_cast_in_pieces() {
+    adapter::open();
+    let instance = wgpu::Instance::default();
+    let found = pollster::block_on(instance.request_adapter(&Default::default())).unwrap();
+    let limits = wgpu::Limits::downlevel_defaults();
+    let required_limits = wgpu::Limits {
+        max_buffer_size: 1 << 16,
+        max_storage_buffer_binding_size: 1 << 16,
+        max_uniform_buffer_binding_size: 1 << 14,
+        ..limits
+    };
+    let descriptor = wgpu::DeviceDescriptor { required_limits, ..Default::default() };
+    let (device, queue) = pollster::block_on(found.request_device(&descriptor)).unwrap();
+    let context = Context::on_device(&device, &queue);
+    let tensor = Tensor::from_codes(FROM, [100_003], cases::random(FROM, 100_003, 5)).unwrap();
+    for to in [TO, ElementType::FLOAT6E2M3, ElementType::DOUBLE] {
+        let (result, report) = pollster::block_on(context.cast(&tensor, to, &Default::default())).unwrap();
+        assert!(report.dispatches >= 7, "{report:?}");
+        assert_eq!(result, cpu::cast(&tensor, to, &Default::default()).unwrap());
+    }
+}
+
+/// 65,536 workgroups of the edge kernel are more than one dimension of a dispatch has.
+#[test]
+fn more_workgroups_than_one_dimension_has() {
+    let context = adapter::open();
+    let (device, queue) = (context.device().unwrap(), context.queue().unwrap());
+    let mut tuning = PlanTuning::default();
+    tuning.blocks_from = Some(u64::MAX);
+    let caster = Caster::with_limits(device, PlanLimits::default()).with_tuning(tuning);
+    // Each of the 64 invocations of a workgroup converts one element.
+    let (from, to) = (ElementType::INT8, ElementType::INT32);
+    let codes = cases::random(from, 65_536 * 64 + 5, 3);
+    let tensor = Tensor::from_codes(from, [codes.len()], codes).unwrap();
+    let prepared = caster.prepare(&CastSpec::new(from, to), tensor.len() as u64).unwrap();
+    let (source, destination) = (buffer(device, prepared.source_bytes()), buffer(device, prepared.destination_bytes()));
+    let mut bytes = tensor.bytes().unwrap().to_vec();
+    bytes.resize(source.size() as usize, 0xff);
+    queue.write_buffer(&source, 0, &bytes);
+    let bound = prepared.bind(Source::new(source.slice(..)), Destination::new(destination.slice(..))).unwrap();
+    let workgroups = bound.dispatches().map(|dispatch| dispatch.workgroups).collect::<Vec<_>>();
+    assert!(workgroups.iter().any(|[_, rows, ..]| *rows > 1), "{workgroups:?}");
+    let mut encoder = device.create_command_encoder(&Default::default());
+    bound.record(&mut encoder);
+    let expected = cpu::cast(&tensor, to, &Default::default()).unwrap();
+    assert!(read(device, queue, encoder, &destination) == expected.bytes().unwrap());
+}
+
+/// wgpu refuses to bind a buffer of no bytes.
+#[test]
+fn a_cast_of_no_elements_takes_any_slices_and_records_nothing() {
+    let (device, queue) = own_device();
+    let prepared = Caster::new(&device).prepare(&CastSpec::new(FROM, TO), 0).unwrap();
+    let usage = BufferUsages::STORAGE;
+    let nothing =
+        device.create_buffer(&wgpu::BufferDescriptor { label: None, size: 0, usage, mapped_at_creation: false });
+    let poison = buffer(&device, 8);
+    queue.write_buffer(&poison, 0, &[0xa5; 8]);
+    for (source, destination) in [(&nothing, &nothing), (&poison, &poison), (&nothing, &poison)] {
+        let mut encoder = device.create_command_encoder(&Default::default());
+        prepared.record(&mut encoder, Source::new(source.slice(..)), Destination::new(destination.slice(..))).unwrap();
+        assert_eq!(read(&device, &queue, encoder, &poison), [0xa5; 8]);
+    }
+}
+
+/// wgpu would report errors of commands where the caller finishes its encoder.
+#[test]
+fn a_refused_cast_leaves_the_caller_s_encoder_valid() {
+    let (device, queue) = own_device();
+    let prepared = Caster::new(&device).prepare(&CastSpec::new(FROM, TO), 5).unwrap();
+    let (source, destination) = (buffer(&device, 40), buffer(&device, 16));
+    queue.write_buffer(&source, 0, bytemuck::cast_slice(&[1.0f32, 2.0, 3.0, -1.0, 300.0]));
+    queue.write_buffer(&destination, 0, &[0xa5; 16]);
+    let plain = device.create_buffer(&wgpu::BufferDescriptor {
+        label: None,
+        size: 16,
+        usage: BufferUsages::COPY_DST,
+        mapped_at_creation: false,
+    });
+    let scope = device.push_error_scope(wgpu::ErrorFilter::Validation);
+    let mut encoder = device.create_command_encoder(&Default::default());
+    let mut record = |from: wgpu::BufferSlice<'_>, to: wgpu::BufferSlice<'_>| {
+        prepared.record(&mut encoder, Source::new(from), Destination::new(to))
+    };
+    let slice = source.slice(..20);
+    let error = record(slice, plain.slice(..5)).unwrap_err();
+    assert_error!(error, MissingUsage { from: FROM, to: TO, side: Side::Destination, usage: "STORAGE" });
+    assert!(matches!(record(source.slice(2..22), destination.slice(..5)), Err(Error::SliceAlignment { .. })));
+    assert!(matches!(record(slice, destination.slice(..6)), Err(Error::SliceLength { .. })));
+    assert!(matches!(record(slice, source.slice(9..14)), Err(Error::Overlap { .. })));
+    record(slice, destination.slice(4..9)).unwrap();
+    let got = read(&device, &queue, encoder, &destination);
+    assert_eq!(pollster::block_on(scope.pop()).map(|error| error.to_string()), None);
+    assert_eq!(got, [[0xa5; 4], [1, 2, 3, 0xff], [44, 0xa5, 0xa5, 0xa5], [0xa5; 4]].concat());
+}
+
+/// A pipeline cache of another device is what makes this device reject a pipeline.
+#[test]
+#[allow(unsafe_code, reason = "the empty cache is nobody's bytes")]
+fn a_kernel_that_the_device_rejects_is_an_error_each_time() {
+    adapter::open();
+    let instance = wgpu::Instance::default();
+    let found = pollster::block_on(instance.request_adapter(&Default::default())).unwrap();
+    let required_features = found.features() & wgpu::Features::PIPELINE_CACHE;
+    if required_features.is_empty() {
+        println!("NOT TESTED: this adapter has no pipeline caches");
+        return;
+    }
+    let descriptor = wgpu::DeviceDescriptor { required_features, ..Default::default() };
+    let [(own, _queue), (other, _)] = [(); 2].map(|()| pollster::block_on(found.request_device(&descriptor)).unwrap());
+    let descriptor = wgpu::PipelineCacheDescriptor { label: None, data: None, fallback: true };
+    // SAFETY: there is no data.
+    let foreign = unsafe { other.create_pipeline_cache(&descriptor) };
+    let caster = Caster::new(&own).with_pipeline_cache(foreign);
+    let spec = CastSpec::new(FROM, TO);
+    let error = caster.prepare(&spec, 5).map(drop).unwrap_err();
+    assert!(matches!(&error, Error::Kernel { from: FROM, to: TO, message, .. } if !message.contains('\n')), "{error}");
+    assert_eq!(caster.prepare(&spec, 5).map(drop), Err(error));
+    assert!(Caster::new(&own).prepare(&spec, 5).is_ok(), "the device still works");
+}
+
+/// OpenGL does not report that memory is exhausted, so casts of host tensors must not need much of it.
+#[test]
+fn a_large_host_tensor_takes_little_memory_of_the_device() {
+    let context = adapter::open();
+    let device = context.device().unwrap();
+    let held = || device.get_internal_counters().hal.buffers.read();
+    let tensor = Tensor::from_bytes(FROM, [1 << 25], vec![0; 1 << 27]).unwrap();
+    let (before, most, done) = (held(), AtomicIsize::new(0), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                most.fetch_max(held() - before, Ordering::Relaxed);
+                std::thread::yield_now();
+            }
+        });
+        let cast = pollster::block_on(context.cast(&tensor, TO, &Default::default()));
+        done.store(true, Ordering::Relaxed);
+        assert!(cast.unwrap().1.dispatches >= 32, "pieces have at most 4 MiB");
+    });
+    // Three pieces at a time, each with a source, a destination, a buffer that the host reads and two of parameters.
+    let most = most.into_inner();
+    assert!((2..=3 * 5 + 4).contains(&most), "{most} buffers at a time");
+}

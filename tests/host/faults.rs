@@ -1,0 +1,65 @@
+//! The tests that `docs/faults.md` names exist, and each fault has one.
+
+use std::path::{Path, PathBuf};
+
+const PAGE: &str = include_str!("../../docs/faults.md");
+
+const SUITES: [&str; 8] = ["lib", "cli", "device", "files", "fuzz", "host", "messages", "strings"];
+
+/// The cells of each row of the tables, without their heads.
+fn rows() -> impl Iterator<Item = Vec<&'static str>> {
+    let rows = PAGE.lines().filter_map(|line| line.strip_prefix("| ")?.strip_suffix(" |"));
+    rows.map(|row| row.split(" | ").collect::<Vec<_>>()).filter(|cells| cells[0] != "fault")
+}
+
+/// The texts between backquotes that name a test: a suite, a blank and a path.
+fn tests(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    let quoted = text.split('`').skip(1).step_by(2);
+    quoted.filter_map(|text| text.split_once(' ')).filter(|(suite, path)| SUITES.contains(suite) && path.contains("::"))
+}
+
+/// The file of a module, if there is one.
+fn file(suite: &str, module: &str) -> Option<PathBuf> {
+    let folder = if suite == "lib" { "src".to_owned() } else { format!("tests/{suite}") };
+    let path = |module: &str| {
+        let name = format!("{folder}/{}.rs", module.replace("::", "/"));
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
+        path.exists().then_some(path)
+    };
+    path(module).or_else(|| path(module.strip_suffix("::tests").filter(|_| suite == "lib")?))
+}
+
+fn exists(suite: &str, path: &str) -> bool {
+    let Some((module, name)) = path.rsplit_once("::") else { return false };
+    let Some(file) = file(suite, module) else { return false };
+    let text = std::fs::read_to_string(file).unwrap();
+    let Some(at) = text.find(&format!("fn {name}() {{")) else { return false };
+    // The attributes before it, up to the end of the item before.
+    let attributes = text[..at].rsplit("\n\n").next().unwrap_or_default();
+    attributes.contains("#[test]")
+}
+
+#[test]
+fn the_tests_that_the_page_names_exist() {
+    let missing: Vec<String> = tests(PAGE)
+        .filter(|(suite, path)| !exists(suite, path))
+        .map(|(suite, path)| format!("{suite} {path}"))
+        .collect();
+    assert!(missing.is_empty(), "docs/faults.md names tests that do not exist:\n{}", missing.join("\n"));
+    assert!(
+        !exists("device", "faults::no_such_test") && !exists("device", "none::such") && !exists("lib", "element::row")
+    );
+}
+
+#[test]
+fn each_fault_has_a_test() {
+    let faults = rows().count();
+    assert!(faults > 30, "{faults} rows were found");
+    for cells in rows() {
+        assert_eq!(cells.len(), 4, "{cells:?}");
+        let column = cells[3];
+        assert!(tests(column).count() > 0, "no test of: {}", cells[0]);
+        let quoted = column.split('`').skip(1).step_by(2).count();
+        assert_eq!(tests(column).count(), quoted, "a test is named as `suite module::test`: {column}");
+    }
+}
