@@ -37,10 +37,16 @@ export function api(load) {
     return found;
   }
 
-  async function gpu() {
+  /** Opens a device. One that fails on known codes is an error, unless it is wanted untested. */
+  async function open(untested) {
     if (!globalThis.navigator?.gpu) throw Object.assign(new Error('there is no WebGPU here'), { name: 'NoAdapter' });
-    const open = await opening?.catch(() => undefined);
-    if (!open || open.lost) opening = module.Gpu.open();
+    return module.Gpu.open(untested);
+  }
+
+  /** The device for casts. A lost one is replaced. */
+  async function gpu() {
+    const opened = await opening?.catch(() => undefined);
+    if (!opened || opened.lost) opening = open(false);
     return opening;
   }
 
@@ -61,7 +67,7 @@ export function api(load) {
 
   async function selfTest({ device = 'cpu', thorough = false, every, progress, signal } = {}) {
     await loaded();
-    const opened = device === 'gpu' ? await gpu() : undefined;
+    const opened = device === 'gpu' ? await open(true) : undefined;
     const verifier = new module.Verifier(thorough, every);
     try {
       for (;;) {
@@ -73,6 +79,8 @@ export function api(load) {
       }
     } finally {
       verifier.free();
+      opened?.destroy();
+      opened?.free();
     }
   }
 

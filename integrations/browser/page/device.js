@@ -4,14 +4,14 @@ import { Gpu } from './wgpu_cast_web.js';
 
 const DEFAULT_SECONDS = 60;
 
-/** @type {Promise<Gpu> | undefined} */
-let opening;
+/** The device that was tested when it was opened, and the one that was not, for verifying. @type {Map<boolean, Promise<Gpu>>} */
+const opening = new Map();
 
 /** The device. A lost one is replaced. */
-async function open() {
-  const gpu = await opening?.catch(() => undefined);
-  if (!gpu || gpu.lost) opening = Gpu.open();
-  return opening;
+async function open(untested) {
+  const gpu = await opening.get(untested)?.catch(() => undefined);
+  if (!gpu || gpu.lost) opening.set(untested, Gpu.open(untested));
+  return opening.get(untested);
 }
 
 /**
@@ -19,10 +19,11 @@ async function open() {
  * @template T
  * @param {number | undefined} seconds
  * @param {(gpu: Gpu) => Promise<T>} work
+ * @param {boolean} untested
  * @returns {Promise<T>}
  */
-export async function withGpu(seconds, work) {
-  const gpu = await open();
+export async function withGpu(seconds, work, untested = false) {
+  const gpu = await open(untested);
   let late = false;
   const timer = setTimeout(() => { late = true; gpu.destroy(); }, 1000 * (seconds ?? DEFAULT_SECONDS));
   try {
@@ -37,7 +38,7 @@ export async function withGpu(seconds, work) {
 
 /** Gives the device up, as if it was lost. */
 export async function lose() {
-  (await opening)?.destroy();
+  (await opening.get(false))?.destroy();
 }
 
 /** What the page tells about the GPU: the adapter, or why there is none. */
@@ -50,7 +51,7 @@ export async function device() {
   const fallback = adapter.info.isFallbackAdapter ?? adapter.isFallbackAdapter ?? false;
   const found = { vendor, architecture, description, fallback };
   try {
-    return { ...found, ...JSON.parse((await open()).info), fallback };
+    return { ...found, ...JSON.parse((await open(false)).info), fallback };
   } catch (error) {
     return { ...found, reason: error.message };
   }

@@ -56,7 +56,7 @@ try {
   for (const id of ['from', 'to', 'kernel-from', 'kernel-to']) options(element(id), names);
   const gpu = Boolean(page.device.limits);
   startCast(page, gpu);
-  startVerify(page, gpu);
+  startVerify(page);
   startBench();
   startKernels();
   document.body.dataset.ready = gpu ? 'gpu' : 'cpu';

@@ -106,7 +106,7 @@ async function verify({ thorough, device: route, every, timeout }, { id, progres
     for (;;) {
       if (stopped.has(id)) return { ...state(), stopped: true };
       const more = route === 'gpu'
-        ? await withGpu(timeout ?? 600, (gpu) => verifier.nextOnGpu(gpu))
+        ? await withGpu(timeout ?? 600, (gpu) => verifier.nextOnGpu(gpu), true)
         : verifier.nextOnCpu();
       if (!more) return state();
       if (performance.now() - told > 100) {

@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { assert, call, cast, equal, floats, same } from './harness.mjs';
 import { convert, npy } from './files.mjs';
 
-const ELEMENTS = 4_000_000;
+/** Several pieces on the GPU, and several slices of a file. */
+const ELEMENTS = 16_000_000;
 
 const onGpu = (page, elements = 1000) => (
   cast(page, 'float', floats(elements), elements, 'float16', { device: 'gpu' })
@@ -49,6 +50,8 @@ export async function faults({ browser }) {
   await without(browser, undefined, 'secure origin', 'insecure.test');
   await without(browser, 'no-adapter', 'no adapter');
   await without(browser, 'no-device', 'OperationError: the test has no device');
+  await without(browser, 'no-kernel', 'rejected the kernel');
+  await without(browser, 'wrong-bits', 'casting float to float16');
   await refused(browser, 'bad-kernel', 'Kernel');
   await refused(browser, 'bad-buffer', 'Device');
   await refused(browser, 'no-memory', 'OutOfMemory');
@@ -93,5 +96,5 @@ export async function faults({ browser }) {
   } finally {
     rmSync(folder, { recursive: true });
   }
-  return '4 ways to have no GPU, 3 refusals, losses, and 3 files on faulty GPUs';
+  return '6 ways to have no GPU, 3 refusals, losses, and 3 files on faulty GPUs';
 }

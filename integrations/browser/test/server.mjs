@@ -9,6 +9,14 @@ const TYPES = {
   '.css': 'text/css', '.html': 'text/html', '.js': 'text/javascript', '.mjs': 'text/javascript', '.wasm': 'application/wasm',
 };
 
+/** Refuses kernels, by a condition on how many were compiled. */
+const kernels = (refused) => `const compile = GPUDevice.prototype.createShaderModule;
+    let compiled = 0;
+    GPUDevice.prototype.createShaderModule = function (descriptor) {
+      compiled += 1;
+      return compile.call(this, ${refused} ? { ...descriptor, code: 'this is no WGSL' } : descriptor);
+    };`;
+
 /** What the worker runs before anything else. */
 export const VARIANTS = {
   // Adapters look like hardware, so that the kernels for hardware run.
@@ -18,21 +26,13 @@ export const VARIANTS = {
   'no-device': `GPUAdapter.prototype.requestDevice = async () => {
     throw new DOMException('the test has no device', 'OperationError');
   };`,
-  'bad-kernel': `const compile = GPUDevice.prototype.createShaderModule;
-    globalThis.refused = 0;
-    GPUDevice.prototype.createShaderModule = function (descriptor) {
-      globalThis.refused += 1;
-      return compile.call(this, { ...descriptor, code: 'this is no WGSL' });
-    };`,
-  'bad-kernel-once': `const compile = GPUDevice.prototype.createShaderModule;
-    let refused = 0;
-    GPUDevice.prototype.createShaderModule = function (descriptor) {
-      refused += 1;
-      return compile.call(this, refused > 1 ? descriptor : { ...descriptor, code: 'this is no WGSL' });
-    };`,
+  'no-kernel': kernels('true'),
+  // All but the one that tests a device when it is opened.
+  'bad-kernel': kernels('compiled > 1'),
+  'bad-kernel-once': kernels('compiled === 2'),
   'bad-buffer': `const create = GPUDevice.prototype.createBuffer;
     GPUDevice.prototype.createBuffer = function (descriptor) {
-      const large = descriptor.label === 'cast source';
+      const large = descriptor.label === 'cast source' && descriptor.size > 1000;
       return create.call(this, large ? { ...descriptor, size: this.limits.maxBufferSize + 4 } : descriptor);
     };`,
   'no-memory': `const pop = GPUDevice.prototype.popErrorScope;
@@ -40,7 +40,7 @@ export const VARIANTS = {
     const [push, filters] = [GPUDevice.prototype.pushErrorScope, []];
     let full = false;
     GPUDevice.prototype.createBuffer = function (descriptor) {
-      full ||= descriptor.label === 'cast source';
+      full ||= descriptor.label === 'cast source' && descriptor.size > 1000;
       return create.call(this, descriptor);
     };
     GPUDevice.prototype.pushErrorScope = function (filter) { filters.push(filter); return push.call(this, filter); };

@@ -72,7 +72,9 @@ async function copy() {
   }
 }
 
-export function start(page, gpu) {
+export function start(page) {
+  // Also one that fails when it is opened: this view finds out how.
+  const gpu = page.device.vendor !== undefined;
   element('verify-device').querySelector('[value="gpu"]').disabled = !gpu;
   element('verify-device').value = gpu ? 'gpu' : 'cpu';
   element('copy').addEventListener('click', copy);
