@@ -34,6 +34,48 @@ fn main() {
     both_ways("float16", &half, |v| v.to_f32().to_string(), |s| f16::from_f32(s.parse().unwrap()));
     let short: Vec<f16> = normal.iter().map(|&value| f16::from_f64((value * 4.0).round() / 4.0)).collect();
     both_ways("float16, quarters", &short, |v| v.to_f32().to_string(), |s| f16::from_f32(s.parse().unwrap()));
+    difficult();
+}
+
+/// Literals that take long to read, one after the other: beside a number or halfway between two, and far longer than any
+/// number.
+fn difficult() {
+    let smallest = format!("{:.800e}", f64::from_bits(1));
+    let (digits, zeros) = (&smallest[2..480], "0".repeat(1 << 20));
+    println!("ns a literal, on one thread, medians of {RUNS} runs; x: time in times that of std for a double");
+    for (name, literal) in [
+        ("490 digits at e-324", format!("2.{digits}1e-324")),
+        ("halfway at e-324", format!("{:.751e}", f64::from_bits(1)).replace("4.94", "2.47")),
+        ("2049, 30 digits", "2049.0000000000000000000000000001".to_owned()),
+        ("halfway of float16, 25 digits", "0.0000000894069671630859375".to_owned()),
+        ("almost 2^-30, 60 digits", format!("{:.59}", 2f64.powi(-30)).replace("5000", "4999")),
+        ("bfloat16, 130 digits", format!("{:.140}", 2f64.powi(-133))),
+        ("1e, 2^20 zeros", format!("1e{zeros}")),
+        ("1, 2^20 zeros, e-2^20", format!("1{zeros}e-1048576")),
+        ("2^20 digits", format!("0.{}", "7".repeat(1 << 20))),
+    ] {
+        let count = (1 << 22 >> literal.len().ilog2()).max(1);
+        let tensor = Tensor::from_strings([count], &vec![literal.as_str(); count]).unwrap();
+        let std = nanoseconds(count, || (0..count).for_each(|_| drop(black_box(black_box(&literal).parse::<f64>()))));
+        let types = ["double", "float", "float16", "bfloat16", "float8e8m0", "float4e2m1"];
+        let alone = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        let each = types.map(|name| {
+            let to: ElementType = name.parse().unwrap();
+            let ours = alone.install(|| nanoseconds(count, || drop(black_box(cast(&tensor, to)))));
+            format!("{name} {:.1} x", ours / std)
+        });
+        println!("{name:30} std {std:10.0}   {}", each.join("   "));
+    }
+}
+
+fn nanoseconds(count: usize, work: impl Fn()) -> f64 {
+    let mut times = [(); RUNS].map(|()| {
+        let start = Instant::now();
+        work();
+        start.elapsed().as_nanos() as f64 / count as f64
+    });
+    times.sort_by(f64::total_cmp);
+    times[RUNS / 2]
 }
 
 fn finite(value: f32) -> f32 {

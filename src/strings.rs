@@ -6,6 +6,7 @@
 
 mod float16;
 mod literal;
+mod natural;
 mod number;
 mod parse;
 mod positional;

@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 
+use super::natural::{FIVES, Natural};
+
 /// A literal with its sign.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Literal<'a> {
@@ -47,9 +49,18 @@ pub(super) fn scan(text: &str) -> Option<Literal<'_>> {
         [b'e' | b'E', rest @ ..] => exponent(rest)?,
         _ => return None,
     };
-    let first = whole.iter().position(|&digit| digit != b'0').unwrap_or(whole.len());
+    let first = leading(whole, |digit| digit == b'0');
     let last = fraction.iter().rposition(|&digit| digit != b'0').map_or(0, |last| last + 1);
     Some(Literal::Decimal(Decimal { negative, whole: &whole[first..], fraction: &fraction[..last], exponent }))
+}
+
+/// How many bytes are so up to the first that is not.
+fn leading(bytes: &[u8], is: impl Fn(u8) -> bool) -> usize {
+    // Vector instructions look at so many at once.
+    const TOGETHER: usize = 32;
+    let all = |chunk: &&[u8]| chunk.iter().fold(true, |all, &byte| all & is(byte));
+    let chunks = TOGETHER * bytes.chunks_exact(TOGETHER).take_while(all).count();
+    chunks + bytes[chunks..].iter().take_while(|&&byte| is(byte)).count()
 }
 
 fn signed(bytes: &[u8]) -> (bool, &[u8]) {
@@ -61,7 +72,7 @@ fn signed(bytes: &[u8]) -> (bool, &[u8]) {
 }
 
 fn digits(bytes: &[u8]) -> (&[u8], &[u8]) {
-    bytes.split_at(bytes.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(bytes.len()))
+    bytes.split_at(leading(bytes, |byte| byte.is_ascii_digit()))
 }
 
 fn exponent(bytes: &[u8]) -> Option<i64> {
@@ -73,20 +84,10 @@ fn exponent(bytes: &[u8]) -> Option<i64> {
     if digits.is_empty() || !rest.is_empty() {
         return None;
     }
+    let digits = &digits[leading(digits, |digit| digit == b'0')..];
     let magnitude = digits.iter().fold(0, |sum, digit| (sum * 10 + i64::from(digit - b'0')).min(FAR));
     Some(if negative { -magnitude } else { magnitude })
 }
-
-/// The powers of five in 64 bits.
-const FIVES: [u64; 28] = {
-    let mut powers = [1; 28];
-    let mut at = 1;
-    while at < powers.len() {
-        powers[at] = 5 * powers[at - 1];
-        at += 1;
-    }
-    powers
-};
 
 impl Decimal<'_> {
     /// The position of the decimal point, counted from the first digit that is not 0; `None` for zero, which has no
@@ -95,17 +96,22 @@ impl Decimal<'_> {
         if !self.whole.is_empty() {
             return Some(self.whole.len() as i64 + self.exponent);
         }
-        let zeros = self.fraction.iter().position(|&digit| digit != b'0')?;
-        Some(self.exponent - zeros as i64)
+        let zeros = leading(self.fraction, |digit| digit == b'0');
+        (zeros < self.fraction.len()).then_some(self.exponent - zeros as i64)
     }
 
     pub(super) fn is_zero(&self) -> bool {
         self.point().is_none()
     }
 
-    /// The digits from the first that is not 0, as ASCII.
-    pub(super) fn digits(&self) -> impl Iterator<Item = u8> {
-        self.whole.iter().chain(self.fraction).copied().skip_while(|&digit| digit == b'0')
+    /// At most `most` digits as ASCII, from the first that is not 0, in two parts, and whether any other is not 0.
+    fn digits(&self, most: usize) -> ([&[u8]; 2], bool) {
+        let zeros = if self.whole.is_empty() { leading(self.fraction, |digit| digit == b'0') } else { 0 };
+        let (whole, other) = self.whole.split_at(self.whole.len().min(most));
+        let fraction = &self.fraction[zeros..];
+        let (fraction, rest) = fraction.split_at(fraction.len().min(most - whole.len()));
+        // A fraction does not end in 0.
+        ([whole, fraction], !rest.is_empty() || leading(other, |digit| digit == b'0') < other.len())
     }
 
     /// The integer part of the magnitude; `None` from 10^20 on.
@@ -114,7 +120,9 @@ impl Decimal<'_> {
         if point > 20 {
             return None;
         }
-        let digits = self.digits().chain(std::iter::repeat(b'0')).take(point.max(0) as usize);
+        let places = point.max(0) as usize;
+        let (digits, _) = self.digits(places);
+        let digits = digits.into_iter().flatten().chain(std::iter::repeat(&b'0')).take(places);
         Some(digits.fold(0, |sum, digit| sum * 10 + u128::from(digit - b'0')))
     }
 
@@ -125,10 +133,10 @@ impl Decimal<'_> {
         const DIGITS: usize = 800;
         // This exponent is beyond every float's, so larger ones are cut to it.
         const FAR: i64 = 5_000;
-        let mut digits = self.digits();
+        let (digits, any_other) = self.digits(DIGITS);
         let mut text = String::from(if self.negative { "-." } else { "." });
-        text.extend(digits.by_ref().take(DIGITS).map(char::from));
-        if digits.any(|digit| digit != b'0') {
+        text.extend(digits.into_iter().flatten().copied().map(char::from));
+        if any_other {
             text.push('1');
         }
         let point = self.point().unwrap_or_default().clamp(-FAR, FAR);
@@ -136,69 +144,66 @@ impl Decimal<'_> {
         text
     }
 
-    /// How the magnitude compares with that of a finite binary64 that it rounds to.
+    /// How the magnitude compares with that of a binary64 that it rounds to, which is 0 or between 2^-160 and 2^140 and has
+    /// at most 12 significant bits.
     pub(super) fn compare(&self, rounded: f64) -> Ordering {
         if self.is_zero() || rounded == 0.0 {
             return if self.is_zero() { Ordering::Equal } else { Ordering::Greater };
         }
-        self.compare_words(rounded).unwrap_or_else(|| self.compare_digits(rounded))
+        // More digits than any of these floats has, so that those that are cut off decide only between numbers that are equal
+        // without them.
+        const DIGITS: usize = 140;
+        let (digits, any_other) = self.digits(DIGITS);
+        let len: usize = digits.iter().map(|digits| digits.len()).sum();
+        // Compares digits · 10^power with significand · 2^exponent.
+        let power = self.point().unwrap_or_default() - len as i64;
+        let float = parts(rounded);
+        let order = compare_words(digits, power, float).unwrap_or_else(|| compare_naturals(digits, power, float));
+        order.then(any_other.cmp(&false))
     }
+}
 
-    /// A fast comparison for literals of few digits that round to a float of few significant bits. `None` for others.
-    fn compare_words(&self, rounded: f64) -> Option<Ordering> {
-        if self.whole.len() + self.fraction.len() > 19 || !rounded.is_normal() {
-            return None;
-        }
-        let digits = self.whole.iter().chain(self.fraction);
-        let digits = digits.fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0'));
-        let power = self.exponent - self.fraction.len() as i64;
-        let five = |power: i64| FIVES.get(usize::try_from(power).ok()?).copied().map(u128::from);
-        let fraction = rounded.to_bits() & ((1 << 52) - 1);
-        let significand = fraction | 1 << 52;
-        let free = significand.trailing_zeros();
-        if free < 32 {
-            return None;
-        }
-        // Compares digits · 10^power with significand · 2^exponent. The power of five multiplies the side where it is
-        // an integer.
-        let exponent = ((rounded.to_bits() >> 52) & 0x7ff) as i64 - 1075 + i64::from(free);
-        let (mut ours, mut theirs) = (u128::from(digits), u128::from(significand >> free));
-        if power >= 0 {
-            ours *= five(power)?;
-        } else {
-            theirs *= five(-power)?;
-        }
-        // A power of two remains. The two sides are almost equal, so shifting one of them does not overflow.
-        let shift = exponent - power;
-        if shift >= 0 {
-            theirs <<= shift;
-        } else {
-            ours <<= -shift;
-        }
-        Some(ours.cmp(&theirs))
+/// A fast comparison of few digits · 10^power with a float. `None` for others.
+fn compare_words(digits: [&[u8]; 2], power: i64, (significand, exponent): (u64, i64)) -> Option<Ordering> {
+    if digits[0].len() + digits[1].len() > 19 {
+        return None;
     }
+    let digits = digits.into_iter().flatten().fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0'));
+    let five = |power: i64| FIVES.get(usize::try_from(power).ok()?).copied().map(u128::from);
+    // The power of five multiplies the side where it is an integer.
+    let (mut ours, mut theirs) = (u128::from(digits), u128::from(significand));
+    if power >= 0 {
+        ours *= five(power)?;
+    } else {
+        theirs *= five(-power)?;
+    }
+    // A power of two remains. The two sides are almost equal, so shifting one of them does not overflow.
+    let shift = exponent - power;
+    if shift >= 0 {
+        theirs <<= shift;
+    } else {
+        ours <<= -shift;
+    }
+    Some(ours.cmp(&theirs))
+}
 
-    /// The comparison for any literal, digit by digit.
-    fn compare_digits(&self, rounded: f64) -> Ordering {
-        // This many digits print every binary64 number exactly.
-        let exact = format!("{:.766e}", rounded.abs());
-        let (significand, exponent) = exact.split_once('e').expect("an exponent was asked for");
-        let point = 1 + exponent.parse::<i64>().expect("a decimal exponent");
-        let order = self.point().cmp(&Some(point));
-        if order.is_ne() {
-            return order;
-        }
-        let (mut ours, mut theirs) = (self.digits(), significand.bytes().filter(u8::is_ascii_digit));
-        loop {
-            match (ours.next(), theirs.next()) {
-                (None, None) => return Ordering::Equal,
-                (ours, theirs) => match ours.unwrap_or(b'0').cmp(&theirs.unwrap_or(b'0')) {
-                    Ordering::Equal => {}
-                    order => return order,
-                },
-            }
-        }
-    }
+/// The comparison for any number of digits.
+fn compare_naturals(digits: [&[u8]; 2], power: i64, (significand, exponent): (u64, i64)) -> Ordering {
+    let (mut ours, mut theirs) = (Natural::new(0), Natural::new(significand));
+    digits.iter().for_each(|digits| ours.push_digits(digits));
+    let more = if power >= 0 { &mut ours } else { &mut theirs };
+    more.multiply_fives(power.unsigned_abs() as usize);
+    let shift = exponent - power;
+    let more = if shift >= 0 { &mut theirs } else { &mut ours };
+    more.shift_left(shift.unsigned_abs() as u32);
+    ours.cmp(&theirs)
+}
+
+/// The odd significand of a normal binary64 number, and the exponent of its last bit.
+fn parts(value: f64) -> (u64, i64) {
+    let significand = value.to_bits() & ((1 << 52) - 1) | 1 << 52;
+    let free = significand.trailing_zeros();
+    (significand >> free, ((value.to_bits() >> 52) & 0x7ff) as i64 - 1075 + i64::from(free))
 }
 
 #[cfg(test)]
@@ -248,8 +253,11 @@ mod tests {
                     if text.parse() != Ok(value) {
                         continue;
                     }
-                    if let Some(order) = decimal.compare_words(value) {
-                        assert_eq!(order, decimal.compare_digits(value), "{text}");
+                    let (digits, any_other) = decimal.digits(19);
+                    let len = digits[0].len() + digits[1].len();
+                    let (power, float) = (decimal.point().unwrap() - len as i64, parts(value));
+                    if let (false, Some(order)) = (any_other, compare_words(digits, power, float)) {
+                        assert_eq!(order, compare_naturals(digits, power, float), "{text}");
                         compared += 1;
                     }
                 }

@@ -1,6 +1,7 @@
 //! Reads one string as one number, in the bits of a 64-bit word.
 
 use std::cmp::Ordering;
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use super::literal::{Literal, scan};
@@ -38,11 +39,16 @@ pub(super) fn f64_bits_to_odd(literal: &str) -> Result<u64, Fault> {
     // Those floats, and the numbers halfway between two of them (at most 12 significant bits, for FLOAT16), are
     // binary64 numbers whose last 41 bits are zero. Rounding to nearest never crosses a binary64 number. So unless the
     // result is such a number itself, the decimal lies on the same side of all such numbers as the result, and the
-    // result will do.
+    // result will do. None of them but zero is as small or as large as these powers of two.
     const CUT: u64 = (1 << 41) - 1;
+    const RANGE: RangeInclusive<f64> = power_of_two(-160)..=power_of_two(140);
+    if literal.len() > LONG {
+        return f64_bits_to_odd(&shortened(literal)?);
+    }
     let bits = f64_bits(literal)?;
     let rounded = f64::from_bits(bits);
-    if bits & CUT != 0 || !rounded.is_finite() || literal.len() <= 15 && has_few_digits(rounded) {
+    let between = rounded != 0.0 && !RANGE.contains(&rounded.abs());
+    if bits & CUT != 0 || between || literal.len() <= 15 && has_few_digits(rounded) {
         return Ok(bits);
     }
     let Some(Literal::Decimal(decimal)) = scan(literal) else { return Err(Fault::Invalid) };
@@ -51,6 +57,10 @@ pub(super) fn f64_bits_to_odd(literal: &str) -> Result<u64, Fault> {
         Ordering::Equal => bits,
         Ordering::Greater => bits | 1,
     })
+}
+
+const fn power_of_two(exponent: i64) -> f64 {
+    f64::from_bits(((exponent + 1023) as u64) << 52)
 }
 
 /// Whether a number is not zero, below 10^8 and a multiple of 1/128: it then has at most 15 decimal digits. No two
@@ -90,15 +100,21 @@ pub(super) fn truth(literal: &str) -> Result<u64, Fault> {
     }
 }
 
+/// The longest literal that the standard library reads rightly: it stops counting exponents not far above 65536, which makes
+/// a difference only for literals with as many digits.
+const LONG: usize = 4096;
+
 fn float<F: FromStr>(literal: &str) -> Result<F, Fault> {
-    // The standard library reads the same literals and rounds them exactly, but it stops counting exponents not far
-    // above 65536. That makes a difference only for literals with as many digits.
-    const LONG: usize = 4096;
     if literal.len() <= LONG {
         return literal.parse().map_err(|_| Fault::Invalid);
     }
+    shortened(literal)?.parse().map_err(|_| Fault::Invalid)
+}
+
+/// A short literal of the same rounding.
+fn shortened(literal: &str) -> Result<String, Fault> {
     match scan(literal) {
-        Some(Literal::Decimal(decimal)) => decimal.shortened().parse().map_err(|_| Fault::Invalid),
+        Some(Literal::Decimal(decimal)) => Ok(decimal.shortened()),
         _ => Err(Fault::Invalid),
     }
 }

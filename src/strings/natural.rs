@@ -1,0 +1,124 @@
+//! Natural numbers of up to 1,024 bits, for exact comparisons of decimals with floats.
+
+use std::cmp::Ordering;
+
+const WORDS: usize = 16;
+
+/// The powers of five in 64 bits.
+pub(super) const FIVES: [u64; 28] = {
+    let mut powers = [1; 28];
+    let mut at = 1;
+    while at < powers.len() {
+        powers[at] = 5 * powers[at - 1];
+        at += 1;
+    }
+    powers
+};
+
+/// A natural number.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Natural {
+    /// The least significant first. Those from `len` on are zero.
+    words: [u64; WORDS],
+    /// The number of words up to the last that is not zero.
+    len: usize,
+}
+
+impl Natural {
+    pub(super) fn new(value: u64) -> Self {
+        let mut words = [0; WORDS];
+        words[0] = value;
+        Self { words, len: usize::from(value != 0) }
+    }
+
+    /// Writes ASCII digits behind its own.
+    pub(super) fn push_digits(&mut self, digits: &[u8]) {
+        // As many digits as a word holds.
+        const TOGETHER: usize = 19;
+        for digits in digits.chunks(TOGETHER) {
+            let value = digits.iter().fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0'));
+            self.multiply_add(FIVES[digits.len()] << digits.len(), value);
+        }
+    }
+
+    /// Multiplies with 5^`power`.
+    pub(super) fn multiply_fives(&mut self, mut power: usize) {
+        const MOST: usize = FIVES.len() - 1;
+        while power > 0 {
+            self.multiply_add(FIVES[power.min(MOST)], 0);
+            power -= power.min(MOST);
+        }
+    }
+
+    fn multiply_add(&mut self, factor: u64, addend: u64) {
+        let mut carry = addend;
+        for word in &mut self.words[..self.len] {
+            let product = u128::from(*word) * u128::from(factor) + u128::from(carry);
+            (*word, carry) = (product as u64, (product >> 64) as u64);
+        }
+        if carry != 0 {
+            self.words[self.len] = carry;
+            self.len += 1;
+        }
+    }
+
+    /// Multiplies with 2^`bits`.
+    pub(super) fn shift_left(&mut self, bits: u32) {
+        self.multiply_add(1 << (bits % 64), 0);
+        let by = bits as usize / 64;
+        self.words.copy_within(..self.len, by);
+        self.words[..by].fill(0);
+        self.len += if self.len == 0 { 0 } else { by };
+    }
+}
+
+impl Ord for Natural {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let words = |number: &Self| number.words.into_iter().rev();
+        self.len.cmp(&other.len).then_with(|| words(self).cmp(words(other)))
+    }
+}
+
+impl PartialOrd for Natural {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Natural {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Natural {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(digits: &str) -> Natural {
+        let mut number = Natural::new(0);
+        number.push_digits(digits.as_bytes());
+        number
+    }
+
+    #[test]
+    fn digits_and_factors_give_the_same_numbers() {
+        for power in [0usize, 1, 18, 19, 20, 27, 28, 63, 64, 65, 200, 307] {
+            let digits = format!("1{}", "0".repeat(power));
+            let mut product = Natural::new(1);
+            product.multiply_fives(power);
+            assert_eq!(product.cmp(&of(&digits)), 0.cmp(&power), "5^{power}");
+            product.shift_left(power as u32);
+            assert_eq!(product, of(&digits), "10^{power}");
+            assert!(product > of(&"9".repeat(power)), "10^{power}");
+            product.push_digits(b"1");
+            assert_eq!(product, of(&format!("{digits}1")));
+        }
+        let mut zero = of("000");
+        zero.shift_left(640);
+        zero.multiply_fives(30);
+        assert_eq!(zero, Natural::new(0));
+    }
+}
