@@ -15,15 +15,16 @@ async function measure() {
   const progress = ({ where, what, milliseconds, rate, copy }) => {
     const bar = document.createElement('span');
     bar.className = copy ? 'bar copy' : 'bar';
-    bars.push({ bar, rate });
+    bars.push({ where, bar, rate });
     body.append(row([where, what, milliseconds.toFixed(1), rate.toFixed(2), bar], [2, 3]));
-    const most = Math.max(...bars.map((each) => each.rate));
-    bars.forEach((each) => { each.bar.style.width = `${100 * each.rate / most}%`; });
+    const same = bars.filter((each) => each.where === where);
+    const most = Math.max(...same.map((each) => each.rate));
+    same.forEach((each) => { each.bar.style.width = `${100 * each.rate / most}%`; });
   };
   try {
     const elements = Number(element('elements').value);
     const rows = await client.call('bench', { elements }, { progress, signal: abort.signal });
-    tell(element('bench-status'), `${rows.length} medians of 5 runs. Grey bars are copies and transfers without a cast.`);
+    tell(element('bench-status'), `${rows.length} medians of 5 runs. Grey bars are copies and transfers without a cast. Each of the places has a scale of its own.`);
   } catch (error) {
     tell(element('bench-status'), failure(error), true);
   }
