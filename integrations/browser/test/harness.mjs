@@ -7,7 +7,9 @@ import puppeteer from 'puppeteer-core';
 
 const SWITCHES = [
   '--no-sandbox', '--enable-unsafe-webgpu', '--disable-background-networking', '--disable-component-update',
-  '--disable-sync', '--no-first-run', '--host-resolver-rules=MAP insecure.test 127.0.0.1',
+  '--disable-sync', '--no-first-run',
+  // Containers often have little of the memory that Chromium takes otherwise.
+  '--disable-dev-shm-usage', '--host-resolver-rules=MAP insecure.test 127.0.0.1',
 ];
 
 export class Browser {

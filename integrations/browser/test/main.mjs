@@ -23,7 +23,11 @@ const target = fileURLToPath(new URL('../target', import.meta.url));
 // What the tests need beside the page.
 copyFileSync(new URL('times-worker.js', import.meta.url), `${target}/page/times.js`);
 const server = await serve(`${target}/page`);
-const browser = await Browser.open(executable, server.port);
+const browser = await Browser.open(executable, server.port).catch((error) => {
+  console.error(error);
+  console.error('NOT RUN: the page in a browser: Chromium does not start (see above)');
+  process.exit(3);
+});
 const start = await browser.page();
 const { result: { types, device } } = await call(start, 'hello');
 await start.close();
