@@ -16,4 +16,5 @@ mod refused;
 mod resident;
 mod shapes;
 mod slices;
+mod soak;
 mod strided;

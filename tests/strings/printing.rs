@@ -298,7 +298,8 @@ fn every_float16_prints_with_the_fewest_and_closest_digits() {
 fn codes(from: ElementType, count: usize, mantissa: u32) -> Vec<u64> {
     let finite = Values::new(from).greatest + 1;
     let mut codes = cases::random(from, count, 17);
-    codes.extend((0..finite).step_by(1 << mantissa).flat_map(|power| [power.saturating_sub(1), power, power + 1]));
+    let powers = (0..finite.div_ceil(1 << mantissa)).map(|exponent| exponent << mantissa);
+    codes.extend(powers.flat_map(|power| [power.saturating_sub(1), power, power + 1]));
     codes.extend((0..mantissa).map(|bit| 1 << bit));
     codes.extend((0..1000).flat_map(|i| [i, finite - 1 - i, finite / 2 + i]));
     codes
