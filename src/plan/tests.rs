@@ -13,6 +13,24 @@ fn conversions() -> impl Iterator<Item = Conversion> {
     numeric().flat_map(move |from| numeric().map(move |to| Conversion::new(from, to, &CastOptions::default()).unwrap()))
 }
 
+#[test]
+fn ranges_overlap_where_they_share_a_byte() {
+    let range = |offset, size| ByteRange { offset, size };
+    for (offset, size, overlaps, over) in [
+        (0, 16, false, range(0, 48)),
+        (0, 17, true, range(0, 48)),
+        (16, 32, true, range(16, 32)),
+        (20, 4, true, range(16, 32)),
+        (47, 9, true, range(16, 40)),
+        (48, 8, false, range(16, 40)),
+        (8, 64, true, range(8, 64)),
+    ] {
+        let (fixed, other) = (range(16, 32), range(offset, size));
+        assert_eq!([fixed.overlaps(other), other.overlaps(fixed)], [overlaps; 2], "{other:?}");
+        assert_eq!([fixed.over(other), other.over(fixed)], [over; 2], "{other:?}");
+    }
+}
+
 /// What any plan must hold: every element once and in order, bindings aligned, whole and within limits, every
 /// invocation's arithmetic within 32 bits, the sentinel after the last word and in the last dispatch only.
 fn check(
