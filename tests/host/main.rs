@@ -8,6 +8,7 @@ mod golden;
 mod guard_pages;
 mod inputs;
 mod oracle;
+mod properties;
 mod readme;
 mod shaders;
 mod shared_bytes;
