@@ -237,7 +237,7 @@ fn expected(conversion: &Conversion, view: &View<'_>, shape: &[u64], offsets: Of
     places.iter().map(place).collect()
 }
 
-fn check_view(
+pub(super) fn check_view(
     conversion: &Conversion,
     view: &View<'_>,
     shape: &[u64],
