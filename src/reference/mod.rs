@@ -93,3 +93,15 @@ const NAN: u32 = 0x7fc0_0000;
 fn first_leading_bit(word: u32) -> u32 {
     word.checked_ilog2().unwrap_or(!0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As the WGSL specification has it, also of a word without a bit.
+    #[test]
+    fn leading_bits_are_those_of_wgsl() {
+        let words = [0, 1, 2, 3, 0x8000_0000, u32::MAX];
+        assert_eq!(words.map(first_leading_bit), [u32::MAX, 0, 1, 1, 31, 31]);
+    }
+}
