@@ -300,8 +300,11 @@ fn float_to_int(bits: u32, signed: bool, options: &CastOptions) -> EncodeInt {
 
 #[cfg(test)]
 mod tests {
+    use std::cmp::Ordering;
+
     use super::*;
     use crate::element::{BINARY32, BINARY64};
+    use crate::reference::FloatMethod;
 
     /// What the functions and the hubs take for granted of every row. A row that does not hold to it needs functions of
     /// its own.
@@ -324,6 +327,26 @@ mod tests {
         let Hub { bits, man, bias, top } = Hub::F64_HIGH_WORD;
         assert_eq!((bits, man, bias), (32, BINARY64.man_bits - 32, BINARY64.bias));
         assert_eq!(u64::from(top), BINARY64.top() >> 32);
+    }
+
+    /// The longer functions for a lower bias are exact where the shorter ones are, so no result shows which one is taken.
+    #[test]
+    fn floats_are_rounded_by_the_shortest_function() {
+        use ElementType::{BFLOAT16, DOUBLE, FLOAT16};
+        let floats = || ElementType::ALL.iter().copied().filter(|t| matches!(t.kind(), Kind::Float(_)));
+        for (from, to) in floats().flat_map(|from| floats().map(move |to| (from, to))) {
+            let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
+            let Encode::Float(encode) = conversion.encode else { continue };
+            let expected = match (encode.bias.cmp(&encode.hub.bias), from, to) {
+                (Ordering::Equal, _, _) => FloatMethod::SameBias,
+                (Ordering::Greater, _, _) => FloatMethod::HigherBias,
+                // Its 11 bits of significand and those of binary32 or binary64 are more than a word.
+                (_, _, FLOAT16) => FloatMethod::LowerBiasSticky,
+                (_, DOUBLE, BFLOAT16) => FloatMethod::LowerBiasApart,
+                _ => FloatMethod::LowerBias,
+            };
+            assert_eq!(encode.method(), expected, "{from} to {to}");
+        }
     }
 
     /// Eight codes at once are what they are one by one: each code, in each lane.
