@@ -1,0 +1,32 @@
+#!/bin/sh
+# Mutation testing with cargo-mutants: changes one operator or result at a time, and lists the changes that no unit test notices.
+# The first argument is the group, `reference` or `plan`; the second the shard, as in 0/20; further ones go to cargo-mutants.
+# Each change takes about ten seconds; the first build takes minutes. Results are in target/mutants.
+# Exit status: 3, NOT RUN, and stderr's last line says why; others are those of cargo-mutants (2: some were not noticed).
+set -eu
+cd "$(dirname "$0")/.."
+
+not_run() {
+    echo "NOT RUN: mutation testing: $1" >&2
+    exit 3
+}
+
+cargo mutants --version >/dev/null 2>&1 || not_run 'cargo install --locked cargo-mutants'
+cargo nextest --version >/dev/null 2>&1 || not_run 'cargo install --locked cargo-nextest'
+group=${1:-}
+shard=${2:-0/1}
+case $group in
+    reference) tests='test(/^(cpu|loss|conversion|reference)/) - test(float_env)' ;;
+    plan) tests='test(/^plan/)' ;;
+    *) not_run 'the group is reference or plan' ;;
+esac
+[ $# -lt 2 ] || shift
+shift
+
+# The unit tests alone, without wgpu, and compiled quickly.
+set -- "$@" --cargo-arg=--lib --cargo-arg=--no-default-features --cargo-arg=--features=threads
+for profile in dev test; do
+    set -- "$@" "--cargo-arg=--config=profile.$profile.opt-level=1" "--cargo-arg=--config=profile.$profile.incremental=true"
+done
+exec cargo mutants --baseline skip --test-tool nextest --timeout 90 --output target/mutants --shard "$shard" \
+    --file "src/$group/**" --file "src/$group.rs" "$@" -- -E "$tests"
