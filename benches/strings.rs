@@ -55,7 +55,7 @@ fn difficult() {
         ("2^20 digits", format!("0.{}", "7".repeat(1 << 20))),
     ] {
         let count = (1 << 22 >> literal.len().ilog2()).max(1);
-        let tensor = Tensor::from_strings([count], &vec![literal.as_str(); count]).unwrap();
+        let tensor = Tensor::from_strings([count], vec![literal.as_str(); count]).unwrap();
         let std = nanoseconds(count, || (0..count).for_each(|_| drop(black_box(black_box(&literal).parse::<f64>()))));
         let types = ["double", "float", "float16", "bfloat16", "float8e8m0", "float4e2m1"];
         let alone = ThreadPoolBuilder::new().num_threads(1).build().unwrap();

@@ -12,15 +12,16 @@ fn target(input: &[u8]) -> ElementType {
 }
 
 /// Makes the output of a plan, or says why that is not possible.
-fn execute(plan: &FilePlan, input: &Vec<u8>) -> Result<Vec<u8>, String> {
+fn execute(plan: &FilePlan, input: &dyn ReadAt) -> Result<Vec<u8>, String> {
     let expected = plan.bytes().expect("a size, as the input is short");
-    assert!(expected <= 64 * input.len() as u64 + 4096, "{expected} bytes from an input of {}", input.len());
+    let size = input.size().expect("a size, as it is memory");
+    assert!(expected <= 64 * size + 4096, "{expected} bytes from an input of {size}");
     let mut output = Vec::new();
     let mut sink = |finished: wgpu_cast::files::FinishedPiece<'_>| {
         output.extend(finished.bytes);
         Ok(())
     };
-    write(plan, &[input as &dyn ReadAt], &StreamSettings::default(), &cpu::cast_counted, &mut sink)
+    write(plan, &[input], &StreamSettings::default(), &cpu::cast_counted, &mut sink)
         .map_err(|error| gist(&error.to_string()))?;
     assert_eq!(output.len() as u64, expected);
     Ok(output)
