@@ -1,14 +1,17 @@
 // view_blocks.wgsl — a block of a view's transposed rows an invocation
 // For software adapters, whose workgroup memory is slow. The invocations of a workgroup are a square of blocks, so that
 // what one loads beside its block lies in the processor's cache when another loads it.
-// reads: BLOCK SQUARE DST_STEP WORKGROUP_SIZE
+// reads: BLOCK DST_BITS DST_STEP SQUARE SRC_BITS WORKGROUP_SIZE
 //:use entry/view_block
 
 @compute @workgroup_size(WORKGROUP_SIZE)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) local: vec3<u32>) {
     let square = block_at(group.y * params.pitch + group.x);
-    let element = (square.along * SQUARE + local.x / SQUARE) * BLOCK;
-    let column = square.column + local.x % SQUARE * BLOCK;
+    // Along the side of the shorter codes, because that takes the fewest of the cache's lines.
+    let first = local.x % SQUARE;
+    let second = local.x / SQUARE;
+    let element = (square.along * SQUARE + select(first, second, SRC_BITS < DST_BITS)) * BLOCK;
+    let column = square.column + select(second, first, SRC_BITS < DST_BITS) * BLOCK;
     let at = row_at(square.row);
     let beside = column - square.column;
     let source = at.source + element * params.source_step + beside;
