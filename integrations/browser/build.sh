@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the page in target/page and the npm package in target/npm. With `page` as the argument, only the page.
+# Builds the page in target/page and the npm package in target/npm.
 # Exit status: 3, NOT RUN, and stderr's last line says why.
 set -eu
 cd "$(dirname "$0")"
@@ -16,21 +16,32 @@ rustup target list --installed 2>/dev/null | grep -q "$target" || rustup target 
 [ -d node_modules/binaryen ] || npm ci --ignore-scripts --no-audit --no-fund --silent ||
     not_run 'npm cannot install the packages (see above)'
 
-cargo build --release --locked --quiet --target "$target"
+# Builds a module in target/glue/NAME; further arguments go to cargo.
+module() {
+    glue=target/glue/$1
+    shift
+    cargo build --release --locked --quiet --target "$target" "$@"
+    cargo run --release --locked --quiet --package wgpu-cast-web-builder -- \
+        "target/$target/release/wgpu_cast_web.wasm" "$glue"
+    # Not --all-features: Chromium refuses what that writes.
+    node_modules/.bin/wasm-opt -Oz --enable-bulk-memory --enable-nontrapping-float-to-int --enable-reference-types \
+        --enable-sign-ext --enable-mutable-globals --enable-multivalue --enable-simd \
+        "$glue/wgpu_cast_web_bg.wasm" -o "$glue/optimized.wasm"
+    mv "$glue/optimized.wasm" "$glue/wgpu_cast_web_bg.wasm"
+}
+
 rm -rf target/glue target/page target/npm
-cargo run --release --locked --quiet --package wgpu-cast-web-builder -- \
-    "target/$target/release/wgpu_cast_web.wasm" target/glue
-# Not --all-features: Chromium refuses what that writes.
-node_modules/.bin/wasm-opt -Oz --enable-bulk-memory --enable-nontrapping-float-to-int --enable-reference-types \
-    --enable-sign-ext --enable-mutable-globals --enable-multivalue --enable-simd \
-    target/glue/wgpu_cast_web_bg.wasm -o target/glue/optimized.wasm
-mv target/glue/optimized.wasm target/glue/wgpu_cast_web_bg.wasm
+module cpu --no-default-features
+module gpu
 
 mkdir -p target/page
 cp -r page/. target/page/
-cp target/glue/wgpu_cast_web.js target/glue/wgpu_cast_web_bg.wasm target/page/
+for name in cpu gpu; do
+    mkdir "target/page/$name"
+    cp "target/glue/$name/wgpu_cast_web.js" "target/glue/$name/wgpu_cast_web_bg.wasm" "target/page/$name/"
+done
 
 mkdir -p target/npm
-cp npm/* target/glue/wgpu_cast_web.js target/glue/wgpu_cast_web.d.ts target/glue/wgpu_cast_web_bg.wasm target/npm/
+cp npm/* target/glue/gpu/wgpu_cast_web.js target/glue/gpu/wgpu_cast_web.d.ts target/glue/gpu/wgpu_cast_web_bg.wasm target/npm/
 cp ../../LICENSE-MIT ../../LICENSE-APACHE target/npm/
 node sizes.mjs target/page

@@ -1,7 +1,7 @@
 // Measures casts beside copies, on the CPU, on the GPU, and from the page to the GPU and back.
 
-import { castOnCpu, DeviceBench, packedBytes } from './wgpu_cast_web.js';
 import { withGpu } from './device.js';
+import { cpu, gpu as withDevice } from './modules.js';
 
 const PAIRS = [['float', 'float16'], ['float', 'float8e4m3fn'], ['float16', 'float'], ['int64', 'int32']];
 
@@ -46,6 +46,7 @@ export async function transfers(device, source, written) {
 }
 
 export async function bench({ elements, timeout, pairs = PAIRS }, { progress, stopped, turn }) {
+  const { castOnCpu, packedBytes } = await cpu;
   const adapter = await navigator.gpu?.requestAdapter();
   const { maxBufferSize } = adapter?.limits ?? {};
   const own = await adapter?.requestDevice({ requiredLimits: { maxBufferSize } });
@@ -70,6 +71,7 @@ export async function bench({ elements, timeout, pairs = PAIRS }, { progress, st
       if (stopped()) break;
       if (!own) continue;
       await withGpu(timeout, async (gpu) => {
+        const { DeviceBench } = await withDevice();
         const resident = await DeviceBench.create(gpu, from, to, elements);
         await add('GPU', `copy of ${name}`, await median(() => resident.copy(REPEATED)) / REPEATED, bytes, true);
         await add('GPU', name, await median(() => resident.cast(REPEATED)) / REPEATED, bytes);

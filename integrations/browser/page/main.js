@@ -41,11 +41,21 @@ function describe(device) {
   const told = vendor === undefined ? '' : `GPU: ${name}${fallback ? ' (fallback adapter: software)' : ''}`;
   element('adapter').textContent = reason ? `${told ? `${told}. ` : ''}No GPU casts: ${reason}.` : `${told}.`;
   element('limits').hidden = !limits;
+  element('limits').querySelector('dl').replaceChildren();
   for (const [limit, value] of Object.entries(limits ?? {})) {
     const [term, number] = [document.createElement('dt'), document.createElement('dd')];
     [term.textContent, number.textContent] = [limit, value.toLocaleString('en')];
     element('limits').querySelector('dl').append(term, number);
   }
+}
+
+/** Opens the GPU when it is chosen. One that does not work cannot be chosen again. */
+async function open() {
+  const [chosen] = element('device').selectedOptions;
+  if (chosen.value !== 'gpu') return;
+  const device = await client.call('device');
+  describe(device);
+  if (device.reason) [element('device').value, chosen.disabled] = ['cpu', true];
 }
 
 try {
@@ -56,6 +66,7 @@ try {
   for (const id of ['from', 'to', 'kernel-from', 'kernel-to']) options(element(id), names);
   const gpu = Boolean(page.device.limits);
   startCast(page, gpu);
+  element('device').addEventListener('change', open);
   startVerify(page);
   startBench();
   startKernels();

@@ -1,11 +1,9 @@
 // The worker: reads files, casts and verifies, so that the page stays responsive. Messages are { id, method, parameters };
 // answers are { id, progress }, { id, result } or { id, error: { name, message } }.
 
-import init, { castOnCpu, Conversion, elementTypes, kernel, plan, Verifier, version } from './wgpu_cast_web.js';
 import { bench } from './bench.js';
-import { device, lose, withGpu } from './device.js';
-
-const loaded = init();
+import { adapter, device, lose, withGpu } from './device.js';
+import { cpu, gpu, moduleFor } from './modules.js';
 
 /** The calls that are to stop. */
 const stopped = new Set();
@@ -54,7 +52,7 @@ async function slice(conversion, settings, notes) {
   if (settings.device !== 'gpu' || notes.cpu || !conversion.nextIsForGpu) return conversion.next();
   for (const attempt of [1, 2]) {
     try {
-      return await withGpu(settings.timeout, (gpu) => conversion.nextOnGpu(gpu));
+      return await withGpu(settings.timeout, (open) => conversion.nextOnGpu(open));
     } catch (error) {
       if (error instanceof WebAssembly.RuntimeError || error.name === 'FileError') throw error;
       notes.told.push(`${error.name}: ${error.message}`);
@@ -69,6 +67,7 @@ async function slice(conversion, settings, notes) {
 
 async function convert({ file, format, from, to, options, device: route, handle, timeout }, { id, progress }) {
   const start = performance.now();
+  const { Conversion } = await moduleFor(route);
   const conversion = new Conversion(new FileAt(file), format, from || undefined, to, options);
   const notes = { cpu: false, told: [] };
   const target = await output(handle);
@@ -99,6 +98,7 @@ async function convert({ file, format, from, to, options, device: route, handle,
 
 async function verify({ thorough, device: route, every, timeout }, { id, progress }) {
   const start = performance.now();
+  const { Verifier } = await moduleFor(route);
   const verifier = new Verifier(thorough, every);
   const state = () => ({ ...JSON.parse(verifier.state), seconds: (performance.now() - start) / 1000 });
   try {
@@ -106,7 +106,7 @@ async function verify({ thorough, device: route, every, timeout }, { id, progres
     for (;;) {
       if (stopped.has(id)) return { ...state(), stopped: true };
       const more = route === 'gpu'
-        ? await withGpu(timeout ?? 600, (gpu) => verifier.nextOnGpu(gpu), true)
+        ? await withGpu(timeout ?? 600, (open) => verifier.nextOnGpu(open), true)
         : verifier.nextOnCpu();
       if (!more) return state();
       if (performance.now() - told > 100) {
@@ -123,21 +123,25 @@ async function verify({ thorough, device: route, every, timeout }, { id, progres
 /** Casts bytes. The tests call it, and programs that have the page's worker. */
 async function cast({ bytes, from, elements, to, options, device: route, timeout }) {
   const result = route === 'gpu'
-    ? await withGpu(timeout, (gpu) => gpu.cast(from, bytes, elements, to, options))
-    : castOnCpu(from, bytes, elements, to, options);
+    ? await withGpu(timeout, (open) => open.cast(from, bytes, elements, to, options))
+    : (await cpu).castOnCpu(from, bytes, elements, to, options);
   const { bytes: done, losses } = result;
   result.free();
   return { bytes: done, losses: JSON.parse(losses) };
 }
 
 const methods = {
-  hello: async () => ({ version: version(), types: JSON.parse(elementTypes()), device: await device() }),
+  hello: async () => {
+    const [{ version, elementTypes }, found] = await Promise.all([cpu, adapter()]);
+    return { version: version(), types: JSON.parse(elementTypes()), device: found };
+  },
+  device,
   convert,
   verify,
   bench,
   cast,
-  kernel: ({ from, to, options, variant }) => kernel(from, to, options, variant),
-  plan: ({ from, to, elements, options }) => JSON.parse(plan(from, to, elements, options)),
+  kernel: async ({ from, to, options, variant }) => (await cpu).kernel(from, to, options, variant),
+  plan: async ({ from, to, elements, options }) => JSON.parse((await gpu()).plan(from, to, elements, options)),
   lose,
 };
 
@@ -148,7 +152,6 @@ onmessage = async ({ data: { id, method, parameters } }) => {
   }
   const progress = (value) => postMessage({ id, progress: value });
   try {
-    await loaded;
     postMessage({ id, result: await methods[method](parameters, { id, progress, stopped: () => stopped.has(id), turn }) });
   } catch (error) {
     postMessage({ id, error: { name: error?.name ?? 'Error', message: error?.message ?? String(error) } });

@@ -1,17 +1,18 @@
 //! Files, converted slice by slice: JavaScript asks for the next bytes of the output, and can stop at any time.
 
+#[cfg(feature = "gpu")]
+mod gpu;
 mod plan;
 
 use js_sys::Uint8Array;
 use serde_json::json;
 use wasm_bindgen::prelude::*;
 use wgpu_cast::files::{
-    self, CodeStorage, FileError, FilePlan, FinishedPiece, Part, ReadAt, SourceRange, StreamSettings, TensorCast,
+    self, FileError, FilePlan, FinishedPiece, Part, ReadAt, SourceRange, StreamSettings, TensorCast,
 };
-use wgpu_cast::{LossCounts, Tensor, cpu};
+use wgpu_cast::{LossCounts, cpu};
 
 use crate::cpu::losses_json;
-use crate::gpu::Gpu;
 use crate::input::{Input, Reader};
 use crate::options::{self, JsOptions};
 use crate::{error, named};
@@ -96,12 +97,6 @@ impl Conversion {
         serde_json::Value::from(casts.collect::<Vec<_>>()).to_string()
     }
 
-    /// Whether the GPU can make the next slice: it casts packed codes.
-    #[wasm_bindgen(getter, js_name = nextIsForGpu)]
-    pub fn next_is_for_gpu(&self) -> bool {
-        matches!(self.plan.parts.get(self.next.0), Some(Part::Cast(cast)) if is_plain(cast))
-    }
-
     /// Makes the next bytes of the output on the CPU; `undefined` after the last. After an error it can be called again.
     ///
     /// # Errors
@@ -143,31 +138,6 @@ impl Conversion {
         self.finish(end, made as u64, losses);
         Ok(Some(result.subarray(0, made as u32)))
     }
-
-    /// As `next`, where the GPU casts.
-    ///
-    /// # Errors
-    /// As `next`, and those of `Gpu.cast`. After an error, `next` or this method can make the same slice again.
-    #[wasm_bindgen(js_name = nextOnGpu)]
-    pub async fn next_on_gpu(&mut self, gpu: &Gpu) -> Result<Option<Uint8Array>, JsValue> {
-        if !self.next_is_for_gpu() {
-            return self.next();
-        }
-        let Some(Slice { part: Part::Cast(cast), end, .. }) = self.slice() else { return Ok(None) };
-        let (from, to) = (cast.from.element_type, cast.to.element_type);
-        let bytes = cast.from.bytes(cast.elements).unwrap_or(0) as usize;
-        let mut source = vec![0; bytes];
-        let read = self.inputs[cast.input].read_exact_at(cast.offset, &mut source);
-        read.map_err(|error| error::file(format_args!("cannot read {bytes} bytes at {}: {error}", cast.offset)))?;
-        let len = cast.elements as usize;
-        let source = Tensor::from_bytes(from, [len], source).map_err(|e| error::cast(&e))?;
-        let (result, _) = gpu.context.cast(&source, to, &cast.options).await.map_err(|e| error::cast(&e))?;
-        let source = source.bytes().unwrap_or_default();
-        let losses = cpu::count_losses(from, source, len, to, &cast.options).map_err(|e| error::cast(&e))?;
-        let result = result.bytes().unwrap_or_default();
-        self.finish(end, result.len() as u64, losses);
-        Ok(Some(Uint8Array::from(result)))
-    }
 }
 
 impl Conversion {
@@ -208,10 +178,4 @@ impl Conversion {
         self.losses[self.next.0] += losses;
         (self.next, self.written) = (end, self.written + bytes);
     }
-}
-
-/// Whether both sides are packed and in the same order.
-fn is_plain(cast: &TensorCast) -> bool {
-    let is_packed = [cast.from.codes, cast.to.codes] == [CodeStorage::Packed; 2];
-    is_packed && cast.column_major.is_empty() && cast.elements > 0
 }

@@ -30,25 +30,10 @@ impl Gpu {
         Ok(Self { context })
     }
 
-    /// The adapter's name and the device's limits, as JSON.
+    /// The adapter's name.
     #[wasm_bindgen(getter)]
-    pub fn info(&self) -> String {
-        let (Some(info), Some(device)) = (self.context.adapter_info(), self.context.device()) else {
-            return "{}".to_owned();
-        };
-        let limits = device.limits();
-        serde_json::json!({
-            "name": info.name,
-            "fallback": info.device_type == wgpu_cast::wgpu::DeviceType::Cpu,
-            "limits": {
-                "largest buffer": limits.max_buffer_size,
-                "largest storage binding": limits.max_storage_buffer_binding_size,
-                "alignment of storage bindings": limits.min_storage_buffer_offset_alignment,
-                "workgroups in a dimension": limits.max_compute_workgroups_per_dimension,
-                "invocations in a workgroup": limits.max_compute_invocations_per_workgroup,
-            },
-        })
-        .to_string()
+    pub fn name(&self) -> String {
+        self.context.adapter_info().map(|info| info.name.clone()).unwrap_or_default()
     }
 
     /// Whether the device is lost. Then a new one has to be opened.

@@ -3,14 +3,18 @@
 //! Bytes are copied between JavaScript and WebAssembly in pieces, so that the module's memory stays small: it can grow but
 //! never shrinks.
 
+#[cfg(feature = "gpu")]
 mod bench;
 mod convert;
 mod cpu;
 mod error;
+#[cfg(feature = "gpu")]
 mod gpu;
 mod input;
 mod kernels;
 mod options;
+#[cfg(feature = "gpu")]
+mod plans;
 mod verify;
 
 use wasm_bindgen::prelude::*;

@@ -41,17 +41,31 @@ async function without(browser, variant, told, host) {
   await page.close();
 }
 
+/** The page with a GPU that fails when it is opened: it says so when the GPU is chosen, and casts on the CPU. */
+async function unusable(browser, variant, told, name = 'NoAdapter') {
+  const page = await browser.page({ variant });
+  assert(await page.$eval('body', (body) => body.dataset.ready === 'gpu'), 'the GPU can be chosen');
+  await page.select('#device', 'gpu');
+  await page.waitForSelector('#device [value="gpu"]:disabled');
+  const text = await line(page);
+  assert(text.includes(told), `${variant}: ${text}`);
+  equal(await page.$eval('#device', (device) => device.value), 'cpu', 'the device that is chosen instead');
+  equal((await onGpu(page)).error?.name, name, variant);
+  await page.close();
+}
+
 export async function faults({ browser }) {
   const page = await browser.page();
-  const { result: { device } } = await call(page, 'hello');
+  const { result: device } = await call(page, 'device');
   equal(device.name, `${device.vendor} ${device.architecture} (webgpu)`, 'the name of an adapter without one');
   await page.close();
   await without(browser, 'no-webgpu', 'no WebGPU');
   await without(browser, undefined, 'secure origin', 'insecure.test');
   await without(browser, 'no-adapter', 'no adapter');
   await without(browser, 'no-device', 'OperationError: the test has no device');
-  await without(browser, 'no-kernel', 'rejected the kernel');
-  await without(browser, 'wrong-bits', 'casting float to float16');
+  await unusable(browser, 'no-kernel', 'rejected the kernel');
+  await unusable(browser, 'wrong-bits', 'casting float to float16');
+  await unusable(browser, 'no-module', 'Failed to fetch', 'TypeError');
   await refused(browser, 'bad-kernel', 'Kernel');
   await refused(browser, 'bad-buffer', 'Device');
   await refused(browser, 'no-memory', 'OutOfMemory');
@@ -96,5 +110,5 @@ export async function faults({ browser }) {
   } finally {
     rmSync(folder, { recursive: true });
   }
-  return '6 ways to have no GPU, 3 refusals, losses, and 3 files on faulty GPUs';
+  return '7 ways to have no GPU, 3 refusals, losses, and 3 files on faulty GPUs';
 }

@@ -72,6 +72,8 @@ export const VARIANTS = {
       return submit.call(this, commands);
     };`,
 };
+// The module with the GPU is not served.
+VARIANTS['no-module'] = '';
 VARIANTS['lost-always'] = VARIANTS['lost-once'].replace('submissions === 3', 'submissions % 3 === 0');
 
 /** Starts to serve a folder. Further folders are served below their names. */
@@ -90,6 +92,7 @@ export async function serve(folder, more = {}) {
         response.end(`${variant}\n${readFileSync(name, 'utf8')}`);
         return;
       }
+      if (first === 'no-module' && rest[0] === 'gpu') throw new Error('the test has no module');
       response.setHeader('Content-Length', statSync(name).size);
       createReadStream(name).pipe(response);
     } catch {

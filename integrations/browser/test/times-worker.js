@@ -1,7 +1,7 @@
 // Measures in a worker: the CPU route, the GPU route, the transfers alone, and one dispatch written by hand.
 
-import init, { castOnCpu, Gpu, plan } from './wgpu_cast_web.js';
 import { transfers } from './bench.js';
+import { cpu, gpu as whole } from './modules.js';
 
 /** All of a tensor by one dispatch, as a page without this library would do it. */
 async function single(device, pipeline, planned, source, written) {
@@ -32,7 +32,8 @@ async function single(device, pipeline, planned, source, written) {
 }
 
 async function measure({ elements, runs }) {
-  await init();
+  const { castOnCpu } = await cpu;
+  const { Gpu, plan } = await whole();
   const gpu = await Gpu.open();
   const adapter = await navigator.gpu.requestAdapter();
   const { maxBufferSize, maxStorageBufferBindingSize } = adapter.limits;
