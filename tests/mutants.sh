@@ -26,7 +26,9 @@ shift
 # The unit tests alone, without wgpu, and compiled quickly.
 set -- "$@" --cargo-arg=--lib --cargo-arg=--no-default-features --cargo-arg=--features=threads
 for profile in dev test; do
-    set -- "$@" "--cargo-arg=--config=profile.$profile.opt-level=1" "--cargo-arg=--config=profile.$profile.incremental=true"
+    for setting in opt-level=1 incremental=true debug=0; do
+        set -- "$@" "--cargo-arg=--config=profile.$profile.$setting"
+    done
 done
 exec cargo mutants --baseline skip --test-tool nextest --timeout 90 --output target/mutants --shard "$shard" \
     --file "src/$group/**" --file "src/$group.rs" "$@" -- -E "$tests"

@@ -99,9 +99,9 @@ impl EncodeFloat {
             Ordering::Equal => FloatMethod::SameBias,
             Ordering::Greater => FloatMethod::HigherBias,
             // The significand's leading bit, and the place of a carry above it, must be in the word.
-            Ordering::Less if self.hub.man + self.man + 2 > 31 => FloatMethod::LowerBiasSticky,
-            // A code without its sign, above the bits that are rounded away.
-            Ordering::Less if self.bits - 1 + self.hub.man + 1 > 32 => FloatMethod::LowerBiasApart,
+            Ordering::Less if self.hub.man + self.man + 2 >= 32 => FloatMethod::LowerBiasSticky,
+            // A code without its sign and the place of a carry, above the bits that are rounded away.
+            Ordering::Less if self.bits + self.hub.man >= 33 => FloatMethod::LowerBiasApart,
             Ordering::Less => FloatMethod::LowerBias,
         }
     }
