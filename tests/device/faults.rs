@@ -235,9 +235,13 @@ fn auto_never_takes_a_software_adapter_and_says_so() {
 #[test]
 #[cfg(target_os = "linux")]
 fn out_of_memory_is_an_error_and_the_device_lives_on() {
+    use std::os::unix::process::ExitStatusExt;
+
     const CHILD: &str = "WGPU_CAST_TEST_OUT_OF_MEMORY";
     if std::env::var_os(CHILD).is_none() {
-        if adapter::open().adapter_info().is_some_and(|info| info.backend == wgpu::Backend::Gl) {
+        let context = adapter::open();
+        let info = context.adapter_info().unwrap();
+        if info.backend == wgpu::Backend::Gl {
             println!("NOT TESTED: OpenGL does not report that memory is exhausted");
             return;
         }
@@ -249,6 +253,11 @@ fn out_of_memory_is_an_error_and_the_device_lives_on() {
             .env(CHILD, "1")
             .output()
             .unwrap();
+        // It reports the memory as allocated, cannot map it, and copies to the address -1, which `mmap` gave it for that.
+        if info.driver_info.contains("Mesa 25.0") && output.status.signal() == Some(11) {
+            println!("NOT TESTED: {} crashes when memory is exhausted", info.driver_info);
+            return;
+        }
         let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success() && text.contains("lives on"), "{text}");
         return;
