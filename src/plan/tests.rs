@@ -32,6 +32,54 @@ fn ranges_overlap_where_they_share_a_byte() {
     }
 }
 
+#[test]
+fn offsets_are_bits_in_one_buffer_or_two() {
+    let [one, two] = [Offsets::one_buffer(3, 5), Offsets::two_buffers(3, 5)];
+    let expected = |one_buffer| Offsets { source: 24, destination: 40, one_buffer, writable: false, keeps_rest: false };
+    assert_eq!([one, two], [expected(true), expected(false)]);
+}
+
+/// The kernels by their first letters, each Together by a U: separate buffers, one buffer, and ranges of one buffer that are
+/// bound apart.
+#[test]
+fn kernels_are_those_that_slices_need() {
+    use ElementType::{FLOAT, FLOAT6E2M3, FLOAT6E3M2, FLOAT16, INT8, UINT8};
+    let letters = |from, to, slices, buffer_size| {
+        let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
+        let mut settings = PlanSettings::default();
+        settings.limits.buffer_size = buffer_size;
+        settings.limits.binding_size = 1 << 27;
+        let all: Vec<_> = kernels(&conversion, slices, &settings).collect();
+        [Access::Separate, Access::Shared, Access::Writable].map(|wanted| {
+            let of_access = all.iter().filter(|(_, access)| *access == wanted);
+            let letter = |(kind, _): &(KernelKind, Access)| match kind {
+                KernelKind::Together => 'U',
+                kind => format!("{kind:?}").remove(0),
+            };
+            of_access.map(letter).collect::<String>()
+        })
+    };
+    let (small, large) = (1 << 27, 1 << 28);
+    for buffer_size in [small, large] {
+        assert_eq!(letters(FLOAT, FLOAT16, Slices::Aligned, buffer_size), ["BE", "", ""]);
+        assert_eq!(letters(FLOAT, FLOAT16, Slices::Anywhere, buffer_size), ["BSE", "", ""]);
+    }
+    for (from, to, shared) in [
+        (FLOAT, FLOAT16, "BSEU"),
+        (UINT8, INT8, "BSE"),
+        // Codes that lie across words are cast by one invocation in place; of less than a byte, units are short.
+        (FLOAT6E2M3, FLOAT6E3M2, "SES"),
+        (FLOAT6E2M3, FLOAT, "SEU"),
+    ] {
+        assert_eq!(letters(from, to, Slices::OneBuffer, small), ["BSE", shared, ""], "{from} to {to}");
+        assert_eq!(letters(from, to, Slices::OneBuffer, large), ["BSE", shared, "BSE"], "{from} to {to}");
+        // Of the kernels of views, the one for transposed rows does not store codes of 6 bits.
+        let views = if to == FLOAT6E3M2 { "SRG" } else { "SRGT" };
+        let expected = ["BSE", shared, "BSE"].map(|kernels| format!("{kernels}{views}"));
+        assert_eq!(letters(from, to, Slices::Views, large), expected, "{from} to {to}");
+    }
+}
+
 /// What any plan must hold: every element once and in order, bindings aligned, whole and within limits, every
 /// invocation's arithmetic within 32 bits, the sentinel after the last word and in the last dispatch only.
 fn check(

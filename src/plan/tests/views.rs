@@ -277,6 +277,28 @@ pub(super) fn check_view(
 }
 
 #[test]
+fn views_whose_elements_follow_one_another_are_dense() {
+    use ElementType::{FLOAT, FLOAT16, INT4};
+    let is_dense = |view: View<'_>, to: ElementType| {
+        let conversion = Conversion::new(FLOAT, to, &CastOptions::default()).unwrap();
+        Strided::new(&view, &conversion).unwrap().0.is_dense(to.code_bits())
+    };
+    for shape in [&[][..], &[1, 1], &[5], &[2, 3]] {
+        assert!(is_dense(View::new(shape), INT4), "{shape:?}");
+    }
+    let (row, matrix) = (View::new(&[5]), View::new(&[2, 3]));
+    assert!(!is_dense(matrix.with_source_strides(&[4, 1]), FLOAT16), "rows with gaps");
+    for strides in [[2], [-1]] {
+        assert!(!is_dense(row.with_source_strides(&strides), FLOAT16), "{strides:?}");
+        assert!(!is_dense(row.with_destination_strides(&strides), FLOAT16), "{strides:?}");
+    }
+    // With strides of its own, a destination keeps the bits after its last element.
+    assert!(is_dense(row.with_destination_strides(&[1]), FLOAT16));
+    assert!(is_dense(matrix.with_destination_strides(&[3, 1]), INT4), "three bytes");
+    assert!(!is_dense(row.with_destination_strides(&[1]), INT4), "half a byte is left");
+}
+
+#[test]
 fn views_cast_each_element_once_and_stay_inside_their_bindings() {
     let small = PlanLimits { binding_size: 2 << 10, offset_alignment: 32, ..PlanLimits::default() };
     let computed = PlanTuning { lookup: CodeLookup::Computed, ..PlanTuning::default() };
