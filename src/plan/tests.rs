@@ -1,6 +1,7 @@
 //! Plans, checked against their own claims on every pair, at every boundary; no device.
 
 mod merge;
+mod placement;
 mod random;
 mod views;
 
