@@ -48,7 +48,7 @@ impl Drop for Restored {
 }
 
 /// MXCSR.
-#[cfg(any(target_arch = "x86_64", all(target_arch = "x86", target_feature = "sse2")))]
+#[cfg(all(not(miri), any(target_arch = "x86_64", all(target_arch = "x86", target_feature = "sse2"))))]
 #[allow(unsafe_code, reason = "only assembly reads and writes MXCSR")]
 pub(crate) mod control {
     use std::arch::asm;
@@ -75,7 +75,7 @@ pub(crate) mod control {
 }
 
 /// FPCR. The flags of exceptions are in another register.
-#[cfg(target_arch = "aarch64")]
+#[cfg(all(not(miri), target_arch = "aarch64"))]
 #[allow(unsafe_code, reason = "only assembly reads and writes FPCR")]
 pub(crate) mod control {
     use std::arch::asm;
@@ -99,8 +99,11 @@ pub(crate) mod control {
     }
 }
 
-/// No modes, or none that are known here.
-#[cfg(not(any(target_arch = "x86_64", all(target_arch = "x86", target_feature = "sse2"), target_arch = "aarch64")))]
+/// No modes, or none that are known here. Miri runs no assembly, and has the default modes.
+#[cfg(any(
+    miri,
+    not(any(target_arch = "x86_64", all(target_arch = "x86", target_feature = "sse2"), target_arch = "aarch64"))
+))]
 pub(crate) mod control {
     pub(crate) type Word = u32;
     pub(crate) const MODES: Word = 0;

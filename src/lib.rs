@@ -8,6 +8,8 @@
     not(feature = "wgpu"),
     allow(dead_code, unused_imports, reason = "some parts of modules serve casts on devices only")
 )]
+// The types of wgpu nest deeper than the default of 128, which newer versions of Rust enforce where they are sent to threads.
+#![recursion_limit = "256"]
 
 #[cfg(all(feature = "wgpu", not(target_family = "wasm")))]
 pub mod blocking;

@@ -14,6 +14,8 @@
 //! | `keep ELEMENTS FILE`: the first of what `resident` made | bytes |
 
 #![allow(missing_docs, reason = "a program")]
+// As in src/lib.rs: the types of wgpu nest deeply.
+#![recursion_limit = "256"]
 
 mod resident;
 

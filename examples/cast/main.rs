@@ -1,5 +1,8 @@
 //! `cast`: ONNX Cast for files, and tools to print, verify and measure the kernels.
 
+// As in src/lib.rs: the types of wgpu nest deeply.
+#![recursion_limit = "256"]
+
 mod adapters;
 mod args;
 mod atomic;

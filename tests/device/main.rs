@@ -1,5 +1,8 @@
 //! What needs an adapter, a software one too: casts on a device, compared with the CPU path.
 
+// As in src/lib.rs: the types of wgpu nest deeply.
+#![recursion_limit = "256"]
+
 mod bytes;
 mod counted;
 mod engine;

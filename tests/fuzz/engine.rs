@@ -12,8 +12,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use crate::mutate;
 use support::random::Random;
 
-/// An input that takes so long hangs.
-const HANGS: Duration = Duration::from_secs(20);
+/// An input that takes so long hangs. Miri takes some hundred times as long.
+const HANGS: Duration = Duration::from_secs(if cfg!(miri) { 600 } else { 20 });
 
 /// Inputs kept to mutate further.
 const KEPT: usize = 4096;

@@ -1,0 +1,24 @@
+#!/bin/sh
+# Runs tests in Miri, an interpreter that finds undefined behaviour: the fuzz targets (readers of files, messages and literals, and
+# casts by the portable loops), each for CAST_FUZZ_SECONDS (120 without it), and the unit tests that it gets through in minutes.
+# Further arguments go to the test runner. The other instruction sets, devices and drivers are beyond Miri.
+# Needs a nightly toolchain with Miri, and cargo-nextest.
+# Exit status: 0, all passed; 3, NOT RUN, and stderr's last line says why; others, a test failed.
+set -eu
+cd "$(dirname "$0")/.."
+
+not_run() {
+    echo "NOT RUN: the tests in Miri: $1" >&2
+    exit 3
+}
+
+cargo +nightly miri --version >/dev/null 2>&1 || not_run 'rustup toolchain install nightly --component miri,rust-src'
+cargo nextest --version >/dev/null 2>&1 || not_run 'cargo install --locked cargo-nextest'
+
+# Files, the clock and the environment are the machine's own.
+export MIRIFLAGS="-Zmiri-disable-isolation ${MIRIFLAGS:-}"
+export WGPU_CAST_TESTS=emulator
+export WGPU_CAST_ISA=portable
+export CAST_FUZZ_SECONDS="${CAST_FUZZ_SECONDS:-120}"
+tests='binary(fuzz) or (test(/^(cpu|element|files|format|loss|onnx|packing|strings|tensor)::/) and not test(/float_env|schema::/))'
+exec cargo +nightly miri nextest run --target-dir target/miri --locked --no-default-features --no-fail-fast --lib --test fuzz -E "$tests" "$@"
