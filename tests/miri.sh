@@ -16,7 +16,7 @@ cargo +nightly miri --version >/dev/null 2>&1 || not_run 'rustup toolchain insta
 cargo nextest --version >/dev/null 2>&1 || not_run 'cargo install --locked cargo-nextest'
 
 # Files, the clock and the environment are the machine's own.
-export MIRIFLAGS="-Zmiri-disable-isolation ${MIRIFLAGS:-}"
+export MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-tree-borrows -Zmiri-permissive-provenance -Zmiri-ignore-leaks ${MIRIFLAGS:-}"
 export WGPU_CAST_TESTS=emulator
 export WGPU_CAST_ISA=portable
 export CAST_FUZZ_SECONDS="${CAST_FUZZ_SECONDS:-120}"

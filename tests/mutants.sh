@@ -16,8 +16,16 @@ cargo nextest --version >/dev/null 2>&1 || not_run 'cargo install --locked cargo
 group=${1:-}
 shard=${2:-0/1}
 case $group in
-    reference) tests='test(/^(cpu|loss|conversion|reference)/) - test(float_env)' ;;
-    plan) tests='test(/^plan/)' ;;
+    reference)
+        # Compiling the loops of the CPU path takes longer than these tests, which take few codes.
+        tests='test(/^(conversion|reference|cpu::tests::(every_method|losses))/)'
+        level=0
+        export WGPU_CAST_TESTS=emulator
+        ;;
+    plan)
+        tests='test(/^plan/)'
+        level=1
+        ;;
     *) not_run 'the group is reference or plan' ;;
 esac
 [ $# -lt 2 ] || shift
@@ -26,7 +34,7 @@ shift
 # The unit tests alone, without wgpu, and compiled quickly.
 set -- "$@" --cargo-arg=--lib --cargo-arg=--no-default-features --cargo-arg=--features=threads
 for profile in dev test; do
-    for setting in opt-level=1 incremental=true debug=0; do
+    for setting in opt-level=$level incremental=true debug=0; do
         set -- "$@" "--cargo-arg=--config=profile.$profile.$setting"
     done
 done
