@@ -170,7 +170,7 @@ impl Lanes for Avx2 {
             return self.unpack(low, high);
         }
         // A subnormal gets an implicit bit, and the subtraction removes it. The difference is exact. From other numbers
-        // the subtraction takes 0.
+        // the subtraction takes 0, and the processor leaves a NaN as it is.
         let is_subnormal = int._mm256_cmpgt_epi16(splat_u16(0x0400), magnitude);
         let high = int._mm256_add_epi16(high, int._mm256_and_si256(is_subnormal, splat_u16(1 << 7)));
         let implicit = self.unpack(splat_u16(0), int._mm256_and_si256(is_subnormal, splat_u16((127 - 14) << 7)));

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::*;
 use crate::kernel::{BLOCK, VIEW_SIZE, Window};
 use crate::plan::divisor::Divisor;
+use crate::spec::CastSpec;
 
 /// What a dispatch casts: for each element the bits of the buffers where its codes start.
 struct Casts<'a> {
@@ -296,6 +297,44 @@ fn views_whose_elements_follow_one_another_are_dense() {
     assert!(is_dense(row.with_destination_strides(&[1]), FLOAT16));
     assert!(is_dense(matrix.with_destination_strides(&[3, 1]), INT4), "three bytes");
     assert!(!is_dense(row.with_destination_strides(&[1]), INT4), "half a byte is left");
+}
+
+/// Axes are one where the steps of the inner one, all taken, are a step of the outer one, in the source and in the destination.
+#[test]
+fn neighbouring_axes_are_merged_where_both_sides_allow_it() {
+    let conversion = Conversion::new(ElementType::FLOAT, ElementType::FLOAT16, &CastOptions::default()).unwrap();
+    for (source, destination, axes) in [
+        ([24, 6, 1], [24, 6, 1], 1),
+        ([48, 12, 2], [24, 6, 1], 1),
+        ([24, 7, 1], [24, 6, 1], 3),
+        ([24, 6, 1], [48, 7, 1], 3),
+        ([25, 6, 1], [24, 6, 1], 2),
+        ([24, 6, 1], [25, 6, 1], 2),
+        ([-24, -6, -1], [24, 6, 1], 1),
+        ([0, 0, 0], [24, 6, 1], 1),
+    ] {
+        let view = View::new(&[3, 4, 6]).with_source_strides(&source).with_destination_strides(&destination);
+        let (strided, _) = Strided::new(&view, &conversion).unwrap();
+        assert_eq!(strided.axes().len(), axes, "{source:?} to {destination:?}");
+    }
+}
+
+/// Limits that are no whole words, and an alignment that is no power of two, count as those below and above them.
+#[test]
+fn views_are_planned_within_limits_of_any_size() {
+    let spec = CastSpec::new(ElementType::FLOAT, ElementType::FLOAT16);
+    let view = View::new(&[60, 100]).with_source_strides(&[1, 60]);
+    let ranges = |binding_size, offset_alignment| {
+        let limits = PlanLimits { binding_size, offset_alignment, ..PlanLimits::default() };
+        let placement = Placement::two_buffers(Position::whole(0), Position::whole(0));
+        let plan = Plan::view(&spec, &view, &placement, &PlanSettings { limits, ..PlanSettings::default() }).unwrap();
+        let bindings = plan.dispatches().iter().flat_map(|planned| planned.bindings());
+        bindings.map(|binding| (binding.offset, binding.size)).collect::<Vec<_>>()
+    };
+    assert!(ranges(2048, 32).len() > 2);
+    for (binding_size, offset_alignment) in [(2048, 20), (2049, 32), (2050, 31), (2051, 17)] {
+        assert_eq!(ranges(binding_size, offset_alignment), ranges(2048, 32), "{binding_size}, {offset_alignment}");
+    }
 }
 
 #[test]
