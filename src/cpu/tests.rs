@@ -137,7 +137,7 @@ fn nans_between_wide_floats_do_not_depend_on_float_arithmetic() {
     let wide = [FLOAT16, BFLOAT16, FLOAT, DOUBLE];
     for from in wide {
         let Kind::Float(format) = from.kind() else { unreachable!("a float") };
-        let [infinity, sign] = [u64::from(format.top()), 1 << (from.code_bits() - 1)];
+        let [infinity, sign] = [format.top(), 1 << (from.code_bits() - 1)];
         let near = [0, 1, infinity - 1, infinity, infinity + 1, infinity | 1 << (format.man_bits - 1), sign - 1];
         let codes: Vec<u64> = near.into_iter().flat_map(|code| [code, code | sign]).cycle().take(LONG + 3).collect();
         let tensor = Tensor::from_codes(from, [codes.len()], codes).unwrap();
