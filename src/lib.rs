@@ -8,7 +8,8 @@
     not(feature = "wgpu"),
     allow(dead_code, unused_imports, reason = "some parts of modules serve casts on devices only")
 )]
-// The types of wgpu nest deeper than the default of 128, which newer versions of Rust enforce where they are sent to threads.
+// Where the types of wgpu are sent to threads, they nest deeper than the default of 128. Rust 1.101 warns of that, and a later version
+// is to refuse it.
 #![recursion_limit = "256"]
 
 #[cfg(all(feature = "wgpu", not(target_family = "wasm")))]

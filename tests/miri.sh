@@ -15,12 +15,12 @@ not_run() {
 cargo +nightly miri --version >/dev/null 2>&1 || not_run 'rustup toolchain install nightly --component miri,rust-src'
 cargo nextest --version >/dev/null 2>&1 || not_run 'cargo install --locked cargo-nextest'
 
-# Files, the clock and the environment are the machine's own. The rest is for rayon's queues (crossbeam).
+# Tests read files, the clock and the environment. The other settings are for the queues of rayon (crossbeam).
 export MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-tree-borrows -Zmiri-permissive-provenance -Zmiri-ignore-leaks ${MIRIFLAGS:-}"
 export WGPU_CAST_TESTS=emulator
 export WGPU_CAST_ISA=portable
 export CAST_FUZZ_SECONDS="${CAST_FUZZ_SECONDS:-120}"
-# Without those that ask for more memory than there is, which Miri does not refuse, and those that an interpreter takes too long for.
+# Left out: tests that ask for more memory than there is, which Miri does not refuse, and tests that take too long in it.
 tests='binary(fuzz) or test(/^(element|files|format|onnx|packing|strings|tensor)::|^cpu::tests::(common_pairs|loops_are_kept|nans_between)/)'
 tests="($tests) and not test(/memory_that_does_not_exist|row_major_order|line_of_the_table|codes_come_back/)"
-exec cargo +nightly miri nextest run --target-dir target/miri --locked --no-default-features --no-fail-fast --lib --test fuzz -E "$tests" "$@"
+exec cargo +nightly miri nextest run --target-dir target/miri --locked --no-fail-fast --lib --test fuzz -E "$tests" "$@"

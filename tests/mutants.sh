@@ -17,7 +17,7 @@ group=${1:-}
 shard=${2:-0/1}
 case $group in
     reference)
-        # Compiling the loops of the CPU path takes longer than these tests, which take few codes.
+        # The loops of the CPU path compile in seconds only without optimisation. The tests then take fewer codes.
         tests='test(/^(conversion|reference|cpu::tests::(every_method|losses))/)'
         level=0
         export WGPU_CAST_TESTS=emulator
@@ -31,8 +31,8 @@ esac
 [ $# -lt 2 ] || shift
 shift
 
-# The unit tests alone, without wgpu, and compiled quickly.
-set -- "$@" --cargo-arg=--lib --cargo-arg=--no-default-features --cargo-arg=--features=threads
+# The unit tests alone, compiled quickly.
+set -- "$@" --cargo-arg=--lib
 for profile in dev test; do
     for setting in opt-level=$level incremental=true debug=0; do
         set -- "$@" "--cargo-arg=--config=profile.$profile.$setting"

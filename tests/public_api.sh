@@ -1,7 +1,7 @@
 #!/bin/sh
 # Compares the public interface of the library, with all features, with docs/public-api.txt. `tests/public_api.sh --write`
-# records it anew. The text depends on the version of the compiler, so this takes one nightly toolchain, and cargo-public-api
-# (`cargo install cargo-public-api --locked`). Where it cannot run, it prints NOT RUN with the reason and exits with 3.
+# records it anew. The text depends on the version of the compiler, so this needs one certain nightly toolchain, and
+# cargo-public-api (`cargo install cargo-public-api --locked`). Where it cannot run, it prints NOT RUN with the reason and exits with 3.
 set -eu
 cd "$(dirname "$0")/.."
 case ${1:-} in '' | --write) ;; *) echo "usage: $0 [--write]" >&2; exit 2 ;; esac

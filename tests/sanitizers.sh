@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs tests under a sanitizer. The argument is `address`: the suites that read files, messages and strings, and the CPU path; or
-# `thread`: sixteen threads on one device, and casts whose tensors several threads share. Further ones go to the test runner.
+# `thread`: sixteen threads on one device, and casts whose tensors several threads share. Further arguments go to the test runner.
 # Needs a nightly toolchain and its sources, with which the standard library is compiled for the sanitizer, too.
 # Exit status: 0, nothing was found; 3, NOT RUN, and stderr's last line says why; others, a finding, or a test failed.
 set -eu
@@ -20,8 +20,8 @@ cargo nextest --version >/dev/null 2>&1 || not_run 'cargo install --locked cargo
 sanitizer=${1:-}
 case $sanitizer in
     address)
-        # What the drivers keep until the process ends is not the crate's. A process with little memory, as in the tests left out, has
-        # no place for the sanitizer. The translation of kernels is naga's.
+        # Leaks are not reported, because drivers keep memory until the process ends. Left out: tests in processes with too little
+        # memory for the sanitizer, and the translation of kernels, which is naga's.
         export ASAN_OPTIONS=allocator_may_return_null=1:detect_leaks=0
         suites='--lib --test files --test fuzz --test messages --test strings --test host'
         tests='not test(/^shaders::|^functions::every_cast_composes|no_memory_for/)'

@@ -41,8 +41,7 @@ fn offsets_are_bits_in_one_buffer_or_two() {
     assert_eq!([one, two], [expected(true), expected(false)]);
 }
 
-/// The kernels by their first letters, each Together by a U: separate buffers, one buffer, and ranges of one buffer that are
-/// bound apart.
+/// The kernels by one letter each, in two buffers, in one buffer, and in ranges of one buffer that are bound apart.
 #[test]
 fn kernels_are_those_that_slices_need() {
     use ElementType::{FLOAT, FLOAT6E2M3, FLOAT6E3M2, FLOAT16, INT8, UINT8};
@@ -56,6 +55,8 @@ fn kernels_are_those_that_slices_need() {
             let of_access = all.iter().filter(|(_, access)| *access == wanted);
             let letter = |(kind, _): &(KernelKind, Access)| match kind {
                 KernelKind::Together => 'U',
+                KernelKind::Serial => 'L',
+                KernelKind::Strided => 'V',
                 kind => format!("{kind:?}").remove(0),
             };
             of_access.map(letter).collect::<String>()
@@ -70,13 +71,13 @@ fn kernels_are_those_that_slices_need() {
         (FLOAT, FLOAT16, "BSEU"),
         (UINT8, INT8, "BSE"),
         // Codes that lie across words are cast by one invocation in place; of less than a byte, units are short.
-        (FLOAT6E2M3, FLOAT6E3M2, "SES"),
+        (FLOAT6E2M3, FLOAT6E3M2, "SEL"),
         (FLOAT6E2M3, FLOAT, "SEU"),
     ] {
         assert_eq!(letters(from, to, Slices::OneBuffer, small), ["BSE", shared, ""], "{from} to {to}");
         assert_eq!(letters(from, to, Slices::OneBuffer, large), ["BSE", shared, "BSE"], "{from} to {to}");
         // Of the kernels of views, the one for transposed rows does not store codes of 6 bits.
-        let views = if to == FLOAT6E3M2 { "SRG" } else { "SRGT" };
+        let views = if to == FLOAT6E3M2 { "VRG" } else { "VRGT" };
         let expected = ["BSE", shared, "BSE"].map(|kernels| format!("{kernels}{views}"));
         assert_eq!(letters(from, to, Slices::Views, large), expected, "{from} to {to}");
     }
