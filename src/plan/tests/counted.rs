@@ -10,6 +10,11 @@ fn of(from: ElementType, elements: u64, offsets: Offsets) -> Vec<(KernelKind, u3
     for CountedDispatch { dispatch, count } in &all {
         assert!(count.rest == 0 || (dispatch.workgroups, dispatch.params.pitch) == ([1, 1], 1), "{dispatch:?}");
     }
+    for counted in &all {
+        let count = CountParams { count_word: 7, ..counted.count };
+        let expected = UniformBlock { params: counted.dispatch.params, more: MoreParams::Count(count) };
+        assert!(counted.uniform_block(7) == expected, "{counted:?}");
+    }
     all.iter().map(|d| (d.dispatch.kind, d.count.first, d.count.unit, d.count.rest)).collect()
 }
 

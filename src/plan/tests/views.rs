@@ -338,6 +338,20 @@ fn views_are_planned_within_limits_of_any_size() {
 }
 
 #[test]
+fn dense_views_are_planned_as_tensors_and_others_are_not() {
+    let spec = CastSpec::new(ElementType::FLOAT, ElementType::FLOAT16);
+    let (placement, settings) =
+        (Placement::two_buffers(Position::whole(0), Position::whole(0)), PlanSettings::default());
+    let tensor = Plan::new(&spec, 6000, &placement, &settings).unwrap();
+    let of_view = |view: View<'_>| Plan::view(&spec, &view, &placement, &settings).unwrap();
+    let matrix = View::new(&[60, 100]);
+    assert_eq!(of_view(matrix), tensor);
+    assert_ne!(of_view(matrix.with_source_strides(&[1, 60])), tensor);
+    let empty = of_view(View::new(&[60, 0]).with_source_strides(&[1, 60]));
+    assert!(empty.kernels().is_empty() && empty.dispatches().is_empty());
+}
+
+#[test]
 fn views_cast_each_element_once_and_stay_inside_their_bindings() {
     let small = PlanLimits { binding_size: 2 << 10, offset_alignment: 32, ..PlanLimits::default() };
     let computed = PlanTuning { lookup: CodeLookup::Computed, ..PlanTuning::default() };
