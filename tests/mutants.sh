@@ -1,5 +1,6 @@
 #!/bin/sh
-# Mutation testing with cargo-mutants: changes one operator or result at a time, and lists the changes that no unit test notices.
+# Mutation testing with cargo-mutants: changes one operator or result at a time, and lists the changes that no test of these notices: the unit
+# tests, and for `reference` the suite `host` as far as it judges casts.
 # The first argument is the group, `reference` or `plan`; the second the shard, as in 0/20; further ones go to cargo-mutants.
 # Each change takes about ten seconds; the first build takes minutes. Results are in target/mutants.
 # Exit status: 3, NOT RUN, and stderr's last line says why; others are those of cargo-mutants (2: some were not noticed).
@@ -19,11 +20,14 @@ case $group in
     reference)
         # The loops of the CPU path compile in seconds only without optimisation. The tests then take fewer codes.
         tests='test(/^(conversion|reference|cpu::tests::(every_method|losses))/)'
+        tests="$tests or (binary(host) and test(/^(golden|cpu::.*_oracle_says\$)/))"
+        binaries='--lib --test=host'
         level=0
         export WGPU_CAST_TESTS=emulator
         ;;
     plan)
         tests='test(/^plan/)'
+        binaries=--lib
         level=1
         ;;
     *) not_run 'the group is reference or plan' ;;
@@ -31,8 +35,11 @@ esac
 [ $# -lt 2 ] || shift
 shift
 
-# The unit tests alone, compiled quickly.
-set -- "$@" --cargo-arg=--lib
+mkdir -p target/mutants
+# The tests that are needed, compiled quickly.
+for binary in $binaries; do
+    set -- "$@" "--cargo-arg=$binary"
+done
 for profile in dev test; do
     for setting in opt-level=$level incremental=true debug=0; do
         set -- "$@" "--cargo-arg=--config=profile.$profile.$setting"

@@ -7,7 +7,7 @@
 #     mesa                            wgpu on the llvmpipe of a newer Mesa, which mesa.sh downloads
 #     dawn dawn-swiftshader dawn-mesa plans on Dawn with its compiler tint: integrations/dawn/run.sh on these drivers
 #     msl                             the kernels in Metal's language, run as C++: msl.sh
-#     hlsl                            the kernels in Direct3D's language, compiled by DXC, run as Vulkan's: hlsl.sh
+#     hlsl                            the kernels in Direct3D's language, compiled by DXC and FXC, run as Vulkan's: hlsl.sh
 # The stacks of wgpu run `cast verify`. With --suites they also run the suite `device`, which takes much longer.
 # What this machine cannot run is printed as NOT RUN with the reason; it is no failure.
 # Exit status: 0, everything that ran is equal; 1, a result differs or a step failed: no further stack is run then;

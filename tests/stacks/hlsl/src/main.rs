@@ -2,8 +2,8 @@
 //! Microsoft's compiler, on a Vulkan device. Compares the buffers with those of the CPU path. Direct3D's own code (DXIL) is compiled
 //! too, but nothing here runs it.
 //!
-//! With `--glslang PROGRAM` a second compiler compiles and runs each kernel. With `--fault` one constant of one kernel is wrong:
-//! the comparison must notice.
+//! With `--fxc FOLDER` the kernels are also compiled by FXC, Microsoft's older compiler, in Wine, and its code is translated to SPIR-V
+//! by vkd3d; with `--glslang PROGRAM` by glslang. With `--fault` one constant of one kernel is wrong: each comparison must notice.
 
 mod compile;
 mod device;
@@ -21,7 +21,8 @@ use wgpu_cast::{CodeLookup, ElementType, PlanSettings};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-const USAGE: &str = "usage: wgpu-cast-hlsl FOLDER DRIVER LIBRARY [--glslang PROGRAM] [--fault] [TYPE...]";
+const USAGE: &str =
+    "usage: wgpu-cast-hlsl FOLDER DRIVER LIBRARY [--fxc FOLDER] [--glslang PROGRAM] [--fault] [TYPE...]";
 
 /// The exit statuses where nothing could be run, and where a step failed. With a difference it is 1.
 const NOT_RUN: u8 = 3;
@@ -42,10 +43,12 @@ impl Arguments {
         let mut arguments = std::env::args().skip(1);
         let [folder, driver, library] = [(); 3].map(|()| arguments.next().map(PathBuf::from));
         let folder = folder.ok_or(USAGE)?;
-        let mut compilers = Compilers { driver: driver.ok_or(USAGE)?, library: library.ok_or(USAGE)?, glslang: None };
+        let [driver, library] = [driver.ok_or(USAGE)?, library.ok_or(USAGE)?];
+        let mut compilers = Compilers { driver, library, fxc: None, glslang: None };
         let (mut fault, mut types) = (false, Vec::new());
         while let Some(argument) = arguments.next() {
             match &*argument {
+                "--fxc" => compilers.fxc = Some(arguments.next().ok_or(USAGE)?.into()),
                 "--glslang" => compilers.glslang = Some(arguments.next().ok_or(USAGE)?.into()),
                 "--fault" => fault = true,
                 name => types.push(name.parse()?),
@@ -119,7 +122,8 @@ fn run_all(arguments: &Arguments, device: &Device) -> Result<ExitCode> {
         );
     }
     println!(
-        "Direct3D's language by DXC, on {}: {} pairs, {} casts with {} kernels, {} differ from the CPU path",
+        "Direct3D's language by {}, on {}: {} pairs, {} casts with {} kernels, {} differ from the CPU path",
+        arguments.compilers.names().join(", "),
         device.name(),
         all.pairs,
         all.casts,
