@@ -4,7 +4,7 @@
 //! both sides, 16 bytes on the wider one. The *shifted* kernel does the same from a source that starts at any bit of a
 //! word. The *edge* kernel does any range of elements, one destination word (or one element of at least a word) an
 //! invocation, and keeps what lies around them; it takes heads, tails and small tensors. The *strided* kernel is the
-//! same for views with strides; the *rows*, the *gathered* and the *transposed* kernel do the long rows of a view. The
+//! same for views with strides; the *rows*, the *gathered* and the *transposed* kernel do the long rows of a view, and the *ends* kernel what the first two leave. The
 //! *serial* kernel does so one element after the other, which in place is the only way for codes that lie across words.
 //! The *together* kernel is the edge kernel for one workgroup, which reads everything before it writes anything.
 //! Conversion code lies in `shaders/`. Rust writes the constants, the line that calls decode, hub and encode, and the
@@ -54,12 +54,14 @@ pub(crate) enum KernelKind {
     Rows,
     /// Whole windows of the rows of a view, whose elements lie anywhere in the source.
     Gathered,
+    /// What whole windows leave of the rows of a view: elements at both ends of each.
+    Ends,
     /// Rows of a view whose elements lie beside those of other rows in the source.
     Transposed,
 }
 
 impl KernelKind {
-    pub(crate) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::Blocks,
         Self::Shifted,
         Self::Edge,
@@ -68,12 +70,13 @@ impl KernelKind {
         Self::Strided,
         Self::Rows,
         Self::Gathered,
+        Self::Ends,
         Self::Transposed,
     ];
 
     /// Whether it casts views.
     pub(crate) fn is_of_views(self) -> bool {
-        matches!(self, Self::Strided | Self::Rows | Self::Gathered | Self::Transposed)
+        matches!(self, Self::Strided | Self::Rows | Self::Gathered | Self::Ends | Self::Transposed)
     }
 }
 
@@ -210,9 +213,7 @@ pub(crate) fn compose(
         KernelKind::Blocks | KernelKind::Shifted => units(conversion, kind, access, space, lookup),
         KernelKind::Edge | KernelKind::Together => edge(conversion, kind, access, space),
         KernelKind::Serial => serial(conversion, access, space),
-        KernelKind::Strided | KernelKind::Rows | KernelKind::Gathered | KernelKind::Transposed => {
-            views::view(conversion, kind, access, lookup)
-        }
+        _ => views::view(conversion, kind, access, lookup),
     }
 }
 
@@ -317,8 +318,8 @@ mod tests {
         let (view, size) = layout(KernelKind::Strided, UNIFORM, "Params");
         assert_eq!(size, start + size_of::<ViewParams>());
         assert_eq!(view[..params.len()], params);
-        let all = members!(ViewParams: source_strides destination_strides first axes row source_step window_cells tail
-            columns column_step column_rows column_blocks invocations shape);
+        let all = members!(ViewParams: source_strides destination_strides first axes row source_step tail columns
+            column_step view_padding column_rows column_blocks invocations shape);
         assert_eq!(view[view.len() - all.len()..], behind(&all));
 
         let (counted, size) = layout(KernelKind::Edge, ParameterSpace::Counted, "CountedParams");

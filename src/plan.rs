@@ -128,9 +128,8 @@ pub(crate) fn kernels(
         (KernelKind::Serial | KernelKind::Together, _) => false,
         (KernelKind::Blocks, Access::Shared) => wide_units_suit(from, to),
         (KernelKind::Shifted, _) => slices.include(Slices::Anywhere),
-        (KernelKind::Strided | KernelKind::Rows | KernelKind::Gathered, _) => slices.include(Slices::Views),
         (KernelKind::Transposed, _) => transposes && slices.include(Slices::Views),
-        _ => true,
+        (kind, _) => !kind.is_of_views() || slices.include(Slices::Views),
     };
     let accesses: &[Access] = match slices {
         Slices::Aligned | Slices::Anywhere => &[Access::Separate],

@@ -52,14 +52,13 @@ struct Params {
     // Number of elements in a row, and their stride in the source.
     row: u32,
     source_step: u32,
-    // Cells in a window of the kernel that stores whole windows, if the others are all that is left to store; otherwise 0.
-    window_cells: u32,
     // A whole window is at least so many elements before its row's end, so that all vectors that it loads are the row's.
     tail: u32,
     // Of transposed rows: how many lie beside each other in the source, and their stride in the destination in elements;
     // below, the distance between two of them in rows, and how many blocks they are.
     columns: u32,
     column_step: u32,
+    view_padding: u32,
     column_rows: Divisor,
     column_blocks: Divisor,
     // How many invocations a row has; for transposed rows, how many blocks lie along them.

@@ -25,7 +25,7 @@ fragments! {
     "encode/integer_to_float" "entry/count" "entry/count_writable" "entry/edge_lanes" "entry/edge_words" "entry/lanes" "entry/load_pair"
     "entry/load_word" "entry/params" "entry/params_counted" "entry/params_immediate" "entry/params_table" "entry/params_uniform" "entry/separate" "entry/serial" "entry/shared" "entry/store_pair"
     "entry/store_word" "entry/together_lanes" "entry/together_words" "entry/view" "entry/view_all_axes"
-    "entry/view_block" "entry/view_blocks" "entry/view_cells" "entry/view_few_axes" "entry/view_lanes" "entry/view_pair"
+    "entry/view_block" "entry/view_blocks" "entry/view_cell" "entry/view_cells" "entry/view_ends" "entry/view_few_axes" "entry/view_lanes" "entry/view_pair"
     "entry/view_params" "entry/view_rows" "entry/view_tile_lanes" "entry/view_tile_words" "entry/view_tiles" "entry/view_windows"
     "entry/view_word" "entry/view_words" "entry/writable" "hub/f64_high_word" "hub/split_f32" "hub/split_f64" "hub/split_float"
     "hub/split_int" "hub/split_int64" "lib/integer" "lib/negate" "lib/normalize" "lib/pack_float" "lib/round"

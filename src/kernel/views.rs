@@ -2,8 +2,8 @@
 //!
 //! The destination is stored in *cells*: words, or elements of whole words. The strided kernel stores one cell an
 //! invocation. The rows kernel stores *windows*, each of several cells of one row whose elements follow one another on
-//! both sides, unrolled; the gathered kernel does so where they lie anywhere in the source. The strided kernel then stores
-//! the cells around them. The transposed kernel stores rows whose elements lie beside those of
+//! both sides, unrolled; the gathered kernel does so where they lie anywhere in the source. The ends kernel then stores
+//! the cells before and after them, one an invocation. The transposed kernel stores rows whose elements lie beside those of
 //! other rows in the source: on GPUs by way of workgroup memory, on software adapters in blocks of few elements.
 
 use super::compose::Module;
@@ -127,6 +127,11 @@ pub(super) fn view(conversion: &Conversion, kind: KernelKind, access: Access, lo
         (_, Some(block)) => tiles(conversion, access, block, &mut module),
         (KernelKind::Rows, _) => windows(conversion, access, &window, &mut module),
         (KernelKind::Gathered, _) => gathered(conversion, access, &window, &mut module),
+        (KernelKind::Ends, _) => {
+            module.number("WINDOW_CELLS", window.cells(conversion));
+            cells(conversion, access, &mut module);
+            module.need("entry/view_ends");
+        }
         _ => {
             cells(conversion, access, &mut module);
             let software = lookup == CodeLookup::Computed;

@@ -298,10 +298,10 @@ impl Rows {
         let whole = before == 0 && view.tail == 0 && (self.row.size * bits).is_multiple_of(window_bits);
         let (cells, tail) = (window.cells(conversion), u64::from(view.tail));
         let after = u64::from(cells) + (tail * bits).div_ceil(cell_bits) + 1;
-        let around = ViewParams { invocations: Divisor::new(u64::from(cells) + after), window_cells: cells, ..view };
+        let ends = ViewParams { invocations: Divisor::new(u64::from(cells) + after), ..view };
         let invocations = Divisor::new(self.row.size * bits / window_bits);
         let rows = ViewParams { invocations, ..view };
-        [Some((kind, params, rows)), (!whole).then_some((KernelKind::Strided, params, around))]
+        [Some((kind, params, rows)), (!whole).then_some((KernelKind::Ends, params, ends))]
     }
 
     /// The parameters of transposed rows and the number of their blocks, if the rows are such.

@@ -57,6 +57,7 @@ fn kernels_are_those_that_slices_need() {
                 KernelKind::Together => 'U',
                 KernelKind::Serial => 'L',
                 KernelKind::Strided => 'V',
+                KernelKind::Ends => 'N',
                 kind => format!("{kind:?}").remove(0),
             };
             of_access.map(letter).collect::<String>()
@@ -77,7 +78,7 @@ fn kernels_are_those_that_slices_need() {
         assert_eq!(letters(from, to, Slices::OneBuffer, small), ["BSE", shared, ""], "{from} to {to}");
         assert_eq!(letters(from, to, Slices::OneBuffer, large), ["BSE", shared, "BSE"], "{from} to {to}");
         // Of the kernels of views, the one for transposed rows does not store codes of 6 bits.
-        let views = if to == FLOAT6E3M2 { "VRG" } else { "VRGT" };
+        let views = if to == FLOAT6E3M2 { "VRGN" } else { "VRGNT" };
         let expected = ["BSE", shared, "BSE"].map(|kernels| format!("{kernels}{views}"));
         assert_eq!(letters(from, to, Slices::Views, large), expected, "{from} to {to}");
     }

@@ -110,7 +110,7 @@ impl Casts<'_> {
         }
     }
 
-    /// `main` of `view_cells.wgsl` or of `view_windows.wgsl`.
+    /// `main` of `view_cells.wgsl`, of `view_windows.wgsl` or of `view_ends.wgsl`.
     fn run_rows(&mut self) {
         let params = self.dispatch.params;
         let (step, cell_size) = self.step_and_cell();
@@ -124,8 +124,9 @@ impl Casts<'_> {
             let at = self.row_at(row);
             let end = at.1 + self.view.row * step;
             let index = invocation - row * self.view.invocations.number;
-            if self.dispatch.kind != KernelKind::Strided {
-                let size = self.window.cells(self.conversion) * cell_size;
+            let cells = self.window.cells(self.conversion);
+            let size = cells * cell_size;
+            if matches!(self.dispatch.kind, KernelKind::Rows | KernelKind::Gathered) {
                 let window = at.1.div_ceil(size) + index;
                 if (window + 1) * size + self.view.tail * step <= end {
                     assert_eq!((window * size - at.1) % step, 0);
@@ -135,12 +136,10 @@ impl Casts<'_> {
                 continue;
             }
             let mut cell = at.1 / cell_size + index;
-            let cells = self.view.window_cells;
-            if cells != 0 {
-                let window = cells * cell_size;
+            if self.dispatch.kind == KernelKind::Ends {
                 if index >= cells {
-                    cell = (end - self.view.tail * step) / window * cells + (index - cells);
-                } else if cell >= at.1.div_ceil(window) * cells {
+                    cell = (end - self.view.tail * step) / size * cells + (index - cells);
+                } else if cell >= at.1.div_ceil(size) * cells {
                     continue;
                 }
             }
@@ -436,8 +435,8 @@ fn long_rows_take_whole_windows() {
     // Rows that start at whole vectors on both sides and fill them need nothing else.
     assert_eq!(kinds(&[9, 64], &[128, 1], &[64, 1]), [(Rows, 0)]);
     assert_eq!(kinds(&[9, 64], &[-64, 1], &[72, 1]), [(Rows, 0)]);
-    assert_eq!(kinds(&[9, 63], &[64, 1], &[64, 1]), [(Rows, 0), (Strided, 0)]);
-    assert_eq!(kinds(&[9, 63], &[64, 1], &[63, 1]), [(Rows, 4), (Strided, 4)]);
-    assert_eq!(kinds(&[9, 63], &[64, 2], &[63, 1]), [(Gathered, 0), (Strided, 0)]);
+    assert_eq!(kinds(&[9, 63], &[64, 1], &[64, 1]), [(Rows, 0), (Ends, 0)]);
+    assert_eq!(kinds(&[9, 63], &[64, 1], &[63, 1]), [(Rows, 4), (Ends, 4)]);
+    assert_eq!(kinds(&[9, 63], &[64, 2], &[63, 1]), [(Gathered, 0), (Ends, 0)]);
     assert_eq!(kinds(&[64, 9], &[9, 1], &[10, 1]), [(Strided, 0)]);
 }
