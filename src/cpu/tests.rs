@@ -38,8 +38,8 @@ fn variants(to: ElementType) -> Vec<CastOptions> {
     }
 }
 
-/// The codes of a source: all codes of at most 16 bits. Of wider types, random codes, random magnitudes, and neighbours
-/// of codes whose higher bits are random and whose lower bits are all equal, near which roundings tie. On an emulator,
+/// The codes of a source: all codes of at most 16 bits. Of wider types, special values, random codes, random magnitudes, and
+/// neighbours of codes whose higher bits are random and whose lower bits are all equal, near which roundings tie. On an emulator,
 /// some codes of 16 bits, the ends of every exponent among them, and fewer random codes.
 fn codes(from: ElementType) -> Vec<u64> {
     let bits = from.code_bits();
@@ -50,6 +50,11 @@ fn codes(from: ElementType) -> Vec<u64> {
     let mask = u64::MAX >> (64 - bits);
     let mut random = Random::new(u64::from(bits));
     let mut codes: Vec<u64> = Vec::new();
+    if let Kind::Float(format) = from.kind() {
+        // Zero, ∞ and their neighbours, of which one is the NaN with the least significand, with both signs.
+        let ends = [0, 1, format.top() - 1, format.top(), format.top() + 1];
+        codes.extend(ends.into_iter().flat_map(|code| [code, code | 1 << (bits - 1)]));
+    }
     for _ in 0..count(40_000, 2_000) {
         let (code, choice) = (random.next(), random.next());
         let low = (1 << (choice % u64::from(bits))) - 1;
