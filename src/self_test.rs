@@ -16,9 +16,10 @@ use crate::tensor::Tensor;
 /// of 7.
 const ELEMENTS: usize = (1 << 16) + 75;
 
-/// The shapes of views: transposed rows that are whole blocks, and rows that are not whole windows.
+/// The shapes of views: transposed rows that are whole blocks, rows that are not whole windows, and rows shorter than any.
 const TRANSPOSED: [usize; 2] = [8, 8192];
 const UNEVEN: [usize; 2] = [7, ELEMENTS / 7];
+const SHORT: [usize; 2] = [ELEMENTS / 3, 3];
 
 /// Elements of the test of a device that was just opened: few, so that it compiles only one kernel.
 const FEW: usize = 75;
@@ -171,11 +172,13 @@ enum Order {
     Gathered,
     /// The rows of a matrix from the last to the first.
     Upwards,
+    /// The same of rows that are too short for whole windows.
+    ShortUpwards,
 }
 
 impl Order {
     /// Those of views. Together they take every kernel of views.
-    const VIEWS: [Order; 3] = [Order::Transposed, Order::Gathered, Order::Upwards];
+    const VIEWS: [Order; 4] = [Order::Transposed, Order::Gathered, Order::Upwards, Order::ShortUpwards];
 
     /// The view's shape.
     fn shape(self) -> [usize; 2] {
@@ -183,6 +186,7 @@ impl Order {
             Order::Dense => [1, ELEMENTS],
             Order::Transposed => TRANSPOSED,
             Order::Gathered | Order::Upwards => UNEVEN,
+            Order::ShortUpwards => SHORT,
         }
     }
 
@@ -192,7 +196,7 @@ impl Order {
         match self {
             Order::Dense => [columns, 1],
             Order::Transposed | Order::Gathered => [1, rows],
-            Order::Upwards => [-columns, 1],
+            Order::Upwards | Order::ShortUpwards => [-columns, 1],
         }
     }
 
@@ -208,7 +212,7 @@ impl Order {
         match self {
             Order::Dense => index,
             Order::Transposed | Order::Gathered => row + column * rows,
-            Order::Upwards => (rows - 1 - row) * columns + column,
+            Order::Upwards | Order::ShortUpwards => (rows - 1 - row) * columns + column,
         }
     }
 }

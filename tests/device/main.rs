@@ -17,7 +17,6 @@ mod parts;
 mod plans;
 mod refused;
 mod resident;
-mod shapes;
 mod slices;
 mod soak;
 mod strided;

@@ -9,7 +9,7 @@ use wgpu_cast::{
     CastSpec, Caster, Context, Destination, ElementType, Error, PlanLimits, PlanTuning, Source, Tensor, View, cpu,
 };
 
-use crate::shapes::{Shape, places, put, random};
+use support::shapes::{Shape, places, put, random};
 
 /// Casts a view at odd places of one buffer or of two, and compares everything in the destination's buffer.
 fn check(context: &Context, caster: &Caster, spec: CastSpec, shape: &Shape, one_buffer: bool) {

@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     // The main kernels for short tensors too.
     settings.tuning.blocks_from = Some(0);
     for from in numeric() {
-        let codes = Layout::ALL.map(|layout| (layout, codes(from, layout)));
+        let codes: Vec<_> = Layout::all().map(|layout| (layout, codes(from, layout))).collect();
         for to in numeric() {
             let mut data = Vec::new();
             let casts: Vec<Value> = codes

@@ -18,7 +18,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     settings.tuning.blocks_from = Some(0);
     let (mut pairs, mut casts, mut elements, mut wrong) = (0, 0, 0, 0);
     for from in numeric() {
-        let codes = Layout::ALL.map(|layout| (layout, codes(from, layout)));
+        let codes: Vec<_> = Layout::all().map(|layout| (layout, codes(from, layout))).collect();
         for to in numeric() {
             for (layout, codes) in &codes {
                 let cast = PlannedCast::new(from, to, *layout, codes, settings);

@@ -15,6 +15,7 @@ pub mod options;
 pub mod oracle;
 pub mod planned;
 pub mod random;
+pub mod shapes;
 pub mod tier;
 #[cfg(feature = "translate")]
 pub mod translate;

@@ -1,8 +1,9 @@
 //! Casts as plans, with the bytes of their buffers before and after, for programs that run plans by hand.
 
-use wgpu_cast::{CastOptions, CastSpec, ElementType, Placement, Plan, PlanSettings, Position, Tensor, cpu};
+use wgpu_cast::{CastOptions, CastSpec, CodeLookup, ElementType, Placement, Plan, PlanSettings, Position, Tensor, cpu};
 
 use crate::cases;
+use crate::shapes::{Shape, places, put};
 
 /// How source and destination lie in their buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,11 +18,45 @@ pub enum Layout {
     OneBuffer,
     /// In one buffer, too far apart for one binding. Bindings are so small that long casts take several dispatches.
     FarApart,
+    /// Long rows at a pitch.
+    Rows,
+    /// Rows of every second element.
+    Gathered,
+    /// The columns of a matrix.
+    Transposed,
+    /// Short rows at a pitch on both sides.
+    Strided,
 }
 
 impl Layout {
+    /// Those of tensors.
+    pub const TENSORS: [Self; 5] = [Self::Aligned, Self::Odd, Self::Parts, Self::OneBuffer, Self::FarApart];
+
+    /// Those of views.
+    pub const VIEWS: [Self; 4] = [Self::Rows, Self::Gathered, Self::Transposed, Self::Strided];
+
     /// All layouts.
-    pub const ALL: [Self; 5] = [Self::Aligned, Self::Odd, Self::Parts, Self::OneBuffer, Self::FarApart];
+    pub fn all() -> impl Iterator<Item = Self> {
+        Self::TENSORS.into_iter().chain(Self::VIEWS)
+    }
+
+    /// What makes other kernels for casts from a type in this layout. Of tensors, only tables for few codes do.
+    pub fn lookups(self, from: ElementType) -> &'static [CodeLookup] {
+        let differ = self.shape(0).is_some() || from.bits() <= Some(8);
+        if differ { &[CodeLookup::Table, CodeLookup::Computed] } else { &[CodeLookup::Table] }
+    }
+
+    /// The view of at least so many elements, if it is one.
+    fn shape(self, len: u64) -> Option<Shape> {
+        match self {
+            Self::Rows => Some(Shape::gathered(&[len.div_ceil(173), 173], &[179, 1])),
+            Self::Gathered => Some(Shape::gathered(&[len.div_ceil(173), 173], &[360, 2])),
+            // The rows of the result start at whole vectors.
+            Self::Transposed => Some(Shape::gathered(&[64, len.div_ceil(64).next_multiple_of(32)], &[1, 64])),
+            Self::Strided => Some(Shape::new(&[len.div_ceil(3), 3], &[4, 1], &[5, 1])),
+            _ => None,
+        }
+    }
 }
 
 /// Hard cases of a type for a layout, at most about 8,192 of them, and random codes, so that types with few codes make
@@ -47,6 +82,9 @@ impl PlannedCast {
     /// Plans a cast of codes. The other bytes of the buffers are random.
     pub fn new(from: ElementType, to: ElementType, layout: Layout, codes: &[u64], mut settings: PlanSettings) -> Self {
         let len = codes.len();
+        if let Some(shape) = layout.shape(len as u64) {
+            return Self::view(from, to, &shape, codes, settings);
+        }
         let [source_size, destination_size] = [from, to].map(|t| t.packed_bytes(1).unwrap() as usize);
         let whole = |offset| Place { offset, first: None };
         let part = |offset, first| Place { offset, first: Some(first) };
@@ -56,7 +94,7 @@ impl PlannedCast {
             Layout::Odd => [whole(3 * source_size), whole(5 * destination_size)],
             Layout::Parts => [part(8, 3), part(16, 5)],
             Layout::OneBuffer => [part(8, 1), behind(part(8, 1))],
-            Layout::FarApart => {
+            _ => {
                 settings.limits.binding_size = 32 << 10;
                 [whole(source_size), whole((64 << 10) + behind(whole(source_size)).offset)]
             }
@@ -76,6 +114,27 @@ impl PlannedCast {
         let mut after = before.last().unwrap().clone();
         let result = cpu::cast(&pack(from, codes), to, &CastOptions::default()).unwrap();
         destination.write(&mut after, to, &result.codes().collect::<Vec<_>>());
+        Self { plan, before, after }
+    }
+
+    /// Plans a cast of a view whose elements are the codes, over and over, between two buffers.
+    fn view(from: ElementType, to: ElementType, shape: &Shape, codes: &[u64], settings: PlanSettings) -> Self {
+        let read = places(&shape.sizes, &shape.source);
+        let written = places(&shape.sizes, &shape.destination);
+        let codes: Vec<_> = codes.iter().copied().cycle().take(read.len()).collect();
+        // Blocks of transposed rows start at whole vectors.
+        let firsts = if shape.source[0] == 1 { [0, 0] } else { [3, 5] };
+        let [source, destination] = firsts.map(|first| Place { offset: 16, first: Some(first) });
+        let placement = Placement::two_buffers(source.position(), destination.position());
+        let plan = Plan::view(&CastSpec::new(from, to), &shape.view(), &placement, &settings).unwrap();
+
+        let memory =
+            |seed, place: Place, t, places: &[usize]| noise(place.end(t, places.iter().max().unwrap() + 1) + 64, seed);
+        let mut before = vec![memory(0, source, from, &read), memory(1, destination, to, &written)];
+        source.put(&mut before[0], from, &read, &codes);
+        let mut after = before[1].clone();
+        let result = cpu::cast(&pack(from, &codes), to, &CastOptions::default()).unwrap();
+        destination.put(&mut after, to, &written, &result.codes().collect::<Vec<_>>());
         Self { plan, before, after }
     }
 }
@@ -101,6 +160,12 @@ impl Place {
     /// The byte after the tensor.
     fn end(self, t: ElementType, len: usize) -> usize {
         self.offset + t.packed_bytes(self.elements(len) as u64).unwrap() as usize
+    }
+
+    /// Writes codes to places that are counted from the first element.
+    fn put(self, memory: &mut [u8], t: ElementType, places: &[usize], codes: &[u64]) {
+        let bits = t.bits().unwrap() as usize;
+        put(memory, 8 * self.offset + self.first.unwrap_or(0) * bits, bits, places, codes.iter().copied());
     }
 
     fn write(self, memory: &mut [u8], t: ElementType, codes: &[u64]) {

@@ -17,7 +17,7 @@ use compile::{Compiled, Compilers, Outcome};
 use device::Device;
 use support::numeric;
 use support::planned::{Layout, PlannedCast, codes};
-use wgpu_cast::{CodeLookup, ElementType, PlanSettings};
+use wgpu_cast::{ElementType, PlanSettings};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -135,15 +135,11 @@ fn run_all(arguments: &Arguments, device: &Device) -> Result<ExitCode> {
 
 /// The casts from one type, each with a name for messages.
 fn casts(from: ElementType) -> Vec<(String, PlannedCast)> {
-    let codes = Layout::ALL.map(|layout| (layout, codes(from, layout)));
+    let codes: Vec<_> = Layout::all().map(|layout| (layout, codes(from, layout))).collect();
     let mut casts = Vec::new();
     for to in numeric() {
-        for lookup in [CodeLookup::Table, CodeLookup::Computed] {
-            // Only tables make a difference.
-            if lookup == CodeLookup::Computed && from.bits() > Some(8) {
-                continue;
-            }
-            for (layout, codes) in &codes {
+        for (layout, codes) in &codes {
+            for &lookup in layout.lookups(from) {
                 let mut settings = PlanSettings::default();
                 // The main kernels for short tensors too.
                 settings.tuning.blocks_from = Some(0);

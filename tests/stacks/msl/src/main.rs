@@ -12,7 +12,7 @@ use std::path::Path;
 use support::numeric;
 use support::planned::{Layout, PlannedCast, codes};
 use support::translate::{Format, translate};
-use wgpu_cast::{CodeLookup, Plan, PlanSettings, Side};
+use wgpu_cast::{Plan, PlanSettings, Side};
 
 /// The constant that `--fault` changes, and its value in the kernels of FLOAT to FLOAT16.
 const FAULT: [&str; 2] = ["constant uint DST_OVERFLOW = 31744u;", "constant uint DST_OVERFLOW = 31743u;"];
@@ -24,15 +24,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let folder = Path::new(&folder);
     std::fs::create_dir_all(folder)?;
     for from in numeric() {
-        let codes = Layout::ALL.map(|layout| (layout, codes(from, layout)));
+        let codes: Vec<_> = Layout::all().map(|layout| (layout, codes(from, layout))).collect();
         let mut source = Source::default();
         for to in numeric() {
-            for lookup in [CodeLookup::Table, CodeLookup::Computed] {
-                // Only tables make a difference.
-                if lookup == CodeLookup::Computed && from.bits() > Some(8) {
-                    continue;
-                }
-                for (layout, codes) in &codes {
+            for (layout, codes) in &codes {
+                for &lookup in layout.lookups(from) {
                     let mut settings = PlanSettings::default();
                     // The main kernels for short tensors too.
                     settings.tuning.blocks_from = Some(0);

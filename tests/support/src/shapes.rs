@@ -1,7 +1,8 @@
 //! Shapes of views, and where their elements lie.
 
-use support::random::Random;
 use wgpu_cast::View;
+
+use crate::random::Random;
 
 /// A shape with the strides of both sides.
 #[derive(Clone, Debug, Default)]
