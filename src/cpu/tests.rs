@@ -51,9 +51,10 @@ fn codes(from: ElementType) -> Vec<u64> {
     let mut random = Random::new(u64::from(bits));
     let mut codes: Vec<u64> = Vec::new();
     if let Kind::Float(format) = from.kind() {
-        // Zero, ∞ and their neighbours, of which one is the NaN with the least significand, with both signs.
-        let ends = [0, 1, format.top() - 1, format.top(), format.top() + 1];
-        codes.extend(ends.into_iter().flat_map(|code| [code, code | 1 << (bits - 1)]));
+        // Powers of two, zero, ∞, and the neighbours of these, of which one is the NaN with the least significand. Both signs.
+        let powers = (0..1 << format.exp_bits).map(|exponent| exponent << format.man_bits);
+        let ends = powers.chain([1, format.top() - 1, format.top() + 1]);
+        codes.extend(ends.flat_map(|code| [code, code | 1 << (bits - 1)]));
     }
     for _ in 0..count(40_000, 2_000) {
         let (code, choice) = (random.next(), random.next());

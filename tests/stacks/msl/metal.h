@@ -69,6 +69,7 @@ struct alignas(16) uint4 {
     uint4() : x(0), y(0), z(0), w(0) {}
     explicit uint4(uint all) : x(all), y(all), z(all), w(all) {}
     uint4(uint x, uint y, uint z, uint w) : x(x), y(y), z(z), w(w) {}
+    uint4(uint3 xyz, uint w) : x(xyz.x), y(xyz.y), z(xyz.z), w(w) {}
     VECTOR_OPERATORS(uint4)
 };
 
