@@ -145,7 +145,12 @@ impl Kernels {
     pub(crate) fn compile_in_turn(self: &Arc<Self>, key: KernelKey) -> oneshot::Receiver<Result<(), Error>> {
         let (sender, receiver) = oneshot::channel();
         let kernels = self.clone();
-        self.queue.push(Box::new(move || drop(sender.send(kernels.get(&key).map(drop)))));
+        self.queue.push(Box::new(move || {
+            let result = kernels.get(&key).map(drop);
+            // The caller may free the device, and end the process, as soon as it has the answer.
+            drop(kernels);
+            let _ = sender.send(result);
+        }));
         receiver
     }
 

@@ -150,6 +150,24 @@ fn preparing_in_the_background_uses_few_threads_and_none_if_all_is_compiled() {
     }
 }
 
+/// The thread that compiled lets go of the device before it answers. Otherwise it may free it while the application ends.
+#[test]
+fn kernels_of_the_background_are_freed_with_the_caster() {
+    let (device, queue) = own_device();
+    let spec = CastSpec::new(FLOAT, ElementType::INT8);
+    let pipelines = || device.get_internal_counters().hal.compute_pipelines.read();
+    let own = pipelines();
+    for _ in 0..200 {
+        let caster = Caster::new(&device);
+        drop(pollster::block_on(caster.prepare_async(&spec, 5)).unwrap());
+        drop(caster);
+        // Freed objects go with the next submission.
+        queue.submit([]);
+        device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
+        assert_eq!(pipelines(), own);
+    }
+}
+
 /// Slices of one buffer that no binding can cover together.
 #[test]
 fn warm_up_and_self_test_include_slices_that_are_far_apart() {
