@@ -4,9 +4,10 @@
 //! both sides, 16 bytes on the wider one. The *shifted* kernel does the same from a source that starts at any bit of a
 //! word. The *edge* kernel does any range of elements, one destination word (or one element of at least a word) an
 //! invocation, and keeps what lies around them; it takes heads, tails and small tensors. The *strided* kernel is the
-//! same for views with strides; the *rows*, the *gathered* and the *transposed* kernel do the long rows of a view, and the *ends* kernel what the first two leave. The
-//! *serial* kernel does so one element after the other, which in place is the only way for codes that lie across words.
-//! The *together* kernel is the edge kernel for one workgroup, which reads everything before it writes anything.
+//! same for views with strides; the *rows*, the *gathered* and the *transposed* kernel do the long rows of a view, and
+//! the *ends* kernel does what the first two leave of them. The *serial* kernel casts one element after the other, which
+//! in place is the only way for codes that lie across words. The *together* kernel is the edge kernel for one workgroup,
+//! which reads everything before it writes anything.
 //! Conversion code lies in `shaders/`. Rust writes the constants, the line that calls decode, hub and encode, and the
 //! loads and stores that are unrolled for a pair's widths.
 

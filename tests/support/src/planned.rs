@@ -94,6 +94,7 @@ impl PlannedCast {
             Layout::Odd => [whole(3 * source_size), whole(5 * destination_size)],
             Layout::Parts => [part(8, 3), part(16, 5)],
             Layout::OneBuffer => [part(8, 1), behind(part(8, 1))],
+            // The only other one that is of tensors.
             _ => {
                 settings.limits.binding_size = 32 << 10;
                 [whole(source_size), whole((64 << 10) + behind(whole(source_size)).offset)]
