@@ -83,7 +83,8 @@ fn ties_of_two_words(kind: Kind, random: &mut Random) -> Vec<u64> {
     let mut codes = Vec::new();
     let mut push = |above: u64, last: u32, lowest: u32, random: &mut Random| {
         for half in lowest + 2..last {
-            codes.push(above | (random.next() & (1 << last) - 1) >> (half + 1) << (half + 1) | 1 << half | 3 << lowest);
+            let between = (random.next() % (1 << last)) >> (half + 1) << (half + 1);
+            codes.push(above | between | 1 << half | 3 << lowest);
         }
     };
     match kind {
