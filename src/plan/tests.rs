@@ -1,5 +1,6 @@
 //! Plans, checked against their own claims on every pair, at every boundary; no device.
 
+mod cast_plan;
 mod counted;
 mod merge;
 mod placement;

@@ -95,3 +95,66 @@ fn merged_dispatches_do_what_each_was_planned_for() {
         }
     }
 }
+
+/// The casts of each dispatch, by their index.
+fn groups(conversion: &Conversion, planned: &[(usize, bool, Dispatch)], settings: &PlanSettings) -> Vec<Vec<u64>> {
+    let merges = merge(conversion, planned.iter().cloned(), settings);
+    let of_merge = |merge: &Merge| match merge {
+        Merge::Single(_, dispatch) => vec![dispatch.first],
+        Merge::Merged(group) => group.dispatches.iter().map(|dispatch| dispatch.first).collect(),
+    };
+    merges.iter().map(of_merge).collect()
+}
+
+#[test]
+fn casts_are_merged_up_to_the_limits() {
+    let conversion = Conversion::new(ElementType::FLOAT, ElementType::FLOAT16, &CastOptions::default()).unwrap();
+    // `step` elements apart, and numbered in `first`.
+    let casts = |len: u64, step: u64, settings: &PlanSettings| -> Vec<_> {
+        let cast = |index: u64| {
+            let mut offsets = Offsets::two_buffers(4 * index * step, 2 * index * step);
+            offsets.keeps_rest = true;
+            let mut dispatches = plan(&conversion, len, offsets, settings, None).unwrap();
+            assert_eq!(dispatches.len(), 1);
+            (0, false, Dispatch { first: index, ..dispatches.remove(0) })
+        };
+        (0..5).map(cast).collect()
+    };
+    let with = |limits, tuning| PlanSettings { limits, tuning };
+    let (limits, tuning) = (PlanLimits::default(), PlanTuning::default());
+    let all = vec![vec![0, 1, 2, 3, 4]];
+    // The kernel for single elements, and the one for whole units.
+    for len in [8, 1024] {
+        let settings = with(limits, tuning);
+        let mut planned = casts(len, 2048, &settings);
+        assert_eq!(groups(&conversion, &planned, &settings), all, "{len}");
+        let most = with(limits, PlanTuning { dispatch_elements: 3 * len, ..tuning });
+        assert_eq!(groups(&conversion, &planned, &most), [vec![0, 1, 2], vec![3, 4]], "{len}");
+        let few = with(PlanLimits { workgroups: 3 * planned[0].2.workgroups[0], ..limits }, tuning);
+        assert_eq!(groups(&conversion, &planned, &few), [vec![0, 1, 2], vec![3, 4]], "{len}");
+        // Of the source, the larger side.
+        let range = planned[2].2.source;
+        let small = with(PlanLimits { binding_size: range.offset + range.size, ..limits }, tuning);
+        assert_eq!(groups(&conversion, &planned, &small), [vec![0, 1, 2], vec![3, 4]], "{len}");
+        planned[2].1 = true;
+        assert_eq!(groups(&conversion, &planned, &settings), [vec![0, 1, 3, 4], vec![2]], "{len}");
+        planned[1].0 = 7;
+        assert_eq!(groups(&conversion, &planned, &settings), [vec![0, 3, 4], vec![1], vec![2]], "{len}");
+    }
+    // Writable bindings are not merged where they would overlap.
+    let settings = with(limits, tuning);
+    let mut planned = casts(8, 2048, &settings);
+    planned.iter_mut().for_each(|(_, _, dispatch)| dispatch.access = Access::Writable);
+    // Destination `i` is where source `i / 2` is, so that only 2 and 3 lie apart.
+    assert_eq!(groups(&conversion, &planned, &settings), [vec![0], vec![1], vec![2, 3], vec![4]]);
+    planned.iter_mut().for_each(|(_, _, dispatch)| dispatch.destination.offset += 1 << 20);
+    assert_eq!(groups(&conversion, &planned, &settings), all);
+    // More workgroups than one dimension has.
+    let wide = with(PlanLimits { workgroups: 5, ..limits }, PlanTuning { blocks_from: Some(u64::MAX), ..tuning });
+    let planned = casts(1000, 2048, &wide);
+    assert!(planned[0].2.workgroups[1] > 1);
+    assert_eq!(groups(&conversion, &planned, &wide), [[0], [1], [2], [3], [4]]);
+    // Neighbours share a word where one ends in its lower half.
+    assert_eq!(groups(&conversion, &casts(3, 3, &settings), &settings), [vec![0, 2, 4], vec![1, 3]]);
+    assert_eq!(groups(&conversion, &casts(4, 4, &settings), &settings), all);
+}
