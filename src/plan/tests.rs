@@ -2,7 +2,9 @@
 
 mod cast_plan;
 mod counted;
+mod in_place;
 mod merge;
+mod params;
 mod placement;
 mod random;
 mod views;
@@ -428,6 +430,13 @@ fn check_order(conversion: &Conversion, elements: u64, offsets: Offsets, setting
         let destination_end = destination + count * bits[1];
         assert!(source_end <= (range.offset + range.size) * 8, "{}", context());
         assert!(destination_end <= (dispatch.destination.offset + dispatch.destination.size) * 8, "{}", context());
+        let last = first + count == elements;
+        if bits[1] < 32 && matches!(dispatch.kind, KernelKind::Edge | KernelKind::Together) {
+            // Only the tensor's last byte is filled with zeros.
+            let end = u64::from(params.destination_bit) + count * bits[1];
+            let expected = if last && !offsets.keeps_rest { end.next_multiple_of(8) } else { end };
+            assert_eq!(u64::from(params.destination_end), expected, "{}", context());
+        }
         if dispatch.kind == KernelKind::Together {
             assert_eq!((dispatch.workgroups, dispatch.access), ([1, 1], Access::Shared), "{}", context());
             let words = (u64::from(params.destination_bit) + count * bits[1]).div_ceil(32);
@@ -436,7 +445,7 @@ fn check_order(conversion: &Conversion, elements: u64, offsets: Offsets, setting
             assert!(source_end <= destination || destination_end <= source_start, "{}", context());
         }
         // What is written, and zeroed after it, holds no code that is still to be read.
-        let zeroed = if first + count == elements { destination_end.next_multiple_of(8) } else { destination_end };
+        let zeroed = if last { destination_end.next_multiple_of(8) } else { destination_end };
         assert!(done.iter().all(|range| range.1 <= first || first + count <= range.0), "{}", context());
         done.push((first, first + count));
         done.sort_unstable();

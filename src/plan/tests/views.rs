@@ -272,7 +272,19 @@ pub(super) fn check_view(
             assert_eq!(left.remove(&destination), Some(source), "{}", context());
         }
     }
-    assert!(left.is_empty(), "{} to {}, {view:?} at {offsets:?}", conversion.from, conversion.to);
+    let context = || format!("{} to {}, {view:?} at {offsets:?}", conversion.from, conversion.to);
+    assert!(left.is_empty(), "{}", context());
+    // The last byte is filled with zeros if that is asked for.
+    let bits = u64::from(conversion.to.code_bits());
+    let end = (offsets.destination + strided.destination_extent * bits).next_multiple_of(8);
+    let with_ends = dispatches.iter().filter(|dispatch| dispatch.params.destination_end != 0);
+    let ends: Vec<_> = with_ends
+        .map(|Dispatch { destination, params, .. }| {
+            destination.offset * 8 + u64::from(params.destination_word) * 32 + u64::from(params.destination_end)
+        })
+        .collect();
+    assert_eq!(!ends.is_empty(), strided.pads && !offsets.keeps_rest && bits < 8, "{}", context());
+    assert!(ends.iter().all(|&at| at == end), "{}", context());
     dispatches
 }
 
@@ -362,7 +374,7 @@ fn views_cast_each_element_once_and_stay_inside_their_bindings() {
         PlanSettings { limits: small, tuning: watchdog },
         PlanSettings { limits: few, ..PlanSettings::default() },
     ];
-    let shapes: [(&[u64], &[i64], &[i64]); 12] = [
+    let shapes: [(&[u64], &[i64], &[i64]); 13] = [
         (&[1], &[9], &[1]),
         (&[5], &[0], &[-3]),
         (&[3, 7], &[1, 3], &[7, 1]),
@@ -372,6 +384,7 @@ fn views_cast_each_element_once_and_stay_inside_their_bindings() {
         (&[3, 128], &[192, 1], &[256, 1]),
         (&[9, 41], &[1, 9], &[41, 1]),
         (&[12, 2, 40], &[1, 800, 16], &[-40, 480, 1]),
+        (&[2, 14, 41], &[800, 1, 16], &[704, 44, 1]),
         (&[2, 36, 3, 37], &[1, 2, 4000, 72], &[8000, 40, 1600, 1]),
         (&[2, 1, 3, 70], &[1, 50, 2, -6], &[1, 9, 600, 8]),
         (&[1, 2, 3, 4, 1, 2, 3], &[1, 1, 0, 4, 1, 2, 9], &[1, 1, -2, 6, 5, 60, 120]),
