@@ -1,8 +1,10 @@
 #!/bin/sh
 # Mutation testing with cargo-mutants: changes one operator or result at a time, and lists the changes that no test of these notices: the unit
-# tests, and for `reference` the suite `host` as far as it judges casts.
-# The first argument is the group, `reference` or `plan`; the second the shard, as in 0/20; further ones go to cargo-mutants.
-# Each change takes about ten seconds; the first build takes minutes. Results are in target/mutants.
+# tests, for `reference` also the suite `host` as far as it judges casts, and for `rest` all suites but that of the command line, with
+# few codes.
+# The first argument is the group, `reference`, `plan` or `rest` (all else); the second the shard, as in 0/20; further ones go to
+# cargo-mutants. Each change takes about ten seconds, of `rest` two minutes; the first build takes minutes. Results are in
+# target/mutants.
 # Exit status: 3, NOT RUN, and stderr's last line says why; others are those of cargo-mutants (2: some were not noticed).
 set -eu
 cd "$(dirname "$0")/.."
@@ -30,10 +32,23 @@ case $group in
         binaries=--lib
         level=1
         ;;
-    *) not_run 'the group is reference or plan' ;;
+    rest)
+        tests='all()'
+        binaries='--lib --test=device --test=files --test=host --test=messages --test=onnx --test=strings'
+        level=1
+        export WGPU_CAST_TESTS=emulator
+        ;;
+    *) not_run 'the group is reference, plan or rest' ;;
 esac
 [ $# -lt 2 ] || shift
 shift
+if [ "$group" = rest ]; then
+    # A shard has changes of all files.
+    set -- --file 'src/**' --exclude 'src/reference/**' --exclude 'src/reference.rs' --exclude 'src/plan/**' --exclude src/plan.rs \
+        --sharding round-robin --timeout 600 "$@"
+else
+    set -- --file "src/$group/**" --file "src/$group.rs" --timeout 90 "$@"
+fi
 
 mkdir -p target/mutants
 # The tests that are needed, compiled quickly.
@@ -45,5 +60,4 @@ for profile in dev test; do
         set -- "$@" "--cargo-arg=--config=profile.$profile.$setting"
     done
 done
-exec cargo mutants --baseline skip --test-tool nextest --timeout 90 --output target/mutants --shard "$shard" \
-    --file "src/$group/**" --file "src/$group.rs" "$@" -- -E "$tests"
+exec cargo mutants --baseline skip --test-tool nextest --output target/mutants --shard "$shard" "$@" -- -E "$tests"

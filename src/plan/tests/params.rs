@@ -16,7 +16,9 @@ fn uniform_buffers_hold_the_parameters_and_what_follows_them() {
         sentinel: 9,
         destination_end: 10,
     };
-    let words = |more| -> Vec<u32> { bytemuck::pod_collect_to_vec(&UniformBlock { params, more }.bytes()) };
+    let words = |more| -> Vec<u32> {
+        UniformBlock { params, more }.bytes().chunks_exact(4).map(bytemuck::pod_read_unaligned).collect()
+    };
     // Structures in uniform buffers have multiples of 16 bytes.
     let expected: Vec<u32> = (1..=10).chain([0, 0]).collect();
     assert_eq!(words(MoreParams::None), expected);

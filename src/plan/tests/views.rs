@@ -268,6 +268,7 @@ pub(super) fn check_view(
         let block = Block::new(conversion, dispatch.access, settings.tuning.lookup);
         let mut casts = Casts { conversion, dispatch, view: params, window, block, done: Vec::new() };
         casts.run();
+        assert!(casts.done.len() as u64 <= settings.tuning.dispatch_elements.max(1), "{}", context());
         for (source, destination) in casts.done {
             assert_eq!(left.remove(&destination), Some(source), "{}", context());
         }
