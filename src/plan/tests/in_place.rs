@@ -37,3 +37,15 @@ fn the_order_depends_on_where_the_tensors_start_and_end() {
     }
     assert_eq!(found(FLOAT, INT32, 1000), None);
 }
+
+/// One workgroup needs a binding over both tensors.
+#[test]
+fn a_binding_that_is_too_small_is_an_error() {
+    let conversion = Conversion::new(ElementType::FLOAT, ElementType::FLOAT16, &CastOptions::default()).unwrap();
+    let mut settings = PlanSettings::default();
+    settings.limits.binding_size = 512;
+    let error = plan(&conversion, 1000, Offsets::one_buffer(1024, 1024), &settings, None).unwrap_err();
+    // Seven times 64 elements are the most that one workgroup takes: 1,792 bytes of the source.
+    let expected = "max_storage_buffer_binding_size";
+    assert!(matches!(error, Error::Limit { limit, needed: 1792, allowed: 512, .. } if limit == expected), "{error}");
+}

@@ -406,6 +406,58 @@ fn views_cast_each_element_once_and_stay_inside_their_bindings() {
     }
 }
 
+/// Without strides of its own, a destination ends with a whole byte.
+#[test]
+fn views_fill_the_last_byte_of_a_destination_without_strides() {
+    for conversion in conversions() {
+        for (shape, source) in [(&[3, 7][..], &[1, 3][..]), (&[5, 131], &[-140, 1]), (&[2, 36, 37], &[1, 2, 72])] {
+            let view = View::new(shape).with_source_strides(source);
+            for offsets in offsets(&conversion) {
+                check_view(&conversion, &view, shape, offsets, &PlanSettings::default());
+            }
+        }
+    }
+}
+
+/// Without workgroup memory, transposed rows are cast in whole blocks where all of them start at whole vectors, and the rest by
+/// other kernels.
+#[test]
+fn transposed_rows_take_whole_blocks() {
+    let conversion = Conversion::new(ElementType::FLOAT, ElementType::FLOAT16, &CastOptions::default()).unwrap();
+    let tuning = PlanTuning { lookup: CodeLookup::Computed, ..PlanTuning::default() };
+    let settings = PlanSettings { tuning, ..PlanSettings::default() };
+    // The elements in blocks, and how many dispatches there are in all.
+    let blocks = |shape: &[u64], source: &[i64], destination: &[i64], offsets| {
+        let view = View::new(shape).with_source_strides(source).with_destination_strides(destination);
+        let dispatches = check_view(&conversion, &view, shape, offsets, &settings);
+        let elements = |dispatch: &Dispatch| dispatch.params.count * dispatch.view.as_deref().unwrap().row;
+        let transposed = dispatches.iter().filter(|dispatch| dispatch.kind == KernelKind::Transposed);
+        (transposed.map(elements).sum::<u32>(), dispatches.len())
+    };
+    let start = Offsets::default();
+    assert_eq!(blocks(&[12, 40], &[1, 16], &[40, 1], start), (12 * 40, 1));
+    assert_eq!(blocks(&[3, 12, 40], &[700, 1, 16], &[480, 40, 1], start).0, 3 * 12 * 40);
+    assert_eq!(blocks(&[14, 41], &[1, 16], &[44, 1], start).0, 12 * 40);
+    // Rows, columns or others that do not all start at whole vectors.
+    assert_eq!(blocks(&[12, 40], &[1, 17], &[40, 1], start).0, 0);
+    assert_eq!(blocks(&[12, 40], &[1, 16], &[41, 1], start).0, 0);
+    assert_eq!(blocks(&[3, 12, 40], &[702, 1, 16], &[480, 40, 1], start).0, 0);
+    assert_eq!(blocks(&[3, 12, 40], &[700, 1, 16], &[482, 40, 1], start).0, 0);
+    // The first elements on each side, until one is at a whole vector.
+    for (source, destination) in (0..4).flat_map(|source| (0..4).map(move |destination| (source, destination))) {
+        let offsets = Offsets::two_buffers(4 * source, 2 * destination);
+        let whole = |size: u64, place: u64| (size - (4 - place) % 4) / 4 * 4;
+        let expected = whole(14, source) * whole(41, destination);
+        let (elements, _) = blocks(&[14, 41], &[1, 16], &[44, 1], offsets);
+        assert_eq!(u64::from(elements), expected, "{source}, {destination}");
+    }
+    // As many elements as a dispatch may have.
+    let watchdog = PlanTuning { dispatch_elements: 12 * 40, ..tuning };
+    let settings = PlanSettings { tuning: watchdog, ..settings };
+    let view = View::new(&[12, 40]).with_source_strides(&[1, 16]);
+    assert_eq!(check_view(&conversion, &view, &[12, 40], start, &settings).len(), 1);
+}
+
 /// Dispatches that are moved bind what those of a plan for the slices bind, up to the alignment.
 fn check_moved(conversion: &Conversion, view: &View<'_>) {
     let settings = PlanSettings::default();
