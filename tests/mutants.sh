@@ -51,6 +51,8 @@ else
 fi
 
 mkdir -p target/mutants
+# A loop that a change makes endless may take memory, too.
+ulimit -v 12000000 2>/dev/null || true
 # The tests that are needed, compiled quickly.
 for binary in $binaries; do
     set -- "$@" "--cargo-arg=$binary"
