@@ -76,3 +76,61 @@ fn whole_units_follow_the_elements_before_them() {
     assert_eq!(kinds(1 + 1023), [KernelKind::Edge]);
     assert_eq!(kinds(1 + 1024), [KernelKind::Edge, KernelKind::Blocks]);
 }
+
+/// As many elements as the workgroups of two dimensions take are one dispatch.
+#[test]
+fn a_dispatch_has_as_many_elements_as_its_workgroups() {
+    let conversion = Conversion::new(ElementType::FLOAT, ElementType::FLOAT16, &CastOptions::default()).unwrap();
+    for lookup in [CodeLookup::Table, CodeLookup::Computed] {
+        let limits = PlanLimits { workgroups: 3, ..PlanLimits::default() };
+        let settings = PlanSettings { limits, tuning: PlanTuning { lookup, ..PlanTuning::default() } };
+        let units = Units::new(&conversion, KernelKind::Blocks, Access::Separate, lookup);
+        let most = 9 * u64::from(units.per_workgroup());
+        let len = |elements| check(&conversion, elements, Offsets::default(), &settings, None).len();
+        assert_eq!([len(most), len(most + 1), len(2 * most)], [1, 2, 2], "{lookup:?}");
+    }
+}
+
+/// Two tensors of one buffer are bound as one range where a binding is large enough for it.
+#[test]
+fn tensors_of_one_buffer_take_one_dispatch_if_it_fits() {
+    let conversion = Conversion::new(ElementType::FLOAT, ElementType::FLOAT16, &CastOptions::default()).unwrap();
+    let dispatches = |binding_size| {
+        let limits = PlanLimits { binding_size, ..PlanLimits::default() };
+        let settings = PlanSettings { limits, ..PlanSettings::default() };
+        check(&conversion, 4096, Offsets::one_buffer(0, 4 * 4096), &settings, None)
+    };
+    let [one] = &dispatches(6 * 4096)[..] else { panic!("more than one dispatch") };
+    assert_eq!(one.access, Access::Shared);
+    let apart = dispatches(6 * 4096 - 4);
+    assert!(apart.len() > 1);
+}
+
+#[test]
+fn limits_are_whole_words() {
+    let limits =
+        PlanLimits { binding_size: 1027, buffer_size: 2055, offset_alignment: 33, ..PlanLimits::default() }.usable();
+    assert_eq!((limits.binding_size, limits.buffer_size, limits.offset_alignment), (1024, 2052, 64));
+    let limits = PlanLimits { binding_size: 1 << 40, offset_alignment: 0, ..PlanLimits::default() }.usable();
+    assert_eq!((limits.binding_size, limits.offset_alignment), ((1 << 32) - 4, 4));
+}
+
+/// A binding also holds the sentinel, and what lies between its start and the first element.
+#[test]
+fn chunks_fill_bindings() {
+    let conversion = Conversion::new(ElementType::FLOAT, ElementType::FLOAT16, &CastOptions::default()).unwrap();
+    // The elements of the first dispatch for whole units, of four elements each.
+    let first = |elements, offsets, binding_size| {
+        let limits = PlanLimits { binding_size, ..PlanLimits::default() };
+        let settings = PlanSettings { limits, ..PlanSettings::default() };
+        let dispatches = check(&conversion, elements, offsets, &settings, None);
+        4 * dispatches.iter().find(|dispatch| dispatch.kind == KernelKind::Blocks).unwrap().params.count
+    };
+    let (aligned, others) = (Offsets::default(), Offsets::two_buffers(16, 16));
+    // All in one binding, or chunks of 128 elements, which are 256 bytes on either side.
+    for (offsets, lead) in [(aligned, 0), (others, 256)] {
+        let size = 80 * 128 * 4 + lead;
+        assert_eq!([size, size + 4].map(|size| first(10_239, offsets, size)), [10_236; 2]);
+        assert_eq!([size, size + 4].map(|size| first(10_241, offsets, size)), [79 * 128, 80 * 128]);
+    }
+}

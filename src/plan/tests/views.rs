@@ -458,6 +458,39 @@ fn transposed_rows_take_whole_blocks() {
     assert_eq!(check_view(&conversion, &view, &[12, 40], start, &settings).len(), 1);
 }
 
+/// A view is one dispatch as long as its bindings fit, and its positions can be counted: elements of either side, and bits of
+/// a destination of narrow codes.
+#[test]
+fn views_are_cut_where_positions_are_too_many() {
+    let dispatches = |from, to, source: [i64; 2], destination: [i64; 2], binding_size| {
+        let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
+        let view = View::new(&[2, 3]).with_source_strides(&source).with_destination_strides(&destination);
+        let limits = PlanLimits { binding_size, ..PlanLimits::default() };
+        let (strided, _) = Strided::new(&view, &conversion).unwrap();
+        let settings = PlanSettings { limits, ..PlanSettings::default() };
+        plan_view(&conversion, &strided, Offsets::default(), &settings).unwrap().len()
+    };
+    use ElementType::{FLOAT, INT2, INT4, INT8};
+    let most = u64::from(u32::MAX) & !3;
+    // The second row's last element is at the row's stride plus two.
+    let last = |elements: i64| elements - 3;
+    for (from, to, source, destination) in
+        [(INT2, INT8, 1 << 31, 100), (INT8, INT4, 100, 1 << 29), (INT8, INT2, 100, 1 << 30)]
+    {
+        for (more, expected) in [(0, 1), (1, 2)] {
+            let row = |elements| if elements > 100 { last(elements) + more } else { elements };
+            let made = dispatches(from, to, [row(source), 1], [row(destination), 1], most);
+            assert_eq!(made, expected, "{from} to {to}");
+        }
+    }
+    assert_eq!(dispatches(INT8, FLOAT, [100, 1], [1 << 27, 1], most), 1);
+    for (from, to) in [(FLOAT, INT8), (INT8, FLOAT)] {
+        let strides = |t| [if t == FLOAT { last(1024) } else { 8 }, 1];
+        assert_eq!(dispatches(from, to, strides(from), strides(to), 4096), 1, "{from} to {to}");
+        assert_eq!(dispatches(from, to, strides(from), strides(to), 4092), 2, "{from} to {to}");
+    }
+}
+
 /// Dispatches that are moved bind what those of a plan for the slices bind, up to the alignment.
 fn check_moved(conversion: &Conversion, view: &View<'_>) {
     let settings = PlanSettings::default();
