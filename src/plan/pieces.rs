@@ -297,7 +297,7 @@ impl Rows {
         let before = self.most_before(window_bits, place, bits);
         let whole = before == 0 && view.tail == 0 && (self.row.size * bits).is_multiple_of(window_bits);
         let (cells, tail) = (window.cells(conversion), u64::from(view.tail));
-        let after = u64::from(cells) + (tail * bits).div_ceil(cell_bits) + 1;
+        let after = u64::from(cells) + (tail * bits).div_ceil(cell_bits);
         let ends = ViewParams { invocations: Divisor::new(u64::from(cells) + after), ..view };
         let invocations = Divisor::new(self.row.size * bits / window_bits);
         let rows = ViewParams { invocations, ..view };

@@ -375,7 +375,7 @@ fn views_cast_each_element_once_and_stay_inside_their_bindings() {
         PlanSettings { limits: small, tuning: watchdog },
         PlanSettings { limits: few, ..PlanSettings::default() },
     ];
-    let shapes: [(&[u64], &[i64], &[i64]); 13] = [
+    let shapes: [(&[u64], &[i64], &[i64]); 14] = [
         (&[1], &[9], &[1]),
         (&[5], &[0], &[-3]),
         (&[3, 7], &[1, 3], &[7, 1]),
@@ -385,6 +385,7 @@ fn views_cast_each_element_once_and_stay_inside_their_bindings() {
         (&[3, 128], &[192, 1], &[256, 1]),
         (&[9, 41], &[1, 9], &[41, 1]),
         (&[12, 2, 40], &[1, 800, 16], &[-40, 480, 1]),
+        (&[9, 64], &[1, 9], &[65, 1]),
         (&[2, 14, 41], &[800, 1, 16], &[704, 44, 1]),
         (&[2, 36, 3, 37], &[1, 2, 4000, 72], &[8000, 40, 1600, 1]),
         (&[2, 1, 3, 70], &[1, 50, 2, -6], &[1, 9, 600, 8]),
@@ -402,6 +403,34 @@ fn views_cast_each_element_once_and_stay_inside_their_bindings() {
                 check_view(&conversion, &view, shape, offsets, &all[index % all.len()]);
             }
             check_moved(&conversion, &view);
+        }
+    }
+}
+
+/// Transposed rows of more than one tile or block each way, and with as many other axes as their kernels take, or more.
+#[test]
+fn transposed_rows_of_many_tiles_and_axes() {
+    use ElementType::{DOUBLE, FLOAT, FLOAT16, INT4, INT8, UINT8};
+    let shapes: [(&[u64], &[i64], &[i64], bool); 4] = [
+        (&[70, 130], &[1, 70], &[131, 1], true),
+        (&[72, 132], &[1, 72], &[132, 1], true),
+        (&[2, 2, 2, 8, 9], &[1000, 400, 200, 1, 16], &[2000, 900, 400, 12, 1], true),
+        (&[2, 2, 2, 2, 8, 9], &[2000, 1000, 400, 200, 1, 16], &[5000, 2000, 900, 400, 12, 1], false),
+    ];
+    for (from, to) in [(FLOAT, FLOAT16), (FLOAT16, FLOAT), (UINT8, INT8), (DOUBLE, UINT8), (FLOAT, INT4)] {
+        let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
+        for lookup in [CodeLookup::Table, CodeLookup::Computed] {
+            let settings =
+                PlanSettings { tuning: PlanTuning { lookup, ..PlanTuning::default() }, ..Default::default() };
+            for (shape, source, destination, takes) in shapes {
+                let view = View::new(shape).with_source_strides(source).with_destination_strides(destination);
+                let dispatches = check_view(&conversion, &view, shape, Offsets::default(), &settings);
+                let transposed = dispatches.iter().any(|dispatch| dispatch.kind == KernelKind::Transposed);
+                // Blocks need whole vectors, and tiles workgroup memory.
+                if lookup == CodeLookup::Table {
+                    assert_eq!(transposed, takes, "{from} to {to}: {shape:?}");
+                }
+            }
         }
     }
 }
