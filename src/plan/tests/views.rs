@@ -411,24 +411,24 @@ fn views_cast_each_element_once_and_stay_inside_their_bindings() {
 #[test]
 fn transposed_rows_of_many_tiles_and_axes() {
     use ElementType::{DOUBLE, FLOAT, FLOAT16, INT4, INT8, UINT8};
-    let shapes: [(&[u64], &[i64], &[i64], bool); 4] = [
-        (&[70, 130], &[1, 70], &[131, 1], true),
-        (&[72, 132], &[1, 72], &[132, 1], true),
-        (&[2, 2, 2, 8, 9], &[1000, 400, 200, 1, 16], &[2000, 900, 400, 12, 1], true),
-        (&[2, 2, 2, 2, 8, 9], &[2000, 1000, 400, 200, 1, 16], &[5000, 2000, 900, 400, 12, 1], false),
+    let shapes: [(&[u64], &[i64], &[i64]); 4] = [
+        (&[70, 130], &[1, 70], &[131, 1]),
+        (&[72, 132], &[1, 72], &[132, 1]),
+        (&[2, 2, 2, 8, 9], &[1000, 400, 200, 1, 16], &[2000, 900, 400, 12, 1]),
+        (&[2, 2, 2, 2, 8, 9], &[2000, 1000, 400, 200, 1, 16], &[5000, 2000, 900, 400, 12, 1]),
     ];
     for (from, to) in [(FLOAT, FLOAT16), (FLOAT16, FLOAT), (UINT8, INT8), (DOUBLE, UINT8), (FLOAT, INT4)] {
         let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
         for lookup in [CodeLookup::Table, CodeLookup::Computed] {
             let settings =
                 PlanSettings { tuning: PlanTuning { lookup, ..PlanTuning::default() }, ..Default::default() };
-            for (shape, source, destination, takes) in shapes {
+            for (shape, source, destination) in shapes {
                 let view = View::new(shape).with_source_strides(source).with_destination_strides(destination);
                 let dispatches = check_view(&conversion, &view, shape, Offsets::default(), &settings);
                 let transposed = dispatches.iter().any(|dispatch| dispatch.kind == KernelKind::Transposed);
                 // Blocks need whole vectors, and tiles workgroup memory.
                 if lookup == CodeLookup::Table {
-                    assert_eq!(transposed, takes, "{from} to {to}: {shape:?}");
+                    assert_eq!(transposed, shape.len() <= 5, "{from} to {to}: {shape:?}");
                 }
             }
         }
