@@ -190,6 +190,10 @@ fn check_dispatches(
         };
         let invocations = u64::from(x) * u64::from(y) * u64::from(per_workgroup);
         assert!(invocations < 1 << 32 && invocations >= needed, "{}", context());
+        // No workgroup more than two dimensions take.
+        let workgroups = needed.div_ceil(u64::from(per_workgroup)).max(1);
+        assert!(u64::from(x) * u64::from(y) < workgroups + u64::from(y), "{}", context());
+        assert!(bits[1] < 32 || params.destination_end == 0, "{}", context());
     }
     assert_eq!(done, elements, "{} to {}", conversion.from, conversion.to);
 }
@@ -202,9 +206,9 @@ fn offsets(conversion: &Conversion) -> Vec<Offsets> {
     for (s, d) in [(1, 0), (0, 1), (3, 5), (16, 48), (7, 16), (100, 3)] {
         offsets.push(Offsets::two_buffers(s * source, d * destination));
     }
-    // Parts of larger tensors, which may start inside a byte.
+    // Parts of larger tensors, which may start inside a byte; eleven codes of 6 bits end two bits after a word's end.
     let bits = [conversion.from, conversion.to].map(|t| u64::from(t.code_bits()));
-    for (s, d) in [(1, 3), (3, 0), (63, 5)] {
+    for (s, d) in [(1, 3), (3, 0), (63, 11)] {
         let (source, destination) = (64 + s * bits[0], 128 + d * bits[1]);
         offsets.push(Offsets { source, destination, one_buffer: false, writable: false, keeps_rest: true });
     }

@@ -126,9 +126,9 @@ fn chunks_fill_bindings() {
         let dispatches = check(&conversion, elements, offsets, &settings, None);
         4 * dispatches.iter().find(|dispatch| dispatch.kind == KernelKind::Blocks).unwrap().params.count
     };
-    let (aligned, others) = (Offsets::default(), Offsets::two_buffers(16, 16));
+    let (start, aligned, others) = (Offsets::default(), Offsets::two_buffers(256, 512), Offsets::two_buffers(16, 16));
     // All in one binding, or chunks of 128 elements, which are 256 bytes on either side.
-    for (offsets, lead) in [(aligned, 0), (others, 256)] {
+    for (offsets, lead) in [(start, 0), (aligned, 0), (others, 256)] {
         let size = 80 * 128 * 4 + lead;
         assert_eq!([size, size + 4].map(|size| first(10_239, offsets, size)), [10_236; 2]);
         assert_eq!([size, size + 4].map(|size| first(10_241, offsets, size)), [79 * 128, 80 * 128]);

@@ -375,7 +375,7 @@ fn views_cast_each_element_once_and_stay_inside_their_bindings() {
         PlanSettings { limits: small, tuning: watchdog },
         PlanSettings { limits: few, ..PlanSettings::default() },
     ];
-    let shapes: [(&[u64], &[i64], &[i64]); 14] = [
+    let shapes: [(&[u64], &[i64], &[i64]); 15] = [
         (&[1], &[9], &[1]),
         (&[5], &[0], &[-3]),
         (&[3, 7], &[1, 3], &[7, 1]),
@@ -385,6 +385,7 @@ fn views_cast_each_element_once_and_stay_inside_their_bindings() {
         (&[3, 128], &[192, 1], &[256, 1]),
         (&[9, 41], &[1, 9], &[41, 1]),
         (&[12, 2, 40], &[1, 800, 16], &[-40, 480, 1]),
+        (&[5, 128], &[133, 1], &[131, 1]),
         (&[9, 64], &[1, 9], &[65, 1]),
         (&[2, 14, 41], &[800, 1, 16], &[704, 44, 1]),
         (&[2, 36, 3, 37], &[1, 2, 4000, 72], &[8000, 40, 1600, 1]),
