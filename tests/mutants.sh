@@ -3,8 +3,7 @@
 # tests, for `reference` also the suite `host` as far as it judges casts, and for `rest` all suites but that of the command line, with
 # few codes.
 # The first argument is the group, `reference`, `plan` or `rest` (all else); the second the shard, as in 0/20; further ones go to
-# cargo-mutants. Each change takes about ten seconds, of `rest` two minutes; the first build takes minutes. Results are in
-# target/mutants.
+# cargo-mutants. Each change takes about ten seconds, of `rest` more; the first build takes minutes. Results are in target/mutants.
 # Exit status: 3, NOT RUN, and stderr's last line says why; others are those of cargo-mutants (2: some were not noticed).
 set -eu
 cd "$(dirname "$0")/.."
