@@ -1,7 +1,7 @@
 #!/bin/sh
 # Mutation testing with cargo-mutants: changes one operator or result at a time, and lists the changes that no test of these notices: the unit
-# tests, for `reference` also the suite `host` as far as it judges casts, and for `rest` all suites but that of the command line, with
-# few codes.
+# tests, for `reference` also the suite `host` as far as it judges casts, and for `rest` all suites but those of the command
+# line and of fuzzing, with few codes.
 # The first argument is the group, `reference`, `plan` or `rest` (all else); the second the shard, as in 0/20; further ones go to
 # cargo-mutants. Each change takes about ten seconds, of `rest` more; the first build takes minutes. Results are in target/mutants.
 # Exit status: 3, NOT RUN, and stderr's last line says why; others are those of cargo-mutants (2: some were not noticed).

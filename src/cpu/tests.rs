@@ -17,6 +17,7 @@ use crate::loss::{LossCounts, lost_codes};
 use crate::options::{Float4Nan, Int4Overflow, RoundMode};
 use support::random::Random;
 use support::tier::count;
+use support::two_words;
 
 fn numeric() -> impl Iterator<Item = ElementType> {
     ElementType::ALL.iter().copied().filter(|t| t.is_numeric())
@@ -57,9 +58,8 @@ fn codes(from: ElementType) -> Vec<u64> {
         codes.extend(ends.flat_map(|code| [code, code | 1 << (bits - 1)]));
     }
     if bits == 64 {
-        codes.extend(ties_of_two_words(from.kind(), &mut random));
-        // Words that are equal.
-        codes.extend([1, 0x3ff0_0000, 0x7fff_ffff].map(|word| word << 32 | word));
+        let is_float = matches!(from.kind(), Kind::Float(_));
+        codes.extend(if is_float { two_words::floats() } else { two_words::integers() });
     }
     for _ in 0..count(40_000, 2_000) {
         let (code, choice) = (random.next(), random.next());
@@ -72,33 +72,6 @@ fn codes(from: ElementType) -> Vec<u64> {
             let exponent = (u64::from(format.bias) + (choice >> 32) % 400).saturating_sub(200);
             let exponent = exponent.min((1 << format.exp_bits) - 1) << format.man_bits;
             codes.push((near & !(((1 << format.exp_bits) - 1) << format.man_bits) | exponent) & mask);
-        }
-    }
-    codes
-}
-
-/// Codes of 64 bits near ties, which only two bits decide: the last of those that stay where a reference narrows to a word,
-/// and the one below. The functions may keep only the first.
-fn ties_of_two_words(kind: Kind, random: &mut Random) -> Vec<u64> {
-    let mut codes = Vec::new();
-    let mut push = |above: u64, last: u32, lowest: u32, random: &mut Random| {
-        for half in lowest + 2..last {
-            let between = (random.next() % (1 << last)) >> (half + 1) << (half + 1);
-            codes.push(above | between | 1 << half | 3 << lowest);
-        }
-    };
-    match kind {
-        // The high word of DOUBLE, and the 27 bits of a significand that becomes a subnormal FLOAT.
-        Kind::Float(_) => {
-            for exponent in (1023 - 152..1023 - 120).chain([1023]) {
-                [25, 31].into_iter().for_each(|lowest| push(exponent << 52, 52, lowest, random));
-            }
-        }
-        // The 32 bits from the leading one on.
-        _ => {
-            (32..64).for_each(|leading| push(1 << leading, leading, leading - 32, random));
-            // Just above a power of two.
-            codes.extend((32..64).map(|leading| 1 << leading | 3 << (leading - 32)));
         }
     }
     codes

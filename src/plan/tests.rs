@@ -2,11 +2,13 @@
 
 mod cast_plan;
 mod counted;
+mod divisor;
 mod in_place;
 mod merge;
 mod params;
 mod placement;
 mod random;
+mod transposed;
 mod views;
 
 use super::*;

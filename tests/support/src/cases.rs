@@ -2,12 +2,13 @@
 //!
 //! A source of at most 16 bits gives every code. A wider one gives the codes where conversions go wrong: special codes,
 //! the edges of every exponent, the midpoints of every narrower float with their neighbours, and the limits of every
-//! integer with theirs. Of 64 bits, also the codes where the two words must be joined with care.
+//! integer with theirs. Those of 64 bits also give [`two_words`].
 
 use wgpu_cast::{ElementType, FloatFormat, Kind, Specials};
 
 use crate::random::Random;
 use crate::tier::Tier;
+use crate::two_words;
 
 /// Codes of `from` worth casting, sorted, each once: as many as the tests are to take.
 pub fn codes(from: ElementType) -> Vec<u64> {
@@ -100,41 +101,11 @@ fn patterns(width: u32) -> Vec<u64> {
     [0, ones].into_iter().chain(single).collect()
 }
 
-/// Significands below `1 << width` just above a tie. Only two adjacent bits say so; a rounding that works by words may keep
-/// the one above `lowest` and must not lose that one.
-fn above_ties(width: u32, lowest: u32) -> impl Iterator<Item = u64> {
-    (lowest + 2..width).map(move |half| 1 << half | 3 << lowest)
-}
-
-/// Magnitudes of a float of 64 bits: equal words, and ties that both words decide.
-fn two_word_floats(format: &FloatFormat) -> Vec<u64> {
-    let one = u64::from(format.bias) << format.man_bits;
-    let mut magnitudes: Vec<u64> = [1, one >> 32, format.magnitude_mask() >> 32].map(|word| word << 32 | word).into();
-    // The exponents whose values become subnormal in some narrower format, and one whose values do not.
-    for place in (-152..=-1).chain([1]) {
-        let exponent = (place + format.bias as i64) as u64;
-        // Below 25 are the bits that a significand of 28 bits does not hold, below 31 those of the high word.
-        for lowest in [25, 31] {
-            magnitudes
-                .extend(above_ties(format.man_bits, lowest).map(|fraction| exponent << format.man_bits | fraction));
-        }
-    }
-    magnitudes
-}
-
-/// Magnitudes of an integer of 64 bits of which the bits from the leading one on do not fit in a word.
-fn two_word_integers() -> impl Iterator<Item = u64> {
-    (32..64).flat_map(|leading| {
-        let lowest = leading - 32;
-        above_ties(leading, lowest).chain([3 << lowest]).map(move |below| 1 << leading | below)
-    })
-}
-
 fn float_codes(format: &FloatFormat, tier: Tier) -> Vec<u64> {
     let near = |magnitude: u64| [magnitude.saturating_sub(1), magnitude, magnitude + 1];
     let mut magnitudes = special_magnitudes(format);
     if format.bits() == 64 {
-        magnitudes.extend(two_word_floats(format));
+        magnitudes.extend(two_words::floats());
     }
     for target in floats_narrower_than(format.bits()) {
         let mut add = |code| {
@@ -195,7 +166,7 @@ fn integer_codes(bits: u32, tier: Tier) -> Vec<u64> {
         }
     }
     if bits == 64 {
-        values.extend(two_word_integers().map(u128::from));
+        values.extend(two_words::integers().into_iter().map(u128::from));
     }
     let mask = u64::MAX >> (64 - bits);
     values.iter().flat_map(|&value| [value as u64 & mask, (value as u64).wrapping_neg() & mask]).collect()

@@ -19,6 +19,7 @@ pub mod shapes;
 pub mod tier;
 #[cfg(feature = "translate")]
 pub mod translate;
+pub mod two_words;
 pub mod unrolled;
 pub mod verify;
 
