@@ -35,7 +35,7 @@ fn shortest(code: u32) -> (u64, i32) {
     let quarter = field as i32 - 27;
     // This is floor(log10(ulp)). At most one multiple of the next power of ten lies between the two ends.
     let ulp = ((quarter + 2) * 1233) >> 12;
-    for power in (ulp - 1..=ulp + 1).rev() {
+    for power in [ulp + 1, ulp] {
         // Both sides are scaled to integers: `digits` times `step` is compared with quarters times `unit`.
         let unit = ten(-power) << quarter.max(0);
         let step = ten(power) << (-quarter).max(0);
@@ -50,7 +50,7 @@ fn shortest(code: u32) -> (u64, i32) {
             return without_zeros(digits, power);
         }
     }
-    unreachable!("a power of ten below a quarter of an ulp has a multiple between the ends")
+    unreachable!("a multiple of the largest power of ten within an ulp lies between the ends of every code")
 }
 
 /// 10^exponent; 1 where that is a fraction.
