@@ -121,7 +121,12 @@ impl Conversion {
                     _ if decode == Decode::F64 => Hub::F64_HIGH_WORD,
                     _ => Hub::F32,
                 };
-                Encode::Float(to_float(&format, hub, options))
+                let mut to = to_float(&format, hub, options);
+                // Making them takes longer than all else.
+                if !matches!(from.kind(), Kind::Float(_)) {
+                    to.integers = integers(&to);
+                }
+                Encode::Float(to)
             }
             (Kind::String, _) => return Err(strings),
         };
@@ -247,7 +252,7 @@ fn to_float(format: &FloatFormat, hub: Hub, options: &CastOptions) -> EncodeFloa
         (None, Float4Nan::Max) if format.bits() == 4 => (max, 0, 0),
         (None, _) => (0, sign_code, sign_code),
     };
-    let mut to = EncodeFloat {
+    EncodeFloat {
         hub,
         bits: format.bits(),
         man: format.man_bits,
@@ -259,9 +264,7 @@ fn to_float(format: &FloatFormat, hub: Hub, options: &CastOptions) -> EncodeFloa
         nan_flip,
         fnuz: format.specials == Specials::NegativeZeroNan,
         integers: 0,
-    };
-    to.integers = integers(&to);
-    to
+    }
 }
 
 /// The codes of 0 to 7, four bits each, where every larger integer has the code of 7; else 0.

@@ -132,7 +132,7 @@ impl<L: Lanes, S: Source<L>, K: Sink<L, S>> Step<L> for SourceToSink<S, K> {
             }
         }
         if K::BITS <= 8 {
-            l.store_bytes(K::BITS, S::BITS > 16, &codes[..L::GROUPS], destination);
+            l.store_bytes(K::BITS, S::BITS, &codes[..L::GROUPS], destination);
         }
     }
 }

@@ -6,7 +6,7 @@ use super::lanes::{Lanes, portable::Portable};
 use super::method::{Method, SinkKind, SourceKind};
 use super::scalar::{self, Exact, RoundF64};
 use super::sign_rule::{ANY, KEPT, NO_NEGATIVE_ZERO, SignRule};
-use super::sink::{Clamp, E8m0, ExponentRule, LowBits, Round, RoundF16, RoundMethod, Sink};
+use super::sink::{Clamp, E8m0, ExponentRule, LookUpInteger, LowBits, Round, RoundF16, RoundMethod, Sink};
 use super::source::{Bf16, F8, F16, F32Source, F64Source, Int, Source};
 use super::word::Word;
 use crate::element::{BFLOAT16, BINARY16};
@@ -110,10 +110,25 @@ fn from_int<L: Lanes + 'static, S: Source<L> + 'static, B: Source<L> + 'static>(
         SinkKind::Round(to) if RoundMethod::new(&to) == Some(RoundMethod::Shift) => {
             codes(l, odd, Round::<16, false, KEPT>::new(to))
         }
-        SinkKind::Round(to) => round(l, bounded, to),
+        SinkKind::Round(to) => match (L::LOOKS_UP && B::BITS == 16, to.bits) {
+            (true, 4) => look_up_integer::<L, B, 4>(l, bounded, to),
+            (true, 6) => look_up_integer::<L, B, 6>(l, bounded, to),
+            _ => round(l, bounded, to),
+        },
         SinkKind::E8m0(to) => e8m0(l, odd, &to),
         SinkKind::LowBits { bits } => low_bits(l, bounded, bits),
         _ => unreachable!("no lanes of integers to {sink:?}"),
+    }
+}
+
+fn look_up_integer<L: Lanes + 'static, B: Source<L> + 'static, const BITS: usize>(
+    l: L,
+    source: B,
+    to: EncodeFloat,
+) -> Made {
+    match LookUpInteger::<BITS>::new(&to) {
+        Some(sink) => codes(l, source, sink),
+        None => round(l, source, to),
     }
 }
 

@@ -62,6 +62,8 @@ pub(crate) trait Lanes: Copy + Send + Sync {
     /// Whether [`store_bytes`](Self::store_bytes) packs codes of less than a byte. Otherwise it stores one in each
     /// byte.
     const PACKS: bool;
+    /// Whether looking lanes up takes few instructions.
+    const LOOKS_UP: bool;
     /// 16-bit lanes. A portable lane has 32 bits, of which the upper 16 are zero.
     type U16: Copy;
     type U32: Copy;
@@ -85,8 +87,9 @@ pub(crate) trait Lanes: Copy + Send + Sync {
     /// Stores codes of 16 bits. `interleaved` says that they were narrowed from elements of 32 bits or more: narrowing
     /// keeps the order of the elements only after [`unpack`](Self::unpack).
     fn store_u16(self, interleaved: bool, codes: Self::U16, bytes: &mut [u8]);
-    /// Stores the codes of all groups, which have at most 8 bits; the bits above them must be zero.
-    fn store_bytes(self, bits: usize, interleaved: bool, codes: &[Self::U16], bytes: &mut [u8]);
+    /// Stores the codes of all groups, which have at most 8 bits; the bits above them must be zero. They were made of elements
+    /// of `from_bits`, and narrowed as those of [`store_u16`](Self::store_u16).
+    fn store_bytes(self, bits: usize, from_bits: usize, codes: &[Self::U16], bytes: &mut [u8]);
 
     fn splat_u16(self, a: u16) -> Self::U16;
     fn and_u16(self, a: Self::U16, b: Self::U16) -> Self::U16;
@@ -108,6 +111,9 @@ pub(crate) trait Lanes: Copy + Send + Sync {
     fn negate_u16(self, a: Self::U16, sign: Self::U16) -> Self::U16;
     /// `a / 2^(down + below)` to nearest, ties to even; `powers` are those of [`powers`].
     fn round_shift_u16(self, a: Self::U16, below: Self::U16, down: u32, powers: [u8; 16]) -> Self::U16;
+
+    /// The bytes of a table at some indexes, which are less than 32.
+    fn look_up_u16(self, table: [u8; 32], index: Self::U16) -> Self::U16;
 
     fn splat_u32(self, a: u32) -> Self::U32;
     fn and_u32(self, a: Self::U32, b: Self::U32) -> Self::U32;

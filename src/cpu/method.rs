@@ -122,7 +122,7 @@ impl SourceKind {
     }
 
     /// The format of a float.
-    fn format(&self) -> Option<FloatFormat> {
+    pub(crate) fn format(&self) -> Option<FloatFormat> {
         match self {
             Self::Bool | Self::Int { .. } => None,
             Self::SmallFloat(format) | Self::OtherFloat(format) => Some(*format),

@@ -123,7 +123,7 @@ pub(crate) fn store<const BITS: usize>(simd: V3, codes: [Bytes; 4], bytes: &mut 
 /// Joins two fields of `bits` bits, which lie one in each byte, to one byte. The results of both first halves come
 /// first, then those of both second halves.
 #[inline(always)]
-fn halved(simd: V3, bits: u32, a: Bytes, b: Bytes) -> Bytes {
+pub(crate) fn halved(simd: V3, bits: u32, a: Bytes, b: Bytes) -> Bytes {
     // Multiplies the upper field of each pair by a power of two and adds the lower one.
     let places = splat_u16(1 | 1 << (8 + bits));
     simd.avx2._mm256_packus_epi16(simd.avx2._mm256_maddubs_epi16(a, places), simd.avx2._mm256_maddubs_epi16(b, places))

@@ -1,11 +1,15 @@
 //! Sinks encode: a sink asks a source for the numbers of a group of elements and makes codes of at most 16 bits.
 
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+pub(crate) mod avx512;
 mod e8m0;
+mod integers;
 mod round;
 mod round_f16;
 mod truncate;
 
 pub(crate) use e8m0::E8m0;
+pub(crate) use integers::LookUpInteger;
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 pub(crate) use round::signed;
 pub(crate) use round::{Round, RoundMethod};

@@ -9,8 +9,9 @@ use super::codes::{F16_INFINITY, F16_MAGNITUDE, F16_NAN, F16_SIGN};
 use super::compose::{codes, elements, lanes};
 use super::lanes::{Lanes, avx2::Avx2, avx512::Avx512};
 use super::method::{Method, SinkKind, SourceKind};
-use super::sign_rule::KEPT;
-use super::sink::{Sink, signed};
+use super::sign_rule::{ANY, KEPT, NO_NEGATIVE_ZERO, SignRule};
+use super::sink::avx512::{LookUpF16, RoundShifted};
+use super::sink::{ExponentRule, Sink, signed};
 use super::source::{Bf16, F32Source, F64Source, Int, Parts, Source};
 use super::table::{register::RegisterTable, shuffle::ShuffleTable};
 use crate::conversion::Conversion;
@@ -43,8 +44,27 @@ pub(crate) fn with_avx512(
         Method::Elements => elements(simd, source, sink),
         Method::LanesAvx2 => lanes(Avx2(*simd), method, source, sink),
         Method::ConvertF16 => convert_f16(Avx512(simd), source, sink),
+        Method::RoundF16(ExponentRule::Smaller) => round_smaller(Avx512(simd), method, source, sink),
         _ => lanes(Avx512(simd), method, source, sink),
     }
+}
+
+/// The loop from 16-bit floats to floats whose exponents are smaller.
+fn round_smaller(l: Avx512, method: Method, source: SourceKind, sink: SinkKind) -> Box<dyn CastLoop> {
+    let (SinkKind::Round(to), Some(from)) = (sink, source.format()) else {
+        unreachable!("floats are rounded to floats")
+    };
+    // These sinks look at the codes of the source alone.
+    let made = match (to.bits, SignRule::compiled(&to)) {
+        (4, Some(SignRule::Any)) => LookUpF16::<ANY>::new(&from, to).map(|sink| codes(l, Bf16, sink)),
+        (6, Some(SignRule::Any)) => RoundShifted::<6, ANY>::new(&from, to).map(|sink| codes(l, Bf16, sink)),
+        (8, Some(SignRule::Kept)) => RoundShifted::<8, KEPT>::new(&from, to).map(|sink| codes(l, Bf16, sink)),
+        (8, Some(SignRule::NoNegativeZero)) => {
+            RoundShifted::<8, NO_NEGATIVE_ZERO>::new(&from, to).map(|sink| codes(l, Bf16, sink))
+        }
+        _ => None,
+    };
+    made.unwrap_or_else(|| lanes(l, method, source, sink))
 }
 
 /// The loop to FLOAT16 with the processor's own conversion.

@@ -24,6 +24,7 @@ impl Lanes for Avx2 {
     const COUNT: usize = 16;
     const GROUPS: usize = 8;
     const PACKS: bool = true;
+    const LOOKS_UP: bool = true;
 
     type U16 = __m256i;
     type U32 = [__m256i; 2];
@@ -92,12 +93,12 @@ impl Lanes for Avx2 {
         write(bytes, 0, if interleaved { in_order } else { codes });
     }
     #[inline(always)]
-    fn store_bytes(self, bits: usize, interleaved: bool, codes: &[__m256i], bytes: &mut [u8]) {
+    fn store_bytes(self, bits: usize, from_bits: usize, codes: &[__m256i], bytes: &mut [u8]) {
         let int = self.int();
         let mut packed = [splat_u16(0); 4];
         for i in 0..4 {
             let made = int._mm256_packus_epi16(codes[2 * i], codes[2 * i + 1]);
-            packed[i] = match interleaved {
+            packed[i] = match from_bits > 16 {
                 true => int._mm256_permutevar8x32_epi32(made, cast([0u32, 4, 1, 5, 2, 6, 3, 7])),
                 false => int._mm256_permute4x64_epi64::<0b11_01_10_00>(made),
             };
@@ -115,6 +116,16 @@ impl Lanes for Avx2 {
         min_u16 int _mm256_min_epu16 __m256i;
         greater_u16 int _mm256_cmpgt_epi16 __m256i;
         equal_u16 int _mm256_cmpeq_epi16 __m256i;
+    }
+    #[inline(always)]
+    fn look_up_u16(self, table: [u8; 32], index: __m256i) -> __m256i {
+        let int = self.int();
+        let [low, high]: [[u8; 16]; 2] = cast(table);
+        // A shuffle uses four bits of each byte, and gives 0 where the highest is set.
+        let bytes = int._mm256_or_si256(index, splat_u16(0x8000));
+        let (low, high) =
+            (int._mm256_shuffle_epi8(cast([low; 2]), bytes), int._mm256_shuffle_epi8(cast([high; 2]), bytes));
+        int._mm256_blendv_epi8(low, high, int._mm256_cmpgt_epi16(index, splat_u16(15)))
     }
     #[inline(always)]
     fn round_shift_u16(self, a: __m256i, below: __m256i, _: u32, powers: [u8; 16]) -> __m256i {

@@ -1,6 +1,8 @@
 //! 32 elements at a time with AVX-512: one vector of 16-bit lanes, or two vectors of 32-bit lanes, in the order of the
 //! elements.
 
+pub(crate) mod pack;
+
 use bytemuck::cast;
 use pulp::core_arch::x86::{Avx512bw, Avx512f};
 use pulp::x86::V4;
@@ -16,18 +18,24 @@ pub(crate) struct Avx512(pub V4);
 
 impl Avx512 {
     #[inline(always)]
-    fn wide(self) -> Avx512f {
+    pub(crate) fn wide(self) -> Avx512f {
         self.0.avx512f
     }
 
     #[inline(always)]
-    fn short(self) -> Avx512bw {
+    pub(crate) fn short(self) -> Avx512bw {
         self.0.avx512bw
+    }
+
+    /// The bits of `a` where `mask` has ones, and those of `b` where it has zeros.
+    #[inline(always)]
+    pub(crate) fn select_bits(self, mask: __m512i, a: __m512i, b: __m512i) -> __m512i {
+        self.wide()._mm512_or_si512(self.wide()._mm512_and_si512(mask, a), self.wide()._mm512_andnot_si512(mask, b))
     }
 
     /// Restores the order after an instruction that packs each quarter of two vectors separately.
     #[inline(always)]
-    fn in_order(self, packed: __m512i) -> __m512i {
+    pub(crate) fn in_order(self, packed: __m512i) -> __m512i {
         self.wide()._mm512_permutexvar_epi64(cast([0u64, 2, 4, 6, 1, 3, 5, 7]), packed)
     }
 }
@@ -39,7 +47,7 @@ pub(crate) fn splat_u16(word: u16) -> __m512i {
 }
 
 #[inline(always)]
-fn read(bytes: &[u8], at: usize) -> __m512i {
+pub(crate) fn read(bytes: &[u8], at: usize) -> __m512i {
     cast(array::<64>(&bytes[at..]))
 }
 
@@ -52,6 +60,7 @@ impl Lanes for Avx512 {
     const COUNT: usize = 32;
     const GROUPS: usize = 4;
     const PACKS: bool = true;
+    const LOOKS_UP: bool = true;
 
     type U16 = __m512i;
     type U32 = [__m512i; 2];
@@ -82,6 +91,8 @@ impl Lanes for Avx512 {
             self.short()._mm512_mask_blend_epi16(mask, b, a);
         negate_u16(a: __m512i, sign: __m512i) -> __m512i =
             self.short()._mm512_mask_sub_epi16(a, self.negative_u16(sign), splat_u16(0), a);
+        look_up_u16(table: [u8; 32], index: __m512i) -> __m512i =
+            self.short()._mm512_permutexvar_epi16(index, self.short()._mm512_cvtepu8_epi16(cast(table)));
         splat_u32(a: u32) -> [__m512i; 2] = [cast([a; 16]); 2];
         min_u32(a: [__m512i; 2], b: u32) -> [__m512i; 2] = both!(|a| self.wide()._mm512_min_epu32(a, cast([b; 16])));
         shl_u32<const BITS: u32>(a: [__m512i; 2]) -> [__m512i; 2] = both!(|a| self.wide()._mm512_slli_epi32::<BITS>(a));
@@ -118,7 +129,11 @@ impl Lanes for Avx512 {
         write(bytes, 0, codes);
     }
     #[inline(always)]
-    fn store_bytes(self, bits: usize, _: bool, codes: &[__m512i], bytes: &mut [u8]) {
+    fn store_bytes(self, bits: usize, from_bits: usize, codes: &[__m512i], bytes: &mut [u8]) {
+        if from_bits > 8 {
+            return pack::store_codes(self, bits, [codes[0], codes[1], codes[2], codes[3]], bytes);
+        }
+        // The compiler does not widen bytes that are narrowed again.
         let mut packed = [splat_u8(0); 4];
         for i in 0..4 {
             packed[i] = self.short()._mm512_cvtepi16_epi8(codes[i]);

@@ -20,6 +20,7 @@ impl<I: Instructions> Lanes for Portable<I> {
     const COUNT: usize = 1;
     const GROUPS: usize = 1;
     const PACKS: bool = false;
+    const LOOKS_UP: bool = false;
 
     type U16 = u32;
     type U32 = u32;
@@ -45,7 +46,7 @@ impl<I: Instructions> Lanes for Portable<I> {
         load_u64(bytes: &[u8]) -> [u32; 2] = [u32::read(&bytes[..4]), u32::read(&bytes[4..8])];
         store_u32(a: u32, bytes: &mut [u8]) = a.write(bytes);
         store_u16(_: bool, codes: u32, bytes: &mut [u8]) = (codes as u16).write(bytes);
-        store_bytes(_: usize, _: bool, codes: &[u32], bytes: &mut [u8]) = bytes[0] = codes[0] as u8;
+        store_bytes(_: usize, _: usize, codes: &[u32], bytes: &mut [u8]) = bytes[0] = codes[0] as u8;
         splat_u16(a: u16) -> u32 = a.into();
         and_u16(a: u32, b: u32) -> u32 = a & b;
         or_u16(a: u32, b: u32) -> u32 = a | b;
@@ -60,6 +61,7 @@ impl<I: Instructions> Lanes for Portable<I> {
         negative_u16(a: u32) -> bool = a & 0x8000 != 0;
         select_u16(mask: bool, a: u32, b: u32) -> u32 = if mask { a } else { b };
         negate_u16(a: u32, sign: u32) -> u32 = if self.negative_u16(sign) { a.wrapping_neg() & 0xffff } else { a };
+        look_up_u16(table: [u8; 32], index: u32) -> u32 = table[index as usize % 32].into();
         splat_u32(a: u32) -> u32 = a;
         and_u32(a: u32, b: u32) -> u32 = a & b;
         or_u32(a: u32, b: u32) -> u32 = a | b;

@@ -7,7 +7,7 @@
 use super::Sink;
 use crate::cpu::codes::{F32_BIAS, F32_INFINITY, F32_MAN};
 use crate::cpu::lanes::{BOUND, Lanes};
-use crate::cpu::sign_rule::{KEPT, NO_NEGATIVE_ZERO, SignRule};
+use crate::cpu::sign_rule::{ANY, KEPT, SignRule};
 use crate::cpu::source::{Parts, Source};
 use crate::reference::EncodeFloat;
 
@@ -29,18 +29,16 @@ pub(crate) fn signed<L: Lanes, const BITS: usize, const SIGNS: u8>(
     is_nan: L::M16,
     to: &EncodeFloat,
 ) -> L::U16 {
-    let sign = l.and_u16(l.shr_u16(sign, 16 - BITS as u32), l.splat_u16(1 << (BITS - 1)));
+    let shifted = l.shr_u16(sign, 16 - BITS as u32);
+    let sign = l.and_u16(shifted, l.splat_u16(1 << (BITS - 1)));
+    if SIGNS == ANY {
+        let kept = l.and_u16(shifted, l.splat_u16(to.nan_keep as u16));
+        let nan = l.xor_u16(kept, l.splat_u16((to.nan | to.nan_flip) as u16));
+        return l.select_u16(is_nan, nan, l.or_u16(magnitude, sign));
+    }
     let codes = l.select_u16(is_nan, l.splat_u16(to.nan as u16), magnitude);
     let zero = l.splat_u16(0);
-    let sign = match SIGNS {
-        KEPT => sign,
-        NO_NEGATIVE_ZERO => l.select_u16(l.equal_u16(codes, zero), zero, sign),
-        _ => {
-            let kept = l.and_u16(sign, l.splat_u16(to.nan_keep as u16));
-            l.select_u16(is_nan, l.xor_u16(kept, l.splat_u16(to.nan_flip as u16)), sign)
-        }
-    };
-    l.or_u16(codes, sign)
+    l.or_u16(codes, if SIGNS == KEPT { sign } else { l.select_u16(l.equal_u16(codes, zero), zero, sign) })
 }
 
 /// Rounding to `BITS` bits by the [`SignRule`] `SIGNS`. With `ADD`, floats are rounded by [`RoundMethod::Add`];

@@ -4,6 +4,7 @@
 use bytemuck::cast;
 use pulp::x86::V4;
 
+use super::pairs::LookUpPairs;
 use super::units;
 use crate::conversion::Conversion;
 use crate::cpu::arch::__m512i;
@@ -43,8 +44,13 @@ enum Made {
 impl CastLoop for RegisterTable {
     fn convert(&self, source: &[u8], destination: &mut [u8]) {
         let l = Avx512(self.simd);
+        if let Made::Codes(to_bits @ ..=8) = self.made {
+            return with_const!(FROM: usize = self.from_bits, of 6 8, with_const!(TO: usize = to_bits, of 2 4 6 8, {
+                Steps(l, LookUpPairs::<'_, FROM, TO>(self)).convert(source, destination);
+            }));
+        }
         with_const!(FROM: usize = self.from_bits, of 2 4 6 8, match self.made {
-            Made::Codes(bits) => with_const!(TO: usize = bits, of 2 4 6 8 16 32 64, {
+            Made::Codes(to_bits) => with_const!(TO: usize = to_bits, of 16 32 64, {
                 Steps(l, LookUp::<'_, FROM, TO>(self)).convert(source, destination);
             }),
             Made::Numbers(SinkKind::F32) => Steps(l, Numbers::<'_, FROM, F32>(self)).convert(source, destination),
@@ -61,7 +67,9 @@ impl CastLoop for RegisterTable {
 impl RegisterTable {
     pub(crate) fn new(simd: V4, conversion: &Conversion, source: SourceKind, sink: SinkKind) -> Self {
         let by_numbers = match sink {
-            SinkKind::F32 | SinkKind::F64 | SinkKind::Int32 | SinkKind::Int64 { signed: true } => true,
+            SinkKind::F32 | SinkKind::F64 | SinkKind::Int32 | SinkKind::Uint32 | SinkKind::Int64 { signed: true } => {
+                true
+            }
             // For fewer bits, four look-ups are faster.
             SinkKind::Int64 { signed: false } => source.bits() == 8,
             _ => false,
@@ -71,65 +79,90 @@ impl RegisterTable {
         }
         let upper_halves = Conversion::new(conversion.from, ElementType::BFLOAT16, &CastOptions::default());
         let upper_halves = upper_halves.expect("both are numeric");
-        Self { made: Made::Numbers(sink), ..Self::of_codes(simd, &upper_halves) }
+        let mut numbers = units(&upper_halves, 1);
+        let mut sink = sink;
+        if sink == SinkKind::Uint32 {
+            // What is no integer of 32 bits gives 0, as 0 does. A number from 2³¹ to 2³² can be 2³¹ only, which gives its code
+            // as a number that is out of range does.
+            let results = units(conversion, 1);
+            numbers.iter_mut().zip(&*results).filter(|(_, code)| code[0] == 0).for_each(|(number, _)| number[0] = 0);
+            sink = SinkKind::Int32;
+        }
+        Self { made: Made::Numbers(sink), ..Self::of_units(simd, &upper_halves, &numbers) }
     }
 
     fn of_codes(simd: V4, conversion: &Conversion) -> Self {
+        Self::of_units(simd, conversion, &units(conversion, 1))
+    }
+
+    fn of_units(simd: V4, conversion: &Conversion, units: &[[u64; 4]; 256]) -> Self {
         let [from_bits, to_bits] = [conversion.from, conversion.to].map(|t| t.code_bits());
-        let units = units(conversion, 1);
-        // If destination codes have at most 8 bits, units that are 64 apart share a word.
-        let shared = match (from_bits, to_bits) {
-            (8, ..=4) => 4,
-            (8, ..=8) => 2,
-            _ => 1,
+        // If destination codes have at most 8 bits, units that are 64 apart share a word. If there are no others, a unit has
+        // its word for itself, and each place of a pair.
+        let (shared, size) = match (from_bits, to_bits) {
+            (8, ..=4) => (4, 4),
+            (8, ..=8) => (2, 8),
+            (_, ..=8) => (2, to_bits),
+            _ => (1, 16),
         };
         let tables = [0, 16, 32, 48].map(|place| {
             let word = |i: usize| {
                 let unit = |part: usize| units[(i / 64 * 64 * shared + i % 64 + 64 * part) % 256][0] >> place;
-                (0..shared).fold(0, |word, part| word | (unit(part) << (16 / shared * part)) as u16)
+                (0..shared).fold(0, |word, part| word | (unit(part) << (size * part as u32)) as u16)
             };
             std::array::from_fn(|part| cast::<[u16; LANES], _>(std::array::from_fn(|i| word(part * LANES + i))))
         });
         Self { simd, from_bits, made: Made::Codes(to_bits), tables }
     }
 
-    /// Looks up 32 codes in a table. The bits above a destination code of at most 8 bits are undefined.
+    /// Looks up 32 codes in a table of 16-bit words.
     #[inline(always)]
-    fn found<const FROM: usize, const TO: usize>(&self, [a, b, c, d, e, f, g, h]: Table, codes: __m512i) -> __m512i {
+    fn found<const FROM: usize>(&self, [a, b, c, d, e, f, g, h]: Table, codes: __m512i) -> __m512i {
         let simd = self.simd.avx512bw;
         let first = simd._mm512_permutex2var_epi16(a, codes, b);
         if FROM < 8 {
             return first;
         }
-        // A look-up uses six bits of a code. The other two bits choose among four look-ups, or within a word that is
-        // shared.
-        if TO <= 4 {
-            let place = simd._mm512_srli_epi16::<4>(codes);
-            let place = self.simd.avx512f._mm512_and_si512(place, splat_u16(0xc));
-            return simd._mm512_srlv_epi16(first, place);
-        }
+        // A look-up uses six bits of a code. The other two bits choose among four look-ups.
         let seventh = simd._mm512_test_epi16_mask(codes, splat_u16(0x40));
         let eighth = simd._mm512_test_epi16_mask(codes, splat_u16(0x80));
         let second = simd._mm512_permutex2var_epi16(c, codes, d);
-        if TO <= 8 {
-            let both = simd._mm512_mask_blend_epi16(eighth, first, second);
-            return simd._mm512_mask_srli_epi16::<8>(both, seventh, both);
-        }
         let third = simd._mm512_permutex2var_epi16(e, codes, f);
         let fourth = simd._mm512_permutex2var_epi16(g, codes, h);
         let lower = simd._mm512_mask_blend_epi16(seventh, first, second);
         let upper = simd._mm512_mask_blend_epi16(seventh, third, fourth);
         simd._mm512_mask_blend_epi16(eighth, lower, upper)
     }
+
+    /// Looks up 32 codes of `FROM` bits, 6 or 8, whose destination codes have at most 8 bits. The bits above those are undefined.
+    #[inline(always)]
+    pub(super) fn short<const FROM: usize, const TO: usize>(&self, codes: __m512i) -> __m512i {
+        let simd = self.simd.avx512bw;
+        let [a, b, c, d, ..] = self.tables[0];
+        let found = simd._mm512_permutex2var_epi16(a, codes, b);
+        if FROM < 8 {
+            return found;
+        }
+        // A look-up uses six bits of a code. The other two bits choose a place in a word of four codes, or one of two look-ups
+        // and a place in a word of two.
+        if TO <= 4 {
+            let place = self.simd.avx512f._mm512_and_si512(simd._mm512_srli_epi16::<4>(codes), splat_u16(0xc));
+            return simd._mm512_srlv_epi16(found, place);
+        }
+        let eighth = simd._mm512_test_epi16_mask(codes, splat_u16(0x80));
+        let other = simd._mm512_permutex2var_epi16(c, codes, d);
+        let place = self.simd.avx512f._mm512_and_si512(simd._mm512_srli_epi16::<3>(codes), splat_u16(8));
+        simd._mm512_srlv_epi16(simd._mm512_mask_blend_epi16(eighth, found, other), place)
+    }
 }
 
-/// The step from codes of `FROM` bits to codes of `TO` bits.
+/// The step from codes of `FROM` bits to codes of `TO` bits, at least 16.
 #[derive(Clone, Copy)]
 struct LookUp<'a, const FROM: usize, const TO: usize>(&'a RegisterTable);
 
 impl<const FROM: usize, const TO: usize> LookUp<'_, FROM, TO> {
     /// Groups of 32 codes in a step.
-    const GROUPS: usize = if TO <= 16 { 4 } else { 64 / TO };
+    const GROUPS: usize = 64 / TO;
 }
 
 impl<const FROM: usize, const TO: usize> Step<Avx512> for LookUp<'_, FROM, TO> {
@@ -139,34 +172,27 @@ impl<const FROM: usize, const TO: usize> Step<Avx512> for LookUp<'_, FROM, TO> {
     #[inline(always)]
     fn step(self, l: Avx512, source: &[u8], destination: &mut [u8]) {
         let simd = l.0;
-        let mut codes = [splat_u16(0); 4];
         for group in 0..Self::GROUPS {
             let units = load::<FROM>(*simd, &source[LANES / 8 * FROM * group..]);
             let units = simd.avx512bw._mm512_cvtepu8_epi16(units);
             let out = &mut destination[LANES / 8 * TO * group..];
-            let found = |table: usize| self.0.found::<FROM, TO>(self.0.tables[table], units);
-            match TO {
-                ..8 => codes[group] = l.and_u16(found(0), splat_u16(0xff >> (8 - TO))),
-                8 => codes[group] = found(0),
-                16 => write(out, 0, found(0)),
-                _ => {
-                    let lower = interleaved16(simd, found(0), found(1));
-                    if TO == 32 {
-                        write(out, 0, lower[0]);
-                        write(out, 64, lower[1]);
-                        continue;
-                    }
-                    let upper = interleaved16(simd, found(2), found(3));
-                    for i in 0..2 {
-                        let [first, second] = interleaved32(simd, lower[i], upper[i]);
-                        write(out, 128 * i, first);
-                        write(out, 128 * i + 64, second);
-                    }
-                }
+            let found = |table: usize| self.0.found::<FROM>(self.0.tables[table], units);
+            if TO == 16 {
+                write(out, 0, found(0));
+                continue;
             }
-        }
-        if TO <= 8 {
-            l.store_bytes(TO, false, &codes, destination);
+            let lower = interleaved16(simd, found(0), found(1));
+            if TO == 32 {
+                write(out, 0, lower[0]);
+                write(out, 64, lower[1]);
+                continue;
+            }
+            let upper = interleaved16(simd, found(2), found(3));
+            for i in 0..2 {
+                let [first, second] = interleaved32(simd, lower[i], upper[i]);
+                write(out, 128 * i, first);
+                write(out, 128 * i + 64, second);
+            }
         }
     }
 }
@@ -188,7 +214,7 @@ impl<const FROM: usize, const TO: u8> Numbers<'_, FROM, TO> {
     #[inline(always)]
     fn group(self, l: Avx512, source: &[u8], destination: &mut [u8]) {
         let codes = l.0.avx512bw._mm512_cvtepu8_epi16(load::<FROM>(*l.0, source));
-        let upper = self.0.found::<FROM, 16>(self.0.tables[0], codes);
+        let upper = self.0.found::<FROM>(self.0.tables[0], codes);
         let numbers = l.unpack(splat_u16(0), upper);
         match TO {
             F32 => l.store_u32(numbers, destination),

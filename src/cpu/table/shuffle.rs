@@ -227,6 +227,24 @@ impl ShuffleTable {
         made
     }
 
+    /// A step from codes of 4 bits to codes of 2 bits. Each byte has two codes; a table with the codes at a higher place serves
+    /// the second one.
+    #[inline(always)]
+    fn fours_to_twos(&self, source: &[u8], destination: &mut [u8]) {
+        let simd = self.simd.avx2;
+        let (first, second) = (vector::twice(self.first[0]), vector::twice(self.first[0].map(|code| code << 2)));
+        let mut pairs = [vector::splat_u8(0); 2];
+        for i in 0..2 {
+            let codes = vector::read(source, 32 * i);
+            let upper = simd._mm256_and_si256(simd._mm256_srli_epi16::<4>(codes), vector::splat_u8(0x0f));
+            let lower = simd._mm256_and_si256(codes, vector::splat_u8(0x0f));
+            pairs[i] =
+                simd._mm256_or_si256(simd._mm256_shuffle_epi8(first, lower), simd._mm256_shuffle_epi8(second, upper));
+        }
+        let fours = vector::halved(self.simd, 4, pairs[0], pairs[1]);
+        vector::write(destination, 0, simd._mm256_permute4x64_epi64::<0b11_01_10_00>(fours));
+    }
+
     #[inline(always)]
     fn add<const TO: usize>(
         &self,
@@ -268,6 +286,9 @@ impl<const FROM: usize, const TO: usize> Step<Avx2> for LookUp<'_, FROM, TO> {
 
     #[inline(always)]
     fn step(self, Avx2(simd): Avx2, source: &[u8], destination: &mut [u8]) {
+        if FROM == 4 && TO == 2 {
+            return self.0.fours_to_twos(source, destination);
+        }
         let mut units = [vector::splat_u8(0); VECTORS];
         for i in 0..VECTORS {
             units[i] = vector::load::<FROM>(simd, &source[4 * FROM * i..4 * FROM * (i + 1)]);

@@ -1,0 +1,61 @@
+//! Packs codes of less than 16 bits, in vectors of 64 bytes.
+
+use bytemuck::cast;
+
+use super::{Avx512, splat_u16, write};
+use crate::cpu::arch::__m512i;
+
+/// Stores 128 codes of `bits` bits, at most 8, from 16-bit lanes in the order of the elements. The bits above a code are zero.
+#[inline(always)]
+pub(crate) fn store_codes(l: Avx512, bits: usize, codes: [__m512i; 4], bytes: &mut [u8]) {
+    let short = l.short();
+    let [a, b, c, d] = codes;
+    let (first, second) = (short._mm512_packus_epi16(a, b), short._mm512_packus_epi16(c, d));
+    match bits {
+        2 | 4 => {
+            let (first, second) = (joined(l, bits, first), joined(l, bits, second));
+            let pairs = in_order_of_two(l, short._mm512_packus_epi16(first, second));
+            match bits {
+                4 => write(bytes, 0, pairs),
+                _ => {
+                    let fours = short._mm512_cvtepi16_epi8(joined(l, 4, pairs));
+                    bytes[..32].copy_from_slice(&cast::<_, [u8; 32]>(fours));
+                }
+            }
+        }
+        6 => {
+            store_pairs_of_6(l, joined(l, 6, l.in_order(first)), bytes);
+            store_pairs_of_6(l, joined(l, 6, l.in_order(second)), &mut bytes[48..]);
+        }
+        _ => {
+            write(bytes, 0, l.in_order(first));
+            write(bytes, 64, l.in_order(second));
+        }
+    }
+}
+
+/// Joins two fields of `bits` bits, which lie one in each byte, in a 16-bit lane: multiplies the upper one by a power of two and
+/// adds the lower one.
+#[inline(always)]
+pub(crate) fn joined(l: Avx512, bits: usize, fields: __m512i) -> __m512i {
+    l.short()._mm512_maddubs_epi16(fields, splat_u16(1 | 1 << (8 + bits)))
+}
+
+/// Restores the order after two instructions, one upon the other, that pack each quarter of their two vectors separately.
+#[inline(always)]
+pub(crate) fn in_order_of_two(l: Avx512, packed: __m512i) -> __m512i {
+    let order: [u32; 16] = [0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15];
+    l.wide()._mm512_permutexvar_epi32(cast(order), packed)
+}
+
+/// Stores 64 codes of 6 bits. Each 16-bit lane has two; its other bits are zero.
+#[inline(always)]
+pub(crate) fn store_pairs_of_6(l: Avx512, pairs: __m512i, bytes: &mut [u8]) {
+    let fours = l.short()._mm512_madd_epi16(pairs, cast([[1u16, 1 << 12]; 16]));
+    // Three bytes of each four, and three words of each quarter.
+    let threes: [u8; 16] = [0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 0x80, 0x80, 0x80, 0x80];
+    let quarters = l.short()._mm512_shuffle_epi8(fours, cast([threes; 4]));
+    let order: [u32; 16] = [0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 3, 7, 11, 15];
+    let packed: [u8; 64] = cast(l.wide()._mm512_permutexvar_epi32(cast(order), quarters));
+    bytes[..48].copy_from_slice(&packed[..48]);
+}

@@ -1,0 +1,130 @@
+//! Rounding of 16-bit floats to narrower ones by [`ExponentRule::Smaller`](super::ExponentRule::Smaller), with AVX-512: it
+//! shifts each 16-bit lane by a count of its own, and looks lanes up in 64 words.
+
+use bytemuck::cast;
+
+use super::Sink;
+use super::round::signed;
+use crate::cpu::arch::__m512i;
+use crate::cpu::codes::F16_MAGNITUDE;
+use crate::cpu::lanes::Lanes;
+use crate::cpu::lanes::avx512::Avx512;
+use crate::cpu::source::Source;
+use crate::format::FloatFormat;
+use crate::reference::EncodeFloat;
+
+/// Rounding to `BITS` bits by the [`SignRule`](crate::cpu::sign_rule::SignRule) `SIGNS`. Subnormals are made of numbers that
+/// were moved up by the bits that a lane has to spare.
+///
+/// It takes 0.75 to 0.8 of the time of [`RoundF16`](super::RoundF16) in the caches.
+#[derive(Clone, Copy)]
+pub(crate) struct RoundShifted<const BITS: usize, const SIGNS: u8> {
+    to: EncodeFloat,
+    man: u32,
+    infinity: u16,
+    /// The magnitude whose code everything out of range gets.
+    limit: u16,
+    /// What the source's exponent fields are larger by.
+    rebias: u16,
+    /// By how many bits numbers are moved up, and how many their codes then have too many.
+    up: u32,
+    down: u32,
+}
+
+impl<const BITS: usize, const SIGNS: u8> RoundShifted<BITS, SIGNS> {
+    /// `None` where a lane has too few bits to spare: the least numbers that do not round to zero move down by one bit more than
+    /// the destination's significand has.
+    pub(crate) fn new(from: &FloatFormat, to: EncodeFloat) -> Option<Self> {
+        let man = from.man_bits;
+        let narrowed = man - to.man;
+        let rebias = (from.bias - to.bias) as u16;
+        // Every bounded number can be moved up by so many, once it has the destination's bias.
+        let up = to.overflow.leading_zeros() - 16 - narrowed;
+        (up > to.man).then_some(Self {
+            to,
+            man,
+            infinity: from.top() as u16,
+            limit: (to.overflow << narrowed) as u16 + (rebias << man),
+            rebias: rebias << man,
+            up,
+            down: narrowed + up,
+        })
+    }
+}
+
+impl<S: Source<Avx512>, const BITS: usize, const SIGNS: u8> Sink<Avx512, S> for RoundShifted<BITS, SIGNS> {
+    const BITS: usize = BITS;
+
+    #[inline(always)]
+    fn codes(self, l: Avx512, _: S, bytes: &[u8]) -> __m512i {
+        let floats = l.load_u16(bytes);
+        let magnitude = l.and_u16(floats, l.splat_u16(F16_MAGNITUDE));
+        let number = l.min_u16(magnitude, l.splat_u16(self.limit));
+        // 1. A number that becomes subnormal gets the exponent of the least normal one, and all the bias of the destination.
+        //    Its leading bit is then the lowest of the exponent field.
+        let exponent = l.and_u16(number, l.splat_u16(self.infinity));
+        let raise = l.sub_or_zero_u16(l.splat_u16(self.rebias + (1 << self.man)), exponent);
+        let number = l.add_u16(l.add_u16(number, raise), l.splat_u16(self.rebias.wrapping_neg()));
+        // 2. It moves down again, by as many bits as its exponent was raised.
+        let below = l.shr_u16(raise, self.man);
+        let number = l.0.avx512bw._mm512_srlv_epi16(l.shl_u16(number, self.up), below);
+        // 3. To nearest, ties to even.
+        let odd = l.and_u16(l.shr_u16(number, self.down), l.splat_u16(1));
+        let half = l.add_u16(odd, l.splat_u16((1 << (self.down - 1)) - 1));
+        let code = l.shr_u16(l.add_u16(number, half), self.down);
+        let is_nan = l.greater_u16(magnitude, l.splat_u16(self.infinity));
+        signed::<_, BITS, SIGNS>(l, code, floats, is_nan, &self.to)
+    }
+}
+
+/// Codes of 4 bits by a look-up, by the rule `SIGNS`: of each number with as many bits of significand as the destination
+/// rounds by, and of those between it and the next one. It takes 0.65 of the time of [`RoundShifted`].
+#[derive(Clone, Copy)]
+pub(crate) struct LookUpF16<const SIGNS: u8> {
+    to: EncodeFloat,
+    infinity: u16,
+    /// The first number of the table: half of the destination's least.
+    least: u16,
+    /// The last one. All larger magnitudes have its code.
+    greatest: u16,
+    /// The bits that are not looked up.
+    down: u32,
+    table: [[u16; 32]; 2],
+}
+
+impl<const SIGNS: u8> LookUpF16<SIGNS> {
+    /// `None` where the table would be too long.
+    pub(crate) fn new(from: &FloatFormat, to: EncodeFloat) -> Option<Self> {
+        let down = from.man_bits - to.man - 1;
+        let least = (from.bias - to.bias - to.man) << from.man_bits;
+        let greatest = least + (31 << down);
+        let code = |index: usize| to.encode(least + ((index as u32 / 2) << down) + (index as u32 % 2));
+        let table = [0, 32].map(|first| std::array::from_fn(|index| code(first + index) as u16));
+        (code(62) == to.max && to.overflow == to.max).then_some(Self {
+            to,
+            infinity: from.top() as u16,
+            least: least as u16,
+            greatest: greatest as u16,
+            down,
+            table,
+        })
+    }
+}
+
+impl<S: Source<Avx512>, const SIGNS: u8> Sink<Avx512, S> for LookUpF16<SIGNS> {
+    const BITS: usize = 4;
+
+    #[inline(always)]
+    fn codes(self, l: Avx512, _: S, bytes: &[u8]) -> __m512i {
+        let floats = l.load_u16(bytes);
+        let magnitude = l.and_u16(floats, l.splat_u16(F16_MAGNITUDE));
+        let place = l.sub_or_zero_u16(l.min_u16(magnitude, l.splat_u16(self.greatest)), l.splat_u16(self.least));
+        // Rounded down and up, a number between two of the table gives both. Their sum is odd.
+        let up = l.add_u16(place, l.splat_u16((1 << self.down) - 1));
+        let index = l.add_u16(l.shr_u16(place, self.down), l.shr_u16(up, self.down));
+        let [first, second] = self.table;
+        let code = l.0.avx512bw._mm512_permutex2var_epi16(cast(first), index, cast(second));
+        let is_nan = l.greater_u16(magnitude, l.splat_u16(self.infinity));
+        signed::<_, 4, SIGNS>(l, code, floats, is_nan, &self.to)
+    }
+}

@@ -1,0 +1,104 @@
+//! Tables in AVX-512's registers from codes of 6 or 8 bits to codes of at most 8 bits. Each 16-bit lane holds two codes, so
+//! that they are neither unpacked before nor packed into bytes after the look-ups.
+
+use bytemuck::cast;
+use pulp::x86::V4;
+
+use super::register::RegisterTable;
+use crate::cpu::arch::__m512i;
+use crate::cpu::cast_loop::Step;
+use crate::cpu::lanes::Lanes;
+use crate::cpu::lanes::avx512::pack::{in_order_of_two, joined, store_pairs_of_6};
+use crate::cpu::lanes::avx512::{Avx512, read, splat_u16, write};
+
+/// Codes in a vector, and the most vectors in a step.
+const CODES: usize = 64;
+const VECTORS: usize = 4;
+
+/// The step from codes of `FROM` bits, 6 or 8, to codes of `TO` bits, at most 8.
+#[derive(Clone, Copy)]
+pub(super) struct LookUpPairs<'a, const FROM: usize, const TO: usize>(pub &'a RegisterTable);
+
+impl<const FROM: usize, const TO: usize> LookUpPairs<'_, FROM, TO> {
+    /// As many as make a vector of results, if vectors of 6 bits are stored by themselves. Of 6 bits the most are read, so that
+    /// all but the last are read as 64 bytes.
+    const VECTORS: usize = match (FROM, TO) {
+        (6, _) => VECTORS,
+        (_, 6) => 1,
+        _ => 8 / TO,
+    };
+}
+
+impl<const FROM: usize, const TO: usize> Step<Avx512> for LookUpPairs<'_, FROM, TO> {
+    const READ: usize = Self::VECTORS * CODES * FROM / 8;
+    const WRITTEN: usize = Self::VECTORS * CODES * TO / 8;
+
+    #[inline(always)]
+    fn step(self, l: Avx512, source: &[u8], destination: &mut [u8]) {
+        let mut pairs = [splat_u16(0); VECTORS];
+        for i in 0..Self::VECTORS {
+            let [first, second] = load::<FROM>(l.0, &source[..Self::READ], i);
+            let first = self.0.short::<FROM, TO>(first);
+            let mut second = self.0.short::<FROM, TO>(second);
+            if FROM == 8 {
+                second = l.0.avx512bw._mm512_sllv_epi16(second, splat_u16(TO as u16));
+            }
+            // What is not the first code's is the second's. Other bits of a word may be set.
+            let both = l.select_bits(splat_u16(0xff >> (8 - TO)), first, second);
+            pairs[i] = l.and_u16(both, splat_u16(0xffff >> (16 - 2 * TO)));
+        }
+        store::<TO>(l, pairs, &mut destination[..Self::WRITTEN]);
+    }
+}
+
+/// The first and the second codes of the 32 pairs of vector `i`, in the low bits of 16-bit lanes. The bits above them are those
+/// of other codes.
+#[inline(always)]
+fn load<const FROM: usize>(simd: V4, bytes: &[u8], i: usize) -> [__m512i; 2] {
+    if FROM == 8 {
+        let codes = read(bytes, 64 * i);
+        return [codes, simd.avx512bw._mm512_srli_epi16::<8>(codes)];
+    }
+    // Twelve bytes, which hold 16 codes, in each quarter. The last 48 bytes of a step are the end of 64.
+    let skipped = if i == VECTORS - 1 { 4 } else { 0 };
+    let mut words: [u32; 16] = [0, 1, 2, 3, 3, 4, 5, 6, 6, 7, 8, 9, 9, 10, 11, 12];
+    for word in 0..16 {
+        words[word] += skipped;
+    }
+    let codes = simd.avx512f._mm512_permutexvar_epi32(cast(words), read(bytes, 48 * i - 4 * skipped as usize));
+    // Two codes begin at bit 0 of each first word, two at bit 4 of each second one.
+    let bytes: [u8; 16] = [0, 1, 1, 2, 3, 4, 4, 5, 6, 7, 7, 8, 9, 10, 10, 11];
+    let codes = simd.avx512bw._mm512_shuffle_epi8(codes, cast([bytes; 4]));
+    let (first, second) = (cast([[0u16, 4]; 16]), cast([[6u16, 10]; 16]));
+    [simd.avx512bw._mm512_srlv_epi16(codes, first), simd.avx512bw._mm512_srlv_epi16(codes, second)]
+}
+
+/// Stores vectors whose lanes have two codes of `TO` bits each.
+#[inline(always)]
+fn store<const TO: usize>(l: Avx512, pairs: [__m512i; VECTORS], bytes: &mut [u8]) {
+    let short = l.0.avx512bw;
+    match TO {
+        2 => {
+            let [a, b, c, d] = pairs;
+            let first = joined(l, 4, short._mm512_packus_epi16(a, b));
+            let second = joined(l, 4, short._mm512_packus_epi16(c, d));
+            write(bytes, 0, in_order_of_two(l, short._mm512_packus_epi16(first, second)));
+        }
+        4 => {
+            for i in 0..bytes.len() / 64 {
+                let packed = short._mm512_packus_epi16(pairs[2 * i], pairs[2 * i + 1]);
+                write(bytes, 64 * i, l.in_order(packed));
+            }
+        }
+        6 => {
+            for i in 0..bytes.len() / 48 {
+                store_pairs_of_6(l, pairs[i], &mut bytes[48 * i..]);
+            }
+        }
+        _ => {
+            for i in 0..bytes.len() / 64 {
+                write(bytes, 64 * i, pairs[i]);
+            }
+        }
+    }
+}
