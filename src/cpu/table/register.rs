@@ -43,28 +43,35 @@ enum Made {
 
 impl CastLoop for RegisterTable {
     fn convert(&self, source: &[u8], destination: &mut [u8]) {
-        let l = Avx512(self.simd);
-        if let Made::Codes(to_bits @ ..=8) = self.made {
-            return with_const!(FROM: usize = self.from_bits, of 6 8, with_const!(TO: usize = to_bits, of 2 4 6 8, {
-                Steps(l, LookUpPairs::<'_, FROM, TO>(self)).convert(source, destination);
-            }));
-        }
-        with_const!(FROM: usize = self.from_bits, of 2 4 6 8, match self.made {
-            Made::Codes(to_bits) => with_const!(TO: usize = to_bits, of 16 32 64, {
-                Steps(l, LookUp::<'_, FROM, TO>(self)).convert(source, destination);
-            }),
-            Made::Numbers(SinkKind::F32) => Steps(l, Numbers::<'_, FROM, F32>(self)).convert(source, destination),
-            Made::Numbers(SinkKind::F64) => Steps(l, Numbers::<'_, FROM, F64>(self)).convert(source, destination),
-            Made::Numbers(SinkKind::Int32) => Steps(l, Numbers::<'_, FROM, INT32>(self)).convert(source, destination),
-            Made::Numbers(SinkKind::Int64 { signed: true }) => {
-                Steps(l, Numbers::<'_, FROM, INT64>(self)).convert(source, destination);
-            }
-            Made::Numbers(_) => Steps(l, Numbers::<'_, FROM, UINT64>(self)).convert(source, destination),
-        });
+        self.with_loop(|cast_loop| cast_loop.convert(source, destination));
+    }
+
+    fn stream(&self, source: &[u8], destination: &mut [u8]) -> [usize; 2] {
+        self.with_loop(|cast_loop| cast_loop.stream(source, destination))
     }
 }
 
 impl RegisterTable {
+    /// Runs `work` with the loop for the widths of the codes.
+    fn with_loop<R>(&self, work: impl FnOnce(&dyn CastLoop) -> R) -> R {
+        let l = Avx512(self.simd);
+        if let Made::Codes(to_bits @ ..=8) = self.made {
+            return with_const!(FROM: usize = self.from_bits, of 6 8, with_const!(TO: usize = to_bits, of 2 4 6 8, {
+                work(&Steps(l, LookUpPairs::<'_, FROM, TO>(self)))
+            }));
+        }
+        with_const!(FROM: usize = self.from_bits, of 2 4 6 8, match self.made {
+            Made::Codes(to_bits) => with_const!(TO: usize = to_bits, of 16 32 64, {
+                work(&Steps(l, LookUp::<'_, FROM, TO>(self)))
+            }),
+            Made::Numbers(SinkKind::F32) => work(&Steps(l, Numbers::<'_, FROM, F32>(self))),
+            Made::Numbers(SinkKind::F64) => work(&Steps(l, Numbers::<'_, FROM, F64>(self))),
+            Made::Numbers(SinkKind::Int32) => work(&Steps(l, Numbers::<'_, FROM, INT32>(self))),
+            Made::Numbers(SinkKind::Int64 { signed: true }) => work(&Steps(l, Numbers::<'_, FROM, INT64>(self))),
+            Made::Numbers(_) => work(&Steps(l, Numbers::<'_, FROM, UINT64>(self))),
+        })
+    }
+
     pub(crate) fn new(simd: V4, conversion: &Conversion, source: SourceKind, sink: SinkKind) -> Self {
         let by_numbers = match sink {
             SinkKind::F32 | SinkKind::F64 | SinkKind::Int32 | SinkKind::Uint32 | SinkKind::Int64 { signed: true } => {
@@ -168,6 +175,7 @@ impl<const FROM: usize, const TO: usize> LookUp<'_, FROM, TO> {
 impl<const FROM: usize, const TO: usize> Step<Avx512> for LookUp<'_, FROM, TO> {
     const READ: usize = LANES / 8 * FROM * Self::GROUPS;
     const WRITTEN: usize = LANES / 8 * TO * Self::GROUPS;
+    const STREAMS: bool = true;
 
     #[inline(always)]
     fn step(self, l: Avx512, source: &[u8], destination: &mut [u8]) {
@@ -229,6 +237,7 @@ impl<const FROM: usize, const TO: u8> Numbers<'_, FROM, TO> {
 impl<const FROM: usize, const TO: u8> Step<Avx512> for Numbers<'_, FROM, TO> {
     const READ: usize = 2 * LANES / 8 * FROM;
     const WRITTEN: usize = 2 * LANES * Self::BYTES;
+    const STREAMS: bool = true;
 
     #[inline(always)]
     fn step(self, l: Avx512, source: &[u8], destination: &mut [u8]) {
