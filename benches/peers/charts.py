@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from elements import ROWS
 from gpu import COPIES
-from report import AVX512, DATA, IN_PLACE, ratio, read_lines
+from report import AVX512, DATA, IN_PLACE, MACHINES, ratio, read_lines
 
 CHARTS = DATA.parent
 INK, FAINT = "#24292f", "#d0d7de"
@@ -29,14 +29,12 @@ MARKS = {
 
 def main() -> None:
     style()
-    drawn = {
-        "cpu.jsonl": cpu,
-        "gpu.jsonl": gpu,
-        "adapter.jsonl": adapter,
-        "growth.jsonl": growth,
-        "sweep.jsonl": sweep,
-        "strings.jsonl": strings,
-    }
+    for _, folder, ending in MACHINES:
+        for name, draw in ("cpu.jsonl", cpu), ("sweep.jsonl", sweep):
+            if (folder / name).exists():
+                head, *lines = read_lines(folder / name)
+                draw(head, lines, ending)
+    drawn = {"gpu.jsonl": gpu, "adapter.jsonl": adapter, "growth.jsonl": growth, "strings.jsonl": strings}
     for name, draw in drawn.items():
         if (DATA / name).exists():
             head, *lines = read_lines(DATA / name)
@@ -107,7 +105,7 @@ def named(line: dict) -> str:
     return f"{line['from']} → {line['to']}"
 
 
-def cpu(head: dict, lines: list[dict]) -> None:
+def cpu(head: dict, lines: list[dict], ending: str) -> None:
     for threads in sorted({line["threads"] for line in lines}):
         of = [line for line in lines if line["threads"] == threads]
         figure, axes = plt.subplots(figsize=(7.2, 0.9 + 0.22 * len(of)))
@@ -116,7 +114,7 @@ def cpu(head: dict, lines: list[dict]) -> None:
         legend(figure)
         save(
             figure,
-            f"cpu-{threads}.svg",
+            f"cpu-{threads}{ending}.svg",
             f"{head['machine']}; {head['elements']} elements",
             ", ".join(head["versions"]),
             head["note"],
@@ -204,8 +202,8 @@ def growth(head: dict, lines: list[dict]) -> None:
     growing(head, lines, LINES, "growth.svg", [head["machine"], head.get("adapter")])
 
 
-def sweep(head: dict, lines: list[dict]) -> None:
-    growing(head, lines, SWEEP, "sweep.svg", [head["machine"], "one thread", *head["versions"]])
+def sweep(head: dict, lines: list[dict], ending: str) -> None:
+    growing(head, lines, SWEEP, f"sweep{ending}.svg", [head["machine"], "one thread", *head["versions"]])
 
 
 def growing(head: dict, lines: list[dict], ways: dict[str, tuple[str, str, str]], file: str, about: list[str | None]) -> None:

@@ -19,12 +19,20 @@ IN_PLACE = ["numpy", "torch copy_", "ORT"]
 NEW, ALLOCATING = "ours, new", ["numpy astype", "torch .to"]
 
 
+# The processors whose comparison is in the tables and charts: a title, the folder of the figures, and the ending of charts.
+MACHINES = [("AMD EPYC", DATA, ""), ("Intel Xeon", DATA / "xeon", "-xeon")]
+
+
 def cpu() -> str:
-    """The processor's name."""
+    """The processor's name, and the family and model that `lscpu` prints, since names of virtual ones say little."""
     info = Path("/proc/cpuinfo")
     lines = info.read_text().splitlines() if info.exists() else []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()
+    pairs = [[part.strip() for part in line.partition(":")[::2]] for line in reversed(lines)]
+    facts = dict(pair for pair in pairs if len(pair) == 2)
+    if "model name" not in facts:
+        return platform.processor() or platform.machine()
+    numbered = [f"{name} {facts[key]}" for name, key in (("family", "cpu family"), ("model", "model")) if key in facts]
+    return f"{facts['model name']} ({', '.join(numbered)})" if numbered else facts["model name"]
 
 
 def facts(note: str, **more: object) -> dict:

@@ -12,7 +12,7 @@ import llvmpipe
 from compare import best, disagreements, speeds
 from elements import TYPES, ElementType
 from ours import ROOT
-from report import AVX512, DATA, IN_PLACE, gbps, ratio, read_lines, table
+from report import AVX512, DATA, IN_PLACE, MACHINES, gbps, ratio, read_lines, table
 
 TABLES = ROOT / "docs" / "performance" / "tables.md"
 README = ROOT / "README.md"
@@ -30,7 +30,7 @@ GOAL = 0.7
 
 
 def main() -> None:
-    sections = [HEAD, peers(), every_pair(), adapters(), on_llvmpipe(), instructions()]
+    sections = [HEAD, *map(peers, MACHINES), *map(every_pair, MACHINES), adapters(), on_llvmpipe(), instructions()]
     sections += [transfer(), recording(), strings(), converted_files()]
     TABLES.parent.mkdir(exist_ok=True)
     TABLES.write_text("\n".join(sections))
@@ -46,8 +46,8 @@ and written per second.
 """
 
 
-def lines_of(name: str) -> tuple[dict, list[dict]]:
-    head, *lines = read_lines(DATA / name)
+def lines_of(name: str, folder: Path = DATA) -> tuple[dict, list[dict]]:
+    head, *lines = read_lines(folder / name)
     return head, lines
 
 
@@ -55,10 +55,14 @@ def arrow(line: dict) -> str:
     return f"{line['from']} → {line['to']}"
 
 
-def peers() -> str:
-    head, lines = lines_of("cpu.jsonl")
+Machine = tuple[str, Path, str]
+
+
+def peers(machine: Machine) -> str:
+    name, folder, _ = machine
+    head, lines = lines_of("cpu.jsonl", folder)
     parts = [
-        "## CPU and other libraries",
+        f"## CPU and other libraries: {name}",
         f"{head['machine']}; {', '.join(head['versions'])}; median of {head['runs']} runs. In parentheses the ratio to "
         "memcpy, in brackets the slowest and the fastest run. All libraries write into preallocated memory, except "
         "“new memory”, `numpy astype` and `torch .to`.",
@@ -80,16 +84,17 @@ def kind(of: ElementType) -> str:
     return f"{of.bits}-bit floats" if of.kind in ("float", "scale") else integer
 
 
-def every_pair() -> str:
+def every_pair(machine: Machine) -> str:
+    name, folder, _ = machine
     kinds = ["64 bits", "32 bits", "16-bit floats", "16-bit integers", "8-bit floats", "8-bit integers, bool"]
     kinds += ["6 bits", "4 and 2 bits"]
     parts = [
-        "## All pairs on the CPU",
+        f"## All pairs on the CPU: {name}",
         "One thread, random codes: the median ratio to memcpy for each kind of source and destination, and the number of "
         f"pairs that reach {GOAL}.",
     ]
-    for title, name in ("AVX-512", "cpu-all-avx512.jsonl"), ("AVX2", "cpu-all.jsonl"):
-        lines = read_lines(DATA / name)
+    for title, file in ("AVX-512", "cpu-all-avx512.jsonl"), ("AVX2", "cpu-all.jsonl"):
+        lines = read_lines(folder / file)
         found: dict[tuple[str, str], list[float]] = {}
         for line in lines:
             found.setdefault((kind(TYPES[line["from"]]), kind(TYPES[line["to"]])), []).append(line["ratio"])

@@ -3,6 +3,9 @@
 //! An ordinary store first reads the line of memory that it changes. A streaming store does not, so that a result larger
 //! than the caches takes less time. It is not in the caches afterwards.
 
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+use std::sync::OnceLock;
+
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 use pulp::x86::V4;
 
@@ -30,7 +33,7 @@ pub(super) fn is_faster([source, destination]: [usize; 2], in_lines: bool, are_s
     if !EXISTS || source + destination < LEAST {
         return false;
     }
-    match &vendor() {
+    match vendor() {
         b"GenuineIntel" => true,
         // Lines that are stored in parts take up to 1.8 times as long as ordinary stores.
         b"AuthenticAMD" => in_lines && (destination <= source || are_several()),
@@ -39,7 +42,7 @@ pub(super) fn is_faster([source, destination]: [usize; 2], in_lines: bool, are_s
 }
 
 /// Fills a destination with blocks of `written` bytes, at most `MOST`, which `convert` makes of blocks of `read` bytes of
-/// a source, and `store` stores. Returns the number of blocks: the whole ones that both have.
+/// a source, and `store` stores. Returns the number of blocks, all whole ones that both have, or all but one.
 #[inline(always)]
 pub(super) fn fill<const MOST: usize>(
     (source, read): (&[u8], usize),
@@ -49,26 +52,39 @@ pub(super) fn fill<const MOST: usize>(
 ) -> usize {
     // Dropped when this returns or panics. Until then nothing else sees the destination, which is borrowed.
     let _fence = Fence;
-    let mut blocks = 0;
-    for (block, destination) in source.chunks_exact(read).zip(destination.chunks_exact_mut(written)) {
-        if let Some(ahead) = source.get(blocks * read + AHEAD..blocks * read + AHEAD + read) {
-            prefetch(ahead);
+    let runs = runs();
+    let rows = (source.len() / read).min(destination.len() / written) / runs;
+    for row in 0..rows {
+        for run in 0..runs {
+            let block = run * rows + row;
+            let source = &source[block * read..];
+            if let Some(ahead) = source.get(AHEAD..AHEAD + read) {
+                prefetch(ahead);
+            }
+            let mut made = [0; MOST];
+            convert(&source[..read], &mut made[..written]);
+            store(&made[..written], &mut destination[block * written..(block + 1) * written]);
         }
-        let mut made = [0; MOST];
-        convert(block, &mut made[..written]);
-        store(&made[..written], destination);
-        blocks += 1;
     }
-    blocks
+    rows * runs
 }
 
-/// Who made the processor.
+/// How many runs of blocks are filled in turns. Two take 0.85 to 0.95 of the time of one on Intel's processors; on others this was
+/// not measured.
+fn runs() -> usize {
+    if vendor() == b"GenuineIntel" { 2 } else { 1 }
+}
+
+/// Who made the processor. It is asked once, since hypervisors answer in its place.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[allow(unsafe_code, unused_unsafe, reason = "the intrinsic is safe in newer versions of Rust only")]
-fn vendor() -> [u8; 12] {
-    // SAFETY: every x86-64 processor has the instruction CPUID, and its leaf 0.
-    let vendor = unsafe { std::arch::x86_64::__cpuid(0) };
-    bytemuck::cast([vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes))
+fn vendor() -> &'static [u8; 12] {
+    static VENDOR: OnceLock<[u8; 12]> = OnceLock::new();
+    VENDOR.get_or_init(|| {
+        // SAFETY: every x86-64 processor has the instruction CPUID, and its leaf 0.
+        let vendor = unsafe { std::arch::x86_64::__cpuid(0) };
+        bytemuck::cast([vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes))
+    })
 }
 
 /// Copies bytes to a destination of as many.
@@ -140,8 +156,8 @@ impl Drop for Fence {
 // Elsewhere, and under Miri, which lacks these instructions, ordinary stores take their place.
 
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-fn vendor() -> [u8; 12] {
-    [0; 12]
+fn vendor() -> &'static [u8; 12] {
+    &[0; 12]
 }
 
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]

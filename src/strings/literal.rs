@@ -163,21 +163,24 @@ impl Decimal<'_> {
     }
 }
 
-/// A fast comparison of few digits · 10^power with a float. `None` for others.
+/// A fast comparison of at most 38 digits · 10^power with a float. `None` for others.
 fn compare_words(digits: [&[u8]; 2], power: i64, (significand, exponent): (u64, i64)) -> Option<Ordering> {
-    if digits[0].len() + digits[1].len() > 19 {
+    // Two words hold 19 digits each.
+    if digits[0].len() + digits[1].len() > 38 {
         return None;
     }
-    let digits = digits.into_iter().flatten().fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0'));
-    let five = |power: i64| FIVES.get(usize::try_from(power).ok()?).copied().map(u128::from);
-    // The power of five multiplies the side where it is an integer.
-    let (mut ours, mut theirs) = (u128::from(digits), u128::from(significand));
-    if power >= 0 {
-        ours *= five(power)?;
-    } else {
-        theirs *= five(-power)?;
+    let (mut words, mut unit) = ([0u64; 2], 1);
+    for (index, digit) in digits.into_iter().flatten().enumerate() {
+        let word = &mut words[index / 19];
+        *word = *word * 10 + u64::from(digit - b'0');
+        unit *= if index < 19 { 1 } else { 10 };
     }
-    // A power of two remains. The two sides are almost equal, so shifting one of them does not overflow.
+    // The power of five multiplies the side where it is an integer.
+    let (mut ours, mut theirs) = (u128::from(words[0]) * unit + u128::from(words[1]), u128::from(significand));
+    let more = if power >= 0 { &mut ours } else { &mut theirs };
+    *more = more.checked_mul(five(power.unsigned_abs())?)?;
+    // A power of two remains. The two sides are almost equal, and no product is as near to 2^128, so shifting one of them does not
+    // overflow.
     let shift = exponent - power;
     if shift >= 0 {
         theirs <<= shift;
@@ -185,6 +188,14 @@ fn compare_words(digits: [&[u8]; 2], power: i64, (significand, exponent): (u64, 
         ours <<= -shift;
     }
     Some(ours.cmp(&theirs))
+}
+
+/// 5^power, where a table or one product has it.
+fn five(power: u64) -> Option<u128> {
+    let most = FIVES.len() - 1;
+    let power = usize::try_from(power).ok()?;
+    let rest = power.saturating_sub(most);
+    Some(u128::from(FIVES[power - rest]) * u128::from(*FIVES.get(rest)?))
 }
 
 /// The comparison for any number of digits.
@@ -253,7 +264,7 @@ mod tests {
                     if text.parse() != Ok(value) {
                         continue;
                     }
-                    let (digits, any_other) = decimal.digits(19);
+                    let (digits, any_other) = decimal.digits(38);
                     let len = digits[0].len() + digits[1].len();
                     let (power, float) = (decimal.point().unwrap() - len as i64, parts(value));
                     if let (false, Some(order)) = (any_other, compare_words(digits, power, float)) {
