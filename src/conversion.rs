@@ -122,7 +122,7 @@ impl Conversion {
                     _ => Hub::F32,
                 };
                 let mut to = to_float(&format, hub, options);
-                // Making them takes longer than all else.
+                // Only sources of integers and BOOL read them. Computing them takes longer than the rest of this function.
                 if !matches!(from.kind(), Kind::Float(_)) {
                     to.integers = integers(&to);
                 }

@@ -194,8 +194,8 @@ impl Stage {
     }
 }
 
-/// Binds a thread of the pool to a core of its own, as far as there are enough. Otherwise virtual machines were seen to leave both
-/// threads of a pool on one core for a whole cast, of the copy too.
+/// Binds each thread of the pool to a core of its own if there are enough. Without it, a virtual machine often ran both threads on
+/// one core for a whole cast or copy.
 fn bind(thread: usize) {
     #[cfg(target_os = "linux")]
     use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -205,7 +205,7 @@ fn bind(thread: usize) {
         let cores: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&core| allowed.is_set(core)).collect();
         let mut own = CpuSet::new();
         own.set(cores[thread % cores.len()]);
-        // Without it the figures are worse, not wrong.
+        // If binding fails, the figures are worse, not wrong.
         let _ = sched_setaffinity(None, &own);
     }
     #[cfg(not(target_os = "linux"))]

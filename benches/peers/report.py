@@ -24,11 +24,11 @@ MACHINES = [("AMD EPYC", DATA, ""), ("Intel Xeon", DATA / "xeon", "-xeon")]
 
 
 def cpu() -> str:
-    """The processor's name, and the family and model that `lscpu` prints, since names of virtual ones say little."""
+    """The processor's name, with its family and model, since virtual machines hide the real name."""
     info = Path("/proc/cpuinfo")
     lines = info.read_text().splitlines() if info.exists() else []
-    pairs = [[part.strip() for part in line.partition(":")[::2]] for line in reversed(lines)]
-    facts = dict(pair for pair in pairs if len(pair) == 2)
+    # Of several processors the first one's lines stay.
+    facts = dict([part.strip() for part in line.partition(":")[::2]] for line in reversed(lines))
     if "model name" not in facts:
         return platform.processor() or platform.machine()
     numbered = [f"{name} {facts[key]}" for name, key in (("family", "cpu family"), ("model", "model")) if key in facts]

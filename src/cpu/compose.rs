@@ -110,11 +110,12 @@ fn from_int<L: Lanes + 'static, S: Source<L> + 'static, B: Source<L> + 'static>(
         SinkKind::Round(to) if RoundMethod::new(&to) == Some(RoundMethod::Shift) => {
             codes(l, odd, Round::<16, false, KEPT>::new(to))
         }
-        SinkKind::Round(to) => match (L::LOOKS_UP && B::BITS == 16, to.bits) {
-            (true, 4) => look_up_integer::<L, B, 4>(l, bounded, to),
-            (true, 6) => look_up_integer::<L, B, 6>(l, bounded, to),
+        SinkKind::Round(to) if L::LOOKS_UP && B::BITS == 16 => match to.bits {
+            4 => look_up_integer::<L, B, 4>(l, bounded, to),
+            6 => look_up_integer::<L, B, 6>(l, bounded, to),
             _ => round(l, bounded, to),
         },
+        SinkKind::Round(to) => round(l, bounded, to),
         SinkKind::E8m0(to) => e8m0(l, odd, &to),
         SinkKind::LowBits { bits } => low_bits(l, bounded, bits),
         _ => unreachable!("no lanes of integers to {sink:?}"),

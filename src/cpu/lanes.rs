@@ -62,7 +62,7 @@ pub(crate) trait Lanes: Copy + Send + Sync {
     /// Whether [`store_bytes`](Self::store_bytes) packs codes of less than a byte. Otherwise it stores one in each
     /// byte.
     const PACKS: bool;
-    /// Whether looking lanes up takes few instructions.
+    /// Whether [`look_up_u16`](Self::look_up_u16) takes few instructions.
     const LOOKS_UP: bool;
     /// 16-bit lanes. A portable lane has 32 bits, of which the upper 16 are zero.
     type U16: Copy;
@@ -87,8 +87,8 @@ pub(crate) trait Lanes: Copy + Send + Sync {
     /// Stores codes of 16 bits. `interleaved` says that they were narrowed from elements of 32 bits or more: narrowing
     /// keeps the order of the elements only after [`unpack`](Self::unpack).
     fn store_u16(self, interleaved: bool, codes: Self::U16, bytes: &mut [u8]);
-    /// Stores the codes of all groups, which have at most 8 bits; the bits above them must be zero. They were made of elements
-    /// of `from_bits`, and narrowed as those of [`store_u16`](Self::store_u16).
+    /// Stores the codes of all groups, which have at most 8 bits; the bits above them must be zero. They come from elements of
+    /// `from_bits`: of more than 16 bits, they are in the order that [`narrow`](Self::narrow) leaves.
     fn store_bytes(self, bits: usize, from_bits: usize, codes: &[Self::U16], bytes: &mut [u8]);
 
     fn splat_u16(self, a: u16) -> Self::U16;

@@ -54,7 +54,7 @@ fn round_smaller(l: Avx512, method: Method, source: SourceKind, sink: SinkKind) 
     let (SinkKind::Round(to), Some(from)) = (sink, source.format()) else {
         unreachable!("floats are rounded to floats")
     };
-    // These sinks look at the codes of the source alone.
+    // These sinks read the codes themselves, so `Bf16` stands for both 16-bit sources.
     let made = match (to.bits, SignRule::compiled(&to)) {
         (4, Some(SignRule::Any)) => LookUpF16::<ANY>::new(&from, to).map(|sink| codes(l, Bf16, sink)),
         (6, Some(SignRule::Any)) => RoundShifted::<6, ANY>::new(&from, to).map(|sink| codes(l, Bf16, sink)),

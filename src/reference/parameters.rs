@@ -75,7 +75,8 @@ pub(crate) struct EncodeFloat {
     pub nan_flip: u32,
     /// There is no −0.
     pub fnuz: bool,
-    /// The codes of the integers 0 to 7, four bits each, where every larger one has the code of 7; else 0.
+    /// The codes of the integers 0 to 7, four bits each, where every larger one has the code of 7; else 0, and 0 for float sources,
+    /// which do not read it.
     pub integers: u32,
 }
 

@@ -166,21 +166,21 @@ impl Decimal<'_> {
 /// A fast comparison of at most 38 digits · 10^power with a float. `None` for others.
 fn compare_words(digits: [&[u8]; 2], power: i64, (significand, exponent): (u64, i64)) -> Option<Ordering> {
     // Two words hold 19 digits each.
-    if digits[0].len() + digits[1].len() > 38 {
+    let len = digits[0].len() + digits[1].len();
+    if len > 38 {
         return None;
     }
-    let (mut words, mut unit) = ([0u64; 2], 1);
+    let mut words = [0u64; 2];
     for (index, digit) in digits.into_iter().flatten().enumerate() {
-        let word = &mut words[index / 19];
-        *word = *word * 10 + u64::from(digit - b'0');
-        unit *= if index < 19 { 1 } else { 10 };
+        words[index / 19] = words[index / 19] * 10 + u64::from(digit - b'0');
     }
+    let scale = 10u128.pow(len.saturating_sub(19) as u32);
     // The power of five multiplies the side where it is an integer.
-    let (mut ours, mut theirs) = (u128::from(words[0]) * unit + u128::from(words[1]), u128::from(significand));
+    let (mut ours, mut theirs) = (u128::from(words[0]) * scale + u128::from(words[1]), u128::from(significand));
     let more = if power >= 0 { &mut ours } else { &mut theirs };
-    *more = more.checked_mul(five(power.unsigned_abs())?)?;
-    // A power of two remains. The two sides are almost equal, and no product is as near to 2^128, so shifting one of them does not
-    // overflow.
+    *more = more.checked_mul(five(power.unsigned_abs())?).filter(|product| product >> 127 == 0)?;
+    // A power of two remains. The sides differ by less than 2^-52 of their size, so if one is below 2^127, the other one fits 128
+    // bits after its shift.
     let shift = exponent - power;
     if shift >= 0 {
         theirs <<= shift;
@@ -249,6 +249,18 @@ mod tests {
         assert_eq!(trim(" \t\n\x0b\x0c\r1 2\r\x0c\x0b\n\t "), "1 2");
         assert_eq!(trim("\u{a0}1\u{85}"), "\u{a0}1\u{85}");
         assert_eq!([trim(""), trim(" "), trim("1 "), trim(" 1")], ["", "", "1", "1"]);
+    }
+
+    /// Digits whose product with a power of five has all 128 bits, and rounds to a power of two.
+    #[test]
+    fn products_that_fill_two_words_are_compared_by_naturals() {
+        for power in 1..13u32 {
+            let digits = (u128::MAX / 5u128.pow(power)).to_string();
+            let decimal = format!("{digits}e{power}");
+            let Some(Literal::Decimal(decimal)) = scan(&decimal) else { panic!("{decimal} is a decimal") };
+            let rounded = 2f64.powi(128 + power as i32);
+            assert_eq!(decimal.compare(rounded), Ordering::Less, "{digits}e{power}");
+        }
     }
 
     #[test]

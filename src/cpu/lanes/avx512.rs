@@ -133,7 +133,7 @@ impl Lanes for Avx512 {
         if from_bits > 8 {
             return pack::store_codes(self, bits, [codes[0], codes[1], codes[2], codes[3]], bytes);
         }
-        // The compiler does not widen bytes that are narrowed again.
+        // The compiler drops this narrowing together with the widening of `load_u8`.
         let mut packed = [splat_u8(0); 4];
         for i in 0..4 {
             packed[i] = self.short()._mm512_cvtepi16_epi8(codes[i]);

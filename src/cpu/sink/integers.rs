@@ -5,7 +5,7 @@ use crate::cpu::lanes::Lanes;
 use crate::cpu::source::Source;
 use crate::reference::{self, EncodeFloat, Integer};
 
-/// The magnitude whose code all larger ones have, too.
+/// From this magnitude on, all have the largest number's code.
 const MOST: u32 = 31;
 
 /// Rounding to `BITS` bits. In the caches it takes 0.55 to 0.65 of the time of [`Round`](super::Round).

@@ -33,7 +33,7 @@ pub(crate) fn signed<L: Lanes, const BITS: usize, const SIGNS: u8>(
     let sign = l.and_u16(shifted, l.splat_u16(1 << (BITS - 1)));
     if SIGNS == ANY {
         let kept = l.and_u16(shifted, l.splat_u16(to.nan_keep as u16));
-        let nan = l.xor_u16(kept, l.splat_u16((to.nan | to.nan_flip) as u16));
+        let nan = l.xor_u16(kept, l.splat_u16((to.nan ^ to.nan_flip) as u16));
         return l.select_u16(is_nan, nan, l.or_u16(magnitude, sign));
     }
     let codes = l.select_u16(is_nan, l.splat_u16(to.nan as u16), magnitude);

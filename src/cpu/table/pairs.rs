@@ -8,22 +8,24 @@ use super::register::RegisterTable;
 use crate::cpu::arch::__m512i;
 use crate::cpu::cast_loop::Step;
 use crate::cpu::lanes::Lanes;
-use crate::cpu::lanes::avx512::pack::{in_order_of_two, joined, store_pairs_of_6};
+use crate::cpu::lanes::avx512::pack::{in_order_of_two, paired, store_pairs_of_6};
 use crate::cpu::lanes::avx512::{Avx512, read, splat_u16, write};
 
-/// Codes in a vector, and the most vectors in a step.
+/// Codes in a vector.
 const CODES: usize = 64;
-const VECTORS: usize = 4;
+
+/// The most vectors that a step reads.
+const MOST_VECTORS: usize = 4;
 
 /// The step from codes of `FROM` bits, 6 or 8, to codes of `TO` bits, at most 8.
 #[derive(Clone, Copy)]
 pub(super) struct LookUpPairs<'a, const FROM: usize, const TO: usize>(pub &'a RegisterTable);
 
 impl<const FROM: usize, const TO: usize> LookUpPairs<'_, FROM, TO> {
-    /// As many as make a vector of results, if vectors of 6 bits are stored by themselves. Of 6 bits the most are read, so that
-    /// all but the last are read as 64 bytes.
+    /// As many vectors as fill one vector of results; one for 6 bits, which are stored in 48 bytes. From 6 bits four, so that only
+    /// the last read must begin earlier to stay within the step.
     const VECTORS: usize = match (FROM, TO) {
-        (6, _) => VECTORS,
+        (6, _) => MOST_VECTORS,
         (_, 6) => 1,
         _ => 8 / TO,
     };
@@ -35,15 +37,15 @@ impl<const FROM: usize, const TO: usize> Step<Avx512> for LookUpPairs<'_, FROM, 
 
     #[inline(always)]
     fn step(self, l: Avx512, source: &[u8], destination: &mut [u8]) {
-        let mut pairs = [splat_u16(0); VECTORS];
+        let mut pairs = [splat_u16(0); MOST_VECTORS];
         for i in 0..Self::VECTORS {
             let [first, second] = load::<FROM>(l.0, &source[..Self::READ], i);
-            let first = self.0.short::<FROM, TO>(first);
-            let mut second = self.0.short::<FROM, TO>(second);
+            let first = self.0.found_small::<FROM, TO>(first);
+            let mut second = self.0.found_small::<FROM, TO>(second);
             if FROM == 8 {
                 second = l.0.avx512bw._mm512_sllv_epi16(second, splat_u16(TO as u16));
             }
-            // What is not the first code's is the second's. Other bits of a word may be set.
+            // Takes the low `TO` bits from the first code and the others from the second, then clears what is above both.
             let both = l.select_bits(splat_u16(0xff >> (8 - TO)), first, second);
             pairs[i] = l.and_u16(both, splat_u16(0xffff >> (16 - 2 * TO)));
         }
@@ -59,8 +61,9 @@ fn load<const FROM: usize>(simd: V4, bytes: &[u8], i: usize) -> [__m512i; 2] {
         let codes = read(bytes, 64 * i);
         return [codes, simd.avx512bw._mm512_srli_epi16::<8>(codes)];
     }
-    // Twelve bytes, which hold 16 codes, in each quarter. The last 48 bytes of a step are the end of 64.
-    let skipped = if i == VECTORS - 1 { 4 } else { 0 };
+    // Moves twelve bytes, which hold 16 codes, to each quarter. The last vector reads the last 64 bytes of the step and skips 16 of
+    // them.
+    let skipped = if i == MOST_VECTORS - 1 { 4 } else { 0 };
     let mut words: [u32; 16] = [0, 1, 2, 3, 3, 4, 5, 6, 6, 7, 8, 9, 9, 10, 11, 12];
     for word in 0..16 {
         words[word] += skipped;
@@ -75,13 +78,13 @@ fn load<const FROM: usize>(simd: V4, bytes: &[u8], i: usize) -> [__m512i; 2] {
 
 /// Stores vectors whose lanes have two codes of `TO` bits each.
 #[inline(always)]
-fn store<const TO: usize>(l: Avx512, pairs: [__m512i; VECTORS], bytes: &mut [u8]) {
+fn store<const TO: usize>(l: Avx512, pairs: [__m512i; MOST_VECTORS], bytes: &mut [u8]) {
     let short = l.0.avx512bw;
     match TO {
         2 => {
             let [a, b, c, d] = pairs;
-            let first = joined(l, 4, short._mm512_packus_epi16(a, b));
-            let second = joined(l, 4, short._mm512_packus_epi16(c, d));
+            let first = paired(l, 4, short._mm512_packus_epi16(a, b));
+            let second = paired(l, 4, short._mm512_packus_epi16(c, d));
             write(bytes, 0, in_order_of_two(l, short._mm512_packus_epi16(first, second)));
         }
         4 => {

@@ -13,14 +13,14 @@ use crate::cpu::lanes::Lanes;
 use crate::cpu::lanes::avx512::{Avx512, splat_u16, write};
 use crate::cpu::method::{SinkKind, SourceKind};
 use crate::cpu::pack::load;
+use crate::cpu::scalar::f32_to_int32;
 use crate::element::ElementType;
 use crate::options::CastOptions;
 
 /// The number of codes that are converted at a time, each in a 16-bit word.
 const LANES: usize = 32;
 
-/// A table of 256 words in vectors. Tables for fewer than 8 bits are repeated, so that the bits above an index do not
-/// matter.
+/// 256 words in vectors. Tables for fewer than 8 bits are repeated, so that the bits above an index do not matter.
 type Table = [__m512i; 8];
 
 /// The cast of one pair by tables.
@@ -34,7 +34,8 @@ pub(crate) struct RegisterTable {
 /// What the tables hold.
 #[derive(Clone, Copy)]
 enum Made {
-    /// The destination codes, which have so many bits: a table for each 16 bits, lowest first.
+    /// The destination codes, which have so many bits. More than 8: a table for each 16 bits, lowest first. Otherwise one table,
+    /// whose words hold several codes.
     Codes(u32),
     /// The upper halves of the source's numbers in binary32, whose other bits are zero: one table. Instructions make the
     /// destination codes of them.
@@ -73,7 +74,7 @@ impl RegisterTable {
     }
 
     pub(crate) fn new(simd: V4, conversion: &Conversion, source: SourceKind, sink: SinkKind) -> Self {
-        let by_numbers = match sink {
+        let made_of_numbers = match sink {
             SinkKind::F32 | SinkKind::F64 | SinkKind::Int32 | SinkKind::Uint32 | SinkKind::Int64 { signed: true } => {
                 true
             }
@@ -81,21 +82,25 @@ impl RegisterTable {
             SinkKind::Int64 { signed: false } => source.bits() == 8,
             _ => false,
         };
-        if !by_numbers || !matches!(source, SourceKind::SmallFloat(_)) {
+        if !made_of_numbers || !matches!(source, SourceKind::SmallFloat(_)) {
             return Self::of_codes(simd, conversion);
         }
         let upper_halves = Conversion::new(conversion.from, ElementType::BFLOAT16, &CastOptions::default());
         let upper_halves = upper_halves.expect("both are numeric");
         let mut numbers = units(&upper_halves, 1);
-        let mut sink = sink;
-        if sink == SinkKind::Uint32 {
-            // What is no integer of 32 bits gives 0, as 0 does. A number from 2³¹ to 2³² can be 2³¹ only, which gives its code
-            // as a number that is out of range does.
-            let results = units(conversion, 1);
-            numbers.iter_mut().zip(&*results).filter(|(_, code)| code[0] == 0).for_each(|(number, _)| number[0] = 0);
-            sink = SinkKind::Int32;
+        if sink != SinkKind::Uint32 {
+            return Self { made: Made::Numbers(sink), ..Self::of_units(simd, &upper_halves, &numbers) };
         }
-        Self { made: Made::Numbers(sink), ..Self::of_units(simd, &upper_halves, &numbers) }
+        // Codes that are 0 (out of range, NaN, multiples of 2³²) get the number 0. All others must be what the instruction to
+        // INT32 gives.
+        for (number, &[code, ..]) in numbers.iter_mut().zip(&*units(conversion, 1)) {
+            if code == 0 {
+                number[0] = 0;
+            } else if code != u64::from(f32_to_int32((number[0] as u32) << 16)) {
+                return Self::of_codes(simd, conversion);
+            }
+        }
+        Self { made: Made::Numbers(SinkKind::Int32), ..Self::of_units(simd, &upper_halves, &numbers) }
     }
 
     fn of_codes(simd: V4, conversion: &Conversion) -> Self {
@@ -104,8 +109,8 @@ impl RegisterTable {
 
     fn of_units(simd: V4, conversion: &Conversion, units: &[[u64; 4]; 256]) -> Self {
         let [from_bits, to_bits] = [conversion.from, conversion.to].map(|t| t.code_bits());
-        // If destination codes have at most 8 bits, units that are 64 apart share a word. If there are no others, a unit has
-        // its word for itself, and each place of a pair.
+        // Codes of at most 8 bits share a word: those of the units i and i + 64, and of i + 128 and i + 192 if all four fit. A
+        // source of 6 bits has 64 units only: its words have the code twice, once for each code of a pair.
         let (shared, size) = match (from_bits, to_bits) {
             (8, ..=4) => (4, 4),
             (8, ..=8) => (2, 8),
@@ -141,9 +146,10 @@ impl RegisterTable {
         simd._mm512_mask_blend_epi16(eighth, lower, upper)
     }
 
-    /// Looks up 32 codes of `FROM` bits, 6 or 8, whose destination codes have at most 8 bits. The bits above those are undefined.
+    /// Looks up 32 codes of `FROM` bits, 6 or 8, whose destination codes have `TO` bits, at most 8. The result of 6 bits is repeated
+    /// in the next `TO` bits. Of 8 bits, the bits above the result are undefined.
     #[inline(always)]
-    pub(super) fn short<const FROM: usize, const TO: usize>(&self, codes: __m512i) -> __m512i {
+    pub(super) fn found_small<const FROM: usize, const TO: usize>(&self, codes: __m512i) -> __m512i {
         let simd = self.simd.avx512bw;
         let [a, b, c, d, ..] = self.tables[0];
         let found = simd._mm512_permutex2var_epi16(a, codes, b);

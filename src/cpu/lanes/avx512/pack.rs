@@ -1,4 +1,4 @@
-//! Packs codes of less than 16 bits, in vectors of 64 bytes.
+//! Packs codes of at most 8 bits in vectors of 64 bytes.
 
 use bytemuck::cast;
 
@@ -13,19 +13,19 @@ pub(crate) fn store_codes(l: Avx512, bits: usize, codes: [__m512i; 4], bytes: &m
     let (first, second) = (short._mm512_packus_epi16(a, b), short._mm512_packus_epi16(c, d));
     match bits {
         2 | 4 => {
-            let (first, second) = (joined(l, bits, first), joined(l, bits, second));
+            let (first, second) = (paired(l, bits, first), paired(l, bits, second));
             let pairs = in_order_of_two(l, short._mm512_packus_epi16(first, second));
             match bits {
                 4 => write(bytes, 0, pairs),
                 _ => {
-                    let fours = short._mm512_cvtepi16_epi8(joined(l, 4, pairs));
+                    let fours = short._mm512_cvtepi16_epi8(paired(l, 4, pairs));
                     bytes[..32].copy_from_slice(&cast::<_, [u8; 32]>(fours));
                 }
             }
         }
         6 => {
-            store_pairs_of_6(l, joined(l, 6, l.in_order(first)), bytes);
-            store_pairs_of_6(l, joined(l, 6, l.in_order(second)), &mut bytes[48..]);
+            store_pairs_of_6(l, paired(l, 6, l.in_order(first)), bytes);
+            store_pairs_of_6(l, paired(l, 6, l.in_order(second)), &mut bytes[48..]);
         }
         _ => {
             write(bytes, 0, l.in_order(first));
@@ -34,10 +34,10 @@ pub(crate) fn store_codes(l: Avx512, bits: usize, codes: [__m512i; 4], bytes: &m
     }
 }
 
-/// Joins two fields of `bits` bits, which lie one in each byte, in a 16-bit lane: multiplies the upper one by a power of two and
+/// Puts two fields of `bits` bits, which lie one in each byte, together in a 16-bit lane: multiplies the upper one by a power of two and
 /// adds the lower one.
 #[inline(always)]
-pub(crate) fn joined(l: Avx512, bits: usize, fields: __m512i) -> __m512i {
+pub(crate) fn paired(l: Avx512, bits: usize, fields: __m512i) -> __m512i {
     l.short()._mm512_maddubs_epi16(fields, splat_u16(1 | 1 << (8 + bits)))
 }
 
