@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::natural::{FIVES, Natural};
+use super::natural::{FIVES, Natural, word};
 
 /// A literal with its sign.
 #[derive(Clone, Copy, Debug)]
@@ -165,18 +165,13 @@ impl Decimal<'_> {
 
 /// A fast comparison of at most 38 digits · 10^power with a float. `None` for others.
 fn compare_words(digits: [&[u8]; 2], power: i64, (significand, exponent): (u64, i64)) -> Option<Ordering> {
-    // Two words hold 19 digits each.
-    let len = digits[0].len() + digits[1].len();
-    if len > 38 {
+    let [whole, fraction] = digits;
+    if whole.len() + fraction.len() > 38 {
         return None;
     }
-    let mut words = [0u64; 2];
-    for (index, digit) in digits.into_iter().flatten().enumerate() {
-        words[index / 19] = words[index / 19] * 10 + u64::from(digit - b'0');
-    }
-    let scale = 10u128.pow(len.saturating_sub(19) as u32);
+    let digits = number(whole) * ten(fraction.len()) + number(fraction);
     // The power of five multiplies the side where it is an integer.
-    let (mut ours, mut theirs) = (u128::from(words[0]) * scale + u128::from(words[1]), u128::from(significand));
+    let (mut ours, mut theirs) = (digits, u128::from(significand));
     let more = if power >= 0 { &mut ours } else { &mut theirs };
     *more = more.checked_mul(five(power.unsigned_abs())?).filter(|product| product >> 127 == 0)?;
     // A power of two remains. The sides differ by less than 2^-52 of their size, so if one is below 2^127, the other one fits 128
@@ -188,6 +183,19 @@ fn compare_words(digits: [&[u8]; 2], power: i64, (significand, exponent): (u64, 
         ours <<= -shift;
     }
     Some(ours.cmp(&theirs))
+}
+
+/// The number of at most 38 digits.
+fn number(digits: &[u8]) -> u128 {
+    // A word holds 19 of them.
+    let (high, low) = digits.split_at(digits.len().saturating_sub(19));
+    u128::from(word(high)) * ten(low.len()) + u128::from(word(low))
+}
+
+/// 10^power, at most 38.
+fn ten(power: usize) -> u128 {
+    let half = power / 2;
+    u128::from(FIVES[half]) * u128::from(FIVES[power - half]) << power
 }
 
 /// 5^power, where a table or one product has it.

@@ -15,6 +15,22 @@ pub(super) const FIVES: [u64; 28] = {
     powers
 };
 
+/// The number of at most 19 ASCII digits.
+pub(super) fn word(digits: &[u8]) -> u64 {
+    let (eights, rest) = digits.as_chunks::<8>();
+    let sum = eights.iter().fold(0, |sum, &eight| sum * 100_000_000 + eight_digits(eight));
+    rest.iter().fold(sum, |sum, digit| sum * 10 + u64::from(digit - b'0'))
+}
+
+/// The number of eight digits. Digit by digit, each product would wait for the one before.
+fn eight_digits(digits: [u8; 8]) -> u64 {
+    const ZEROS: u64 = u64::from_le_bytes([b'0'; 8]);
+    // The first digit is in the lowest byte. Each product adds ten, a hundred or ten thousand times a field to the next higher one.
+    let pairs = (u64::from_le_bytes(digits) - ZEROS).wrapping_mul(10 * (1 << 8) + 1) >> 8 & 0x00ff_00ff_00ff_00ff;
+    let fours = pairs.wrapping_mul(100 * (1 << 16) + 1) >> 16 & 0x0000_ffff_0000_ffff;
+    fours.wrapping_mul(10_000 * (1 << 32) + 1) >> 32
+}
+
 /// A natural number.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Natural {
@@ -36,7 +52,7 @@ impl Natural {
         // As many digits as a word holds.
         const TOGETHER: usize = 19;
         for digits in digits.chunks(TOGETHER) {
-            let value = digits.iter().fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0'));
+            let value = word(digits);
             self.multiply_add(FIVES[digits.len()] << digits.len(), value);
         }
     }
