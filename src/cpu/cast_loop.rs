@@ -211,20 +211,22 @@ impl CastLoop for Packed {
     }
 }
 
-/// The step of a function of one element. The compiler vectorises the loop.
+/// The step of a function of one element. The compiler vectorises the loop. `STREAMS` allows a second loop.
 #[derive(Clone, Copy)]
-pub(crate) struct Map<S, D, F>(F, PhantomData<(S, D)>);
+pub(crate) struct Map<S, D, F, const STREAMS: bool>(F, PhantomData<(S, D)>);
 
-impl<S: Word, D: Word, F: Fn(S) -> D> Map<S, D, F> {
+impl<S: Word, D: Word, F: Fn(S) -> D, const STREAMS: bool> Map<S, D, F, STREAMS> {
     pub(crate) fn new(function: F) -> Self {
         Self(function, PhantomData)
     }
 }
 
-impl<L: Lanes, S: Word, D: Word, F: Fn(S) -> D + Copy + Send + Sync> Step<L> for Map<S, D, F> {
+impl<L: Lanes, S: Word, D: Word, F: Fn(S) -> D + Copy + Send + Sync, const STREAMS: bool> Step<L>
+    for Map<S, D, F, STREAMS>
+{
     const READ: usize = S::BYTES;
     const WRITTEN: usize = D::BYTES;
-    const STREAMS: bool = D::BYTES >= 2;
+    const STREAMS: bool = STREAMS && D::BYTES >= 2;
 
     #[inline(always)]
     fn step(self, _: L, source: &[u8], destination: &mut [u8]) {
