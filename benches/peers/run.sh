@@ -12,7 +12,8 @@
 #   run.sh files [OPTION]…       conversions of files: `cast convert`, PyTorch and onnxconverter-common, beside a copy
 #   run.sh tables                docs/performance/tables.md and the README's table, from the recorded figures
 #   run.sh charts                docs/charts/*.svg, from the recorded figures
-# The figures are recorded in docs/charts/data. Add --help for the options of a command.
+# The figures are recorded in docs/charts/data, or in the folder PEERS_RESULTS (docs/charts/data/xeon: those of an Intel Xeon). Add
+# --help for the options of a command.
 #
 # `compare` needs a processor with AVX-512. It, `sweep` and `files` use PyTorch, which is installed only on request:
 #   PEERS_TORCH=INDEX   from the package index at that address, such as PyTorch's index for CPUs (about 1 GB)
