@@ -195,7 +195,7 @@ fn number(digits: &[u8]) -> u128 {
 /// 10^power, at most 38.
 fn ten(power: usize) -> u128 {
     let half = power / 2;
-    u128::from(FIVES[half]) * u128::from(FIVES[power - half]) << power
+    (u128::from(FIVES[half]) * u128::from(FIVES[power - half])) << power
 }
 
 /// 5^power, where a table or one product has it.
