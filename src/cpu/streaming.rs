@@ -42,9 +42,11 @@ pub(super) fn is_faster([source, destination]: [usize; 2], in_lines: bool, are_s
 }
 
 /// Fills a destination with blocks of `written` bytes, at most `MOST`, which `convert` makes of blocks of `read` bytes of
-/// a source, and `store` stores. Returns how many blocks it filled from the start: all whole ones that both have, or all but one.
+/// a source, and `store` stores: some runs of blocks in turns. Returns how many blocks it filled from the start: all whole ones that both have, but for
+/// fewer than `runs`.
 #[inline(always)]
 pub(super) fn fill<const MOST: usize>(
+    runs: usize,
     (source, read): (&[u8], usize),
     (destination, written): (&mut [u8], usize),
     mut convert: impl FnMut(&[u8], &mut [u8]),
@@ -52,7 +54,6 @@ pub(super) fn fill<const MOST: usize>(
 ) -> usize {
     // Dropped when this returns or panics. Until then nothing else sees the destination, which is borrowed.
     let _fence = Fence;
-    let runs = runs();
     let rows = (source.len() / read).min(destination.len() / written) / runs;
     for row in 0..rows {
         for run in 0..runs {
@@ -71,7 +72,7 @@ pub(super) fn fill<const MOST: usize>(
 
 /// How many runs of blocks are filled in turns. On Intel's processors two take 0.6 to 0.95 of the time of one; on others this was not
 /// measured.
-fn runs() -> usize {
+pub(super) fn runs() -> usize {
     if vendor() == b"GenuineIntel" { 2 } else { 1 }
 }
 
@@ -172,3 +173,30 @@ pub(super) fn store_lines(_: V4, bytes: &[u8], destination: &mut [u8]) {
 
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
 fn prefetch(_: &[u8]) {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every block is filled once, from its own part of the source, and nothing behind them.
+    #[test]
+    fn runs_fill_the_same_blocks() {
+        let source: Vec<u8> = (0..4 * 1000 + 3).map(|i| (i / 4 % 251) as u8).collect();
+        for (runs, blocks) in [1, 2, 3].into_iter().flat_map(|runs| [0, 1, 2, 7, 1000].map(|blocks| (runs, blocks))) {
+            let mut filled = vec![0; 2 * blocks + 1];
+            let made = fill::<2>(
+                runs,
+                (&source, 4),
+                (&mut filled, 2),
+                |source, made| made.copy_from_slice(&[source[0] + 1, source[3] + 2]),
+                |made, destination| made.iter().zip(destination).for_each(|(made, place)| *place += made),
+            );
+            assert_eq!(made, blocks / runs * runs);
+            for (block, filled) in filled.chunks(2).enumerate() {
+                let code = (block % 251) as u8;
+                let expected = if block < made { [code + 1, code + 2] } else { [0; 2] };
+                assert_eq!(filled, &expected[..filled.len()], "{runs} runs, block {block} of {blocks}");
+            }
+        }
+    }
+}

@@ -2,8 +2,6 @@
 
 pub(crate) mod memory;
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-mod pairs;
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 pub(crate) mod register;
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 pub(crate) mod shuffle;

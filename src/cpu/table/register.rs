@@ -1,10 +1,12 @@
 //! Tables in AVX-512's registers, for sources of at most 8 bits and any destination. One instruction looks up 32 codes
 //! in 64 entries of 16 bits.
 
+mod pairs;
+
 use bytemuck::cast;
+use pairs::LookUpPairs;
 use pulp::x86::V4;
 
-use super::pairs::LookUpPairs;
 use super::units;
 use crate::conversion::Conversion;
 use crate::cpu::arch::__m512i;

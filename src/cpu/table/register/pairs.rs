@@ -4,7 +4,7 @@
 use bytemuck::cast;
 use pulp::x86::V4;
 
-use super::register::RegisterTable;
+use super::RegisterTable;
 use crate::cpu::arch::__m512i;
 use crate::cpu::cast_loop::Step;
 use crate::cpu::lanes::Lanes;
