@@ -67,7 +67,7 @@ impl<L: Lanes, T: Step<L>> CastLoop for Steps<L, T> {
             #[inline(always)]
             || {
                 blocks = streaming::fill::<STEP>(
-                    // Asked for outside this closure, it costs up to a fifth of the speed.
+                    // If it is asked for outside this closure, the loop has 0.8 to 0.9 of the speed.
                     streaming::runs(),
                     (source, read),
                     (destination, written),

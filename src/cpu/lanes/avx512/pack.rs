@@ -34,8 +34,8 @@ pub(crate) fn store_codes(l: Avx512, bits: usize, codes: [__m512i; 4], bytes: &m
     }
 }
 
-/// Puts two fields of `bits` bits, which lie one in each byte, together in a 16-bit lane: multiplies the upper one by a power of two and
-/// adds the lower one.
+/// Puts two fields of `bits` bits, which lie one in each byte, together in a 16-bit lane: multiplies the upper one by a power of
+/// two and adds the lower one.
 #[inline(always)]
 pub(crate) fn paired(l: Avx512, bits: usize, fields: __m512i) -> __m512i {
     l.short()._mm512_maddubs_epi16(fields, splat_u16(1 | 1 << (8 + bits)))
