@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use super::lanes::Lanes;
 use super::sink::Sink;
 use super::source::Source;
-use super::streaming;
+use super::streaming::{self, LINE};
 use super::word::Word;
 use crate::packing::pack_bytes;
 
@@ -43,6 +43,13 @@ pub(crate) trait Step<L>: Copy + Send + Sync {
 /// The most bytes that a step reads or writes.
 const STEP: usize = 1024;
 
+/// The bytes that a streaming loop reads and writes at a time: those of a step, or of as many as fill a line.
+const fn block<L, T: Step<L>>() -> [usize; 2] {
+    let steps = if T::WRITTEN < LINE { LINE / T::WRITTEN } else { 1 };
+    assert!(!T::STREAMS || (steps * T::WRITTEN).is_multiple_of(LINE), "whole lines");
+    [steps * T::READ, steps * T::WRITTEN]
+}
+
 /// Repeats a step until the destination is full. The last step may convert fewer codes.
 pub(crate) struct Steps<L, T>(pub L, pub T);
 
@@ -60,17 +67,15 @@ impl<L: Lanes, T: Step<L>> CastLoop for Steps<L, T> {
             return [0, 0];
         }
         let &Self(l, step) = self;
-        let steps = const { if T::WRITTEN < streaming::BLOCK { streaming::BLOCK / T::WRITTEN } else { 1 } };
-        let (read, written) = (steps * T::READ, steps * T::WRITTEN);
         let mut blocks = 0;
         l.run(
             #[inline(always)]
             || {
-                blocks = streaming::fill::<STEP>(
-                    // If it is asked for outside this closure, the loop has 0.8 to 0.9 of the speed.
+                blocks = streaming::fill::<{ STEP / LINE }>(
+                    // This closure is a function of its own: what is computed outside is no constant here.
                     streaming::runs(),
-                    (source, read),
-                    (destination, written),
+                    (source, const { block::<L, T>()[0] }),
+                    (destination, const { block::<L, T>()[1] / LINE }),
                     #[inline(always)]
                     |source, made| {
                         for (source, made) in source.chunks_exact(T::READ).zip(made.chunks_exact_mut(T::WRITTEN)) {
@@ -82,7 +87,7 @@ impl<L: Lanes, T: Step<L>> CastLoop for Steps<L, T> {
                 );
             },
         );
-        [blocks * read, blocks * written]
+        const { block::<L, T>() }.map(|bytes| blocks * bytes)
     }
 }
 
@@ -104,38 +109,45 @@ fn repeat<L: Lanes, T: Step<L>>(l: L, step: T, source: &[u8], destination: &mut 
     destination.copy_from_slice(&made[..destination.len()]);
 }
 
+/// How many groups a step converts whose results have so many bits. Of 16 bits it makes a line: more would not fit into the
+/// registers of a streaming loop.
+const fn groups<L: Lanes>(bits: usize) -> usize {
+    if L::PACKS && bits == 16 { LINE / 2 / L::COUNT } else { L::GROUPS }
+}
+
 /// The step of a source and of a sink of codes of at most 16 bits.
 #[derive(Clone, Copy)]
 pub(crate) struct SourceToSink<S, K>(pub S, pub K);
 
 impl<L: Lanes, S: Source<L>, K: Sink<L, S>> Step<L> for SourceToSink<S, K> {
-    const READ: usize = L::GROUPS * L::COUNT * S::BITS / 8;
-    const WRITTEN: usize = L::GROUPS * L::COUNT * if L::PACKS || K::BITS > 8 { K::BITS } else { 8 } / 8;
+    const READ: usize = groups::<L>(K::BITS) * L::COUNT * S::BITS / 8;
+    const WRITTEN: usize = groups::<L>(K::BITS) * L::COUNT * if L::PACKS || K::BITS > 8 { K::BITS } else { 8 } / 8;
     const STREAMS: bool = L::PACKS && K::BITS == 16;
 
     #[inline(always)]
     fn step(self, l: L, source: &[u8], destination: &mut [u8]) {
-        let mut codes = [l.splat_u16(0); 8];
-        macro_rules! groups {
-            ($($i:expr),+) => {$(
-                codes[$i] = self.1.codes(l, self.0, &source[L::COUNT * S::BITS / 8 * $i..]);
-                if K::BITS == 16 {
-                    l.store_u16(S::BITS > 16, codes[$i], &mut destination[2 * L::COUNT * $i..2 * L::COUNT * ($i + 1)]);
-                }
-            )+};
+        macro_rules! codes {
+            ($i:expr) => {
+                self.1.codes(l, self.0, &source[L::COUNT * S::BITS / 8 * $i..])
+            };
         }
+        if K::BITS == 16 {
+            for (i, destination) in destination.chunks_exact_mut(2 * L::COUNT).enumerate() {
+                l.store_u16(S::BITS > 16, codes!(i), destination);
+            }
+            return;
+        }
+        let mut all = [l.splat_u16(0); 8];
         if L::GROUPS == 8 && S::BITS == 32 && S::SIGNED && !S::NANS {
             // The compiler does not unroll the loop below for INT32 on AVX2. It then waits longer for memory: 0.83 of
             // the speed at 16 Mi elements.
-            groups!(0, 1, 2, 3, 4, 5, 6, 7);
+            all = [codes!(0), codes!(1), codes!(2), codes!(3), codes!(4), codes!(5), codes!(6), codes!(7)];
         } else {
-            for i in 0..L::GROUPS {
-                groups!(i);
+            for (i, all) in all[..L::GROUPS].iter_mut().enumerate() {
+                *all = codes!(i);
             }
         }
-        if K::BITS <= 8 {
-            l.store_bytes(K::BITS, S::BITS, &codes[..L::GROUPS], destination);
-        }
+        l.store_bytes(K::BITS, S::BITS, &all[..L::GROUPS], destination);
     }
 }
 

@@ -10,7 +10,7 @@ use pulp::x86::{V3, V4};
 #[cfg(not(any(target_arch = "x86", target_arch = "x86_64")))]
 use absent::{Absent as V3, Absent as V4};
 
-use super::streaming;
+use super::streaming::{self, Line};
 
 /// The environment variable by which tests and benchmarks name the instruction set of a process: `portable`, `avx2` or
 /// `avx512`. It is read once, at the first cast, and is no part of the public interface.
@@ -94,8 +94,8 @@ pub(crate) trait Instructions: Copy + Send + Sync {
     /// Runs `work`, a closure that is always inlined.
     fn run(self, work: impl FnOnce());
 
-    /// Copies bytes to a destination of as many, past the caches where that is possible.
-    fn stream(self, bytes: &[u8], destination: &mut [u8]);
+    /// Copies lines to as many others, past the caches where that is possible.
+    fn stream(self, lines: &[Line], destination: &mut [Line]);
 }
 
 /// What every processor of the target has.
@@ -111,8 +111,8 @@ impl Instructions for Baseline {
     }
 
     #[inline(always)]
-    fn stream(self, bytes: &[u8], destination: &mut [u8]) {
-        streaming::store(bytes, destination);
+    fn stream(self, lines: &[Line], destination: &mut [Line]) {
+        streaming::store(lines, destination);
     }
 }
 
@@ -126,8 +126,8 @@ impl Instructions for V3 {
     }
 
     #[inline(always)]
-    fn stream(self, bytes: &[u8], destination: &mut [u8]) {
-        streaming::store(bytes, destination);
+    fn stream(self, lines: &[Line], destination: &mut [Line]) {
+        streaming::store(lines, destination);
     }
 }
 
@@ -141,8 +141,8 @@ impl Instructions for V4 {
     }
 
     #[inline(always)]
-    fn stream(self, bytes: &[u8], destination: &mut [u8]) {
-        streaming::store_lines(self, bytes, destination);
+    fn stream(self, lines: &[Line], destination: &mut [Line]) {
+        streaming::store_lines(self, lines, destination);
     }
 }
 

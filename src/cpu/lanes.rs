@@ -53,6 +53,7 @@ pub(crate) mod avx512;
 pub(crate) mod portable;
 
 use super::codes::{F16_INFINITY, F16_MAGNITUDE, F16_NAN, F16_SIGN};
+use super::streaming::Line;
 
 pub(crate) trait Lanes: Copy + Send + Sync {
     /// Lanes in a group.
@@ -73,8 +74,8 @@ pub(crate) trait Lanes: Copy + Send + Sync {
     /// Runs a loop, compiled for the instruction set. `work` is a closure that is always inlined.
     fn run(self, work: impl FnOnce());
 
-    /// Copies bytes to a destination of as many, past the caches where that is possible.
-    fn stream(self, bytes: &[u8], destination: &mut [u8]);
+    /// Copies lines to as many others, past the caches where that is possible.
+    fn stream(self, lines: &[Line], destination: &mut [Line]);
 
     fn load_u8(self, bytes: &[u8]) -> Self::U16;
     fn load_u16(self, bytes: &[u8]) -> Self::U16;

@@ -12,15 +12,17 @@ use pulp::x86::V4;
 /// The size of a cache line and of the longest vectors, in bytes.
 pub(super) const LINE: usize = 64;
 
+/// A cache line of bytes, which is aligned.
+#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C, align(64))]
+pub(crate) struct Line([u8; LINE]);
+
 /// Whether loops have streaming stores on this target.
 pub(super) const EXISTS: bool = cfg!(target_arch = "x86_64");
 
 /// The size of a source and its result in bytes, together, from which streaming stores were measured to be faster on all
 /// threads, even if the result is read at once.
 const LEAST: usize = 48 << 20;
-
-/// The bytes that a loop stores at a time: some lines of memory, which the compiler keeps in registers.
-pub(super) const BLOCK: usize = 256;
 
 /// How far ahead of a loop its source is loaded into the caches, in bytes. Streaming stores leave the processor too few
 /// loads in flight otherwise.
@@ -41,20 +43,25 @@ pub(super) fn is_faster([source, destination]: [usize; 2], in_lines: bool, are_s
     }
 }
 
-/// Fills a destination with blocks of `written` bytes, at most `MOST`, which `convert` makes of blocks of `read` bytes of
+/// Fills a destination with blocks of `lines` lines, at most `MOST`, which `convert` makes of blocks of `read` bytes of
 /// a source, and `store` stores. It takes the next block of each of so many runs in turns. Returns how many blocks it filled
-/// from the start: all whole ones that both have, but for fewer than `runs`.
+/// from the start: all whole ones that both have, but for fewer than `runs`, and none if the destination is not aligned.
+///
+/// `read` and `lines` must be constants where this is inlined. Only then does the compiler keep a block in registers; through the
+/// stack it takes up to ten times as long.
 #[inline(always)]
 pub(super) fn fill<const MOST: usize>(
     runs: usize,
     (source, read): (&[u8], usize),
-    (destination, written): (&mut [u8], usize),
+    (destination, lines): (&mut [u8], usize),
     mut convert: impl FnMut(&[u8], &mut [u8]),
-    store: impl Fn(&[u8], &mut [u8]),
+    store: impl Fn(&[Line], &mut [Line]),
 ) -> usize {
     // Dropped when this returns or panics. Until then nothing else sees the destination, which is borrowed.
     let _fence = Fence;
-    let rows = (source.len() / read).min(destination.len() / written) / runs;
+    let whole = destination.len() / LINE * LINE;
+    let Ok(destination) = bytemuck::try_cast_slice_mut::<u8, Line>(&mut destination[..whole]) else { return 0 };
+    let rows = (source.len() / read).min(destination.len() / lines) / runs;
     for row in 0..rows {
         for run in 0..runs {
             let block = run * rows + row;
@@ -62,9 +69,10 @@ pub(super) fn fill<const MOST: usize>(
             if let Some(ahead) = source.get(AHEAD..AHEAD + read) {
                 prefetch(ahead);
             }
-            let mut made = [0; MOST];
-            convert(&source[..read], &mut made[..written]);
-            store(&made[..written], &mut destination[block * written..(block + 1) * written]);
+            let mut made = [Line([0; LINE]); MOST];
+            let made = &mut made[..lines];
+            convert(&source[..read], bytemuck::cast_slice_mut(made));
+            store(made, &mut destination[block * lines..(block + 1) * lines]);
         }
     }
     rows * runs
@@ -88,45 +96,38 @@ fn vendor() -> &'static [u8; 12] {
     })
 }
 
-/// Copies bytes to a destination of as many.
+/// Copies lines to as many others, by parts of 16 bytes.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[allow(unsafe_code, reason = "no safe function stores past the caches")]
 #[inline(always)]
-pub(super) fn store(bytes: &[u8], destination: &mut [u8]) {
-    use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_stream_si128};
+pub(super) fn store(lines: &[Line], destination: &mut [Line]) {
+    use std::arch::x86_64::{__m128i, _mm_stream_si128};
 
-    const SIZE: usize = size_of::<__m128i>();
-    if !destination.as_ptr().addr().is_multiple_of(SIZE) {
-        return destination.copy_from_slice(bytes);
+    const PARTS: usize = LINE / size_of::<__m128i>();
+    for (line, place) in lines.iter().zip(destination) {
+        let parts: [__m128i; PARTS] = bytemuck::cast(*line);
+        let places: &mut [__m128i; PARTS] = bytemuck::cast_mut(place);
+        for (part, place) in parts.into_iter().zip(places) {
+            // SAFETY: every x86-64 processor has SSE2. The place is aligned, as its type says. `fill` has the fence before
+            // anything else sees it.
+            unsafe { _mm_stream_si128(place, part) };
+        }
     }
-    let (vectors, last) = bytes.as_chunks::<SIZE>();
-    let (places, rest) = destination.as_chunks_mut::<SIZE>();
-    for (vector, place) in vectors.iter().zip(places) {
-        // SAFETY: every x86-64 processor has SSE2. Both are SIZE bytes, and the place is aligned to SIZE. `fill` has the
-        // fence before anything else sees it.
-        unsafe { _mm_stream_si128(place.as_mut_ptr().cast(), _mm_loadu_si128(vector.as_ptr().cast())) };
-    }
-    rest.copy_from_slice(last);
 }
 
-/// Copies bytes to a destination of as many, in whole lines.
+/// Copies lines to as many others, each at once.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[allow(unsafe_code, reason = "no safe function stores past the caches")]
 #[inline(always)]
-pub(super) fn store_lines(_: V4, bytes: &[u8], destination: &mut [u8]) {
-    use std::arch::x86_64::{_mm512_loadu_si512, _mm512_stream_si512};
+pub(super) fn store_lines(_: V4, lines: &[Line], destination: &mut [Line]) {
+    use std::arch::x86_64::{__m512i, _mm512_stream_si512};
 
-    if !destination.as_ptr().addr().is_multiple_of(LINE) {
-        return store(bytes, destination);
+    for (line, place) in lines.iter().zip(destination) {
+        let place: &mut __m512i = bytemuck::cast_mut(place);
+        // SAFETY: a V4 exists where the processor has AVX-512. The place is aligned, as its type says. `fill` has the fence
+        // before anything else sees it.
+        unsafe { _mm512_stream_si512(place, bytemuck::cast(*line)) };
     }
-    let (lines, last) = bytes.as_chunks::<LINE>();
-    let (places, rest) = destination.as_chunks_mut::<LINE>();
-    for (line, place) in lines.iter().zip(places) {
-        // SAFETY: a V4 exists where the processor has AVX-512. Both are LINE bytes, and the place is aligned to LINE. `fill`
-        // has the fence before anything else sees it.
-        unsafe { _mm512_stream_si512(place.as_mut_ptr().cast(), _mm512_loadu_si512(line.as_ptr().cast())) };
-    }
-    store(last, rest);
 }
 
 /// Begins to load bytes into the caches.
@@ -162,13 +163,13 @@ fn vendor() -> &'static [u8; 12] {
 }
 
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-pub(super) fn store(bytes: &[u8], destination: &mut [u8]) {
-    destination.copy_from_slice(bytes);
+pub(super) fn store(lines: &[Line], destination: &mut [Line]) {
+    destination.copy_from_slice(lines);
 }
 
 #[cfg(any(target_arch = "x86", all(target_arch = "x86_64", miri)))]
-pub(super) fn store_lines(_: V4, bytes: &[u8], destination: &mut [u8]) {
-    store(bytes, destination);
+pub(super) fn store_lines(_: V4, lines: &[Line], destination: &mut [Line]) {
+    store(lines, destination);
 }
 
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
@@ -183,20 +184,41 @@ mod tests {
     fn runs_fill_the_same_blocks() {
         let source: Vec<u8> = (0..4 * 1000 + 3).map(|i| (i / 4 % 251) as u8).collect();
         for (runs, blocks) in [1, 2, 3].into_iter().flat_map(|runs| [0, 1, 2, 7, 1000].map(|blocks| (runs, blocks))) {
-            let mut filled = vec![0; 2 * blocks + 1];
+            let mut filled = vec![Line([0; LINE]); 2 * blocks + 1];
             let made = fill::<2>(
                 runs,
                 (&source, 4),
-                (&mut filled, 2),
-                |source, made| made.copy_from_slice(&[source[0] + 1, source[3] + 2]),
-                |made, destination| made.iter().zip(destination).for_each(|(made, place)| *place += made),
+                (bytemuck::cast_slice_mut(&mut filled), 2),
+                |source, made| {
+                    made.fill(source[0] + 1);
+                    made[LINE..].fill(source[3] + 2);
+                },
+                |made, destination| {
+                    for (made, place) in made.iter().zip(destination) {
+                        assert_eq!(place.0, [0; LINE], "filled twice");
+                        *place = *made;
+                    }
+                },
             );
             assert_eq!(made, blocks / runs * runs);
             for (block, filled) in filled.chunks(2).enumerate() {
                 let code = (block % 251) as u8;
                 let expected = if block < made { [code + 1, code + 2] } else { [0; 2] };
-                assert_eq!(filled, &expected[..filled.len()], "{runs} runs, block {block} of {blocks}");
+                for (line, code) in filled.iter().zip(expected) {
+                    assert_eq!(line.0, [code; LINE], "{runs} runs, block {block} of {blocks}");
+                }
             }
+        }
+    }
+
+    #[test]
+    fn lines_that_are_not_aligned_are_not_filled() {
+        let mut filled = [Line([0; LINE]); 4];
+        let filled: &mut [u8] = bytemuck::cast_slice_mut(&mut filled);
+        for offset in 1..LINE {
+            let destination = &mut filled[offset..][..2 * LINE];
+            let made = fill::<1>(1, (&[0; 8], 4), (destination, 1), |_, _| unreachable!(), |_, _| unreachable!());
+            assert_eq!(made, 0, "offset {offset}");
         }
     }
 }

@@ -286,10 +286,12 @@ fn common_pairs_have_streaming_loops() {
         let expected = through(&Reference(conversion), &tensor, to);
         let streaming = isas_of(i).filter(|isa| isa.name() != IsaName::Portable && streaming::EXISTS);
         for isa in streaming {
-            let mut bytes = vec![0xff; expected.len()];
+            let mut memory = vec![0xff; expected.len() + LINE];
+            let aligned = memory.as_ptr().align_offset(LINE);
+            let bytes = &mut memory[aligned..][..expected.len()];
             let source = tensor.bytes().unwrap();
-            let [read, written] = loop_of(&conversion, isa).stream(source, &mut bytes);
-            assert!(written > 0 && written.is_multiple_of(streaming::BLOCK), "{isa:?}: {from} to {to}: {written}");
+            let [read, written] = loop_of(&conversion, isa).stream(source, bytes);
+            assert!(written > 0 && written.is_multiple_of(LINE), "{isa:?}: {from} to {to}: {written}");
             assert_eq!(read * to.code_bits() as usize, written * from.code_bits() as usize, "{from} to {to}");
             assert!(bytes[..written] == expected[..written], "{isa:?}: {from} to {to}");
             assert!(bytes[written..].iter().all(|&byte| byte == 0xff), "{isa:?}: {from} to {to}");

@@ -9,6 +9,7 @@ use crate::cpu::arch::{__m256, __m256i, _CMP_UNORD_Q};
 use crate::cpu::codes::{F16_INFINITY, F16_MAGNITUDE, F16_SIGN};
 use crate::cpu::isa::Instructions;
 use crate::cpu::pack::{array, read, splat_u16, splat_u32, store, write};
+use crate::cpu::streaming::Line;
 
 #[derive(Clone, Copy)]
 pub(crate) struct Avx2(pub V3);
@@ -37,8 +38,8 @@ impl Lanes for Avx2 {
     }
 
     #[inline(always)]
-    fn stream(self, bytes: &[u8], destination: &mut [u8]) {
-        self.0.stream(bytes, destination);
+    fn stream(self, lines: &[Line], destination: &mut [Line]) {
+        self.0.stream(lines, destination);
     }
 
     operations! {

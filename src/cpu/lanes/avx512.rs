@@ -12,6 +12,7 @@ use crate::cpu::arch::{__m256i, __m512i, __mmask16, __mmask32, _CMP_UNORD_Q};
 use crate::cpu::codes::F32_INFINITY;
 use crate::cpu::isa::Instructions;
 use crate::cpu::pack::{array, splat_u8, store};
+use crate::cpu::streaming::Line;
 
 #[derive(Clone, Copy)]
 pub(crate) struct Avx512(pub V4);
@@ -73,8 +74,8 @@ impl Lanes for Avx512 {
     }
 
     #[inline(always)]
-    fn stream(self, bytes: &[u8], destination: &mut [u8]) {
-        self.0.stream(bytes, destination);
+    fn stream(self, lines: &[Line], destination: &mut [Line]) {
+        self.0.stream(lines, destination);
     }
 
     operations! {

@@ -5,6 +5,7 @@
 use super::Lanes;
 use crate::cpu::isa::Instructions;
 use crate::cpu::scalar;
+use crate::cpu::streaming::Line;
 use crate::cpu::word::Word;
 
 /// Portable lanes in loops that are compiled for an instruction set.
@@ -33,8 +34,8 @@ impl<I: Instructions> Lanes for Portable<I> {
     }
 
     #[inline(always)]
-    fn stream(self, bytes: &[u8], destination: &mut [u8]) {
-        self.0.stream(bytes, destination);
+    fn stream(self, lines: &[Line], destination: &mut [Line]) {
+        self.0.stream(lines, destination);
     }
 
     operations! {
