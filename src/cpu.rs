@@ -61,7 +61,6 @@ use crate::options::CastOptions;
 use crate::packing::clear_pad;
 use crate::strings;
 use crate::tensor::{Tensor, zeroed};
-use crate::threads::are_several;
 #[cfg(all(feature = "threads", not(target_family = "wasm")))]
 use crate::threads::is_alone;
 use count::LossCounter;
@@ -173,7 +172,7 @@ pub fn cast_bytes(
     let conversion = checked(from, source, len, to, options, destination.len())?;
     let isa = Isa::best();
     let in_lines = isa.name() == IsaName::Avx512;
-    if streaming::is_faster([source.len(), destination.len()], in_lines, are_several) {
+    if streaming::is_faster([source.len(), destination.len()], in_lines) {
         convert_streaming(&conversion, isa, len, source, destination);
     } else {
         convert(&conversion, isa, len, source, destination);

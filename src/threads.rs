@@ -12,17 +12,6 @@ pub(crate) fn is_alone() -> bool {
     ALONE.get()
 }
 
-/// Whether large casts on this thread use others, too.
-#[cfg(all(feature = "threads", not(target_family = "wasm")))]
-pub(crate) fn are_several() -> bool {
-    !is_alone() && rayon::current_num_threads() > 1
-}
-
-#[cfg(not(all(feature = "threads", not(target_family = "wasm"))))]
-pub(crate) fn are_several() -> bool {
-    false
-}
-
 /// Runs `work`. The CPU casts that it makes on this thread, strings included, use this thread alone, of whatever size.
 ///
 /// With the feature `threads`, large casts otherwise use the threads of the current rayon pool: the global pool, or the

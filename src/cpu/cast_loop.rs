@@ -43,9 +43,12 @@ pub(crate) trait Step<L>: Copy + Send + Sync {
 /// The most bytes that a step reads or writes.
 const STEP: usize = 1024;
 
-/// The bytes that a streaming loop reads and writes at a time: those of a step, or of as many as fill a line.
+/// The bytes that a streaming loop makes at a time of steps that make less than a line: enough for the compiler to vectorise them.
+const BLOCK: usize = 4 * LINE;
+
+/// The bytes that a streaming loop reads and writes at a time.
 const fn block<L, T: Step<L>>() -> [usize; 2] {
-    let steps = if T::WRITTEN < LINE { LINE / T::WRITTEN } else { 1 };
+    let steps = if T::WRITTEN < LINE { BLOCK / T::WRITTEN } else { 1 };
     assert!(!T::STREAMS || (steps * T::WRITTEN).is_multiple_of(LINE), "whole lines");
     [steps * T::READ, steps * T::WRITTEN]
 }
@@ -73,7 +76,7 @@ impl<L: Lanes, T: Step<L>> CastLoop for Steps<L, T> {
             || {
                 blocks = streaming::fill::<{ STEP / LINE }>(
                     // This closure is a function of its own: what is computed outside is no constant here.
-                    streaming::runs(),
+                    streaming::way(),
                     (source, const { block::<L, T>()[0] }),
                     (destination, const { block::<L, T>()[1] / LINE }),
                     #[inline(always)]
@@ -203,20 +206,20 @@ impl<L: Lanes, S: Source<L>, const BITS: usize, const SIGNED: bool> Step<L> for 
     }
 }
 
-/// Codes of less than a byte. Another loop writes a block of them, one in each byte, and then they are packed.
+/// Codes of less than a byte. Another loop writes some of them, one in each byte, and then they are packed.
 pub(crate) struct Packed {
     pub bytes: Box<dyn CastLoop>,
     pub from_bits: usize,
     pub to_bits: usize,
 }
 
-/// The elements of such a block: few enough for the first-level cache, and a multiple of all groups.
-const BLOCK: usize = 2048;
+/// How many codes are packed at a time: few enough for the first-level cache, and a multiple of all groups.
+const CODES: usize = 2048;
 
 impl CastLoop for Packed {
     fn convert(&self, source: &[u8], destination: &mut [u8]) {
-        let mut codes = [0; BLOCK];
-        let (read, written) = (BLOCK * self.from_bits / 8, BLOCK * self.to_bits / 8);
+        let mut codes = [0; CODES];
+        let (read, written) = (CODES * self.from_bits / 8, CODES * self.to_bits / 8);
         for (source, destination) in source.chunks(read).zip(destination.chunks_mut(written)) {
             let elements = source.len() * 8 / self.from_bits;
             self.bytes.convert(source, &mut codes[..elements]);
