@@ -347,12 +347,13 @@ fn convert_by(
 }
 
 /// The source and destination bytes of the fewest elements after which the destination is at a multiple of [`LINE`],
-/// since writing a vector across two lines takes as long as writing two. There are fewer than [`LONG`] such elements,
-/// and none if no number of elements leads to a multiple.
+/// since writing a vector across two lines takes as long as writing two, and streaming loops write lines only. There are fewer
+/// than [`LONG`] such elements, and none if no number of elements leads to a multiple: elements of 2 and 6 bits start at a byte
+/// by fours only.
 fn head(conversion: &Conversion, destination: &[u8]) -> [usize; 2] {
     let bits = [conversion.from, conversion.to].map(|t| t.code_bits() as usize);
-    // Four codes of any width below 8 bits fill whole bytes.
-    let step = if bits.iter().all(|bits| bits % 8 == 0) { 1 } else { 4 };
+    let whole = |elements: &usize| bits.iter().all(|bits| (elements * bits).is_multiple_of(8));
+    let step = [1, 2].into_iter().find(whole).unwrap_or(4);
     let bytes = |elements: usize| bits.map(|bits| elements * bits / 8);
     let address = destination.as_ptr().addr();
     let found = (0..=4 * LINE).step_by(step).map(bytes).find(|[_, written]| (address + written).is_multiple_of(LINE));

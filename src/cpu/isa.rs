@@ -94,7 +94,8 @@ pub(crate) trait Instructions: Copy + Send + Sync {
     /// Runs `work`, a closure that is always inlined.
     fn run(self, work: impl FnOnce());
 
-    /// Copies lines to as many others, past the caches where that is possible.
+    /// Copies lines to as many others, past the caches where that is possible. Only for `streaming::fill`, which has the
+    /// fence.
     fn stream(self, lines: &[Line], destination: &mut [Line]);
 }
 

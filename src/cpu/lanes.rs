@@ -58,7 +58,7 @@ use super::streaming::Line;
 pub(crate) trait Lanes: Copy + Send + Sync {
     /// Lanes in a group.
     const COUNT: usize;
-    /// Groups whose codes are stored together.
+    /// Groups that a step converts. Codes of at most 8 bits are stored together.
     const GROUPS: usize;
     /// Whether [`store_bytes`](Self::store_bytes) packs codes of less than a byte. Otherwise it stores one in each
     /// byte.
@@ -74,7 +74,8 @@ pub(crate) trait Lanes: Copy + Send + Sync {
     /// Runs a loop, compiled for the instruction set. `work` is a closure that is always inlined.
     fn run(self, work: impl FnOnce());
 
-    /// Copies lines to as many others, past the caches where that is possible.
+    /// Copies lines to as many others, past the caches where that is possible. Only for `streaming::fill`, which has the
+    /// fence.
     fn stream(self, lines: &[Line], destination: &mut [Line]);
 
     fn load_u8(self, bytes: &[u8]) -> Self::U16;

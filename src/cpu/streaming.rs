@@ -25,7 +25,8 @@ pub(super) const EXISTS: bool = cfg!(target_arch = "x86_64");
 const LEAST: usize = 48 << 20;
 
 /// Whether streaming stores were measured to be faster from `source` to `destination` bytes, where the memory of the result
-/// has been used before: on Intel's processors with stores of 16 and 64 bytes, on AMD's with stores of 64, `in_lines`.
+/// has been used before: on Intel's processors (Sapphire Rapids), and on AMD's (Zen 4) with stores of 64 bytes. `in_lines` says
+/// that the loop stores whole lines.
 pub(super) fn is_faster([source, destination]: [usize; 2], in_lines: bool) -> bool {
     if !EXISTS || source + destination < LEAST {
         return false;
@@ -38,20 +39,19 @@ pub(super) fn is_faster([source, destination]: [usize; 2], in_lines: bool) -> bo
     }
 }
 
-/// How a streaming loop goes through its blocks.
+/// The order in which a streaming loop fills its blocks, and loads its source.
 #[derive(Clone, Copy)]
-pub(super) struct Way {
+pub(super) struct Order {
     /// How many runs of blocks are filled in turns.
     pub runs: usize,
     /// How far ahead of a loop its source is loaded into the caches, in bytes. Streaming stores leave the processor too few
-    /// loads in flight otherwise: without it, DOUBLE to FLOAT has had a fifth of the speed.
+    /// loads in flight otherwise: on Zen 4, DOUBLE to FLOAT with AVX2 has a third of the speed without.
     pub ahead: usize,
 }
 
-/// The fastest way that was measured on this processor. Two runs gain up to a third on an Intel Xeon; on an AMD EPYC, 0.98 to 1.04,
-/// where loading 8 KiB ahead has 0.95 of the speed of 2 KiB.
-pub(super) fn way() -> Way {
-    if vendor() == b"GenuineIntel" { Way { runs: 2, ahead: 8 << 10 } } else { Way { runs: 1, ahead: 2 << 10 } }
+/// The fastest order that was measured on Intel's or AMD's processors; that of AMD's for others. The design log has the figures.
+pub(super) fn order() -> Order {
+    if vendor() == b"GenuineIntel" { Order { runs: 2, ahead: 8 << 10 } } else { Order { runs: 1, ahead: 2 << 10 } }
 }
 
 /// Fills a destination with blocks of `lines` lines, at most `MOST`, which `convert` makes of blocks of `read` bytes of
@@ -62,7 +62,7 @@ pub(super) fn way() -> Way {
 /// stack it takes up to ten times as long.
 #[inline(always)]
 pub(super) fn fill<const MOST: usize>(
-    Way { runs, ahead }: Way,
+    Order { runs, ahead }: Order,
     (source, read): (&[u8], usize),
     (destination, lines): (&mut [u8], usize),
     mut convert: impl FnMut(&[u8], &mut [u8]),
@@ -191,7 +191,7 @@ mod tests {
         for (runs, blocks) in [1, 2, 3].into_iter().flat_map(|runs| [0, 1, 2, 7, 1000].map(|blocks| (runs, blocks))) {
             let mut filled = vec![Line([0; LINE]); 2 * blocks + 1];
             let made = fill::<2>(
-                Way { runs, ahead: 8 },
+                Order { runs, ahead: 8 },
                 (&source, 4),
                 (bytemuck::cast_slice_mut(&mut filled), 2),
                 |source, made| {
@@ -222,7 +222,7 @@ mod tests {
         let filled: &mut [u8] = bytemuck::cast_slice_mut(&mut filled);
         for offset in 1..LINE {
             let destination = &mut filled[offset..][..2 * LINE];
-            let made = fill::<1>(way(), (&[0; 8], 4), (destination, 1), |_, _| unreachable!(), |_, _| unreachable!());
+            let made = fill::<1>(order(), (&[0; 8], 4), (destination, 1), |_, _| unreachable!(), |_, _| unreachable!());
             assert_eq!(made, 0, "offset {offset}");
         }
     }

@@ -270,7 +270,7 @@ fn every_offset_and_thread_chunk_gives_the_same_codes() {
     }
 }
 
-/// Streaming loops exist for common pairs, fill whole blocks and nothing behind them.
+/// Streaming loops exist for common pairs, fill all whole blocks and nothing behind them.
 #[test]
 fn common_pairs_have_streaming_loops() {
     use ElementType::*;
@@ -291,7 +291,9 @@ fn common_pairs_have_streaming_loops() {
             let bytes = &mut memory[aligned..][..expected.len()];
             let source = tensor.bytes().unwrap();
             let [read, written] = loop_of(&conversion, isa).stream(source, bytes);
-            assert!(written > 0 && written.is_multiple_of(LINE), "{isa:?}: {from} to {to}: {written}");
+            // No block has more than 1,024 bytes, and there are at most two runs of them.
+            let rest = expected.len() - written;
+            assert!(rest < 2 * 1024 && written.is_multiple_of(LINE), "{isa:?}: {from} to {to}: {rest}");
             assert_eq!(read * to.code_bits() as usize, written * from.code_bits() as usize, "{from} to {to}");
             assert!(bytes[..written] == expected[..written], "{isa:?}: {from} to {to}");
             assert!(bytes[written..].iter().all(|&byte| byte == 0xff), "{isa:?}: {from} to {to}");

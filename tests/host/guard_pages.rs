@@ -1,6 +1,6 @@
 //! Casts between memory that ends where the process may not read or write: an access beyond it ends the process. Streaming
 //! stores are in assembly, which sanitizers do not see. They are met only where the CPU path uses them: on processors of
-//! Intel, and on those of AMD with AVX-512, for a result larger than its source on several threads only.
+//! Intel, and on those of AMD with AVX-512.
 
 use std::slice;
 
