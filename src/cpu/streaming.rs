@@ -28,10 +28,11 @@ const LEAST: usize = 48 << 20;
 /// has been used before: on Intel's processors (Sapphire Rapids), and on AMD's (Zen 4) with stores of 64 bytes. `in_lines` says
 /// that the loop stores whole lines.
 pub(super) fn is_faster([source, destination]: [usize; 2], in_lines: bool) -> bool {
-    if !EXISTS || source + destination < LEAST {
-        return false;
-    }
-    match vendor() {
+    EXISTS && source + destination >= LEAST && is_faster_on(vendor(), in_lines)
+}
+
+fn is_faster_on(vendor: &[u8; 12], in_lines: bool) -> bool {
+    match vendor {
         b"GenuineIntel" => true,
         // With AVX2 they have 0.6 to 1.5 of the speed of ordinary stores.
         b"AuthenticAMD" => in_lines,
@@ -214,6 +215,19 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn streaming_stores_are_used_where_they_were_measured() {
+        let used =
+            [b"GenuineIntel", b"AuthenticAMD", b"CentaurHauls"].map(|v| [false, true].map(|l| is_faster_on(v, l)));
+        assert_eq!(used, [[true, true], [false, true], [false, false]]);
+        let faster = |source, destination| is_faster([source, destination], true);
+        let here = EXISTS && is_faster_on(vendor(), true);
+        assert_eq!(
+            [faster(16 << 20, (32 << 20) - 1), faster(16 << 20, 32 << 20), faster(64 << 20, 0)],
+            [false, here, here]
+        );
     }
 
     #[test]
