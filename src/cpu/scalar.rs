@@ -152,7 +152,7 @@ pub(crate) fn f32_to_int32(x: u32) -> u32 {
 #[inline(always)]
 pub(crate) fn f64_to_int32(x: u64) -> u32 {
     let number = f64::from_bits(x);
-    if number.abs() < 2f64.powi(31) { number as i32 as u32 } else { 1 << 31 }
+    if number.abs() < f64::from(1u32 << 31) { number as i32 as u32 } else { 1 << 31 }
 }
 
 /// A float to the low word of a 64-bit integer; 0 for a value out of range and for NaN.

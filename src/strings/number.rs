@@ -151,7 +151,7 @@ mod tests {
                 let man = format.man_bits + 1;
                 let (field, fraction) = ((code >> man).max(1), code & ((1 << man) - 1));
                 let significand = if code >> man == 0 { fraction } else { fraction | 1 << man };
-                let value = significand as f64 * 2f64.powi(field as i32 - format.bias as i32 - man as i32);
+                let value = significand as f64 * power_of_two(field as i64 - i64::from(format.bias) - i64::from(man));
                 let bits = value.to_bits();
                 let exact = format!("{value:.150}");
                 assert_eq!(f64_bits_to_odd(&exact), Ok(bits), "{exact}");
