@@ -270,6 +270,28 @@ fn every_offset_and_thread_chunk_gives_the_same_codes() {
     }
 }
 
+/// Casts begin with the elements before a line, where whole bytes of both sides lead to one.
+#[test]
+fn destinations_are_aligned_where_elements_reach_a_line() {
+    use ElementType::*;
+    let memory = [0; 3 * LINE];
+    let aligned = memory.as_ptr().align_offset(LINE);
+    let cases = [
+        (FLOAT, FLOAT16, 2, Some(31)),
+        (FLOAT, FLOAT16, 1, None),
+        (UINT8, UINT8, 63, Some(1)),
+        (INT4, DOUBLE, 16, Some(6)),
+        (INT2, DOUBLE, 32, Some(4)),
+        (INT2, DOUBLE, 16, None),
+        (FLOAT, INT4, 1, Some(126)),
+    ];
+    for (from, to, offset, elements) in cases {
+        let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
+        let expected = [from, to].map(|t| elements.unwrap_or(0) * t.code_bits() as usize / 8);
+        assert_eq!(head(&conversion, &memory[aligned + offset..]), expected, "{from} to {to} at {offset}");
+    }
+}
+
 /// Streaming loops exist for common pairs, fill all whole blocks and nothing behind them.
 #[test]
 fn common_pairs_have_streaming_loops() {

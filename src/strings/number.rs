@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-use super::literal::{Literal, scan};
+use super::literal::{Literal, power_of_two, scan};
 
 /// Why a string cannot be read as a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,10 +57,6 @@ pub(super) fn f64_bits_to_odd(literal: &str) -> Result<u64, Fault> {
         Ordering::Equal => bits,
         Ordering::Greater => bits | 1,
     })
-}
-
-const fn power_of_two(exponent: i64) -> f64 {
-    f64::from_bits(((exponent + 1023) as u64) << 52)
 }
 
 /// Whether a number is not zero, below 10^8 and a multiple of 1/128: it then has at most 15 decimal digits. No two
