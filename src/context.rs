@@ -127,8 +127,8 @@ impl Context {
     /// Finds an adapter by `choice` and opens a device on it.
     ///
     /// With [`DeviceChoice::Auto`] and [`DeviceChoice::Gpu`] the device casts a few known codes. If that fails, or if an
-    /// adapter provides no device, the next adapter is tried; the reasons of casts on it say so, and the log too. With `Auto` and
-    /// no GPU that works, the context casts on the CPU.
+    /// adapter provides no device, the next adapter is tried: [`skipped_adapters`](Self::skipped_adapters), the reasons of casts and
+    /// the log say so. With `Auto` and no GPU that works, the context casts on the CPU.
     ///
     /// # Errors
     /// [`Error::NoAdapter`] or [`Error::AdapterNotFound`] (with the available adapters), unless the choice is `Auto` or
@@ -175,6 +175,11 @@ impl Context {
     /// The adapter, if the context has one.
     pub fn adapter_info(&self) -> Option<&wgpu::AdapterInfo> {
         self.gpu.as_ref().map(|gpu| &gpu.info)
+    }
+
+    /// Which better adapters do not work and why, if the context uses another one for that reason.
+    pub fn skipped_adapters(&self) -> Option<&str> {
+        self.gpu.as_ref().map(|_| &*self.reason).filter(|reason| !reason.is_empty())
     }
 
     /// The device, if the context has one. [`open`](Self::open) creates it on a separate [`wgpu::Instance`]: see

@@ -287,7 +287,8 @@ fn arrangements(conversion: &Conversion, slices: Slices, limits: &PlanLimits) ->
 }
 
 /// Every code of at most 16 bits. Of wider ones, a few significant bits after any number of leading zeros or ones,
-/// which meets every exponent of a float and every magnitude of an integer, and what lies beside them.
+/// which meets every exponent of a float and every magnitude of an integer; random bits before a one and zeros, which
+/// meets the ties of every destination; and what lies beside all of them.
 fn codes(element_type: ElementType) -> impl Iterator<Item = u64> {
     let bits = element_type.code_bits();
     let mask = u64::MAX >> (64 - bits);
@@ -296,6 +297,11 @@ fn codes(element_type: ElementType) -> impl Iterator<Item = u64> {
             return i & mask;
         }
         let (shift, near) = (i % 64, (i >> 6) % 4);
+        let is_tie = i & (1 << 8) != 0;
+        if is_tie {
+            let (random, place) = (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - bits), shift % u64::from(bits));
+            return (((random >> place) | 1) << place).wrapping_add(near).wrapping_sub(2) & mask;
+        }
         let pattern = (i >> 8).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (shift % u64::from(bits));
         let signed = if i & (1 << 15) == 0 { pattern } else { !pattern };
         (signed >> (64 - bits)).wrapping_add(near).wrapping_sub(2) & mask

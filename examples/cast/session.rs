@@ -11,6 +11,23 @@ use crate::{cache, output};
 /// The least kernel there is.
 const EMPTY: &str = "@compute @workgroup_size(1) fn main() {}";
 
+/// Opens a context. Stderr says which better adapters do not work.
+///
+/// # Errors
+/// As `Context::open`.
+pub async fn open(choice: DeviceChoice) -> Result<Context, Failure> {
+    let context = Context::open(choice).await?;
+    if let (Some(skipped), Some(used)) = (context.skipped_adapters(), context.adapter_info()) {
+        // Drivers' messages have several lines.
+        let skipped = Failure::Work(skipped.to_owned());
+        output::note(format_args!(
+            "cast: {} ({}) is used, because another adapter does not work: {skipped}",
+            used.name, used.backend
+        ));
+    }
+    Ok(context)
+}
+
 /// A context and its pipeline cache.
 pub struct Session {
     pub context: Context,
@@ -30,7 +47,7 @@ impl Session {
     /// # Errors
     /// As `Context::open`.
     pub async fn open(choice: DeviceChoice) -> Result<Self, Failure> {
-        let context = Context::open(choice).await?;
+        let context = open(choice).await?;
         let Some(kept) = Kept::open(&context).await else { return Ok(Self { context, kept: None }) };
         Ok(Self { context: context.with_pipeline_cache(kept.cache.clone()), kept: Some(kept) })
     }

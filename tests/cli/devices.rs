@@ -1,5 +1,7 @@
 //! Where casts run, with an adapter and without.
 
+use support::faulty_driver::FaultyDriver;
+
 use crate::tool::{Folder, INSTALL, Outcome, floats, npy};
 
 fn on_gpu(outcome: Outcome) -> Outcome {
@@ -196,5 +198,61 @@ fn pipelines_are_kept_and_what_is_broken_is_made_anew() {
         cast();
         assert_ne!(std::fs::read(path).unwrap(), broken);
         assert_eq!(folder.kept(), kept);
+    }
+}
+
+/// The tool with a driver that fails, or why that cannot be tried here.
+fn with_fault(folder: &Folder, fault: &str, variables: &[(&str, &str)], line: &str) -> Result<Outcome, String> {
+    let driver = FaultyDriver::build(folder.path())?;
+    Ok(folder.cast_with(line, &[&driver.variables(fault), variables].concat()))
+}
+
+#[test]
+fn another_adapter_is_used_with_a_message() {
+    let folder = Folder::new();
+    folder.write("a.npy", npy("<f4", false, "(1,)", &floats(&[1.0])));
+    for (line, fault) in [
+        ("convert a.npy out.npy --to int8 --device gpu", "device"),
+        ("verify --from int2 --to int2 --report", "module:71"),
+    ] {
+        let outcome = match with_fault(&folder, fault, &[], line) {
+            Ok(outcome) => outcome,
+            Err(reason) => return println!("NOT TESTED: {reason}"),
+        };
+        // Without OpenGL there is no other adapter.
+        if outcome.status == Some(1) {
+            assert!(outcome.line().starts_with("cast: no GPU adapter: llvmpipe"), "{}", outcome.stderr);
+            continue;
+        }
+        let message = outcome.stderr.lines().next().expect("a message");
+        assert!(message.starts_with("cast: llvmpipe") && message.contains("(gl) is used, because"), "{message}");
+        if line.ends_with("--report") {
+            assert!(outcome.text().contains("| adapters that do not work | llvmpipe"), "{}", outcome.text());
+        }
+    }
+}
+
+#[test]
+fn a_report_tells_of_wrong_results_and_of_failures() {
+    let folder = Folder::new();
+    let vulkan = [("WGPU_BACKEND", "vulkan")];
+    for (fault, line, told) in [
+        ("module:7fffffff", "verify --from float --to float16 --random 1", "| result | WRONG RESULTS, see below |"),
+        ("module:71", "verify --exhaustive --from bfloat16 --to float16", "| result | WRONG RESULTS, see below |"),
+        ("submit:8", "verify --from float16 --random 1", "| result | FAILED, see below |"),
+        ("submit:8", "verify --exhaustive --from int8", "| result | FAILED, see below |"),
+    ] {
+        let outcome = match with_fault(&folder, fault, &vulkan, &format!("{line} --adapter llvmpipe --report")) {
+            Ok(outcome) => outcome,
+            Err(reason) => return println!("NOT TESTED: {reason}"),
+        };
+        assert_eq!(outcome.status, Some(1), "{line}: {}", outcome.stderr);
+        let text = outcome.text();
+        assert!(text.contains(told) && text.contains("| backend | vulkan |"), "{line}: {text}");
+        let is_wrong = told.contains("WRONG");
+        assert_eq!(text.contains(" becomes 0x"), is_wrong, "{line}: {text}");
+        // What the message on stderr says of a failure is in the report.
+        let said = outcome.line().trim_start_matches("cast: ");
+        assert!(is_wrong || text.contains(said), "{line}: {said}: {text}");
     }
 }

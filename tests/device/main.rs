@@ -7,6 +7,7 @@ mod bytes;
 mod counted;
 mod engine;
 mod faults;
+mod faulty;
 mod functions;
 mod gpu;
 mod immediates;

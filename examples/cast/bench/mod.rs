@@ -6,13 +6,13 @@ mod copy;
 use serde_json::json;
 use support::cases;
 use wgpu_cast::wgpu::{self, BufferUsages};
-use wgpu_cast::{CastSpec, Caster, Context, Destination, ElementType, Source};
+use wgpu_cast::{CastSpec, Caster, Destination, ElementType, Source};
 
 use crate::args::{BenchArgs, numeric};
 use crate::failure::Failure;
-use crate::output;
 use crate::progress::Progress;
 use crate::verify::adapter_name;
+use crate::{output, session};
 use clock::Clock;
 use copy::Copy;
 
@@ -35,7 +35,7 @@ impl Measured {
 }
 
 pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
-    let context = pollster::block_on(Context::open(args.device.adapter_choice()?))?;
+    let context = pollster::block_on(session::open(args.device.adapter_choice()?))?;
     let (Some(device), Some(queue), Some(caster)) = (context.device(), context.queue(), context.caster()) else {
         return Err(Failure::Work("the adapter provides no device".to_owned()));
     };

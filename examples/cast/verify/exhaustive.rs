@@ -14,8 +14,8 @@ use super::record::Record;
 use super::{SHOWN, adapter_name, report};
 use crate::args::VerifyArgs;
 use crate::failure::Failure;
-use crate::output;
 use crate::progress::Progress;
+use crate::{output, session};
 
 /// Inputs that are cast at once on an adapter.
 const ON_ADAPTER: u64 = 1 << 23;
@@ -25,6 +25,8 @@ struct Device {
     /// `None` on the CPU.
     context: Option<Context>,
     name: String,
+    /// The first results that differ from those of the CPU.
+    mismatches: Mutex<Vec<String>>,
 }
 
 /// A cast that is done.
@@ -56,7 +58,10 @@ pub fn verify(args: &VerifyArgs) -> Result<(), Failure> {
 
     let mut all = Vec::new();
     for case in cases {
-        let checksum = device.checksum(&case, !args.checksums, record.as_ref(), &progress)?;
+        let checksum = match device.checksum(&case, !args.checksums, record.as_ref(), &progress) {
+            Ok(checksum) => checksum,
+            Err(failure) => return Err(device.stop(args, &all, failure, &progress)?),
+        };
         let done = Done { case, checksum };
         if args.print.json {
             let Case { from, to, .. } = done.case;
@@ -94,10 +99,7 @@ fn finish(args: &VerifyArgs, device: &Device, all: &[Done], elements: u64, secon
         }))?;
     }
     if args.report {
-        let counts =
-            [("casts", all.len() as u64), ("elements", elements), ("recorded checksums compared", recorded as u64)];
-        let checksums: Vec<String> = all.iter().map(ToString::to_string).collect();
-        report::print(device.context.as_ref(), &counts, seconds, &checksums, &wrong)?;
+        device.report(all, seconds, &wrong, None)?;
     }
     if !wrong.is_empty() {
         let wrong = wrong.join(", ");
@@ -125,11 +127,11 @@ impl Device {
         match args.device.choice()? {
             DeviceChoice::Cpu => {
                 let isa = std::env::var("WGPU_CAST_ISA").map_or(String::new(), |isa| format!(" ({isa})"));
-                Ok(Self { context: None, name: format!("CPU{isa}") })
+                Ok(Self { context: None, name: format!("CPU{isa}"), mismatches: Mutex::default() })
             }
             _ => {
-                let context = pollster::block_on(Context::open(args.device.adapter_choice()?))?;
-                Ok(Self { name: adapter_name(&context), context: Some(context) })
+                let context = pollster::block_on(session::open(args.device.adapter_choice()?))?;
+                Ok(Self { name: adapter_name(&context), context: Some(context), mismatches: Mutex::default() })
             }
         }
     }
@@ -150,7 +152,7 @@ impl Device {
             let checksum = match (known, &self.context) {
                 (Some(checksum), _) => checksum,
                 (None, None) => case.on_cpu(number)?,
-                (None, Some(context)) => on_adapter(context, case, number, compare)?,
+                (None, Some(context)) => self.on_adapter(context, case, number, compare)?,
             };
             if let (Some(record), None) = (record, known) {
                 record.add(case, number, checksum)?;
@@ -165,25 +167,55 @@ impl Device {
         };
         Ok(checksums::of_blocks(&checksums))
     }
-}
 
-fn on_adapter(context: &Context, case: &Case, number: u64, compare: bool) -> Result<u64, Failure> {
-    let inputs = Inputs::of(case.from);
-    let mut hash = Block::default();
-    for piece in case.pieces(number, ON_ADAPTER) {
-        let len = (piece.end - piece.start) as usize;
-        let source = Tensor::from_bytes(case.from, [len], inputs.packed(piece))?;
-        let (found, _) = pollster::block_on(context.cast(&source, case.to, &case.options))?;
-        if compare {
-            let expected = cpu::cast(&source, case.to, &case.options)?;
-            let differing = differences(&source, &found, &expected, &case.options, SHOWN);
-            if !differing.is_empty() {
-                output::line(differing.join("\n"))?;
-                let adapter = adapter_name(context);
-                return Err(Failure::Work(format!("{adapter}: results differ from the CPU")));
+    fn on_adapter(&self, context: &Context, case: &Case, number: u64, compare: bool) -> Result<u64, Failure> {
+        let inputs = Inputs::of(case.from);
+        let mut hash = Block::default();
+        for piece in case.pieces(number, ON_ADAPTER) {
+            let len = (piece.end - piece.start) as usize;
+            let source = Tensor::from_bytes(case.from, [len], inputs.packed(piece))?;
+            let (found, _) = pollster::block_on(context.cast(&source, case.to, &case.options))?;
+            if compare {
+                let expected = cpu::cast(&source, case.to, &case.options)?;
+                let differing = differences(&source, &found, &expected, &case.options, SHOWN);
+                if !differing.is_empty() {
+                    *self.mismatches.lock().expect("no panic") = differing;
+                    return Err(Failure::Work(format!("{}: results differ from the CPU", self.name)));
+                }
             }
+            hash.update(found.bytes().unwrap_or_default());
         }
-        hash.update(found.bytes().unwrap_or_default());
+        Ok(hash.finish())
     }
-    Ok(hash.finish())
+
+    /// Prints what was done before a failure, which it gives back.
+    ///
+    /// # Errors
+    /// Printing fails.
+    fn stop(
+        &self,
+        args: &VerifyArgs,
+        done: &[Done],
+        failure: Failure,
+        progress: &Mutex<Progress>,
+    ) -> Result<Failure, Failure> {
+        let seconds = progress.lock().expect("no panic").stop();
+        let mismatches = self.mismatches.lock().expect("no panic");
+        if args.report {
+            self.report(done, seconds, &mismatches, Some(&failure))?;
+        } else if !mismatches.is_empty() {
+            output::line(mismatches.join("\n"))?;
+        }
+        drop(mismatches);
+        Ok(failure)
+    }
+
+    /// Prints the report of some casts.
+    fn report(&self, done: &[Done], seconds: f64, wrong: &[String], failure: Option<&Failure>) -> Result<(), Failure> {
+        let elements = done.iter().map(|done| done.case.inputs()).sum();
+        let recorded = done.iter().filter(|done| done.is_equal().is_some()).count() as u64;
+        let counts = [("casts", done.len() as u64), ("elements", elements), ("recorded checksums compared", recorded)];
+        let checksums: Vec<String> = done.iter().map(ToString::to_string).collect();
+        report::print(self.context.as_ref(), &counts, seconds, &checksums, wrong, failure)
+    }
 }

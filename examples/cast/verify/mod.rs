@@ -12,8 +12,8 @@ use wgpu_cast::{CastOptions, Context, ElementType, Error, Tensor, cpu};
 
 use crate::args::{VerifyArgs, numeric};
 use crate::failure::Failure;
-use crate::output;
 use crate::progress::Progress;
+use crate::{output, session};
 
 /// Mismatches printed before the command stops.
 const SHOWN: usize = 8;
@@ -22,51 +22,44 @@ pub fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     if args.exhaustive || args.checksums { exhaustive::verify(args) } else { difficult(args) }
 }
 
+/// What was cast, up to the cast that ended it.
+#[derive(Default)]
+struct Seen {
+    pairs: u64,
+    casts: u64,
+    elements: u64,
+    mismatches: Vec<String>,
+    checksum: Block,
+    /// Why the device did not go on.
+    failure: Option<Failure>,
+}
+
 /// Compares casts of difficult and of random codes.
 fn difficult(args: &VerifyArgs) -> Result<(), Failure> {
-    let context = pollster::block_on(Context::open(args.device.adapter_choice()?))?;
-    let sources = || numeric().filter(|from| args.from.is_none_or(|only| only == *from));
-    let targets = || numeric().filter(|to| args.to.is_none_or(|only| only == *to));
-    let pairs = sources().count() * targets().count();
-    let casts: usize = sources().flat_map(|from| targets().map(move |to| pair_variants(from, to).len())).sum();
+    let context = pollster::block_on(session::open(args.device.adapter_choice()?))?;
+    let casts: usize = pairs(args).map(|(from, to)| pair_variants(from, to).len()).sum();
     let mut progress = Progress::of_steps(casts as u64, args.print.is_silent());
-
-    let mut elements = 0;
-    let mut mismatches = Vec::new();
-    let mut checksum = Block::default();
-    'all: for from in sources() {
-        let tensors = tensors(from, args.random, args.seed)?;
-        for to in targets() {
-            let (known, before) = (mismatches.len(), elements);
-            for options in pair_variants(from, to) {
-                for tensor in &tensors {
-                    compare(&context, tensor, to, &options, &mut mismatches, &mut checksum)?;
-                    elements += tensor.len();
-                    if mismatches.len() >= SHOWN {
-                        break 'all;
-                    }
-                }
-                progress.advance(1, &format!("{from} -> {to}"));
-            }
-            if args.print.json {
-                let (equal, elements) = (mismatches.len() == known, elements - before);
-                output::line(json!({"from": from.name(), "to": to.name(), "elements": elements, "equal": equal}))?;
-            }
-        }
-    }
+    let mut seen = Seen::default();
+    all(args, &context, &mut seen, &mut progress)?;
     let seconds = progress.stop();
+
+    let Seen { pairs, casts, elements, mismatches, checksum, failure } = seen;
     let (adapter, equal) = (adapter_name(&context), mismatches.is_empty());
-    if args.print.json {
+    let checksum = checksums::text(checksum.finish());
+    if args.report {
+        let counts = [("pairs", pairs), ("casts", casts), ("elements", elements)];
+        let lines = [format!("checksum of all results: {checksum}")];
+        report::print(Some(&context), &counts, seconds, &lines, &mismatches, failure.as_ref())?;
+    } else if args.print.json && failure.is_none() {
         output::line(json!({
             "adapter": adapter, "pairs": pairs, "casts": casts, "elements": elements, "seconds": seconds,
-            "equal": equal, "mismatches": mismatches, "checksum": checksums::text(checksum.finish()),
+            "equal": equal, "mismatches": mismatches, "checksum": checksum,
         }))?;
-    } else if args.report {
-        let counts = [("pairs", pairs as u64), ("casts", casts as u64), ("elements", elements as u64)];
-        let checksum = format!("checksum of all results: {}", checksums::text(checksum.finish()));
-        report::print(Some(&context), &counts, seconds, &[checksum], &mismatches)?;
     } else if !equal {
         output::line(mismatches.join("\n"))?;
+    }
+    if let Some(failure) = failure {
+        return Err(failure);
     }
     if !equal {
         return Err(Failure::Work(format!("{adapter}: results differ from the CPU")));
@@ -74,10 +67,51 @@ fn difficult(args: &VerifyArgs) -> Result<(), Failure> {
     if args.print.is_silent() || args.report {
         return Ok(());
     }
-    let [pairs, casts, elements] = [(pairs, "pair"), (casts, "cast"), (elements, "element")]
-        .map(|(number, unit)| output::counted(number as u64, unit));
-    let done = format!("{adapter}: {pairs}, {casts}, {elements}");
-    output::line(format_args!("{done}. OK: all results bit-identical to the CPU"))
+    let [pairs, casts, elements] =
+        [(pairs, "pair"), (casts, "cast"), (elements, "element")].map(|(number, unit)| output::counted(number, unit));
+    output::line(format_args!("{adapter}: {pairs}, {casts}, {elements}. OK: all results bit-identical to the CPU"))
+}
+
+/// The pairs that the arguments ask for.
+fn pairs(args: &VerifyArgs) -> impl Iterator<Item = (ElementType, ElementType)> {
+    let (only_from, only_to) = (args.from, args.to);
+    let sources = numeric().filter(move |from| only_from.is_none_or(|only| only == *from));
+    let targets = move || numeric().filter(move |to| only_to.is_none_or(|only| only == *to));
+    sources.flat_map(move |from| targets().map(move |to| (from, to)))
+}
+
+/// Casts until the device fails or enough mismatches are found.
+///
+/// # Errors
+/// Printing fails.
+fn all(args: &VerifyArgs, context: &Context, seen: &mut Seen, progress: &mut Progress) -> Result<(), Failure> {
+    let mut sources: Option<(ElementType, Vec<Tensor>)> = None;
+    for (from, to) in pairs(args) {
+        if sources.as_ref().is_none_or(|(of, _)| *of != from) {
+            sources = Some((from, tensors(from, args.random, args.seed)?));
+        }
+        let (known, before) = (seen.mismatches.len(), seen.elements);
+        for options in pair_variants(from, to) {
+            for tensor in sources.iter().flat_map(|(_, tensors)| tensors) {
+                if let Err(error) = compare(context, tensor, to, &options, &mut seen.mismatches, &mut seen.checksum) {
+                    seen.failure = Some(error.into());
+                    return Ok(());
+                }
+                seen.elements += tensor.len() as u64;
+                if seen.mismatches.len() >= SHOWN {
+                    return Ok(());
+                }
+            }
+            seen.casts += 1;
+            progress.advance(1, &format!("{from} -> {to}"));
+        }
+        seen.pairs += 1;
+        if args.print.json {
+            let (equal, elements) = (seen.mismatches.len() == known, seen.elements - before);
+            output::line(json!({"from": from.name(), "to": to.name(), "elements": elements, "equal": equal}))?;
+        }
+    }
+    Ok(())
 }
 
 /// Name and backend of the adapter in use.

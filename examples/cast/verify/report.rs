@@ -5,7 +5,8 @@ use wgpu_cast::Context;
 use crate::failure::Failure;
 use crate::output;
 
-/// Prints the report. `counts` are what was done, `lines` the checksums, `wrong` what was not as expected.
+/// Prints the report. `counts` are what was done, `lines` the checksums, `wrong` what was not as expected, `failure` why it
+/// ended early.
 ///
 /// # Errors
 /// Writing to stdout fails.
@@ -15,6 +16,7 @@ pub fn print(
     seconds: f64,
     lines: &[String],
     wrong: &[String],
+    failure: Option<&Failure>,
 ) -> Result<(), Failure> {
     let mut rows = vec![
         ("wgpu-cast".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
@@ -23,14 +25,19 @@ pub fn print(
     rows.extend(device(context));
     rows.extend(counts.iter().map(|(what, number)| ((*what).to_owned(), number.to_string())));
     rows.push(("seconds".to_owned(), format!("{seconds:.1}")));
-    let result = if wrong.is_empty() { "all results as expected" } else { "WRONG RESULTS, see below" };
+    let result = match (wrong, failure) {
+        ([], None) => "all results as expected",
+        ([], Some(_)) => "FAILED, see below",
+        _ => "WRONG RESULTS, see below",
+    };
     rows.push(("result".to_owned(), result.to_owned()));
 
     let mut text = String::from("| `cast verify` | |\n|---|---|\n");
     for (name, value) in &rows {
         text += &format!("| {name} | {} |\n", output::printable(value).replace('|', "\\|"));
     }
-    for block in [wrong, lines] {
+    let wrong: Vec<_> = wrong.iter().cloned().chain(failure.map(ToString::to_string)).collect();
+    for block in [&wrong[..], lines] {
         if !block.is_empty() {
             text += &format!("\n```text\n{}\n```\n", block.join("\n"));
         }
@@ -62,5 +69,7 @@ fn device(context: Option<&Context>) -> Vec<(String, String)> {
         ("driver", format!("{} {}", info.driver, info.driver_info)),
     ];
     let numbers = numbers.map(|(name, value)| (name.to_owned(), value.to_string()));
-    texts.map(|(name, value)| (name.to_owned(), value)).into_iter().chain(numbers).collect()
+    let skipped = context.and_then(Context::skipped_adapters).map(|why| ("adapters that do not work", why.to_owned()));
+    let texts = texts.into_iter().chain(skipped).map(|(name, value)| (name.to_owned(), value));
+    texts.chain(numbers).collect()
 }

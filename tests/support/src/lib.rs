@@ -9,6 +9,7 @@ pub mod buffers;
 pub mod cases;
 pub mod checksums;
 pub mod decoders;
+pub mod faulty_driver;
 pub mod golden;
 pub mod inputs;
 pub mod options;
