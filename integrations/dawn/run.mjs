@@ -82,7 +82,7 @@ for (const file of readdirSync(folder).filter((name) => name.endsWith('.json')))
     const after = await run(device, pipelines, cast.plan, cast.before.map((range) => data.subarray(...range)));
     if (!after.equals(expected)) {
       const byte = after.findIndex((value, i) => value !== expected[i]);
-      console.error(`${pair}, ${cast.layout}: byte ${byte} of ${after.length} differs`);
+      console.error(`${pair}, ${cast.variant}: byte ${byte} of ${after.length} differs`);
       wrong += 1;
     }
     casts += 1;

@@ -120,6 +120,9 @@ mod tests {
     use super::*;
     use crate::element::{ElementType, Kind};
 
+    /// Digits of long literals. Miri takes minutes for a million of them.
+    const MANY: usize = if cfg!(miri) { 1_000 } else { 1_000_000 };
+
     /// The decimal minus one unit of its last digit. It has several digits.
     fn less(decimal: &str) -> String {
         let mut bytes = decimal.as_bytes().to_vec();
@@ -207,11 +210,9 @@ mod tests {
         ] {
             assert_eq!(integer(literal), value, "{literal}");
         }
-        // Miri takes a minute for a hundred thousand of them.
-        let count = if cfg!(miri) { 1_000 } else { 1_000_000 };
-        let zeros = "0".repeat(count);
-        assert_eq!(integer(&format!("0.{zeros}1e{}", count + 1)), Ok(1));
-        assert_eq!(integer(&format!("7{zeros}e-{count}")), Ok(7));
+        let zeros = "0".repeat(MANY);
+        assert_eq!(integer(&format!("0.{zeros}1e{}", MANY + 1)), Ok(1));
+        assert_eq!(integer(&format!("7{zeros}e-{MANY}")), Ok(7));
     }
 
     #[test]
@@ -232,10 +233,10 @@ mod tests {
 
     #[test]
     fn long_literals_are_exact() {
-        let zeros = "0".repeat(1_000_000);
+        let zeros = "0".repeat(MANY);
         for (literal, value) in [
-            (format!("0.{zeros}1e1000001"), 1.0),
-            (format!("-1{zeros}e-1000000"), -1.0),
+            (format!("0.{zeros}1e{}", MANY + 1), 1.0),
+            (format!("-1{zeros}e-{MANY}"), -1.0),
             (format!("{zeros}1.5{zeros}"), 1.5),
             (format!("-0.{zeros}"), -0.0),
             (format!("1{zeros}"), f64::INFINITY),

@@ -83,7 +83,7 @@ fn plans_run_by_hand_give_the_bits_of_the_cpu() {
         settings.tuning.blocks_from = Some(if i % 11 == 0 { 0 } else { u64::MAX });
         settings.tuning.lookup = if i % 2 == 0 { CodeLookup::Table } else { CodeLookup::Computed };
         let (layout, len) = (Layout::TENSORS[i % 5], [1, 77, 1003, 4096][i % 4]);
-        let cast = PlannedCast::new(from, to, layout, &cases::random(from, len, 1), settings);
+        let cast = PlannedCast::new(&CastSpec::new(from, to), layout, &cases::random(from, len, 1), settings);
         let after = run_on(&device, &queue, &cast.plan, &cast.before);
         let wrong = (0..after.len()).find(|&i| after[i] != cast.after[i]);
         assert_eq!(wrong, None, "{from} to {to}, {len} elements, {layout:?}");

@@ -20,6 +20,8 @@ const KEPT: usize = 4096;
 
 pub struct Target {
     pub name: &'static str,
+    /// The folder below `tests/fuzz/corpus`.
+    pub corpus: &'static str,
     /// Panics where the input breaks something; otherwise says what came of it, in words without the input's own.
     pub check: fn(&[u8]) -> String,
     /// Mutations in a normal test run.
@@ -87,9 +89,9 @@ impl Target {
         println!("{}: seed {seed}, {done} inputs, {rate:.0} a second, {outcomes} different outcomes", self.name);
     }
 
-    /// Files of `tests/fuzz/corpus/<target>`: text by its lines, others whole.
+    /// The files of the corpus: text by its lines, others whole.
     fn corpus(&self) -> Vec<Vec<u8>> {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/corpus").join(self.name);
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/corpus").join(self.corpus);
         let entries = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
         let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
         files.sort();

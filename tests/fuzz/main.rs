@@ -1,6 +1,6 @@
 //! Mutated messages, files, literals and casts, on stable Rust and without a fuzzer's tools.
 //!
-//! As a test, each target runs all of `tests/fuzz/corpus/<target>`, and then a fixed number of mutations that are the
+//! As a test, each target runs all of its folder of `tests/fuzz/corpus`, and then a fixed number of mutations that are the
 //! same every time. To go on for longer, each target for so many seconds, from another seed at every start:
 //!
 //! ```sh
@@ -22,62 +22,30 @@ mod mutate;
 use engine::Target;
 use support::tier::count;
 
-#[test]
-fn literal() {
-    Target {
-        name: "literal",
-        check: literal::check,
-        iterations: count(20_000, 500),
-        structured: false,
-        longest: 16 << 10,
-    }
-    .run();
+/// Makes the test of a target.
+macro_rules! target {
+    ($name:ident: $check:path, corpus $corpus:literal, iterations $full:literal $few:literal, structured $structured:literal, longest $longest:expr) => {
+        #[test]
+        fn $name() {
+            Target {
+                name: stringify!($name),
+                corpus: $corpus,
+                check: $check,
+                iterations: count($full, $few),
+                structured: $structured,
+                longest: $longest,
+            }
+            .run();
+        }
+    };
 }
 
-#[test]
-fn model() {
-    Target {
-        name: "model",
-        check: messages::model,
-        iterations: count(100_000, 2_000),
-        structured: true,
-        longest: 4 << 10,
-    }
-    .run();
-}
-
-#[test]
-fn tensor() {
-    Target {
-        name: "tensor",
-        check: messages::tensor,
-        iterations: count(200_000, 4_000),
-        structured: true,
-        longest: 4 << 10,
-    }
-    .run();
-}
-
-#[test]
-fn npy() {
-    Target { name: "npy", check: files::npy, iterations: count(100_000, 2_000), structured: false, longest: 1 << 10 }
-        .run();
-}
-
-#[test]
-fn safetensors() {
-    Target {
-        name: "safetensors",
-        check: files::safetensors,
-        iterations: count(50_000, 1_000),
-        structured: false,
-        longest: 2 << 10,
-    }
-    .run();
-}
-
-#[test]
-fn cast() {
-    Target { name: "cast", check: cast::check, iterations: count(3_000, 300), structured: false, longest: 8 << 10 }
-        .run();
-}
+target!(literal: literal::check, corpus "literal", iterations 20_000 500, structured false, longest 16 << 10);
+target!(model: messages::model, corpus "model", iterations 100_000 2_000, structured true, longest 4 << 10);
+target!(tensor: messages::tensor, corpus "tensor", iterations 200_000 4_000, structured true, longest 4 << 10);
+target!(npy: files::npy, corpus "npy", iterations 100_000 2_000, structured false, longest 1 << 10);
+target!(npz: files::npz, corpus "npz", iterations 30_000 500, structured false, longest 4 << 10);
+target!(onnx_model: files::onnx_model, corpus "onnx_model", iterations 60_000 1_000, structured true, longest 4 << 10);
+target!(safetensors: files::safetensors, corpus "safetensors", iterations 50_000 1_000, structured false, longest 2 << 10);
+target!(stored_tensor: files::stored_tensor, corpus "tensor", iterations 100_000 2_000, structured true, longest 4 << 10);
+target!(cast: cast::check, corpus "cast", iterations 3_000 300, structured false, longest 8 << 10);

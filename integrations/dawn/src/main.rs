@@ -6,27 +6,23 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use support::numeric;
-use support::planned::{Layout, PlannedCast, codes};
-use wgpu_cast::{Plan, PlanSettings, Side};
+use support::planned::SourceCodes;
+use wgpu_cast::{Plan, Side};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = std::env::args_os().nth(1).ok_or("the folder is missing")?;
     let folder = Path::new(&folder);
     std::fs::create_dir_all(folder)?;
-    let mut settings = PlanSettings::default();
-    // The main kernels for short tensors too.
-    settings.tuning.blocks_from = Some(0);
     for from in numeric() {
-        let codes: Vec<_> = Layout::all().map(|layout| (layout, codes(from, layout))).collect();
+        let codes = SourceCodes::new(from);
         for to in numeric() {
             let mut data = Vec::new();
             let casts: Vec<Value> = codes
-                .iter()
-                .map(|(layout, codes)| {
-                    let cast = PlannedCast::new(from, to, *layout, codes, settings);
+                .casts(to)
+                .map(|(variant, cast)| {
                     json!({
-                        "layout": format!("{layout:?}"),
-                        "elements": codes.len(),
+                        "variant": variant.to_string(),
+                        "elements": cast.elements,
                         "plan": plan(&cast.plan),
                         "before": cast.before.iter().map(|bytes| range(&mut data, bytes)).collect::<Vec<_>>(),
                         "after": range(&mut data, &cast.after),

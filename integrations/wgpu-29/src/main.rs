@@ -6,30 +6,25 @@ use std::error::Error;
 use std::process::ExitCode;
 
 use support::numeric;
-use support::planned::{Layout, PlannedCast, codes};
-use wgpu_cast::PlanSettings;
+use support::planned::SourceCodes;
 
 use engine::Engine;
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
     let mut engine = Engine::open()?;
-    let mut settings = PlanSettings::default();
-    // The main kernels for short tensors too.
-    settings.tuning.blocks_from = Some(0);
     let (mut pairs, mut casts, mut elements, mut wrong) = (0, 0, 0, 0);
     for from in numeric() {
-        let codes: Vec<_> = Layout::all().map(|layout| (layout, codes(from, layout))).collect();
+        let codes = SourceCodes::new(from);
         for to in numeric() {
-            for (layout, codes) in &codes {
-                let cast = PlannedCast::new(from, to, *layout, codes, settings);
+            for (variant, cast) in codes.casts(to) {
                 let after = engine.run(&cast.plan, &cast.before)?;
                 if after != cast.after {
                     let byte = (0..after.len()).find(|&i| after[i] != cast.after[i]);
-                    eprintln!("{from} to {to}, {layout:?}: byte {byte:?} of {} differs", after.len());
+                    eprintln!("{from} to {to}, {variant}: byte {byte:?} of {} differs", after.len());
                     wrong += 1;
                 }
                 casts += 1;
-                elements += codes.len();
+                elements += cast.elements;
             }
             pairs += 1;
             engine.forget();

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
 
-use wgpu_cast::{CastOptions, ElementType, Error, Float4Nan, Int4Overflow, cpu};
+use wgpu_cast::{CastOptions, ElementType, Error, cpu};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use crate::inputs::Inputs;
 use crate::numeric;
-use crate::options::pair_variants;
+use crate::options::{options_text, pair_variants};
 
 /// Inputs of a block.
 const BLOCK: u64 = 1 << 26;
@@ -67,21 +67,7 @@ impl Case {
 
     /// The options that are not the default: `saturate=false`, or `-`.
     pub fn options_text(&self) -> String {
-        let (default, options) = (CastOptions::default(), &self.options);
-        let mut told = Vec::new();
-        if options.saturate != default.saturate {
-            told.push(format!("saturate={}", options.saturate));
-        }
-        if options.round_mode != default.round_mode {
-            told.push(format!("round_mode={}", options.round_mode));
-        }
-        if options.int4_overflow == Int4Overflow::Clamp {
-            told.push("int4_overflow=clamp".to_owned());
-        }
-        if options.float4_nan == Float4Nan::Max {
-            told.push("float4_nan=max".to_owned());
-        }
-        if told.is_empty() { "-".to_owned() } else { told.join(",") }
+        options_text(&self.options)
     }
 }
 

@@ -39,3 +39,22 @@ pub fn pair_variants(from: ElementType, to: ElementType) -> Vec<CastOptions> {
         _ => variants(to),
     }
 }
+
+/// The options that are not the default: `saturate=false`, or `-`.
+pub fn options_text(options: &CastOptions) -> String {
+    let default = CastOptions::default();
+    let mut told = Vec::new();
+    if options.saturate != default.saturate {
+        told.push(format!("saturate={}", options.saturate));
+    }
+    if options.round_mode != default.round_mode {
+        told.push(format!("round_mode={}", options.round_mode));
+    }
+    if options.int4_overflow == Int4Overflow::Clamp {
+        told.push("int4_overflow=clamp".to_owned());
+    }
+    if options.float4_nan == Float4Nan::Max {
+        told.push("float4_nan=max".to_owned());
+    }
+    if told.is_empty() { "-".to_owned() } else { told.join(",") }
+}

@@ -1,8 +1,11 @@
 //! Casts as plans, with the bytes of their buffers before and after, for programs that run plans by hand.
 
+use std::fmt;
+
 use wgpu_cast::{CastOptions, CastSpec, CodeLookup, ElementType, Placement, Plan, PlanSettings, Position, Tensor, cpu};
 
 use crate::cases;
+use crate::options::{options_text, pair_variants};
 use crate::shapes::{Shape, places, put};
 
 /// How source and destination lie in their buffers.
@@ -40,8 +43,9 @@ impl Layout {
         Self::TENSORS.into_iter().chain(Self::VIEWS)
     }
 
-    /// What makes other kernels for casts from a type in this layout. Of tensors, only tables for few codes do.
-    pub fn lookups(self, from: ElementType) -> &'static [CodeLookup] {
+    /// The ways to find codes that make different kernels for casts from a type in this layout. Of tensors, only tables for few
+    /// codes do.
+    fn lookups(self, from: ElementType) -> &'static [CodeLookup] {
         let differ = self.shape(0).is_some() || from.bits() <= Some(8);
         if differ { &[CodeLookup::Table, CodeLookup::Computed] } else { &[CodeLookup::Table] }
     }
@@ -59,11 +63,78 @@ impl Layout {
     }
 }
 
-/// Hard cases of a type for a layout, at most about 8,192 of them, and random codes, so that types with few codes make
-/// long tensors too. Layouts take different ones of many hard cases.
-pub fn codes(from: ElementType, layout: Layout) -> Vec<u64> {
+/// What makes the kernels of a cast different.
+#[derive(Clone, Copy, Debug)]
+pub struct Variant {
+    pub layout: Layout,
+    pub lookup: CodeLookup,
+    pub options: CastOptions,
+    /// All elements are cast by the kernel of edges, or else as few as possible.
+    pub only_edges: bool,
+}
+
+impl Variant {
+    /// Those of a pair: all layouts, and in two aligned buffers all options and the kernel of edges alone.
+    pub fn all(from: ElementType, to: ElementType) -> Vec<Self> {
+        let plain = |layout, lookup| Self { layout, lookup, options: CastOptions::default(), only_edges: false };
+        let layouts = |layout: Layout| layout.lookups(from).iter().map(move |&lookup| plain(layout, lookup));
+        let mut all: Vec<_> = Layout::all().flat_map(layouts).collect();
+        let aligned: Vec<_> = layouts(Layout::Aligned).collect();
+        all.extend(aligned.iter().map(|&variant| Self { only_edges: true, ..variant }));
+        for options in pair_variants(from, to).into_iter().skip(1) {
+            all.extend(aligned.iter().map(|&variant| Self { options, ..variant }));
+        }
+        all
+    }
+
+    fn settings(&self) -> PlanSettings {
+        let mut settings = PlanSettings::default();
+        // The main kernels for short tensors too.
+        settings.tuning.blocks_from = Some(if self.only_edges { u64::MAX } else { 0 });
+        settings.tuning.lookup = self.lookup;
+        settings
+    }
+}
+
+impl fmt::Display for Variant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { layout, lookup, options, only_edges } = self;
+        write!(f, "{layout:?},{lookup:?}{}", if *only_edges { ",edges" } else { "" })?;
+        match &*options_text(options) {
+            "-" => Ok(()),
+            options => write!(f, ",{options}"),
+        }
+    }
+}
+
+/// The codes of a source type for each layout.
+pub struct SourceCodes {
+    from: ElementType,
+    codes: Vec<(Layout, Vec<u64>)>,
+}
+
+impl SourceCodes {
+    pub fn new(from: ElementType) -> Self {
+        Self { from, codes: Layout::all().map(|layout| (layout, codes(from, layout))).collect() }
+    }
+
+    /// The casts to a type, with all that makes their kernels different.
+    pub fn casts(&self, to: ElementType) -> impl Iterator<Item = (Variant, PlannedCast)> {
+        let cast = move |variant: Variant| {
+            let (_, codes) = self.codes.iter().find(|(layout, _)| *layout == variant.layout).expect("all layouts");
+            let spec = CastSpec::new(self.from, to).with_options(variant.options);
+            (variant, PlannedCast::new(&spec, variant.layout, codes, variant.settings()))
+        };
+        Variant::all(self.from, to).into_iter().map(cast)
+    }
+}
+
+/// Hard cases of a type for a layout, and random codes, so that types with few codes make long tensors too. Two aligned buffers take
+/// all of them for types of at most 16 bits; otherwise they are at most about 8,192, of which layouts take different ones.
+fn codes(from: ElementType, layout: Layout) -> Vec<u64> {
     let hard = cases::codes(from);
-    let step = hard.len().div_ceil(8192);
+    let takes_all = layout == Layout::Aligned && from.bits() <= Some(16);
+    let step = if takes_all { 1 } else { hard.len().div_ceil(8192) };
     let hard = hard.iter().copied().skip(layout as usize % step).step_by(step);
     hard.chain(cases::random(from, 1003, layout as u64)).collect()
 }
@@ -72,6 +143,8 @@ pub fn codes(from: ElementType, layout: Layout) -> Vec<u64> {
 #[derive(Debug)]
 pub struct PlannedCast {
     pub plan: Plan,
+    /// The number of elements.
+    pub elements: usize,
     /// The bytes of each buffer before the cast: the source's and the destination's, or one for both.
     pub before: Vec<Vec<u8>>,
     /// The bytes of the last of these buffers after the cast, by the CPU path.
@@ -80,10 +153,10 @@ pub struct PlannedCast {
 
 impl PlannedCast {
     /// Plans a cast of codes. The other bytes of the buffers are random.
-    pub fn new(from: ElementType, to: ElementType, layout: Layout, codes: &[u64], mut settings: PlanSettings) -> Self {
-        let len = codes.len();
+    pub fn new(spec: &CastSpec, layout: Layout, codes: &[u64], mut settings: PlanSettings) -> Self {
+        let (from, to, len) = (spec.from, spec.to, codes.len());
         if let Some(shape) = layout.shape(len as u64) {
-            return Self::view(from, to, &shape, codes, settings);
+            return Self::view(spec, &shape, codes, &settings);
         }
         let [source_size, destination_size] = [from, to].map(|t| t.packed_bytes(1).unwrap() as usize);
         let whole = |offset| Place { offset, first: None };
@@ -108,18 +181,19 @@ impl PlannedCast {
             let placement = Placement::two_buffers(source.position(), destination.position());
             (placement, vec![source.end(from, len), destination.end(to, len)])
         };
-        let plan = Plan::new(&CastSpec::new(from, to), len as u64, &placement, &settings).unwrap();
+        let plan = Plan::new(spec, len as u64, &placement, &settings).unwrap();
 
         let mut before: Vec<_> = (0..).zip(ends).map(|(seed, end)| noise(end + 64, seed)).collect();
         source.write(&mut before[0], from, codes);
         let mut after = before.last().unwrap().clone();
-        let result = cpu::cast(&pack(from, codes), to, &CastOptions::default()).unwrap();
+        let result = cpu::cast(&pack(from, codes), to, &spec.options).unwrap();
         destination.write(&mut after, to, &result.codes().collect::<Vec<_>>());
-        Self { plan, before, after }
+        Self { plan, elements: len, before, after }
     }
 
     /// Plans a cast of a view whose elements are the codes, over and over, between two buffers.
-    fn view(from: ElementType, to: ElementType, shape: &Shape, codes: &[u64], settings: PlanSettings) -> Self {
+    fn view(spec: &CastSpec, shape: &Shape, codes: &[u64], settings: &PlanSettings) -> Self {
+        let (from, to) = (spec.from, spec.to);
         let read = places(&shape.sizes, &shape.source);
         let written = places(&shape.sizes, &shape.destination);
         let codes: Vec<_> = codes.iter().copied().cycle().take(read.len()).collect();
@@ -127,16 +201,16 @@ impl PlannedCast {
         let firsts = if shape.source[0] == 1 { [0, 0] } else { [3, 5] };
         let [source, destination] = firsts.map(|first| Place { offset: 16, first: Some(first) });
         let placement = Placement::two_buffers(source.position(), destination.position());
-        let plan = Plan::view(&CastSpec::new(from, to), &shape.view(), &placement, &settings).unwrap();
+        let plan = Plan::view(spec, &shape.view(), &placement, settings).unwrap();
 
         let memory =
             |seed, place: Place, t, places: &[usize]| noise(place.end(t, places.iter().max().unwrap() + 1) + 64, seed);
         let mut before = vec![memory(0, source, from, &read), memory(1, destination, to, &written)];
         source.put(&mut before[0], from, &read, &codes);
         let mut after = before[1].clone();
-        let result = cpu::cast(&pack(from, &codes), to, &CastOptions::default()).unwrap();
+        let result = cpu::cast(&pack(from, &codes), to, &spec.options).unwrap();
         destination.put(&mut after, to, &written, &result.codes().collect::<Vec<_>>());
-        Self { plan, before, after }
+        Self { plan, elements: codes.len(), before, after }
     }
 }
 

@@ -16,8 +16,8 @@ use std::process::ExitCode;
 use compile::{Compiled, Compilers, Outcome};
 use device::Device;
 use support::numeric;
-use support::planned::{Layout, PlannedCast, codes};
-use wgpu_cast::{ElementType, PlanSettings};
+use support::planned::{PlannedCast, SourceCodes};
+use wgpu_cast::ElementType;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -135,21 +135,9 @@ fn run_all(arguments: &Arguments, device: &Device) -> Result<ExitCode> {
 
 /// The casts from one type, each with a name for messages.
 fn casts(from: ElementType) -> Vec<(String, PlannedCast)> {
-    let codes: Vec<_> = Layout::all().map(|layout| (layout, codes(from, layout))).collect();
-    let mut casts = Vec::new();
-    for to in numeric() {
-        for (layout, codes) in &codes {
-            for &lookup in layout.lookups(from) {
-                let mut settings = PlanSettings::default();
-                // The main kernels for short tensors too.
-                settings.tuning.blocks_from = Some(0);
-                settings.tuning.lookup = lookup;
-                let name = format!("{from}->{to},{layout:?},{lookup:?}");
-                casts.push((name, PlannedCast::new(from, to, *layout, codes, settings)));
-            }
-        }
-    }
-    casts
+    let codes = SourceCodes::new(from);
+    let named = |to| codes.casts(to).map(move |(variant, cast)| (format!("{from}->{to},{variant}"), cast));
+    numeric().flat_map(named).collect()
 }
 
 /// Runs the casts with the kernels of one compiler. Returns how many of them differ from the CPU path.

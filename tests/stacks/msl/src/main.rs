@@ -1,6 +1,6 @@
-//! Writes plans of every pair of numeric types into a folder, with their kernels in Metal's language, for a C++ compiler:
-//! for each source type FROM.cpp (the kernels), FROM.txt (the dispatches) and FROM.bin (the bytes of the buffers before the
-//! casts and after them).
+//! Writes plans of casts from the types that are named, or from all numeric types, into a folder, with their kernels in Metal's
+//! language, for a C++ compiler: for each source type FROM.cpp (the kernels), FROM.txt (the dispatches) and FROM.bin (the bytes of
+//! the buffers before the casts and after them).
 //!
 //! With `--fault` one constant of one kernel is wrong: the comparison must notice.
 
@@ -10,9 +10,9 @@ use std::fmt::Write;
 use std::path::Path;
 
 use support::numeric;
-use support::planned::{Layout, PlannedCast, codes};
+use support::planned::{PlannedCast, SourceCodes};
 use support::translate::{Format, translate};
-use wgpu_cast::{Plan, PlanSettings, Side};
+use wgpu_cast::{ElementType, Plan, Side};
 
 /// The constant that `--fault` changes, and its value in the kernels of FLOAT to FLOAT16.
 const FAULT: [&str; 2] = ["constant uint DST_OVERFLOW = 31744u;", "constant uint DST_OVERFLOW = 31743u;"];
@@ -20,22 +20,17 @@ const FAULT: [&str; 2] = ["constant uint DST_OVERFLOW = 31744u;", "constant uint
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let folder = arguments.next().ok_or("the folder is missing")?;
-    let fault = arguments.next().is_some_and(|option| option == "--fault");
+    let (faults, types): (Vec<_>, Vec<_>) = arguments.partition(|argument| argument == "--fault");
+    let types = types.iter().map(|name| name.parse()).collect::<Result<Vec<ElementType>, _>>()?;
+    let types = if types.is_empty() { numeric().collect() } else { types };
     let folder = Path::new(&folder);
     std::fs::create_dir_all(folder)?;
-    for from in numeric() {
-        let codes: Vec<_> = Layout::all().map(|layout| (layout, codes(from, layout))).collect();
+    for from in types {
+        let codes = SourceCodes::new(from);
         let mut source = Source::default();
         for to in numeric() {
-            for (layout, codes) in &codes {
-                for &lookup in layout.lookups(from) {
-                    let mut settings = PlanSettings::default();
-                    // The main kernels for short tensors too.
-                    settings.tuning.blocks_from = Some(0);
-                    settings.tuning.lookup = lookup;
-                    let cast = PlannedCast::new(from, to, *layout, codes, settings);
-                    source.add(&format!("{from}->{to},{layout:?},{lookup:?}"), &cast, fault)?;
-                }
+            for (variant, cast) in codes.casts(to) {
+                source.add(&format!("{from}->{to},{variant}"), &cast, !faults.is_empty())?;
             }
         }
         let path = folder.join(from.name());
