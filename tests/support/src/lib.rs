@@ -8,9 +8,12 @@ pub mod bits;
 pub mod buffers;
 pub mod cases;
 pub mod checksums;
+#[cfg(feature = "wgpu")]
+pub mod clock;
 pub mod decoders;
 pub mod golden;
 pub mod inputs;
+pub mod models;
 pub mod options;
 pub mod oracle;
 pub mod planned;
