@@ -12,9 +12,9 @@ use wgpu_cast::wgpu::{self, BufferUsages};
 use wgpu_cast::{Bound, CastSpec, Caster, Context, Destination, DeviceChoice, ElementType, Prepared, Source, View};
 
 const ROUNDS: usize = 15;
-/// Rows and columns of the matrix that is cast, on software adapters and on GPUs. A multiple of 128.
+/// Rows and columns of the matrix that is cast, on software adapters, and on GPUs that bind as much. A multiple of 128.
 const SIDES: [u64; 2] = [2048, 8192];
-/// How often a GPU does a work in a round, so that it is not the start of a pass that is timed.
+/// How often a work is done in a round of the larger matrix, so that it is not the start of a pass that is timed.
 const TIMES: usize = 4;
 
 /// Each invocation copies 16 bytes.
@@ -124,9 +124,12 @@ fn main() {
     else {
         unreachable!("the context has a device");
     };
-    let is_software = info.device_type == wgpu::DeviceType::Cpu;
-    let [side, times] = if is_software { [SIDES[0], 1] } else { [SIDES[1], TIMES as u64] };
-    let size = 4 * (side + 8) * (side + 8);
+    let size = |side: u64| 4 * (side + 8) * (side + 8);
+    let limits = device.limits();
+    let is_large = info.device_type != wgpu::DeviceType::Cpu
+        && size(SIDES[1]) <= limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
+    let (side, times) = if is_large { (SIDES[1], TIMES) } else { (SIDES[0], 1) };
+    let size = size(side);
     let buffer =
         |usage| device.create_buffer(&wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false });
     let source = buffer(BufferUsages::STORAGE | BufferUsages::COPY_DST);
@@ -156,7 +159,7 @@ fn main() {
 
     let clock = Clock::new(device, queue);
     for _ in 0..ROUNDS + 2 {
-        bench.round(&clock, times as usize);
+        bench.round(&clock, times);
     }
     bench.print(&info.name, clock.name());
 }
@@ -183,7 +186,6 @@ impl Bench<'_> {
             compilation_options: wgpu::PipelineCompilationOptions {
                 zero_initialize_workgroup_memory: false,
                 constants: if wgsl.contains("override side") { &side } else { &[] },
-                ..Default::default()
             },
             cache: None,
         });
@@ -236,7 +238,7 @@ impl Bench<'_> {
                         Work::Cast(bounds) => Bound::record_all_in_pass(bounds.iter(), pass),
                         Work::Copy(pipeline, group, [x, y]) => {
                             pass.set_pipeline(pipeline);
-                            pass.set_bind_group(0, &*group, &[]);
+                            pass.set_bind_group(0, group, &[]);
                             pass.dispatch_workgroups(*x, *y, 1);
                         }
                     }

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use wgpu_cast::wgpu::{self, BufferUsages, Features};
+use wgpu_cast::wgpu::{self, BufferUsages, ErrorFilter, Features};
 
 /// What goes into a compute pass.
 pub type Record<'a> = &'a dyn Fn(&mut wgpu::ComputePass<'_>);
@@ -56,6 +56,8 @@ impl<'a> Clock<'a> {
     pub fn time<const N: usize>(&self, passes: [Record<'_>; N]) -> Result<[f64; N], String> {
         const { assert!(N <= PASSES, "there are timestamps for fewer passes") };
         let mut seconds = [0.0; N];
+        // A pass that is invalid is not run, and leaves the timestamps of the one before.
+        let scope = self.device.push_error_scope(ErrorFilter::Validation);
         match &self.stamps {
             Some(stamps) => self.time_by_stamps(stamps, &passes, &mut seconds)?,
             None => {
@@ -64,7 +66,10 @@ impl<'a> Clock<'a> {
                 }
             }
         }
-        Ok(seconds)
+        match pollster::block_on(scope.pop()) {
+            Some(error) => Err(error.to_string()),
+            None => Ok(seconds),
+        }
     }
 
     fn time_by_stamps(&self, stamps: &Stamps, passes: &[Record<'_>], seconds: &mut [f64]) -> Result<(), String> {
