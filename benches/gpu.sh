@@ -13,7 +13,7 @@
 #   transfer.txt, record.txt         host tensors and the first cast; recording
 #   growth.jsonl                     growing tensors on both, where Python has numpy and ml_dtypes
 # `benches/peers/run.sh visit FOLDER/results` makes docs/charts/data/gpu of them, which the tables and charts read beside the
-# figures of software adapters. Beside each file is *.stderr where there was any, and log.txt says how each step ended. A step
+# figures of software adapters. *.stderr is what a step said besides, and log.txt says how each step ended. A step
 # that fails or takes too long does not stop the others; the script fails in the end, and what the step wrote is named *.partial.
 # Where OUT is set, OUT/results.tar has all of it, as of the last step.
 #
@@ -65,13 +65,13 @@ step() { # name seconds file command…
     name=$1 seconds=$2 file=$results/$3
     shift 3
     start=$(date +%s) status=0
-    timeout -k 2 "$seconds" "$@" >"$file" 2>"$file.stderr" || status=$?
-    [ -s "$file.stderr" ] || rm "$file.stderr"
+    timeout -k 2 "$seconds" "$@" >"$file" 2>"$results/$name.stderr" || status=$?
+    [ -s "$results/$name.stderr" ] || rm "$results/$name.stderr"
     if [ "$status" = 0 ]; then
         say "$name: $(($(date +%s) - start)) s"
     else
         say "$name: FAILED, status $status, after $(($(date +%s) - start)) s"
-        [ ! -e "$file.stderr" ] || tail -n 3 "$file.stderr"
+        [ ! -e "$results/$name.stderr" ] || tail -n 3 "$results/$name.stderr"
         failed="$failed $name"
         mv "$file" "$file.partial"
         [ ! -e "$results/$name.jsonl" ] || mv "$results/$name.jsonl" "$results/$name.jsonl.partial"
@@ -105,6 +105,7 @@ need_gpu() {
         *libvulkan.so.1* | *"$folder"/loader*) say 'the Vulkan loader is there; VK_DRIVER_FILES names the driver to it' >&2 ;;
         *) say 'the Vulkan loader is missing: put the package libvulkan1 (.deb) into the folder of the programs' >&2 ;;
     esac
+    [ ! -e "$results/adapters.stderr" ] || grep -i error "$results/adapters.stderr" | sort -u | head -n 9 >&2
     drivers=$(find /usr /etc /opt -path '*/vulkan/icd.d/*.json' 2>/dev/null | head -n 9)
     say "drivers for VK_DRIVER_FILES: ${drivers:-none found}" >&2
     keep
@@ -126,7 +127,8 @@ run() {
     # OpenGL on a GPU is not what is to be measured.
     [ "${GPU_SOFTWARE:-}" = 1 ] || export WGPU_BACKEND="${WGPU_BACKEND:-vulkan,metal,dx12}"
     machine >"$results/machine.txt"
-    step adapters 15 adapters.jsonl "$programs/cast" adapters --json
+    # Where none is found, the log says why.
+    step adapters 15 adapters.jsonl env RUST_LOG=info VK_LOADER_DEBUG=error,warn "$programs/cast" adapters --json
     cat "$results"/adapters.jsonl*
     need_gpu
 
