@@ -2,7 +2,8 @@
 # All that a short visit to a machine with a GPU should prove and measure, in less than nine minutes.
 #   benches/gpu.sh build [FOLDER]    on a machine with Rust: builds the programs into FOLDER/programs.tar.gz [target/gpu]
 #   benches/gpu.sh run [FOLDER]      on the machine with the GPU: unpacks and runs them, without Rust
-# FOLDER is relative to the repository. Take it and the repository to the machine. `run` empties FOLDER/results and writes there, the most important first:
+# FOLDER is relative to the repository. The machine with the GPU needs the repository and FOLDER/programs.tar.gz. `run` empties
+# FOLDER/results and writes there, the most important first:
 #   adapters.jsonl, machine.txt      what the machine is
 #   verify.jsonl                     every cast beside the CPU path: docs/verification.md
 #   pairs.jsonl                      every pair beside a copy
@@ -13,8 +14,8 @@
 #   transfer.txt, record.txt         host tensors and the first cast; recording
 #   growth.jsonl                     growing tensors on both, where Python has numpy and ml_dtypes
 # `benches/peers/run.sh visit FOLDER/results` makes docs/charts/data/gpu of them, which the tables and charts read beside the
-# figures of software adapters. *.stderr is what a step said besides, and log.txt says how each step ended. A step
-# that fails or takes too long does not stop the others; the script fails in the end, and what the step wrote is named *.partial.
+# figures of software adapters. *.stderr is what a step said besides, and log.txt says how each step ended. A step that fails or
+# takes too long does not stop the others; the script fails in the end, and what the step wrote is named *.partial.
 # Where OUT is set, OUT/results.tar has all of it, as of the last step.
 #
 # `run` exits with 3 if no adapter of Vulkan, Metal or Direct3D 12 is a GPU, unless GPU_SOFTWARE=1. On Linux it needs the Vulkan

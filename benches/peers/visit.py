@@ -24,6 +24,9 @@ def main() -> None:
             print(f"{name}: NOT THERE")
             continue
         head, lines = read(found)
+        if not lines:
+            print(f"{found.name}: NO FIGURES")
+            continue
         notes = [head.pop("note", ""), args.note, "The run was stopped." if found.suffix == ".partial" else ""]
         note = " ".join(filter(None, notes))
         write_lines(GPU / file, [{"machine": machine, **head, "note": note}, *lines])
@@ -31,7 +34,9 @@ def main() -> None:
 
 
 def existing(path: Path) -> Path | None:
-    return next((one for one in (path, path.with_name(path.name + ".partial")) if one.exists()), None)
+    """The file or what a step that was stopped has left of it, if that is anything."""
+    both = (path, path.with_name(path.name + ".partial"))
+    return next((one for one in both if one.exists() and one.stat().st_size), None)
 
 
 def json_lines(path: Path) -> tuple[dict, list[dict]]:
