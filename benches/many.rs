@@ -9,7 +9,7 @@
 use std::time::Instant;
 
 use wgpu_cast::wgpu::{self, BufferUsages};
-use wgpu_cast::{Bound, CastSpec, Caster, Destination, ElementType, Source};
+use wgpu_cast::{Bound, CastSpec, Context, Destination, DeviceChoice, ElementType, Source};
 
 const ROUNDS: usize = 15;
 const TENSORS: u64 = 500;
@@ -32,10 +32,12 @@ impl Figures {
 }
 
 fn main() {
-    let instance = wgpu::Instance::default();
-    let adapter = pollster::block_on(instance.request_adapter(&Default::default())).expect("no GPU adapter found");
-    let (device, queue) = pollster::block_on(adapter.request_device(&Default::default())).expect("a device");
-    let caster = Caster::new(&device);
+    let context = pollster::block_on(Context::open(DeviceChoice::Gpu)).expect("an adapter");
+    let (Some(device), Some(queue), Some(caster), Some(info)) =
+        (context.device(), context.queue(), context.caster(), context.adapter_info())
+    else {
+        unreachable!("the context has a device");
+    };
     let spec = CastSpec::new(ElementType::FLOAT, ElementType::FLOAT16);
     let buffer = |size| {
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
@@ -87,7 +89,7 @@ fn main() {
         });
         figures.timed("  submit and wait    ", || run(&counted));
     }
-    println!("{TENSORS} tensors of {ELEMENTS} elements on {}", adapter.get_info().name);
+    println!("{TENSORS} tensors of {ELEMENTS} elements on {}", info.name);
     println!("milliseconds, medians of {ROUNDS} rounds (fastest to slowest)");
     for (name, figures) in &mut figures.0 {
         figures.sort_by(f64::total_cmp);

@@ -10,7 +10,8 @@ use std::time::Instant;
 
 use wgpu_cast::wgpu::{self, BufferUsages};
 use wgpu_cast::{
-    Bound, BoundDispatch, CastSpec, Caster, Destination, ElementType, Placement, Plan, Position, Slices, Source,
+    Bound, BoundDispatch, CastSpec, Context, Destination, DeviceChoice, ElementType, Placement, Plan, Position, Slices,
+    Source,
 };
 
 const CASTS: usize = 10_000;
@@ -38,10 +39,12 @@ fn by_hand(dispatch: &BoundDispatch<'_>, group: &wgpu::BindGroup, pass: &mut wgp
 }
 
 fn main() {
-    let instance = wgpu::Instance::default();
-    let adapter = pollster::block_on(instance.request_adapter(&Default::default())).expect("no GPU adapter found");
-    let (device, queue) = pollster::block_on(adapter.request_device(&Default::default())).expect("a device");
-    let caster = Caster::new(&device);
+    let context = pollster::block_on(Context::open(DeviceChoice::Gpu)).expect("an adapter");
+    let (Some(device), Some(queue), Some(caster), Some(info)) =
+        (context.device(), context.queue(), context.caster(), context.adapter_info())
+    else {
+        unreachable!("the context has a device");
+    };
     let spec = CastSpec::new(ElementType::FLOAT, ElementType::FLOAT16);
     caster.warm_up(&[spec], Slices::OneBuffer).expect("kernels");
     let buffer = |size| {
@@ -130,7 +133,7 @@ fn main() {
         queue.submit([commands]);
         device.poll(wgpu::PollType::wait_indefinitely()).expect("the device answers");
     }
-    println!("{CASTS} casts of {ELEMENTS} elements on {}", adapter.get_info().name);
+    println!("{CASTS} casts of {ELEMENTS} elements on {}", info.name);
     println!("microseconds per cast, medians of {ROUNDS} runs (fastest to slowest)");
     for (name, figures) in NAMES.iter().zip(&mut figures) {
         figures.sort_by(f64::total_cmp);

@@ -1,21 +1,21 @@
 //! Casts of views beside the cast of a dense tensor and beside copies that are written by hand, in milliseconds.
 //!
-//! All work on 4 Mi elements of FLOAT and FLOAT16, in turns, on the best adapter. The copies move words: as many bytes as
-//! the casts read and write, so 3 Mi words, or the low halves of 4 Mi words. Every figure is the median of 15 rounds, with the fastest and the slowest,
-//! by the wall clock.
+//! All work on a square of elements of FLOAT and FLOAT16, in turns, on the best adapter: 4 Mi on a software adapter, and 64 Mi
+//! on a GPU, whose caches could hold less. The copies move words: as many bytes as the casts read and write, so three words
+//! for four elements, or the low halves of as many words. Every figure is the median of 15 rounds, with the fastest and the
+//! slowest. Times are the device's own where it has timestamp queries; otherwise submitting and waiting count too.
 
 #![allow(missing_docs, reason = "a program")]
 
-use std::time::Instant;
-
+use support::clock::{Clock, Record};
 use wgpu_cast::wgpu::{self, BufferUsages};
-use wgpu_cast::{Bound, CastSpec, Caster, Destination, ElementType, Prepared, Source, View};
+use wgpu_cast::{Bound, CastSpec, Caster, Context, Destination, DeviceChoice, ElementType, Prepared, Source, View};
 
 const ROUNDS: usize = 15;
-const ROWS: u64 = 2048;
-const COLUMNS: u64 = 2048;
-/// The matrix of words that a copy transposes.
-const COPY: [u32; 2] = [1536, 2048];
+/// Rows and columns of the matrix that is cast, on software adapters, and on GPUs that bind as much. A multiple of 128.
+const SIDES: [u64; 2] = [2048, 8192];
+/// How often a work is done in a round of the larger matrix, so that it is not the start of a pass that is timed.
+const TIMES: usize = 4;
 
 /// Each invocation copies 16 bytes.
 const COPY_DENSE: &str = "
@@ -27,18 +27,20 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     destination[id.x] = source[id.x];
 }";
 
-/// Each invocation copies a word.
+/// Each invocation copies a word. A copy transposes a matrix of `side / 4 * 3` rows of `side` words.
 const COPY_WORDS: &str = "
+override side: u32;
 @group(0) @binding(0) var<storage, read> source: array<u32>;
 @group(0) @binding(1) var<storage, read_write> destination: array<u32>;
 
 @compute @workgroup_size(16, 16)
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {
-    destination[id.y * 1536u + id.x] = source[id.x * 2048u + id.y];
+    destination[id.y * (side / 4u * 3u) + id.x] = source[id.x * side + id.y];
 }";
 
 /// Each workgroup copies a square of words by way of its memory, as GPUs like it.
 const COPY_TILES: &str = "
+override side: u32;
 @group(0) @binding(0) var<storage, read> source: array<u32>;
 @group(0) @binding(1) var<storage, read_write> destination: array<u32>;
 
@@ -47,16 +49,17 @@ var<workgroup> tile: array<u32, 1056>;
 @compute @workgroup_size(32, 8)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) local: vec3<u32>) {
     for (var y = local.y; y < 32u; y = y + 8u) {
-        tile[y * 33u + local.x] = source[(group.x * 32u + y) * 2048u + group.y * 32u + local.x];
+        tile[y * 33u + local.x] = source[(group.x * 32u + y) * side + group.y * 32u + local.x];
     }
     workgroupBarrier();
     for (var y = local.y; y < 32u; y = y + 8u) {
-        destination[(group.y * 32u + y) * 1536u + group.x * 32u + local.x] = tile[local.x * 33u + y];
+        destination[(group.y * 32u + y) * (side / 4u * 3u) + group.x * 32u + local.x] = tile[local.x * 33u + y];
     }
 }";
 
 /// As the cast, but each word's low half is all that is done to it.
 const MOVE_BLOCKS: &str = "
+override side: u32;
 @group(0) @binding(0) var<storage, read> source: array<vec4<u32>>;
 @group(0) @binding(1) var<storage, read_write> destination: array<vec2<u32>>;
 
@@ -66,35 +69,37 @@ fn halves(a: u32, b: u32, c: u32, d: u32) -> vec2<u32> {
 
 @compute @workgroup_size(8, 8)
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {
-    let first = id.x * 2048u + id.y;
+    let first = id.x * side + id.y;
     let a = source[first];
-    let b = source[first + 512u];
-    let c = source[first + 1024u];
-    let d = source[first + 1536u];
-    let start = id.y * 2048u + id.x;
+    let b = source[first + side / 4u];
+    let c = source[first + side / 2u];
+    let d = source[first + side / 4u * 3u];
+    let start = id.y * side + id.x;
     destination[start] = halves(a.x, b.x, c.x, d.x);
-    destination[start + 512u] = halves(a.y, b.y, c.y, d.y);
-    destination[start + 1024u] = halves(a.z, b.z, c.z, d.z);
-    destination[start + 1536u] = halves(a.w, b.w, c.w, d.w);
+    destination[start + side / 4u] = halves(a.y, b.y, c.y, d.y);
+    destination[start + side / 2u] = halves(a.z, b.z, c.z, d.z);
+    destination[start + side / 4u * 3u] = halves(a.w, b.w, c.w, d.w);
 }";
 
 /// Each invocation copies a square of four by four words, as llvmpipe likes it.
 const COPY_BLOCKS: &str = "
+override side: u32;
 @group(0) @binding(0) var<storage, read> source: array<vec4<u32>>;
 @group(0) @binding(1) var<storage, read_write> destination: array<vec4<u32>>;
 
 @compute @workgroup_size(8, 8)
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {
-    let first = id.x * 2048u + id.y;
+    let first = id.x * side + id.y;
     let a = source[first];
-    let b = source[first + 512u];
-    let c = source[first + 1024u];
-    let d = source[first + 1536u];
-    let start = id.y * 1536u + id.x;
+    let b = source[first + side / 4u];
+    let c = source[first + side / 2u];
+    let d = source[first + side / 4u * 3u];
+    let row = side / 16u * 3u;
+    let start = id.y * 4u * row + id.x;
     destination[start] = vec4<u32>(a.x, b.x, c.x, d.x);
-    destination[start + 384u] = vec4<u32>(a.y, b.y, c.y, d.y);
-    destination[start + 768u] = vec4<u32>(a.z, b.z, c.z, d.z);
-    destination[start + 1152u] = vec4<u32>(a.w, b.w, c.w, d.w);
+    destination[start + row] = vec4<u32>(a.y, b.y, c.y, d.y);
+    destination[start + 2u * row] = vec4<u32>(a.z, b.z, c.z, d.z);
+    destination[start + 3u * row] = vec4<u32>(a.w, b.w, c.w, d.w);
 }";
 
 /// Work that is timed.
@@ -103,59 +108,67 @@ enum Work {
     Copy(wgpu::ComputePipeline, wgpu::BindGroup, [u32; 2]),
 }
 
-struct Bench {
-    device: wgpu::Device,
-    queue: wgpu::Queue,
-    caster: Caster,
+struct Bench<'a> {
+    device: &'a wgpu::Device,
+    caster: &'a Caster,
     source: wgpu::Buffer,
     destination: wgpu::Buffer,
+    side: u64,
     works: Vec<(&'static str, Work, Vec<f64>)>,
 }
 
 fn main() {
-    let instance = wgpu::Instance::default();
-    let adapter = pollster::block_on(instance.request_adapter(&Default::default())).expect("no GPU adapter found");
-    let descriptor = wgpu::DeviceDescriptor { required_limits: adapter.limits(), ..Default::default() };
-    let (device, queue) = pollster::block_on(adapter.request_device(&descriptor)).expect("a device");
-    let size = 4 * (ROWS + 8) * (COLUMNS + 8);
+    let context = pollster::block_on(Context::open(DeviceChoice::Gpu)).expect("an adapter");
+    let (Some(device), Some(queue), Some(caster), Some(info)) =
+        (context.device(), context.queue(), context.caster(), context.adapter_info())
+    else {
+        unreachable!("the context has a device");
+    };
+    let size = |side: u64| 4 * (side + 8) * (side + 8);
+    let limits = device.limits();
+    let is_large = info.device_type != wgpu::DeviceType::Cpu
+        && size(SIDES[1]) <= limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
+    let (side, times) = if is_large { (SIDES[1], TIMES) } else { (SIDES[0], 1) };
+    let size = size(side);
     let buffer =
         |usage| device.create_buffer(&wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false });
     let source = buffer(BufferUsages::STORAGE | BufferUsages::COPY_DST);
     let numbers: Vec<u8> = (0..size as u32).map(|i| (i.wrapping_mul(0x9e37_79b9) >> 24) as u8).collect();
     queue.write_buffer(&source, 0, &numbers);
     let destination = buffer(BufferUsages::STORAGE);
-    let caster = Caster::new(&device);
-    let mut bench = Bench { device, queue, caster, source, destination, works: Vec::new() };
+    let mut bench = Bench { device, caster, source, destination, side, works: Vec::new() };
 
-    bench.copy("copy, dense", COPY_DENSE, [COPY[0] * COPY[1] / 1024, 1]);
-    bench.copy("copy, transposed, words", COPY_WORDS, [COPY[0] / 16, COPY[1] / 16]);
-    bench.copy("copy, transposed, workgroup memory", COPY_TILES, [COPY[0] / 32, COPY[1] / 32]);
-    bench.copy("copy, transposed, blocks", COPY_BLOCKS, [COPY[0] / 32, COPY[1] / 32]);
-    bench.copy("copy of low halves, transposed, blocks", MOVE_BLOCKS, [ROWS as u32 / 32, COLUMNS as u32 / 32]);
-    let dense = bench.caster.prepare(&spec(), ROWS * COLUMNS).expect("a plan");
+    let groups = |of: u64| [side as u32 / 4 * 3 / of as u32, side as u32 / of as u32];
+    bench.copy("copy, dense", COPY_DENSE, [(side * side / 4 * 3 / 1024) as u32, 1]);
+    bench.copy("copy, transposed, words", COPY_WORDS, groups(16));
+    bench.copy("copy, transposed, workgroup memory", COPY_TILES, groups(32));
+    bench.copy("copy, transposed, blocks", COPY_BLOCKS, groups(32));
+    bench.copy("copy of low halves, transposed, blocks", MOVE_BLOCKS, [side as u32 / 32; 2]);
+    let dense = bench.caster.prepare(&spec(), side * side).expect("a plan");
     bench.cast("cast, dense", &dense);
-    let short = [ROWS, COLUMNS - 1];
-    let (pitch, columns) = (COLUMNS as i64, COLUMNS as i64 - 1);
-    bench.view("cast, rows of 2047 from a pitch of 2048", &View::new(&short).with_source_strides(&[pitch, 1]));
-    bench.view("cast, rows of 2047 to a pitch of 2048", &View::new(&short).with_destination_strides(&[pitch, 1]));
-    bench.rows("cast, rows of 2047, a cast per row");
-    bench.view("cast, rows upwards", &View::new(&[ROWS, COLUMNS]).with_source_strides(&[-pitch, 1]));
-    bench.view("cast, transposed", &View::new(&[COLUMNS, ROWS]).with_source_strides(&[1, pitch]));
-    bench.view("cast, transposed, 2047 by 2047", &View::new(&[COLUMNS - 1; 2]).with_source_strides(&[1, columns]));
-    bench.view("cast, every second element", &View::new(&[ROWS * COLUMNS / 2]).with_source_strides(&[2]));
-    bench.view("cast, one row repeated", &View::new(&[ROWS, COLUMNS]).with_source_strides(&[0, 1]));
+    let short = [side, side - 1];
+    let (pitch, columns) = (side as i64, side as i64 - 1);
+    bench.view("cast, shorter rows from a pitch", &View::new(&short).with_source_strides(&[pitch, 1]));
+    bench.view("cast, shorter rows to a pitch", &View::new(&short).with_destination_strides(&[pitch, 1]));
+    bench.rows("cast, shorter rows, a cast per row");
+    bench.view("cast, rows upwards", &View::new(&[side; 2]).with_source_strides(&[-pitch, 1]));
+    bench.view("cast, transposed", &View::new(&[side; 2]).with_source_strides(&[1, pitch]));
+    bench.view("cast, transposed, one less by one less", &View::new(&[side - 1; 2]).with_source_strides(&[1, columns]));
+    bench.view("cast, every second element", &View::new(&[side * side / 2]).with_source_strides(&[2]));
+    bench.view("cast, one row repeated", &View::new(&[side; 2]).with_source_strides(&[0, 1]));
 
+    let clock = Clock::new(device, queue);
     for _ in 0..ROUNDS + 2 {
-        bench.round();
+        bench.round(&clock, times);
     }
-    bench.print(&adapter.get_info().name);
+    bench.print(&info.name, clock.name());
 }
 
 fn spec() -> CastSpec {
     CastSpec::new(ElementType::FLOAT, ElementType::FLOAT16)
 }
 
-impl Bench {
+impl Bench<'_> {
     fn copy(&mut self, name: &'static str, wgsl: &str, workgroups: [u32; 2]) {
         let source = wgpu::ShaderSource::Wgsl(wgsl.into());
         let descriptor = wgpu::ShaderModuleDescriptor { label: Some(name), source };
@@ -164,6 +177,7 @@ impl Bench {
         // SAFETY: the numbers of workgroups and the sizes of the buffers suit the indices.
         let module =
             unsafe { self.device.create_shader_module_trusted(descriptor, wgpu::ShaderRuntimeChecks::unchecked()) };
+        let side = [("side", self.side as f64)];
         let pipeline = self.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
             label: Some(name),
             layout: None,
@@ -171,7 +185,7 @@ impl Bench {
             entry_point: Some("main"),
             compilation_options: wgpu::PipelineCompilationOptions {
                 zero_initialize_workgroup_memory: false,
-                ..Default::default()
+                constants: if wgsl.contains("override side") { &side } else { &[] },
             },
             cache: None,
         });
@@ -200,9 +214,9 @@ impl Bench {
 
     /// The rows of a matrix one by one, each after the one before.
     fn rows(&mut self, name: &'static str) {
-        let prepared = self.caster.prepare(&spec(), COLUMNS - 1).expect("a plan");
-        let row = |row| self.bind(&prepared, row * COLUMNS * 4, row * (COLUMNS - 1) * 2);
-        let bounds = (0..ROWS).map(row).collect();
+        let prepared = self.caster.prepare(&spec(), self.side - 1).expect("a plan");
+        let row = |row| self.bind(&prepared, row * self.side * 4, row * (self.side - 1) * 2);
+        let bounds = (0..self.side).map(row).collect();
         self.works.push((name, Work::Cast(bounds), Vec::new()));
     }
 
@@ -212,30 +226,35 @@ impl Bench {
         prepared.bind(Source::new(source), Destination::new(destination)).expect("slices")
     }
 
-    /// Does each work once.
-    fn round(&mut self) {
-        for (_, work, times) in &mut self.works {
-            let mut encoder = self.device.create_command_encoder(&Default::default());
-            match work {
-                Work::Cast(bounds) => Bound::record_all(bounds.iter(), &mut encoder),
-                Work::Copy(pipeline, group, [x, y]) => {
-                    let mut pass = encoder.begin_compute_pass(&Default::default());
-                    pass.set_pipeline(pipeline);
-                    pass.set_bind_group(0, &*group, &[]);
-                    pass.dispatch_workgroups(*x, *y, 1);
+    /// Does each work so many times, and notes the milliseconds of one.
+    fn round(&mut self, clock: &Clock<'_>, times: usize) {
+        for (_, work, figures) in &mut self.works {
+            let work = &*work;
+            // Many casts take long enough.
+            let times = if matches!(work, Work::Cast(bounds) if bounds.len() > 1) { 1 } else { times };
+            let record: Record<'_> = &|pass| {
+                for _ in 0..times {
+                    match work {
+                        Work::Cast(bounds) => Bound::record_all_in_pass(bounds.iter(), pass),
+                        Work::Copy(pipeline, group, [x, y]) => {
+                            pass.set_pipeline(pipeline);
+                            pass.set_bind_group(0, group, &[]);
+                            pass.dispatch_workgroups(*x, *y, 1);
+                        }
+                    }
                 }
-            }
-            let commands = encoder.finish();
-            let start = Instant::now();
-            self.queue.submit([commands]);
-            self.device.poll(wgpu::PollType::wait_indefinitely()).expect("the device answers");
-            times.push(start.elapsed().as_secs_f64() * 1e3);
+            };
+            let [seconds] = clock.time([record]).expect("the device answers");
+            figures.push(seconds * 1e3 / times as f64);
         }
     }
 
-    fn print(mut self, adapter: &str) {
-        println!("{} Mi elements of FLOAT to FLOAT16 on {adapter}", (ROWS * COLUMNS) >> 20);
-        println!("milliseconds, medians of {ROUNDS} runs (fastest to slowest), and the speed of the dense cast");
+    fn print(mut self, adapter: &str, clock: &str) {
+        let side = self.side;
+        println!("{} Mi elements of FLOAT to FLOAT16, {side} rows of {side}, on {adapter}", (side * side) >> 20);
+        println!(
+            "milliseconds by {clock}, medians of {ROUNDS} runs (fastest to slowest), and the speed of the dense cast"
+        );
         let median = |times: &mut Vec<f64>| {
             // Two rounds to warm up.
             times.drain(..times.len() - ROUNDS);

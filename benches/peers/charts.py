@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from elements import ROWS
 from gpu import COPIES
-from report import AVX512, DATA, IN_PLACE, MACHINES, ratio, read_lines
+from report import AVX512, DATA, GPU, IN_PLACE, MACHINES, ratio, read_lines
 
 CHARTS = DATA.parent
 INK, FAINT = "#24292f", "#d0d7de"
@@ -34,10 +34,14 @@ def main() -> None:
             if (folder / name).exists():
                 head, *lines = read_lines(folder / name)
                 draw(head, lines, ending)
-    drawn = {"gpu.jsonl": gpu, "adapter.jsonl": adapter, "growth.jsonl": growth, "strings.jsonl": strings}
-    for name, draw in drawn.items():
-        if (DATA / name).exists():
-            head, *lines = read_lines(DATA / name)
+    for folder, ending in (DATA, ""), (GPU, "-gpu"):
+        for name, draw in ("adapter.jsonl", adapter), ("growth.jsonl", growth):
+            if (folder / name).exists():
+                head, *lines = read_lines(folder / name)
+                draw(head, lines, ending)
+    for path, draw in (GPU / "gpu.jsonl", gpu), (DATA / "strings.jsonl", strings):
+        if path.exists():
+            head, *lines = read_lines(path)
             draw(head, lines)
 
 
@@ -150,12 +154,13 @@ def legend(figure: Figure) -> None:
     figure.legend(*zip(*bars_first, strict=True), loc="outside upper left", ncols=4)
 
 
-def adapter(head: dict, lines: list[dict]) -> None:
+def adapter(head: dict, lines: list[dict], ending: str) -> None:
     """Every pair's ratio to the copy as a colour, the types from wide to narrow."""
     found = {(line["from"], line["to"]): line["ratio"] for line in lines}
     # The rows' own order within a width.
     names = [row.name for row in sorted(ROWS, key=lambda row: -row.bits) if (row.name, row.name) in found]
-    grid = [[found[source, target] for target in names] for source in names]
+    # A run that was stopped has not all pairs.
+    grid = [[found.get((source, target), float("nan")) for target in names] for source in names]
     figure, axes = plt.subplots(figsize=(6.4, 6))
     # In steps, so that a colour can be found in the scale.
     steps = [step / 10 for step in range(13)]
@@ -173,7 +178,7 @@ def adapter(head: dict, lines: list[dict]) -> None:
     spread = f"minimum {ordered[0]:.2f}, median {ordered[len(ordered) // 2]:.2f}, maximum {ordered[-1]:.2f}"
     save(
         figure,
-        "adapter.svg",
+        f"adapter{ending}.svg",
         f"{head['adapter']}, {head['machine']}; {head['elements']} elements; {spread}",
         head["note"],
     )
@@ -198,8 +203,8 @@ SWEEP = {
 }
 
 
-def growth(head: dict, lines: list[dict]) -> None:
-    growing(head, lines, LINES, "growth.svg", [head["machine"], head.get("adapter")])
+def growth(head: dict, lines: list[dict], ending: str) -> None:
+    growing(head, lines, LINES, f"growth{ending}.svg", [head["machine"], head.get("adapter")])
 
 
 def sweep(head: dict, lines: list[dict], ending: str) -> None:

@@ -1,19 +1,17 @@
-"""Measures casts on an NVIDIA GPU: this crate's `cast bench`, PyTorch and CuPy.
+"""Measures casts on an NVIDIA GPU by PyTorch and CuPy, beside what `cast bench` has measured there.
 
 This script was written without a GPU. Only `--dry-run` has been run, with PyTorch on the CPU and numpy instead of CuPy.
 
-Needs a machine where `cast adapters` lists the GPU, and Python with ml_dtypes, numpy, and torch with CUDA or cupy or
-both. All tensors are on the device, and all times are device times (timestamp queries, CUDA events): the median of 7 runs
-after 2 warm-up runs. Each side is compared with its own copy of the same number of bytes, because the sides cannot run in
-turns.
+Needs Python with ml_dtypes, numpy, and torch with CUDA or cupy or both. All tensors are on the device and as large as those
+of `cast bench`, and all times are device times (timestamp queries, CUDA events): the median of 7 runs after 2 warm-up runs.
+Each side is compared with its own copy of the same number of bytes, because the sides cannot run in turns.
 
-    gpu.py target/release/examples/cast
-    gpu.py target/release/examples/cast --dry-run --elements 65536
+    cast bench --json --elements 67108864 >pairs.jsonl
+    gpu.py pairs.jsonl
+    gpu.py pairs.jsonl --dry-run
 """
 
 import argparse
-import json
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
@@ -22,8 +20,10 @@ from types import ModuleType
 from typing import Any
 
 from elements import TILE, USUAL, Pair, ordinary, parse_pairs, to_numpy
-from report import DATA, RUNS, WARM_UPS, facts, read_lines, table, write_lines
+from report import GPU, RUNS, WARM_UPS, facts, read_lines, table, write_lines
 
+# Calls between two events, so that the launch of the first one hardly counts.
+TIMES = 8
 # What runs, and the clock that it runs by: seconds of one call.
 Work = Callable[[], object]
 Clock = Callable[[Work], float]
@@ -35,10 +35,18 @@ def main() -> None:
         print(markdown(read_lines(args.json)))
         return
     sides = [side for side in (torch_side(args.dry_run), cupy_side(args.dry_run)) if side]
-    head, *_ = cast_bench(args.cast, args.pairs[0], args.elements)
-    lines = [facts(args.note, **head, versions=[side.version for side in sides])]
+    if not sides:
+        return
+    head, *measured = read_lines(args.figures)
+    ours = {(line["from"], line["to"]): line for line in measured}
+    about = {key: head[key] for key in ("adapter", "clock", "elements")}
+    lines = [facts(args.note, **about, versions=[side.version for side in sides])]
     for pair in args.pairs:
-        lines.append(measure(args.cast, sides, pair, args.elements))
+        found = ours.get((pair[0].name, pair[1].name))
+        if found is None:
+            print(f"NOT MEASURED: {pair[0].name} to {pair[1].name}, which {args.figures.name} lacks")
+            continue
+        lines.append(measure(found, sides, pair, head["elements"]))
         if not args.dry_run:
             write_lines(args.json, lines)
     print(markdown(lines))
@@ -46,30 +54,20 @@ def main() -> None:
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("cast", type=Path, help="the example binary")
-    parser.add_argument("--elements", type=int, default=1 << 26, help="elements per tensor [64 Mi]")
+    parser.add_argument("figures", type=Path, nargs="?", help="what `cast bench --json` printed")
     parser.add_argument(
         "--pairs", type=parse_pairs, default=USUAL, help='for example "float>float16 float<>int8" [common pairs]'
     )
     parser.add_argument(
         "--dry-run", action="store_true", help="run the other libraries on the CPU, to test this script; writes no file"
     )
-    parser.add_argument("--json", type=Path, default=DATA / "gpu.jsonl", help="the file that the figures are written to")
+    parser.add_argument("--json", type=Path, default=GPU / "gpu.jsonl", help="the file that the figures are written to")
     parser.add_argument("--note", default="", help="a note on the run")
     parser.add_argument("--table", action="store_true", help="only print the table of the recorded figures")
-    return parser.parse_args()
-
-
-def cast_bench(program: Path, pair: Pair, elements: int) -> list[dict]:
-    """What was measured on, and the pair."""
-    options = ["--from", pair[0].name, "--to", pair[1].name, "--elements", str(elements)]
-    found = subprocess.run([program, "bench", "--json", *options], stdout=subprocess.PIPE, text=True, check=True)
-    return parse_bench(found.stdout)
-
-
-def parse_bench(printed: str) -> list[dict]:
-    found = json.loads(printed)
-    return [{key: found[key] for key in ("adapter", "clock", "elements")}, *found["pairs"]]
+    args = parser.parse_args()
+    if not args.table and not args.figures:
+        parser.error("the figures of `cast bench --json` are needed")
+    return args
 
 
 class Side:
@@ -85,6 +83,9 @@ def torch_side(dry_run: bool) -> Side | None:
     except ImportError:
         print("NOT MEASURED: PyTorch, which is not installed")
         return None
+    if not dry_run and not torch.cuda.is_available():
+        print("NOT MEASURED: PyTorch, which finds no CUDA")
+        return None
     device = "cpu" if dry_run else "cuda"
     if dry_run:
         torch.set_num_threads(1)
@@ -93,7 +94,8 @@ def torch_side(dry_run: bool) -> Side | None:
         types = [getattr(torch, of.torch or "", None) for of in pair]
         if None in types:
             return {}
-        source = torch.from_numpy(codes(pair, elements)).view(types[0]).to(device)
+        tile = torch.from_numpy(codes(pair)).to(device)
+        source = tile.repeat(-(-elements // len(tile)))[:elements].view(types[0])
         out = torch.ones(elements, device=device).to(types[1])
         half = moved(pair, elements) // 2
         copied = [torch.ones(half, dtype=torch.uint8, device=device) for _ in range(2)]
@@ -106,10 +108,11 @@ def torch_side(dry_run: bool) -> Side | None:
     def events(work: Work) -> float:
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         begin.record()
-        work()
+        for _ in range(TIMES):
+            work()
         end.record()
         torch.cuda.synchronize()
-        return begin.elapsed_time(end) / 1e3
+        return begin.elapsed_time(end) / 1e3 / TIMES
 
     name = "CPU" if dry_run else torch.cuda.get_device_name()
     return Side(f"torch {torch.__version__} on {name}", wall if dry_run else events, ways)
@@ -126,7 +129,8 @@ def cupy_side(dry_run: bool) -> Side | None:
         # It has numpy's own types.
         if any(dtype.kind not in "biuf" or dtype.isbuiltin != 1 for dtype in dtypes):
             return {}
-        source = cupy.asarray(codes(pair, elements).view(dtypes[0]))
+        tile = cupy.asarray(codes(pair))
+        source = cupy.tile(tile, -(-elements // len(tile)))[:elements].view(dtypes[0])
         half = moved(pair, elements) // 2
         copied = [cupy.ones(half, "u1") for _ in range(2)]
         return {
@@ -137,10 +141,11 @@ def cupy_side(dry_run: bool) -> Side | None:
     def events(work: Work) -> float:
         begin, end = (cupy.cuda.Event() for _ in range(2))
         begin.record()
-        work()
+        for _ in range(TIMES):
+            work()
         end.record()
         end.synchronize()
-        return cupy.cuda.get_elapsed_time(begin, end) / 1e3
+        return cupy.cuda.get_elapsed_time(begin, end) / 1e3 / TIMES
 
     return Side(f"{cupy.__name__} {cupy.__version__}", wall if dry_run else events, ways)
 
@@ -158,12 +163,10 @@ def module(dry_run: bool) -> ModuleType | None:
     return cupy
 
 
-def codes(pair: Pair, elements: int) -> Any:  # noqa: ANN401
-    import numpy as np
-
-    tile = min(TILE, elements)
-    values = to_numpy(ordinary(pair, tile), pair[0], tile)
-    return np.resize(values, elements).view(f"u{values.itemsize}")
+def codes(pair: Pair) -> Any:  # noqa: ANN401
+    """As signed integers, which all libraries move. The device repeats them, which takes less time than sending them."""
+    values = to_numpy(ordinary(pair, TILE), pair[0], TILE)
+    return values.view(f"i{values.itemsize}")
 
 
 def moved(pair: Pair, elements: int) -> int:
@@ -176,11 +179,8 @@ def wall(work: Work) -> float:
     return perf_counter() - start
 
 
-def measure(program: Path, sides: list[Side], pair: Pair, elements: int) -> dict:
+def measure(ours: dict, sides: list[Side], pair: Pair, elements: int) -> dict:
     """One pair by all, in GB/s of bytes read and written."""
-    head, ours = cast_bench(program, pair, elements)
-    # What the adapter holds at once is what all cast.
-    elements = head["elements"]
     rates = {"ours": ours["gbps"], "copy by ours": ours["copy_gbps"]}
     for side in sides:
         rates |= rates_of(side, pair, elements)

@@ -12,7 +12,7 @@ import json
 import re
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from elements import TILE, Pair, ordinary, parse_pairs
@@ -36,18 +36,19 @@ def main() -> None:
     measures[args.what](args)
 
 
-def cast_bench(*options: object) -> dict:
-    """The output of `cast bench --json`."""
-    program = build("--example", "cast")
-    command = [program, "bench", "--json", *map(str, options)]
-    found = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    return json.loads(found.stdout)
+def cast_bench(*options: object) -> Iterator[dict]:
+    """The lines of `cast bench --json`: for each number of elements what was measured on, and the pairs."""
+    command = [build("--example", "cast"), "bench", "--json", *map(str, options)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout
+        yield from map(json.loads, running.stdout)
+    if running.returncode:
+        raise subprocess.CalledProcessError(running.returncode, command)
 
 
 def adapter(args: argparse.Namespace) -> None:
-    found = cast_bench("--elements", args.elements)
-    head = facts(args.note, **{key: found[key] for key in ("adapter", "clock", "elements")})
-    write_lines(DATA / "adapter.jsonl", [head, *found["pairs"]])
+    head, *pairs = cast_bench("--elements", args.elements)
+    write_lines(DATA / "adapter.jsonl", [facts(args.note, **head), *pairs])
 
 
 def growth(args: argparse.Namespace) -> None:
@@ -55,16 +56,16 @@ def growth(args: argparse.Namespace) -> None:
     pairs = args.pairs
     # By fours, from 1 Ki.
     counts = [1 << power for power in range(10, args.most.bit_length(), 2)]
-    first = cast_bench("--from", pairs[0][0].name, "--to", pairs[0][1].name, "--elements", counts[0])
-    lines = [facts(args.note, adapter=first["adapter"], clock=first["clock"], runs=RUNS)]
+    on_device = {pair: on_adapter(pair, counts) for pair in pairs}
+    head, _ = on_device[pairs[0]]
+    lines = [facts(args.note, **head, runs=RUNS)]
     with Ours() as ours, tempfile.TemporaryDirectory() as folder:
         for pair in pairs:
             tile = Path(folder) / pair[0].name
             ordinary(pair, TILE).tofile(tile)
             for count in counts:
-                measured = (
-                    on_cpu(ours, tile, pair, count) + end_to_end(ours, tile, pair, count) + on_adapter(pair, count)
-                )
+                resident = [line for line in on_device[pair][1] if line["elements"] == count]
+                measured = on_cpu(ours, tile, pair, count) + end_to_end(ours, tile, pair, count) + resident
                 lines += measured
                 print(count, *(f"{line['way']} {line['gbps']:.2f}" for line in measured), sep="  ", flush=True)
                 write_lines(DATA / "growth.jsonl", lines)
@@ -112,14 +113,17 @@ def take_turns(ways: dict[str, Callable[[], float]], pair: Pair, count: int) -> 
     return [line(name, pair, count, gbps(moved, times)) for name, times in seconds.items()]
 
 
-def on_adapter(pair: Pair, count: int) -> list[dict]:
-    """Tensors on the device. Sizes that exceed one binding have no lines."""
-    found = cast_bench("--from", pair[0].name, "--to", pair[1].name, "--elements", count)
-    if found["elements"] != count:
-        return []
-    measured = found["pairs"][0]
-    names = {"adapter": measured["gbps"], "copy on the adapter": measured["copy_gbps"]}
-    return [line(name, pair, count, rate) for name, rate in names.items()]
+def on_adapter(pair: Pair, counts: list[int]) -> tuple[dict, list[dict]]:
+    """What was measured on, and tensors on the device. Sizes that exceed one binding have no lines."""
+    head, lines = {}, []
+    numbers = ",".join(map(str, counts))
+    found = list(cast_bench("--from", pair[0].name, "--to", pair[1].name, "--elements", numbers))
+    for count, about, measured in zip(counts, found[::2], found[1::2], strict=True):
+        head = {key: about[key] for key in ("adapter", "clock")}
+        if about["elements"] == count:
+            names = {"adapter": measured["gbps"], "copy on the adapter": measured["copy_gbps"]}
+            lines += [line(name, pair, count, rate) for name, rate in names.items()]
+    return head, lines
 
 
 def line(way: str, pair: Pair, count: int, rate: float) -> dict:

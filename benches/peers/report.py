@@ -19,6 +19,9 @@ IN_PLACE = ["numpy", "torch copy_", "ORT"]
 NEW, ALLOCATING = "ours, new", ["numpy astype", "torch .to"]
 
 
+# The folder of the figures of a hardware GPU, where there are any; the others are a software adapter's.
+GPU = DATA / "gpu"
+
 # The processors whose comparison is in the tables and charts: a title, the folder of the figures, and the ending of charts.
 MACHINES = [("AMD EPYC", DATA, ""), ("Intel Xeon", DATA / "xeon", "-xeon")]
 

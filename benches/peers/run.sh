@@ -2,7 +2,7 @@
 # Measures this crate and other libraries, and writes tables and charts. Uses a Python environment in target/peers.
 #   run.sh [compare] [OPTION]…   casts on the CPU: this crate, numpy with ml_dtypes, PyTorch and ONNX Runtime
 #   run.sh sweep [OPTION]…       growing tensors on the CPU: this crate and the same libraries
-#   run.sh gpu CAST [OPTION]…    casts on an NVIDIA GPU: this crate, PyTorch and CuPy
+#   run.sh gpu FIGURES [OPTION]… casts on an NVIDIA GPU by PyTorch and CuPy, beside what `cast bench --json` printed there
 #   run.sh llvmpipe [OPTION]…    casts on a newer Mesa's llvmpipe: this crate, ONNX Runtime's WebGPU provider and Burn
 #   run.sh adapter [OPTION]…     every pair on the best adapter
 #   run.sh growth [OPTION]…      growing tensors on the CPU and on the adapter
@@ -10,6 +10,7 @@
 #   run.sh strings [OPTION]…     casts to and from strings
 #   run.sh transfer [OPTION]…    the time of host tensors on a device
 #   run.sh files [OPTION]…       conversions of files: `cast convert`, PyTorch and onnxconverter-common, beside a copy
+#   run.sh visit [FOLDER]        docs/charts/data/gpu, from what benches/gpu.sh left in a folder; measures nothing
 #   run.sh tables                docs/performance/tables.md and the README's table, from the recorded figures
 #   run.sh charts                docs/charts/*.svg, from the recorded figures
 # The figures are recorded in docs/charts/data, or in the folder PEERS_RESULTS (docs/charts/data/xeon: those of an Intel Xeon). Add
@@ -33,7 +34,7 @@ venv=target/peers/venv
 
 what=compare
 case ${1:-} in
-    compare | sweep | gpu | llvmpipe | adapter | growth | record | strings | transfer | files | tables | charts)
+    compare | sweep | gpu | llvmpipe | adapter | growth | record | strings | transfer | files | visit | tables | charts)
         what=$1
         shift
         ;;

@@ -3,16 +3,18 @@ benches/instructions/counts.csv. Measures nothing.
 """
 
 import csv
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from statistics import median, quantiles
 
+import chains
 import files
+import gpu
 import llvmpipe
 from compare import best, disagreements, speeds
 from elements import TYPES, ElementType
 from ours import ROOT
-from report import AVX512, DATA, IN_PLACE, MACHINES, gbps, ratio, read_lines, table
+from report import AVX512, DATA, GPU, IN_PLACE, MACHINES, gbps, ratio, read_lines, table
 
 TABLES = ROOT / "docs" / "performance" / "tables.md"
 README = ROOT / "README.md"
@@ -30,8 +32,9 @@ GOAL = 0.7
 
 
 def main() -> None:
-    sections = [HEAD, *map(peers, MACHINES), *map(every_pair, MACHINES), adapters(), on_llvmpipe(), instructions()]
-    sections += [transfer(), recording(), strings(), converted_files()]
+    software = adapters("Software adapters", [DATA / "adapter.jsonl", DATA / "swiftshader.jsonl"])
+    sections = [HEAD, *map(peers, MACHINES), *map(every_pair, MACHINES), software, on_llvmpipe(), instructions()]
+    sections += [transfer("Host tensors", DATA), recording("Recording", DATA), strings(), converted_files(), *on_gpu()]
     TABLES.parent.mkdir(exist_ok=True)
     TABLES.write_text("\n".join(sections))
     write_readme()
@@ -128,10 +131,10 @@ float8e4m3fn>float16 float8e4m3fn>float8e5m2 float16>float16
 """
 
 
-def adapters() -> str:
-    parts = ["## Software adapters", "Casts of tensors on the device, compared with a copy kernel."]
-    for name in "adapter.jsonl", "swiftshader.jsonl":
-        head, lines = lines_of(name)
+def adapters(title: str, paths: list[Path]) -> str:
+    parts = [f"## {title}", "Casts of tensors on the device, compared with a copy kernel."]
+    for path in paths:
+        head, *lines = read_lines(path)
         found = {(line["from"], line["to"]): line for line in lines}
         ratios = [line["ratio"] for line in lines]
         lower, middle, upper = quantiles(ratios, method="inclusive")
@@ -140,7 +143,8 @@ def adapters() -> str:
             f"{head['elements']} elements, {head['clock']}. Ratios to the copy over all {len(lines)} pairs: minimum "
             f"{min(ratios):.2f}, quartiles {lower:.2f}, {middle:.2f} and {upper:.2f}, maximum {max(ratios):.2f}.",
         ]
-        shown = [found[tuple(word.split(">"))] for word in ON_ADAPTER.split()]
+        # A run that was stopped has not all pairs.
+        shown = [found[pair] for word in ON_ADAPTER.split() if (pair := tuple(word.split(">"))) in found]
         rows = [[arrow(o), f"{o['gbps']:.2f}", f"{o['copy_gbps']:.2f}", f"{o['ratio']:.2f}"] for o in shown]
         parts.append(table(["cast", "GB/s", "copy, GB/s", "ratio"], rows))
     return "\n\n".join(part.strip() for part in parts) + "\n"
@@ -183,21 +187,21 @@ def instructions() -> str:
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
 
-def transfer() -> str:
-    head, lines = lines_of("transfer.jsonl")
+def transfer(title: str, folder: Path) -> str:
+    head, lines = lines_of("transfer.jsonl", folder)
 
     def rows(what: str, *columns: str) -> list[list[str]]:
         return [[arrow(line), *(number(line, name) for name in columns)] for line in lines if line["what"] == what]
 
     parts = [
-        "## Host tensors",
+        f"## {title}",
         f"{head['adapter']}, {head['machine']}; microseconds, medians of {head['runs']} runs.",
         "`Context::cast`, compared with the sum of its parts:",
         table(
             ["cast", "elements", "upload", "dispatches", "read-back", "`Context::cast`", "ratio to the sum"],
             rows("parts", "elements", "upload", "dispatches", "read_back", "cast", "ratio"),
         ),
-        "The first cast of a pair on a new device, without Mesa's shader cache:",
+        "The first cast of a pair, without any pipeline and the driver's shader cache:",
         table(
             ["cast", "text and module", "pipeline", "first cast of 5000 elements"],
             rows("first", "module", "pipeline", "cast"),
@@ -221,11 +225,11 @@ def number(line: dict, name: str) -> str:
     return f"{value:.1f}" if value < 10 and isinstance(value, float) else f"{value:,.0f}"
 
 
-def recording() -> str:
-    head, lines = lines_of("record.jsonl")
+def recording(title: str, folder: Path) -> str:
+    head, lines = lines_of("record.jsonl", folder)
     rows = [[o["step"], f"{o['median']:.2f}", f"{o['fastest']:.2f} to {o['slowest']:.2f}"] for o in lines]
     parts = [
-        "## Recording",
+        f"## {title}",
         f"{head['adapter']}; microseconds per cast of 10,000 casts of 1 KiB, medians of 7 runs.",
         table(["step", "median", "fastest to slowest"], rows),
     ]
@@ -254,6 +258,22 @@ def converted_files() -> str:
         "model with those of `--graph`."
     )
     return "\n\n".join(["## Files", about, files.markdown(lines).strip()]) + "\n"
+
+
+def on_gpu() -> list[str]:
+    """What was measured on a hardware GPU, if anything was."""
+
+    def own(title: str, name: str, markdown: Callable[[list[dict]], str]) -> str:
+        return f"## {title}\n\n{markdown(read_lines(GPU / name)).strip()}\n"
+
+    sections = {
+        "adapter.jsonl": lambda: adapters("GPU", [GPU / "adapter.jsonl"]),
+        "gpu.jsonl": lambda: own("GPU: other libraries", "gpu.jsonl", gpu.markdown),
+        "transfer.jsonl": lambda: transfer("GPU: host tensors", GPU),
+        "chains.jsonl": lambda: own("GPU: models of several casts", "chains.jsonl", chains.markdown),
+        "record.jsonl": lambda: recording("GPU: recording", GPU),
+    }
+    return [section() for name, section in sections.items() if (GPU / name).exists()]
 
 
 def write_readme() -> None:

@@ -169,7 +169,8 @@ pub struct PrintArgs {
     /// Print only errors
     #[arg(short, long)]
     pub quiet: bool,
-    /// Print JSON on stdout, one object a line: one for each tensor, pair or adapter, and at the end one for all
+    /// Print JSON on stdout, one object a line: one for each tensor, pair or adapter, and at the end (bench: first) one
+    /// for all
     #[arg(long)]
     pub json: bool,
 }
@@ -348,9 +349,9 @@ pub struct BenchArgs {
     /// Destination element type [default: all]
     #[arg(long, value_name = "TYPE", value_parser = element_type)]
     pub to: Option<ElementType>,
-    /// Elements per cast; reduced to what the adapter's buffers hold
-    #[arg(long, value_name = "N", default_value_t = 1 << 24, value_parser = value_parser!(u64).range(1..=1 << 32))]
-    pub elements: u64,
+    /// Elements per cast, or several numbers separated by commas; reduced to what the adapter's buffers hold
+    #[arg(long, value_name = "N", value_delimiter = ',', default_value = "16777216", value_parser = value_parser!(u64).range(1..=1 << 32))]
+    pub elements: Vec<u64>,
     #[command(flatten)]
     pub device: DeviceArgs,
     #[command(flatten)]

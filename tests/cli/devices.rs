@@ -161,15 +161,18 @@ fn verify_and_adapters_print_json() {
 
 #[test]
 fn bench_prints_json() {
-    let outcome = on_gpu(Folder::new().cast("bench --from float --to float16 --elements 4099 --json"));
-    let json: serde_json::Value = serde_json::from_slice(&outcome.stdout).expect("JSON");
-    assert_eq!(json["elements"], 4099);
-    let clock = json["clock"].as_str();
-    assert!(clock.is_some_and(|clock| ["timestamp queries", "wall clock"].contains(&clock)), "{json}");
-    let pair = &json["pairs"][0];
-    assert_eq!((pair["from"].as_str(), pair["to"].as_str()), (Some("float"), Some("float16")));
-    for number in ["gbps", "copy_gbps", "ratio"] {
-        assert!(pair[number].as_f64().is_some_and(|number| number > 0.0), "{json}");
+    let outcome = on_gpu(Folder::new().cast("bench --from float --to float16 --elements 4099,7 --json"));
+    let lines: Vec<serde_json::Value> =
+        outcome.text().lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(lines.len(), 4, "{lines:?}");
+    for (lines, elements) in lines.chunks(2).zip([4099, 7]) {
+        assert_eq!(lines[0]["elements"], elements);
+        let clock = lines[0]["clock"].as_str();
+        assert!(clock.is_some_and(|clock| ["timestamp queries", "wall clock"].contains(&clock)), "{lines:?}");
+        assert_eq!((lines[1]["from"].as_str(), lines[1]["to"].as_str()), (Some("float"), Some("float16")));
+        for number in ["gbps", "copy_gbps", "ratio"] {
+            assert!(lines[1][number].as_f64().is_some_and(|number| number > 0.0), "{lines:?}");
+        }
     }
 }
 

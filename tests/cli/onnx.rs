@@ -1,5 +1,6 @@
 //! `.pb` files and models, run as a user runs them.
 
+use support::models;
 use wgpu_cast::onnx::{CastNode, Model, NamedTensor};
 use wgpu_cast::{ElementType, Tensor};
 
@@ -108,24 +109,12 @@ fn runs_are_described_for_programs() {
 
 /// A model of so many outputs: casts of FLOAT to FLOAT16.
 fn model_of(outputs: usize) -> Vec<u8> {
-    let field = |number: u8, bytes: &[u8]| {
-        let mut field = vec![number << 3 | 2];
-        let mut length = bytes.len();
-        while length >= 0x80 {
-            field.push(length as u8 | 0x80);
-            length >>= 7;
-        }
-        field.push(length as u8);
-        [&field, bytes].concat()
-    };
-    let value = |name: &str, t: u8| [field(1, name.as_bytes()), field(2, &field(1, &[8, t]))].concat();
-    let to = field(5, &[field(1, b"to"), vec![3 << 3, 10, 0xa0, 1, 2]].concat());
-    let mut graph = field(11, &value("x", 1));
+    let mut graph = models::field(11, &models::value("x", ElementType::FLOAT));
     for name in (0..outputs).map(|index| format!("y{index}")) {
-        let node = [field(1, b"x"), field(2, name.as_bytes()), field(4, b"Cast"), to.clone()].concat();
-        graph.extend([field(1, &node), field(12, &value(&name, 10))].concat());
+        graph.extend(models::cast("x", &name, ElementType::FLOAT16));
+        graph.extend(models::field(12, &models::value(&name, ElementType::FLOAT16)));
     }
-    [vec![8, 8], field(8, &[16, 25]), field(7, &graph)].concat()
+    models::model(&graph)
 }
 
 #[test]

@@ -1,10 +1,10 @@
 //! `cast bench`: measures casts and a copy of the same number of bytes.
 
-mod clock;
 mod copy;
 
 use serde_json::json;
 use support::cases;
+use support::clock::{Clock, Record};
 use wgpu_cast::wgpu::{self, BufferUsages};
 use wgpu_cast::{CastSpec, Caster, Destination, ElementType, Source};
 
@@ -13,7 +13,6 @@ use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::verify::adapter_name;
 use crate::{output, session};
-use clock::Clock;
 use copy::Copy;
 
 const WARM_UPS: usize = 2;
@@ -32,6 +31,13 @@ impl Measured {
     fn ratio(&self) -> f64 {
         self.gbps / self.copy_gbps
     }
+
+    fn to_json(&self) -> serde_json::Value {
+        let Self { from, to, gbps, copy_gbps } = self;
+        json!({
+            "from": from.name(), "to": to.name(), "gbps": gbps, "copy_gbps": copy_gbps, "ratio": self.ratio(),
+        })
+    }
 }
 
 pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
@@ -41,40 +47,44 @@ pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
     };
     let sources: Vec<_> = numeric().filter(|from| args.from.is_none_or(|only| only == *from)).collect();
     let targets: Vec<_> = numeric().filter(|to| args.to.is_none_or(|only| only == *to)).collect();
-    let elements = elements(&device.limits(), args.elements, &sources, &targets);
-    let largest = |types: &[ElementType]| types.iter().map(|t| bytes(*t, elements)).max().unwrap_or(0);
-    let (most_in, most_out) = (largest(&sources), largest(&targets));
-    // The copy moves half the bytes of both sides.
-    let size = most_in.max(most_out);
-    let stage = Stage {
+    let mut stage = Stage {
         caster,
         clock: Clock::new(device, queue),
         copy: Copy::new(device),
-        source: buffer(device, "source", size),
-        destination: buffer(device, "destination", size),
-        elements,
+        source: buffer(device, "source", 16),
+        destination: buffer(device, "destination", 16),
+        elements: 0,
     };
-    fill(queue, &stage.source);
-
     let adapter = adapter_name(&context);
-    if !args.print.is_silent() {
-        let per_cast = output::counted(elements, "element");
-        output::line(format_args!("{adapter}: {per_cast} per cast, timed by {}", stage.clock.name()))?;
-    }
-    let mut progress = Progress::of_steps((sources.len() * targets.len()) as u64, args.print.is_silent());
-    let mut results = Vec::new();
-    for (&from, &to) in sources.iter().flat_map(|from| targets.iter().map(move |to| (from, to))) {
-        let measured = stage.measure(from, to)?;
-        if !args.print.is_silent() {
-            progress.suspend(|| print(&measured))?;
+    let pairs = sources.len() * targets.len() * args.elements.len();
+    let mut progress = Progress::of_steps(pairs as u64, args.print.is_silent());
+    for &wanted in &args.elements {
+        let elements = elements(&device.limits(), wanted, &sources, &targets);
+        let largest = |types: &[ElementType]| types.iter().map(|t| bytes(*t, elements)).max().unwrap_or(0);
+        // The copy moves half the bytes of both sides.
+        let size = largest(&sources).max(largest(&targets));
+        (stage.source, stage.destination) = (buffer(device, "source", size), buffer(device, "destination", size));
+        stage.elements = elements;
+        fill(queue, &stage.source);
+        let clock = stage.clock.name();
+        if args.print.json {
+            output::line(json!({"adapter": adapter, "clock": clock, "elements": elements}))?;
+        } else if !args.print.is_silent() {
+            let per_cast = output::counted(elements, "element");
+            progress.suspend(|| output::line(format_args!("{adapter}: {per_cast} per cast, timed by {clock}")))?;
         }
-        results.push(measured);
-        progress.advance(1, &format!("{from} -> {to}"));
+        for (&from, &to) in sources.iter().flat_map(|from| targets.iter().map(move |to| (from, to))) {
+            let measured = stage.measure(from, to)?;
+            // Each as it comes, so that a run that is stopped has left what it measured.
+            if args.print.json {
+                output::line(measured.to_json())?;
+            } else if !args.print.is_silent() {
+                progress.suspend(|| print(&measured))?;
+            }
+            progress.advance(1, &format!("{from} -> {to}"));
+        }
     }
     progress.stop();
-    if args.print.json {
-        output::line(to_json(&adapter, stage.clock.name(), elements, &results))?;
-    }
     Ok(())
 }
 
@@ -131,7 +141,8 @@ impl Stage<'_> {
         let copy = self.copy.bind(&self.source, &self.destination, copied);
         let (mut casts, mut copies) = (Vec::new(), Vec::new());
         for run in 0..WARM_UPS + RUNS {
-            let [cast, copy] = self.clock.time([&|pass| cast.record_in_pass(pass), &|pass| copy.record(pass)])?;
+            let passes: [Record<'_>; 2] = [&|pass| cast.record_in_pass(pass), &|pass| copy.record(pass)];
+            let [cast, copy] = self.clock.time(passes).map_err(Failure::Work)?;
             if run >= WARM_UPS {
                 casts.push(cast);
                 copies.push(copy);
@@ -152,13 +163,4 @@ fn print(measured: &Measured) -> Result<(), Failure> {
     let percent = 100.0 * measured.ratio();
     let of_copy = format!("{percent:.0} % of copy bandwidth ({copy_gbps:.2} GB/s)");
     output::line(format_args!("{from:>14} -> {to:<14} {gbps:8.2} GB/s, {of_copy}"))
-}
-
-fn to_json(adapter: &str, clock: &str, elements: u64, results: &[Measured]) -> serde_json::Value {
-    let pairs = results.iter().map(|m| {
-        json!({
-            "from": m.from.name(), "to": m.to.name(), "gbps": m.gbps, "copy_gbps": m.copy_gbps, "ratio": m.ratio(),
-        })
-    });
-    json!({"adapter": adapter, "clock": clock, "elements": elements, "pairs": pairs.collect::<Vec<_>>()})
 }

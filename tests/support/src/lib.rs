@@ -8,10 +8,13 @@ pub mod bits;
 pub mod buffers;
 pub mod cases;
 pub mod checksums;
+#[cfg(feature = "wgpu")]
+pub mod clock;
 pub mod decoders;
 pub mod faulty_driver;
 pub mod golden;
 pub mod inputs;
+pub mod models;
 pub mod options;
 pub mod oracle;
 pub mod planned;

@@ -2,9 +2,7 @@
 
 use std::time::Instant;
 
-use wgpu_cast::wgpu::{self, BufferUsages, Features};
-
-use crate::failure::Failure;
+use wgpu_cast::wgpu::{self, BufferUsages, ErrorFilter, Features};
 
 /// What goes into a compute pass.
 pub type Record<'a> = &'a dyn Fn(&mut wgpu::ComputePass<'_>);
@@ -16,14 +14,16 @@ pub struct Clock<'a> {
     stamps: Option<Stamps>,
 }
 
-/// Begin and end of two passes.
+/// Begin and end of as many passes as are timed at once.
 struct Stamps {
     queries: wgpu::QuerySet,
     resolved: wgpu::Buffer,
     readable: wgpu::Buffer,
 }
 
-const BYTES: u64 = 4 * 8;
+/// The most passes that are timed at once.
+const PASSES: usize = 2;
+const BYTES: u64 = 2 * PASSES as u64 * 8;
 
 impl<'a> Clock<'a> {
     pub fn new(device: &'a wgpu::Device, queue: &'a wgpu::Queue) -> Self {
@@ -36,7 +36,7 @@ impl<'a> Clock<'a> {
                 queries: device.create_query_set(&wgpu::QuerySetDescriptor {
                     label: Some("timestamps"),
                     ty: wgpu::QueryType::Timestamp,
-                    count: 4,
+                    count: 2 * PASSES as u32,
                 }),
                 resolved: buffer(BufferUsages::QUERY_RESOLVE | BufferUsages::COPY_SRC),
                 readable: buffer(BufferUsages::COPY_DST | BufferUsages::MAP_READ),
@@ -49,21 +49,30 @@ impl<'a> Clock<'a> {
         if self.stamps.is_some() { "timestamp queries" } else { "wall clock" }
     }
 
-    /// Runs two passes one after the other, and gives the seconds of each.
+    /// Runs one or two passes one after the other, and gives the seconds of each.
     ///
     /// # Errors
-    /// The timestamps cannot be read from the device.
-    pub fn time(&self, passes: [Record<'_>; 2]) -> Result<[f64; 2], Failure> {
+    /// Why the device gives no times.
+    pub fn time<const N: usize>(&self, passes: [Record<'_>; N]) -> Result<[f64; N], String> {
+        const { assert!(N <= PASSES, "there are timestamps for fewer passes") };
+        let mut seconds = [0.0; N];
+        // A pass that is invalid is not run, and leaves the timestamps of the one before.
+        let scope = self.device.push_error_scope(ErrorFilter::Validation);
         match &self.stamps {
-            Some(stamps) => self.time_by_stamps(stamps, passes),
+            Some(stamps) => self.time_by_stamps(stamps, &passes, &mut seconds)?,
             None => {
-                let [first, second] = passes.map(|record| self.time_by_wall(record));
-                Ok([first?, second?])
+                for (record, seconds) in passes.iter().zip(&mut seconds) {
+                    *seconds = self.time_by_wall(*record)?;
+                }
             }
+        }
+        match pollster::block_on(scope.pop()) {
+            Some(error) => Err(error.to_string()),
+            None => Ok(seconds),
         }
     }
 
-    fn time_by_stamps(&self, stamps: &Stamps, passes: [Record<'_>; 2]) -> Result<[f64; 2], Failure> {
+    fn time_by_stamps(&self, stamps: &Stamps, passes: &[Record<'_>], seconds: &mut [f64]) -> Result<(), String> {
         let mut encoder = self.device.create_command_encoder(&Default::default());
         for (index, record) in (0..).step_by(2).zip(passes) {
             let timestamp_writes = Some(wgpu::ComputePassTimestampWrites {
@@ -73,25 +82,26 @@ impl<'a> Clock<'a> {
             });
             record(&mut encoder.begin_compute_pass(&wgpu::ComputePassDescriptor { label: None, timestamp_writes }));
         }
-        encoder.resolve_query_set(&stamps.queries, 0..4, &stamps.resolved, 0);
+        encoder.resolve_query_set(&stamps.queries, 0..2 * passes.len() as u32, &stamps.resolved, 0);
         encoder.copy_buffer_to_buffer(&stamps.resolved, 0, &stamps.readable, 0, BYTES);
         self.queue.submit([encoder.finish()]);
-        let lost = |e: &dyn std::fmt::Display| Failure::Work(format!("cannot read the timestamps: {e}"));
         let slice = stamps.readable.slice(..);
         slice.map_async(wgpu::MapMode::Read, |_| {});
         self.wait()?;
-        let ticks: Vec<u64> = {
-            let view = slice.get_mapped_range().map_err(|e| lost(&e))?;
-            view.chunks_exact(8)
-                .map(|word| word.iter().rev().fold(0, |all, &byte| all << 8 | u64::from(byte)))
-                .collect()
-        };
-        stamps.readable.unmap();
         let period = f64::from(self.queue.get_timestamp_period()) * 1e-9;
-        Ok([ticks[1].saturating_sub(ticks[0]), ticks[3].saturating_sub(ticks[2])].map(|t| t.max(1) as f64 * period))
+        {
+            let view = slice.get_mapped_range().map_err(|e| format!("cannot read the timestamps: {e}"))?;
+            let tick = |bytes: &[u8]| bytes.iter().rev().fold(0u64, |all, &byte| all << 8 | u64::from(byte));
+            for (stamps, seconds) in view.chunks_exact(16).zip(seconds) {
+                let (begin, end) = stamps.split_at(8);
+                *seconds = tick(end).saturating_sub(tick(begin)).max(1) as f64 * period;
+            }
+        }
+        stamps.readable.unmap();
+        Ok(())
     }
 
-    fn time_by_wall(&self, record: Record<'_>) -> Result<f64, Failure> {
+    fn time_by_wall(&self, record: Record<'_>) -> Result<f64, String> {
         let mut encoder = self.device.create_command_encoder(&Default::default());
         record(&mut encoder.begin_compute_pass(&Default::default()));
         let commands = encoder.finish();
@@ -101,8 +111,8 @@ impl<'a> Clock<'a> {
         Ok(start.elapsed().as_secs_f64())
     }
 
-    fn wait(&self) -> Result<(), Failure> {
+    fn wait(&self) -> Result<(), String> {
         let waited = self.device.poll(wgpu::PollType::wait_indefinitely());
-        waited.map(|_| ()).map_err(|e| Failure::Work(format!("waiting for the device: {e}")))
+        waited.map(|_| ()).map_err(|e| format!("waiting for the device: {e}"))
     }
 }

@@ -1,0 +1,91 @@
+//! Models that cast a host tensor several times: on the best adapter and on the CPU, and the size from which the adapter is
+//! faster. For `DeviceChoice::Auto` that size is `GPU_FROM_BYTES` in `src/context.rs`.
+//!
+//! Prints JSON, an object a line: what was measured on, then for each chain its sizes, with the seconds of both, and the bytes
+//! read and written from which the adapter is faster at every size. Every figure is the median of seven runs after two.
+
+#![allow(missing_docs, reason = "a program")]
+
+use std::time::Instant;
+
+use clap::Parser;
+use serde_json::json;
+use support::models;
+use wgpu_cast::onnx::Model;
+use wgpu_cast::{Context, DeviceChoice, ElementType, Tensor};
+
+const WARM_UPS: usize = 2;
+const RUNS: usize = 7;
+const CHAINS: [&[ElementType]; 3] = [
+    &[ElementType::FLOAT, ElementType::FLOAT16, ElementType::FLOAT],
+    &[ElementType::FLOAT, ElementType::BFLOAT16, ElementType::FLOAT8E4M3FN, ElementType::FLOAT],
+    // One that computes much and moves little.
+    &[
+        ElementType::FLOAT8E4M3FN,
+        ElementType::FLOAT,
+        ElementType::FLOAT16,
+        ElementType::FLOAT,
+        ElementType::BFLOAT16,
+        ElementType::FLOAT,
+        ElementType::FLOAT8E4M3FN,
+    ],
+];
+
+/// Measures chains of casts on host tensors
+#[derive(Parser)]
+struct Arguments {
+    /// Elements of the largest tensor; the others have a fourth of the next, down to 4 Ki
+    #[arg(long, default_value_t = 1 << 26)]
+    most: usize,
+    /// Passed by cargo to every benchmark
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+fn main() {
+    let arguments = Arguments::parse();
+    let [gpu, cpu] = [DeviceChoice::Gpu, DeviceChoice::Cpu].map(|choice| {
+        let opened = pollster::block_on(Context::open(choice));
+        opened.expect("an adapter")
+    });
+    let adapter = gpu.adapter_info().map(|info| format!("{} ({})", info.name, info.backend));
+    println!("{}", json!({"adapter": adapter, "threads": rayon::current_num_threads(), "runs": RUNS}));
+    for types in CHAINS {
+        let model = Model::from_bytes(models::chain(types), None).expect("a model");
+        let chain = types.iter().map(|t| t.name()).collect::<Vec<_>>().join(" > ");
+        let mut faster_from = None;
+        let sizes = std::iter::successors(Some(1 << 12), |n| Some(4 * n)).take_while(|&n| n <= arguments.most);
+        for elements in sizes {
+            let packed = |t: &ElementType| t.packed_bytes(elements as u64).expect("a size");
+            let bytes: u64 = types.windows(2).flatten().map(packed).sum();
+            let source =
+                (0..packed(&types[0])).map(|i| (i as u32).wrapping_mul(0x9e37_79b9).to_le_bytes()[3]).collect();
+            let tensor = Tensor::from_bytes(types[0], [elements], source).expect("a tensor");
+            let [on_gpu, on_cpu] = seconds([&gpu, &cpu], &model, &tensor);
+            faster_from = if on_gpu < on_cpu { faster_from.or(Some(bytes)) } else { None };
+            println!("{}", json!({"chain": chain, "elements": elements, "bytes": bytes, "gpu": on_gpu, "cpu": on_cpu}));
+        }
+        println!("{}", json!({"chain": chain, "gpu_faster_from_bytes": faster_from}));
+    }
+}
+
+/// The model's medians in both contexts, in turns, so that whatever else the machine does meets both.
+fn seconds(contexts: [&Context; 2], model: &Model, tensor: &Tensor) -> [f64; 2] {
+    let mut times = [Vec::new(), Vec::new()];
+    for run in 0..WARM_UPS + RUNS {
+        for (context, times) in contexts.iter().zip(&mut times) {
+            let inputs = vec![tensor.clone()];
+            let start = Instant::now();
+            let outputs = pollster::block_on(context.run(model, inputs)).expect("casts");
+            let time = start.elapsed().as_secs_f64();
+            drop(outputs);
+            if run >= WARM_UPS {
+                times.push(time);
+            }
+        }
+    }
+    times.map(|mut times| {
+        times.sort_by(f64::total_cmp);
+        times[RUNS / 2]
+    })
+}
