@@ -91,7 +91,7 @@ impl Write for Counted {
 
 pub fn npz(input: &[u8]) -> String {
     let input = input.to_vec();
-    let mut archive = match within_memory(input.len(), || NpzArchive::open(&input)) {
+    let mut archive = match within_memory(input.len(), || NpzArchive::open(&input).map_err(Box::new)) {
         Ok(archive) => archive,
         Err(error) => return gist(&error.to_string()),
     };
@@ -101,7 +101,7 @@ pub fn npz(input: &[u8]) -> String {
         let copy = archive.copy(&member, &mut copied);
         assert!(copied.0 <= member.bytes && (copy.is_err() || copied.0 == member.bytes), "{}", copied.0);
         // A header may have as many bytes as a header can.
-        let array = within_memory(input.len() + (1 << 16), || archive.array(&member, None));
+        let array = within_memory(input.len() + (1 << 16), || archive.array(&member, None).map_err(Box::new));
         outcome += &copy.map_or_else(|error| gist(&error.to_string()), |()| " copied".to_owned());
         outcome += &array.map_or_else(|error| gist(&error.to_string()), |_| " read".to_owned());
     }
