@@ -16,6 +16,7 @@ mod many;
 mod overlap;
 mod parts;
 mod plans;
+mod random;
 mod refused;
 mod resident;
 mod slices;

@@ -4,36 +4,40 @@
 use support::buffers::{buffer, read};
 use support::{adapter, bits, cases, numeric, variant};
 use wgpu_cast::{
-    CastOptions, CastSpec, Caster, CodeLookup, Context, Destination, ElementType, PlanLimits, PlanTuning, Side, Source,
-    Tensor, cpu,
+    CastSpec, Caster, CodeLookup, Context, Destination, ElementType, PlanLimits, PlanTuning, Side, Source, Tensor, cpu,
 };
 
 /// A cast of a part: elements of the larger tensors before it, and bytes before those in their buffers.
 #[derive(Clone, Copy, Debug)]
-struct Case {
-    from: ElementType,
-    to: ElementType,
-    len: u64,
-    firsts: [u64; 2],
-    offsets: [u64; 2],
+pub struct Case {
+    pub spec: CastSpec,
+    pub len: u64,
+    pub firsts: [u64; 2],
+    pub offsets: [u64; 2],
 }
 
 /// The result of a cast of codes that lie anywhere in memory.
 fn expected_codes(memory: &[u8], start: u64, case: Case) -> Vec<u64> {
-    let width = case.from.bits().unwrap();
+    let CastSpec { from, to, options, .. } = case.spec;
+    let width = from.bits().unwrap();
     let codes = (0..case.len).map(|i| bits::get(memory, start + i * u64::from(width), width));
-    let tensor = Tensor::from_codes(case.from, [case.len as usize], codes).unwrap();
-    cpu::cast(&tensor, case.to, &CastOptions::default()).unwrap().codes().collect()
+    let tensor = Tensor::from_codes(from, [case.len as usize], codes).unwrap();
+    cpu::cast(&tensor, to, &options).unwrap().codes().collect()
 }
 
-fn check(context: &Context, caster: &Caster, case: Case, one_buffer: bool) {
+/// Casts a part of random bytes, in which codes that are given lie over and over, and compares all of the memory after it.
+pub fn check(context: &Context, caster: &Caster, case: Case, one_buffer: bool, codes: &[u64]) {
     let (device, queue) = (context.device().unwrap(), context.queue().unwrap());
-    let Case { from, to, len, firsts, offsets } = case;
+    let Case { spec, len, firsts, offsets } = case;
+    let (from, to) = (spec.from, spec.to);
     let widths = [from, to].map(|t| u64::from(t.bits().unwrap()));
     let starts = [0, 1].map(|side| offsets[side] * 8 + firsts[side] * widths[side]);
     let size = [0, 1].map(|side| (starts[side] + len * widths[side]).div_ceil(8) + 70).into_iter().max().unwrap();
     let noise = |seed| cases::random(ElementType::UINT8, size.next_multiple_of(4) as usize, seed);
-    let memory = [1, 2].map(|seed| noise(seed).into_iter().map(|code| code as u8).collect::<Vec<u8>>());
+    let mut memory = [1, 2].map(|seed| noise(seed).into_iter().map(|code| code as u8).collect::<Vec<u8>>());
+    for (i, &code) in (0..len).zip(codes.iter().cycle()) {
+        bits::set(&mut memory[0], starts[0] + i * widths[0], from.bits().unwrap(), code);
+    }
     let buffers = memory.each_ref().map(|bytes| buffer(device, bytes.len() as u64));
     for (buffer, bytes) in buffers.iter().zip(&memory) {
         queue.write_buffer(buffer, 0, bytes);
@@ -46,7 +50,7 @@ fn check(context: &Context, caster: &Caster, case: Case, one_buffer: bool) {
     let source = Source::part(buffers[0].slice(offsets[0]..), firsts[0]);
     let destination = Destination::part(buffers[target].slice(offsets[1]..), firsts[1]);
     let mut encoder = device.create_command_encoder(&Default::default());
-    let prepared = caster.prepare(&CastSpec::new(from, to), len).unwrap();
+    let prepared = caster.prepare(&spec, len).unwrap();
     prepared.record(&mut encoder, source, destination).unwrap();
     let got = read(device, queue, encoder, &buffers[target]);
     let wrong = (0..got.len()).find(|&i| got[i] != expected[i]);
@@ -78,11 +82,11 @@ fn parts_start_and_end_at_any_element() {
             let (i, j) = (i as u64, j as u64);
             let (firsts, bytes) = ([(3 + i + j) % 7, (1 + i * j) % 5], [i % 9, (i + j) % 8]);
             let mut offsets = [64 + bytes[0] * size(from), 64 + bytes[1] * size(to)];
-            check(&context, caster, Case { from, to, len, firsts, offsets }, false);
+            check(&context, caster, Case { spec: CastSpec::new(from, to), len, firsts, offsets }, false, &[]);
             let end = offsets[0] + from.packed_bytes(firsts[0] + len).unwrap();
             // The destination's first byte may be the source's last.
             offsets[1] = if size(to) == 1 { end } else { end.next_multiple_of(size(to)) };
-            check(&context, caster, Case { from, to, len, firsts, offsets }, true);
+            check(&context, caster, Case { spec: CastSpec::new(from, to), len, firsts, offsets }, true, &[]);
         }
     }
 }
@@ -97,7 +101,13 @@ fn parts_of_one_array() {
             for (len, gap) in [(1, 0), (5, 1), (333, 0), (1001, 2)] {
                 for (source, destination) in [(3, 3 + len + gap), (5 + len + gap, 5), (7, 7)] {
                     let firsts = [source, destination];
-                    check(&context, &caster, Case { from, to, len, firsts, offsets: [33, 33] }, true);
+                    check(
+                        &context,
+                        &caster,
+                        Case { spec: CastSpec::new(from, to), len, firsts, offsets: [33, 33] },
+                        true,
+                        &[],
+                    );
                 }
             }
         }
@@ -111,8 +121,20 @@ fn slices_may_be_longer() {
     let caster = caster(&context, true);
     let (from, to) = (ElementType::FLOAT, ElementType::FLOAT16);
     for len in [1, 5, 1003] {
-        check(&context, &caster, Case { from, to, len, firsts: [3, 6], offsets: [64, 32] }, false);
-        check(&context, &caster, Case { from, to, len, firsts: [0, 0], offsets: [64, 32] }, false);
+        check(
+            &context,
+            &caster,
+            Case { spec: CastSpec::new(from, to), len, firsts: [3, 6], offsets: [64, 32] },
+            false,
+            &[],
+        );
+        check(
+            &context,
+            &caster,
+            Case { spec: CastSpec::new(from, to), len, firsts: [0, 0], offsets: [64, 32] },
+            false,
+            &[],
+        );
     }
 }
 

@@ -1,0 +1,78 @@
+//! Random casts on the device, against the CPU path: any pair, options, length, places and tuning.
+//!
+//! As a test they are the same every time. `CAST_FUZZ_SECONDS=600 cargo test --release --test device random -- --nocapture` goes on
+//! for so long from another seed at every start; `CAST_FUZZ_SEED=<number>` starts from the seed that a run printed.
+
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use support::options::pair_variants;
+use support::random::Random;
+use support::{adapter, cases, numeric};
+use wgpu_cast::{CastSpec, Caster, CodeLookup, Context, ElementType, PlanLimits, PlanTuning};
+
+use crate::parts::{Case, check};
+
+/// Casts of a normal run: compiling their kernels is nearly all of the work.
+const CASTS: u64 = 100;
+
+/// Casts after which the kernels are forgotten.
+const KEPT: u64 = 500;
+
+fn variable(name: &str) -> Option<u64> {
+    let text = std::env::var(name).ok()?;
+    Some(text.parse().unwrap_or_else(|_| panic!("{name} is {text:?}, not a number")))
+}
+
+fn caster(context: &Context, random: &mut Random) -> Caster {
+    let device = context.device().unwrap();
+    let (mut limits, mut tuning) = (PlanLimits::default(), PlanTuning::default());
+    limits.offset_alignment = device.limits().min_storage_buffer_offset_alignment.into();
+    // A multiple of every alignment: some casts take several dispatches.
+    limits.binding_size = *random.pick(&[4 << 10, 64 << 10, limits.binding_size]);
+    tuning.blocks_from = *random.pick(&[None, Some(0), Some(u64::MAX)]);
+    tuning.lookup = *random.pick(&[CodeLookup::Table, CodeLookup::Computed]);
+    tuning.dispatch_elements = *random.pick(&[1000, u64::MAX]);
+    Caster::with_limits(device, limits).with_tuning(tuning)
+}
+
+fn case(random: &mut Random) -> (Case, bool) {
+    let types: Vec<_> = numeric().collect();
+    let [from, to] = [(); 2].map(|()| *random.pick(&types));
+    let spec = CastSpec::new(from, to).with_options(*random.pick(&pair_variants(from, to)));
+    let most = 1 << random.below(16);
+    let len = 1 + random.below(most) as u64;
+    let size = |t: ElementType| u64::from(t.bits().unwrap() / 8).max(1);
+    let firsts = [(); 2].map(|()| random.below(20) as u64);
+    let mut offsets = [from, to].map(|t| random.below(80) as u64 * size(t));
+    let one_buffer = random.one_in(3);
+    if one_buffer {
+        let end = offsets[0] + from.packed_bytes(firsts[0] + len).unwrap();
+        offsets[1] = end.next_multiple_of(size(to)) + offsets[1];
+    }
+    (Case { spec, len, firsts, offsets }, one_buffer)
+}
+
+#[test]
+fn random_casts_give_the_bits_of_the_cpu() {
+    let context = adapter::open();
+    let seconds = variable("CAST_FUZZ_SECONDS").map(Duration::from_secs);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_nanos() as u64);
+    let seed = variable("CAST_FUZZ_SEED").unwrap_or(if seconds.is_some() { now } else { 1 });
+    let (mut random, start, mut done) = (Random::new(seed), Instant::now(), 0);
+    println!("seed {seed}");
+    let mut casters = Vec::new();
+    while seconds.map_or(done < CASTS, |seconds| start.elapsed() < seconds) {
+        if done % KEPT == 0 {
+            casters = (0..4).map(|_| caster(&context, &mut random)).collect();
+        }
+        let (case, one_buffer) = case(&mut random);
+        let hard = cases::codes(case.spec.from);
+        let codes: Vec<u64> = match random.one_in(2) {
+            true => (0..300).map(|_| *random.pick(&hard)).collect(),
+            false => Vec::new(),
+        };
+        check(&context, random.pick(&casters), case, one_buffer, &codes);
+        done += 1;
+    }
+    println!("{done} casts equal");
+}
