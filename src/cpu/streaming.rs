@@ -25,7 +25,7 @@ pub(super) const EXISTS: bool = cfg!(target_arch = "x86_64");
 const LEAST: usize = 48 << 20;
 
 /// Whether streaming stores were measured to be faster from `source` to `destination` bytes, where the memory of the result
-/// has been used before: on Intel's processors (Sapphire Rapids), and on AMD's (Zen 4) with stores of 64 bytes. `in_lines` says
+/// has been used before: on Intel's processors (Emerald Rapids), and on AMD's (Zen 4) with stores of 64 bytes. `in_lines` says
 /// that the loop stores whole lines.
 pub(super) fn is_faster([source, destination]: [usize; 2], in_lines: bool) -> bool {
     EXISTS && source + destination >= LEAST && is_faster_on(vendor(), in_lines)
