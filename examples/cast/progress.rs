@@ -40,7 +40,7 @@ impl Progress {
 
     /// The progress of `total` steps, such as casts.
     pub fn of_steps(total: u64, silent: bool) -> Self {
-        Self::new(Unit::Steps, total, "{bar:24} {pos} of {len}, {eta} left, {wide_msg}", silent)
+        Self::new(Unit::Steps, total, "{bar:24} {pos} of {len}, {per_sec}, {eta} left, {wide_msg}", silent)
     }
 
     /// A command that does not know how far it is. On a terminal, `what` and the time are shown.
@@ -80,7 +80,7 @@ impl Progress {
                     let [done, total, rate] = [self.done, self.total, rate as u64].map(size);
                     format!("{done} of {total}, {rate}/s, {left:.0} s left, {name}")
                 }
-                Unit::Steps => format!("{} of {}, {left:.0} s left, {name}", self.done, self.total),
+                Unit::Steps => format!("{} of {}, {rate:.1}/s, {left:.0} s left, {name}", self.done, self.total),
             });
         }
     }
