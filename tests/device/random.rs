@@ -3,10 +3,10 @@
 //! As a test they are the same every time. `CAST_FUZZ_SECONDS=600 cargo test --release --test device random -- --nocapture` goes on
 //! for so long from another seed at every start; `CAST_FUZZ_SEED=<number>` starts from the seed that a run printed.
 
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 use support::options::pair_variants;
-use support::random::Random;
+use support::random::{Random, RandomRun};
 use support::{adapter, cases, numeric};
 use wgpu_cast::{CastSpec, Caster, CodeLookup, Context, ElementType, PlanLimits, PlanTuning};
 
@@ -17,11 +17,6 @@ const CASTS: u64 = 100;
 
 /// Casts after which the kernels are forgotten.
 const KEPT: u64 = 500;
-
-fn variable(name: &str) -> Option<u64> {
-    let text = std::env::var(name).ok()?;
-    Some(text.parse().unwrap_or_else(|_| panic!("{name} is {text:?}, not a number")))
-}
 
 fn caster(context: &Context, random: &mut Random) -> Caster {
     let device = context.device().unwrap();
@@ -47,7 +42,7 @@ fn case(random: &mut Random) -> (Case, bool) {
     let one_buffer = random.one_in(3);
     if one_buffer {
         let end = offsets[0] + from.packed_bytes(firsts[0] + len).unwrap();
-        offsets[1] = end.next_multiple_of(size(to)) + offsets[1];
+        offsets[1] += end.next_multiple_of(size(to));
     }
     (Case { spec, len, firsts, offsets }, one_buffer)
 }
@@ -55,13 +50,11 @@ fn case(random: &mut Random) -> (Case, bool) {
 #[test]
 fn random_casts_give_the_bits_of_the_cpu() {
     let context = adapter::open();
-    let seconds = variable("CAST_FUZZ_SECONDS").map(Duration::from_secs);
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_nanos() as u64);
-    let seed = variable("CAST_FUZZ_SEED").unwrap_or(if seconds.is_some() { now } else { 1 });
+    let RandomRun { time, seed } = RandomRun::chosen();
     let (mut random, start, mut done) = (Random::new(seed), Instant::now(), 0);
     println!("seed {seed}");
     let mut casters = Vec::new();
-    while seconds.map_or(done < CASTS, |seconds| start.elapsed() < seconds) {
+    while time.map_or(done < CASTS, |time| start.elapsed() < time) {
         if done % KEPT == 0 {
             casters = (0..4).map(|_| caster(&context, &mut random)).collect();
         }

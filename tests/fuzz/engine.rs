@@ -7,10 +7,10 @@ use std::panic::catch_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use crate::mutate;
-use support::random::Random;
+use support::random::{Random, RandomRun};
 
 /// An input that takes so long hangs. Miri takes some hundred times as long.
 const HANGS: Duration = Duration::from_secs(if cfg!(miri) { 600 } else { 20 });
@@ -52,16 +52,9 @@ pub fn gist(text: &str) -> String {
     text.chars().filter(plain).collect()
 }
 
-fn variable(name: &str) -> Option<u64> {
-    let text = std::env::var(name).ok()?;
-    Some(text.parse().unwrap_or_else(|_| panic!("{name} is {text:?}, not a number")))
-}
-
 impl Target {
     pub fn run(&self) {
-        let seconds = variable("CAST_FUZZ_SECONDS");
-        let now = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_nanos() as u64);
-        let seed = variable("CAST_FUZZ_SEED").unwrap_or_else(|| if seconds.is_some() { now() } else { 1 });
+        let RandomRun { time, seed } = RandomRun::chosen();
         let mut random = Random::new(seed);
         let watch = Watch::new(self.name);
         let mut corpus = self.corpus();
@@ -71,7 +64,7 @@ impl Target {
         }
         let (seeds, start) = (corpus.len(), Instant::now());
         let mut done = 0;
-        while seconds.map_or(done < self.iterations, |seconds| start.elapsed().as_secs() < seconds) {
+        while time.map_or(done < self.iterations, |time| start.elapsed() < time) {
             // Each from the corpus, the latest find or any.
             let from = match random.below(4) {
                 0 => random.below(seeds),

@@ -6,9 +6,9 @@
 //! CAST_FUZZ_SECONDS=600 cargo test --release --lib plan::tests::random -- --nocapture
 //! ```
 
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
-use support::random::Random;
+use support::random::{Random, RandomRun};
 use support::tier::count;
 
 use super::views::check_view;
@@ -18,11 +18,9 @@ use crate::plan::{Strided, View};
 
 /// Makes plans and says how many, until the time is over.
 fn for_long(name: &str, normal: usize, mut make: impl FnMut(&mut Random) -> bool) {
-    let seconds = std::env::var("CAST_FUZZ_SECONDS").ok().map(|text| text.parse().expect("a number of seconds"));
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_nanos() as u64);
-    let seed = if seconds.is_some() { now } else { 1 };
+    let RandomRun { time, seed } = RandomRun::chosen();
     let (mut random, start, mut made, mut refused) = (Random::new(seed), Instant::now(), 0, 0);
-    while seconds.map_or(made < normal, |seconds| start.elapsed() < Duration::from_secs(seconds)) {
+    while time.map_or(made < normal, |time| start.elapsed() < time) {
         made += 1;
         refused += usize::from(!make(&mut random));
     }

@@ -1,6 +1,8 @@
 //! Random numbers that are the same on every machine and in every run.
 
+use std::env;
 use std::ops::Range;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Vigna's SplitMix64.
 #[derive(Clone, Debug)]
@@ -39,5 +41,28 @@ impl Random {
         let start = self.below(length + 1);
         let most = if self.one_in(4) { length - start } else { (length - start).min(8) };
         start..start + self.below(most + 1)
+    }
+}
+
+/// How long a test of random inputs runs, and from which seed.
+#[derive(Clone, Copy, Debug)]
+pub struct RandomRun {
+    /// The time of `CAST_FUZZ_SECONDS`; `None`: as many inputs as the test says.
+    pub time: Option<Duration>,
+    /// The number of `CAST_FUZZ_SEED`. Otherwise it is the same every time, or if a time is given, another at every start.
+    pub seed: u64,
+}
+
+impl RandomRun {
+    /// What the environment chooses.
+    pub fn chosen() -> Self {
+        let number = |name: &str| {
+            let text = env::var(name).ok()?;
+            Some(text.parse().unwrap_or_else(|_| panic!("{name} is {text:?}, not a number")))
+        };
+        let time = number("CAST_FUZZ_SECONDS").map(Duration::from_secs);
+        let now = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_nanos() as u64);
+        let seed = number("CAST_FUZZ_SEED").unwrap_or_else(|| if time.is_some() { now() } else { 1 });
+        Self { time, seed }
     }
 }
