@@ -55,7 +55,7 @@ fn difficult(args: &VerifyArgs) -> Result<(), Failure> {
             "adapter": adapter, "pairs": pairs, "casts": casts, "elements": elements, "seconds": seconds,
             "equal": equal, "mismatches": mismatches, "checksum": checksum,
         }))?;
-    } else if !equal {
+    } else if !equal && !args.print.json {
         output::line(mismatches.join("\n"))?;
     }
     if let Some(failure) = failure {
