@@ -18,7 +18,7 @@
 # takes too long does not stop the others; the script fails in the end, and what the step wrote is named *.partial.
 # Where OUT is set, OUT/results.tar has all of it, as of the last step.
 #
-# `run` exits with 3 if no adapter of Vulkan, Metal or Direct3D 12 is a GPU, unless GPU_SOFTWARE=1. On Linux it needs the Vulkan
+# `run` needs `timeout` of GNU's coreutils, which macOS lacks. It exits with 3 if no adapter of Vulkan, Metal or Direct3D 12 is a GPU, unless GPU_SOFTWARE=1. On Linux it needs the Vulkan
 # loader, libvulkan.so.1. Where the system has none, it takes the one in Debian's packages in FOLDER, which the machine that
 # builds can fetch: (cd FOLDER && apt-get download libvulkan1).
 #   VK_DRIVER_FILES=FILE     the driver's .json, where the loader does not find it itself

@@ -127,8 +127,8 @@ impl Context {
     /// Finds an adapter by `choice` and opens a device on it.
     ///
     /// With [`DeviceChoice::Auto`] and [`DeviceChoice::Gpu`] the device casts a few known codes. If that fails, or if an
-    /// adapter provides no device, the next adapter is tried: [`skipped_adapters`](Self::skipped_adapters), the reasons of casts and
-    /// the log say so. With `Auto` and no GPU that works, the context casts on the CPU.
+    /// adapter provides no device, the next adapter is tried: [`skipped_adapters`](Self::skipped_adapters), the reasons of casts on
+    /// it and the log say so. With `Auto` and no GPU that works, the context casts on the CPU.
     ///
     /// # Errors
     /// [`Error::NoAdapter`] or [`Error::AdapterNotFound`] (with the available adapters), unless the choice is `Auto` or

@@ -3,7 +3,7 @@
 use crate::caster::{Caster, Destination, Prepared, Source};
 use crate::conversion::Conversion;
 use crate::cpu;
-use crate::element::ElementType;
+use crate::element::{ElementType, Kind};
 use crate::error::Error;
 use crate::gpu::device_link::DeviceLink;
 use crate::gpu::error_scope::watched;
@@ -286,6 +286,14 @@ fn arrangements(conversion: &Conversion, slices: Slices, limits: &PlanLimits) ->
     all
 }
 
+/// A code whose number has an exponent between -32 and 31, if the type is one of floats: narrow floats have no others.
+fn near_one(element_type: ElementType, code: u64) -> u64 {
+    let Kind::Float(format) = element_type.kind() else { return code };
+    let (man, exponents) = (format.man_bits, (1 << format.exp_bits) - 1);
+    let exponent = u64::from(format.bias) - 32 + (code >> man) % 64;
+    code & !(exponents << man) | exponent << man
+}
+
 /// Every code of at most 16 bits. Of wider ones, a few significant bits after any number of leading zeros or ones,
 /// which meets every exponent of a float and every magnitude of an integer; random bits before a one and zeros, which
 /// meets the ties of every destination; and what lies beside all of them.
@@ -300,6 +308,7 @@ fn codes(element_type: ElementType) -> impl Iterator<Item = u64> {
         let is_tie = i & (1 << 8) != 0;
         if is_tie {
             let (random, place) = (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - bits), shift % u64::from(bits));
+            let random = if i & (1 << 9) != 0 { near_one(element_type, random) } else { random };
             return (((random >> place) | 1) << place).wrapping_add(near).wrapping_sub(2) & mask;
         }
         let pattern = (i >> 8).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (shift % u64::from(bits));
@@ -315,6 +324,23 @@ mod tests {
     use crate::plan;
     use crate::plan::{CodeLookup, PlanSettings, PlanTuning, Strided, View};
     use std::collections::HashSet;
+
+    #[test]
+    fn ties_of_narrower_floats_are_among_the_codes() {
+        for from in [ElementType::FLOAT, ElementType::DOUBLE] {
+            let is_narrower = |to: &ElementType| matches!(to.kind(), Kind::Float(_)) && to.bits() < from.bits();
+            for to in ElementType::ALL.iter().copied().filter(is_narrower) {
+                let mask = u64::MAX >> (64 - from.code_bits());
+                let beside = |step| {
+                    let codes = codes(from).map(|code| code.wrapping_add_signed(step) & mask);
+                    let tensor = Tensor::from_codes(from, [ELEMENTS], codes).unwrap();
+                    cpu::cast(&tensor, to, &CastOptions::default()).unwrap().codes().collect::<Vec<_>>()
+                };
+                let ties = beside(-1).iter().zip(&beside(1)).filter(|(below, above)| below != above).count();
+                assert!(ties >= 8, "{from} to {to}: {ties}");
+            }
+        }
+    }
 
     /// Every kernel that `warm_up` compiles is proven by the self-test.
     #[test]

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs the suites that need no GPU, but `files`, as an aarch64 Linux program, in an emulator: fewer codes and lengths than tests/run.sh
+# Runs all suites that need no GPU except `files` as an aarch64 Linux program, in an emulator: fewer codes and lengths than tests/run.sh
 # (tests/support/src/tier.rs). Further arguments go to the test runner.
 # Needs rustup, a linker for aarch64 and QEMU's user mode; on Debian and Ubuntu it installs what is missing.
 # Exit status: 0, all passed; 3, NOT RUN, and stderr's last line says why; others, a test failed or did not build.

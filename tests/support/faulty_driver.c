@@ -7,8 +7,8 @@
  *                      memory:<bytes>  no allocation of so many bytes or more succeeds
  *                      submit:<n>      after so many submissions the device is lost
  *
- * It needs no header of Vulkan: what it uses of the interface is declared here (Vulkan 1.0, and the loader's interface to drivers,
- * version 5). */
+ * It needs no header of Vulkan: what it uses of the interface is declared here (Vulkan 1.0, and the loader's interface to
+ * drivers). */
 
 #include <dlfcn.h>
 #include <stddef.h>

@@ -203,7 +203,7 @@ impl Device {
         let mismatches = self.mismatches.lock().expect("no panic");
         if args.report {
             self.report(done, seconds, &mismatches, Some(&failure))?;
-        } else if !mismatches.is_empty() {
+        } else if !mismatches.is_empty() && !args.print.json {
             output::line(mismatches.join("\n"))?;
         }
         drop(mismatches);

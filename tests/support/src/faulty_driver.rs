@@ -59,13 +59,15 @@ impl FaultyDriver {
 /// The library of the software driver that is used here.
 fn installed() -> Option<PathBuf> {
     let named = VARIABLES.iter().find_map(env::var_os);
-    let manifests: Vec<PathBuf> = match named {
+    let mut manifests: Vec<PathBuf> = match named {
         Some(paths) => env::split_paths(&paths).collect(),
         None => {
             let entries = MANIFESTS.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten();
             entries.filter_map(|entry| Some(entry.ok()?.path())).collect()
         }
     };
+    // Beside that of this architecture there may be others.
+    manifests.sort_by_key(|path| !path.to_string_lossy().contains(env::consts::ARCH));
     let is_software = |path: &&PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().contains("lvp"));
     let manifest = manifests.iter().find(is_software)?;
     let text = fs::read_to_string(manifest).ok()?;
