@@ -286,7 +286,8 @@ fn arrangements(conversion: &Conversion, slices: Slices, limits: &PlanLimits) ->
     all
 }
 
-/// A code whose number has an exponent between -32 and 31, if the type is one of floats: narrow floats have no others.
+/// A code whose number has an exponent between -32 and 31, if the type is one of floats: those with at most five exponent
+/// bits have no others.
 fn near_one(element_type: ElementType, code: u64) -> u64 {
     let Kind::Float(format) = element_type.kind() else { return code };
     let (man, exponents) = (format.man_bits, (1 << format.exp_bits) - 1);
@@ -296,7 +297,7 @@ fn near_one(element_type: ElementType, code: u64) -> u64 {
 
 /// Every code of at most 16 bits. Of wider ones, a few significant bits after any number of leading zeros or ones,
 /// which meets every exponent of a float and every magnitude of an integer; random bits before a one and zeros, which
-/// meets the ties of every destination; and what lies beside all of them.
+/// meets ties of every narrower float; and what lies beside all of them.
 fn codes(element_type: ElementType) -> impl Iterator<Item = u64> {
     let bits = element_type.code_bits();
     let mask = u64::MAX >> (64 - bits);

@@ -32,6 +32,7 @@ if cargo nextest --version >/dev/null 2>&1; then
     cargo nextest run $checked --no-fail-fast "$@"
 else
     [ "$official" != 0 ] || set -- "$@" -- --include-ignored
+    echo 'Without cargo-nextest, what tests that pass could not try (NOT TESTED) is shown with: tests/run.sh -- --show-output' >&2
     cargo test $checked --no-fail-fast --lib --tests "$@"
 fi
 }

@@ -201,7 +201,7 @@ def transfer(title: str, folder: Path) -> str:
             ["cast", "elements", "upload", "dispatches", "read-back", "`Context::cast`", "ratio to the sum"],
             rows("parts", "elements", "upload", "dispatches", "read_back", "cast", "ratio"),
         ),
-        "The first cast of a pair, without any pipeline and the driver's shader cache:",
+        "The first cast of a pair on a new device, without the driver's shader cache:",
         table(
             ["cast", "text and module", "pipeline", "first cast of 5000 elements"],
             rows("first", "module", "pipeline", "cast"),

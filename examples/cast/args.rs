@@ -166,7 +166,7 @@ pub struct InfoArgs {
 /// What is printed.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct PrintArgs {
-    /// Print only errors
+    /// Print only errors and warnings
     #[arg(short, long)]
     pub quiet: bool,
     /// Print JSON on stdout, one object a line: one for each tensor, pair or adapter, and at the end (bench: first) one

@@ -255,6 +255,14 @@ fn a_report_tells_of_wrong_results_and_of_failures() {
         let text = outcome.text();
         assert!(text.contains(told) && text.contains("| backend | vulkan |"), "{line}: {text}");
         let is_wrong = told.contains("WRONG");
+        // For programs the last line has the verdict, however it ends.
+        let json = with_fault(&folder, fault, &vulkan, &format!("{line} --adapter llvmpipe --json")).expect("as above");
+        let parsed = |line| serde_json::from_str::<serde_json::Value>(line).expect("JSON");
+        let lines: Vec<_> = json.text().lines().map(parsed).collect();
+        let last = lines.last().expect("a line");
+        assert_eq!(last["equal"] == false, is_wrong, "{line}: {last}");
+        assert!(is_wrong || last["failure"].is_string(), "{line}: {last}");
+
         assert_eq!(text.contains(" becomes 0x"), is_wrong, "{line}: {text}");
         // What the message on stderr says of a failure is in the report.
         let said = outcome.line().trim_start_matches("cast: ");

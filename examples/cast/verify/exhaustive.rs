@@ -52,15 +52,17 @@ pub fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     let cases = checksums::cases(args.from, args.to, args.checksums);
     let device = Device::open(args)?;
     let blocks: u64 = cases.iter().map(Case::blocks).sum();
-    let elements: u64 = cases.iter().map(Case::inputs).sum();
     let record = args.record.as_deref().map(|path| Record::open(path, &device.name)).transpose()?;
     let progress = Mutex::new(Progress::of_steps(blocks, args.print.is_silent()));
 
-    let mut all = Vec::new();
+    let (mut all, mut failure) = (Vec::new(), None);
     for case in cases {
         let checksum = match device.checksum(&case, !args.checksums, record.as_ref(), &progress) {
             Ok(checksum) => checksum,
-            Err(failure) => return Err(device.stop(args, &all, failure, &progress)?),
+            Err(stopped) => {
+                failure = Some(stopped);
+                break;
+            }
         };
         let done = Done { case, checksum };
         if args.print.json {
@@ -80,30 +82,45 @@ pub fn verify(args: &VerifyArgs) -> Result<(), Failure> {
         all.push(done);
     }
     let seconds = progress.into_inner().expect("no panic").stop();
-    finish(args, &device, &all, elements, seconds)
+    finish(args, &device, &all, seconds, failure)
 }
 
-/// Prints the summary.
+/// Prints the summary of what was done, up to a failure if there was one.
 ///
 /// # Errors
-/// A checksum is not the recorded one.
-fn finish(args: &VerifyArgs, device: &Device, all: &[Done], elements: u64, seconds: f64) -> Result<(), Failure> {
-    let recorded = all.iter().filter(|done| done.is_equal().is_some()).count();
-    let wrong: Vec<_> =
+/// The failure, or a checksum is not the recorded one.
+fn finish(
+    args: &VerifyArgs,
+    device: &Device,
+    all: &[Done],
+    seconds: f64,
+    failure: Option<Failure>,
+) -> Result<(), Failure> {
+    let elements: u64 = all.iter().map(|done| done.case.inputs()).sum();
+    let recorded = all.iter().filter(|done| done.is_equal().is_some()).count() as u64;
+    let other: Vec<_> =
         all.iter().filter(|done| done.is_equal() == Some(false)).map(|done| done.case.to_string()).collect();
+    let wrong = [&other[..], &device.mismatches.lock().expect("no panic")].concat();
     let compared = !args.checksums && device.context.is_some();
     if args.print.json {
         output::line(json!({
             "adapter": device.name, "casts": all.len(), "elements": elements, "seconds": seconds,
             "compared_with_cpu": compared, "recorded": recorded, "equal": wrong.is_empty(),
+            "failure": failure.as_ref().map(ToString::to_string),
         }))?;
+    } else if args.report {
+        let counts = [("casts", all.len() as u64), ("elements", elements), ("recorded checksums compared", recorded)];
+        let checksums: Vec<String> = all.iter().map(ToString::to_string).collect();
+        report::print(device.context.as_ref(), &counts, seconds, &checksums, &wrong, failure.as_ref())?;
+    } else if failure.is_some() && !wrong.is_empty() {
+        output::line(wrong.join("\n"))?;
     }
-    if args.report {
-        device.report(all, seconds, &wrong, None)?;
+    if let Some(failure) = failure {
+        return Err(failure);
     }
-    if !wrong.is_empty() {
-        let wrong = wrong.join(", ");
-        return Err(Failure::Work(format!("{}: other checksums than recorded: {wrong}", device.name)));
+    if !other.is_empty() {
+        let other = other.join(", ");
+        return Err(Failure::Work(format!("{}: other checksums than recorded: {other}", device.name)));
     }
     if args.print.is_silent() || args.report {
         return Ok(());
@@ -115,7 +132,7 @@ fn finish(args: &VerifyArgs, device: &Device, all: &[Done], elements: u64, secon
         results.push("all results bit-identical to the CPU".to_owned());
     }
     if recorded > 0 {
-        results.push(format!("{} as recorded", output::counted(recorded as u64, "checksum")));
+        results.push(format!("{} as recorded", output::counted(recorded, "checksum")));
     }
     let results =
         if results.is_empty() { "no checksum is recorded".to_owned() } else { format!("OK: {}", results.join(", ")) };
@@ -186,36 +203,5 @@ impl Device {
             hash.update(found.bytes().unwrap_or_default());
         }
         Ok(hash.finish())
-    }
-
-    /// Prints what was done before a failure, which it gives back.
-    ///
-    /// # Errors
-    /// Printing fails.
-    fn stop(
-        &self,
-        args: &VerifyArgs,
-        done: &[Done],
-        failure: Failure,
-        progress: &Mutex<Progress>,
-    ) -> Result<Failure, Failure> {
-        let seconds = progress.lock().expect("no panic").stop();
-        let mismatches = self.mismatches.lock().expect("no panic");
-        if args.report {
-            self.report(done, seconds, &mismatches, Some(&failure))?;
-        } else if !mismatches.is_empty() && !args.print.json {
-            output::line(mismatches.join("\n"))?;
-        }
-        drop(mismatches);
-        Ok(failure)
-    }
-
-    /// Prints the report of some casts.
-    fn report(&self, done: &[Done], seconds: f64, wrong: &[String], failure: Option<&Failure>) -> Result<(), Failure> {
-        let elements = done.iter().map(|done| done.case.inputs()).sum();
-        let recorded = done.iter().filter(|done| done.is_equal().is_some()).count() as u64;
-        let counts = [("casts", done.len() as u64), ("elements", elements), ("recorded checksums compared", recorded)];
-        let checksums: Vec<String> = done.iter().map(ToString::to_string).collect();
-        report::print(self.context.as_ref(), &counts, seconds, &checksums, wrong, failure)
     }
 }

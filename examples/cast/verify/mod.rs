@@ -50,12 +50,13 @@ fn difficult(args: &VerifyArgs) -> Result<(), Failure> {
         let counts = [("pairs", pairs), ("casts", casts), ("elements", elements)];
         let lines = [format!("checksum of all results: {checksum}")];
         report::print(Some(&context), &counts, seconds, &lines, &mismatches, failure.as_ref())?;
-    } else if args.print.json && failure.is_none() {
+    } else if args.print.json {
         output::line(json!({
             "adapter": adapter, "pairs": pairs, "casts": casts, "elements": elements, "seconds": seconds,
             "equal": equal, "mismatches": mismatches, "checksum": checksum,
+            "failure": failure.as_ref().map(ToString::to_string),
         }))?;
-    } else if !equal && !args.print.json {
+    } else if !equal {
         output::line(mismatches.join("\n"))?;
     }
     if let Some(failure) = failure {
