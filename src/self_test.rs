@@ -98,7 +98,6 @@ impl Known {
     /// Casts between slices of buffers as an engine does, and checks that nothing around the destination changes.
     async fn check_slices(&self, link: &DeviceLink, arrangement: &Arrangement) -> Result<(), Error> {
         let (conversion, offsets) = (&self.conversion, arrangement.offsets);
-        let (from, to) = (conversion.from, conversion.to);
         let prepared = arrangement.prepare(link, &self.spec)?;
         let expected = arrangement.expected(&self.expected)?;
         // The destination's buffer as it should be in the end; before that it is poison, or the source's.
@@ -137,7 +136,13 @@ impl Known {
         };
         let result = result_start as usize..(result_start + prepared.destination_bytes()) as usize;
         self.compare(got[result].to_vec(), &expected, |i| arrangement.order.source_index(i))?;
-        match image.iter().zip(&got).position(|(expected, got)| expected != got) {
+        self.compare_outside(&got, &image)
+    }
+
+    /// Compares a destination's buffer whose result is right with what it should hold.
+    fn compare_outside(&self, got: &[u8], image: &[u8]) -> Result<(), Error> {
+        let Conversion { from, to, .. } = self.conversion;
+        match image.iter().zip(got).position(|(expected, got)| expected != got) {
             Some(offset) => Err(Error::SelfTestOutside { from, to, offset: offset as u64 }),
             None => Ok(()),
         }
@@ -389,5 +394,19 @@ mod tests {
         let (from, to, got) = (ElementType::FLOAT16, ElementType::INT8, expected ^ 0x40);
         let error = Error::SelfTest { from, to, code: 20_000, got, expected };
         assert_eq!(known.compare(bytes, &known.expected, |i| i), Err(error));
+    }
+
+    #[test]
+    fn a_byte_that_changes_beside_the_result_is_found_and_named() {
+        let (from, to) = (ElementType::FLOAT16, ElementType::INT8);
+        let known = Known::new(&CastSpec::new(from, to), FEW).unwrap();
+        let mut image = Vec::new();
+        put(&mut image, GUARD, known.expected.bytes().unwrap());
+        assert_eq!(known.compare_outside(&image, &image), Ok(()));
+        for offset in [0, GUARD - 1, GUARD + FEW as u64, image.len() as u64 - 1] {
+            let mut got = image.clone();
+            got[offset as usize] ^= 1;
+            assert_eq!(known.compare_outside(&got, &image), Err(Error::SelfTestOutside { from, to, offset }));
+        }
     }
 }

@@ -1,5 +1,10 @@
 //! Finds an adapter and opens a device on it.
 
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::task::Poll;
+
 use crate::cpu;
 use crate::error::Error;
 use crate::plan::{CodeLookup, PlanLimits, PlanSettings, PlanTuning};
@@ -213,10 +218,25 @@ async fn request(
     adapter: &wgpu::Adapter,
     descriptor: &wgpu::DeviceDescriptor<'_>,
 ) -> Result<(wgpu::Device, wgpu::Queue), Error> {
-    adapter.request_device(descriptor).await.map_err(|error| {
-        let (name, error) = (name(&adapter.get_info()), error.to_string());
+    let request = async { adapter.request_device(descriptor).await.map_err(|error| error.to_string()) };
+    without_panic(request).await.map_err(|error| {
+        let name = name(&adapter.get_info());
         Error::NoAdapter { reason: format!("{name}: cannot open a device: {}", without_trace(&error)) }
     })
+}
+
+/// Makes an error of a panic: wgpu makes pipelines of its own with each device, and panics as it gives up because the driver
+/// refuses them. What the panic interrupted is not used again.
+async fn without_panic<T>(request: impl Future<Output = Result<T, String>>) -> Result<T, String> {
+    let mut request = pin!(request);
+    poll_fn(|context| {
+        catch_unwind(AssertUnwindSafe(|| request.as_mut().poll(context))).unwrap_or_else(|panic| {
+            let literal = panic.downcast_ref::<&str>().copied();
+            let text = literal.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+            Poll::Ready(Err(format!("wgpu panicked: {}", text.unwrap_or("no message"))))
+        })
+    })
+    .await
 }
 
 /// A browser's error as wgpu gives it, `JsValue(OperationError: text` with a stack trace in the next lines and `)`, without
@@ -266,6 +286,15 @@ mod tests {
         descriptor.backends = wgpu::Backends::NOOP;
         descriptor.backend_options.noop = wgpu::NoopBackendOptions::enabled();
         pollster::block_on(wgpu::Instance::new(descriptor).request_adapter(&Default::default())).unwrap()
+    }
+
+    #[test]
+    fn a_panic_while_a_device_opens_is_an_error() {
+        let opened = |request: fn()| pollster::block_on(without_panic(async move { Ok(request()) }));
+        assert_eq!(opened(|| ()), Ok(()));
+        assert_eq!(opened(|| panic!("no pipeline")), Err("wgpu panicked: no pipeline".to_owned()));
+        assert_eq!(opened(|| panic!("no {}", "queue")), Err("wgpu panicked: no queue".to_owned()));
+        assert_eq!(opened(|| std::panic::panic_any(7)), Err("wgpu panicked: no message".to_owned()));
     }
 
     #[test]

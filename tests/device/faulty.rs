@@ -48,15 +48,24 @@ fn cast(context: &Context, tensor: &Tensor, to: ElementType) -> Result<Tensor, E
     pollster::block_on(context.cast(tensor, to, &Default::default())).map(|(result, _)| result)
 }
 
+fn has_no_adapter() {
+    let error = open(DeviceChoice::Gpu).map(drop).unwrap_err();
+    let named = |reason: &str| reason.contains("llvmpipe") && reason.contains("cannot open a device");
+    assert!(matches!(&error, Error::NoAdapter { reason, .. } if named(reason)), "{error}");
+    let context = open(DeviceChoice::Auto).unwrap();
+    let (result, report) = pollster::block_on(context.cast(&three(), TO, &Default::default())).unwrap();
+    assert_eq!((result.bytes(), report.route), (Some(&[1, 2, 0xfd][..]), Route::Cpu));
+}
+
 #[test]
 fn an_adapter_without_a_device_is_no_adapter() {
-    with_fault("an_adapter_without_a_device_is_no_adapter", "device", || {
-        let error = open(DeviceChoice::Gpu).map(drop).unwrap_err();
-        assert!(matches!(&error, Error::NoAdapter { reason, .. } if reason.contains("llvmpipe")), "{error}");
-        let context = open(DeviceChoice::Auto).unwrap();
-        let (result, report) = pollster::block_on(context.cast(&three(), TO, &Default::default())).unwrap();
-        assert_eq!((result.bytes(), report.route), (Some(&[1, 2, 0xfd][..]), Route::Cpu));
-    });
+    with_fault("an_adapter_without_a_device_is_no_adapter", "device", has_no_adapter);
+}
+
+/// wgpu makes pipelines of its own with each device, and panics without them.
+#[test]
+fn an_adapter_without_wgpu_s_own_pipelines_is_no_adapter() {
+    with_fault("an_adapter_without_wgpu_s_own_pipelines_is_no_adapter", "pipeline:0", has_no_adapter);
 }
 
 /// 0x7fffffff is the mask of a magnitude: without its lowest bit, only what lies next to a tie is rounded wrongly.
