@@ -59,6 +59,8 @@ case $what in
             echo 'NOT MEASURED: PyTorch, which is not installed. Set PEERS_TORCH to install it (see the head of this script).' >&2
         ;;
 esac
+# A first cast compiles its kernel, even if an earlier process has.
+[ "$what" != transfer ] || export __GL_SHADER_DISK_CACHE=0 MESA_SHADER_CACHE_DISABLE=true
 case $what in
     adapter | growth | record | strings | transfer) set -- measure.py "$what" "$@" ;;
     *) set -- "$what.py" "$@" ;;
