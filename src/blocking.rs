@@ -54,3 +54,18 @@ pub fn cast_like(tensor: &Tensor, like: &Tensor, options: &CastOptions) -> Resul
 pub fn run(model: &Model, inputs: Vec<Tensor>) -> Result<(Vec<NamedTensor>, RunReport), Error> {
     pollster::block_on(context()?.run(model, inputs))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_share_a_context_and_single_casts_open_none() {
+        assert!(Arc::ptr_eq(&context().unwrap(), &context().unwrap()));
+        let tensor = Tensor::from_slice([1], &[1.0f32]).unwrap();
+        let like = Tensor::from_slice([1], &[1i8]).unwrap();
+        let (result, report) = cast_like(&tensor, &like, &CastOptions::default()).unwrap();
+        assert_eq!(result, like);
+        assert!(!crate::cpu::is_fast() || report.reason == "faster than copying to a GPU and back", "{report}");
+    }
+}

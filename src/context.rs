@@ -142,8 +142,16 @@ impl Context {
         let is_tested = !matches!(choice, DeviceChoice::Adapter(_));
         match first_that_works(&adapters, async |adapter| Gpu::open(adapter, is_tested).await).await {
             Ok((gpu, reason)) => Ok(Self { choice, gpu: Some(gpu), reason }),
-            Err(reason) if choice == DeviceChoice::Auto => Ok(Self { choice, gpu: None, reason }),
-            Err(reason) => Err(Error::NoAdapter { reason }),
+            Err(reason) => Self::without_gpu(choice, reason),
+        }
+    }
+
+    /// A context where no adapter works.
+    fn without_gpu(choice: DeviceChoice, reason: String) -> Result<Self, Error> {
+        if choice == DeviceChoice::Auto {
+            Ok(Self { choice, gpu: None, reason })
+        } else {
+            Err(Error::NoAdapter { reason })
         }
     }
 
@@ -334,6 +342,20 @@ mod tests {
         let gpu = pollster::block_on(Gpu::open(adapter, false)).unwrap();
         let context = Context { choice: DeviceChoice::Gpu, gpu: Some(gpu), reason: "A: no device".to_owned() };
         assert_eq!(context.device_for(1, false).1, "requested; A: no device");
+        assert_eq!(context.skipped_adapters(), Some("A: no device"));
+        assert_eq!(noop(DeviceChoice::Gpu).skipped_adapters(), None);
+    }
+
+    #[test]
+    fn without_an_adapter_that_works_only_auto_casts_on_the_cpu() {
+        let without = |choice| Context::without_gpu(choice, "A: no device".to_owned());
+        let context = without(DeviceChoice::Auto).unwrap();
+        assert!(context.device().is_none() && context.skipped_adapters().is_none());
+        assert_eq!(context.device_for(u64::MAX, true).1, "A: no device");
+        for choice in [DeviceChoice::Gpu, DeviceChoice::Adapter("A".to_owned())] {
+            let error = without(choice).map(drop).unwrap_err();
+            assert_eq!(error, Error::NoAdapter { reason: "A: no device".to_owned() });
+        }
     }
 
     #[test]

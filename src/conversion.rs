@@ -377,4 +377,16 @@ mod tests {
         }
         assert!(pairs >= 8, "float16, bfloat16, int16 and uint16 to float4e2m1, {pairs} sets in all");
     }
+
+    #[test]
+    fn what_keeps_its_codes_and_what_thresholds_decide() {
+        use ElementType::*;
+        let of = |from, to| Conversion::new(from, to, &CastOptions::default()).unwrap();
+        for (from, to, keeps) in [(INT8, UINT8, true), (FLOAT8E5M2, FLOAT8E5M2, true), (INT8, INT16, false)] {
+            assert_eq!(of(from, to).keeps_codes(), keeps, "{from} to {to}");
+        }
+        for from in [INT8, INT32, FLOAT6E2M3] {
+            assert_eq!(of(from, FLOAT4E2M1).thresholds(), None, "{from}");
+        }
+    }
 }

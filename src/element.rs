@@ -299,4 +299,9 @@ mod tests {
         assert_eq!(ElementType::FLOAT6E2M3.elements_in(4), Some(5));
         assert_eq!(ElementType::INT2.elements_in(u64::MAX), None);
     }
+
+    #[test]
+    fn operators_have_the_names_of_onnx() {
+        assert_eq!([Operator::Cast, Operator::CastLike].map(|operator| operator.to_string()), ["Cast", "CastLike"]);
+    }
 }

@@ -579,3 +579,26 @@ pub(crate) fn cut(text: &str, characters: usize) -> String {
 fn list(names: &[String]) -> String {
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_tell_sides_memory_and_names() {
+        let (from, to) = (ElementType::FLOAT, ElementType::INT8);
+        let memory = |bytes| Error::OutOfMemory { from, to, bytes }.to_string();
+        for (bytes, end) in [(0, ""), (1, " (requested 1 byte)"), (2, " (requested 2 bytes)")] {
+            assert_eq!(memory(bytes), format!("casting float to int8: out of memory{end}"));
+        }
+        for (side, name) in [(Side::Source, "source"), (Side::Destination, "destination")] {
+            let text = Error::MissingUsage { from, to, side, usage: "STORAGE" }.to_string();
+            assert_eq!(text, format!("casting float to int8: the {name} buffer lacks the usage STORAGE"));
+        }
+        let text = |names: &[&str]| {
+            let available = names.iter().map(|&name| name.to_owned()).collect();
+            Error::AdapterNotFound { wanted: "x".to_owned(), available }.to_string()
+        };
+        assert!(text(&[]).ends_with("(available: none)") && text(&["a", "b"]).ends_with("(available: a, b)"));
+    }
+}

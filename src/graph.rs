@@ -301,17 +301,18 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Reads back all outputs, up to [`READ_BACK_BYTES`] at a time.
+    /// Reads back all outputs, up to [`READ_BACK_BYTES`] and as many as fit a buffer at a time.
     async fn read_outputs(&mut self, model: &Model) -> Result<(), Error> {
         let mut values: Vec<usize> = model.outputs().iter().map(|output| self.origins[output.value]).collect();
         values.sort_unstable();
         values.dedup();
+        let room = self.gpu.map_or(u64::MAX, |gpu| Batch::room(&gpu.link, self.casts)).min(READ_BACK_BYTES);
         let mut together = Vec::new();
         let mut bytes = 0;
         for value in values {
             let held = self.value(value)?;
-            let size = held.element_type.packed_bytes(held.elements).unwrap_or(0);
-            if bytes + size > READ_BACK_BYTES && !together.is_empty() {
+            let size = Batch::taken(held.element_type.packed_bytes(held.elements).unwrap_or(0));
+            if bytes + size > room && !together.is_empty() {
                 self.read_back(&std::mem::take(&mut together)).await?;
                 bytes = 0;
             }

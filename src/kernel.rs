@@ -382,4 +382,18 @@ mod tests {
             }
         }
     }
+
+    /// Loads and stores of kernels are not checked.
+    #[test]
+    fn kernels_with_few_units_or_codes_stay_within_their_memory() {
+        let text = |from, space| {
+            let conversion = Conversion::new(from, ElementType::FLOAT16, &CastOptions::default()).unwrap();
+            compose(&conversion, KernelKind::Blocks, Access::Separate, space, CodeLookup::Table).wgsl().to_owned()
+        };
+        for (space, is_checked) in [(UNIFORM, false), (ParameterSpace::Table, false), (ParameterSpace::Counted, true)] {
+            assert_eq!(text(ElementType::INT8, space).contains("if (params.count == 0u)"), is_checked, "{space:?}");
+        }
+        assert!(text(ElementType::FLOAT6E2M3, UNIFORM).contains("if (local.x < 64u)"));
+        assert!(!text(ElementType::INT8, UNIFORM).contains("if (local.x <"));
+    }
 }

@@ -131,3 +131,16 @@ impl CastOptions {
         Self { float4_nan, ..self }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modes_are_read_as_they_are_printed() {
+        for mode in RoundMode::ALL {
+            assert_eq!((mode.to_string(), mode.name().parse()), (mode.name().to_owned(), Ok(mode)));
+        }
+        assert!("Up".parse::<RoundMode>().is_err());
+    }
+}

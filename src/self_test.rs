@@ -374,6 +374,7 @@ mod tests {
                             let (shape, strides) = (order.shape().map(|size| size as u64), order.strides());
                             let view = View::new(&shape).with_source_strides(&strides);
                             let (strided, _) = Strided::new(&view, &conversion).unwrap();
+                            assert!(!strided.is_dense(to.code_bits()), "{order:?}");
                             plan::plan_view(&conversion, &strided, arrangement.offsets, &settings).unwrap()
                         }
                     }
@@ -408,5 +409,22 @@ mod tests {
             got[offset as usize] ^= 1;
             assert_eq!(known.compare_outside(&got, &image), Err(Error::SelfTestOutside { from, to, offset }));
         }
+    }
+
+    /// The slices, too, are tested on the device.
+    #[test]
+    fn slices_that_a_device_does_not_cast_are_found() {
+        let (device, queue) = wgpu::Device::noop(&wgpu::DeviceDescriptor::default());
+        let link = DeviceLink::borrowed(&device, &queue, &Caster::new(&device));
+        let (from, to) = (ElementType::FLOAT16, ElementType::INT8);
+        let known = Known::new(&CastSpec::new(from, to), ELEMENTS).unwrap();
+        for arrangement in arrangements(&known.conversion, Slices::Views, link.caster.limits()) {
+            let error = pollster::block_on(known.check_slices(&link, &arrangement)).unwrap_err();
+            let Error::SelfTest { code, expected, .. } = error else { panic!("{arrangement:?}: {error}") };
+            let one = Tensor::from_codes(from, [1], [code]).unwrap();
+            assert!(cpu::cast(&one, to, &CastOptions::default()).unwrap().codes().eq([expected]));
+        }
+        let small = PlanLimits { binding_size: 1 << 16, ..*link.caster.limits() };
+        assert_eq!(link.caster.within(small).limits(), &small);
     }
 }

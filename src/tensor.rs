@@ -406,6 +406,27 @@ mod tests {
     use ElementType::*;
 
     #[test]
+    fn tensors_that_differ_are_not_equal() {
+        let own = |bytes: [u8; 2]| Tensor::from_bytes(UINT8, [2], bytes.into()).unwrap();
+        let shared = |bytes: [u8; 2]| Tensor::from_shared(UINT8, [2], Arc::new(bytes)).unwrap();
+        assert_eq!(own([1, 2]), shared([1, 2]));
+        assert_ne!(own([1, 2]), own([1, 3]));
+        assert_ne!(own([1, 2]), shared([1, 3]));
+        assert_ne!(own([1, 2]), own([1, 2]).reshape([1, 2]).unwrap());
+        assert_ne!(Tensor::from_strings([1], ["a"]).unwrap(), Tensor::from_strings([1], ["b"]).unwrap());
+    }
+
+    #[test]
+    fn sizes_of_tensors() {
+        for (shape, is_empty) in [(vec![], false), (vec![0], true), (vec![3, 0], true), (vec![1, 2], false)] {
+            let count = shape.iter().product::<usize>();
+            assert_eq!(Tensor::from_codes(INT4, shape, vec![1; count]).unwrap().is_empty(), is_empty);
+        }
+        assert_eq!(Tensor::from_codes(INT4, [3], [1, 2, 3]).unwrap().data_len(), 2);
+        assert_eq!(Tensor::from_strings([2], ["ab", "ä"]).unwrap().data_len(), 4);
+    }
+
+    #[test]
     fn pads_and_higher_bits_are_cleared() {
         assert_eq!(Tensor::from_bytes(INT4, [1], vec![0xff]).unwrap().bytes().unwrap(), [0x0f]);
         assert_eq!(Tensor::from_bytes(FLOAT6E2M3, [2], vec![0xff, 0xff]).unwrap().bytes().unwrap(), [0xff, 0x0f]);

@@ -53,7 +53,7 @@ case $group in
         suites='files host'
         # Left out: what takes a minute without optimisation.
         slow='results_are_those|pool_threads|every_offset|every_code_is_counted'
-        tests="test(/^(cpu|conversion|pack|format|element|tensor|loss|reference)/) and not test(/$slow/)"
+        tests="test(/^(cpu|conversion|pack|format|element|tensor|loss|options|float_env|reference)/) and not test(/$slow/)"
         tests="$tests or (binary(host) and test(/^(golden|cpu|properties|threads|shared_bytes|guard_pages)/))"
         tests="$tests or (binary(files) and test(/^losses/))"
         ;;

@@ -270,6 +270,48 @@ fn every_offset_and_thread_chunk_gives_the_same_codes() {
     }
 }
 
+/// The same of a few pairs whose streaming loops differ, in a moment.
+#[test]
+fn casts_past_the_caches_give_the_same_codes() {
+    use ElementType::*;
+    let pairs = [
+        (UINT8, INT8),
+        (INT4, UINT8),
+        (INT4, FLOAT16),
+        (FLOAT8E4M3FN, INT64),
+        (INT32, FLOAT),
+        (FLOAT, FLOAT16),
+        (DOUBLE, FLOAT16),
+        (DOUBLE, FLOAT6E2M3),
+        (FLOAT, INT4),
+    ];
+    for (from, to) in pairs {
+        let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
+        let (mut random, len) = (Random::new(17), 2 * LONG + 5);
+        let tensor = Tensor::from_codes(from, [len], (0..len).map(|_| random.next())).unwrap();
+        let expected = through(&Reference(conversion), &tensor, to);
+        for isa in isas() {
+            let mut bytes = vec![0xff; expected.len()];
+            convert_streaming(&conversion, isa, len, tensor.bytes().unwrap(), &mut bytes);
+            assert!(bytes == expected, "{isa:?}: {from} to {to}");
+        }
+    }
+}
+
+#[test]
+fn small_results_are_given_away_without_a_copy() {
+    let source = Tensor::from_slice([1000], &[1u8; 1000]).unwrap();
+    let result = cast(&source, ElementType::DOUBLE, &CastOptions::default()).unwrap();
+    let place = result.bytes().unwrap().as_ptr();
+    let own = result.into_bytes().unwrap();
+    assert_eq!(own.as_ptr(), place);
+}
+
+#[test]
+fn usual_processors_are_fast() {
+    assert!(is_fast() || !cfg!(any(target_arch = "x86_64", target_arch = "aarch64")));
+}
+
 /// Casts begin with the elements before a line, where whole bytes of both sides lead to one.
 #[test]
 fn destinations_are_aligned_where_elements_reach_a_line() {

@@ -308,5 +308,6 @@ mod tests {
         let input = vec![0; 10];
         assert!(matches!(read_bytes(&input, &(0..10), 9), Err(WireError::TooLong { bytes: 10, limit: 9, .. })));
         assert_eq!(read_bytes(&input, &(8..10), 9).unwrap(), [0, 0]);
+        assert_eq!(read_bytes(&input, &(0..9), 9).unwrap().len(), 9);
     }
 }

@@ -290,8 +290,8 @@ mod tests {
 
     #[test]
     fn a_panic_while_a_device_opens_is_an_error() {
-        let opened = |request: fn()| pollster::block_on(without_panic(async move { Ok(request()) }));
-        assert_eq!(opened(|| ()), Ok(()));
+        let opened = |request: fn() -> u32| pollster::block_on(without_panic(async move { Ok(request()) }));
+        assert_eq!(opened(|| 5), Ok(5));
         assert_eq!(opened(|| panic!("no pipeline")), Err("wgpu panicked: no pipeline".to_owned()));
         assert_eq!(opened(|| panic!("no {}", "queue")), Err("wgpu panicked: no queue".to_owned()));
         assert_eq!(opened(|| std::panic::panic_any(7)), Err("wgpu panicked: no message".to_owned()));
@@ -311,5 +311,27 @@ mod tests {
         }
         // What the crate requests, every adapter has.
         assert!(pollster::block_on(open(&adapter)).is_ok());
+    }
+
+    #[test]
+    fn devices_get_what_suits_them() {
+        use wgpu::DeviceType::{Cpu, DiscreteGpu, IntegratedGpu, Other, VirtualGpu};
+        for (kind, software, shares) in [
+            (Cpu, true, true),
+            (IntegratedGpu, false, true),
+            (DiscreteGpu, false, false),
+            (VirtualGpu, false, false),
+            (Other, false, false),
+        ] {
+            let info = wgpu::AdapterInfo::new(kind, wgpu::Backend::Vulkan);
+            assert_eq!((is_software(&info), shares_memory(&info)), (software, shares), "{kind:?}");
+        }
+        // wgpu's backend that does nothing says that it is a processor.
+        let (device, _queue) = pollster::block_on(open(&noop())).unwrap();
+        let features = wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::PIPELINE_CACHE;
+        assert!(device.features().contains(features | wgpu::Features::MAPPABLE_PRIMARY_BUFFERS));
+        assert!(maps_primary_buffers(&device));
+        let tuning = plan_settings(&device).tuning;
+        assert_eq!((tuning.blocks_from, tuning.lookup), (Some(8192), CodeLookup::Computed));
     }
 }

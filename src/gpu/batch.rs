@@ -107,10 +107,19 @@ impl<'a> Batch<'a> {
         })
     }
 
-    /// Whether a tensor of so many bytes fits a buffer together with its sentinel and the proofs, as reading it back
-    /// takes.
+    /// The bytes for tensors that are read back together, in a buffer with the proofs of so many casts.
+    pub(crate) fn room(link: &DeviceLink, casts: usize) -> u64 {
+        link.caster.limits().buffer_size.saturating_sub(4 * casts as u64)
+    }
+
+    /// The most bytes that a tensor takes there: in words, and with its sentinel.
+    pub(crate) fn taken(bytes: u64) -> u64 {
+        bytes.saturating_add(8)
+    }
+
+    /// Whether a tensor of so many bytes can be read back.
     pub(crate) fn fits(link: &DeviceLink, bytes: u64, casts: usize) -> bool {
-        bytes.saturating_add(8 + 4 * casts as u64) <= link.caster.limits().buffer_size
+        Self::taken(bytes) <= Self::room(link, casts)
     }
 
     /// Puts packed bytes on the device.
@@ -285,5 +294,30 @@ impl<'a> Batch<'a> {
     /// Waits for the last submission.
     fn wait(&mut self, conversion: &Conversion) -> Result<(), Error> {
         self.in_flight.take().map_or(Ok(()), |index| self.link.wait(conversion, index))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::element::ElementType;
+    use crate::options::CastOptions;
+
+    #[test]
+    fn long_work_is_submitted_in_parts() {
+        let (device, queue) = wgpu::Device::noop(&wgpu::DeviceDescriptor::default());
+        let link = DeviceLink::new(device, queue);
+        let conversion = Conversion::new(ElementType::INT2, ElementType::INT4, &CastOptions::default()).unwrap();
+        let mut batch = Batch::new(&link, &conversion, 602).unwrap();
+        let short = batch.upload(&conversion, &[0; 4]).unwrap();
+        for n in 0..600 {
+            pollster::block_on(batch.cast(&conversion, 16, &short)).unwrap();
+            assert_eq!(batch.recorded, (u64::from(16 * (n % MOST_DISPATCHES + 1)), n % MOST_DISPATCHES + 1));
+        }
+        let long = batch.upload(&conversion, &vec![0; 12 << 20]).unwrap();
+        for _ in 0..2 {
+            pollster::block_on(batch.cast(&conversion, 3 << 24, &long)).unwrap();
+        }
+        assert_eq!(batch.recorded.0, 3 << 24);
     }
 }

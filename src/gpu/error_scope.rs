@@ -148,3 +148,11 @@ fn now(future: impl Future<Output = Option<wgpu::Error>>) -> Option<wgpu::Error>
 pub(crate) fn one_line(error: &impl std::fmt::Display) -> String {
     error.to_string().split_whitespace().collect::<Vec<_>>().join(" ")
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn messages_of_several_lines_become_one() {
+        assert_eq!(super::one_line(&"a\n  b  c\n"), "a b c");
+    }
+}

@@ -265,4 +265,24 @@ mod tests {
             assert_eq!(result, Err(Error::Incomplete { from, to }));
         }
     }
+
+    /// What a piece has left in its buffers does not prove the next one.
+    #[test]
+    fn pieces_in_the_same_buffers_have_different_sentinels() {
+        let (device, queue) = wgpu::Device::noop(&wgpu::DeviceDescriptor::default());
+        let link = DeviceLink::new(device, queue);
+        let conversion = Conversion::new(ElementType::FLOAT, ElementType::FLOAT16, &CastOptions::default()).unwrap();
+        let transfer = pollster::block_on(PipelinedTransfer::new(&link, &conversion, 1000)).unwrap();
+        let (mut buffers, mut seen) = (PieceBuffers::new(&transfer).unwrap(), Vec::new());
+        for _ in 0..3 {
+            let mut result = vec![0; 2000];
+            buffers.bind(&transfer, &transfer.piece).unwrap();
+            let piece = transfer.submit(buffers, &transfer.piece, &[0; 4000], &mut result).unwrap();
+            link.wait(&conversion, piece.submission).unwrap();
+            piece.buffers.result().unmap();
+            seen.push(piece.sentinel);
+            buffers = piece.buffers;
+        }
+        assert!(seen[0] != seen[1] && seen[0] == seen[2], "{seen:x?}");
+    }
 }

@@ -133,6 +133,9 @@ fn limits_of_wide_sources() {
     use ElementType::*;
     let ranges = |from, to| {
         let lost = lost_codes(&Conversion::new(from, to, &CastOptions::default()).unwrap());
+        // A mask without some bits would lose the ends.
+        let ends = |lost: &LostCodes| [lost.codes.first, lost.codes.last].map(|code| lost.codes.contains(code));
+        assert!(lost.iter().all(|lost| ends(lost) == [true; 2]), "{lost:?}");
         lost.into_iter().map(|lost| (lost.loss, lost.codes.first, lost.codes.last)).collect::<Vec<_>>()
     };
     // 2^-25 is the tie of 0 and the least subnormal; 65520 that of the largest number and ∞.
@@ -165,6 +168,48 @@ fn limits_of_wide_sources() {
         (Loss::NanToNumber, 0x7ff0_0000_0000_0001, 0x7fff_ffff_ffff_ffff),
     ];
     assert_eq!(ranges(DOUBLE, INT64), int64);
+    // 0 and what is below 2^-127; what is above 2^127; all negative numbers.
+    let scale = vec![
+        (Loss::Saturated, 0, 0x37ff_ffff_ffff_ffff),
+        (Loss::Saturated, 0x47e0_0000_0000_0001, 0x7ff0_0000_0000_0000),
+        (Loss::Saturated, 1 << 63, 0xfff0_0000_0000_0000),
+    ];
+    assert_eq!(ranges(DOUBLE, FLOAT8E8M0), scale);
+    assert_eq!(ranges(FLOAT, BFLOAT16), [(Loss::Zero, 1, 0x8000), (Loss::Infinite, 0x7f7f_8000, 0x7f7f_ffff)]);
+    let int8 = vec![
+        (Loss::Zero, 1, 0x3f7f_ffff),
+        (Loss::OutOfRange, 0x4300_0000, 0x7f80_0000),
+        (Loss::Zero, 0x8000_0001, 0xbf7f_ffff),
+        (Loss::OutOfRange, 0xc301_0000, 0xff80_0000),
+        (Loss::NanToNumber, 0x7f80_0001, 0x7fff_ffff),
+    ];
+    assert_eq!(ranges(FLOAT, INT8), int8);
+    assert_eq!(ranges(UINT8, INT8), [(Loss::OutOfRange, 0x80, 0xff)]);
+    assert_eq!(ranges(BOOL, FLOAT8E8M0), [(Loss::Saturated, 0, 0)]);
+    let powers = [(Loss::Zero, 0, 126), (Loss::OutOfRange, 134, 254), (Loss::NanToNumber, 255, 255)];
+    assert_eq!(ranges(FLOAT8E8M0, INT8), powers);
+    let fnuz = vec![
+        (Loss::Zero, 1, 0x3f),
+        (Loss::OutOfRange, 0x78, 0x7f),
+        (Loss::Zero, 0x81, 0xbf),
+        (Loss::OutOfRange, 0xf9, 0xff),
+        (Loss::NanToNumber, 0x80, 0x80),
+    ];
+    assert_eq!(ranges(FLOAT8E4M3FNUZ, INT8), fnuz);
+}
+
+#[test]
+fn sums_of_counts() {
+    let counts = LossCounts {
+        infinite: 1,
+        nan: 20,
+        saturated: 300,
+        out_of_range: 4_000,
+        zero: 50_000,
+        subnormal: 600_000,
+        nan_to_number: 7_000_000,
+    };
+    assert_eq!((counts.overflowed(), counts.total()), (4_321, 7_654_321));
 }
 
 /// The results of a range are those of its codes, and it is known whether others have the same.

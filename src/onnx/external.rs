@@ -251,3 +251,16 @@ fn names(file: &File, _: &Metadata) -> std::io::Result<u64> {
 fn names(_: &File, _: &Metadata) -> std::io::Result<u64> {
     Ok(1)
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    #[test]
+    fn two_files_are_not_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let [a, b] = ["a", "b"].map(|name| {
+            std::fs::write(folder.path().join(name), "").unwrap();
+            folder.path().join(name).metadata().unwrap()
+        });
+        assert!(super::same(&a, &a) && !super::same(&a, &b));
+    }
+}

@@ -151,5 +151,9 @@ mod tests {
         // Fixed numbers outside of packed fields, a group, and data beyond the end.
         assert_eq!(decoded(&[1, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0x0b, 0x0c, 0x0a, 9, 1], &TENSOR), 4 * ENTRY);
         assert_eq!(decoded(&[0xff; 30], &TENSOR), 0);
+        for fields in [&VALUE_INFO, &FUNCTION, &OPSET, &ENTRY_OF_STRINGS] {
+            assert_eq!(decoded(&[0x0a, 1, b'x'], fields), 1 + ENTRY);
+        }
+        assert_eq!(decoded(&[1 << 3, 9, 1 << 3, 9], &TENSOR), 2 * ENTRY);
     }
 }

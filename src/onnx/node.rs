@@ -240,6 +240,8 @@ mod tests {
                 let row = opset::at(opset).unwrap();
                 assert_eq!(attributes.len(), targets + row.attributes.len(), "{operation:?}");
                 assert!(attributes.len() <= MOST_ATTRIBUTES, "{operation:?}");
+                // INT or STRING.
+                assert!(attributes.iter().all(|a| a.kind == if a.i.is_some() { 2 } else { 3 }), "{operation:?}");
                 let whole = NodeContent::read(&node(operation.name(), &attributes), opset).unwrap();
                 assert!(matches!(whole, NodeContent::Operation(read) if read == operation), "{operation:?}");
                 attributes.push(AttributeProto { name: "more".to_owned(), i: Some(1), kind: 2, ..Default::default() });

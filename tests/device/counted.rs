@@ -139,8 +139,10 @@ fn counts_that_no_kernel_can_read_are_refused() {
     ] {
         assert_error!(bind(count).unwrap_err(), CountSlice { from, to, offset, reason });
     }
-    // Right before the destination, in a binding of its own.
+    // Right before the destination, in a binding of its own; behind it; and in the last word of a buffer.
     bind(destination.slice(508..512)).unwrap();
+    bind(destination.slice(2048..2052)).unwrap();
+    bind(source.slice(4092..4096)).unwrap();
     let view = View::new(&[16, 16]).with_source_strides(&[1, 16]);
     let view = caster.prepare_view(&spec, &view).unwrap();
     let slices = (Source::new(source.slice(0..1024)), Destination::new(destination.slice(0..512)));

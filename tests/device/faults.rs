@@ -167,6 +167,9 @@ fn strings_on_a_device_and_tiny_limits_are_refused_before_any_work() {
     let (strings, report) = pollster::block_on(context.cast(&tensor, ElementType::STRING, &options)).unwrap();
     assert_eq!(strings.strings().unwrap().len(), 1);
     assert_eq!((report.route, report.to_string().as_str()), (Route::Cpu, "on the CPU (strings have no GPU kernel)"));
+    assert_eq!(report.bytes, 4 + strings.strings().unwrap().map(|text| text.len() as u64).sum::<u64>());
+    let (_, report) = pollster::block_on(context.cast(&tensor, TO, &options)).unwrap();
+    assert_eq!(report.to_string(), format!("on {} (requested)", report.adapter.as_deref().unwrap()));
     let mut huge = PlanLimits::default();
     (huge.binding_size, huge.buffer_size, huge.workgroups) = (u64::MAX, u64::MAX, u32::MAX);
     let cut = *Caster::with_limits(context.device().unwrap(), huge).limits();
@@ -223,12 +226,24 @@ fn auto_never_takes_a_software_adapter_and_says_so() {
     let context = pollster::block_on(Context::open(DeviceChoice::Auto)).unwrap();
     let software = |info: &wgpu::AdapterInfo| info.device_type == wgpu::DeviceType::Cpu;
     assert!(!context.adapter_info().is_some_and(software));
+    assert_eq!(context.skipped_adapters(), None);
     let tensor = Tensor::from_slice([3], &[1.0f32, 2.0, 3.0]).unwrap();
     let (_, report) = pollster::block_on(context.cast(&tensor, TO, &Default::default())).unwrap();
     assert_eq!(report.route, Route::Cpu, "three elements are too few for any GPU");
+    let is_alone = report.reason.starts_with("no GPU found; the software adapter ");
+    assert!(is_alone || context.adapter_info().is_some(), "{report}");
     assert!(report.to_string().starts_with("on the CPU ("), "{report}");
     let (same, report) = wgpu_cast::blocking::cast(&tensor, FROM, &Default::default()).unwrap();
     assert_eq!((same, report.route), (tensor, Route::Copy));
+}
+
+#[test]
+fn adapters_are_listed_and_no_software_is_chosen() {
+    adapter::open();
+    let found = pollster::block_on(wgpu_cast::adapters());
+    assert!(!found.is_empty() && found.iter().filter(|adapter| adapter.chosen).count() <= 1, "{found:?}");
+    let is_software = |adapter: &wgpu_cast::AdapterSummary| adapter.device_type == wgpu::DeviceType::Cpu;
+    assert!(!found.iter().any(|adapter| adapter.chosen && is_software(adapter)), "{found:?}");
 }
 
 /// In a process of its own, with its address space cut down to less than the buffers take.

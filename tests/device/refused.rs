@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicBool, AtomicIsize, Ordering};
 
 use support::assert_error;
 use support::buffers::{buffer, own_device, read};
-use support::{adapter, cases};
+use support::{adapter, cases, models};
+use wgpu_cast::onnx::Model;
 use wgpu_cast::wgpu::{self, BufferUsages};
 use wgpu_cast::{
     CastSpec, Caster, Context, Destination, DeviceChoice, ElementType, Error, PlanLimits, PlanTuning, Route, Side,
@@ -89,27 +90,78 @@ fn a_tensor_larger_than_any_buffer_is_refused() {
     assert!(caster.prepare(&CastSpec::new(TO, ElementType::UINT8), 100).is_ok());
 }
 
-/// A device whose largest buffer is small, as tensors of many GiB are to others.
-#[test]
-fn a_host_tensor_larger_than_any_buffer_is_cast_in_pieces() {
+/// A device whose largest buffer is small, as buffers of other devices are to tensors of many GiB.
+fn small_device(most: u64) -> (wgpu::Device, wgpu::Queue) {
     adapter::open();
     let instance = wgpu::Instance::default();
     let found = pollster::block_on(instance.request_adapter(&Default::default())).unwrap();
     let limits = wgpu::Limits::downlevel_defaults();
     let required_limits = wgpu::Limits {
-        max_buffer_size: 1 << 16,
-        max_storage_buffer_binding_size: 1 << 16,
+        max_buffer_size: most,
+        max_storage_buffer_binding_size: most,
         max_uniform_buffer_binding_size: 1 << 14,
         ..limits
     };
     let descriptor = wgpu::DeviceDescriptor { required_limits, ..Default::default() };
-    let (device, queue) = pollster::block_on(found.request_device(&descriptor)).unwrap();
+    pollster::block_on(found.request_device(&descriptor)).unwrap()
+}
+
+#[test]
+fn a_host_tensor_larger_than_any_buffer_is_cast_in_pieces() {
+    let (device, queue) = small_device(1 << 16);
     let context = Context::on_device(&device, &queue);
     let tensor = Tensor::from_codes(FROM, [100_003], cases::random(FROM, 100_003, 5)).unwrap();
     for to in [TO, ElementType::FLOAT6E2M3, ElementType::DOUBLE] {
         let (result, report) = pollster::block_on(context.cast(&tensor, to, &Default::default())).unwrap();
         assert!(report.dispatches >= 7, "{report:?}");
         assert_eq!(result, cpu::cast(&tensor, to, &Default::default()).unwrap());
+    }
+}
+
+/// Tensors that do not fit a buffer together with what proves them leave the device.
+#[test]
+fn a_model_s_tensors_larger_than_any_buffer_are_cast_in_pieces() {
+    let (device, queue) = small_device(1 << 16);
+    let context = Context::on_device(&device, &queue);
+    let run = |types: &[ElementType], len| {
+        let model = Model::from_bytes(models::chain(types), None).unwrap();
+        let tensor = Tensor::from_codes(types[0], [len], cases::random(types[0], len, 5)).unwrap();
+        let cast = |tensor: Tensor, &to: &ElementType| cpu::cast(&tensor, to, &Default::default()).unwrap();
+        let expected = types[1..].iter().fold(tensor.clone(), cast);
+        let (outputs, report) = pollster::block_on(context.run(&model, vec![tensor])).unwrap();
+        assert!(outputs[0].tensor == expected, "{len}");
+        (report.uploads, report.read_backs, report.dispatches)
+    };
+    // Only the result is too large.
+    let (uploads, read_backs, dispatches) = run(&[FROM, ElementType::DOUBLE], 10_000);
+    assert!((uploads, read_backs) == (1, 1) && dispatches >= 2, "{uploads} {read_backs} {dispatches}");
+    let [e4m3, e5m2] = [ElementType::FLOAT8E4M3FN, ElementType::FLOAT8E5M2];
+    for len in (65_480..=65_536).step_by(4) {
+        run(&[e4m3, e5m2], len);
+        run(&[e4m3, e5m2, e4m3, e5m2, e4m3, e5m2], len);
+    }
+}
+
+/// Each output fits a buffer, but not all together.
+#[test]
+fn outputs_that_fit_no_buffer_together_are_read_back_one_after_another() {
+    let (device, queue) = small_device(1 << 16);
+    let context = Context::on_device(&device, &queue);
+    let wide = [ElementType::FLOAT, ElementType::INT32, ElementType::UINT32];
+    let from = ElementType::UINT8;
+    let mut graph = models::field(11, &models::value("x", from));
+    for to in wide {
+        graph.extend(models::cast("x", to.name(), to));
+        graph.extend(models::field(12, &models::value(to.name(), to)));
+    }
+    let model = Model::from_bytes(models::model(&graph), None).unwrap();
+    for len in [5_000, 8_180, 10_000] {
+        let tensor = Tensor::from_codes(from, [len], cases::random(from, len, 5)).unwrap();
+        let (outputs, report) = pollster::block_on(context.run(&model, vec![tensor.clone()])).unwrap();
+        for (output, to) in outputs.iter().zip(wide) {
+            assert!(output.tensor == cpu::cast(&tensor, to, &Default::default()).unwrap(), "{len} to {to}");
+        }
+        assert_eq!((report.uploads, report.read_backs), (1, 3));
     }
 }
 

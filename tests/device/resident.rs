@@ -6,7 +6,8 @@ use support::options::variants;
 use support::{adapter, cases, numeric};
 use wgpu_cast::wgpu::{self, BufferUsages};
 use wgpu_cast::{
-    Bound, CastOptions, CastSpec, Caster, Context, Destination, ElementType, Error, Route, Slices, Source, Tensor, cpu,
+    Bound, CastOptions, CastSpec, Caster, Context, Destination, ElementType, Error, PlanTuning, Route, Slices, Source,
+    Tensor, cpu,
 };
 
 /// Buffers, bind groups and pipelines that the device holds.
@@ -263,4 +264,22 @@ fn a_context_on_the_application_s_own_device() {
     device.destroy();
     let error = pollster::block_on(context.cast(&tensor, ElementType::INT8, &CastOptions::default())).unwrap_err();
     assert!(matches!(error, Error::DeviceLost { .. } | Error::Device { .. } | Error::Incomplete { .. }), "{error}");
+}
+
+#[test]
+fn what_is_prepared_says_what_it_is() {
+    let (device, _queue) = own_device();
+    let mut tuning = PlanTuning::default();
+    tuning.dispatch_elements = 1000;
+    let caster = Caster::new(&device).with_tuning(tuning);
+    assert_eq!(caster.tuning(), &tuning);
+    let options = CastOptions::default().with_saturate(false);
+    let spec = CastSpec::new(ElementType::FLOAT, ElementType::FLOAT8E5M2).with_options(options);
+    let prepared = caster.prepare(&spec, 4).unwrap();
+    assert_eq!((prepared.spec(), prepared.is_empty()), (spec, false));
+    assert!(caster.prepare(&spec, 0).unwrap().is_empty());
+    let memory = [buffer(&device, 16), buffer(&device, 4)];
+    let slices = (Source::new(memory[0].slice(..)), Destination::new(memory[1].slice(..)));
+    let bound = prepared.with_label("weights").bind(slices.0, slices.1).unwrap();
+    assert!(format!("{bound:?}").contains("Some(\"weights\")"));
 }

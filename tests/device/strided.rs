@@ -159,6 +159,9 @@ fn dense_views_take_the_kernels_of_dense_tensors() {
     let view = View::new(&[5000, 6]).with_source_strides(&[-1, -5000]).with_destination_strides(&[-1, -5000]);
     let prepared = caster.prepare_view(&spec, &view).unwrap();
     assert_eq!((prepared.dispatches(), prepared.source_bytes()), (dense, 120_000));
+    // Only these cast in place.
+    let memory = buffer(context.device().unwrap(), 120_000);
+    prepared.bind(Source::new(memory.slice(..)), Destination::new(memory.slice(..30_000))).unwrap();
     assert_eq!((view.source_first(), view.destination_first()), (29_999, 29_999));
     let empty = caster.prepare_strided(&spec, &[5, 0, u64::MAX], &[1, 2, 3]).unwrap();
     assert_eq!((empty.dispatches(), empty.source_bytes()), (0, 0));

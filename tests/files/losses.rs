@@ -136,6 +136,21 @@ fn relative_error(from: ElementType, code: u64, to: ElementType, result: u64) ->
 }
 
 #[test]
+fn known_counts_of_integers() {
+    let values = [0, 1, 464, 465, 1 << 31, i64::MAX as u64, 1 << 63, (1 << 63) + 1, u64::MAX];
+    let source: Vec<u8> = values.iter().flat_map(|value: &u64| value.to_le_bytes()).collect();
+    let count = |from: &str, to: &str| {
+        let (from, to) = (from.parse().unwrap(), to.parse().unwrap());
+        let lost = cpu::count_losses(from, &source, values.len(), to, &CastOptions::default()).unwrap();
+        lost.iter().filter(|(_, count)| *count > 0).collect::<Vec<_>>()
+    };
+    assert_eq!(count("uint64", "int64"), [("out_of_range", 3)]);
+    assert_eq!(count("int64", "uint64"), [("out_of_range", 3)]);
+    assert_eq!(count("int64", "int32"), [("out_of_range", 4)]);
+    assert_eq!(count("uint64", "float8e4m3fn"), [("saturated", 6)]);
+}
+
+#[test]
 fn known_relative_errors() {
     let error = |from: &str, source: &[u8], to: &str| {
         let (from, to): (ElementType, ElementType) = (from.parse().unwrap(), to.parse().unwrap());
@@ -153,6 +168,10 @@ fn known_relative_errors() {
     );
     // 1000 is saturated, 1e-9 becomes 0, -inf stays infinite in float16 and is out of range of int8.
     assert_eq!(error("float", &floats(&[1000.0, 1e-9, f32::NAN, f32::NEG_INFINITY, 17.0]), "float8e4m3fn"), 1.0 / 17.0);
+    // Several chunks of a thread. The error is in the last one, which is not full.
+    let mut many = vec![2.0f32; 3 * 65_536 + 1];
+    many.push(17.0);
+    assert_eq!(error("float", &floats(&many), "float8e4m3fn"), 1.0 / 17.0);
     assert_eq!(error("float", &floats(&[f32::NEG_INFINITY, 70000.0, 0.0, 2.0]), "float16"), 0.0);
     assert_eq!(error("float", &floats(&[1.75, -300.5, 0.5]), "int8"), 0.75 / 1.75);
     // A subnormal result: 2^-24 of 1.5 * 2^-25.

@@ -57,6 +57,8 @@ fn every_type_is_read_and_written_as_numpy_and_ml_dtypes_do() {
             expected[place + 1] = b'V';
         }
         assert_eq!(converted(&file, Some(element_type), element_type, NpyOrder::Keep), expected, "{element_type}");
+        let plan = npy_plan(&tensor, element_type, &CastOptions::default(), NpyOrder::Keep).unwrap();
+        assert_eq!(plan.casts().next().unwrap().to, TensorStorage { element_type, codes });
         match NpyArray::read(&file, None) {
             Ok(array) => assert_eq!(array.elements, NpyElements::Numbers(tensor.storage)),
             Err(NpyError::NoElementType { dtype, bytes, .. }) => {
@@ -129,6 +131,7 @@ fn hostile_headers() {
     let structured = "{'descr': [('a', '<f4'), ('b', '<i2')], 'fortran_order': False, 'shape': (2,), }";
     let deep = "[".repeat(200) + &"]".repeat(200);
     let plain = "{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }";
+    assert!(NpyArray::read(&file(2, &format!("{plain:<10000}"), &[0; 12]), None).is_ok());
     let cases = [
         ("truncated", good[..good.len() - 1].to_vec(), "truncated: expected 12 bytes of data, got 11"),
         ("trailing", [&good[..], &[0]].concat(), "extra bytes after the array: expected 12 bytes of data, got 13"),
@@ -195,6 +198,9 @@ fn a_large_array_is_planned_from_its_header() {
     let tensor = NpyArray::read(&file, None).unwrap().stored("", 0).unwrap();
     let plan = npy_plan(&tensor, ElementType::DOUBLE, &CastOptions::default(), NpyOrder::Keep).unwrap();
     assert_eq!(plan.bytes(), Some(128 + (1 << 53)));
+    assert_eq!(stored(&golden("int16"), None).bytes(), Some(12));
+    let large = StoredTensor { shape: vec![1 << 62], ..tensor.clone() };
+    assert!(large.cast(TensorStorage::packed(ElementType::INT8), &CastOptions::default()).is_none());
     let huge = StoredTensor { shape: vec![1 << 62], ..tensor };
     let plan = npy_plan(&huge, ElementType::DOUBLE, &CastOptions::default(), NpyOrder::Keep);
     assert!(matches!(plan, Err(NpyError::TooLarge)));
@@ -279,4 +285,15 @@ fn strings_and_numbers_are_not_confused() {
     assert!(matches!(to_strings, Err(NpyError::Kind { found: ElementType::STRING, .. })));
     let tensor = Tensor::from_slice([1], &[1i16]).unwrap();
     assert!(matches!(write_strings(&tensor), Err(NpyError::Kind { found: ElementType::INT16, .. })));
+}
+
+/// numpy leaves room for a longer first axis, and pads to 64 bytes. These shapes are next to a limit.
+#[test]
+fn headers_leave_the_room_that_numpy_leaves() {
+    for (ones, length) in [(13, 128), (35, 256)] {
+        let shape = [vec![10], vec![1; ones]].concat();
+        let tensor = StoredTensor { shape, ..stored(&golden("int16"), None) };
+        let plan = npy_plan(&tensor, ElementType::INT16, &CastOptions::default(), NpyOrder::Keep).unwrap();
+        assert_eq!(plan.parts[0].bytes(), Some(length));
+    }
 }

@@ -187,3 +187,118 @@ fn an_archive_that_is_not_finished_is_none() {
     writer.write_all(&[1, 2, 3]).unwrap();
     assert!(matches!(writer.finish(), Err(NpzError::Write(error)) if error.kind() == std::io::ErrorKind::StorageFull));
 }
+
+#[test]
+fn an_interrupted_output_is_written_again() {
+    struct Interrupted(Vec<u8>, bool);
+
+    impl Write for Interrupted {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.1 = !self.1;
+            if self.1 {
+                return Err(std::io::ErrorKind::Interrupted.into());
+            }
+            self.0.extend(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    let numbers = golden("int16");
+    let mut writer = NpzWriter::new(Interrupted(Vec::new(), false));
+    writer.start("a", numbers.len() as u64, false).unwrap();
+    writer.write_all(&numbers).unwrap();
+    let file = writer.finish().unwrap().0;
+    assert_eq!(NpzArchive::open(&file).unwrap().members().len(), 1);
+}
+
+#[test]
+fn interrupted_reads_are_repeated() {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    /// Once it is set to 1, each second read is interrupted.
+    struct Interrupted(Vec<u8>, AtomicUsize);
+
+    impl ReadAt for Interrupted {
+        fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> std::io::Result<()> {
+            let state = self.1.load(Ordering::Relaxed);
+            if state > 0 {
+                self.1.store(3 - state, Ordering::Relaxed);
+            }
+            if state == 1 {
+                return Err(std::io::ErrorKind::Interrupted.into());
+            }
+            self.0.read_exact_at(offset, buffer)
+        }
+
+        fn size(&self) -> std::io::Result<u64> {
+            self.0.size()
+        }
+    }
+
+    let large = array("|u1", "(100000,)", &[7; 100_000]);
+    let input = Interrupted(written(&[("a", &large, false)]), AtomicUsize::new(0));
+    let mut archive = NpzArchive::open(&input).unwrap();
+    let member = archive.members()[0].clone();
+    input.1.store(1, Ordering::Relaxed);
+    archive.copy(&member, &mut std::io::sink()).unwrap();
+}
+
+/// The version of the format that a reader needs is in the member's header.
+#[test]
+fn only_large_members_need_a_reader_of_large_ones() {
+    for (bytes, version) in [(3, 10), (0xf000_0000, 45)] {
+        let output = Shared::default();
+        let mut writer = NpzWriter::new(output.clone());
+        writer.start("a", bytes, false).unwrap();
+        assert_eq!(output.0.borrow()[4], version);
+    }
+}
+
+#[test]
+fn sizes_that_are_not_those_of_the_directory() {
+    let longer = |compress| {
+        let mut file = written(&[("a", &golden("int16"), compress)]);
+        let directory = file.windows(4).position(|bytes| bytes == b"PK\x01\x02").unwrap();
+        file[directory + 24] ^= 0x10;
+        file
+    };
+    assert_eq!(error(&longer(false)), "array \"a\" is corrupt: its size in the directory is wrong");
+    let file = longer(true);
+    let mut archive = NpzArchive::open(&file).unwrap();
+    let member = archive.members()[0].clone();
+    assert!(matches!(archive.copy(&member, &mut std::io::sink()), Err(NpzError::Corrupt { .. })));
+}
+
+#[test]
+fn flushing_reaches_the_output() {
+    struct Flushed(std::rc::Rc<std::cell::Cell<u32>>);
+
+    impl Write for Flushed {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            self.0.set(self.0.get() + 1);
+            Ok(())
+        }
+    }
+
+    let count = std::rc::Rc::default();
+    let mut writer = NpzWriter::new(Flushed(std::rc::Rc::clone(&count)));
+    writer.start("a", 1, false).unwrap();
+    let before = count.get();
+    writer.flush().unwrap();
+    assert!(count.get() > before);
+}
+
+#[test]
+fn what_is_no_value_prints_its_name() {
+    assert_eq!(format!("{:?}", InputRange::new(&vec![0u8; 3], 1..2)), "InputRange(1..2)");
+    assert_eq!(format!("{:?}", NpzWriter::new(Vec::new())), "NpzWriter { left: 0, .. }");
+    assert_eq!(format!("{:?}", NpzArchive::open(&written(&[])).unwrap()), "NpzArchive { members: [], .. }");
+}

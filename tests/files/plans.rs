@@ -1,9 +1,11 @@
 //! The execution of plans in memory.
 
-use wgpu_cast::files::{CodeStorage, FilePlan, Part, ReadAt, SourceRange, TensorCast, TensorStorage};
+use wgpu_cast::files::{
+    self, CodeStorage, FilePlan, Part, ReadAt, SourceRange, StreamSettings, TensorCast, TensorStorage,
+};
 use wgpu_cast::{Tensor, cpu};
 
-/// The output that a plan describes.
+/// The output that a plan describes, which is also what the library writes.
 pub fn execute(plan: &FilePlan, inputs: &[&dyn ReadAt]) -> Vec<u8> {
     let mut output = Vec::new();
     for part in &plan.parts {
@@ -15,6 +17,14 @@ pub fn execute(plan: &FilePlan, inputs: &[&dyn ReadAt]) -> Vec<u8> {
         }
     }
     assert_eq!(plan.bytes(), Some(output.len() as u64));
+    let (mut settings, mut written) = (StreamSettings::default(), Vec::<u8>::new());
+    settings.memory = 1 << 20;
+    let mut keep = |piece: files::FinishedPiece<'_>| {
+        written.extend(piece.bytes);
+        Ok(())
+    };
+    files::write(plan, inputs, &settings, &cpu::cast_counted, &mut keep).unwrap();
+    assert!(written == output);
     output
 }
 

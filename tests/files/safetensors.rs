@@ -51,6 +51,9 @@ fn a_file_is_cast_to_known_bytes() {
     data.extend(7i64.to_le_bytes());
     data.extend([0x00, 0x3c, 0x00, 0xc0, 0x00, 0x7c, 0x00, 0x38]);
     assert_eq!(output, file(&(expected.to_owned() + &pad), &data));
+    let read = SafetensorsFile::read(&input).unwrap();
+    let texts: Vec<_> = read.metadata().iter().map(|(key, text)| (key.as_str(), text.as_str())).collect();
+    assert_eq!(texts, [("a", "\"é"), ("format", "pt")]);
     // The crate that defines the format reads it.
     let read = ::safetensors::SafeTensors::deserialize(&output).unwrap();
     assert_eq!(read.tensor("b\"").unwrap().data(), [0x00, 0x38]);
@@ -129,6 +132,10 @@ fn hostile_headers() {
     long[..8].copy_from_slice(&u64::MAX.to_le_bytes());
     let mut longer = of(good);
     longer[..8].copy_from_slice(&(good.len() as u64 + 5).to_le_bytes());
+    let text = |bytes: Vec<u8>| SafetensorsFile::read(&bytes).unwrap_err().to_string();
+    assert!(text(of("}")).contains("line 1 column 1"));
+    assert!(text(longer.clone()).ends_with(&format!("at most {} are possible", good.len() + 4)));
+    assert!(text(file(good, &[0; 3])).ends_with("its tensors take 4 bytes, but 3 follow the header"));
     let cases: Vec<(&str, Vec<u8>)> = vec![
         ("empty", vec![]),
         ("short", vec![1, 0, 0]),

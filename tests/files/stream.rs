@@ -207,3 +207,44 @@ fn an_error_of_the_cast_names_the_tensor() {
     let message = failed.unwrap_err().to_string();
     assert!(message.len() < 300 && !message.contains('\n'), "{message}");
 }
+
+#[test]
+fn copies_larger_than_a_piece_are_divided() {
+    let input: Vec<u8> = (0..500_000u32).map(|at| ((at * 151) >> 3) as u8).collect();
+    let copy = |offset, bytes| Part::Copy(SourceRange { input: 0, offset, bytes });
+    let given = Part::Bytes(input[..150_000].to_vec());
+    let parts = vec![copy(7, 200_000), given, copy(100, 40_000), copy(300_000, 40_000)];
+    let expected = [&input[7..200_007], &input[..150_000], &input[100..40_100], &input[300_000..340_000]].concat();
+    assert!(make(&FilePlan { parts }, &[&input], 0).unwrap().bytes == expected);
+}
+
+#[test]
+fn column_major_arrays_are_written_in_row_major_order() {
+    let part = |offset, from, axes: &[u64]| {
+        let [from, to] = [from, ElementType::INT16].map(TensorStorage::packed);
+        let (elements, column_major) = (axes.iter().product(), axes.to_vec());
+        let (name, options) = (String::new(), CastOptions::default());
+        Part::Cast(TensorCast { name, elements, input: 0, offset, from, to, options, column_major })
+    };
+    let input: Vec<u8> = (1..=12).collect();
+    let plan = FilePlan { parts: vec![part(0, ElementType::INT8, &[2, 3]), part(6, ElementType::UINT8, &[3, 2])] };
+    let expected = [1i16, 3, 5, 2, 4, 6, 7, 10, 8, 11, 9, 12].map(i16::to_le_bytes).concat();
+    assert_eq!(make(&plan, &[&input], 0).unwrap().bytes, expected);
+}
+
+#[test]
+fn pieces_are_as_large_as_memory_allows() {
+    let input = vec![0u8; 4 << 20];
+    let pieces = |memory| {
+        let (mut settings, mut pieces) = (StreamSettings::default(), 0);
+        settings.memory = memory;
+        let mut count = |_: files::FinishedPiece<'_>| {
+            pieces += 1;
+            Ok(())
+        };
+        files::write(&float_to_half(1 << 20), &[&input], &settings, &cpu::cast_counted, &mut count).unwrap();
+        pieces
+    };
+    // 65,536 bytes are 170 times 64 elements of 6 bytes.
+    assert_eq!([0, 1 << 20, 256 << 20].map(pieces), [97, 97, 1]);
+}

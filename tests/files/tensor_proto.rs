@@ -42,6 +42,7 @@ fn data_in_one_range_is_cast_where_it_is() {
         tensor(FLOAT, &[2, 3]).bytes(RAW_DATA, &values),
         message().bytes(RAW_DATA, &values).int(DATA_TYPE, 1).packed(DIMS, &[2, 3]).bytes(NAME, "t"),
         tensor(FLOAT, &[2, 3]).bytes(FLOAT_DATA, &values),
+        tensor(FLOAT, &[2, 3]).bytes(FLOAT_DATA, []).bytes(FLOAT_DATA, &values),
         // The last of two values counts, and fields without data are none.
         tensor(FLOAT, &[2, 3]).bytes(RAW_DATA, [1, 2]).bytes(RAW_DATA, &values).bytes(INT64_DATA, []),
     ] {
@@ -80,6 +81,10 @@ fn other_fields_are_kept_byte_for_byte() {
     assert_eq!((&named.name[..], named.tensor.bytes()), ("t", Some(&[0x80, 0x3f][..])));
 }
 
+fn tensor_of_one() -> Message {
+    tensor(FLOAT, &[1]).bytes(RAW_DATA, [0; 4])
+}
+
 #[test]
 fn unsigned_integers_are_read_as_raw_codes() {
     let codes = tensor(UINT8, &[2]).bytes(RAW_DATA, [0x38, 0xc0]);
@@ -91,6 +96,8 @@ fn unsigned_integers_are_read_as_raw_codes() {
         let error = found.stored(0, 0, Some(from)).unwrap_err().to_string();
         assert_eq!(error, format!("contains uint8, which cannot be read as {from}"));
     }
+    let same = read(&tensor_of_one()).stored(0, 0, Some(ElementType::FLOAT));
+    assert!(same.is_ok(), "{same:?}");
     let packed = crate::wire::tensor(UINT8, &[2]).packed(INT32_DATA, &[0x38, 0xc0]);
     let tensor = read(&packed).read_tensor(&packed.0, Some(ElementType::FLOAT8E4M3FN)).unwrap().tensor;
     assert_eq!((tensor.element_type(), tensor.bytes()), (ElementType::FLOAT8E4M3FN, Some(&[0x38, 0xc0][..])));
@@ -107,6 +114,9 @@ fn what_is_not_in_one_range_is_read_as_before() {
         tensor(FLOAT, &[0]),
         tensor(FLOAT, &[3]),
         tensor(FLOAT, &[1]).bytes(RAW_DATA, [0; 4]).int(INT64_DATA, 1),
+        tensor(FLOAT, &[1]).bytes(RAW_DATA, [0; 4]).packed(INT64_DATA, &[1]),
+        tensor(FLOAT, &[1]).bytes(RAW_DATA, [0; 4]).bytes(FLOAT_DATA, [0; 4]),
+        tensor(FLOAT, &[1]).bytes(RAW_DATA, [0; 4]).bytes(EXTERNAL_DATA, entry("location", "x")),
         tensor(FLOAT, &[1]).bytes(DOUBLE_DATA, [0; 8]),
         tensor(8, &[1]).bytes(RAW_DATA, [0; 4]),
         tensor(FLOAT, &[1]).bytes(RAW_DATA, [0; 4]).int(DATA_LOCATION, 7),
@@ -190,7 +200,8 @@ fn a_large_message_is_planned_from_its_keys() {
             Ok(self.1)
         }
     }
-    let elements = (1i64 << 31) - 100;
+    // With a header of 18 bytes.
+    let elements = (1i64 << 31) - 19;
     let start = message().packed(DIMS, &[elements]).int(DATA_TYPE, UINT8.into());
     let mut start = start.bytes(NAME, "t").raw([0x4a]).0;
     let mut length = elements as u64;
@@ -222,6 +233,12 @@ fn memory_does_not_follow_the_number_of_fields() {
     const COUNT: usize = 1 << 20;
     let whole = |fields: &[u8]| Message(fields.repeat(COUNT)).raw(tensor(FLOAT, &[1]).bytes(RAW_DATA, [0; 4]));
     let (doc, location, values) = ([0x62, 0], [0x70, 0], [0x28, 1]);
+    let places = |count| {
+        let fields = [doc, location].concat().repeat(count);
+        Message(fields).raw(tensor(FLOAT, &[1]).bytes(RAW_DATA, [0; 4]))
+    };
+    assert_eq!(read(&places(64)).kept.len(), 64);
+    assert!(TensorMessage::read(&places(65).0).is_err());
     let source = whole(&doc);
     let info = allocation_counter::measure(|| {
         assert_eq!(read(&source).kept.iter().map(|range| range.end - range.start).sum::<u64>(), 2 * COUNT as u64);

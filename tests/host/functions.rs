@@ -50,6 +50,7 @@ fn declared(module: &naga::Module) -> Vec<String> {
 /// Checks the listed functions against the text, and that nothing is outside the prefix.
 fn check(functions: &Functions, prefix: &str) -> Vec<String> {
     let module = module(functions.wgsl());
+    assert!(!functions.wgsl().contains("//:use") && !functions.wgsl().contains("// reads: "));
     assert!(module.entry_points.is_empty());
     assert!(module.global_variables.iter().all(|(_, variable)| variable.binding.is_none()));
     for function in functions.list() {
@@ -290,6 +291,9 @@ fn names_say_what_is_converted() {
     assert_eq!(store.name(), "x_store_float8e4m3fn_unsaturated_from_f32_weights");
     let table = functions.decode_table(ElementType::INT4).unwrap();
     assert_eq!((table.variable.as_str(), table.bytes), ("x_int4_to_f32_table", 2048));
+    let bytes = |functions: &mut Functions, from, to| functions.cast_table(&CastSpec::new(from, to)).unwrap().bytes;
+    assert_eq!(bytes(&mut functions, ElementType::INT8, ElementType::DOUBLE), 2048);
+    assert_eq!(bytes(&mut functions, ElementType::INT4, ElementType::FLOAT16), 64);
 }
 
 #[test]
@@ -306,6 +310,7 @@ fn what_cannot_be_written_is_a_typed_error() {
     assert!(matches!(functions.encode_four(ElementType::STRING, &options), Err(Error::NoKernel { .. })));
     assert!(matches!(functions.load(ElementType::STRING, "v"), Err(Error::NoKernel { .. })));
     assert!(matches!(functions.load(ElementType::FLOAT, "v w"), Err(Error::WgslName { .. })));
+    assert!(matches!(functions.load(ElementType::FLOAT, "_"), Err(Error::WgslName { .. })));
     assert!(matches!(functions.decode_four(ElementType::FLOAT16), Err(Error::NoLanes { .. })));
     assert!(matches!(functions.decode_word(ElementType::FLOAT), Err(Error::NoLanes { .. })));
     assert!(matches!(functions.encode_word(ElementType::INT64, &options), Err(Error::NoLanes { .. })));
@@ -315,4 +320,21 @@ fn what_cannot_be_written_is_a_typed_error() {
     assert!(matches!(functions.cast_table(&spec), Err(Error::NoTable { .. })));
     // What fails leaves nothing behind.
     assert_eq!((functions.wgsl(), functions.list()), (&none[..], &[][..]));
+}
+
+/// Other languages round wide integers as they like, so that only integers which are exact take WGSL's own conversion.
+#[test]
+fn only_wide_numbers_take_a_cast_to_decode() {
+    use ElementType::*;
+    let written = |t| {
+        let mut functions = Functions::new("x").unwrap();
+        functions.decode(t).unwrap();
+        functions.list().iter().map(|function| function.name().to_owned()).collect::<Vec<_>>()
+    };
+    for t in [INT32, UINT32, INT64, UINT64, DOUBLE, BFLOAT16] {
+        assert_eq!(written(t), [format!("x_{t}_to_float"), format!("x_{t}_to_f32")]);
+    }
+    for t in [INT16, UINT8, INT4, BOOL, FLOAT, FLOAT16] {
+        assert_eq!(written(t), [format!("x_{t}_to_f32")]);
+    }
 }

@@ -142,3 +142,46 @@ fn kernels_stay_within_the_least_limits() {
         assert!(kernel.workgroup_size() <= 256, "{name}");
     }
 }
+
+#[test]
+fn kernels_say_how_many_elements_an_invocation_converts() {
+    use KernelVariant::{Edge, Table};
+    use wgpu_cast::ElementType::*;
+    for (from, to, variant, elements) in [
+        (INT8, FLOAT16, Table, 64),
+        (FLOAT, FLOAT16, Table, 4),
+        (FLOAT, INT8, Edge, 4),
+        (FLOAT, DOUBLE, Edge, 1),
+        (FLOAT, FLOAT6E2M3, Edge, 7),
+    ] {
+        let kernel = wgsl::kernel(from, to, &CastOptions::default(), variant).unwrap();
+        assert_eq!(kernel.elements_per_invocation(), elements, "{from} to {to}");
+    }
+    let placement = Placement::two_buffers(Position::whole(0), Position::whole(0));
+    let of_view = |to, view: View<'_>| -> Vec<u32> {
+        let plan = Plan::view(&CastSpec::new(FLOAT, to), &view, &placement, &PlanSettings::default()).unwrap();
+        plan.kernels().iter().map(Kernel::elements_per_invocation).collect()
+    };
+    let rows = View::new(&[3, 331]).with_source_strides(&[340, 1]);
+    assert_eq!((of_view(FLOAT16, rows), of_view(FLOAT6E2M3, rows)), (vec![4, 2], vec![16, 7]));
+    assert_eq!(of_view(FLOAT16, View::new(&[64, 64]).with_source_strides(&[1, 64])), [4]);
+}
+
+#[test]
+fn codes_are_looked_up_where_the_variant_says() {
+    use wgpu_cast::ElementType::*;
+    let has = |from, to, what: &str| {
+        [KernelVariant::Table, KernelVariant::Computed]
+            .map(|variant| wgsl::kernel(from, to, &CastOptions::default(), variant).unwrap().wgsl().contains(what))
+    };
+    for (from, to, expected) in [
+        (INT8, FLOAT16, [true, false]),
+        (FLOAT8E5M2, INT8, [true, false]),
+        (INT4, INT16, [true, false]),
+        (INT4, FLOAT16, [true, true]),
+        (FLOAT16, INT8, [false, false]),
+    ] {
+        assert_eq!(has(from, to, "var<workgroup> table"), expected, "{from} to {to}");
+    }
+    assert_eq!([FLOAT16, INT16].map(|t| has(t, FLOAT4E2M1, "convert_eight(")), [[true, true], [false, true]]);
+}

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use rayon::ThreadPoolBuilder;
-use wgpu_cast::{CastOptions, ElementType, cpu};
+use wgpu_cast::{CastOptions, ElementType, Tensor, cpu};
 
 /// A small cast leaves rayon's global pool to the application, which may still choose its threads. In a process of its own,
 /// since a pool cannot be undone.
@@ -21,4 +21,67 @@ fn small_casts_start_no_threads() {
     cpu::cast_bytes(ElementType::FLOAT, &[0; 64], 16, ElementType::FLOAT16, &CastOptions::default(), &mut result)
         .unwrap();
     ThreadPoolBuilder::new().num_threads(1).build_global().unwrap();
+}
+
+/// Work of a size.
+type Work = (&'static str, fn(usize), usize, usize);
+
+/// What may use threads, the most elements that it uses none for, and so many that it uses some.
+const WORK: [Work; 4] = [
+    ("cast", cast, 131_071, 140_000),
+    ("compare", compare, 131_071, 131_072),
+    ("print", print, 16_384, 16_385),
+    ("parse", parse, 16_384, 16_385),
+];
+
+fn cast(len: usize) {
+    let mut result = vec![0; 2 * len];
+    let [from, to] = [ElementType::FLOAT, ElementType::FLOAT16];
+    cpu::cast_bytes(from, &vec![0; 4 * len], len, to, &CastOptions::default(), &mut result).unwrap();
+}
+
+fn compare(len: usize) {
+    let (source, result) = (vec![0; 4 * len], vec![0; 2 * len]);
+    let [from, to] = [ElementType::FLOAT, ElementType::FLOAT16];
+    cpu::largest_relative_error(from, &source, len, to, &CastOptions::default(), &result).unwrap();
+}
+
+fn print(len: usize) {
+    let numbers = Tensor::from_slice([len], &vec![1.5f32; len]).unwrap();
+    assert_eq!(cpu::cast(&numbers, ElementType::STRING, &CastOptions::default()).unwrap().len(), len);
+}
+
+fn parse(len: usize) {
+    let texts = Tensor::from_strings([len], vec!["1"; len]).unwrap();
+    assert_eq!(cpu::cast(&texts, ElementType::FLOAT, &CastOptions::default()).unwrap().len(), len);
+}
+
+/// Each in a process of its own. Whether it has started the global pool shows in that no other can be built.
+#[test]
+fn large_work_uses_the_pool_unless_it_is_on_this_thread() {
+    const CHILD: &str = "WGPU_CAST_TEST_WORK";
+    if let Ok(child) = std::env::var(CHILD) {
+        let (name, how) = child.split_once(' ').unwrap();
+        let (_, work, small, large) = WORK.into_iter().find(|(work, ..)| *work == name).unwrap();
+        match how {
+            "small" => work(small),
+            "large" => work(large),
+            "alone" => cpu::on_this_thread(|| work(large)),
+            _ => {
+                cpu::on_this_thread(|| work(small));
+                work(large);
+            }
+        }
+        let is_started = ThreadPoolBuilder::new().num_threads(1).build_global().is_err();
+        assert_eq!(is_started, matches!(how, "large" | "after"), "{child}");
+        return;
+    }
+    let name = "threads::large_work_uses_the_pool_unless_it_is_on_this_thread";
+    for (work, ..) in WORK {
+        for how in ["small", "large", "alone", "after"] {
+            let mut child = Command::new(std::env::current_exe().unwrap());
+            let child = child.args([name, "--exact"]).env(CHILD, format!("{work} {how}")).output().unwrap();
+            assert!(child.status.success(), "{}", String::from_utf8_lossy(&child.stdout));
+        }
+    }
 }

@@ -4,9 +4,10 @@ use std::fs;
 use std::path::Path;
 
 use tempfile::TempDir;
-use wgpu_cast::onnx::NamedTensor;
+use wgpu_cast::onnx::{Model, NamedTensor};
 use wgpu_cast::{ElementType, Error, Tensor, TensorFault};
 
+use crate::models::{model, untyped_output};
 use crate::wire::*;
 
 const UINT8: i32 = 2;
@@ -166,6 +167,7 @@ fn entries_that_nobody_knows_or_that_are_no_numbers() {
     assert_eq!(text("offset", "-1"), "invalid external_data offset \"-1\": expected a non-negative integer");
     assert_eq!(text("length", "3"), "external_data has a second length, \"3\"");
     assert_eq!(text("basepath", "/"), "unknown external_data key \"basepath\"");
+    assert_eq!(text("", ""), "external_data has an entry without a valid key");
     assert_eq!(fault(folder.path(), &[3], &[]), TensorFault::NoLocation);
     assert_eq!(fault(folder.path(), &[3], &[("length", "3")]), TensorFault::NoLocation);
 }
@@ -181,4 +183,17 @@ fn a_folder_must_be_given_and_strings_lie_in_none() {
     // An empty path is the working directory, as the parent of a file's plain name is.
     let message = external(UINT8, &[1], &[("location", "no/such/file")]);
     assert!(matches!(read(&message, Some(Path::new(""))), Err(TensorFault::Read { .. })));
+}
+
+#[test]
+fn data_to_the_end_is_checked_where_it_was_read_before() {
+    let folder = folder();
+    let start = |name: &str| {
+        let tensor = message().int(DIMS, 3).int(DATA_TYPE, 2).bytes(NAME, name).int(DATA_LOCATION, 1);
+        tensor.bytes(EXTERNAL_DATA, entry("location", "x.bin"))
+    };
+    let (a, b) = (start("a").bytes(EXTERNAL_DATA, entry("length", "3")), start("b"));
+    let parts = [message().bytes(5, a), message().bytes(5, b), untyped_output("a"), untyped_output("b")];
+    let error = Model::from_bytes(model(28, &parts).0, Some(folder.path())).unwrap_err();
+    assert!(matches!(&error, Error::Tensor { fault: TensorFault::Length { found: 10, .. }, .. }), "{error}");
 }

@@ -124,7 +124,10 @@ fn cycles() {
     assert_eq!(fault(&[&[input("x", FLOAT), output("x", FLOAT)], &two[..]].concat()), at("a"));
     // Through the input of which only the type counts.
     assert_eq!(fault(&[input("x", FLOAT), cast_like("x", "y", "y"), output("y", INT8)]), at("y"));
-    // A node that waits for a cycle is no part of it.
+    // Nor is one that it waits for, or one that waits for a cycle, a part of it.
+    let behind =
+        [input("x", FLOAT), identity("x", "p"), cast_like("p", "b", "a"), identity("a", "b"), output("x", FLOAT)];
+    assert_ne!(self::fault(&behind).0.unwrap(), "p");
     let after = [identity("a", "c"), identity("c", "d"), output("d", INT8)];
     let (node, fault) = fault(&[&after[..], &two[..]].concat());
     assert_eq!((["a", "b"].contains(&node.unwrap().as_str()), fault), (true, ModelFault::Cycle));
@@ -285,4 +288,26 @@ fn a_run_is_a_copy_exactly_if_no_code_changes() {
         let (_, report) = pollster::block_on(on_cpu().run(&model, vec![tensor])).unwrap();
         assert_eq!(report.route, expected, "{from} to {to}");
     }
+}
+
+#[test]
+fn reports_of_runs_say_where_and_why() {
+    let run = |context: &wgpu_cast::Context, tensor: Tensor, to| {
+        let from = tensor.element_type();
+        let model = newest(&[input("x", from), cast("x", "y", to), output("y", to)]);
+        pollster::block_on(context.run(&model, vec![tensor])).unwrap().1
+    };
+    let strings = Tensor::from_strings([2], ["1", "2"]).unwrap();
+    for (tensor, to, route, text) in [
+        (floats(&[2]), INT8, Route::Cpu, "on the CPU (requested)"),
+        (floats(&[0]), INT8, Route::Copy, "copied (nothing to convert)"),
+        (floats(&[2]), STRING, Route::Cpu, "on the CPU (strings have no GPU kernel)"),
+        (floats(&[0]), STRING, Route::Copy, "copied (nothing to convert)"),
+        (strings, STRING, Route::Copy, "copied (nothing to convert)"),
+    ] {
+        let report = run(&on_cpu(), tensor, to);
+        assert_eq!((report.route, report.to_string()), (route, format!("1 node, {text}")));
+    }
+    let report = run(&support::adapter::open(), floats(&[2]), INT8);
+    assert_eq!(report.to_string(), format!("1 node, on {} (requested)", report.adapter.as_deref().unwrap()));
 }

@@ -296,3 +296,15 @@ fn bytes_that_are_no_message() {
     let error = NamedTensor::from_bytes(vec![0x63; 1 << 20], None).unwrap_err();
     assert!(matches!(error, Error::Message { .. }), "{error}");
 }
+
+#[test]
+fn texts_count_entries_and_show_few_dims() {
+    let length =
+        |expected| TensorFault::Length { field: "float_data", unit: "entries", expected, found: 0 }.to_string();
+    for (expected, amount) in [(1, "1 entry"), (2, "2 entries")] {
+        assert_eq!(length(expected), format!("float_data: expected {amount} from dims and data_type, got 0"));
+    }
+    for (dims, is_cut) in [(16, false), (17, true)] {
+        assert_eq!(TensorFault::TooLarge { dims: vec![1; dims] }.to_string().contains('…'), is_cut);
+    }
+}

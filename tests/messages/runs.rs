@@ -222,6 +222,12 @@ fn defaults_stand_in_for_inputs_that_are_left_out() {
         let expected = ModelFault::InputCount { required: 1, all: 2, found };
         assert_error!(contexts.error(&model, &inputs), Model { fault: expected });
     }
+    let default = initializer("c", &floats(&[7.0]));
+    let model = newest(&[input("a", FLOAT), input("b", FLOAT), input("c", FLOAT), default, output("a", FLOAT)]);
+    let text = "expected 2 inputs (or all 3, including those with a default), got 0";
+    assert_eq!(contexts.error(&model, &[]).to_string(), text);
+    let model = newest(&[input("a", FLOAT), output("a", FLOAT)]);
+    assert_eq!(contexts.error(&model, &[]).to_string(), "expected 1 input, got 0");
 }
 
 #[test]

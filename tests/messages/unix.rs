@@ -115,7 +115,8 @@ fn no_memory_for_a_huge_file_is_an_error() {
 #[cfg(target_os = "linux")]
 #[test]
 fn no_memory_for_a_message_or_for_codes_is_an_error() {
-    const SIZE: usize = 2_100_000_000;
+    // With 18 bytes more the longest message that there can be.
+    const SIZE: usize = (1 << 31) - 19;
     if std::env::var_os(LIMITED).is_none() {
         return run_limited("no_memory_for_a_message_or_for_codes_is_an_error", Path::new(""));
     }
@@ -132,6 +133,10 @@ fn no_memory_for_a_message_or_for_codes_is_an_error() {
     let error = Tensor::from_codes(from, [elements], std::iter::repeat_n(1, elements)).unwrap_err();
     assert_error!(error, OutOfMemory { from, to: from, bytes: elements as u64 / 2 });
     drop(tensor);
+    let tensor = Tensor::from_bytes(ElementType::UINT8, [SIZE + 1], vec![0; SIZE + 1]).unwrap();
+    let fault = TensorFault::BeyondMessage { bytes: 1 << 31 };
+    let named = NamedTensor { name: "x".to_owned(), tensor };
+    assert_error!(named.into_bytes().unwrap_err(), Tensor { name: "x".to_owned(), fault });
 }
 
 /// A name that takes half of the memory. None of it is touched.
@@ -160,8 +165,12 @@ fn no_memory_for_a_name_is_an_error() {
     let opset = [0x42, 2, 0x10, 17];
     let model = |keys: &[u8]| Model::from_bytes(whole(keys, &opset), None).err();
     // The names of the producer, a graph and a node.
-    let errors = [model(&[0x12]), model(&[0x3a, 0x12]), model(&[0x3a, 0x0a, 0x1a])];
-    for error in errors.into_iter().chain([NamedTensor::from_bytes(whole(&[0x42], &[]), None).err()]) {
+    let names = [model(&[0x12]), model(&[0x3a, 0x12]), model(&[0x3a, 0x0a, 0x1a])];
+    // Those of an input and of a domain; of a tensor, and the key of an entry.
+    let others = [model(&[0x3a, 0x5a, 0x0a]), model(&[0x42, 0x0a])];
+    let tensor = |keys: &[u8], tail: &[u8]| NamedTensor::from_bytes(whole(keys, tail), None).err();
+    let tensors = [tensor(&[0x42], &[]), tensor(&[0x6a, 0x0a], &[0x08, 1, 0x10, 2, 0x70, 1])];
+    for error in names.into_iter().chain(others).chain(tensors) {
         assert!(error.as_ref().is_some_and(|error| error.to_string().contains("memory")), "{error:?}");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use wgpu_cast::files::{ModelRules, ModelScan, OnnxModelError, Part, ReadAt};
+use wgpu_cast::files::{ModelData, ModelRules, ModelScan, OnnxModelError, Part, ReadAt, SourceRange};
 use wgpu_cast::{ElementType, TensorFault};
 
 use super::build::*;
@@ -109,6 +109,7 @@ fn faults_of_external_data() {
     assert_eq!(fault(&[1], &[at, ("offset", "18446744073709551615"), ("length", "4")]), beyond(u64::MAX, 4));
     assert_eq!(fault(&[1 << 40], &[at]), beyond(0, 1 << 42));
     assert_eq!(fault(&[1], &[at]), length(4, 16));
+    assert_eq!(fault(&[1], &[at, ("offset", "4")]), length(4, 12));
     assert_eq!(fault(&[4], &[at, ("length", "8")]), length(16, 8));
     assert_eq!(fault(&[4], &[]), TensorFault::NoLocation);
     for location in ["", "..", "/etc/passwd", "a/../b"] {
@@ -128,7 +129,9 @@ fn faults_of_external_data() {
     let there = |field: u64| message().bytes(field, external("w", FLOAT, &[4], &[at]));
     let sparse = graph(&[(15, there(1))]);
     let function = message().bytes(1, "f").bytes(7, node("Constant", &[], &["k"]).bytes(5, there(5)));
-    for source in [model(8, 17, &sparse), model(8, 17, &graph(&[])).bytes(25, function)] {
+    let attribute = message().bytes(1, "sparse_value").bytes(22, there(1));
+    let constant = graph(&[(NODE, node("Constant", &[], &["k"]).bytes(5, attribute))]);
+    for source in [model(8, 17, &sparse), model(8, 17, &constant), model(8, 17, &graph(&[])).bytes(25, function)] {
         let error = ModelScan::read(&source.0).unwrap_err();
         assert!(matches!(error, OnnxModelError::ExternalThere { .. }), "{error}");
     }
@@ -232,6 +235,11 @@ fn past_two_gigabytes_data_goes_to_a_file() {
     let same = plan(&source, ElementType::FLOAT);
     let copied = same.external.unwrap();
     assert!(copied.parts.iter().all(|part| matches!(part, Part::Copy(_))) && copied.bytes() == Some(3 * GIB));
+    // Also where only larger data was to go there.
+    let mut rules = ModelRules::new(&|_, _| None, DATA_FILE);
+    rules.external_from = Some(4 * GIB);
+    let lowered = ModelScan::read(&source).unwrap().plan(&[&source], &rules).unwrap();
+    assert_eq!(lowered.external.unwrap().bytes(), Some(3 * GIB));
 }
 
 /// Types narrower than a byte: tensors of three and of four elements have as many bytes, but not when they are cast.
@@ -254,4 +262,40 @@ fn tensors_of_different_lengths_do_not_share_data() {
     data.resize(64, 0);
     data.extend([1, 2, 3, 4]);
     assert_eq!(written.external.unwrap(), data);
+}
+
+#[test]
+fn decoded_values_are_behind_the_external_files() {
+    let start = head("d", FLOAT, &[2]);
+    let typed = VALUES.iter().fold(start, |tensor, value| tensor.fixed32(FLOAT_DATA, value.to_bits()));
+    let source = model(8, 17, &initializers(&[external("x", FLOAT, &[2], &[("location", "a")]), typed]));
+    let written = stored(&source, &[&[0; 8]], ElementType::FLOAT16).unwrap().model;
+    let expected = raw("d_float16", FLOAT16, &[2], &float16()).0;
+    assert!(written.0.windows(expected.len()).any(|bytes| bytes == expected));
+}
+
+#[test]
+fn no_elements_need_no_file() {
+    let source = external("e", FLOAT, &[0], &[("location", "a"), ("length", "0")]);
+    let written = stored(&model(8, 17, &initializers(&[source])), &[&[]], ElementType::FLOAT16).unwrap();
+    let tensor = head("e_float16", FLOAT16, &[0]).bytes(12, "doc").bytes(RAW_DATA, "");
+    let expected = graph(&[(INITIALIZER, tensor), (NODE, cast("e_float16", "e", FLOAT))]);
+    assert_model(&written.model, &model(8, 17, &expected));
+    assert_eq!(written.external, None);
+}
+
+#[test]
+fn tensors_are_listed_with_their_files() {
+    let source = model(
+        8,
+        17,
+        &initializers(&[
+            external("x", FLOAT, &[2], &[("location", "a"), ("offset", "8")]),
+            external("y", FLOAT, &[2], &[("location", "b"), ("length", "8")]),
+            external("z", 14, &[2], &[("location", "b"), ("offset", "4")]),
+        ]),
+    );
+    let packed = |input, offset, bytes| ModelData::Packed(SourceRange { input, offset, bytes });
+    let data: Vec<_> = ModelScan::read(&source.0).unwrap().tensors().map(|tensor| tensor.data).collect();
+    assert_eq!(data, [packed(1, 8, 8), packed(2, 0, 8), ModelData::ToEnd { input: 2, offset: 4 }]);
 }

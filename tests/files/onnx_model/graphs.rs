@@ -228,7 +228,10 @@ fn constants_and_attributes_that_name_types() {
     let (one, doubled) = (1f32.to_le_bytes(), 1f64.to_le_bytes());
     let shape = message().bytes(1, "shape").int(8, 2).int(20, 7);
     let tenth = codes(&[1.0], ElementType::FLOAT16);
+    let [first, second] = [&VALUES[..1], &VALUES[1..]].map(float_bytes);
+    let two_fields = message().bytes(1, "value_floats").bytes(7, first).bytes(7, second).int(20, 6);
     for (before, after) in [
+        (constant(two_fields), constant(half(&[2], &VALUES))),
         (constant(tensor(FLOAT, &one)), constant(tensor(FLOAT16, &tenth))),
         (constant(tensor(DOUBLE, &doubled)), constant(tensor(DOUBLE, &doubled))),
         (constant(float("value_float", 0.1)), constant(half(&[], &[0.1]))),
@@ -283,6 +286,8 @@ fn values_that_pass_through() {
         (NODE, node("Neg", &["w"], &["y"])),
         (INITIALIZER, floats("w", &VALUES)),
         (INITIALIZER, floats("d", &VALUES)),
+        (INITIALIZER, raw("k", INT64, &[1], &[7; 8])),
+        (INPUT, value("k", INT64)),
         (INPUT, value("x", FLOAT)),
         (INPUT, value("d", FLOAT)),
         (OUTPUT, value("x", FLOAT)),
@@ -293,6 +298,8 @@ fn values_that_pass_through() {
         (NODE, node("Neg", &["w"], &["y"])),
         (INITIALIZER, raw("w", FLOAT16, &[2], &float16())),
         (INITIALIZER, raw("d", FLOAT16, &[2], &float16())),
+        (INITIALIZER, raw("k", INT64, &[1], &[7; 8])),
+        (INPUT, value("k", INT64)),
         (INPUT, value("x", FLOAT16)),
         (INPUT, value("d", FLOAT16)),
         (OUTPUT, value("x", FLOAT16)),
@@ -304,6 +311,8 @@ fn values_that_pass_through() {
         (NODE, node("Neg", &["w_float16"], &["y"])),
         (INITIALIZER, raw("w_float16", FLOAT16, &[2], &float16())),
         (INITIALIZER, floats("d", &VALUES)),
+        (INITIALIZER, raw("k", INT64, &[1], &[7; 8])),
+        (INPUT, value("k", INT64)),
         (INPUT, value("x", FLOAT)),
         (INPUT, value("d", FLOAT)),
         (OUTPUT, value("x", FLOAT)),
@@ -322,7 +331,9 @@ fn outputs_of_the_model_keep_their_names() {
         of(&[casts, &negate, &ends].concat())
     };
     let expected = with(&[(NODE, cast("s", "s_float16", FLOAT16))], "s_float16", FLOAT16);
-    assert_model(&to_float16(&with(&[], "s", FLOAT), as_they_are).model, &expected);
+    let written = to_float16(&with(&[], "s", FLOAT), as_they_are);
+    assert_model(&written.model, &expected);
+    assert_eq!(written.notes, ["1 sparse initializer left: sparse tensors are not cast"]);
     // The type of what an unknown operator makes is known by its use.
     let with = |casts: &[(u64, Message)], taken: &str, code: i32| {
         let first = [(NODE, node("Mystery", &[], &["m"]).bytes(7, "custom"))];
@@ -400,4 +411,121 @@ fn notes_say_why_nodes_are_kept() {
     for (why, rules) in why.into_iter().zip(rules) {
         assert_eq!(to_float16(&fields("Neg"), rules).notes, [format!("{note}{why} (first: \"y\")")]);
     }
+    // Only those with a value of the old type have one.
+    let notes = |input: i32, output: Message| {
+        let node = node("Mystery", &["x"], &["y"]).bytes(7, "custom");
+        to_float16(&of(&[(NODE, node), (INPUT, value("x", input)), (OUTPUT, output)]), as_they_are).notes.len()
+    };
+    let untyped = message().bytes(1, "y");
+    let found = [notes(INT64, value("y", INT64)), notes(FLOAT, value("y", INT64)), notes(INT64, untyped)];
+    assert_eq!(found, [0, 1, 1]);
+}
+
+#[test]
+fn statistics_of_layer_normalization_stay_float() {
+    let whole = |casts: &[(u64, Message)], m: &str, code: i32| {
+        let first = [(NODE, node("LayerNormalization", &["x", "x"], &["y", "m"]))];
+        let negate = [(NODE, node("Neg", &[m], &["z"]))];
+        let ends = [(INPUT, value("x", code)), (OUTPUT, value("y", code)), (OUTPUT, value("z", code))];
+        of(&[&first[..], casts, &negate, &ends].concat())
+    };
+    let written = converted(&whole(&[], "m", FLOAT), ElementType::BFLOAT16, as_they_are).unwrap();
+    assert_model(&written.model, &whole(&[(NODE, cast("m", "m_bfloat16", BFLOAT16))], "m_bfloat16", BFLOAT16));
+}
+
+#[test]
+fn outputs_that_follow_an_input_and_outputs_of_integers() {
+    let with = |code: i32| {
+        of(&[
+            (NODE, node("RandomNormalLike", &["x"], &["y"])),
+            (NODE, node("Shape", &["x"], &["s"])),
+            (INPUT, value("x", code)),
+            (OUTPUT, value("y", code)),
+            (OUTPUT, value("s", INT64)),
+        ])
+    };
+    let written = to_float16(&with(FLOAT), as_they_are);
+    assert_model(&written.model, &with(FLOAT16));
+    assert_eq!(written.notes, Vec::<String>::new());
+    let source =
+        of(&[(NODE, node("Bernoulli", &["x"], &["y"])), (INPUT, value("x", FLOAT)), (OUTPUT, value("y", FLOAT))]);
+    let expected = of(&[
+        (NODE, cast("x", "x_float", FLOAT)),
+        (NODE, node("Bernoulli", &["x_float"], &["y_float"])),
+        (INPUT, value("x", BFLOAT16)),
+        (OUTPUT, value("y", BFLOAT16)),
+        (NODE, cast("y_float", "y", BFLOAT16)),
+    ]);
+    assert_model(&converted(&source, ElementType::BFLOAT16, as_they_are).unwrap().model, &expected);
+}
+
+#[test]
+fn sparse_constants_are_cast_where_they_are_used() {
+    let sparse = message().bytes(1, floats("", &[0.1])).bytes(2, raw("", INT64, &[1], &[0; 8])).int(3, 2);
+    let attribute = message().bytes(1, "sparse_value").bytes(22, sparse).int(20, 11);
+    let whole = |casts: &[(u64, Message)], k: &str, code: i32| {
+        let first = [(NODE, node("Constant", &[], &["k"]).bytes(5, &attribute))];
+        let add = [(NODE, node("Add", &["x", k], &["y"]))];
+        let ends = [(INPUT, value("x", code)), (OUTPUT, value("y", code))];
+        of(&[&first[..], casts, &add, &ends].concat())
+    };
+    let expected = whole(&[(NODE, cast("k", "k_float16", FLOAT16))], "k_float16", FLOAT16);
+    assert_model(&to_float16(&whole(&[], "k", FLOAT), as_they_are).model, &expected);
+}
+
+#[test]
+fn unknown_values_by_what_takes_them() {
+    let m = (NODE, node("Mystery", &[], &["m"]).bytes(7, "custom"));
+    for taker in [node("Gather", &["x", "m"], &["y"]), node("Resize", &["x", "", "m"], &["y"])] {
+        let whole =
+            |code: i32| of(&[m.clone(), (NODE, taker.clone()), (INPUT, value("x", code)), (OUTPUT, value("y", code))]);
+        assert_model(&to_float16(&whole(FLOAT), as_they_are).model, &whole(FLOAT16));
+    }
+    let source = of(&[m.clone(), (NODE, node("Neg", &["m"], &["y"])), (OUTPUT, value("y", FLOAT))]);
+    let expected = of(&[
+        m,
+        (NODE, node("Neg", &["m"], &["y_float"])),
+        (OUTPUT, value("y", FLOAT16)),
+        (NODE, cast("y_float", "y", FLOAT16)),
+    ]);
+    assert_model(&to_float16(&source, as_they_are).model, &expected);
+}
+
+#[test]
+fn kinds_of_values() {
+    let tensor = |code: i32| message().bytes(1, message().int(1, code.into()));
+    let typed = |name: &str, kind: Message| message().bytes(1, name).bytes(2, kind);
+    let whole = |code: i32| {
+        of(&[
+            (NODE, node("Mystery", &["s"], &["n"]).bytes(7, "custom")),
+            (NODE, node("Add", &["a", "b"], &["y"])),
+            (INPUT, typed("s", message().bytes(4, message().bytes(1, tensor(FLOAT))))),
+            (INPUT, typed("a", message().bytes(6, "IMAGE").raw(tensor(code)))),
+            (INPUT, typed("b", tensor(code).bytes(6, "IMAGE"))),
+            (OUTPUT, value("n", INT64)),
+            (OUTPUT, value("y", code)),
+        ])
+    };
+    let written = to_float16(&whole(FLOAT), as_they_are);
+    assert_model(&written.model, &whole(FLOAT16));
+    assert_eq!(written.notes, Vec::<String>::new());
+}
+
+/// A function of another domain is another operator.
+#[test]
+fn functions_have_the_names_of_their_own_domains() {
+    let function = message().bytes(1, "Neg").bytes(10, "own").bytes(7, node("Abs", &["v"], &["u"]));
+    let with = |code: i32| {
+        let fields = [(NODE, node("Neg", &["x"], &["y"])), (INPUT, value("x", code)), (OUTPUT, value("y", code))];
+        of(&fields).bytes(25, &function)
+    };
+    assert_model(&to_float16(&with(FLOAT), as_they_are).model, &with(FLOAT16));
+}
+
+#[test]
+fn rules_are_printed_without_their_functions() {
+    let mut rules = ModelRules::new(&|_, _| None, DATA_FILE);
+    rules.graph = Some(GraphRules::new(ElementType::FLOAT, ElementType::FLOAT16));
+    let text = format!("{rules:?}");
+    assert!(text.starts_with("ModelRules {") && text.contains("GraphRules {") && text.contains(DATA_FILE), "{text}");
 }

@@ -78,6 +78,25 @@ fn tensors_that_are_none() {
     let wrong = head("w", FLOAT16, &[1]).bytes(FLOAT_DATA, [0; 4]);
     let expected = TensorFault::WrongField { field: "float_data", element_type: ElementType::FLOAT16 };
     assert_eq!(tensor_fault(wrong), expected);
+    let wrong = |field, element_type| TensorFault::WrongField { field, element_type };
+    assert_eq!(tensor_fault(head("w", 8, &[1]).bytes(RAW_DATA, [0; 4])), wrong("raw_data", ElementType::STRING));
+    let integers = head("w", INT64, &[1]).bytes(DOUBLE_DATA, [0; 8]);
+    assert_eq!(tensor_fault(integers), wrong("double_data", ElementType::INT64));
+    for (field, second) in [
+        (INT32_DATA, "int32_data"),
+        (STRING_DATA, "string_data"),
+        (INT64_DATA, "int64_data"),
+        (DOUBLE_DATA, "double_data"),
+        (UINT64_DATA, "uint64_data"),
+    ] {
+        let both = float(&[1]).bytes(RAW_DATA, [0; 4]).bytes(field, [0; 8]);
+        assert_eq!(tensor_fault(both), TensorFault::TwoFields { first: "raw_data", second });
+    }
+    let of_tensor = |tensor| error(&of(&[(INITIALIZER, tensor)]));
+    let twice = floats("w", &[1.0]).bytes(RAW_DATA, [0; 4]);
+    assert_eq!(of_tensor(twice), "initializer 0 of the graph: the field 9 is given twice");
+    let number = float(&[0]).int(RAW_DATA, 1);
+    assert_eq!(of_tensor(number), "initializer 0 of the graph: the field 9 has an unexpected wire type");
     let ranks = |rank: usize| ModelScan::read(&of(&[(INITIALIZER, floats("w", &[1.0]).ints(DIMS, &vec![1; rank]))]).0);
     assert!(ranks(63).is_ok());
     for rank in [64, 1_000_000] {
@@ -107,6 +126,9 @@ fn memory_is_bounded() {
     let source = many(1 << 16);
     let info = allocation_counter::measure(|| assert!(ModelScan::read(&source.0).is_ok()));
     assert!(info.bytes_max < 32 << 20, "{info:?}");
+    // Names take the memory of their bytes.
+    let nodes: Vec<_> = (0..100_000).map(|index| (NODE, node("A", &[], &[&format!("{index:064}")]))).collect();
+    assert!(ModelScan::read(&of(&nodes).0).is_ok());
     let source = many(1 << 23);
     let info = allocation_counter::measure(|| {
         let error = ModelScan::read(&source.0).unwrap_err();
@@ -191,4 +213,25 @@ fn scalars_are_given_once() {
     for (source, field) in twice.into_iter().zip([1, 1]) {
         assert_eq!(error(&of(&[(INPUT, source)])), format!("a value of the graph: the field {field} is given twice"));
     }
+    let types = value("x", FLOAT).bytes(2, "");
+    assert_eq!(error(&of(&[(INPUT, types)])), "a value of the graph: the field 2 is given twice");
+    let of_node = |attribute: Message| error(&of(&[(NODE, node("A", &[], &[]).bytes(5, attribute))]));
+    let graphs = graph_attribute("g", &graph(&[])).bytes(6, graph(&[]));
+    assert_eq!(of_node(graphs), "attribute 0 of node 0 of the graph: the field 6 is given twice");
+    let float = message().bytes(1, "value_float").bytes(2, [0; 8]);
+    assert_eq!(of_node(float), "attribute 0 of node 0 of the graph: the field 2 has an unexpected wire type");
+}
+
+#[test]
+fn values_in_typed_fields_are_limited() {
+    let large = vec![1; (64 << 20) + 1];
+    let types = |name: &str, _: ElementType| (name == "w").then_some(ElementType::INT8);
+    let (rules, count) = (ModelRules::new(&types, DATA_FILE), large.len() as i64);
+    let typed = of(&[(INITIALIZER, head("w", INT64, &[count]).bytes(INT64_DATA, &large))]);
+    let error = convert(&typed, &[], &rules).unwrap_err();
+    assert!(matches!(error, OnnxModelError::TypedData { limit: 0x400_0000, .. }), "{error}");
+    // Only such values count.
+    let small = head("w", INT64, &[1]).int(INT64_DATA, 5);
+    let packed = raw("r", 2, &[count], &large);
+    assert!(convert(&of(&[(INITIALIZER, packed), (INITIALIZER, small)]), &[], &rules).is_ok());
 }

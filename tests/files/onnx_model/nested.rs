@@ -94,6 +94,7 @@ fn loops_carry_values_and_collect_others() {
     let half = raw("w", FLOAT16, &[1], &codes(&[0.5], ElementType::FLOAT16));
     let typed = to_float16(&whole(value, FLOAT, floats("w", &[0.5])), as_they_are);
     assert_model(&typed.model, &whole(value, FLOAT16, half.clone()));
+    assert_eq!(typed.notes, Vec::<String>::new());
     let without = |name: &str, _: i32| untyped(name);
     let found = to_float16(&whole(without, FLOAT, floats("w", &[0.5])), as_they_are);
     assert_model(&found.model, &whole(without, FLOAT16, half));
@@ -148,6 +149,7 @@ fn scans_have_the_inputs_of_their_body() {
         model(8, opset, &graph(&[&[(NODE, scan)], &inputs[..], &outputs].concat()))
     };
     assert_model(&to_float16(&whole(FLOAT, 17, &[]), as_they_are).model, &whole(FLOAT16, 17, &[]));
+    assert_model(&to_float16(&whole(FLOAT, 9, &[]), as_they_are).model, &whole(FLOAT16, 9, &[]));
     // The first version has the lengths as another input.
     assert_model(&to_float16(&whole(FLOAT, 8, &[""]), as_they_are).model, &whole(FLOAT16, 8, &[""]));
 }
@@ -178,4 +180,30 @@ fn graphs_of_other_operators_keep_their_ends() {
     let casts: [&[Message]; 2] = [&[cast("x", "x_float", FLOAT)], &[cast("y_float", "y", FLOAT16)]];
     let expected = whole(&body(true), casts, "x_float", "y_float", FLOAT16);
     assert_model(&to_float16(&source, as_they_are).model, &expected);
+}
+
+#[test]
+fn a_loop_tells_the_type_of_what_it_carries() {
+    let whole = |front: &[Message], next: &str, back: &[Message], code: i32| {
+        let nodes = |nodes: &[Message]| nodes.iter().map(|node| (NODE, node.clone())).collect::<Vec<_>>();
+        let inputs = ["i", "go", "v"].map(|name| (INPUT, untyped(name)));
+        let outputs = ["go", next].map(|name| (OUTPUT, untyped(name)));
+        let body = graph(&[nodes(front), inputs.to_vec(), outputs.to_vec(), nodes(back)].concat());
+        let turns = with_graphs(node("Loop", &["n", "", "x"], &["y"]), &[("body", &body)]);
+        of(&[(NODE, turns), (INPUT, value("x", code)), (INPUT, value("n", INT64)), (OUTPUT, value("y", code))])
+    };
+    let mystery = |v: &str| node("Mystery", &[v], &["next"]).bytes(7, "custom");
+    let front = [cast("v", "v_float", FLOAT), mystery("v_float")];
+    let expected = whole(&front, "next_float16", &[cast("next", "next_float16", FLOAT16)], FLOAT16);
+    assert_model(&to_float16(&whole(&[mystery("v")], "next", &[], FLOAT), as_they_are).model, &expected);
+}
+
+#[test]
+fn a_choice_that_is_kept_has_a_note() {
+    let branch = graph(&[(NODE, node("Neg", &["x"], &["t"])), (OUTPUT, value("t", FLOAT))]);
+    let choice = with_graphs(node("If", &["c"], &["y"]), &[("then_branch", &branch), ("else_branch", &branch)]);
+    let ends = [(INPUT, value("x", FLOAT)), (INPUT, value("c", BOOL)), (OUTPUT, value("y", FLOAT))];
+    let source = of(&[&[(NODE, choice)], &ends[..]].concat());
+    let notes = to_float16(&source, |rules| rules.keep = &|operator, _| operator == "If").notes;
+    assert_eq!(notes, ["If: 1 node kept in the old type as asked for (first: \"y\")"]);
 }

@@ -244,6 +244,9 @@ fn the_opset_is_raised_where_no_operator_changed() {
     );
     let OnnxModelError::RaiseOpset { nodes, more, .. } = error else { panic!("{error}") };
     assert_eq!((nodes, more), (vec!["Add \"y\"".to_owned()], 0));
+    let import = |version| message().bytes(8, message().bytes(1, "ai.onnx").int(2, version));
+    let both = stored(&with("Add", 9, 17).raw(import(17)), &[], ElementType::FLOAT8E4M3FN).unwrap().model;
+    assert!(both.0.ends_with(&import(19).0));
     // Whether an unknown operator changed cannot be known; those of other domains are not concerned.
     let error = stored(&with("NoSuchOperator", 8, 17), &[], ElementType::FLOAT8E4M3FN).unwrap_err();
     assert!(matches!(error, OnnxModelError::RaiseOpset { .. }), "{error}");
@@ -252,6 +255,11 @@ fn the_opset_is_raised_where_no_operator_changed() {
     let error =
         stored(&with("Add", 8, 17).bytes(25, function("Cast", 18)), &[], ElementType::FLOAT8E4M3FN).unwrap_err();
     assert!(error.to_string().contains("at opset 19: Cast in the function \"f\"; convert"), "{error}");
+    let branch = graph(&[(NODE, node("Cast", &["a"], &["t"]))]);
+    let inner = node("If", &["c"], &["b"]).bytes(5, graph_attribute("then_branch", &branch));
+    let nested = message().bytes(1, "f").bytes(10, "own").bytes(7, inner).bytes(9, message().int(2, 18));
+    let error = stored(&with("Add", 8, 17).bytes(25, nested), &[], ElementType::FLOAT8E4M3FN).unwrap_err();
+    assert!(error.to_string().contains("Cast in the function \"f\""), "{error}");
     let same = with("Add", 8, 17).bytes(25, function("Cast", 19)).bytes(25, operator("Add"));
     assert!(stored(&same, &[], ElementType::FLOAT8E4M3FN).is_ok());
     // Functions of one name that differ by their overload.
