@@ -1,14 +1,15 @@
 #!/bin/sh
-# Mutation testing with cargo-mutants: changes one operator or result at a time, and lists the changes that none of the group's tests
-# notices. The first argument is the group:
+# Mutation testing: changes one operator, result or arm at a time, and lists the changes that none of the group's tests notices. The
+# argument is the group of files:
 #   reference, plan   these folders of src/
 #   cpu               the CPU path, with what stands below it: formats, packing, conversions, losses
 #   strings           text to numbers and back
 #   files             readers and writers of files and of ONNX's messages
 #   rest              all else: kernels, devices, casters
-# The second is the shard, as in 0/20; further ones go to cargo-mutants. Each change takes about ten seconds, of `rest` more, with
-# few codes; the first build takes minutes. Results are in target/mutants.
-# Exit status: 3, NOT RUN, and stderr's last line says why; others are those of cargo-mutants (2: some were not noticed).
+# cargo-mutants lists the changes. tests/mutants builds the crate once with all of them, and runs for each the tests that meet it.
+# Constants cannot be changed so: with a shard, as in 0/20, cargo-mutants itself tries each change of that shard in a build of its own.
+# Results are in target/mutants; a run that was ended goes on where it was, unless a source or a test has changed.
+# Exit status: 3, NOT RUN, and stderr's last line says why; others are those of the programs.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -20,9 +21,7 @@ not_run() {
 cargo mutants --version >/dev/null 2>&1 || not_run 'cargo install --locked cargo-mutants'
 cargo nextest --version >/dev/null 2>&1 || not_run 'cargo install --locked cargo-nextest'
 group=${1:-}
-shard=${2:-0/1}
-[ $# -lt 2 ] || shift
-[ $# -lt 1 ] || shift
+shard=${2:-}
 
 cpu='src/cpu* src/cpu/** src/conversion* src/conversion/** src/loss* src/loss/** src/pack* src/format.rs src/element.rs src/tensor.rs'
 cpu="$cpu src/float_env.rs src/options.rs src/threads.rs"
@@ -31,9 +30,6 @@ files='src/files* src/files/** src/onnx/**'
 reference='src/reference* src/reference/**'
 plan='src/plan* src/plan/**'
 
-# The loops of the CPU path compile in seconds only without optimisation.
-level=0
-timeout=240
 suites=
 option=--file
 case $group in
@@ -46,7 +42,6 @@ case $group in
     plan)
         sources=$plan
         tests='test(/^plan/)'
-        level=1
         ;;
     cpu)
         sources=$cpu
@@ -55,12 +50,12 @@ case $group in
         slow='results_are_those|pool_threads|every_offset|every_code_is_counted'
         tests="test(/^(cpu|conversion|pack|format|element|tensor|loss|options|float_env|reference)/) and not test(/$slow/)"
         tests="$tests or (binary(host) and test(/^(golden|cpu|properties|threads|shared_bytes|guard_pages)/))"
-        tests="$tests or (binary(files) and test(/^losses/))"
+        tests="$tests or (binary(files) and test(/^(losses|stream)/))"
         ;;
     strings)
         sources=$strings
-        suites=strings
-        tests='binary(strings) or test(/^string/)'
+        suites='host strings'
+        tests='binary(strings) or test(/^(string|threads)/)'
         ;;
     files)
         sources=$files
@@ -70,31 +65,55 @@ case $group in
     rest)
         sources="$reference $plan $cpu $strings $files"
         option=--exclude
-        set -- --file 'src/**' "$@"
         suites='device files host messages onnx strings'
         tests='all()'
-        level=1
-        timeout=600
         ;;
     *) not_run 'the group is reference, plan, cpu, strings, files or rest' ;;
 esac
 set -f
+set --
 for source in $sources; do
     set -- "$option" "$source" "$@"
 done
-# The tests that are needed, compiled quickly.
+[ "$option" = --file ] || set -- --file 'src/**' "$@"
+export WGPU_CAST_TESTS=emulator
+# Some drivers print a warning if this is not set.
+export XDG_RUNTIME_DIR="${XDG_RUNTIME_DIR:-${TMPDIR:-/tmp}}"
+# A loop that a change makes endless may take memory, too.
+ulimit -v 16000000 2>/dev/null || true
+results=target/mutants/$group
+mkdir -p "$results"
+
+if [ -n "$shard" ]; then
+    # The loops of the CPU path compile in seconds only without optimisation.
+    for suite in $suites; do
+        set -- "--cargo-arg=--test=$suite" "$@"
+    done
+    for profile in dev test; do
+        for setting in opt-level=0 incremental=true debug=0; do
+            set -- "--cargo-arg=--config=profile.$profile.$setting" "$@"
+        done
+    done
+    # A shard has changes of all files.
+    exec cargo mutants --baseline skip --test-tool nextest --timeout 240 --output "$results" \
+        --sharding round-robin --shard "$shard" --cargo-arg=--lib "$@" -- -E "$tests"
+fi
+
+cargo mutants --list --json "$@" >"$results/list.json"
+copy=target/mutants/copy
+mkdir -p "$copy"
+sum=$(git ls-files -z --cached --others --exclude-standard Cargo.lock Cargo.toml shaders src tests | xargs -0 cat 2>/dev/null | cksum)
+[ "$(cat "$results/sum" 2>/dev/null)" = "$sum" ] || rm -f "$results/verdicts.tsv"
+echo "$sum" >"$results/sum"
+git ls-files -z --cached --others --exclude-standard | tar --null --create --files-from=- | tar --extract --directory "$copy"
+set -- --lib
 for suite in $suites; do
-    set -- "--cargo-arg=--test=$suite" "$@"
+    set -- "--test=$suite" "$@"
 done
 for profile in dev test; do
-    for setting in opt-level=$level incremental=true debug=0; do
-        set -- "--cargo-arg=--config=profile.$profile.$setting" "$@"
+    for setting in opt-level=1 debug=0; do
+        set -- "--config=profile.$profile.$setting" "$@"
     done
 done
-export WGPU_CAST_TESTS=emulator
-# A loop that a change makes endless may take memory, too.
-ulimit -v 12000000 2>/dev/null || true
-mkdir -p target/mutants
-# A shard has changes of all files.
-exec cargo mutants --baseline skip --test-tool nextest --timeout "$timeout" --output target/mutants \
-    --sharding round-robin --shard "$shard" --cargo-arg=--lib "$@" -- -E "$tests"
+CARGO_TARGET_DIR=target/mutants/program cargo build --release --locked --quiet --manifest-path tests/mutants/Cargo.toml
+exec target/mutants/program/release/wgpu-cast-mutants "$copy" "$results/verdicts.tsv" "$tests" "$@" <"$results/list.json"
