@@ -113,6 +113,12 @@ impl Eq for Natural {}
 mod tests {
     use super::*;
 
+    #[test]
+    fn numbers_that_differ_are_not_equal() {
+        assert_eq!(Natural::new(1), Natural::new(1));
+        assert_ne!(Natural::new(1), Natural::new(2));
+    }
+
     fn of(digits: &str) -> Natural {
         let mut number = Natural::new(0);
         number.push_digits(digits.as_bytes());

@@ -181,6 +181,9 @@ mod tests {
         ] {
             assert_eq!(f64_bits_to_odd(literal), Ok(bits), "{literal}");
         }
+        // A digit far behind, before the point.
+        let above = format!("2049{}1e-201", "0".repeat(200));
+        assert_eq!(f64_bits_to_odd(&above), Ok(2049f64.to_bits() + 1));
     }
 
     #[test]
@@ -239,6 +242,8 @@ mod tests {
             (format!("-1{zeros}e-{MANY}"), -1.0),
             (format!("{zeros}1.5{zeros}"), 1.5),
             (format!("-0.{zeros}"), -0.0),
+            (format!("9007199254740993{zeros}e-{MANY}"), 9007199254740992.0),
+            (format!("9007199254740993{zeros}1e-{}", MANY + 1), 9007199254740994.0),
             (format!("1{zeros}"), f64::INFINITY),
             (format!("-.{zeros}1"), -0.0),
             // Halfway between 1 and the next number, and just above.

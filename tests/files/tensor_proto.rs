@@ -117,6 +117,7 @@ fn what_is_not_in_one_range_is_read_as_before() {
         tensor(FLOAT, &[1]).bytes(RAW_DATA, [0; 4]).packed(INT64_DATA, &[1]),
         tensor(FLOAT, &[1]).bytes(RAW_DATA, [0; 4]).bytes(FLOAT_DATA, [0; 4]),
         tensor(FLOAT, &[1]).bytes(RAW_DATA, [0; 4]).bytes(EXTERNAL_DATA, entry("location", "x")),
+        tensor(FLOAT, &[1]).bytes(EXTERNAL_DATA, entry("location", "x")),
         tensor(FLOAT, &[1]).bytes(DOUBLE_DATA, [0; 8]),
         tensor(8, &[1]).bytes(RAW_DATA, [0; 4]),
         tensor(FLOAT, &[1]).bytes(RAW_DATA, [0; 4]).int(DATA_LOCATION, 7),

@@ -529,3 +529,25 @@ fn rules_are_printed_without_their_functions() {
     let text = format!("{rules:?}");
     assert!(text.starts_with("ModelRules {") && text.contains("GraphRules {") && text.contains(DATA_FILE), "{text}");
 }
+
+#[test]
+fn lists_of_floats_are_whole_floats() {
+    for pad in 0..4 {
+        let list = message().bytes(1, "value_floats").bytes(13, "x".repeat(pad)).bytes(7, [0; 6]).int(20, 6);
+        let source = of(&[(NODE, node("Constant", &[], &["k"]).bytes(5, list))]);
+        let error = converted(&source, ElementType::FLOAT16, as_they_are).unwrap_err();
+        assert!(matches!(error, OnnxModelError::FieldType { field: 7, .. }), "{error}");
+    }
+}
+
+/// A type of its own is that of the values in the file, wherever they are used.
+#[test]
+fn initializers_of_kept_nodes_are_stored_in_types_of_their_own() {
+    let types = |_: &str, from: ElementType| (from == ElementType::FLOAT).then_some(ElementType::BFLOAT16);
+    let mut rules = ModelRules::new(&types, DATA_FILE);
+    rules.graph = Some(GraphRules::new(ElementType::FLOAT, ElementType::FLOAT16));
+    let node = node("Mystery", &["w"], &["y"]).bytes(7, "custom");
+    let source = of(&[(NODE, node), (INITIALIZER, floats("w", &VALUES)), (OUTPUT, value("y", INT64))]);
+    let written = convert(&source, &[], &rules).unwrap();
+    assert_eq!(written.tensors.iter().map(|tensor| tensor.to).collect::<Vec<_>>(), [Some(ElementType::BFLOAT16)]);
+}

@@ -140,6 +140,13 @@ fn default_values_of_inputs_are_left_and_constants_are_not() {
     let expected = cast_back("w_float16", FLOAT, raw("w_float16", FLOAT16, &[2], &float16()));
     assert_model(&written.model, &model(4, 9, &expected));
     assert_eq!(written.notes, ["1 graph input left out, because they only name initializers"]);
+    // Between others.
+    let [a, b] = ["a", "b"].map(|name| (INPUT, value(name, FLOAT)));
+    let all = [&[a.clone()], &with_input[..], &[b.clone()]].concat();
+    let written = stored(&model(3, 9, &graph(&all)), &[], ElementType::FLOAT16).unwrap();
+    let half = raw("w_float16", FLOAT16, &[2], &float16());
+    let expected = graph(&[a, (INITIALIZER, half), b, (NODE, cast("w_float16", "w", FLOAT))]);
+    assert_model(&written.model, &model(4, 9, &expected));
 }
 
 #[test]
