@@ -1,7 +1,8 @@
 //! Mutation testing with one build: cargo-mutants says what to change, and this program weaves all changes into a copy of the
 //! crate, where an environment variable chooses one of them. A change is then judged by running tests, without compiling.
 //!
-//! Each test runs once alone and records which changes it meets; only such tests judge a change, the quickest first.
+//! Each test runs once alone and records which changes it meets; only such tests judge a change: the quickest, as many as take half a
+//! minute together.
 //!
 //! Arguments: the folder of a copy of the crate, which is changed; the file of results; a filter expression of nextest, for the
 //! tests; arguments of cargo. Standard input is what `cargo mutants --list --json` prints.
