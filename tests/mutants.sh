@@ -31,6 +31,7 @@ reference='src/reference* src/reference/**'
 plan='src/plan* src/plan/**'
 
 suites=
+level=1
 option=--file
 case $group in
     reference)
@@ -45,6 +46,7 @@ case $group in
         ;;
     cpu)
         sources=$cpu
+        level=0
         suites='files host'
         # Left out: what takes a minute without optimisation.
         slow='results_are_those|pool_threads|every_offset|every_code_is_counted'
@@ -111,7 +113,8 @@ for suite in $suites; do
     set -- "--test=$suite" "$@"
 done
 for profile in dev test; do
-    for setting in opt-level=1 debug=0; do
+    # The loops of the CPU path would take many minutes and GiB to optimise.
+    for setting in opt-level=1 debug=0 "package.wgpu-cast.opt-level=$level"; do
         set -- "--config=profile.$profile.$setting" "$@"
     done
 done
