@@ -104,7 +104,8 @@ fi
 cargo mutants --list --json "$@" >"$results/list.json"
 copy=target/mutants/copy
 mkdir -p "$copy"
-sum=$(git ls-files -z --cached --others --exclude-standard Cargo.lock Cargo.toml shaders src tests | xargs -0 cat 2>/dev/null | cksum)
+sum=$(git ls-files -z --cached --others --exclude-standard Cargo.lock Cargo.toml shaders src tests ':(exclude)tests/mutants' |
+    xargs -0 cat 2>/dev/null | cksum)
 [ "$(cat "$results/sum" 2>/dev/null)" = "$sum" ] || rm -f "$results/verdicts.tsv"
 echo "$sum" >"$results/sum"
 git ls-files -z --cached --others --exclude-standard | tar --null --create --files-from=- | tar --extract --directory "$copy"
