@@ -142,7 +142,8 @@ fn default_values_of_inputs_are_left_and_constants_are_not() {
     assert_eq!(written.notes, ["1 graph input left out, because they only name initializers"]);
     // Between others.
     let [a, b] = ["a", "b"].map(|name| (INPUT, value(name, FLOAT)));
-    let all = [&[a.clone()], &with_input[..], &[b.clone()]].concat();
+    let [initializer, input] = with_input;
+    let all = [a.clone(), initializer, input, b.clone()];
     let written = stored(&model(3, 9, &graph(&all)), &[], ElementType::FLOAT16).unwrap();
     let half = raw("w_float16", FLOAT16, &[2], &float16());
     let expected = graph(&[a, (INITIALIZER, half), b, (NODE, cast("w_float16", "w", FLOAT))]);
