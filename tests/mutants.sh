@@ -119,5 +119,7 @@ for profile in dev test; do
         set -- "--config=profile.$profile.$setting" "$@"
     done
 done
-CARGO_TARGET_DIR=target/mutants/program cargo build --release --locked --quiet --manifest-path tests/mutants/Cargo.toml
+for what in test build; do
+    CARGO_TARGET_DIR=target/mutants/program cargo "$what" --release --locked --quiet --manifest-path tests/mutants/Cargo.toml
+done
 exec target/mutants/program/release/wgpu-cast-mutants "$copy" "$results/verdicts.tsv" "$tests" "$@" <"$results/list.json"
