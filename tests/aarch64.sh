@@ -55,8 +55,8 @@ options="$options --lib --test host --test strings --test fuzz --no-fail-fast"
 # starts would run without the emulator.
 # shellcheck disable=SC2086 # options, one a word
 if cargo nextest --version >/dev/null 2>&1; then
-    cargo nextest run $options -E 'not test(/^shaders::|^functions::every_cast_composes|^kernel::tests::kernels_of_every_kind|^threads::small_casts_start/)' "$@"
+    cargo nextest run $options -E 'not test(/^shaders::|^functions::every_cast_composes|^kernel::tests::kernels_of_every_kind|^threads::/)' "$@"
 else
     cargo test $options "$@" -- --skip shaders:: --skip functions::every_cast_composes --skip kernel::tests::kernels_of_every_kind \
-        --skip threads::small_casts_start
+        --skip threads::
 fi

@@ -9,7 +9,8 @@
 # cargo-mutants lists the changes. tests/mutants builds the crate once with all of them, and runs for each the tests that meet it.
 # Constants cannot be changed so: with a shard, as in 0/20, cargo-mutants itself tries each change of that shard in a build of its own.
 # Results are in target/mutants; a run that was ended goes on where it was, unless a source or a test has changed.
-# Exit status: 3, NOT RUN, and stderr's last line says why; others are those of the programs.
+# Exit status: 2, no test notices some changes, of those that are not in tests/mutants/unnoticed.txt; 3, NOT RUN, and stderr's last line
+# says why; others, a step failed.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -32,6 +33,7 @@ plan='src/plan* src/plan/**'
 
 suites=
 level=1
+timeout=240
 option=--file
 case $group in
     reference)
@@ -46,6 +48,7 @@ case $group in
         ;;
     cpu)
         sources=$cpu
+        # The loops would take many minutes and GiB to optimise.
         level=0
         suites='files host'
         # Left out: what takes a minute without optimisation.
@@ -68,6 +71,7 @@ case $group in
         sources="$reference $plan $cpu $strings $files"
         option=--exclude
         suites='device files host messages onnx strings'
+        timeout=600
         tests='all()'
         ;;
     *) not_run 'the group is reference, plan, cpu, strings, files or rest' ;;
@@ -87,17 +91,16 @@ results=target/mutants/$group
 mkdir -p "$results"
 
 if [ -n "$shard" ]; then
-    # The loops of the CPU path compile in seconds only without optimisation.
     for suite in $suites; do
         set -- "--cargo-arg=--test=$suite" "$@"
     done
     for profile in dev test; do
-        for setting in opt-level=0 incremental=true debug=0; do
+        for setting in "opt-level=$level" incremental=true debug=0; do
             set -- "--cargo-arg=--config=profile.$profile.$setting" "$@"
         done
     done
     # A shard has changes of all files.
-    exec cargo mutants --baseline skip --test-tool nextest --timeout 240 --output "$results" \
+    exec cargo mutants --baseline skip --test-tool nextest --timeout "$timeout" --output "$results" \
         --sharding round-robin --shard "$shard" --cargo-arg=--lib "$@" -- -E "$tests"
 fi
 
@@ -114,7 +117,6 @@ for suite in $suites; do
     set -- "--test=$suite" "$@"
 done
 for profile in dev test; do
-    # The loops of the CPU path would take many minutes and GiB to optimise.
     for setting in opt-level=1 debug=0 "package.wgpu-cast.opt-level=$level"; do
         set -- "--config=profile.$profile.$setting" "$@"
     done

@@ -270,7 +270,7 @@ fn every_offset_and_thread_chunk_gives_the_same_codes() {
     }
 }
 
-/// The same of a few pairs whose streaming loops differ, in a moment.
+/// Past the caches, a few pairs with different loops. It is quick also without optimisation.
 #[test]
 fn casts_past_the_caches_give_the_same_codes() {
     use ElementType::*;

@@ -25,7 +25,6 @@ fn check(
 ) -> usize {
     let before: Vec<_> = (0..).zip(sizes).map(|(seed, &size)| noise(size as usize, seed)).collect();
     let buffers: Vec<_> = before.iter().map(|bytes| buffer(device, bytes.len() as u64)).collect();
-    buffers.iter().zip(&before).for_each(|(buffer, bytes)| queue.write_buffer(buffer, 0, bytes));
     let part = |(which, offset, first): (usize, u64, u64)| (buffers[which].slice(offset..), first);
     let casts = cases.iter().map(|case| {
         let ((source, first), (destination, at)) = (part(case.source), part(case.destination));
@@ -43,12 +42,20 @@ fn check(
             bits::set(&mut expected[destination.0], to_bit + i as u64 * to_bits, to_bits as u32, code);
         }
     }
-    let mut encoder = device.create_command_encoder(&Default::default());
-    Bound::record_all([&bound], &mut encoder);
-    let got = read_all(device, queue, encoder, &buffers.iter().collect::<Vec<_>>());
-    for (which, (got, expected)) in got.iter().zip(&expected).enumerate() {
-        let wrong = (0..got.len()).find(|&i| got[i] != expected[i]);
-        assert_eq!(wrong, None, "{from} to {to}, buffer {which}, {cases:?}");
+    // Recorded alone, and as one of several.
+    for among_others in [false, true] {
+        buffers.iter().zip(&before).for_each(|(buffer, bytes)| queue.write_buffer(buffer, 0, bytes));
+        let mut encoder = device.create_command_encoder(&Default::default());
+        if among_others {
+            Bound::record_all([&bound], &mut encoder);
+        } else {
+            bound.record(&mut encoder);
+        }
+        let got = read_all(device, queue, encoder, &buffers.iter().collect::<Vec<_>>());
+        for (which, (got, expected)) in got.iter().zip(&expected).enumerate() {
+            let wrong = (0..got.len()).find(|&i| got[i] != expected[i]);
+            assert_eq!(wrong, None, "{from} to {to}, buffer {which}, {cases:?}");
+        }
     }
     bound.dispatches().len()
 }

@@ -287,7 +287,8 @@ fn strings_and_numbers_are_not_confused() {
     assert!(matches!(write_strings(&tensor), Err(NpyError::Kind { found: ElementType::INT16, .. })));
 }
 
-/// numpy leaves room for a longer first axis, and pads to 64 bytes. These shapes are next to a limit.
+/// numpy leaves room for a longer first axis, and pads to 64 bytes. These shapes are next to a limit; numpy 2.4 writes headers of
+/// these lengths.
 #[test]
 fn headers_leave_the_room_that_numpy_leaves() {
     for (ones, length) in [(13, 128), (35, 256)] {

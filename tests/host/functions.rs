@@ -322,7 +322,7 @@ fn what_cannot_be_written_is_a_typed_error() {
     assert_eq!((functions.wgsl(), functions.list()), (&none[..], &[][..]));
 }
 
-/// Other languages round wide integers as they like, so that only integers which are exact take WGSL's own conversion.
+/// Drivers may round as they like, so that only numbers which FLOAT holds exactly take WGSL's own conversion.
 #[test]
 fn only_wide_numbers_take_a_cast_to_decode() {
     use ElementType::*;

@@ -23,10 +23,9 @@ fn small_casts_start_no_threads() {
     ThreadPoolBuilder::new().num_threads(1).build_global().unwrap();
 }
 
-/// Work of a size.
+/// A name; work on so many elements; how many elements start no threads, and how many do.
 type Work = (&'static str, fn(usize), usize, usize);
 
-/// What may use threads, the most elements that it uses none for, and so many that it uses some.
 const WORK: [Work; 4] = [
     ("cast", cast, 131_071, 140_000),
     ("compare", compare, 131_071, 131_072),

@@ -124,7 +124,7 @@ fn cycles() {
     assert_eq!(fault(&[&[input("x", FLOAT), output("x", FLOAT)], &two[..]].concat()), at("a"));
     // Through the input of which only the type counts.
     assert_eq!(fault(&[input("x", FLOAT), cast_like("x", "y", "y"), output("y", INT8)]), at("y"));
-    // Nor is one that it waits for, or one that waits for a cycle, a part of it.
+    // Neither a node that the cycle waits for nor one that waits for the cycle is a part of it.
     let behind =
         [input("x", FLOAT), identity("x", "p"), cast_like("p", "b", "a"), identity("a", "b"), output("x", FLOAT)];
     assert_ne!(self::fault(&behind).0.unwrap(), "p");

@@ -182,6 +182,13 @@ fn summary(results: &Path, known: &Path) -> Result<bool, Box<dyn Error>> {
             }
         }
     }
+    let is_judged = |line: &str| {
+        let file = line.split(':').next().unwrap_or_default();
+        text.lines().any(|result| result.split_once('\t').is_some_and(|(_, name)| name.split(':').next() == Some(file)))
+    };
+    for (line, _) in left.iter().filter(|(line, count)| **count > 0 && is_judged(line)) {
+        println!("in unnoticed.txt, but noticed now: {line}");
+    }
     for (verdict, count) in &counts {
         println!("{count} {verdict}");
     }

@@ -1,6 +1,7 @@
 //! The changes that cargo-mutants lists.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::error::Error;
 use std::fs;
 use std::io::Read;
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 /// One change.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Mutant {
     /// Its place in the list.
     pub id: u32,
@@ -38,8 +39,8 @@ pub fn read(mut list: impl Read, folder: &Path) -> Result<Vec<Source>, Box<dyn E
         let word = |name: &str| entry[name].as_str().map(str::to_owned).ok_or_else(|| format!("no {name} in {entry}"));
         let file = word("file")?;
         let source = match sources.entry(file.clone()) {
-            std::collections::btree_map::Entry::Occupied(found) => found.into_mut(),
-            std::collections::btree_map::Entry::Vacant(place) => {
+            Entry::Occupied(found) => found.into_mut(),
+            Entry::Vacant(place) => {
                 let text = fs::read_to_string(folder.join(&file))?;
                 place.insert(Source { path: PathBuf::from(file), text, mutants: Vec::new() })
             }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use proc_macro2::Span;
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
-use syn::{Arm, BinOp, Block, Expr, ReturnType, Signature, Type};
+use syn::{Arm, Block, Expr, ReturnType, Signature, Type};
 
 use crate::mutant::{Mutant, Source, offset};
 
@@ -86,7 +86,7 @@ impl<'a> Weaver<'a> {
         place(span.start())..place(span.end())
     }
 
-    /// The changes of a kind at a place.
+    /// The changes of a kind at a place; none in constants.
     fn at(&self, kind: &str, start: usize) -> Vec<&'a Mutant> {
         let is_here = |mutant: &&&Mutant| mutant.kind == kind && mutant.span.start == start;
         let found = self.mutants.iter().filter(is_here).copied();
@@ -106,12 +106,11 @@ impl<'a> Weaver<'a> {
         self.insertions.push(insertion(site.end, true, after.to_owned(), Vec::new()));
     }
 
-    /// Makes an expression a choice between other ones and itself.
-    fn choose(&mut self, expr: &Expr, others: Vec<(u32, String)>) {
-        if others.is_empty() {
-            return;
+    /// Makes the expression at a place a choice between other ones and itself.
+    fn choose(&mut self, site: Range<usize>, others: Vec<(u32, String)>) {
+        if !others.is_empty() {
+            self.surround(site, choices(&others), "})");
         }
-        self.surround(self.range(expr.span()), choices(&others), "})");
     }
 
     /// Lets a function return other values than its own.
@@ -165,6 +164,7 @@ impl<'a> Weaver<'a> {
             let start = woven.text.len();
             woven.text.push_str(&insertion.text);
             if insertion.is_end {
+                // What surrounds nothing ends before it starts.
                 let Some(last) = open.iter().rposition(|(site, ..)| *site == insertion.site) else { continue };
                 let (_, start, ids) = open.remove(last);
                 woven.sites.push((start..woven.text.len(), ids));
@@ -255,14 +255,10 @@ impl<'ast> Visit<'ast> for Weaver<'_> {
             return visit::visit_expr_binary(self, item);
         }
         let [left, right] = [&item.left, &item.right].map(|side| &self.text[self.range(side.span())]);
-        let is_assignment = is_assignment(&item.op);
-        let changed = |mutant: &Mutant| match is_assignment {
-            true => format!("{left} {} {right}", mutant.replacement),
-            false => format!("({left}) {} ({right})", mutant.replacement),
-        };
+        let changed = |mutant: &Mutant| format!("({left}) {} ({right})", mutant.replacement);
         let mutants = self.at("BinaryOperator", self.range(item.op.span()).start);
         let others = mutants.into_iter().map(|mutant| (mutant.id, changed(mutant))).collect();
-        self.choose(&Expr::Binary(item.clone()), others);
+        self.choose(self.range(item.span()), others);
         visit::visit_expr_binary(self, item);
     }
 
@@ -270,7 +266,7 @@ impl<'ast> Visit<'ast> for Weaver<'_> {
         let operand = self.text[self.range(item.expr.span())].to_owned();
         let mutants = self.at("UnaryOperator", self.range(item.op.span()).start);
         let others = mutants.into_iter().map(|mutant| (mutant.id, operand.clone())).collect();
-        self.choose(&Expr::Unary(item.clone()), others);
+        self.choose(self.range(item.span()), others);
         visit::visit_expr_unary(self, item);
     }
 
@@ -284,7 +280,7 @@ impl<'ast> Visit<'ast> for Weaver<'_> {
                 others.push((mutant.id, format!("{}{after}", &self.text[whole.start..mutant.span.start])));
             }
         }
-        self.choose(&Expr::Struct(item.clone()), others);
+        self.choose(whole, others);
         visit::visit_expr_struct(self, item);
     }
 
@@ -310,9 +306,7 @@ impl<'ast> Visit<'ast> for Weaver<'_> {
                 let site = self.range(guard.span());
                 let mutants = self.at("MatchArmGuard", site.start);
                 let others: Vec<_> = mutants.iter().map(|mutant| (mutant.id, mutant.replacement.clone())).collect();
-                if !others.is_empty() {
-                    self.choose(guard, others);
-                }
+                self.choose(site.clone(), others);
                 if !kept.is_empty() {
                     let text = format!("{kept_text} && (");
                     let parts = kept.iter().map(|(id, _)| (*id, 0..text.len())).collect();
@@ -328,22 +322,6 @@ impl<'ast> Visit<'ast> for Weaver<'_> {
         }
         visit::visit_arm(self, arm);
     }
-}
-
-fn is_assignment(op: &BinOp) -> bool {
-    matches!(
-        op,
-        BinOp::AddAssign(_)
-            | BinOp::SubAssign(_)
-            | BinOp::MulAssign(_)
-            | BinOp::DivAssign(_)
-            | BinOp::RemAssign(_)
-            | BinOp::BitXorAssign(_)
-            | BinOp::BitAndAssign(_)
-            | BinOp::BitOrAssign(_)
-            | BinOp::ShlAssign(_)
-            | BinOp::ShrAssign(_)
-    )
 }
 
 #[cfg(test)]
