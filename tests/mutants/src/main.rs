@@ -18,7 +18,14 @@ mod judge;
 mod mutant;
 mod weave;
 
-fn main() -> Result<ExitCode, Box<dyn Error>> {
+fn main() -> ExitCode {
+    run().unwrap_or_else(|error| {
+        eprintln!("{error}");
+        ExitCode::FAILURE
+    })
+}
+
+fn run() -> Result<ExitCode, Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [copy, results, filter, arguments @ ..] = &*arguments else { return Err("arguments are missing".into()) };
     let (copy, results) = (PathBuf::from(copy).canonicalize()?, PathBuf::from(results));
