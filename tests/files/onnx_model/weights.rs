@@ -143,10 +143,10 @@ fn default_values_of_inputs_are_left_and_constants_are_not() {
     // Between others.
     let [a, b] = ["a", "b"].map(|name| (INPUT, value(name, FLOAT)));
     let [initializer, input] = with_input;
-    let all = [a.clone(), initializer, input, b.clone()];
+    let all = [initializer, a.clone(), input, b.clone()];
     let written = stored(&model(3, 9, &graph(&all)), &[], ElementType::FLOAT16).unwrap();
     let half = raw("w_float16", FLOAT16, &[2], &float16());
-    let expected = graph(&[a, (INITIALIZER, half), b, (NODE, cast("w_float16", "w", FLOAT))]);
+    let expected = graph(&[(INITIALIZER, half), a, b, (NODE, cast("w_float16", "w", FLOAT))]);
     assert_model(&written.model, &model(4, 9, &expected));
 }
 
