@@ -25,19 +25,29 @@ pub(super) const EXISTS: bool = cfg!(target_arch = "x86_64");
 const LEAST: usize = 48 << 20;
 
 /// Whether streaming stores were measured to be faster from `source` to `destination` bytes, where the memory of the result
-/// has been used before: on Intel's processors (Emerald Rapids), and on AMD's (Zen 4) with stores of 64 bytes. `in_lines` says
-/// that the loop stores whole lines.
+/// has been used before: on Intel's processors (Emerald Rapids), and on AMD's (Zen 4 and Zen 5) with stores of 64 bytes.
+/// `in_lines` says that the loop stores whole lines.
 pub(super) fn is_faster([source, destination]: [usize; 2], in_lines: bool) -> bool {
-    EXISTS && source + destination >= LEAST && is_faster_on(vendor(), in_lines)
+    EXISTS && source + destination >= LEAST && is_faster_on(processor().vendor, in_lines)
 }
 
-fn is_faster_on(vendor: &[u8; 12], in_lines: bool) -> bool {
-    match vendor {
-        b"GenuineIntel" => true,
+fn is_faster_on(vendor: [u8; 12], in_lines: bool) -> bool {
+    match &vendor {
+        INTEL => true,
         // With AVX2 they have 0.6 to 1.5 of the speed of ordinary stores.
-        b"AuthenticAMD" => in_lines,
+        AMD => in_lines,
         _ => false,
     }
+}
+
+const INTEL: &[u8; 12] = b"GenuineIntel";
+const AMD: &[u8; 12] = b"AuthenticAMD";
+
+/// Who made the processor, and its family as `lscpu` shows it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Processor {
+    vendor: [u8; 12],
+    family: u32,
 }
 
 /// The order in which a streaming loop fills its blocks, and loads its source.
@@ -50,9 +60,18 @@ pub(super) struct Order {
     pub ahead: usize,
 }
 
-/// The fastest order that was measured on Intel's or AMD's processors; that of AMD's for others. The design log has the figures.
+/// The fastest order that was measured on Intel's or AMD's processors; that of Zen 4 for others. The design log has the figures.
 pub(super) fn order() -> Order {
-    if vendor() == b"GenuineIntel" { Order { runs: 2, ahead: 8 << 10 } } else { Order { runs: 1, ahead: 2 << 10 } }
+    order_on(processor())
+}
+
+fn order_on(Processor { vendor, family }: Processor) -> Order {
+    match &vendor {
+        INTEL => Order { runs: 2, ahead: 8 << 10 },
+        // Zen 5 and newer.
+        AMD if family >= 26 => Order { runs: 1, ahead: 8 << 10 },
+        _ => Order { runs: 1, ahead: 2 << 10 },
+    }
 }
 
 /// Fills a destination with blocks of `lines` lines, at most `MOST`, which `convert` makes of blocks of `read` bytes of
@@ -90,16 +109,28 @@ pub(super) fn fill<const MOST: usize>(
     rows * runs
 }
 
-/// Who made the processor. It is asked once: in a virtual machine the instruction traps, which is slow.
+/// The processor is asked once: in a virtual machine the instruction traps, which is slow.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[allow(unsafe_code, unused_unsafe, reason = "the intrinsic is safe in newer versions of Rust only")]
-fn vendor() -> &'static [u8; 12] {
-    static VENDOR: OnceLock<[u8; 12]> = OnceLock::new();
-    VENDOR.get_or_init(|| {
-        // SAFETY: every x86-64 processor has the instruction CPUID, and its leaf 0.
-        let vendor = unsafe { std::arch::x86_64::__cpuid(0) };
-        bytemuck::cast([vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes))
+fn processor() -> Processor {
+    use std::arch::x86_64::__cpuid;
+
+    static PROCESSOR: OnceLock<Processor> = OnceLock::new();
+    *PROCESSOR.get_or_init(|| {
+        // SAFETY: every x86-64 processor has the instruction CPUID, and its leaves 0 and 1.
+        let [first, second] = unsafe { [__cpuid(0), __cpuid(1)] };
+        let vendor = bytemuck::cast([first.ebx, first.edx, first.ecx].map(u32::to_le_bytes));
+        Processor { vendor, family: family(second.eax) }
     })
+}
+
+/// The family that CPUID's leaf 1 tells in EAX: what its four bits cannot hold is in eight others.
+#[cfg_attr(not(all(target_arch = "x86_64", not(miri))), allow(dead_code, reason = "nothing asks such a processor"))]
+fn family(eax: u32) -> u32 {
+    match eax >> 8 & 15 {
+        15 => 15 + (eax >> 20 & 255),
+        family => family,
+    }
 }
 
 /// Copies lines to as many others, by parts of 16 bytes.
@@ -164,8 +195,8 @@ impl Drop for Fence {
 // Elsewhere, and under Miri, which lacks these instructions, ordinary stores take their place.
 
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-fn vendor() -> &'static [u8; 12] {
-    &[0; 12]
+fn processor() -> Processor {
+    Processor { vendor: [0; 12], family: 0 }
 }
 
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
@@ -219,15 +250,29 @@ mod tests {
 
     #[test]
     fn streaming_stores_are_used_where_they_were_measured() {
-        let used =
-            [b"GenuineIntel", b"AuthenticAMD", b"CentaurHauls"].map(|v| [false, true].map(|l| is_faster_on(v, l)));
+        let used = [INTEL, AMD, b"CentaurHauls"].map(|v| [false, true].map(|l| is_faster_on(*v, l)));
         assert_eq!(used, [[true, true], [false, true], [false, false]]);
         let faster = |source, destination| is_faster([source, destination], true);
-        let here = EXISTS && is_faster_on(vendor(), true);
+        let here = EXISTS && is_faster_on(processor().vendor, true);
         assert_eq!(
             [faster(16 << 20, (32 << 20) - 1), faster(16 << 20, 32 << 20), faster(64 << 20, 0)],
             [false, here, here]
         );
+    }
+
+    #[test]
+    fn every_processor_has_the_order_that_was_measured_on_it() {
+        // EAX of an Intel Xeon (Emerald Rapids), and of an AMD EPYC of Zen 4 and of Zen 5.
+        let families = [0xc06f2, 0xa10f11, 0xb00f21].map(family);
+        assert_eq!(families, [6, 25, 26]);
+        let order = |vendor: &[u8; 12], family| {
+            let Order { runs, ahead } = order_on(Processor { vendor: *vendor, family });
+            (runs, ahead)
+        };
+        assert_eq!(order(INTEL, 6), (2, 8192));
+        assert_eq!(order(AMD, 25), (1, 2048));
+        assert_eq!([order(AMD, 26), order(AMD, 27)], [(1, 8192); 2]);
+        assert_eq!(order(b"CentaurHauls", 26), (1, 2048));
     }
 
     #[test]
