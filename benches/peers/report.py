@@ -23,7 +23,11 @@ NEW, ALLOCATING = "ours, new", ["numpy astype", "torch .to"]
 GPU = DATA / "gpu"
 
 # The processors whose comparison is in the tables and charts: a title, the folder of the figures, and the ending of charts.
-MACHINES = [("AMD EPYC", DATA, ""), ("Intel Xeon", DATA / "xeon", "-xeon")]
+MACHINES = [
+    ("AMD EPYC (Zen 4)", DATA, ""),
+    ("AMD EPYC (Zen 5)", DATA / "zen5", "-zen5"),
+    ("Intel Xeon", DATA / "xeon", "-xeon"),
+]
 
 
 def cpu() -> str:
