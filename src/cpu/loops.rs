@@ -49,8 +49,14 @@ pub(crate) fn loop_of(conversion: &Conversion, isa: Isa) -> &'static dyn CastLoo
 
 /// The loop of the pair's [`method`].
 fn new_loop(conversion: &Conversion, isa: Isa) -> Box<dyn CastLoop> {
+    let method = method(SourceKind::new(conversion), SinkKind::new(conversion), isa.name());
+    loop_by(method, conversion, isa)
+}
+
+/// The loop of a method that the instruction set has.
+pub(super) fn loop_by(method: Method, conversion: &Conversion, isa: Isa) -> Box<dyn CastLoop> {
     let (source, sink) = (SourceKind::new(conversion), SinkKind::new(conversion));
-    match (method(source, sink, isa.name()), isa) {
+    match (method, isa) {
         (Method::Copy, _) => Box::new(CopyCodes),
         (Method::Reference, _) => Box::new(Reference(*conversion)),
         (Method::MemoryTable, _) => Box::new(MemoryTable::new(conversion)),

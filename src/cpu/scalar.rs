@@ -48,7 +48,7 @@ pub(crate) fn f16_to_f32(code: u16) -> u32 {
     f16_magnitude::<true>(code & u32::from(F16_MAGNITUDE)) | (code & 0x8000) << 16
 }
 
-/// The integer part of a FLOAT16's magnitude; undefined for ∞ and NaN.
+/// The integer part of a FLOAT16's magnitude; 0 for ∞ and NaN, whose exponent has no shift.
 #[inline(always)]
 fn f16_integer(code: u16) -> u16 {
     // Moves the leading bit to the top, then down to its place. A number below 1 has no integer part.
@@ -61,8 +61,7 @@ fn f16_integer(code: u16) -> u16 {
 #[inline(always)]
 pub(crate) fn f16_to_int16(code: u16) -> u16 {
     let negative = (code as i16 >> 15) as u16;
-    let value = (f16_integer(code) ^ negative).wrapping_sub(negative);
-    if (code & F16_MAGNITUDE) as i16 >= F16_INFINITY as i16 { 0 } else { value }
+    (f16_integer(code) ^ negative).wrapping_sub(negative)
 }
 
 /// A FLOAT16's integer part; `fail` for ±∞ and NaN.

@@ -69,7 +69,7 @@ fn order_on(Processor { vendor, family }: Processor) -> Order {
     match &vendor {
         INTEL => Order { runs: 2, ahead: 8 << 10 },
         // Zen 5 and newer.
-        AMD if family >= 26 => Order { runs: 1, ahead: 8 << 10 },
+        AMD if family >= 26 => Order { runs: 1, ahead: 4 << 10 },
         _ => Order { runs: 1, ahead: 2 << 10 },
     }
 }
@@ -271,7 +271,7 @@ mod tests {
         };
         assert_eq!(order(INTEL, 6), (2, 8192));
         assert_eq!(order(AMD, 25), (1, 2048));
-        assert_eq!([order(AMD, 26), order(AMD, 27)], [(1, 8192); 2]);
+        assert_eq!([order(AMD, 26), order(AMD, 27)], [(1, 4096); 2]);
         assert_eq!(order(b"CentaurHauls", 26), (1, 2048));
     }
 

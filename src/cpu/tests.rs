@@ -9,8 +9,10 @@ use std::collections::HashSet;
 
 use super::cast_loop::CastLoop;
 use super::isa::IsaName;
+use super::loops::loop_by;
 use super::method::{Method, SinkKind, SourceKind, method};
 use super::reference::Reference;
+use super::sink::ExponentRule;
 use super::*;
 use crate::element::Kind;
 use crate::loss::{LossCounts, lost_codes};
@@ -96,24 +98,35 @@ fn isas() -> Vec<Isa> {
 }
 
 fn compare(tensor: &Tensor, conversion: &Conversion, options: &CastOptions) -> Option<String> {
-    let to = conversion.to;
-    let expected = through(&Reference(*conversion), tensor, to);
+    let expected = through(&Reference(*conversion), tensor, conversion.to);
     isas().into_iter().find_map(|isa| {
-        let (source, sink) = (SourceKind::new(conversion), SinkKind::new(conversion));
-        let method = method(source, sink, isa.name());
-        assert_ne!(method, Method::Reference, "{} to {to} has a faster method", conversion.from);
-        let got = through(loop_of(conversion, isa), tensor, to);
-        if got == expected {
-            return None;
-        }
-        let [got, expected] = [got, expected.clone()].map(|b| Tensor::from_bytes(to, [tensor.len()], b).unwrap());
-        let wrong = tensor.codes().zip(got.codes().zip(expected.codes())).enumerate();
-        let (index, (code, (got, expected))) = wrong.into_iter().find(|(_, (_, (got, expected)))| got != expected)?;
-        let from = conversion.from;
-        Some(format!(
-            "{isa:?}, {method:?}, {options:?}: {from} {code:#x} ({index}) to {to} is {got:#x}, not {expected:#x}"
-        ))
+        let method = method_of(conversion, isa.name());
+        assert_ne!(method, Method::Reference, "{} to {} has a faster method", conversion.from, conversion.to);
+        let difference = difference(loop_of(conversion, isa), tensor, conversion, &expected)?;
+        Some(format!("{isa:?}, {method:?}, {options:?}: {difference}"))
     })
+}
+
+fn method_of(conversion: &Conversion, isa: IsaName) -> Method {
+    method(SourceKind::new(conversion), SinkKind::new(conversion), isa)
+}
+
+/// The first code that a loop does not cast to what is expected.
+fn difference(
+    cast_loop: &dyn CastLoop,
+    tensor: &Tensor,
+    conversion: &Conversion,
+    expected: &Vec<u8>,
+) -> Option<String> {
+    let &Conversion { from, to, .. } = conversion;
+    let got = through(cast_loop, tensor, to);
+    if got == *expected {
+        return None;
+    }
+    let [got, expected] = [got, expected.clone()].map(|b| Tensor::from_bytes(to, [tensor.len()], b).unwrap());
+    let wrong = tensor.codes().zip(got.codes().zip(expected.codes())).enumerate();
+    let (index, (code, (got, expected))) = wrong.into_iter().find(|(_, (_, (got, expected)))| got != expected)?;
+    Some(format!("{from} {code:#x} ({index}) to {to} is {got:#x}, not {expected:#x}"))
 }
 
 fn compare_all(tensors: impl Fn(ElementType) -> Vec<Tensor>) {
@@ -138,6 +151,42 @@ fn every_method_gives_what_the_reference_gives() {
         let codes = codes(from);
         vec![Tensor::from_codes(from, [codes.len()], codes).unwrap()]
     });
+}
+
+/// Every instruction set's lanes have all that the others' do, whichever of them a pair's method uses.
+#[test]
+fn methods_of_other_instruction_sets_give_what_the_reference_gives() {
+    let mut compared = Vec::new();
+    for from in numeric() {
+        let codes = codes(from);
+        let tensor = Tensor::from_codes(from, [codes.len()], codes).unwrap();
+        for to in numeric() {
+            for options in variants(to) {
+                let conversion = Conversion::new(from, to, &options).unwrap();
+                let is_shared = |method: &Method| {
+                    matches!(method, Method::Lanes | Method::RoundF16(_) | Method::Elements | Method::MemoryTable)
+                };
+                let methods =
+                    [IsaName::Portable, IsaName::Avx2, IsaName::Avx512].map(|isa| method_of(&conversion, isa));
+                let expected = through(&Reference(conversion), &tensor, to);
+                for isa in isas() {
+                    let own = method_of(&conversion, isa.name());
+                    for method in methods.into_iter().filter(|method| is_shared(method) && *method != own) {
+                        let cast_loop = loop_by(method, &conversion, isa);
+                        let difference = difference(&*cast_loop, &tensor, &conversion, &expected);
+                        assert_eq!(difference, None, "{isa:?}, {method:?}, {options:?}");
+                        if !compared.contains(&(isa.name(), method)) {
+                            compared.push((isa.name(), method));
+                        }
+                    }
+                }
+            }
+        }
+    }
+    let rounding = [ExponentRule::Same, ExponentRule::Next, ExponentRule::Smaller].map(Method::RoundF16);
+    for method in rounding.into_iter().chain([Method::Lanes]) {
+        assert!(compared.contains(&(IsaName::Portable, method)), "{method:?} was not compared");
+    }
 }
 
 /// Rust does not promise the sign and the bits of a NaN that float arithmetic gives, and Miri makes any of them. These are few
