@@ -301,8 +301,8 @@ fn near_one(element_type: ElementType, code: u64) -> u64 {
 }
 
 /// Every code of at most 16 bits. Of wider ones, a few significant bits after any number of leading zeros or ones,
-/// which meets every exponent of a float and every magnitude of an integer; random bits before a one and zeros, which
-/// meets ties of every narrower float; and what lies beside all of them.
+/// which meets every exponent of a float (of DOUBLE all but two) and every magnitude of an integer; random bits before a
+/// one and zeros, which meets ties of every narrower float; and what lies beside all of them.
 fn codes(element_type: ElementType) -> impl Iterator<Item = u64> {
     let bits = element_type.code_bits();
     let mask = u64::MAX >> (64 - bits);
@@ -331,20 +331,49 @@ mod tests {
     use crate::plan::{CodeLookup, PlanSettings, PlanTuning, Strided, View};
     use std::collections::HashSet;
 
+    /// Of every wide float and each that is narrower: codes halfway between two, and codes beside those on both sides.
     #[test]
     fn ties_of_narrower_floats_are_among_the_codes() {
-        for from in [ElementType::FLOAT, ElementType::DOUBLE] {
+        for (from, least) in [(ElementType::FLOAT, [18, 1500]), (ElementType::DOUBLE, [9, 800])] {
+            let mask = u64::MAX >> (64 - from.code_bits());
             let is_narrower = |to: &ElementType| matches!(to.kind(), Kind::Float(_)) && to.bits() < from.bits();
             for to in ElementType::ALL.iter().copied().filter(is_narrower) {
-                let mask = u64::MAX >> (64 - from.code_bits());
-                let beside = |step| {
-                    let codes = codes(from).map(|code| code.wrapping_add_signed(step) & mask);
-                    let tensor = Tensor::from_codes(from, [ELEMENTS], codes).unwrap();
-                    cpu::cast(&tensor, to, &CastOptions::default()).unwrap().codes().collect::<Vec<_>>()
-                };
-                let ties = beside(-1).iter().zip(&beside(1)).filter(|(below, above)| below != above).count();
-                assert!(ties >= 8, "{from} to {to}: {ties}");
+                let beside: Vec<Vec<u64>> = (-2..=2)
+                    .map(|step| {
+                        let codes = codes(from).map(|code| code.wrapping_add_signed(step) & mask);
+                        let tensor = Tensor::from_codes(from, [ELEMENTS], codes).unwrap();
+                        cpu::cast(&tensor, to, &CastOptions::default()).unwrap().codes().collect()
+                    })
+                    .collect();
+                for step in 0..3 {
+                    let ties =
+                        beside[step].iter().zip(&beside[step + 2]).filter(|(below, above)| below != above).count();
+                    let least = least[usize::from(to.code_bits() >= 8)];
+                    assert!(ties >= least, "{from} to {to}, beside ties by {}: {ties}", 1 - step as i64);
+                }
             }
+        }
+    }
+
+    /// Every exponent of a float, and every number of leading zeros and ones of an integer, with both signs.
+    #[test]
+    fn every_magnitude_is_among_the_codes() {
+        for from in ElementType::ALL.iter().copied().filter(|t| t.is_numeric() && t.code_bits() > 16) {
+            let bits = from.code_bits();
+            let mut met = HashSet::new();
+            for code in codes(from) {
+                let sign = code >> (bits - 1);
+                met.insert(match from.kind() {
+                    Kind::Float(format) => (sign, (code & format.magnitude_mask()) >> format.man_bits),
+                    _ => (sign, u64::from(((code ^ sign.wrapping_neg()) << (64 - bits)).leading_zeros())),
+                });
+            }
+            let all = match from {
+                ElementType::FLOAT => 512,
+                ElementType::DOUBLE => 4094,
+                _ => 2 * bits as usize,
+            };
+            assert!(met.len() >= all, "{from}: {}", met.len());
         }
     }
 

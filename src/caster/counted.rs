@@ -4,7 +4,7 @@ use super::slices::Sides;
 use super::{Bound, Destination, Prepared, Source};
 use crate::error::Error;
 use crate::kernel::Access;
-use crate::plan::{self, ByteRange, Offsets};
+use crate::plan::{self, ByteRange};
 
 impl Prepared {
     /// As [`bind`](Self::bind), for a number of elements that the device computes, such as the length of a result of
@@ -47,7 +47,6 @@ impl Prepared {
             return Err(invalid("its buffer lacks the usage STORAGE"));
         }
         let settings = &self.caster.settings;
-        let offsets = Offsets { keeps_rest: true, ..offsets };
         let mut dispatches = plan::plan(&self.conversion, self.len, offsets, settings, None)?;
         let alignment = settings.limits.offset_alignment;
         let start = offset / alignment * alignment;
