@@ -331,7 +331,7 @@ mod tests {
     use crate::plan::{CodeLookup, PlanSettings, PlanTuning, Strided, View};
     use std::collections::HashSet;
 
-    /// Of every wide float and each that is narrower: codes halfway between two, and codes beside those on both sides.
+    /// The codes of wide floats lie halfway between two numbers of each narrower float, and beside that on both sides.
     #[test]
     fn ties_of_narrower_floats_are_among_the_codes() {
         for (from, least) in [(ElementType::FLOAT, [18, 1500]), (ElementType::DOUBLE, [9, 800])] {
@@ -345,9 +345,10 @@ mod tests {
                         cpu::cast(&tensor, to, &CastOptions::default()).unwrap().codes().collect()
                     })
                     .collect();
+                // The code after a tie, the tie, and the code before it: the numbers around the tie differ.
                 for step in 0..3 {
-                    let ties =
-                        beside[step].iter().zip(&beside[step + 2]).filter(|(below, above)| below != above).count();
+                    let around = beside[step].iter().zip(&beside[step + 2]);
+                    let ties = around.filter(|(below, above)| below != above).count();
                     let least = least[usize::from(to.code_bits() >= 8)];
                     assert!(ties >= least, "{from} to {to}, beside ties by {}: {ties}", 1 - step as i64);
                 }
@@ -355,7 +356,8 @@ mod tests {
         }
     }
 
-    /// Every exponent of a float, and every number of leading zeros and ones of an integer, with both signs.
+    /// Every exponent of a float with both signs (of DOUBLE all but two), and every number of leading zeros and ones of an
+    /// integer.
     #[test]
     fn every_magnitude_is_among_the_codes() {
         for from in ElementType::ALL.iter().copied().filter(|t| t.is_numeric() && t.code_bits() > 16) {
