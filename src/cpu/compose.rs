@@ -59,7 +59,7 @@ pub(crate) fn lanes<L: Lanes + 'static>(l: L, method: Method, source: SourceKind
         SourceKind::F64 => from_float(l, F64Source, sink),
         SourceKind::Int { bits: bits @ 16.., signed } => with_const!(BITS: usize = bits, of 16 32 64,
             with_const!(SIGNED: bool = signed, of true false,
-                from_int(l, Int::<BITS, SIGNED, true>, Int::<BITS, SIGNED, false>, sink))),
+                from_int::<L, BITS, SIGNED>(l, sink))),
         SourceKind::Int { bits: 8, .. } => low_bits(l, Int::<8, false, false>, sink.bits().unwrap_or(8)),
         SourceKind::Bool | SourceKind::Int { .. } | SourceKind::OtherFloat(_) => {
             unreachable!("{method:?} from {source:?}")
@@ -98,38 +98,19 @@ fn from_float<L: Lanes + 'static, S: Source<L> + 'static>(l: L, source: S, sink:
     }
 }
 
-/// `odd` rounds integers to odd. `bounded` does less: it serves destinations for which all integers from
-/// [`BOUND`](super::lanes::BOUND) on are out of range.
-fn from_int<L: Lanes + 'static, S: Source<L> + 'static, B: Source<L> + 'static>(
-    l: L,
-    odd: S,
-    bounded: B,
-    sink: SinkKind,
-) -> Made {
+fn from_int<L: Lanes + 'static, const BITS: usize, const SIGNED: bool>(l: L, sink: SinkKind) -> Made {
+    let (odd, bounded) = (Int::<BITS, SIGNED, true>, Int::<BITS, SIGNED, false>);
     match sink {
         SinkKind::Round(to) if RoundMethod::new(&to) == Some(RoundMethod::Shift) => {
             codes(l, odd, Round::<16, false, KEPT>::new(to))
         }
-        SinkKind::Round(to) if L::LOOKS_UP && B::BITS == 16 => match to.bits {
-            4 => look_up_integer::<L, B, 4>(l, bounded, to),
-            6 => look_up_integer::<L, B, 6>(l, bounded, to),
-            _ => round(l, bounded, to),
-        },
+        SinkKind::Round(to) if L::LOOKS_UP && matches!(to.bits, 4 | 6) => {
+            with_const!(TO: usize = to.bits, of 4 6, codes(l, bounded, LookUpInteger::<TO>::new(&to)))
+        }
         SinkKind::Round(to) => round(l, bounded, to),
         SinkKind::E8m0(to) => e8m0(l, odd, &to),
         SinkKind::LowBits { bits } => low_bits(l, bounded, bits),
         _ => unreachable!("no lanes of integers to {sink:?}"),
-    }
-}
-
-fn look_up_integer<L: Lanes + 'static, B: Source<L> + 'static, const BITS: usize>(
-    l: L,
-    source: B,
-    to: EncodeFloat,
-) -> Made {
-    match LookUpInteger::<BITS>::new(&to) {
-        Some(sink) => codes(l, source, sink),
-        None => round(l, source, to),
     }
 }
 
@@ -279,6 +260,9 @@ fn to_f32<I: Instructions + 'static>(i: I, source: SourceKind) -> Made {
         SourceKind::F16 { .. } => map!(i, |x: u16| scalar::canonical_f32(scalar::f16_to_f32(x))),
         SourceKind::Bf16 => map!(i, |x: u16| scalar::canonical_f32(u32::from(x) << 16)),
         SourceKind::F64 => map!(i, |x: u64| scalar::f64_to_f32(x)),
+        SourceKind::Int { bits: bits @ 64, signed } if I::CONVERTS_64_BITS => {
+            with_int!(Int: bits, signed, map!(i, |x: Int| (x as f32).to_bits()))
+        }
         SourceKind::Int { bits: 64, signed } => with_const!(SIGNED: bool = signed, of true false, {
             map!(i, |x: u64| scalar::int64_to_f32::<SIGNED>(x))
         }),
@@ -292,6 +276,9 @@ fn to_f64<I: Instructions + 'static>(i: I, source: SourceKind) -> Made {
         SourceKind::F16 { .. } => map!(i, |x: u16| scalar::f32_to_f64(scalar::f16_to_f32(x))),
         SourceKind::Bf16 => map!(i, |x: u16| scalar::f32_to_f64(u32::from(x) << 16)),
         SourceKind::F32 => map!(i, |x: u32| scalar::f32_to_f64(x)),
+        SourceKind::Int { bits: bits @ 64, signed } if I::CONVERTS_64_BITS => {
+            with_int!(Int: bits, signed, map!(i, |x: Int| (x as f64).to_bits()))
+        }
         SourceKind::Int { bits: 64, signed } => with_const!(SIGNED: bool = signed, of true false, {
             map!(i, |x: u64| scalar::int64_to_f64::<SIGNED>(x))
         }),

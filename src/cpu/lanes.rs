@@ -50,6 +50,8 @@ macro_rules! both {
 pub(crate) mod avx2;
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 pub(crate) mod avx512;
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+pub(crate) mod bytes;
 pub(crate) mod portable;
 
 use super::codes::{F16_INFINITY, F16_MAGNITUDE, F16_NAN, F16_SIGN};
@@ -148,8 +150,13 @@ pub(crate) trait Lanes: Copy + Send + Sync {
     fn unpack(self, low: Self::U16, high: Self::U16) -> Self::U32;
     /// The low 16 bits of lanes less than 2^16.
     fn narrow(self, a: Self::U32) -> Self::U16;
+    /// Signed words, limited to the range of 16 bits.
+    fn narrow_saturated(self, a: Self::U32) -> Self::U16;
     /// 16-bit lanes with the same top bits.
-    fn narrow_signs(self, a: Self::U32) -> Self::U16;
+    #[inline(always)]
+    fn narrow_signs(self, a: Self::U32) -> Self::U16 {
+        self.narrow_saturated(a)
+    }
     fn narrow_mask(self, a: Self::M32) -> Self::M16;
 
     /// The magnitudes of FLOAT16 in binary32, in the order of [`unpack`](Self::unpack). NaN gives some magnitude above
@@ -166,31 +173,33 @@ pub(crate) trait Lanes: Copy + Send + Sync {
         self.or_u32(number, self.unpack(self.splat_u16(0), self.and_u16(codes, self.splat_u16(F16_SIGN))))
     }
     /// 64-bit integers to binary32, rounded to odd, for formats of at most 11 significant bits.
-    ///
-    /// Each is reduced to a signed 32-bit integer: its lowest 32 bits, the 32 bits from bit 16 on, or its highest 32
-    /// bits, whichever of these is the first to hold the number. A sticky bit stands for the bits below them. At least
-    /// 14 significant bits remain, or all.
     #[inline(always)]
-    fn u64_to_odd_f32<const SIGNED: bool>(self, [low, high]: [Self::U32; 2]) -> Self::U32 {
-        let moved = self.shl_u32::<16>(high);
-        let middle = self.or_u32(self.shr_u32::<16>(low), moved);
-        let zero = self.splat_u32(0);
-        let (fits_low, fits_middle, upper, lost) = if SIGNED {
-            let fits_low = self.equal_u32(high, self.sar_u32::<31>(low));
-            let fits_middle = self.equal_u32(high, self.sar_u32::<16>(moved));
-            (fits_low, fits_middle, high, low)
+    fn u64_to_odd_f32<const SIGNED: bool>(self, bytes: &[u8]) -> Self::U32 {
+        u64_to_odd_f32::<Self, SIGNED>(self, self.load_u64(bytes))
+    }
+    /// 64-bit integers limited to the range of 32-bit ones.
+    #[inline(always)]
+    fn load_saturated_u64<const SIGNED: bool>(self, bytes: &[u8]) -> Self::U32 {
+        let [low, high] = self.load_u64(bytes);
+        if SIGNED {
+            let fits = self.equal_u32(high, self.sar_u32::<31>(low));
+            // The greatest integer; for a negative one, adding 1 makes it the least.
+            let most = self.add_u32(self.shr_u32::<31>(high), self.splat_u32(i32::MAX as u32));
+            self.select_u32(fits, low, most)
         } else {
-            let fits_low = self.equal_u32(self.or_u32(high, self.sar_u32::<31>(low)), zero);
-            let fits_middle = self.equal_u32(self.shr_u32::<15>(high), zero);
-            (fits_low, fits_middle, self.shr_u32::<1>(high), self.or_u32(low, self.shl_u32::<31>(high)))
-        };
-        let lost = self.select_u32(fits_middle, self.shl_u32::<16>(lost), lost);
-        let sticky = self.min_u32(lost, 1);
-        let bits = self.or_u32(self.select_u32(fits_middle, middle, upper), sticky);
-        let bits = cut(self, self.select_u32(fits_low, low, bits));
-        let places = if SIGNED { 32 } else { 33 };
-        let raise = self.select_u32(fits_middle, self.splat_u32(16 << 23), self.splat_u32(places << 23));
-        self.add_u32(self.i32_to_f32(bits), self.select_u32(fits_low, zero, raise))
+            self.select_u32(self.equal_u32(high, self.splat_u32(0)), low, self.splat_u32(u32::MAX))
+        }
+    }
+    /// 64-bit integers to binary32. One from [`BOUND`] on, in either direction, gives some number from there on.
+    #[inline(always)]
+    fn u64_to_bounded_f32<const SIGNED: bool>(self, bytes: &[u8]) -> Self::U32 {
+        self.u32_to_bounded_f32::<SIGNED>(self.load_saturated_u64::<SIGNED>(bytes))
+    }
+    /// As `u64_to_bounded_f32`, of 32-bit integers.
+    #[inline(always)]
+    fn u32_to_bounded_f32<const SIGNED: bool>(self, a: Self::U32) -> Self::U32 {
+        // The conversion takes signed words.
+        self.i32_to_f32(if SIGNED { a } else { self.min_u32(a, BOUND) })
     }
     /// 32-bit integers to binary32, rounded to odd.
     #[inline(always)]
@@ -245,4 +254,32 @@ pub(crate) fn cut<L: Lanes>(l: L, bits: L::U32) -> L::U32 {
     let cut = l.and_u32(l.or_u32(bits, lost), l.splat_u32(!0x7f));
     let is_large = l.greater_i32(l.abs_i32(bits), l.splat_u32(BOUND));
     l.select_u32(is_large, cut, bits)
+}
+
+/// Rounds 64-bit integers to odd in 32-bit lanes.
+///
+/// Each is reduced to a signed 32-bit integer: its lowest 32 bits, the 32 bits from bit 16 on, or its highest 32
+/// bits, whichever of these is the first to hold the number. A sticky bit stands for the bits below them. At least
+/// 14 significant bits remain, or all.
+#[inline(always)]
+fn u64_to_odd_f32<L: Lanes, const SIGNED: bool>(l: L, [low, high]: [L::U32; 2]) -> L::U32 {
+    let moved = l.shl_u32::<16>(high);
+    let middle = l.or_u32(l.shr_u32::<16>(low), moved);
+    let zero = l.splat_u32(0);
+    let (fits_low, fits_middle, upper, lost) = if SIGNED {
+        let fits_low = l.equal_u32(high, l.sar_u32::<31>(low));
+        let fits_middle = l.equal_u32(high, l.sar_u32::<16>(moved));
+        (fits_low, fits_middle, high, low)
+    } else {
+        let fits_low = l.equal_u32(l.or_u32(high, l.sar_u32::<31>(low)), zero);
+        let fits_middle = l.equal_u32(l.shr_u32::<15>(high), zero);
+        (fits_low, fits_middle, l.shr_u32::<1>(high), l.or_u32(low, l.shl_u32::<31>(high)))
+    };
+    let lost = l.select_u32(fits_middle, l.shl_u32::<16>(lost), lost);
+    let sticky = l.min_u32(lost, 1);
+    let bits = l.or_u32(l.select_u32(fits_middle, middle, upper), sticky);
+    let bits = cut(l, l.select_u32(fits_low, low, bits));
+    let places = if SIGNED { 32 } else { 33 };
+    let raise = l.select_u32(fits_middle, l.splat_u32(16 << 23), l.splat_u32(places << 23));
+    l.add_u32(l.i32_to_f32(bits), l.select_u32(fits_low, zero, raise))
 }

@@ -9,7 +9,7 @@ mod round_f16;
 mod truncate;
 
 pub(crate) use e8m0::E8m0;
-pub(crate) use integers::LookUpInteger;
+pub(crate) use integers::{LookUpInteger, looks_up_integers};
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 pub(crate) use round::signed;
 pub(crate) use round::{Round, RoundMethod};

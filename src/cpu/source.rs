@@ -3,7 +3,7 @@
 use super::codes::{
     F16_INFINITY, F16_MAGNITUDE, F16_SIGN, F32_BIAS, F32_INFINITY, F32_SIGN, F64_BIAS, F64_INFINITY, F64_MAN,
 };
-use super::lanes::{BOUND, Lanes};
+use super::lanes::Lanes;
 use crate::reference::Hub;
 
 /// The numbers of a group in the form that rounding needs.
@@ -179,8 +179,8 @@ impl<L: Lanes> Source<L> for F64Source {
     }
 }
 
-/// Integers of 8 to 64 bits. `ODD` rounds them to odd; without it, an integer from [`BOUND`] on gives some number from
-/// [`BOUND`] on.
+/// Integers of 8 to 64 bits. `ODD` rounds them to odd; without it, an integer from
+/// [`BOUND`](super::lanes::BOUND) on gives some number from there on.
 #[derive(Clone, Copy)]
 pub(crate) struct Int<const BITS: usize, const SIGNED: bool, const ODD: bool>;
 
@@ -202,20 +202,18 @@ impl<L: Lanes, const BITS: usize, const SIGNED: bool, const ODD: bool> Source<L>
 
     #[inline(always)]
     fn numbers(self, l: L, bytes: &[u8]) -> L::U32 {
-        let word = match (BITS, ODD) {
+        match (BITS, ODD) {
             (16, _) => {
                 let codes = l.load_u16(bytes);
                 let zero = l.splat_u16(0);
                 let sign = if SIGNED { l.select_u16(l.negative_u16(codes), l.splat_u16(0xffff), zero) } else { zero };
-                return l.i32_to_f32(l.unpack(codes, sign));
+                l.i32_to_f32(l.unpack(codes, sign))
             }
-            (32, true) => return l.u32_to_odd_f32::<SIGNED>(l.load_u32(bytes)),
-            (32, false) => l.load_u32(bytes),
-            (_, false) => saturated_u64::<L, SIGNED>(l, l.load_u64(bytes)),
-            (_, true) => return l.u64_to_odd_f32::<SIGNED>(l.load_u64(bytes)),
-        };
-        // The conversion takes signed words.
-        l.i32_to_f32(if SIGNED { word } else { l.min_u32(word, BOUND) })
+            (32, true) => l.u32_to_odd_f32::<SIGNED>(l.load_u32(bytes)),
+            (32, false) => l.u32_to_bounded_f32::<SIGNED>(l.load_u32(bytes)),
+            (_, true) => l.u64_to_odd_f32::<SIGNED>(bytes),
+            (_, false) => l.u64_to_bounded_f32::<SIGNED>(bytes),
+        }
     }
 
     /// The low bits.
@@ -227,6 +225,19 @@ impl<L: Lanes, const BITS: usize, const SIGNED: bool, const ODD: bool> Source<L>
             32 => low_bits(l, l.load_u32(bytes), mask),
             _ => low_bits(l, l.load_u64(bytes)[0], mask),
         }
+    }
+}
+
+impl<const BITS: usize, const SIGNED: bool, const ODD: bool> Int<BITS, SIGNED, ODD> {
+    /// The integers, limited to the range of 16 bits.
+    #[inline(always)]
+    pub(crate) fn in_16_bits<L: Lanes>(self, l: L, bytes: &[u8]) -> L::U16 {
+        let words = match BITS {
+            16 => return l.load_u16(bytes),
+            32 => l.load_u32(bytes),
+            _ => l.load_saturated_u64::<SIGNED>(bytes),
+        };
+        if SIGNED { l.narrow_saturated(words) } else { l.narrow(l.min_u32(words, u16::MAX.into())) }
     }
 }
 
@@ -281,17 +292,4 @@ fn low_bits<L: Lanes>(l: L, a: L::U32, mask: u16) -> L::U16 {
 fn signed_parts<L: Lanes>(l: L, numbers: L::U32) -> Parts<L> {
     let magnitude = l.and_u32(numbers, l.splat_u32(!F32_SIGN));
     Parts { magnitude, sign: l.narrow_signs(numbers), is_nan: l.narrow_mask(l.is_nan_f32(numbers)) }
-}
-
-/// 64-bit integers limited to the range of 32-bit ones.
-#[inline(always)]
-fn saturated_u64<L: Lanes, const SIGNED: bool>(l: L, [low, high]: [L::U32; 2]) -> L::U32 {
-    if SIGNED {
-        let fits = l.equal_u32(high, l.sar_u32::<31>(low));
-        // The greatest integer; for a negative one, adding 1 makes it the least.
-        let most = l.add_u32(l.shr_u32::<31>(high), l.splat_u32(i32::MAX as u32));
-        l.select_u32(fits, low, most)
-    } else {
-        l.select_u32(l.equal_u32(high, l.splat_u32(0)), low, l.splat_u32(u32::MAX))
-    }
 }

@@ -10,11 +10,13 @@ use super::compose::{codes, elements, lanes};
 use super::lanes::{Lanes, avx2::Avx2, avx512::Avx512};
 use super::method::{Method, SinkKind, SourceKind};
 use super::sign_rule::{ANY, KEPT, NO_NEGATIVE_ZERO, SignRule};
-use super::sink::avx512::{LookUpF16, RoundShifted};
+use super::sink::avx512::{Halves, LookUpF16, RoundShifted};
 use super::sink::{ExponentRule, Sink, signed};
 use super::source::{Bf16, F32Source, F64Source, Int, Parts, Source};
-use super::table::{register::RegisterTable, shuffle::ShuffleTable};
+use super::table::{nibble::nibble_table, register::RegisterTable, shuffle::ShuffleTable};
 use crate::conversion::Conversion;
+use crate::element::{BFLOAT16, BINARY16};
+use crate::format::FloatFormat;
 use crate::reference::{EncodeFloat, Hub};
 
 pub(crate) fn with_avx2(
@@ -25,6 +27,7 @@ pub(crate) fn with_avx2(
     sink: SinkKind,
 ) -> Box<dyn CastLoop> {
     match method {
+        Method::NibbleTable => nibble_table(Avx2(simd), conversion),
         Method::ShuffleTable => Box::new(ShuffleTable::new(simd, conversion)),
         Method::Elements => elements(simd, source, sink),
         _ => lanes(Avx2(simd), method, source, sink),
@@ -39,7 +42,7 @@ pub(crate) fn with_avx512(
     sink: SinkKind,
 ) -> Box<dyn CastLoop> {
     match method {
-        Method::ShuffleTable => Box::new(ShuffleTable::new(*simd, conversion)),
+        Method::NibbleTable => nibble_table(Avx512(simd), conversion),
         Method::RegisterTable => Box::new(RegisterTable::new(simd, conversion, source, sink)),
         Method::Elements => elements(simd, source, sink),
         Method::LanesAvx2 => lanes(Avx2(*simd), method, source, sink),
@@ -49,22 +52,37 @@ pub(crate) fn with_avx512(
     }
 }
 
-/// The loop from 16-bit floats to floats whose exponents are smaller.
+/// The loop from floats to floats of at most 8 bits whose exponents are smaller than those of 16-bit floats.
 fn round_smaller(l: Avx512, method: Method, source: SourceKind, sink: SinkKind) -> Box<dyn CastLoop> {
-    let (SinkKind::Round(to), Some(from)) = (sink, source.format()) else {
-        unreachable!("floats are rounded to floats")
-    };
-    // These sinks read the codes themselves, so `Bf16` stands for both 16-bit sources.
-    let made = match (to.bits, SignRule::compiled(&to)) {
-        (4, Some(SignRule::Any)) => LookUpF16::<ANY>::new(&from, to).map(|sink| codes(l, Bf16, sink)),
-        (6, Some(SignRule::Any)) => RoundShifted::<6, ANY>::new(&from, to).map(|sink| codes(l, Bf16, sink)),
-        (8, Some(SignRule::Kept)) => RoundShifted::<8, KEPT>::new(&from, to).map(|sink| codes(l, Bf16, sink)),
-        (8, Some(SignRule::NoNegativeZero)) => {
-            RoundShifted::<8, NO_NEGATIVE_ZERO>::new(&from, to).map(|sink| codes(l, Bf16, sink))
-        }
+    let SinkKind::Round(to) = sink else { unreachable!("floats are rounded to floats") };
+    let made = match source {
+        // The sinks ask for the codes only, so `Bf16` stands for both 16-bit sources.
+        SourceKind::F16 { .. } => round_16_bits(l, Bf16, &BINARY16, to),
+        SourceKind::Bf16 => round_16_bits(l, Bf16, &BFLOAT16, to),
+        // To 6 and 8 bits that is slower.
+        SourceKind::F32 => LookUpF16::<ANY>::new(&BFLOAT16, to).map(|sink| codes(l, F32Source, sink)),
+        SourceKind::F64 => round_16_bits(l, F64Source, &BFLOAT16, to),
         _ => None,
     };
     made.unwrap_or_else(|| lanes(l, method, source, sink))
+}
+
+/// The loop that rounds 16-bit floats of the format `from`; `None` if there is none for a destination.
+fn round_16_bits<S: Halves + 'static>(
+    l: Avx512,
+    source: S,
+    from: &FloatFormat,
+    to: EncodeFloat,
+) -> Option<Box<dyn CastLoop>> {
+    match (to.bits, SignRule::compiled(&to)?) {
+        (4, SignRule::Any) => LookUpF16::<ANY>::new(from, to).map(|sink| codes(l, source, sink)),
+        (6, SignRule::Any) => RoundShifted::<6, ANY>::new(from, to).map(|sink| codes(l, source, sink)),
+        (8, SignRule::Kept) => RoundShifted::<8, KEPT>::new(from, to).map(|sink| codes(l, source, sink)),
+        (8, SignRule::NoNegativeZero) => {
+            RoundShifted::<8, NO_NEGATIVE_ZERO>::new(from, to).map(|sink| codes(l, source, sink))
+        }
+        _ => None,
+    }
 }
 
 /// The loop to FLOAT16 with the processor's own conversion.

@@ -75,6 +75,7 @@ impl Lanes for Avx2 {
         unpack(low: __m256i, high: __m256i) -> [__m256i; 2] =
             [self.int()._mm256_unpacklo_epi16(low, high), self.int()._mm256_unpackhi_epi16(low, high)];
         narrow(a: [__m256i; 2]) -> __m256i = self.int()._mm256_packus_epi32(a[0], a[1]);
+        narrow_saturated(a: [__m256i; 2]) -> __m256i = self.int()._mm256_packs_epi32(a[0], a[1]);
         narrow_mask(a: [__m256i; 2]) -> __m256i = self.int()._mm256_packs_epi32(a[0], a[1]);
     }
 
@@ -164,12 +165,6 @@ impl Lanes for Avx2 {
             four[i] = cast(self.0.avx._mm256_cvttpd_epi32(cast(array::<32>(&bytes[32 * i..]))));
         }
         [cast([four[0], four[1]]), cast([four[2], four[3]])]
-    }
-
-    #[inline(always)]
-    fn narrow_signs(self, a: [__m256i; 2]) -> __m256i {
-        // The instruction saturates, which keeps signs.
-        self.int()._mm256_packs_epi32(a[0], a[1])
     }
 
     #[inline(always)]

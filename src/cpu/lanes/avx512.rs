@@ -34,6 +34,13 @@ impl Avx512 {
         self.wide()._mm512_or_si512(self.wide()._mm512_and_si512(mask, a), self.wide()._mm512_andnot_si512(mask, b))
     }
 
+    /// The upper halves of 32-bit lanes.
+    #[inline(always)]
+    pub(crate) fn upper_halves(self, a: [__m512i; 2]) -> __m512i {
+        let odd: [u16; 32] = std::array::from_fn(|i| 2 * i as u16 + 1);
+        self.short()._mm512_permutex2var_epi16(a[0], cast(odd), a[1])
+    }
+
     /// Restores the order after an instruction that packs each quarter of two vectors separately.
     #[inline(always)]
     pub(crate) fn in_order(self, packed: __m512i) -> __m512i {
@@ -109,6 +116,7 @@ impl Lanes for Avx512 {
         i32_to_f32(a: [__m512i; 2]) -> [__m512i; 2] = both!(|a| cast(self.wide()._mm512_cvtepi32_ps(a)));
         f32_to_i32(a: [__m512i; 2]) -> [__m512i; 2] = both!(|a| self.wide()._mm512_cvttps_epi32(cast(a)));
         narrow(a: [__m512i; 2]) -> __m512i = self.in_order(self.short()._mm512_packus_epi32(a[0], a[1]));
+        narrow_saturated(a: [__m512i; 2]) -> __m512i = self.in_order(self.short()._mm512_packs_epi32(a[0], a[1]));
         narrow_mask(a: [__mmask16; 2]) -> __mmask32 = __mmask32::from(a[0]) | __mmask32::from(a[1]) << 16;
     }
 
@@ -197,11 +205,6 @@ impl Lanes for Avx512 {
         let high = self.wide()._mm512_permutexvar_epi64(order, high);
         [self.short()._mm512_unpacklo_epi16(low, high), self.short()._mm512_unpackhi_epi16(low, high)]
     }
-    #[inline(always)]
-    fn narrow_signs(self, a: [__m512i; 2]) -> __m512i {
-        // The instruction saturates, which keeps signs.
-        self.in_order(self.short()._mm512_packs_epi32(a[0], a[1]))
-    }
 
     #[inline(always)]
     fn f16_to_f32<const SUBNORMALS: bool>(self, magnitude: __m512i) -> [__m512i; 2] {
@@ -225,6 +228,19 @@ impl Lanes for Avx512 {
             let is_large = self.wide()._mm512_cmpgt_epu32_mask(a, cast([BOUND; 16]));
             cast(self.wide()._mm512_cvtepu32_ps(self.wide()._mm512_mask_blend_epi32(is_large, a, cut)))
         })
+    }
+    #[inline(always)]
+    fn u64_to_odd_f32<const SIGNED: bool>(self, bytes: &[u8]) -> [__m512i; 2] {
+        let nearer = self.u64_to_f32::<SIGNED, ZERO>(bytes);
+        let lower = if SIGNED { self.u64_to_f32::<SIGNED, DOWN>(bytes) } else { nearer };
+        let upper = self.u64_to_f32::<SIGNED, UP>(bytes);
+        // Where they differ, the integer lies between two numbers, of which one is odd.
+        let differs = both!(|lower, upper| self.wide()._mm512_xor_si512(lower, upper));
+        self.or_u32(nearer, self.and_u32(differs, self.splat_u32(1)))
+    }
+    #[inline(always)]
+    fn u64_to_bounded_f32<const SIGNED: bool>(self, bytes: &[u8]) -> [__m512i; 2] {
+        self.u64_to_f32::<SIGNED, ZERO>(bytes)
     }
     #[inline(always)]
     fn store_f32_as_f64(self, a: [__m512i; 2], bytes: &mut [u8]) {
@@ -256,6 +272,27 @@ impl Lanes for Avx512 {
     #[inline(always)]
     fn store_f16_as_i64<const SIGNED: bool>(self, source: &[u8], bytes: &mut [u8]) {
         self.store_f32_as_i64::<SIGNED>(self.f16_to_f32::<false>(self.load_u16(source)), bytes);
+    }
+}
+
+/// Directions in which a conversion rounds, in any floating-point mode, without floating-point exceptions.
+const DOWN: i32 = 0b1001;
+const UP: i32 = 0b1010;
+pub(crate) const ZERO: i32 = 0b1011;
+
+impl Avx512 {
+    /// 64-bit integers to binary32, rounded in one direction.
+    #[inline(always)]
+    fn u64_to_f32<const SIGNED: bool, const DIRECTION: i32>(self, bytes: &[u8]) -> [__m512i; 2] {
+        let mut four = [[0u8; 32]; 4];
+        for i in 0..4 {
+            let integers = read(bytes, 64 * i);
+            four[i] = cast(match SIGNED {
+                true => self.0.avx512dq._mm512_cvt_roundepi64_ps::<DIRECTION>(integers),
+                false => self.0.avx512dq._mm512_cvt_roundepu64_ps::<DIRECTION>(integers),
+            });
+        }
+        [cast([four[0], four[1]]), cast([four[2], four[3]])]
     }
 }
 

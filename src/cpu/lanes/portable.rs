@@ -86,18 +86,23 @@ impl<I: Instructions> Lanes for Portable<I> {
         f64_to_i32(bytes: &[u8]) -> u32 = scalar::f64_to_int32(u64::read(&bytes[..8]));
         unpack(low: u32, high: u32) -> u32 = low | high << 16;
         narrow(a: u32) -> u32 = a;
+        narrow_saturated(a: u32) -> u32 = u32::from((a as i32).clamp(i16::MIN.into(), i16::MAX.into()) as u16);
         narrow_signs(a: u32) -> u32 = a >> 16;
         narrow_mask(a: bool) -> bool = a;
         f16_to_f32<const SUBNORMALS: bool>(magnitude: u32) -> u32 = scalar::f16_magnitude::<SUBNORMALS>(magnitude);
         f16_to_i16(codes: u32) -> u32 = scalar::f16_to_int16(codes as u16).into();
         bf16_to_i16(codes: u32, _: u16) -> u32 = scalar::bf16_to_int16(codes as u16).into();
-        u64_to_odd_f32<const SIGNED: bool>([low, high]: [u32; 2]) -> u32 =
-            scalar::int64_to_odd_f32::<SIGNED>(u64::from(low) | u64::from(high) << 32);
         store_f32_as_f64(a: u32, bytes: &mut [u8]) = f64::from(f32(a)).to_bits().write(bytes);
         store_f32_as_i64<const SIGNED: bool>(a: u32, bytes: &mut [u8]) =
             scalar::f64_to_int64::<SIGNED>(f64::from(f32(a))).write(bytes);
     }
 
+    #[inline(always)]
+    fn u64_to_odd_f32<const SIGNED: bool>(self, bytes: &[u8]) -> u32 {
+        // The compiler vectorises a load of two words better than one of a long one.
+        let [low, high] = self.load_u64(bytes);
+        scalar::int64_to_odd_f32::<SIGNED>(u64::from(low) | u64::from(high) << 32)
+    }
     #[inline(always)]
     fn round_shift_u16(self, a: u32, below: u32, down: u32, _: [u8; 16]) -> u32 {
         let shift = (down + below) & 15;

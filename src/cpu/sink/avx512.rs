@@ -1,4 +1,4 @@
-//! Rounding of 16-bit floats to narrower ones by [`ExponentRule::Smaller`](super::ExponentRule::Smaller), with AVX-512: it
+//! Rounding of floats to those of at most 8 bits in 16-bit lanes by [`ExponentRule::Smaller`](super::ExponentRule::Smaller), with AVX-512: it
 //! shifts each 16-bit lane by a count of its own, and looks lanes up in 64 words.
 
 use bytemuck::cast;
@@ -6,12 +6,56 @@ use bytemuck::cast;
 use super::Sink;
 use super::round::signed;
 use crate::cpu::arch::__m512i;
-use crate::cpu::codes::F16_MAGNITUDE;
+use crate::cpu::codes::{F16_MAGNITUDE, F64_MAN};
 use crate::cpu::lanes::Lanes;
-use crate::cpu::lanes::avx512::Avx512;
-use crate::cpu::source::Source;
+use crate::cpu::lanes::avx512::{Avx512, ZERO, read};
+use crate::cpu::source::{Bf16, F32Source, F64Source, Source};
 use crate::format::FloatFormat;
-use crate::reference::EncodeFloat;
+use crate::reference::{EncodeFloat, Hub};
+
+/// A source of 16-bit floats: those that its elements are, or its numbers in BFLOAT16, rounded to odd. Those have more than two
+/// bits beyond any destination's, so that the second rounding gives what a single one would.
+pub(crate) trait Halves: Source<Avx512> {
+    fn halves(self, l: Avx512, bytes: &[u8]) -> __m512i;
+}
+
+impl Halves for Bf16 {
+    #[inline(always)]
+    fn halves(self, l: Avx512, bytes: &[u8]) -> __m512i {
+        l.load_u16(bytes)
+    }
+}
+
+impl Halves for F32Source {
+    #[inline(always)]
+    fn halves(self, l: Avx512, bytes: &[u8]) -> __m512i {
+        let odd = l.load_u32(bytes).map(
+            #[inline(always)]
+            |a| {
+                let is_cut = l.wide()._mm512_test_epi32_mask(a, cast([0xffffu32; 16]));
+                l.wide()._mm512_mask_or_epi32(a, is_cut, a, cast([1u32 << 16; 16]))
+            },
+        );
+        l.upper_halves(odd)
+    }
+}
+
+impl Halves for F64Source {
+    #[inline(always)]
+    fn halves(self, l: Avx512, bytes: &[u8]) -> __m512i {
+        /// Bits of the significand that BFLOAT16 does not have.
+        const CUT: u32 = F64_MAN - 7;
+        let mut four = [[0u8; 32]; 4];
+        for i in 0..4 {
+            let a = read(bytes, 64 * i);
+            let is_cut = l.wide()._mm512_test_epi64_mask(a, cast([(1u64 << CUT) - 1; 8]));
+            let odd = l.wide()._mm512_mask_or_epi64(a, is_cut, a, cast([1u64 << CUT; 8]));
+            // What is too large becomes the greatest number.
+            four[i] = cast(l.wide()._mm512_cvt_roundpd_ps::<ZERO>(cast(odd)));
+        }
+        l.upper_halves([cast([four[0], four[1]]), cast([four[2], four[3]])])
+    }
+}
 
 /// Rounding to `BITS` bits by the [`SignRule`](crate::cpu::sign_rule::SignRule) `SIGNS`. Numbers are moved up by the bits that a
 /// lane has to spare, so that no bit of a subnormal is lost when it moves down.
@@ -52,12 +96,12 @@ impl<const BITS: usize, const SIGNS: u8> RoundShifted<BITS, SIGNS> {
     }
 }
 
-impl<S: Source<Avx512>, const BITS: usize, const SIGNS: u8> Sink<Avx512, S> for RoundShifted<BITS, SIGNS> {
+impl<S: Halves, const BITS: usize, const SIGNS: u8> Sink<Avx512, S> for RoundShifted<BITS, SIGNS> {
     const BITS: usize = BITS;
 
     #[inline(always)]
-    fn codes(self, l: Avx512, _: S, bytes: &[u8]) -> __m512i {
-        let floats = l.load_u16(bytes);
+    fn codes(self, l: Avx512, source: S, bytes: &[u8]) -> __m512i {
+        let floats = source.halves(l, bytes);
         let magnitude = l.and_u16(floats, l.splat_u16(F16_MAGNITUDE));
         let number = l.min_u16(magnitude, l.splat_u16(self.limit));
         // 1. All numbers get the destination's bias. One that becomes subnormal first gets the exponent of the least normal number,
@@ -97,6 +141,7 @@ pub(crate) struct LookUpF16<const SIGNS: u8> {
 impl<const SIGNS: u8> LookUpF16<SIGNS> {
     /// `None` if numbers beyond the table do not all get the largest number's code.
     pub(crate) fn new(from: &FloatFormat, to: EncodeFloat) -> Option<Self> {
+        let to = EncodeFloat { hub: Hub::new(from), ..to };
         let down = from.man_bits - to.man - 1;
         let least = (from.bias - to.bias - to.man) << from.man_bits;
         let greatest = least + (31 << down);
@@ -113,12 +158,12 @@ impl<const SIGNS: u8> LookUpF16<SIGNS> {
     }
 }
 
-impl<S: Source<Avx512>, const SIGNS: u8> Sink<Avx512, S> for LookUpF16<SIGNS> {
+impl<S: Halves, const SIGNS: u8> Sink<Avx512, S> for LookUpF16<SIGNS> {
     const BITS: usize = 4;
 
     #[inline(always)]
-    fn codes(self, l: Avx512, _: S, bytes: &[u8]) -> __m512i {
-        let floats = l.load_u16(bytes);
+    fn codes(self, l: Avx512, source: S, bytes: &[u8]) -> __m512i {
+        let floats = source.halves(l, bytes);
         let magnitude = l.and_u16(floats, l.splat_u16(F16_MAGNITUDE));
         let place = l.sub_or_zero_u16(l.min_u16(magnitude, l.splat_u16(self.greatest)), l.splat_u16(self.least));
         // The index is even for a number of the table and odd for one between two: the sum of its place rounded down and up.

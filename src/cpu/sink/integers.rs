@@ -1,35 +1,43 @@
-//! Rounding of 16-bit integers to floats of at most 6 bits, by a look-up.
+//! Rounding of integers to floats of at most 6 bits, by a look-up.
 
 use super::Sink;
 use crate::cpu::lanes::Lanes;
-use crate::cpu::source::Source;
+use crate::cpu::source::Int;
 use crate::reference::{self, EncodeFloat, Integer};
 
-/// From this magnitude on, all have the largest number's code.
+/// From this magnitude on, all integers have the largest number's code.
 const MOST: u32 = 31;
 
-/// Rounding to `BITS` bits. In the caches it takes 0.55 to 0.65 of the time of [`Round`](super::Round).
+/// Rounding to `BITS` bits. In the caches it takes 0.55 to 0.65 of the time of [`Round`](super::Round) from 16-bit integers.
 #[derive(Clone, Copy)]
 pub(crate) struct LookUpInteger<const BITS: usize>([u8; MOST as usize + 1]);
 
 impl<const BITS: usize> LookUpInteger<BITS> {
-    /// `None` where larger integers have codes of their own.
-    pub(crate) fn new(to: &EncodeFloat) -> Option<Self> {
-        let code = |low| reference::integer_to_float(Integer { sign: 0, low, high: 0 }, to);
-        let table = std::array::from_fn(|index| code(index as u32) as u8);
-        (code(MOST) == to.max && to.overflow == to.max).then_some(Self(table))
+    pub(crate) fn new(to: &EncodeFloat) -> Self {
+        Self(std::array::from_fn(|index| code(index as u32, to) as u8))
     }
 }
 
-impl<L: Lanes, S: Source<L>, const BITS: usize> Sink<L, S> for LookUpInteger<BITS> {
+/// Whether [`LookUpInteger`] serves a destination: whether no integer above [`MOST`] has a code of its own.
+pub(crate) fn looks_up_integers(to: &EncodeFloat) -> bool {
+    code(MOST, to) == to.max && to.overflow == to.max
+}
+
+fn code(low: u32, to: &EncodeFloat) -> u32 {
+    reference::integer_to_float(Integer { sign: 0, low, high: 0 }, to)
+}
+
+impl<L: Lanes, const FROM: usize, const SIGNED: bool, const ODD: bool, const BITS: usize>
+    Sink<L, Int<FROM, SIGNED, ODD>> for LookUpInteger<BITS>
+{
     const BITS: usize = BITS;
 
     #[inline(always)]
-    fn codes(self, l: L, _: S, bytes: &[u8]) -> L::U16 {
-        let integers = l.load_u16(bytes);
-        let magnitude = if S::SIGNED { l.negate_u16(integers, integers) } else { integers };
+    fn codes(self, l: L, source: Int<FROM, SIGNED, ODD>, bytes: &[u8]) -> L::U16 {
+        let integers = source.in_16_bits(l, bytes);
+        let magnitude = if SIGNED { l.negate_u16(integers, integers) } else { integers };
         let code = l.look_up_u16(self.0, l.min_u16(magnitude, l.splat_u16(MOST as u16)));
-        if !S::SIGNED {
+        if !SIGNED {
             return code;
         }
         // No integer is or rounds to −0.

@@ -15,7 +15,7 @@ use crate::cpu::lanes::Lanes;
 use crate::cpu::lanes::avx512::{Avx512, splat_u16, write};
 use crate::cpu::method::{SinkKind, SourceKind};
 use crate::cpu::pack::load;
-use crate::cpu::scalar::f32_to_int32;
+use crate::cpu::scalar::{f32_to_int32, f64_to_int64};
 use crate::element::ElementType;
 use crate::options::CastOptions;
 
@@ -70,39 +70,36 @@ impl RegisterTable {
             Made::Numbers(SinkKind::F32) => work(&Steps(l, Numbers::<'_, FROM, F32>(self))),
             Made::Numbers(SinkKind::F64) => work(&Steps(l, Numbers::<'_, FROM, F64>(self))),
             Made::Numbers(SinkKind::Int32) => work(&Steps(l, Numbers::<'_, FROM, INT32>(self))),
-            Made::Numbers(SinkKind::Int64 { signed: true }) => work(&Steps(l, Numbers::<'_, FROM, INT64>(self))),
-            Made::Numbers(_) => work(&Steps(l, Numbers::<'_, FROM, UINT64>(self))),
+            Made::Numbers(_) => work(&Steps(l, Numbers::<'_, FROM, INT64>(self))),
         })
     }
 
     pub(crate) fn new(simd: V4, conversion: &Conversion, source: SourceKind, sink: SinkKind) -> Self {
-        let made_of_numbers = match sink {
-            SinkKind::F32 | SinkKind::F64 | SinkKind::Int32 | SinkKind::Uint32 | SinkKind::Int64 { signed: true } => {
-                true
-            }
+        let made_as = match sink {
+            SinkKind::F32 | SinkKind::F64 | SinkKind::Int32 | SinkKind::Int64 { signed: true } => sink,
+            SinkKind::Uint32 => SinkKind::Int32,
             // For fewer bits, four look-ups are faster.
-            SinkKind::Int64 { signed: false } => source.bits() == 8,
-            _ => false,
+            SinkKind::Int64 { signed: false } if source.bits() == 8 => SinkKind::Int64 { signed: true },
+            _ => return Self::of_codes(simd, conversion),
         };
-        if !made_of_numbers || !matches!(source, SourceKind::SmallFloat(_)) {
+        if !matches!(source, SourceKind::SmallFloat(_)) {
             return Self::of_codes(simd, conversion);
         }
         let upper_halves = Conversion::new(conversion.from, ElementType::BFLOAT16, &CastOptions::default());
         let upper_halves = upper_halves.expect("both are numeric");
         let mut numbers = units(&upper_halves, 1);
-        if sink != SinkKind::Uint32 {
-            return Self { made: Made::Numbers(sink), ..Self::of_units(simd, &upper_halves, &numbers) };
-        }
-        // Codes that are 0 (out of range, NaN, multiples of 2³²) get the number 0. All others must be what the instruction to
-        // INT32 gives.
-        for (number, &[code, ..]) in numbers.iter_mut().zip(&*units(conversion, 1)) {
-            if code == 0 {
-                number[0] = 0;
-            } else if code != u64::from(f32_to_int32((number[0] as u32) << 16)) {
-                return Self::of_codes(simd, conversion);
+        if made_as != sink {
+            // Codes that are 0 (out of range, NaN, multiples of 2³²) get the number 0. All others must be what the instruction
+            // to signed integers gives.
+            for (number, &[code, ..]) in numbers.iter_mut().zip(&*units(conversion, 1)) {
+                if code == 0 {
+                    number[0] = 0;
+                } else if code != signed_integer(made_as, (number[0] as u32) << 16) {
+                    return Self::of_codes(simd, conversion);
+                }
             }
         }
-        Self { made: Made::Numbers(SinkKind::Int32), ..Self::of_units(simd, &upper_halves, &numbers) }
+        Self { made: Made::Numbers(made_as), ..Self::of_units(simd, &upper_halves, &numbers) }
     }
 
     fn of_codes(simd: V4, conversion: &Conversion) -> Self {
@@ -171,6 +168,14 @@ impl RegisterTable {
     }
 }
 
+/// What the instruction to signed integers makes of a number in binary32.
+fn signed_integer(sink: SinkKind, number: u32) -> u64 {
+    match sink {
+        SinkKind::Int32 => f32_to_int32(number).into(),
+        _ => f64_to_int64::<true>(f32::from_bits(number).into()),
+    }
+}
+
 /// The step from codes of `FROM` bits to codes of `TO` bits, at least 16.
 #[derive(Clone, Copy)]
 struct LookUp<'a, const FROM: usize, const TO: usize>(&'a RegisterTable);
@@ -218,7 +223,6 @@ const F32: u8 = 0;
 const F64: u8 = 1;
 const INT32: u8 = 2;
 const INT64: u8 = 3;
-const UINT64: u8 = 4;
 
 /// The step from codes of `FROM` bits to `TO` by way of binary32.
 #[derive(Clone, Copy)]
@@ -236,8 +240,7 @@ impl<const FROM: usize, const TO: u8> Numbers<'_, FROM, TO> {
             F32 => l.store_u32(numbers, destination),
             F64 => l.store_f32_as_f64(numbers, destination),
             INT32 => l.store_u32(l.f32_to_i32(numbers), destination),
-            INT64 => l.store_f32_as_i64::<true>(numbers, destination),
-            _ => l.store_f32_as_i64::<false>(numbers, destination),
+            _ => l.store_f32_as_i64::<true>(numbers, destination),
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Tables in AVX2's registers, for sources of at most 8 bits. Destination codes have at most 16 bits, or 32 bits that
-//! 16 bits determine (see `fits_16_bits`).
+//! Tables in AVX2's registers, for sources of at most 8 bits that `nibble` does not serve. Destination codes have at most 16
+//! bits, or 32 bits that 16 bits determine (see `fits_16_bits`).
 //!
 //! A shuffle looks up 32 lanes in a table of 16 bytes. Larger tables consist of several such tables. Each applies only
 //! to the lanes in its range: in the others the index is negative, for which a shuffle gives 0.
@@ -15,8 +15,7 @@ use crate::cpu::pack::{self as vector, Bytes, LANES};
 /// The number of vectors that are converted at a time, so that a table is loaded once for all of them.
 const VECTORS: usize = 4;
 
-/// The cast of one pair by shuffles. A *unit* is one source code, or two codes of 2 bits whose destination codes fit 16
-/// bits without gaps; two such codes are then treated as one code.
+/// The cast of one pair by shuffles. A *unit* is a source code.
 pub(crate) struct ShuffleTable {
     simd: V3,
     from_bits: u32,
@@ -88,18 +87,21 @@ impl CastLoop for ShuffleTable {
             Widened::Below => BELOW,
             Widened::Above => ABOVE,
         };
-        with_const!(FROM: usize = self.from_bits, of 2 4 6 8, with_const!(TO: usize = kind, of 2 4 6 8 16 32 33, {
-            Steps(Avx2(self.simd), LookUp::<'_, FROM, TO>(self)).convert(source, destination);
-        }));
+        match self.from_bits {
+            ..=4 => with_const!(FROM: usize = self.from_bits, of 2 4, with_const!(TO: usize = kind, of 16 32 33, {
+                Steps(Avx2(self.simd), LookUp::<'_, FROM, TO>(self)).convert(source, destination);
+            })),
+            _ => with_const!(FROM: usize = self.from_bits, of 6 8, with_const!(TO: usize = kind, of 2 4 6 8 16 32 33, {
+                Steps(Avx2(self.simd), LookUp::<'_, FROM, TO>(self)).convert(source, destination);
+            })),
+        }
     }
 }
 
 impl ShuffleTable {
     pub(crate) fn new(simd: V3, conversion: &Conversion) -> Self {
         let [from_bits, to_bits] = [conversion.from, conversion.to].map(|t| t.code_bits());
-        let lanes = if from_bits == 2 && matches!(to_bits, 2 | 4 | 8) { 2 } else { 1 };
-        let units = units(conversion, lanes);
-        let [from_bits, to_bits] = [from_bits, to_bits].map(|bits| bits * lanes);
+        let units = units(conversion, 1);
         let units: Vec<u64> = units.iter().take(1 << from_bits).map(|unit| unit[0]).collect();
         let widened = Widened::new(&units, to_bits);
         let up = if widened == Widened::Below { 16 } else { 0 };
@@ -227,24 +229,6 @@ impl ShuffleTable {
         made
     }
 
-    /// A step from codes of 4 bits to codes of 2 bits. Each byte has two codes; a table with the codes at a higher place serves
-    /// the second one.
-    #[inline(always)]
-    fn fours_to_twos(&self, source: &[u8], destination: &mut [u8]) {
-        let simd = self.simd.avx2;
-        let (first, second) = (vector::twice(self.first[0]), vector::twice(self.first[0].map(|code| code << 2)));
-        let mut pairs = [vector::splat_u8(0); 2];
-        for i in 0..2 {
-            let codes = vector::read(source, 32 * i);
-            let upper = simd._mm256_and_si256(simd._mm256_srli_epi16::<4>(codes), vector::splat_u8(0x0f));
-            let lower = simd._mm256_and_si256(codes, vector::splat_u8(0x0f));
-            pairs[i] =
-                simd._mm256_or_si256(simd._mm256_shuffle_epi8(first, lower), simd._mm256_shuffle_epi8(second, upper));
-        }
-        let fours = vector::halved(self.simd, 4, pairs[0], pairs[1]);
-        vector::write(destination, 0, simd._mm256_permute4x64_epi64::<0b11_01_10_00>(fours));
-    }
-
     #[inline(always)]
     fn add<const TO: usize>(
         &self,
@@ -286,9 +270,6 @@ impl<const FROM: usize, const TO: usize> Step<Avx2> for LookUp<'_, FROM, TO> {
 
     #[inline(always)]
     fn step(self, Avx2(simd): Avx2, source: &[u8], destination: &mut [u8]) {
-        if FROM == 4 && TO == 2 {
-            return self.0.fours_to_twos(source, destination);
-        }
         let mut units = [vector::splat_u8(0); VECTORS];
         for i in 0..VECTORS {
             units[i] = vector::load::<FROM>(simd, &source[4 * FROM * i..4 * FROM * (i + 1)]);

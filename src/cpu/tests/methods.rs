@@ -12,12 +12,13 @@ const LEGEND: &str = "\
 How each numeric type (rows) is cast to each (columns), by instruction set: what `method` says with default options.
 
 =  Copy            the codes are the same
-L  Lanes           source and sink in the lanes of the instruction set; of 16-bit integers to floats of 4 and 6 bits a look-up
+L  Lanes           source and sink in the lanes of the instruction set; of integers to floats of 4 and 6 bits a look-up
 l  LanesAvx2       the same in AVX2's lanes
 H  RoundF16        rounding in lanes of 16 bits; to 4 bits a look-up (AVX-512)
 C  ConvertF16      AVX-512's own conversion
 E  Elements        a function of single elements, compiled for the instruction set
 M  MemoryTable     a table in memory
+N  NibbleTable     tables of 16 entries in registers, for both halves of each source byte
 S  ShuffleTable    tables in AVX2's registers
 R  RegisterTable   a table in AVX-512's registers
 .  Reference       the reference, code by code
@@ -32,6 +33,7 @@ fn letter(method: Method) -> char {
         Method::ConvertF16 => 'C',
         Method::Elements => 'E',
         Method::MemoryTable => 'M',
+        Method::NibbleTable => 'N',
         Method::ShuffleTable => 'S',
         Method::RegisterTable => 'R',
         Method::Reference => '.',

@@ -24,8 +24,7 @@ pub(crate) fn store_codes(l: Avx512, bits: usize, codes: [__m512i; 4], bytes: &m
             }
         }
         6 => {
-            store_pairs_of_6(l, paired(l, 6, l.in_order(first)), bytes);
-            store_pairs_of_6(l, paired(l, 6, l.in_order(second)), &mut bytes[48..]);
+            store_pairs_of_6(l, [paired(l, 6, l.in_order(first)), paired(l, 6, l.in_order(second))], bytes);
         }
         _ => {
             write(bytes, 0, l.in_order(first));
@@ -48,14 +47,21 @@ pub(crate) fn in_order_of_two(l: Avx512, packed: __m512i) -> __m512i {
     l.wide()._mm512_permutexvar_epi32(cast(order), packed)
 }
 
-/// Stores 64 codes of 6 bits. Each 16-bit lane has two; its other bits are zero.
+/// Stores 128 codes of 6 bits. Each 16-bit lane has two; its other bits are zero.
 #[inline(always)]
-pub(crate) fn store_pairs_of_6(l: Avx512, pairs: __m512i, bytes: &mut [u8]) {
-    let fours = l.short()._mm512_madd_epi16(pairs, cast([[1u16, 1 << 12]; 16]));
-    // Three bytes of each four, and three words of each quarter.
+pub(crate) fn store_pairs_of_6(l: Avx512, pairs: [__m512i; 2], bytes: &mut [u8]) {
+    store_threes(l, both!(|pairs| l.short()._mm512_madd_epi16(pairs, cast([[1u16, 1 << 12]; 16]))), bytes);
+}
+
+/// Stores the first three bytes of each four: 96 bytes.
+#[inline(always)]
+pub(crate) fn store_threes(l: Avx512, fours: [__m512i; 2], bytes: &mut [u8]) {
     let threes: [u8; 16] = [0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 0x80, 0x80, 0x80, 0x80];
-    let quarters = l.short()._mm512_shuffle_epi8(fours, cast([threes; 4]));
-    let order: [u32; 16] = [0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 3, 7, 11, 15];
-    let packed: [u8; 64] = cast(l.wide()._mm512_permutexvar_epi32(cast(order), quarters));
-    bytes[..48].copy_from_slice(&packed[..48]);
+    // Then three words of each quarter.
+    let [a, b] = both!(|fours| l.short()._mm512_shuffle_epi8(fours, cast([threes; 4])));
+    let first: [u32; 16] = [0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 16, 17, 18, 20];
+    let second: [u32; 16] = [5, 6, 8, 9, 10, 12, 13, 14, 0, 1, 2, 3, 4, 7, 11, 15];
+    write(bytes, 0, l.wide()._mm512_permutex2var_epi32(a, cast(first), b));
+    let [half, _]: [[u8; 32]; 2] = cast(l.wide()._mm512_permutexvar_epi32(cast(second), b));
+    bytes[64..96].copy_from_slice(&half);
 }

@@ -22,11 +22,11 @@ const MOST_VECTORS: usize = 4;
 pub(super) struct LookUpPairs<'a, const FROM: usize, const TO: usize>(pub &'a RegisterTable);
 
 impl<const FROM: usize, const TO: usize> LookUpPairs<'_, FROM, TO> {
-    /// As many vectors as fill one vector of results; one for 6 bits, which are stored in 48 bytes. From 6 bits four, so that only
+    /// As many vectors as fill one vector of results; two for 6 bits, which are stored in 96 bytes. From 6 bits four, so that only
     /// the last read must begin earlier to stay within the step.
     const VECTORS: usize = match (FROM, TO) {
         (6, _) => MOST_VECTORS,
-        (_, 6) => 1,
+        (_, 6) => 2,
         _ => 8 / TO,
     };
 }
@@ -94,8 +94,8 @@ fn store<const TO: usize>(l: Avx512, pairs: [__m512i; MOST_VECTORS], bytes: &mut
             }
         }
         6 => {
-            for i in 0..bytes.len() / 48 {
-                store_pairs_of_6(l, pairs[i], &mut bytes[48 * i..]);
+            for i in 0..bytes.len() / 96 {
+                store_pairs_of_6(l, [pairs[2 * i], pairs[2 * i + 1]], &mut bytes[96 * i..]);
             }
         }
         _ => {
