@@ -111,6 +111,8 @@ pub(crate) trait Lanes: Copy + Send + Sync {
     /// The lanes whose top bit is set.
     fn negative_u16(self, a: Self::U16) -> Self::M16;
     fn select_u16(self, mask: Self::M16, a: Self::U16, b: Self::U16) -> Self::U16;
+    /// The magnitudes of signed words.
+    fn abs_i16(self, a: Self::U16) -> Self::U16;
     /// `a`, negated in lanes whose top bit of `sign` is set. `a` must be 0 in lanes in which `sign` is 0.
     fn negate_u16(self, a: Self::U16, sign: Self::U16) -> Self::U16;
     /// `a / 2^(down + below)` to nearest, ties to even; `powers` are those of [`powers`].

@@ -78,6 +78,8 @@ pub(crate) enum Method {
     /// speed of [`Lanes`](Self::Lanes) in the mean of its pairs and at up to 2.9 times. On AVX-512, DOUBLE and
     /// FLOAT are rounded to odd for it first, FLOAT only where the destination has 4 bits: else it is slower.
     RoundF16(ExponentRule),
+    /// 16-bit integers in AVX-512's lanes of 16 bits.
+    ShiftInteger,
     /// AVX-512's own conversion to FLOAT16, at 1.5 to 2.4 times the speed of [`Lanes`](Self::Lanes) in the caches.
     ConvertF16,
     /// A function of one element. The compiler vectorises its loop with the vectors of the instruction set.
@@ -244,6 +246,9 @@ fn round(source: SourceKind, to: &EncodeFloat, isa: IsaName) -> Method {
             Method::Reference
         }
         (_, Some(RoundMethod::Add), _) if isa == IsaName::Avx512 && [to.bits, to.man] == [16, 10] => Method::ConvertF16,
+        (_, Some(RoundMethod::Add), SourceKind::Int { bits: 16, .. }) if isa == IsaName::Avx512 && to.bits == 8 => {
+            Method::ShiftInteger
+        }
         // The destination has binary32's subnormals, so binary32 would already round what binary64 holds below them.
         (_, Some(RoundMethod::Shift), SourceKind::F64) => Method::Elements,
         (_, _, SourceKind::F64) if isa == IsaName::Portable => Method::Elements,

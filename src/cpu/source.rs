@@ -195,7 +195,7 @@ impl<L: Lanes, const BITS: usize, const SIGNED: bool, const ODD: bool> Source<L>
             return signed_parts(l, self.numbers(l, bytes));
         }
         let codes = l.load_u16(bytes);
-        let magnitude = if SIGNED { l.negate_u16(codes, codes) } else { codes };
+        let magnitude = if SIGNED { l.abs_i16(codes) } else { codes };
         let magnitude = l.i32_to_f32(l.unpack(magnitude, l.splat_u16(0)));
         Parts { magnitude, sign: codes, is_nan: l.equal_u16(l.splat_u16(0), l.splat_u16(1)) }
     }

@@ -10,7 +10,7 @@ use super::compose::{codes, elements, lanes};
 use super::lanes::{Lanes, avx2::Avx2, avx512::Avx512};
 use super::method::{Method, SinkKind, SourceKind};
 use super::sign_rule::{ANY, KEPT, NO_NEGATIVE_ZERO, SignRule};
-use super::sink::avx512::{Halves, LookUpF16, RoundShifted};
+use super::sink::avx512::{Halves, LookUpF16, ShiftInteger, ShiftOrLookUp};
 use super::sink::{ExponentRule, Sink, signed};
 use super::source::{Bf16, F32Source, F64Source, Int, Parts, Source};
 use super::table::{nibble::nibble_table, register::RegisterTable, shuffle::ShuffleTable};
@@ -47,6 +47,7 @@ pub(crate) fn with_avx512(
         Method::Elements => elements(simd, source, sink),
         Method::LanesAvx2 => lanes(Avx2(*simd), method, source, sink),
         Method::ConvertF16 => convert_f16(Avx512(simd), source, sink),
+        Method::ShiftInteger => shift_integer(Avx512(simd), source, sink),
         Method::RoundF16(ExponentRule::Smaller) => round_smaller(Avx512(simd), method, source, sink),
         _ => lanes(Avx512(simd), method, source, sink),
     }
@@ -76,13 +77,22 @@ fn round_16_bits<S: Halves + 'static>(
 ) -> Option<Box<dyn CastLoop>> {
     match (to.bits, SignRule::compiled(&to)?) {
         (4, SignRule::Any) => LookUpF16::<ANY>::new(from, to).map(|sink| codes(l, source, sink)),
-        (6, SignRule::Any) => RoundShifted::<6, ANY>::new(from, to).map(|sink| codes(l, source, sink)),
-        (8, SignRule::Kept) => RoundShifted::<8, KEPT>::new(from, to).map(|sink| codes(l, source, sink)),
+        (6, SignRule::Any) => ShiftOrLookUp::<6, ANY>::new(from, to).map(|sink| codes(l, source, sink)),
+        (8, SignRule::Kept) => ShiftOrLookUp::<8, KEPT>::new(from, to).map(|sink| codes(l, source, sink)),
         (8, SignRule::NoNegativeZero) => {
-            RoundShifted::<8, NO_NEGATIVE_ZERO>::new(from, to).map(|sink| codes(l, source, sink))
+            ShiftOrLookUp::<8, NO_NEGATIVE_ZERO>::new(from, to).map(|sink| codes(l, source, sink))
         }
         _ => None,
     }
+}
+
+/// The loop from 16-bit integers to floats of 8 bits.
+fn shift_integer(l: Avx512, source: SourceKind, sink: SinkKind) -> Box<dyn CastLoop> {
+    let (SourceKind::Int { signed, .. }, SinkKind::Round(to)) = (source, sink) else {
+        unreachable!("integers are rounded to floats")
+    };
+    let sink = ShiftInteger::<8>::new(&to);
+    with_const!(SIGNED: bool = signed, of true false, codes(l, Int::<16, SIGNED, false>, sink))
 }
 
 /// The loop to FLOAT16 with the processor's own conversion.

@@ -54,6 +54,7 @@ impl Lanes for Avx2 {
         shr_u16(a: __m256i, bits: u32) -> __m256i = self.int()._mm256_srl_epi16(a, cast([u64::from(bits), 0]));
         negative_u16(a: __m256i) -> __m256i = self.int()._mm256_srai_epi16::<15>(a);
         select_u16(mask: __m256i, a: __m256i, b: __m256i) -> __m256i = self.int()._mm256_blendv_epi8(b, a, mask);
+        abs_i16(a: __m256i) -> __m256i = self.int()._mm256_abs_epi16(a);
         negate_u16(a: __m256i, sign: __m256i) -> __m256i = self.int()._mm256_sign_epi16(a, sign);
         splat_u32(a: u32) -> [__m256i; 2] = [splat_u32(a); 2];
         min_u32(a: [__m256i; 2], b: u32) -> [__m256i; 2] = both!(|a| self.int()._mm256_min_epu32(a, splat_u32(b)));

@@ -97,6 +97,7 @@ impl Lanes for Avx512 {
         negative_u16(a: __m512i) -> __mmask32 = self.short()._mm512_movepi16_mask(a);
         select_u16(mask: __mmask32, a: __m512i, b: __m512i) -> __m512i =
             self.short()._mm512_mask_blend_epi16(mask, b, a);
+        abs_i16(a: __m512i) -> __m512i = self.short()._mm512_abs_epi16(a);
         negate_u16(a: __m512i, sign: __m512i) -> __m512i =
             self.short()._mm512_mask_sub_epi16(a, self.negative_u16(sign), splat_u16(0), a);
         look_up_u16(table: [u8; 32], index: __m512i) -> __m512i =

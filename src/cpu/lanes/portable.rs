@@ -61,6 +61,7 @@ impl<I: Instructions> Lanes for Portable<I> {
         equal_u16(a: u32, b: u32) -> bool = a == b;
         negative_u16(a: u32) -> bool = a & 0x8000 != 0;
         select_u16(mask: bool, a: u32, b: u32) -> u32 = if mask { a } else { b };
+        abs_i16(a: u32) -> u32 = self.negate_u16(a, a);
         negate_u16(a: u32, sign: u32) -> u32 = if self.negative_u16(sign) { a.wrapping_neg() & 0xffff } else { a };
         look_up_u16(table: [u8; 32], index: u32) -> u32 = table[index as usize % 32].into();
         splat_u32(a: u32) -> u32 = a;

@@ -35,7 +35,7 @@ impl<L: Lanes, const FROM: usize, const SIGNED: bool, const ODD: bool, const BIT
     #[inline(always)]
     fn codes(self, l: L, source: Int<FROM, SIGNED, ODD>, bytes: &[u8]) -> L::U16 {
         let integers = source.in_16_bits(l, bytes);
-        let magnitude = if SIGNED { l.negate_u16(integers, integers) } else { integers };
+        let magnitude = if SIGNED { l.abs_i16(integers) } else { integers };
         let code = l.look_up_u16(self.0, l.min_u16(magnitude, l.splat_u16(MOST as u16)));
         if !SIGNED {
             return code;

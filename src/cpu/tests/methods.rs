@@ -15,6 +15,7 @@ How each numeric type (rows) is cast to each (columns), by instruction set: what
 L  Lanes           source and sink in the lanes of the instruction set; of integers to floats of 4 and 6 bits a look-up
 l  LanesAvx2       the same in AVX2's lanes
 H  RoundF16        rounding in lanes of 16 bits; to 4 bits a look-up (AVX-512)
+I  ShiftInteger    16-bit integers, rounded in AVX-512's lanes of 16 bits
 C  ConvertF16      AVX-512's own conversion
 E  Elements        a function of single elements, compiled for the instruction set
 M  MemoryTable     a table in memory
@@ -30,6 +31,7 @@ fn letter(method: Method) -> char {
         Method::Lanes => 'L',
         Method::LanesAvx2 => 'l',
         Method::RoundF16(_) => 'H',
+        Method::ShiftInteger => 'I',
         Method::ConvertF16 => 'C',
         Method::Elements => 'E',
         Method::MemoryTable => 'M',
