@@ -101,12 +101,12 @@ pub(crate) fn store<const BITS: usize>(simd: V3, codes: [Bytes; 4], bytes: &mut 
             write(bytes, 32, simd2._mm256_permute4x64_epi64::<0b11_01_10_00>(halved(simd, 4, c, d)));
         }
         6 => {
-            for i in 0..2 {
-                let pairs = [2 * i, 2 * i + 1].map(
-                    #[inline(always)]
-                    |i| simd2._mm256_maddubs_epi16(codes[i], splat_u16(1 | 1 << (8 + 6))),
-                );
-                store_pairs_of_6(simd, pairs, &mut bytes[48 * i..]);
+            for i in 0..4 {
+                let pairs = simd2._mm256_maddubs_epi16(codes[i], splat_u16(1 | 1 << (8 + 6)));
+                let packed = packed_threes(simd, fours_of_6(simd, pairs), [0, 1, 2, 4, 5, 6, 7, 7]);
+                let [low, high]: [[u8; 16]; 2] = cast(packed);
+                bytes[24 * i..24 * i + 16].copy_from_slice(&low);
+                bytes[24 * i + 16..24 * i + 24].copy_from_slice(&high[..8]);
             }
         }
         _ => {
@@ -117,22 +117,27 @@ pub(crate) fn store<const BITS: usize>(simd: V3, codes: [Bytes; 4], bytes: &mut 
     }
 }
 
-/// Stores 64 codes of 6 bits. Each 16-bit lane has two; its other bits are zero.
+/// Joins codes of 6 bits, of which each 16-bit lane has two, to four in each 32-bit lane.
 #[inline(always)]
-pub(crate) fn store_pairs_of_6(simd: V3, [a, b]: [Bytes; 2], bytes: &mut [u8]) {
-    let places = splat_u32(1 | 1 << (16 + 12));
-    store_threes(simd, [simd.avx2._mm256_madd_epi16(a, places), simd.avx2._mm256_madd_epi16(b, places)], bytes);
+pub(crate) fn fours_of_6(simd: V3, pairs: Bytes) -> Bytes {
+    simd.avx2._mm256_madd_epi16(pairs, splat_u32(1 | 1 << (16 + 12)))
 }
 
-/// Stores the first three bytes of each four: 48 bytes.
+/// The first three bytes of each four, packed to three words of each half, and then the words in an order.
+#[inline(always)]
+fn packed_threes(simd: V3, fours: Bytes, order: [u32; 8]) -> Bytes {
+    let threes = twice([0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 0x80, 0x80, 0x80, 0x80]);
+    simd.avx2._mm256_permutevar8x32_epi32(simd.avx2._mm256_shuffle_epi8(fours, threes), cast(order))
+}
+
+/// Stores the first three bytes of each four of two vectors: 48 bytes. In `store`, where registers are few, storing each vector by
+/// itself is faster.
 #[inline(always)]
 pub(crate) fn store_threes(simd: V3, [a, b]: [Bytes; 2], bytes: &mut [u8]) {
-    let simd2 = simd.avx2;
-    let threes = twice([0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 0x80, 0x80, 0x80, 0x80]);
-    // Then three words of each half. The first two of the second vector follow the six of the first one.
-    let a = simd2._mm256_permutevar8x32_epi32(simd2._mm256_shuffle_epi8(a, threes), cast([0u32, 1, 2, 4, 5, 6, 7, 7]));
-    let b = simd2._mm256_permutevar8x32_epi32(simd2._mm256_shuffle_epi8(b, threes), cast([2u32, 4, 5, 6, 7, 7, 0, 1]));
-    write(bytes, 0, simd2._mm256_blend_epi32::<0b1100_0000>(a, b));
+    let a = packed_threes(simd, a, [0, 1, 2, 4, 5, 6, 7, 7]);
+    // The first two words of the second vector follow the six of the first one.
+    let b = packed_threes(simd, b, [2, 4, 5, 6, 7, 7, 0, 1]);
+    write(bytes, 0, simd.avx2._mm256_blend_epi32::<0b1100_0000>(a, b));
     let [half, _]: [[u8; 16]; 2] = cast(b);
     bytes[32..48].copy_from_slice(&half);
 }

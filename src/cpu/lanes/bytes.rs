@@ -40,7 +40,8 @@ impl ByteLanes for Avx2 {
             [self.0.avx2._mm256_unpacklo_epi8(a, b), self.0.avx2._mm256_unpackhi_epi8(a, b)];
         interleaved_u16(a: __m256i, b: __m256i) -> [__m256i; 2] =
             [self.0.avx2._mm256_unpacklo_epi16(a, b), self.0.avx2._mm256_unpackhi_epi16(a, b)];
-        store_pairs_of_6(a: [__m256i; 2], bytes: &mut [u8]) = pack::store_pairs_of_6(self.0, a, bytes);
+        store_pairs_of_6(a: [__m256i; 2], bytes: &mut [u8]) =
+            self.store_threes([pack::fours_of_6(self.0, a[0]), pack::fours_of_6(self.0, a[1])], bytes);
         store_threes(a: [__m256i; 2], bytes: &mut [u8]) = pack::store_threes(self.0, a, bytes);
     }
 
