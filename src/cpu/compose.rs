@@ -260,9 +260,6 @@ fn to_f32<I: Instructions + 'static>(i: I, source: SourceKind) -> Made {
         SourceKind::F16 { .. } => map!(i, |x: u16| scalar::canonical_f32(scalar::f16_to_f32(x))),
         SourceKind::Bf16 => map!(i, |x: u16| scalar::canonical_f32(u32::from(x) << 16)),
         SourceKind::F64 => map!(i, |x: u64| scalar::f64_to_f32(x)),
-        SourceKind::Int { bits: bits @ 64, signed } if I::CONVERTS_64_BITS => {
-            with_int!(Int: bits, signed, map!(i, |x: Int| (x as f32).to_bits()))
-        }
         SourceKind::Int { bits: 64, signed } => with_const!(SIGNED: bool = signed, of true false, {
             map!(i, |x: u64| scalar::int64_to_f32::<SIGNED>(x))
         }),
@@ -276,9 +273,6 @@ fn to_f64<I: Instructions + 'static>(i: I, source: SourceKind) -> Made {
         SourceKind::F16 { .. } => map!(i, |x: u16| scalar::f32_to_f64(scalar::f16_to_f32(x))),
         SourceKind::Bf16 => map!(i, |x: u16| scalar::f32_to_f64(u32::from(x) << 16)),
         SourceKind::F32 => map!(i, |x: u32| scalar::f32_to_f64(x)),
-        SourceKind::Int { bits: bits @ 64, signed } if I::CONVERTS_64_BITS => {
-            with_int!(Int: bits, signed, map!(i, |x: Int| (x as f64).to_bits()))
-        }
         SourceKind::Int { bits: 64, signed } => with_const!(SIGNED: bool = signed, of true false, {
             map!(i, |x: u64| scalar::int64_to_f64::<SIGNED>(x))
         }),

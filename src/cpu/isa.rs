@@ -90,8 +90,6 @@ pub(crate) enum IsaName {
 pub(crate) trait Instructions: Copy + Send + Sync {
     /// Whether comparisons make masks, under which other instructions work.
     const HAS_MASKS: bool;
-    /// Whether one instruction converts 64-bit integers to floats.
-    const CONVERTS_64_BITS: bool;
 
     /// Runs `work`, a closure that is always inlined.
     fn run(self, work: impl FnOnce());
@@ -107,7 +105,6 @@ pub(crate) struct Baseline;
 
 impl Instructions for Baseline {
     const HAS_MASKS: bool = false;
-    const CONVERTS_64_BITS: bool = false;
 
     #[inline(always)]
     fn run(self, work: impl FnOnce()) {
@@ -123,7 +120,6 @@ impl Instructions for Baseline {
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 impl Instructions for V3 {
     const HAS_MASKS: bool = false;
-    const CONVERTS_64_BITS: bool = false;
 
     #[inline(always)]
     fn run(self, work: impl FnOnce()) {
@@ -139,7 +135,6 @@ impl Instructions for V3 {
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 impl Instructions for V4 {
     const HAS_MASKS: bool = true;
-    const CONVERTS_64_BITS: bool = true;
 
     #[inline(always)]
     fn run(self, work: impl FnOnce()) {

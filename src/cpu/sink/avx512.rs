@@ -1,5 +1,5 @@
-//! Rounding of floats to those of at most 8 bits in 16-bit lanes by [`ExponentRule::Smaller`](super::ExponentRule::Smaller), with AVX-512: it
-//! shifts each 16-bit lane by a count of its own, and looks lanes up in 64 words.
+//! Rounding to floats of at most 8 bits in 16-bit lanes, with AVX-512, which looks 32 lanes up in 64 words. Floats have larger
+//! exponents than the destination's: [`ExponentRule::Smaller`](super::ExponentRule::Smaller).
 
 use bytemuck::cast;
 
@@ -89,7 +89,7 @@ impl<S: Halves, const BITS: usize, const SIGNS: u8> Sink<Avx512, S> for ShiftOrL
         let floats = source.halves(l, bytes);
         let magnitude = l.and_u16(floats, l.splat_u16(F16_MAGNITUDE));
         let (normal, subnormal) = (self.normals.codes(l, magnitude), self.subnormals.look_up(l, magnitude));
-        // Each is the lesser one where the other holds.
+        // Where one of them holds, the other is not greater.
         let code = l.short()._mm512_max_epi16(normal, subnormal);
         let is_nan = l.greater_u16(magnitude, l.splat_u16(self.infinity));
         signed::<_, BITS, SIGNS>(l, code, floats, is_nan, &self.to)
@@ -161,7 +161,7 @@ impl Shift {
         Some(Self { limit: ((to.overflow << down) + rebias) as u16, down, add })
     }
 
-    /// The codes of magnitudes. Of one that becomes subnormal, a number less than its code, as a signed one.
+    /// The codes of magnitudes. One that becomes subnormal gives a signed number that is not greater than its code.
     #[inline(always)]
     fn codes(self, l: Avx512, magnitude: __m512i) -> __m512i {
         let bounded = l.min_u16(magnitude, l.splat_u16(self.limit));
