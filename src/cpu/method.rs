@@ -75,8 +75,8 @@ pub(crate) enum Method {
     /// On AVX-512, source and sink in AVX2's lanes.
     LanesAvx2,
     /// Source and sink in the lanes of the instruction set. Rounding takes place in 16-bit lanes, at 1.3 times the
-    /// speed of [`Lanes`](Self::Lanes) in the mean of its pairs and at up to 2.9 times. On AVX-512, DOUBLE and
-    /// FLOAT are rounded to odd for it first, FLOAT only where the destination has 4 bits: else it is slower.
+    /// speed of [`Lanes`](Self::Lanes) in the mean of its pairs and at up to 2.9 times. On AVX-512, DOUBLE is
+    /// rounded to odd for it first, and so is FLOAT to 4 bits; to more bits that is slower.
     RoundF16(ExponentRule),
     /// 16-bit integers in AVX-512's lanes of 16 bits.
     ShiftInteger,

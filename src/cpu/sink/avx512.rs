@@ -6,7 +6,7 @@ use bytemuck::cast;
 use super::Sink;
 use super::round::signed;
 use crate::cpu::arch::__m512i;
-use crate::cpu::codes::{F16_MAGNITUDE, F32_BIAS, F32_MAN, F64_MAN};
+use crate::cpu::codes::{F16_MAGNITUDE, F64_MAN};
 use crate::cpu::lanes::Lanes;
 use crate::cpu::lanes::avx512::{Avx512, ZERO, read};
 use crate::cpu::source::{Bf16, F32Source, F64Source, Int, Source};
@@ -70,13 +70,12 @@ pub(crate) struct ShiftOrLookUp<const BITS: usize, const SIGNS: u8> {
 }
 
 impl<const BITS: usize, const SIGNS: u8> ShiftOrLookUp<BITS, SIGNS> {
-    /// `None` if the table cannot hold all subnormal numbers, or if some of them are subnormal in the source.
+    /// `None` if the table cannot hold all numbers that become subnormal.
     pub(crate) fn new(from: &FloatFormat, to: EncodeFloat) -> Option<Self> {
-        let normals = Shift::new(from, &to)?;
-        let rebias = (from.bias - to.bias) << from.man_bits;
-        let least = rebias.checked_sub(to.man << from.man_bits).filter(|&least| least > 0)?;
+        let normals = Shift::new(&Hub::new(from), &to);
+        let (man, rebias) = (from.man_bits, from.bias - to.bias);
         // In the last binade below the least normal number, the last place is that of normal numbers.
-        let subnormals = Table::new(from, &to, least, rebias + (1 << from.man_bits) - 1, normals.down)?;
+        let subnormals = Table::new(from, &to, (rebias - to.man) << man, ((rebias + 1) << man) - 1, normals.down)?;
         Some(Self { to, infinity: from.top() as u16, normals, subnormals })
     }
 }
@@ -101,19 +100,14 @@ impl<S: Halves, const BITS: usize, const SIGNS: u8> Sink<Avx512, S> for ShiftOrL
 pub(crate) struct ShiftInteger<const BITS: usize> {
     /// The integer whose code everything out of range gets.
     limit: u16,
-    /// The number of significand bits that the destination has fewer than binary32.
-    down: u32,
-    /// Is added before they are cut: just below half of the last place, less the difference of the biases.
-    add: u32,
+    shift: Shift,
 }
 
 impl<const BITS: usize> ShiftInteger<BITS> {
     pub(crate) fn new(to: &EncodeFloat) -> Self {
-        let down = F32_MAN - to.man;
-        let rebias = (F32_BIAS - to.bias) << F32_MAN;
-        let limit = f32::from_bits((to.overflow << down) + rebias);
+        let shift = Shift::new(&Hub::F32, to);
         // The cast saturates: if the limit is beyond 16 bits, no integer needs one.
-        Self { limit: limit as u16, down, add: ((1 << (down - 1)) - 1u32).wrapping_sub(rebias) }
+        Self { limit: f32::from_bits(shift.limit) as u16, shift }
     }
 }
 
@@ -128,10 +122,11 @@ impl<const SIGNED: bool, const ODD: bool, const BITS: usize> Sink<Avx512, Int<16
         // The lower and the upper integer of each pair are rounded apart. The codes begin in the upper half.
         let pairs = [wide._mm512_and_si512(magnitude, cast([0xffffu32; 16])), wide._mm512_srli_epi32::<16>(magnitude)];
         let floats = l.i32_to_f32(pairs);
-        let odd = l.and_u32(l.shr_by_u32(floats, self.down), l.splat_u32(1));
-        let [lower, upper] = l.add_u32(l.add_u32(floats, l.splat_u32(self.add)), odd);
+        let Shift { down, add, .. } = self.shift;
+        let odd = l.and_u32(l.shr_by_u32(floats, down), l.splat_u32(1));
+        let [lower, upper] = l.add_u32(l.add_u32(floats, l.splat_u32(add)), odd);
         let sums = l.select_u16(0xaaaa_aaaa, upper, wide._mm512_srli_epi32::<16>(lower));
-        let code = l.short()._mm512_srav_epi16(sums, l.splat_u16(self.down as u16 - 16));
+        let code = l.short()._mm512_srav_epi16(sums, l.splat_u16(down as u16 - 16));
         // For 0 it is negative.
         let code = l.short()._mm512_max_epi16(code, l.splat_u16(0));
         if !SIGNED {
@@ -142,31 +137,30 @@ impl<const SIGNED: bool, const ODD: bool, const BITS: usize> Sink<Avx512, Int<16
     }
 }
 
-/// Rounding of 16-bit floats that stay normal numbers.
+/// Rounding of numbers that stay normal.
 #[derive(Clone, Copy)]
 struct Shift {
     /// The magnitude whose code everything out of range gets.
-    limit: u16,
+    limit: u32,
     /// The number of significand bits that the destination has fewer.
     down: u32,
     /// Is added before they are cut: just below half of the last place, less the difference of the biases.
-    add: u16,
+    add: u32,
 }
 
 impl Shift {
-    fn new(from: &FloatFormat, to: &EncodeFloat) -> Option<Self> {
-        let down = from.man_bits - to.man;
-        let rebias = from.bias.checked_sub(to.bias)? << from.man_bits;
-        let add = ((1 << (down - 1)) - 1u32).wrapping_sub(rebias) as u16;
-        Some(Self { limit: ((to.overflow << down) + rebias) as u16, down, add })
+    fn new(from: &Hub, to: &EncodeFloat) -> Self {
+        let down = from.man - to.man;
+        let rebias = (from.bias - to.bias) << from.man;
+        Self { limit: (to.overflow << down) + rebias, down, add: ((1 << (down - 1)) - 1u32).wrapping_sub(rebias) }
     }
 
-    /// The codes of magnitudes. One that becomes subnormal gives a signed number that is not greater than its code.
+    /// The codes of magnitudes of 16 bits. One that becomes subnormal gives a signed number that is not greater than its code.
     #[inline(always)]
     fn codes(self, l: Avx512, magnitude: __m512i) -> __m512i {
-        let bounded = l.min_u16(magnitude, l.splat_u16(self.limit));
+        let bounded = l.min_u16(magnitude, l.splat_u16(self.limit as u16));
         let odd = l.and_u16(l.shr_u16(bounded, self.down), l.splat_u16(1));
-        let sum = l.add_u16(l.add_u16(bounded, l.splat_u16(self.add)), odd);
+        let sum = l.add_u16(l.add_u16(bounded, l.splat_u16(self.add as u16)), odd);
         l.short()._mm512_srav_epi16(sum, l.splat_u16(self.down as u16))
     }
 }
