@@ -1,16 +1,15 @@
 """Measures casts on a CPU: this crate, numpy with ml_dtypes, PyTorch and ONNX Runtime.
 
-For every pair and number of threads, a copy of the same number of bytes, this crate with AVX2 and with AVX-512, and the
-other libraries run in turns, fifteen times. All read the same codes. Bytes are counted as ONNX packs them, although numpy
+For every pair and number of threads, a copy of the same number of bytes, this crate with AVX2 and, if the processor has it,
+with AVX-512, and the other libraries run in turns, fifteen times. All read the same codes. Bytes are counted as ONNX packs them, although numpy
 stores a 4-bit element in a byte. First, every library's result is compared with that of this crate: for ordinary values
 that the target can hold, and for random codes.
-
-It needs a processor with AVX-512.
 """
 
 import argparse
 import sys
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
 from time import perf_counter
@@ -21,7 +20,8 @@ import peers as peers_of
 from elements import TILE, USUAL, Bytes, Pair, all_pairs, any_bits, differing, ordinary, parse_pairs
 from ours import Ours
 from peers import Peer, Task
-from report import ALLOCATING, AVX512, DATA, IN_PLACE, NEW, WARM_UPS, facts, gbps, ratio, read_lines, table, write_lines
+from report import ALLOCATING, AVX2, AVX512, DATA, IN_PLACE, NEW, WARM_UPS
+from report import facts, gbps, has_avx512, ratio, read_lines, table, widest, write_lines
 
 # Elements of the comparison on random codes.
 RANDOM = 1 << 16
@@ -38,9 +38,11 @@ def main() -> None:
     pairs = all_pairs() if args.all else args.pairs
     versions = [peer.version() for peer in peers if peer.name not in ALLOCATING]
     lines = [facts(args.note, elements=args.elements, runs=RUNS, versions=versions)]
-    with Ours("avx2") as ours, Ours("avx512") as wide, tempfile.TemporaryDirectory() as folder:
+    sets = {AVX2: "avx2"} | ({AVX512: "avx512"} if has_avx512() else {})
+    with ExitStack() as stack, tempfile.TemporaryDirectory() as folder:
+        builds = {name: stack.enter_context(Ours(isa)) for name, isa in sets.items()}
         for number, pair in enumerate(pairs, 1):
-            measured = compare({"ours": ours, AVX512: wide}, Path(folder), peers, pair, args.elements, args.threads)
+            measured = compare(builds, Path(folder), peers, pair, args.elements, args.threads)
             lines += measured
             print(f"{number}/{len(pairs)}", *map(summary, measured or [named(pair)]), sep="  ", file=sys.stderr)
             write_lines(args.json, lines)
@@ -73,7 +75,7 @@ def compare(
     builds: dict[str, Ours], folder: Path, peers: list[Peer], pair: Pair, elements: int, thread_counts: list[int]
 ) -> list[dict]:
     """A line for each number of threads; none if no other library supports the pair."""
-    ours = builds["ours"]
+    ours = builds[AVX2]
     tile_elements = min(TILE, elements)
     tile = ordinary(pair, tile_elements)
     wrong_any = check(ours, folder, peers, pair, any_bits(pair, RANDOM), RANDOM)
@@ -114,10 +116,9 @@ def check(ours: Ours, folder: Path, peers: list[Peer], pair: Pair, tile: Bytes, 
 
 def take_turns(builds: dict[str, Ours], tasks: dict[str, Task]) -> dict[str, list[float]]:
     """The seconds of every run."""
-    ours = builds["ours"]
-    ways = {"memcpy": lambda: ours.seconds("memcpy")}
+    ways = {"memcpy": lambda: builds[AVX2].seconds("memcpy")}
     ways |= {name: (lambda one=one: one.seconds("into")) for name, one in builds.items()}
-    ways[NEW] = lambda: builds[AVX512].seconds("new")
+    ways[NEW] = lambda: builds[widest(builds)].seconds("new")
     ways |= {name: (lambda task=task: timed(task)) for name, task in tasks.items()}
     seconds: dict[str, list[float]] = {name: [] for name in ways}
     for run in range(WARM_UPS + RUNS):
@@ -145,10 +146,11 @@ def summary(line: dict) -> str:
     if "seconds" not in line:
         return f"{name}: supported by no other library"
     seconds, first = line["seconds"], best(line["seconds"])
-    figures = f"ours {gbps(line['bytes'], seconds['ours']):.2f}, {gbps(line['bytes'], seconds[AVX512]):.2f} GB/s"
-    against = ", ".join(f"{ratio(seconds[name], seconds[first]):.2f}" for name in ("ours", AVX512)) if first else ""
+    ours = [name for name in (AVX2, AVX512) if name in seconds]
+    figures = ", ".join(f"{gbps(line['bytes'], seconds[name]):.2f}" for name in ours)
+    against = ", ".join(f"{ratio(seconds[name], seconds[first]):.2f}" for name in ours) if first else ""
     against = f", {against} x {first}" if first else ""
-    return f"{name} ({line['threads']}): {figures}{against}"
+    return f"{name} ({line['threads']}): ours {figures} GB/s{against}"
 
 
 def markdown(lines: list[dict]) -> str:
@@ -166,7 +168,7 @@ def markdown(lines: list[dict]) -> str:
 # The names in the recorded figures, and the titles of their columns.
 TITLES = {
     AVX512: "wgpu-cast",
-    "ours": "wgpu-cast, AVX2",
+    AVX2: "wgpu-cast, AVX2",
     "numpy": "numpy",
     "torch copy_": "torch copy_",
     "ORT": "ONNX Runtime",
@@ -178,8 +180,8 @@ TITLES = {
 
 def speeds(lines: list[dict]) -> str:
     names = [name for name in TITLES if any(name in line["seconds"] for line in lines)]
-    heads = ["cast", "memcpy", *(TITLES[name] for name in names), "ratio to the best other", "AVX2", "new memory"]
-    return table(heads, [speed_row(line, names) for line in lines])
+    ratios = ["ratio to the best other", *(["AVX2"] if AVX512 in names else []), "new memory"]
+    return table(["cast", "memcpy", *(TITLES[name] for name in names), *ratios], [speed_row(line, names) for line in lines])
 
 
 def speed_row(line: dict, names: list[str]) -> list[str]:
@@ -189,13 +191,14 @@ def speed_row(line: dict, names: list[str]) -> list[str]:
         if name not in seconds:
             return "–"
         shown = f"{gbps(moved, seconds[name]):.2f} ({ratio(seconds[name], seconds['memcpy']):.2f})"
-        if name in ("ours", AVX512):
+        if name in (AVX2, AVX512):
             low, high = (moved / extreme(seconds[name]) / 1e9 for extreme in (max, min))
             shown += f" [{low:.2f} to {high:.2f}]"
         return shown
 
     first = best(seconds)
-    against = [f"{ratio(seconds[of], seconds[first]):.2f} × {first}" if first else "–" for of in (AVX512, "ours")]
+    ours = [name for name in (AVX512, AVX2) if name in seconds]
+    against = [f"{ratio(seconds[of], seconds[first]):.2f} × {first}" if first else "–" for of in ours]
     first = best(seconds, ALLOCATING)
     against.append(f"{ratio(seconds[NEW], seconds[first]):.2f} × {first}" if first else "–")
     memcpy = f"{gbps(moved, seconds['memcpy']):.2f}"

@@ -3,6 +3,7 @@
 import json
 import os
 import platform
+from collections.abc import Iterable
 from pathlib import Path
 from statistics import median
 
@@ -11,8 +12,8 @@ from ours import ROOT
 DATA = Path(os.environ.get("PEERS_RESULTS", ROOT / "docs" / "charts" / "data"))
 RUNS = 7
 WARM_UPS = 2
-# Ours on AVX-512, beside ours on AVX2.
-AVX512 = "ours, avx512"
+# Ours on AVX2, and on AVX-512 where the processor has it.
+AVX2, AVX512 = "ours", "ours, avx512"
 # The libraries that write into preallocated memory, as this crate does.
 IN_PLACE = ["numpy", "torch copy_", "ORT"]
 # Those that allocate, and this crate when it does.
@@ -25,17 +26,28 @@ GPU = DATA / "gpu"
 # The processors whose comparison is in the tables and charts: a title, the folder of the figures, and the ending of charts.
 MACHINES = [
     ("AMD EPYC (Zen 4)", DATA, ""),
+    ("AMD EPYC (Zen 3)", DATA / "zen3", "-zen3"),
     ("AMD EPYC (Zen 5)", DATA / "zen5", "-zen5"),
     ("Intel Xeon", DATA / "xeon", "-xeon"),
 ]
 
 
-def cpu() -> str:
-    """The processor's name, with its family and model, since virtual machines hide the real name."""
+def processor() -> dict[str, str]:
+    """What Linux tells of the first processor."""
     info = Path("/proc/cpuinfo")
     lines = info.read_text().splitlines() if info.exists() else []
     # Of several processors the first one's lines stay.
-    facts = dict([part.strip() for part in line.partition(":")[::2]] for line in reversed(lines))
+    return dict([part.strip() for part in line.partition(":")[::2]] for line in reversed(lines))
+
+
+def has_avx512() -> bool:
+    """Whether the processor has all of AVX-512 that this crate needs."""
+    return {f"avx512{part}" for part in ("f", "bw", "cd", "dq", "vl")} <= set(processor().get("flags", "").split())
+
+
+def cpu() -> str:
+    """The processor's name, with its family and model, since virtual machines hide the real name."""
+    facts = processor()
     if "model name" not in facts:
         return platform.processor() or platform.machine()
     numbered = [f"{name} {facts[key]}" for name, key in (("family", "cpu family"), ("model", "model")) if key in facts]
@@ -54,6 +66,11 @@ def gbps(moved: int, seconds: list[float]) -> float:
 def ratio(of: list[float], to: list[float]) -> float:
     """How much faster `of` is than `to`: the median of the runs' ratios, so that other load affects both alike."""
     return median(other / one for one, other in zip(of, to, strict=True))
+
+
+def widest(names: Iterable[str]) -> str:
+    """Ours on the widest instruction set that was measured, which a process uses if nothing is forced."""
+    return AVX512 if AVX512 in names else AVX2
 
 
 def table(heads: list[str], rows: list[list[str]]) -> str:

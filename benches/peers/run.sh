@@ -16,7 +16,7 @@
 # The figures are recorded in docs/charts/data, or in the folder PEERS_RESULTS (docs/charts/data/xeon: those of an Intel Xeon). Add
 # --help for the options of a command.
 #
-# `compare` needs a processor with AVX-512. It, `sweep` and `files` use PyTorch, which is installed only on request:
+# `compare`, `sweep` and `files` use PyTorch, which is installed only on request:
 #   PEERS_TORCH=INDEX   from the package index at that address, such as PyTorch's index for CPUs (about 1 GB)
 #   PEERS_TORCH=pip     from the index that pip uses; includes CUDA (more than 5 GB)
 # `llvmpipe` builds integrations/burn, which takes about 15 minutes on two cores. Where the newer Mesa cannot be fetched, it prints

@@ -97,6 +97,8 @@ def every_pair(machine: Machine) -> str:
         f"pairs that reach {GOAL}.",
     ]
     for title, file in ("AVX-512", "cpu-all-avx512.jsonl"), ("AVX2", "cpu-all.jsonl"):
+        if not (folder / file).exists():
+            continue
         lines = read_lines(folder / file)
         found: dict[tuple[str, str], list[float]] = {}
         for line in lines:
