@@ -64,7 +64,7 @@ use crate::tensor::{Tensor, zeroed};
 #[cfg(all(feature = "threads", not(target_family = "wasm")))]
 use crate::threads::is_alone;
 use count::LossCounter;
-use isa::{Isa, IsaName};
+use isa::Isa;
 use loops::loop_of;
 use streaming::LINE;
 
@@ -171,8 +171,7 @@ pub fn cast_bytes(
 ) -> Result<(), Error> {
     let conversion = checked(from, source, len, to, options, destination.len())?;
     let isa = Isa::best();
-    let in_lines = isa.name() == IsaName::Avx512;
-    if streaming::is_faster([source.len(), destination.len()], in_lines) {
+    if streaming::is_faster([source.len(), destination.len()]) {
         convert_streaming(&conversion, isa, len, source, destination);
     } else {
         convert(&conversion, isa, len, source, destination);

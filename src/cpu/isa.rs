@@ -128,7 +128,7 @@ impl Instructions for V3 {
 
     #[inline(always)]
     fn stream(self, lines: &[Line], destination: &mut [Line]) {
-        streaming::store(lines, destination);
+        streaming::store_halves(self, lines, destination);
     }
 }
 

@@ -217,15 +217,14 @@ fn table(source: SourceKind, sink: SinkKind, isa: IsaName) -> Method {
     }
 }
 
-/// Whether 16 bits determine each destination code of a source of at most 8 bits. The other bits of a float are zeros
-/// below them; those of an integer repeat the sign above them.
+/// Whether 16 bits determine each destination code of a source of at most 8 bits. The upper half of binary32 has eight significant
+/// bits, as many as any such source needs, and instructions make DOUBLE and integers of a float's. The other bits of an integer
+/// repeat its sign above them.
 fn fits_16_bits(source: SourceKind, sink: SinkKind) -> bool {
     match (sink, source) {
-        // The upper half of binary32 has eight significant bits, as many as any such source needs.
-        (SinkKind::F32, _) => true,
-        // A value out of range, and NaN, gives the least integer, which 16 bits do not determine.
-        (SinkKind::Int32, SourceKind::SmallFloat(format)) => !format.has_nan(),
-        (SinkKind::Uint32, SourceKind::SmallFloat(format)) => format.max_exponent() < 15,
+        (SinkKind::F32, _) | (SinkKind::F64, SourceKind::SmallFloat(_)) => true,
+        // Of larger numbers, four instructions for each 64 bits are slower than a table in memory.
+        (SinkKind::Int64 { .. }, SourceKind::SmallFloat(format)) => format.max_exponent() < 31,
         _ => sink.bits().is_none_or(|bits| bits <= 32),
     }
 }

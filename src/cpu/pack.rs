@@ -157,38 +157,6 @@ pub(crate) fn write(bytes: &mut [u8], at: usize, vector: Bytes) {
     bytes[at..at + 32].copy_from_slice(&cast::<_, [u8; 32]>(vector));
 }
 
-/// 32 words of 16 bits with the bytes of `low` and `high`.
-#[inline(always)]
-fn joined(simd: V3, low: Bytes, high: Bytes) -> [Bytes; 2] {
-    let simd2 = simd.avx2;
-    // The instruction interleaves each half of a vector separately.
-    let (even, odd) = (simd2._mm256_unpacklo_epi8(low, high), simd2._mm256_unpackhi_epi8(low, high));
-    [simd2._mm256_permute2x128_si256::<0x20>(even, odd), simd2._mm256_permute2x128_si256::<0x31>(even, odd)]
-}
-
-/// Stores 32 codes of 16 bits with the bytes of `low` and `high`.
-#[inline(always)]
-pub(crate) fn store_words(simd: V3, low: Bytes, high: Bytes, bytes: &mut [u8]) {
-    let [first, second] = joined(simd, low, high);
-    write(bytes, 0, first);
-    write(bytes, 32, second);
-}
-
-/// Stores 32 codes of 32 bits. `low` and `high` have the bytes of their upper halves, and the lower halves are zero.
-/// With `EXTENDED` they have those of the lower halves, and the upper halves repeat the sign.
-#[inline(always)]
-pub(crate) fn store_wide<const EXTENDED: bool>(simd: V3, low: Bytes, high: Bytes, bytes: &mut [u8]) {
-    let simd2 = simd.avx2;
-    let words: [[u16; 8]; 4] = cast(joined(simd, low, high));
-    for i in 0..4 {
-        let wide = match EXTENDED {
-            true => simd2._mm256_cvtepi16_epi32(cast(words[i])),
-            false => simd2._mm256_slli_epi32::<16>(simd2._mm256_cvtepu16_epi32(cast(words[i]))),
-        };
-        write(bytes, 32 * i, wide);
-    }
-}
-
 /// Reads a vector from the bytes from `at` on.
 #[inline(always)]
 pub(crate) fn read(bytes: &[u8], at: usize) -> Bytes {

@@ -7,7 +7,7 @@
 use std::sync::OnceLock;
 
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-use pulp::x86::V4;
+use pulp::x86::{V3, V4};
 
 /// The size of a cache line and of the longest vectors, in bytes.
 pub(super) const LINE: usize = 64;
@@ -25,17 +25,16 @@ pub(super) const EXISTS: bool = cfg!(target_arch = "x86_64");
 const LEAST: usize = 48 << 20;
 
 /// Whether streaming stores were measured to be faster from `source` to `destination` bytes, where the memory of the result
-/// has been used before: on Intel's processors (Emerald Rapids), and on AMD's (Zen 4 and Zen 5) with stores of 64 bytes.
-/// `in_lines` says that the loop stores whole lines.
-pub(super) fn is_faster([source, destination]: [usize; 2], in_lines: bool) -> bool {
-    EXISTS && source + destination >= LEAST && is_faster_on(processor().vendor, in_lines)
+/// has been used before: on Intel's processors (Emerald Rapids), and on AMD's Zen 3, Zen 4 and Zen 5.
+pub(super) fn is_faster([source, destination]: [usize; 2]) -> bool {
+    EXISTS && source + destination >= LEAST && is_faster_on(processor())
 }
 
-fn is_faster_on(vendor: [u8; 12], in_lines: bool) -> bool {
+fn is_faster_on(Processor { vendor, family }: Processor) -> bool {
     match &vendor {
         INTEL => true,
-        // With AVX2 they have 0.6 to 1.5 of the speed of ordinary stores.
-        AMD => in_lines,
+        // Zen 3 and newer.
+        AMD => family >= 25,
         _ => false,
     }
 }
@@ -60,7 +59,8 @@ pub(super) struct Order {
     pub ahead: usize,
 }
 
-/// The fastest order that was measured: on Intel's processors, on AMD's Zen 5, and on Zen 4, whose order others have, too.
+/// The fastest order that was measured: on Intel's processors, on AMD's Zen 5, and on Zen 3 and Zen 4, whose order others have,
+/// too.
 /// The design log has the figures.
 pub(super) fn order() -> Order {
     order_on(processor())
@@ -153,6 +153,24 @@ pub(super) fn store(lines: &[Line], destination: &mut [Line]) {
     }
 }
 
+/// Copies lines to as many others, by halves.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[allow(unsafe_code, reason = "no safe function stores past the caches")]
+#[inline(always)]
+pub(super) fn store_halves(_: V3, lines: &[Line], destination: &mut [Line]) {
+    use std::arch::x86_64::{__m256i, _mm256_stream_si256};
+
+    for (line, place) in lines.iter().zip(destination) {
+        let halves: [__m256i; 2] = bytemuck::cast(*line);
+        let places: &mut [__m256i; 2] = bytemuck::cast_mut(place);
+        for (half, place) in halves.into_iter().zip(places) {
+            // SAFETY: a V3 exists where the processor has AVX2. The place is aligned, as its type says. `fill` has the fence
+            // before anything else sees it.
+            unsafe { _mm256_stream_si256(place, half) };
+        }
+    }
+}
+
 /// Copies lines to as many others, each at once.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[allow(unsafe_code, reason = "no safe function stores past the caches")]
@@ -206,6 +224,11 @@ pub(super) fn store(lines: &[Line], destination: &mut [Line]) {
 }
 
 #[cfg(any(target_arch = "x86", all(target_arch = "x86_64", miri)))]
+pub(super) fn store_halves(_: V3, lines: &[Line], destination: &mut [Line]) {
+    store(lines, destination);
+}
+
+#[cfg(any(target_arch = "x86", all(target_arch = "x86_64", miri)))]
 pub(super) fn store_lines(_: V4, lines: &[Line], destination: &mut [Line]) {
     store(lines, destination);
 }
@@ -251,10 +274,12 @@ mod tests {
 
     #[test]
     fn streaming_stores_are_used_where_they_were_measured() {
-        let used = [INTEL, AMD, b"CentaurHauls"].map(|v| [false, true].map(|l| is_faster_on(*v, l)));
-        assert_eq!(used, [[true, true], [false, true], [false, false]]);
-        let faster = |source, destination| is_faster([source, destination], true);
-        let here = EXISTS && is_faster_on(processor().vendor, true);
+        let used = |vendor: &[u8; 12], family| is_faster_on(Processor { vendor: *vendor, family });
+        assert_eq!([INTEL, AMD, b"CentaurHauls"].map(|vendor| used(vendor, 25)), [true, true, false]);
+        // Zen 2, and Zen 5.
+        assert_eq!([23, 26].map(|family| used(AMD, family)), [false, true]);
+        let faster = |source, destination| is_faster([source, destination]);
+        let here = EXISTS && is_faster_on(processor());
         assert_eq!(
             [faster(16 << 20, (32 << 20) - 1), faster(16 << 20, 32 << 20), faster(64 << 20, 0)],
             [false, here, here]
@@ -263,9 +288,9 @@ mod tests {
 
     #[test]
     fn every_processor_has_the_order_that_was_measured_on_it() {
-        // EAX of an Intel Xeon (Emerald Rapids), and of an AMD EPYC of Zen 4 and of Zen 5.
-        let families = [0xc06f2, 0xa10f11, 0xb00f21].map(family);
-        assert_eq!(families, [6, 25, 26]);
+        // EAX of an Intel Xeon (Emerald Rapids), and of an AMD EPYC of Zen 3, of Zen 4 and of Zen 5.
+        let families = [0xc06f2, 0xa00f11, 0xa10f11, 0xb00f21].map(family);
+        assert_eq!(families, [6, 25, 25, 26]);
         let order = |vendor: &[u8; 12], family| {
             let Order { runs, ahead } = order_on(Processor { vendor: *vendor, family });
             (runs, ahead)

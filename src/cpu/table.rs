@@ -4,6 +4,8 @@ pub(crate) mod memory;
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 pub(crate) mod nibble;
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+mod numbers;
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 pub(crate) mod register;
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 pub(crate) mod shuffle;

@@ -13,7 +13,7 @@ use super::sign_rule::{ANY, KEPT, NO_NEGATIVE_ZERO, SignRule};
 use super::sink::avx512::{Halves, LookUpF16, ShiftInteger, ShiftOrLookUp};
 use super::sink::{ExponentRule, Sink, signed};
 use super::source::{Bf16, F32Source, F64Source, Int, Parts, Source};
-use super::table::{nibble::nibble_table, register::RegisterTable, shuffle::ShuffleTable};
+use super::table::{nibble::nibble_table, register::RegisterTable, shuffle::shuffle_table};
 use crate::conversion::Conversion;
 use crate::element::{BFLOAT16, BINARY16};
 use crate::format::FloatFormat;
@@ -28,7 +28,7 @@ pub(crate) fn with_avx2(
 ) -> Box<dyn CastLoop> {
     match method {
         Method::NibbleTable => nibble_table(Avx2(simd), conversion),
-        Method::ShuffleTable => Box::new(ShuffleTable::new(simd, conversion)),
+        Method::ShuffleTable => shuffle_table(simd, conversion, source, sink),
         Method::Elements => elements(simd, source, sink),
         _ => lanes(Avx2(simd), method, source, sink),
     }

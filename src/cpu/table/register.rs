@@ -7,6 +7,7 @@ use bytemuck::cast;
 use pairs::LookUpPairs;
 use pulp::x86::V4;
 
+use super::numbers::numbers;
 use super::units;
 use crate::conversion::Conversion;
 use crate::cpu::arch::__m512i;
@@ -15,9 +16,7 @@ use crate::cpu::lanes::Lanes;
 use crate::cpu::lanes::avx512::{Avx512, splat_u16, write};
 use crate::cpu::method::{SinkKind, SourceKind};
 use crate::cpu::pack::load;
-use crate::cpu::scalar::{f32_to_int32, f64_to_int64};
 use crate::element::ElementType;
-use crate::options::CastOptions;
 
 /// The number of codes that are converted at a time, each in a 16-bit word.
 const LANES: usize = 32;
@@ -75,39 +74,21 @@ impl RegisterTable {
     }
 
     pub(crate) fn new(simd: V4, conversion: &Conversion, source: SourceKind, sink: SinkKind) -> Self {
-        let made_as = match sink {
-            SinkKind::F32 | SinkKind::F64 | SinkKind::Int32 | SinkKind::Int64 { signed: true } => sink,
-            SinkKind::Uint32 => SinkKind::Int32,
-            // For fewer bits, four look-ups are faster.
-            SinkKind::Int64 { signed: false } if source.bits() == 8 => SinkKind::Int64 { signed: true },
-            _ => return Self::of_codes(simd, conversion),
-        };
-        if !matches!(source, SourceKind::SmallFloat(_)) {
-            return Self::of_codes(simd, conversion);
-        }
-        let upper_halves = Conversion::new(conversion.from, ElementType::BFLOAT16, &CastOptions::default());
-        let upper_halves = upper_halves.expect("both are numeric");
-        let mut numbers = units(&upper_halves, 1);
-        if made_as != sink {
-            // Codes that are 0 (out of range, NaN, multiples of 2³²) get the number 0. All others must be what the instruction
-            // to signed integers gives.
-            for (number, &[code, ..]) in numbers.iter_mut().zip(&*units(conversion, 1)) {
-                if code == 0 {
-                    number[0] = 0;
-                } else if code != signed_integer(made_as, (number[0] as u32) << 16) {
-                    return Self::of_codes(simd, conversion);
-                }
+        // To UINT64 from fewer than 8 bits, four look-ups are faster.
+        let by_codes = matches!(sink, SinkKind::Int64 { signed: false }) && source.bits() < 8;
+        match numbers(conversion, source, sink) {
+            Some((numbers, made_as)) if !by_codes => {
+                let upper_halves = ElementType::BFLOAT16.code_bits();
+                Self { made: Made::Numbers(made_as), ..Self::of_units(simd, source.bits(), upper_halves, &numbers) }
+            }
+            _ => {
+                let [from_bits, to_bits] = [conversion.from, conversion.to].map(|t| t.code_bits());
+                Self::of_units(simd, from_bits, to_bits, &units(conversion, 1))
             }
         }
-        Self { made: Made::Numbers(made_as), ..Self::of_units(simd, &upper_halves, &numbers) }
     }
 
-    fn of_codes(simd: V4, conversion: &Conversion) -> Self {
-        Self::of_units(simd, conversion, &units(conversion, 1))
-    }
-
-    fn of_units(simd: V4, conversion: &Conversion, units: &[[u64; 4]; 256]) -> Self {
-        let [from_bits, to_bits] = [conversion.from, conversion.to].map(|t| t.code_bits());
+    fn of_units(simd: V4, from_bits: u32, to_bits: u32, units: &[[u64; 4]; 256]) -> Self {
         // Codes of at most 8 bits share a word: those of the units i and i + 64, and of i + 128 and i + 192 if all four fit. A
         // source of 6 bits has 64 units only: its words have the code twice, once for each code of a pair.
         let (shared, size) = match (from_bits, to_bits) {
@@ -169,13 +150,6 @@ impl RegisterTable {
 }
 
 /// What the instruction to signed integers makes of a number in binary32.
-fn signed_integer(sink: SinkKind, number: u32) -> u64 {
-    match sink {
-        SinkKind::Int32 => f32_to_int32(number).into(),
-        _ => f64_to_int64::<true>(f32::from_bits(number).into()),
-    }
-}
-
 /// The step from codes of `FROM` bits to codes of `TO` bits, at least 16.
 #[derive(Clone, Copy)]
 struct LookUp<'a, const FROM: usize, const TO: usize>(&'a RegisterTable);

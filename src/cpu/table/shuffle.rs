@@ -1,27 +1,83 @@
-//! Tables in AVX2's registers, for sources of at most 8 bits that `nibble` does not serve. Destination codes have at most 16
-//! bits, or 32 bits that 16 bits determine (see `fits_16_bits`).
+//! Tables in AVX2's registers, for sources of at most 8 bits that `nibble` does not serve. They have at most 16 bits for each code:
+//! those of the destination code, or 16 that determine it (see `fits_16_bits`).
 //!
 //! A shuffle looks up 32 lanes in a table of 16 bytes. Larger tables consist of several such tables. Each applies only
 //! to the lanes in its range: in the others the index is negative, for which a shuffle gives 0.
 
 use pulp::x86::V3;
 
+use super::numbers::numbers;
 use super::units;
 use crate::conversion::Conversion;
 use crate::cpu::cast_loop::{CastLoop, Step, Steps};
+use crate::cpu::lanes::Lanes;
 use crate::cpu::lanes::avx2::Avx2;
+use crate::cpu::lanes::bytes::ByteLanes;
+use crate::cpu::method::{SinkKind, SourceKind};
 use crate::cpu::pack::{self as vector, Bytes, LANES};
 
 /// The number of vectors that are converted at a time, so that a table is loaded once for all of them.
 const VECTORS: usize = 4;
 
-/// The cast of one pair by shuffles. A *unit* is a source code.
-pub(crate) struct ShuffleTable {
+/// The loop of one pair by shuffles.
+pub(crate) fn shuffle_table(
     simd: V3,
-    from_bits: u32,
-    /// The destination bits of a unit in the tables.
-    to_bits: u32,
-    widened: Widened,
+    conversion: &Conversion,
+    source: SourceKind,
+    sink: SinkKind,
+) -> Box<dyn CastLoop> {
+    let [from_bits, to_bits] = [conversion.from, conversion.to].map(|t| t.code_bits());
+    // The halves of the codes themselves take fewer instructions, but for larger sources more tables.
+    let by_codes = from_bits <= 4 && to_bits <= 32;
+    let (units, made) = match numbers(conversion, source, sink) {
+        Some((numbers, made_as)) if !by_codes => {
+            let made = match made_as {
+                SinkKind::F32 => F32,
+                SinkKind::F64 => F64,
+                SinkKind::Int32 => INT32,
+                _ => INT64,
+            };
+            (numbers.map(|unit| unit[0] as u16), made)
+        }
+        _ => halves(to_bits, &units(conversion, 1).map(|unit| unit[0])),
+    };
+    let table = ShuffleTable::new(simd, from_bits, to_bits.min(16), &units[..1 << from_bits]);
+    match from_bits {
+        ..=4 => with_const!(FROM: usize = from_bits, of 2 4, with_const!(TO: usize = made, of 16 32 33 64 65,
+            Box::new(Shuffles::<FROM, TO>(table)))),
+        _ => with_const!(FROM: usize = from_bits, of 6 8, with_const!(TO: usize = made, of 2 4 6 8 16 32 34 64 65,
+            Box::new(Shuffles::<FROM, TO>(table)))),
+    }
+}
+
+/// The halves of integers' destination codes that determine them, and what they become.
+fn halves(to_bits: u32, codes: &[u64; 256]) -> ([u16; 256], usize) {
+    match to_bits {
+        ..=16 => (codes.map(|code| code as u16), to_bits as usize),
+        _ if codes.iter().all(|code| code & 0xffff == 0) => (codes.map(|code| (code >> 16) as u16), F32),
+        _ if codes.iter().all(|&code| code as u32 == i32::from(code as i16) as u32) => {
+            (codes.map(|code| code as u16), EXTENDED)
+        }
+        _ => unreachable!("`fits_16_bits` says that 16 bits say all of each code"),
+    }
+}
+
+/// The cast from codes of `FROM` bits to `TO`.
+struct Shuffles<const FROM: usize, const TO: usize>(ShuffleTable);
+
+impl<const FROM: usize, const TO: usize> CastLoop for Shuffles<FROM, TO> {
+    fn convert(&self, source: &[u8], destination: &mut [u8]) {
+        Steps(Avx2(self.0.simd), LookUp::<FROM, TO>(&self.0)).convert(source, destination);
+    }
+
+    fn stream(&self, source: &[u8], destination: &mut [u8]) -> [usize; 2] {
+        Steps(Avx2(self.0.simd), LookUp::<FROM, TO>(&self.0)).stream(source, destination)
+    }
+}
+
+/// The tables of one pair. A *unit* is a source code.
+struct ShuffleTable {
+    simd: V3,
     /// By the low four bits of a unit.
     first: Rows,
     /// By its high four bits; added to `first`. In most pairs this is the exponent and the sign.
@@ -31,27 +87,6 @@ pub(crate) struct ShuffleTable {
     /// Corrections for the units from 128 on only.
     upper: Vec<Increment>,
     upper_units: UpperUnits,
-}
-
-/// How the 16 bits of a table become a destination code.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Widened {
-    No,
-    /// By zeros below them: floats.
-    Below,
-    /// By their sign above them: integers.
-    Above,
-}
-
-impl Widened {
-    fn new(codes: &[u64], to_bits: u32) -> Self {
-        match to_bits {
-            ..=16 => Self::No,
-            _ if codes.iter().all(|code| code & 0xffff == 0) => Self::Below,
-            _ if codes.iter().all(|&code| code as u32 == i32::from(code as i16) as u32) => Self::Above,
-            _ => unreachable!("`fits_16_bits` says that 16 bits say all of each code"),
-        }
-    }
 }
 
 /// How the results of the upper 128 units follow from those of the lower ones.
@@ -76,37 +111,14 @@ const MIDDLE: usize = 8;
 /// that differ only by an offset, as in most binades, need no increment.
 #[derive(Clone, Copy)]
 struct Increment {
-    first: u8,
+    /// The same in all bytes.
+    first: [u8; 16],
     tables: Rows,
 }
 
-impl CastLoop for ShuffleTable {
-    fn convert(&self, source: &[u8], destination: &mut [u8]) {
-        let kind = match self.widened {
-            Widened::No => self.to_bits as usize,
-            Widened::Below => BELOW,
-            Widened::Above => ABOVE,
-        };
-        match self.from_bits {
-            ..=4 => with_const!(FROM: usize = self.from_bits, of 2 4, with_const!(TO: usize = kind, of 16 32 33, {
-                Steps(Avx2(self.simd), LookUp::<'_, FROM, TO>(self)).convert(source, destination);
-            })),
-            _ => with_const!(FROM: usize = self.from_bits, of 6 8, with_const!(TO: usize = kind, of 2 4 6 8 16 32 33, {
-                Steps(Avx2(self.simd), LookUp::<'_, FROM, TO>(self)).convert(source, destination);
-            })),
-        }
-    }
-}
-
 impl ShuffleTable {
-    pub(crate) fn new(simd: V3, conversion: &Conversion) -> Self {
-        let [from_bits, to_bits] = [conversion.from, conversion.to].map(|t| t.code_bits());
-        let units = units(conversion, 1);
-        let units: Vec<u64> = units.iter().take(1 << from_bits).map(|unit| unit[0]).collect();
-        let widened = Widened::new(&units, to_bits);
-        let up = if widened == Widened::Below { 16 } else { 0 };
-        let units: Vec<u16> = units.iter().map(|unit| (unit >> up) as u16).collect();
-        let to_bits = to_bits.min(16);
+    /// The tables of some results of `to_bits` bits, one for each unit.
+    fn new(simd: V3, from_bits: u32, to_bits: u32, units: &[u16]) -> Self {
         // The low and the high bytes of the codes have separate tables.
         let mut tables = [[[0; 16]; 2]; 16];
         for (i, unit) in units.iter().enumerate() {
@@ -128,17 +140,7 @@ impl ShuffleTable {
         let lower: Vec<_> = (0..rows.min(8)).map(rest).collect();
         let upper: Vec<_> = (8..rows).map(|row| subtract(rest(row), lower[row - 8])).collect();
         let lower = increments(&lower);
-        let plain = Self {
-            simd,
-            from_bits,
-            to_bits,
-            widened,
-            first,
-            offsets,
-            lower,
-            upper: increments(&upper),
-            upper_units: UpperUnits::Apart,
-        };
+        let plain = Self { simd, first, offsets, lower, upper: increments(&upper), upper_units: UpperUnits::Apart };
         if from_bits < 8 {
             return plain;
         }
@@ -185,18 +187,23 @@ impl ShuffleTable {
             }
             return made;
         }
-        let (mut lower, mut upper) = (units, units);
+        let mut lower = units;
         if FROM == 8 {
+            let mut magnitudes = units;
+            if let UpperUnits::Mirrored(_) = self.upper_units {
+                magnitudes = units.map(
+                    #[inline(always)]
+                    |unit| simd._mm256_abs_epi8(unit),
+                );
+                lower = magnitudes;
+            } else {
+                lower = units.map(
+                    #[inline(always)]
+                    |unit| simd._mm256_and_si256(unit, vector::splat_u8(0x7f)),
+                );
+            }
             for i in 0..VECTORS {
-                let mut magnitude = units[i];
-                if let UpperUnits::Mirrored(_) = self.upper_units {
-                    magnitude = simd._mm256_abs_epi8(units[i]);
-                    lower[i] = magnitude;
-                } else {
-                    lower[i] = simd._mm256_and_si256(units[i], vector::splat_u8(0x7f));
-                }
-                upper[i] = simd._mm256_xor_si256(units[i], vector::splat_u8(0x80));
-                let row = simd._mm256_and_si256(simd._mm256_srli_epi16::<4>(magnitude), vector::splat_u8(0x0f));
+                let row = simd._mm256_and_si256(simd._mm256_srli_epi16::<4>(magnitudes[i]), vector::splat_u8(0x0f));
                 for side in 0..sides {
                     let first = simd._mm256_shuffle_epi8(vector::twice(self.first[side]), lower[i]);
                     let offset = simd._mm256_shuffle_epi8(vector::twice(self.offsets[side]), row);
@@ -225,7 +232,13 @@ impl ShuffleTable {
                 }
             }
         }
-        self.add::<TO>(&self.upper, &upper, &mut made);
+        if !self.upper.is_empty() {
+            let upper = units.map(
+                #[inline(always)]
+                |unit| simd._mm256_xor_si256(unit, vector::splat_u8(0x80)),
+            );
+            self.add::<TO>(&self.upper, &upper, &mut made);
+        }
         made
     }
 
@@ -239,7 +252,7 @@ impl ShuffleTable {
         let simd = self.simd.avx2;
         let sides = if TO > 8 { 2 } else { 1 };
         for increment in increments {
-            let first = vector::splat_u8(increment.first);
+            let first = vector::twice(increment.first);
             let mut tables = [first; 2];
             for side in 0..sides {
                 tables[side] = vector::twice(increment.tables[side]);
@@ -256,37 +269,80 @@ impl ShuffleTable {
     }
 }
 
-/// The values of `TO` for destinations of 32 bits.
-const BELOW: usize = 32;
-const ABOVE: usize = 33;
+/// The values of `TO` for destinations of more than 16 bits: by way of FLOAT, of which the tables have the upper halves, and
+/// integers of 16 bits with their sign above them.
+const F32: usize = 32;
+const EXTENDED: usize = 33;
+const INT32: usize = 34;
+const F64: usize = 64;
+const INT64: usize = 65;
 
-/// The step from units of `FROM` bits to codes of `TO` bits.
+/// The step from units of `FROM` bits to `TO`, which is the number of bits or one of the values above.
 #[derive(Clone, Copy)]
 struct LookUp<'a, const FROM: usize, const TO: usize>(&'a ShuffleTable);
 
 impl<const FROM: usize, const TO: usize> Step<Avx2> for LookUp<'_, FROM, TO> {
     const READ: usize = VECTORS * LANES * FROM / 8;
-    const WRITTEN: usize = VECTORS * LANES * if TO < BELOW { TO } else { 32 } / 8;
+    const WRITTEN: usize = match TO {
+        ..F32 => VECTORS * LANES * TO / 8,
+        F32..F64 => VECTORS * LANES * 4,
+        _ => VECTORS * LANES * 8,
+    };
+    const STREAMS: bool = TO >= 16;
 
     #[inline(always)]
-    fn step(self, Avx2(simd): Avx2, source: &[u8], destination: &mut [u8]) {
+    fn step(self, l: Avx2, source: &[u8], destination: &mut [u8]) {
         let mut units = [vector::splat_u8(0); VECTORS];
         for i in 0..VECTORS {
-            units[i] = vector::load::<FROM>(simd, &source[4 * FROM * i..4 * FROM * (i + 1)]);
+            let in_order = vector::load::<FROM>(l.0, &source[4 * FROM * i..4 * FROM * (i + 1)]);
+            units[i] = match TO {
+                ..16 => in_order,
+                16 => l.spread_by_8(in_order),
+                INT64 => spread_by_2(l, in_order),
+                _ => l.spread_by_4(in_order),
+            };
         }
         let [low, high] = self.0.look_up::<FROM, TO>(units);
         if TO < 16 {
-            return vector::store::<TO>(simd, low, destination);
+            return vector::store::<TO>(l.0, low, destination);
         }
-        let size = LANES * if TO < BELOW { 2 } else { 4 };
-        for i in 0..VECTORS {
-            let destination = &mut destination[size * i..size * (i + 1)];
-            match TO {
-                BELOW => vector::store_wide::<false>(simd, low[i], high[i], destination),
-                ABOVE => vector::store_wide::<true>(simd, low[i], high[i], destination),
-                _ => vector::store_words(simd, low[i], high[i], destination),
+        for (i, destination) in destination.chunks_exact_mut(Self::WRITTEN / VECTORS).enumerate() {
+            let words = l.interleaved_u8(low[i], high[i]);
+            for (words, destination) in words.into_iter().zip(destination.chunks_exact_mut(Self::WRITTEN / VECTORS / 2))
+            {
+                let numbers = l.interleaved_u16(vector::splat_u16(0), words);
+                match TO {
+                    16 => vector::write(destination, 0, words),
+                    F32 => l.store_u32(numbers, destination),
+                    EXTENDED => l.store_u32(l.interleaved_u16(words, l.negative_u16(words)), destination),
+                    INT32 => l.store_u32(l.f32_to_i32(numbers), destination),
+                    F64 => l.store_f32_as_f64(numbers, destination),
+                    _ => store_i64(l, numbers, destination),
+                }
             }
         }
+    }
+}
+
+/// Moves each two bytes so that three interleavings, of bytes, of words and of 32 bits, leave results in the order of the source.
+#[inline(always)]
+fn spread_by_2(l: Avx2, units: Bytes) -> Bytes {
+    let even_first = vector::twice([0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15]);
+    l.spread_by_8(l.0.avx2._mm256_shuffle_epi8(units, even_first))
+}
+
+/// Stores the integer parts of numbers of less than 2³¹, and the least integer for ∞ and NaN.
+#[inline(always)]
+fn store_i64(l: Avx2, numbers: [Bytes; 2], bytes: &mut [u8]) {
+    let simd = l.0.avx2;
+    for (value, bytes) in l.f32_to_i32(numbers).into_iter().zip(bytes.chunks_exact_mut(2 * LANES)) {
+        // For ∞ and NaN, of which there is the least 32-bit integer, 2³¹ below zeros instead.
+        let is_special = simd._mm256_cmpeq_epi32(value, vector::splat_u32(1 << 31));
+        let lower = simd._mm256_andnot_si256(is_special, value);
+        let sign = simd._mm256_srai_epi32::<31>(value);
+        let upper = simd._mm256_xor_si256(sign, simd._mm256_srli_epi32::<1>(is_special));
+        vector::write(bytes, 0, simd._mm256_unpacklo_epi32(lower, upper));
+        vector::write(bytes, LANES, simd._mm256_unpackhi_epi32(lower, upper));
     }
 }
 
@@ -297,7 +353,7 @@ fn increments(rows: &[Rows]) -> Vec<Increment> {
     for (i, &row) in rows.iter().enumerate() {
         let tables = subtract(row, before);
         if tables != [[0; 16]; 2] {
-            increments.push(Increment { first: 16 * i as u8, tables });
+            increments.push(Increment { first: [16 * i as u8; 16], tables });
         }
         before = row;
     }
