@@ -4,6 +4,7 @@
 //! A shuffle looks up 32 lanes in a table of 16 bytes. Larger tables consist of several such tables. Each applies only
 //! to the lanes in its range: in the others the index is negative, for which a shuffle gives 0.
 
+use bytemuck::cast;
 use pulp::x86::V3;
 
 use super::numbers::numbers;
@@ -43,8 +44,8 @@ pub(crate) fn shuffle_table(
     };
     let table = ShuffleTable::new(simd, from_bits, to_bits.min(16), &units[..1 << from_bits]);
     match from_bits {
-        ..=4 => with_const!(FROM: usize = from_bits, of 2 4, with_const!(TO: usize = made, of 16 32 33 64 65,
-            Box::new(Shuffles::<FROM, TO>(table)))),
+        2 => with_const!(TO: usize = made, of 16 32 33, Box::new(Shuffles::<2, TO>(table))),
+        4 => with_const!(TO: usize = made, of 32 33 64 65, Box::new(Shuffles::<4, TO>(table))),
         _ => with_const!(FROM: usize = from_bits, of 6 8, with_const!(TO: usize = made, of 2 4 6 8 16 32 34 64 65,
             Box::new(Shuffles::<FROM, TO>(table)))),
     }
@@ -296,8 +297,7 @@ impl<const FROM: usize, const TO: usize> Step<Avx2> for LookUp<'_, FROM, TO> {
         for i in 0..VECTORS {
             let in_order = vector::load::<FROM>(l.0, &source[4 * FROM * i..4 * FROM * (i + 1)]);
             units[i] = match TO {
-                ..16 => in_order,
-                16 => l.spread_by_8(in_order),
+                ..=16 | EXTENDED => in_order,
                 INT64 => spread_by_2(l, in_order),
                 _ => l.spread_by_4(in_order),
             };
@@ -308,13 +308,14 @@ impl<const FROM: usize, const TO: usize> Step<Avx2> for LookUp<'_, FROM, TO> {
         }
         for (i, destination) in destination.chunks_exact_mut(Self::WRITTEN / VECTORS).enumerate() {
             let words = l.interleaved_u8(low[i], high[i]);
+            let words = if matches!(TO, 16 | EXTENDED) { in_order(l, words) } else { words };
             for (words, destination) in words.into_iter().zip(destination.chunks_exact_mut(Self::WRITTEN / VECTORS / 2))
             {
                 let numbers = l.interleaved_u16(vector::splat_u16(0), words);
                 match TO {
                     16 => vector::write(destination, 0, words),
                     F32 => l.store_u32(numbers, destination),
-                    EXTENDED => l.store_u32(l.interleaved_u16(words, l.negative_u16(words)), destination),
+                    EXTENDED => l.store_u32(extended(l, words), destination),
                     INT32 => l.store_u32(l.f32_to_i32(numbers), destination),
                     F64 => l.store_f32_as_f64(numbers, destination),
                     _ => store_i64(l, numbers, destination),
@@ -322,6 +323,19 @@ impl<const FROM: usize, const TO: usize> Step<Avx2> for LookUp<'_, FROM, TO> {
             }
         }
     }
+}
+
+/// Interleaved words in order.
+#[inline(always)]
+fn in_order(l: Avx2, [a, b]: [Bytes; 2]) -> [Bytes; 2] {
+    [l.0.avx2._mm256_permute2x128_si256::<0x20>(a, b), l.0.avx2._mm256_permute2x128_si256::<0x31>(a, b)]
+}
+
+/// Integers of 16 bits with 32 bits.
+#[inline(always)]
+fn extended(l: Avx2, words: Bytes) -> [Bytes; 2] {
+    let [low, high]: [[u8; 16]; 2] = cast(words);
+    [l.0.avx2._mm256_cvtepi16_epi32(cast(low)), l.0.avx2._mm256_cvtepi16_epi32(cast(high))]
 }
 
 /// Moves each two bytes so that three interleavings, of bytes, of words and of 32 bits, leave results in the order of the source.
