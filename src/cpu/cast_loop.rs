@@ -81,8 +81,10 @@ impl<L: Lanes, T: Step<L>> CastLoop for Steps<L, T> {
                     // The closure is a function of its own: what is computed outside would be no constant here.
                     (source, const { block::<L, T>()[0] }),
                     (destination, const { block::<L, T>()[1] / LINE }),
+                    // With `move` the step's values stay in registers. Otherwise each block loads them, for all the compiler
+                    // knows from memory that the last one was stored to.
                     #[inline(always)]
-                    |source, made| {
+                    move |source, made| {
                         for (source, made) in source.chunks_exact(T::READ).zip(made.chunks_exact_mut(T::WRITTEN)) {
                             step.step(l, source, made);
                         }
