@@ -125,12 +125,13 @@ pub(crate) fn int64_to_odd_f32<const SIGNED: bool>(x: u64) -> u32 {
 /// A 64-bit integer rounded to odd at 53 bits, so that binary64 holds it and rounds once to binary32.
 #[inline(always)]
 fn odd_int64<const SIGNED: bool>(x: u64) -> u64 {
+    // What is cut off carries into the last bit that stays.
     if SIGNED {
-        let cut = x & !0x3ff | u64::from(x & 0x3ff != 0) << 10;
+        let cut = (x | (x & 0x3ff) + 0x3ff) & !0x3ff;
         let large = x.wrapping_add(1 << 53) >> 54 != 0;
         if large { cut } else { x }
     } else {
-        let cut = x & !0x7ff | u64::from(x & 0x7ff != 0) << 11;
+        let cut = (x | (x & 0x7ff) + 0x7ff) & !0x7ff;
         if x >> 53 != 0 { cut } else { x }
     }
 }
