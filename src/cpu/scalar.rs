@@ -127,11 +127,11 @@ pub(crate) fn int64_to_odd_f32<const SIGNED: bool>(x: u64) -> u32 {
 fn odd_int64<const SIGNED: bool>(x: u64) -> u64 {
     // What is cut off carries into the last bit that stays.
     if SIGNED {
-        let cut = (x | (x & 0x3ff) + 0x3ff) & !0x3ff;
+        let cut = (x | ((x & 0x3ff) + 0x3ff)) & !0x3ff;
         let large = x.wrapping_add(1 << 53) >> 54 != 0;
         if large { cut } else { x }
     } else {
-        let cut = (x | (x & 0x7ff) + 0x7ff) & !0x7ff;
+        let cut = (x | ((x & 0x7ff) + 0x7ff)) & !0x7ff;
         if x >> 53 != 0 { cut } else { x }
     }
 }
