@@ -1,9 +1,9 @@
 """Measures casts on a CPU: this crate, numpy with ml_dtypes, PyTorch and ONNX Runtime.
 
 For every pair and number of threads, a copy of the same number of bytes, this crate with AVX2 and, if the processor has it,
-with AVX-512, and the other libraries run in turns, fifteen times. All read the same codes. Bytes are counted as ONNX packs them, although numpy
-stores a 4-bit element in a byte. First, every library's result is compared with that of this crate: for ordinary values
-that the target can hold, and for random codes.
+with AVX-512, and the other libraries run in turns, fifteen times. All read the same codes. Bytes are counted as ONNX packs
+them, although numpy stores a 4-bit element in a byte. First, every library's result is compared with that of this crate: for
+ordinary values that the target can hold, and for random codes.
 """
 
 import argparse

@@ -13,7 +13,7 @@
 #   run.sh visit [FOLDER]        docs/charts/data/gpu, from what benches/gpu.sh left in a folder; measures nothing
 #   run.sh tables                docs/performance/tables.md and the README's table, from the recorded figures
 #   run.sh charts                docs/charts/*.svg, from the recorded figures
-# The figures are recorded in docs/charts/data, or in the folder PEERS_RESULTS (docs/charts/data/xeon: those of an Intel Xeon). Add
+# The figures are recorded in docs/charts/data, or in the folder PEERS_RESULTS (docs/charts/data/xeon, zen3, zen5). Add
 # --help for the options of a command.
 #
 # `compare`, `sweep` and `files` use PyTorch, which is installed only on request:

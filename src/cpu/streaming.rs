@@ -65,8 +65,7 @@ pub(super) struct Order {
 }
 
 /// The fastest order that was measured: on Intel's processors, on AMD's Zen 5, and on Zen 3 and Zen 4, whose order others have,
-/// too.
-/// The design log has the figures.
+/// too. The design log has the figures.
 pub(super) fn order() -> Order {
     order_on(processor())
 }

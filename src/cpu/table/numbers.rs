@@ -39,6 +39,7 @@ pub(crate) fn numbers(
     Some((numbers, made_as))
 }
 
+/// What the instruction to signed integers makes of a number in binary32.
 fn signed_integer(sink: SinkKind, number: u32) -> u64 {
     match sink {
         SinkKind::Int32 => f32_to_int32(number).into(),

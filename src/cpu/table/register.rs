@@ -149,7 +149,6 @@ impl RegisterTable {
     }
 }
 
-/// What the instruction to signed integers makes of a number in binary32.
 /// The step from codes of `FROM` bits to codes of `TO` bits, at least 16.
 #[derive(Clone, Copy)]
 struct LookUp<'a, const FROM: usize, const TO: usize>(&'a RegisterTable);

@@ -28,7 +28,7 @@ pub(crate) fn shuffle_table(
     sink: SinkKind,
 ) -> Box<dyn CastLoop> {
     let [from_bits, to_bits] = [conversion.from, conversion.to].map(|t| t.code_bits());
-    // The halves of the codes themselves take fewer instructions, but for larger sources more tables.
+    // Up to 4 bits one table has all codes, and codes take fewer instructions than numbers. Those of larger sources need more tables.
     let by_codes = from_bits <= 4 && to_bits <= 32;
     let (units, made) = match numbers(conversion, source, sink) {
         Some((numbers, made_as)) if !by_codes => {
@@ -51,7 +51,7 @@ pub(crate) fn shuffle_table(
     }
 }
 
-/// The halves of integers' destination codes that determine them, and what they become.
+/// For each unit, the 16 bits that determine its destination code, and what is made of them.
 fn halves(to_bits: u32, codes: &[u64; 256]) -> ([u16; 256], usize) {
     match to_bits {
         ..=16 => (codes.map(|code| code as u16), to_bits as usize),
