@@ -43,13 +43,9 @@ pub(crate) trait Step<L>: Copy + Send + Sync {
 /// The most bytes that a step reads or writes.
 const STEP: usize = 1024;
 
-/// The bytes that a streaming loop makes at a time if its steps make less than a line. The compiler vectorises so many steps; with
-/// one line DOUBLE to INT64 has a fifth of the speed.
-const SMALL_STEPS: usize = 4 * LINE;
-
 /// The bytes that a streaming loop reads and writes at a time.
-const fn block<L, T: Step<L>>() -> [usize; 2] {
-    let steps = if T::WRITTEN < LINE { SMALL_STEPS / T::WRITTEN } else { 1 };
+const fn block<L: Lanes, T: Step<L>>() -> [usize; 2] {
+    let steps = if T::WRITTEN < LINE { L::LINES * LINE / T::WRITTEN } else { 1 };
     assert!(!T::STREAMS || (steps * T::WRITTEN).is_multiple_of(LINE), "whole lines");
     [steps * T::READ, steps * T::WRITTEN]
 }

@@ -67,6 +67,8 @@ pub(crate) trait Lanes: Copy + Send + Sync {
     const PACKS: bool;
     /// Whether [`look_up_u16`](Self::look_up_u16) takes few instructions.
     const LOOKS_UP: bool;
+    /// See [`Instructions::LINES`](super::isa::Instructions::LINES). Steps of several elements make whole lines.
+    const LINES: usize = 1;
     /// 16-bit lanes. A portable lane has 32 bits, of which the upper 16 are zero.
     type U16: Copy;
     type U32: Copy;

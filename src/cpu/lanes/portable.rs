@@ -22,6 +22,7 @@ impl<I: Instructions> Lanes for Portable<I> {
     const GROUPS: usize = 1;
     const PACKS: bool = false;
     const LOOKS_UP: bool = false;
+    const LINES: usize = I::LINES;
 
     type U16 = u32;
     type U32 = u32;
