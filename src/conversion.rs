@@ -92,7 +92,7 @@ impl Conversion {
     /// # Errors
     /// [`Error::NoKernel`] where [`has_kernel`] is false.
     pub(crate) fn new(from: ElementType, to: ElementType, options: &CastOptions) -> Result<Self, Error> {
-        let strings = Error::NoKernel { from, to };
+        let strings = || Error::NoKernel { from, to };
         let decode = match (from.kind(), from.code_bits()) {
             (Kind::Bool, _) => Decode::Bool,
             (Kind::Int { signed }, 64) => Decode::Int64 { signed },
@@ -102,7 +102,7 @@ impl Conversion {
             (Kind::Float(_), 64) => Decode::F64,
             (Kind::Float(format), _) if within(&format, to) => Decode::Own,
             (Kind::Float(format), _) => Decode::Float(DecodeFloat::new(&format, needs_subnormals(&format, to))),
-            (Kind::String, _) => return Err(strings),
+            (Kind::String, _) => return Err(strings()),
         };
         let encode = match (to.kind(), to.code_bits()) {
             _ if from == to && from.kind() != Kind::Bool => same_type(to, options),
@@ -128,7 +128,7 @@ impl Conversion {
                 }
                 Encode::Float(to)
             }
-            (Kind::String, _) => return Err(strings),
+            (Kind::String, _) => return Err(strings()),
         };
         Ok(Self { from, to, decode, encode })
     }

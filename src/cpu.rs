@@ -340,7 +340,9 @@ fn convert_by(
     let [read, written] = if elements < LONG { [0, 0] } else { head(conversion, destination) };
     let (first_source, source) = source.split_at(read);
     let (first, rest) = destination.split_at_mut(written);
-    work(first_source, first);
+    if written > 0 {
+        work(first_source, first);
+    }
     share(source, rest, chunk, work);
     clear_pad(destination, conversion.to.code_bits(), elements as u64);
 }

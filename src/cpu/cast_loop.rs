@@ -94,6 +94,19 @@ impl<L: Lanes, T: Step<L>> CastLoop for Steps<L, T> {
     }
 }
 
+/// `zeros!(bytes)` is so many zeros, at most [`STEP`], on the stack. To clear more takes as long as to convert a few elements.
+macro_rules! zeros {
+    ($bytes:expr) => {
+        match $bytes {
+            ..=64 => &mut [0; 64][..$bytes],
+            ..=128 => &mut [0; 128][..$bytes],
+            ..=256 => &mut [0; 256][..$bytes],
+            ..=512 => &mut [0; 512][..$bytes],
+            _ => &mut [0; STEP][..$bytes],
+        }
+    };
+}
+
 #[inline(always)]
 fn repeat<L: Lanes, T: Step<L>>(l: L, step: T, source: &[u8], destination: &mut [u8]) {
     let whole = (source.len() / T::READ).min(destination.len() / T::WRITTEN);
@@ -105,10 +118,10 @@ fn repeat<L: Lanes, T: Step<L>>(l: L, step: T, source: &[u8], destination: &mut 
     if destination.is_empty() {
         return;
     }
-    let (mut last, mut made) = ([0; STEP], [0; STEP]);
+    let (last, made) = (zeros!(T::READ), zeros!(T::WRITTEN));
     let rest = source.len().min(T::READ);
     last[..rest].copy_from_slice(&source[..rest]);
-    step.step(l, &last[..T::READ], &mut made[..T::WRITTEN]);
+    step.step(l, last, made);
     destination.copy_from_slice(&made[..destination.len()]);
 }
 
