@@ -34,7 +34,7 @@ pub(crate) trait Step<L>: Copy + Send + Sync {
     const READ: usize;
     const WRITTEN: usize;
     /// Whether there is a second loop, with streaming stores. It is worth its size where elements of at least 16 bits are
-    /// made.
+    /// made, and BOOL.
     const STREAMS: bool = false;
     /// Implementations are always inlined.
     fn step(self, l: L, source: &[u8], destination: &mut [u8]);
@@ -256,7 +256,7 @@ impl<L: Lanes, S: Word, D: Word, F: Fn(S) -> D + Copy + Send + Sync, const STREA
 {
     const READ: usize = S::BYTES;
     const WRITTEN: usize = D::BYTES;
-    const STREAMS: bool = STREAMS && D::BYTES >= 2;
+    const STREAMS: bool = STREAMS;
 
     #[inline(always)]
     fn step(self, _: L, source: &[u8], destination: &mut [u8]) {

@@ -180,7 +180,11 @@ fn map<I: Instructions + 'static, S: Word + 'static, D: Word + 'static>(
     isa: I,
     function: impl Fn(S) -> D + Copy + Send + Sync + 'static,
 ) -> Made {
-    steps(Portable(isa), Map::<S, D, _, true>::new(function))
+    if D::BYTES >= 2 {
+        steps(Portable(isa), Map::<S, D, _, true>::new(function))
+    } else {
+        steps(Portable(isa), Map::<S, D, _, false>::new(function))
+    }
 }
 
 /// The loops of functions of one element.
@@ -251,7 +255,13 @@ fn is_nonzero<I: Instructions + 'static>(i: I, source: SourceKind) -> Made {
     let mask = source.magnitude_mask();
     match source.bits() {
         8 => map!(i, |x: u8| u8::from(x != 0)),
-        bits => with_int!(Word: bits, false, map!(i, |x: Word| u8::from(x & mask as Word != 0))),
+        bits => with_int!(Word: bits, false, {
+            let code = Map::<Word, u8, _, true>::new(
+                #[inline(always)]
+                move |x| u8::from(x & mask as Word != 0),
+            );
+            steps(Portable(i), code)
+        }),
     }
 }
 

@@ -389,6 +389,7 @@ fn common_pairs_have_streaming_loops() {
         (DOUBLE, FLOAT),
         (INT32, FLOAT),
         (UINT8, FLOAT),
+        (FLOAT, BOOL),
         // Tables in registers.
         (FLOAT8E4M3FN, FLOAT),
         (FLOAT8E4M3FN, BFLOAT16),
