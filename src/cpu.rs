@@ -340,7 +340,7 @@ fn convert_by(
     let [read, written] = if elements < LONG { [0, 0] } else { head(conversion, destination) };
     let (first_source, source) = source.split_at(read);
     let (first, rest) = destination.split_at_mut(written);
-    if written > 0 {
+    if !first.is_empty() {
         work(first_source, first);
     }
     share(source, rest, chunk, work);

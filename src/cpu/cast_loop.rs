@@ -241,22 +241,23 @@ impl CastLoop for Packed {
     }
 }
 
-/// The step of a function of one element. The compiler vectorises the loop. `STREAMS` allows a second loop.
+/// The step of a function of one element. The compiler vectorises the loop. There is a streaming one if it makes words of at least
+/// `STREAMED` bytes.
 #[derive(Clone, Copy)]
-pub(crate) struct Map<S, D, F, const STREAMS: bool>(F, PhantomData<(S, D)>);
+pub(crate) struct Map<S, D, F, const STREAMED: usize>(F, PhantomData<(S, D)>);
 
-impl<S: Word, D: Word, F: Fn(S) -> D, const STREAMS: bool> Map<S, D, F, STREAMS> {
+impl<S: Word, D: Word, F: Fn(S) -> D, const STREAMED: usize> Map<S, D, F, STREAMED> {
     pub(crate) fn new(function: F) -> Self {
         Self(function, PhantomData)
     }
 }
 
-impl<L: Lanes, S: Word, D: Word, F: Fn(S) -> D + Copy + Send + Sync, const STREAMS: bool> Step<L>
-    for Map<S, D, F, STREAMS>
+impl<L: Lanes, S: Word, D: Word, F: Fn(S) -> D + Copy + Send + Sync, const STREAMED: usize> Step<L>
+    for Map<S, D, F, STREAMED>
 {
     const READ: usize = S::BYTES;
     const WRITTEN: usize = D::BYTES;
-    const STREAMS: bool = STREAMS;
+    const STREAMS: bool = D::BYTES >= STREAMED;
 
     #[inline(always)]
     fn step(self, _: L, source: &[u8], destination: &mut [u8]) {

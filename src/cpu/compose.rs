@@ -180,11 +180,7 @@ fn map<I: Instructions + 'static, S: Word + 'static, D: Word + 'static>(
     isa: I,
     function: impl Fn(S) -> D + Copy + Send + Sync + 'static,
 ) -> Made {
-    if D::BYTES >= 2 {
-        steps(Portable(isa), Map::<S, D, _, true>::new(function))
-    } else {
-        steps(Portable(isa), Map::<S, D, _, false>::new(function))
-    }
+    steps(Portable(isa), Map::<S, D, _, 2>::new(function))
 }
 
 /// The loops of functions of one element.
@@ -237,7 +233,7 @@ fn round_f64<I: Instructions + 'static>(i: I, format: EncodeFloat) -> Made {
     match (format.bits, SignRule::new(&format)) {
         (16, _) => {
             // The compiler does not vectorise a loop with streaming stores: with AVX2 it takes twelve times as long.
-            let code = Map::<u64, u16, _, false>::new(
+            let code = Map::<u64, u16, _, 4>::new(
                 #[inline(always)]
                 move |x| to.code::<KEPT>(x) as u16,
             );
@@ -256,7 +252,7 @@ fn is_nonzero<I: Instructions + 'static>(i: I, source: SourceKind) -> Made {
     match source.bits() {
         8 => map!(i, |x: u8| u8::from(x != 0)),
         bits => with_int!(Word: bits, false, {
-            let code = Map::<Word, u8, _, true>::new(
+            let code = Map::<Word, u8, _, 1>::new(
                 #[inline(always)]
                 move |x| u8::from(x & mask as Word != 0),
             );

@@ -106,6 +106,7 @@ pub(super) fn fill<const MOST: usize>(
     // Each block takes few instructions besides those of its cast. Twenty more cost a fifth of the speed of FLOAT16 to FLOAT.
     let (source, destination) = (&source[..blocks * read], &mut destination[..blocks * lines]);
     for row in 0..rows {
+        // The row has a block of each run.
         let mut block = row;
         while block < blocks {
             let source = &source[block * read..(block + 1) * read];
