@@ -57,7 +57,11 @@ fn new_loop(conversion: &Conversion, isa: Isa) -> Box<dyn CastLoop> {
 pub(super) fn loop_by(method: Method, conversion: &Conversion, isa: Isa) -> Box<dyn CastLoop> {
     let (source, sink) = (SourceKind::new(conversion), SinkKind::new(conversion));
     match (method, isa) {
-        (Method::Copy, _) => Box::new(CopyCodes),
+        (Method::Copy, Isa::Portable) => Box::new(CopyCodes(Baseline)),
+        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+        (Method::Copy, Isa::Avx2(simd)) => Box::new(CopyCodes(simd)),
+        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+        (Method::Copy, Isa::Avx512(simd)) => Box::new(CopyCodes(simd)),
         (Method::Reference, _) => Box::new(Reference(*conversion)),
         (Method::MemoryTable, _) => Box::new(MemoryTable::new(conversion)),
         (Method::Elements, Isa::Portable) => elements(Baseline, source, sink),

@@ -390,6 +390,7 @@ fn common_pairs_have_streaming_loops() {
         (INT32, FLOAT),
         (UINT8, FLOAT),
         (FLOAT, BOOL),
+        (FLOAT, FLOAT),
         // Tables in registers.
         (FLOAT8E4M3FN, FLOAT),
         (FLOAT8E4M3FN, BFLOAT16),
