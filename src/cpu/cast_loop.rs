@@ -30,7 +30,7 @@ impl<I: Instructions> CastLoop for CopyCodes<I> {
         destination.copy_from_slice(source);
     }
 
-    /// On several threads the C library's copies store nothing past the caches, since each piece is small.
+    /// Faster than the C library's copies of large tensors. The design log has the figures.
     fn stream(&self, source: &[u8], destination: &mut [u8]) -> [usize; 2] {
         Steps(Portable(self.0), CopyLines).stream(source, destination)
     }
@@ -41,12 +41,12 @@ struct CopyLines;
 
 impl<L: Lanes> Step<L> for CopyLines {
     const READ: usize = 4 * LINE;
-    const WRITTEN: usize = 4 * LINE;
+    const WRITTEN: usize = <Self as Step<L>>::READ;
     const STREAMS: bool = true;
 
     #[inline(always)]
     fn step(self, _: L, source: &[u8], destination: &mut [u8]) {
-        destination.copy_from_slice(&source[..4 * LINE]);
+        destination.copy_from_slice(source);
     }
 }
 
@@ -54,8 +54,8 @@ impl<L: Lanes> Step<L> for CopyLines {
 pub(crate) trait Step<L>: Copy + Send + Sync {
     const READ: usize;
     const WRITTEN: usize;
-    /// Whether there is a second loop, with streaming stores. It is worth its size where elements of at least 16 bits are
-    /// made, and BOOL.
+    /// Whether there is a second loop, with streaming stores. It is worth its size for results of at least 16 bits, for
+    /// BOOL and for copies.
     const STREAMS: bool = false;
     /// Implementations are always inlined.
     fn step(self, l: L, source: &[u8], destination: &mut [u8]);

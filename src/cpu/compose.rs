@@ -250,6 +250,7 @@ fn is_nonzero<I: Instructions + 'static>(i: I, source: SourceKind) -> Made {
     // loops of a constant one.
     let mask = source.magnitude_mask();
     match source.bits() {
+        // Streaming stores gain nothing here.
         8 => map!(i, |x: u8| u8::from(x != 0)),
         bits => with_int!(Word: bits, false, {
             let code = Map::<Word, u8, _, 1>::new(
