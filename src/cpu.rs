@@ -26,6 +26,8 @@ mod cast_loop;
 mod codes;
 mod compose;
 mod count;
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+mod f16c;
 pub(crate) mod isa;
 mod lanes;
 mod loops;

@@ -25,7 +25,7 @@ pub(crate) trait CastLoop: Send + Sync {
 /// The same codes.
 pub(crate) struct CopyCodes<I>(pub I);
 
-impl<I: Instructions> CastLoop for CopyCodes<I> {
+impl<I: Instructions + 'static> CastLoop for CopyCodes<I> {
     fn convert(&self, source: &[u8], destination: &mut [u8]) {
         destination.copy_from_slice(source);
     }
@@ -199,7 +199,7 @@ impl<L: Lanes, const BITS: usize> Step<L> for F16ToFloat<BITS> {
 
     #[inline(always)]
     fn step(self, l: L, source: &[u8], destination: &mut [u8]) {
-        let numbers = l.f16_numbers(l.load_u16_to_unpack(source));
+        let numbers = l.load_f16(source);
         match BITS {
             32 => l.store_u32(numbers, destination),
             _ => l.store_f32_as_f64(numbers, destination),

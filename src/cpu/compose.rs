@@ -43,13 +43,14 @@ pub(crate) fn lanes<L: Lanes + 'static>(l: L, method: Method, source: SourceKind
         }
         SourceKind::F16 { subnormals } => match (method, sink) {
             (Method::RoundF16(rule), SinkKind::Round(to)) => round_f16(l, F16::<true>, BINARY16, to, rule),
-            (_, SinkKind::F32) => steps(l, F16ToFloat::<32>),
-            (_, SinkKind::F64) => steps(l, F16ToFloat::<64>),
+            (_, SinkKind::F32) => steps(l.for_f16(), F16ToFloat::<32>),
+            (_, SinkKind::F64) => steps(l.for_f16(), F16ToFloat::<64>),
             (_, SinkKind::Int64 { signed }) => {
                 with_const!(SIGNED: bool = signed, of true false, steps(l, F16ToInt64::<SIGNED>))
             }
-            _ if subnormals => from_float(l, F16::<true>, sink),
-            _ => from_float(l, F16::<false>, sink),
+            (_, SinkKind::Truncate { bits }) => low_bits(l, F16::<false>, bits),
+            _ if subnormals => from_float(l.for_f16(), F16::<true>, sink),
+            _ => from_float(l.for_f16(), F16::<false>, sink),
         },
         SourceKind::Bf16 => match (method, sink) {
             (Method::RoundF16(rule), SinkKind::Round(to)) => round_f16(l, Bf16, BFLOAT16, to, rule),

@@ -6,10 +6,12 @@ use std::sync::OnceLock;
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 use pulp::x86::{V3, V4};
 
-/// Other processors have neither.
+/// Other processors have none of these.
 #[cfg(not(any(target_arch = "x86", target_arch = "x86_64")))]
-use absent::{Absent as V3, Absent as V4};
+use absent::{Absent as V4, Absent as X86V3};
 
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+use super::f16c::X86V3;
 use super::streaming::{self, Line};
 
 /// The environment variable by which tests and benchmarks name the instruction set of a process: `portable`, `avx2` or
@@ -22,7 +24,7 @@ pub(crate) enum Isa {
     /// What every processor of the target has.
     Portable,
     /// x86-64-v3.
-    Avx2(V3),
+    Avx2(X86V3),
     /// x86-64-v4.
     Avx512(V4),
 }
@@ -45,7 +47,7 @@ impl Isa {
     fn named(name: &OsStr) -> Result<Self, &'static str> {
         match name.to_str() {
             Some("portable") => Ok(Self::Portable),
-            Some("avx2") => V3::try_new().map(Self::Avx2).ok_or("this processor has no AVX2"),
+            Some("avx2") => X86V3::try_new().map(Self::Avx2).ok_or("this processor has no AVX2 or no F16C"),
             Some("avx512") => V4::try_new().map(Self::Avx512).ok_or("this processor has no AVX-512"),
             _ => Err("expected portable, avx2 or avx512"),
         }
@@ -61,7 +63,7 @@ impl Isa {
 
     /// All instruction sets, best first; `None` for each that this processor lacks.
     pub(crate) fn all() -> [Option<Self>; 3] {
-        [V4::try_new().map(Self::Avx512), V3::try_new().map(Self::Avx2), Some(Self::Portable)]
+        [V4::try_new().map(Self::Avx512), X86V3::try_new().map(Self::Avx2), Some(Self::Portable)]
     }
 }
 

@@ -74,9 +74,14 @@ pub(crate) trait Lanes: Copy + Send + Sync {
     type U32: Copy;
     type M16: Copy;
     type M32: Copy;
+    /// See [`for_f16`](Self::for_f16).
+    type ForF16: Lanes + 'static;
 
     /// Runs a loop, compiled for the instruction set. `work` is a closure that is always inlined.
     fn run(self, work: impl FnOnce());
+
+    /// The same lanes in loops that have the instructions of [`f16_to_f32`](Self::f16_to_f32) and [`load_f16`](Self::load_f16).
+    fn for_f16(self) -> Self::ForF16;
 
     /// Copies lines to as many others, past the caches where that is possible. Only for `streaming::fill`, which has the
     /// fence.
@@ -168,9 +173,10 @@ pub(crate) trait Lanes: Copy + Send + Sync {
     fn f16_to_f32<const SUBNORMALS: bool>(self, magnitude: Self::U16) -> Self::U32;
     /// The low 16 bits of FLOAT16's integer parts; 0 for ±∞ and NaN.
     fn f16_to_i16(self, codes: Self::U16) -> Self::U16;
-    /// FLOAT16 in binary32; NaN is canonical.
+    /// FLOAT16 in binary32, in the order of the elements; NaN is canonical.
     #[inline(always)]
-    fn f16_numbers(self, codes: Self::U16) -> Self::U32 {
+    fn load_f16(self, bytes: &[u8]) -> Self::U32 {
+        let codes = self.load_u16_to_unpack(bytes);
         let magnitude = self.and_u16(codes, self.splat_u16(F16_MAGNITUDE));
         let is_nan = self.greater_u16(magnitude, self.splat_u16(F16_INFINITY));
         let number = self.f16_to_f32::<true>(self.select_u16(is_nan, self.splat_u16(F16_NAN), magnitude));
@@ -232,7 +238,7 @@ pub(crate) trait Lanes: Copy + Send + Sync {
     /// FLOAT16 as 64-bit integers.
     #[inline(always)]
     fn store_f16_as_i64<const SIGNED: bool>(self, source: &[u8], bytes: &mut [u8]) {
-        self.store_f32_as_i64::<SIGNED>(self.f16_numbers(self.load_u16_to_unpack(source)), bytes);
+        self.store_f32_as_i64::<SIGNED>(self.load_f16(source), bytes);
     }
 }
 

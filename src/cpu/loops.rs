@@ -59,7 +59,7 @@ pub(super) fn loop_by(method: Method, conversion: &Conversion, isa: Isa) -> Box<
     match (method, isa) {
         (Method::Copy, Isa::Portable) => Box::new(CopyCodes(Baseline)),
         #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-        (Method::Copy, Isa::Avx2(simd)) => Box::new(CopyCodes(simd)),
+        (Method::Copy, Isa::Avx2(simd)) => Box::new(CopyCodes(simd.v3)),
         #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
         (Method::Copy, Isa::Avx512(simd)) => Box::new(CopyCodes(simd)),
         (Method::Reference, _) => Box::new(Reference(*conversion)),

@@ -1,12 +1,13 @@
 //! The loops of a pair on x86 processors that have AVX2 or AVX-512.
 
 use bytemuck::cast;
-use pulp::x86::{V3, V4};
+use pulp::x86::V4;
 
-use super::arch::__m512i;
+use super::arch::{__m256i, __m512i};
 use super::cast_loop::CastLoop;
 use super::codes::{F16_INFINITY, F16_MAGNITUDE, F16_NAN, F16_SIGN};
 use super::compose::{codes, elements, lanes};
+use super::f16c::X86V3;
 use super::lanes::{Lanes, avx2::Avx2, avx512::Avx512};
 use super::method::{Method, SinkKind, SourceKind};
 use super::sign_rule::{ANY, KEPT, NO_NEGATIVE_ZERO, SignRule};
@@ -20,17 +21,18 @@ use crate::format::FloatFormat;
 use crate::reference::{EncodeFloat, Hub};
 
 pub(crate) fn with_avx2(
-    simd: V3,
+    simd: X86V3,
     conversion: &Conversion,
     method: Method,
     source: SourceKind,
     sink: SinkKind,
 ) -> Box<dyn CastLoop> {
     match method {
-        Method::NibbleTable => nibble_table(Avx2(simd), conversion),
+        Method::NibbleTable => nibble_table(Avx2::<false>(simd), conversion),
         Method::ShuffleTable => shuffle_table(simd, conversion, source, sink),
-        Method::Elements => elements(simd, source, sink),
-        _ => lanes(Avx2(simd), method, source, sink),
+        Method::Elements => elements(simd.v3, source, sink),
+        Method::ConvertF16 => convert_f16(Avx2::<true>(simd), source, sink),
+        _ => lanes(Avx2::<false>(simd), method, source, sink),
     }
 }
 
@@ -45,7 +47,11 @@ pub(crate) fn with_avx512(
         Method::NibbleTable => nibble_table(Avx512(simd), conversion),
         Method::RegisterTable => Box::new(RegisterTable::new(simd, conversion, source, sink)),
         Method::Elements => elements(simd, source, sink),
-        Method::LanesAvx2 => lanes(Avx2(*simd), method, source, sink),
+        // Every processor with AVX-512 has them.
+        Method::LanesAvx2 => match X86V3::try_new() {
+            Some(simd) => lanes(Avx2::<false>(simd), method, source, sink),
+            None => lanes(Avx512(simd), method, source, sink),
+        },
         Method::ConvertF16 => convert_f16(Avx512(simd), source, sink),
         Method::ShiftInteger => shift_integer(Avx512(simd), source, sink),
         Method::RoundF16(ExponentRule::Smaller) => round_smaller(Avx512(simd), method, source, sink),
@@ -96,7 +102,7 @@ fn shift_integer(l: Avx512, source: SourceKind, sink: SinkKind) -> Box<dyn CastL
 }
 
 /// The loop to FLOAT16 with the processor's own conversion.
-fn convert_f16(l: Avx512, source: SourceKind, sink: SinkKind) -> Box<dyn CastLoop> {
+fn convert_f16<L: ConvertsF16 + 'static>(l: L, source: SourceKind, sink: SinkKind) -> Box<dyn CastLoop> {
     let SinkKind::Round(to) = sink else { unreachable!("FLOAT16 is rounded to") };
     let sink = ConvertF16(to);
     match source {
@@ -113,16 +119,16 @@ fn convert_f16(l: Avx512, source: SourceKind, sink: SinkKind) -> Box<dyn CastLoo
 #[derive(Clone, Copy)]
 struct ConvertF16(EncodeFloat);
 
-impl<S: Source<Avx512>> Sink<Avx512, S> for ConvertF16 {
+impl<L: ConvertsF16, S: Source<L>> Sink<L, S> for ConvertF16 {
     const BITS: usize = 16;
 
     #[inline(always)]
-    fn codes(self, l: Avx512, source: S, bytes: &[u8]) -> __m512i {
+    fn codes(self, l: L, source: S, bytes: &[u8]) -> L::U16 {
         if S::HUB != Hub::F32 {
             let Parts { magnitude, sign, is_nan } = source.parts(l, bytes);
-            return signed::<_, 16, KEPT>(l, f16_codes(l, magnitude), sign, is_nan, &self.0);
+            return signed::<_, 16, KEPT>(l, l.f16_codes(magnitude), sign, is_nan, &self.0);
         }
-        let codes = f16_codes(l, source.numbers(l, bytes));
+        let codes = l.f16_codes(source.numbers(l, bytes));
         if !S::NANS {
             return codes;
         }
@@ -133,13 +139,28 @@ impl<S: Source<Avx512>> Sink<Avx512, S> for ConvertF16 {
     }
 }
 
-/// The codes of binary32 numbers in FLOAT16. NaN is quiet and keeps its sign.
-#[inline(always)]
-fn f16_codes(l: Avx512, numbers: [__m512i; 2]) -> __m512i {
-    /// To nearest, ties to even, in any floating-point mode.
-    const NEAREST: i32 = 0;
-    cast(numbers.map(
-        #[inline(always)]
-        |numbers| l.0.avx512f._mm512_cvtps_ph::<NEAREST>(cast(numbers)),
-    ))
+/// Lanes of processors that convert between binary32 and FLOAT16.
+trait ConvertsF16: Lanes {
+    /// The codes of binary32 numbers in FLOAT16, in the order that [`narrow`](Lanes::narrow) leaves. NaN is quiet and keeps its sign.
+    fn f16_codes(self, numbers: Self::U32) -> Self::U16;
+}
+
+impl ConvertsF16 for Avx512 {
+    #[inline(always)]
+    fn f16_codes(self, numbers: [__m512i; 2]) -> __m512i {
+        /// To nearest, ties to even, in any floating-point mode.
+        const NEAREST: i32 = 0;
+        cast(numbers.map(
+            #[inline(always)]
+            |numbers| self.0.avx512f._mm512_cvtps_ph::<NEAREST>(cast(numbers)),
+        ))
+    }
+}
+
+impl ConvertsF16 for Avx2<true> {
+    #[inline(always)]
+    fn f16_codes(self, [a, b]: [__m256i; 2]) -> __m256i {
+        let in_order = cast([self.0.narrow(cast(a)), self.0.narrow(cast(b))]);
+        self.0.v3.avx2._mm256_permute4x64_epi64::<0b11_01_10_00>(in_order)
+    }
 }

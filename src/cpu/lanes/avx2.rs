@@ -1,27 +1,34 @@
 //! Sixteen elements at a time with AVX2: one vector of 16-bit lanes, or two vectors of 32-bit lanes.
 
 use bytemuck::cast;
-use pulp::core_arch::x86::Avx2 as Intrinsics;
-use pulp::x86::V3;
+use pulp::core_arch::x86::{Avx, Avx2 as Intrinsics};
 
 use super::Lanes;
-use crate::cpu::arch::{__m256, __m256i, _CMP_UNORD_Q};
-use crate::cpu::codes::{F16_INFINITY, F16_MAGNITUDE, F16_SIGN};
+use crate::cpu::arch::{__m128i, __m256, __m256i, _CMP_UNORD_Q};
+use crate::cpu::codes::{F16_INFINITY, F16_MAGNITUDE, F16_SIGN, F32_NAN, F32_SIGN};
+use crate::cpu::f16c::X86V3;
 use crate::cpu::isa::Instructions;
 use crate::cpu::pack::{array, read, splat_u16, splat_u32, store, write};
 use crate::cpu::streaming::Line;
 
+/// Loops are compiled for F16C, too, if they are `WITH_F16C`, which takes a few nanoseconds more to enter. In others each
+/// conversion of FLOAT16 is a call.
 #[derive(Clone, Copy)]
-pub(crate) struct Avx2(pub V3);
+pub(crate) struct Avx2<const WITH_F16C: bool = false>(pub X86V3);
 
-impl Avx2 {
+impl<const WITH_F16C: bool> Avx2<WITH_F16C> {
     #[inline(always)]
     fn int(self) -> Intrinsics {
-        self.0.avx2
+        self.0.v3.avx2
+    }
+
+    #[inline(always)]
+    fn float(self) -> Avx {
+        self.0.v3.avx
     }
 }
 
-impl Lanes for Avx2 {
+impl<const WITH_F16C: bool> Lanes for Avx2<WITH_F16C> {
     const COUNT: usize = 16;
     const GROUPS: usize = 8;
     const PACKS: bool = true;
@@ -31,15 +38,24 @@ impl Lanes for Avx2 {
     type U32 = [__m256i; 2];
     type M16 = __m256i;
     type M32 = [__m256i; 2];
+    type ForF16 = Avx2<true>;
 
     #[inline(always)]
     fn run(self, work: impl FnOnce()) {
-        self.0.run(work);
+        match WITH_F16C {
+            true => self.0.vectorize(work),
+            false => self.0.v3.run(work),
+        }
+    }
+
+    #[inline(always)]
+    fn for_f16(self) -> Avx2<true> {
+        Avx2(self.0)
     }
 
     #[inline(always)]
     fn stream(self, lines: &[Line], destination: &mut [Line]) {
-        self.0.stream(lines, destination);
+        self.0.v3.stream(lines, destination);
     }
 
     operations! {
@@ -68,11 +84,11 @@ impl Lanes for Avx2 {
         select_u32(mask: [__m256i; 2], a: [__m256i; 2], b: [__m256i; 2]) -> [__m256i; 2] =
             both!(|mask, a, b| self.int()._mm256_blendv_epi8(b, a, mask));
         add_f32(a: [__m256i; 2], b: [__m256i; 2]) -> [__m256i; 2] =
-            both!(|a, b| cast(self.0.avx._mm256_add_ps(cast(a), cast(b))));
+            both!(|a, b| cast(self.float()._mm256_add_ps(cast(a), cast(b))));
         is_nan_f32(a: [__m256i; 2]) -> [__m256i; 2] =
-            both!(|a| cast(self.0.avx._mm256_cmp_ps::<_CMP_UNORD_Q>(cast(a), cast(a))));
-        i32_to_f32(a: [__m256i; 2]) -> [__m256i; 2] = both!(|a| cast(self.0.avx._mm256_cvtepi32_ps(a)));
-        f32_to_i32(a: [__m256i; 2]) -> [__m256i; 2] = both!(|a| self.0.avx._mm256_cvttps_epi32(cast(a)));
+            both!(|a| cast(self.float()._mm256_cmp_ps::<_CMP_UNORD_Q>(cast(a), cast(a))));
+        i32_to_f32(a: [__m256i; 2]) -> [__m256i; 2] = both!(|a| cast(self.float()._mm256_cvtepi32_ps(a)));
+        f32_to_i32(a: [__m256i; 2]) -> [__m256i; 2] = both!(|a| self.float()._mm256_cvttps_epi32(cast(a)));
         unpack(low: __m256i, high: __m256i) -> [__m256i; 2] =
             [self.int()._mm256_unpacklo_epi16(low, high), self.int()._mm256_unpackhi_epi16(low, high)];
         narrow(a: [__m256i; 2]) -> __m256i = self.int()._mm256_packus_epi32(a[0], a[1]);
@@ -106,7 +122,7 @@ impl Lanes for Avx2 {
                 false => int._mm256_permute4x64_epi64::<0b11_01_10_00>(made),
             };
         }
-        with_const!(BITS: usize = bits, of 2 4 6 8, store::<BITS>(self.0, packed, bytes));
+        with_const!(BITS: usize = bits, of 2 4 6 8, store::<BITS>(self.0.v3, packed, bytes));
     }
 
     vector! {
@@ -163,27 +179,22 @@ impl Lanes for Avx2 {
     fn f64_to_i32(self, bytes: &[u8]) -> [__m256i; 2] {
         let mut four = [[0u8; 16]; 4];
         for i in 0..4 {
-            four[i] = cast(self.0.avx._mm256_cvttpd_epi32(cast(array::<32>(&bytes[32 * i..]))));
+            four[i] = cast(self.float()._mm256_cvttpd_epi32(cast(array::<32>(&bytes[32 * i..]))));
         }
         [cast([four[0], four[1]]), cast([four[2], four[3]])]
     }
 
     #[inline(always)]
     fn f16_to_f32<const SUBNORMALS: bool>(self, magnitude: __m256i) -> [__m256i; 2] {
-        let int = self.int();
-        let [low, high] = self.f16_halves(magnitude);
-        let is_special = int._mm256_cmpgt_epi16(magnitude, splat_u16(F16_INFINITY - 1));
-        let high = int._mm256_or_si256(high, int._mm256_and_si256(is_special, splat_u16(0x7f80)));
-        if !SUBNORMALS {
-            return self.unpack(low, high);
-        }
-        // A subnormal gets an implicit bit, and the subtraction removes it. The difference is exact. From other numbers
-        // the subtraction takes 0, and the processor leaves a NaN as it is.
-        let is_subnormal = int._mm256_cmpgt_epi16(splat_u16(0x0400), magnitude);
-        let high = int._mm256_add_epi16(high, int._mm256_and_si256(is_subnormal, splat_u16(1 << 7)));
-        let implicit = self.unpack(splat_u16(0), int._mm256_and_si256(is_subnormal, splat_u16((127 - 14) << 7)));
-        let number = self.unpack(low, high);
-        both!(|number, implicit| cast(self.0.avx._mm256_sub_ps(cast(number), cast(implicit))))
+        let halves: [__m128i; 2] = cast(self.int()._mm256_permute4x64_epi64::<0b11_01_10_00>(magnitude));
+        both!(|halves| cast(self.0.widen(halves)))
+    }
+    #[inline(always)]
+    fn load_f16(self, bytes: &[u8]) -> [__m256i; 2] {
+        let halves = [array::<16>(bytes), array::<16>(&bytes[16..])];
+        let numbers = both!(|halves| cast(self.0.widen(cast(halves))));
+        let canonical = self.and_u32(numbers, self.splat_u32(F32_SIGN | F32_NAN));
+        self.select_u32(self.is_nan_f32(numbers), canonical, numbers)
     }
     #[inline(always)]
     fn f16_to_i16(self, codes: __m256i) -> __m256i {
@@ -200,7 +211,7 @@ impl Lanes for Avx2 {
     fn store_f32_as_f64(self, a: [__m256i; 2], bytes: &mut [u8]) {
         let quarters: [[u8; 16]; 4] = cast(a);
         for i in 0..4 {
-            write(bytes, 32 * i, cast(self.0.avx._mm256_cvtps_pd(cast(quarters[i]))));
+            write(bytes, 32 * i, cast(self.float()._mm256_cvtps_pd(cast(quarters[i]))));
         }
     }
     #[inline(always)]
@@ -257,7 +268,7 @@ impl Lanes for Avx2 {
     }
 }
 
-impl Avx2 {
+impl<const WITH_F16C: bool> Avx2<WITH_F16C> {
     /// The low and high halves of FLOAT16's magnitudes in binary32, wrong for ∞, NaN and subnormals.
     #[inline(always)]
     fn f16_halves(self, magnitude: __m256i) -> [__m256i; 2] {
@@ -273,8 +284,8 @@ impl Avx2 {
         // The instruction shuffles each half of two vectors separately.
         let (first, second): (__m256, __m256) = (cast([two(0), two(32)]), cast([two(16), two(48)]));
         [
-            cast(self.0.avx._mm256_shuffle_ps::<0b10_00_10_00>(first, second)),
-            cast(self.0.avx._mm256_shuffle_ps::<0b11_01_11_01>(first, second)),
+            cast(self.float()._mm256_shuffle_ps::<0b10_00_10_00>(first, second)),
+            cast(self.float()._mm256_shuffle_ps::<0b11_01_11_01>(first, second)),
         ]
     }
 }

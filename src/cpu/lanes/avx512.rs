@@ -74,10 +74,16 @@ impl Lanes for Avx512 {
     type U32 = [__m512i; 2];
     type M16 = __mmask32;
     type M32 = [__mmask16; 2];
+    type ForF16 = Self;
 
     #[inline(always)]
     fn run(self, work: impl FnOnce()) {
         self.0.run(work);
+    }
+
+    #[inline(always)]
+    fn for_f16(self) -> Self {
+        self
     }
 
     #[inline(always)]

@@ -32,23 +32,23 @@ pub(crate) trait ByteLanes: Lanes {
 impl ByteLanes for Avx2 {
     operations! {
         self;
-        look_up_u8(table: [u8; 16], index: __m256i) -> __m256i = self.0.avx2._mm256_shuffle_epi8(pack::twice(table), index);
-        spread_by_8(a: __m256i) -> __m256i = self.0.avx2._mm256_permute4x64_epi64::<0b11_01_10_00>(a);
+        look_up_u8(table: [u8; 16], index: __m256i) -> __m256i = self.0.v3.avx2._mm256_shuffle_epi8(pack::twice(table), index);
+        spread_by_8(a: __m256i) -> __m256i = self.0.v3.avx2._mm256_permute4x64_epi64::<0b11_01_10_00>(a);
         spread_by_4(a: __m256i) -> __m256i =
-            self.0.avx2._mm256_permutevar8x32_epi32(a, cast([0u32, 2, 4, 6, 1, 3, 5, 7]));
+            self.0.v3.avx2._mm256_permutevar8x32_epi32(a, cast([0u32, 2, 4, 6, 1, 3, 5, 7]));
         interleaved_u8(a: __m256i, b: __m256i) -> [__m256i; 2] =
-            [self.0.avx2._mm256_unpacklo_epi8(a, b), self.0.avx2._mm256_unpackhi_epi8(a, b)];
+            [self.0.v3.avx2._mm256_unpacklo_epi8(a, b), self.0.v3.avx2._mm256_unpackhi_epi8(a, b)];
         interleaved_u16(a: __m256i, b: __m256i) -> [__m256i; 2] =
-            [self.0.avx2._mm256_unpacklo_epi16(a, b), self.0.avx2._mm256_unpackhi_epi16(a, b)];
+            [self.0.v3.avx2._mm256_unpacklo_epi16(a, b), self.0.v3.avx2._mm256_unpackhi_epi16(a, b)];
         store_pairs_of_6(a: [__m256i; 2], bytes: &mut [u8]) =
-            self.store_threes([pack::fours_of_6(self.0, a[0]), pack::fours_of_6(self.0, a[1])], bytes);
-        store_threes(a: [__m256i; 2], bytes: &mut [u8]) = pack::store_threes(self.0, a, bytes);
+            self.store_threes([pack::fours_of_6(self.0.v3, a[0]), pack::fours_of_6(self.0.v3, a[1])], bytes);
+        store_threes(a: [__m256i; 2], bytes: &mut [u8]) = pack::store_threes(self.0.v3, a, bytes);
     }
 
     #[inline(always)]
     fn store_nibbles(self, [a, b]: [__m256i; 2], bytes: &mut [u8]) {
-        let pairs = pack::halved(self.0, 4, a, b);
-        pack::write(bytes, 0, self.0.avx2._mm256_permute4x64_epi64::<0b11_01_10_00>(pairs));
+        let pairs = pack::halved(self.0.v3, 4, a, b);
+        pack::write(bytes, 0, self.0.v3.avx2._mm256_permute4x64_epi64::<0b11_01_10_00>(pairs));
     }
 }
 

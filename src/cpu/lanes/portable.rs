@@ -17,7 +17,7 @@ fn f32(bits: u32) -> f32 {
     f32::from_bits(bits)
 }
 
-impl<I: Instructions> Lanes for Portable<I> {
+impl<I: Instructions + 'static> Lanes for Portable<I> {
     const COUNT: usize = 1;
     const GROUPS: usize = 1;
     const PACKS: bool = false;
@@ -28,10 +28,16 @@ impl<I: Instructions> Lanes for Portable<I> {
     type U32 = u32;
     type M16 = bool;
     type M32 = bool;
+    type ForF16 = Self;
 
     #[inline(always)]
     fn run(self, work: impl FnOnce()) {
         self.0.run(work);
+    }
+
+    #[inline(always)]
+    fn for_f16(self) -> Self {
+        self
     }
 
     #[inline(always)]

@@ -5,12 +5,12 @@
 //! to the lanes in its range: in the others the index is negative, for which a shuffle gives 0.
 
 use bytemuck::cast;
-use pulp::x86::V3;
 
 use super::numbers::numbers;
 use super::units;
 use crate::conversion::Conversion;
 use crate::cpu::cast_loop::{CastLoop, Step, Steps};
+use crate::cpu::f16c::X86V3;
 use crate::cpu::lanes::Lanes;
 use crate::cpu::lanes::avx2::Avx2;
 use crate::cpu::lanes::bytes::ByteLanes;
@@ -22,7 +22,7 @@ const VECTORS: usize = 4;
 
 /// The loop of one pair by shuffles.
 pub(crate) fn shuffle_table(
-    simd: V3,
+    simd: X86V3,
     conversion: &Conversion,
     source: SourceKind,
     sink: SinkKind,
@@ -78,7 +78,7 @@ impl<const FROM: usize, const TO: usize> CastLoop for Shuffles<FROM, TO> {
 
 /// The tables of one pair. A *unit* is a source code.
 struct ShuffleTable {
-    simd: V3,
+    simd: X86V3,
     /// By the low four bits of a unit.
     first: Rows,
     /// By its high four bits; added to `first`. In most pairs this is the exponent and the sign.
@@ -119,7 +119,7 @@ struct Increment {
 
 impl ShuffleTable {
     /// The tables of some results of `to_bits` bits, one for each unit.
-    fn new(simd: V3, from_bits: u32, to_bits: u32, units: &[u16]) -> Self {
+    fn new(simd: X86V3, from_bits: u32, to_bits: u32, units: &[u16]) -> Self {
         // The low and the high bytes of the codes have separate tables.
         let mut tables = [[[0; 16]; 2]; 16];
         for (i, unit) in units.iter().enumerate() {
@@ -175,7 +175,7 @@ impl ShuffleTable {
     /// The low and the high bytes of the units' destination codes. High bytes are looked up only if codes have them.
     #[inline(always)]
     fn look_up<const FROM: usize, const TO: usize>(&self, units: [Bytes; VECTORS]) -> [[Bytes; VECTORS]; 2] {
-        let simd = self.simd.avx2;
+        let simd = self.simd.v3.avx2;
         let sides = if TO > 8 { 2 } else { 1 };
         let mut made = [[vector::splat_u8(0); VECTORS]; 2];
         if FROM <= 4 {
@@ -250,7 +250,7 @@ impl ShuffleTable {
         units: &[Bytes; VECTORS],
         made: &mut [[Bytes; VECTORS]; 2],
     ) {
-        let simd = self.simd.avx2;
+        let simd = self.simd.v3.avx2;
         let sides = if TO > 8 { 2 } else { 1 };
         for increment in increments {
             let first = vector::twice(increment.first);
@@ -295,7 +295,7 @@ impl<const FROM: usize, const TO: usize> Step<Avx2> for LookUp<'_, FROM, TO> {
     fn step(self, l: Avx2, source: &[u8], destination: &mut [u8]) {
         let mut units = [vector::splat_u8(0); VECTORS];
         for i in 0..VECTORS {
-            let in_order = vector::load::<FROM>(l.0, &source[4 * FROM * i..4 * FROM * (i + 1)]);
+            let in_order = vector::load::<FROM>(l.0.v3, &source[4 * FROM * i..4 * FROM * (i + 1)]);
             units[i] = match TO {
                 ..=16 | EXTENDED => in_order,
                 INT64 => spread_by_2(l, in_order),
@@ -304,7 +304,7 @@ impl<const FROM: usize, const TO: usize> Step<Avx2> for LookUp<'_, FROM, TO> {
         }
         let [low, high] = self.0.look_up::<FROM, TO>(units);
         if TO < 16 {
-            return vector::store::<TO>(l.0, low, destination);
+            return vector::store::<TO>(l.0.v3, low, destination);
         }
         for (i, destination) in destination.chunks_exact_mut(Self::WRITTEN / VECTORS).enumerate() {
             let words = l.interleaved_u8(low[i], high[i]);
@@ -328,27 +328,27 @@ impl<const FROM: usize, const TO: usize> Step<Avx2> for LookUp<'_, FROM, TO> {
 /// Interleaved words in order.
 #[inline(always)]
 fn in_order(l: Avx2, [a, b]: [Bytes; 2]) -> [Bytes; 2] {
-    [l.0.avx2._mm256_permute2x128_si256::<0x20>(a, b), l.0.avx2._mm256_permute2x128_si256::<0x31>(a, b)]
+    [l.0.v3.avx2._mm256_permute2x128_si256::<0x20>(a, b), l.0.v3.avx2._mm256_permute2x128_si256::<0x31>(a, b)]
 }
 
 /// Integers of 16 bits with 32 bits.
 #[inline(always)]
 fn extended(l: Avx2, words: Bytes) -> [Bytes; 2] {
     let [low, high]: [[u8; 16]; 2] = cast(words);
-    [l.0.avx2._mm256_cvtepi16_epi32(cast(low)), l.0.avx2._mm256_cvtepi16_epi32(cast(high))]
+    [l.0.v3.avx2._mm256_cvtepi16_epi32(cast(low)), l.0.v3.avx2._mm256_cvtepi16_epi32(cast(high))]
 }
 
 /// Moves each two bytes so that three interleavings, of bytes, of words and of 32 bits, leave results in the order of the source.
 #[inline(always)]
 fn spread_by_2(l: Avx2, units: Bytes) -> Bytes {
     let even_first = vector::twice([0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15]);
-    l.spread_by_8(l.0.avx2._mm256_shuffle_epi8(units, even_first))
+    l.spread_by_8(l.0.v3.avx2._mm256_shuffle_epi8(units, even_first))
 }
 
 /// Stores the integer parts of numbers of less than 2³¹, and the least integer for ∞ and NaN.
 #[inline(always)]
 fn store_i64(l: Avx2, numbers: [Bytes; 2], bytes: &mut [u8]) {
-    let simd = l.0.avx2;
+    let simd = l.0.v3.avx2;
     for (value, bytes) in l.f32_to_i32(numbers).into_iter().zip(bytes.chunks_exact_mut(2 * LANES)) {
         // For ∞ and NaN, of which there is the least 32-bit integer, 2³¹ below zeros instead.
         let is_special = simd._mm256_cmpeq_epi32(value, vector::splat_u32(1 << 31));

@@ -16,7 +16,7 @@ L  Lanes           source and sink in the lanes of the instruction set; of integ
 l  LanesAvx2       the same in AVX2's lanes
 H  RoundF16        rounding in lanes of 16 bits; to 4 bits a look-up (AVX-512)
 I  ShiftInteger    16-bit integers, rounded in AVX-512's lanes of 16 bits
-C  ConvertF16      AVX-512's own conversion
+C  ConvertF16      the processor's own conversion
 E  Elements        a function of single elements, compiled for the instruction set
 M  MemoryTable     a table in memory
 N  NibbleTable     tables of 16 entries in registers, for both halves of each source byte
