@@ -33,12 +33,14 @@ missing() {
 }
 
 command -v apt-get >/dev/null || not_run "there is no apt-get to install $packages with"
-if missing; then
-    as_root=''
-    if [ "$(id -u)" != 0 ]; then
-        as_root='sudo -n'
-    fi
+as_root=''
+if [ "$(id -u)" != 0 ]; then
+    as_root='sudo -n'
+fi
+if missing || [ ! -e $folder/vmlinuz ]; then
     $as_root apt-get update -qq || echo "apt-get update failed: trying with the package lists that are there" >&2
+fi
+if missing; then
     # shellcheck disable=SC2086 # packages, one a word
     $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $packages >/dev/null ||
         not_run "apt-get could not install $packages"

@@ -47,7 +47,7 @@ pub(crate) fn with_avx512(
         Method::NibbleTable => nibble_table(Avx512(simd), conversion),
         Method::RegisterTable => Box::new(RegisterTable::new(simd, conversion, source, sink)),
         Method::Elements => elements(simd, source, sink),
-        // Every processor with AVX-512 has them.
+        // Every processor with AVX-512 has AVX2 and F16C, but only detection proves it.
         Method::LanesAvx2 => match X86V3::try_new() {
             Some(simd) => lanes(Avx2::<false>(simd), method, source, sink),
             None => lanes(Avx512(simd), method, source, sink),

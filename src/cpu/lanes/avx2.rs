@@ -11,8 +11,8 @@ use crate::cpu::isa::Instructions;
 use crate::cpu::pack::{array, read, splat_u16, splat_u32, store, write};
 use crate::cpu::streaming::Line;
 
-/// Loops are compiled for F16C, too, if they are `WITH_F16C`, which takes a few nanoseconds more to enter. In others each
-/// conversion of FLOAT16 is a call.
+/// `WITH_F16C`, loops are compiled for F16C, too, and take a few nanoseconds more to enter. In others each conversion of FLOAT16 is a
+/// call.
 #[derive(Clone, Copy)]
 pub(crate) struct Avx2<const WITH_F16C: bool = false>(pub X86V3);
 
