@@ -2,8 +2,7 @@
 # Runs the tests of the CPU path on an emulated processor with AVX-512 (Bochs), for machines that have none: its unit tests, and what
 # `host` shows of casts. Fewer codes and lengths than tests/run.sh (tests/support/src/tier.rs), in the loops as users compile them.
 # Arguments are parts of names: then only the unit tests with such a name are run.
-# Needs x86-64 and Debian. It installs packages that are missing, unpacks a Linux kernel below target/avx512, and builds Bochs there, which
-# takes three minutes.
+# Needs x86-64 and Debian. It installs packages that are missing, unpacks a Linux kernel below target/avx512, and builds Bochs there.
 # Exit status: 0, all passed; 3, NOT RUN, and stderr's last line says why; others, a test failed or did not build.
 set -eu
 cd "$(dirname "$0")/.."
@@ -56,7 +55,7 @@ if [ ! -e $folder/vmlinuz ]; then
     mv $folder/kernel/boot/vmlinuz-* $folder/vmlinuz
     rm -rf $folder/kernel $folder/linux-image-*.deb
 fi
-# Bochs 2.7, which Debian 12 has, rounds wrongly in some instructions of AVX-512. Debian's Bochs 3.0 has a debugger, which makes it slow.
+# Bochs 2.7, which Debian 12 has, rounds wrongly in some instructions of AVX-512.
 if [ ! -e $folder/bochs ]; then
     # The mirror of Debian that this machine uses.
     mirror=$(apt-cache policy 2>/dev/null | sed -n 's/^ *[0-9]* \(http[^ ]*\) [a-z]*\/main .*/\1/p' | head -n 1)
@@ -69,21 +68,25 @@ if [ ! -e $folder/bochs ]; then
         apt-get -qq -o Dir::Etc::sourcelist="$source/sources.list" -o Dir::Etc::sourceparts=- \
             -o Dir::State::Lists="$source/lists" -o Dir::Cache="$source/cache" -o APT::Sandbox::User=root "$@"
     }
-    { apt update && (cd "$source" && apt source --tar-only --download-only bochs=3.0+dfsg-1); } >$folder/log 2>&1 ||
-        not_run "apt-get cannot download the source of Bochs 3.0 (see $folder/log)"
+    { apt update && (cd "$source" && apt source --tar-only --download-only bochs=3.0+dfsg-1); } >$folder/build.log 2>&1 ||
+        not_run "apt-get cannot download the source of Bochs 3.0 (see $folder/build.log)"
     (cd "$source" && tar xf bochs_3.0+dfsg.orig.tar.xz && cd bochs-3.0 &&
         CXXFLAGS=-O2 ./configure --with-nogui --enable-cpu-level=6 --enable-x86-64 --enable-avx --enable-evex --enable-pci \
-            --enable-all-optimizations --disable-docbook && make -j"$(nproc)" bochs) >>$folder/log 2>&1 ||
-        not_run "Bochs could not be built (see $folder/log)"
+            --enable-all-optimizations --disable-docbook && make -j"$(nproc)" bochs) >>$folder/build.log 2>&1 ||
+        not_run "Bochs could not be built (see $folder/build.log)"
     mv "$source/bochs-3.0/bochs" $folder/bochs
     rm -rf "$source"
 fi
 
 # With the features that the suites need, without wgpu's in the unit tests.
 build() {
-    cargo test --release --no-run --message-format=json "$@" | sed -n 's/.*"executable":"\([^"]*\)".*/\1/p'
+    cargo test --release --locked --no-run --message-format=json "$@" >$folder/built
+    sed -n 's/.*"executable":"\([^"]*\)".*/\1/p' $folder/built
 }
 unit=$(build --lib --no-default-features --features threads)
+for name in "$@"; do
+    "$unit" --list | grep -q "$name.*: test$" || { echo "no unit test has $name in its name" >&2; exit 1; }
+done
 host=
 [ $# -gt 0 ] || host=$(build --test host)
 
@@ -136,7 +139,7 @@ label linux
     append initrd=initrd console=ttyS0,115200 quiet loglevel=1 mitigations=off panic=1
 END
 xorriso -as mkisofs -quiet -o $folder/image.iso -b isolinux.bin -c boot.cat -no-emul-boot -boot-load-size 4 -boot-info-table \
-    $folder/image 2>/dev/null
+    $folder/image 2>>$folder/build.log
 cat >$folder/bochsrc <<END
 display_library: nogui
 megs: 1024
@@ -151,7 +154,7 @@ panic: action=fatal
 error: action=ignore
 info: action=ignore
 END
-rm -f $folder/output
+: >$folder/output
 # To turn the machine off is an error for Bochs. What its output says counts.
 timeout ${minutes}m $folder/bochs -q -f $folder/bochsrc >/dev/null 2>&1 </dev/null || true
 cat $folder/output

@@ -37,10 +37,12 @@ impl X86V3 {
     }
 }
 
+/// Rounds to nearest, ties to even, in any floating-point mode.
+pub(crate) const NEAREST: i32 = 0;
+
 kernel!(
     #[inline(always)]
     fn narrow(_simd: Avx2, numbers: __m256) -> __m128i {
-        const NEAREST: i32 = 0;
         _mm256_cvtps_ph::<NEAREST>(numbers)
     }
 );

@@ -7,7 +7,7 @@ use super::arch::{__m256i, __m512i};
 use super::cast_loop::CastLoop;
 use super::codes::{F16_INFINITY, F16_MAGNITUDE, F16_NAN, F16_SIGN};
 use super::compose::{codes, elements, lanes};
-use super::f16c::X86V3;
+use super::f16c::{NEAREST, X86V3};
 use super::lanes::{Lanes, avx2::Avx2, avx512::Avx512};
 use super::method::{Method, SinkKind, SourceKind};
 use super::sign_rule::{ANY, KEPT, NO_NEGATIVE_ZERO, SignRule};
@@ -148,8 +148,6 @@ trait ConvertsF16: Lanes {
 impl ConvertsF16 for Avx512 {
     #[inline(always)]
     fn f16_codes(self, numbers: [__m512i; 2]) -> __m512i {
-        /// To nearest, ties to even, in any floating-point mode.
-        const NEAREST: i32 = 0;
         cast(numbers.map(
             #[inline(always)]
             |numbers| self.0.avx512f._mm512_cvtps_ph::<NEAREST>(cast(numbers)),
