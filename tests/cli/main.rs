@@ -10,6 +10,7 @@ mod folders;
 mod fused;
 mod npy;
 mod onnx;
+mod resume;
 mod shader;
 mod tool;
 mod verify;

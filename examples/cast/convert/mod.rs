@@ -2,6 +2,7 @@
 
 mod caster;
 mod finished;
+mod input_state;
 pub mod inputs;
 mod npz;
 mod onnx;
@@ -122,7 +123,7 @@ pub fn read_tensor(path: &Path, format: FileFormat) -> Result<NamedTensor, Failu
 /// Adds copies of files that are not converted. The data of a model is converted with the model.
 fn add_copies(copies: Vec<(PathBuf, PathBuf)>, tasks: &mut Vec<Task>) -> Result<(), Failure> {
     let place = |path: &Path| path.canonicalize().unwrap_or(path.to_owned());
-    let read: HashSet<_> = tasks.iter().flat_map(|task| &task.sources).map(|path| place(path)).collect();
+    let read: HashSet<_> = tasks.iter().flat_map(|task| &task.sources).map(|source| place(&source.path)).collect();
     for (from, to) in copies {
         if !read.contains(&place(&from)) {
             tasks.push(Task::copy(&from, to)?);

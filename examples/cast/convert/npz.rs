@@ -9,6 +9,7 @@ use wgpu_cast::files::{
 };
 use wgpu_cast::{CastOptions, ElementType};
 
+use super::input_state::Source;
 use super::inputs::{self, Pair};
 use super::plan::{Task, TaskOutput};
 use super::report::{TensorReport, count};
@@ -26,6 +27,7 @@ pub struct Entry {
 impl Task {
     /// An archive: rules choose arrays by name. Arrays of strings are refused.
     pub fn npz(pair: Pair, args: &ConvertArgs) -> Result<Self, Failure> {
+        let source = Source::of(&pair.input);
         let input = inputs::open(&pair.input)?;
         let fail = |error: NpzError| Failure::at(&pair.input, error);
         let mut archive = NpzArchive::open(&input).map_err(fail)?;
@@ -66,7 +68,7 @@ impl Task {
         }
         drop(archive);
         let output = TaskOutput { target: pair.output, plan: FilePlan::default(), rows: Vec::new() };
-        let task = Self::of_file(&pair.input, vec![Box::new(input)], output, tensors);
+        let task = Self::of_file(source, vec![Box::new(input)], output, tensors);
         Ok(Self { archive: Some(entries), ..task })
     }
 }

@@ -5,8 +5,9 @@ use std::path::Path;
 use wgpu_cast::ElementType;
 use wgpu_cast::files::{CastLoss, GraphRules, ModelRules, ModelScan, ModelTensor, ReadAt};
 
+use super::input_state::Source;
 use super::inputs::{self, Pair, Target};
-use super::plan::{Task, TaskOutput, state};
+use super::plan::{Task, TaskOutput};
 use super::report::TensorReport;
 use crate::args::ConvertArgs;
 use crate::failure::Failure;
@@ -20,13 +21,12 @@ impl Task {
     pub fn onnx(pair: Pair, args: &ConvertArgs) -> Result<Self, Failure> {
         let path = &pair.input;
         let fail = |error| Failure::at(path, error);
+        let mut sources = vec![Source::of(path)];
         let input = inputs::open(path)?;
         let scan = ModelScan::read(&input).map_err(fail)?;
         let folder = path.parent().unwrap_or(Path::new(""));
+        sources.extend(scan.external_files().map(|name| Source::of(&folder.join(name))));
         let external = scan.open_external(folder).map_err(fail)?;
-        let mut state = vec![state(path)];
-        let sources: Vec<_> = scan.external_files().map(|name| folder.join(name)).collect();
-        state.extend(sources.iter().map(|path| super::plan::state(path)));
         let mut inputs: Vec<Box<dyn ReadAt>> = vec![Box::new(input)];
         inputs.extend(external.into_iter().map(|file| Box::new(file) as Box<dyn ReadAt>));
 
@@ -73,7 +73,7 @@ impl Task {
         }
         // The model is named last, when its data is there.
         outputs.push(TaskOutput { target: pair.output, plan: plan.model, rows: plan.model_rows });
-        Ok(Self { name: file, inputs, sources, outputs, archive: None, tensors, state })
+        Ok(Self { name: file, inputs, sources, outputs, archive: None, tensors })
     }
 }
 

@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use wgpu_cast::ElementType;
 use wgpu_cast::files::{CastLoss, FilePlan, Part, ReadAt, SafetensorsFile, SourceRange};
 
+use super::input_state::{Source, identify};
 use super::inputs::{self, Pair, Target};
 use super::npz::{self, Entry};
 use super::onnx;
@@ -16,22 +16,17 @@ use crate::args::ConvertArgs;
 use crate::failure::Failure;
 use crate::files::FileFormat;
 
-/// The size of an input, and the time of its last change.
-pub type InputState = (u64, Option<SystemTime>);
-
 /// The conversion of one input.
 pub struct Task {
     /// The input, as the user gave it.
     pub name: String,
     pub inputs: Vec<Box<dyn ReadAt>>,
-    /// The files that are read, where the input names others.
-    pub sources: Vec<PathBuf>,
+    /// The files that are read: the input, and those that it names.
+    pub sources: Vec<Source>,
     pub outputs: Vec<TaskOutput>,
     /// The members of an archive, which the one output is then.
     pub archive: Option<Vec<Entry>>,
     pub tensors: Vec<TensorReport>,
-    /// The sizes and the times of change of the inputs.
-    pub state: Vec<InputState>,
 }
 
 /// A file that a task makes.
@@ -53,16 +48,14 @@ impl TaskOutput {
 
 impl Task {
     /// A task that reads one file and makes one.
-    pub fn of_file(path: &Path, inputs: Vec<Box<dyn ReadAt>>, output: TaskOutput, tensors: Vec<TensorReport>) -> Self {
-        Self {
-            name: path.display().to_string(),
-            inputs,
-            sources: Vec::new(),
-            outputs: vec![output],
-            archive: None,
-            tensors,
-            state: vec![state(path)],
-        }
+    pub fn of_file(
+        source: Source,
+        inputs: Vec<Box<dyn ReadAt>>,
+        output: TaskOutput,
+        tensors: Vec<TensorReport>,
+    ) -> Self {
+        let name = source.path.display().to_string();
+        Self { name, inputs, sources: vec![source], outputs: vec![output], archive: None, tensors }
     }
 
     /// A file that is copied.
@@ -70,11 +63,12 @@ impl Task {
     /// # Errors
     /// The file cannot be read.
     pub fn copy(from: &Path, to: PathBuf) -> Result<Self, Failure> {
+        let source = Source::of(from);
         let input = inputs::open(from)?;
         let bytes = input.size().map_err(|error| Failure::at(from, error))?;
         let plan = FilePlan { parts: vec![Part::Copy(SourceRange { input: 0, offset: 0, bytes })] };
         let output = TaskOutput { target: Target::File(to), plan, rows: Vec::new() };
-        Ok(Self::of_file(from, vec![Box::new(input)], output, Vec::new()))
+        Ok(Self::of_file(source, vec![Box::new(input)], output, Vec::new()))
     }
 
     /// The plans of an output: one, or those of an archive's members.
@@ -99,12 +93,21 @@ impl Task {
         }
     }
 
+    /// Identifies the inputs.
+    ///
+    /// # Errors
+    /// An input cannot be read.
+    pub fn identity(&self) -> Result<u64, Failure> {
+        identify(&self.sources, &self.inputs).map_err(|error| Failure::at(Path::new(&self.name), error))
+    }
+
     /// Bytes of the outputs.
     pub fn bytes(&self) -> u64 {
         self.outputs.iter().flat_map(|output| self.plans(output)).filter_map(FilePlan::bytes).sum()
     }
 
     fn safetensors(pair: Pair, args: &ConvertArgs) -> Result<Self, Failure> {
+        let source = Source::of(&pair.input);
         let input = inputs::open(&pair.input)?;
         let fail = |error| Failure::at(&pair.input, error);
         let file = SafetensorsFile::read(&input).map_err(fail)?;
@@ -138,7 +141,7 @@ impl Task {
             return Err(failure);
         }
         let output = TaskOutput::by_name(pair.output, plan, &tensors);
-        Ok(Self::of_file(&pair.input, vec![Box::new(input)], output, tensors))
+        Ok(Self::of_file(source, vec![Box::new(input)], output, tensors))
     }
 
     /// A file of one tensor.
@@ -156,6 +159,7 @@ impl Task {
             let what = "--len is only for .bin files, other formats contain a shape";
             return Err(Failure::Usage(format!("{}: {what}", input.display())));
         }
+        let source = Source::of(input);
         let single = Single::open(input, pair.input_format, args.from, args.len)?;
         let from = single.tensor.element_type();
         let options = args.attributes.options(from, to)?;
@@ -171,7 +175,7 @@ impl Task {
         let (inputs, plan) = single.plan(input, to, &options, format, args)?;
         report.bytes[1] = to.packed_bytes(report.elements()).or_else(|| plan.bytes()).unwrap_or(0);
         let rows = plan.casts().map(|_| 0).collect();
-        Ok(Self::of_file(input, inputs, TaskOutput { target: pair.output, plan, rows }, vec![report]))
+        Ok(Self::of_file(source, inputs, TaskOutput { target: pair.output, plan, rows }, vec![report]))
     }
 }
 
@@ -218,10 +222,4 @@ fn check_strings(element_type: ElementType, path: &Path, format: FileFormat) -> 
         return Ok(());
     }
     Err(Failure::Usage(format!("{}: string tensors are supported only in .npy and .pb files", path.display())))
-}
-
-/// The state of an input now.
-pub fn state(path: &Path) -> InputState {
-    let metadata = std::fs::metadata(path).ok();
-    metadata.map_or((0, None), |metadata| (metadata.len(), metadata.modified().ok()))
 }

@@ -10,7 +10,7 @@ use super::caster::Caster;
 use super::finished::Finished;
 use super::inputs::Target;
 use super::npz;
-use super::plan::{InputState, Task};
+use super::plan::Task;
 use crate::args::ConvertArgs;
 use crate::atomic::target::{self, open_special};
 use crate::atomic::{Complete, Output};
@@ -53,9 +53,10 @@ impl<'a> Writer<'a> {
     /// As [`target::check`].
     pub fn check(&self, tasks: &[Task]) -> Result<(), Failure> {
         for task in tasks {
+            let identity = task.identity()?;
             for output in &task.outputs {
                 let Target::File(path) = &output.target else { continue };
-                if self.found(path, self.fingerprint(task.plans(output), &task.state)).is_none() {
+                if self.found(path, self.fingerprint(task.plans(output), identity)).is_none() {
                     target::check(path, self.args.existing())?;
                 }
             }
@@ -106,7 +107,8 @@ impl<'a> Writer<'a> {
     }
 
     fn write_files(&mut self, task: &mut Task) -> Result<(), Failure> {
-        let Task { name, inputs, outputs, tensors, state, .. } = task;
+        let identity = task.identity()?;
+        let Task { name, inputs, outputs, tensors, .. } = task;
         let inputs: Vec<&dyn ReadAt> = inputs.iter().map(|input| &**input).collect();
         for output in outputs {
             let plan = &output.plan;
@@ -114,7 +116,7 @@ impl<'a> Writer<'a> {
             match open(&output.target)? {
                 Opened::Direct(out) => self.stream(out, plan, &inputs, &mut lost, name)?,
                 Opened::Beside(path) => {
-                    let fingerprint = self.fingerprint([plan], state);
+                    let fingerprint = self.fingerprint([plan], identity);
                     let bytes = plan.bytes().unwrap_or(u64::MAX);
                     if !self.keep(path, fingerprint, bytes, &mut lost, name) {
                         let made = Output::open(path, bytes, Some(fingerprint), self.args.existing())?;
@@ -135,7 +137,7 @@ impl<'a> Writer<'a> {
     /// Makes an archive. It grows, so that it cannot be continued.
     fn write_archive(&mut self, task: &mut Task) -> Result<(), Failure> {
         let output = &task.outputs[0];
-        let fingerprint = self.fingerprint(task.plans(output), &task.state);
+        let fingerprint = self.fingerprint(task.plans(output), task.identity()?);
         let Task { name, inputs, archive, tensors, .. } = task;
         let entries = archive.as_deref().unwrap_or_default();
         let mut losses = vec![CastLoss::default(); entries.len()];
@@ -192,16 +194,16 @@ impl<'a> Writer<'a> {
         settings
     }
 
-    /// Identifies the plans of an output, its pieces, what is found out about its casts, and the state of its inputs. A
-    /// partial output with another fingerprint is not continued.
-    fn fingerprint<'p>(&self, plans: impl IntoIterator<Item = &'p FilePlan>, state: &[InputState]) -> u64 {
+    /// Identifies the plans of an output, its pieces, what is found out about its casts, and its inputs. A partial output
+    /// with another fingerprint is not continued.
+    fn fingerprint<'p>(&self, plans: impl IntoIterator<Item = &'p FilePlan>, inputs: u64) -> u64 {
         let mut hasher = DefaultHasher::new();
         env!("CARGO_PKG_VERSION").hash(&mut hasher);
         plans.into_iter().for_each(|plan| plan.hash(&mut hasher));
         // The pieces, which a partial output ends with, depend on the memory.
         self.args.memory.hash(&mut hasher);
         self.args.needs_relative_errors().hash(&mut hasher);
-        state.hash(&mut hasher);
+        inputs.hash(&mut hasher);
         hasher.finish()
     }
 

@@ -1,0 +1,93 @@
+//! What tells an input from another file, and from itself after a change.
+
+use std::fs::{self, Metadata};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use wgpu_cast::files::ReadAt;
+
+/// How many bytes at each end of an input belong to its checksum: headers, the directory of an archive, and some data.
+const END: u64 = 256 << 10;
+
+/// A file as the system knows it. Two states of a path are equal if nobody wrote to the file or replaced it in between.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InputState {
+    pub bytes: u64,
+    /// Since 1970, in nanoseconds; 0 if the system does not tell.
+    pub modified: u128,
+    /// When the file was written, renamed or given other permissions, in the same unit. Programs cannot set this time.
+    pub changed: i128,
+    /// The file system; 0 if the system does not tell, as in the next field.
+    pub device: u64,
+    pub inode: u64,
+}
+
+/// A file that is read.
+#[derive(Debug)]
+pub struct Source {
+    pub path: PathBuf,
+    /// Before it is opened, so that every later change shows; `None` if there is no such file.
+    pub state: Option<InputState>,
+}
+
+impl Source {
+    /// The file at a path; links are followed.
+    pub fn of(path: &Path) -> Self {
+        let state = fs::metadata(path).ok().map(|metadata| InputState::from(&metadata));
+        Self { path: path.to_owned(), state }
+    }
+}
+
+impl From<&Metadata> for InputState {
+    fn from(metadata: &Metadata) -> Self {
+        #[cfg(unix)]
+        let (changed, device, inode) = {
+            use std::os::unix::fs::MetadataExt;
+            let changed = i128::from(metadata.ctime()) * 1_000_000_000 + i128::from(metadata.ctime_nsec());
+            (changed, metadata.dev(), metadata.ino())
+        };
+        #[cfg(not(unix))]
+        let (changed, device, inode) = (nanoseconds(metadata.created()) as i128, 0, 0);
+        Self { bytes: metadata.len(), modified: nanoseconds(metadata.modified()), changed, device, inode }
+    }
+}
+
+fn nanoseconds(time: io::Result<SystemTime>) -> u128 {
+    time.ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok()).map_or(0, |time| time.as_nanos())
+}
+
+/// Identifies the inputs of a task, so that what was made of others is not continued: the paths and states of the files
+/// that are read, and the ends of all inputs. The device does not count, since several machines that share a file system
+/// may give it different numbers.
+///
+/// # Errors
+/// An input cannot be read.
+pub fn identify(sources: &[Source], inputs: &[Box<dyn ReadAt>]) -> io::Result<u64> {
+    let mut hasher = DefaultHasher::new();
+    for Source { path, state } in sources {
+        path.canonicalize().unwrap_or(path.clone()).hash(&mut hasher);
+        state.map(|state| (state.bytes, state.modified, state.changed, state.inode)).hash(&mut hasher);
+    }
+    for input in inputs {
+        checksum_ends(&**input)?.hash(&mut hasher);
+    }
+    Ok(hasher.finish())
+}
+
+/// A checksum of both ends of an input.
+///
+/// # Errors
+/// It cannot be read.
+pub fn checksum_ends(input: &dyn ReadAt) -> io::Result<u64> {
+    let size = input.size()?;
+    let mut hasher = DefaultHasher::new();
+    let mut end = vec![0; size.min(END) as usize];
+    for offset in [0, size - end.len() as u64] {
+        input.read_exact_at(offset, &mut end)?;
+        end.hash(&mut hasher);
+    }
+    size.hash(&mut hasher);
+    Ok(hasher.finish())
+}
