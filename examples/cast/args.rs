@@ -54,6 +54,20 @@ pub enum Command {
     Man(ManArgs),
 }
 
+impl Command {
+    /// Whether notes are not printed.
+    pub fn is_quiet(&self) -> bool {
+        match self {
+            Command::Adapters(args) => args.print.is_silent(),
+            Command::Convert(args) => args.print.is_silent(),
+            Command::Run(args) => args.print.is_silent(),
+            Command::Verify(args) => args.print.is_silent(),
+            Command::Bench(args) => args.print.is_silent(),
+            _ => false,
+        }
+    }
+}
+
 #[derive(Debug, Args)]
 pub struct ConvertArgs {
     /// Inputs, then the output: files, - for a pipe, a folder, or the index of a sharded model (*.safetensors.index.json)

@@ -4,6 +4,8 @@ use std::path::Path;
 
 use wgpu_cast::Error;
 
+use crate::text::printable;
+
 /// Why a command failed, by exit status.
 #[derive(Debug)]
 pub enum Failure {
@@ -24,7 +26,7 @@ impl Failure {
 
     /// A failure about one file.
     pub fn at(path: &Path, what: impl std::fmt::Display) -> Self {
-        Failure::Work(format!("{}: {what}", path.display()))
+        Failure::Work(format!("{}: {what}", printable(&path.to_string_lossy())))
     }
 
     /// A failure to write a file.

@@ -22,6 +22,7 @@ mod session;
 mod shader;
 mod shell;
 mod signals;
+mod text;
 mod types;
 mod verify;
 
@@ -37,14 +38,19 @@ fn main() -> ExitCode {
     // Logging is off unless RUST_LOG is set, because drivers log a lot.
     env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("off")).init();
     let result = match Cli::try_parse() {
-        Ok(cli) => run(&cli.command),
+        Ok(cli) => {
+            if cli.command.is_quiet() {
+                output::hide_notes();
+            }
+            run(&cli.command)
+        }
         Err(error) if is_help(&error) => error.exit(),
         Err(error) => Err(Failure::Usage(one_line(&error))),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            output::note(format_args!("cast: {failure}"));
+            output::error(&failure);
             ExitCode::from(failure.status())
         }
     }

@@ -1,8 +1,25 @@
 //! Printing on stdout and stderr.
+//!
+//! Names come from files, and a terminal obeys the control characters in them. All lines are therefore escaped here, in
+//! one place: what a caller prints as a line is one line.
 
+use std::fmt::Display;
 use std::io::{ErrorKind, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::failure::Failure;
+use crate::text::{cut, escaped};
+
+/// The most characters of a message that are shown.
+const LONGEST_MESSAGE: usize = 2000;
+
+/// Whether notes are not printed.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// From now on only warnings and errors are printed on stderr.
+pub fn hide_notes() {
+    QUIET.store(true, Ordering::Relaxed);
+}
 
 /// Prints bytes on stdout.
 ///
@@ -16,34 +33,40 @@ pub fn bytes(bytes: &[u8]) -> Result<(), Failure> {
     }
 }
 
-/// Prints a line on stdout.
+/// Prints a line on stdout: text, or JSON, which stays the same JSON.
 ///
 /// # Errors
 /// As [`bytes`].
-pub fn line(line: impl std::fmt::Display) -> Result<(), Failure> {
-    bytes(format!("{line}\n").as_bytes())
+pub fn line(line: impl Display) -> Result<(), Failure> {
+    bytes((escaped(&line.to_string()) + "\n").as_bytes())
+}
+
+/// Prints what a command does on stderr, unless notes are hidden.
+pub fn note(message: impl Display) {
+    if !QUIET.load(Ordering::Relaxed) {
+        message_line("", message);
+    }
+}
+
+/// Prints on stderr what a user should know although the command succeeds.
+pub fn warning(message: impl Display) {
+    message_line("warning: ", message);
+}
+
+/// Prints on stderr why a command fails.
+pub fn error(message: impl Display) {
+    message_line("cast: ", message);
+}
+
+/// A failure to print is ignored, since there is no other place to report it.
+fn message_line(kind: &str, message: impl Display) {
+    let line = format!("{kind}{}\n", cut(&escaped(&message.to_string()), LONGEST_MESSAGE));
+    let _ = std::io::stderr().write_all(line.as_bytes());
 }
 
 /// A number with its unit: `1 element`, `2 elements`.
 pub fn counted(number: u64, unit: &str) -> String {
     format!("{number} {unit}{}", if number == 1 { "" } else { "s" })
-}
-
-/// A name from a file, its control characters escaped: a terminal would obey them.
-pub fn printable(name: &str) -> String {
-    let mut shown = String::new();
-    for letter in name.chars() {
-        match letter.is_control() {
-            true => shown.extend(letter.escape_default()),
-            false => shown.push(letter),
-        }
-    }
-    shown
-}
-
-/// Prints a line on stderr. A failure to do so is ignored, since there is no other place to report it.
-pub fn note(line: impl std::fmt::Display) {
-    let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
 }
 
 /// A number of bytes, in binary units.

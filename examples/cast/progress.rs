@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::output::{note, printable, size};
+use crate::output::{note, size};
+use crate::text::printable;
 
 /// How often a line is printed where there is no terminal.
 const INTERVAL: Duration = Duration::from_secs(10);
@@ -47,7 +48,7 @@ impl Progress {
     pub fn of_one_step(what: &str, silent: bool) -> Self {
         let progress = Self::new(Unit::Steps, 1, "{spinner} {msg}, {elapsed}", silent);
         if let Some(bar) = &progress.bar {
-            bar.set_message(what.to_owned());
+            bar.set_message(printable(what));
             bar.enable_steady_tick(TICK);
         }
         progress

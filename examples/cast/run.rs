@@ -40,17 +40,15 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         made.iter().enumerate().map(|(index, output)| describe(&args.output, index, output)).collect();
     outputs::write(&args.output, made)?;
     let seconds = progress.stop();
+    let older = outputs::path(&args.output, count);
+    if older.exists() {
+        output::warning(format_args!("{} is from an earlier run", older.display()));
+    }
     if args.print.json {
         described.iter().try_for_each(output::line)?;
         return output::line(json!({"outputs": count, "seconds": seconds, "route": report.to_string()}));
     }
-    if args.print.quiet {
-        return Ok(());
-    }
-    let older = outputs::path(&args.output, count);
-    let older =
-        if older.exists() { format!("; warning: {} is from an earlier run", older.display()) } else { String::new() };
-    output::note(format_args!("{summary}; {report}{older}"));
+    output::note(format_args!("{summary}; {report}"));
     Ok(())
 }
 

@@ -20,8 +20,8 @@ pub async fn open(choice: DeviceChoice) -> Result<Context, Failure> {
     if let (Some(skipped), Some(used)) = (context.skipped_adapters(), context.adapter_info()) {
         // Drivers' messages have several lines.
         let skipped = Failure::Work(skipped.to_owned());
-        output::note(format_args!(
-            "cast: {} ({}) is used, because another adapter does not work: {skipped}",
+        output::warning(format_args!(
+            "{} ({}) is used, because another adapter does not work: {skipped}",
             used.name, used.backend
         ));
     }
@@ -90,7 +90,7 @@ impl Kept {
 
 /// Says that a run does without the file.
 fn unused(path: &Path, reason: &str) {
-    output::note(format_args!("cast: the pipeline cache {} is not used: {reason}", path.display()));
+    output::warning(format_args!("the pipeline cache {} is not used: {reason}", path.display()));
 }
 
 /// A cache with which a pipeline could be made. Otherwise a file that the driver does not like would make every cast

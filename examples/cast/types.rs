@@ -2,7 +2,7 @@
 
 use wgpu_cast::{ElementType, Kind};
 
-use crate::output::note;
+use crate::output::warning;
 
 /// Names that count bits here and bytes in numpy, with numpy's meaning.
 const AMBIGUOUS: [(&str, ElementType); 7] = [
@@ -17,7 +17,7 @@ const AMBIGUOUS: [(&str, ElementType); 7] = [
 
 /// Parses the name of an element type. The error for an unknown name suggests similar ones.
 ///
-/// A name that means something else to numpy is understood as everywhere here, and a line on stderr says so.
+/// A name that means something else to numpy is understood as everywhere here, and a warning says so.
 ///
 /// # Errors
 /// There is no such type.
@@ -25,7 +25,7 @@ pub fn any_type(text: &str) -> Result<ElementType, String> {
     let found: ElementType = text.parse().map_err(|error| format!("{error}, did you mean {}?", or(&near(text))))?;
     if let Some((name, numpy)) = AMBIGUOUS.iter().find(|(name, _)| text.eq_ignore_ascii_case(name)) {
         let bits = found.bits().unwrap_or(0);
-        note(format_args!("{name}: taken as {found} ({bits} bits); numpy's {name} is {numpy}"));
+        warning(format_args!("{name}: taken as {found} ({bits} bits); numpy's {name} is {numpy}"));
     }
     Ok(found)
 }

@@ -36,7 +36,7 @@ fn kept() -> Option<(Folder, PathBuf)> {
 }
 
 fn note(path: &Path, reason: &str) -> String {
-    format!("cast: the pipeline cache {} is not used: {reason}", path.display())
+    format!("warning: the pipeline cache {} is not used: {reason}", path.display())
 }
 
 #[test]

@@ -230,7 +230,7 @@ fn another_adapter_is_used_with_a_message() {
             continue;
         }
         let message = outcome.stderr.lines().next().expect("a message");
-        assert!(message.starts_with("cast: llvmpipe") && message.contains("(gl) is used, because"), "{message}");
+        assert!(message.starts_with("warning: llvmpipe") && message.contains("(gl) is used, because"), "{message}");
         if line.ends_with("--report") {
             assert!(outcome.text().contains("| adapters that do not work | llvmpipe"), "{}", outcome.text());
         }

@@ -181,7 +181,7 @@ fn existing_outputs_are_refused_first() {
 }
 
 /// A protobuf field of bytes.
-fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
+pub fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
     [&[number << 3 | 2, bytes.len() as u8], bytes].concat()
 }
 

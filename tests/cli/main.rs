@@ -8,6 +8,7 @@ mod errors;
 mod files;
 mod folders;
 mod fused;
+mod messages;
 mod npy;
 mod onnx;
 mod resume;

@@ -12,7 +12,7 @@ use super::shard_part::ShardPart;
 use crate::atomic::journal::{losses_from_json, losses_to_json};
 use crate::atomic::partial::open_itself;
 use crate::failure::Failure;
-use crate::output::note;
+use crate::output::warning;
 
 /// The name of the list, in the folder of the outputs. That of a part has `-I-of-N` behind it.
 const NAME: &str = ".cast-finished";
@@ -67,7 +67,7 @@ impl Finished {
     /// Removes the list: the conversion is complete.
     pub fn remove(&self) {
         if let (true, Err(error)) = (self.path.exists(), fs::remove_file(&self.path)) {
-            note(format_args!("cannot remove {}: {error}", self.path.display()));
+            warning(format_args!("cannot remove {}: {error}", self.path.display()));
         }
     }
 }

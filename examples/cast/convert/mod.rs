@@ -28,7 +28,7 @@ use crate::atomic::target::{self, Existing, NewFolder};
 use crate::failure::Failure;
 use crate::files::FileFormat;
 use crate::merge::{CONVERSION, name_of_part};
-use crate::output::note;
+use crate::output::{note, warning};
 use caster::Caster;
 pub use finished::Finished;
 pub use inputs::Index;
@@ -76,12 +76,19 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     } else if args.stats {
         summary.print_stats()?;
     }
-    if !args.print.is_silent() {
-        summary.print_text();
+    if !args.print.json {
+        note(summary.text());
     }
-    if args.strict && summary.lost().counts.overflowed() > 0 {
-        writer.discard();
-        return Err(Failure::Work("--strict: values are beyond the range of the type; nothing was written".to_owned()));
+    match summary.beyond_range() {
+        Some(beyond) if args.strict => {
+            writer.discard();
+            return Err(Failure::Work(format!("--strict: {beyond}; nothing was written (--stats lists all tensors)")));
+        }
+        // In JSON each tensor has its losses.
+        Some(beyond) if !args.print.json => {
+            warning(format_args!("{beyond} (--strict makes this an error, --stats lists all tensors)"));
+        }
+        _ => {}
     }
     writer.name()?;
     if let Some(path) = &args.plot {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use wgpu_cast::ElementType;
-use wgpu_cast::files::{CastLoss, GraphRules, ModelRules, ModelScan, ModelTensor, ReadAt};
+use wgpu_cast::files::{CastLoss, GraphRules, KeptReason, ModelNote, ModelRules, ModelScan, ModelTensor, ReadAt};
 
 use super::input_state::Source;
 use super::inputs::{self, Pair, Target};
@@ -11,7 +11,7 @@ use super::plan::{Task, TaskOutput};
 use super::report::TensorReport;
 use crate::args::ConvertArgs;
 use crate::failure::Failure;
-use crate::output::note;
+use crate::output::{note, warning};
 
 /// What follows the name of a model in the name of its file of external data.
 const DATA: &str = ".data";
@@ -52,8 +52,9 @@ impl Task {
         }
         let read: Vec<&dyn ReadAt> = inputs.iter().map(|input| &**input).collect();
         let plan = scan.plan(&read, &rules).map_err(fail)?;
-        if !args.print.quiet && !args.print.json {
-            plan.notes.iter().for_each(|text| note(format_args!("{}: {text}", path.display())));
+        for told in &plan.notes {
+            let told_of = format!("{}: {told}", path.display());
+            if is_shortfall(told) { warning(told_of) } else { note(told_of) }
         }
         let file = path.display().to_string();
         let tensors = plan.tensors.iter();
@@ -74,6 +75,15 @@ impl Task {
         // The model is named last, when its data is there.
         outputs.push(TaskOutput { target: pair.output, plan: plan.model, rows: plan.model_rows });
         Ok(Self { name: file, inputs, sources, outputs, archive: None, tensors })
+    }
+}
+
+/// Whether a note says that something was not done although it was asked for.
+fn is_shortfall(note: &ModelNote) -> bool {
+    match note {
+        ModelNote::SparseLeft { .. } | ModelNote::DefaultsLeft { .. } => true,
+        ModelNote::Kept { reason, .. } => !matches!(reason, KeptReason::Asked | KeptReason::InPart),
+        _ => false,
     }
 }
 

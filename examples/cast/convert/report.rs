@@ -7,7 +7,8 @@ use wgpu_cast::files::CastLoss;
 use wgpu_cast::{ElementType, LossCounts};
 
 use crate::failure::Failure;
-use crate::output::{counted, line, note, printable, size};
+use crate::output::{counted, line, size};
+use crate::text::printable;
 
 /// A tensor of an output.
 #[derive(Clone, Debug)]
@@ -158,9 +159,8 @@ impl Summary<'_> {
             }
             line(fields)?;
         }
-        let cast = self.tensors.iter().filter(|tensor| tensor.to.is_some()).count();
         let mut fields = json!({
-            "tensors": self.tensors.len(), "cast": cast, "bytes": bytes(self.tensors),
+            "tensors": self.tensors.len(), "cast": self.cast().count(), "bytes": bytes(self.tensors),
             "resumed": self.resumed, "seconds": self.seconds, "route": self.route,
         });
         self.add_losses(&mut fields, &self.lost());
@@ -174,10 +174,9 @@ impl Summary<'_> {
         }
     }
 
-    /// A line on stderr, and a warning if a value was beyond the range of its type.
-    pub fn print_text(&self) {
-        let lost = self.lost().counts;
-        let cast: Vec<_> = self.tensors.iter().filter(|tensor| tensor.to.is_some()).collect();
+    /// What was done, and what was lost.
+    pub fn text(&self) -> String {
+        let cast: Vec<_> = self.cast().collect();
         let what = match self.tensors {
             [tensor] => format!("{}, {}", tensor.conversion(), counted(tensor.elements(), "element")),
             all => {
@@ -194,19 +193,23 @@ impl Summary<'_> {
             0 => String::new(),
             bytes => format!(", {} of it were there already", size(bytes)),
         };
-        let lost_text =
-            if cast.iter().any(|tensor| tensor.is_numeric()) { format!("; {}", losses(&lost)) } else { String::new() };
-        note(format_args!("{what}, {}{resumed}{lost_text}", self.route));
-        if lost.overflowed() > 0 {
-            let worst = cast.iter().max_by_key(|tensor| tensor.lost.counts.overflowed());
-            let worst =
-                worst.filter(|_| cast.len() > 1).map(|tensor| format!(", most of them in {}", tensor.shown_name()));
-            let values = counted(lost.overflowed(), "value");
-            note(format_args!(
-                "warning: {values} beyond the range of the type{} (--strict makes this an error, --stats lists all tensors)",
-                worst.unwrap_or_default()
-            ));
-        }
+        let is_numeric = cast.iter().any(|tensor| tensor.is_numeric());
+        let lost = if is_numeric { format!("; {}", losses(&self.lost().counts)) } else { String::new() };
+        format!("{what}, {}{resumed}{lost}", self.route)
+    }
+
+    /// How many values were beyond the range of their type, and which tensor has most of them; `None` if there are none.
+    pub fn beyond_range(&self) -> Option<String> {
+        let values = self.lost().counts.overflowed();
+        let worst =
+            self.cast().max_by_key(|tensor| tensor.lost.counts.overflowed()).filter(|_| self.cast().count() > 1);
+        let worst = worst.map_or(String::new(), |tensor| format!(", most of them in {}", tensor.shown_name()));
+        (values > 0).then(|| format!("{} beyond the range of the type{worst}", counted(values, "value")))
+    }
+
+    /// The tensors that were cast.
+    fn cast(&self) -> impl Iterator<Item = &TensorReport> {
+        self.tensors.iter().filter(|tensor| tensor.to.is_some())
     }
 
     /// A table of what each tensor lost.
@@ -214,7 +217,7 @@ impl Summary<'_> {
     /// # Errors
     /// Writing to stdout fails.
     pub fn print_stats(&self) -> Result<(), Failure> {
-        for tensor in self.tensors.iter().filter(|tensor| tensor.to.is_some()) {
+        for tensor in self.cast() {
             let (name, error) = (tensor.shown_name(), tensor.lost.relative_error);
             let lost = losses(&tensor.lost.counts);
             line(format_args!("{name}: {}, {lost}; largest relative error {error:.2e}", tensor.conversion()))?;

@@ -113,7 +113,7 @@ fn finish(
         let checksums: Vec<String> = all.iter().map(ToString::to_string).collect();
         report::print(device.context.as_ref(), &counts, seconds, &checksums, &wrong, failure.as_ref())?;
     } else if failure.is_some() && !wrong.is_empty() {
-        output::line(wrong.join("\n"))?;
+        wrong.iter().try_for_each(output::line)?;
     }
     if let Some(failure) = failure {
         return Err(failure);

@@ -57,7 +57,7 @@ fn difficult(args: &VerifyArgs) -> Result<(), Failure> {
             "failure": failure.as_ref().map(ToString::to_string),
         }))?;
     } else if !equal {
-        output::line(mismatches.join("\n"))?;
+        mismatches.iter().try_for_each(output::line)?;
     }
     if let Some(failure) = failure {
         return Err(failure);

@@ -4,6 +4,7 @@ use wgpu_cast::Context;
 
 use crate::failure::Failure;
 use crate::output;
+use crate::text::printable;
 
 /// Prints the report. `counts` are what was done, `lines` the checksums, `wrong` what was not as expected, `failure` why it
 /// ended early.
@@ -34,7 +35,7 @@ pub fn print(
 
     let mut text = String::from("| `cast verify` | |\n|---|---|\n");
     for (name, value) in &rows {
-        text += &format!("| {name} | {} |\n", output::printable(value).replace('|', "\\|"));
+        text += &format!("| {name} | {} |\n", printable(value).replace('|', "\\|"));
     }
     let wrong: Vec<_> = wrong.iter().cloned().chain(failure.map(ToString::to_string)).collect();
     for block in [&wrong[..], lines] {
@@ -42,7 +43,7 @@ pub fn print(
             text += &format!("\n```text\n{}\n```\n", block.join("\n"));
         }
     }
-    output::bytes(text.as_bytes())
+    text.lines().try_for_each(output::line)
 }
 
 /// The adapter, its driver and its limits.
