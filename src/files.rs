@@ -8,6 +8,7 @@
 //! Values are cast, not quantized: there are no scales, and no value depends on another.
 //! [`LossCounts`](crate::LossCounts) says what the destination type could not hold.
 
+mod clamp;
 mod error;
 mod input;
 mod npy;

@@ -20,6 +20,8 @@ pub fn convert() -> String {
 
 const FILES: &str = "\
 Values are cast, not quantized: there are no scales. What a type cannot hold is counted and printed.
+Values beyond the range of float16, bfloat16 and float become infinite, as ONNX says; with --clamp they
+become the largest finite number, for example in masks of -3.4e38. Infinities and NaN stay.
 
 File formats, chosen by the file extension or --in-format and --out-format:
   .safetensors  Tensors with names; names, shapes and metadata stay. A folder with one

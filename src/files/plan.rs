@@ -1,5 +1,6 @@
 //! An output file as data.
 
+use super::clamp::can_clamp;
 use crate::element::ElementType;
 use crate::options::CastOptions;
 
@@ -54,6 +55,10 @@ pub struct TensorCast {
     /// are written in row-major order. Each code must start at a byte then. Empty if they are stored in the order in which
     /// they are written.
     pub column_major: Vec<u64>,
+    /// Whether finite values beyond the range of FLOAT16, BFLOAT16 or FLOAT become the largest finite number of that type,
+    /// with their sign. They are counted as [`saturated`](crate::LossCounts::saturated). ONNX Cast, and a cast without
+    /// this, makes them infinite. Infinities and NaNs stay. Casts to other types do not change.
+    pub clamp: bool,
 }
 
 /// How the elements of a tensor are stored in a file.
@@ -117,5 +122,17 @@ impl FilePlan {
             Part::Cast(cast) => Some(cast),
             Part::Bytes(_) | Part::Copy(_) => None,
         })
+    }
+
+    /// Sets [`TensorCast::clamp`] where it has an effect; returns whether there is such a cast.
+    pub fn clamp(&mut self) -> bool {
+        let mut has_effect = false;
+        for part in &mut self.parts {
+            if let Part::Cast(cast) = part {
+                cast.clamp = can_clamp(cast.from.element_type, cast.to.element_type);
+                has_effect |= cast.clamp;
+            }
+        }
+        has_effect
     }
 }

@@ -271,8 +271,8 @@ impl SafetensorsTensor {
         }
         let [from, to] = [from, to].map(TensorStorage::packed);
         to.bytes(elements).ok_or(FileError::TooLarge)?;
-        let cast =
-            TensorCast { name, elements, input, offset: self.offset, from, to, options, column_major: Vec::new() };
+        let (offset, column_major) = (self.offset, Vec::new());
+        let cast = TensorCast { name, elements, input, offset, from, to, options, column_major, clamp: false };
         Ok((self, *dtype, Part::Cast(cast)))
     }
 }

@@ -37,7 +37,17 @@ impl StoredTensor {
         self.bytes().and(to.bytes(elements))?;
         let column_major = if self.is_column_major() { self.shape.clone() } else { Vec::new() };
         let (name, from, options) = (self.name.clone(), self.storage, *options);
-        Some(TensorCast { name, elements, input: self.input, offset: self.offset, from, to, options, column_major })
+        Some(TensorCast {
+            name,
+            elements,
+            input: self.input,
+            offset: self.offset,
+            from,
+            to,
+            options,
+            column_major,
+            clamp: false,
+        })
     }
 
     /// Whether the elements lie in another order than the row-major one.

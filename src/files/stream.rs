@@ -2,6 +2,7 @@
 
 use std::io;
 
+use super::clamp::clamp;
 use super::error::FileError;
 use super::input::ReadAt;
 use super::pieces::{Fragment, Piece, pieces, sizes};
@@ -347,6 +348,10 @@ impl<'a> Work<'a> {
         if self.relative_errors {
             let error = cpu::largest_relative_error(from, source, len, to, &cast.options, packed_result);
             lost.relative_error = error.map_err(failed)?;
+        }
+        if cast.clamp && lost.counts.infinite > 0 {
+            clamp(from, source, to, packed_result);
+            lost.counts.saturated += std::mem::take(&mut lost.counts.infinite);
         }
         match cast.to.codes {
             CodeStorage::Packed => {}

@@ -2,6 +2,7 @@
 
 #[cfg(unix)]
 mod cache;
+mod clamp;
 mod convert;
 mod devices;
 mod errors;

@@ -81,7 +81,17 @@ fn every_pair_from_and_to_every_storage() {
                 let [from, to] = [(from, source), (to, destination)]
                     .map(|(element_type, codes)| TensorStorage { element_type, codes });
                 let name = parts.len().to_string();
-                let cast = TensorCast { name, elements, input: 1, offset, from, to, options, column_major: Vec::new() };
+                let cast = TensorCast {
+                    name,
+                    elements,
+                    input: 1,
+                    offset,
+                    from,
+                    to,
+                    options,
+                    column_major: Vec::new(),
+                    clamp: false,
+                };
                 assert_eq!(
                     Part::Cast(cast.clone()).bytes(),
                     Some(stored(&result, to.element_type, elements, destination).len() as u64)
@@ -114,7 +124,8 @@ fn every_pair_from_and_to_every_storage() {
 fn float_to_half(elements: u64) -> FilePlan {
     let [from, to] = [ElementType::FLOAT, ElementType::FLOAT16].map(TensorStorage::packed);
     let (name, options) = ("a".to_owned(), CastOptions::default());
-    let cast = TensorCast { name, elements, input: 0, offset: 0, from, to, options, column_major: Vec::new() };
+    let cast =
+        TensorCast { name, elements, input: 0, offset: 0, from, to, options, column_major: Vec::new(), clamp: false };
     FilePlan { parts: vec![Part::Cast(cast)] }
 }
 
@@ -224,7 +235,7 @@ fn column_major_arrays_are_written_in_row_major_order() {
         let [from, to] = [from, ElementType::INT16].map(TensorStorage::packed);
         let (elements, column_major) = (axes.iter().product(), axes.to_vec());
         let (name, options) = (String::new(), CastOptions::default());
-        Part::Cast(TensorCast { name, elements, input: 0, offset, from, to, options, column_major })
+        Part::Cast(TensorCast { name, elements, input: 0, offset, from, to, options, column_major, clamp: false })
     };
     let input: Vec<u8> = (1..=12).collect();
     let plan = FilePlan { parts: vec![part(0, ElementType::INT8, &[2, 3]), part(6, ElementType::UINT8, &[3, 2])] };

@@ -45,6 +45,9 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     let Request { pairs, index, copies, folder } = Request::new(args)?;
     let mut tasks = pairs.into_iter().map(|pair| Task::new(pair, args)).collect::<Result<Vec<_>, _>>()?;
     args.check_attributes(&tasks)?;
+    if args.rules.clamp {
+        clamp(&mut tasks)?;
+    }
     add_copies(copies, &mut tasks)?;
     let index_path = index.as_ref().zip(folder.as_ref()).map(|(index, folder)| {
         folder.join(args.part.map_or_else(|| index.name.clone(), |part| name_of_part(&index.name, part)))
@@ -135,6 +138,17 @@ fn add_copies(copies: Vec<(PathBuf, PathBuf)>, tasks: &mut Vec<Task>) -> Result<
         if !read.contains(&place(&from)) {
             tasks.push(Task::copy(&from, to)?);
         }
+    }
+    Ok(())
+}
+
+/// Clamps all casts, or refuses to if that affects none.
+fn clamp(tasks: &mut [Task]) -> Result<(), Failure> {
+    let has_effect = tasks.iter_mut().fold(false, |has_effect, task| task.clamp() | has_effect);
+    let has_casts = tasks.iter().flat_map(|task| &task.tensors).any(|tensor| tensor.to.is_some());
+    if has_casts && !has_effect {
+        let what = "--clamp affects only casts of numbers to float16, bfloat16 and float, and there are none";
+        return Err(Failure::Usage(what.to_owned()));
     }
     Ok(())
 }

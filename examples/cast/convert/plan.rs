@@ -76,6 +76,13 @@ impl Task {
         std::iter::once(&output.plan).chain(self.archive.iter().flatten().map(|entry| &entry.plan))
     }
 
+    /// Clamps the casts of all plans; returns whether one of them can be clamped.
+    pub fn clamp(&mut self) -> bool {
+        let entries = self.archive.iter_mut().flatten().map(|entry| &mut entry.plan);
+        let plans = self.outputs.iter_mut().map(|output| &mut output.plan).chain(entries);
+        plans.fold(false, |has_effect, plan| plan.clamp() | has_effect)
+    }
+
     /// Reads the headers of an input and decides everything.
     ///
     /// # Errors

@@ -63,6 +63,10 @@ pub struct Rules {
     /// Element type of tensors whose names match, integers included, or `keep`; the first of several that matches counts
     #[arg(long, value_name = "GLOB=TYPE", value_parser = Mapping::parse)]
     pub map: Vec<Mapping>,
+    /// float16, bfloat16 and float targets: convert values beyond the range to the largest finite value instead of
+    /// infinity
+    #[arg(long)]
+    pub clamp: bool,
 }
 
 impl Rules {
@@ -71,7 +75,8 @@ impl Rules {
         let name = |to: Option<ElementType>| to.map_or("keep", ElementType::name);
         let patterns = |patterns: &[Pattern]| patterns.iter().map(|p| p.text().to_owned()).collect::<Vec<_>>();
         let map: Vec<_> = self.map.iter().map(|map| (map.pattern.text(), name(map.to))).collect();
-        format!("{} {:?} {:?} {map:?}", name(self.to), patterns(&self.only), patterns(&self.except))
+        let [only, except] = [&self.only, &self.except].map(|list| patterns(list));
+        format!("{} {only:?} {except:?} {map:?} {}", name(self.to), self.clamp)
     }
 
     /// The type to which a tensor is cast; `None` if it stays as it is, which it does if it has the type already.

@@ -79,6 +79,7 @@ impl Emitter<'_> {
             to: TensorStorage::packed(to),
             options: self.options,
             column_major: Vec::new(),
+            clamp: false,
         });
         let row = self.rows.of.get(&id).copied();
         let cast = cast.map(|cast| row.map(|row| (cast, row)).ok_or(OnnxModelError::Changed)).transpose()?;

@@ -159,6 +159,7 @@ impl Converter<'_, '_> {
             to: TensorStorage::packed(to),
             options: self.options,
             column_major: Vec::new(),
+            clamp: false,
         };
         let index = self.edits.constants.len();
         let (name, from) = (cast.name.clone(), Some(ElementType::FLOAT));
