@@ -21,7 +21,7 @@ const SHOWN: usize = 8;
 
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let choice = args.device.choice()?;
-    let model = Model::from_bytes(message(&args.model)?, args.model.parent());
+    let model = Model::from_bytes(message(&args.model)?, Some(&args.model));
     let model = model.map_err(|e| Failure::at(&args.model, e))?;
     let inputs = args.inputs.iter().map(|path| read(path)).collect::<Result<_, _>>()?;
     if args.output.exists() && !args.output.is_dir() {

@@ -107,7 +107,7 @@ pub enum TensorFault {
         /// Bytes that were requested.
         bytes: u64,
     },
-    /// The data is in an external file, but the caller gave no folder to look in.
+    /// The data is in an external file, but the caller gave no path to look at.
     #[error("the data is in an external file, but no folder was given")]
     NoFolder,
     /// The data is in an external file, but there is no `location`.
@@ -127,7 +127,14 @@ pub enum TensorFault {
         /// The path.
         location: String,
     },
-    /// A `location` is not a regular file with a single name.
+    /// A `location` is a link, or below a link, that leads out of the model's folder, and not into the folder of the file
+    /// to which the model itself is a link.
+    #[error("external_data location {location} is a link that leads out of the model's folder", location = super::quoted(.location))]
+    LeadsOut {
+        /// The path.
+        location: String,
+    },
+    /// A `location` is not a regular file.
     #[error("external_data location {location} is {what}", location = super::quoted(.location))]
     NotPlain {
         /// The path.

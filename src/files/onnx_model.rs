@@ -215,14 +215,16 @@ impl ModelScan {
         self.structure.files.iter().map(|&name| self.structure.text(name))
     }
 
-    /// Opens the external files. They must be regular files below the folder, without symbolic links and further hard
-    /// links. Do not read from a folder that untrusted users can write to at the same time.
+    /// Opens the external files. `path` is the path of the model's file, or of its folder alone. Links are followed: the
+    /// files that they lead to must be regular files inside the folder of the model, or if the model's file is a link,
+    /// inside the folder of the file that it leads to, as in Hugging Face's cache. Do not read from a folder that
+    /// untrusted users can write to at the same time.
     ///
     /// # Errors
     /// [`OnnxModelError::Tensor`] with the fault of a file, for the first tensor that needs it.
     #[cfg(any(unix, windows))]
-    pub fn open_external(&self, folder: &std::path::Path) -> Result<Vec<crate::files::InputFile>, OnnxModelError> {
-        let open = |(index, location)| match crate::onnx::open(location, folder) {
+    pub fn open_external(&self, path: &std::path::Path) -> Result<Vec<crate::files::InputFile>, OnnxModelError> {
+        let open = |(index, location)| match crate::onnx::open(location, path) {
             Ok((file, _)) => Ok(crate::files::InputFile::new(file)),
             Err(fault) => {
                 let uses = |data: &Data| matches!(data, Data::External { file, .. } if *file == index);

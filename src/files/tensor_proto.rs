@@ -137,8 +137,8 @@ impl TensorMessage {
         }
     }
 
-    /// Opens the file of external data below `folder`, the folder of the message. Returns it with the first byte of the
-    /// data.
+    /// Opens the file of external data. Returns it with the first byte of the data. `path` is the path of the message's
+    /// file, or of its folder alone, with the rules of [`ModelScan::open_external`](super::ModelScan::open_external).
     ///
     /// # Errors
     /// [`TensorProtoError`] if the file is not a regular file inside the folder, or does not have the data.
@@ -146,13 +146,13 @@ impl TensorMessage {
     pub fn open_external(
         &self,
         input: &dyn ReadAt,
-        folder: &std::path::Path,
+        path: &std::path::Path,
     ) -> Result<(super::input::InputFile, u64), TensorProtoError> {
         let read = |range| read_bytes(input, range, LONGEST_TEXT).map(bytes::Bytes::from);
         let entries = self.external.iter().map(read).collect::<Result<Vec<_>, _>>()?;
         let expected = count(&self.shape).and_then(|elements| self.element_type.packed_bytes(elements));
         let failed = |fault| Error::Tensor { name: self.name.clone(), fault };
-        let data = open_data(&entries, folder, expected.unwrap_or(u64::MAX)).map_err(failed)?;
+        let data = open_data(&entries, path, expected.unwrap_or(u64::MAX)).map_err(failed)?;
         Ok((super::input::InputFile::new(data.file), data.offset))
     }
 

@@ -1,15 +1,17 @@
-//! Tensor data in a file beside the model. A hostile model may name any other file, so the path is checked before the
-//! file is read.
+//! Tensor data in a file beside the model.
 
 use std::collections::HashMap;
-use std::ffi::OsStr;
-use std::fs::{File, Metadata};
+#[cfg(all(feature = "files", any(unix, windows)))]
+use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
 
+#[cfg(all(feature = "files", any(unix, windows)))]
+use super::data_file::open;
+use super::data_file::{DataFile, DataFolders, failed};
 use super::memory::parse_message;
 use super::proto::StringStringEntryProto;
 use crate::error::{Error, TensorFault};
@@ -36,10 +38,12 @@ pub(super) struct TensorRange {
     to_end: bool,
 }
 
-/// The files of a folder, and what has been read of them. Initializers may name the same data any number of times; they
-/// share the memory.
+/// The files beside a model, and what has been read of them. Initializers may name the same data any number of times;
+/// they share the memory.
 pub(super) struct ExternalFiles<'a> {
-    folder: Option<&'a Path>,
+    path: Option<&'a Path>,
+    /// The folders of that path, from the first data on.
+    folders: Option<DataFolders>,
     read: HashMap<Part, Arc<Vec<u8>>>,
 }
 
@@ -47,8 +51,9 @@ pub(super) struct ExternalFiles<'a> {
 type Part = (PathBuf, u64, u64, u8);
 
 impl<'a> ExternalFiles<'a> {
-    pub(super) fn new(folder: Option<&'a Path>) -> Self {
-        Self { folder, read: HashMap::new() }
+    /// The path is that of the model's file, or of its folder alone.
+    pub(super) fn new(path: Option<&'a Path>) -> Self {
+        Self { path, folders: None, read: HashMap::new() }
     }
 
     /// The data of so many codes. Unused bits of the last byte are zero.
@@ -58,13 +63,20 @@ impl<'a> ExternalFiles<'a> {
         code_bits: u32,
         elements: u64,
     ) -> Result<Arc<Vec<u8>>, TensorFault> {
-        let (path, seen) = resolve(&range.location, self.folder.ok_or(TensorFault::NoFolder)?)?;
-        let part = (path, range.offset, range.length, packing::used_bits(code_bits, elements));
-        let fits = !range.to_end || range.offset.saturating_add(range.length) == seen.len();
+        let folders = match &mut self.folders {
+            Some(folders) => folders,
+            none => {
+                let path = self.path.ok_or(TensorFault::NoFolder)?;
+                none.insert(DataFolders::of(path).map_err(|error| failed(&range.location, &error))?)
+            }
+        };
+        let found = folders.find(&range.location)?;
+        let part = (found.path.clone(), range.offset, range.length, packing::used_bits(code_bits, elements));
+        let fits = !range.to_end || range.offset.saturating_add(range.length) == found.bytes;
         if let Some(bytes) = self.read.get(&part).filter(|_| fits) {
             return Ok(bytes.clone());
         }
-        let mut bytes = range.read(&part.0, &seen)?;
+        let mut bytes = range.read(folders, &found)?;
         packing::clear_pad(&mut bytes, code_bits, elements);
         let bytes = Arc::new(bytes);
         self.read.insert(part, bytes.clone());
@@ -80,37 +92,14 @@ pub(crate) struct ExternalData {
     pub offset: u64,
 }
 
-/// Opens the file that has the `expected` bytes that a tensor takes.
+/// Opens the file that has the `expected` bytes that a tensor takes. `path` is the path of the tensor's file, or of its
+/// folder.
 #[cfg(all(feature = "files", any(unix, windows)))]
-pub(crate) fn open_data(entries: &[Bytes], folder: &Path, expected: u64) -> Result<ExternalData, TensorFault> {
+pub(crate) fn open_data(entries: &[Bytes], path: &Path, expected: u64) -> Result<ExternalData, TensorFault> {
     let range = tensor_range(entries, expected)?;
-    let (file, size) = open(&range.location, folder)?;
+    let (file, size) = open(&range.location, path)?;
     range.check(size)?;
     Ok(ExternalData { file, offset: range.offset })
-}
-
-/// Opens a file that a model names; the result's second part is its size in bytes.
-#[cfg(all(feature = "files", any(unix, windows)))]
-pub(crate) fn open(location: &str, folder: &Path) -> Result<(File, u64), TensorFault> {
-    let (path, seen) = resolve(location, folder)?;
-    open_resolved(location, &path, &seen)
-}
-
-fn open_resolved(location: &str, path: &Path, seen: &Metadata) -> Result<(File, u64), TensorFault> {
-    let failed = |error: std::io::Error| failed(location, &error);
-    let file = File::open(path).map_err(failed)?;
-    // The opened file is checked again, because the path may name another file by now.
-    let metadata = file.metadata().map_err(failed)?;
-    plain(location, &metadata)?;
-    let not_plain = |what| TensorFault::NotPlain { location: location.to_owned(), what };
-    if !same(seen, &metadata) {
-        return Err(not_plain("not the same file as when it was checked"));
-    }
-    if names(&file, &metadata).map_err(failed)? > 1 {
-        // The file's other names may lie outside the model's folder.
-        return Err(not_plain("a file with several hard links"));
-    }
-    Ok((file, metadata.len()))
 }
 
 impl TensorRange {
@@ -130,8 +119,8 @@ impl TensorRange {
         TensorFault::BeyondFile { location: self.location.clone(), offset: self.offset, length: self.length, size }
     }
 
-    fn read(&self, path: &Path, seen: &Metadata) -> Result<Vec<u8>, TensorFault> {
-        let (mut file, size) = open_resolved(&self.location, path, seen)?;
+    fn read(&self, folders: &DataFolders, found: &DataFile) -> Result<Vec<u8>, TensorFault> {
+        let (mut file, size) = folders.open(&self.location, found)?;
         self.check(size)?;
         let failed = |error: std::io::Error| failed(&self.location, &error);
         let memory = |_| TensorFault::OutOfMemory { bytes: self.length };
@@ -151,10 +140,6 @@ pub(super) fn tensor_range(entries: &[Bytes], expected: u64) -> Result<TensorRan
         return Err(TensorFault::Length { field: "external_data", unit: "bytes", expected, found });
     }
     Ok(TensorRange { location, offset: offset.unwrap_or(0), length: expected, to_end: length.is_none() })
-}
-
-fn failed(location: &str, error: &std::io::Error) -> TensorFault {
-    TensorFault::Read { location: location.to_owned(), reason: error.to_string() }
 }
 
 /// Reads the entries of `external_data`, each a `StringStringEntryProto`.
@@ -179,88 +164,4 @@ pub(crate) fn data_range(entries: &[Bytes]) -> Result<DataRange, TensorFault> {
         }
     }
     Ok(range)
-}
-
-/// The file's path, which has only plain names below the folder, and the file's metadata.
-fn resolve(location: &str, folder: &Path) -> Result<(PathBuf, Metadata), TensorFault> {
-    let failed = |error: std::io::Error| failed(location, &error);
-    let mut path = if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder.to_owned() };
-    let mut metadata = None;
-    for name in plain_names(location)? {
-        path.push(name);
-        let found = path.symlink_metadata().map_err(failed)?;
-        if found.is_symlink() {
-            return Err(TensorFault::NotPlain { location: location.to_owned(), what: "or contains a symbolic link" });
-        }
-        metadata = Some(found);
-    }
-    let metadata = metadata.ok_or_else(|| TensorFault::Escape { location: location.to_owned() })?;
-    plain(location, &metadata)?;
-    Ok((path, metadata))
-}
-
-/// The names of a path's folders and of its file, which must lie below the folder from which the path leads. There is
-/// at least one.
-pub(crate) fn plain_names(location: &str) -> Result<Vec<&OsStr>, TensorFault> {
-    let escape = || TensorFault::Escape { location: location.to_owned() };
-    let mut names = Vec::new();
-    for component in Path::new(location).components() {
-        match component {
-            Component::Normal(name) => names.push(name),
-            Component::CurDir => {}
-            Component::Prefix(_) | Component::RootDir | Component::ParentDir => return Err(escape()),
-        }
-    }
-    if names.is_empty() { Err(escape()) } else { Ok(names) }
-}
-
-/// Checks that this is a regular file: pipes and devices could block or never end.
-fn plain(location: &str, metadata: &Metadata) -> Result<(), TensorFault> {
-    if metadata.is_file() {
-        return Ok(());
-    }
-    Err(TensorFault::NotPlain { location: location.to_owned(), what: "not a regular file" })
-}
-
-/// Whether both are the metadata of the same file.
-#[cfg(unix)]
-fn same(a: &Metadata, b: &Metadata) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    (a.dev(), a.ino()) == (b.dev(), b.ino())
-}
-
-/// The standard library cannot tell on these systems.
-#[cfg(not(unix))]
-fn same(_: &Metadata, _: &Metadata) -> bool {
-    true
-}
-
-/// How many names (hard links) an open file has.
-#[cfg(unix)]
-fn names(_: &File, metadata: &Metadata) -> std::io::Result<u64> {
-    Ok(std::os::unix::fs::MetadataExt::nlink(metadata))
-}
-
-#[cfg(windows)]
-fn names(file: &File, _: &Metadata) -> std::io::Result<u64> {
-    winapi_util::file::information(file).map(|information| information.number_of_links())
-}
-
-/// Other systems have no hard links, or no files.
-#[cfg(not(any(unix, windows)))]
-fn names(_: &File, _: &Metadata) -> std::io::Result<u64> {
-    Ok(1)
-}
-
-#[cfg(all(test, unix))]
-mod tests {
-    #[test]
-    fn two_files_are_not_the_same() {
-        let folder = tempfile::tempdir().unwrap();
-        let [a, b] = ["a", "b"].map(|name| {
-            std::fs::write(folder.path().join(name), "").unwrap();
-            folder.path().join(name).metadata().unwrap()
-        });
-        assert!(super::same(&a, &a) && !super::same(&a, &b));
-    }
 }

@@ -17,6 +17,8 @@
 //! ```
 
 #[cfg(feature = "onnx")]
+mod data_file;
+#[cfg(feature = "onnx")]
 mod external;
 #[cfg(feature = "onnx")]
 mod memory;
@@ -34,10 +36,14 @@ mod reader;
 #[cfg(feature = "onnx")]
 mod tensor;
 
-#[cfg(feature = "files")]
-pub(crate) use external::{DataRange, data_range, plain_names};
 #[cfg(all(feature = "files", any(unix, windows)))]
-pub(crate) use external::{open, open_data};
+pub(crate) use data_file::open;
+#[cfg(feature = "files")]
+pub(crate) use data_file::plain_names;
+#[cfg(all(feature = "files", any(unix, windows)))]
+pub(crate) use external::open_data;
+#[cfg(feature = "files")]
+pub(crate) use external::{DataRange, data_range};
 #[cfg(feature = "onnx")]
 pub(crate) use model::Node;
 #[cfg(feature = "onnx")]

@@ -18,7 +18,8 @@ use crate::error::{Error, ModelFault};
 use crate::tensor::Tensor;
 
 impl Model {
-    /// Reads a `ModelProto` (a `.onnx` file). External data is read from `folder`, the folder of the model.
+    /// Reads a `ModelProto` (a `.onnx` file). `path` is the path of the model's file, or of its folder alone: external
+    /// data is read from files there, by the rules of [`NamedTensor::from_bytes`](super::NamedTensor::from_bytes).
     ///
     /// The data of initializers and of `Constant` nodes is read if an output needs it. Data in the same part of a file
     /// is read once, and tensors share it. Data that no output needs is not read: its type, its dims and its length are
@@ -27,7 +28,7 @@ impl Model {
     /// # Errors
     /// [`Error::Message`] if the bytes are not a `ModelProto`; [`Error::Model`] for an unsupported model;
     /// [`Error::Node`] for an invalid node, with its name; [`Error::Tensor`] for an invalid initializer.
-    pub fn from_bytes(bytes: Vec<u8>, folder: Option<&Path>) -> Result<Self, Error> {
+    pub fn from_bytes(bytes: Vec<u8>, path: Option<&Path>) -> Result<Self, Error> {
         let message: ModelProto = parse_message(bytes.into(), "ModelProto")?;
         let opset = imported_opset(&message)?;
         for function in &message.functions {
@@ -37,7 +38,7 @@ impl Model {
             }
         }
         let graph = message.graph.ok_or(ModelFault::NoGraph)?;
-        Reader { opset, ..Reader::default() }.read(&graph, folder)
+        Reader { opset, ..Reader::default() }.read(&graph, path)
     }
 }
 
@@ -93,7 +94,7 @@ enum Place {
 }
 
 impl Reader {
-    fn read(mut self, graph: &GraphProto, folder: Option<&Path>) -> Result<Model, Error> {
+    fn read(mut self, graph: &GraphProto, path: Option<&Path>) -> Result<Model, Error> {
         if !graph.sparse_initializer.is_empty() {
             return Err(ModelFault::Sparse.into());
         }
@@ -130,7 +131,7 @@ impl Reader {
             outputs.push(Output { name, element_type: found, value, shape });
         }
         let needed = needed(self.values.len(), outputs.iter().map(|output| output.value), &self.nodes);
-        let mut files = ExternalFiles::new(folder);
+        let mut files = ExternalFiles::new(path);
         let mut constants = Vec::with_capacity(self.constants.len());
         for constant in self.constants {
             let is_needed = needed[constant.value];

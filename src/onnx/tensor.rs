@@ -34,7 +34,9 @@ pub struct NamedTensor {
 
 impl NamedTensor {
     /// Reads a `TensorProto` (a `.pb` file). The data may be in `raw_data`, in the field of its type, or in an external
-    /// file inside `folder`, the folder of the message.
+    /// file. `path` is the path of the message's file, or of its folder alone. Links are followed: the external file must
+    /// be a regular file inside the folder of the message, or if the message's file is a link, inside the folder of the
+    /// file that it leads to.
     ///
     /// In `int32_data`, 2- and 4-bit types are packed bytes, and 6-bit types have one code per entry. Negative entries
     /// are valid for signed integers and for floats, whose codes some writers sign-extend. The `checksum` of external
@@ -44,9 +46,9 @@ impl NamedTensor {
     /// # Errors
     /// [`Error::Message`] if the bytes are not a `TensorProto`; [`Error::Tensor`] if it is invalid. Memory is allocated
     /// only for data that exists.
-    pub fn from_bytes(bytes: Vec<u8>, folder: Option<&Path>) -> Result<Self, Error> {
+    pub fn from_bytes(bytes: Vec<u8>, path: Option<&Path>) -> Result<Self, Error> {
         let message: TensorProto = parse_message(bytes.into(), "TensorProto")?;
-        let tensor = read(&message, &mut ExternalFiles::new(folder))?;
+        let tensor = read(&message, &mut ExternalFiles::new(path))?;
         Ok(Self { name: message.name, tensor })
     }
 

@@ -10,6 +10,7 @@ mod files;
 mod folders;
 mod fused;
 mod messages;
+mod models;
 mod npy;
 mod onnx;
 mod resume;

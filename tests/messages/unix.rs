@@ -32,13 +32,20 @@ fn fault(folder: &Path, location: &str) -> TensorFault {
     }
 }
 
+/// The three bytes that a message finds. `path` is that of its file, or of its folder.
+fn found(path: &Path, location: &str) -> Vec<u8> {
+    let read = NamedTensor::from_bytes(message(location).0, Some(path));
+    read.unwrap_or_else(|error| panic!("{location}: {error}")).tensor.to_vec().unwrap()
+}
+
+/// Links inside the folder, chains of them, and further hard links are followed; what leads out is refused.
 #[test]
-fn files_that_are_not_plain() {
+fn links_lead_to_files_inside_the_folder_only() {
     let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let path = |name: &str| folder.path().join(name);
     fs::create_dir(path("real")).unwrap();
-    for file in [path("x.bin"), path("real/y.bin"), other.path().join("z.bin"), path("once")] {
-        fs::write(file, [1, 2, 3]).unwrap();
+    for (file, first) in [(path("x.bin"), 1), (path("real/y.bin"), 4), (other.path().join("z.bin"), 7)] {
+        fs::write(file, [first, first + 1, first + 2]).unwrap();
     }
     symlink(path("x.bin"), path("link")).unwrap();
     symlink("x.bin", path("relative")).unwrap();
@@ -47,17 +54,32 @@ fn files_that_are_not_plain() {
     symlink(other.path(), path("away")).unwrap();
     symlink("/nonexistent", path("dangling")).unwrap();
     symlink("loop", path("loop")).unwrap();
-    let link = "or contains a symbolic link";
-    for location in
-        ["link", "relative", "out", "within", "within/y.bin", "./within/y.bin", "away/z.bin", "dangling", "loop"]
-    {
-        assert_eq!(fault(folder.path(), location), TensorFault::NotPlain { location: location.to_owned(), what: link });
+    symlink("relative", path("chain")).unwrap();
+    symlink(other.path().join("back"), path("around")).unwrap();
+    symlink(path("x.bin"), other.path().join("back")).unwrap();
+    symlink("out", path("chain out")).unwrap();
+    symlink("../x.bin", path("real/up")).unwrap();
+    fs::hard_link(path("x.bin"), path("twice")).unwrap();
+    for location in ["x.bin", "link", "relative", "chain", "around", "real/up", "twice"] {
+        assert_eq!(found(folder.path(), location), [1, 2, 3], "{location}");
     }
-    fs::hard_link(path("once"), path("twice")).unwrap();
-    let what = "a file with several hard links";
-    for location in ["once", "twice"] {
-        assert_eq!(fault(folder.path(), location), TensorFault::NotPlain { location: location.to_owned(), what });
+    for location in ["within/y.bin", "./within/y.bin"] {
+        assert_eq!(found(folder.path(), location), [4, 5, 6], "{location}");
     }
+    for location in ["out", "away/z.bin", "chain out"] {
+        let fault = fault(folder.path(), location);
+        assert_eq!(fault, TensorFault::LeadsOut { location: location.to_owned() });
+        let text = format!("external_data location \"{location}\" is a link that leads out of the model's folder");
+        assert_eq!(fault.to_string(), text);
+    }
+    for location in ["dangling", "loop", "real/none"] {
+        let fault = fault(folder.path(), location);
+        assert!(matches!(&fault, TensorFault::Read { .. }), "{location}: {fault}");
+    }
+    assert_eq!(
+        fault(folder.path(), "within"),
+        TensorFault::NotPlain { location: "within".to_owned(), what: "not a regular file" }
+    );
     assert!(Command::new("mkfifo").arg(path("pipe")).status().unwrap().success());
     assert_eq!(
         fault(folder.path(), "pipe"),
@@ -74,6 +96,43 @@ fn the_folder_itself_may_be_reached_through_a_link() {
     symlink(folder.path(), links.path().join("here")).unwrap();
     let read = NamedTensor::from_bytes(message("x.bin").0, Some(&links.path().join("here"))).unwrap();
     assert_eq!(read.tensor.to_vec::<u8>().unwrap(), [1, 2, 3]);
+}
+
+/// As `huggingface_hub` stores files: the names are links to files without names.
+#[test]
+fn a_model_that_is_a_link_has_its_data_where_it_leads() {
+    let cache = tempfile::tempdir().unwrap();
+    let path = |name: &str| cache.path().join(name);
+    fs::create_dir_all(path("snapshots/revision/onnx")).unwrap();
+    fs::create_dir_all(path("blobs/below")).unwrap();
+    fs::write(path("blobs/m0de1"), "").unwrap();
+    fs::write(path("blobs/da7a"), [1, 2, 3]).unwrap();
+    fs::write(path("secret"), [7, 8, 9]).unwrap();
+    let snapshot = |name: &str| path("snapshots/revision/onnx").join(name);
+    let blob = |name: &str| Path::new("../../../blobs").join(name);
+    symlink(blob("m0de1"), snapshot("model.onnx")).unwrap();
+    symlink(blob("da7a"), snapshot("model.onnx_data")).unwrap();
+    symlink("../../../secret", snapshot("out")).unwrap();
+    symlink("../../secret", path("blobs/below/out")).unwrap();
+    symlink(blob("below/out"), snapshot("chain")).unwrap();
+    fs::write(snapshot("beside"), [4, 5, 6]).unwrap();
+    let model = snapshot("model.onnx");
+    assert_eq!(found(&model, "model.onnx_data"), [1, 2, 3]);
+    // Names still lead from the folder of the link.
+    assert_eq!(found(&model, "beside"), [4, 5, 6]);
+    assert!(matches!(fault(&model, "da7a"), TensorFault::Read { .. }));
+    let out = |location: &str| TensorFault::LeadsOut { location: location.to_owned() };
+    for location in ["out", "chain"] {
+        assert_eq!(fault(&model, location), out(location));
+    }
+    for location in ["../../../blobs/da7a", path("blobs/da7a").to_str().unwrap()] {
+        assert_eq!(fault(&model, location), TensorFault::Escape { location: location.to_owned() });
+    }
+    // A folder alone, or a model that is a file itself, does not lead to the other folder.
+    fs::write(snapshot("copy.onnx"), "").unwrap();
+    for place in [snapshot(""), snapshot("copy.onnx")] {
+        assert_eq!(fault(&place, "model.onnx_data"), out("model.onnx_data"));
+    }
 }
 
 /// Names the folder for the part of a test that runs under a limit.

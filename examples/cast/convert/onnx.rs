@@ -26,7 +26,7 @@ impl Task {
         let scan = ModelScan::read(&input).map_err(fail)?;
         let folder = path.parent().unwrap_or(Path::new(""));
         sources.extend(scan.external_files().map(|name| Source::of(&folder.join(name))));
-        let external = scan.open_external(folder).map_err(fail)?;
+        let external = scan.open_external(path).map_err(fail)?;
         let mut inputs: Vec<Box<dyn ReadAt>> = vec![Box::new(input)];
         inputs.extend(external.into_iter().map(|file| Box::new(file) as Box<dyn ReadAt>));
 

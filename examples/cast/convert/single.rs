@@ -92,8 +92,7 @@ impl Single {
                 match message.data {
                     TensorData::Inline(offset) => Found::Stored(message.stored(0, offset, from).map_err(fail)?),
                     TensorData::External => {
-                        let folder = path.parent().unwrap_or(Path::new(""));
-                        let (file, offset) = message.open_external(&input, folder).map_err(fail)?;
+                        let (file, offset) = message.open_external(&input, path).map_err(fail)?;
                         external = Some(file);
                         Found::Stored(message.stored(1, offset, from).map_err(fail)?)
                     }

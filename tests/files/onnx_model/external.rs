@@ -141,15 +141,24 @@ fn faults_of_external_data() {
 #[test]
 fn files_are_opened_inside_the_folder_only() {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("a"), [0; 16]).unwrap();
-    std::os::unix::fs::symlink("a", folder.path().join("link")).unwrap();
-    let open = |location: &str| {
+    let other = tempfile::tempdir().unwrap();
+    for path in [folder.path().join("a"), other.path().join("b"), other.path().join("model")] {
+        std::fs::write(path, [0; 16]).unwrap();
+    }
+    let link = |to: &std::path::Path, name: &str| std::os::unix::fs::symlink(to, folder.path().join(name)).unwrap();
+    link("a".as_ref(), "link");
+    link(&other.path().join("b"), "out");
+    link(&other.path().join("model"), "model");
+    let open = |location: &str, path: &std::path::Path| {
         let source = model(8, 17, &initializers(&[external("w", FLOAT, &[4], &[("location", location)])]));
-        ModelScan::read(&source.0).unwrap().open_external(folder.path())
+        ModelScan::read(&source.0).unwrap().open_external(path)
     };
-    assert_eq!(open("a").unwrap()[0].size().unwrap(), 16);
-    for (location, expected) in [("link", "symbolic link"), ("none", "No such file")] {
-        let error = open(location).unwrap_err();
+    let model = folder.path().join("model");
+    for (location, path) in [("a", folder.path()), ("link", folder.path()), ("out", &model), ("a", &model)] {
+        assert_eq!(open(location, path).unwrap()[0].size().unwrap(), 16);
+    }
+    for (location, expected) in [("out", "a link that leads out of the model's folder"), ("none", "No such file")] {
+        let error = open(location, folder.path()).unwrap_err();
         assert!(matches!(&error, OnnxModelError::Tensor { name, .. } if name == "w"), "{error}");
         assert!(error.to_string().contains(expected), "{error}");
     }
