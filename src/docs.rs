@@ -5,6 +5,8 @@
 /// [`CastOptions`]: crate::CastOptions
 /// [`CastOptions::int4_overflow`]: crate::CastOptions::int4_overflow
 /// [`CastOptions::float4_nan`]: crate::CastOptions::float4_nan
+/// [`Int4Overflow::Clamp`]: crate::Int4Overflow::Clamp
+/// [`LossCounts`]: crate::LossCounts
 /// [`onnx::CastNode`]: crate::onnx::CastNode
 /// [`onnx::CastLikeNode`]: crate::onnx::CastLikeNode
 ///

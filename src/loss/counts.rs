@@ -10,11 +10,12 @@ pub struct LossCounts {
     pub infinite: u64,
     /// Numbers, ±∞ included, that became NaN.
     pub nan: u64,
-    /// Values beyond the range of a float type, ±∞ included, that became its largest or least number. FLOAT8E8M0 has no
-    /// zero and no negative numbers, so that 0 and negative numbers count when they are cast to it.
+    /// Values beyond the range of the type, ±∞ included, in casts that make its largest or least number of them: to
+    /// floats that saturate, and of floats to INT4 and UINT4 with [`Int4Overflow::Clamp`](crate::Int4Overflow::Clamp).
+    /// FLOAT8E8M0 has no zero and no negative numbers, so that 0 and negative numbers count when they are cast to it.
     pub saturated: u64,
-    /// Values beyond the range of an integer type, ±∞ included. ONNX leaves most of these results undefined; see
-    /// [`docs::semantics`](crate::docs::semantics).
+    /// Values beyond the range of an integer type, ±∞ included, in all other casts to integers. ONNX leaves most of these
+    /// results undefined; see [`docs::semantics`](crate::docs::semantics).
     pub out_of_range: u64,
     /// Values other than zero that became zero.
     pub zero: u64,

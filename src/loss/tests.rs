@@ -100,7 +100,7 @@ fn options() -> impl Iterator<Item = CastOptions> {
     let plain = CastOptions::default();
     [plain, plain.with_saturate(false), plain.with_float4_nan(Float4Nan::Max)].into_iter().chain([
         plain.with_round_mode(RoundMode::Down).with_saturate(false),
-        plain.with_int4_overflow(Int4Overflow::Wrap),
+        plain.with_int4_overflow(Int4Overflow::Clamp),
     ])
 }
 

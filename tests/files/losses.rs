@@ -3,7 +3,7 @@
 use support::random::Random;
 use support::tier::Tier;
 use support::{bits, cases, numeric, options, oracle};
-use wgpu_cast::{CastOptions, ElementType, Kind, LossCounts, cpu};
+use wgpu_cast::{CastOptions, ElementType, Int4Overflow, Kind, LossCounts, cpu};
 
 /// Every pair: random codes, counted in one tensor, are what the codes are counted one by one. The rule for one code is
 /// tested inside the crate, for every code of at most 16 bits.
@@ -65,6 +65,50 @@ fn counts_of_known_values() {
     assert_eq!(count("int8", &plain), [("out_of_range", 4), ("zero", 2), ("nan_to_number", 1)]);
     assert_eq!(count("bool", &plain), []);
     assert_eq!(count("double", &plain), []);
+}
+
+/// Which count has the values beyond the range of a type, for every destination type and every set of options: one that
+/// follows from the type and the options, and from nothing else. docs/semantics.md has this table in words.
+#[test]
+fn each_type_has_one_count_for_values_beyond_its_range() {
+    let floats: Vec<u8> = [1e300, -1e300, f64::INFINITY].iter().flat_map(|value: &f64| value.to_le_bytes()).collect();
+    let integers: Vec<u8> = [1i64 << 40, -(1 << 40)].iter().flat_map(|value| value.to_le_bytes()).collect();
+    let counted = |from, source: &[u8], len, to, options: &CastOptions| {
+        let lost = cpu::count_losses(from, source, len, to, options).unwrap();
+        lost.iter().filter(|(_, count)| *count > 0).collect::<Vec<_>>()
+    };
+    for to in numeric() {
+        for options in options::variants(to) {
+            let clamps = options.int4_overflow == Int4Overflow::Clamp;
+            let (of_floats, of_integers) = match to.name() {
+                "bool" | "double" => (vec![], vec![]),
+                // ±∞ stays what it is, and these integers are in range.
+                "float" | "bfloat16" => (vec![("infinite", 2)], vec![]),
+                "float16" => (vec![("infinite", 2)], vec![("infinite", 2)]),
+                "float8e5m2" if !options.saturate => (vec![("infinite", 2)], vec![("infinite", 2)]),
+                "float8e4m3fn" | "float8e4m3fnuz" | "float8e5m2fnuz" if !options.saturate => {
+                    (vec![("nan", 3)], vec![("nan", 2)])
+                }
+                "float8e8m0" if !options.saturate => (vec![("nan", 3)], vec![("nan", 1)]),
+                // 2^40 is in range, and no negative number is.
+                "float8e8m0" => (vec![("saturated", 3)], vec![("saturated", 1)]),
+                "float8e4m3fn" | "float8e4m3fnuz" | "float8e5m2" | "float8e5m2fnuz" | "float6e2m3" | "float6e3m2"
+                | "float4e2m1" => (vec![("saturated", 3)], vec![("saturated", 2)]),
+                // Only floats are clamped; of integers the low bits are taken.
+                "int4" | "uint4" if clamps => (vec![("saturated", 3)], vec![("out_of_range", 2)]),
+                "int64" => (vec![("out_of_range", 3)], vec![]),
+                "uint64" => (vec![("out_of_range", 3)], vec![("out_of_range", 1)]),
+                "int2" | "int4" | "int8" | "int16" | "int32" | "uint2" | "uint4" | "uint8" | "uint16" | "uint32" => {
+                    (vec![("out_of_range", 3)], vec![("out_of_range", 2)])
+                }
+                other => panic!("{other} has no row"),
+            };
+            let found = counted(ElementType::DOUBLE, &floats, 3, to, &options);
+            assert_eq!(found, of_floats, "double to {to}, {options:?}");
+            let found = counted(ElementType::INT64, &integers, 2, to, &options);
+            assert_eq!(found, of_integers, "int64 to {to}, {options:?}");
+        }
+    }
 }
 
 /// Every pair: the largest relative error of a tensor is that of its codes, and that of a code follows from the values

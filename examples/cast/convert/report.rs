@@ -28,7 +28,7 @@ pub struct TensorReport {
 const TOLD: [(&str, &str); 7] = [
     ("infinite", "became infinite"),
     ("nan", "became NaN"),
-    ("saturated", "became the largest number"),
+    ("saturated", "became the largest or least number"),
     ("out_of_range", "out of range"),
     ("zero", "became 0"),
     ("subnormal", "became subnormal"),
