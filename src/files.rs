@@ -5,7 +5,8 @@
 //! piece, and needs neither the formats nor more memory than it is given. The output is written from front to back, so it
 //! can be a pipe, and an interrupted one can be continued.
 //!
-//! Values are cast, not quantized: there are no scales, and no value depends on another.
+//! Values are cast, not quantized: there are no scales, and no value depends on another. A tensor that stays in its type is
+//! not cast: its codes are copied, and at most stored in another order or layout.
 //! [`LossCounts`](crate::LossCounts) says what the destination type could not hold.
 
 mod clamp;
@@ -17,6 +18,7 @@ mod onnx_model;
 mod pieces;
 mod plan;
 mod raw;
+mod repack;
 mod safetensors;
 mod stored;
 mod stream;
@@ -36,7 +38,7 @@ pub use onnx_model::{
     PlannedTensor,
 };
 pub use pieces::Piece;
-pub use plan::{CodeStorage, FilePlan, Part, SourceRange, TensorCast, TensorStorage};
+pub use plan::{CodeStorage, FilePlan, Part, SourceRange, TensorCast, TensorCodes, TensorStorage};
 pub use raw::{RawError, raw_plan, raw_tensor};
 pub use safetensors::{SafetensorsFile, SafetensorsTensor};
 pub use stored::StoredTensor;

@@ -73,19 +73,6 @@ pub enum FileError {
         /// Why not.
         reason: String,
     },
-    /// A byte of an input is not a code of the element type.
-    #[error("{}element {index} is out of range for {element_type}: {code:#04x}", of_tensor(.name))]
-    #[non_exhaustive]
-    Code {
-        /// The name of the tensor.
-        name: String,
-        /// The index of the element.
-        index: u64,
-        /// The element type.
-        element_type: ElementType,
-        /// The byte.
-        code: u8,
-    },
     /// There is no memory for a header or for a piece.
     #[error("out of memory: {bytes} bytes are needed")]
     #[non_exhaustive]

@@ -94,7 +94,8 @@ impl NpyArray {
     }
 }
 
-/// A `.npy` file of a tensor that is cast to another type of numbers, in version 1.0 of the format.
+/// A `.npy` file of a tensor that is cast to another type of numbers, in version 1.0 of the format. Codes that have the type
+/// already stay as they are, whatever the options.
 ///
 /// The dtype is numpy's own, or the one that ml_dtypes writes: `<V2` for BFLOAT16 and `<V1` for the other types that numpy
 /// lacks, one code a byte. For FLOAT8E5M2, ml_dtypes writes `<f1`, which numpy refuses to read; this writes `<V1`.
@@ -114,11 +115,10 @@ pub fn npy_plan(
     if tensor.shape.len() > MOST_DIMS {
         return Err(NpyError::Axes { limit: MOST_DIMS });
     }
-    let mut cast = tensor.cast(dtype::storage(to), options).ok_or(NpyError::TooLarge)?;
     let keep = order == NpyOrder::Keep && tensor.is_column_major();
-    if keep {
-        cast.column_major.clear();
-    }
     let header = header::bytes(&dtype::of(to), keep, &tensor.shape);
-    Ok(FilePlan { parts: vec![Part::Bytes(header), Part::Cast(cast)] })
+    // Elements that stay in their order are those of any other shape.
+    let tensor = StoredTensor { column_major: tensor.column_major && !keep, ..tensor.clone() };
+    let part = tensor.part(dtype::storage(to), options).ok_or(NpyError::TooLarge)?;
+    Ok(FilePlan { parts: vec![Part::Bytes(header), part] })
 }

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use super::plan::{FilePlan, Part, TensorCast, TensorStorage};
+use super::plan::{FilePlan, Part};
 
-/// Casts are divided after a multiple of as many elements, so that every piece starts at a byte on both sides.
+/// The elements of tensors are divided after a multiple of as many elements, so that every piece starts at a byte on both sides.
 const STEP: u64 = 64;
 
 /// A piece of an output, from one or several parts.
@@ -20,16 +20,16 @@ pub struct Piece {
 pub(super) struct Fragment {
     /// The index of the part.
     pub part: usize,
-    /// The bytes of the part in the output, or the elements of a cast.
+    /// The bytes of the part in the output, or the elements of a cast or of codes.
     pub range: Range<u64>,
     /// The bytes in the piece.
     pub bytes: Range<usize>,
-    /// The bytes of a cast's elements in the piece's input.
+    /// The bytes of the elements in the piece's input.
     pub source: Range<usize>,
 }
 
-/// Divides an output into pieces of at most `limit` bytes, of those that are read for casts
-/// and those that are written. No size overflows on either side.
+/// Divides an output into pieces of at most `limit` bytes, of those that are written and those that are read for casts
+/// and for codes. No size overflows on either side.
 pub(super) fn pieces(plan: &FilePlan, limit: u64) -> impl Iterator<Item = Piece> {
     let (mut part, mut done, mut output) = (0, 0, 0);
     std::iter::from_fn(move || {
@@ -69,25 +69,19 @@ struct Units {
 
 /// What of a part fits into `room` bytes, from `done` on. Where nothing is in the piece yet, it is at least one step.
 fn take(part: &Part, done: u64, room: u64, is_first: bool) -> (Range<u64>, Units) {
-    match part {
-        Part::Bytes(_) | Part::Copy(_) => {
+    match part.elements() {
+        None => {
             let rest = part.bytes().unwrap_or(u64::MAX) - done;
             let bytes = rest.min(room.max(is_first.into()));
             (done..done + bytes, Units { written: bytes, read: 0, is_whole: bytes == rest })
         }
-        Part::Cast(cast) => {
-            let rest = cast.elements - done;
-            let (read, written) = sizes(cast, STEP);
+        Some(elements) => {
+            let rest = elements.count - done;
+            let (read, written) = elements.sizes(STEP);
             let steps = (room / (read + written)).max(is_first.into());
-            let elements = rest.min(steps.saturating_mul(STEP));
-            let (read, written) = sizes(cast, elements);
-            (done..done + elements, Units { written, read, is_whole: elements == rest })
+            let count = rest.min(steps.saturating_mul(STEP));
+            let (read, written) = elements.sizes(count);
+            (done..done + count, Units { written, read, is_whole: count == rest })
         }
     }
-}
-
-/// The bytes that elements take in the input and in the output.
-pub(super) fn sizes(cast: &TensorCast, elements: u64) -> (u64, u64) {
-    let bytes = |storage: &TensorStorage| storage.bytes(elements).unwrap_or(u64::MAX);
-    (bytes(&cast.from), bytes(&cast.to))
 }

@@ -21,6 +21,8 @@ pub enum Part {
     Copy(SourceRange),
     /// The elements of a tensor, cast.
     Cast(TensorCast),
+    /// The elements of a tensor: their codes as they are, stored in another way or in another order.
+    Codes(TensorCodes),
 }
 
 /// A range of bytes of an input.
@@ -61,6 +63,41 @@ pub struct TensorCast {
     pub clamp: bool,
 }
 
+/// The codes of a tensor of numbers from a range of an input. They are never cast: an infinity stays one, and a BOOL keeps
+/// its byte. Only how and in which order they are stored can change. Bits of bytes that belong to no code are written as
+/// zeros.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct TensorCodes {
+    /// The name, for reports.
+    pub name: String,
+    /// The number of elements.
+    pub elements: u64,
+    /// The index of the input among those that [`write()`](super::write()) gets.
+    pub input: usize,
+    /// The first byte of the elements.
+    pub offset: u64,
+    /// The element type.
+    pub element_type: ElementType,
+    /// How the codes are stored in the input.
+    pub from: CodeStorage,
+    /// How they are to be stored in the output.
+    pub to: CodeStorage,
+    /// As [`TensorCast::column_major`].
+    pub column_major: Vec<u64>,
+}
+
+/// The elements of a tensor that are read and stored anew: what [`TensorCast`] and [`TensorCodes`] have in common.
+#[derive(Clone, Copy)]
+pub(super) struct Elements<'a> {
+    pub name: &'a str,
+    pub count: u64,
+    pub input: usize,
+    pub offset: u64,
+    pub from: TensorStorage,
+    pub to: TensorStorage,
+    pub column_major: &'a [u64],
+}
+
 /// How the elements of a tensor are stored in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TensorStorage {
@@ -78,7 +115,8 @@ pub enum CodeStorage {
     Packed,
     /// Big-endian, one code per whole number of bytes.
     BigEndian,
-    /// One code per byte, of types narrower than a byte. The higher bits of a byte are zero; in an input that is checked.
+    /// One code per byte, of types narrower than a byte. The higher bits of a byte are written as zeros. In an input they
+    /// are ignored, as ml_dtypes does: its version 0.2 and earlier ones wrote INT4 with the sign extended to the byte.
     OnePerByte,
 }
 
@@ -105,13 +143,37 @@ impl Part {
         match self {
             Part::Bytes(bytes) => Some(bytes.len() as u64),
             Part::Copy(range) => Some(range.bytes),
-            Part::Cast(cast) => cast.to.bytes(cast.elements),
+            Part::Cast(_) | Part::Codes(_) => self.elements().and_then(|elements| elements.to.bytes(elements.count)),
+        }
+    }
+
+    /// The elements of a cast or of codes.
+    pub(super) fn elements(&self) -> Option<Elements<'_>> {
+        match self {
+            Part::Bytes(_) | Part::Copy(_) => None,
+            Part::Cast(TensorCast { name, elements, input, offset, from, to, column_major, .. }) => {
+                let (count, input, offset, from, to) = (*elements, *input, *offset, *from, *to);
+                Some(Elements { name, count, input, offset, from, to, column_major })
+            }
+            Part::Codes(TensorCodes { name, elements, input, offset, element_type, from, to, column_major }) => {
+                let stored = |codes| TensorStorage { element_type: *element_type, codes };
+                let (count, input, offset, from, to) = (*elements, *input, *offset, stored(*from), stored(*to));
+                Some(Elements { name, count, input, offset, from, to, column_major })
+            }
         }
     }
 }
 
+impl Elements<'_> {
+    /// The bytes that so many of the elements take in the input and in the output.
+    pub fn sizes(&self, count: u64) -> (u64, u64) {
+        let bytes = |storage: &TensorStorage| storage.bytes(count).unwrap_or(u64::MAX);
+        (bytes(&self.from), bytes(&self.to))
+    }
+}
+
 impl FilePlan {
-    /// The size of the output in bytes; `None` for casts to strings, or if it overflows.
+    /// The size of the output in bytes; `None` for strings, or if it overflows.
     pub fn bytes(&self) -> Option<u64> {
         self.parts.iter().try_fold(0u64, |sum, part| sum.checked_add(part.bytes()?))
     }
@@ -120,7 +182,7 @@ impl FilePlan {
     pub fn casts(&self) -> impl Iterator<Item = &TensorCast> {
         self.parts.iter().filter_map(|part| match part {
             Part::Cast(cast) => Some(cast),
-            Part::Bytes(_) | Part::Copy(_) => None,
+            Part::Bytes(_) | Part::Copy(_) | Part::Codes(_) => None,
         })
     }
 

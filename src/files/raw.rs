@@ -1,7 +1,7 @@
 //! Raw codes: a file that contains nothing but packed codes, as ONNX's `raw_data`.
 
 use super::input::ReadAt;
-use super::plan::{FilePlan, Part, TensorStorage};
+use super::plan::{FilePlan, TensorStorage};
 use super::stored::StoredTensor;
 use crate::element::ElementType;
 use crate::error::counted;
@@ -79,7 +79,8 @@ pub fn raw_tensor(
     }
 }
 
-/// The raw codes of a tensor that is cast to another type of numbers, in row-major order.
+/// The raw codes of a tensor that is cast to another type of numbers, in row-major order. Codes that have the type already
+/// stay as they are, whatever the options.
 ///
 /// # Errors
 /// [`RawError::Strings`] if `to` is STRING; [`RawError::TooLarge`] if a size overflows.
@@ -88,6 +89,6 @@ pub fn raw_plan(tensor: &StoredTensor, to: ElementType, options: &CastOptions) -
         return Err(RawError::Strings);
     }
     let elements = tensor.elements().unwrap_or(u64::MAX);
-    let cast = tensor.cast(TensorStorage::packed(to), options);
-    Ok(FilePlan { parts: vec![Part::Cast(cast.ok_or(RawError::TooLarge { elements, element_type: to })?)] })
+    let part = tensor.part(TensorStorage::packed(to), options);
+    Ok(FilePlan { parts: vec![part.ok_or(RawError::TooLarge { elements, element_type: to })?] })
 }

@@ -134,7 +134,7 @@ impl SafetensorsFile {
     }
 
     /// The file with tensors cast: `target` gives the element type and the options for a tensor, or `None` if the tensor
-    /// stays as it is. A tensor of C64 always stays as it is. `input` is the number of this file among the inputs.
+    /// stays as it is. A tensor of C64 always stays as it is, and so does one that has the type already. `input` is the number of this file among the inputs.
     ///
     /// Names, shapes and metadata stay. Each tensor is aligned to the size of its elements: those of wider types come
     /// first, and within one width the order stays.
@@ -149,7 +149,7 @@ impl SafetensorsFile {
         target: &mut dyn FnMut(&SafetensorsTensor) -> Option<(ElementType, CastOptions)>,
     ) -> Result<FilePlan, FileError> {
         let targets = self.tensors.iter().map(|tensor| match (tensor.element_type, target(tensor)) {
-            (Some(from), Some((to, options))) => tensor.cast(input, [from, to], options),
+            (Some(from), Some((to, options))) if from != to => tensor.cast(input, [from, to], options),
             _ => {
                 let range = SourceRange { input, offset: tensor.offset, bytes: tensor.bytes };
                 Ok((tensor, tensor.dtype, Part::Copy(range)))

@@ -1,6 +1,6 @@
 //! A tensor as it lies in an input.
 
-use super::plan::{TensorCast, TensorStorage};
+use super::plan::{CodeStorage, Part, SourceRange, TensorCast, TensorCodes, TensorStorage};
 use crate::options::CastOptions;
 
 /// A tensor of numbers whose elements are stored in one range of an input.
@@ -31,23 +31,39 @@ impl StoredTensor {
         self.storage.bytes(self.elements()?)
     }
 
-    /// The cast of all elements, written in row-major order; `None` if the size of either side overflows.
-    pub fn cast(&self, to: TensorStorage, options: &CastOptions) -> Option<TensorCast> {
+    /// All elements in row-major order, stored as `to` says: cast, or their codes as they are if `to` has the type of the
+    /// tensor. `None` if the size of either side overflows.
+    pub fn part(&self, to: TensorStorage, options: &CastOptions) -> Option<Part> {
+        if to.element_type == self.storage.element_type {
+            return self.keep(to.codes);
+        }
         let elements = self.elements()?;
         self.bytes().and(to.bytes(elements))?;
-        let column_major = if self.is_column_major() { self.shape.clone() } else { Vec::new() };
-        let (name, from, options) = (self.name.clone(), self.storage, *options);
-        Some(TensorCast {
-            name,
-            elements,
-            input: self.input,
-            offset: self.offset,
-            from,
-            to,
-            options,
-            column_major,
-            clamp: false,
-        })
+        let (name, from, options, column_major) = (self.name.clone(), self.storage, *options, self.axes());
+        let (input, offset) = (self.input, self.offset);
+        let clamp = false;
+        Some(Part::Cast(TensorCast { name, elements, input, offset, from, to, options, column_major, clamp }))
+    }
+
+    /// The codes of all elements as they are, in row-major order and stored so; a copy where no byte changes. `None` if
+    /// the size of either side overflows.
+    pub fn keep(&self, to: CodeStorage) -> Option<Part> {
+        let TensorStorage { element_type, codes: from } = self.storage;
+        let elements = self.elements()?;
+        let (input, offset, bytes) = (self.input, self.offset, self.bytes()?);
+        TensorStorage { element_type, codes: to }.bytes(elements)?;
+        // Bits that belong to no code are written as zeros.
+        let has_pad = from == CodeStorage::OnePerByte || elements % 8 * u64::from(element_type.code_bits()) % 8 != 0;
+        if from == to && !has_pad && !self.is_column_major() {
+            return Some(Part::Copy(SourceRange { input, offset, bytes }));
+        }
+        let (name, column_major) = (self.name.clone(), self.axes());
+        Some(Part::Codes(TensorCodes { name, elements, input, offset, element_type, from, to, column_major }))
+    }
+
+    /// The lengths of the axes if the elements must be moved to be in row-major order; else none.
+    fn axes(&self) -> Vec<u64> {
+        if self.is_column_major() { self.shape.clone() } else { Vec::new() }
     }
 
     /// Whether the elements lie in another order than the row-major one.

@@ -5,15 +5,15 @@ use std::io;
 use super::clamp::clamp;
 use super::error::FileError;
 use super::input::ReadAt;
-use super::pieces::{Fragment, Piece, pieces, sizes};
-use super::plan::{CodeStorage, FilePlan, Part, TensorCast};
+use super::pieces::{Fragment, Piece, pieces};
+use super::plan::{CodeStorage, FilePlan, Part, TensorCast, TensorStorage};
+use super::repack::{repack, swap_bytes};
 use super::transpose::{ReadError, RowMajorReader};
 use crate::cpu;
 use crate::element::ElementType;
 use crate::error::Error;
 use crate::loss::LossCounts;
 use crate::options::CastOptions;
-use crate::packing::{pack_bytes, unpack_bytes};
 
 /// Pieces larger than this are not faster.
 const LARGEST_PIECE: u64 = 8 << 20;
@@ -96,8 +96,8 @@ pub struct FinishedPiece<'a> {
 ///
 /// # Errors
 /// [`FileError`]. What `sink` got before is the beginning of the output. Before any work: [`FileError::TooLarge`] if a size
-/// overflows on either side, [`FileError::NoInput`], and [`FileError::Tensor`] for a cast that is not possible: of strings,
-/// or in column-major order of codes that do not start at bytes.
+/// overflows on either side, [`FileError::NoInput`], and [`FileError::Tensor`] for what is not possible: elements that are
+/// strings, codes that the type does not store so, and column-major order of codes that do not start at bytes.
 pub fn write(
     plan: &FilePlan,
     inputs: &[&dyn ReadAt],
@@ -125,16 +125,29 @@ fn check(part: &Part, inputs: usize) -> Result<(), FileError> {
     let (input, offset, bytes) = match part {
         Part::Bytes(_) => return Ok(()),
         Part::Copy(range) => (range.input, range.offset, Some(range.bytes)),
-        Part::Cast(cast) => {
-            let refused = |reason: &str| FileError::Tensor { name: cast.name.clone(), reason: reason.to_owned() };
-            let [from, to] = [cast.from.element_type, cast.to.element_type];
-            if !(from.is_numeric() && to.is_numeric()) {
+        Part::Cast(_) | Part::Codes(_) => {
+            let Some(elements) = part.elements() else { unreachable!("it has elements") };
+            let refused =
+                |reason: &str| FileError::Tensor { name: elements.name.to_owned(), reason: reason.to_owned() };
+            let sides = [elements.from, elements.to];
+            if !sides.iter().all(|side| side.element_type.is_numeric()) {
                 return Err(refused("strings have no codes"));
             }
-            if !cast.column_major.is_empty() && cast.from.codes == CodeStorage::Packed && from.code_bits() < 8 {
+            let is_possible = |side: &TensorStorage| match side.codes {
+                CodeStorage::Packed => true,
+                CodeStorage::BigEndian => side.element_type.code_bits() >= 8,
+                CodeStorage::OnePerByte => side.element_type.code_bits() < 8,
+            };
+            if !sides.iter().all(is_possible) {
+                return Err(refused(
+                    "only codes of fewer than 8 bits are one per byte, and only others are big-endian",
+                ));
+            }
+            let is_packed = elements.from.codes == CodeStorage::Packed && elements.from.element_type.code_bits() < 8;
+            if !elements.column_major.is_empty() && is_packed {
                 return Err(refused("codes of fewer than 8 bits cannot be packed in column-major order"));
             }
-            (cast.input, cast.offset, cast.from.bytes(cast.elements))
+            (elements.input, elements.offset, elements.from.bytes(elements.count))
         }
     };
     if input >= inputs {
@@ -221,7 +234,7 @@ type Columns<'a> = Option<(usize, RowMajorReader<'a>)>;
 /// Memory that pieces use one after the other.
 #[derive(Default)]
 struct Buffers {
-    /// Stored elements that are to be cast.
+    /// Stored elements that are to be cast or stored anew.
     input: Vec<u8>,
     /// The piece.
     output: Vec<u8>,
@@ -253,7 +266,7 @@ fn reserve(buffer: &mut Vec<u8>, bytes: usize) -> Result<&mut [u8], FileError> {
 }
 
 impl<'a> Work<'a> {
-    /// Reads what a piece needs. What is not cast goes to its place in the output.
+    /// Reads what a piece needs. Bytes that are given or copied go to their place in the output.
     fn read(&self, piece: Piece, mut buffers: Buffers, columns: &mut Columns<'a>) -> Result<Made, FileError> {
         let last = piece.fragments.last();
         let output = reserve(&mut buffers.output, last.map_or(0, |fragment| fragment.bytes.end))?;
@@ -268,20 +281,22 @@ impl<'a> Work<'a> {
                 Part::Copy(copied) => {
                     self.read_at(copied.input, copied.offset + range.start, &mut output[bytes.clone()])?;
                 }
-                Part::Cast(cast) if cast.column_major.is_empty() => {
-                    let (before, _) = sizes(cast, range.start);
-                    self.read_at(cast.input, cast.offset + before, &mut input[source.clone()])?;
-                }
-                Part::Cast(cast) => {
+                part => {
+                    let Some(elements) = part.elements() else { unreachable!("the other parts have none") };
                     let buffer = &mut input[source.clone()];
-                    let (offset, bytes) = (cast.offset, buffer.len() as u64);
+                    if elements.column_major.is_empty() {
+                        let (before, _) = elements.sizes(range.start);
+                        self.read_at(elements.input, elements.offset + before, buffer)?;
+                        continue;
+                    }
+                    let (offset, bytes) = (elements.offset, buffer.len() as u64);
                     let failed = |error| match error {
-                        ReadError::Io(error) => FileError::Read { input: cast.input, offset, bytes, error },
+                        ReadError::Io(error) => FileError::Read { input: elements.input, offset, bytes, error },
                         ReadError::OutOfMemory { bytes } => FileError::OutOfMemory { bytes },
                     };
                     if columns.as_ref().is_none_or(|(part, _)| *part != fragment.part) {
-                        let (size, _) = sizes(cast, 1);
-                        let (from, axes) = (self.inputs[cast.input], &cast.column_major);
+                        let (size, _) = elements.sizes(1);
+                        let (from, axes) = (self.inputs[elements.input], elements.column_major);
                         let reader = RowMajorReader::new(from, offset, size as usize, axes, self.slab);
                         *columns = Some((fragment.part, reader.map_err(failed)?));
                     }
@@ -302,10 +317,16 @@ impl<'a> Work<'a> {
     fn cast(&self, made: &mut Made) -> Result<(), FileError> {
         let Buffers { input, output, packed } = &mut made.buffers;
         for fragment in &made.piece.fragments {
-            let Part::Cast(cast) = &self.plan.parts[fragment.part] else { continue };
             let (source, destination) = (&mut input[fragment.source.clone()], &mut output[fragment.bytes.clone()]);
-            let lost = self.cast_fragment(cast, &fragment.range, source, destination, packed)?;
-            made.losses.push((fragment.part, lost));
+            let len = (fragment.range.end - fragment.range.start) as usize;
+            match &self.plan.parts[fragment.part] {
+                Part::Bytes(_) | Part::Copy(_) => {}
+                Part::Codes(codes) => repack(codes.element_type, len, [codes.from, codes.to], source, destination),
+                Part::Cast(cast) => {
+                    let lost = self.cast_fragment(cast, len, source, destination, packed)?;
+                    made.losses.push((fragment.part, lost));
+                }
+            }
         }
         Ok(())
     }
@@ -313,14 +334,13 @@ impl<'a> Work<'a> {
     fn cast_fragment(
         &self,
         cast: &TensorCast,
-        range: &std::ops::Range<u64>,
+        len: usize,
         source: &mut [u8],
         destination: &mut [u8],
         [packed_source, packed_destination]: &mut [Vec<u8>; 2],
     ) -> Result<CastLoss, FileError> {
         let [from, to] = [cast.from.element_type, cast.to.element_type];
-        let elements = range.end - range.start;
-        let len = elements as usize;
+        let packed_bytes = |element_type: ElementType| element_type.packed_bytes(len as u64).unwrap_or(0) as usize;
         let source = match cast.from.codes {
             CodeStorage::Packed => source,
             CodeStorage::BigEndian => {
@@ -328,18 +348,13 @@ impl<'a> Work<'a> {
                 source
             }
             CodeStorage::OnePerByte => {
-                let bits = from.code_bits();
-                if let Some(index) = source.iter().position(|&code| u32::from(code) >> bits != 0) {
-                    let (name, code) = (cast.name.clone(), source[index]);
-                    return Err(FileError::Code { name, index: range.start + index as u64, element_type: from, code });
-                }
-                let packed = reserve(packed_source, from.packed_bytes(elements).unwrap_or(0) as usize)?;
-                pack_bytes(source, bits, packed);
+                let packed = reserve(packed_source, packed_bytes(from))?;
+                repack(from, len, [CodeStorage::OnePerByte, CodeStorage::Packed], source, packed);
                 packed
             }
         };
         let packed_result = match cast.to.codes {
-            CodeStorage::OnePerByte => reserve(packed_destination, to.packed_bytes(elements).unwrap_or(0) as usize)?,
+            CodeStorage::OnePerByte => reserve(packed_destination, packed_bytes(to))?,
             _ => &mut *destination,
         };
         let failed = |error| FileError::Cast { name: cast.name.clone(), error: Box::new(error) };
@@ -356,18 +371,11 @@ impl<'a> Work<'a> {
         match cast.to.codes {
             CodeStorage::Packed => {}
             CodeStorage::BigEndian => swap_bytes(destination, to),
-            CodeStorage::OnePerByte => unpack_bytes(packed_destination, to.code_bits(), destination),
+            CodeStorage::OnePerByte => {
+                let packed = &packed_destination[..packed_bytes(to)];
+                repack(to, len, [CodeStorage::Packed, CodeStorage::OnePerByte], packed, destination);
+            }
         }
         Ok(lost)
-    }
-}
-
-/// Reverses the bytes of each code.
-fn swap_bytes(bytes: &mut [u8], element_type: ElementType) {
-    match element_type.code_bits() {
-        16 => bytes.chunks_exact_mut(2).for_each(<[u8]>::reverse),
-        32 => bytes.chunks_exact_mut(4).for_each(<[u8]>::reverse),
-        64 => bytes.chunks_exact_mut(8).for_each(<[u8]>::reverse),
-        _ => {}
     }
 }

@@ -169,8 +169,8 @@ impl TensorMessage {
     }
 }
 
-/// A `.pb` file of a tensor that is cast to another type of numbers. `kept` are further fields of a message, which are
-/// copied: [`TensorMessage::kept`].
+/// A `.pb` file of a tensor that is cast to another type of numbers. Codes that have the type already stay as they are,
+/// whatever the options. `kept` are further fields of a message, which are copied: [`TensorMessage::kept`].
 ///
 /// # Errors
 /// [`Error::Tensor`] if the message would exceed 2 GiB, or a size overflows; [`Error::NoCodes`] if `to` is STRING.
@@ -189,7 +189,7 @@ pub fn tensor_proto_plan(
     if tensor.shape.iter().any(|&dim| i64::try_from(dim).is_err()) {
         return Err(too_large());
     }
-    let cast = Part::Cast(tensor.cast(TensorStorage::packed(to), options).ok_or_else(too_large)?);
+    let data = tensor.part(TensorStorage::packed(to), options).ok_or_else(too_large)?;
     let mut header = Vec::new();
     if !tensor.shape.is_empty() {
         let mut packed = Vec::new();
@@ -200,9 +200,9 @@ pub fn tensor_proto_plan(
     if !tensor.name.is_empty() {
         put_bytes(&mut header, field::NAME, tensor.name.as_bytes());
     }
-    put_length(&mut header, field::RAW_DATA, cast.bytes().ok_or_else(too_large)?);
+    put_length(&mut header, field::RAW_DATA, data.bytes().ok_or_else(too_large)?);
     let kept = kept.iter().map(|&range| Part::Copy(range));
-    let plan = FilePlan { parts: [Part::Bytes(header), cast].into_iter().chain(kept).collect() };
+    let plan = FilePlan { parts: [Part::Bytes(header), data].into_iter().chain(kept).collect() };
     let bytes = plan.bytes().unwrap_or(u64::MAX);
     if bytes > LONGEST_MESSAGE as u64 {
         return Err(failed(TensorFault::BeyondMessage { bytes }));

@@ -3,6 +3,7 @@
 #![allow(clippy::ptr_arg, reason = "a vector is an input as it is, a slice only behind a reference")]
 
 mod clamp;
+mod codes;
 mod losses;
 mod npy;
 mod npz;

@@ -1,7 +1,7 @@
 //! The execution of plans in memory.
 
 use wgpu_cast::files::{
-    self, CodeStorage, FilePlan, Part, ReadAt, SourceRange, StreamSettings, TensorCast, TensorStorage,
+    self, CodeStorage, FilePlan, Part, ReadAt, SourceRange, StreamSettings, TensorCast, TensorCodes, TensorStorage,
 };
 use wgpu_cast::{Tensor, cpu};
 
@@ -13,6 +13,7 @@ pub fn execute(plan: &FilePlan, inputs: &[&dyn ReadAt]) -> Vec<u8> {
             Part::Bytes(bytes) => output.extend(bytes),
             Part::Copy(SourceRange { input, offset, bytes }) => output.extend(read(inputs[*input], *offset, *bytes)),
             Part::Cast(cast) => output.extend(cast_elements(cast, inputs[cast.input])),
+            Part::Codes(codes) => output.extend(store_elements(codes, inputs[codes.input])),
             _ => unreachable!("a part of another kind"),
         }
     }
@@ -36,28 +37,41 @@ fn read(input: &dyn ReadAt, offset: u64, bytes: u64) -> Vec<u8> {
 
 fn cast_elements(cast: &TensorCast, input: &dyn ReadAt) -> Vec<u8> {
     let bytes = read(input, cast.offset, cast.from.bytes(cast.elements).unwrap());
-    let codes = row_major(&codes(&bytes, cast), &cast.column_major);
+    let codes = row_major(&codes(&bytes, &cast.from, cast.elements), &cast.column_major);
     let shape = [cast.elements as usize];
     let tensor = Tensor::from_codes(cast.from.element_type, shape, codes).unwrap();
-    let result = cpu::cast(&tensor, cast.to.element_type, &cast.options).unwrap();
-    match cast.to.codes {
-        CodeStorage::Packed => result.into_bytes().unwrap(),
-        _ => result.codes().flat_map(|code| store(code, &cast.to)).collect(),
+    stored(cpu::cast(&tensor, cast.to.element_type, &cast.options).unwrap(), &cast.to)
+}
+
+fn store_elements(kept: &TensorCodes, input: &dyn ReadAt) -> Vec<u8> {
+    let [from, to] = [kept.from, kept.to].map(|codes| TensorStorage { element_type: kept.element_type, codes });
+    let bytes = read(input, kept.offset, from.bytes(kept.elements).unwrap());
+    let codes = row_major(&codes(&bytes, &from, kept.elements), &kept.column_major);
+    stored(Tensor::from_codes(kept.element_type, [kept.elements as usize], codes).unwrap(), &to)
+}
+
+fn stored(tensor: Tensor, to: &TensorStorage) -> Vec<u8> {
+    match to.codes {
+        CodeStorage::Packed => tensor.into_bytes().unwrap(),
+        _ => tensor.codes().flat_map(|code| store(code, to)).collect(),
     }
 }
 
-fn codes(bytes: &[u8], cast: &TensorCast) -> Vec<u64> {
-    let size = cast.from.bytes(1).unwrap() as usize;
-    match cast.from.codes {
+fn codes(bytes: &[u8], from: &TensorStorage, elements: u64) -> Vec<u64> {
+    let size = from.bytes(1).unwrap() as usize;
+    match from.codes {
         CodeStorage::Packed => {
-            let tensor = Tensor::from_bytes(cast.from.element_type, [cast.elements as usize], bytes.to_vec());
+            let tensor = Tensor::from_bytes(from.element_type, [elements as usize], bytes.to_vec());
             tensor.unwrap().codes().collect()
         }
         CodeStorage::BigEndian => {
             let code = |bytes: &[u8]| bytes.iter().fold(0, |code, &byte| code << 8 | u64::from(byte));
             bytes.chunks(size).map(code).collect()
         }
-        _ => bytes.iter().map(|&byte| byte.into()).collect(),
+        _ => {
+            let bits = from.element_type.bits().unwrap();
+            bytes.iter().map(|&byte| u64::from(byte) & ((1 << bits) - 1)).collect()
+        }
     }
 }
 

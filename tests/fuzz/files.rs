@@ -128,7 +128,11 @@ pub fn stored_tensor(input: &[u8]) -> String {
     let plan = tensor_proto_plan(&stored, to, &CastOptions::default(), &kept).expect("a short message");
     let output = execute(&plan, &[&input]).expect("codes of a tensor that was read");
     let again = NamedTensor::from_bytes(output, None).expect("what was written can be read");
-    let expected = cpu::cast(&whole.tensor, to, &CastOptions::default()).expect("numbers");
+    let expected = match to == message.element_type {
+        // Codes that have the type already are copied.
+        true => whole.tensor,
+        false => cpu::cast(&whole.tensor, to, &CastOptions::default()).expect("numbers"),
+    };
     assert_eq!((again.name, again.tensor), (whole.name, expected));
     format!("{} {to}", message.element_type)
 }

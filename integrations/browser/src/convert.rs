@@ -8,7 +8,8 @@ use js_sys::Uint8Array;
 use serde_json::json;
 use wasm_bindgen::prelude::*;
 use wgpu_cast::files::{
-    self, FileError, FilePlan, FinishedPiece, Part, ReadAt, SourceRange, StreamSettings, TensorCast,
+    self, FileError, FilePlan, FinishedPiece, Part, ReadAt, SourceRange, StreamSettings, TensorCast, TensorCodes,
+    TensorStorage,
 };
 use wgpu_cast::{LossCounts, cpu};
 
@@ -32,8 +33,8 @@ const PIECES: u64 = 16 << 20;
 pub struct Conversion {
     plan: FilePlan,
     inputs: Vec<Input>,
-    /// The part that the next slice belongs to, and how much of it is done: bytes, or elements of a cast that is stored in
-    /// the order in which it is written.
+    /// The part that the next slice belongs to, and how much of it is done: bytes, or elements of a tensor that is stored
+    /// in the order in which it is written.
     next: (usize, u64),
     written: u64,
     bytes: u64,
@@ -105,7 +106,7 @@ impl Conversion {
         let Some(slice) = self.slice() else { return Ok(None) };
         let inputs: Vec<&dyn ReadAt> = self.inputs.iter().map(|input| input as &dyn ReadAt).collect();
         let result = Uint8Array::new_with_length(slice.bytes as u32);
-        let is_column_major = matches!(&slice.part, Part::Cast(cast) if !cast.column_major.is_empty());
+        let is_column_major = Elements::of(&slice.part).is_some_and(|elements| elements.column_major);
         let mut settings = StreamSettings::default();
         settings.memory = PIECES;
         if is_column_major {
@@ -153,21 +154,21 @@ impl Conversion {
                 let copied = SourceRange { offset: range.offset + done, bytes, ..*range };
                 (Part::Copy(copied), bytes, done + bytes == range.bytes)
             }
-            Part::Cast(cast) if !cast.column_major.is_empty() => {
-                let whole = cast.to.bytes(cast.elements)?;
-                (Part::Cast(cast.clone()), (whole - done).min(SLICE), true)
+            part => {
+                let elements = Elements::of(part)?;
+                if elements.column_major {
+                    let whole = elements.to.bytes(elements.count)?;
+                    (part.clone(), (whole - done).min(SLICE), true)
+                } else {
+                    let step = elements.from.bytes(STEP)? + elements.to.bytes(STEP)?;
+                    let count = (elements.count - done).min(SLICE / step * STEP);
+                    let offset = elements.offset + elements.from.bytes(done)?;
+                    (elements_of(part, count, offset)?, elements.to.bytes(count)?, done + count == elements.count)
+                }
             }
-            Part::Cast(cast) => {
-                let step = cast.from.bytes(STEP)? + cast.to.bytes(STEP)?;
-                let elements = (cast.elements - done).min(SLICE / step * STEP);
-                let offset = cast.offset + cast.from.bytes(done)?;
-                let slice = TensorCast { elements, offset, ..cast.clone() };
-                (Part::Cast(slice), cast.to.bytes(elements)?, done + elements == cast.elements)
-            }
-            _ => return None,
         };
-        let advanced = match &part {
-            Part::Cast(cast) if cast.column_major.is_empty() => cast.elements,
+        let advanced = match Elements::of(&part) {
+            Some(elements) if !elements.column_major => elements.count,
             _ => bytes,
         };
         let end = if last { (number + 1, 0) } else { (number, done + advanced) };
@@ -177,5 +178,40 @@ impl Conversion {
     fn finish(&mut self, end: (usize, u64), bytes: u64, losses: LossCounts) {
         self.losses[self.next.0] += losses;
         (self.next, self.written) = (end, self.written + bytes);
+    }
+}
+
+/// The elements of a tensor that is cast or only stored anew.
+struct Elements {
+    count: u64,
+    offset: u64,
+    from: TensorStorage,
+    to: TensorStorage,
+    column_major: bool,
+}
+
+impl Elements {
+    fn of(part: &Part) -> Option<Self> {
+        match part {
+            Part::Cast(TensorCast { elements, offset, from, to, column_major, .. }) => {
+                let (count, offset, from, to) = (*elements, *offset, *from, *to);
+                Some(Self { count, offset, from, to, column_major: !column_major.is_empty() })
+            }
+            Part::Codes(TensorCodes { elements, offset, element_type, from, to, column_major, .. }) => {
+                let stored = |codes| TensorStorage { element_type: *element_type, codes };
+                let (count, offset, from, to) = (*elements, *offset, stored(*from), stored(*to));
+                Some(Self { count, offset, from, to, column_major: !column_major.is_empty() })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// So many elements of a part, from this byte of the input on.
+fn elements_of(part: &Part, elements: u64, offset: u64) -> Option<Part> {
+    match part {
+        Part::Cast(cast) => Some(Part::Cast(TensorCast { elements, offset, ..cast.clone() })),
+        Part::Codes(codes) => Some(Part::Codes(TensorCodes { elements, offset, ..codes.clone() })),
+        _ => None,
     }
 }
