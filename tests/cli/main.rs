@@ -9,6 +9,7 @@ mod errors;
 mod files;
 mod folders;
 mod fused;
+mod kept;
 mod messages;
 mod models;
 mod npy;

@@ -175,7 +175,8 @@ impl Task {
             name: single.tensor.name().to_owned(),
             shape: single.tensor.shape(),
             from: Some(from),
-            to: Some(to),
+            // Codes that have the type already stay as they are.
+            to: Some(to).filter(|&to| to != from),
             bytes: [single.tensor.bytes(), 0],
             lost: CastLoss::default(),
         };

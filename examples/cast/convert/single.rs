@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use wgpu_cast::files::{
-    self, FilePlan, InputFile, NpyArray, NpyElements, NpyError, NpyOrder, Part, ReadAt, SourceRange, StoredTensor,
-    StreamSettings, TensorData, TensorMessage, TensorStorage, npy_plan, raw_plan, raw_tensor, tensor_proto_plan,
-    write_strings,
+    self, CodeStorage, FilePlan, InputFile, NpyArray, NpyElements, NpyError, NpyOrder, Part, ReadAt, SourceRange,
+    StoredTensor, StreamSettings, TensorData, TensorMessage, TensorStorage, npy_plan, raw_plan, raw_tensor,
+    tensor_proto_plan, write_strings,
 };
 use wgpu_cast::onnx::NamedTensor;
 use wgpu_cast::{CastOptions, DeviceChoice, ElementType, Tensor, cpu};
@@ -156,10 +156,9 @@ impl Single {
         };
         let fail = |what: String| Failure::at(path, what);
         let element_type = stored.storage.element_type;
-        let same = CastOptions::default();
-        let cast = stored.cast(TensorStorage::packed(element_type), &same);
-        let plan =
-            FilePlan { parts: vec![Part::Cast(cast.ok_or_else(|| fail("the tensor is too large".to_owned()))?)] };
+        // Reading is no cast: the codes stay as they are.
+        let codes = stored.keep(CodeStorage::Packed).ok_or_else(|| fail("the tensor is too large".to_owned()))?;
+        let plan = FilePlan { parts: vec![codes] };
         let size = plan.bytes().and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(usize::MAX);
         let mut bytes = Vec::new();
         bytes.try_reserve_exact(size).map_err(|_| fail(format!("out of memory: {size} bytes are needed")))?;
