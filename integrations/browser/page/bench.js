@@ -45,47 +45,58 @@ export async function transfers(device, source, written) {
   return result;
 }
 
-export async function bench({ elements, timeout, pairs = PAIRS }, { progress, stopped, turn }) {
+/**
+ * Measures pairs of types. A row has the medians in ms of a cast and of a copy of as many bytes, and the bytes read and written.
+ * `device` is `cpu`, or `gpu` for all places: `cpu`, `gpu` (between its buffers) and `transfer` (to the GPU and back).
+ */
+export async function bench({ elements, timeout, device, pairs = PAIRS }, { progress, stopped, turn }) {
   const { castOnCpu, packedBytes } = await cpu;
-  const adapter = await navigator.gpu?.requestAdapter();
-  const { maxBufferSize } = adapter?.limits ?? {};
-  const own = await adapter?.requestDevice({ requiredLimits: { maxBufferSize } });
+  const isOnGpu = device === 'gpu';
   const rows = [];
-  const add = (where, what, milliseconds, bytes, copy = false) => {
-    rows.push({ where, what, milliseconds, rate: bytes / milliseconds / 1e6, copy });
-    progress(rows.at(-1));
-    return turn();
+  const all = pairs.length * (isOnGpu ? 3 : 1);
+  let own;
+  /** Measures a row, unless the user has stopped. */
+  const measure = async (place, [from, to], copy, cast, bytes) => {
+    await turn();
+    if (stopped()) return;
+    const copied = await copy();
+    await turn();
+    if (stopped()) return;
+    rows.push({ place, from, to, bytes, copy: copied, cast: await cast() });
+    progress({ row: rows.at(-1), done: rows.length, all });
   };
   try {
-    for (const [from, to] of pairs) {
+    if (isOnGpu) {
+      const adapter = await navigator.gpu?.requestAdapter();
+      const { maxBufferSize } = adapter?.limits ?? {};
+      own = await adapter?.requestDevice({ requiredLimits: { maxBufferSize } });
+    }
+    for (const pair of pairs) {
+      const [from, to] = pair;
       const [read, written] = [packedBytes(from, elements), packedBytes(to, elements)];
-      const [bytes, name] = [read + written, `${from} → ${to}`];
+      const bytes = read + written;
       const source = new Uint8Array(read);
       // Ordinary floats of one exponent, so that no cast meets only zeros.
       for (let i = 0; i < read; i += 1) source[i] = i % 4 === 3 ? 0x3f : (i * 167) & 0xff;
       // Into new memory, as the cast.
       const half = source.subarray(0, Math.min(read, bytes / 2));
-      await add('CPU', `copy of ${name}`, await median(() => half.slice()) * (bytes / (2 * half.length)), bytes, true);
+      await measure('cpu', pair, async () => (await median(() => half.slice())) * (bytes / (2 * half.length)),
+        () => median(() => castOnCpu(from, source, elements, to, undefined).free()), bytes);
       if (stopped()) break;
-      await add('CPU', name, await median(() => castOnCpu(from, source, elements, to, undefined).free()), bytes);
-      if (stopped()) break;
-      if (!own) continue;
+      if (!isOnGpu) continue;
       await withGpu(timeout, async (gpu) => {
         const { DeviceBench } = await withDevice();
         const resident = await DeviceBench.create(gpu, from, to, elements);
-        await add('GPU', `copy of ${name}`, await median(() => resident.copy(REPEATED)) / REPEATED, bytes, true);
-        await add('GPU', name, await median(() => resident.cast(REPEATED)) / REPEATED, bytes);
+        await measure('gpu', pair, async () => (await median(() => resident.copy(REPEATED))) / REPEATED,
+          async () => (await median(() => resident.cast(REPEATED))) / REPEATED, bytes);
         resident.free();
-        if (stopped()) return;
-        const alone = await median(() => transfers(own, source, written));
-        await add('to the GPU and back', `transfers of ${name}`, alone, bytes, true);
-        const cast = async () => (await gpu.cast(from, source, elements, to, undefined)).free();
-        await add('to the GPU and back', name, await median(cast), bytes);
+        await measure('transfer', pair, () => median(() => transfers(own, source, written)),
+          () => median(async () => (await gpu.cast(from, source, elements, to, undefined)).free()), bytes);
       });
       if (stopped()) break;
     }
   } finally {
     own?.destroy();
   }
-  return rows;
+  return { done: rows.length, all };
 }

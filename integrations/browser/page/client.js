@@ -50,6 +50,7 @@ class Client {
    * @returns {Promise<any>}
    */
   call(method, parameters = {}, { progress, transfer = [], signal } = {}) {
+    if (signal?.aborted) return Promise.reject(signal.reason);
     const id = this.#last += 1;
     const worker = this.#worker ?? this.#start();
     return new Promise((resolve, reject) => {

@@ -55,7 +55,12 @@ const LIMITS = {
 export async function adapter() {
   if (!isSecureContext) return { reason: 'WebGPU needs a secure origin: https, or this machine' };
   if (!navigator.gpu) return { reason: 'this browser has no WebGPU' };
-  const found = await navigator.gpu.requestAdapter();
+  let found;
+  try {
+    found = await navigator.gpu.requestAdapter();
+  } catch ({ name, message }) {
+    return { reason: `${name}: ${message}` };
+  }
   if (!found) return { reason: 'the browser gives no adapter: no GPU, or one that it refuses' };
   const { vendor, architecture, description } = found.info;
   const told = {

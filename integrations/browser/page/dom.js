@@ -12,13 +12,48 @@ export function options(select, names) {
   select.replaceChildren(...names.map((name) => new Option(name)));
 }
 
-/** Tells the state of a view, or an error with its name. */
+/** Letters that a reader does not see, or that turn the direction of the text around them. */
+const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/gu;
+
+/** Text from a file or a browser with unseen letters escaped. Longer than `most` letters, it loses those in its middle. */
+export function printable(text, most = 2000) {
+  const letters = text.length > 2 * most ? [...text.slice(0, most), ...text.slice(-most)] : [...text];
+  const half = most / 2;
+  const cut = letters.length > most ? [...letters.slice(0, half), '…', ...letters.slice(-half)] : letters;
+  return cut.join('').replace(UNSEEN, (letter) => `\\u{${letter.codePointAt(0).toString(16)}}`);
+}
+
+/** A name from a file. Its direction does not change that of the text around it. */
+export function named(name) {
+  const shown = document.createElement('bdi');
+  shown.textContent = printable(name, 200);
+  return shown;
+}
+
+/**
+ * Tells the state of a view, or an error.
+ * @param {string | (string | Node)[]} text
+ */
 export function tell(target, text, isError = false) {
-  target.textContent = text;
+  target.replaceChildren(...[text].flat().map((part) => (typeof part === 'string' ? printable(part) : part)));
   target.className = isError ? 'error' : '';
 }
 
-export const failure = (error) => `${error.name}: ${error.message}`;
+/** What to do about errors of these names. */
+const NEXT = {
+  DeviceLost: 'Try again, or choose the CPU.',
+  NoAdapter: 'Choose the CPU.',
+  OutOfMemory: 'Close other pages, or choose the CPU.',
+  QuotaExceededError: 'Make room on the disk, and try again.',
+  RuntimeError: 'The module stopped, perhaps for want of memory, and starts anew with the next try.',
+  TypeError: 'If the network is gone, try again when it is back.',
+};
+
+/** An error with its name, and what to do where that is known. */
+export function failure({ name, message }) {
+  const text = `${name}: ${message}`.replace(/\s+/g, ' ');
+  return Object.hasOwn(NEXT, name) ? `${text}${/[.!?]$/.test(text) ? '' : '.'} ${NEXT[name]}` : text;
+}
 
 /** A number of bytes, to three digits. */
 export function size(bytes) {
@@ -26,6 +61,12 @@ export function size(bytes) {
   const unit = Math.min(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), units.length - 1);
   return `${unit === 0 ? bytes : (bytes / 1000 ** unit).toPrecision(3)} ${units[unit]}`;
 }
+
+/** A number with a comma before each three digits. */
+export const digits = (number) => number.toLocaleString('en');
+
+/** A number with its unit: `1 value`, `2 values`. */
+export const counted = (number, unit) => `${digits(number)} ${unit}${number === 1 ? '' : 's'}`;
 
 /** A row of a table. `numbers` are the places that are aligned to the right. */
 export function row(cells, numbers = []) {
@@ -38,7 +79,12 @@ export function row(cells, numbers = []) {
   return made;
 }
 
-/** Progress in an element `progress`, 0 to 1. */
-export function advance(bar, done, all) {
-  bar.value = all > 0 ? done / all : 1;
+/** A row that heads those below it. */
+export function heading(columns, ...parts) {
+  const cell = document.createElement('th');
+  [cell.scope, cell.colSpan] = ['rowgroup', columns];
+  cell.append(...parts);
+  const made = document.createElement('tr');
+  made.append(cell);
+  return made;
 }

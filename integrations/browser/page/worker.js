@@ -3,6 +3,7 @@
 
 import { bench } from './bench.js';
 import { adapter, device, lose, withGpu } from './device.js';
+import { foreign } from './foreign.js';
 import { cpu, gpu, moduleFor } from './modules.js';
 
 /** The calls that are to stop. */
@@ -24,13 +25,39 @@ class FileAt {
   #file;
   #reader = new FileReaderSync();
 
+  /** Why the browser could not read it. @type {DOMException | undefined} */
+  fault;
+
   constructor(file) { this.#file = file; }
 
   get size() { return this.#file.size; }
 
   read(offset, bytes) {
-    return new Uint8Array(this.#reader.readAsArrayBuffer(this.#file.slice(offset, offset + bytes)));
+    try {
+      return new Uint8Array(this.#reader.readAsArrayBuffer(this.#file.slice(offset, offset + bytes)));
+    } catch (error) {
+      this.fault = new DOMException('the file was changed or moved since it was chosen. Choose it again.', 'NotReadableError');
+      throw error;
+    }
   }
+}
+
+/** A conversion of a file, of which only the header was read. */
+async function opened({ file, format, from, to, options, device: route }) {
+  const reader = new FileAt(file);
+  try {
+    const other = foreign(reader.read(0, 64));
+    if (other) throw new DOMException(other, 'FileError');
+    const { Conversion } = await moduleFor(route);
+    return { reader, conversion: new Conversion(reader, format, from || undefined, to, options) };
+  } catch (error) {
+    throw reader.fault ?? error;
+  }
+}
+
+/** Whether a file can be cast so. Throws why not. */
+async function check(parameters) {
+  (await opened({ ...parameters, device: 'cpu' })).conversion.free();
 }
 
 /** Where an output goes: to a file of the user's choice as it is made, or into a Blob, which browsers keep on the disk. */
@@ -44,7 +71,15 @@ async function output(handle) {
     };
   }
   const writable = await handle.createWritable();
-  return { write: (bytes) => writable.write(bytes), close: () => writable.close(), abort: () => writable.abort() };
+  return {
+    write: (bytes) => writable.write(bytes),
+    close: () => writable.close(),
+    abort: async () => {
+      await writable.abort();
+      // What the browser made when the user chose the name.
+      if ((await handle.getFile()).size === 0) await handle.remove?.();
+    },
+  };
 }
 
 /** The next slice of a conversion, on the GPU if that is asked for, and what is to be told about it. */
@@ -65,13 +100,15 @@ async function slice(conversion, settings, notes) {
   return conversion.next();
 }
 
-async function convert({ file, format, from, to, options, device: route, handle, timeout }, { id, progress }) {
+async function convert(parameters, { id, progress }) {
+  const { device: route, handle, timeout } = parameters;
   const start = performance.now();
-  const { Conversion } = await moduleFor(route);
-  const conversion = new Conversion(new FileAt(file), format, from || undefined, to, options);
-  const notes = { cpu: false, told: [] };
   const target = await output(handle);
+  const notes = { cpu: false, told: [] };
+  let open;
   try {
+    open = await opened(parameters);
+    const { conversion } = open;
     for (;;) {
       stopIf(id);
       const bytes = await slice(conversion, { device: route, timeout }, notes);
@@ -89,10 +126,11 @@ async function convert({ file, format, from, to, options, device: route, handle,
       notes: notes.told,
     };
   } catch (error) {
-    await target.abort();
-    throw error;
+    // That the output cannot be discarded is not what went wrong.
+    await Promise.resolve(target.abort()).catch(() => {});
+    throw open?.reader.fault ?? error;
   } finally {
-    conversion.free();
+    open?.conversion.free();
   }
 }
 
@@ -132,10 +170,12 @@ async function cast({ bytes, from, elements, to, options, device: route, timeout
 
 const methods = {
   hello: async () => {
-    const [{ version, elementTypes }, found] = await Promise.all([cpu, adapter()]);
-    return { version: version(), types: JSON.parse(elementTypes()), device: found };
+    const { version, elementTypes } = await cpu;
+    return { version: version(), types: JSON.parse(elementTypes()) };
   },
+  adapter,
   device,
+  check,
   convert,
   verify,
   bench,

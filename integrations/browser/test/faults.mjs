@@ -33,7 +33,7 @@ async function without(browser, variant, told, host) {
   const page = await browser.page({ variant, host });
   const text = await line(page);
   assert(text.includes(told), `${variant ?? host}: ${text}`);
-  assert(await page.$eval('body', (body) => body.dataset.ready === 'cpu'), 'the page works without a GPU');
+  assert(await page.$eval('body', (body) => body.dataset.gpu === 'no'), 'the page works without a GPU');
   assert(await page.$eval('#device [value="gpu"]', (option) => option.disabled), 'the GPU cannot be chosen');
   const { error } = await onGpu(page);
   equal(error?.name, 'NoAdapter', `${variant ?? host}: ${error?.message}`);
@@ -44,7 +44,7 @@ async function without(browser, variant, told, host) {
 /** The page with a GPU that fails when it is opened: it says so when the GPU is chosen, and casts on the CPU. */
 async function unusable(browser, variant, told, name = 'NoAdapter') {
   const page = await browser.page({ variant });
-  assert(await page.$eval('body', (body) => body.dataset.ready === 'gpu'), 'the GPU can be chosen');
+  assert(await page.$eval('body', (body) => body.dataset.gpu === 'yes'), 'the GPU can be chosen');
   await page.select('#device', 'gpu');
   await page.waitForSelector('#device [value="gpu"]:disabled');
   const text = await line(page);

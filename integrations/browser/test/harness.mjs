@@ -21,15 +21,23 @@ export class Browser {
     return Object.assign(new Browser(), { browser, userDataDir, port });
   }
 
-  /** A page of a variant that is ready, with what it has logged. */
-  async page({ variant, hash = '', host = '127.0.0.1' } = {}) {
+  /** A page of a variant with what it has logged, when it and what is known of the GPU are there, or another part. */
+  async page({ variant, hash = '', host = '127.0.0.1', wait = 'body[data-ready][data-gpu]' } = {}) {
     const page = await this.browser.newPage();
     page.setDefaultTimeout(3_600_000);
+    // No headless browser has a file picker. The file system of the origin stands in for it.
+    await page.evaluateOnNewDocument(() => {
+      globalThis.picked = [];
+      globalThis.showSaveFilePicker = async ({ suggestedName }) => {
+        globalThis.picked.push(suggestedName);
+        return (await navigator.storage.getDirectory()).getFileHandle(suggestedName, { create: true });
+      };
+    });
     const errors = [];
     page.on('pageerror', (error) => errors.push(error.message));
     page.on('console', (message) => { if (message.type() === 'error') errors.push(message.text()); });
     await page.goto(`http://${host}:${this.port}/${variant ? `${variant}/` : ''}${hash}`);
-    await page.waitForSelector('body[data-ready]');
+    await page.waitForSelector(wait);
     return Object.assign(page, { errors });
   }
 

@@ -8,12 +8,15 @@ import { faults } from './faults.mjs';
 import { files, large, npy } from './files.mjs';
 import { golden } from './golden.mjs';
 import { Browser, call, floats } from './harness.mjs';
+import { focus, jobs, stale } from './jobs.mjs';
 import { many, together, watch } from './load.mjs';
+import { foreigners, names, words } from './names.mjs';
 import { node, vite } from './packages.mjs';
 import { serve } from './server.mjs';
 import { times } from './times.mjs';
 import { verify, wrong } from './verify.mjs';
 import { views } from './view.mjs';
+import { visitor } from './visitor.mjs';
 
 const [executable, ...flags] = process.argv.slice(2);
 const all = flags.includes('--all');
@@ -29,7 +32,8 @@ const browser = await Browser.open(executable, server.port).catch((error) => {
   process.exit(3);
 });
 const start = await browser.page();
-const { result: { types, device } } = await call(start, 'hello');
+const { result: { types } } = await call(start, 'hello');
+const { result: device } = await call(start, 'adapter');
 await start.close();
 const { vendor, architecture, fallback, reason } = device;
 console.log(`${await browser.browser.version()}, ${reason ?? `${vendor} ${architecture}, fallback: ${fallback}`}`);
@@ -55,6 +59,13 @@ const tests = [
   gpu && ['a wrong bit', () => wrong({ browser })],
   ['files', () => files({ browser, devices })],
   ['faults', () => faults({ browser })],
+  ['jobs', () => jobs({ browser, server })],
+  ['stale results', () => stale({ browser })],
+  ['focus', () => focus({ browser })],
+  ['names', () => names({ browser })],
+  ['foreign files', () => foreigners({ browser })],
+  ['words', () => words()],
+  ['visitor', () => visitor({ browser, devices })],
   ['at once', () => together({ browser, devices })],
   gpu && ['views', () => views({ browser, folder: `${target}/screenshots`, file: sample })],
   all && ['many, CPU', () => many({ browser, device: 'cpu' })],

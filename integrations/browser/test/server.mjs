@@ -23,6 +23,13 @@ export const VARIANTS = {
   hardware: `Object.defineProperty(GPUAdapterInfo.prototype, 'isFallbackAdapter', { get: () => false });`,
   'no-webgpu': `Object.defineProperty(WorkerNavigator.prototype, 'gpu', { get: () => undefined });`,
   'no-adapter': `GPU.prototype.requestAdapter = async () => null;`,
+  'no-answer': `GPU.prototype.requestAdapter = () => new Promise(() => {});`,
+  // An output is opened when nobody else holds a lock.
+  'held-output': `const open = FileSystemFileHandle.prototype.createWritable;
+    FileSystemFileHandle.prototype.createWritable = async function () {
+      await navigator.locks.request('output', () => {});
+      return open.call(this);
+    };`,
   'no-device': `GPUAdapter.prototype.requestDevice = async () => {
     throw new DOMException('the test has no device', 'OperationError');
   };`,
@@ -74,10 +81,13 @@ export const VARIANTS = {
 };
 // The module with the GPU is not served.
 VARIANTS['no-module'] = '';
+// The module without the GPU is served when the test says so.
+VARIANTS['held-module'] = '';
 VARIANTS['lost-always'] = VARIANTS['lost-once'].replace('submissions === 3', 'submissions % 3 === 0');
 
 /** Starts to serve a folder. Further folders are served below their names. */
 export async function serve(folder, more = {}) {
+  const held = [];
   const server = createServer((request, response) => {
     const path = normalize(decodeURIComponent(new URL(request.url, 'http://server').pathname));
     const [, first, ...rest] = path.split('/');
@@ -94,11 +104,14 @@ export async function serve(folder, more = {}) {
       }
       if (first === 'no-module' && rest[0] === 'gpu') throw new Error('the test has no module');
       response.setHeader('Content-Length', statSync(name).size);
-      createReadStream(name).pipe(response);
+      const send = () => createReadStream(name).pipe(response);
+      if (first === 'held-module' && name.endsWith('.wasm')) held.push(send);
+      else send();
     } catch {
       response.writeHead(404).end();
     }
   });
   await new Promise((resolve) => { server.listen(0, '127.0.0.1', resolve); });
-  return { port: server.address().port, close: () => server.close() };
+  const release = () => held.splice(0).forEach((send) => send());
+  return { port: server.address().port, close: () => server.close(), release };
 }

@@ -23,7 +23,7 @@ export async function verify({ browser, device, variant, thorough = false, every
   await page.select('#verify-device', device);
   await page.select('#extent', thorough ? 'thorough' : 'quick');
   await page.click('#verify-start');
-  await page.waitForSelector('#copy:not(:disabled)');
+  await page.waitForSelector('#verify-report:not([hidden])');
   const report = await page.$eval('#report', (text) => text.textContent);
   await page.close();
   const rows = new Map([...report.matchAll(/^\| ([^|]*) \| (.*) \|$/gm)].map(([, name, value]) => [name, value]));
@@ -35,10 +35,11 @@ export async function verify({ browser, device, variant, thorough = false, every
 /** One wrong bit of each result is found and told. */
 export async function wrong({ browser }) {
   const page = await browser.page({ variant: 'wrong-bits', hash: '#verify' });
+  await page.select('#verify-device', 'gpu');
   await page.click('#verify-start');
-  await page.waitForFunction(() => document.getElementById('verify-status').textContent.startsWith('2'));
+  await page.waitForFunction(() => document.getElementById('verify-reached').textContent.startsWith('2'));
   await page.click('#verify-stop');
-  await page.waitForSelector('#copy:not(:disabled)');
+  await page.waitForSelector('#verify-report:not([hidden])');
   const report = await page.$eval('#report', (text) => text.textContent);
   assert(report.includes('WRONG RESULTS') && /element \d+: 0x[0-9a-f]+ becomes/.test(report), report);
   await page.close();

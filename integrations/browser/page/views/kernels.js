@@ -1,7 +1,7 @@
 // The view that shows kernels.
 
 import { client } from '../client.js';
-import { element, failure } from '../dom.js';
+import { element, failure, tell } from '../dom.js';
 
 const KEYWORDS = 'alias|array|bitcast|break|case|const|const_assert|continue|continuing|default|diagnostic|discard|else|enable|fn|for|if|let|loop|override|requires|return|struct|switch|var|while';
 const TYPES = 'bool|f32|i32|u32|vec[234]|atomic|true|false';
@@ -30,18 +30,23 @@ function highlight(text) {
   return parts;
 }
 
+/** The number of the last request. Answers to others are late. */
+let last = 0;
+
 async function show() {
+  const request = last += 1;
   const parameters = {
     from: element('kernel-from').value,
     to: element('kernel-to').value,
     variant: element('variant').value,
     options: { saturate: element('kernel-saturate').checked },
   };
-  try {
-    element('wgsl').replaceChildren(highlight(await client.call('kernel', parameters)));
-  } catch (error) {
-    element('wgsl').textContent = failure(error);
-  }
+  element('wgsl').ariaBusy = 'true';
+  const answer = await client.call('kernel', parameters).catch((error) => ({ error }));
+  if (request !== last) return;
+  element('wgsl').ariaBusy = 'false';
+  tell(element('kernel-status'), answer.error ? failure(answer.error) : '', true);
+  element('wgsl').replaceChildren(answer.error ? '' : highlight(answer));
 }
 
 export function start() {

@@ -1,84 +1,101 @@
 // The view that verifies all pairs, and its report.
 
 import { client } from '../client.js';
-import { advance, element, failure, tell } from '../dom.js';
+import { element, failure, tell } from '../dom.js';
+import { job } from '../job.js';
+
+const VIEW = {
+  panel: 'verify', running: 'All pairs are being verified.', start: 'verify-start', stop: 'verify-stop', fields: 'verify-fields',
+  result: 'verify-result', status: 'verify-status', progress: 'verify-progress', reached: 'verify-reached',
+  clear,
+};
 
 /** Text in a cell of a table in Markdown. */
 const cell = (text) => String(text).replaceAll('|', '\\|').replaceAll('\n', ' ');
 
-/** The report to paste into an issue. */
-export function report(page, settings, state) {
+/** What is told of a verification: terms and values. */
+function facts(page, settings, state) {
   const { vendor, architecture, description, fallback, limits } = page.device;
-  const wrong = state.mismatches.length > 0;
   const ended = state.error ?? (state.stopped ? 'stopped' : undefined);
-  const rows = [
-    ['wgpu-cast', page.version],
-    ['browser', navigator.userAgent],
-    ['system', navigator.userAgentData?.platform ?? navigator.platform],
-    ['device', settings.device === 'gpu' ? [vendor, architecture, description].filter(Boolean).join(', ') : 'CPU'],
-  ];
-  if (settings.device === 'gpu') {
-    rows.push(['fallback adapter', fallback ? 'yes' : 'no'], ...Object.entries(limits ?? {}));
-  }
-  rows.push(
-    ['extent', settings.thorough ? 'thorough' : 'quick'],
+  const isOnGpu = settings.device === 'gpu';
+  return [
+    ['result', state.mismatches.length > 0 ? 'WRONG RESULTS, see below' : ended ?? 'all results as expected'],
     ['pairs', `${state.done} of ${state.pairs}`],
     ['casts', state.casts],
     ['elements', state.elements],
     ['seconds', state.seconds.toFixed(1)],
     ['checksum of all results', state.checksum],
-    ['result', wrong ? 'WRONG RESULTS, see below' : ended ?? 'all results as expected'],
-  );
-  const table = ['| verify in the browser | |', '|---|---|', ...rows.map((row) => `| ${row.map(cell).join(' | ')} |`)];
-  const mismatches = wrong ? ['', '```text', ...state.mismatches, '```'] : [];
-  return [...table, ...mismatches, ''].join('\n');
+    ['extent', settings.thorough ? 'thorough' : 'quick'],
+    ['device', isOnGpu ? [vendor, architecture, description].filter(Boolean).join(', ') : 'CPU'],
+    ...(isOnGpu ? [['fallback adapter', fallback ? 'yes' : 'no'], ...Object.entries(limits ?? {})] : []),
+    ['wgpu-cast', page.version],
+    ['browser', navigator.userAgent],
+    ['system', navigator.userAgentData?.platform ?? navigator.platform],
+  ];
 }
 
-async function verify(page) {
+/** The report to paste into an issue. */
+export function report(rows, mismatches) {
+  const table = ['| verify in the browser | |', '|---|---|', ...rows.map((row) => `| ${row.map(cell).join(' | ')} |`)];
+  return [...table, ...(mismatches.length > 0 ? ['', '```text', ...mismatches, '```'] : []), ''].join('\n');
+}
+
+function clear() {
+  for (const id of ['verify-status', 'copied']) tell(element(id), '');
+  element('verify-report').hidden = true;
+}
+
+function show(page, settings, state) {
+  const rows = facts(page, settings, state);
+  element('report').textContent = report(rows, state.mismatches);
+  const wrong = state.mismatches.map((text) => ['wrong', text]);
+  element('summary').replaceChildren(...[...wrong, ...rows].flatMap(([term, value]) => {
+    const [name, text] = [document.createElement('dt'), document.createElement('dd')];
+    [name.textContent, text.textContent] = [term, typeof value === 'number' ? value.toLocaleString('en') : value];
+    return [name, text];
+  }));
+  element('verify-report').hidden = false;
+}
+
+function verify(page) {
   const settings = { thorough: element('extent').value === 'thorough', device: element('verify-device').value };
-  const abort = new AbortController();
-  element('verify-stop').onclick = () => abort.abort();
-  [element('verify-start').disabled, element('verify-stop').disabled] = [true, false];
-  const [status, text] = [element('verify-status'), element('report')];
-  let state = { pairs: 0, done: 0, casts: 0, elements: 0, seconds: 0, mismatches: [], checksum: '' };
-  const progress = (reached) => {
-    state = reached;
-    advance(element('verify-progress'), state.done, state.pairs);
-    tell(status, `${state.done} of ${state.pairs} pairs: ${state.next}`);
-  };
-  try {
-    progress(await client.call('verify', settings, { progress, signal: abort.signal }));
-    const wrong = state.mismatches.length;
-    const end = state.stopped ? 'Stopped after' : 'Done:';
-    tell(status, `${end} ${state.done} of ${state.pairs} pairs, ${wrong === 0 ? 'no wrong result' : 'WRONG RESULTS'}.`,
-      wrong > 0);
-  } catch (error) {
-    state = { ...state, error: failure(error) };
-    tell(status, failure(error), true);
-  }
-  text.textContent = report(page, settings, state);
-  text.hidden = false;
-  [element('verify-start').disabled, element('verify-stop').disabled, element('copy').disabled] = [false, true, false];
+  const status = element('verify-status');
+  return job(VIEW, async (signal, reach) => {
+    let state = { pairs: 0, done: 0, casts: 0, elements: 0, seconds: 0, mismatches: [], checksum: '' };
+    const progress = (reached) => {
+      state = reached;
+      reach(state.done, state.pairs, `${state.done} of ${state.pairs} pairs: ${state.next}`);
+    };
+    try {
+      state = await client.call('verify', settings, { progress, signal });
+      const wrong = state.mismatches.length > 0;
+      const end = state.stopped ? 'Stopped after' : 'Done:';
+      tell(status, `${end} ${state.done} of ${state.pairs} pairs, ${wrong ? 'WRONG RESULTS' : 'no wrong result'}.`, wrong);
+    } catch (error) {
+      state = { ...state, error: failure(error) };
+      tell(status, state.error, true);
+    }
+    show(page, settings, state);
+  });
 }
 
 async function copy() {
   const text = element('report');
   try {
     await navigator.clipboard.writeText(text.textContent);
-    tell(element('verify-status'), 'The report was copied.');
+    tell(element('copied'), 'The report was copied.');
   } catch {
+    text.parentElement.open = true;
     getSelection().selectAllChildren(text);
-    tell(element('verify-status'), 'The browser refuses to copy. The report is selected.');
+    tell(element('copied'), 'The browser refuses to copy. The report is selected.');
   }
 }
 
 export function start(page) {
-  // Also one that fails when it is opened: this view finds out how.
-  const gpu = page.device.vendor !== undefined;
-  element('verify-device').querySelector('[value="gpu"]').disabled = !gpu;
-  element('verify-device').value = gpu ? 'gpu' : 'cpu';
+  const form = element('verify').querySelector('form');
   element('copy').addEventListener('click', copy);
-  element('verify').querySelector('form').addEventListener('submit', (event) => {
+  form.addEventListener('change', clear);
+  form.addEventListener('submit', (event) => {
     event.preventDefault();
     verify(page);
   });
