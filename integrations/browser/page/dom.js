@@ -12,15 +12,16 @@ export function options(select, names) {
   select.replaceChildren(...names.map((name) => new Option(name)));
 }
 
-/** Letters that a reader does not see, or that turn the direction of the text around them. */
-const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/gu;
+/** Controls, marks of the direction of text, and line ends: those that the program `cast` escapes. */
+const CONTROLS = /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029]/gu;
 
-/** Text from a file or a browser with unseen letters escaped. Longer than `most` letters, it loses those in its middle. */
+/** Text of others as it is shown to people: without control characters, and cut in the middle if it is very long. */
 export function printable(text, most = 2000) {
-  const letters = text.length > 2 * most ? [...text.slice(0, most), ...text.slice(-most)] : [...text];
-  const half = most / 2;
-  const cut = letters.length > most ? [...letters.slice(0, half), '…', ...letters.slice(-half)] : letters;
-  return cut.join('').replace(UNSEEN, (letter) => `\\u{${letter.codePointAt(0).toString(16)}}`);
+  const letters = [...text.replace(CONTROLS, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`)];
+  if (letters.length <= most) return letters.join('');
+  const side = Math.floor(most / 2);
+  const [start, end] = [letters.slice(0, side), letters.slice(-side)].map((part) => part.join(''));
+  return `${start}…(${letters.length - 2 * side} characters)…${end}`;
 }
 
 /** A name from a file. Its direction does not change that of the text around it. */

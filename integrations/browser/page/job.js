@@ -8,6 +8,9 @@ let running;
 /** Why no job can start now, if there is a reason. */
 export const busy = () => running && `${running} Wait for the end, or stop it, and try again.`;
 
+// A browser asks whether a page is to be left that has not finished.
+addEventListener('beforeunload', (event) => { if (running) event.preventDefault(); });
+
 /**
  * @typedef {object} View Mostly ids of elements.
  * @property {string} panel

@@ -103,5 +103,5 @@ try {
   offer();
 } catch (error) {
   tell(element('adapter'), `The page cannot start: ${failure(error)} Load it again, or use a newer browser.`, true);
-  document.body.dataset.ready = 'failed';
+  [document.body.dataset.ready, document.body.dataset.gpu] = ['failed', 'no'];
 }

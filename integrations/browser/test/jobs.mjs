@@ -107,10 +107,10 @@ async function dropped(browser) {
   await drop(page, [one]);
   equal(await text(page, '#chosen'), 'one.npy, 136 bytes.', 'a file that was dropped');
   equal(await page.$eval('#file', (input) => input.files[0].name), 'one.npy', 'what the field shows');
-  await drop(page, []);
+  assert(!await drop(page, []), 'text goes where it is dropped');
   equal(await text(page, '#chosen'), 'one.npy, 136 bytes.', 'text that was dropped');
   await drop(page, [one, { name: 'two.npy', bytes: [] }]);
-  equal(await text(page, '#cast-status'), '2 files were dropped, and none was taken. Drop one.', 'two files');
+  equal(await text(page, '#cast-status'), 'Drop one file. 2 were dropped, and none was taken.', 'two files');
   await page.close();
 }
 

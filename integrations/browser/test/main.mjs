@@ -1,13 +1,13 @@
 // Tests the page in Chromium. Arguments: the browser's path, --all for the tests that take long, and a word to choose tests by
 // their names. Prints a line for each test; fails if one fails.
 
-import { copyFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 import { faults } from './faults.mjs';
-import { files, large, npy } from './files.mjs';
+import { files, large } from './files.mjs';
 import { golden } from './golden.mjs';
-import { Browser, call, floats } from './harness.mjs';
+import { Browser, call } from './harness.mjs';
 import { focus, jobs, stale } from './jobs.mjs';
 import { many, together, watch } from './load.mjs';
 import { foreigners, names, words } from './names.mjs';
@@ -41,8 +41,6 @@ if (reason) {
   console.error(`NOT RUN: the casts on a GPU: the browser has none: ${reason}`);
   process.exitCode = 3;
 }
-const sample = `${target}/sample.npy`;
-writeFileSync(sample, npy('<f4', 100_000, floats(100_000)));
 
 const hardware = 'hardware';
 const gpu = !reason;
@@ -67,7 +65,7 @@ const tests = [
   ['words', () => words()],
   ['visitor', () => visitor({ browser, devices })],
   ['at once', () => together({ browser, devices })],
-  gpu && ['views', () => views({ browser, folder: `${target}/screenshots`, file: sample })],
+  gpu && ['views', () => views({ browser, folder: `${target}/screenshots` })],
   all && ['many, CPU', () => many({ browser, device: 'cpu' })],
   gpu && all && ['many, GPU', () => many({ browser, device: 'gpu' })],
   all && ['large', () => large({ browser, memory: () => { const end = watch(browser)(); return async () => `${end()} MiB more at most`; } })],

@@ -5,6 +5,8 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
 import { assert, equal } from './harness.mjs';
+import { withFiles } from './jobs.mjs';
+import { checkpoint } from './names.mjs';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const VIEWS = ['cast', 'verify', 'bench', 'kernels'];
@@ -50,17 +52,16 @@ async function fill(page) {
   await page.waitForFunction(() => document.getElementById('bench-status').textContent === '12 casts were measured.');
 }
 
-export async function views({ browser, folder, file }) {
+export async function views({ browser, folder }) {
   await keyboard(browser);
   mkdirSync(folder, { recursive: true });
   const page = await browser.page();
   await fill(page);
   await page.click('#tab-cast');
-  await (await page.$('#file')).uploadFile(file);
-  await page.evaluate(async () => {
-    const { cast } = await import('./views/cast.js');
-    const root = await navigator.storage.getDirectory();
-    await cast(await root.getFileHandle('view', { create: true }));
+  await withFiles(async (put) => {
+    await (await page.$('#file')).uploadFile(put('model.safetensors', checkpoint()));
+    await page.click('#start');
+    await page.waitForSelector('#losses table');
   });
   await page.evaluate(AXE);
   let checks = 0;

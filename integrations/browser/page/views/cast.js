@@ -60,12 +60,10 @@ function choose(chosen) {
 
 /** Files that were dropped anywhere on the page. */
 function drop(files) {
-  // Text, for example.
-  if (files.length === 0) return;
   if (busy()) {
     tell(element('cast-status'), busy(), true);
-  } else if (files.length > 1) {
-    tell(element('cast-status'), `${files.length} files were dropped, and none was taken. Drop one.`, true);
+  } else if (files.length !== 1) {
+    tell(element('cast-status'), `Drop one file. ${files.length} were dropped, and none was taken.`, true);
   } else {
     element('file').files = files;
     choose(files[0]);
@@ -178,6 +176,7 @@ export function start() {
   // A file that misses the field would replace the page.
   for (const type of ['dragover', 'dragleave', 'drop']) {
     addEventListener(type, (event) => {
+      if (!event.dataTransfer.types.includes('Files')) return;
       event.preventDefault();
       document.querySelector('.drop').classList.toggle('over', type === 'dragover');
       if (type === 'drop') drop(event.dataTransfer.files);

@@ -25,8 +25,8 @@ const beyond = (losses) => sum(BEYOND.map((kind) => losses[kind]));
 /** A share in percent, never rounded to none or all. */
 export function share(count, all) {
   const percent = 100 * count / all;
-  if (count > 0 && percent < 0.01) return 'below 0.01 %';
-  if (count < all && percent > 99.99) return 'above 99.99 %';
+  if (count > 0 && percent < 0.01) return '< 0.01 %';
+  if (count < all && percent > 99.99) return '> 99.99 %';
   return `${percent.toFixed(2)} %`;
 }
 
