@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 const PAGE: &str = include_str!("../../docs/faults.md");
 
-const SUITES: [&str; 8] = ["lib", "cli", "device", "files", "fuzz", "host", "messages", "strings"];
+const SUITES: [&str; 9] = ["lib", "cli", "device", "files", "fuzz", "host", "messages", "page", "strings"];
 
 /// The cells of each row of the tables, without their heads.
 fn rows() -> impl Iterator<Item = Vec<&'static str>> {
@@ -31,6 +31,14 @@ fn file(suite: &str, module: &str) -> Option<PathBuf> {
 
 fn exists(suite: &str, path: &str) -> bool {
     let Some((module, name)) = path.rsplit_once("::") else { return false };
+    if suite == "page" {
+        let path = format!("{}/integrations/browser/test/{module}.mjs", env!("CARGO_MANIFEST_DIR"));
+        // Defined there, and called.
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        let main = include_str!("../../integrations/browser/test/main.mjs");
+        let calls = text.matches(&format!(" {name}(")).count() + main.matches(&format!(" {name}(")).count();
+        return text.contains(&format!("async function {name}(")) && calls > 1;
+    }
     let Some(file) = file(suite, module) else { return false };
     let text = std::fs::read_to_string(file).unwrap();
     let Some(at) = text.find(&format!("fn {name}() {{")) else { return false };
@@ -47,7 +55,10 @@ fn the_tests_that_the_page_names_exist() {
         .collect();
     assert!(missing.is_empty(), "docs/faults.md names tests that do not exist:\n{}", missing.join("\n"));
     assert!(
-        !exists("device", "faults::no_such_test") && !exists("device", "none::such") && !exists("lib", "element::row")
+        !exists("device", "faults::no_such_test")
+            && !exists("device", "none::such")
+            && !exists("lib", "element::row")
+            && !exists("page", "jobs::no_such_test")
     );
 }
 
