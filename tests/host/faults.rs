@@ -29,15 +29,20 @@ fn file(suite: &str, module: &str) -> Option<PathBuf> {
     path(module).or_else(|| path(module.strip_suffix("::tests").filter(|_| suite == "lib")?))
 }
 
+/// Whether a module of the page's tests defines the function, and it or the list of tests calls it.
+fn is_test_of_the_page(module: &str, name: &str) -> bool {
+    let text = |module: &str| {
+        let path = format!("{}/integrations/browser/test/{module}.mjs", env!("CARGO_MANIFEST_DIR"));
+        std::fs::read_to_string(path).unwrap_or_default()
+    };
+    let named = format!("{}\n{}", text(module), text("main")).matches(&format!(" {name}(")).count();
+    text(module).contains(&format!("async function {name}(")) && named > 1
+}
+
 fn exists(suite: &str, path: &str) -> bool {
     let Some((module, name)) = path.rsplit_once("::") else { return false };
     if suite == "page" {
-        let path = format!("{}/integrations/browser/test/{module}.mjs", env!("CARGO_MANIFEST_DIR"));
-        // Defined there, and called.
-        let text = std::fs::read_to_string(path).unwrap_or_default();
-        let main = include_str!("../../integrations/browser/test/main.mjs");
-        let calls = text.matches(&format!(" {name}(")).count() + main.matches(&format!(" {name}(")).count();
-        return text.contains(&format!("async function {name}(")) && calls > 1;
+        return is_test_of_the_page(module, name);
     }
     let Some(file) = file(suite, module) else { return false };
     let text = std::fs::read_to_string(file).unwrap();
