@@ -29,7 +29,7 @@ mod verify;
 use std::process::ExitCode;
 
 use clap::Parser;
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use args::{Cli, Command};
 use failure::Failure;
@@ -84,5 +84,27 @@ fn one_line(error: &clap::Error) -> String {
     let paragraphs = text.split("\n\n").enumerate();
     let told = paragraphs.filter(|(index, part)| *index == 0 || part.trim_start().starts_with("tip:"));
     let told: Vec<_> = told.map(|(_, part)| part.trim().trim_start_matches("error: ")).collect();
-    told.join("; ")
+    match option_meant(error) {
+        Some(meant) => format!("{}; tip: {meant}", told[0]),
+        None => told.join("; "),
+    }
+}
+
+/// What `convert` has in place of an option that other programs have.
+fn option_meant(error: &clap::Error) -> Option<&'static str> {
+    let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else { return None };
+    let usage = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
+    if error.kind() != ErrorKind::UnknownArgument || !usage.contains("cast convert") {
+        return None;
+    }
+    match option.as_str() {
+        "--exclude" | "--skip" | "--ignore" | "--exclude-pattern" => Some("--except GLOB leaves tensors out"),
+        "--include" | "--filter" | "--select" => Some("--only GLOB chooses tensors"),
+        "--dtype" | "--type" | "--outtype" | "--out-type" | "--precision" | "--target" => Some("--to TYPE is the type"),
+        "--output" | "--out" | "-o" | "--output-file" => Some("the output is the last path"),
+        "--output-dir" | "--outdir" | "--out-folder" => Some("--out-dir DIR is the folder of the outputs"),
+        "--overwrite" | "-f" | "-y" | "--yes" => Some("outputs are replaced without it, read-only ones with --force"),
+        "--cpu" | "--gpu" | "--cuda" => Some("--device cpu|gpu chooses"),
+        _ => None,
+    }
 }

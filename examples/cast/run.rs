@@ -9,7 +9,7 @@ use wgpu_cast::Tensor;
 use wgpu_cast::onnx::{LONGEST_MESSAGE, Model, NamedTensor};
 
 use crate::args::RunArgs;
-use crate::convert::read_tensor;
+use crate::convert::{advice, read_tensor};
 use crate::failure::Failure;
 use crate::files::FileFormat;
 use crate::progress::Progress;
@@ -22,7 +22,7 @@ const SHOWN: usize = 8;
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let choice = args.device.choice()?;
     let model = Model::from_bytes(message(&args.model)?, Some(&args.model));
-    let model = model.map_err(|e| Failure::at(&args.model, e))?;
+    let model = model.map_err(|e| advice::explained(&args.model, FileFormat::Onnx, Failure::at(&args.model, e)))?;
     let inputs = args.inputs.iter().map(|path| read(path)).collect::<Result<_, _>>()?;
     if args.output.exists() && !args.output.is_dir() {
         return Err(Failure::at(&args.output, "not a folder"));

@@ -22,7 +22,10 @@ const AMBIGUOUS: [(&str, ElementType); 7] = [
 /// # Errors
 /// There is no such type.
 pub fn any_type(text: &str) -> Result<ElementType, String> {
-    let found: ElementType = text.parse().map_err(|error| format!("{error}, did you mean {}?", or(&near(text))))?;
+    let found: ElementType = text.parse().map_err(|error| match foreign(text) {
+        Some(what) => format!("{error}: {what}"),
+        None => format!("{error}, did you mean {}?", or(&near(text))),
+    })?;
     if let Some((name, numpy)) = AMBIGUOUS.iter().find(|(name, _)| text.eq_ignore_ascii_case(name)) {
         let bits = found.bits().unwrap_or(0);
         warning(format_args!("{name}: taken as {found} ({bits} bits); numpy's {name} is {numpy}"));
@@ -38,6 +41,34 @@ pub fn element_type(text: &str) -> Result<ElementType, String> {
     match any_type(text)? {
         known if known.is_numeric() => Ok(known),
         known => Err(format!("{known} is not a numeric element type (strings have no GPU kernel)")),
+    }
+}
+
+/// What a name is that is known from elsewhere but is no element type.
+fn foreign(text: &str) -> Option<String> {
+    const NO_SCALES: &str = "and this program casts values without scales";
+    let plain = text.to_lowercase().replace(['_', '-', '.'], "");
+    let is_of_llama = |rest: &str| rest.starts_with(|digit: char| digit.is_ascii_digit());
+    let blocks = [("mxfp4", "float4e2m1"), ("nvfp4", "float4e2m1"), ("mxfp6", "float6e2m3"), ("mxfp8", "float8e4m3fn")];
+    if let Some((name, codes)) = blocks.iter().find(|(name, _)| plain.starts_with(name)) {
+        return Some(format!(
+            "{name} has a scale for each block of values, {NO_SCALES} (--to {codes} casts them as they are)"
+        ));
+    }
+    if ["iq", "tq", "q"].iter().any(|family| plain.strip_prefix(family).is_some_and(is_of_llama)) {
+        return Some(format!("it is a quantization of llama.cpp with scales, {NO_SCALES}"));
+    }
+    match plain.as_str() {
+        "nf4" | "bnb4bit" | "bnb" | "gptq" | "awq" | "hqq" | "w8a8" | "w8a16" | "w4a16" | "w4a8" => {
+            Some(format!("it is a quantization with scales, {NO_SCALES}"))
+        }
+        "gguf" | "ggml" => Some("it is a file format of llama.cpp, which is not written here".to_owned()),
+        "safetensors" | "onnx" | "npz" | "npy" | "pb" | "bin" => {
+            Some(format!("it is a file format, which the extension of the output names (OUT.{plain})"))
+        }
+        "complex64" | "complex128" | "complex" => Some("complex numbers are not cast".to_owned()),
+        "tf32" | "tensorfloat32" => Some("it is a way to multiply; its values are stored as float".to_owned()),
+        _ => None,
     }
 }
 

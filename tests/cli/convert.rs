@@ -199,7 +199,7 @@ fn names_that_numpy_understands_otherwise_are_explained() {
     assert!(outcome.stderr.contains("float -> float8e4m3fn, 1 element"), "{}", outcome.stderr);
     for (name, near) in [
         ("fp8", "float8e4m3fn, float8e4m3fnuz, float8e5m2, float8e5m2fnuz or float8e8m0"),
-        ("mxfp4", "float4e2m1"),
+        ("fp4", "float4e2m1"),
         ("float6", "float6e2m3 or float6e3m2"),
     ] {
         let outcome = folder.cast(&format!("convert a.bin out.bin --from float --to {name}"));

@@ -1,5 +1,6 @@
 //! The example binaries, run as a user runs them.
 
+mod advice;
 #[cfg(unix)]
 mod cache;
 mod clamp;

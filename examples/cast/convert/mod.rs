@@ -1,5 +1,6 @@
 //! `cast convert`: files of tensors and models.
 
+pub mod advice;
 mod caster;
 mod finished;
 mod input_state;
@@ -115,7 +116,8 @@ pub fn list(path: &Path, args: &InfoArgs) -> Result<(), Failure> {
         let files = inputs::files_of(path, args.in_format)?.into_iter().filter(|(_, format)| format.is_some());
         return files.map(|(file, _)| file).try_for_each(|file| list(&file, args));
     }
-    let tensors = plan::tensors(path, format(path, args.in_format)?)?;
+    let format = format(path, args.in_format)?;
+    let tensors = plan::tensors(path, format).map_err(|failure| advice::explained(path, format, failure))?;
     if !args.json {
         note(format_args!("{}:", path.display()));
     }

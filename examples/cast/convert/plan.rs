@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use wgpu_cast::ElementType;
 use wgpu_cast::files::{CastLoss, FilePlan, Part, ReadAt, SafetensorsFile, SourceRange};
 
+use super::advice;
 use super::input_state::{Source, identify};
 use super::inputs::{self, Pair, Target};
 use super::npz::{self, Entry};
@@ -88,6 +89,11 @@ impl Task {
     /// # Errors
     /// The input is invalid, or cannot be converted as the arguments say.
     pub fn new(pair: Pair, args: &ConvertArgs) -> Result<Self, Failure> {
+        let (path, format) = (pair.input.clone(), pair.input_format);
+        Self::of_pair(pair, args).map_err(|failure| advice::explained(&path, format, failure))
+    }
+
+    fn of_pair(pair: Pair, args: &ConvertArgs) -> Result<Self, Failure> {
         match (pair.input_format, pair.output_format) {
             (FileFormat::Safetensors, FileFormat::Safetensors) => Self::safetensors(pair, args),
             (FileFormat::Npz, FileFormat::Npz) => Self::npz(pair, args),

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::advice;
 use super::inputs::{self, Index, Pair, Target};
 use crate::args::ConvertArgs;
 use crate::atomic::target::is_special;
@@ -49,7 +50,8 @@ impl Request {
                 let (target, output_format) = if output == Path::new("-") {
                     (Target::Stdout, args.out_format.unwrap_or(input_format))
                 } else if output.is_dir() {
-                    return Err(Failure::at(&output, "cannot write: it is a folder"));
+                    let what = format!("cannot write: it is a folder (--out-dir {} writes into it)", output.display());
+                    return Err(Failure::at(&output, what));
                 } else {
                     (Target::File(output.clone()), format_of_name(&output, args.out_format)?)
                 };
@@ -133,7 +135,8 @@ impl Request {
             }
         }
         if self.pairs.len() == before {
-            return Err(Failure::at(folder, "the folder has no file that can be converted"));
+            let known = advice::of_folder(folder);
+            return Err(Failure::at(folder, format_args!("the folder has no file that can be converted{known}")));
         }
         Ok(())
     }
@@ -157,11 +160,15 @@ fn into_folder(input: &Path, input_format: FileFormat, folder: &Path, args: &Con
 /// The format of an input, which an option or the extension names.
 ///
 /// # Errors
-/// There is no such file, or nothing names its format.
+/// There is no such file, nothing names its format, or it is known to be of another one.
 pub fn format(path: &Path, option: Option<FileFormat>) -> Result<FileFormat, Failure> {
     let known = format_of_name(path, option);
     if known.is_err() && path != Path::new("-") {
         std::fs::metadata(path).map_err(|error| Failure::at(path, error))?;
+        advice::check_unnamed(path, false)?;
+    }
+    if option.is_none() && matches!(known, Ok(FileFormat::Bin)) {
+        advice::check_unnamed(path, true)?;
     }
     known
 }
