@@ -66,6 +66,15 @@ impl Command {
             _ => false,
         }
     }
+
+    /// Whether the command may look for GPU adapters.
+    pub fn loads_drivers(&self) -> bool {
+        match self {
+            Command::Adapters(_) | Command::Run(_) | Command::Verify(_) | Command::Bench(_) => true,
+            Command::Convert(args) => args.device.names_gpu(),
+            _ => false,
+        }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -273,6 +282,11 @@ impl DeviceArgs {
             (Some(Device::Cpu), None) => Ok(DeviceChoice::Cpu),
             (Some(Device::Auto) | None, None) => Ok(DeviceChoice::Auto),
         }
+    }
+
+    /// Whether the arguments name a GPU.
+    fn names_gpu(&self) -> bool {
+        matches!(self.choice(), Ok(DeviceChoice::Gpu | DeviceChoice::Adapter(_)))
     }
 
     /// The argument that made a cast run where it did, if one did.

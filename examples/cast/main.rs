@@ -9,6 +9,7 @@ mod atomic;
 mod bench;
 mod cache;
 mod convert;
+mod environment;
 mod failure;
 mod files;
 mod help;
@@ -39,6 +40,9 @@ fn main() -> ExitCode {
     env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("off")).init();
     let result = match Cli::try_parse() {
         Ok(cli) => {
+            if cli.command.loads_drivers() {
+                environment::prepare_for_drivers();
+            }
             if cli.command.is_quiet() {
                 output::hide_notes();
             }

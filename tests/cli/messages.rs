@@ -127,6 +127,18 @@ fn operators_of_models_are_escaped() {
     assert_eq!((outcome.status, outcome.line()), (Some(0), expected.as_str()));
 }
 
+/// Mesa prints an error where the variable names no folder.
+#[cfg(target_os = "linux")]
+#[test]
+fn drivers_print_nothing_of_their_own() {
+    let folder = Folder::new();
+    folder.write("a.npy", npy("<f4", false, "(1,)", &floats(&[1.0])));
+    for line in ["adapters", "verify --from bool --to bool", "convert a.npy out.npy --to int8 --device gpu --quiet"] {
+        let outcome = folder.cast_with(line, &[("XDG_RUNTIME_DIR", "")]);
+        assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""), "{line}");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn names_of_files_are_escaped() {
