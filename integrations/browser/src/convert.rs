@@ -3,27 +3,19 @@
 #[cfg(feature = "gpu")]
 mod gpu;
 mod plan;
+mod slice;
 
 use js_sys::Uint8Array;
 use serde_json::json;
 use wasm_bindgen::prelude::*;
-use wgpu_cast::files::{
-    self, FileError, FilePlan, FinishedPiece, Part, ReadAt, SourceRange, StreamSettings, TensorCast, TensorCodes,
-    TensorStorage,
-};
+use wgpu_cast::files::{self, FileError, FilePlan, FinishedPiece, Part, ReadAt, StreamSettings};
 use wgpu_cast::{LossCounts, cpu};
 
+use self::slice::{SLICE, Slice};
 use crate::cpu::losses_json;
 use crate::input::{Input, Reader};
 use crate::options::{self, JsOptions};
 use crate::{error, named};
-
-/// The bytes, read and written, of a slice: few enough that all copies of them in the page, in WebAssembly and on the GPU
-/// take less than 200 MiB together.
-const SLICE: u64 = 32 << 20;
-
-/// Slices are divided after a multiple of as many elements, so that each starts at a byte on both sides.
-const STEP: u64 = 64;
 
 /// The memory of the pieces in which the CPU casts a slice.
 const PIECES: u64 = 16 << 20;
@@ -33,22 +25,12 @@ const PIECES: u64 = 16 << 20;
 pub struct Conversion {
     plan: FilePlan,
     inputs: Vec<Input>,
-    /// The part that the next slice belongs to, and how much of it is done: bytes, or elements of a tensor that is stored
-    /// in the order in which it is written.
+    /// The part that the next slice belongs to, and how much of it is done.
     next: (usize, u64),
     written: u64,
     bytes: u64,
     /// What each cast lost.
     losses: Vec<LossCounts>,
-}
-
-/// What comes next.
-struct Slice {
-    part: Part,
-    /// Where the rest of the part begins, or the next part.
-    end: (usize, u64),
-    /// The bytes of the output; where the slice is to be found in the part, only the most that it can have.
-    bytes: u64,
 }
 
 #[wasm_bindgen]
@@ -103,10 +85,10 @@ impl Conversion {
     /// # Errors
     /// `FileError` if the file cannot be read or has other codes than its header says.
     pub fn next(&mut self) -> Result<Option<Uint8Array>, JsValue> {
-        let Some(slice) = self.slice() else { return Ok(None) };
+        let Some(slice) = self.slice()? else { return Ok(None) };
         let inputs: Vec<&dyn ReadAt> = self.inputs.iter().map(|input| input as &dyn ReadAt).collect();
         let result = Uint8Array::new_with_length(slice.bytes as u32);
-        let is_column_major = Elements::of(&slice.part).is_some_and(|elements| elements.column_major);
+        let is_column_major = slice::is_column_major(&slice.part);
         let mut settings = StreamSettings::default();
         settings.memory = PIECES;
         if is_column_major {
@@ -132,86 +114,33 @@ impl Conversion {
             Err(error) => return Err(error::file(error)),
             Ok(()) => {}
         }
-        let mut end = slice.end;
-        if is_column_major && settings.start + (made as u64) < plan.bytes().unwrap_or(0) {
-            end = (self.next.0, settings.start + made as u64);
+        let mut done = slice.done;
+        if is_column_major {
+            let end = settings.start + made as u64;
+            done = (end < plan.bytes().unwrap_or(0)).then_some(end);
         }
-        self.finish(end, made as u64, losses);
+        self.finish(done, made as u64, losses);
         Ok(Some(result.subarray(0, made as u32)))
     }
 }
 
 impl Conversion {
-    fn slice(&self) -> Option<Slice> {
+    /// What comes next; `None` after the last part.
+    fn slice(&self) -> Result<Option<Slice>, JsValue> {
         let (number, done) = self.next;
-        let (part, bytes, last) = match self.plan.parts.get(number)? {
-            Part::Bytes(bytes) => {
-                let end = (done + SLICE).min(bytes.len() as u64);
-                (Part::Bytes(bytes[done as usize..end as usize].to_vec()), end - done, end == bytes.len() as u64)
-            }
-            Part::Copy(range) => {
-                let bytes = (range.bytes - done).min(SLICE);
-                let copied = SourceRange { offset: range.offset + done, bytes, ..*range };
-                (Part::Copy(copied), bytes, done + bytes == range.bytes)
-            }
-            part => {
-                let elements = Elements::of(part)?;
-                if elements.column_major {
-                    let whole = elements.to.bytes(elements.count)?;
-                    (part.clone(), (whole - done).min(SLICE), true)
-                } else {
-                    let step = elements.from.bytes(STEP)? + elements.to.bytes(STEP)?;
-                    let count = (elements.count - done).min(SLICE / step * STEP);
-                    let offset = elements.offset + elements.from.bytes(done)?;
-                    (elements_of(part, count, offset)?, elements.to.bytes(count)?, done + count == elements.count)
-                }
-            }
+        let Some(part) = self.plan.parts.get(number) else {
+            let (written, bytes) = (self.written, self.bytes);
+            let wrong = || error::file(format_args!("{written} bytes were made, and the output is to have {bytes}"));
+            return if written == bytes { Ok(None) } else { Err(wrong()) };
         };
-        let advanced = match Elements::of(&part) {
-            Some(elements) if !elements.column_major => elements.count,
-            _ => bytes,
-        };
-        let end = if last { (number + 1, 0) } else { (number, done + advanced) };
-        Some(Slice { part, end, bytes })
+        slice::next(part, done).map(Some).ok_or_else(|| error::file("a part of the output cannot be made in a browser"))
     }
 
-    fn finish(&mut self, end: (usize, u64), bytes: u64, losses: LossCounts) {
-        self.losses[self.next.0] += losses;
-        (self.next, self.written) = (end, self.written + bytes);
-    }
-}
-
-/// The elements of a tensor that is cast or only stored anew.
-struct Elements {
-    count: u64,
-    offset: u64,
-    from: TensorStorage,
-    to: TensorStorage,
-    column_major: bool,
-}
-
-impl Elements {
-    fn of(part: &Part) -> Option<Self> {
-        match part {
-            Part::Cast(TensorCast { elements, offset, from, to, column_major, .. }) => {
-                let (count, offset, from, to) = (*elements, *offset, *from, *to);
-                Some(Self { count, offset, from, to, column_major: !column_major.is_empty() })
-            }
-            Part::Codes(TensorCodes { elements, offset, element_type, from, to, column_major, .. }) => {
-                let stored = |codes| TensorStorage { element_type: *element_type, codes };
-                let (count, offset, from, to) = (*elements, *offset, stored(*from), stored(*to));
-                Some(Self { count, offset, from, to, column_major: !column_major.is_empty() })
-            }
-            _ => None,
-        }
-    }
-}
-
-/// So many elements of a part, from this byte of the input on.
-fn elements_of(part: &Part, elements: u64, offset: u64) -> Option<Part> {
-    match part {
-        Part::Cast(cast) => Some(Part::Cast(TensorCast { elements, offset, ..cast.clone() })),
-        Part::Codes(codes) => Some(Part::Codes(TensorCodes { elements, offset, ..codes.clone() })),
-        _ => None,
+    /// Counts a slice that was made.
+    fn finish(&mut self, done: Option<u64>, bytes: u64, losses: LossCounts) {
+        let number = self.next.0;
+        self.losses[number] += losses;
+        self.next = done.map_or((number + 1, 0), |done| (number, done));
+        self.written += bytes;
     }
 }

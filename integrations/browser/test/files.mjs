@@ -111,9 +111,20 @@ export async function files({ browser, devices, variant }) {
       const proto = Buffer.concat([Buffer.from([0x08, 100, 0x10, 1, 0x4a, 0x90, 0x03]), few]);
       const message = await good(page, put('d.pb', proto), 'float16', { device });
       same(message.bytes.subarray(-200), expected.float16.subarray(0, 200), `d.pb, ${device}`);
-      count += 4;
+
+      // Codes that are stored anew, in several slices: nothing is cast, and all of them are written.
+      const swapped = Buffer.from(data).swap32();
+      const little = await good(page, put('e.npy', npy('>f4', elements, swapped)), 'float', { device });
+      same(little.bytes, npy('<f4', elements, data), `e.npy in little-endian order, ${device}`);
+      equal(little.done.tensors, [], 'what was cast of e.npy');
+      // Codes that stay: infinity of float8e5m2 is no number that is out of range.
+      await page.select('#from', 'float8e5m2');
+      const kept = Buffer.from([0x7c, 0xfc, 0x7b, 0x01]);
+      same((await good(page, put('f.bin', kept), 'float8e5m2', { device })).bytes, kept, `f.bin, ${device}`);
+      await page.select('#from', '');
+      count += 6;
     }
-    const broken = await convert(page, put('e.npy', npy('<f4', 10, Buffer.alloc(39))), 'float16');
+    const broken = await convert(page, put('g.npy', npy('<f4', 10, Buffer.alloc(39))), 'float16');
     assert(broken.failed && broken.status.startsWith('FileError'), `a short file: ${broken.status}`);
     equal(page.errors, [], 'errors of the page');
     await page.close();

@@ -26,7 +26,7 @@ impl Conversion {
         if !self.next_is_for_gpu() {
             return self.next();
         }
-        let Some(Slice { part: Part::Cast(cast), end, .. }) = self.slice() else { return Ok(None) };
+        let Some(Slice { part: Part::Cast(cast), done, .. }) = self.slice()? else { return self.next() };
         let (from, to) = (cast.from.element_type, cast.to.element_type);
         let bytes = cast.from.bytes(cast.elements).unwrap_or(0) as usize;
         let mut source = vec![0; bytes];
@@ -38,13 +38,13 @@ impl Conversion {
         let source = source.bytes().unwrap_or_default();
         let losses = cpu::count_losses(from, source, len, to, &cast.options).map_err(|e| error::cast(&e))?;
         let result = result.bytes().unwrap_or_default();
-        self.finish(end, result.len() as u64, losses);
+        self.finish(done, result.len() as u64, losses);
         Ok(Some(Uint8Array::from(result)))
     }
 }
 
-/// Whether both sides are packed and in the same order.
+/// Whether both sides are packed and in the same order, and nothing but a cast is to be done.
 fn is_plain(cast: &TensorCast) -> bool {
     let is_packed = [cast.from.codes, cast.to.codes] == [CodeStorage::Packed; 2];
-    is_packed && cast.column_major.is_empty() && cast.elements > 0
+    is_packed && cast.column_major.is_empty() && !cast.clamp && cast.elements > 0
 }
