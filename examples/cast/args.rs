@@ -79,7 +79,7 @@ impl Command {
 
 #[derive(Debug, Args)]
 pub struct ConvertArgs {
-    /// Inputs, then the output: files, - for a pipe, a folder, or the index of a sharded model (*.safetensors.index.json)
+    /// Inputs, then the output: files, - for a pipe, folders, or the index of a sharded model (*.safetensors.index.json)
     #[arg(value_name = "IN... OUT", required = true)]
     pub paths: Vec<PathBuf>,
     /// Write the outputs into this folder, under the names of the inputs; all paths are inputs then

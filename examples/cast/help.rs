@@ -24,9 +24,10 @@ Values beyond the range of float16, bfloat16 and float become infinite, as ONNX 
 become the largest finite number, for example in masks of -3.4e38. Infinities and NaN stay.
 
 File formats, chosen by the file extension or --in-format and --out-format:
-  .safetensors  Tensors with names; names, shapes and metadata stay. A folder with one
-        *.safetensors.index.json, or that index, is a sharded model: every shard is converted, and
-        the index written with the new size. The format has no 2- and 4-bit integers.
+  .safetensors  Tensors with names; names, shapes and metadata stay. An index
+        (*.safetensors.index.json, also with a variant such as .fp16) is a sharded model: it is
+        compared with its shards, every shard is converted, and the index is written last, with the
+        new size. The format has no 2- and 4-bit integers.
   .onnx Models. Initializers that the rules select are stored in the new type, with a Cast back behind
         each, so that the model computes as before with the rounded weights. With --graph the graph
         computes in the new type. Beyond 2 GiB, data goes to OUT.data beside the model.
@@ -44,13 +45,18 @@ File formats, chosen by the file extension or --in-format and --out-format:
         ceil(N bits / 8) bytes. A .bin file has no shape; it is read as one dimension.
 One tensor (.npy, .pb, .bin) can change its format. String tensors are cast on the CPU.
 
+Of a folder, everything that can be converted is: the models of its indexes, its other files, and those
+in its folders, which get the same names in OUT (.bin only with --in-format bin). Hidden folders and links
+to folders are not entered. Of an index, only its shards are converted.
+
 Rules for files of several tensors: the first --map that matches a name decides. Otherwise --to
 applies to floats that match --only (if given) and no --except. * matches any text.
 
 An output is written beside its place, to NAME.cast-partial, and renamed when it is complete. Without
 --resume a signal removes the partial file. After a kill it stays: --resume continues it if the other
-options are the same, and any other run removes it. A .npz archive begins anew. With --part I/N several
-machines convert a sharded model into one folder.
+options are the same, and any other run removes it. A .npz archive begins anew. --resume
+does not continue what was made of other sources. With --part I/N several machines convert sharded models
+into one folder; part 1 also converts the files that no index names.
 
 The relative error of a value is |result - value| / |value|. Values that become 0, infinite or NaN, or
 that are beyond the range of the type, are counted instead.";

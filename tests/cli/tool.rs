@@ -41,8 +41,11 @@ impl Folder {
         binary("cast")
     }
 
+    /// Writes a file, and creates its folder.
     pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
-        std::fs::write(self.path().join(name), bytes).expect("a file in a temporary folder");
+        let path = self.path().join(name);
+        path.parent().into_iter().for_each(|folder| std::fs::create_dir_all(folder).expect("a folder"));
+        std::fs::write(path, bytes).expect("a file in a temporary folder");
     }
 
     /// The files of pipelines that runs here have kept.
@@ -57,10 +60,16 @@ impl Folder {
 
     /// Names of the files, sorted.
     pub fn names(&self) -> Vec<String> {
-        let entries = std::fs::read_dir(self.path()).expect("a temporary folder");
+        let mut names = self.entries("");
+        names.retain(|name| name != CACHE);
+        names
+    }
+
+    /// Names of the files in a folder here, sorted.
+    pub fn entries(&self, folder: &str) -> Vec<String> {
+        let entries = std::fs::read_dir(self.path().join(folder)).unwrap_or_else(|e| panic!("{folder}: {e}"));
         let name = |entry: std::io::Result<std::fs::DirEntry>| entry.expect("an entry").file_name();
         let mut names: Vec<_> = entries.map(|entry| name(entry).to_string_lossy().into_owned()).collect();
-        names.retain(|name| name != CACHE);
         names.sort();
         names
     }

@@ -57,6 +57,8 @@ pub struct Output {
     /// The end of the pieces that exist, and their losses.
     done: u64,
     losses: Vec<(usize, CastLoss)>,
+    /// Of the bytes that exist.
+    checksum: crc32fast::Hasher,
     /// Bytes that were written after the disk was last asked to store them.
     unsynced: u64,
     syncing: Option<Syncing>,
@@ -131,6 +133,7 @@ impl Output {
             grows: false,
             done: 0,
             losses: Vec::new(),
+            checksum: crc32fast::Hasher::new(),
             unsynced: 0,
             syncing: None,
         };
@@ -185,7 +188,14 @@ impl Output {
         self.log(&Entry { output, checksum, losses: losses.to_vec() })
     }
 
+    /// The CRC-32 of the bytes that exist.
+    pub fn checksum(&self) -> u32 {
+        self.checksum.clone().finalize()
+    }
+
     fn log(&mut self, entry: &Entry) -> io::Result<()> {
+        let bytes = entry.output.end - entry.output.start;
+        self.checksum.combine(&crc32fast::Hasher::new_with_initial_len(entry.checksum, bytes));
         self.append(entry.line().as_bytes())
     }
 
@@ -215,6 +225,7 @@ impl Output {
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.append(bytes)?;
+        self.checksum.update(bytes);
         Ok(bytes.len())
     }
 

@@ -81,10 +81,21 @@ impl NewFolder {
     /// # Errors
     /// The file system refuses it.
     pub fn create(folder: &Path) -> Result<Self, Failure> {
-        let is_new = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
-        let new = Self(folder.ancestors().take_while(is_new).map(Path::to_owned).collect());
-        fs::create_dir_all(folder).map_err(|error| Failure::at(folder, error))?;
+        let mut new = Self(Vec::new());
+        new.add(folder)?;
         Ok(new)
+    }
+
+    /// Creates another folder, which goes with the first.
+    ///
+    /// # Errors
+    /// The file system refuses it.
+    pub fn add(&mut self, folder: &Path) -> Result<(), Failure> {
+        let is_new = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
+        let new: Vec<_> = folder.ancestors().take_while(is_new).map(Path::to_owned).collect();
+        // Inner folders are removed before the outer ones.
+        self.0.splice(0..0, new);
+        fs::create_dir_all(folder).map_err(|error| Failure::at(folder, error))
     }
 
     /// Keeps the folder.

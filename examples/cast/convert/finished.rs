@@ -1,14 +1,14 @@
 //! The outputs that an interrupted conversion of several files has finished.
 
-use std::fs::{self, Metadata, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
 use serde_json::{Value, json};
 use wgpu_cast::files::CastLoss;
 
 use super::shard_part::ShardPart;
+use super::stamp::Stamp;
 use crate::atomic::journal::{losses_from_json, losses_to_json};
 use crate::atomic::partial::open_itself;
 use crate::failure::Failure;
@@ -24,6 +24,7 @@ pub fn is_list(name: &str) -> bool {
 
 /// A list of finished outputs, which is kept with --resume while a conversion runs.
 pub struct Finished {
+    folder: PathBuf,
     path: PathBuf,
     entries: Vec<Value>,
 }
@@ -41,27 +42,35 @@ impl Finished {
             let _ = file.read_to_string(&mut text);
         }
         let entries = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-        Self { path, entries }
+        Self { folder: folder.to_owned(), path, entries }
     }
 
     /// What the casts of a finished output lost, if it was made by the same plan and has not been changed since.
-    pub fn find(&self, path: &Path, plan: u64) -> Option<Vec<(usize, CastLoss)>> {
-        let state = state(path, &fs::metadata(path).ok()?, plan);
-        let entry = self.entries.iter().find(|entry| entry["state"] == state)?;
-        losses_from_json(&entry["losses"])
+    pub fn find(&self, path: &Path, plan: u64) -> Option<(Stamp, Vec<(usize, CastLoss)>)> {
+        let output = self.output(path, plan);
+        let mut entries = self.entries.iter().filter(|entry| entry["output"] == output);
+        entries.find_map(|entry| {
+            let stamp = Stamp::from_json(&entry["stamp"]).filter(|stamp| stamp.is_untouched(path))?;
+            Some((stamp, losses_from_json(&entry["losses"])?))
+        })
     }
 
     /// Adds an output that has its name.
     ///
     /// # Errors
     /// The list cannot be written.
-    pub fn add(&self, path: &Path, plan: u64, losses: &[CastLoss]) -> Result<(), Failure> {
+    pub fn add(&self, path: &Path, plan: u64, stamp: &Stamp, losses: &[CastLoss]) -> Result<(), Failure> {
         let failed = |error: std::io::Error| Failure::write(&self.path, error);
-        let metadata = fs::metadata(path).map_err(failed)?;
-        let entry = json!({"state": state(path, &metadata, plan), "losses": losses_to_json(losses.iter().copied().enumerate())});
+        let losses = losses_to_json(losses.iter().copied().enumerate());
+        let entry = json!({"output": self.output(path, plan), "stamp": stamp.to_json(), "losses": losses});
         let mut options = OpenOptions::new();
         let mut file = open_itself(options.append(true).create(true), &self.path).map_err(failed)?;
         file.write_all(format!("{entry}\n").as_bytes()).map_err(failed)
+    }
+
+    /// An output in the folder, and the plan that made it.
+    fn output(&self, path: &Path, plan: u64) -> Value {
+        json!([path.strip_prefix(&self.folder).unwrap_or(path).to_string_lossy(), format!("{plan:016x}")])
     }
 
     /// Removes the list: the conversion is complete.
@@ -70,11 +79,4 @@ impl Finished {
             warning(format_args!("cannot remove {}: {error}", self.path.display()));
         }
     }
-}
-
-/// What must be the same: the plan, and the file as it was made.
-fn state(path: &Path, metadata: &Metadata, plan: u64) -> Value {
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
-    let modified = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    json!([name, format!("{plan:016x}"), metadata.len(), modified.map(|time| time.as_nanos().to_string())])
 }

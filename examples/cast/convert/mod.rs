@@ -3,8 +3,13 @@
 pub mod advice;
 mod caster;
 mod finished;
+mod folder;
+pub mod index;
+pub mod index_output;
 mod input_state;
 pub mod inputs;
+mod json;
+pub mod listing;
 mod npz;
 mod onnx;
 mod plan;
@@ -14,10 +19,11 @@ mod request;
 mod rules;
 mod shard_part;
 mod single;
+mod stamp;
 mod writer;
 
-use std::collections::HashSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::collections::{BTreeSet, HashSet};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use wgpu_cast::onnx::{CastNode, NEWEST_OPSET, NamedTensor};
@@ -28,12 +34,12 @@ use crate::atomic;
 use crate::atomic::target::{self, Existing, NewFolder};
 use crate::failure::Failure;
 use crate::files::FileFormat;
-use crate::merge::{CONVERSION, name_of_part};
 use crate::output::{note, warning};
 use caster::Caster;
 pub use finished::Finished;
-pub use inputs::Index;
+use index_output::IndexOutput;
 use inputs::Target;
+use listing::Listing;
 use plan::Task;
 use report::{Summary, TensorReport};
 use request::{Request, format};
@@ -43,17 +49,20 @@ use single::Single;
 use writer::Writer;
 
 pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
-    let Request { pairs, index, copies, folder } = Request::new(args)?;
+    let Request { pairs, indexes, copies, folder } = Request::new(args)?;
     let mut tasks = pairs.into_iter().map(|pair| Task::new(pair, args)).collect::<Result<Vec<_>, _>>()?;
     args.check_attributes(&tasks)?;
     if args.rules.clamp {
         clamp(&mut tasks)?;
     }
     add_copies(copies, &mut tasks)?;
-    let index_path = index.as_ref().zip(folder.as_ref()).map(|(index, folder)| {
-        folder.join(args.part.map_or_else(|| index.name.clone(), |part| name_of_part(&index.name, part)))
+    let sources = indexes.iter().map(|output| {
+        let checked = output.index.check(&output.source);
+        checked.map_err(|what| Failure::at(&output.source.join(&output.index.name), what))
     });
-    check_names(&tasks, [&index_path, &args.plot])?;
+    let sources = sources.collect::<Result<Vec<_>, _>>()?;
+    let others: Vec<_> = indexes.iter().map(IndexOutput::path).chain(args.plot.clone()).collect();
+    check_names(&tasks, &others)?;
     let tensors = |tasks: &[Task]| tasks.iter().flat_map(|task| task.tensors.iter().cloned()).collect::<Vec<_>>();
     if args.dry_run {
         return report::print_plan(&tensors(&tasks), args.print.json);
@@ -61,12 +70,15 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     let caster = Caster::open(&args.device)?;
     let total = tasks.iter().map(Task::bytes).sum();
     let mut writer = Writer::new(args, &caster, total, folder.as_deref());
-    let new_folder = folder.as_deref().map(NewFolder::create).transpose()?;
-    writer.check(&tasks)?;
-    [&index_path, &args.plot]
-        .into_iter()
-        .flatten()
-        .try_for_each(|path| target::check(path, args.existing()).map(drop))?;
+    let mut new_folder = folder.as_deref().map(NewFolder::create).transpose()?;
+    if let Some(new_folder) = &mut new_folder {
+        let folders = tasks.iter().flat_map(|task| &task.outputs).filter_map(|output| output.target.folder());
+        folders.collect::<BTreeSet<_>>().into_iter().try_for_each(|folder| new_folder.add(folder))?;
+    }
+    let stale: Vec<_> = indexes.iter().flat_map(IndexOutput::stale).collect();
+    writer.check(&tasks, &stale)?;
+    others.iter().try_for_each(|path| target::check(path, args.existing()).map(drop))?;
+    let begun = indexes.iter().map(|index| index.begin(args.existing())).collect::<Result<Vec<_>, _>>()?;
     tasks.iter_mut().try_for_each(|task| writer.write(task))?;
     let (seconds, resumed) = writer.stop();
     let tensors = tensors(&tasks);
@@ -98,8 +110,10 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     if let Some(path) = &args.plot {
         atomic::write(path, &[plot::draw(&tensors).as_bytes()], args.existing())?;
     }
-    if let (Some(index), Some(path)) = (index, index_path) {
-        write_index(index, &path, &tensors, args)?;
+    for ((index, mut output), sources) in indexes.into_iter().zip(begun).zip(sources) {
+        let text = index.text(&tensors, writer.named(), sources, args)?;
+        output.write_all(text.as_bytes()).map_err(|error| Failure::write(output.name(), error))?;
+        output.complete()?.rename()?;
     }
     writer.close();
     new_folder.into_iter().for_each(NewFolder::keep);
@@ -113,8 +127,9 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
 /// A file is invalid.
 pub fn list(path: &Path, args: &InfoArgs) -> Result<(), Failure> {
     if path.is_dir() {
-        let files = inputs::files_of(path, args.in_format)?.into_iter().filter(|(_, format)| format.is_some());
-        return files.map(|(file, _)| file).try_for_each(|file| list(&file, args));
+        let listing = Listing::read(path, args.in_format)?;
+        let files = listing.files.into_iter().filter(|(_, format)| format.is_some()).map(|(file, _)| file);
+        return files.chain(listing.folders).try_for_each(|file| list(&file, args));
     }
     let format = format(path, args.in_format)?;
     let tensors = plan::tensors(path, format).map_err(|failure| advice::explained(path, format, failure))?;
@@ -156,41 +171,16 @@ fn clamp(tasks: &mut [Task]) -> Result<(), Failure> {
 }
 
 /// Refuses outputs of one name.
-fn check_names(tasks: &[Task], others: [&Option<PathBuf>; 2]) -> Result<(), Failure> {
+fn check_names(tasks: &[Task], others: &[PathBuf]) -> Result<(), Failure> {
     let mut names = HashSet::new();
     let targets = tasks.iter().flat_map(|task| &task.outputs).filter_map(|output| match &output.target {
         Target::File(path) => Some(path),
         Target::Stdout => None,
     });
-    match targets.chain(others.into_iter().flatten()).find(|path| !names.insert(*path)) {
+    match targets.chain(others).find(|path| !names.insert(*path)) {
         Some(path) => Err(Failure::Usage(format!("{}: two outputs have this name", path.display()))),
         None => Ok(()),
     }
-}
-
-/// Writes the index of a sharded model, or of a part of it, with the new size of its tensors.
-fn write_index(mut index: Index, path: &Path, tensors: &[TensorReport], args: &ConvertArgs) -> Result<(), Failure> {
-    let mut conversion = DefaultHasher::new();
-    (env!("CARGO_PKG_VERSION"), index.content.to_string(), args.rules.text()).hash(&mut conversion);
-    format!("{:?} {:?}", args.from, args.attributes).hash(&mut conversion);
-    let mut total = 0;
-    let mut own = HashSet::new();
-    for tensor in tensors {
-        let shard = index.content["weight_map"][tensor.name.as_str()].as_str();
-        if shard.is_some_and(|shard| Path::new(&tensor.file).ends_with(shard)) {
-            total += tensor.bytes[1];
-            own.insert(tensor.name.as_str());
-        }
-    }
-    index.content["metadata"]["total_size"] = total.into();
-    if args.part.is_some() {
-        // Each part lists its own tensors; `merge-index` joins the lists of one conversion.
-        let map = index.content["weight_map"].as_object_mut();
-        map.into_iter().for_each(|map| map.retain(|name, _| own.contains(name.as_str())));
-        index.content[CONVERSION] = format!("{:016x}", conversion.finish()).into();
-    }
-    let text = serde_json::to_string_pretty(&index.content).unwrap_or_default() + "\n";
-    atomic::write(path, &[text.as_bytes()], args.existing())
 }
 
 impl ConvertArgs {

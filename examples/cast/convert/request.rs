@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use super::advice;
-use super::inputs::{self, Index, Pair, Target};
+use super::index::is_index;
+use super::index_output::IndexOutput;
+use super::inputs::{Pair, Target};
 use crate::args::ConvertArgs;
 use crate::atomic::target::is_special;
 use crate::failure::Failure;
@@ -12,7 +14,8 @@ use crate::files::FileFormat;
 /// What is to be done.
 pub struct Request {
     pub pairs: Vec<Pair>,
-    pub index: Option<Index>,
+    /// The indexes of sharded models, which are written last.
+    pub indexes: Vec<IndexOutput>,
     /// Other files of a model's folder, and their copies.
     pub copies: Vec<(PathBuf, PathBuf)>,
     /// The folder of the outputs, if they go to one.
@@ -34,15 +37,12 @@ impl Request {
             }
             _ => return Err(Failure::Usage("several inputs need --out-dir DIR".to_owned())),
         };
-        let mut request = Self { pairs: Vec::new(), index: None, copies: Vec::new(), folder: None };
+        let mut request = Self { pairs: Vec::new(), indexes: Vec::new(), copies: Vec::new(), folder: None };
         for input in inputs {
-            if inputs::is_index(input) {
-                request.add_model(input, &output, args)?;
-            } else if input.is_dir() {
-                match inputs::index_of(input) {
-                    Some(index) => request.add_model(&index, &output, args)?,
-                    None => request.add_folder(input, &output, args)?,
-                }
+            if input.is_dir() {
+                request.add_input_folder(input, &output, args)?;
+            } else if is_index(input) {
+                request.add_index(input, &output, args)?;
             } else if args.out_dir.is_some() {
                 request.pairs.push(into_folder(input, format(input, args.in_format)?, &output, args));
             } else {
@@ -59,7 +59,7 @@ impl Request {
             }
         }
         request.check_options(args)?;
-        if request.index.is_some() || args.out_dir.is_some() || inputs.iter().any(|input| input.is_dir()) {
+        if !request.indexes.is_empty() || args.out_dir.is_some() || inputs.iter().any(|input| input.is_dir()) {
             request.folder = Some(output);
         }
         Ok(request)
@@ -73,7 +73,7 @@ impl Request {
         if let Some((_, option)) = of_models.iter().find(|(given, _)| *given && !has_model) {
             return Err(Failure::Usage(format!("{option} is for ONNX models")));
         }
-        if args.part.is_some() && self.index.is_none() {
+        if args.part.is_some() && self.indexes.is_empty() {
             let what = "--part is for sharded models (a folder with an index, or the index)";
             return Err(Failure::Usage(what.to_owned()));
         }
@@ -94,61 +94,10 @@ impl Request {
             _ => Ok(()),
         }
     }
-
-    /// The shards that an index names, and the other files of their folder.
-    fn add_model(&mut self, path: &Path, output: &Path, args: &ConvertArgs) -> Result<(), Failure> {
-        let folder = path.parent().unwrap_or(Path::new(""));
-        let index = Index::read(path)?;
-        let shards = index.shards().map_err(|what| Failure::at(path, what))?;
-        let sizes = shards.iter().map(|shard| {
-            let shard = folder.join(shard);
-            std::fs::metadata(&shard).map(|metadata| metadata.len()).map_err(|error| Failure::at(&shard, error))
-        });
-        let sizes = sizes.collect::<Result<Vec<_>, _>>()?;
-        let chosen = args.part.map_or_else(|| vec![true; shards.len()], |part| part.choose(&sizes));
-        for (shard, _) in shards.iter().zip(chosen).filter(|(_, chosen)| *chosen) {
-            let format = FileFormat::Safetensors;
-            let output = Target::File(output.join(shard));
-            self.pairs.push(Pair { input: folder.join(shard), input_format: format, output, output_format: format });
-        }
-        if self.index.replace(index).is_some() {
-            return Err(Failure::Usage("convert one sharded model at a time".to_owned()));
-        }
-        if args.copy_others && args.part.is_none_or(|part| part.index == 1) {
-            for (file, _) in inputs::files_of(folder, args.in_format)? {
-                if file != path && !shards.iter().any(|shard| file.ends_with(shard)) {
-                    self.add_copy(file, output);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// The files of a folder.
-    fn add_folder(&mut self, folder: &Path, output: &Path, args: &ConvertArgs) -> Result<(), Failure> {
-        let before = self.pairs.len();
-        for (file, format) in inputs::files_of(folder, args.in_format)? {
-            match format {
-                Some(format) => self.pairs.push(into_folder(&file, format, output, args)),
-                None if args.copy_others => self.add_copy(file, output),
-                None => {}
-            }
-        }
-        if self.pairs.len() == before {
-            let known = advice::of_folder(folder);
-            return Err(Failure::at(folder, format_args!("the folder has no file that can be converted{known}")));
-        }
-        Ok(())
-    }
-
-    fn add_copy(&mut self, file: PathBuf, output: &Path) {
-        let copy = output.join(file.file_name().unwrap_or_default());
-        self.copies.push((file, copy));
-    }
 }
 
 /// The conversion of a file to one of the same name in a folder.
-fn into_folder(input: &Path, input_format: FileFormat, folder: &Path, args: &ConvertArgs) -> Pair {
+pub fn into_folder(input: &Path, input_format: FileFormat, folder: &Path, args: &ConvertArgs) -> Pair {
     let output_format = args.out_format.unwrap_or(input_format);
     let mut output = folder.join(input.file_name().unwrap_or_default());
     if output_format != input_format {

@@ -1,5 +1,7 @@
 //! Makes the outputs: beside their places, until they may have their names.
 
+use std::collections::HashMap;
+use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -11,6 +13,7 @@ use super::finished::Finished;
 use super::inputs::Target;
 use super::npz;
 use super::plan::Task;
+use super::stamp::Stamp;
 use crate::args::ConvertArgs;
 use crate::atomic::target::{self, open_special};
 use crate::atomic::{Complete, Output};
@@ -26,6 +29,10 @@ pub struct Writer<'a> {
     finished: Option<Finished>,
     /// Outputs that are complete and wait for their names.
     complete: Vec<Made>,
+    /// Files that are removed before the first output gets its name.
+    stale: Vec<PathBuf>,
+    /// The outputs that have their names.
+    named: HashMap<PathBuf, Stamp>,
     /// Bytes that an interrupted conversion had left.
     resumed: u64,
 }
@@ -35,6 +42,7 @@ struct Made {
     output: Complete,
     path: PathBuf,
     fingerprint: u64,
+    checksum: u32,
     /// By the index of the part, or of an archive's entry.
     losses: Vec<CastLoss>,
 }
@@ -44,14 +52,18 @@ impl<'a> Writer<'a> {
     pub fn new(args: &'a ConvertArgs, caster: &'a Caster, bytes: u64, folder: Option<&Path>) -> Self {
         let finished = folder.filter(|_| args.resume).map(|folder| Finished::open(folder, args.part));
         let progress = Progress::of_bytes(bytes, args.print.is_silent());
-        Self { args, caster, progress, finished, complete: Vec::new(), resumed: 0 }
+        let (complete, stale, named) = (Vec::new(), Vec::new(), HashMap::new());
+        Self { args, caster, progress, finished, complete, stale, named, resumed: 0 }
     }
 
-    /// Refuses outputs that may not be replaced, before any is made.
+    /// Refuses outputs that may not be replaced, before any is made. The `stale` files, which are not true any more when an
+    /// output is replaced, are removed before that.
     ///
     /// # Errors
     /// As [`target::check`].
-    pub fn check(&self, tasks: &[Task]) -> Result<(), Failure> {
+    pub fn check(&mut self, tasks: &[Task], stale: &[PathBuf]) -> Result<(), Failure> {
+        let stale = stale.iter().map(|path| target::check(path, self.args.existing()));
+        self.stale = stale.collect::<Result<_, _>>()?;
         for task in tasks {
             let identity = task.identity()?;
             for output in &task.outputs {
@@ -81,11 +93,19 @@ impl<'a> Writer<'a> {
     /// # Errors
     /// The file system refuses it.
     pub fn name(&mut self) -> Result<(), Failure> {
-        for Made { output, path, fingerprint, losses } in self.complete.drain(..) {
+        for Made { output, path, fingerprint, checksum, losses } in self.complete.drain(..) {
+            self.stale.drain(..).try_for_each(|path| remove(&path))?;
             output.rename()?;
-            self.finished.iter().try_for_each(|finished| finished.add(&path, fingerprint, &losses))?;
+            let stamp = Stamp::of(&path, checksum).map_err(|error| Failure::at(&path, error))?;
+            self.finished.iter().try_for_each(|finished| finished.add(&path, fingerprint, &stamp, &losses))?;
+            self.named.insert(path, stamp);
         }
         Ok(())
+    }
+
+    /// The outputs that have their names.
+    pub fn named(&self) -> &HashMap<PathBuf, Stamp> {
+        &self.named
     }
 
     /// Removes the complete outputs that have no names yet.
@@ -120,9 +140,9 @@ impl<'a> Writer<'a> {
                     let bytes = plan.bytes().unwrap_or(u64::MAX);
                     if !self.keep(path, fingerprint, bytes, &mut lost, name) {
                         let made = Output::open(path, bytes, Some(fingerprint), self.args.existing())?;
-                        let output = self.fill(made, plan, &inputs, &mut lost, name)?;
+                        let (output, checksum) = self.fill(made, plan, &inputs, &mut lost, name)?;
                         let (path, losses) = (path.to_owned(), lost.clone());
-                        self.complete.push(Made { output, path, fingerprint, losses });
+                        self.complete.push(Made { output, path, fingerprint, checksum, losses });
                     }
                 }
             }
@@ -163,9 +183,11 @@ impl<'a> Writer<'a> {
                     let out = Output::open_growing(path, self.args.existing())?;
                     let made =
                         npz::write(&*inputs[0], entries, out, |entry, inputs, out| make(self, entry, inputs, out));
-                    let output = made.map_err(fail)?.complete()?;
+                    let output = made.map_err(fail)?;
+                    let checksum = output.checksum();
+                    let output = output.complete()?;
                     let (path, losses) = (path.to_owned(), losses.clone());
-                    self.complete.push(Made { output, path, fingerprint, losses });
+                    self.complete.push(Made { output, path, fingerprint, checksum, losses });
                 }
             }
         }
@@ -173,14 +195,15 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// What an output lost that an interrupted conversion has finished.
-    fn found(&self, path: &Path, fingerprint: u64) -> Option<Vec<(usize, CastLoss)>> {
+    /// An output that an interrupted conversion has finished, and what it lost.
+    fn found(&self, path: &Path, fingerprint: u64) -> Option<(Stamp, Vec<(usize, CastLoss)>)> {
         self.finished.as_ref()?.find(path, fingerprint)
     }
 
     /// Whether an interrupted conversion has finished an output, which is kept then.
     fn keep(&mut self, path: &Path, fingerprint: u64, bytes: u64, lost: &mut [CastLoss], name: &str) -> bool {
-        let Some(losses) = self.found(path, fingerprint) else { return false };
+        let Some((stamp, losses)) = self.found(path, fingerprint) else { return false };
+        self.named.insert(path.to_owned(), stamp);
         add(lost, &losses);
         self.resumed += bytes;
         self.progress.advance(bytes, name);
@@ -231,7 +254,7 @@ impl<'a> Writer<'a> {
         inputs: &[&dyn ReadAt],
         lost: &mut [CastLoss],
         name: &str,
-    ) -> Result<Complete, Failure> {
+    ) -> Result<(Complete, u32), Failure> {
         let done = output.done();
         add(lost, output.losses());
         self.resumed += done;
@@ -241,7 +264,8 @@ impl<'a> Writer<'a> {
             FileError::Write { .. } => Failure::at(output.name(), error),
             _ => Failure::at(Path::new(name), error),
         })?;
-        output.complete()
+        let checksum = output.checksum();
+        Ok((output.complete()?, checksum))
     }
 
     /// Makes what follows the first `start` bytes of a plan's output; `put` writes the pieces.
@@ -263,6 +287,21 @@ impl<'a> Writer<'a> {
             put(&made)
         })
     }
+}
+
+/// Removes a file that may be gone already, so that it does not come back after a crash of the machine.
+fn remove(path: &Path) -> Result<(), Failure> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            return Err(Failure::at(path, format_args!("cannot remove: {error}")));
+        }
+        _ => {}
+    }
+    // Not every file system can do it.
+    if let Some(folder) = path.parent().and_then(|folder| fs::File::open(folder).ok()) {
+        let _ = folder.sync_all();
+    }
+    Ok(())
 }
 
 /// How an output is written.

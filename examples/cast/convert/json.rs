@@ -1,0 +1,44 @@
+//! JSON objects with the places of their members. `serde_json::Value` takes the last of equal names and forgets the rest
+//! of the text.
+
+use serde::Deserializer;
+use serde::de::{MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// The members of an object, in their order: the names, and the text of the values.
+pub type Members<'a> = Vec<(String, &'a RawValue)>;
+
+/// Reads the members of the object that is the whole text. Equal names are all there.
+///
+/// # Errors
+/// The text is not JSON, or no object.
+pub fn members(text: &str) -> serde_json::Result<Members<'_>> {
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let members = reader.deserialize_map(Object)?;
+    reader.end()?;
+    Ok(members)
+}
+
+/// The first name that is given twice.
+pub fn repeated<'a>(members: &'a Members<'_>) -> Option<&'a str> {
+    let mut names = std::collections::HashSet::new();
+    members.iter().map(|(name, _)| name.as_str()).find(|name| !names.insert(*name))
+}
+
+struct Object;
+
+impl<'a> Visitor<'a> for Object {
+    type Value = Members<'a>;
+
+    fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<M: MapAccess<'a>>(self, mut map: M) -> Result<Self::Value, M::Error> {
+        let mut members = Vec::new();
+        while let Some(member) = map.next_entry()? {
+            members.push(member);
+        }
+        Ok(members)
+    }
+}
