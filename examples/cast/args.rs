@@ -100,7 +100,8 @@ pub struct ConvertArgs {
     /// Format of the outputs [default: from the extension]
     #[arg(long, value_name = "FORMAT")]
     pub out_format: Option<FileFormat>,
-    /// Also copy the files of a folder that are not converted, such as configurations and tokenizers
+    /// Also copy the files of a folder that are not converted, such as configurations and tokenizers. In *config.json the
+    /// new type is written (torch_dtype, dtype) if all floats have it
     #[arg(long)]
     pub copy_others: bool,
     /// Convert only the I-th of N parts of a sharded model; `merge-index` then joins the indexes

@@ -12,6 +12,7 @@ mod folders;
 mod fused;
 mod indexes;
 mod kept;
+mod layouts;
 mod messages;
 mod models;
 mod npy;

@@ -6,6 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 
 use serde_json::Value;
+use wgpu_cast::ElementType;
 use wgpu_cast::files::SafetensorsFile;
 
 use super::input_state::checksum_ends;
@@ -22,6 +23,14 @@ const WEIGHT_MAP: &str = "weight_map";
 
 /// What stands between the name of the index and the number of the part.
 const PART: &str = ".part-";
+
+/// What the headers of all shards say.
+pub struct Shards {
+    /// Identifies the shards.
+    pub identity: u64,
+    /// The names and the types of the tensors.
+    pub tensors: Vec<(String, Option<ElementType>)>,
+}
 
 /// The index of a sharded model, or of a part of it.
 #[derive(Debug)]
@@ -55,18 +64,22 @@ impl Index {
     }
 
     /// Compares the index with the headers of all its shards: each tensor is in the one shard that the index names, and
-    /// the index names each tensor. Returns what identifies the shards.
+    /// the index names each tensor.
     ///
     /// # Errors
     /// A shard is invalid, or a tensor is not where the index says.
-    pub fn check(&self, folder: &Path) -> Result<u64, String> {
+    pub fn check(&self, folder: &Path) -> Result<Shards, String> {
         let mut identity = DefaultHasher::new();
         let mut found: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+        let mut tensors = Vec::new();
         for shard in self.shards() {
             let path = folder.join(shard);
             let input = inputs::open(&path).map_err(|failure| failure.to_string())?;
             let file = SafetensorsFile::read(&input).map_err(|error| format!("the shard {shard}: {error}"))?;
-            file.tensors().iter().for_each(|tensor| found.entry(tensor.name.clone()).or_default().push(shard));
+            for tensor in file.tensors() {
+                found.entry(tensor.name.clone()).or_default().push(shard);
+                tensors.push((tensor.name.clone(), tensor.element_type));
+            }
             checksum_ends(&input).map_err(|error| format!("the shard {shard}: {error}"))?.hash(&mut identity);
         }
         for (tensor, shard) in &self.weights {
@@ -83,7 +96,7 @@ impl Index {
             Some((tensor, shards)) => {
                 Err(format!("the shard {} has the tensor {tensor}, which the index does not name", shards[0]))
             }
-            None => Ok(identity.finish()),
+            None => Ok(Shards { identity: identity.finish(), tensors }),
         }
     }
 

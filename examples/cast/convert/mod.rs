@@ -2,6 +2,7 @@
 
 pub mod advice;
 mod caster;
+mod config;
 mod finished;
 mod folder;
 pub mod index;
@@ -22,7 +23,7 @@ mod single;
 mod stamp;
 mod writer;
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -36,7 +37,9 @@ use crate::failure::Failure;
 use crate::files::FileFormat;
 use crate::output::{note, warning};
 use caster::Caster;
+use config::{Changes, FolderTypes};
 pub use finished::Finished;
+use index::Shards;
 use index_output::IndexOutput;
 use inputs::Target;
 use listing::Listing;
@@ -55,14 +58,16 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     if args.rules.clamp {
         clamp(&mut tasks)?;
     }
-    add_copies(copies, &mut tasks)?;
     let sources = indexes.iter().map(|output| {
         let checked = output.index.check(&output.source);
         checked.map_err(|what| Failure::at(&output.source.join(&output.index.name), what))
     });
     let sources = sources.collect::<Result<Vec<_>, _>>()?;
+    let types = types_by_folder(&tasks, indexes.iter().zip(&sources), args);
+    let warnings = add_copies(copies, &types, &mut tasks)?;
     let others: Vec<_> = indexes.iter().map(IndexOutput::path).chain(args.plot.clone()).collect();
     check_names(&tasks, &others)?;
+    warnings.iter().for_each(warning);
     let tensors = |tasks: &[Task]| tasks.iter().flat_map(|task| task.tensors.iter().cloned()).collect::<Vec<_>>();
     if args.dry_run {
         return report::print_plan(&tensors(&tasks), args.print.json);
@@ -111,7 +116,7 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
         atomic::write(path, &[plot::draw(&tensors).as_bytes()], args.existing())?;
     }
     for ((index, mut output), sources) in indexes.into_iter().zip(begun).zip(sources) {
-        let text = index.text(&tensors, writer.named(), sources, args)?;
+        let text = index.text(&tensors, writer.named(), sources.identity, args)?;
         output.write_all(text.as_bytes()).map_err(|error| Failure::write(output.name(), error))?;
         output.complete()?.rename()?;
     }
@@ -147,16 +152,45 @@ pub fn read_tensor(path: &Path, format: FileFormat) -> Result<NamedTensor, Failu
     Single::open(path, format, None, None)?.in_memory(path)
 }
 
-/// Adds copies of files that are not converted. The data of a model is converted with the model.
-fn add_copies(copies: Vec<(PathBuf, PathBuf)>, tasks: &mut Vec<Task>) -> Result<(), Failure> {
+/// The types of the tensors in each folder, those of the other parts of a sharded model included.
+fn types_by_folder<'a>(
+    tasks: &[Task],
+    models: impl Iterator<Item = (&'a IndexOutput, &'a Shards)>,
+    args: &ConvertArgs,
+) -> HashMap<PathBuf, FolderTypes> {
+    let mut types: HashMap<PathBuf, FolderTypes> = HashMap::new();
+    for tensor in tasks.iter().flat_map(|task| &task.tensors) {
+        let folder = Path::new(&tensor.file).parent().unwrap_or(Path::new(""));
+        types.entry(folder.to_owned()).or_default().add(tensor.from, tensor.to);
+    }
+    for (output, shards) in models {
+        let folder = types.entry(output.source.clone()).or_default();
+        shards.tensors.iter().for_each(|(name, from)| folder.add(*from, from.and_then(|from| args.target(name, from))));
+    }
+    types
+}
+
+/// Adds copies of files that are not converted. The data of a model is converted with the model. Returns what a user should
+/// know.
+fn add_copies(
+    copies: Vec<(PathBuf, PathBuf)>,
+    types: &HashMap<PathBuf, FolderTypes>,
+    tasks: &mut Vec<Task>,
+) -> Result<Vec<String>, Failure> {
+    let mut told = Vec::new();
     let place = |path: &Path| path.canonicalize().unwrap_or(path.to_owned());
     let read: HashSet<_> = tasks.iter().flat_map(|task| &task.sources).map(|source| place(&source.path)).collect();
-    for (from, to) in copies {
-        if !read.contains(&place(&from)) {
-            tasks.push(Task::copy(&from, to)?);
+    for (from, to) in copies.into_iter().filter(|(from, _)| !read.contains(&place(from))) {
+        let types = from.parent().and_then(|folder| types.get(folder));
+        let Changes { edits, warnings } =
+            types.map_or(Ok(Changes::default()), |types| config::changes(&from, types))?;
+        told.extend(warnings.iter().map(|what| format!("{}: {what}", from.display())));
+        if config::may_have_weights(&from) {
+            told.push(format!("{}: copied as it is; tensors in it are not converted", from.display()));
         }
+        tasks.push(Task::copy(&from, to, edits)?);
     }
-    Ok(())
+    Ok(told)
 }
 
 /// Clamps all casts, or refuses to if that affects none.

@@ -7,6 +7,7 @@ use wgpu_cast::ElementType;
 use wgpu_cast::files::{CastLoss, FilePlan, Part, ReadAt, SafetensorsFile, SourceRange};
 
 use super::advice;
+use super::config::Edit;
 use super::input_state::{Source, identify};
 use super::inputs::{self, Pair, Target};
 use super::npz::{self, Entry};
@@ -59,15 +60,22 @@ impl Task {
         Self { name, inputs, sources: vec![source], outputs: vec![output], archive: None, tensors }
     }
 
-    /// A file that is copied.
+    /// A file that is copied, with these places of it replaced, in order.
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn copy(from: &Path, to: PathBuf) -> Result<Self, Failure> {
+    pub fn copy(from: &Path, to: PathBuf, edits: Vec<Edit>) -> Result<Self, Failure> {
         let source = Source::of(from);
         let input = inputs::open(from)?;
         let bytes = input.size().map_err(|error| Failure::at(from, error))?;
-        let plan = FilePlan { parts: vec![Part::Copy(SourceRange { input: 0, offset: 0, bytes })] };
+        let range = |start: u64, end: u64| Part::Copy(SourceRange { input: 0, offset: start, bytes: end - start });
+        let (mut parts, mut start) = (Vec::new(), 0);
+        for (place, text) in edits {
+            parts.extend([range(start, place.start as u64), Part::Bytes(text.into_bytes())]);
+            start = place.end as u64;
+        }
+        parts.push(range(start, bytes.max(start)));
+        let plan = FilePlan { parts };
         let output = TaskOutput { target: Target::File(to), plan, rows: Vec::new() };
         Ok(Self::of_file(source, vec![Box::new(input)], output, Vec::new()))
     }
