@@ -176,7 +176,7 @@ pub struct ManArgs {
 
 #[derive(Debug, Args)]
 pub struct InfoArgs {
-    /// Files, folders, or - for a pipe
+    /// Files, folders, indexes of sharded models, or - for a pipe
     #[arg(value_name = "FILE", required = true)]
     pub paths: Vec<PathBuf>,
     /// Format of the files [default: from the extension]

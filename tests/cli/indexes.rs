@@ -36,7 +36,9 @@ fn every_variant_of_the_name_is_an_index() {
             assert_eq!(outcome.status, Some(0), "{name}: {}", outcome.stderr);
             let index: serde_json::Value = serde_json::from_slice(&folder.read(&format!("out/{name}"))).expect("JSON");
             assert_eq!(index["metadata"]["total_size"], 4, "{name}");
-            assert_eq!(listed(&folder, "out"), "x [1]: float16, 2 bytes\ny [1]: float16, 2 bytes\n", "{name}");
+            for path in ["out", &format!("out/{name}")] {
+                assert_eq!(listed(&folder, path), "x [1]: float16, 2 bytes\ny [1]: float16, 2 bytes\n", "{name}");
+            }
             std::fs::remove_dir_all(folder.path().join("out")).expect("a folder");
         }
     }
@@ -125,6 +127,8 @@ fn an_index_that_does_not_fit_its_shards_is_refused() {
         };
         assert_eq!((outcome.status, outcome.stderr), expected, "{map}");
         assert_eq!(folder.path().join("out").exists(), what.is_empty(), "{map}");
+        let info = folder.cast("info m/m.safetensors.index.json");
+        assert_eq!(info.status == Some(0), what.is_empty(), "{map}: {}", info.stderr);
     }
 }
 

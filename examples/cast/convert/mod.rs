@@ -39,7 +39,7 @@ use crate::output::{note, warning};
 use caster::Caster;
 use config::{Changes, FolderTypes};
 pub use finished::Finished;
-use index::Shards;
+use index::{Index, Shards};
 use index_output::IndexOutput;
 use inputs::Target;
 use listing::Listing;
@@ -126,7 +126,7 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Prints the tensors of a file or of the files of a folder.
+/// Prints the tensors of a file, of the shards of an index, or of the files of a folder and of those in it.
 ///
 /// # Errors
 /// A file is invalid.
@@ -135,6 +135,12 @@ pub fn list(path: &Path, args: &InfoArgs) -> Result<(), Failure> {
         let listing = Listing::read(path, args.in_format)?;
         let files = listing.files.into_iter().filter(|(_, format)| format.is_some()).map(|(file, _)| file);
         return files.chain(listing.folders).try_for_each(|file| list(&file, args));
+    }
+    if index::is_index(path) {
+        let index = Index::read(path)?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        index.check(folder).map_err(|what| Failure::at(path, what))?;
+        return index.shards().into_iter().try_for_each(|shard| list(&folder.join(shard), args));
     }
     let format = format(path, args.in_format)?;
     let tensors = plan::tensors(path, format).map_err(|failure| advice::explained(path, format, failure))?;
