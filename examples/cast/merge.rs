@@ -67,14 +67,14 @@ fn find(folder: &Path, models: &mut Vec<Model>) -> Result<(), Failure> {
         if let Some(missing) = (1..=count).find(|index| !parts.contains_key(index)) {
             return Err(Failure::at(folder, format!("{name}: part {missing} of {count} is missing")));
         }
-        let index = join(folder, name, &parts)?;
+        let index = join(folder, &name, &parts)?;
         models.push(Model { folder: folder.to_owned(), index, count, parts });
     }
     listing.folders.iter().try_for_each(|folder| find(folder, models))
 }
 
 /// Joins the indexes of parts, and compares the shards with them.
-fn join(folder: &Path, name: String, parts: &Parts) -> Result<Index, Failure> {
+fn join(folder: &Path, name: &str, parts: &Parts) -> Result<Index, Failure> {
     let mut joined: Option<(Index, Conversion)> = None;
     for path in parts.values() {
         let fail = |what: String| Failure::at(path, what);
@@ -82,7 +82,7 @@ fn join(folder: &Path, name: String, parts: &Parts) -> Result<Index, Failure> {
         let conversion = Conversion::take(&mut index).map_err(fail)?;
         conversion.check(&index, folder).map_err(fail)?;
         match &mut joined {
-            None => joined = Some((Index { name: name.clone(), ..index }, conversion)),
+            None => joined = Some((Index { name: name.to_owned(), ..index }, conversion)),
             Some((_, first)) if !first.is_of(&conversion) => {
                 return Err(fail("it is a part of another conversion".to_owned()));
             }
