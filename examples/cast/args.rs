@@ -13,7 +13,7 @@ use crate::convert::{Pattern, Rules, ShardPart};
 use crate::failure::Failure;
 use crate::files::FileFormat;
 use crate::help;
-use crate::types::{any_type, element_type};
+use crate::types::{ANY_TYPE, NUMERIC_TYPE};
 
 #[derive(Debug, Parser)]
 #[command(name = "cast", version, arg_required_else_help = true, after_help = help::EXIT_STATUS)]
@@ -28,7 +28,12 @@ pub struct Cli {
 pub enum Command {
     /// List the GPU adapters and show which one --device auto uses
     Adapters(AdaptersArgs),
-    #[command(after_long_help = help::convert())]
+    #[command(
+        before_help = help::FEW_EXAMPLES,
+        before_long_help = help::EXAMPLES,
+        after_long_help = help::convert(),
+        help_template = help::EXAMPLES_FIRST
+    )]
     /// Cast the tensors in files and models to another element type
     Convert(Box<ConvertArgs>),
     /// Join the indexes of the parts of a sharded model (convert --part)
@@ -89,7 +94,7 @@ pub struct ConvertArgs {
     pub rules: Rules,
     /// Element type of IN; required for .bin, and for .npy and .pb files that contain raw codes. In files of several
     /// tensors, --to applies only to tensors of this type
-    #[arg(long, value_name = "TYPE", value_parser = any_type)]
+    #[arg(long, value_name = "TYPE", value_parser = ANY_TYPE, hide_possible_values = true)]
     pub from: Option<ElementType>,
     /// Number of elements in a .bin IN [default: from the size of the file]
     #[arg(long, value_name = "N")]
@@ -316,10 +321,10 @@ impl DeviceArgs {
 #[derive(Debug, Args)]
 pub struct ShaderArgs {
     /// Source element type
-    #[arg(long, value_name = "TYPE", value_parser = element_type)]
+    #[arg(long, value_name = "TYPE", value_parser = NUMERIC_TYPE, hide_possible_values = true)]
     pub from: ElementType,
     /// Destination element type
-    #[arg(long, value_name = "TYPE", value_parser = element_type)]
+    #[arg(long, value_name = "TYPE", value_parser = NUMERIC_TYPE, hide_possible_values = true)]
     pub to: ElementType,
     #[command(flatten)]
     pub attributes: Attributes,
@@ -340,10 +345,10 @@ pub struct ShaderArgs {
 #[derive(Debug, Args)]
 pub struct VerifyArgs {
     /// Source element type [default: all]
-    #[arg(long, value_name = "TYPE", value_parser = element_type)]
+    #[arg(long, value_name = "TYPE", value_parser = NUMERIC_TYPE, hide_possible_values = true)]
     pub from: Option<ElementType>,
     /// Destination element type [default: all]
-    #[arg(long, value_name = "TYPE", value_parser = element_type)]
+    #[arg(long, value_name = "TYPE", value_parser = NUMERIC_TYPE, hide_possible_values = true)]
     pub to: Option<ElementType>,
     /// Number of random codes for each source wider than 16 bits, in addition to the edge cases
     #[arg(long, value_name = "N", default_value_t = support::verify::RANDOM, value_parser = value_parser!(u32).range(..=1 << 26))]
@@ -373,10 +378,10 @@ pub struct VerifyArgs {
 #[derive(Debug, Args)]
 pub struct BenchArgs {
     /// Source element type [default: all]
-    #[arg(long, value_name = "TYPE", value_parser = element_type)]
+    #[arg(long, value_name = "TYPE", value_parser = NUMERIC_TYPE, hide_possible_values = true)]
     pub from: Option<ElementType>,
     /// Destination element type [default: all]
-    #[arg(long, value_name = "TYPE", value_parser = element_type)]
+    #[arg(long, value_name = "TYPE", value_parser = NUMERIC_TYPE, hide_possible_values = true)]
     pub to: Option<ElementType>,
     /// Elements per cast, or several numbers separated by commas; reduced to what the adapter's buffers hold
     #[arg(long, value_name = "N", value_delimiter = ',', default_value = "16777216", value_parser = value_parser!(u64).range(1..=1 << 32))]

@@ -4,6 +4,7 @@ use clap::CommandFactory;
 
 use crate::args::{Cli, CompletionsArgs, ManArgs};
 use crate::failure::Failure;
+use crate::help;
 use crate::output;
 
 /// Prints a shell's completions.
@@ -17,5 +18,10 @@ pub fn completions(args: &CompletionsArgs) -> Result<(), Failure> {
 pub fn man(args: &ManArgs) -> Result<(), Failure> {
     let fail = |error| Failure::at(&args.folder, error);
     std::fs::create_dir_all(&args.folder).map_err(fail)?;
-    clap_mangen::generate_to(Cli::command(), &args.folder).map_err(fail)
+    // Pages have no place for examples before the options.
+    let command = Cli::command().mut_subcommand("convert", |convert| {
+        let rest = convert.get_after_long_help().map(ToString::to_string).unwrap_or_default();
+        convert.after_long_help(format!("{}\n\n{rest}", help::EXAMPLES))
+    });
+    clap_mangen::generate_to(command, &args.folder).map_err(fail)
 }

@@ -1,5 +1,9 @@
 //! The names of element types on the command line.
 
+use std::ffi::OsStr;
+
+use clap::builder::{PossibleValue, TypedValueParser};
+use clap::{Arg, Command};
 use wgpu_cast::{ElementType, Kind};
 
 use crate::output::warning;
@@ -14,6 +18,33 @@ const AMBIGUOUS: [(&str, ElementType); 7] = [
     ("u4", ElementType::UINT32),
     ("u8", ElementType::UINT64),
 ];
+
+/// A function that parses the name of an element type, and the names that shells offer. Errors do not list these, since they
+/// name similar ones.
+#[derive(Clone, Copy, Debug)]
+pub struct TypeParser {
+    parse: fn(&str) -> Result<ElementType, String>,
+    offered: fn(ElementType) -> bool,
+}
+
+/// Any type, as [`any_type`].
+pub const ANY_TYPE: TypeParser = TypeParser { parse: any_type, offered: |_| true };
+
+/// A numeric type, as [`element_type`].
+pub const NUMERIC_TYPE: TypeParser = TypeParser { parse: element_type, offered: ElementType::is_numeric };
+
+impl TypedValueParser for TypeParser {
+    type Value = ElementType;
+
+    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<ElementType, clap::Error> {
+        self.parse.parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let offered = ElementType::ALL.iter().filter(|&&t| (self.offered)(t));
+        Some(Box::new(offered.map(|t| PossibleValue::new(t.name()))))
+    }
+}
 
 /// Parses the name of an element type. The error for an unknown name suggests similar ones.
 ///
@@ -37,7 +68,7 @@ pub fn any_type(text: &str) -> Result<ElementType, String> {
 ///
 /// # Errors
 /// There is no such type, or it is STRING.
-pub fn element_type(text: &str) -> Result<ElementType, String> {
+fn element_type(text: &str) -> Result<ElementType, String> {
     match any_type(text)? {
         known if known.is_numeric() => Ok(known),
         known => Err(format!("{known} is not a numeric element type (strings have no GPU kernel)")),

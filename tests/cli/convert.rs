@@ -125,8 +125,11 @@ fn losses_are_drawn() {
         "What the cast lost in 1 tensor\n",
         "became the largest or least number\n",
         "b&lt;&amp;\\n",
-        "\n1\n",
+        "\n1 (33 %)\n",
         "5.88e-2",
+        "\nall tensors\n",
+        "\nof the values of the tensor\n",
+        "\n≤ 0.0001 %\n",
     ] {
         assert!(picture.contains(shown), "{shown}: {picture}");
     }

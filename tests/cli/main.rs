@@ -10,6 +10,7 @@ mod errors;
 mod files;
 mod folders;
 mod fused;
+mod help;
 mod indexes;
 mod kept;
 mod layouts;

@@ -4,7 +4,7 @@ use clap::Args;
 use globset::{Glob, GlobMatcher};
 use wgpu_cast::{ElementType, Kind};
 
-use crate::types::any_type;
+use crate::types::{ANY_TYPE, any_type};
 
 /// A pattern of tensor names. `*` matches any text, dots and slashes included.
 #[derive(Clone, Debug)]
@@ -52,7 +52,7 @@ impl Mapping {
 #[derive(Clone, Debug, Default, Args)]
 pub struct Rules {
     /// Element type to cast to. In files of several tensors, only floats are cast to it
-    #[arg(long, value_name = "TYPE", value_parser = any_type, required_unless_present = "map")]
+    #[arg(long, value_name = "TYPE", value_parser = ANY_TYPE, hide_possible_values = true, required_unless_present = "map")]
     pub to: Option<ElementType>,
     /// Apply --to only to tensors whose names match; may be repeated
     #[arg(long, value_name = "GLOB", value_parser = Pattern::parse)]
