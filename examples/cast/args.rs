@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PathBufValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 use clap_complete::Shell;
 pub use support::numeric;
@@ -139,6 +139,9 @@ pub struct ConvertArgs {
     /// Do not replace a file
     #[arg(long)]
     pub no_clobber: bool,
+    /// Let an output replace the input of which it is made: a file or a folder is converted onto itself
+    #[arg(long, conflicts_with = "no_clobber")]
+    pub in_place: bool,
     /// Replace a read-only file
     #[arg(long, conflicts_with = "no_clobber")]
     pub force: bool,
@@ -149,7 +152,7 @@ pub struct ConvertArgs {
     #[arg(long)]
     pub stats: bool,
     /// Draw what each tensor lost into this SVG file
-    #[arg(long, value_name = "FILE.svg", conflicts_with = "dry_run")]
+    #[arg(long, value_name = "FILE.svg", value_parser = svg_path(), conflicts_with = "dry_run")]
     pub plot: Option<PathBuf>,
     /// Fail, and write nothing, if a value is beyond the range of the type
     #[arg(long)]
@@ -390,6 +393,14 @@ pub struct BenchArgs {
     pub device: DeviceArgs,
     #[command(flatten)]
     pub print: PrintArgs,
+}
+
+/// Reads the name of a picture.
+fn svg_path() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().try_map(|path| {
+        let is_svg = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("svg"));
+        if is_svg { Ok(path) } else { Err("the picture's name must end with .svg") }
+    })
 }
 
 /// Parses a number of bytes: `1073741824`, `512MiB`, `2G`. All units are binary.

@@ -82,6 +82,10 @@ to folders are not entered. Of an index, only its shards are converted.
 Rules for files of several tensors: the first --map that matches a name decides. Otherwise --to
 applies to floats that match --only (if given) and no --except. * matches any text.
 
+No output may be an input or another output. --in-place lets an output replace the input of which it is
+made, such as a file or a folder that is converted onto itself. A new output has the permissions that all
+its inputs have.
+
 An output is written beside its place, to NAME.cast-partial, and renamed when it is complete. Without
 --resume a signal removes the partial file. After a kill it stays: --resume continues it if the other
 options are the same, and any other run removes it. A .npz archive begins anew. --resume

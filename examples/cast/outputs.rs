@@ -21,18 +21,18 @@ pub fn path(folder: &Path, index: usize) -> PathBuf {
 ///
 /// # Errors
 /// The file system refuses it. Then none of the files of this run remains, nor does a folder that was made for them.
-pub fn write(folder: &Path, outputs: Vec<NamedTensor>) -> Result<(), Failure> {
+pub fn write(folder: &Path, outputs: Vec<NamedTensor>, existing: Existing) -> Result<(), Failure> {
     let new = NewFolder::create(folder)?;
-    rename(stage(folder, outputs)?)?;
+    rename(stage(folder, outputs, existing)?)?;
     new.keep();
     Ok(())
 }
 
-fn stage(folder: &Path, outputs: Vec<NamedTensor>) -> Result<Vec<Complete>, Failure> {
+fn stage(folder: &Path, outputs: Vec<NamedTensor>, existing: Existing) -> Result<Vec<Complete>, Failure> {
     let staged = outputs.into_iter().enumerate().map(|(index, output)| {
         let path = path(folder, index);
         let bytes = output.into_bytes().map_err(|e| Failure::at(&path, e))?;
-        atomic::stage(&path, &[&bytes], Existing::default())
+        atomic::stage(&path, &[&bytes], existing)
     });
     staged.collect()
 }

@@ -2,17 +2,20 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use wgpu_cast::Tensor;
+use wgpu_cast::files::ModelScan;
 use wgpu_cast::onnx::{LONGEST_MESSAGE, Model, NamedTensor};
 
 use crate::args::RunArgs;
-use crate::convert::{advice, read_tensor};
+use crate::atomic::target::{Existing, Permissions};
+use crate::convert::{Source, advice, read_tensor};
 use crate::failure::Failure;
 use crate::files::FileFormat;
 use crate::progress::Progress;
+use crate::roles::Roles;
 use crate::session::Session;
 use crate::{output, outputs};
 
@@ -21,8 +24,11 @@ const SHOWN: usize = 8;
 
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let choice = args.device.choice()?;
-    let model = Model::from_bytes(message(&args.model)?, Some(&args.model));
+    let bytes = message(&args.model)?;
+    let data = data_of(&bytes, &args.model);
+    let model = Model::from_bytes(bytes, Some(&args.model));
     let model = model.map_err(|e| advice::explained(&args.model, FileFormat::Onnx, Failure::at(&args.model, e)))?;
+    let existing = check_names(args, &data, model.outputs().len())?;
     let inputs = args.inputs.iter().map(|path| read(path)).collect::<Result<_, _>>()?;
     if args.output.exists() && !args.output.is_dir() {
         return Err(Failure::at(&args.output, "not a folder"));
@@ -38,7 +44,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let (count, summary) = (made.len(), summary(&made));
     let described: Vec<_> =
         made.iter().enumerate().map(|(index, output)| describe(&args.output, index, output)).collect();
-    outputs::write(&args.output, made)?;
+    outputs::write(&args.output, made, existing)?;
     let seconds = progress.stop();
     let older = outputs::path(&args.output, count);
     if older.exists() {
@@ -50,6 +56,32 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     }
     output::note(format_args!("{summary}; {report}"));
     Ok(())
+}
+
+/// The files of a model's external data.
+fn data_of(model: &Vec<u8>, path: &Path) -> Vec<PathBuf> {
+    // What is no model is told when it is read as one.
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let scan = ModelScan::read(model);
+    scan.map_or(Vec::new(), |scan| scan.external_files().map(|name| folder.join(name)).collect())
+}
+
+/// Refuses outputs that are inputs. Returns what to do with those that exist, and the permissions of new ones.
+fn check_names(args: &RunArgs, data: &[PathBuf], outputs: usize) -> Result<Existing, Failure> {
+    let mut roles = Roles::default();
+    roles.read(&args.model, "the model");
+    for path in data {
+        roles.read(path, "the data of the model");
+    }
+    for path in &args.inputs {
+        roles.read(path, format!("the input {}", path.display()));
+    }
+    (0..outputs).try_for_each(|index| {
+        roles.write(&outputs::path(&args.output, index), &format!("output {index}"), &[], false)
+    })?;
+    let inputs = [&args.model].into_iter().chain(data).chain(&args.inputs).map(|path| Source::of(path));
+    let permissions = Permissions::of_all(inputs.filter_map(|input| Some(input.state?.mode)));
+    Ok(Existing { permissions, ..Existing::default() })
 }
 
 /// An output, for programs. Strings have no fixed size.

@@ -215,7 +215,8 @@ impl ModelScan {
         self.structure.files.iter().map(|&name| self.structure.text(name))
     }
 
-    /// Opens the external files. `path` is the path of the model's file, or of its folder alone. Links are followed: the
+    /// Opens the external files, each when the iterator comes to it, since there may be more than a process can open at
+    /// once. `path` is the path of the model's file, or of its folder alone. Links are followed: the
     /// files that they lead to must be regular files inside the folder of the model, or if the model's file is a link,
     /// inside the folder of the file that it leads to, as in Hugging Face's cache. Do not read from a folder that
     /// untrusted users can write to at the same time.
@@ -223,8 +224,11 @@ impl ModelScan {
     /// # Errors
     /// [`OnnxModelError::Tensor`] with the fault of a file, for the first tensor that needs it.
     #[cfg(any(unix, windows))]
-    pub fn open_external(&self, path: &std::path::Path) -> Result<Vec<crate::files::InputFile>, OnnxModelError> {
-        let open = |(index, location)| match crate::onnx::open(location, path) {
+    pub fn open_external(
+        &self,
+        path: &std::path::Path,
+    ) -> impl Iterator<Item = Result<crate::files::InputFile, OnnxModelError>> {
+        let open = move |(index, location)| match crate::onnx::open(location, path) {
             Ok((file, _)) => Ok(crate::files::InputFile::new(file)),
             Err(fault) => {
                 let uses = |data: &Data| matches!(data, Data::External { file, .. } if *file == index);
@@ -233,7 +237,7 @@ impl ModelScan {
                 Err(OnnxModelError::Tensor { name, fault })
             }
         };
-        self.external_files().enumerate().map(open).collect()
+        self.external_files().enumerate().map(open)
     }
 
     /// Plans a conversion. The inputs are the model and the external files, in their order.

@@ -18,7 +18,7 @@ use crate::element::{ElementType, Kind};
 use crate::error::{Error, TensorFault};
 #[cfg(any(unix, windows))]
 use crate::onnx::open_data;
-use crate::onnx::{LONGEST_MESSAGE, NamedTensor};
+use crate::onnx::{LONGEST_MESSAGE, NamedTensor, data_range};
 use crate::options::CastOptions;
 use found::Found;
 #[cfg(any(unix, windows))]
@@ -137,6 +137,22 @@ impl TensorMessage {
         }
     }
 
+    /// The relative path of the file of external data, as the message gives it; empty if it gives none.
+    ///
+    /// # Errors
+    /// [`TensorProtoError`] if the entries of `external_data` are invalid.
+    pub fn external_file(&self, input: &dyn ReadAt) -> Result<String, TensorProtoError> {
+        let failed = |fault| Error::Tensor { name: self.name.clone(), fault };
+        let range = data_range(&self.entries(input)?).map_err(failed)?;
+        Ok(range.location.unwrap_or_default())
+    }
+
+    /// The entries of `external_data`.
+    fn entries(&self, input: &dyn ReadAt) -> Result<Vec<bytes::Bytes>, TensorProtoError> {
+        let read = |range| read_bytes(input, range, LONGEST_TEXT).map(bytes::Bytes::from);
+        Ok(self.external.iter().map(read).collect::<Result<_, _>>()?)
+    }
+
     /// Opens the file of external data. Returns it with the first byte of the data. `path` is the path of the message's
     /// file, or of its folder alone, with the rules of [`ModelScan::open_external`](super::ModelScan::open_external).
     ///
@@ -148,8 +164,7 @@ impl TensorMessage {
         input: &dyn ReadAt,
         path: &std::path::Path,
     ) -> Result<(super::input::InputFile, u64), TensorProtoError> {
-        let read = |range| read_bytes(input, range, LONGEST_TEXT).map(bytes::Bytes::from);
-        let entries = self.external.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+        let entries = self.entries(input)?;
         let expected = count(&self.shape).and_then(|elements| self.element_type.packed_bytes(elements));
         let failed = |fault| Error::Tensor { name: self.name.clone(), fault };
         let data = open_data(&entries, path, expected.unwrap_or(u64::MAX)).map_err(failed)?;

@@ -67,9 +67,9 @@ fn bin_that_does_not_fit() {
 }
 
 #[test]
-fn output_replaces_a_file_and_may_be_the_input() {
+fn output_replaces_a_file_and_in_place_the_input() {
     let folder = Folder::new();
     folder.write("out.bin", floats(&[3.0, -4.0]));
-    assert_eq!(folder.convert("out.bin out.bin --from float --to int8 --device cpu"), [3, 0xfc]);
+    assert_eq!(folder.convert("out.bin out.bin --in-place --from float --to int8 --device cpu"), [3, 0xfc]);
     assert_eq!(folder.names(), ["out.bin"]);
 }

@@ -1,7 +1,7 @@
 //! `cast convert` for folders, sharded models and their parts.
 
 use crate::convert::checkpoint;
-use crate::tool::{Folder, floats};
+use crate::tool::{Folder, floats, model_with_data};
 
 /// Three shards with an index, and another file.
 fn model(folder: &Folder) {
@@ -193,10 +193,7 @@ pub fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
 fn other_files_are_copied() {
     let folder = Folder::new();
     std::fs::create_dir(folder.path().join("m")).expect("a folder");
-    let entry = |key: &str, value: &str| field(13, &[field(1, key.as_bytes()), field(2, value.as_bytes())].concat());
-    let tensor = [vec![8, 4, 16, 1], field(8, b"w"), entry("location", "a.onnx.data"), vec![14 << 3, 1]].concat();
-    let graph = [field(2, b"g"), field(5, &tensor)].concat();
-    folder.write("m/a.onnx", [vec![8, 8], field(8, &[16, 25]), field(7, &graph)].concat());
+    folder.write("m/a.onnx", model_with_data("a.onnx.data"));
     folder.write("m/a.onnx.data", floats(&[1.0, 2.0, 3.0, 4.0]));
     folder.write("m/training_args.bin", b"pickle");
     folder.write("m/a.txt", vec![7; 3 << 20]);

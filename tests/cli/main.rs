@@ -18,8 +18,11 @@ mod messages;
 mod models;
 mod npy;
 mod onnx;
+#[cfg(unix)]
+mod outputs;
 mod parts;
 mod resume;
+mod roles;
 mod shader;
 mod tool;
 mod verify;

@@ -141,6 +141,7 @@ fn external_data_is_a_range_of_another_input() {
     let message = external("x.bin", "2");
     let found = read(&message);
     assert_eq!(found.data, TensorData::External);
+    assert_eq!(found.external_file(&message.0).unwrap(), "x.bin");
     let (file, offset) = found.open_external(&message.0, folder.path()).unwrap();
     let tensor = found.stored(1, offset, Some(ElementType::FLOAT8E4M3FN)).unwrap();
     let plan = tensor_proto_plan(&tensor, ElementType::FLOAT, &CastOptions::default(), &[]).unwrap();

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 const PAGE: &str = include_str!("../../docs/faults.md");
 
-const SUITES: [&str; 9] = ["lib", "cli", "device", "files", "fuzz", "host", "messages", "page", "strings"];
+/// `example` has the unit tests of the example `cast`.
+const SUITES: [&str; 10] = ["lib", "cli", "device", "example", "files", "fuzz", "host", "messages", "page", "strings"];
 
 /// The cells of each row of the tables, without their heads.
 fn rows() -> impl Iterator<Item = Vec<&'static str>> {
@@ -20,13 +21,17 @@ fn tests(text: &str) -> impl Iterator<Item = (&str, &str)> {
 
 /// The file of a module, if there is one.
 fn file(suite: &str, module: &str) -> Option<PathBuf> {
-    let folder = if suite == "lib" { "src".to_owned() } else { format!("tests/{suite}") };
+    let folder = match suite {
+        "lib" => "src".to_owned(),
+        "example" => "examples/cast".to_owned(),
+        _ => format!("tests/{suite}"),
+    };
     let path = |module: &str| {
         let name = format!("{folder}/{}.rs", module.replace("::", "/"));
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
         path.exists().then_some(path)
     };
-    path(module).or_else(|| path(module.strip_suffix("::tests").filter(|_| suite == "lib")?))
+    path(module).or_else(|| path(module.strip_suffix("::tests").filter(|_| matches!(suite, "lib" | "example"))?))
 }
 
 /// Whether a module of the page's tests defines the function, and it or the list of tests calls it.

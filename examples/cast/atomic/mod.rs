@@ -4,46 +4,29 @@
 //! Behind the bytes is a journal: a line for each piece with its checksum and its losses. An interrupted conversion can
 //! therefore be continued, and what is there can be checked without casting it again.
 
+mod complete;
 pub mod journal;
 pub mod partial;
+mod syncing;
 pub mod target;
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::ops::Range;
-use std::path::{Path, PathBuf};
-use std::sync::mpsc::{SyncSender, sync_channel};
-use std::thread::JoinHandle;
+use std::path::Path;
 
 use wgpu_cast::files::CastLoss;
 
+pub use self::complete::{Complete, sync_folder};
+use self::complete::Place;
 use self::journal::Entry;
-use self::partial::open_itself;
+use self::partial::{Opened, Partial};
+use self::syncing::Syncing;
 use self::target::{Existing, open_special};
 use crate::failure::Failure;
-use crate::signals;
 
 /// The disk is asked to store what is written after as many bytes.
 const SYNCED: u64 = 64 << 20;
-
-/// The places of an output. The partial file is removed when this is dropped, unless it is kept.
-struct Place {
-    /// As the user gave it.
-    name: PathBuf,
-    /// Where links lead.
-    target: PathBuf,
-    partial: PathBuf,
-    keep: bool,
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        signals::forget(&self.partial);
-        if !self.keep {
-            let _ = fs::remove_file(&self.partial);
-        }
-    }
-}
 
 /// An output that is being written.
 pub struct Output {
@@ -62,28 +45,6 @@ pub struct Output {
     /// Bytes that were written after the disk was last asked to store them.
     unsynced: u64,
     syncing: Option<Syncing>,
-}
-
-/// An output that is complete but does not have its name yet. Its journal is still there, so that it can be continued,
-/// which then makes nothing.
-pub struct Complete {
-    place: Place,
-    bytes: u64,
-}
-
-/// A thread that has the disk store what is written while more is written, so that less is left at the end.
-struct Syncing {
-    more: SyncSender<()>,
-    thread: JoinHandle<()>,
-}
-
-impl Syncing {
-    fn new(file: File) -> Self {
-        let (more, wait) = sync_channel::<()>(1);
-        // An error shows again when the complete file is stored.
-        let thread = std::thread::spawn(move || wait.iter().for_each(|()| drop(file.sync_data())));
-        Self { more, thread }
-    }
 }
 
 impl Output {
@@ -107,26 +68,22 @@ impl Output {
     pub fn open(name: &Path, bytes: u64, plan: Option<u64>, existing: Existing) -> Result<Self, Failure> {
         let existing = Existing { resume: existing.resume && plan.is_some(), ..existing };
         let fail = |error: io::Error| Failure::write(name, error);
+        let at = |what: String| Failure::at(name, what);
         let target = target::check(name, existing)?;
-        let metadata = fs::metadata(&target).ok();
-        let partial = partial::path_of(&target);
+        let replaces = fs::metadata(&target).is_ok();
+        let opened = Partial::open(&partial::path_of(&target), replaces, existing, plan.is_some()).map_err(at)?;
+        let Opened { mut partial, mut file, is_earlier } = opened;
+        // Another process may have finished the output before this one had locked its partial file.
+        if let Err(failure) = target::check(name, existing) {
+            partial.keep = is_earlier;
+            return Err(failure);
+        }
+        let replaced = fs::metadata(&target).ok().map(|metadata| metadata.permissions());
+        let place = Place { name: name.to_owned(), target, partial, replaced, widest: existing.permissions };
         let head = journal::head(plan, bytes);
-        let found = partial::open_earlier(&partial, metadata.as_ref(), existing, plan.is_some())
-            .map_err(|what| Failure::at(name, what))?;
-        let (file, entries) = match found {
-            Some(mut file) => {
-                let entries = journal::read(&mut file, bytes, &head).map_err(fail)?;
-                (file, entries)
-            }
-            None => {
-                // Before it exists, so that no signal comes between.
-                signals::remove_on_signal(&partial, existing.resume);
-                let file = partial::create(&partial, metadata.as_ref()).inspect_err(|_| signals::forget(&partial));
-                (file.map_err(fail)?, None)
-            }
-        };
+        let entries = if is_earlier { journal::read(&mut file, bytes, &head).map_err(fail)? } else { None };
         let mut output = Self {
-            place: Place { name: name.to_owned(), target, partial, keep: existing.resume },
+            place,
             file,
             bytes,
             end: bytes,
@@ -178,11 +135,7 @@ impl Output {
         self.unsynced += bytes.len() as u64;
         if self.unsynced >= SYNCED {
             self.unsynced = 0;
-            if self.syncing.is_none() {
-                self.syncing = self.file.try_clone().ok().map(Syncing::new);
-            }
-            // If the disk is still busy with an earlier request, the next one covers these bytes too.
-            let _ = self.syncing.as_ref().map(|syncing| syncing.more.try_send(()));
+            self.start_storing()?;
         }
         let checksum = crc32fast::hash(bytes);
         self.log(&Entry { output, checksum, losses: losses.to_vec() })
@@ -191,6 +144,24 @@ impl Output {
     /// The CRC-32 of the bytes that exist.
     pub fn checksum(&self) -> u32 {
         self.checksum.clone().finalize()
+    }
+
+    /// Has the disk store what is written, in the background if a thread can have the file.
+    fn start_storing(&mut self) -> io::Result<()> {
+        if self.syncing.is_none() {
+            self.syncing = self.file.try_clone().ok().map(Syncing::new);
+        }
+        let goes_on = match &self.syncing {
+            Some(syncing) => syncing.request(),
+            None => return self.place.store(&self.file),
+        };
+        if goes_on { Ok(()) } else { self.finish_storing() }
+    }
+
+    /// Waits for the disk. What it could not store is lost, and would look right to a run that continues it.
+    fn finish_storing(&mut self) -> io::Result<()> {
+        let finished = self.syncing.take().map_or(Ok(()), Syncing::finish);
+        finished.inspect_err(|_| self.place.partial.keep = false)
     }
 
     fn log(&mut self, entry: &Entry) -> io::Result<()> {
@@ -210,14 +181,11 @@ impl Output {
     ///
     /// # Errors
     /// The file system refuses it.
-    pub fn complete(self) -> Result<Complete, Failure> {
-        if let Some(Syncing { more, thread }) = self.syncing {
-            drop(more);
-            let _ = thread.join();
-        }
+    pub fn complete(mut self) -> Result<Complete, Failure> {
+        let stored = self.finish_storing().and_then(|()| self.place.store(&self.file));
+        stored.map_err(|error| Failure::write(&self.place.name, error))?;
         let bytes = if self.grows { self.end } else { self.bytes };
-        self.file.sync_all().map_err(|error| Failure::write(&self.place.name, error))?;
-        Ok(Complete { place: self.place, bytes })
+        Complete::new(self.place, self.file, bytes)
     }
 }
 
@@ -230,36 +198,6 @@ impl Write for Output {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Complete {
-    /// The file that will have the output.
-    pub fn path(&self) -> &Path {
-        &self.place.target
-    }
-
-    /// Removes the file.
-    pub fn discard(mut self) {
-        self.place.keep = false;
-    }
-
-    /// Cuts off the journal and gives the complete file its name.
-    ///
-    /// # Errors
-    /// The file system refuses it.
-    pub fn rename(mut self) -> Result<(), Failure> {
-        let place = &mut self.place;
-        let cut = open_itself(OpenOptions::new().write(true), &place.partial)
-            .and_then(|file| file.set_len(self.bytes).and_then(|()| file.sync_all()));
-        let renamed = cut.and_then(|()| signals::without_signals(|| fs::rename(&place.partial, &place.target)));
-        renamed.map_err(|error| Failure::write(&place.name, error))?;
-        place.keep = true;
-        // The new name is durable after this; not every file system can do it.
-        if let Some(folder) = place.target.parent().and_then(|folder| File::open(folder).ok()) {
-            let _ = folder.sync_all();
-        }
         Ok(())
     }
 }

@@ -18,6 +18,25 @@ pub struct Existing {
     pub no_clobber: bool,
     /// Replace read-only files.
     pub force: bool,
+    /// The widest permissions of a file that does not exist yet.
+    pub permissions: Permissions,
+}
+
+/// The widest permissions of a new file: those that all of its inputs have, as a copy of them would. What the process
+/// may not give to new files is missing in any case.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Permissions(Option<u32>);
+
+impl Permissions {
+    /// The permissions that are in all of these.
+    pub fn of_all(modes: impl IntoIterator<Item = u32>) -> Self {
+        Self(modes.into_iter().reduce(|a, b| a & b))
+    }
+
+    /// As bits. A file without inputs may be read and written, but not be run.
+    pub fn of_new(self) -> u32 {
+        self.0.unwrap_or(0o666)
+    }
 }
 
 /// Whether a path names a device, a pipe or a socket, which is written to directly.
@@ -39,15 +58,22 @@ pub fn check(name: &Path, existing: Existing) -> Result<PathBuf, Failure> {
     match fs::metadata(&target) {
         Ok(metadata) => check_replaceable(&metadata, existing).map_err(|what| Failure::at(name, what))?,
         Err(_) => {
-            let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-            fs::metadata(folder).map_err(|error| Failure::write(name, error))?;
+            fs::metadata(folder_of(&target)).map_err(|error| Failure::write(name, error))?;
         }
     }
     Ok(target)
 }
 
+/// The folder of a file.
+pub fn folder_of(file: &Path) -> &Path {
+    file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 /// The file at the end of a chain of links, which need not exist.
-fn follow_links(path: &Path) -> io::Result<PathBuf> {
+///
+/// # Errors
+/// The links have no end.
+pub fn follow_links(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..MOST_LINKS {
         match fs::read_link(&path) {

@@ -30,10 +30,15 @@ pub struct Finished {
 }
 
 impl Finished {
+    /// The path of the list in a folder.
+    pub fn path(folder: &Path, part: Option<ShardPart>) -> PathBuf {
+        let part = part.map_or(String::new(), |part| format!("-{}-of-{}", part.index, part.count));
+        folder.join(format!("{NAME}{part}"))
+    }
+
     /// The list in a folder; several machines may write to it, each its own part.
     pub fn open(folder: &Path, part: Option<ShardPart>) -> Self {
-        let part = part.map_or(String::new(), |part| format!("-{}-of-{}", part.index, part.count));
-        let path = folder.join(format!("{NAME}{part}"));
+        let path = Self::path(folder, part);
         let mut text = String::new();
         let file = open_itself(OpenOptions::new().read(true), &path);
         let is_file = |file: &fs::File| file.metadata().is_ok_and(|metadata| metadata.is_file());

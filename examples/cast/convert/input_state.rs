@@ -22,35 +22,43 @@ pub struct InputState {
     /// The file system; 0 if the system does not tell, as in the next field.
     pub device: u64,
     pub inode: u64,
+    /// The permissions of its owner, its group and others; all of them if the system has none.
+    pub mode: u32,
 }
 
 /// A file that is read.
 #[derive(Debug)]
 pub struct Source {
     pub path: PathBuf,
-    /// Before it is opened, so that every later change shows; `None` if there is no such file.
+    /// Before it is opened, so that every later change shows; `None` if there is no such file, and for pipes and devices.
     pub state: Option<InputState>,
 }
 
 impl Source {
     /// The file at a path; links are followed.
     pub fn of(path: &Path) -> Self {
-        let state = fs::metadata(path).ok().map(|metadata| InputState::from(&metadata));
-        Self { path: path.to_owned(), state }
+        let is_standard_input = path == Path::new("-");
+        let metadata = fs::metadata(path).ok().filter(|metadata| metadata.is_file() && !is_standard_input);
+        Self { path: path.to_owned(), state: metadata.as_ref().map(InputState::from) }
+    }
+
+    /// Whether the file is not any more what it was.
+    pub fn has_changed(&self) -> bool {
+        self.state.is_some() && self.state != Self::of(&self.path).state
     }
 }
 
 impl From<&Metadata> for InputState {
     fn from(metadata: &Metadata) -> Self {
         #[cfg(unix)]
-        let (changed, device, inode) = {
+        let (changed, device, inode, mode) = {
             use std::os::unix::fs::MetadataExt;
             let changed = i128::from(metadata.ctime()) * 1_000_000_000 + i128::from(metadata.ctime_nsec());
-            (changed, metadata.dev(), metadata.ino())
+            (changed, metadata.dev(), metadata.ino(), metadata.mode() & 0o777)
         };
         #[cfg(not(unix))]
-        let (changed, device, inode) = (nanoseconds(metadata.created()) as i128, 0, 0);
-        Self { bytes: metadata.len(), modified: nanoseconds(metadata.modified()), changed, device, inode }
+        let (changed, device, inode, mode) = (nanoseconds(metadata.created()) as i128, 0, 0, 0o777);
+        Self { bytes: metadata.len(), modified: nanoseconds(metadata.modified()), changed, device, inode, mode }
     }
 }
 

@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 
 use wgpu_cast::files::InputFile;
 
+use super::input::Input;
 use crate::failure::Failure;
 use crate::files::FileFormat;
+use crate::temporary;
 
 /// Where an output goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +26,14 @@ impl Target {
             Target::Stdout => None,
         }
     }
+
+    /// Its path, or that of what standard output is.
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::File(path) => path,
+            Self::Stdout => Path::new("/dev/stdout"),
+        }
+    }
 }
 
 /// One file to convert.
@@ -35,26 +45,22 @@ pub struct Pair {
     pub output_format: FileFormat,
 }
 
-/// Opens an input. `-` is standard input, which is first stored in a file without a name, because inputs are not read
+/// Opens an input. `-` is standard input, which is first stored in a temporary file, because inputs are not read
 /// from front to back.
 ///
 /// # Errors
 /// It cannot be read.
-pub fn open(path: &Path) -> Result<InputFile, Failure> {
+pub fn open(path: &Path) -> Result<Input, Failure> {
     let fail = |error: io::Error| Failure::at(path, error);
-    let stored = |mut from: Box<dyn io::Read>| {
-        let mut file = tempfile::tempfile()?;
-        io::copy(&mut from, &mut file)?;
-        Ok(InputFile::new(file))
-    };
+    let stored = |from: Box<dyn io::Read>| Ok(Input::Temporary(InputFile::new(temporary::store(path, from)?)));
     if path == Path::new("-") {
-        return stored(Box::new(io::stdin().lock())).map_err(fail);
+        return stored(Box::new(io::stdin().lock()));
     }
     let file = File::open(path).map_err(fail)?;
     let metadata = file.metadata().map_err(fail)?;
     match metadata.is_file() || metadata.is_dir() {
         true if metadata.is_dir() => Err(Failure::at(path, "it is a folder")),
-        true => Ok(InputFile::new(file)),
-        false => stored(Box::new(file)).map_err(fail),
+        true => Ok(Input::named(path, file, &metadata)),
+        false => stored(Box::new(file)),
     }
 }

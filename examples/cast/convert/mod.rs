@@ -7,6 +7,7 @@ mod finished;
 mod folder;
 pub mod index;
 pub mod index_output;
+mod input;
 mod input_state;
 pub mod inputs;
 mod json;
@@ -32,16 +33,17 @@ use wgpu_cast::{CastOptions, ElementType};
 
 use crate::args::{Attributes, ConvertArgs, InfoArgs};
 use crate::atomic;
-use crate::atomic::target::{self, Existing, NewFolder};
+use crate::atomic::target::{self, Existing, NewFolder, Permissions};
 use crate::failure::Failure;
 use crate::files::FileFormat;
 use crate::output::{note, warning};
+use crate::roles::{Place, Roles};
 use caster::Caster;
 use config::{Changes, FolderTypes};
 pub use finished::Finished;
 use index::{Index, Shards};
 use index_output::IndexOutput;
-use inputs::Target;
+pub use input_state::Source;
 use listing::Listing;
 use plan::Task;
 use report::{Summary, TensorReport};
@@ -64,9 +66,10 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     });
     let sources = sources.collect::<Result<Vec<_>, _>>()?;
     let types = types_by_folder(&tasks, indexes.iter().zip(&sources), args);
-    let warnings = add_copies(copies, &types, &mut tasks)?;
+    let warnings = add_copies(copies, &types, &mut tasks, args.in_place)?;
     let others: Vec<_> = indexes.iter().map(IndexOutput::path).chain(args.plot.clone()).collect();
-    check_names(&tasks, &others)?;
+    let list = folder.as_deref().filter(|_| args.resume).map(|folder| Finished::path(folder, args.part));
+    check_names(&tasks, &indexes, list.as_deref(), args)?;
     warnings.iter().for_each(warning);
     let tensors = |tasks: &[Task]| tasks.iter().flat_map(|task| task.tensors.iter().cloned()).collect::<Vec<_>>();
     if args.dry_run {
@@ -75,6 +78,7 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     let caster = Caster::open(&args.device)?;
     let total = tasks.iter().map(Task::bytes).sum();
     let mut writer = Writer::new(args, &caster, total, folder.as_deref());
+    let existing = args.existing(tasks.iter().flat_map(|task| &task.sources));
     let mut new_folder = folder.as_deref().map(NewFolder::create).transpose()?;
     if let Some(new_folder) = &mut new_folder {
         let folders = tasks.iter().flat_map(|task| &task.outputs).filter_map(|output| output.target.folder());
@@ -82,8 +86,8 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     }
     let stale: Vec<_> = indexes.iter().flat_map(IndexOutput::stale).collect();
     writer.check(&tasks, &stale)?;
-    others.iter().try_for_each(|path| target::check(path, args.existing()).map(drop))?;
-    let begun = indexes.iter().map(|index| index.begin(args.existing())).collect::<Result<Vec<_>, _>>()?;
+    others.iter().try_for_each(|path| target::check(path, existing).map(drop))?;
+    let begun = indexes.iter().map(|index| index.begin(existing)).collect::<Result<Vec<_>, _>>()?;
     tasks.iter_mut().try_for_each(|task| writer.write(task))?;
     let (seconds, resumed) = writer.stop();
     let tensors = tensors(&tasks);
@@ -113,7 +117,7 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     }
     writer.name()?;
     if let Some(path) = &args.plot {
-        atomic::write(path, &[plot::draw(&tensors).as_bytes()], args.existing())?;
+        atomic::write(path, &[plot::draw(&tensors).as_bytes()], existing)?;
     }
     for ((index, mut output), sources) in indexes.into_iter().zip(begun).zip(sources) {
         let text = index.text(&tensors, writer.named(), sources.identity, args)?;
@@ -182,6 +186,7 @@ fn add_copies(
     copies: Vec<(PathBuf, PathBuf)>,
     types: &HashMap<PathBuf, FolderTypes>,
     tasks: &mut Vec<Task>,
+    in_place: bool,
 ) -> Result<Vec<String>, Failure> {
     let mut told = Vec::new();
     let place = |path: &Path| path.canonicalize().unwrap_or(path.to_owned());
@@ -190,6 +195,10 @@ fn add_copies(
         let types = from.parent().and_then(|folder| types.get(folder));
         let Changes { edits, warnings } =
             types.map_or(Ok(Changes::default()), |types| config::changes(&from, types))?;
+        // A file that is copied onto itself is there already.
+        if in_place && edits.is_empty() && Place::of(&from) == Place::of(&to) {
+            continue;
+        }
         told.extend(warnings.iter().map(|what| format!("{}: {what}", from.display())));
         if config::may_have_weights(&from) {
             told.push(format!("{}: copied as it is; tensors in it are not converted", from.display()));
@@ -210,22 +219,48 @@ fn clamp(tasks: &mut [Task]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Refuses outputs of one name.
-fn check_names(tasks: &[Task], others: &[PathBuf]) -> Result<(), Failure> {
-    let mut names = HashSet::new();
-    let targets = tasks.iter().flat_map(|task| &task.outputs).filter_map(|output| match &output.target {
-        Target::File(path) => Some(path),
-        Target::Stdout => None,
-    });
-    match targets.chain(others).find(|path| !names.insert(*path)) {
-        Some(path) => Err(Failure::Usage(format!("{}: two outputs have this name", path.display()))),
-        None => Ok(()),
+/// Refuses outputs that are an input or another output.
+fn check_names(
+    tasks: &[Task],
+    indexes: &[IndexOutput],
+    list: Option<&Path>,
+    args: &ConvertArgs,
+) -> Result<(), Failure> {
+    let mut roles = Roles::default();
+    let mut read_by = Vec::new();
+    for task in tasks {
+        let what = |number| format!("the {} {}", if number == 0 { "input" } else { "data of the input" }, task.name);
+        let sources = task.sources.iter().enumerate();
+        read_by.push(sources.map(|(number, source)| roles.read(&source.path, what(number))).collect::<Vec<_>>());
     }
+    let read_index = |output: &IndexOutput| output.source.join(&output.index.name);
+    let read_indexes: Vec<_> =
+        indexes.iter().map(|output| roles.read(&read_index(output), "the index of the inputs")).collect();
+    for (task, read) in tasks.iter().zip(read_by) {
+        // The model is the last output and the first input; the data of a model may go with it.
+        let (mut own, mut what) = (&read[..1], "the output");
+        for (number, output) in task.outputs.iter().enumerate().rev() {
+            let path = output.target.path();
+            roles.write(path, &format!("{what} of {}", task.name), own, args.in_place)?;
+            if number + 1 == task.outputs.len() {
+                let is_in_place = Place::of(path) == task.sources.first().and_then(|source| Place::of(&source.path));
+                (own, what) = (if is_in_place { &read[1..] } else { &[] }, "the data of the output");
+            }
+        }
+    }
+    for (output, read) in indexes.iter().zip(read_indexes) {
+        roles.write(&output.path(), "the index of the outputs", &[read], args.in_place)?;
+    }
+    list.map_or(Ok(()), |path| roles.write(path, "the list of finished outputs", &[], false))?;
+    args.plot.as_deref().map_or(Ok(()), |path| roles.write(path, "the picture of --plot", &[], false))
 }
 
 impl ConvertArgs {
-    fn existing(&self) -> Existing {
-        Existing { resume: self.resume, no_clobber: self.no_clobber, force: self.force }
+    /// What to do with outputs that exist, and with those that are new: their permissions are those of their inputs.
+    fn existing<'a>(&self, inputs: impl IntoIterator<Item = &'a Source>) -> Existing {
+        let modes = inputs.into_iter().filter_map(|input| Some(input.state?.mode));
+        let (resume, no_clobber, force) = (self.resume, self.no_clobber, self.force);
+        Existing { resume, no_clobber, force, permissions: Permissions::of_all(modes) }
     }
 
     /// Whether the relative errors of casts are to be found.

@@ -16,6 +16,7 @@ use super::report::{TensorReport, count};
 use super::single::told;
 use crate::args::ConvertArgs;
 use crate::failure::Failure;
+use crate::temporary;
 
 /// An array of an archive that is written.
 pub struct Entry {
@@ -102,28 +103,33 @@ pub fn tensors(input: &dyn ReadAt, path: &Path) -> Result<Vec<TensorReport>, Fai
 /// # Errors
 /// The archive is damaged, or cannot be written.
 pub fn write<W: Write>(
-    input: &dyn ReadAt,
+    (name, input): (&Path, &dyn ReadAt),
     entries: &[Entry],
     out: W,
     mut make: impl FnMut(&Entry, &[&dyn ReadAt], &mut dyn Write) -> Result<(), Failure>,
 ) -> Result<W, Failure> {
-    let fail = |error: NpzError| Failure::Work(error.to_string());
-    let failed = |error: io::Error| Failure::Work(error.to_string());
+    let fail = |error: NpzError| Failure::at(name, error);
     let mut archive = NpzArchive::open(input).map_err(fail)?;
     let mut writer = NpzWriter::new(out);
     for entry in entries {
         let is_compressed = entry.member.stored.is_none();
-        let mut spool = tempfile::tempfile().map_err(failed)?;
+        let mut inputs = vec![input];
+        let spool;
         if is_compressed {
-            archive.copy(&entry.member, &mut spool).map_err(fail)?;
+            let mut file = temporary::file()?;
+            archive.copy(&entry.member, &mut file).map_err(|error| match error {
+                NpzError::Write(error) => temporary::failed(&error),
+                error => fail(error),
+            })?;
+            spool = InputFile::new(file);
+            inputs.push(&spool);
         } else {
             // Only the checksum is compared.
             archive.copy(&entry.member, &mut io::sink()).map_err(fail)?;
         }
-        let spool = InputFile::new(spool);
         let bytes = entry.plan.bytes().unwrap_or(u64::MAX);
         writer.start(&entry.member.name, bytes, is_compressed).map_err(fail)?;
-        make(entry, &[input, &spool], &mut writer)?;
+        make(entry, &inputs, &mut writer)?;
     }
     writer.finish().map_err(fail)
 }

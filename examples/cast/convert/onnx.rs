@@ -5,6 +5,7 @@ use std::path::Path;
 use wgpu_cast::ElementType;
 use wgpu_cast::files::{CastLoss, GraphRules, KeptReason, ModelNote, ModelRules, ModelScan, ModelTensor, ReadAt};
 
+use super::input::Input;
 use super::input_state::Source;
 use super::inputs::{self, Pair, Target};
 use super::plan::{Task, TaskOutput};
@@ -26,9 +27,10 @@ impl Task {
         let scan = ModelScan::read(&input).map_err(fail)?;
         let folder = path.parent().unwrap_or(Path::new(""));
         sources.extend(scan.external_files().map(|name| Source::of(&folder.join(name))));
-        let external = scan.open_external(path).map_err(fail)?;
+        // They are checked now, and opened again when they are read.
+        scan.open_external(path).try_for_each(|file| file.map(drop)).map_err(fail)?;
         let mut inputs: Vec<Box<dyn ReadAt>> = vec![Box::new(input)];
-        inputs.extend(external.into_iter().map(|file| Box::new(file) as Box<dyn ReadAt>));
+        inputs.extend(sources[1..].iter().filter_map(Input::closed).map(|file| Box::new(file) as Box<dyn ReadAt>));
 
         let data_file = match &pair.output {
             Target::File(output) => {

@@ -181,7 +181,8 @@ impl Task {
             return Err(Failure::Usage(format!("{}: {what}", input.display())));
         }
         let source = Source::of(input);
-        let single = Single::open(input, pair.input_format, args.from, args.len)?;
+        let mut single = Single::open(input, pair.input_format, args.from, args.len)?;
+        let data = single.data.take();
         let from = single.tensor.element_type();
         let options = args.attributes.options(from, to)?;
         let mut report = TensorReport {
@@ -197,7 +198,9 @@ impl Task {
         let (inputs, plan) = single.plan(input, to, &options, format, args)?;
         report.bytes[1] = to.packed_bytes(report.elements()).or_else(|| plan.bytes()).unwrap_or(0);
         let rows = plan.casts().map(|_| 0).collect();
-        Ok(Self::of_file(source, inputs, TaskOutput { target: pair.output, plan, rows }, vec![report]))
+        let mut task = Self::of_file(source, inputs, TaskOutput { target: pair.output, plan, rows }, vec![report]);
+        task.sources.extend(data);
+        Ok(task)
     }
 }
 

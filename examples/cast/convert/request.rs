@@ -77,6 +77,11 @@ impl Request {
             let what = "--part is for sharded models (a folder with an index, or the index)";
             return Err(Failure::Usage(what.to_owned()));
         }
+        let is_read_from_pipe = |pair: &Pair| pair.input == Path::new("-") || is_special(&pair.input);
+        if args.resume && self.pairs.iter().any(is_read_from_pipe) {
+            let what = "--resume cannot be combined with input from a pipe or a device, which may be another one now";
+            return Err(Failure::Usage(what.to_owned()));
+        }
         let is_pipe = |pair: &Pair| match &pair.output {
             Target::Stdout => true,
             Target::File(path) => is_special(path),

@@ -55,6 +55,6 @@ mod tests {
             let chosen = ShardPart { index, count: 2 }.choose(&sizes);
             sizes.iter().zip(chosen).filter(|(_, chosen)| *chosen).map(|(size, _)| size).sum::<u64>()
         };
-        assert_eq!([load(1), load(2)], [17, 18]);
+        assert_eq!([load(1), load(2)], [18, 17]);
     }
 }

@@ -3,13 +3,15 @@
 use std::path::Path;
 
 use wgpu_cast::files::{
-    self, CodeStorage, FilePlan, InputFile, NpyArray, NpyElements, NpyError, NpyOrder, Part, ReadAt, SourceRange,
-    StoredTensor, StreamSettings, TensorData, TensorMessage, TensorStorage, npy_plan, raw_plan, raw_tensor,
-    tensor_proto_plan, write_strings,
+    self, CodeStorage, FilePlan, NpyArray, NpyElements, NpyError, NpyOrder, Part, ReadAt, SourceRange, StoredTensor,
+    StreamSettings, TensorData, TensorMessage, TensorStorage, npy_plan, raw_plan, raw_tensor, tensor_proto_plan,
+    write_strings,
 };
 use wgpu_cast::onnx::NamedTensor;
 use wgpu_cast::{CastOptions, DeviceChoice, ElementType, Tensor, cpu};
 
+use super::input::Input;
+use super::input_state::Source;
 use super::inputs;
 use crate::args::ConvertArgs;
 use crate::failure::Failure;
@@ -18,6 +20,8 @@ use crate::files::FileFormat;
 /// A tensor and the inputs that have it.
 pub struct Single {
     pub inputs: Vec<Box<dyn ReadAt>>,
+    /// The file of external data.
+    pub data: Option<Source>,
     pub tensor: Found,
     /// Fields of a `.pb` file that are copied to another one.
     kept: Vec<SourceRange>,
@@ -70,7 +74,7 @@ impl Single {
     pub fn open(path: &Path, format: FileFormat, from: Option<ElementType>, len: Option<u64>) -> Result<Self, Failure> {
         let input = inputs::open(path)?;
         let mut kept = Vec::new();
-        let mut external = None;
+        let mut data = None;
         let tensor = match format {
             FileFormat::Bin => {
                 let Some(from) = from else {
@@ -92,16 +96,19 @@ impl Single {
                 match message.data {
                     TensorData::Inline(offset) => Found::Stored(message.stored(0, offset, from).map_err(fail)?),
                     TensorData::External => {
-                        let (file, offset) = message.open_external(&input, path).map_err(fail)?;
-                        external = Some(file);
+                        let file = message.external_file(&input).map_err(fail)?;
+                        data = Some(Source::of(&path.parent().unwrap_or(Path::new("")).join(file)));
+                        // It is checked now, and opened again when it is read.
+                        let (_, offset) = message.open_external(&input, path).map_err(fail)?;
                         Found::Stored(message.stored(1, offset, from).map_err(fail)?)
                     }
                     _ => Found::InMemory(message.read_tensor(&input, from).map_err(fail)?),
                 }
             }
         };
-        let inputs = std::iter::once(input).chain(external).map(boxed).collect();
-        Ok(Self { inputs, tensor, kept })
+        let external = data.as_ref().and_then(Input::closed);
+        let inputs = [Some(input), external].into_iter().flatten().map(boxed).collect();
+        Ok(Self { inputs, data, tensor, kept })
     }
 
     /// The output with the tensor cast, and what it is made from.
@@ -174,11 +181,11 @@ impl Single {
     }
 }
 
-fn boxed(input: InputFile) -> Box<dyn ReadAt> {
+fn boxed(input: Input) -> Box<dyn ReadAt> {
     Box::new(input)
 }
 
-fn npy(input: &InputFile, from: Option<ElementType>) -> Result<Found, NpyError> {
+fn npy(input: &dyn ReadAt, from: Option<ElementType>) -> Result<Found, NpyError> {
     let array = NpyArray::read(input, from)?;
     Ok(match array.elements {
         NpyElements::Strings(_) => {

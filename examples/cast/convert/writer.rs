@@ -10,13 +10,14 @@ use wgpu_cast::files::{self, CastLoss, CastPiece, FileError, FilePlan, FinishedP
 
 use super::caster::Caster;
 use super::finished::Finished;
+use super::input_state::Source;
 use super::inputs::Target;
 use super::npz;
 use super::plan::Task;
 use super::stamp::Stamp;
 use crate::args::ConvertArgs;
 use crate::atomic::target::{self, open_special};
-use crate::atomic::{Complete, Output};
+use crate::atomic::{Complete, Output, sync_folder};
 use crate::failure::Failure;
 use crate::progress::Progress;
 
@@ -29,6 +30,8 @@ pub struct Writer<'a> {
     finished: Option<Finished>,
     /// Outputs that are complete and wait for their names.
     complete: Vec<Made>,
+    /// What these were made of.
+    sources: Vec<Source>,
     /// Files that are removed before the first output gets its name.
     stale: Vec<PathBuf>,
     /// The outputs that have their names.
@@ -45,6 +48,8 @@ struct Made {
     checksum: u32,
     /// By the index of the part, or of an archive's entry.
     losses: Vec<CastLoss>,
+    /// The model of which this is the data. An old one, which would read the new data as its own, is removed first.
+    outdates: Option<PathBuf>,
 }
 
 impl<'a> Writer<'a> {
@@ -52,8 +57,8 @@ impl<'a> Writer<'a> {
     pub fn new(args: &'a ConvertArgs, caster: &'a Caster, bytes: u64, folder: Option<&Path>) -> Self {
         let finished = folder.filter(|_| args.resume).map(|folder| Finished::open(folder, args.part));
         let progress = Progress::of_bytes(bytes, args.print.is_silent());
-        let (complete, stale, named) = (Vec::new(), Vec::new(), HashMap::new());
-        Self { args, caster, progress, finished, complete, stale, named, resumed: 0 }
+        let (complete, sources, stale, named) = (Vec::new(), Vec::new(), Vec::new(), HashMap::new());
+        Self { args, caster, progress, finished, complete, sources, stale, named, resumed: 0 }
     }
 
     /// Refuses outputs that may not be replaced, before any is made. The `stale` files, which are not true any more when an
@@ -62,14 +67,14 @@ impl<'a> Writer<'a> {
     /// # Errors
     /// As [`target::check`].
     pub fn check(&mut self, tasks: &[Task], stale: &[PathBuf]) -> Result<(), Failure> {
-        let stale = stale.iter().map(|path| target::check(path, self.args.existing()));
+        let stale = stale.iter().map(|path| target::check(path, self.args.existing([])));
         self.stale = stale.collect::<Result<_, _>>()?;
         for task in tasks {
             let identity = task.identity()?;
             for output in &task.outputs {
                 let Target::File(path) = &output.target else { continue };
                 if self.found(path, self.fingerprint(task.plans(output), identity)).is_none() {
-                    target::check(path, self.args.existing())?;
+                    target::check(path, self.args.existing(&task.sources))?;
                 }
             }
         }
@@ -85,16 +90,31 @@ impl<'a> Writer<'a> {
             Some(_) => self.write_archive(task)?,
             None => self.write_files(task)?,
         }
-        if self.args.strict { Ok(()) } else { self.name() }
+        self.sources.append(&mut task.sources);
+        // In place, an interruption leaves all inputs as they were.
+        if self.args.strict || self.args.in_place { Ok(()) } else { self.name() }
     }
 
     /// Gives the complete outputs their names.
     ///
     /// # Errors
-    /// The file system refuses it.
+    /// An input has changed, or the file system refuses it.
     pub fn name(&mut self) -> Result<(), Failure> {
-        for Made { output, path, fingerprint, checksum, losses } in self.complete.drain(..) {
-            self.stale.drain(..).try_for_each(|path| remove(&path))?;
+        if let Some(changed) = std::mem::take(&mut self.sources).iter().find(|source| source.has_changed()) {
+            let what = match (self.complete.is_empty(), !self.named.is_empty()) {
+                (true, _) => "what was made of it may be wrong",
+                (false, true) => "its output was not written",
+                (false, false) => "nothing was written",
+            };
+            self.discard();
+            return Err(Failure::at(&changed.path, format_args!("it changed while it was read; {what}")));
+        }
+        // What waits for its name may be all that there is of a model once old files are removed.
+        if !self.stale.is_empty() || self.complete.iter().any(|made| made.outdates.is_some()) {
+            self.complete.iter_mut().for_each(|made| made.output.keep());
+        }
+        for Made { output, path, fingerprint, checksum, losses, outdates } in self.complete.drain(..) {
+            self.stale.drain(..).chain(outdates).try_for_each(|path| remove(&path))?;
             output.rename()?;
             let stamp = Stamp::of(&path, checksum).map_err(|error| Failure::at(&path, error))?;
             self.finished.iter().try_for_each(|finished| finished.add(&path, fingerprint, &stamp, &losses))?;
@@ -128,6 +148,8 @@ impl<'a> Writer<'a> {
 
     fn write_files(&mut self, task: &mut Task) -> Result<(), Failure> {
         let identity = task.identity()?;
+        let existing = self.args.existing(&task.sources);
+        let complete = self.complete.len();
         let Task { name, inputs, outputs, tensors, .. } = task;
         let inputs: Vec<&dyn ReadAt> = inputs.iter().map(|input| &**input).collect();
         for output in outputs {
@@ -139,10 +161,10 @@ impl<'a> Writer<'a> {
                     let fingerprint = self.fingerprint([plan], identity);
                     let bytes = plan.bytes().unwrap_or(u64::MAX);
                     if !self.keep(path, fingerprint, bytes, &mut lost, name) {
-                        let made = Output::open(path, bytes, Some(fingerprint), self.args.existing())?;
+                        let made = Output::open(path, bytes, Some(fingerprint), existing)?;
                         let (output, checksum) = self.fill(made, plan, &inputs, &mut lost, name)?;
                         let (path, losses) = (path.to_owned(), lost.clone());
-                        self.complete.push(Made { output, path, fingerprint, checksum, losses });
+                        self.complete.push(Made { output, path, fingerprint, checksum, losses, outdates: None });
                     }
                 }
             }
@@ -151,6 +173,9 @@ impl<'a> Writer<'a> {
                 tensors[*row].lost += *lost;
             }
         }
+        if let [data @ .., model] = &mut self.complete[complete..] {
+            data.iter_mut().for_each(|data| data.outdates = Some(model.output.path().to_owned()));
+        }
         Ok(())
     }
 
@@ -158,36 +183,36 @@ impl<'a> Writer<'a> {
     fn write_archive(&mut self, task: &mut Task) -> Result<(), Failure> {
         let output = &task.outputs[0];
         let fingerprint = self.fingerprint(task.plans(output), task.identity()?);
+        let existing = self.args.existing(&task.sources);
         let Task { name, inputs, archive, tensors, .. } = task;
+        let path = Path::new(name.as_str());
         let entries = archive.as_deref().unwrap_or_default();
         let mut losses = vec![CastLoss::default(); entries.len()];
         let mut next = losses.iter_mut();
         let mut make = |writer: &mut Self, entry: &npz::Entry, inputs: &[&dyn ReadAt], out: &mut dyn Write| {
             let mut lost = vec![CastLoss::default(); entry.plan.parts.len()];
-            writer.stream(out, &entry.plan, inputs, &mut lost, &entry.member.name)?;
+            let made = writer.stream(out, &entry.plan, inputs, &mut lost, &entry.member.name);
+            made.map_err(|failure| Failure::at(path, failure))?;
             next.next().into_iter().for_each(|sum| lost.iter().for_each(|lost| *sum += *lost));
             Ok(())
         };
-        let fail = |failure: Failure| Failure::at(Path::new(name.as_str()), failure);
+        let input = (path, &*inputs[0]);
         match open(&output.target)? {
             Opened::Direct(out) => {
-                npz::write(&*inputs[0], entries, out, |entry, inputs, out| make(self, entry, inputs, out))
-                    .map_err(fail)?;
+                npz::write(input, entries, out, |entry, inputs, out| make(self, entry, inputs, out))?;
             }
-            Opened::Beside(path) => {
+            Opened::Beside(target) => {
                 let bytes = entries.iter().filter_map(|entry| entry.plan.bytes()).sum();
                 let mut known = vec![CastLoss::default(); entries.len()];
-                if self.keep(path, fingerprint, bytes, &mut known, name) {
+                if self.keep(target, fingerprint, bytes, &mut known, name) {
                     losses = known;
                 } else {
-                    let out = Output::open_growing(path, self.args.existing())?;
-                    let made =
-                        npz::write(&*inputs[0], entries, out, |entry, inputs, out| make(self, entry, inputs, out));
-                    let output = made.map_err(fail)?;
-                    let checksum = output.checksum();
-                    let output = output.complete()?;
-                    let (path, losses) = (path.to_owned(), losses.clone());
-                    self.complete.push(Made { output, path, fingerprint, checksum, losses });
+                    let out = Output::open_growing(target, existing)?;
+                    let made = npz::write(input, entries, out, |entry, inputs, out| make(self, entry, inputs, out))?;
+                    let checksum = made.checksum();
+                    let output = made.complete()?;
+                    let (path, losses) = (target.to_owned(), losses.clone());
+                    self.complete.push(Made { output, path, fingerprint, checksum, losses, outdates: None });
                 }
             }
         }
@@ -297,11 +322,7 @@ fn remove(path: &Path) -> Result<(), Failure> {
         }
         _ => {}
     }
-    // Not every file system can do it.
-    if let Some(folder) = path.parent().and_then(|folder| fs::File::open(folder).ok()) {
-        let _ = folder.sync_all();
-    }
-    Ok(())
+    sync_folder(path).map_err(|error| Failure::at(path, format_args!("the folder cannot be stored: {error}")))
 }
 
 /// How an output is written.

@@ -151,7 +151,7 @@ fn files_are_opened_inside_the_folder_only() {
     link(&other.path().join("model"), "model");
     let open = |location: &str, path: &std::path::Path| {
         let source = model(8, 17, &initializers(&[external("w", FLOAT, &[4], &[("location", location)])]));
-        ModelScan::read(&source.0).unwrap().open_external(path)
+        ModelScan::read(&source.0).unwrap().open_external(path).collect::<Result<Vec<_>, _>>()
     };
     let model = folder.path().join("model");
     for (location, path) in [("a", folder.path()), ("link", folder.path()), ("out", &model), ("a", &model)] {

@@ -1,0 +1,168 @@
+//! Outputs that are complete but do not have their names yet.
+
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use super::partial::{Partial, Stamp};
+use super::target::{Permissions, folder_of};
+use crate::failure::Failure;
+use crate::identity::FileId;
+use crate::output::note;
+use crate::signals;
+
+/// The outputs that this run has named.
+static NAMED: Mutex<Option<HashSet<FileId>>> = Mutex::new(None);
+
+/// Where an output goes, and its partial file.
+pub struct Place {
+    /// As the user gave it.
+    pub name: PathBuf,
+    /// Where links lead.
+    pub target: PathBuf,
+    pub partial: Partial,
+    /// The permissions of the file that is replaced.
+    pub replaced: Option<fs::Permissions>,
+    /// The widest permissions of a new file.
+    pub widest: Permissions,
+}
+
+/// How many partial files of complete outputs stay open, since a system opens a limited number of files at once.
+const MOST_OPEN: usize = 64;
+
+/// How many outputs are complete.
+static COMPLETE: AtomicUsize = AtomicUsize::new(0);
+
+/// An output that is complete but does not have its name yet. Its journal is still there, so that it can be continued,
+/// which then makes nothing. The partial file stays locked until it has its name, unless there are too many.
+pub struct Complete {
+    place: Place,
+    file: Option<File>,
+    stamp: Stamp,
+    bytes: u64,
+}
+
+impl Drop for Complete {
+    fn drop(&mut self) {
+        COMPLETE.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Complete {
+    /// An output of so many bytes whose bytes are on the disk.
+    ///
+    /// # Errors
+    /// The file system does not tell the state of the file.
+    pub fn new(place: Place, file: File, bytes: u64) -> Result<Self, Failure> {
+        let stamp = Stamp::of(&file).map_err(|error| Failure::write(&place.name, error))?;
+        let stays_open = COMPLETE.fetch_add(1, Ordering::Relaxed) < MOST_OPEN;
+        Ok(Self { place, file: stays_open.then_some(file), stamp, bytes })
+    }
+
+    /// The file that will have the output.
+    pub fn path(&self) -> &Path {
+        &self.place.target
+    }
+
+    /// Removes the file.
+    pub fn discard(mut self) {
+        self.place.partial.keep = false;
+    }
+
+    /// Keeps the partial file if it does not get its name.
+    pub fn keep(&mut self) {
+        self.place.partial.keep = true;
+        signals::forget(self.place.partial.path());
+    }
+
+    /// Cuts off the journal and gives the complete file its name.
+    ///
+    /// # Errors
+    /// The file system refuses it, another process has replaced the partial file, or the name is that of another output
+    /// of this run.
+    pub fn rename(mut self) -> Result<(), Failure> {
+        let place = &mut self.place;
+        let file = match self.file.take() {
+            Some(file) => file,
+            None => place.partial.reopen(self.stamp).map_err(|what| Failure::at(&place.name, what))?,
+        };
+        let cut = file.set_len(self.bytes).and_then(|()| place.set_permissions(&file));
+        cut.and_then(|()| place.store(&file)).map_err(|error| Failure::write(&place.name, error))?;
+        signals::without_signals(|| place.rename())?;
+        // The partial file is the output now.
+        place.partial.keep = true;
+        // The new name is durable after this.
+        let stored = sync_folder(&place.target);
+        stored.map_err(|error| Failure::write(&place.name, format_args!("the folder cannot be stored: {error}")))
+    }
+}
+
+impl Place {
+    /// Has the disk store the file. What it could not store is lost, and would look right to a run that continues it.
+    ///
+    /// # Errors
+    /// The disk fails.
+    pub fn store(&mut self, file: &File) -> io::Result<()> {
+        file.sync_all().inspect_err(|_| self.partial.keep = false)
+    }
+
+    fn rename(&self) -> Result<(), Failure> {
+        let mut named = NAMED.lock().unwrap_or_else(PoisonError::into_inner);
+        let named = named.get_or_insert_default();
+        self.partial.check_place().map_err(|what| Failure::at(&self.name, what))?;
+        // Some file systems do not distinguish all names.
+        if FileId::at_itself(&self.target).is_ok_and(|id| named.contains(&id)) {
+            return Err(Failure::at(&self.name, "another output of this run has this name in other letters"));
+        }
+        fs::rename(self.partial.path(), &self.target).map_err(|error| Failure::write(&self.name, error))?;
+        named.insert(self.partial.id());
+        Ok(())
+    }
+
+    /// Gives the partial file the permissions of the one that it will replace, but never that to run as its owner or
+    /// group. A new file has at most the permissions of its inputs.
+    #[cfg(unix)]
+    fn set_permissions(&self, file: &File) -> io::Result<()> {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = file.metadata()?.permissions().mode() & 0o7777;
+        let wanted = match &self.replaced {
+            Some(replaced) => replaced.mode() & 0o777,
+            None => mode & self.widest.of_new(),
+        };
+        if mode == wanted {
+            return Ok(());
+        }
+        match file.set_permissions(fs::Permissions::from_mode(wanted)) {
+            // A file system without permissions.
+            Err(error) if self.replaced.is_none() => {
+                note(format_args!(
+                    "warning: {}: its permissions are those of its file system: {error}",
+                    self.name.display()
+                ));
+                Ok(())
+            }
+            set => set,
+        }
+    }
+
+    #[cfg(not(unix))]
+    fn set_permissions(&self, _: &File) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Has the disk store the names in the folder of a file, where the file system can do it.
+///
+/// # Errors
+/// The disk fails.
+pub fn sync_folder(file: &Path) -> io::Result<()> {
+    // A folder that may be written to but not be read cannot be opened, as on systems that do not open folders.
+    let Ok(folder) = File::open(folder_of(file)) else { return Ok(()) };
+    match folder.sync_all() {
+        Err(error) if matches!(error.kind(), io::ErrorKind::Unsupported | io::ErrorKind::InvalidInput) => Ok(()),
+        result => result,
+    }
+}

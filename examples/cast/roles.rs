@@ -1,0 +1,136 @@
+//! Which files a command reads and writes: no output may replace an input or another output.
+
+use std::collections::HashMap;
+use std::path::{Component, Path, PathBuf};
+
+use crate::atomic::partial;
+use crate::atomic::target::{folder_of, follow_links, is_special};
+use crate::failure::Failure;
+use crate::identity::FileId;
+
+/// Where a file is, whatever its name.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Place {
+    File(FileId),
+    /// There is no such file yet.
+    New(PathBuf),
+}
+
+impl Place {
+    /// The file at a path. Links are followed. `None` for pipes and devices of characters, which contain nothing.
+    pub fn of(path: &Path) -> Option<Self> {
+        if is_stream(path) {
+            return None;
+        }
+        let new = || Self::New(full(&follow_links(path).unwrap_or(path.to_owned())));
+        Some(FileId::at(path).map_or_else(|_| new(), Self::File))
+    }
+}
+
+#[cfg(unix)]
+fn is_stream(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    let kind = std::fs::metadata(path).map(|metadata| metadata.file_type());
+    kind.is_ok_and(|kind| kind.is_char_device() || kind.is_fifo() || kind.is_socket())
+}
+
+#[cfg(not(unix))]
+fn is_stream(_: &Path) -> bool {
+    false
+}
+
+/// The path from the root, without links: the system knows the folders that exist, and those that do not contain none.
+fn full(path: &Path) -> PathBuf {
+    let (mut exists, mut rest) = (path, Vec::new());
+    let mut full = loop {
+        rest.extend(exists.components().next_back());
+        match exists.parent().map(|_| folder_of(exists)) {
+            None => break PathBuf::new(),
+            Some(folder) => match folder.canonicalize() {
+                Ok(folder) => break folder,
+                Err(_) => exists = folder,
+            },
+        }
+    };
+    for component in rest.into_iter().rev() {
+        match component {
+            Component::ParentDir => drop(full.pop()),
+            Component::CurDir => {}
+            // These systems take letters of both cases for the same.
+            name if cfg!(any(windows, target_os = "macos")) => full.push(name.as_os_str().to_ascii_lowercase()),
+            name => full.push(name),
+        }
+    }
+    full
+}
+
+/// A file that is read, by number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Read(usize);
+
+/// The files of a command, and what they are for. Those that it reads are added first.
+#[derive(Debug, Default)]
+pub struct Roles {
+    read: usize,
+    inputs: HashMap<Place, Vec<(Read, String)>>,
+    outputs: HashMap<Place, String>,
+}
+
+impl Roles {
+    /// Adds a file that is read. `-` is standard input.
+    pub fn read(&mut self, path: &Path, what: impl Into<String>) -> Read {
+        let number = Read(self.read);
+        self.read += 1;
+        let path = if path == Path::new("-") { Path::new("/dev/stdin") } else { path };
+        if let Some(place) = Place::of(path) {
+            self.inputs.entry(place).or_default().push((number, what.into()));
+        }
+        number
+    }
+
+    /// Adds a file that is written, with its partial file. `in_place` says whether it may replace its `own` inputs.
+    ///
+    /// # Errors
+    /// It is an input or another output.
+    pub fn write(&mut self, path: &Path, what: &str, own: &[Read], in_place: bool) -> Result<(), Failure> {
+        self.add(path, path, what, own, in_place)?;
+        if !is_special(path) {
+            let partial = partial::path_of(&follow_links(path).unwrap_or(path.to_owned()));
+            self.add(path, &partial, &format!("the partial file of {what}"), &[], false)?;
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, path: &Path, file: &Path, what: &str, own: &[Read], in_place: bool) -> Result<(), Failure> {
+        let Some(place) = Place::of(file) else { return Ok(()) };
+        let refuse = |what: String| Err(Failure::Usage(format!("{}: {what}", path.display())));
+        let inputs = self.inputs.get(&place).map_or(&[][..], Vec::as_slice);
+        if let Some((input, replaced)) = inputs.iter().find(|(input, _)| !(in_place && own.contains(input))) {
+            let help = if own.contains(input) { " (--in-place allows this)" } else { "" };
+            return refuse(format!("{what} would replace {replaced}{help}"));
+        }
+        match self.outputs.insert(place, what.to_owned()) {
+            Some(other) => refuse(format!("two outputs have this name: {other} and {what}")),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_of_files_that_do_not_exist_yet() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let folder = folder.path().canonicalize().expect("a folder");
+        let new = |name: &str| Some(Place::New(folder.join(name)));
+        assert_eq!(Place::of(&folder.join("a")), new("a"));
+        assert_eq!(Place::of(&folder.join("./b/../a")), new("a"));
+        assert_eq!(Place::of(&folder.join("b/c/../a")), new("b/a"));
+        let current = std::env::current_dir().and_then(|folder| folder.canonicalize()).expect("a folder");
+        for name in ["no_such_file", "./no_such_file", "no_such_folder/../no_such_file"] {
+            assert_eq!(Place::of(Path::new(name)), Some(Place::New(current.join("no_such_file"))), "{name}");
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! Outputs of several processes, of inputs that change, in all sorts of circumstances.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+use crate::convert::checkpoint;
+use crate::tool::{Folder, floats, model_with_data, npy};
+
+fn array(folder: &Folder, name: &str) {
+    folder.write(name, npy("<f4", false, "(2,)", &floats(&[1.0, 2.0])));
+}
+
+/// Starts the binary here, with the words of a command line.
+fn start(folder: &Folder, line: &str) -> Child {
+    let mut command = Command::new(folder.binary());
+    command.args(line.split_whitespace()).current_dir(folder.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn().expect("the binary runs")
+}
+
+/// Runs a line of shell, where `cast` is the binary.
+fn shell(folder: &Folder, line: &str) -> Output {
+    let line = line.replace("cast ", &format!("{} ", folder.binary().display()));
+    Command::new("sh").args(["-c", &line]).current_dir(folder.path()).output().expect("a shell")
+}
+
+fn stderr(output: &Output) -> &str {
+    std::str::from_utf8(&output.stderr).expect("UTF-8").trim_end()
+}
+
+/// Each of two processes writes the whole output, or says that the other one is writing it.
+#[test]
+fn two_processes_do_not_mix_their_outputs() {
+    let folder = Folder::new();
+    let values: Vec<f32> = (0..5000).map(|value| value as f32 / 7.0).collect();
+    folder.write("a.npy", npy("<f4", false, "(5000,)", &floats(&values)));
+    let expected = ["float16", "double"].map(|to| folder.convert(&format!("a.npy out.npy --to {to}")));
+    for _ in 0..40 {
+        let _ = fs::remove_file(folder.path().join("out.npy"));
+        let pair = ["float16", "double"].map(|to| start(&folder, &format!("convert a.npy out.npy --to {to} --quiet")));
+        let ended = pair.map(|child| child.wait_with_output().expect("a child"));
+        let found = folder.read("out.npy");
+        let mut succeeded = Vec::new();
+        for (ended, expected) in ended.iter().zip(&expected) {
+            if ended.status.success() {
+                succeeded.push(expected);
+            } else {
+                assert_eq!(stderr(ended), "cast: out.npy: another process is writing out.npy.cast-partial");
+            }
+        }
+        assert!(succeeded.iter().any(|expected| ***expected == found), "one output, of a process that succeeded");
+        assert_eq!(folder.names(), ["a.npy", "out.npy"]);
+    }
+}
+
+/// The second input is a pipe, so that the first one changes after its header was read and before its output is made.
+fn changed(folder: &Folder, change: impl FnOnce(&Path)) -> Output {
+    let pipe = folder.path().join("b.npy");
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
+    let child = start(folder, "convert a.npy b.npy -d out --to float16");
+    // This waits until it is opened for reading.
+    let mut writer = fs::OpenOptions::new().write(true).open(&pipe).expect("a pipe");
+    change(&folder.path().join("a.npy"));
+    writer.write_all(&npy("<f4", false, "(2,)", &floats(&[1.0, 2.0]))).expect("a reader");
+    drop(writer);
+    let ended = child.wait_with_output().expect("a child");
+    fs::remove_file(pipe).expect("a pipe");
+    ended
+}
+
+#[test]
+fn an_input_that_changes_while_it_is_read() {
+    let other = npy("<f4", false, "(2,)", &floats(&[3.0, 4.0]));
+    let write = |path: &Path| fs::write(path, &other).expect("a file");
+    let replace = |path: &Path| {
+        fs::write(path.with_extension("new"), &other).expect("a file");
+        fs::rename(path.with_extension("new"), path).expect("a file");
+    };
+    for change in [&write as &dyn Fn(&Path), &replace] {
+        let folder = Folder::new();
+        array(&folder, "a.npy");
+        let ended = changed(&folder, change);
+        assert_eq!(ended.status.code(), Some(1));
+        assert_eq!(stderr(&ended), "cast: a.npy: it changed while it was read; nothing was written");
+        assert_eq!(folder.names(), ["a.npy"]);
+    }
+    let folder = Folder::new();
+    array(&folder, "a.npy");
+    assert!(changed(&folder, |_| ()).status.success());
+}
+
+/// What goes to a pipe cannot be taken back.
+#[test]
+fn an_input_that_changes_while_a_pipe_is_written() {
+    let folder = Folder::new();
+    let values = floats(&vec![1.0; 1 << 18]);
+    folder.write("a.npy", npy("<f4", false, "(262144,)", &values));
+    let mut child = start(&folder, "convert a.npy - --to double");
+    let mut output = child.stdout.take().expect("a pipe");
+    // The pipe does not hold the output.
+    output.read_exact(&mut [0]).expect("an output");
+    folder.write("a.npy", npy("<f4", false, "(262144,)", &values));
+    output.read_to_end(&mut Vec::new()).expect("an output");
+    let ended = child.wait_with_output().expect("a child");
+    assert_eq!(ended.status.code(), Some(1));
+    assert_eq!(stderr(&ended), "cast: a.npy: it changed while it was read; what was made of it may be wrong");
+}
+
+#[test]
+fn signals_that_are_ignored_stay_ignored() {
+    let folder = Folder::new();
+    // 64 GiB without blocks: it takes longer than the test needs to send signals.
+    let header = br#"{"w":{"dtype":"U8","shape":[68719476736],"data_offsets":[0,68719476736]}}"#;
+    folder.write("a.safetensors", [&(header.len() as u64).to_le_bytes(), &header[..]].concat());
+    let file = fs::OpenOptions::new().write(true).open(folder.path().join("a.safetensors")).expect("a file");
+    file.set_len(8 + header.len() as u64 + (64 << 30)).expect("a sparse file");
+    let binary = folder.binary();
+    let mut child = Command::new("sh")
+        .args(["-c", "trap '' HUP INT; exec \"$0\" convert a.safetensors out.safetensors --map w=int16 --quiet"])
+        .arg(binary)
+        .current_dir(folder.path())
+        .spawn()
+        .expect("a shell");
+    while !folder.path().join("out.safetensors.cast-partial").exists() {
+        assert!(child.try_wait().expect("a child").is_none(), "it runs");
+        std::thread::yield_now();
+    }
+    for signal in ["-HUP", "-INT", "-TERM"] {
+        let sent = Command::new("kill").args([signal, &child.id().to_string()]).status();
+        assert!(sent.expect("kill").success());
+    }
+    assert_eq!(child.wait().expect("a child").code(), Some(128 + 15), "only the last one ends it");
+    assert_eq!(folder.names(), ["a.safetensors"]);
+}
+
+#[test]
+fn more_files_than_a_process_may_open() {
+    let folder = Folder::new();
+    fs::create_dir(folder.path().join("in")).expect("a folder");
+    let count = 600;
+    for number in 0..count {
+        array(&folder, &format!("in/{number}.npy"));
+    }
+    for rest in ["", "--strict", "--resume"] {
+        let ended = shell(&folder, &format!("ulimit -n 256 && cast convert in out --to float16 --quiet {rest}"));
+        assert_eq!((ended.status.code(), stderr(&ended)), (Some(0), ""), "{rest}");
+        assert_eq!(fs::read_dir(folder.path().join("out")).expect("a folder").count(), count, "{rest}");
+        fs::remove_dir_all(folder.path().join("out")).expect("a folder");
+    }
+}
+
+#[test]
+fn names_as_long_as_they_may_be() {
+    let folder = Folder::new();
+    array(&folder, "a.npy");
+    let expected = folder.convert("a.npy out.npy --to float16");
+    for length in [242, 243, 255] {
+        let name = "n".repeat(length - 4) + ".npy";
+        for option in ["", "--resume"] {
+            let outcome = folder.cast(&format!("convert a.npy {name} --to float16 {option}"));
+            assert_eq!(outcome.status, Some(0), "{length}: {}", outcome.stderr);
+            assert!(folder.read(&name) == expected, "{length}");
+        }
+        fs::remove_file(folder.path().join(name)).expect("a file");
+    }
+    assert_eq!(folder.names(), ["a.npy", "out.npy"]);
+}
+
+/// As `cp` does: the permissions of the input without those that the process may not give.
+#[test]
+fn a_new_output_has_the_permissions_of_its_inputs() {
+    let folder = Folder::new();
+    let set = |name: &str, mode: u32| {
+        fs::set_permissions(folder.path().join(name), fs::Permissions::from_mode(mode)).expect("permissions");
+    };
+    let modes = |names: &[&str]| {
+        let mode = |name: &&str| fs::metadata(folder.path().join(name)).expect("a file").mode() & 0o7777;
+        names.iter().map(mode).collect::<Vec<_>>()
+    };
+    let run = |line: &str, names: &[&str]| {
+        let ended = shell(&folder, line);
+        assert!(ended.status.success(), "{line}: {}", stderr(&ended));
+        let found = modes(names);
+        names.iter().for_each(|name| fs::remove_file(folder.path().join(name)).expect("a file"));
+        found
+    };
+    array(&folder, "a.npy");
+    let line = "umask 022 && cast convert a.npy out.npy --to float16 --quiet --plot p.svg";
+    for (input, output) in [(0o600, 0o600), (0o444, 0o444), (0o666, 0o644), (0o755, 0o755), (0o640, 0o640)] {
+        set("a.npy", input);
+        assert_eq!(run(line, &["out.npy", "p.svg"]), [output; 2], "{input:o}");
+    }
+    assert_eq!(run(&line.replace("022", "077"), &["out.npy", "p.svg"]), [0o600; 2]);
+    folder.write("m.onnx", model_with_data("m.data"));
+    folder.write("m.data", floats(&[1.0, 2.0, 3.0, 4.0]));
+    (set("m.onnx", 0o640), set("m.data", 0o604));
+    assert_eq!(run("cast convert m.onnx o.onnx --to float16 --quiet", &["o.onnx", "o.onnx.data"]), [0o600; 2]);
+    // An index, and the outputs of a model that is run.
+    folder.write("s.safetensors", checkpoint(&[("w", "F32", &[1], &floats(&[1.0]))]));
+    folder.write("s.safetensors.index.json", r#"{"weight_map":{"w":"s.safetensors"}}"#);
+    set("s.safetensors", 0o600);
+    let names = ["s/s.safetensors", "s/s.safetensors.index.json"];
+    assert_eq!(run("umask 022 && cast convert s.safetensors.index.json s --to bf16 --quiet", &names), [0o600; 2]);
+    let node = wgpu_cast::onnx::CastNode::with_target(25, wgpu_cast::ElementType::FLOAT16, None, None).expect("a node");
+    let model = wgpu_cast::onnx::Model::of_cast(&node, wgpu_cast::ElementType::FLOAT, &[2]).expect("a model");
+    folder.write("r.onnx", model.to_bytes().expect("a message"));
+    set("a.npy", 0o600);
+    assert_eq!(run("cast run r.onnx a.npy -o r --device cpu --quiet", &["r/output_0.pb"]), [0o600]);
+}
+
+/// A file that its owner may not write to is replaced if they say so.
+#[test]
+fn a_read_only_file_is_replaced_also_when_interrupted_before() {
+    let folder = Folder::new();
+    array(&folder, "a.npy");
+    let expected = folder.convert("a.npy out.npy --to float16");
+    for name in ["out.npy", "out.npy.cast-partial"] {
+        folder.write(name, b"old");
+    }
+    fs::set_permissions(folder.path().join("out.npy"), fs::Permissions::from_mode(0o444)).expect("permissions");
+    for option in ["--resume", ""] {
+        assert!(folder.convert(&format!("a.npy out.npy --to float16 --force {option}")) == expected);
+        assert_eq!(fs::metadata(folder.path().join("out.npy")).expect("a file").mode() & 0o777, 0o444);
+    }
+}
+
+#[test]
+fn errors_of_temporary_files_name_their_folder() {
+    let folder = Folder::new();
+    let variables = [("TMPDIR", "/nonexistent")];
+    let expected = "cast: /nonexistent: cannot write a temporary file: No such file or directory (os error 2) (TMPDIR chooses the folder)";
+    for (name, is_compressed) in [("stored", false), ("compressed", true)] {
+        let mut archive = wgpu_cast::files::NpzWriter::new(Vec::new());
+        let array = npy("<f4", false, "(2,)", &floats(&[1.0, 2.0]));
+        archive.start("a", array.len() as u64, is_compressed).expect("an entry");
+        archive.write_all(&array).expect("memory");
+        folder.write(&format!("{name}.npz"), archive.finish().expect("memory"));
+    }
+    let line = |name: &str| format!("convert {name}.npz out.npz --to float16 --quiet");
+    for line in ["convert - out.npy --in-format npy --to float16", &line("compressed")] {
+        let outcome = folder.cast_with(line, &variables);
+        assert_eq!((outcome.status, outcome.line()), (Some(1), expected), "{line}");
+    }
+    let outcome = folder.cast_with(&line("stored"), &variables);
+    assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""));
+    assert_eq!(folder.names(), ["compressed.npz", "out.npz", "stored.npz"]);
+}
+
+/// What comes from a pipe may be something else the next time.
+#[test]
+fn a_conversion_of_a_pipe_is_not_continued() {
+    let folder = Folder::new();
+    let outcome = folder.cast("convert - out.npy --in-format npy --to float16 --resume");
+    assert_eq!(outcome.status, Some(2));
+    let expected = "cast: --resume cannot be combined with input from a pipe or a device, which may be another one now";
+    assert_eq!(outcome.line(), expected);
+}
