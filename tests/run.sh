@@ -2,6 +2,7 @@
 # Runs every test; sets up what they need. Further arguments go to the test runner.
 set -eu
 cd "$(dirname "$0")/.."
+arguments=$#
 # Some drivers print a warning if this is not set.
 export XDG_RUNTIME_DIR="${XDG_RUNTIME_DIR:-${TMPDIR:-/tmp}}"
 
@@ -36,3 +37,11 @@ else
     cargo test $checked --no-fail-fast --lib --tests "$@"
 fi
 }
+
+# Once more the tests of the command line, since root may do what other users may not.
+if [ "$(id -u)" = 0 ] && [ "$arguments" = 0 ]; then
+    # shellcheck disable=SC2086
+    test=$(cargo test $checked --test cli --no-run --message-format=json 2>/dev/null |
+        sed -n 's/.*"executable":"\([^"]*\/cli-[^"]*\)".*/\1/p')
+    tests/other_user.sh "$test" target/release/examples || [ $? = 3 ]
+fi

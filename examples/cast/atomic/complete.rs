@@ -11,7 +11,7 @@ use super::partial::{Partial, Stamp};
 use super::target::{Permissions, folder_of};
 use crate::failure::Failure;
 use crate::identity::FileId;
-use crate::output::note;
+use crate::output::warning;
 use crate::signals;
 
 /// The outputs that this run has named.
@@ -138,10 +138,8 @@ impl Place {
         match file.set_permissions(fs::Permissions::from_mode(wanted)) {
             // A file system without permissions.
             Err(error) if self.replaced.is_none() => {
-                note(format_args!(
-                    "warning: {}: its permissions are those of its file system: {error}",
-                    self.name.display()
-                ));
+                let name = self.name.display();
+                warning(format_args!("{name}: others may read it who may not read its inputs: {error}"));
                 Ok(())
             }
             set => set,

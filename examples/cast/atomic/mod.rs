@@ -17,8 +17,8 @@ use std::path::Path;
 
 use wgpu_cast::files::CastLoss;
 
-pub use self::complete::{Complete, sync_folder};
 use self::complete::Place;
+pub use self::complete::{Complete, sync_folder};
 use self::journal::Entry;
 use self::partial::{Opened, Partial};
 use self::syncing::Syncing;
