@@ -1,4 +1,5 @@
-//! What needs no GPU: the CPU path, the kernels as text, the tables, the README and the page of faults.
+//! What needs no GPU: the CPU path, the kernels as text, the tables, the README, the page of faults and the words of the page in
+//! a browser.
 
 mod cpu;
 mod faults;
@@ -13,3 +14,4 @@ mod readme;
 mod shaders;
 mod shared_bytes;
 mod threads;
+mod words;

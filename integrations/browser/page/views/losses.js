@@ -6,7 +6,7 @@ import { counted, digits, heading, named, row } from '../dom.js';
 export const TOLD = {
   infinite: 'became infinite',
   nan: 'became NaN',
-  saturated: 'became the largest number',
+  saturated: 'became the largest or least number',
   out_of_range: 'out of range',
   zero: 'became 0',
   subnormal: 'became subnormal',
