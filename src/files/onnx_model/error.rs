@@ -252,6 +252,14 @@ pub enum ModelNote {
         /// Their number.
         count: usize,
     },
+    /// Nodes are kept in the old type because their values come from integers, such as sizes and positions, which a
+    /// narrow type would round.
+    IntegersKept {
+        /// The first nodes, with their operators.
+        nodes: Vec<String>,
+        /// The number of further such nodes.
+        more: usize,
+    },
 }
 
 /// Why nodes keep the old type.
@@ -298,6 +306,11 @@ impl fmt::Display for ModelNote {
                     KeptReason::Untyped => "kept in the old type: not all values are tensors of known types",
                 };
                 write!(f, "{operator}: {what} {reason} (first: {})", quoted(first))
+            }
+            ModelNote::IntegersKept { nodes, more } => {
+                let what = counted(nodes.len() + more, "node");
+                let list = listed(nodes, *more);
+                write!(f, "{what} kept in the old type, because their values come from integers: {list}")
             }
         }
     }

@@ -19,8 +19,17 @@ const DEEPEST: u32 = 32;
 const MOST_MEMORY: u64 = 512 << 20;
 
 /// The attributes whose values conversions look at, apart from tensors and graphs.
-const ATTRIBUTES: [&str; 8] =
-    ["value_float", "value_floats", "sparse_value", "to", "dtype", "output_dtype", "output_datatype", "stash_type"];
+const ATTRIBUTES: [&str; 9] = [
+    "value_float",
+    "value_floats",
+    "sparse_value",
+    "to",
+    "dtype",
+    "output_dtype",
+    "output_datatype",
+    "stash_type",
+    "num_scan_inputs",
+];
 
 /// Reads the structure of a model.
 pub(super) fn scan(input: &dyn ReadAt) -> Result<Structure, OnnxModelError> {

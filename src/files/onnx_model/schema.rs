@@ -53,6 +53,11 @@ impl Allowed {
         self.text.chars().eq(letter(element_type))
     }
 
+    /// Whether tensors of any float type are allowed.
+    pub(super) fn any_float(self) -> bool {
+        self.text.contains(['f', 'd', 'h', 'b'])
+    }
+
     /// Whether no tensor is allowed, only sequences, optionals or maps.
     pub(super) fn no_tensor(self) -> bool {
         self.text == "s"

@@ -7,6 +7,7 @@ use super::super::reader::fields;
 use super::super::rows::PlannedTensor;
 use super::super::structure::{Attribute, GraphId, Node, TensorId};
 use super::Converter;
+use super::flow::Flow;
 use crate::element::ElementType;
 use crate::files::plan::{TensorCast, TensorStorage};
 use crate::files::wire::{Value, read_bytes};
@@ -87,6 +88,12 @@ impl Converter<'_, '_> {
             }
             _ => None,
         }
+    }
+
+    /// What the value of a `Constant` is.
+    pub(super) fn constant_flow(&self, node: &Node) -> Flow {
+        let tensor = self.attribute(node, "value").and_then(|found| found.tensors.first());
+        tensor.map_or(Flow::Constant, |&id| Flow::of_shape(&self.structure.tensor(id).dims))
     }
 
     /// Makes the output one of the new type.

@@ -6,16 +6,22 @@ use super::super::error::{KeptReason, OnnxModelError};
 use super::super::reader::Name;
 use super::super::schema::Schema;
 use super::super::structure::{GraphId, Node};
+use super::Converter;
 use super::attributes::OutputType;
+use super::ends::Known;
+use super::flow::{Course, Flow, NodeFlow};
+use super::uses::Need;
 use super::values::Class;
-use super::{Converter, Ends};
-use crate::element::ElementType;
+use crate::element::{ElementType, Kind};
 
 /// What the type variables of a node's schema stand for.
 struct Variables {
     classes: Vec<Class>,
     /// Those that get the new type.
     converts: Vec<bool>,
+    /// The types that attributes tell of outputs.
+    told: Vec<Option<ElementType>>,
+    flow: NodeFlow,
 }
 
 impl Converter<'_, '_> {
@@ -70,6 +76,7 @@ impl Converter<'_, '_> {
         let is_known = inputs.iter().flatten().all(|&value| self.values.class(value) != Class::Unknown);
         let takes_tensors = schema.inputs.all().chain(schema.outputs.all()).all(|v| !schema.allowed(v).no_tensor());
         let mut converts: Vec<bool> = (0..classes.len()).map(|v| schema.allowed(v).float(to)).collect();
+        let mut told = vec![None; classes.len()];
         if operator == "Resize"
             && let Some(roi) = schema.inputs.variable(1)
         {
@@ -85,7 +92,9 @@ impl Converter<'_, '_> {
                 continue;
             }
             let allowed = schema.allowed(variable);
-            match self.output_type(operator, node) {
+            let output_type = self.output_type(operator, node);
+            told[variable] = output_type.as_ref().and_then(OutputType::element_type);
+            match output_type {
                 _ if !allowed.float(from) => classes[variable] = Class::Other,
                 _ if allowed.only(from) => classes[variable] = Class::Old,
                 Some(OutputType::Input(input)) => {
@@ -120,26 +129,44 @@ impl Converter<'_, '_> {
         if convertible.is_empty() && !old.is_empty() {
             reason = reason.or(Some(KeptReason::NotSupported));
         }
-        if !old.is_empty() && reason.is_none() {
-            self.note(node, KeptReason::InPart);
+        let mut flow = self.node_flow(operator, inputs);
+        let makes_old = (0..node.outputs.len())
+            .filter(|&at| node.outputs[at] != Name::EMPTY)
+            .any(|at| schema.outputs.variable(at).is_some_and(is_old));
+        if flow.course == Course::Follows && !makes_old {
+            // Integers are computed from constants.
+            flow.course = Course::Stays;
         }
-        if let Some(reason) = reason {
+        let stays = match flow.course {
+            Course::Stays => true,
+            Course::Follows => self.next_stay(outputs_of(node), flow.floats),
+            Course::Converts | Course::Looks => false,
+        };
+        let is_kept = stays && (flow.floats.is_kept() || flow.course == Course::Stays);
+        if is_kept && makes_old && matches!(reason, None | Some(KeptReason::NotSupported)) {
+            self.note_integers(node);
+        } else if let Some(reason) = reason {
             if !(convertible.is_empty() && old.is_empty()) {
                 self.note(node, reason);
             }
-            converts.fill(false);
+        } else if !old.is_empty() && !stays {
+            self.note(node, KeptReason::InPart);
         }
-        if inputs.is_empty() && self.next_stays() {
+        if stays || reason.is_some() {
             converts.fill(false);
         }
         if let Some((variable, output)) = made
-            && classes[variable] == Class::Old
+            && is_old(variable)
             && converts[variable]
             && self.found.is_some()
         {
             self.change_output_type(at, node, &output)?;
         }
-        self.apply(at, node, (inputs, schema), &Variables { classes, converts });
+        if reason.is_some() && flow.course == Course::Follows {
+            // It has no choice.
+            flow.course = if flow.floats.is_kept() { Course::Stays } else { Course::Converts };
+        }
+        self.apply(at, node, (inputs, schema), &Variables { classes, converts, told, flow });
         Ok(())
     }
 
@@ -169,25 +196,85 @@ impl Converter<'_, '_> {
     /// Asks for the inputs and defines the outputs.
     fn apply(
         &mut self,
-        (graph, index): (GraphId, usize),
+        at: (GraphId, usize),
         node: &Node,
         (inputs, schema): (&[Option<usize>], &Schema),
         variables: &Variables,
     ) {
         let target = |variable: usize| if variables.converts[variable] { self.rules.to } else { self.rules.from };
-        let wanted: Vec<Option<ElementType>> =
-            (0..inputs.len()).map(|at| schema.inputs.variable(at).map(target)).collect();
-        let made: Vec<(Class, ElementType)> = (0..node.outputs.len())
-            .map(|at| match schema.outputs.variable(at) {
-                Some(variable) => (variables.classes[variable], target(variable)),
-                None => (Class::Unknown, self.rules.from),
+        let course = variables.flow.course;
+        let wanted: Vec<(ElementType, Option<Need>)> = (0..inputs.len())
+            .map(|index| {
+                let variable = schema.inputs.variable(index);
+                let wanted = variable.map_or(self.rules.from, target);
+                let allowed = variable.map(|variable| schema.allowed(variable));
+                let follows = allowed.is_some_and(|allowed| allowed.float(self.rules.to));
+                match (course, inputs[index]) {
+                    (Course::Follows, _) if follows => (wanted, None),
+                    (Course::Looks, Some(value)) if self.values.class(value) == Class::Old => {
+                        let actual = self.values.actual(value);
+                        if allowed.is_some_and(|allowed| allowed.float(actual)) {
+                            (actual, None)
+                        } else {
+                            (wanted, None)
+                        }
+                    }
+                    _ => (wanted, Some(self.need(wanted, course == Course::Stays))),
+                }
             })
             .collect();
-        for (at, (value, wanted)) in inputs.iter().zip(wanted).enumerate() {
-            self.take((graph, index), at, *value, wanted.unwrap_or(self.rules.from));
+        let made: Vec<((Class, Flow), ElementType)> = (0..node.outputs.len())
+            .map(|index| match schema.outputs.variable(index) {
+                Some(variable) => {
+                    let class = variables.classes[variable].or(self.values.declared(node.outputs[index]));
+                    let flow = self.output_flow(node, (inputs, schema), (variable, class), variables);
+                    ((class, flow), target(variable))
+                }
+                None => ((Class::Unknown, Flow::Activation), self.rules.from),
+            })
+            .collect();
+        if course == Course::Follows {
+            let next = self.values.count();
+            let follow = inputs.iter().zip(&wanted).filter(|(_, (_, need))| need.is_none());
+            let follow = follow.filter_map(|(value, _)| *value).collect();
+            self.uses.follow(follow, next..next + outputs_of(node), variables.flow.floats);
         }
-        for (at, (class, actual)) in made.into_iter().enumerate() {
-            self.make((graph, index), at, node.outputs[at], (class, actual));
+        for (index, (value, wanted)) in inputs.iter().zip(wanted).enumerate() {
+            self.take(at, index, *value, wanted);
+        }
+        for (index, (of, actual)) in made.into_iter().enumerate() {
+            self.make(at, index, node.outputs[index], (of, actual));
+        }
+    }
+
+    /// What an output comes from.
+    fn output_flow(
+        &self,
+        node: &Node,
+        (inputs, schema): (&[Option<usize>], &Schema),
+        (variable, class): (usize, Class),
+        variables: &Variables,
+    ) -> Flow {
+        let flow = variables.flow;
+        if class != Class::Other {
+            return match self.structure.text(node.operator) {
+                "DynamicQuantizeLinear" => Flow::Scale,
+                "Constant" => self.constant_flow(node),
+                _ => flow.floats,
+            };
+        }
+        if !schema.allowed(variable).any_float() {
+            return flow.integers;
+        }
+        if let Some(element_type) = variables.told[variable] {
+            return if matches!(element_type.kind(), Kind::Float(_)) { flow.floats } else { flow.integers };
+        }
+        let bound = inputs.iter().enumerate().filter(|&(at, _)| schema.inputs.variable(at) == Some(variable));
+        let bound = bound.filter_map(|(_, value)| value.map(|value| self.values.flow(value)));
+        match bound.max() {
+            _ if flow.integers.is_constant() => flow.integers,
+            Some(highest) => highest.chosen(),
+            None => flow.floats,
         }
     }
 
@@ -197,9 +284,12 @@ impl Converter<'_, '_> {
         (graph, index): (GraphId, usize),
         at: usize,
         value: Option<usize>,
-        wanted: ElementType,
+        (wanted, need): (ElementType, Option<Need>),
     ) {
         let Some(value) = value.filter(|&value| self.values.class(value) == Class::Old) else { return };
+        if let Some(need) = need {
+            self.uses.note(value, need);
+        }
         if let Some(name) = self.request(value, wanted) {
             self.edits.graph(graph).nodes.entry(index).or_default().inputs.insert(at, name);
         }
@@ -211,10 +301,10 @@ impl Converter<'_, '_> {
         (graph, index): (GraphId, usize),
         at: usize,
         name: Name,
-        (class, actual): (Class, ElementType),
+        ((class, flow), actual): ((Class, Flow), ElementType),
     ) {
         let class = class.or(self.values.declared(name));
-        if let Some(name) = self.define(name, class, actual, index + 1) {
+        if let Some(name) = self.define(name, (class, flow), actual, index + 1) {
             self.edits.graph(graph).nodes.entry(index).or_default().outputs.insert(at, name);
         }
     }
@@ -228,13 +318,15 @@ impl Converter<'_, '_> {
         reason: KeptReason,
     ) -> Result<(), OnnxModelError> {
         let mut is_concerned = false;
+        let flow = self.unknown_flow(inputs);
+        let need = self.need(self.rules.from, flow.is_kept());
         for (index, value) in inputs.iter().enumerate() {
             is_concerned |= value.is_some_and(|value| self.values.class(value) != Class::Other);
-            self.take(at, index, *value, self.rules.from);
+            self.take(at, index, *value, (self.rules.from, Some(need)));
         }
         for (index, &name) in node.outputs.iter().enumerate() {
             is_concerned |= self.values.declared(name) != Class::Other;
-            self.make(at, index, name, (Class::Unknown, self.rules.from));
+            self.make(at, index, name, ((Class::Unknown, flow), self.rules.from));
         }
         if is_concerned {
             self.note(node, reason);
@@ -245,8 +337,13 @@ impl Converter<'_, '_> {
     /// The graphs of a node that keeps the old type: their inputs and outputs keep it too.
     fn keep_bodies(&mut self, node: &Node) -> Result<(), OnnxModelError> {
         for &body in node.attributes.iter().flat_map(|attribute| &attribute.graphs) {
-            self.graph(body, self.rules.from, &Ends::default())?;
+            self.graph(body, &Known::all(self.rules.from))?;
         }
         Ok(())
     }
+}
+
+/// The number of values that a node makes.
+fn outputs_of(node: &Node) -> usize {
+    node.outputs.iter().filter(|&&name| name != Name::EMPTY).count()
 }

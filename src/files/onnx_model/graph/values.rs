@@ -1,10 +1,11 @@
 //! The values of nested graphs: what is known of their types, and under which names they exist in which type.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use super::super::edit::NewCast;
 use super::super::reader::Name;
 use super::super::structure::GraphId;
+use super::flow::Flow;
 use crate::element::ElementType;
 
 /// What is known of the type that a value had.
@@ -29,6 +30,7 @@ impl Class {
 struct Value {
     name: Name,
     class: Class,
+    flow: Flow,
     graph: GraphId,
     /// The index of the first node behind the one that makes it.
     position: usize,
@@ -40,11 +42,10 @@ struct Value {
 #[derive(Debug)]
 struct Scope {
     graph: GraphId,
-    /// The type that outputs of the old type get.
-    io: ElementType,
     values: HashMap<Name, usize>,
     declared: HashMap<Name, Class>,
-    outputs: HashSet<Name>,
+    /// The types that outputs of the old type get.
+    outputs: HashMap<Name, ElementType>,
 }
 
 #[derive(Debug, Default)]
@@ -54,9 +55,9 @@ pub(super) struct Values {
 }
 
 impl Values {
-    pub(super) fn enter(&mut self, graph: GraphId, io: ElementType) {
+    pub(super) fn enter(&mut self, graph: GraphId) {
         let (values, declared) = (HashMap::new(), HashMap::new());
-        self.scopes.push(Scope { graph, io, values, declared, outputs: HashSet::new() });
+        self.scopes.push(Scope { graph, values, declared, outputs: HashMap::new() });
     }
 
     pub(super) fn leave(&mut self) {
@@ -71,9 +72,10 @@ impl Values {
         }
     }
 
-    pub(super) fn declare_output(&mut self, name: Name) {
+    /// One that is an output twice has the first type under its own name.
+    pub(super) fn declare_output(&mut self, name: Name, io: ElementType) {
         if let Some(scope) = self.scopes.last_mut() {
-            scope.outputs.insert(name);
+            scope.outputs.entry(name).or_insert(io);
         }
     }
 
@@ -86,7 +88,7 @@ impl Values {
     pub(super) fn define(
         &mut self,
         name: Name,
-        class: Class,
+        (class, flow): (Class, Flow),
         actual: ElementType,
         position: usize,
     ) -> Option<(usize, Option<ElementType>)> {
@@ -98,8 +100,7 @@ impl Values {
         let versions = if class == Class::Old { vec![(actual, None)] } else { Vec::new() };
         self.values.push(Value { name, class, graph: scope.graph, position, versions });
         scope.values.insert(name, index);
-        let is_output = scope.outputs.contains(&name);
-        (class == Class::Old).then_some((index, is_output.then_some(scope.io)))
+        (class == Class::Old).then(|| (index, scope.outputs.get(&name).copied()))
     }
 
     /// The value of a name, which may be of a graph around the current one.
@@ -114,6 +115,10 @@ impl Values {
 
     pub(super) fn class(&self, value: usize) -> Class {
         self.values[value].class
+    }
+
+    pub(super) fn flow(&self, value: usize) -> Flow {
+        self.values[value].flow
     }
 
     pub(super) fn name(&self, value: usize) -> Name {

@@ -1,0 +1,84 @@
+//! In which types values are needed. Constants, and what only moves numbers, are made in the type of their use.
+
+use std::ops::Range;
+
+use super::flow::Flow;
+
+/// The type in which a value is needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Need {
+    Old,
+    New,
+    /// The old type, for results that depend on each digit.
+    Exact,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Use {
+    old: bool,
+    new: bool,
+    exact: bool,
+}
+
+/// Values that are needed in the type in which others are.
+#[derive(Debug)]
+struct Follow {
+    inputs: Vec<usize>,
+    outputs: Range<usize>,
+    flow: Flow,
+}
+
+/// The needs of values, by their indexes.
+#[derive(Debug, Default)]
+pub(super) struct Uses {
+    of: Vec<Use>,
+    follows: Vec<Follow>,
+}
+
+impl Uses {
+    pub(super) fn note(&mut self, value: usize, need: Need) {
+        if self.of.len() <= value {
+            self.of.resize(value + 1, Use::default());
+        }
+        let found = &mut self.of[value];
+        match need {
+            Need::Old => found.old = true,
+            Need::New => found.new = true,
+            Need::Exact => found.exact = true,
+        }
+    }
+
+    /// Notes that the inputs of a node are needed in the type in which its outputs are.
+    pub(super) fn follow(&mut self, inputs: Vec<usize>, outputs: Range<usize>, flow: Flow) {
+        self.follows.push(Follow { inputs, outputs, flow });
+    }
+
+    /// Hands the needs of outputs on to inputs. Values are used behind their nodes only.
+    pub(super) fn settle(&mut self) {
+        for Follow { inputs, outputs, flow } in std::mem::take(&mut self.follows).into_iter().rev() {
+            let is_exact = flow.is_kept() || self.of(&outputs).exact;
+            let need = match self.stays(outputs, flow) {
+                true if is_exact => Need::Exact,
+                true => Need::Old,
+                false => Need::New,
+            };
+            inputs.into_iter().for_each(|input| self.note(input, need));
+        }
+    }
+
+    /// Whether values that can have either type stay in the old one. Constants that are needed in both types are
+    /// rounded, unless each digit counts.
+    pub(super) fn stays(&self, values: Range<usize>, flow: Flow) -> bool {
+        let Use { old, new, exact } = self.of(&values);
+        exact || (old && (flow.is_kept() || !new))
+    }
+
+    fn of(&self, values: &Range<usize>) -> Use {
+        let values = values.clone().filter_map(|value| self.of.get(value));
+        values.fold(Use::default(), |all, one| Use {
+            old: all.old || one.old,
+            new: all.new || one.new,
+            exact: all.exact || one.exact,
+        })
+    }
+}
