@@ -4,6 +4,7 @@ mod build;
 mod external;
 mod graphs;
 mod hostile;
+mod integers;
 mod nested;
 mod rows;
 mod weights;

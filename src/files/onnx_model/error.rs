@@ -273,6 +273,8 @@ pub enum KeptReason {
     Unknown,
     /// The operator does not support the new type at this opset.
     NotSupported,
+    /// The operator is a function, and its body at this opset has constants of the old type, whatever its schema allows.
+    Body,
     /// Some inputs or outputs do not support the new type at this opset; the others are converted.
     InPart,
     /// The operator works on sequences, optionals or maps, or on values whose types cannot be found out.
@@ -300,6 +302,9 @@ impl fmt::Display for ModelNote {
                     KeptReason::Asked => "kept in the old type as asked for",
                     KeptReason::Unknown => "kept in the old type: the operator has no known schema at this opset",
                     KeptReason::NotSupported => "kept in the old type: the operator does not support the new one here",
+                    KeptReason::Body => {
+                        "kept in the old type: the operator's body has constants of that type at this opset"
+                    }
                     KeptReason::InPart => {
                         "kept in the old type in part: some inputs or outputs do not support the new one"
                     }

@@ -9,12 +9,17 @@ use crate::element::ElementType;
 /// Made by `tests/onnx/schemas.py`, which describes the format.
 const TABLE: &str = include_str!("schemas.txt");
 
+/// Made by `tests/onnx/bodies.py`, which describes the format.
+const BODIES: &str = include_str!("bodies.txt");
+
 /// What an operator takes and makes at a version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Schema {
     pub inputs: Parameters,
     pub outputs: Parameters,
     variables: Vec<Allowed>,
+    /// The letters of the float types that the operator's body does not support, whatever the variables allow.
+    refused: &'static str,
 }
 
 /// The type variables of inputs or outputs, by index.
@@ -80,9 +85,15 @@ impl Schema {
         self.variables[variable]
     }
 
+    /// Whether the operator is a function whose body supports this float type, or no function.
+    pub(super) fn body_supports(&self, element_type: ElementType) -> bool {
+        letter(element_type).is_none_or(|letter| !self.refused.contains(letter))
+    }
+
     /// The schema of an operator of the default domain at an opset; `None` if there is none, or if it is deprecated.
     pub(super) fn at(operator: &str, opset: i64) -> Option<Self> {
-        parse(version(operator, opset)?.1)
+        let schema = parse(version(operator, opset)?.1)?;
+        Some(Schema { refused: refused(operator, opset), ..schema })
     }
 }
 
@@ -108,6 +119,16 @@ fn version(operator: &str, opset: i64) -> Option<(i64, &'static str)> {
     versions.get(operator)?.iter().copied().rfind(|&(since, _)| since <= opset)
 }
 
+/// The types that the body of an operator refuses at an opset.
+fn refused(operator: &str, opset: i64) -> &'static str {
+    let lines = BODIES.lines().filter_map(|line| {
+        let mut words = line.split(' ');
+        let since = (words.next() == Some(operator)).then(|| words.next()?.parse::<i64>().ok()).flatten()?;
+        words.next().filter(|_| since <= opset)
+    });
+    lines.last().unwrap_or_default()
+}
+
 /// What follows the version in a line of the table.
 fn parse(line: &'static str) -> Option<Schema> {
     let mut words = line.split(' ');
@@ -120,7 +141,8 @@ fn parse(line: &'static str) -> Option<Schema> {
         Some(Parameters { variables, repeats: letters.len() > letters_only.len() })
     };
     let (inputs, outputs) = (parameters(inputs)?, parameters(outputs)?);
-    Some(Schema { inputs, outputs, variables: variables.iter().map(|&(_, text)| Allowed { text }).collect() })
+    let variables = variables.iter().map(|&(_, text)| Allowed { text }).collect();
+    Some(Schema { inputs, outputs, variables, refused: "" })
 }
 
 #[cfg(test)]
@@ -143,6 +165,23 @@ mod tests {
             assert_eq!(super::since(words[0], since), Some(since), "{line}");
         }
         assert_eq!((newest, deprecated), (NEWEST_OPSET, 3));
+    }
+
+    #[test]
+    fn every_line_of_the_bodies_names_types_that_the_schema_allows() {
+        let lines: Vec<Vec<&str>> = BODIES.lines().skip(1).map(|line| line.split(' ').collect()).collect();
+        assert_eq!(lines.len(), 2);
+        for words in lines {
+            let (operator, opset, types) = (words[0], words[1].parse().unwrap(), words[2]);
+            let schema = Schema::at(operator, opset).unwrap();
+            assert_eq!(schema.refused, types);
+            assert!(schema.allowed(0).text.contains(types), "{words:?}");
+        }
+        let schema = |opset| Schema::at("MeanVarianceNormalization", opset).unwrap();
+        let supports = |opset| [FLOAT, DOUBLE, FLOAT16, BFLOAT16].map(|t| schema(opset).body_supports(t));
+        assert_eq!(supports(9), [true, false, false, true]);
+        assert_eq!([supports(13), supports(28)], [[true, false, false, false]; 2]);
+        assert!(Schema::at("Selu", 28).unwrap().body_supports(FLOAT16));
     }
 
     /// By the texts of the operators.

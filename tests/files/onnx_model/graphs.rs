@@ -204,6 +204,33 @@ fn operators_that_do_not_support_the_new_type_are_kept() {
     );
 }
 
+/// The body of the operator has constants of float, so that another type fails in onnx.checker.
+#[test]
+fn functions_with_constants_of_float_are_kept() {
+    let operator = "MeanVarianceNormalization";
+    let whole = |opset: i64, nodes: &[Message], code: i32| {
+        let mut fields: Vec<_> = nodes.iter().map(|node| (NODE, node.clone())).collect();
+        fields.insert(0, (INPUT, value("x", code)));
+        fields.insert(1, (OUTPUT, value("y", code)));
+        model(13, opset, &graph(&fields))
+    };
+    for (opset, to) in [
+        (9, ElementType::FLOAT16),
+        (9, ElementType::DOUBLE),
+        (13, ElementType::BFLOAT16),
+        (18, ElementType::FLOAT16),
+        (28, ElementType::DOUBLE),
+    ] {
+        let code = to.onnx_code();
+        let kept =
+            [cast("x", "x_float", FLOAT), node(operator, &["x_float"], &["y_float"]), cast("y_float", "y", code)];
+        let written = converted(&whole(opset, &[node(operator, &["x"], &["y"])], FLOAT), to, as_they_are).unwrap();
+        assert_model(&written.model, &whole(opset, &kept, code));
+        let note = "1 node kept in the old type: the operator's body has constants of that type at this opset";
+        assert_eq!(written.notes, [format!("{operator}: {note} (first: \"y\")")]);
+    }
+}
+
 /// What holds or names a type beside tensors.
 #[test]
 fn constants_and_attributes_that_name_types() {

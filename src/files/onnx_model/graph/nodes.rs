@@ -75,7 +75,8 @@ impl Converter<'_, '_> {
         let mut classes = self.bind(inputs, schema);
         let is_known = inputs.iter().flatten().all(|&value| self.values.class(value) != Class::Unknown);
         let takes_tensors = schema.inputs.all().chain(schema.outputs.all()).all(|v| !schema.allowed(v).no_tensor());
-        let mut converts: Vec<bool> = (0..classes.len()).map(|v| schema.allowed(v).float(to)).collect();
+        let supports = schema.body_supports(to);
+        let mut converts: Vec<bool> = (0..classes.len()).map(|v| schema.allowed(v).float(to) && supports).collect();
         let mut told = vec![None; classes.len()];
         if operator == "Resize"
             && let Some(roi) = schema.inputs.variable(1)
@@ -127,7 +128,7 @@ impl Converter<'_, '_> {
             reason = reason.or(Some(KeptReason::Untyped));
         }
         if convertible.is_empty() && !old.is_empty() {
-            reason = reason.or(Some(KeptReason::NotSupported));
+            reason = reason.or(Some(if supports { KeptReason::NotSupported } else { KeptReason::Body }));
         }
         let mut flow = self.node_flow(operator, inputs);
         let makes_old = (0..node.outputs.len())
@@ -143,7 +144,7 @@ impl Converter<'_, '_> {
             Course::Converts | Course::Looks => false,
         };
         let is_kept = stays && (flow.floats.is_kept() || flow.course == Course::Stays);
-        if is_kept && makes_old && matches!(reason, None | Some(KeptReason::NotSupported)) {
+        if is_kept && makes_old && matches!(reason, None | Some(KeptReason::NotSupported | KeptReason::Body)) {
             self.note_integers(node);
         } else if let Some(reason) = reason {
             if !(convertible.is_empty() && old.is_empty()) {

@@ -98,7 +98,7 @@ impl Values {
             return None;
         }
         let versions = if class == Class::Old { vec![(actual, None)] } else { Vec::new() };
-        self.values.push(Value { name, class, graph: scope.graph, position, versions });
+        self.values.push(Value { name, class, flow, graph: scope.graph, position, versions });
         scope.values.insert(name, index);
         (class == Class::Old).then(|| (index, scope.outputs.get(&name).copied()))
     }
