@@ -60,7 +60,8 @@ File formats, chosen by the file extension or --in-format and --out-format:
         new size. The format has no 2- and 4-bit integers.
   .onnx Models. Initializers that the rules select are stored in the new type, with a Cast back behind
         each, so that the model computes as before with the rounded weights. With --graph the graph
-        computes in the new type. Beyond 2 GiB, data goes to OUT.data beside the model.
+        computes in the new type, apart from sizes, positions and other values that come from integers.
+        Beyond 2 GiB, data goes to OUT.data beside the model.
   .npz  numpy's archive of arrays, by name like safetensors.
   .npy  numpy arrays of bool, integers, floats and strings, in either byte order, in C or Fortran
         order. Written little-endian in C order. Types that numpy lacks are written as ml_dtypes

@@ -4,6 +4,7 @@
 //! its schema allows. Where both differ, a `Cast` is inserted behind the producer, once for all nodes that ask for it.
 //! What is computed from integers keeps the old type (`flow`).
 
+mod apply;
 mod attributes;
 mod control;
 mod ends;

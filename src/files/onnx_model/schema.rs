@@ -121,12 +121,12 @@ fn version(operator: &str, opset: i64) -> Option<(i64, &'static str)> {
 
 /// The types that the body of an operator refuses at an opset.
 fn refused(operator: &str, opset: i64) -> &'static str {
-    let lines = BODIES.lines().filter_map(|line| {
+    let mut lines = BODIES.lines().filter_map(|line| {
         let mut words = line.split(' ');
         let since = (words.next() == Some(operator)).then(|| words.next()?.parse::<i64>().ok()).flatten()?;
         words.next().filter(|_| since <= opset)
     });
-    lines.last().unwrap_or_default()
+    lines.next_back().unwrap_or_default()
 }
 
 /// What follows the version in a line of the table.
