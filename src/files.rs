@@ -31,7 +31,9 @@ pub use error::FileError;
 #[cfg(any(unix, windows))]
 pub use input::InputFile;
 pub use input::{InputRange, ReadAt};
-pub use npy::{Characters, NpyArray, NpyElements, NpyError, NpyOrder, StringLayout, npy_plan, write_strings};
+pub use npy::{
+    Characters, NpyArray, NpyElements, NpyError, NpyHeader, NpyOrder, StringLayout, npy_plan, write_strings,
+};
 pub use npz::{NpzArchive, NpzError, NpzMember, NpzWriter};
 pub use onnx_model::{
     GraphRules, KeptReason, ModelData, ModelNote, ModelPlan, ModelRules, ModelScan, ModelTensor, OnnxModelError,

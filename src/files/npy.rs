@@ -13,6 +13,7 @@ use crate::onnx::MOST_DIMS;
 use crate::options::CastOptions;
 
 pub use error::NpyError;
+pub use header::NpyHeader;
 pub use strings::{Characters, StringLayout, write_strings};
 
 /// An array, as the header of a `.npy` file describes it. The versions 1.0, 2.0 and 3.0 of the format are read, as numpy's
@@ -62,19 +63,21 @@ impl NpyArray {
     /// [`NpyError`] if the input is not an array, has a dtype that is not supported, or another size than the header
     /// says. Memory is allocated only for the header, of which there are 10,000 bytes at most.
     pub fn read(input: &dyn ReadAt, from: Option<ElementType>) -> Result<Self, NpyError> {
-        let header = header::read(input)?;
-        let elements = dtype::elements(&header.dtype, from)?;
-        let count = count(&header.shape).ok_or(NpyError::TooLarge)?;
+        let NpyHeader { dtype, shape, column_major, data_offset } = NpyHeader::read(input)?;
+        if dtype.starts_with('[') {
+            return Err(NpyError::Structured);
+        }
+        let elements = dtype::elements(&dtype, from)?;
+        let count = count(&shape).ok_or(NpyError::TooLarge)?;
         let expected = match elements {
             NpyElements::Numbers(storage) => storage.bytes(count),
             NpyElements::Strings(layout) => layout.bytes().and_then(|bytes| bytes.checked_mul(count)),
         };
         let expected = expected.ok_or(NpyError::TooLarge)?;
-        let found = input.size()?.saturating_sub(header.data_offset);
+        let found = input.size()?.saturating_sub(data_offset);
         if found != expected {
             return Err(NpyError::Length { expected, found });
         }
-        let header::Header { shape, column_major, data_offset, .. } = header;
         Ok(Self { elements, shape, column_major, data_offset })
     }
 

@@ -9,7 +9,7 @@ use std::ops::Range;
 use zip::{CompressionMethod, ZipArchive};
 
 use super::input::{InputRange, ReadAt};
-use super::npy::NpyArray;
+use super::npy::{NpyArray, NpyError, NpyHeader};
 use crate::element::ElementType;
 
 pub use error::NpzError;
@@ -80,16 +80,33 @@ impl<'a> NpzArchive<'a> {
     /// # Errors
     /// [`NpzError::Npy`] if the member is not an array, or has another size than its header says.
     pub fn array(&mut self, member: &NpzMember, from: Option<ElementType>) -> Result<NpyArray, NpzError> {
-        let array = match &member.stored {
-            Some(range) => NpyArray::read(&InputRange::new(self.input, range.clone()), from),
+        self.read(member, |file| NpyArray::read(file, from))
+    }
+
+    /// Reads the header of a member of any dtype. Its `data_offset` counts from the member's first byte.
+    ///
+    /// # Errors
+    /// [`NpzError::Npy`] if the member is not an array.
+    pub fn header(&mut self, member: &NpzMember) -> Result<NpyHeader, NpzError> {
+        self.read(member, NpyHeader::read)
+    }
+
+    /// Calls a function with a member as a file, of which the beginning can be read.
+    fn read<T>(
+        &mut self,
+        member: &NpzMember,
+        read: impl FnOnce(&dyn ReadAt) -> Result<T, NpyError>,
+    ) -> Result<T, NpzError> {
+        let read = match &member.stored {
+            Some(range) => read(&InputRange::new(self.input, range.clone())),
             None => {
                 let mut head = Vec::new();
                 let mut file = self.archive.by_index(member.index).map_err(NpzError::archive)?.take(HEAD);
                 file.read_to_end(&mut head).map_err(|error| corrupt(member, &error))?;
-                NpyArray::read(&Head { bytes: head, size: member.bytes }, from)
+                read(&Head { bytes: head, size: member.bytes })
             }
         };
-        array.map_err(|error| NpzError::Npy { name: member.name.clone(), error })
+        read.map_err(|error| NpzError::Npy { name: member.name.clone(), error })
     }
 
     /// Copies a member as a `.npy` file, decompressed, and compares its checksum. No more than

@@ -1,7 +1,7 @@
 //! `.npy` files as numpy and ml_dtypes save them, other files, and hostile ones.
 
 use wgpu_cast::files::{
-    Characters, CodeStorage, NpyArray, NpyElements, NpyError, NpyOrder, ReadAt, StoredTensor, StringLayout,
+    Characters, CodeStorage, NpyArray, NpyElements, NpyError, NpyHeader, NpyOrder, ReadAt, StoredTensor, StringLayout,
     TensorStorage, npy_plan, write_strings,
 };
 use wgpu_cast::{CastOptions, ElementType, Tensor, cpu};
@@ -174,7 +174,10 @@ fn hostile_headers() {
         ("no end", file(1, "{'descr': '<f4", &[]), "bad header: a string has no end"),
         ("not text", file(1, "{'descr': '\u{1}", &[]), "bad header"),
         ("deep", file(1, &deep, &[]), "bad header"),
-        ("deep dtype", file(1, &format!("{{'descr': {deep}"), &[]), "structured"),
+        ("deep dtype", file(1, &format!("{{'descr': {deep}"), &[]), "bad header: it is not a dictionary"),
+        ("a list without an end", file(1, "{'descr': [('a', '<f4')", &[]), "bad header: a list has no end"),
+        ("a string in a list", file(1, "{'descr': [('a', '<f4)]", &[]), "bad header: a string has no end"),
+        ("more ends than lists", file(1, "{'descr': [])], ", &[]), "bad header: it is not a dictionary"),
         ("long header", file(2, &" ".repeat(10_001), &[]), "the header has 10001 bytes, the limit is 10000"),
         ("many axes", shape(&format!("({})", "1, ".repeat(65))), "more than 64 axes"),
     ];
@@ -182,6 +185,27 @@ fn hostile_headers() {
         let error = NpyArray::read(&bytes, None).expect_err(what).to_string();
         assert!(error.contains(message), "{what}: {error}");
     }
+}
+
+/// The header of any dtype is read, also where no cast can read the data.
+#[test]
+fn headers_of_dtypes_that_have_no_element_type() {
+    for (descr, dtype) in [
+        ("'|O'", "|O"),
+        ("'<M8[ns]'", "<M8[ns]"),
+        ("'<V2'", "<V2"),
+        ("[('a', '<f4'), ('b]', '<i2', (2, 3))]", "[('a', '<f4'), ('b]', '<i2', (2, 3))]"),
+        (
+            " [('x', [('y', '<f4')]), (('a \"title\"', 'z'), '|V4')]",
+            "[('x', [('y', '<f4')]), (('a \"title\"', 'z'), '|V4')]",
+        ),
+    ] {
+        let text = format!("{{'descr': {descr}, 'fortran_order': True, 'shape': (2, 3), }}");
+        let header = NpyHeader::read(&file(1, &text, &[1, 2])).unwrap();
+        assert_eq!((&header.dtype[..], &header.shape[..], header.column_major), (dtype, &[2, 3][..], true));
+        assert_eq!(header.data_offset, 10 + text.len() as u64);
+    }
+    assert!(matches!(NpyHeader::read(&b"pickle".to_vec()), Err(NpyError::NotNpy)));
 }
 
 /// A file of which only the header exists allocates nothing for what the header claims.

@@ -2,7 +2,7 @@
 
 use std::io::{Cursor, Write};
 
-use wgpu_cast::files::{InputRange, NpyArray, NpzArchive, NpzError, NpzWriter, ReadAt};
+use wgpu_cast::files::{InputRange, NpyArray, NpyHeader, NpzArchive, NpzError, NpzWriter, ReadAt};
 
 use crate::npy::{array, golden};
 
@@ -32,6 +32,7 @@ fn members_are_read_as_they_were_written() {
         assert_eq!(member.bytes, expected.len() as u64);
         let array = archive.array(member, None).unwrap();
         assert_eq!(array, NpyArray::read(expected, None).unwrap(), "{}", member.name);
+        assert_eq!(archive.header(member).unwrap(), NpyHeader::read(expected).unwrap(), "{}", member.name);
         let mut copy = Vec::new();
         archive.copy(member, &mut copy).unwrap();
         assert_eq!(&copy, expected, "{}", member.name);
@@ -91,6 +92,7 @@ fn what_is_no_archive_of_arrays() {
     let mut archive = NpzArchive::open(&text).unwrap();
     let member = archive.members()[0].clone();
     assert!(matches!(archive.array(&member, None), Err(NpzError::Npy { .. })));
+    assert!(matches!(archive.header(&member), Err(NpzError::Npy { .. })));
     for bytes in [&b""[..], b"PK", &golden("int16"), &text[..text.len() - 1]] {
         assert_eq!(error(&bytes.to_vec()), "bad archive: it is damaged or truncated");
     }

@@ -15,17 +15,31 @@ const ALIGNMENT: usize = 64;
 /// Digits for which numpy leaves room behind the header, so that an array can grow along its slowest axis.
 const GROWTH_DIGITS: usize = 21;
 
-/// A header and where it ends.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Header {
+/// The header of a `.npy` file, of any dtype: also of those that have no element type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NpyHeader {
+    /// The dtype, such as `<f4` or `|O`; of structured dtypes the list of fields, as it is in the file.
     pub dtype: String,
+    /// Whether the first axis varies fastest instead of the last one.
     pub column_major: bool,
+    /// The number of elements along each axis; empty for a scalar.
     pub shape: Vec<u64>,
+    /// The first byte of the data.
     pub data_offset: u64,
 }
 
-/// Reads the header at the beginning of the input.
-pub(super) fn read(input: &dyn ReadAt) -> Result<Header, NpyError> {
+impl NpyHeader {
+    /// Reads the header at the beginning of the input. What follows it is neither read nor compared with it.
+    ///
+    /// # Errors
+    /// [`NpyError`] if the input is not an array.
+    pub fn read(input: &dyn ReadAt) -> Result<Self, NpyError> {
+        read(input)
+    }
+}
+
+fn read(input: &dyn ReadAt) -> Result<NpyHeader, NpyError> {
     let mut start = [0; 12];
     fill(input, 0, &mut start[..10])?;
     if !start.starts_with(MAGIC) {
@@ -46,7 +60,7 @@ pub(super) fn read(input: &dyn ReadAt) -> Result<Header, NpyError> {
     fill(input, offset, &mut text)?;
     let text = std::str::from_utf8(&text).map_err(|_| NpyError::Header { reason: "it is not text" })?;
     let (dtype, column_major, shape) = Parser { rest: text }.dictionary()?;
-    Ok(Header { dtype, column_major, shape, data_offset: offset + length as u64 })
+    Ok(NpyHeader { dtype, column_major, shape, data_offset: offset + length as u64 })
 }
 
 fn fill(input: &dyn ReadAt, offset: u64, bytes: &mut [u8]) -> Result<(), NpyError> {
@@ -110,8 +124,29 @@ impl<'a> Parser<'a> {
     }
 
     fn dtype(&mut self) -> Result<&'a str, NpyError> {
-        // The dtype of a field, or of an array in a field, is a list or a tuple.
-        if self.take('[') || self.take('(') { Err(NpyError::Structured) } else { self.string() }
+        let text = self.rest.trim_start();
+        if !text.starts_with('[') {
+            return self.string();
+        }
+        // A list of fields. Only where it ends is of interest here.
+        let mut depth = 0;
+        loop {
+            let at = self.rest.find(['[', ']', '(', ')', '\'', '"']).ok_or(bad("a list has no end"))?;
+            let (found, rest) = self.rest[at..].split_at(1);
+            match found {
+                "[" | "(" => depth += 1,
+                "]" | ")" => depth -= 1,
+                _ => {
+                    self.rest = &self.rest[at..];
+                    self.string()?;
+                    continue;
+                }
+            }
+            self.rest = rest;
+            if depth == 0 {
+                return Ok(&text[..text.len() - rest.len()]);
+            }
+        }
     }
 
     fn bool(&mut self) -> Result<bool, NpyError> {
