@@ -9,11 +9,11 @@ pub use support::numeric;
 use support::translate::Format;
 use wgpu_cast::{DeviceChoice, ElementType, RoundMode, Route};
 
-use crate::convert::{Pattern, Rules, ShardPart};
+use crate::convert::{Pattern, Rules, ShardPart, SourceTypes};
 use crate::failure::Failure;
 use crate::files::FileFormat;
 use crate::help;
-use crate::types::{ANY_TYPE, NUMERIC_TYPE};
+use crate::types::NUMERIC_TYPE;
 
 #[derive(Debug, Parser)]
 #[command(name = "cast", version, arg_required_else_help = true, after_help = help::EXIT_STATUS)]
@@ -92,10 +92,8 @@ pub struct ConvertArgs {
     pub out_dir: Option<PathBuf>,
     #[command(flatten)]
     pub rules: Rules,
-    /// Element type of IN; required for .bin, and for .npy and .pb files that contain raw codes. In files of several
-    /// tensors, --to applies only to tensors of this type
-    #[arg(long, value_name = "TYPE", value_parser = ANY_TYPE, hide_possible_values = true)]
-    pub from: Option<ElementType>,
+    #[command(flatten)]
+    pub from: SourceTypes,
     /// Number of elements in a .bin IN [default: from the size of the file]
     #[arg(long, value_name = "N")]
     pub len: Option<u64>,
@@ -190,6 +188,8 @@ pub struct InfoArgs {
     /// Format of the files [default: from the extension]
     #[arg(long, value_name = "FORMAT")]
     pub in_format: Option<FileFormat>,
+    #[command(flatten)]
+    pub from: SourceTypes,
     /// Print one JSON object for each tensor
     #[arg(long)]
     pub json: bool,
@@ -272,7 +272,7 @@ enum Device {
 impl ConvertArgs {
     /// The type to which a tensor of a file of several is cast; `None` if it stays as it is.
     pub fn target(&self, name: &str, from: ElementType) -> Option<ElementType> {
-        self.rules.target(name, from, self.from)
+        self.rules.target(name, from, self.from.plain())
     }
 }
 

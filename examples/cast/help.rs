@@ -62,7 +62,9 @@ File formats, chosen by the file extension or --in-format and --out-format:
         each, so that the model computes as before with the rounded weights. With --graph the graph
         computes in the new type, apart from sizes, positions and other values that come from integers.
         Beyond 2 GiB, data goes to OUT.data beside the model.
-  .npz  numpy's archive of arrays, by name like safetensors.
+  .npz  numpy's archive of arrays, by name like safetensors. Arrays that are not cast are copied byte
+        for byte, also objects, complex numbers and others that cannot be cast. Strings are cast
+        if --map names them. --from 'GLOB=TYPE' is the type of raw codes by name.
   .npy  numpy arrays of bool, integers, floats and strings, in either byte order, in C or Fortran
         order. Written little-endian in C order. Types that numpy lacks are written as ml_dtypes
         writes them: bfloat16 as '<V2', types of 8 bits and less as '<V1', one code per byte.
@@ -75,6 +77,7 @@ File formats, chosen by the file extension or --in-format and --out-format:
         contain floor(8 k / bits) elements unless --len N is given; N elements need exactly
         ceil(N bits / 8) bytes. A .bin file has no shape; it is read as one dimension.
 One tensor (.npy, .pb, .bin) can change its format. String tensors are cast on the CPU.
+A tensor that has the type already is not cast: its codes are copied, whatever the other options.
 
 Of a folder, everything that can be converted is: the models of its indexes, its other files, and those
 in its folders, which get the same names in OUT (.bin only with --in-format bin). Hidden folders and links

@@ -1,6 +1,7 @@
 //! The example binaries, run as a user runs them.
 
 mod advice;
+mod archives;
 #[cfg(unix)]
 mod cache;
 mod clamp;

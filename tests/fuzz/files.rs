@@ -102,6 +102,8 @@ pub fn npz(input: &[u8]) -> String {
         assert!(copied.0 <= member.bytes && (copy.is_err() || copied.0 == member.bytes), "{}", copied.0);
         // A header may have as many bytes as a header can.
         let array = within_memory(input.len() + (1 << 16), || archive.array(&member, None).map_err(Box::new));
+        let header = within_memory(input.len() + (1 << 16), || archive.header(&member).map_err(Box::new));
+        assert!(array.is_err() || header.is_ok(), "an array has a header");
         outcome += &copy.map_or_else(|error| gist(&error.to_string()), |()| " copied".to_owned());
         outcome += &array.map_or_else(|error| gist(&error.to_string()), |_| " read".to_owned());
     }

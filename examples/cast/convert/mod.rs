@@ -21,6 +21,7 @@ mod request;
 mod rules;
 mod shard_part;
 mod single;
+mod source_types;
 mod stamp;
 mod writer;
 
@@ -51,6 +52,7 @@ use request::{Request, format};
 pub use rules::{Pattern, Rules};
 pub use shard_part::ShardPart;
 use single::Single;
+pub use source_types::SourceTypes;
 use writer::Writer;
 
 pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
@@ -135,23 +137,42 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
 /// # Errors
 /// A file is invalid.
 pub fn list(path: &Path, args: &InfoArgs) -> Result<(), Failure> {
-    if path.is_dir() {
-        let listing = Listing::read(path, args.in_format)?;
-        let files = listing.files.into_iter().filter(|(_, format)| format.is_some()).map(|(file, _)| file);
-        return files.chain(listing.folders).try_for_each(|file| list(&file, args));
+    let files = files_to_list(path, args)?;
+    let has = |wanted: &[FileFormat]| files.iter().any(|(_, format)| wanted.contains(format));
+    args.from.check(has(&[FileFormat::Npz]))?;
+    if args.from.plain().is_some() && !has(&[FileFormat::Bin, FileFormat::Npy, FileFormat::Npz, FileFormat::Pb]) {
+        let what = "--from is for .bin, .npy, .npz and .pb files";
+        return Err(Failure::Usage(format!("{}: {what}", path.display())));
     }
+    for (file, format) in files {
+        let tensors = plan::tensors(&file, format, &args.from);
+        let tensors = tensors.map_err(|failure| advice::explained(&file, format, failure))?;
+        if !args.json {
+            note(format_args!("{}:", file.display()));
+        }
+        tensors.iter().try_for_each(|tensor| tensor.print(args.json))?;
+    }
+    Ok(())
+}
+
+/// A file, the shards of an index, or the files of a folder and of its folders.
+fn files_to_list(path: &Path, args: &InfoArgs) -> Result<Vec<(PathBuf, FileFormat)>, Failure> {
     if index::is_index(path) {
         let index = Index::read(path)?;
         let folder = path.parent().unwrap_or(Path::new(""));
         index.check(folder).map_err(|what| Failure::at(path, what))?;
-        return index.shards().into_iter().try_for_each(|shard| list(&folder.join(shard), args));
+        return Ok(index.shards().into_iter().map(|shard| (folder.join(shard), FileFormat::Safetensors)).collect());
     }
-    let format = format(path, args.in_format)?;
-    let tensors = plan::tensors(path, format).map_err(|failure| advice::explained(path, format, failure))?;
-    if !args.json {
-        note(format_args!("{}:", path.display()));
+    if !path.is_dir() {
+        return Ok(vec![(path.to_owned(), format(path, args.in_format)?)]);
     }
-    tensors.iter().try_for_each(|tensor| tensor.print(args.json))
+    let listing = Listing::read(path, args.in_format)?;
+    let files = listing.files.into_iter();
+    let mut files: Vec<_> = files.filter_map(|(file, format)| format.map(|format| (file, format))).collect();
+    for folder in listing.folders {
+        files.extend(files_to_list(&folder, args)?);
+    }
+    Ok(files)
 }
 
 /// Reads the tensor of a file that has one.

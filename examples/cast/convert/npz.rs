@@ -1,22 +1,22 @@
 //! `.npz` archives of arrays.
 
+mod member;
+
 use std::io::{self, Write};
 use std::path::Path;
 
-use wgpu_cast::files::{
-    CastLoss, FilePlan, InputFile, NpyElements, NpyError, NpyOrder, NpzArchive, NpzError, NpzMember, NpzWriter, ReadAt,
-    npy_plan,
-};
-use wgpu_cast::{CastOptions, ElementType};
+use wgpu_cast::files::{CastLoss, FilePlan, InputFile, NpzArchive, NpzError, NpzMember, NpzWriter, ReadAt};
 
 use super::input_state::Source;
 use super::inputs::{self, Pair};
 use super::plan::{Task, TaskOutput};
 use super::report::{TensorReport, count};
 use super::single::told;
+use super::source_types::SourceTypes;
 use crate::args::ConvertArgs;
 use crate::failure::Failure;
 use crate::temporary;
+use member::{Array, Elements};
 
 /// An array of an archive that is written.
 pub struct Entry {
@@ -26,45 +26,36 @@ pub struct Entry {
 }
 
 impl Task {
-    /// An archive: rules choose arrays by name. Arrays of strings are refused.
+    /// An archive: rules choose arrays by name. Arrays that are not cast are copied byte for byte, whatever their dtype.
     pub fn npz(pair: Pair, args: &ConvertArgs) -> Result<Self, Failure> {
         let source = Source::of(&pair.input);
         let input = inputs::open(&pair.input)?;
-        let fail = |error: NpzError| Failure::at(&pair.input, error);
-        let mut archive = NpzArchive::open(&input).map_err(fail)?;
+        let mut archive = NpzArchive::open(&input).map_err(|error| Failure::at(&pair.input, error))?;
         let (mut entries, mut tensors) = (Vec::new(), Vec::new());
         for member in archive.members().to_vec() {
-            let refuse = |what: String| Failure::at(&pair.input, format!("{}: {what}", member.name));
-            // --from says what raw codes are, and chooses among the other arrays.
-            let array = match archive.array(&member, None) {
-                Err(NpzError::Npy { error: NpyError::NoElementType { .. }, .. }) => archive.array(&member, args.from),
-                array => array,
-            };
-            let array = array.map_err(|error| match &error {
-                NpzError::Npy { error, .. } => refuse(told(error)),
-                _ => refuse(error.to_string()),
+            let refuse = |what: &dyn std::fmt::Display| Failure::at(&pair.input, format!("{}: {what}", member.name));
+            let array = Array::read(&mut archive, &member, &args.from).map_err(|error| match &error {
+                NpzError::Npy { error, .. } => refuse(&told(error)),
+                _ => refuse(&error),
             })?;
-            let NpyElements::Numbers(storage) = array.elements else {
-                return Err(refuse("arrays of strings are not supported in archives".to_owned()));
+            let target = array.target(&member.name, args).map_err(|what| refuse(&what))?;
+            array.warn_if_left(&member.name, args);
+            let mut report = report(&pair.input, &member, &array);
+            let plan = match (array.element_type(), target) {
+                (Some(from), Some(to)) => {
+                    let options = args.attributes.options(from, to)?;
+                    let plan = array.cast(&mut archive, &member, to, &options, args).map_err(|error| match error {
+                        Failure::Work(what) => refuse(&what),
+                        usage => usage,
+                    })?;
+                    report.to = Some(to);
+                    let after = to.packed_bytes(count(&report.shape)).or_else(|| plan.bytes());
+                    report.bytes[1] = after.unwrap_or(0);
+                    plan
+                }
+                _ => Array::copy(&member),
             };
-            let from = storage.element_type;
-            let to = args.target(&member.name, from);
-            let options = to.map_or(Ok(CastOptions::default()), |to| args.attributes.options(from, to))?;
-            let mut stored = array
-                .stored(&member.name, usize::from(member.stored.is_none()))
-                .map_err(|error| refuse(told(&error)))?;
-            stored.offset += member.stored.as_ref().map_or(0, |range| range.start);
-            let plan = npy_plan(&stored, to.unwrap_or(from), &options, NpyOrder::Keep);
-            let plan = plan.map_err(|error| refuse(told(&error)))?;
-            tensors.push(TensorReport {
-                file: pair.input.display().to_string(),
-                name: member.name.clone(),
-                shape: array.shape.clone(),
-                from: Some(from),
-                to,
-                bytes: [from, to.unwrap_or(from)].map(|t| t.packed_bytes(count(&stored.shape)).unwrap_or(0)),
-                lost: CastLoss::default(),
-            });
+            tensors.push(report);
             entries.push(Entry { member, plan });
         }
         drop(archive);
@@ -78,23 +69,32 @@ impl Task {
 ///
 /// # Errors
 /// The archive is invalid.
-pub fn tensors(input: &dyn ReadAt, path: &Path) -> Result<Vec<TensorReport>, Failure> {
+pub fn tensors(input: &dyn ReadAt, path: &Path, from: &SourceTypes) -> Result<Vec<TensorReport>, Failure> {
     let fail = |error: NpzError| Failure::at(path, error);
     let mut archive = NpzArchive::open(input).map_err(fail)?;
     let members = archive.members().to_vec();
-    let tensors = members.into_iter().map(|member| {
-        let array = archive.array(&member, None).map_err(fail)?;
-        let from = match array.elements {
-            NpyElements::Numbers(storage) => Some(storage.element_type),
-            _ => Some(ElementType::STRING),
-        };
-        let (name, shape) = (member.name, array.shape);
-        // Strings have no packed size.
-        let bytes = from.and_then(|from| from.packed_bytes(count(&shape))).unwrap_or(member.bytes);
-        let (file, bytes) = (path.display().to_string(), [bytes; 2]);
-        Ok(TensorReport { file, name, shape, from, to: None, bytes, lost: CastLoss::default() })
-    });
+    let tensors =
+        members.iter().map(|member| Ok(report(path, member, &Array::read(&mut archive, member, from).map_err(fail)?)));
     tensors.collect()
+}
+
+/// An array that stays as it is.
+fn report(path: &Path, member: &NpzMember, array: &Array) -> TensorReport {
+    let from = array.element_type();
+    let shape = array.header.shape.clone();
+    // Strings and unknown elements have no packed size.
+    let packed = from.and_then(|from| from.packed_bytes(count(&shape)));
+    let bytes = packed.unwrap_or(member.bytes.saturating_sub(array.header.data_offset));
+    TensorReport {
+        file: path.display().to_string(),
+        name: member.name.clone(),
+        shape,
+        from,
+        dtype: matches!(array.elements, Elements::Other(_)).then(|| array.header.dtype.clone()),
+        to: None,
+        bytes: [bytes; 2],
+        lost: CastLoss::default(),
+    }
 }
 
 /// Writes the members of an archive one after the other. `make` writes one, from the archive and from the file into

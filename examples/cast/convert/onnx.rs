@@ -40,7 +40,7 @@ impl Task {
             Target::Stdout => format!("model.onnx{DATA}"),
         };
         // A graph is converted from one type.
-        let only_from = args.from.or(args.graph.then_some(ElementType::FLOAT));
+        let only_from = args.from.plain().or(args.graph.then_some(ElementType::FLOAT));
         let types = |name: &str, from: ElementType| args.rules.target(name, from, only_from);
         let kept =
             |operator: &str, name: &str| args.keep.iter().any(|keep| keep.matches(operator) || keep.matches(name));
@@ -117,6 +117,7 @@ fn report(
         name: name.to_owned(),
         shape: shape.to_vec(),
         from,
+        dtype: None,
         to,
         bytes: [bytes(from), bytes(to.or(from))],
         lost: CastLoss::default(),

@@ -14,6 +14,7 @@ use super::npz::{self, Entry};
 use super::onnx;
 use super::report::TensorReport;
 use super::single::Single;
+use super::source_types::SourceTypes;
 use crate::args::ConvertArgs;
 use crate::failure::Failure;
 use crate::files::FileFormat;
@@ -144,6 +145,7 @@ impl Task {
                 name: tensor.name.clone(),
                 shape: tensor.shape.clone(),
                 from,
+                dtype: None,
                 to,
                 bytes: [tensor.bytes, after.unwrap_or(tensor.bytes)],
                 lost: CastLoss::default(),
@@ -169,7 +171,7 @@ impl Task {
     fn tensor(pair: Pair, args: &ConvertArgs) -> Result<Self, Failure> {
         let (input, format) = (&pair.input, pair.output_format);
         let to = args.rules.to.ok_or_else(|| Failure::Usage(format!("{}: add --to TYPE", input.display())))?;
-        if let Some(from) = args.from {
+        if let Some(from) = args.from.plain() {
             args.attributes.options(from, to)?;
             check_strings(from, input, pair.input_format)?;
         }
@@ -181,7 +183,7 @@ impl Task {
             return Err(Failure::Usage(format!("{}: {what}", input.display())));
         }
         let source = Source::of(input);
-        let mut single = Single::open(input, pair.input_format, args.from, args.len)?;
+        let mut single = Single::open(input, pair.input_format, args.from.plain(), args.len)?;
         let data = single.data.take();
         let from = single.tensor.element_type();
         let options = args.attributes.options(from, to)?;
@@ -190,6 +192,7 @@ impl Task {
             name: single.tensor.name().to_owned(),
             shape: single.tensor.shape(),
             from: Some(from),
+            dtype: None,
             // Codes that have the type already stay as they are.
             to: Some(to).filter(|&to| to != from),
             bytes: [single.tensor.bytes(), 0],
@@ -208,13 +211,14 @@ impl Task {
 ///
 /// # Errors
 /// The file is invalid.
-pub fn tensors(path: &Path, format: FileFormat) -> Result<Vec<TensorReport>, Failure> {
+pub fn tensors(path: &Path, format: FileFormat, from: &SourceTypes) -> Result<Vec<TensorReport>, Failure> {
     let file = path.display().to_string();
     let report = |name: String, shape, from, bytes| TensorReport {
         file: file.clone(),
         name,
         shape,
         from,
+        dtype: None,
         to: None,
         bytes: [bytes; 2],
         lost: CastLoss::default(),
@@ -232,12 +236,9 @@ pub fn tensors(path: &Path, format: FileFormat) -> Result<Vec<TensorReport>, Fai
         return onnx::tensors(path);
     }
     if format == FileFormat::Npz {
-        return npz::tensors(&inputs::open(path)?, path);
+        return npz::tensors(&inputs::open(path)?, path, from);
     }
-    if format == FileFormat::Bin {
-        return Err(Failure::at(path, "a .bin file contains neither type nor shape"));
-    }
-    let Single { tensor, .. } = Single::open(path, format, None, None)?;
+    let Single { tensor, .. } = Single::open(path, format, from.plain(), None)?;
     Ok(vec![report(tensor.name().to_owned(), tensor.shape(), Some(tensor.element_type()), tensor.bytes())])
 }
 

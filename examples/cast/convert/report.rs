@@ -16,8 +16,10 @@ pub struct TensorReport {
     pub file: String,
     pub name: String,
     pub shape: Vec<u64>,
-    /// `None` for complex numbers, which are not cast.
+    /// `None` for complex numbers and other elements that are not cast.
     pub from: Option<ElementType>,
+    /// The file's own name of a type that is no element type, other than complex numbers.
+    pub dtype: Option<String>,
     /// `None` if the tensor stays as it is.
     pub to: Option<ElementType>,
     pub bytes: [u64; 2],
@@ -58,8 +60,8 @@ impl TensorReport {
         printable(if self.name.is_empty() { &self.file } else { &self.name })
     }
 
-    fn source_name(&self) -> &'static str {
-        self.from.map_or("complex", ElementType::name)
+    fn source_name(&self) -> &str {
+        self.from.map_or(self.dtype.as_deref().unwrap_or("complex"), |from| from.name())
     }
 
     /// Whether neither type is STRING.
@@ -83,7 +85,7 @@ impl TensorReport {
     }
 
     fn json(&self) -> Value {
-        let to = self.to.map_or(self.source_name(), ElementType::name);
+        let to = self.to.map_or(self.source_name(), |to| to.name());
         json!({
             "file": self.file, "tensor": self.name, "shape": self.shape,
             "from": self.source_name(), "to": to, "bytes": self.bytes,

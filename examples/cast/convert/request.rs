@@ -67,6 +67,7 @@ impl Request {
 
     /// Refuses options that do not go with the files.
     fn check_options(&self, args: &ConvertArgs) -> Result<(), Failure> {
+        args.from.check(self.pairs.iter().any(|pair| pair.input_format == FileFormat::Npz))?;
         let has_model = self.pairs.iter().any(|pair| pair.input_format == FileFormat::Onnx);
         let of_models =
             [(args.graph, "--graph"), (args.keep_io_types, "--keep-io-types"), (!args.keep.is_empty(), "--keep")];

@@ -32,8 +32,8 @@ impl Pattern {
 /// `GLOB=TYPE`: the type of the tensors that match, or `keep`.
 #[derive(Clone, Debug)]
 pub struct Mapping {
-    pattern: Pattern,
-    to: Option<ElementType>,
+    pub pattern: Pattern,
+    pub to: Option<ElementType>,
 }
 
 impl Mapping {
@@ -46,6 +46,26 @@ impl Mapping {
         let to = if to == "keep" { None } else { Some(any_type(to)?) };
         Ok(Self { pattern: Pattern::parse(pattern)?, to })
     }
+
+    /// Parses `GLOB=TYPE`, where `keep` is no type.
+    ///
+    /// # Errors
+    /// As [`Mapping::parse`].
+    pub fn of_type(text: &str) -> Result<Self, String> {
+        let mapping = Self::parse(text)?;
+        if mapping.to.is_some() { Ok(mapping) } else { Err("expected GLOB=TYPE".to_owned()) }
+    }
+}
+
+/// What the rules say of a name, before the type of the tensor counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// A mapping gives the type.
+    Mapped(ElementType),
+    /// `--to` applies if the tensor is of a type that is meant. An `--only` may be this very name.
+    Listed { to: ElementType, by_its_name: bool },
+    /// The tensor stays as it is.
+    Kept,
 }
 
 /// The rules of a conversion.
@@ -83,12 +103,26 @@ impl Rules {
     /// Integers and BOOL are cast only if a mapping says so, or `only_from` names their type: then `to` applies only to
     /// that type.
     pub fn target(&self, name: &str, from: ElementType, only_from: Option<ElementType>) -> Option<ElementType> {
+        let is_meant = only_from.map_or(matches!(from.kind(), Kind::Float(_)), |only| only == from);
+        let to = match self.wanted(name) {
+            Wanted::Mapped(to) => Some(to),
+            Wanted::Listed { to, .. } => Some(to).filter(|_| is_meant),
+            Wanted::Kept => None,
+        };
+        to.filter(|&to| to != from)
+    }
+
+    /// What the rules say of a name.
+    pub fn wanted(&self, name: &str) -> Wanted {
         if let Some(mapping) = self.map.iter().find(|mapping| mapping.pattern.matches(name)) {
-            return mapping.to.filter(|&to| to != from);
+            return mapping.to.map_or(Wanted::Kept, Wanted::Mapped);
         }
         let listed = self.only.is_empty() || self.only.iter().any(|pattern| pattern.matches(name));
         let excepted = self.except.iter().any(|pattern| pattern.matches(name));
-        let is_meant = only_from.map_or(matches!(from.kind(), Kind::Float(_)), |only| only == from);
-        self.to.filter(|&to| to != from && is_meant && listed && !excepted)
+        let by_its_name = self.only.iter().any(|pattern| pattern.text() == name);
+        match self.to {
+            Some(to) if listed && !excepted => Wanted::Listed { to, by_its_name },
+            _ => Wanted::Kept,
+        }
     }
 }

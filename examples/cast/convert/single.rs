@@ -161,24 +161,36 @@ impl Single {
             Found::InMemory(tensor) => return Ok(tensor.clone()),
             Found::Stored(stored) => stored,
         };
-        let fail = |what: String| Failure::at(path, what);
-        let element_type = stored.storage.element_type;
-        // Reading is no cast: the codes stay as they are.
-        let codes = stored.keep(CodeStorage::Packed).ok_or_else(|| fail("the tensor is too large".to_owned()))?;
-        let plan = FilePlan { parts: vec![codes] };
-        let size = plan.bytes().and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(usize::MAX);
-        let mut bytes = Vec::new();
-        bytes.try_reserve_exact(size).map_err(|_| fail(format!("out of memory: {size} bytes are needed")))?;
         let inputs: Vec<&dyn ReadAt> = self.inputs.iter().map(|input| &**input).collect();
-        let read = files::write(&plan, &inputs, &StreamSettings::default(), &cpu::cast_counted, &mut |piece| {
-            bytes.extend_from_slice(piece.bytes);
-            Ok(())
-        });
-        read.map_err(|error| fail(error.to_string()))?;
-        let shape: Vec<usize> = stored.shape.iter().map(|&axis| axis as usize).collect();
-        let tensor = Tensor::from_bytes(element_type, shape, bytes).map_err(|error| Failure::at(path, error))?;
+        let tensor = read(stored, &inputs).map_err(|what| Failure::at(path, what))?;
         Ok(NamedTensor { name: stored.name.clone(), tensor })
     }
+}
+
+/// Reads the codes of a tensor as they are, in row-major order.
+///
+/// # Errors
+/// They cannot be read, or there is no memory for them.
+pub fn read(stored: &StoredTensor, inputs: &[&dyn ReadAt]) -> Result<Tensor, String> {
+    let codes = stored.keep(CodeStorage::Packed).ok_or("the tensor is too large")?;
+    let bytes = made(&FilePlan { parts: vec![codes] }, inputs)?;
+    let shape: Vec<usize> = stored.shape.iter().map(|&axis| axis as usize).collect();
+    Tensor::from_bytes(stored.storage.element_type, shape, bytes).map_err(|error| error.to_string())
+}
+
+/// The output of a plan, in memory.
+///
+/// # Errors
+/// It cannot be made, or there is no memory for it.
+pub fn made(plan: &FilePlan, inputs: &[&dyn ReadAt]) -> Result<Vec<u8>, String> {
+    let size = plan.bytes().and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(usize::MAX);
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(size).map_err(|_| format!("out of memory: {size} bytes are needed"))?;
+    let made = files::write(plan, inputs, &StreamSettings::default(), &cpu::cast_counted, &mut |piece| {
+        bytes.extend_from_slice(piece.bytes);
+        Ok(())
+    });
+    made.map(|()| bytes).map_err(|error| error.to_string())
 }
 
 fn boxed(input: Input) -> Box<dyn ReadAt> {
