@@ -84,7 +84,7 @@ fn clamped_values_are_beyond_the_range() {
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
     assert_eq!(
         outcome.text(),
-        "a.npy: float -> float16, lost: 2 became the largest number; largest relative error 0.00e0\n"
+        "a.npy: float -> float16, lost: 2 became the largest or least number; largest relative error 0.00e0\n"
     );
     assert!(outcome.stderr.contains("warning: 2 values beyond the range of the type"), "{}", outcome.stderr);
     std::fs::remove_file(folder.path().join("out.npy")).expect("the output");
