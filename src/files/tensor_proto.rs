@@ -20,9 +20,7 @@ use crate::error::{Error, TensorFault};
 use crate::onnx::open_data;
 use crate::onnx::{LONGEST_MESSAGE, NamedTensor, data_range};
 use crate::options::CastOptions;
-use found::Found;
-#[cfg(any(unix, windows))]
-use found::LONGEST_TEXT;
+use found::{Found, LONGEST_TEXT};
 
 /// Why a `.pb` file cannot be read or written.
 #[derive(Debug, thiserror::Error)]
