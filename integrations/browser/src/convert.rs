@@ -3,6 +3,7 @@
 #[cfg(feature = "gpu")]
 mod gpu;
 mod plan;
+mod scales;
 mod slice;
 
 use js_sys::Uint8Array;

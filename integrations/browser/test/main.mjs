@@ -10,7 +10,7 @@ import { golden } from './golden.mjs';
 import { Browser, call } from './harness.mjs';
 import { focus, jobs, stale } from './jobs.mjs';
 import { many, together, watch } from './load.mjs';
-import { foreigners, names, shares } from './names.mjs';
+import { foreigners, names, scaled, shares } from './names.mjs';
 import { node, vite } from './packages.mjs';
 import { serve } from './server.mjs';
 import { times } from './times.mjs';
@@ -62,6 +62,7 @@ const tests = [
   ['focus', () => focus({ browser })],
   ['names', () => names({ browser })],
   ['foreign files', () => foreigners({ browser })],
+  ['codes with scales', () => scaled({ browser })],
   ['shares', () => shares()],
   ['visitor', () => visitor({ browser, devices })],
   ['at once', () => together({ browser, devices })],

@@ -85,6 +85,35 @@ export async function foreigners({ browser }) {
   return `${Object.keys(files).length} files that are something else`;
 }
 
+/** Codes with scales are refused, and codes that only look so are cast. */
+export async function scaled({ browser }) {
+  const tensor = (name, dtype, data) => ({ name, dtype, shape: [data.length / (dtype === 'F32' ? 4 : 1)], data: Buffer.from(data) });
+  const [codes, one] = [[0x38, 0x40], [0, 0, 128, 63]];
+  const beside = (scale) => `FileError: a.weight is float8e4m3fn, and its scale is probably stored beside it (${scale}): a cast of `
+    + 'the codes alone gives wrong values. The program cast tells which tensors have scales: cast info FILE';
+  const files = {
+    'a.weight_scale_inv': beside('a.weight_scale_inv'),
+    'a.scale_weight': beside('a.scale_weight'),
+    'a.input_scale': beside('a.input_scale'),
+    scaled_fp8: beside('scaled_fp8'),
+    'b.scale': undefined,
+    logit_scale: undefined,
+  };
+  await withFiles(async (put) => {
+    const page = await browser.page();
+    for (const [scale, told] of Object.entries(files)) {
+      const model = safetensors([tensor('a.weight', 'F8_E4M3', codes), tensor(scale, 'F32', one)]);
+      await (await page.$('#file')).uploadFile(put(`${scale}.safetensors`, model));
+      await page.click('#start');
+      await until(page, '#cast-status', told ? 'FileError: ' : `${scale}-float16.safetensors: `);
+      if (told) equal(await text(page, '#cast-status'), told, scale);
+      await page.waitForSelector('#start:not(:disabled)');
+    }
+    await page.close();
+  });
+  return `${Object.keys(files).length} files`;
+}
+
 /** Shares are never rounded to none or all. */
 export async function shares() {
   const { share } = await import('../page/views/losses.js');

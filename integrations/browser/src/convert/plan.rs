@@ -7,6 +7,7 @@ use wgpu_cast::files::{
 };
 use wgpu_cast::{CastOptions, ElementType, Kind};
 
+use super::scales;
 use crate::error;
 use crate::input::Input;
 
@@ -30,10 +31,11 @@ pub fn plan(
         "safetensors" => {
             let file = SafetensorsFile::read(&input).map_err(error::file)?;
             // As the program `cast` does: floats become the type, the rest stays.
-            let target = |from: Option<ElementType>| {
-                let from = from.filter(|from| matches!(from.kind(), Kind::Float(_)) && *from != to);
-                from.map(|_| (to, options))
-            };
+            let is_cast = |from: ElementType| matches!(from.kind(), Kind::Float(_)) && from != to;
+            if let Some(reason) = scales::refused(&file, is_cast) {
+                return Err(error::file(reason));
+            }
+            let target = |from: Option<ElementType>| from.filter(|&from| is_cast(from)).map(|_| (to, options));
             let plan = file.plan(0, &mut |tensor| target(tensor.element_type)).map_err(error::file)?;
             Ok((plan, vec![input]))
         }
