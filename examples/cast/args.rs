@@ -111,7 +111,7 @@ pub struct ConvertArgs {
     #[arg(long, value_name = "I/N", value_parser = ShardPart::parse)]
     pub part: Option<ShardPart>,
     /// ONNX models: convert the graph from --from (default float) to --to, both float, double, float16 or bfloat16;
-    /// without it, initializers are stored in the new type and cast back
+    /// without it, initializers and constants are stored in the new type and cast back
     #[arg(long)]
     pub graph: bool,
     /// With --graph: the model's inputs and outputs keep their types
@@ -120,8 +120,8 @@ pub struct ConvertArgs {
     /// With --graph: nodes that keep their type, by operator or name; may be repeated
     #[arg(long, value_name = "GLOB", value_parser = Pattern::parse, requires = "graph")]
     pub keep: Vec<Pattern>,
-    /// ONNX models: initializers of at least this size go to OUT.data [default: those that were in such a file; beyond
-    /// 2 GiB all from 1 KiB]
+    /// ONNX models: initializers of at least this size go to OUT.data, and smaller ones into the model [default: those
+    /// that were in such a file go there; beyond 2 GiB all from 1 KiB]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub external_from: Option<u64>,
     #[command(flatten)]

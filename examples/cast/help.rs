@@ -58,10 +58,11 @@ File formats, chosen by the file extension or --in-format and --out-format:
         (*.safetensors.index.json, also with a variant such as .fp16) is a sharded model: it is
         compared with its shards, every shard is converted, and the index is written last, with the
         new size. The format has no 2- and 4-bit integers.
-  .onnx Models. Initializers that the rules select are stored in the new type, with a Cast back behind
-        each, so that the model computes as before with the rounded weights. With --graph the graph
-        computes in the new type, apart from sizes, positions and other values that come from integers.
-        Beyond 2 GiB, data goes to OUT.data beside the model.
+  .onnx Models. Initializers and Constant nodes that the rules select are stored in the new type,
+        with a Cast back behind each, so that the model computes as before with the rounded weights.
+        With --graph the graph computes in the new type, apart from sizes, positions and other values
+        that come from integers. Beyond 2 GiB, data goes to OUT.data beside the model. The opset is
+        raised if the type needs it and that changes no operator of the model.
   .npz  numpy's archive of arrays, by name like safetensors. Arrays that are not cast are copied byte
         for byte, also objects, complex numbers and others that cannot be cast. Strings are cast
         if --map names them. --from 'GLOB=TYPE' is the type of raw codes by name.

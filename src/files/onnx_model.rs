@@ -4,10 +4,12 @@
 //! are not known here included. The data of tensors is never held in memory, whether it is in the model or in files
 //! beside it, but for values in typed fields, up to 64 MiB.
 
+mod constants;
 mod data;
 mod edit;
 mod emit;
 mod error;
+mod extension;
 mod fields;
 mod graph;
 mod message;
@@ -26,17 +28,18 @@ use crate::files::input::ReadAt;
 use crate::files::plan::{FilePlan, SourceRange};
 use crate::onnx::{LONGEST_MESSAGE, plain_names};
 use crate::options::CastOptions;
+use constants::Constants;
 use data::{DataFile, Sources};
 use edit::Edits;
 use emit::Emitter;
 pub use error::{KeptReason, ModelNote, OnnxModelError};
-use graph::{Converter, OLDEST_OPSET};
+use graph::Converter;
 use message::Message;
 use reader::{Paged, wire};
 pub use rows::PlannedTensor;
-use structure::{Data, Structure};
+use structure::{Data, GraphId, Structure, Tensor};
 
-/// Initializers from this size on are stored in a file if the model would exceed the limit of protobuf messages.
+/// Tensors from this size on are stored in a file if the model would exceed the limit of protobuf messages.
 const EXTERNAL_FROM: u64 = 1024;
 
 /// The structure of a model, without the data of its tensors.
@@ -49,17 +52,18 @@ pub struct ModelScan {
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct ModelRules<'a> {
-    /// The type in which an initializer is stored, by its name and type; `None` if it stays as it is. Tensors of
-    /// `Constant` nodes are not initializers. They are converted with a graph only.
+    /// The type in which an initializer or the value of a `Constant` node is stored, by its name and type; `None` if it
+    /// stays as it is. A constant has the name of what its node makes.
     pub types: &'a dyn Fn(&str, ElementType) -> Option<ElementType>,
     /// The options of the casts.
     pub options: CastOptions,
     /// How the graph is converted. Without it, nodes compute in the types that they had: a `Cast` back follows each
-    /// initializer that is stored in another type. With it, `types` still decides about initializers: one of the old
-    /// type gets the new one only if `types` says so and a node takes it so.
+    /// initializer and constant that is stored in another type. With it, `types` still decides about these: one of the
+    /// old type gets the new one only if `types` says so and a node takes it so.
     pub graph: Option<GraphRules<'a>>,
-    /// Initializers of at least so many bytes are stored in the file of external data. `None`: those that were in files
-    /// before, and if the model would exceed 2 GiB otherwise, all from 1,024 bytes on.
+    /// Initializers of at least so many bytes are stored in the file of external data, and smaller ones in the model.
+    /// `None`: those that were in files before. If the model would exceed 2 GiB otherwise, all from 1,024 bytes on are
+    /// stored in the file.
     pub external_from: Option<u64>,
     /// The file of external data: a path relative to the model's folder, with `/` between names.
     pub data_file: &'a str,
@@ -87,8 +91,8 @@ pub struct ModelPlan {
     pub model: FilePlan,
     /// The file of external data, if there is one.
     pub external: Option<FilePlan>,
-    /// The initializers in the order of [`ModelScan::tensors`], then the tensors that are cast but are no initializers:
-    /// those of `Constant` nodes and of other nodes with a tensor or floats.
+    /// The initializers and constants in the order of [`ModelScan::tensors`], then other tensors of nodes that are cast
+    /// with the graph.
     pub tensors: Vec<PlannedTensor>,
     /// For each cast of the model, in the order of the parts, the index of its tensor in `tensors`. Tensors without
     /// elements have no part.
@@ -102,11 +106,11 @@ pub struct ModelPlan {
     pub notes: Vec<ModelNote>,
 }
 
-/// An initializer of a model.
+/// An initializer of a model, or the value of a `Constant` node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ModelTensor<'a> {
-    /// The name.
+    /// The name of the initializer, or of what the node makes.
     pub name: &'a str,
     /// The element type; `None` for those that ONNX Cast does not support.
     pub element_type: Option<ElementType>,
@@ -138,7 +142,7 @@ pub enum ModelData {
 }
 
 impl<'a> ModelRules<'a> {
-    /// Rules that store initializers in the types that `types` gives.
+    /// Rules that store initializers and constants in the types that `types` gives.
     pub fn new(types: &'a dyn Fn(&str, ElementType) -> Option<ElementType>, data_file: &'a str) -> Self {
         Self { types, options: CastOptions::default(), graph: None, external_from: None, data_file }
     }
@@ -184,29 +188,22 @@ impl ModelScan {
         self.structure.opset
     }
 
-    /// The initializers of all graphs, nested ones included.
+    /// The initializers of all graphs, those of nested graphs and of functions included, then the values of all
+    /// `Constant` nodes that are not sparse.
     pub fn tensors(&self) -> impl Iterator<Item = ModelTensor<'_>> {
-        let ids = self.structure.graphs.iter().flat_map(|graph| &graph.initializers);
-        ids.map(|&id| {
-            let tensor = self.structure.tensor(id);
-            let element_type = tensor.element_type();
-            let data = match &tensor.data {
-                Data::None => ModelData::Empty,
-                Data::Field(_) => ModelData::Values,
-                Data::Raw(range) => {
-                    let (offset, bytes) = (range.start, range.end - range.start);
-                    ModelData::Packed(SourceRange { input: 0, offset, bytes })
-                }
-                Data::External { file, offset, length } => {
-                    let (input, offset) = (1 + file, *offset);
-                    let bytes = length.or(element_type.and_then(|t| t.packed_bytes(tensor.elements)));
-                    let packed = bytes.map(|bytes| ModelData::Packed(SourceRange { input, offset, bytes }));
-                    packed.unwrap_or(ModelData::ToEnd { input, offset })
-                }
-            };
-            let (name, shape, elements) = (self.structure.text(tensor.name), &tensor.dims, tensor.elements);
-            ModelTensor { name, element_type, shape, elements, data }
-        })
+        let structure = &self.structure;
+        let ids = structure.graphs.iter().flat_map(|graph| &graph.initializers);
+        let initializers = ids.map(|&id| {
+            let tensor = structure.tensor(id);
+            let (name, shape, elements) = (structure.text(tensor.name), &*tensor.dims, tensor.elements);
+            ModelTensor { name, element_type: tensor.element_type(), shape, elements, data: model_data(tensor) }
+        });
+        let constants = structure.constants().map(|(_, constant)| {
+            let (name, shape, elements) = (structure.text(constant.name), constant.shape, constant.elements);
+            let data = constant.tensor.map_or(ModelData::Values, |id| model_data(structure.tensor(id)));
+            ModelTensor { name, element_type: constant.element_type, shape, elements, data }
+        });
+        initializers.chain(constants)
     }
 
     /// The external files in the order in which they follow the model as inputs: paths relative to the model's folder,
@@ -253,20 +250,30 @@ impl ModelScan {
         let failed = |error: std::io::Error| wire(|| "the model".to_owned(), error.into());
         let paged = Paged::new(inputs[0]).map_err(failed)?;
         let (mut edits, mut notes) = (Edits::default(), Vec::new());
-        let sparse = structure.graphs.iter().map(|graph| graph.sparse.len()).sum();
-        if sparse > 0 {
-            notes.push(ModelNote::SparseLeft { count: sparse });
+        if let Some(first) = structure.sparse().next() {
+            notes.push(ModelNote::SparseLeft { first: first.to_owned(), count: structure.sparse().count() });
         }
-        let types = match rules.graph {
-            None => weights::store_all(structure, &mut edits, &mut notes, rules.types)?,
+        let all = structure.graphs.len() as GraphId;
+        let mut types = std::collections::HashSet::new();
+        let stored = match rules.graph {
+            None => 0..all,
             Some(graph) => {
-                let opset = opset::imported(structure, OLDEST_OPSET)?;
+                let opset = opset::reached(structure, graph.to)?;
                 let rules = (graph, rules.types, rules.options);
                 let converter = Converter::new(&paged, (structure, opset), &mut sources, &mut edits, rules)?;
-                converter.convert(&mut notes)?
+                types = converter.convert(&mut notes)?;
+                // Functions are not converted, so that they keep the old type.
+                structure.functions.first().map_or(all, |first| first.graphs.start)..all
             }
         };
-        if !types.is_empty() {
+        let is_kept = |from: ElementType| rules.graph.is_some_and(|graph| graph.from == from);
+        let rule = |name: &str, from: ElementType| (rules.types)(name, from).filter(|_| !is_kept(from));
+        let (options, edited) = (rules.options, &mut edits);
+        let mut constants = Constants { model: &paged, structure, sources: &mut sources, edits: edited, options };
+        types.extend(weights::store_all(&mut constants, stored, &mut notes, &rule)?);
+        if types.is_empty() {
+            notes.extend(weights::nothing_cast(structure, &notes, &rules));
+        } else {
             opset::raise(structure, &mut edits, &mut notes, types.into_iter())?;
             weights::leave_out_constants(structure, &mut edits, &mut notes);
         }
@@ -283,6 +290,7 @@ impl ModelScan {
         let mut emitted = emit(rules.external_from)?;
         if is_too_long(&emitted) && rules.external_from.is_none_or(|from| from > EXTERNAL_FROM) {
             emitted = emit(Some(EXTERNAL_FROM))?;
+            notes.extend(rules.external_from.map(|_| ModelNote::MoreExternal { from: EXTERNAL_FROM }));
         }
         if is_too_long(&emitted) {
             return Err(OnnxModelError::BeyondMessage { bytes: emitted.0.bytes() });
@@ -294,5 +302,23 @@ impl ModelScan {
         let (model, model_rows) = plan(model)?;
         let (tensors, decoded) = (rows.tensors, sources.decoded);
         Ok(ModelPlan { model, external, tensors, model_rows, external_rows, decoded, notes })
+    }
+}
+
+/// Where the data of a tensor is.
+fn model_data(tensor: &Tensor) -> ModelData {
+    match &tensor.data {
+        Data::None => ModelData::Empty,
+        Data::Field(_) => ModelData::Values,
+        Data::Raw(range) => {
+            let (offset, bytes) = (range.start, range.end - range.start);
+            ModelData::Packed(SourceRange { input: 0, offset, bytes })
+        }
+        Data::External { file, offset, length } => {
+            let (input, offset) = (1 + file, *offset);
+            let bytes = length.or(tensor.element_type().and_then(|t| t.packed_bytes(tensor.elements)));
+            let packed = bytes.map(|bytes| ModelData::Packed(SourceRange { input, offset, bytes }));
+            packed.unwrap_or(ModelData::ToEnd { input, offset })
+        }
     }
 }

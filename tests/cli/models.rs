@@ -49,3 +49,73 @@ fn data_in_the_cache_of_hugging_face() {
     assert_eq!((outcome.status, outcome.line()), (Some(1), expected));
     assert_eq!(folder.names(), ["blobs", "out.onnx", "out.onnx.data", "secret", "snapshots"]);
 }
+
+/// A `NodeProto` as a field of a graph.
+fn node(operator: &str, inputs: &[&str], outputs: &[&str], attribute: &[u8]) -> Vec<u8> {
+    let names = |number: u8, names: &[&str]| names.iter().flat_map(|name| field(number, name.as_bytes())).collect();
+    let parts: [Vec<u8>; 4] = [names(1, inputs), names(2, outputs), field(4, operator.as_bytes()), attribute.to_vec()];
+    field(1, &parts.concat())
+}
+
+/// A `Constant` of three FLOATs.
+fn constant(output: &str) -> Vec<u8> {
+    let value = tensor("", &field(9, &floats(&[1.0, 2.0, 0.1])));
+    let attribute = field(5, &[field(1, b"value"), field(5, &value), vec![0xa0, 1, 4]].concat());
+    node("Constant", &[], &[output], &attribute)
+}
+
+/// Some exporters write all weights as `Constant` nodes.
+#[test]
+fn weights_in_constant_nodes() {
+    let folder = Folder::new();
+    let graph = [constant("k"), constant("kept"), node("Add", &["k", "kept"], &["y"], &[])].concat();
+    folder.write("m.onnx", model(17, &graph));
+    let listed = folder.cast("info m.onnx");
+    assert_eq!(listed.text(), "k [3]: float, 12 bytes\nkept [3]: float, 12 bytes\n");
+    let outcome = folder.cast("convert m.onnx out.onnx --to float16 --except kept --json --device cpu");
+    assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""));
+    let lines: Vec<serde_json::Value> =
+        outcome.text().lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let told = |row: &serde_json::Value| (row["tensor"].clone(), row["to"].clone());
+    assert_eq!(told(&lines[0]), ("k".into(), "float16".into()));
+    assert_eq!(told(&lines[1]), ("kept".into(), "float".into()));
+    assert_eq!((&lines[2]["tensors"], &lines[2]["cast"]), (&2.into(), &1.into()));
+    assert_eq!(folder.cast("info out.onnx").text(), "k_float16 [3]: float16, 6 bytes\nkept [3]: float, 12 bytes\n");
+    assert!(folder.read("out.onnx").windows(6).any(|bytes| bytes == HALVES));
+}
+
+/// A summary of nothing would look like success.
+#[test]
+fn a_model_of_which_nothing_is_cast_gives_a_warning() {
+    let folder = Folder::new();
+    let trees = [field(1, b"nodes_values"), field(7, &floats(&[1.0])), vec![0xa0, 1, 6]].concat();
+    let trees = [field(5, &trees), field(7, b"ai.onnx.ml")].concat();
+    folder.write("m.onnx", model(17, &node("TreeEnsembleRegressor", &["x"], &["y"], &trees)));
+    let outcome = folder.cast("convert m.onnx out.onnx --to float16 --device cpu");
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    let expected = "warning: m.onnx: nothing was cast: the model has no initializers and no constants; floats that are \
+                    attributes of 1 node are not converted (first: ai.onnx.ml.TreeEnsembleRegressor \"y\")";
+    assert_eq!(outcome.stderr.lines().next(), Some(expected));
+}
+
+/// Types of 8 bits and less are newer than the opsets of most models.
+#[test]
+fn the_opset_is_raised_for_a_newer_type() {
+    let folder = Folder::new();
+    let with = |operator: &str| {
+        let weight = field(5, &tensor("w", &field(9, &floats(&[1.0, 2.0, 0.1]))));
+        model(13, &[node(operator, &["w", "s"], &["y"], &[]), weight].concat())
+    };
+    folder.write("reshape.onnx", with("Reshape"));
+    let outcome = folder.cast("convert reshape.onnx out.onnx --to float8e4m3fn --device cpu");
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    assert_eq!(outcome.stderr.lines().next(), Some("reshape.onnx: opset raised from 13 to 19"));
+    let written = folder.read("out.onnx");
+    assert!(written.starts_with(&[8, 9]) && written.ends_with(&field(8, &[16, 19])), "{written:?}");
+    folder.write("split.onnx", with("Split"));
+    let outcome = folder.cast("convert split.onnx no.onnx --to float8e4m3fn --device cpu");
+    let expected = "cast: split.onnx: float8e4m3fn needs opset 19, and the model imports opset 13; the operators of these \
+                    nodes changed in between: Split \"y\"; convert the model to opset 19 with onnx.version_converter first";
+    assert_eq!((outcome.status, outcome.line()), (Some(1), expected));
+    assert_eq!(folder.names(), ["out.onnx", "reshape.onnx", "split.onnx"]);
+}

@@ -28,7 +28,7 @@ Abs 13  Add 14  ArgMax 11 12 13  ArgMin 11 12 13  AveragePool 10 11 19  BatchNor
 CastLike 19  Ceil 13  Clip 13  Compress 11  Concat 11  Constant 11 12  Conv 11  DepthToSpace 11  DequantizeLinear 13 19 21 23
 Div 14  Dropout 22  EyeLike 22  Flatten 11  Floor 13  GRU 14  Gather 11 13  GatherElements 13  GatherND 12 13  Gemm 11
 Hardmax 11  If 11  LSTM 14 22  LogSoftmax 11  Loop 11 13  LpPool 11 18  Max 8  MaxPool 8 10 11 12  MaxUnpool 11  Mean 8
-MeanVarianceNormalization 13  Min 8  Mod 13  Mul 14  OptionalGetElement 18  OptionalHasElement 18  Pad 13 18 19
+Min 8  Mod 13  Mul 14  OptionalGetElement 18  OptionalHasElement 18  Pad 13 18 19
 QuantizeLinear 13 21 23 24 25  RNN 14  Range 27  ReduceL1 11 13  ReduceL2 11 13  ReduceLogSum 11 13  ReduceLogSumExp 11 13
 ReduceMax 11 12 13 20  ReduceMean 11 13  ReduceMin 11 12 13 20  ReduceProd 11 13  ReduceSum 11  ReduceSumSquare 11 13
 Reshape 14  Resize 18 19  Scan 11  ScatterElements 16 18  ScatterND 16 18  Shape 15  Slice 11 13  Softmax 11
@@ -43,6 +43,7 @@ CHANGED = {
     ("CastLike", 24): "as Cast",
     ("ConvTranspose", 11): "on which side auto_pad adds more",
     ("MaxPool", 22): "windows that start in the right pads are ignored",
+    ("MeanVarianceNormalization", 13): "onnx.checker refuses its body",
     ("Mod", 28): "which types each value of fmod allows",
     ("NonMaxSuppression", 11): "boxes at the threshold are kept",
     ("OneHot", 11): "negative indices count from the end",

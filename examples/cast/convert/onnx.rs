@@ -18,7 +18,7 @@ use crate::output::{note, warning};
 const DATA: &str = ".data";
 
 impl Task {
-    /// A model: its initializers, or with --graph the whole graph.
+    /// A model: its initializers and constants, or with --graph the whole graph.
     pub fn onnx(pair: Pair, args: &ConvertArgs) -> Result<Self, Failure> {
         let path = &pair.input;
         let fail = |error| Failure::at(path, error);
@@ -83,13 +83,17 @@ impl Task {
 /// Whether a note says that something was not done although it was asked for.
 fn is_shortfall(note: &ModelNote) -> bool {
     match note {
-        ModelNote::SparseLeft { .. } | ModelNote::DefaultsLeft { .. } => true,
+        ModelNote::NothingCast { .. }
+        | ModelNote::NoValues { .. }
+        | ModelNote::MoreExternal { .. }
+        | ModelNote::SparseLeft { .. }
+        | ModelNote::DefaultsLeft { .. } => true,
         ModelNote::Kept { reason, .. } => !matches!(reason, KeptReason::Asked | KeptReason::InPart),
         _ => false,
     }
 }
 
-/// The initializers of a model.
+/// The initializers and constants of a model.
 ///
 /// # Errors
 /// The model is invalid.

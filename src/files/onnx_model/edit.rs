@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::reader::{Name, Names};
 use super::rows::{PlannedTensor, Rows};
-use super::structure::{GraphId, Structure, TensorId};
+use super::structure::{GraphId, Place, Structure, TensorId};
 use crate::element::ElementType;
 use crate::files::plan::TensorCast;
 
@@ -14,8 +14,12 @@ pub(super) struct Edits {
     pub opset: Option<i64>,
     pub graphs: HashMap<GraphId, GraphEdits>,
     pub tensors: HashMap<TensorId, TensorEdit>,
-    /// The tensors that are cast but are no initializers: tensors of attributes, and lists of floats.
-    pub constants: Vec<(Option<TensorId>, PlannedTensor)>,
+    /// The opsets that functions import, by their indexes.
+    pub functions: HashMap<usize, i64>,
+    /// The new types of constants.
+    pub constant_types: HashSet<ElementType>,
+    /// The tensors that are cast but are neither initializers nor constants.
+    pub others: Vec<(TensorId, PlannedTensor)>,
     names: FreshNames,
 }
 
@@ -68,12 +72,12 @@ pub(super) enum NewAttribute {
         name: &'static str,
         value: i64,
     },
-    /// A tensor of shape `dims`: the result of a cast with its index among the constants, or a zero.
+    /// A tensor of shape `dims`: the result of a cast for the constant at a place, or a zero.
     Tensor {
         name: &'static str,
         dims: Vec<u64>,
         to: ElementType,
-        source: Option<(TensorCast, usize)>,
+        source: Option<(TensorCast, Place)>,
     },
 }
 
@@ -89,22 +93,41 @@ impl Edits {
         self.graphs.entry(id).or_default()
     }
 
-    /// Initializers in the order of the graphs, then constants.
+    /// Initializers and constants in the order of the graphs, then other tensors.
     pub(super) fn rows(&self, structure: &Structure) -> Rows {
-        let initializers = structure.graphs.iter().flat_map(|graph| &graph.initializers).map(|&id| {
+        let mut rows = Rows::default();
+        let new_type = |id: TensorId| self.tensors.get(&id).and_then(|edit| edit.to);
+        for &id in structure.graphs.iter().flat_map(|graph| &graph.initializers) {
             let tensor = structure.tensor(id);
             let (name, shape, elements) =
                 (structure.text(tensor.name).to_owned(), tensor.dims.clone(), tensor.elements);
-            let to = self.tensors.get(&id).and_then(|edit| edit.to);
-            (Some(id), PlannedTensor { name, shape, elements, from: tensor.element_type(), to })
-        });
-        let (mut tensors, mut of) = (Vec::new(), HashMap::new());
-        for (row, (id, tensor)) in initializers.chain(self.constants.iter().cloned()).enumerate() {
-            tensors.push(tensor);
-            of.extend(id.map(|id| (id, row)));
+            rows.of.insert(id, rows.tensors.len());
+            rows.tensors.push(PlannedTensor { name, shape, elements, from: tensor.element_type(), to: new_type(id) });
         }
-        let first_constant = tensors.len() - self.constants.len();
-        Rows { tensors, of, first_constant }
+        for (place, constant) in structure.constants() {
+            let to = constant.tensor.map_or_else(|| self.replaced(place), new_type);
+            match constant.tensor {
+                Some(id) => rows.of.insert(id, rows.tensors.len()),
+                None => rows.of_nodes.insert(place, rows.tensors.len()),
+            };
+            let (name, shape) = (structure.text(constant.name).to_owned(), constant.shape.to_vec());
+            let (elements, from) = (constant.elements, constant.element_type);
+            rows.tensors.push(PlannedTensor { name, shape, elements, from, to });
+        }
+        for (id, tensor) in &self.others {
+            rows.of.insert(*id, rows.tensors.len());
+            rows.tensors.push(tensor.clone());
+        }
+        rows
+    }
+
+    /// The type of the tensor that replaces an attribute of a node.
+    fn replaced(&self, (graph, index): Place) -> Option<ElementType> {
+        let attributes = &self.graphs.get(&graph)?.nodes.get(&index)?.attributes;
+        attributes.values().find_map(|edit| match edit {
+            AttributeEdit::Replace(NewAttribute::Tensor { to, .. }) => Some(*to),
+            _ => None,
+        })
     }
 
     /// A name that the model does not have, for a value in another type.

@@ -1,5 +1,6 @@
 //! Writes a model with its edits. What has no edit is copied byte for byte.
 
+mod functions;
 mod tensors;
 
 use std::ops::Range;
@@ -11,9 +12,10 @@ use super::fields::{attribute, graph, model, node, opset, value};
 use super::message::Message;
 use super::reader::{bytes, fields, text};
 use super::rows::Rows;
-use super::structure::{Attribute, GraphId, Node, Structure, ValueInfo};
+use super::structure::{Attribute, Graph, GraphId, Node, Structure, ValueInfo};
 use crate::files::input::ReadAt;
 use crate::files::tensor_fields as tensor;
+use crate::files::wire::Field;
 use crate::options::CastOptions;
 
 /// The names in messages about what was read before: errors there mean that the input has changed.
@@ -25,7 +27,8 @@ pub(super) struct Emitter<'a> {
     pub edits: &'a Edits,
     pub sources: &'a Sources<'a>,
     pub options: CastOptions,
-    /// Initializers of at least so many bytes are stored in the data file.
+    /// Tensors of at least so many bytes are stored in the data file, but of those in nodes only the ones that were in a
+    /// file before. Without it, all that were in a file before are.
     pub threshold: Option<u64>,
     pub rows: &'a Rows,
     pub data: DataFile,
@@ -43,6 +46,7 @@ impl Emitter<'_> {
         if let Some(version) = ir_version {
             out.number(model::IR_VERSION, version)?;
         }
+        let mut functions = 0;
         for field in fields(self.model, &self.structure.range, element) {
             let field = field?;
             match field.number {
@@ -54,8 +58,13 @@ impl Emitter<'_> {
                 model::OPSET_IMPORT => {
                     let range = bytes(&field, element)?;
                     self.child(&mut out, &field.range, model::OPSET_IMPORT, range.clone(), |emitter| {
-                        emitter.import(&range)
+                        emitter.import(&range, emitter.edits.opset)
                     })?;
+                }
+                model::FUNCTIONS => {
+                    let index = next(&mut functions);
+                    let content = bytes(&field, element)?;
+                    self.child(&mut out, &field.range, model::FUNCTIONS, content, |emitter| emitter.function(index))?;
                 }
                 _ => out.copy(&field.range)?,
             }
@@ -76,7 +85,7 @@ impl Emitter<'_> {
         if message.is_copy_of(&content) { out.copy(field) } else { out.message(number, message) }
     }
 
-    fn import(&mut self, range: &Range<u64>) -> Result<Message, OnnxModelError> {
+    fn import(&self, range: &Range<u64>, opset: Option<i64>) -> Result<Message, OnnxModelError> {
         let mut out = Message::default();
         let mut domain = String::new();
         for field in fields(self.model, range, element) {
@@ -85,7 +94,7 @@ impl Emitter<'_> {
                 domain = text(self.model, &field, element)?;
             }
         }
-        let version = self.edits.opset.filter(|_| matches!(domain.as_str(), "" | "ai.onnx"));
+        let version = opset.filter(|_| matches!(domain.as_str(), "" | "ai.onnx"));
         for field in fields(self.model, range, element) {
             let field = field?;
             match version {
@@ -102,25 +111,13 @@ impl Emitter<'_> {
         let edits = self.edits.graphs.get(&id).unwrap_or(&none);
         let mut out = Message::default();
         let [mut nodes, mut initializers, mut inputs, mut outputs, mut infos] = [0; 5];
-        let next = |index: &mut usize| std::mem::replace(index, *index + 1);
         for field in fields(self.model, &graph.range, element) {
             let field = field?;
             let child = |emitter: &mut Self, out: &mut Message, emit: &dyn Fn(&mut Self) -> Result<Message, _>| {
                 emitter.child(out, &field.range, field.number, bytes(&field, element)?, emit)
             };
             match field.number {
-                graph::NODE => {
-                    let index = next(&mut nodes);
-                    for cast in edits.casts.get(&index).into_iter().flatten() {
-                        out.message(graph::NODE, cast_node(cast)?)?;
-                    }
-                    let (node, edit) = (known(&graph.nodes, index)?, edits.nodes.get(&index));
-                    let is_plain = |attribute: &Attribute| attribute.tensors.is_empty() && attribute.graphs.is_empty();
-                    match edit {
-                        None if node.attributes.iter().all(is_plain) => out.copy(&field.range)?,
-                        edit => child(self, &mut out, &|emitter| emitter.node(node, edit))?,
-                    }
-                }
+                graph::NODE => self.node_field(&mut out, &field, (graph, edits), next(&mut nodes))?,
                 graph::INITIALIZER => {
                     let tensor = *known(&graph.initializers, next(&mut initializers))?;
                     child(self, &mut out, &|emitter| emitter.tensor(tensor, None))?;
@@ -153,6 +150,27 @@ impl Emitter<'_> {
             out.message(graph::NODE, cast_node(cast)?)?;
         }
         Ok(out)
+    }
+
+    /// Appends a node of a graph or a function, and before it the casts that are inserted there.
+    fn node_field(
+        &mut self,
+        out: &mut Message,
+        field: &Field,
+        (graph, edits): (&Graph, &GraphEdits),
+        index: usize,
+    ) -> Result<(), OnnxModelError> {
+        for cast in edits.casts.get(&index).into_iter().flatten() {
+            out.message(field.number, cast_node(cast)?)?;
+        }
+        let (node, edit) = (known(&graph.nodes, index)?, edits.nodes.get(&index));
+        let is_plain = |attribute: &Attribute| attribute.tensors.is_empty() && attribute.graphs.is_empty();
+        match edit {
+            None if node.attributes.iter().all(is_plain) => out.copy(&field.range),
+            edit => {
+                self.child(out, &field.range, field.number, bytes(field, element)?, |emitter| emitter.node(node, edit))
+            }
+        }
     }
 
     fn value(&self, value: &ValueInfo, edit: &ValueEdit) -> Result<Message, OnnxModelError> {
@@ -195,7 +213,6 @@ impl Emitter<'_> {
         let mut out = Message::default();
         let [mut inputs, mut outputs, mut attributes] = [0; 3];
         let mut known_attributes = node.attributes.iter().peekable();
-        let next = |index: &mut usize| std::mem::replace(index, *index + 1);
         for field in fields(self.model, &node.range, element) {
             let field = field?;
             match field.number {
@@ -278,7 +295,10 @@ impl Emitter<'_> {
                 content.number(tensor::DATA_TYPE, to.onnx_code() as u64)?;
                 let mut raw = Message::default();
                 match source {
-                    Some((cast, index)) => raw.cast(cast.clone(), self.rows.first_constant + index)?,
+                    Some((cast, place)) => {
+                        let row = self.rows.of_nodes.get(place).ok_or(OnnxModelError::Changed)?;
+                        raw.cast(cast.clone(), *row)?;
+                    }
                     None => raw.literal(vec![0; to.packed_bytes(1).unwrap_or(0) as usize])?,
                 }
                 content.message(tensor::RAW_DATA, raw)?;
@@ -289,6 +309,11 @@ impl Emitter<'_> {
         }
         Ok(out)
     }
+}
+
+/// The index, which counts on.
+fn next(index: &mut usize) -> usize {
+    std::mem::replace(index, *index + 1)
 }
 
 /// An element of a list that was read before.

@@ -83,13 +83,10 @@ pub enum OnnxModelError {
         /// The tensor's name.
         name: String,
     },
-    /// An initializer is to be cast from or to STRING.
-    #[error(
-        "initializer {name} cannot be stored as {to}: casts from and to string are not supported",
-        name = quoted(.name)
-    )]
+    /// An initializer or a constant is to be cast from or to STRING.
+    #[error("tensor {name} cannot be stored as {to}: casts from and to string are not supported", name = quoted(.name))]
     Strings {
-        /// The initializer's name.
+        /// The tensor's name.
         name: String,
         /// The target type.
         to: ElementType,
@@ -148,8 +145,8 @@ pub enum OnnxModelError {
     },
     /// The opset would have to be raised, but some operators changed in between.
     #[error(
-        "{element_type} needs opset {to}, and the model imports opset {from}; these nodes have other schemas at opset \
-         {to}: {}; convert the model to opset {to} with onnx.version_converter first",
+        "{element_type} needs opset {to}, and the model imports opset {from}; the operators of these nodes changed in \
+         between: {}; convert the model to opset {to} with onnx.version_converter first",
         listed(.nodes, *.more)
     )]
     RaiseOpset {
@@ -216,8 +213,31 @@ pub enum OnnxModelError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ModelNote {
-    /// Sparse initializers are not converted.
+    /// Nothing was cast, and no other note says why.
+    NothingCast {
+        /// The number of initializers and constants.
+        tensors: usize,
+        /// How many of them were to have the type that they have already.
+        same: usize,
+        /// The number of other nodes with lists of floats as attributes, which are not converted.
+        nodes: usize,
+        /// The first of those nodes, with its operator.
+        first: String,
+    },
+    /// A graph was to be converted, but it has no values of the old type.
+    NoValues {
+        /// The old type.
+        element_type: ElementType,
+    },
+    /// The result would exceed 2 GiB otherwise, so that smaller tensors than asked for are in the file of external data.
+    MoreExternal {
+        /// The size in bytes from which on tensors are there.
+        from: u64,
+    },
+    /// Sparse initializers and constants are not converted.
     SparseLeft {
+        /// The name of the first one.
+        first: String,
         /// Their number.
         count: usize,
     },
@@ -284,8 +304,28 @@ pub enum KeptReason {
 impl fmt::Display for ModelNote {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ModelNote::SparseLeft { count } => {
-                write!(f, "{} left: sparse tensors are not cast", counted(*count, "sparse initializer"))
+            ModelNote::NothingCast { tensors, same, nodes, first } => {
+                write!(f, "nothing was cast: ")?;
+                match (tensors, same) {
+                    (0, _) => write!(f, "the model has no initializers and no constants")?,
+                    (_, 0) => write!(f, "{} selected", none_of(*tensors, "tensor"))?,
+                    _ => write!(f, "what was selected has that type already ({})", counted(*same, "tensor"))?,
+                }
+                if *nodes > 0 {
+                    let nodes = counted(*nodes, "node");
+                    write!(f, "; floats that are attributes of {nodes} are not converted (first: {first})")?;
+                }
+                Ok(())
+            }
+            ModelNote::NoValues { element_type } => {
+                write!(f, "nothing was converted: the graph has no values of {element_type}")
+            }
+            ModelNote::MoreExternal { from } => {
+                write!(f, "tensors from {from} bytes on are in the file of external data: the model would exceed 2 GiB")
+            }
+            ModelNote::SparseLeft { first, count } => {
+                let what = counted(*count, "sparse tensor");
+                write!(f, "{what} left (first: {}): only dense tensors are cast", quoted(first))
             }
             ModelNote::DefaultsLeft { first, count } => {
                 let what = counted(*count, "initializer");
@@ -323,6 +363,10 @@ impl fmt::Display for ModelNote {
 
 fn counted(count: usize, unit: &str) -> String {
     crate::error::counted(count as u64, unit)
+}
+
+fn none_of(count: usize, unit: &str) -> String {
+    if count == 1 { format!("its only {unit} is not") } else { format!("none of its {count} {unit}s is") }
 }
 
 fn listed(nodes: &[String], more: usize) -> String {

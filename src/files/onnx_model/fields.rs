@@ -46,6 +46,8 @@ pub(super) mod attribute {
     pub const T: u32 = 5;
     pub const G: u32 = 6;
     pub const FLOATS: u32 = 7;
+    pub const INTS: u32 = 8;
+    pub const STRINGS: u32 = 9;
     pub const TENSORS: u32 = 10;
     pub const GRAPHS: u32 = 11;
     pub const TYPE: u32 = 20;

@@ -6,6 +6,7 @@
 
 mod apply;
 mod attributes;
+mod constants;
 mod control;
 mod ends;
 mod flow;
@@ -31,9 +32,6 @@ use ends::{Ends, Known};
 use flow::Flow;
 use uses::{Need, Uses};
 use values::{Class, Values};
-
-/// The oldest opset whose graphs are converted: from it on `Cast` names its target by a number.
-pub(super) const OLDEST_OPSET: i64 = 6;
 
 /// The most passes that find out what the values of loops come from. Each lets it reach the next turn.
 const MOST_PASSES: u32 = 8;
@@ -231,7 +229,7 @@ impl<'a, 'b> Converter<'a, 'b> {
     /// Whether the values that are defined next stay in the old type, if they can have either.
     fn next_stay(&self, count: usize, flow: Flow) -> bool {
         let next = self.values.count();
-        self.found.as_ref().is_some_and(|found| found.stays(next..next + count, flow))
+        self.found.as_ref().is_some_and(|found| found.stays(next..next + count, flow.is_kept()))
     }
 
     fn insert(&mut self, value: usize, cast: super::edit::NewCast) {

@@ -2,14 +2,15 @@
 
 use std::collections::HashMap;
 
-use super::structure::TensorId;
+use super::structure::{Place, TensorId};
 use crate::element::ElementType;
 
 /// A tensor of a model, and what a conversion does with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PlannedTensor {
-    /// The name of the initializer, or of the node that has the tensor: its first output if the node has no name.
+    /// The name of the initializer, or of what a `Constant` node makes. Of the tensor of another node it is the node's
+    /// name, or its first output if the node has no name.
     pub name: String,
     /// The sizes of the axes.
     pub shape: Vec<u64>,
@@ -21,11 +22,10 @@ pub struct PlannedTensor {
     pub to: Option<ElementType>,
 }
 
-/// All rows, and which of them a tensor has.
-#[derive(Debug)]
+/// All rows, and which of them a tensor has, or a constant that is no tensor.
+#[derive(Debug, Default)]
 pub(super) struct Rows {
     pub tensors: Vec<PlannedTensor>,
     pub of: HashMap<TensorId, usize>,
-    /// The row of the first constant.
-    pub first_constant: usize,
+    pub of_nodes: HashMap<Place, usize>,
 }

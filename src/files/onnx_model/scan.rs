@@ -5,12 +5,13 @@ mod tensor;
 use std::collections::HashSet;
 use std::ops::Range;
 
+use super::constants::VALUES;
 use super::error::OnnxModelError;
 use super::fields::{attribute, function, graph, model, node, opset, sparse, value};
 use super::reader::{Name, Paged, bytes, fields, number, text, wire};
 use super::structure::{Attribute, Data, Function, Graph, GraphId, Node, Structure, ValueInfo, ValueKind};
 use crate::files::input::ReadAt;
-use crate::files::wire::{Field, Value};
+use crate::files::wire::{Field, Value, varints};
 
 /// How deep graphs may be nested. Parsers of protobuf allow 100 messages, of which a nested graph takes three.
 const DEEPEST: u32 = 32;
@@ -19,17 +20,8 @@ const DEEPEST: u32 = 32;
 const MOST_MEMORY: u64 = 512 << 20;
 
 /// The attributes whose values conversions look at, apart from tensors and graphs.
-const ATTRIBUTES: [&str; 9] = [
-    "value_float",
-    "value_floats",
-    "sparse_value",
-    "to",
-    "dtype",
-    "output_dtype",
-    "output_datatype",
-    "stash_type",
-    "num_scan_inputs",
-];
+const ATTRIBUTES: [&str; 7] =
+    ["sparse_value", "to", "dtype", "output_dtype", "output_datatype", "stash_type", "num_scan_inputs"];
 
 /// Reads the structure of a model.
 pub(super) fn scan(input: &dyn ReadAt) -> Result<Structure, OnnxModelError> {
@@ -121,12 +113,15 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    /// Functions are copied, so only their names and operators matter, and that nothing they hold is in a file.
+    /// Nothing that a function holds may be in a file.
     fn function(&mut self, range: &Range<u64>, index: usize) -> Result<(), OnnxModelError> {
         let (mut domain, mut name) = (Name::EMPTY, Name::EMPTY);
         let element = || format!("function {index}");
         let (tensors, graphs) = (self.structure.tensors.len(), self.structure.graphs.len());
         let mut found = Function::default();
+        let mut body = Graph { range: range.clone(), ..Graph::default() };
+        self.spend(size_of::<Graph>())?;
+        self.structure.graphs.push(Graph::default());
         for field in fields(self.input, range, element) {
             let field = field?;
             match field.number {
@@ -134,8 +129,8 @@ impl Scanner<'_> {
                 function::NAME => name = self.name(&field, element)?,
                 function::DOMAIN => domain = self.domain(&field, element)?,
                 function::NODE => {
-                    let node = self.node(bytes(&field, element)?, &element(), 0, 0)?;
-                    found.operators.extend(Some(node.operator).filter(|_| node.domain == Name::EMPTY));
+                    let node = self.node(bytes(&field, element)?, &element(), body.nodes.len(), 0)?;
+                    body.nodes.push(node);
                 }
                 _ => {}
             }
@@ -144,12 +139,13 @@ impl Scanner<'_> {
             let element = format!("function {}", crate::error::quoted(self.structure.text(name)));
             return Err(OnnxModelError::ExternalThere { element });
         }
+        self.structure.graphs[graphs] = body;
         let nodes = self.structure.graphs[graphs..].iter().flat_map(|graph| &graph.nodes);
         found.operators.extend(nodes.filter(|node| node.domain == Name::EMPTY).map(|node| node.operator));
-        self.structure.tensors.truncate(tensors);
-        self.structure.graphs.truncate(graphs);
-        self.spend(128 + 16 * found.operators.len())?;
-        self.structure.functions.entry((domain, name)).or_default().push(found);
+        (found.name, found.graphs) = (name, graphs as GraphId..self.structure.graphs.len() as GraphId);
+        self.spend(size_of::<Function>() + 16 + 16 * found.operators.len())?;
+        self.structure.functions.push(found);
+        self.structure.function_names.insert((domain, name));
         Ok(())
     }
 
@@ -280,8 +276,9 @@ impl Scanner<'_> {
                 node::OP_TYPE => node.operator = self.name(&field, element)?,
                 node::DOMAIN => node.domain = self.domain(&field, element)?,
                 node::ATTRIBUTE => {
-                    let found = self.attribute(bytes(&field, element)?, attributes, &element(), depth)?;
+                    let (found, has_floats) = self.attribute(bytes(&field, element)?, attributes, &element(), depth)?;
                     attributes += 1;
+                    node.has_floats |= has_floats;
                     if let Some(found) = found {
                         self.spend(size_of::<Attribute>())?;
                         node.attributes.push(found);
@@ -300,7 +297,7 @@ impl Scanner<'_> {
         index: u32,
         node: &str,
         depth: u32,
-    ) -> Result<Option<Attribute>, OnnxModelError> {
+    ) -> Result<(Option<Attribute>, bool), OnnxModelError> {
         let element = || format!("attribute {index} of {node}");
         let mut found = Attribute { index, range: range.clone(), ..Attribute::default() };
         let (mut name, mut single_tensor, mut single_graph) = (String::new(), false, false);
@@ -339,12 +336,37 @@ impl Scanner<'_> {
                 _ => {}
             }
         }
-        if found.tensors.is_empty() && found.graphs.is_empty() && !ATTRIBUTES.contains(&name.as_str()) {
-            return Ok(None);
+        let has_floats = found.floats.is_some();
+        let value = VALUES.iter().find(|(value, ..)| *value == name);
+        let is_known = value.is_some() || ATTRIBUTES.contains(&name.as_str());
+        if found.tensors.is_empty() && found.graphs.is_empty() && !is_known {
+            return Ok((None, has_floats));
+        }
+        if let Some((.., Some(list))) = value {
+            self.spend(size_of::<u64>())?;
+            found.dims.push(self.values(&range, *list, element)?);
         }
         let (interned, _) = self.structure.names.intern(&name);
         self.spend(name.len() + 96)?;
         found.name = interned;
-        Ok(Some(found))
+        Ok((Some(found), has_floats))
+    }
+
+    /// The number of values of a list.
+    fn values(&self, range: &Range<u64>, list: u32, element: impl Fn() -> String) -> Result<u64, OnnxModelError> {
+        let mut count = 0;
+        for field in fields(self.input, range, &element) {
+            let field = field?;
+            count += match &field.value {
+                _ if field.number != list => 0,
+                Value::Bytes(packed) if list == attribute::FLOATS => (packed.end - packed.start) / 4,
+                Value::Bytes(packed) if list == attribute::INTS => {
+                    let mut ints = varints(self.input, packed.clone());
+                    ints.try_fold(0, |count, int| int.map(|_| count + 1)).map_err(|error| wire(&element, error))?
+                }
+                _ => 1,
+            };
+        }
+        Ok(count)
     }
 }

@@ -1,6 +1,6 @@
 //! The structure of a model: its graphs, nodes and tensors without their data.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 use super::reader::{Name, Names};
@@ -8,6 +8,8 @@ use crate::element::ElementType;
 
 pub(super) type GraphId = u32;
 pub(super) type TensorId = u32;
+/// A node, by its graph and its index there.
+pub(super) type Place = (GraphId, usize);
 
 /// What a model consists of. Graphs and tensors are kept in lists, in which a graph follows those that contain it.
 #[derive(Debug, Default)]
@@ -17,10 +19,12 @@ pub(super) struct Structure {
     pub ir_version: i64,
     /// The imported opset of the default domain.
     pub opset: Option<i64>,
+    /// The graph with those that are nested in it, then the bodies of functions with theirs.
     pub graphs: Vec<Graph>,
     pub tensors: Vec<Tensor>,
-    /// The functions of the model, by domain and name. Those of one name differ by their overload.
-    pub functions: BTreeMap<(Name, Name), Vec<Function>>,
+    pub functions: Vec<Function>,
+    /// The domains and names of the functions.
+    pub function_names: HashSet<(Name, Name)>,
     /// The files of external data, and their indexes.
     pub files: Vec<Name>,
     pub file_indexes: HashMap<Name, usize>,
@@ -30,13 +34,16 @@ pub(super) struct Structure {
 /// A `FunctionProto`.
 #[derive(Debug, Default)]
 pub(super) struct Function {
+    pub name: Name,
+    /// Its body and the graphs that are nested in it.
+    pub graphs: Range<GraphId>,
     /// The opset of the default domain that it imports, or else the model's.
     pub opset: Option<i64>,
     /// The operators of the default domain that it uses.
     pub operators: BTreeSet<Name>,
 }
 
-/// A `GraphProto`.
+/// A `GraphProto`, or a `FunctionProto`, of which there are nodes only.
 #[derive(Debug, Default)]
 pub(super) struct Graph {
     pub range: Range<u64>,
@@ -61,6 +68,8 @@ pub(super) struct Node {
     pub outputs: Vec<Name>,
     /// Those with tensors or graphs, and those of [`ATTRIBUTES`].
     pub attributes: Vec<Attribute>,
+    /// Whether an attribute is a list of floats.
+    pub has_floats: bool,
 }
 
 /// An `AttributeProto`.
@@ -77,6 +86,8 @@ pub(super) struct Attribute {
     pub floats: Option<Range<u64>>,
     /// Whether there are several such ranges.
     pub unpacked: bool,
+    /// The number of values of a list of a `Constant`; empty for a single value.
+    pub dims: Vec<u64>,
     pub tensors: Vec<TensorId>,
     pub graphs: Vec<GraphId>,
 }
@@ -151,7 +162,7 @@ impl Structure {
 
     /// Whether the operator is one of ONNX's default domain, and not a function of the model.
     pub(super) fn is_standard(&self, node: &Node) -> bool {
-        node.domain == Name::EMPTY && !self.functions.contains_key(&(node.domain, node.operator))
+        node.domain == Name::EMPTY && !self.function_names.contains(&(node.domain, node.operator))
     }
 }
 

@@ -1,15 +1,18 @@
-//! Stores initializers in other types, with casts back, so that the nodes see the types that they know.
+//! Stores initializers and constants in other types, with casts back, so that the nodes see the types that they know.
 
 use std::collections::HashSet;
+use std::ops::Range;
 
+use super::ModelRules;
+use super::constants::Constants;
 use super::edit::{Edits, NewCast, TensorEdit, ValueEdit};
 use super::error::{ModelNote, OnnxModelError};
 use super::opset::inputs_are_constants;
 use super::reader::Name;
-use super::structure::{GraphId, Structure, TensorId};
+use super::structure::{GraphId, Place, Structure, TensorId};
 use crate::element::ElementType;
 
-/// The target type of an initializer, by its name and type; `None` if it is to stay.
+/// The target type of an initializer or a constant, by its name and type; `None` if it is to stay.
 pub(super) type Rule<'a> = &'a dyn Fn(&str, ElementType) -> Option<ElementType>;
 
 /// The graph inputs that callers may give: the others are constants in old format versions.
@@ -45,12 +48,23 @@ pub(super) fn target(
     rule: Rule<'_>,
 ) -> Result<Option<ElementType>, OnnxModelError> {
     let tensor = structure.tensor(id);
-    let Some(from) = tensor.element_type() else { return Ok(None) };
-    let name = structure.text(tensor.name);
-    let Some(to) = rule(name, from).filter(|&to| to != from) else { return Ok(None) };
-    if tensor.name == Name::EMPTY {
+    let target = target_of(structure, tensor.name, tensor.element_type(), rule)?;
+    if target.is_some() && tensor.name == Name::EMPTY {
         return Err(OnnxModelError::NoName);
     }
+    Ok(target)
+}
+
+/// The same of a tensor by its name and type.
+pub(super) fn target_of(
+    structure: &Structure,
+    name: Name,
+    from: Option<ElementType>,
+    rule: Rule<'_>,
+) -> Result<Option<ElementType>, OnnxModelError> {
+    let Some(from) = from else { return Ok(None) };
+    let name = structure.text(name);
+    let Some(to) = rule(name, from).filter(|&to| to != from) else { return Ok(None) };
     if !from.is_numeric() || !to.is_numeric() {
         return Err(OnnxModelError::Strings { name: name.to_owned(), to });
     }
@@ -67,17 +81,33 @@ pub(super) fn store(structure: &Structure, edits: &mut Edits, graph: GraphId, id
     edits.tensors.insert(id, TensorEdit { name: Some(name), to: Some(to) });
 }
 
-/// Stores the initializers that the rule selects; returns the types that occur in casts.
-pub(super) fn store_all(
+/// Lets a constant make its value under a new name, with a cast back behind it.
+pub(super) fn cast_back(
     structure: &Structure,
     edits: &mut Edits,
+    (graph, index): Place,
+    name: Name,
+    (from, to): (ElementType, ElementType),
+) {
+    let fresh = edits.fresh(&structure.names, name, to);
+    let cast = NewCast { input: fresh.clone(), output: structure.text(name).to_owned(), to: from };
+    let graph = edits.graph(graph);
+    graph.nodes.entry(index).or_default().outputs.insert(0, fresh);
+    graph.casts.entry(index + 1).or_default().push(cast);
+}
+
+/// Stores the initializers and constants of these graphs that the rule selects; returns the types that occur in casts.
+pub(super) fn store_all(
+    constants: &mut Constants<'_, '_>,
+    graphs: Range<GraphId>,
     notes: &mut Vec<ModelNote>,
     rule: Rule<'_>,
 ) -> Result<HashSet<ElementType>, OnnxModelError> {
+    let structure = constants.structure;
     let mut types = HashSet::new();
     let (mut defaults, mut first) = (0, None);
-    for (index, graph) in structure.graphs.iter().enumerate() {
-        let graph_id = index as GraphId;
+    for graph_id in graphs {
+        let graph = structure.graph(graph_id);
         let inputs = inputs(structure, graph_id);
         for &id in &graph.initializers {
             let Some(to) = target(structure, id, rule)? else { continue };
@@ -87,12 +117,44 @@ pub(super) fn store_all(
                 defaults += 1;
                 continue;
             }
-            store(structure, edits, graph_id, id, to);
+            store(structure, constants.edits, graph_id, id, to);
             types.extend(tensor.element_type().into_iter().chain([to]));
+        }
+        for (index, node) in graph.nodes.iter().enumerate() {
+            let Some(constant) = structure.constant(node) else { continue };
+            let target = target_of(structure, constant.name, constant.element_type, rule)?;
+            let Some((from, to)) = constant.element_type.zip(target) else { continue };
+            constants.cast((graph_id, index), &constant, to)?;
+            cast_back(structure, constants.edits, (graph_id, index), constant.name, (from, to));
+            types.extend([from, to]);
         }
     }
     if let Some(first) = first {
         notes.push(ModelNote::DefaultsLeft { first: structure.text(first).to_owned(), count: defaults });
     }
     Ok(types)
+}
+
+/// Says why nothing was cast, unless another note does.
+pub(super) fn nothing_cast(structure: &Structure, notes: &[ModelNote], rules: &ModelRules<'_>) -> Option<ModelNote> {
+    if !notes.is_empty() {
+        return None;
+    }
+    if let Some(graph) = rules.graph {
+        return Some(ModelNote::NoValues { element_type: graph.from });
+    }
+    let initializers = structure.graphs.iter().flat_map(|graph| &graph.initializers);
+    let initializers = initializers.map(|&id| (structure.tensor(id).name, structure.tensor(id).element_type()));
+    let constants = structure.constants().map(|(_, constant)| (constant.name, constant.element_type));
+    let (mut tensors, mut same) = (0, 0);
+    for (name, element_type) in initializers.chain(constants) {
+        tensors += 1;
+        same += usize::from(element_type.is_some_and(|from| (rules.types)(structure.text(name), from) == Some(from)));
+    }
+    let others = || {
+        let nodes = structure.graphs.iter().flat_map(|graph| &graph.nodes);
+        nodes.filter(|node| node.has_floats && structure.constant(node).is_none())
+    };
+    let first = others().next().map(|node| structure.node_text(node)).unwrap_or_default();
+    Some(ModelNote::NothingCast { tensors, same, nodes: others().count(), first })
 }

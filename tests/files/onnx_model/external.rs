@@ -249,6 +249,45 @@ fn past_two_gigabytes_data_goes_to_a_file() {
     rules.external_from = Some(4 * GIB);
     let lowered = ModelScan::read(&source).unwrap().plan(&[&source], &rules).unwrap();
     assert_eq!(lowered.external.unwrap().bytes(), Some(3 * GIB));
+    let notes: Vec<_> = lowered.notes.iter().map(ToString::to_string).collect();
+    let more = "tensors from 1024 bytes on are in the file of external data: the model would exceed 2 GiB";
+    assert_eq!(notes, ["nothing was cast: none of its 2 tensors is selected", more]);
+}
+
+/// A size beyond all tensors makes one file of a model and its data.
+#[test]
+fn external_data_comes_into_the_model_below_a_size() {
+    let constant = |tensor: &Message| node("Constant", &[], &["k"]).bytes(5, tensor_attribute("value", tensor));
+    let whole = |tensors: [Message; 2], in_node: &Message| {
+        let [large, small] = tensors.map(|tensor| (INITIALIZER, tensor));
+        of(&[large, small, (NODE, constant(in_node))])
+    };
+    let source_of = |name: &str, code: i32, dims: &[i64], offset: &str, length: &str| {
+        let entries = [("location", "a"), ("offset", offset), ("length", length)];
+        external(name, code, dims, &entries)
+    };
+    let source = whole(
+        [source_of("large", FLOAT, &[4], "0", "16"), source_of("small", INT64, &[1], "16", "8")],
+        &source_of("", INT64, &[1], "24", "8"),
+    );
+    let data: Vec<u8> = (0..32).collect();
+    let rules = |size: u64| {
+        let mut rules = ModelRules::new(&|_: &str, _: ElementType| None, DATA_FILE);
+        rules.external_from = Some(size);
+        convert(&source, &[&data], &rules).unwrap()
+    };
+    let inside = |name: &str, code: i32, dims: &[i64], data: &[u8]| {
+        head(name, code, dims).bytes(12, "doc").bytes(RAW_DATA, data)
+    };
+    let written = rules(1 << 20);
+    let large = inside("large", FLOAT, &[4], &data[..16]);
+    let small = inside("small", INT64, &[1], &data[16..24]);
+    let in_node = inside("", INT64, &[1], &data[24..]);
+    assert_model(&written.model, &whole([large, small.clone()], &in_node));
+    assert_eq!(written.external, None);
+    let written = rules(16);
+    assert_model(&written.model, &whole([placed("large", FLOAT, &[4], 0, 16), small], &in_node));
+    assert_eq!(written.external.as_deref(), Some(&data[..16]));
 }
 
 /// Types narrower than a byte: tensors of three and of four elements have as many bytes, but not when they are cast.

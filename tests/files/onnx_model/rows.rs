@@ -60,18 +60,20 @@ fn initializers_without_a_part_of_their_own_are_cast_too() {
     assert_eq!(written.tensors.iter().map(|tensor| tensor.elements).collect::<Vec<_>>(), [0, 2, 1, 2, 1]);
 }
 
-/// What only a conversion of the graph casts: tensors and floats of nodes. They have rows behind the initializers.
+/// They have rows behind the initializers, then come tensors of other nodes that a conversion of the graph casts.
 #[test]
 fn constants_have_rows() {
     let constant = |name: &str, attribute: Message| (NODE, node("Constant", &[], &[name]).bytes(5, attribute));
     let list = message().bytes(1, "value_floats").bytes(7, float_bytes(&VALUES)).int(20, 6);
     let float = message().bytes(1, "value_float").fixed32(2, 1).int(20, 1);
+    let of_shape = node("ConstantOfShape", &["n"], &["o"]).bytes(5, tensor_attribute("value", &floats("", &[1.0])));
     let fields = [
         constant("t", tensor_attribute("value", &floats("", &VALUES))),
         constant("n", tensor_attribute("value", &raw("", INT64, &[1], &[0; 8]))),
         constant("l", list),
         constant("zero", message().bytes(1, "value_float").int(20, 1)),
         (NODE, node("Constant", &[], &["f"]).bytes(3, "named").bytes(5, float)),
+        (NODE, of_shape.bytes(3, "filled")),
         (INITIALIZER, raw("n0", INT64, &[1], &[0; 8])),
         (INITIALIZER, floats("w", &VALUES)),
     ];
@@ -80,9 +82,12 @@ fn constants_have_rows() {
         ("n0", &[1][..], Some(ElementType::INT64), None),
         ("w", &[2], FROM, TO),
         ("t", &[2], FROM, TO),
+        ("n", &[1], Some(ElementType::INT64), None),
         ("l", &[2], FROM, TO),
-        ("named", &[], FROM, TO),
+        ("zero", &[], FROM, TO),
+        ("f", &[], FROM, TO),
+        ("filled", &[1], FROM, TO),
     ];
     assert_eq!(rows(&written), expected);
-    assert_eq!(written.rows, [vec![2, 3, 4, 1], vec![]]);
+    assert_eq!(written.rows, [vec![2, 4, 6, 7, 1], vec![]]);
 }

@@ -230,66 +230,13 @@ fn tensors_are_listed_with_their_data() {
 }
 
 #[test]
-fn the_opset_is_raised_where_no_operator_changed() {
-    let with = |operator: &str, ir_version, opset| {
-        let fields = [(NODE, node(operator, &["x", "w"], &["y"])), (INITIALIZER, floats("w", &VALUES))];
-        model(ir_version, opset, &graph(&fields))
-    };
-    // Add has the versions 1, 6, 7, 13 and 14.
-    let written = stored(&with("Add", 8, 17), &[], ElementType::FLOAT8E4M3FN).unwrap();
-    let expected = graph(&[
-        (NODE, cast("w_float8e4m3fn", "w", FLOAT)),
-        (NODE, node("Add", &["x", "w"], &["y"])),
-        (INITIALIZER, raw("w_float8e4m3fn", FLOAT8E4M3FN, &[2], &codes(&VALUES, ElementType::FLOAT8E4M3FN))),
-    ]);
-    assert_model(&written.model, &model(9, 19, &expected));
-    assert_eq!(written.notes, ["opset raised from 17 to 19"]);
-    let error = stored(&with("Add", 7, 12), &[], ElementType::BFLOAT16).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "bfloat16 needs opset 13, and the model imports opset 12; these nodes have other schemas at opset 13: \
-         Add \"y\"; convert the model to opset 13 with onnx.version_converter first"
-    );
-    let OnnxModelError::RaiseOpset { nodes, more, .. } = error else { panic!("{error}") };
-    assert_eq!((nodes, more), (vec!["Add \"y\"".to_owned()], 0));
-    let import = |version| message().bytes(8, message().bytes(1, "ai.onnx").int(2, version));
-    let both = stored(&with("Add", 9, 17).raw(import(17)), &[], ElementType::FLOAT8E4M3FN).unwrap().model;
-    assert!(both.0.ends_with(&import(19).0));
-    // Whether an unknown operator changed cannot be known; those of other domains are not concerned.
-    let error = stored(&with("NoSuchOperator", 8, 17), &[], ElementType::FLOAT8E4M3FN).unwrap_err();
-    assert!(matches!(error, OnnxModelError::RaiseOpset { .. }), "{error}");
-    let operator = |name: &str| message().bytes(1, "f").bytes(10, "own").bytes(7, node(name, &["a"], &["b"]));
-    let function = |name: &str, opset: i64| operator(name).bytes(9, message().int(2, opset));
-    let error =
-        stored(&with("Add", 8, 17).bytes(25, function("Cast", 18)), &[], ElementType::FLOAT8E4M3FN).unwrap_err();
-    assert!(error.to_string().contains("at opset 19: Cast in the function \"f\"; convert"), "{error}");
-    let branch = graph(&[(NODE, node("Cast", &["a"], &["t"]))]);
-    let inner = node("If", &["c"], &["b"]).bytes(5, graph_attribute("then_branch", &branch));
-    let nested = message().bytes(1, "f").bytes(10, "own").bytes(7, inner).bytes(9, message().int(2, 18));
-    let error = stored(&with("Add", 8, 17).bytes(25, nested), &[], ElementType::FLOAT8E4M3FN).unwrap_err();
-    assert!(error.to_string().contains("Cast in the function \"f\""), "{error}");
-    let same = with("Add", 8, 17).bytes(25, function("Cast", 19)).bytes(25, operator("Add"));
-    assert!(stored(&same, &[], ElementType::FLOAT8E4M3FN).is_ok());
-    // Functions of one name that differ by their overload.
-    let overloads = [function("Cast", 17).bytes(13, "1"), function("Add", 17).bytes(13, "2")];
-    for [first, second] in [[0, 1], [1, 0]] {
-        let source = with("Add", 10, 17).bytes(25, &overloads[first]).bytes(25, &overloads[second]);
-        let error = stored(&source, &[], ElementType::FLOAT8E4M3FN).unwrap_err();
-        assert!(error.to_string().contains("at opset 19: Cast in the function \"f\"; convert"), "{error}");
-    }
-    let custom = node("Mystery", &["w"], &["y"]).bytes(7, "custom");
-    let source = model(8, 17, &graph(&[(NODE, custom), (INITIALIZER, floats("w", &VALUES))]));
-    assert!(stored(&source, &[], ElementType::FLOAT8E4M3FN).is_ok());
-}
-
-#[test]
 fn what_cannot_be_converted() {
     let of = |tensor: Message| model(8, 17, &plain(&[(INITIALIZER, tensor)]));
     let to_string = |_: &str, _: ElementType| Some(ElementType::STRING);
     let error = convert(&of(floats("w", &VALUES)), &[], &ModelRules::new(&to_string, DATA_FILE)).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "initializer \"w\" cannot be stored as string: casts from and to string are not supported"
+        "tensor \"w\" cannot be stored as string: casts from and to string are not supported"
     );
     let error = stored(&of(floats("", &VALUES)), &[], ElementType::FLOAT16).unwrap_err();
     assert!(matches!(error, OnnxModelError::NoName), "{error}");

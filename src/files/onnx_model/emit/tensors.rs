@@ -17,14 +17,13 @@ impl Emitter<'_> {
         let found = structure.tensor(id);
         let edit = self.edits.tensors.get(&id).unwrap_or(&none);
         let mut out = Message::default();
-        let content = self.content(id, node, edit)?;
-        let is_external = match (&content, self.threshold) {
-            (Some(content), _) if content.source.is_external => true,
-            (Some(content), Some(threshold)) => node.is_none() && content.bytes >= threshold,
-            _ => false,
-        };
+        let content = self.content(id, edit)?;
+        let is_external = content.as_ref().is_some_and(|content| match self.threshold {
+            Some(threshold) => (node.is_none() || content.source.is_external) && content.bytes >= threshold,
+            None => content.source.is_external,
+        });
         // Data that is neither cast nor moved is copied as the field that it is.
-        let content = content.filter(|content| is_external || content.cast.is_some());
+        let content = content.filter(|content| is_external || content.source.is_external || content.cast.is_some());
         if edit == &none && content.is_none() {
             out.copy(&found.range)?;
             return Ok(out);
@@ -66,12 +65,14 @@ impl Emitter<'_> {
 
     /// The data of a tensor in the output; `None` if it stays as it is: strings, types that casts do not know, and
     /// values that are not packed and not cast.
-    fn content(&self, id: TensorId, node: Option<&Node>, edit: &TensorEdit) -> Result<Option<Content>, OnnxModelError> {
+    fn content(&self, id: TensorId, edit: &TensorEdit) -> Result<Option<Content>, OnnxModelError> {
         let tensor = self.structure.tensor(id);
         let Some(source) = self.sources.of(id)? else { return Ok(None) };
         let types = tensor.element_type().zip(edit.to);
+        let row = self.rows.of.get(&id).copied();
+        let name = row.and_then(|row| self.rows.tensors.get(row)).map_or("", |tensor| &tensor.name);
         let cast = types.map(|(from, to)| TensorCast {
-            name: node.map_or(self.structure.text(tensor.name), |node| self.structure.node_name(node)).to_owned(),
+            name: name.to_owned(),
             elements: tensor.elements,
             input: source.range.input,
             offset: source.range.offset,
@@ -81,7 +82,6 @@ impl Emitter<'_> {
             column_major: Vec::new(),
             clamp: false,
         });
-        let row = self.rows.of.get(&id).copied();
         let cast = cast.map(|cast| row.map(|row| (cast, row)).ok_or(OnnxModelError::Changed)).transpose()?;
         let bytes = match &cast {
             Some((cast, _)) => cast.to.bytes(cast.elements).ok_or(OnnxModelError::Overflow)?,

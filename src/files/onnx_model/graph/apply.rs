@@ -64,7 +64,7 @@ impl Converter<'_, '_> {
             let next = self.values.count();
             let follow = inputs.iter().zip(&wanted).filter(|(_, (_, need))| need.is_none());
             let follow = follow.filter_map(|(value, _)| *value).collect();
-            self.uses.follow(follow, next..next + outputs_of(node), variables.flow.floats);
+            self.uses.follow(follow, next..next + outputs_of(node), variables.flow.floats.is_kept());
         }
         for (index, (value, wanted)) in inputs.iter().zip(wanted).enumerate() {
             self.take(at, index, *value, wanted);
@@ -86,7 +86,6 @@ impl Converter<'_, '_> {
         if class != Class::Other {
             return match self.structure.text(node.operator) {
                 "DynamicQuantizeLinear" => Flow::Scale,
-                "Constant" => self.constant_flow(node),
                 _ => flow.floats,
             };
         }

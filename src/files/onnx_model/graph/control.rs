@@ -99,7 +99,7 @@ impl Converter<'_, '_> {
             let flow = flow.chosen();
             turns.push((flow, next));
             if shape.input.is_none() && name != Name::EMPTY {
-                self.uses.follow(values, next..next + 1, flow);
+                self.uses.follow(values, next..next + 1, flow.is_kept());
             }
             self.make(at, index, name, ((class, flow), to));
         }
@@ -142,7 +142,7 @@ impl Converter<'_, '_> {
             // Its outputs follow those of the node.
             let output = |index: usize| {
                 let (flow, value) = found(index).unwrap_or_default();
-                let stays = self.found.as_ref().is_some_and(|found| found.stays(value..value + 1, flow));
+                let stays = self.found.as_ref().is_some_and(|found| found.stays(value..value + 1, flow.is_kept()));
                 End { class: Class::Unknown, flow, to: if flow.is_kept() && stays { from } else { io } }
             };
             let outputs = (0..node.outputs.len()).map(output).collect();

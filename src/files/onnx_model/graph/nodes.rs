@@ -31,6 +31,9 @@ impl Converter<'_, '_> {
             self.keep_bodies(node)?;
             return self.keep_untyped((graph, index), node, &inputs, reason);
         };
+        if let Some(constant) = self.structure.constant(node) {
+            return self.constant((graph, index), node, (&constant, &schema), asked);
+        }
         if let "If" | "Loop" | "Scan" = operator {
             return self.control((graph, index), node, (&inputs, &schema), asked);
         }
@@ -150,7 +153,7 @@ impl Converter<'_, '_> {
             && converts[variable]
             && self.found.is_some()
         {
-            self.change_output_type(at, node, &output)?;
+            self.change_output_type(at, node, &output);
         }
         if reason.is_some() && flow.course == Course::Follows {
             // It has no choice.

@@ -2,8 +2,6 @@
 
 use std::ops::Range;
 
-use super::flow::Flow;
-
 /// The type in which a value is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Need {
@@ -25,7 +23,8 @@ struct Use {
 struct Follow {
     inputs: Vec<usize>,
     outputs: Range<usize>,
-    flow: Flow,
+    /// Whether what they come from keeps the old type.
+    is_kept: bool,
 }
 
 /// The needs of values, by their indexes.
@@ -49,15 +48,15 @@ impl Uses {
     }
 
     /// Notes that the inputs of a node are needed in the type in which its outputs are.
-    pub(super) fn follow(&mut self, inputs: Vec<usize>, outputs: Range<usize>, flow: Flow) {
-        self.follows.push(Follow { inputs, outputs, flow });
+    pub(super) fn follow(&mut self, inputs: Vec<usize>, outputs: Range<usize>, is_kept: bool) {
+        self.follows.push(Follow { inputs, outputs, is_kept });
     }
 
     /// Hands the needs of outputs on to inputs. Values are used behind their nodes only.
     pub(super) fn settle(&mut self) {
-        for Follow { inputs, outputs, flow } in std::mem::take(&mut self.follows).into_iter().rev() {
-            let is_exact = flow.is_kept() || self.of(&outputs).exact;
-            let need = match self.stays(outputs, flow) {
+        for Follow { inputs, outputs, is_kept } in std::mem::take(&mut self.follows).into_iter().rev() {
+            let is_exact = is_kept || self.of(&outputs).exact;
+            let need = match self.stays(outputs, is_kept) {
                 true if is_exact => Need::Exact,
                 true => Need::Old,
                 false => Need::New,
@@ -68,9 +67,9 @@ impl Uses {
 
     /// Whether values that can have either type stay in the old one. Constants that are needed in both types are
     /// rounded, unless each digit counts.
-    pub(super) fn stays(&self, values: Range<usize>, flow: Flow) -> bool {
+    pub(super) fn stays(&self, values: Range<usize>, is_kept: bool) -> bool {
         let Use { old, new, exact } = self.of(&values);
-        exact || (old && (flow.is_kept() || !new))
+        exact || (old && (is_kept || !new))
     }
 
     fn of(&self, values: &Range<usize>) -> Use {
