@@ -182,11 +182,6 @@ fn existing_outputs_are_refused_first() {
     assert!(outcome.status == Some(1) && outcome.line().contains("No such file"), "{}", outcome.stderr);
 }
 
-/// A protobuf field of bytes.
-pub fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
-    [&[number << 3 | 2, bytes.len() as u8], bytes].concat()
-}
-
 /// Files of a folder that are not converted are copied, but not the data of a model, nor what is left of an interrupted
 /// conversion. A `.bin` file is copied, too: nothing says what it has.
 #[test]

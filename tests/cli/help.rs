@@ -1,9 +1,9 @@
 //! Help, completions and manual pages.
 
+use support::models::field;
 use wgpu_cast::ElementType;
 
 use crate::convert::checkpoint;
-use crate::folders::field;
 use crate::tool::{Folder, floats, npy};
 
 /// The lines of commands in a text.

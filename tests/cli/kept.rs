@@ -1,5 +1,6 @@
 //! Tensors that are read or that stay in their type: their codes are copied and never cast, in every format.
 
+use support::models::field;
 use wgpu_cast::onnx::NamedTensor;
 use wgpu_cast::{ElementType, Tensor};
 
@@ -12,10 +13,6 @@ const KEPT: [(&str, [u8; 6], &str, &str); 2] = [
     ("float8e5m2", [0x7c, 0xfc, 0x7d, 0xff, 0x7b, 0x00], "<V1", "F8_E5M2"),
     ("bool", [2, 7, 0, 1, 255, 128], "|b1", "BOOL"),
 ];
-
-fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
-    [&[number << 3 | 2, bytes.len() as u8], bytes].concat()
-}
 
 /// A model of one initializer.
 fn model(element_type: ElementType, codes: &[u8]) -> Vec<u8> {

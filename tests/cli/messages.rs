@@ -1,9 +1,9 @@
 //! What is printed: which messages `--quiet` hides, and names that a terminal would obey.
 
+use support::models::field;
 use wgpu_cast::files::NpzWriter;
 
 use crate::convert::checkpoint;
-use crate::folders::field;
 use crate::tool::{Folder, Outcome, floats, npy};
 
 /// A name that would recolour a terminal, ring its bell, reverse its text and end its line.

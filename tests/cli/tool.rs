@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use support::models::field;
+
 /// What to install where there is no adapter; on Debian Mesa's software Vulkan driver.
 pub const INSTALL: &str = "a GPU test needs an adapter: apt-get install mesa-vulkan-drivers libvulkan1";
 
@@ -168,11 +170,6 @@ pub fn npy_file(version: u8, header: &str, data: &[u8]) -> Vec<u8> {
 
 pub fn floats(values: &[f32]) -> Vec<u8> {
     values.iter().flat_map(|value| value.to_le_bytes()).collect()
-}
-
-/// A protobuf field of bytes.
-fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
-    [&[number << 3 | 2, bytes.len() as u8], bytes].concat()
 }
 
 /// An ONNX model whose only tensor, four values of FLOAT, is in a file of external data.
