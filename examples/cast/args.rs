@@ -143,7 +143,7 @@ pub struct ConvertArgs {
     /// Replace a read-only file
     #[arg(long, conflicts_with = "no_clobber")]
     pub force: bool,
-    /// Print what would be done, tensor by tensor, and write nothing
+    /// Print what would be done, tensor by tensor and file by file, and write nothing; fail if the run would be refused
     #[arg(long)]
     pub dry_run: bool,
     /// Print what each tensor lost, and the largest relative error of the values that are rounded

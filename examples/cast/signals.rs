@@ -1,47 +1,116 @@
-//! Partial files are removed when the user or the system ends the program.
+//! Partial files and new folders are removed when the user or the system ends the program, which says what is left.
 
 use std::io;
+#[cfg(unix)]
+use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
 use crate::identity::FileId;
+#[cfg(unix)]
+use crate::output::{self, counted};
+#[cfg(unix)]
+use crate::text::printable;
 
-/// The partial files that exist and are not to be kept.
-static PARTIAL: Mutex<Vec<(PathBuf, FileId)>> = Mutex::new(Vec::new());
-
-fn partial() -> MutexGuard<'static, Vec<(PathBuf, FileId)>> {
-    PARTIAL.lock().unwrap_or_else(PoisonError::into_inner)
+/// What a signal finds.
+#[cfg_attr(not(unix), allow(dead_code, reason = "other systems have no signals"))]
+struct Work {
+    partial: Vec<Partial>,
+    /// Folders that were created, the inner ones first.
+    folders: Vec<PathBuf>,
+    /// The number of outputs that have their names.
+    named: u64,
 }
 
-/// Creates a partial file, which is removed if a signal ends the program, unless it is to be kept. No signal ends the
-/// program in between, and none removes a file that another process has created.
+/// A partial file that exists.
+#[cfg_attr(not(unix), allow(dead_code, reason = "other systems have no signals"))]
+struct Partial {
+    path: PathBuf,
+    id: FileId,
+    keep: bool,
+    /// Whether --resume can continue it.
+    can_continue: bool,
+}
+
+static WORK: Mutex<Work> = Mutex::new(Work { partial: Vec::new(), folders: Vec::new(), named: 0 });
+
+fn work() -> MutexGuard<'static, Work> {
+    static WATCH: Once = Once::new();
+    WATCH.call_once(watch);
+    WORK.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Opens or creates a partial file, which is removed if a signal ends the program, unless it is to be kept. No signal ends
+/// the program in between, and none removes a file that another process has created.
 ///
 /// # Errors
 /// Those of `create`.
 pub fn removed_on_signal<T>(
     path: &Path,
     keep: bool,
+    can_continue: bool,
     create: impl FnOnce() -> io::Result<(T, FileId)>,
 ) -> io::Result<(T, FileId)> {
-    static WATCH: Once = Once::new();
-    WATCH.call_once(watch);
-    let mut partial = partial();
+    let mut work = work();
     let (created, id) = create()?;
-    if !keep {
-        partial.push((path.to_owned(), id));
-    }
+    work.partial.push(Partial { path: path.to_owned(), id, keep, can_continue });
     Ok((created, id))
 }
 
 /// The file is no partial file any more.
 pub fn forget(path: &Path) {
-    partial().retain(|(listed, _)| listed != path);
+    work().partial.retain(|listed| listed.path != path);
 }
 
-/// Runs `work` without a signal ending the program meanwhile.
-pub fn without_signals<R>(work: impl FnOnce() -> R) -> R {
-    let _held = partial();
-    work()
+/// Removes new folders if a signal ends the program and they are empty.
+pub fn add_folders(new: &[PathBuf]) {
+    work().folders.splice(0..0, new.iter().cloned());
+}
+
+/// The folders are not new any more.
+pub fn forget_folders(old: &[PathBuf]) {
+    work().folders.retain(|folder| !old.contains(folder));
+}
+
+/// Gives an output its name without a signal ending the program meanwhile.
+///
+/// # Errors
+/// Those of `rename`.
+pub fn name<E>(rename: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
+    let mut work = work();
+    rename()?;
+    work.named += 1;
+    Ok(())
+}
+
+#[cfg(unix)]
+impl Work {
+    /// Removes what is not to be kept. Returns what is left, for the user.
+    fn end(&self) -> String {
+        let mut told = vec!["interrupted".to_owned()];
+        for Partial { path, id, keep, can_continue } in &self.partial {
+            let name = printable(&path.to_string_lossy());
+            if !FileId::at_itself(path).is_ok_and(|found| found == *id) {
+                continue;
+            }
+            if !keep {
+                let _ = std::fs::remove_file(path);
+            }
+            let help = match (keep, can_continue) {
+                (true, true) => "is kept, and the same command continues it",
+                (true, false) => "is kept, but cannot be continued",
+                (false, true) => "was removed (with --resume it is kept and continued)",
+                (false, false) => "was removed",
+            };
+            told.push(format!("{name} {help}"));
+        }
+        if self.named > 0 {
+            told.push(format!("{} kept", counted(self.named, "complete output")));
+        }
+        // Only empty folders can be removed.
+        self.folders.iter().for_each(|folder| drop(std::fs::remove_dir(folder)));
+        told.join("; ")
+    }
 }
 
 /// A thread waits for signals, so that also a program that waits for its input ends at once. A signal that the program
@@ -54,12 +123,13 @@ fn watch() {
     let Ok(mut signals) = signal_hook::iterator::Signals::new(wanted) else { return };
     std::thread::spawn(move || {
         if let Some(signal) = signals.forever().next() {
-            let partial = partial();
-            for (path, id) in partial.iter() {
-                if FileId::at_itself(path).is_ok_and(|found| found == *id) {
-                    let _ = std::fs::remove_file(path);
-                }
+            let work = work();
+            let left = work.end();
+            // A bar may be in the line.
+            if io::stderr().is_terminal() {
+                let _ = writeln!(io::stderr());
             }
+            output::error(left);
             // As the shell reports a program that a signal has ended. No file is renamed while the list is held.
             std::process::exit(128 + signal);
         }

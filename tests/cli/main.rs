@@ -7,12 +7,15 @@ mod cache;
 mod clamp;
 mod convert;
 mod devices;
+mod dry_run;
 mod errors;
 mod files;
 mod folders;
 mod fused;
 mod help;
 mod indexes;
+#[cfg(unix)]
+mod interrupted;
 mod kept;
 mod layouts;
 mod messages;

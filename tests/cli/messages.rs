@@ -127,6 +127,25 @@ fn operators_of_models_are_escaped() {
     assert_eq!((outcome.status, outcome.line()), (Some(0), expected.as_str()));
 }
 
+/// What cannot be written is the output, whatever its format.
+#[cfg(target_os = "linux")]
+#[test]
+fn write_errors_name_the_output() {
+    let folder = Folder::new();
+    let array = npy("<f4", false, "(1,)", &floats(&[1.0]));
+    folder.write("a.npy", &array);
+    folder.write("a.safetensors", checkpoint(&[("w", "F32", &[1], &floats(&[1.0]))]));
+    let mut archive = NpzWriter::new(Vec::new());
+    archive.start("w", array.len() as u64, false).expect("an entry");
+    std::io::Write::write_all(&mut archive, &array).expect("memory");
+    folder.write("a.npz", archive.finish().expect("memory"));
+    for (format, place) in [("npy", " at offset 0"), ("safetensors", " at offset 0"), ("npz", "")] {
+        let outcome = folder.cast(&format!("convert a.{format} /dev/full --out-format {format} --to float16"));
+        let expected = format!("cast: /dev/full: cannot write{place}: No space left on device (os error 28)");
+        assert_eq!((outcome.status, outcome.line()), (Some(1), expected.as_str()), "{format}");
+    }
+}
+
 /// Mesa prints an error where the variable names no folder.
 #[cfg(target_os = "linux")]
 #[test]

@@ -91,7 +91,7 @@ impl Complete {
         };
         let cut = file.set_len(self.bytes).and_then(|()| place.set_permissions(&file));
         cut.and_then(|()| place.store(&file)).map_err(|error| Failure::write(&place.name, error))?;
-        signals::without_signals(|| place.rename())?;
+        signals::name(|| place.rename())?;
         // The partial file is the output now.
         place.partial.keep = true;
         // The new name is durable after this.

@@ -114,14 +114,18 @@ impl Partial {
     pub fn open(path: &Path, replaces: bool, existing: Existing, has_plan: bool) -> Result<Opened, String> {
         if let Some(file) = lock_earlier(path)? {
             if existing.resume {
-                let id = FileId::of(&file).map_err(|error| format!("cannot write: {error}"))?;
+                let known = signals::removed_on_signal(path, true, has_plan, || {
+                    let id = FileId::of(&file)?;
+                    Ok((file, id))
+                });
+                let (file, id) = known.map_err(|error| format!("cannot write: {error}"))?;
                 return Ok(Opened { partial: Self { path: path.to_owned(), id, keep: true }, file, is_earlier: true });
             }
             let help = if has_plan { " (--resume continues it)" } else { "" };
             note(format_args!("removing {}, which an interrupted conversion left{help}", path.display()));
             fs::remove_file(path).map_err(|error| format!("cannot remove {}: {error}", path.display()))?;
         }
-        let created = signals::removed_on_signal(path, existing.resume, || {
+        let created = signals::removed_on_signal(path, existing.resume, has_plan, || {
             let file = create(path, replaces, existing.permissions)?;
             let id = FileId::of(&file)?;
             Ok((file, id))

@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
+use crate::signals;
 
 /// The most links that are followed to an output.
 const MOST_LINKS: usize = 40;
@@ -119,6 +120,7 @@ impl NewFolder {
     pub fn add(&mut self, folder: &Path) -> Result<(), Failure> {
         let is_new = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
         let new: Vec<_> = folder.ancestors().take_while(is_new).map(Path::to_owned).collect();
+        signals::add_folders(&new);
         // Inner folders are removed before the outer ones.
         self.0.splice(0..0, new);
         fs::create_dir_all(folder).map_err(|error| Failure::at(folder, error))
@@ -126,12 +128,14 @@ impl NewFolder {
 
     /// Keeps the folder.
     pub fn keep(mut self) {
+        signals::forget_folders(&self.0);
         self.0.clear();
     }
 }
 
 impl Drop for NewFolder {
     fn drop(&mut self) {
+        signals::forget_folders(&self.0);
         self.0.iter().for_each(|folder| drop(fs::remove_dir(folder)));
     }
 }

@@ -3,6 +3,7 @@
 pub mod advice;
 mod caster;
 mod config;
+mod dry_run;
 mod finished;
 mod folder;
 pub mod index;
@@ -16,6 +17,7 @@ mod npz;
 mod onnx;
 mod plan;
 mod plot;
+mod refusals;
 mod report;
 mod request;
 mod rules;
@@ -34,19 +36,21 @@ use wgpu_cast::{CastOptions, ElementType};
 
 use crate::args::{Attributes, ConvertArgs, InfoArgs};
 use crate::atomic;
-use crate::atomic::target::{self, Existing, NewFolder, Permissions};
+use crate::atomic::target::{Existing, NewFolder, Permissions};
 use crate::failure::Failure;
 use crate::files::FileFormat;
 use crate::output::{note, warning};
 use crate::roles::{Place, Roles};
 use caster::Caster;
 use config::{Changes, FolderTypes};
+use dry_run::DryRun;
 pub use finished::Finished;
 use index::{Index, Shards};
 use index_output::IndexOutput;
 pub use input_state::Source;
 use listing::Listing;
 use plan::Task;
+use refusals::Planned;
 use report::{Summary, TensorReport};
 use request::{Request, format};
 pub use rules::{Pattern, Rules};
@@ -68,27 +72,37 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     });
     let sources = sources.collect::<Result<Vec<_>, _>>()?;
     let types = types_by_folder(&tasks, indexes.iter().zip(&sources), args);
+    let converted = tasks.len();
     let warnings = add_copies(copies, &types, &mut tasks, args.in_place)?;
     let others: Vec<_> = indexes.iter().map(IndexOutput::path).chain(args.plot.clone()).collect();
     let list = folder.as_deref().filter(|_| args.resume).map(|folder| Finished::path(folder, args.part));
     check_names(&tasks, &indexes, list.as_deref(), args)?;
     warnings.iter().for_each(warning);
     let tensors = |tasks: &[Task]| tasks.iter().flat_map(|task| task.tensors.iter().cloned()).collect::<Vec<_>>();
-    if args.dry_run {
-        return report::print_plan(&tensors(&tasks), args.print.json);
-    }
     let caster = Caster::open(&args.device)?;
     let total = tasks.iter().map(Task::bytes).sum();
     let mut writer = Writer::new(args, &caster, total, folder.as_deref());
     let existing = args.existing(tasks.iter().flat_map(|task| &task.sources));
+    let stale: Vec<_> = indexes.iter().flat_map(IndexOutput::stale).collect();
+    let mut planned = writer.planned(&tasks)?;
+    planned.extend(others.iter().chain(&stale).map(|path| Planned { path: path.clone(), bytes: 0, existing }));
+    // Then no output has its name before all are complete.
+    let keeps_all = args.strict || args.in_place;
+    let refused = refusals::of(&planned, folder.as_deref(), keeps_all);
+    if args.dry_run {
+        let (conversions, copies) = tasks.split_at(converted);
+        let indexes = indexes.iter().map(IndexOutput::path).collect();
+        return DryRun { conversions, copies, indexes, refused }.print(args.print);
+    }
+    if let Some(first) = refused.into_iter().next() {
+        return Err(first);
+    }
     let mut new_folder = folder.as_deref().map(NewFolder::create).transpose()?;
     if let Some(new_folder) = &mut new_folder {
         let folders = tasks.iter().flat_map(|task| &task.outputs).filter_map(|output| output.target.folder());
         folders.collect::<BTreeSet<_>>().into_iter().try_for_each(|folder| new_folder.add(folder))?;
     }
-    let stale: Vec<_> = indexes.iter().flat_map(IndexOutput::stale).collect();
-    writer.check(&tasks, &stale)?;
-    others.iter().try_for_each(|path| target::check(path, existing).map(drop))?;
+    writer.remove_first(&stale)?;
     let begun = indexes.iter().map(|index| index.begin(existing)).collect::<Result<Vec<_>, _>>()?;
     tasks.iter_mut().try_for_each(|task| writer.write(task))?;
     let (seconds, resumed) = writer.stop();

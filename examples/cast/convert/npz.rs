@@ -105,10 +105,11 @@ fn report(path: &Path, member: &NpzMember, array: &Array) -> TensorReport {
 pub fn write<W: Write>(
     (name, input): (&Path, &dyn ReadAt),
     entries: &[Entry],
-    out: W,
+    (to, out): (&Path, W),
     mut make: impl FnMut(&Entry, &[&dyn ReadAt], &mut dyn Write) -> Result<(), Failure>,
 ) -> Result<W, Failure> {
     let fail = |error: NpzError| Failure::at(name, error);
+    let failed = |error: NpzError| Failure::at(if matches!(error, NpzError::Write(_)) { to } else { name }, error);
     let mut archive = NpzArchive::open(input).map_err(fail)?;
     let mut writer = NpzWriter::new(out);
     for entry in entries {
@@ -128,8 +129,8 @@ pub fn write<W: Write>(
             archive.copy(&entry.member, &mut io::sink()).map_err(fail)?;
         }
         let bytes = entry.plan.bytes().unwrap_or(u64::MAX);
-        writer.start(&entry.member.name, bytes, is_compressed).map_err(fail)?;
+        writer.start(&entry.member.name, bytes, is_compressed).map_err(failed)?;
         make(entry, &inputs, &mut writer)?;
     }
-    writer.finish().map_err(fail)
+    writer.finish().map_err(failed)
 }

@@ -109,24 +109,8 @@ pub fn count(shape: &[u64]) -> u64 {
 }
 
 /// Bytes of all tensors, before and after the conversion.
-fn bytes(tensors: &[TensorReport]) -> [u64; 2] {
-    [0, 1].map(|side| tensors.iter().map(|tensor| tensor.bytes[side]).sum())
-}
-
-/// Prints the plan of a conversion.
-///
-/// # Errors
-/// Writing to stdout fails.
-pub fn print_plan(tensors: &[TensorReport], json: bool) -> Result<(), Failure> {
-    for tensor in tensors {
-        tensor.print(json)?;
-    }
-    let cast = tensors.iter().filter(|tensor| tensor.to.is_some()).count();
-    if json {
-        return line(json!({"tensors": tensors.len(), "cast": cast, "bytes": bytes(tensors)}));
-    }
-    let [before, after] = bytes(tensors).map(size);
-    line(format_args!("{}, {cast} of them cast: {before} -> {after}", counted(tensors.len() as u64, "tensor")))
+pub fn bytes<'a>(tensors: impl IntoIterator<Item = &'a TensorReport> + Clone) -> [u64; 2] {
+    [0, 1].map(|side| tensors.clone().into_iter().map(|tensor| tensor.bytes[side]).sum())
 }
 
 /// Prints the result of a conversion.

@@ -14,6 +14,7 @@ use super::input_state::Source;
 use super::inputs::Target;
 use super::npz;
 use super::plan::Task;
+use super::refusals::Planned;
 use super::stamp::Stamp;
 use crate::args::ConvertArgs;
 use crate::atomic::target::{self, open_special};
@@ -61,23 +62,36 @@ impl<'a> Writer<'a> {
         Self { args, caster, progress, finished, complete, sources, stale, named, resumed: 0 }
     }
 
-    /// Refuses outputs that may not be replaced, before any is made. The `stale` files, which are not true any more when an
-    /// output is replaced, are removed before that.
+    /// The files that are to be made. Those that an interrupted conversion has finished are not.
     ///
     /// # Errors
-    /// As [`target::check`].
-    pub fn check(&mut self, tasks: &[Task], stale: &[PathBuf]) -> Result<(), Failure> {
-        let stale = stale.iter().map(|path| target::check(path, self.args.existing([])));
-        self.stale = stale.collect::<Result<_, _>>()?;
+    /// An input is not there any more.
+    pub fn planned(&self, tasks: &[Task]) -> Result<Vec<Planned>, Failure> {
+        let mut planned = Vec::new();
         for task in tasks {
             let identity = task.identity()?;
             for output in &task.outputs {
                 let Target::File(path) = &output.target else { continue };
                 if self.found(path, self.fingerprint(task.plans(output), identity)).is_none() {
-                    target::check(path, self.args.existing(&task.sources))?;
+                    // How much compressed arrays take is not known.
+                    let stored = task.archive.iter().flatten().filter(|entry| entry.member.stored.is_some());
+                    let stored = stored.filter_map(|entry| entry.plan.bytes()).sum::<u64>();
+                    let bytes = output.plan.bytes().unwrap_or(u64::MAX).saturating_add(stored);
+                    let existing = self.args.existing(&task.sources);
+                    planned.push(Planned { path: path.clone(), bytes, existing });
                 }
             }
         }
+        Ok(planned)
+    }
+
+    /// Files that are not true any more when an output is replaced: they are removed before that.
+    ///
+    /// # Errors
+    /// As [`target::check`].
+    pub fn remove_first(&mut self, stale: &[PathBuf]) -> Result<(), Failure> {
+        let stale = stale.iter().map(|path| target::check(path, self.args.existing([])));
+        self.stale = stale.collect::<Result<_, _>>()?;
         Ok(())
     }
 
@@ -156,7 +170,10 @@ impl<'a> Writer<'a> {
             let plan = &output.plan;
             let mut lost = vec![CastLoss::default(); plan.parts.len()];
             match open(&output.target)? {
-                Opened::Direct(out) => self.stream(out, plan, &inputs, &mut lost, name)?,
+                Opened::Direct(out) => {
+                    let made = self.stream(out, plan, &inputs, &mut lost, name);
+                    made.map_err(|error| failure(error, name, output.target.path()))?;
+                }
                 Opened::Beside(path) => {
                     let fingerprint = self.fingerprint([plan], identity);
                     let bytes = plan.bytes().unwrap_or(u64::MAX);
@@ -192,14 +209,14 @@ impl<'a> Writer<'a> {
         let mut make = |writer: &mut Self, entry: &npz::Entry, inputs: &[&dyn ReadAt], out: &mut dyn Write| {
             let mut lost = vec![CastLoss::default(); entry.plan.parts.len()];
             let made = writer.stream(out, &entry.plan, inputs, &mut lost, &entry.member.name);
-            made.map_err(|failure| Failure::at(path, failure))?;
+            made.map_err(|error| failure(error, &format!("{name}: {}", entry.member.name), output.target.path()))?;
             next.next().into_iter().for_each(|sum| lost.iter().for_each(|lost| *sum += *lost));
             Ok(())
         };
-        let input = (path, &*inputs[0]);
+        let (input, to) = ((path, &*inputs[0]), output.target.path());
         match open(&output.target)? {
             Opened::Direct(out) => {
-                npz::write(input, entries, out, |entry, inputs, out| make(self, entry, inputs, out))?;
+                npz::write(input, entries, (to, out), |entry, inputs, out| make(self, entry, inputs, out))?;
             }
             Opened::Beside(target) => {
                 let bytes = entries.iter().filter_map(|entry| entry.plan.bytes()).sum();
@@ -208,7 +225,8 @@ impl<'a> Writer<'a> {
                     losses = known;
                 } else {
                     let out = Output::open_growing(target, existing)?;
-                    let made = npz::write(input, entries, out, |entry, inputs, out| make(self, entry, inputs, out))?;
+                    let made =
+                        npz::write(input, entries, (to, out), |entry, inputs, out| make(self, entry, inputs, out))?;
                     let checksum = made.checksum();
                     let output = made.complete()?;
                     let (path, losses) = (target.to_owned(), losses.clone());
@@ -263,12 +281,12 @@ impl<'a> Writer<'a> {
         inputs: &[&dyn ReadAt],
         lost: &mut [CastLoss],
         name: &str,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), FileError> {
         let put = &mut |made: &FinishedPiece<'_>| {
             output.write_all(made.bytes)?;
             output.flush()
         };
-        self.make(plan, inputs, 0, lost, name, put).map_err(|error| Failure::at(Path::new(name), error))
+        self.make(plan, inputs, 0, lost, name, put)
     }
 
     /// Makes an output beside its place, or what is missing of it.
@@ -285,10 +303,8 @@ impl<'a> Writer<'a> {
         self.resumed += done;
         self.progress.advance(done, name);
         let put = &mut |made: &FinishedPiece<'_>| output.write(made.piece.output.clone(), made.bytes, made.losses);
-        self.make(plan, inputs, done, lost, name, put).map_err(|error| match error {
-            FileError::Write { .. } => Failure::at(output.name(), error),
-            _ => Failure::at(Path::new(name), error),
-        })?;
+        let made = self.make(plan, inputs, done, lost, name, put);
+        made.map_err(|error| failure(error, name, output.name()))?;
         let checksum = output.checksum();
         Ok((output.complete()?, checksum))
     }
@@ -323,6 +339,12 @@ fn remove(path: &Path) -> Result<(), Failure> {
         _ => {}
     }
     sync_folder(path).map_err(|error| Failure::at(path, format_args!("the folder cannot be stored: {error}")))
+}
+
+/// The failure to make an output: what cannot be written is the output, and anything else is about what is read.
+fn failure(error: FileError, from: &str, to: &Path) -> Failure {
+    let path = if matches!(error, FileError::Write { .. }) { to } else { Path::new(from) };
+    Failure::at(path, error)
 }
 
 /// How an output is written.
