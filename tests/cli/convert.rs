@@ -185,7 +185,8 @@ fn a_dry_run_prints_the_plan_and_writes_nothing() {
     );
     let outcome = folder.cast("convert a.safetensors out.safetensors --to float16 --dry-run");
     assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""));
-    let expected = "w [1, 2]: float -> float16, 8 bytes -> 4 bytes\ni [1]: int32, 4 bytes\n2 tensors, 1 of them cast: 12 bytes -> 8 bytes\n";
+    let expected = "w [1, 2]: float -> float16, 8 bytes -> 4 bytes\ni [1]: int32, 4 bytes\n\
+                    output: out.safetensors, 128 bytes\n2 tensors, 1 of them cast: 12 bytes -> 8 bytes\n";
     assert_eq!(outcome.text(), expected);
     assert_eq!(folder.names(), ["a.safetensors"]);
     let info = folder.cast("info a.safetensors");

@@ -84,8 +84,10 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     let mut writer = Writer::new(args, &caster, total, folder.as_deref());
     let existing = args.existing(tasks.iter().flat_map(|task| &task.sources));
     let stale: Vec<_> = indexes.iter().flat_map(IndexOutput::stale).collect();
-    let mut planned = writer.planned(&tasks)?;
-    planned.extend(others.iter().chain(&stale).map(|path| Planned { path: path.clone(), bytes: 0, existing }));
+    let small = |path: &PathBuf| Planned { path: path.clone(), bytes: 0, existing };
+    let mut planned: Vec<_> = stale.iter().map(small).collect();
+    planned.extend(writer.planned(&tasks)?);
+    planned.extend(others.iter().filter(|path| !stale.contains(path)).map(small));
     // Then no output has its name before all are complete.
     let keeps_all = args.strict || args.in_place;
     let refused = refusals::of(&planned, folder.as_deref(), keeps_all);
