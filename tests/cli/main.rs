@@ -27,6 +27,7 @@ mod outputs;
 mod parts;
 mod resume;
 mod roles;
+mod scales;
 mod shader;
 mod tool;
 mod verify;

@@ -13,6 +13,7 @@ mod input_state;
 pub mod inputs;
 mod json;
 pub mod listing;
+mod models;
 mod npz;
 mod onnx;
 mod plan;
@@ -21,6 +22,8 @@ mod refusals;
 mod report;
 mod request;
 mod rules;
+mod safetensors;
+mod scales;
 mod shard_part;
 mod single;
 mod source_types;
@@ -49,11 +52,13 @@ use index::{Index, Shards};
 use index_output::IndexOutput;
 pub use input_state::Source;
 use listing::Listing;
+use models::Models;
 use plan::Task;
 use refusals::Planned;
 use report::{Summary, TensorReport};
 use request::{Request, format};
 pub use rules::{Pattern, Rules};
+use scales::Role;
 pub use shard_part::ShardPart;
 use single::Single;
 pub use source_types::SourceTypes;
@@ -61,7 +66,9 @@ use writer::Writer;
 
 pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     let Request { pairs, indexes, copies, folder } = Request::new(args)?;
-    let mut tasks = pairs.into_iter().map(|pair| Task::new(pair, args)).collect::<Result<Vec<_>, _>>()?;
+    let mut models = Models::default();
+    let mut tasks = pairs.into_iter().map(|pair| Task::new(pair, args, &mut models)).collect::<Result<Vec<_>, _>>()?;
+    check_scales(&tasks, args)?;
     args.check_attributes(&tasks)?;
     if args.rules.clamp {
         clamp(&mut tasks)?;
@@ -92,6 +99,7 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     let keeps_all = args.strict || args.in_place;
     let refused = refusals::of(&planned, folder.as_deref(), keeps_all);
     if args.dry_run {
+        note_scales(&tensors(&tasks), args);
         let (conversions, copies) = tasks.split_at(converted);
         let indexes = indexes.iter().map(IndexOutput::path).collect();
         return DryRun { conversions, copies, indexes, refused }.print(args.print);
@@ -122,6 +130,7 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     if !args.print.json {
         note(summary.text());
     }
+    note_scales(&tensors, args);
     match summary.beyond_range() {
         Some(beyond) if args.strict => {
             writer.discard();
@@ -160,8 +169,9 @@ pub fn list(path: &Path, args: &InfoArgs) -> Result<(), Failure> {
         let what = "--from is for .bin, .npy, .npz and .pb files";
         return Err(Failure::Usage(format!("{}: {what}", path.display())));
     }
+    let mut models = Models::default();
     for (file, format) in files {
-        let tensors = plan::tensors(&file, format, &args.from);
+        let tensors = plan::tensors(&file, format, &args.from, &mut models);
         let tensors = tensors.map_err(|failure| advice::explained(&file, format, failure))?;
         if !args.json {
             note(format_args!("{}:", file.display()));
@@ -206,7 +216,9 @@ fn types_by_folder<'a>(
     args: &ConvertArgs,
 ) -> HashMap<PathBuf, FolderTypes> {
     let mut types: HashMap<PathBuf, FolderTypes> = HashMap::new();
-    for tensor in tasks.iter().flat_map(|task| &task.tensors) {
+    // Scales have a type of their own.
+    let is_scale = |tensor: &&TensorReport| tensor.role.as_ref().is_some_and(Role::is_scale);
+    for tensor in tasks.iter().flat_map(|task| &task.tensors).filter(|tensor| !is_scale(tensor)) {
         let folder = Path::new(&tensor.file).parent().unwrap_or(Path::new(""));
         types.entry(folder.to_owned()).or_default().add(tensor.from, tensor.to);
     }
@@ -243,6 +255,24 @@ fn add_copies(
         tasks.push(Task::copy(&from, to, edits)?);
     }
     Ok(told)
+}
+
+/// Refuses to cast codes without their scales, unless that is asked for.
+fn check_scales(tasks: &[Task], args: &ConvertArgs) -> Result<(), Failure> {
+    let scaled: Vec<_> = tasks.iter().flat_map(|task| &task.tensors).filter(|tensor| tensor.loses_scale()).collect();
+    match (scaled.first(), args.rules.ignore_scales) {
+        (Some(first), false) => Err(scales::refuse(first, scaled.len())),
+        // Other parts of a model may have scales.
+        (None, true) if args.part.is_none() => {
+            Err(Failure::Usage("--ignore-scales: no tensor that is cast has a scale".to_owned()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Says how many scales stay as they are. In JSON each tensor says so.
+fn note_scales(tensors: &[TensorReport], args: &ConvertArgs) {
+    report::kept_scales(tensors).filter(|_| !args.print.json).into_iter().for_each(note);
 }
 
 /// Clamps all casts, or refuses to if that affects none.

@@ -11,6 +11,7 @@ use super::input_state::Source;
 use super::inputs::{self, Pair};
 use super::plan::{Task, TaskOutput};
 use super::report::{TensorReport, count};
+use super::scales::{self, Role};
 use super::single::told;
 use super::source_types::SourceTypes;
 use crate::args::ConvertArgs;
@@ -31,16 +32,27 @@ impl Task {
         let source = Source::of(&pair.input);
         let input = inputs::open(&pair.input)?;
         let mut archive = NpzArchive::open(&input).map_err(|error| Failure::at(&pair.input, error))?;
-        let (mut entries, mut tensors) = (Vec::new(), Vec::new());
-        for member in archive.members().to_vec() {
-            let refuse = |what: &dyn std::fmt::Display| Failure::at(&pair.input, format!("{}: {what}", member.name));
-            let array = Array::read(&mut archive, &member, &args.from).map_err(|error| match &error {
-                NpzError::Npy { error, .. } => refuse(&told(error)),
-                _ => refuse(&error),
-            })?;
-            let target = array.target(&member.name, args).map_err(|what| refuse(&what))?;
+        let members = archive.members().to_vec();
+        let refuse = |member: &NpzMember, what: &dyn std::fmt::Display| {
+            Failure::at(&pair.input, format!("{}: {what}", member.name))
+        };
+        let arrays = members.iter().map(|member| {
+            Array::read(&mut archive, member, &args.from).map_err(|error| match &error {
+                NpzError::Npy { error, .. } => refuse(member, &told(error)),
+                _ => refuse(member, &error),
+            })
+        });
+        let arrays = arrays.collect::<Result<Vec<_>, _>>()?;
+        let mut tensors: Vec<_> =
+            members.iter().zip(&arrays).map(|(member, array)| report(&pair.input, member, array)).collect();
+        scales::find(&mut tensors);
+        let mut entries = Vec::new();
+        for ((member, array), report) in members.into_iter().zip(arrays).zip(&mut tensors) {
+            let refuse = |what: &dyn std::fmt::Display| refuse(&member, what);
+            let is_left = report.role.as_ref().is_some_and(Role::is_scale) && !args.rules.maps(&member.name);
+            let target = if is_left { Ok(None) } else { array.target(&member.name, args) };
+            let target = target.map_err(|what| refuse(&what))?;
             array.warn_if_left(&member.name, args);
-            let mut report = report(&pair.input, &member, &array);
             let plan = match (array.element_type(), target) {
                 (Some(from), Some(to)) => {
                     let options = args.attributes.options(from, to)?;
@@ -55,7 +67,6 @@ impl Task {
                 }
                 _ => Array::copy(&member),
             };
-            tensors.push(report);
             entries.push(Entry { member, plan });
         }
         drop(archive);
@@ -75,7 +86,9 @@ pub fn tensors(input: &dyn ReadAt, path: &Path, from: &SourceTypes) -> Result<Ve
     let members = archive.members().to_vec();
     let tensors =
         members.iter().map(|member| Ok(report(path, member, &Array::read(&mut archive, member, from).map_err(fail)?)));
-    tensors.collect()
+    let mut tensors = tensors.collect::<Result<Vec<_>, Failure>>()?;
+    scales::find(&mut tensors);
+    Ok(tensors)
 }
 
 /// An array that stays as it is.
@@ -93,6 +106,7 @@ fn report(path: &Path, member: &NpzMember, array: &Array) -> TensorReport {
         dtype: matches!(array.elements, Elements::Other(_)).then(|| array.header.dtype.clone()),
         to: None,
         bytes: [bytes; 2],
+        role: None,
         lost: CastLoss::default(),
     }
 }

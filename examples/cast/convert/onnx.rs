@@ -124,6 +124,7 @@ fn report(
         dtype: None,
         to,
         bytes: [bytes(from), bytes(to.or(from))],
+        role: None,
         lost: CastLoss::default(),
     }
 }

@@ -4,15 +4,17 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use wgpu_cast::ElementType;
-use wgpu_cast::files::{CastLoss, FilePlan, Part, ReadAt, SafetensorsFile, SourceRange};
+use wgpu_cast::files::{CastLoss, FilePlan, Part, ReadAt, SourceRange};
 
 use super::advice;
 use super::config::Edit;
 use super::input_state::{Source, identify};
 use super::inputs::{self, Pair, Target};
+use super::models::Models;
 use super::npz::{self, Entry};
 use super::onnx;
 use super::report::TensorReport;
+use super::safetensors;
 use super::single::Single;
 use super::source_types::SourceTypes;
 use crate::args::ConvertArgs;
@@ -42,7 +44,7 @@ pub struct TaskOutput {
 
 impl TaskOutput {
     /// An output whose tensors have different names.
-    fn by_name(target: Target, plan: FilePlan, tensors: &[TensorReport]) -> Self {
+    pub fn by_name(target: Target, plan: FilePlan, tensors: &[TensorReport]) -> Self {
         let rows: HashMap<_, _> = tensors.iter().enumerate().map(|(row, tensor)| (tensor.name.as_str(), row)).collect();
         let rows = plan.casts().map(|cast| rows[cast.name.as_str()]).collect();
         Self { target, plan, rows }
@@ -97,14 +99,14 @@ impl Task {
     ///
     /// # Errors
     /// The input is invalid, or cannot be converted as the arguments say.
-    pub fn new(pair: Pair, args: &ConvertArgs) -> Result<Self, Failure> {
+    pub fn new(pair: Pair, args: &ConvertArgs, models: &mut Models) -> Result<Self, Failure> {
         let (path, format) = (pair.input.clone(), pair.input_format);
-        Self::of_pair(pair, args).map_err(|failure| advice::explained(&path, format, failure))
+        Self::of_pair(pair, args, models).map_err(|failure| advice::explained(&path, format, failure))
     }
 
-    fn of_pair(pair: Pair, args: &ConvertArgs) -> Result<Self, Failure> {
+    fn of_pair(pair: Pair, args: &ConvertArgs, models: &mut Models) -> Result<Self, Failure> {
         match (pair.input_format, pair.output_format) {
-            (FileFormat::Safetensors, FileFormat::Safetensors) => Self::safetensors(pair, args),
+            (FileFormat::Safetensors, FileFormat::Safetensors) => Self::safetensors(pair, args, models),
             (FileFormat::Npz, FileFormat::Npz) => Self::npz(pair, args),
             (FileFormat::Onnx, FileFormat::Onnx) => Self::onnx(pair, args),
             (from, to) if !from.is_single() || !to.is_single() => {
@@ -126,45 +128,6 @@ impl Task {
     /// Bytes of the outputs.
     pub fn bytes(&self) -> u64 {
         self.outputs.iter().flat_map(|output| self.plans(output)).filter_map(FilePlan::bytes).sum()
-    }
-
-    fn safetensors(pair: Pair, args: &ConvertArgs) -> Result<Self, Failure> {
-        let source = Source::of(&pair.input);
-        let input = inputs::open(&pair.input)?;
-        let fail = |error| Failure::at(&pair.input, error);
-        let file = SafetensorsFile::read(&input).map_err(fail)?;
-        let mut refused = None;
-        let mut tensors = Vec::new();
-        let plan = file.plan(0, &mut |tensor| {
-            let from = tensor.element_type;
-            let to = from.and_then(|from| args.target(&tensor.name, from));
-            let options = from.zip(to).map(|(from, to)| (to, args.attributes.options(from, to)));
-            let after = to.and_then(|to| to.packed_bytes(tensor.elements()));
-            tensors.push(TensorReport {
-                file: pair.input.display().to_string(),
-                name: tensor.name.clone(),
-                shape: tensor.shape.clone(),
-                from,
-                dtype: None,
-                to,
-                bytes: [tensor.bytes, after.unwrap_or(tensor.bytes)],
-                lost: CastLoss::default(),
-            });
-            match options {
-                Some((to, Ok(options))) => Some((to, options)),
-                Some((_, Err(failure))) => {
-                    refused.get_or_insert(failure);
-                    None
-                }
-                None => None,
-            }
-        });
-        let plan = plan.map_err(fail)?;
-        if let Some(failure) = refused {
-            return Err(failure);
-        }
-        let output = TaskOutput::by_name(pair.output, plan, &tensors);
-        Ok(Self::of_file(source, vec![Box::new(input)], output, tensors))
     }
 
     /// A file of one tensor.
@@ -196,6 +159,7 @@ impl Task {
             // Codes that have the type already stay as they are.
             to: Some(to).filter(|&to| to != from),
             bytes: [single.tensor.bytes(), 0],
+            role: None,
             lost: CastLoss::default(),
         };
         let (inputs, plan) = single.plan(input, to, &options, format, args)?;
@@ -211,7 +175,12 @@ impl Task {
 ///
 /// # Errors
 /// The file is invalid.
-pub fn tensors(path: &Path, format: FileFormat, from: &SourceTypes) -> Result<Vec<TensorReport>, Failure> {
+pub fn tensors(
+    path: &Path,
+    format: FileFormat,
+    from: &SourceTypes,
+    models: &mut Models,
+) -> Result<Vec<TensorReport>, Failure> {
     let file = path.display().to_string();
     let report = |name: String, shape, from, bytes| TensorReport {
         file: file.clone(),
@@ -221,16 +190,11 @@ pub fn tensors(path: &Path, format: FileFormat, from: &SourceTypes) -> Result<Ve
         dtype: None,
         to: None,
         bytes: [bytes; 2],
+        role: None,
         lost: CastLoss::default(),
     };
     if format == FileFormat::Safetensors {
-        let input = inputs::open(path)?;
-        let read = SafetensorsFile::read(&input).map_err(|error| Failure::at(path, error))?;
-        let tensors = read
-            .tensors()
-            .iter()
-            .map(|tensor| report(tensor.name.clone(), tensor.shape.clone(), tensor.element_type, tensor.bytes));
-        return Ok(tensors.collect());
+        return safetensors::tensors(path, models);
     }
     if format == FileFormat::Onnx {
         return onnx::tensors(path);

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use wgpu_cast::files::CastLoss;
 use wgpu_cast::{ElementType, LossCounts};
 
+use super::scales::Role;
 use crate::failure::Failure;
 use crate::output::{counted, line, size};
 use crate::text::printable;
@@ -23,6 +24,8 @@ pub struct TensorReport {
     /// `None` if the tensor stays as it is.
     pub to: Option<ElementType>,
     pub bytes: [u64; 2],
+    /// Whether it has a scale or is one.
+    pub role: Option<Role>,
     pub lost: CastLoss,
 }
 
@@ -60,8 +63,14 @@ impl TensorReport {
         printable(if self.name.is_empty() { &self.file } else { &self.name })
     }
 
-    fn source_name(&self) -> &str {
+    /// The type before the conversion.
+    pub fn source_name(&self) -> &str {
         self.from.map_or(self.dtype.as_deref().unwrap_or("complex"), |from| from.name())
+    }
+
+    /// Whether it is codes that are cast without their scale.
+    pub fn loses_scale(&self) -> bool {
+        self.to.is_some() && self.role.as_ref().is_some_and(|role| !role.is_scale())
     }
 
     /// Whether neither type is STRING.
@@ -86,21 +95,37 @@ impl TensorReport {
 
     fn json(&self) -> Value {
         let to = self.to.map_or(self.source_name(), |to| to.name());
-        json!({
+        let mut fields = json!({
             "file": self.file, "tensor": self.name, "shape": self.shape,
             "from": self.source_name(), "to": to, "bytes": self.bytes,
-        })
+        });
+        match &self.role {
+            Some(Role::ScaledBy(scale)) => fields["scaled_by"] = json!(scale),
+            Some(Role::Scaled(told_by)) => fields["scaled"] = json!(told_by),
+            Some(Role::ScaleOf(codes)) => fields["scale_of"] = json!(codes),
+            None => {}
+        }
+        fields
     }
 
     fn text(&self) -> String {
         let shape: Vec<_> = self.shape.iter().map(u64::to_string).collect();
         let [before, after] = self.bytes.map(size);
         let (shape, from) = (shape.join(", "), self.source_name());
+        let role = self.role.as_ref().map_or(String::new(), |role| format!(", {}", role.text()));
         match self.to {
-            Some(to) => format!("{} [{shape}]: {from} -> {to}, {before} -> {after}", self.shown_name()),
-            None => format!("{} [{shape}]: {from}, {before}", self.shown_name()),
+            Some(to) => format!("{} [{shape}]: {from} -> {to}, {before} -> {after}{role}", self.shown_name()),
+            None => format!("{} [{shape}]: {from}, {before}{role}", self.shown_name()),
         }
     }
+}
+
+/// The line about scales that stay as they are, if there are some.
+pub fn kept_scales(tensors: &[TensorReport]) -> Option<String> {
+    let is_kept = |tensor: &&TensorReport| tensor.to.is_none() && tensor.role.as_ref().is_some_and(Role::is_scale);
+    let kept = tensors.iter().filter(is_kept).count() as u64;
+    let stay = if kept == 1 { "stays as it is" } else { "stay as they are" };
+    (kept > 0).then(|| format!("{} {stay} (--map converts scales)", counted(kept, "scale")))
 }
 
 /// The number of elements of a shape. Headers claim any size.

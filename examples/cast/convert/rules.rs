@@ -87,6 +87,9 @@ pub struct Rules {
     /// infinity
     #[arg(long)]
     pub clamp: bool,
+    /// Cast codes that are stored with scales as if they were values, and leave the scales as they are
+    #[arg(long)]
+    pub ignore_scales: bool,
 }
 
 impl Rules {
@@ -96,7 +99,7 @@ impl Rules {
         let patterns = |patterns: &[Pattern]| patterns.iter().map(|p| p.text().to_owned()).collect::<Vec<_>>();
         let map: Vec<_> = self.map.iter().map(|map| (map.pattern.text(), name(map.to))).collect();
         let [only, except] = [&self.only, &self.except].map(|list| patterns(list));
-        format!("{} {only:?} {except:?} {map:?} {}", name(self.to), self.clamp)
+        format!("{} {only:?} {except:?} {map:?} {} {}", name(self.to), self.clamp, self.ignore_scales)
     }
 
     /// The type to which a tensor is cast; `None` if it stays as it is, which it does if it has the type already.
@@ -110,6 +113,11 @@ impl Rules {
             Wanted::Kept => None,
         };
         to.filter(|&to| to != from)
+    }
+
+    /// Whether a mapping gives a type to the tensor.
+    pub fn maps(&self, name: &str) -> bool {
+        matches!(self.wanted(name), Wanted::Mapped(_))
     }
 
     /// What the rules say of a name.

@@ -1,0 +1,85 @@
+//! safetensors files.
+
+use std::path::Path;
+
+use wgpu_cast::files::{CastLoss, SafetensorsFile};
+
+use super::input_state::Source;
+use super::inputs::{self, Pair};
+use super::models::Models;
+use super::plan::{Task, TaskOutput};
+use super::report::TensorReport;
+use super::scales::Role;
+use crate::args::ConvertArgs;
+use crate::failure::Failure;
+
+impl Task {
+    /// A safetensors file: rules choose tensors by name. Scales stay as they are unless a mapping names them.
+    ///
+    /// # Errors
+    /// The file is invalid, or a tensor cannot be cast.
+    pub fn safetensors(pair: Pair, args: &ConvertArgs, models: &mut Models) -> Result<Self, Failure> {
+        let source = Source::of(&pair.input);
+        let input = inputs::open(&pair.input)?;
+        let fail = |error| Failure::at(&pair.input, error);
+        let file = SafetensorsFile::read(&input).map_err(fail)?;
+        let scales = models.scales(&pair.input, &file);
+        let mut refused = None;
+        let mut tensors = Vec::new();
+        let plan = file.plan(0, &mut |tensor| {
+            let (name, from) = (&tensor.name, tensor.element_type);
+            let role = scales.role(name, from);
+            let is_scale = role.as_ref().is_some_and(Role::is_scale);
+            let to = from.filter(|_| !is_scale || args.rules.maps(name)).and_then(|from| args.target(name, from));
+            let options = from.zip(to).map(|(from, to)| (to, args.attributes.options(from, to)));
+            let after = to.and_then(|to| to.packed_bytes(tensor.elements()));
+            tensors.push(TensorReport {
+                file: pair.input.display().to_string(),
+                name: name.clone(),
+                shape: tensor.shape.clone(),
+                from,
+                dtype: None,
+                to,
+                bytes: [tensor.bytes, after.unwrap_or(tensor.bytes)],
+                role,
+                lost: CastLoss::default(),
+            });
+            match options {
+                Some((to, Ok(options))) => Some((to, options)),
+                Some((_, Err(failure))) => {
+                    refused.get_or_insert(failure);
+                    None
+                }
+                None => None,
+            }
+        });
+        let plan = plan.map_err(fail)?;
+        if let Some(failure) = refused {
+            return Err(failure);
+        }
+        let output = TaskOutput::by_name(pair.output, plan, &tensors);
+        Ok(Self::of_file(source, vec![Box::new(input)], output, tensors))
+    }
+}
+
+/// The tensors of a file.
+///
+/// # Errors
+/// The file is invalid.
+pub fn tensors(path: &Path, models: &mut Models) -> Result<Vec<TensorReport>, Failure> {
+    let input = inputs::open(path)?;
+    let file = SafetensorsFile::read(&input).map_err(|error| Failure::at(path, error))?;
+    let scales = models.scales(path, &file);
+    let tensors = file.tensors().iter().map(|tensor| TensorReport {
+        file: path.display().to_string(),
+        name: tensor.name.clone(),
+        shape: tensor.shape.clone(),
+        from: tensor.element_type,
+        dtype: None,
+        to: None,
+        bytes: [tensor.bytes; 2],
+        role: scales.role(&tensor.name, tensor.element_type),
+        lost: CastLoss::default(),
+    });
+    Ok(tensors.collect())
+}
