@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use wgpu_cast::Tensor;
-use wgpu_cast::files::ModelScan;
+use wgpu_cast::files::{ModelScan, ReadAt};
 use wgpu_cast::onnx::{LONGEST_MESSAGE, Model, NamedTensor};
 
 use crate::args::RunArgs;
@@ -59,7 +59,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
 }
 
 /// The files of a model's external data.
-fn data_of(model: &Vec<u8>, path: &Path) -> Vec<PathBuf> {
+fn data_of(model: &dyn ReadAt, path: &Path) -> Vec<PathBuf> {
     // What is no model is told when it is read as one.
     let folder = path.parent().unwrap_or(Path::new(""));
     let scan = ModelScan::read(model);

@@ -195,7 +195,8 @@ fn a_new_output_has_the_permissions_of_its_inputs() {
     assert_eq!(run(&line.replace("022", "077"), &["out.npy", "p.svg"]), [0o600; 2]);
     folder.write("m.onnx", model_with_data("m.data"));
     folder.write("m.data", floats(&[1.0, 2.0, 3.0, 4.0]));
-    (set("m.onnx", 0o640), set("m.data", 0o604));
+    set("m.onnx", 0o640);
+    set("m.data", 0o604);
     assert_eq!(run("cast convert m.onnx o.onnx --to float16 --quiet", &["o.onnx", "o.onnx.data"]), [0o600; 2]);
     // An index, and the outputs of a model that is run.
     folder.write("s.safetensors", checkpoint(&[("w", "F32", &[1], &floats(&[1.0]))]));
