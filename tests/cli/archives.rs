@@ -172,8 +172,8 @@ fn floats_that_cannot_be_cast_are_copied_with_a_warning() {
     folder.write("a.npz", archive(&all, false));
     let outcome = folder.cast("convert a.npz out.npz --to float16 --quiet");
     let expected =
-        "warning: wide: dtype '<f16' is not supported: a float that ONNX does not have; the array is copied as it is
-warning: z: dtype '<c8' is not supported: complex numbers; the array is copied as it is
+        "warning: a.npz: wide: dtype '<f16' is not supported: a float that ONNX does not have; the array is copied as it is
+warning: a.npz: z: dtype '<c8' is not supported: complex numbers; the array is copied as it is
 ";
     assert_eq!((outcome.status, &outcome.stderr[..]), (Some(0), expected));
     assert_eq!(

@@ -206,6 +206,20 @@ fn headers_of_dtypes_that_have_no_element_type() {
         assert_eq!(header.data_offset, 10 + text.len() as u64);
     }
     assert!(matches!(NpyHeader::read(&b"pickle".to_vec()), Err(NpyError::NotNpy)));
+    // Names of fields: Latin-1 in versions 1 and 2, UTF-8 in version 3.
+    let text = "{'descr': [('nä', '<f4')], 'fortran_order': False, 'shape': (), }";
+    assert_eq!(NpyHeader::read(&file(3, text, &[])).unwrap().dtype, "[('nä', '<f4')]");
+    for version in [1, 2] {
+        // The two bytes of the letter in UTF-8.
+        assert_eq!(NpyHeader::read(&file(version, text, &[])).unwrap().dtype, "[('nÃ¤', '<f4')]");
+    }
+    let mut latin = file(1, &text.replace('ä', "a"), &[]);
+    let place = latin.windows(2).position(|bytes| bytes == b"na").unwrap();
+    latin[place + 1] = 0xe4;
+    assert_eq!(NpyHeader::read(&latin).unwrap().dtype, "[('nä', '<f4')]");
+    latin[6] = 3;
+    latin.splice(8..10, [latin[8], latin[9], 0, 0]);
+    assert_eq!(NpyHeader::read(&latin).unwrap_err().to_string(), "bad header: it is not text");
 }
 
 /// A file of which only the header exists allocates nothing for what the header claims.

@@ -52,7 +52,7 @@ impl Task {
             let is_left = report.role.as_ref().is_some_and(Role::is_scale) && !args.rules.maps(&member.name);
             let target = if is_left { Ok(None) } else { array.target(&member.name, args) };
             let target = target.map_err(|what| refuse(&what))?;
-            array.warn_if_left(&member.name, args);
+            array.warn_if_left(&pair.input, &member.name, args);
             let plan = match (array.element_type(), target) {
                 (Some(from), Some(to)) => {
                     let options = args.attributes.options(from, to)?;

@@ -58,8 +58,12 @@ fn read(input: &dyn ReadAt) -> Result<NpyHeader, NpyError> {
     }
     let mut text = vec![0; length];
     fill(input, offset, &mut text)?;
-    let text = std::str::from_utf8(&text).map_err(|_| NpyError::Header { reason: "it is not text" })?;
-    let (dtype, column_major, shape) = Parser { rest: text }.dictionary()?;
+    let text = match start[6] {
+        // Latin-1, whose codes are those of Unicode.
+        1 | 2 => text.into_iter().map(char::from).collect(),
+        _ => String::from_utf8(text).map_err(|_| NpyError::Header { reason: "it is not text" })?,
+    };
+    let (dtype, column_major, shape) = Parser { rest: &text }.dictionary()?;
     Ok(NpyHeader { dtype, column_major, shape, data_offset: offset + length as u64 })
 }
 

@@ -1,6 +1,7 @@
 //! An array of an archive: what it is, and what becomes of it.
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use wgpu_cast::files::{
     FilePlan, NpyArray, NpyElements, NpyError, NpyHeader, NpyOrder, NpzArchive, NpzError, NpzMember, Part, SourceRange,
@@ -119,11 +120,11 @@ impl Array {
     }
 
     /// Says of floats that a rule is for and that cannot be cast that they are copied.
-    pub fn warn_if_left(&self, name: &str, args: &ConvertArgs) {
+    pub fn warn_if_left(&self, path: &Path, name: &str, args: &ConvertArgs) {
         let is_float = matches!(self.header.dtype.chars().nth(1), Some('f' | 'c' | 'W'));
         let is_meant = self.from.is_none() && matches!(args.rules.wanted(name), Wanted::Listed { .. });
         if let (Elements::Other(error), true, true) = (&self.elements, is_float, is_meant) {
-            warning(format_args!("{name}: {error}; the array is copied as it is"));
+            warning(Failure::at(path, format_args!("{name}: {error}; the array is copied as it is")));
         }
     }
 
