@@ -12,7 +12,6 @@ use super::inputs::{self, Pair};
 use super::plan::{Task, TaskOutput};
 use super::report::{TensorReport, count};
 use super::scales::{self, Role};
-use super::single::told;
 use super::source_types::SourceTypes;
 use crate::args::ConvertArgs;
 use crate::failure::Failure;
@@ -36,12 +35,9 @@ impl Task {
         let refuse = |member: &NpzMember, what: &dyn std::fmt::Display| {
             Failure::at(&pair.input, format!("{}: {what}", member.name))
         };
-        let arrays = members.iter().map(|member| {
-            Array::read(&mut archive, member, &args.from).map_err(|error| match &error {
-                NpzError::Npy { error, .. } => refuse(member, &told(error)),
-                _ => refuse(member, &error),
-            })
-        });
+        let arrays = members
+            .iter()
+            .map(|member| Array::read(&mut archive, member, &args.from).map_err(|what| refuse(member, &what)));
         let arrays = arrays.collect::<Result<Vec<_>, _>>()?;
         let mut tensors: Vec<_> =
             members.iter().zip(&arrays).map(|(member, array)| report(&pair.input, member, array)).collect();
@@ -81,11 +77,13 @@ impl Task {
 /// # Errors
 /// The archive is invalid.
 pub fn tensors(input: &dyn ReadAt, path: &Path, from: &SourceTypes) -> Result<Vec<TensorReport>, Failure> {
-    let fail = |error: NpzError| Failure::at(path, error);
-    let mut archive = NpzArchive::open(input).map_err(fail)?;
+    let mut archive = NpzArchive::open(input).map_err(|error| Failure::at(path, error))?;
     let members = archive.members().to_vec();
-    let tensors =
-        members.iter().map(|member| Ok(report(path, member, &Array::read(&mut archive, member, from).map_err(fail)?)));
+    let tensors = members.iter().map(|member| {
+        let array = Array::read(&mut archive, member, from);
+        let array = array.map_err(|what| Failure::at(path, format!("{}: {what}", member.name)))?;
+        Ok(report(path, member, &array))
+    });
     let mut tensors = tensors.collect::<Result<Vec<_>, Failure>>()?;
     scales::find(&mut tensors);
     Ok(tensors)

@@ -37,8 +37,8 @@ impl Array {
     ///
     /// # Errors
     /// The member is no array, has another size than its header says, or contradicts a type that is given by name.
-    pub fn read(archive: &mut NpzArchive<'_>, member: &NpzMember, from: &SourceTypes) -> Result<Self, NpzError> {
-        let header = archive.header(member)?;
+    pub fn read(archive: &mut NpzArchive<'_>, member: &NpzMember, from: &SourceTypes) -> Result<Self, String> {
+        let header = archive.header(member).map_err(|error| shown(&error))?;
         let (named, plain) = (from.named(&member.name), from.plain());
         let array = match archive.array(member, named) {
             Err(NpzError::Npy { error: NpyError::NoElementType { .. }, .. }) if named.is_none() => {
@@ -56,7 +56,7 @@ impl Array {
                 Err(_) => Elements::Strings(array),
             },
             Err(NpzError::Npy { error, .. }) if named.is_none() && is_about_dtype(&error) => Elements::Other(error),
-            Err(error) => return Err(error),
+            Err(error) => return Err(shown(&error)),
         };
         Ok(Self { header, elements, from: named.or(plain) })
     }
@@ -182,6 +182,14 @@ impl Array {
             }
         };
         Ok(FilePlan { parts: vec![Part::Bytes(bytes)] })
+    }
+}
+
+/// The error of a member, without its name.
+fn shown(error: &NpzError) -> String {
+    match error {
+        NpzError::Npy { error, .. } => told(error),
+        _ => error.to_string(),
     }
 }
 
