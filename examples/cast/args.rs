@@ -246,9 +246,9 @@ pub struct Attributes {
     /// FLOAT8E8M0 targets: round to a power of two up, down or nearest [default: up]
     #[arg(long, value_name = "MODE")]
     pub round_mode: Option<RoundMode>,
-    /// ONNX opset whose rules for Cast apply
-    #[arg(long, value_name = "N", default_value_t = wgpu_cast::onnx::NEWEST_OPSET)]
-    pub opset: i64,
+    /// ONNX opset whose rules for Cast apply [default: the newest]
+    #[arg(long, value_name = "N")]
+    pub opset: Option<i64>,
 }
 
 #[derive(Debug, Args)]

@@ -206,6 +206,12 @@ impl ModelScan {
         initializers.chain(constants)
     }
 
+    /// The operators and the names of the nodes of all graphs, nested ones included. Nodes need not have names.
+    pub fn nodes(&self) -> impl Iterator<Item = (&str, &str)> {
+        let nodes = self.structure.graphs.iter().flat_map(|graph| &graph.nodes);
+        nodes.map(|node| (self.structure.text(node.operator), self.structure.text(node.name)))
+    }
+
     /// The external files in the order in which they follow the model as inputs: paths relative to the model's folder,
     /// with plain names only.
     pub fn external_files(&self) -> impl ExactSizeIterator<Item = &str> {

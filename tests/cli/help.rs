@@ -18,7 +18,8 @@ fn examples_come_before_the_options_and_work() {
     folder.write("model.safetensors", checkpoint(&tensors));
     folder.write("weights.npy", npy("<f4", false, "(1,)", &floats(&[1.0])));
     std::fs::create_dir(folder.path().join("Llama")).expect("a folder");
-    folder.write("Llama/model.safetensors", checkpoint(&tensors));
+    let norm = ("a.norm", "F32", &[1u64][..], &[0; 4][..]);
+    folder.write("Llama/model.safetensors", checkpoint(&[&tensors[..], &[norm]].concat()));
     folder.write("Llama/tokenizer.txt", "x");
     let value = |name: &str| [field(1, name.as_bytes()), field(2, &field(1, &[8, 1, 18, 0]))].concat();
     let tensor = [vec![8, 1, 16, 1], field(8, b"w"), field(9, &floats(&[1.0]))].concat();

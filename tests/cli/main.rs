@@ -23,6 +23,7 @@ mod models;
 mod npy;
 mod onnx;
 #[cfg(unix)]
+mod options;
 mod outputs;
 mod parts;
 mod resume;

@@ -24,7 +24,8 @@ pub struct Listing {
 }
 
 impl Listing {
-    /// Reads a folder. A `.bin` file can be anything, so it is one of raw codes only if `option` says so. Hidden folders
+    /// Reads a folder. If `option` names a format, only files of it can be converted. A `.bin` file can be anything, so it is
+    /// one of raw codes only if `option` says so. Hidden folders
     /// are those of programs, not of models.
     ///
     /// # Errors
@@ -47,7 +48,10 @@ impl Listing {
                 listing.indexes.push(path);
             } else if path.is_file() && !is_partial(&name) && !is_list(&name) {
                 // What an interrupted conversion left is no file of a model.
-                let is_known = |format: &FileFormat| *format != FileFormat::Bin || option == Some(FileFormat::Bin);
+                let is_known = |format: &FileFormat| match option {
+                    Some(option) => *format == option,
+                    None => *format != FileFormat::Bin,
+                };
                 let format = FileFormat::of(&path).ok().filter(is_known);
                 listing.files.push((path, format));
             }

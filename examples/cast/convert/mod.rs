@@ -16,6 +16,8 @@ pub mod listing;
 mod models;
 mod npz;
 mod onnx;
+mod options;
+mod patterns;
 mod plan;
 mod plot;
 mod refusals;
@@ -68,6 +70,8 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     let Request { pairs, indexes, copies, folder } = Request::new(args)?;
     let mut models = Models::default();
     let mut tasks = pairs.into_iter().map(|pair| Task::new(pair, args, &mut models)).collect::<Result<Vec<_>, _>>()?;
+    patterns::check(&tasks, &indexes, args)?;
+    options::check_tensors(&tasks, args)?;
     check_scales(&tasks, args)?;
     args.check_attributes(&tasks)?;
     if args.rules.clamp {
@@ -364,7 +368,7 @@ impl Attributes {
     /// # Errors
     /// The opset has no such attribute or type, or is not supported.
     pub fn options(&self, from: ElementType, to: ElementType) -> Result<CastOptions, Failure> {
-        let node = CastNode::with_target(self.opset, to, self.saturate, self.round_mode)?;
+        let node = CastNode::with_target(self.opset.unwrap_or(NEWEST_OPSET), to, self.saturate, self.round_mode)?;
         node.check(from)?;
         Ok(node.options())
     }

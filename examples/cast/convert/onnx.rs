@@ -44,6 +44,8 @@ impl Task {
         let types = |name: &str, from: ElementType| args.rules.target(name, from, only_from);
         let kept =
             |operator: &str, name: &str| args.keep.iter().any(|keep| keep.matches(operator) || keep.matches(name));
+        let nodes = scan.nodes().filter(|_| !args.keep.is_empty());
+        let nodes = nodes.flat_map(|(operator, name)| [operator.to_owned(), name.to_owned()]).collect();
         let mut rules = ModelRules::new(&types, &data_file);
         (rules.options, rules.external_from) = (args.attributes.of_model()?, args.external_from);
         if args.graph {
@@ -76,7 +78,7 @@ impl Task {
         }
         // The model is named last, when its data is there.
         outputs.push(TaskOutput { target: pair.output, plan: plan.model, rows: plan.model_rows });
-        Ok(Self { name: file, inputs, sources, outputs, archive: None, tensors })
+        Ok(Self { name: file, inputs, sources, outputs, archive: None, tensors, nodes })
     }
 }
 

@@ -1,6 +1,6 @@
 //! What is read, cast and written for one input.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use wgpu_cast::ElementType;
@@ -32,6 +32,8 @@ pub struct Task {
     /// The members of an archive, which the one output is then.
     pub archive: Option<Vec<Entry>>,
     pub tensors: Vec<TensorReport>,
+    /// The operators and the names of a model's nodes, if patterns choose among them.
+    pub nodes: BTreeSet<String>,
 }
 
 /// A file that a task makes.
@@ -60,7 +62,15 @@ impl Task {
         tensors: Vec<TensorReport>,
     ) -> Self {
         let name = source.path.display().to_string();
-        Self { name, inputs, sources: vec![source], outputs: vec![output], archive: None, tensors }
+        Self {
+            name,
+            inputs,
+            sources: vec![source],
+            outputs: vec![output],
+            archive: None,
+            tensors,
+            nodes: BTreeSet::new(),
+        }
     }
 
     /// A file that is copied, with these places of it replaced, in order.
@@ -140,10 +150,6 @@ impl Task {
         }
         if let Target::File(path) = &pair.output {
             check_strings(to, path, format)?;
-        }
-        if args.len.is_some() && pair.input_format != FileFormat::Bin {
-            let what = "--len is only for .bin files, other formats contain a shape";
-            return Err(Failure::Usage(format!("{}: {what}", input.display())));
         }
         let source = Source::of(input);
         let mut single = Single::open(input, pair.input_format, args.from.plain(), args.len)?;

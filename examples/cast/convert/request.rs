@@ -6,6 +6,7 @@ use super::advice;
 use super::index::is_index;
 use super::index_output::IndexOutput;
 use super::inputs::{Pair, Target};
+use super::options;
 use crate::args::ConvertArgs;
 use crate::atomic::target::is_special;
 use crate::failure::Failure;
@@ -58,7 +59,7 @@ impl Request {
                 request.pairs.push(Pair { input: input.clone(), input_format, output: target, output_format });
             }
         }
-        request.check_options(args)?;
+        request.check_options(inputs, args)?;
         if !request.indexes.is_empty() || args.out_dir.is_some() || inputs.iter().any(|input| input.is_dir()) {
             request.folder = Some(output);
         }
@@ -66,13 +67,17 @@ impl Request {
     }
 
     /// Refuses options that do not go with the files.
-    fn check_options(&self, args: &ConvertArgs) -> Result<(), Failure> {
+    fn check_options(&self, inputs: &[PathBuf], args: &ConvertArgs) -> Result<(), Failure> {
         args.from.check(self.pairs.iter().any(|pair| pair.input_format == FileFormat::Npz))?;
-        let has_model = self.pairs.iter().any(|pair| pair.input_format == FileFormat::Onnx);
-        let of_models =
-            [(args.graph, "--graph"), (args.keep_io_types, "--keep-io-types"), (!args.keep.is_empty(), "--keep")];
-        if let Some((_, option)) = of_models.iter().find(|(given, _)| *given && !has_model) {
-            return Err(Failure::Usage(format!("{option} is for ONNX models")));
+        options::check_formats(&self.pairs, args)?;
+        let has_folder = inputs.iter().any(|input| input.is_dir());
+        if args.copy_others && !has_folder && self.indexes.is_empty() {
+            return Err(Failure::Usage("--copy-others is for folders and indexes of sharded models".to_owned()));
+        }
+        for (option, format) in [("--in-format", args.in_format), ("--out-format", args.out_format)] {
+            if !self.indexes.is_empty() && format.is_some_and(|format| format != FileFormat::Safetensors) {
+                return Err(Failure::Usage(format!("{option}: the shards of a model are .safetensors files")));
+            }
         }
         if args.part.is_some() && self.indexes.is_empty() {
             let what = "--part is for sharded models (a folder with an index, or the index)";

@@ -19,7 +19,8 @@ impl Pattern {
         Glob::new(text).map(|glob| Self(glob.compile_matcher())).map_err(|error| error.to_string())
     }
 
-    fn text(&self) -> &str {
+    /// The text of the pattern.
+    pub fn text(&self) -> &str {
         self.0.glob().glob()
     }
 
@@ -75,10 +76,10 @@ pub struct Rules {
     #[arg(long, value_name = "TYPE", value_parser = ANY_TYPE, hide_possible_values = true, required_unless_present = "map")]
     pub to: Option<ElementType>,
     /// Apply --to only to tensors whose names match; may be repeated
-    #[arg(long, value_name = "GLOB", value_parser = Pattern::parse)]
+    #[arg(long, value_name = "GLOB", value_parser = Pattern::parse, requires = "to")]
     pub only: Vec<Pattern>,
     /// Do not apply --to to tensors whose names match; may be repeated
-    #[arg(long, value_name = "GLOB", value_parser = Pattern::parse)]
+    #[arg(long, value_name = "GLOB", value_parser = Pattern::parse, requires = "to")]
     pub except: Vec<Pattern>,
     /// Element type of tensors whose names match, integers included, or `keep`; the first of several that matches counts
     #[arg(long, value_name = "GLOB=TYPE", value_parser = Mapping::parse)]
