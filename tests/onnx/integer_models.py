@@ -83,7 +83,7 @@ def integer_models():
         17,
         """main (float[1,64,6,6] x) => (float[1,4,4,4] y) {
             q, s, z = DynamicQuantizeLinear(x)  a = ConvInteger(q, w, z)  f = Cast <to = 1> (a)  m = Mul(f, scale)
-            n = Mul(m, s)  y = Tanh(n)
+            n = Mul(m, s)  y = Neg(n)
         }""",
         [("w", random.integers(60, 128, (4, 64, 3, 3)).astype(np.int8)), ("scale", np.float32(1e-4))],
     ), {"x": np.abs(floats(1, 64, 6, 6))}
@@ -117,6 +117,21 @@ def integer_models():
             e = Cast <to = 7> (f)
         }""",
     ), {"x": floats(2), "n": np.array(9), "c": np.array(True), "s": np.array(70_001)}
+    # Each turn hands what it carries to the next state, so that all become activations one after the other.
+    states = 12
+    names = range(1, states)
+    yield "chain", "float", parsed(
+        17,
+        f"""main (float[2] x, int64 n, bool c, int64[2] s) => ({", ".join(f"float[2] y{k}" for k in range(states))}) {{
+            b = Cast <to = 1> (s)
+            {", ".join(f"y{k}" for k in range(states))} = Loop (n, c, x{", b" * (states - 1)}) <
+                body = body (int64 i, bool go, {", ".join(f"float[2] v{k}" for k in range(states))}) =>
+                    (bool again, float[2] x0, {", ".join(f"float[2] w{k}" for k in names)}) {{
+                    again = Identity(go)  x0 = Neg(v0)  {"  ".join(f"w{k} = Neg(v{k - 1})" for k in names)}
+                }}
+            >
+        }}""",
+    ), {"x": floats(2), "n": np.array(20), "c": np.array(True), "s": np.array([3, 4])}
     yield "choice", "float", parsed(
         17,
         """main (float[1,n] x) => (float[1,m] y, int64[1] end) {

@@ -3,8 +3,9 @@
     models.py DRIVER FOLDER
 
 DRIVER is the tool `cast`. FOLDER is for the models; those of before are overwritten. Needs onnx, onnxruntime
-and numpy. tests/onnx/models.sh sets this up. With --nodes the models of ONNX's own node tests are converted and checked
-too, which takes some minutes. Exit status: 0 all is well, 1 a model failed.
+and numpy. tests/onnx/models.sh sets this up. With --nodes the models of ONNX's own node tests are converted and compared
+too, and with --reference the light models are also judged by ONNX's reference evaluator. Both take some minutes. Exit
+status: 0 all is well, 1 a model failed.
 """
 
 import glob
@@ -18,11 +19,17 @@ import onnxruntime
 from onnx import TensorProto, helper, numpy_helper, parser
 from onnx.reference import ReferenceEvaluator
 
+# Python was started without this folder, and is to leave nothing in it.
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from integer_models import integer_models  # noqa: E402
+from node_models import check as check_nodes  # noqa: E402
+
 onnxruntime.set_default_logger_severity(4)
 random = np.random.default_rng(1)
 
 # How far a result may be from the original's, relative to the largest value of the output.
-TOLERANCE = {"float16": 0.02, "bfloat16": 0.1, "double": 1e-4, "float8e4m3fn": 0.5, "float8e5m2": 0.8}
+TOLERANCE = {"float16": 0.02, "bfloat16": 0.1, "float": 1e-4, "double": 1e-4, "float8e4m3fn": 0.5, "float8e5m2": 0.8}
 
 
 def initializer(name, array, raw=True):
@@ -197,34 +204,6 @@ def tame(model):
     return model
 
 
-def check_nodes(cast, folder):
-    """Converts the models of ONNX's node tests and checks the results with type inference; returns what failed."""
-    from onnx.backend.test.case.node import collect_testcases
-
-    source, result = (os.path.join(folder, name) for name in ("node.onnx", "node.converted.onnx"))
-    failed, passed = 0, 0
-    for case in collect_testcases(None):
-        imports = {entry.domain: entry.version for entry in case.model.opset_import} if case.model else {}
-        if imports.get("", 0) < 6:
-            continue
-        onnx.save(case.model, source)
-        try:
-            onnx.checker.check_model(source, full_check=True)
-        except Exception:
-            continue
-        for rules in ["to=float16 graph keep_io_types", "to=bfloat16 graph", "to=float16"]:
-            try:
-                convert(cast, source, result, f"from=float {rules}")
-                onnx.checker.check_model(result, full_check=True)
-                passed += 1
-            except Exception as error:
-                if "onnx.version_converter" not in str(error):
-                    failed += 1
-                    print(f"FAILED {case.name}: {rules}: {str(error)[:600]}")
-    print(f"{passed} models of node tests passed, {failed} failed")
-    return failed
-
-
 def light_models():
     for path in sorted(glob.glob(os.path.join(os.path.dirname(onnx.__file__), "backend/test/data/light/*.onnx"))):
         model = tame(onnx.load(path))
@@ -278,6 +257,42 @@ def compare(expected, found, tolerance):
         assert distance <= tolerance, f"output {index}: relative distance {distance:.3g}"
 
 
+def by_reference(path, inputs):
+    """The outputs by the evaluator that computes each node in the types of the model."""
+    types = {value.name: value.type.tensor_type.elem_type for value in onnx.load(path).graph.input}
+    inputs = {name: array.astype(helper.tensor_dtype_to_np_dtype(types[name])) for name, array in inputs.items()}
+    return ReferenceEvaluator(path).run(None, inputs)
+
+
+def check_with_reference(cast, folder, models, all_rules):
+    """Converts models, each with its type and inputs, and compares what they compute; returns what failed."""
+    failed, passed = 0, 0
+    for name, element_type, model, inputs in models:
+        source = os.path.join(folder, f"{name}.onnx")
+        onnx.save(model, source)
+        expected = by_reference(source, inputs)
+        for rules in all_rules:
+            result = os.path.join(folder, f"{name}.{rules.replace(' ', '.')}.onnx")
+            target = rules.split("=")[1].split()[0]
+            if target == element_type:
+                continue
+            try:
+                notes = convert(cast, source, result, f"from={element_type} {rules}")
+                onnx.checker.check_model(result, full_check=not name.startswith("light"))
+                found = by_reference(result, inputs)
+                compare(expected, found, TOLERANCE[target])
+                for index, (a, b) in enumerate(zip(expected, found)):
+                    assert a.dtype.kind == "f" or (a == b).all(), f"output {index}: other integers"
+                passed += 1
+                if "--verbose" in sys.argv:
+                    print(f"ok {name}: {rules} (reference) {'; '.join(notes)}")
+            except Exception as error:
+                failed += 1
+                print(f"FAILED {name}: {rules}: {type(error).__name__}: {str(error)[:600]}")
+    print(f"{passed} models passed in the reference, {failed} failed")
+    return failed if passed else 1
+
+
 def output_types(path):
     return [value.type.tensor_type.elem_type for value in onnx.load(path).graph.output]
 
@@ -323,8 +338,12 @@ def main(cast, folder):
                 failed += 1
                 print(f"FAILED {case}: {type(error).__name__}: {str(error)[:600]}")
     print(f"{passed} models passed, {failed} failed, {refused} refused, because they need another opset")
+    failed += check_with_reference(cast, folder, integer_models(), [*graphs[:3], "to=double graph", "to=float graph"])
+    if "--reference" in sys.argv:
+        light = ((name, "float", model, inputs) for name, model, inputs in light_models())
+        failed += check_with_reference(cast, folder, light, graphs[:1])
     if "--nodes" in sys.argv:
-        failed += check_nodes(cast, folder)
+        failed += check_nodes(cast, convert, folder, "--verbose" in sys.argv)
     return 1 if failed or passed < 100 else 0
 
 

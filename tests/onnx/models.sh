@@ -1,8 +1,11 @@
 #!/bin/sh
 # Converts models of the Python package onnx, and own ones with nested graphs, functions and external data. Checks the
 # results with onnx.checker, and compares what they compute with the originals, in onnxruntime or ONNX's reference.
-#   models.sh [--nodes] [--verbose]   those models; with --nodes those of ONNX's own node tests are converted, too
+#   models.sh [--nodes] [--reference] [--verbose]
+#                                     those models; with --nodes those of ONNX's own node tests are converted, too, and
+#                                     with --reference the light models also run in ONNX's reference
 #   models.sh --large [BYTES]         instead one model with 3 GiB (or BYTES) of external data, below target/
+# CAST_BINARY names the program to test; without it, it is built.
 # Needs python3 (3.11 or later) and a package index that pip can reach. Where it cannot run, it prints NOT RUN with the
 # reason and exits with 3.
 set -eu
@@ -28,8 +31,8 @@ if ! "$python" -I -c 'import ml_dtypes, numpy, onnx, onnxruntime' >/dev/null 2>&
     "$python" -I -m pip install --quiet --no-input --disable-pip-version-check --only-binary :all: $packages \
         >"$folder/log" 2>&1 </dev/null || not_run "pip could not install $packages for $(python3 -V 2>&1)"
 fi
-cast=$(cargo build --release --example cast --message-format json 2>"$folder/log" |
-    sed -n 's/.*"executable":"\([^"]*\)".*/\1/p' | tail -n 1)
+cast=${CAST_BINARY:-$(cargo build --release --example cast --message-format json 2>"$folder/log" |
+    sed -n 's/.*"executable":"\([^"]*\)".*/\1/p' | tail -n 1)}
 [ -n "$cast" ] || { cat "$folder/log" >&2; exit 1; }
 if [ "${1:-}" = --large ]; then
     shift
