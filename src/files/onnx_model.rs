@@ -69,7 +69,9 @@ pub struct ModelRules<'a> {
     pub data_file: &'a str,
 }
 
-/// How a graph is converted from one float type to another.
+/// How a graph is converted from one float type to another. Values that come from integers, such as sizes, positions and
+/// sums, keep the old type until they are integers again or meet an activation, a scale of dynamic quantization or the
+/// weights of a layer.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct GraphRules<'a> {

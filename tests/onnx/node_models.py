@@ -66,16 +66,29 @@ def graphs_of(graph):
 
 
 def rounded(model, to):
-    """The model with its initializers rounded to a type and back."""
+    """The model with its initializers and the numbers of its Constant nodes rounded to a type and back."""
     result = onnx.ModelProto()
     result.CopyFrom(model)
-    there_and_back = lambda array: array.astype(ROUNDED[to]).astype(np.float32)
+    there_and_back = lambda array: np.asarray(array, np.float32).astype(ROUNDED[to]).astype(np.float32)
+
+    def round_tensor(tensor):
+        if tensor.data_type == TensorProto.FLOAT:
+            tensor.CopyFrom(numpy_helper.from_array(there_and_back(numpy_helper.to_array(tensor)), tensor.name))
+
     for graph in graphs_of(result.graph):
         inputs = {value.name for value in graph.input}
-        weights = [tensor for tensor in graph.initializer if tensor.name not in inputs]
-        for tensor in weights:
-            if tensor.data_type == TensorProto.FLOAT:
-                tensor.CopyFrom(numpy_helper.from_array(there_and_back(numpy_helper.to_array(tensor)), tensor.name))
+        for tensor in graph.initializer:
+            if tensor.name not in inputs:
+                round_tensor(tensor)
+        constants = (node for node in graph.node if node.op_type == "Constant" and node.domain == "")
+        for attribute in (attribute for node in constants for attribute in node.attribute):
+            match attribute.name:
+                case "value":
+                    round_tensor(attribute.t)
+                case "value_float":
+                    attribute.f = there_and_back(attribute.f).item()
+                case "value_floats":
+                    attribute.floats[:] = there_and_back(attribute.floats).tolist()
     return result
 
 
@@ -123,7 +136,8 @@ def distance(found, expected, to):
         finite = np.isfinite(b)
         if not np.isfinite(a[finite]).all():
             return f"output {index}: not finite"
-        off = np.abs(a - b)[finite].max(initial=0) / max(np.abs(b[finite]).max(initial=0), 1e-6)
+        a, b = a[finite], b[finite]
+        off = np.abs(a - b).max(initial=0) / max(np.abs(b).max(initial=0), 1e-6)
         if off > TOLERANCE[to]:
             return f"output {index}: relative distance {off:.3g}"
     return None
