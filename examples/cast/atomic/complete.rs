@@ -11,6 +11,7 @@ use super::partial::{Partial, Stamp};
 use super::target::{Permissions, folder_of};
 use crate::failure::Failure;
 use crate::identity::FileId;
+#[cfg(unix)]
 use crate::output::warning;
 use crate::signals;
 
@@ -25,8 +26,10 @@ pub struct Place {
     pub target: PathBuf,
     pub partial: Partial,
     /// The permissions of the file that is replaced.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "only Unix has permissions that are set"))]
     pub replaced: Option<fs::Permissions>,
     /// The widest permissions of a new file.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "only Unix has permissions that are set"))]
     pub widest: Permissions,
 }
 

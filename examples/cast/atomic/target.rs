@@ -35,6 +35,7 @@ impl Permissions {
     }
 
     /// As bits. A file without inputs may be read and written, but not be run.
+    #[cfg(unix)]
     pub fn of_new(self) -> u32 {
         self.0.unwrap_or(0o666)
     }
