@@ -280,7 +280,7 @@ impl ModelScan {
         let mut constants = Constants { model: &paged, structure, sources: &mut sources, edits: edited, options };
         types.extend(weights::store_all(&mut constants, stored, &mut notes, &rule)?);
         if types.is_empty() {
-            notes.extend(weights::nothing_cast(structure, &notes, &rules));
+            notes.extend(weights::nothing_cast(structure, &notes, rules));
         } else {
             opset::raise(structure, &mut edits, &mut notes, types.into_iter())?;
             weights::leave_out_constants(structure, &mut edits, &mut notes);

@@ -114,7 +114,7 @@ fn valid_files_are_not_taken_for_others() {
     let refused = folder.cast("convert a.safetensors out.safetensors --to int4");
     assert!(refused.line().contains("safetensors has no element type int4"), "{refused:?}");
     // What is wrong with a file of its own kind is told as before, and a short text is shown.
-    folder.write("a.npy", &npy("<f4", false, "(2,)", &floats(&[1.0])));
+    folder.write("a.npy", npy("<f4", false, "(2,)", &floats(&[1.0])));
     let refused = folder.cast("convert a.npy out.npy --to float16");
     assert!(refused.line().contains("a.npy: ") && !refused.line().contains("it is "), "{refused:?}");
     folder.write("a.npy", "Entry not found\n");

@@ -16,7 +16,7 @@ fn archive(arrays: &[(&str, Vec<u8>)], compress: bool) -> Vec<u8> {
 }
 
 /// The arrays of an archive by name.
-fn arrays(file: &Vec<u8>) -> Vec<(String, Vec<u8>)> {
+fn arrays(file: &[u8]) -> Vec<(String, Vec<u8>)> {
     let mut archive = NpzArchive::open(file).expect("an archive");
     let members = archive.members().to_vec();
     let copied = members.into_iter().map(|member| {

@@ -50,6 +50,6 @@ impl Converter<'_, '_> {
 impl<'a> Converter<'a, '_> {
     fn constants(&mut self) -> Constants<'a, '_> {
         let Self { model, structure, sources, edits, options, .. } = self;
-        Constants { model: *model, structure: *structure, sources, edits, options: *options }
+        Constants { model: *model, structure, sources, edits, options: *options }
     }
 }
