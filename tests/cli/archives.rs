@@ -17,7 +17,8 @@ fn archive(arrays: &[(&str, Vec<u8>)], compress: bool) -> Vec<u8> {
 
 /// The arrays of an archive by name.
 fn arrays(file: &[u8]) -> Vec<(String, Vec<u8>)> {
-    let mut archive = NpzArchive::open(file).expect("an archive");
+    let file = file.to_vec();
+    let mut archive = NpzArchive::open(&file).expect("an archive");
     let members = archive.members().to_vec();
     let copied = members.into_iter().map(|member| {
         let mut copy = Vec::new();
@@ -27,7 +28,7 @@ fn arrays(file: &[u8]) -> Vec<(String, Vec<u8>)> {
     copied.collect()
 }
 
-fn array(file: &Vec<u8>, name: &str) -> Vec<u8> {
+fn array(file: &[u8], name: &str) -> Vec<u8> {
     let found = arrays(file).into_iter().find(|(found, _)| found == name);
     found.unwrap_or_else(|| panic!("no {name}")).1
 }

@@ -129,7 +129,7 @@ fn codes_change_their_storage_and_nothing_else() {
                     assert_eq!(tensor.part(target, &CastOptions::default()).as_ref(), Some(&part));
                     let is_copy = matches!(part, Part::Copy(_));
                     let moves = column_major && tensor.shape.iter().filter(|&&axis| axis > 1).count() > 1;
-                    let has_pad = from == CodeStorage::OnePerByte || elements * u64::from(width) % 8 != 0;
+                    let has_pad = from == CodeStorage::OnePerByte || !(elements * u64::from(width)).is_multiple_of(8);
                     assert_eq!(is_copy, from == to && !moves && !has_pad, "{element_type} {part:?}");
                     let stored = &input[offset as usize..];
                     let code = |index: u64| match from {

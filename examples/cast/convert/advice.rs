@@ -113,7 +113,7 @@ fn head(path: &Path) -> Option<(Vec<u8>, u64)> {
 /// By marks that no file of tensors has by chance.
 fn known(path: &Path, head: &[u8], size: u64) -> Option<Advice> {
     if let Some((_, what, help)) = MAGIC.iter().find(|(magic, _, _)| head.starts_with(magic)) {
-        return Advice::new(*what, *help);
+        return Advice::new(what, *help);
     }
     let start = head.trim_ascii_start().iter().take(14).map(u8::to_ascii_lowercase).collect::<Vec<_>>();
     if start.starts_with(b"<!doctype html") || start.starts_with(b"<html") || start.starts_with(b"<head") {

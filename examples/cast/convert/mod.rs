@@ -121,9 +121,11 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     tasks.iter_mut().try_for_each(|task| writer.write(task))?;
     let (seconds, resumed) = writer.stop();
     let tensors = tensors(&tasks);
-    let mut cast = tensors.iter().filter(|tensor| tensor.to.is_some()).peekable();
-    let only_strings = cast.peek().is_some() && !cast.any(TensorReport::is_numeric);
-    let route = caster.route(&args.device, only_strings);
+    let only_strings = !tensors.iter().any(|tensor| tensor.to.is_some() && tensor.is_numeric());
+    let route = match tensors.iter().any(|tensor| tensor.to.is_some()) {
+        true => caster.route(&args.device, only_strings),
+        false => "nothing was cast".to_owned(),
+    };
     let relative_errors = args.needs_relative_errors();
     let summary = Summary { tensors: &tensors, route: &route, seconds, resumed, relative_errors };
     if args.print.json {

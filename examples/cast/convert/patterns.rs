@@ -79,7 +79,7 @@ fn check_types(pattern: &Pattern, tensors: &[&TensorReport], args: &ConvertArgs)
     };
     let matching: Vec<_> = tensors.iter().filter(|tensor| pattern.matches(&tensor.name)).collect();
     match matching.first() {
-        Some(first) if !matching.iter().any(|tensor| is_meant(tensor)) => {
+        Some(first) if !matching.iter().any(is_meant) => {
             let (name, from, pattern) = (first.shown_name(), first.source_name(), shown(pattern));
             let what = format!("--to does not apply to {name}, which is {from}");
             Err(Failure::Usage(format!("--only {pattern}: {what} (--map GLOB=TYPE casts any tensor)")))

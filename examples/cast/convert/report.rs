@@ -134,8 +134,8 @@ pub fn count(shape: &[u64]) -> u64 {
 }
 
 /// Bytes of all tensors, before and after the conversion.
-pub fn bytes<'a>(tensors: impl IntoIterator<Item = &'a TensorReport> + Clone) -> [u64; 2] {
-    [0, 1].map(|side| tensors.clone().into_iter().map(|tensor| tensor.bytes[side]).sum())
+pub fn bytes<'a>(tensors: impl IntoIterator<Item = &'a TensorReport>) -> [u64; 2] {
+    tensors.into_iter().fold([0, 0], |sum, tensor| [sum[0] + tensor.bytes[0], sum[1] + tensor.bytes[1]])
 }
 
 /// Prints the result of a conversion.

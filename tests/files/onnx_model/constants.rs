@@ -229,7 +229,7 @@ fn a_note_says_why_nothing_was_cast() {
     let notes = |fields: &[(u64, Message)]| stored(&of(fields), &[], ElementType::FLOAT16).unwrap().notes;
     let add = (NODE, node("Add", &["x", "x"], &["y"]));
     let none = "nothing was cast: the model has no initializers and no constants";
-    assert_eq!(notes(&[add.clone()]), [none]);
+    assert_eq!(notes(std::slice::from_ref(&add)), [none]);
     let trees = node("TreeEnsembleRegressor", &["x"], &["y"]).bytes(7, "ai.onnx.ml");
     let trees = trees.bytes(5, message().bytes(1, "nodes_values").bytes(7, [0; 8]).int(20, 6));
     let others =
