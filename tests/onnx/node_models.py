@@ -71,7 +71,8 @@ def graphs_of(graph):
 def weights_of(model):
     """The weights of float that are converted: tensors, and the floats of Constant nodes, with their kinds."""
     for graph in graphs_of(model.graph):
-        inputs = {value.name for value in graph.input}
+        # Before this version, inputs with an initializer are constants.
+        inputs = {value.name for value in graph.input} if model.ir_version >= 4 else set()
         weights = [("value", tensor) for tensor in graph.initializer if tensor.name not in inputs]
         for node in graph.node:
             if node.op_type == "Constant" and node.domain == "":
