@@ -107,9 +107,18 @@ pub enum TensorFault {
         /// Bytes that were requested.
         bytes: u64,
     },
-    /// The data is in an external file, but the caller gave no path to look at.
+    /// The data is in an external file, but the caller gave no folder.
     #[error("the data is in an external file, but no folder was given")]
     NoFolder,
+    /// The data is in an external file, but the path of the model or of its folder, beside which the file is, cannot be
+    /// resolved.
+    #[error("the data is in an external file, but the model's path {path} cannot be resolved: {reason}", path = super::quoted(.path))]
+    ModelPath {
+        /// The path of the model or of its folder.
+        path: String,
+        /// The message of the operating system.
+        reason: String,
+    },
     /// The data is in an external file, but there is no `location`.
     #[error("the data is in an external file, but external_data has no location")]
     NoLocation,

@@ -30,13 +30,21 @@ pub(super) struct DataFile {
 /// [`DataFolders::of`].
 #[cfg(all(feature = "files", any(unix, windows)))]
 pub(crate) fn open(location: &str, path: &Path) -> Result<(File, u64), TensorFault> {
-    let folders = DataFolders::of(path).map_err(|error| failed(location, &error))?;
+    let folders = DataFolders::of(path)?;
     folders.open(location, &folders.find(location)?)
 }
 
 impl DataFolders {
     /// The folders of a model, by the path of its file or of its folder alone.
-    pub(super) fn of(path: &Path) -> io::Result<Self> {
+    pub(super) fn of(path: &Path) -> Result<Self, TensorFault> {
+        let fault = |error: io::Error| TensorFault::ModelPath {
+            path: path.to_string_lossy().into_owned(),
+            reason: error.to_string(),
+        };
+        Self::resolved(path).map_err(fault)
+    }
+
+    fn resolved(path: &Path) -> io::Result<Self> {
         let or_here = |path: &Path| if path.as_os_str().is_empty() { PathBuf::from(".") } else { path.to_owned() };
         let path = or_here(path);
         let real = path.canonicalize()?;

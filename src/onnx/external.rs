@@ -67,7 +67,7 @@ impl<'a> ExternalFiles<'a> {
             Some(folders) => folders,
             none => {
                 let path = self.path.ok_or(TensorFault::NoFolder)?;
-                none.insert(DataFolders::of(path).map_err(|error| failed(&range.location, &error))?)
+                none.insert(DataFolders::of(path)?)
             }
         };
         let found = folders.find(&range.location)?;

@@ -50,6 +50,29 @@ fn data_in_the_cache_of_hugging_face() {
     assert_eq!(folder.names(), ["blobs", "out.onnx", "out.onnx.data", "secret", "snapshots"]);
 }
 
+/// What is piped in is in no folder: its data is in the current one.
+#[test]
+fn data_of_standard_input_is_in_the_current_folder() {
+    let folder = Folder::new();
+    folder.write("w.data", floats(&[1.0, 2.0, 0.1]));
+    folder.write("m.onnx", model(17, &field(5, &external("w", "w.data"))));
+    folder.write("t.pb", external("w", "w.data"));
+    let from = |input: &str, format: &str, output: &str| {
+        let line = format!("convert - {output} --in-format {format} --to float16 --device cpu");
+        let outcome = folder.cast_from(input, &line);
+        assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    };
+    from("m.onnx", "onnx", "out.onnx");
+    assert_eq!(folder.read("out.onnx.data"), HALVES);
+    from("t.pb", "pb", "out.bin");
+    assert_eq!(folder.read("out.bin"), HALVES);
+    std::fs::remove_file(folder.path().join("w.data")).expect("a file");
+    let outcome = folder.cast_from("t.pb", "convert - no.bin --in-format pb --to float16 --device cpu");
+    let expected = "cast: -: tensor \"w\": external_data location \"w.data\": ";
+    assert!(outcome.line().starts_with(expected), "{outcome:?}");
+    assert_eq!(folder.names(), ["m.onnx", "out.bin", "out.onnx", "out.onnx.data", "t.pb"]);
+}
+
 /// A `NodeProto` as a field of a graph.
 fn node(operator: &str, inputs: &[&str], outputs: &[&str], attribute: &[u8]) -> Vec<u8> {
     let names = |number: u8, names: &[&str]| names.iter().flat_map(|name| field(number, name.as_bytes())).collect();

@@ -290,14 +290,10 @@ fn configurations_and_metadata_tell_of_scales() {
 fn a_file_from_a_pipe_has_scales_too() {
     let folder = Folder::new();
     folder.write("a.safetensors", checkpoint(&[tensor("l.weight", "F8_E4M3"), tensor("l.scale_weight", "F32")]));
-    let child = std::process::Command::new(folder.binary())
-        .args(["convert", "-", "out.safetensors", "--in-format", "safetensors", "--to", "f32"])
-        .current_dir(folder.path())
-        .stdin(std::fs::File::open(folder.path().join("a.safetensors")).expect("a file"))
-        .output()
-        .expect("the binary runs");
+    let line = "convert - out.safetensors --in-format safetensors --to f32";
+    let outcome = folder.cast_from("a.safetensors", line);
     let expected = format!("cast: -: l.weight is float8e4m3fn with the scale l.scale_weight, {HELP}\n");
-    assert_eq!((child.status.code(), String::from_utf8_lossy(&child.stderr)), (Some(2), expected.into()));
+    assert_eq!((outcome.status, outcome.stderr), (Some(2), expected));
 }
 
 #[test]

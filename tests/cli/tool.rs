@@ -101,8 +101,19 @@ impl Folder {
         self.run(name, "", &NO_DRIVER)
     }
 
+    /// The same with a file here as standard input.
+    pub fn cast_from(&self, input: &str, line: &str) -> Outcome {
+        let input = std::fs::File::open(self.path().join(input)).expect("a file in a temporary folder");
+        outcome(self.command("cast", line, &[]).stdin(input))
+    }
+
     fn run(&self, example: &str, line: &str, variables: &[(&str, &str)]) -> Outcome {
-        let output = Command::new(binary(example))
+        outcome(&mut self.command(example, line, variables))
+    }
+
+    fn command(&self, example: &str, line: &str, variables: &[(&str, &str)]) -> Command {
+        let mut command = Command::new(binary(example));
+        command
             .args(line.split_whitespace())
             .current_dir(self.path())
             .env_remove("RUST_LOG")
@@ -110,11 +121,8 @@ impl Folder {
             .env("XDG_RUNTIME_DIR", std::env::temp_dir())
             // Pipelines are kept for nobody.
             .env("XDG_CACHE_HOME", self.path().join(CACHE))
-            .envs(variables.iter().copied())
-            .output()
-            .expect("the binary runs");
-        let stderr = String::from_utf8(output.stderr).expect("messages are UTF-8");
-        Outcome { status: output.status.code(), stdout: output.stdout, stderr }
+            .envs(variables.iter().copied());
+        command
     }
 
     /// Runs a `convert` that must succeed, and gives the bytes of its output, called `out.*`.
@@ -124,6 +132,12 @@ impl Folder {
         let output = line.split_whitespace().find(|word| word.starts_with("out.")).expect("an output");
         self.read(output)
     }
+}
+
+fn outcome(command: &mut Command) -> Outcome {
+    let output = command.output().expect("the binary runs");
+    let stderr = String::from_utf8(output.stderr).expect("messages are UTF-8");
+    Outcome { status: output.status.code(), stdout: output.stdout, stderr }
 }
 
 impl Outcome {

@@ -183,6 +183,12 @@ fn a_folder_must_be_given_and_strings_lie_in_none() {
     // An empty path is the working directory, as the parent of a file's plain name is.
     let message = external(UINT8, &[1], &[("location", "no/such/file")]);
     assert!(matches!(read(&message, Some(Path::new(""))), Err(TensorFault::Read { .. })));
+    // A path that leads nowhere is the fault of that path, not of the data's file.
+    let Err(fault @ TensorFault::ModelPath { .. }) = read(&message, Some(&folder.path().join("no"))) else { panic!() };
+    let TensorFault::ModelPath { path, reason } = &fault else { panic!() };
+    assert_eq!(Path::new(path), folder.path().join("no"));
+    let expected = "the data is in an external file, but the model's path";
+    assert_eq!(fault.to_string(), format!("{expected} {path:?} cannot be resolved: {reason}"));
 }
 
 #[test]

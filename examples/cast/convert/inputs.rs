@@ -45,6 +45,11 @@ pub struct Pair {
     pub output_format: FileFormat,
 }
 
+/// The path beside which an input's external data is. That of standard input is in the current folder.
+pub fn beside(path: &Path) -> &Path {
+    if path == Path::new("-") { Path::new("") } else { path }
+}
+
 /// Opens an input. `-` is standard input, which is first stored in a temporary file, because inputs are not read
 /// from front to back.
 ///

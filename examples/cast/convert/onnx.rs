@@ -28,7 +28,7 @@ impl Task {
         let folder = path.parent().unwrap_or(Path::new(""));
         sources.extend(scan.external_files().map(|name| Source::of(&folder.join(name))));
         // They are checked now, and opened again when they are read.
-        scan.open_external(path).try_for_each(|file| file.map(drop)).map_err(fail)?;
+        scan.open_external(inputs::beside(path)).try_for_each(|file| file.map(drop)).map_err(fail)?;
         let mut inputs: Vec<Box<dyn ReadAt>> = vec![Box::new(input)];
         inputs.extend(sources[1..].iter().filter_map(Input::closed).map(|file| Box::new(file) as Box<dyn ReadAt>));
 

@@ -99,7 +99,7 @@ impl Single {
                         let file = message.external_file(&input).map_err(fail)?;
                         data = Some(Source::of(&path.parent().unwrap_or(Path::new("")).join(file)));
                         // It is checked now, and opened again when it is read.
-                        let (_, offset) = message.open_external(&input, path).map_err(fail)?;
+                        let (_, offset) = message.open_external(&input, inputs::beside(path)).map_err(fail)?;
                         Found::Stored(message.stored(1, offset, from).map_err(fail)?)
                     }
                     _ => Found::InMemory(message.read_tensor(&input, from).map_err(fail)?),
