@@ -43,5 +43,5 @@ if [ "$(id -u)" = 0 ] && [ "$arguments" = 0 ]; then
     # shellcheck disable=SC2086
     test=$(cargo test $checked --test cli --no-run --message-format=json 2>/dev/null |
         sed -n 's/.*"executable":"\([^"]*\/cli-[^"]*\)".*/\1/p')
-    tests/other_user.sh "$test" target/release/examples || [ $? = 3 ]
+    tests/other_user.sh "$test" "${test%/deps/*}/examples" || [ $? = 3 ]
 fi

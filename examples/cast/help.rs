@@ -71,8 +71,9 @@ File formats, chosen by the file extension or --in-format and --out-format:
         writes them: bfloat16 as '<V2', types of 8 bits and less as '<V1', one code per byte.
         Such raw codes, and unsigned integers, are read with --from TYPE.
   .pb   ONNX TensorProto, with its name. Data is read from raw_data, from typed fields or from an
-        external file inside the same folder, and written as raw_data. --from reads unsigned
-        integers as raw codes of the same width; older files store bfloat16 as uint16.
+        external file inside the same folder, or if the .pb file is a link, inside that of the file
+        it leads to. Written as raw_data. --from reads unsigned integers as raw codes of the same
+        width; older files store bfloat16 as uint16.
   .bin  ONNX raw_data: little-endian codes. Codes narrower than a byte are packed, low bits first
         (two 4-bit or four 2-bit codes per byte, four 6-bit codes per three bytes). k bytes
         contain floor(8 k / bits) elements unless --len N is given; N elements need exactly

@@ -16,12 +16,12 @@ pub use error::NpyError;
 pub use header::NpyHeader;
 pub use strings::{Characters, StringLayout, write_strings};
 
-/// An array, as the header of a `.npy` file describes it. The versions 1.0, 2.0 and 3.0 of the format are read, as numpy's
-/// module `numpy.lib.format` documents them.
+/// An array, as the header of a `.npy` file describes it. The versions 1.0, 2.0 and 3.0 of the format are read, as
+/// numpy's module `numpy.lib.format` documents them.
 ///
-/// The element types of numpy have a dtype of their own. The others are read as ml_dtypes writes them: BFLOAT16 as `<V2`,
-/// the rest as `<V1`, one code a byte. A dtype `V` does not tell the element type, so that the caller must. FLOAT8E5M2 may
-/// also be `<f1`.
+/// The element types of numpy have a dtype of their own. The others are read as ml_dtypes writes them: BFLOAT16 as
+/// `<V2`, the rest as `<V1`, one code a byte. A dtype `V` does not tell the element type, so that the caller must.
+/// FLOAT8E5M2 may also be `<f1`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NpyArray {
     /// What the elements are and how they are stored.
@@ -97,11 +97,12 @@ impl NpyArray {
     }
 }
 
-/// A `.npy` file of a tensor that is cast to another type of numbers, in version 1.0 of the format. Codes that have the type
-/// already stay as they are, whatever the options.
+/// A `.npy` file of a tensor that is cast to another type of numbers, in version 1.0 of the format. Codes that have the
+/// type already stay as they are, whatever the options.
 ///
-/// The dtype is numpy's own, or the one that ml_dtypes writes: `<V2` for BFLOAT16 and `<V1` for the other types that numpy
-/// lacks, one code a byte. For FLOAT8E5M2, ml_dtypes writes `<f1`, which numpy refuses to read; this writes `<V1`.
+/// The dtype is numpy's own, or the one that ml_dtypes writes: `<V2` for BFLOAT16 and `<V1` for the other types that
+/// numpy lacks, one code a byte. For FLOAT8E5M2, ml_dtypes writes `<f1`, which numpy refuses to read; this writes
+/// `<V1`.
 ///
 /// # Errors
 /// [`NpyError::TooLarge`] if a size overflows; [`NpyError::Axes`] if numpy allows no array of so many axes;

@@ -21,8 +21,8 @@ const PIECE: usize = 1 << 16;
 /// Longer than any header of a `.npy` file.
 const HEAD: u64 = 1 << 14;
 
-/// A `.npz` file: an archive of `.npy` files, stored or compressed by deflate. The names of members are names of tensors,
-/// never paths: nothing is extracted to the file system.
+/// A `.npz` file: an archive of `.npy` files, stored or compressed by deflate. The names of members are names of
+/// tensors, never paths: nothing is extracted to the file system.
 pub struct NpzArchive<'a> {
     input: &'a dyn ReadAt,
     archive: ZipArchive<BufReader<Cursor<'a>>>,
@@ -78,7 +78,9 @@ impl<'a> NpzArchive<'a> {
     /// [`NpyArray::read`].
     ///
     /// # Errors
-    /// [`NpzError::Npy`] if the member is not an array, or has another size than its header says.
+    /// [`NpzError::Npy`] with an error of [`NpyArray::read`]. For a member that is compressed, also
+    /// [`NpzError::Corrupt`] if it cannot be decompressed, and [`NpzError::Read`] or [`NpzError::Archive`] if it is not
+    /// found where the directory says.
     pub fn array(&mut self, member: &NpzMember, from: Option<ElementType>) -> Result<NpyArray, NpzError> {
         self.read(member, |file| NpyArray::read(file, from))
     }
@@ -86,7 +88,7 @@ impl<'a> NpzArchive<'a> {
     /// Reads the header of a member of any dtype. Its `data_offset` counts from the member's first byte.
     ///
     /// # Errors
-    /// [`NpzError::Npy`] if the member is not an array.
+    /// [`NpzError::Npy`] with an error of [`NpyHeader::read`]; the others of [`array`](Self::array).
     pub fn header(&mut self, member: &NpzMember) -> Result<NpyHeader, NpzError> {
         self.read(member, NpyHeader::read)
     }

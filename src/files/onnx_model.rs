@@ -69,9 +69,9 @@ pub struct ModelRules<'a> {
     pub data_file: &'a str,
 }
 
-/// How a graph is converted from one float type to another. Values that come from integers, such as sizes, positions and
-/// sums, keep the old type until they are integers again or meet an activation, a scale of dynamic quantization or the
-/// weights of a layer.
+/// How a graph is converted from one float type to another. Values that come from integers, such as sizes, positions
+/// and sums, keep the old type until they are integers again or meet an activation, a scale of dynamic quantization or
+/// the weights of a layer.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct GraphRules<'a> {
@@ -221,13 +221,14 @@ impl ModelScan {
     }
 
     /// Opens the external files, each when the iterator comes to it, since there may be more than a process can open at
-    /// once. `path` is the path of the model's file, or of its folder alone. Links are followed: the
-    /// files that they lead to must be regular files inside the folder of the model, or if the model's file is a link,
-    /// inside the folder of the file that it leads to, as in Hugging Face's cache. Do not read from a folder that
-    /// untrusted users can write to at the same time.
+    /// once. `path` is the path of the model's file, or of its folder alone. Links are followed: the files that they
+    /// lead to must be regular files inside the folder of the model, or if the model's file is a link, inside the
+    /// folder of the file that it leads to, as in Hugging Face's cache. Do not read from a folder that untrusted users
+    /// can write to at the same time.
     ///
     /// # Errors
-    /// [`OnnxModelError::Tensor`] with the fault of a file, for the first tensor that needs it.
+    /// [`OnnxModelError::Tensor`] with the fault of a file, for the first tensor that needs it. The fault is
+    /// [`TensorFault::ModelPath`](crate::TensorFault::ModelPath) if `path` does not exist.
     #[cfg(any(unix, windows))]
     pub fn open_external(
         &self,

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use super::plan::{FilePlan, Part};
 
-/// The elements of tensors are divided after a multiple of as many elements, so that every piece starts at a byte on both sides.
+/// The elements of tensors are divided after a multiple of as many elements, so that every piece starts at a byte on
+/// both sides.
 const STEP: u64 = 64;
 
 /// A piece of an output, from one or several parts.

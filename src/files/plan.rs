@@ -54,18 +54,18 @@ pub struct TensorCast {
     /// The options of the cast.
     pub options: CastOptions,
     /// The lengths of the axes if the elements are stored in column-major order (the first axis varies fastest); they
-    /// are written in row-major order. Each code must start at a byte then. Empty if they are stored in the order in which
-    /// they are written.
+    /// are written in row-major order. Each code must start at a byte then. Empty if they are stored in the order in
+    /// which they are written.
     pub column_major: Vec<u64>,
-    /// Whether finite values beyond the range of FLOAT16, BFLOAT16 or FLOAT become the largest finite number of that type,
-    /// with their sign. They are counted as [`saturated`](crate::LossCounts::saturated). ONNX Cast, and a cast without
-    /// this, makes them infinite. Infinities and NaNs stay. Casts to other types do not change.
+    /// Whether finite values beyond the range of FLOAT16, BFLOAT16 or FLOAT become the largest finite number of that
+    /// type, with their sign. They are counted as [`saturated`](crate::LossCounts::saturated). ONNX Cast, and a cast
+    /// without this, makes them infinite. Infinities and NaNs stay. Casts to other types do not change.
     pub clamp: bool,
 }
 
-/// The codes of a tensor of numbers from a range of an input. They are never cast: an infinity stays one, and a BOOL keeps
-/// its byte. Only how and in which order they are stored can change. Bits of bytes that belong to no code are written as
-/// zeros.
+/// The codes of a tensor of numbers from a range of an input. They are never cast: an infinity stays one, and a BOOL
+/// keeps its byte. Only how and in which order they are stored can change. Bits of bytes that belong to no code are
+/// written as zeros.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TensorCodes {
     /// The name, for reports.
@@ -115,8 +115,9 @@ pub enum CodeStorage {
     Packed,
     /// Big-endian, one code per whole number of bytes.
     BigEndian,
-    /// One code per byte, of types narrower than a byte. The higher bits of a byte are written as zeros. In an input they
-    /// are ignored, as ml_dtypes does: its version 0.2 and earlier ones wrote INT4 with the sign extended to the byte.
+    /// One code per byte, of types narrower than a byte. The higher bits of a byte are written as zeros. In an input
+    /// they are ignored, as ml_dtypes does: its version 0.2 and earlier ones wrote INT4 with the sign extended to the
+    /// byte.
     OnePerByte,
 }
 

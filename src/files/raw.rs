@@ -79,8 +79,8 @@ pub fn raw_tensor(
     }
 }
 
-/// The raw codes of a tensor that is cast to another type of numbers, in row-major order. Codes that have the type already
-/// stay as they are, whatever the options.
+/// The raw codes of a tensor that is cast to another type of numbers, in row-major order. Codes that have the type
+/// already stay as they are, whatever the options.
 ///
 /// # Errors
 /// [`RawError::Strings`] if `to` is STRING; [`RawError::TooLarge`] if a size overflows.

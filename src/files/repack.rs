@@ -4,8 +4,8 @@ use super::plan::CodeStorage;
 use crate::element::ElementType;
 use crate::packing::{pack_bytes, unpack_bytes};
 
-/// Stores `len` codes in another way, or in the same one. Both sides have as many bytes as the codes take. Bits that belong
-/// to no code become zero.
+/// Stores `len` codes in another way, or in the same one. Both sides have as many bytes as the codes take. Bits that
+/// belong to no code become zero.
 pub(super) fn repack(
     element_type: ElementType,
     len: usize,

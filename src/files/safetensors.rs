@@ -133,16 +133,17 @@ impl SafetensorsFile {
         &self.metadata
     }
 
-    /// The file with tensors cast: `target` gives the element type and the options for a tensor, or `None` if the tensor
-    /// stays as it is. A tensor of C64 always stays as it is, and so does one that has the type already. `input` is the number of this file among the inputs.
+    /// The file with tensors cast: `target` gives the element type and the options for a tensor, or `None` if the
+    /// tensor stays as it is. A tensor of C64 always stays as it is, and so does one that has the type already. `input`
+    /// is the number of this file among the inputs.
     ///
     /// Names, shapes and metadata stay. Each tensor is aligned to the size of its elements: those of wider types come
     /// first, and within one width the order stays.
     ///
     /// # Errors
     /// [`FileError::NoSuchType`] if the format does not have the target type; [`FileError::Tensor`] if the elements do
-    /// not fill whole bytes, which the format demands; [`FileError::HeaderLength`] if the names of the new types make the
-    /// header longer than the format allows; [`FileError::TooLarge`].
+    /// not fill whole bytes, which the format demands; [`FileError::HeaderLength`] if the names of the new types make
+    /// the header longer than the format allows; [`FileError::TooLarge`].
     pub fn plan(
         &self,
         input: usize,
@@ -233,8 +234,8 @@ fn memory(bytes: u64) -> Result<Vec<u8>, FileError> {
     if reserved { Ok(memory) } else { Err(FileError::OutOfMemory { bytes }) }
 }
 
-/// About the most memory that parsing a header takes, in maps and in vectors that grow. serde keeps what is in tensors in
-/// a form for any JSON first, so it depends on the number of strings and of elements of arrays.
+/// About the most memory that parsing a header takes, in maps and in vectors that grow. serde keeps what is in tensors
+/// in a form for any JSON first, so it depends on the number of strings and of elements of arrays.
 fn parsed_bytes(header: &[u8]) -> u64 {
     let count = |wanted: u8| header.iter().filter(|byte| **byte == wanted).count() as u64;
     2 * header.len() as u64 + 96 * (count(b'"') + count(b','))

@@ -31,8 +31,8 @@ impl StoredTensor {
         self.storage.bytes(self.elements()?)
     }
 
-    /// All elements in row-major order, stored as `to` says: cast, or their codes as they are if `to` has the type of the
-    /// tensor. `None` if the size of either side overflows.
+    /// All elements in row-major order, stored as `to` says: cast, or their codes as they are if `to` has the type of
+    /// the tensor. `None` if the size of either side overflows.
     pub fn part(&self, to: TensorStorage, options: &CastOptions) -> Option<Part> {
         if to.element_type == self.storage.element_type {
             return self.keep(to.codes);

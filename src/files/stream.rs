@@ -95,9 +95,9 @@ pub struct FinishedPiece<'a> {
 /// ```
 ///
 /// # Errors
-/// [`FileError`]. What `sink` got before is the beginning of the output. Before any work: [`FileError::TooLarge`] if a size
-/// overflows on either side, [`FileError::NoInput`], and [`FileError::Tensor`] for what is not possible: elements that are
-/// strings, codes that the type does not store so, and column-major order of codes that do not start at bytes.
+/// [`FileError`]. What `sink` got before is the beginning of the output. Before any work: [`FileError::TooLarge`] if a
+/// size overflows on either side, [`FileError::NoInput`], and [`FileError::Tensor`] for what is not possible: elements
+/// that are strings, codes that the type does not store so, and column-major order of codes that do not start at bytes.
 pub fn write(
     plan: &FilePlan,
     inputs: &[&dyn ReadAt],

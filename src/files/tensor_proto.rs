@@ -155,7 +155,8 @@ impl TensorMessage {
     /// file, or of its folder alone, with the rules of [`ModelScan::open_external`](super::ModelScan::open_external).
     ///
     /// # Errors
-    /// [`TensorProtoError`] if the file is not a regular file inside the folder, or does not have the data.
+    /// [`TensorProtoError`] if the file is not a regular file inside the folder, or does not have the data, and if
+    /// `path` does not exist.
     #[cfg(any(unix, windows))]
     pub fn open_external(
         &self,

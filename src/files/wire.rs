@@ -1,5 +1,5 @@
-//! Protobuf's wire format, read at any offset of an input. Only the fields' keys and lengths are read, so that a message
-//! may be larger than the memory.
+//! Protobuf's wire format, read at any offset of an input. Only the fields' keys and lengths are read, so that a
+//! message may be larger than the memory.
 
 use std::io;
 use std::ops::Range;

@@ -33,38 +33,37 @@ impl NpyHeader {
     /// Reads the header at the beginning of the input. What follows it is neither read nor compared with it.
     ///
     /// # Errors
-    /// [`NpyError`] if the input is not an array.
+    /// [`NpyError::Read`] if the input cannot be read; [`NpyError::NotNpy`] if it does not start as a `.npy` file or
+    /// ends in its header; [`NpyError::Version`] if the version of the format is not 1.0, 2.0 or 3.0;
+    /// [`NpyError::HeaderLength`] if the header has more than 10,000 bytes; [`NpyError::Header`] if it is not that of
+    /// an array; [`NpyError::Axes`] if it has more axes than numpy allows.
     pub fn read(input: &dyn ReadAt) -> Result<Self, NpyError> {
-        read(input)
-    }
-}
-
-fn read(input: &dyn ReadAt) -> Result<NpyHeader, NpyError> {
-    let mut start = [0; 12];
-    fill(input, 0, &mut start[..10])?;
-    if !start.starts_with(MAGIC) {
-        return Err(NpyError::NotNpy);
-    }
-    let (length, offset) = match (start[6], start[7]) {
-        (1, 0) => (usize::from(u16::from_le_bytes([start[8], start[9]])), 10),
-        (2 | 3, 0) => {
-            fill(input, 10, &mut start[10..])?;
-            (u32::from_le_bytes([start[8], start[9], start[10], start[11]]) as usize, 12)
+        let mut start = [0; 12];
+        fill(input, 0, &mut start[..10])?;
+        if !start.starts_with(MAGIC) {
+            return Err(NpyError::NotNpy);
         }
-        (major, minor) => return Err(NpyError::Version { major, minor }),
-    };
-    if length > LONGEST {
-        return Err(NpyError::HeaderLength { bytes: length as u64, limit: LONGEST as u64 });
+        let (length, offset) = match (start[6], start[7]) {
+            (1, 0) => (usize::from(u16::from_le_bytes([start[8], start[9]])), 10),
+            (2 | 3, 0) => {
+                fill(input, 10, &mut start[10..])?;
+                (u32::from_le_bytes([start[8], start[9], start[10], start[11]]) as usize, 12)
+            }
+            (major, minor) => return Err(NpyError::Version { major, minor }),
+        };
+        if length > LONGEST {
+            return Err(NpyError::HeaderLength { bytes: length as u64, limit: LONGEST as u64 });
+        }
+        let mut text = vec![0; length];
+        fill(input, offset, &mut text)?;
+        let text = match start[6] {
+            // Latin-1, whose codes are those of Unicode.
+            1 | 2 => text.into_iter().map(char::from).collect(),
+            _ => String::from_utf8(text).map_err(|_| NpyError::Header { reason: "it is not text" })?,
+        };
+        let (dtype, column_major, shape) = Parser { rest: &text }.dictionary()?;
+        Ok(Self { dtype, column_major, shape, data_offset: offset + length as u64 })
     }
-    let mut text = vec![0; length];
-    fill(input, offset, &mut text)?;
-    let text = match start[6] {
-        // Latin-1, whose codes are those of Unicode.
-        1 | 2 => text.into_iter().map(char::from).collect(),
-        _ => String::from_utf8(text).map_err(|_| NpyError::Header { reason: "it is not text" })?,
-    };
-    let (dtype, column_major, shape) = Parser { rest: &text }.dictionary()?;
-    Ok(NpyHeader { dtype, column_major, shape, data_offset: offset + length as u64 })
 }
 
 fn fill(input: &dyn ReadAt, offset: u64, bytes: &mut [u8]) -> Result<(), NpyError> {

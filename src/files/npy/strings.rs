@@ -72,8 +72,9 @@ impl NpyArray {
     /// Reads the strings of an array of strings, in row-major order. The size of the input bounds the memory.
     ///
     /// # Errors
-    /// [`NpyError::Kind`] if it is an array of numbers; [`NpyError::Header`] if its strings have the length 0, which numpy
-    /// does not write; [`NpyError::Utf8`] and [`NpyError::Character`] for invalid strings; [`NpyError::OutOfMemory`].
+    /// [`NpyError::Kind`] if it is an array of numbers; [`NpyError::Header`] if its strings have the length 0, which
+    /// numpy does not write; [`NpyError::Utf8`] and [`NpyError::Character`] for invalid strings;
+    /// [`NpyError::OutOfMemory`].
     pub fn read_strings(&self, input: &dyn ReadAt) -> Result<Tensor, NpyError> {
         let layout = match self.elements {
             NpyElements::Strings(layout) => layout,

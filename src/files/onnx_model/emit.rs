@@ -27,8 +27,8 @@ pub(super) struct Emitter<'a> {
     pub edits: &'a Edits,
     pub sources: &'a Sources<'a>,
     pub options: CastOptions,
-    /// Tensors of at least so many bytes are stored in the data file, but of those in nodes only the ones that were in a
-    /// file before. Without it, all that were in a file before are.
+    /// Tensors of at least so many bytes are stored in the data file, but of those in nodes only the ones that were in
+    /// a file before. Without it, all that were in a file before are.
     pub threshold: Option<u64>,
     pub rows: &'a Rows,
     pub data: DataFile,

@@ -229,7 +229,8 @@ pub enum ModelNote {
         /// The old type.
         element_type: ElementType,
     },
-    /// The result would exceed 2 GiB otherwise, so that smaller tensors than asked for are in the file of external data.
+    /// The result would exceed 2 GiB otherwise, so that smaller tensors than asked for are in the file of external
+    /// data.
     MoreExternal {
         /// The size in bytes from which on tensors are there.
         from: u64,
@@ -293,7 +294,8 @@ pub enum KeptReason {
     Unknown,
     /// The operator does not support the new type at this opset.
     NotSupported,
-    /// The operator is a function, and its body at this opset has constants of the old type, whatever its schema allows.
+    /// The operator is a function, and its body at this opset has constants of the old type, whatever its schema
+    /// allows.
     Body,
     /// Some inputs or outputs do not support the new type at this opset; the others are converted.
     InPart,

@@ -112,8 +112,9 @@ impl<'a, 'b> Converter<'a, 'b> {
     /// Converts the whole model; returns the types that occur in casts.
     pub(super) fn convert(mut self, notes: &mut Vec<ModelNote>) -> Result<HashSet<ElementType>, OnnxModelError> {
         let io = if self.rules.keep_io_types { self.rules.from } else { self.rules.to };
-        // The first passes find out what the values of nested graphs come from, and constants that are needed in the old
-        // type only, such as the scales of Resize, which would be rounded for nothing. The last pass finds the same.
+        // The first passes find out what the values of nested graphs come from, and constants that are needed in the
+        // old type only, such as the scales of Resize, which would be rounded for nothing. The last pass finds the
+        // same.
         for pass in 1..=MOST_PASSES {
             self.graph(0, &Known::all(io))?;
             let is_settled = self.found_turns == self.turns;

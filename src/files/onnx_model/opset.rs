@@ -44,8 +44,8 @@ pub(super) fn reached(structure: &Structure, element_type: ElementType) -> Resul
     Ok(if is_reached { to } else { from })
 }
 
-/// Raises the opset to the one that `Cast` and `Constant` need for these types, if the operators of the model only gained
-/// types and optional parts in between. Functions that are changed import that opset, too.
+/// Raises the opset to the one that `Cast` and `Constant` need for these types, if the operators of the model only
+/// gained types and optional parts in between. Functions that are changed import that opset, too.
 pub(super) fn raise(
     structure: &Structure,
     edits: &mut Edits,
