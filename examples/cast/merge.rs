@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use crate::args::MergeArgs;
 use crate::atomic;
-use crate::atomic::target::Existing;
+use crate::atomic::target::{Existing, Permissions};
 use crate::convert::index::{Index, part_of_name};
 use crate::convert::index_output::Conversion;
 use crate::convert::listing::Listing;
-use crate::convert::{Finished, ShardPart};
+use crate::convert::{Finished, ShardPart, Source};
 use crate::failure::Failure;
 use crate::output::{counted, note};
 
@@ -34,8 +34,10 @@ pub fn merge(args: &MergeArgs) -> Result<(), Failure> {
         let what = "no index of a part (*.index.json.part-I-of-N) is here";
         return Err(Failure::at(&args.folder, what));
     }
-    for Model { folder, index, .. } in &models {
-        atomic::write(&folder.join(&index.name), &[index.text().as_bytes()], Existing::default())?;
+    for Model { folder, index, parts, .. } in &models {
+        let modes = parts.values().filter_map(|path| Some(Source::of(path).state?.mode));
+        let existing = Existing { permissions: Permissions::of_all(modes), ..Existing::default() };
+        atomic::write(&folder.join(&index.name), &[index.text().as_bytes()], existing)?;
     }
     for Model { index, count, parts, .. } in models {
         for (&number, path) in &parts {

@@ -66,7 +66,7 @@ impl Progress {
 
     /// More bytes or steps are done. `name` says of what: the tensor, the file or the types.
     pub fn advance(&mut self, more: u64, name: &str) {
-        self.done += more;
+        self.done = self.done.saturating_add(more);
         if let Some(bar) = &self.bar {
             bar.set_message(printable(name));
             bar.inc(more);

@@ -72,7 +72,16 @@ fn finished_shards_are_not_made_again() {
 fn an_index_that_leads_elsewhere_is_refused() {
     let folder = Folder::new();
     model(&folder);
-    for shard in ["../a.safetensors", "/etc/passwd", "", "..", "b/../m-0.safetensors"] {
+    for shard in [
+        "../a.safetensors",
+        "/etc/passwd",
+        "",
+        ".",
+        "..",
+        "./m-0.safetensors",
+        "m-0.safetensors/",
+        "b/../m-0.safetensors",
+    ] {
         folder.write("model/m.safetensors.index.json", format!(r#"{{"weight_map":{{"w0":"{shard}"}}}}"#));
         let outcome = folder.cast("convert model out --to bf16");
         assert_eq!(outcome.status, Some(1), "{shard}: {}", outcome.stderr);

@@ -171,3 +171,54 @@ fn two_indexes_that_share_a_shard_are_refused() {
     assert_eq!(folder.cast("convert m/n.safetensors.index.json out --to float16").status, Some(0));
     assert_eq!(folder.entries("out"), ["a.safetensors", "n.safetensors.index.json"]);
 }
+
+/// A pipe has no end, so a conversion that reads one would not end.
+#[test]
+#[cfg(unix)]
+fn pipes_beside_a_model_are_not_read() {
+    let folder = Folder::new();
+    let pipe = |name: &str| {
+        let made = std::process::Command::new("mkfifo").arg(folder.path().join(name)).status().expect("mkfifo");
+        assert!(made.success(), "{name}");
+    };
+    // What is beside the input, and what is beside the output.
+    shard(&folder, "m/m-00001-of-00002.safetensors", &["x"]);
+    shard(&folder, "out/old.safetensors", &["x"]);
+    for name in ["m/m-00002-of-00002.safetensors", "m/m.safetensors.index.json"] {
+        pipe(name);
+    }
+    pipe("out/other.safetensors.index.json");
+    pipe("out/n.safetensors.index.json.part-1-of-2");
+    let outcome = folder.cast("convert m out --to float16 --quiet");
+    assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""));
+    let info = folder.cast("info m/m.safetensors.index.json");
+    let line = "cast: m/m.safetensors.index.json: it is not a regular file";
+    assert_eq!((info.status, info.line()), (Some(1), line));
+
+    shard(&folder, "n/a.safetensors", &["x"]);
+    folder.write("n/n.safetensors.index.json", r#"{"weight_map":{"x":"a.safetensors"}}"#);
+    let outcome = folder.cast("convert n out --to float16 --quiet");
+    assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""));
+    // What cannot be read is known by its name: the old index of a part of this model.
+    let left = [
+        "a.safetensors",
+        "m-00001-of-00002.safetensors",
+        "n.safetensors.index.json",
+        "old.safetensors",
+        "other.safetensors.index.json",
+    ];
+    assert_eq!(folder.entries("out"), left);
+
+    // A shard that an index names.
+    folder.write("n/n.safetensors.index.json", r#"{"weight_map":{"x":"a.safetensors","y":"b.safetensors"}}"#);
+    pipe("n/b.safetensors");
+    let outcome = folder.cast("convert n out --to float16");
+    let line = "n/b.safetensors: it is not a regular file";
+    assert_eq!((outcome.status, outcome.line()), (Some(1), format!("cast: {line}").as_str()));
+    let info = folder.cast("info n/n.safetensors.index.json");
+    let line = format!("cast: n/n.safetensors.index.json: {line}");
+    assert_eq!((info.status, info.line()), (Some(1), line.as_str()));
+    // One that is converted alone is not compared with it.
+    let outcome = folder.cast("convert n/a.safetensors out/a.safetensors --to float16 --quiet");
+    assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""));
+}

@@ -164,3 +164,17 @@ fn what_is_left_in_configurations_is_told() {
     assert_eq!((outcome.status, outcome.stderr), (Some(0), pickle.to_owned()));
     assert_eq!(folder.read("same/config.json"), text.as_bytes());
 }
+
+/// Scales have a type of their own, which is not that of the model.
+#[test]
+fn scales_that_stay_do_not_count_for_the_type_in_configurations() {
+    let folder = Folder::new();
+    let tensors = [("w", "I8", &[1][..], &[0; 1][..]), ("w_scale", "F32", &[1], &[0; 4]), ("x", "BF16", &[1], &[0; 2])];
+    folder.write("m/a.safetensors", checkpoint(&tensors));
+    let index = r#"{"weight_map":{"w":"a.safetensors","w_scale":"a.safetensors","x":"a.safetensors"}}"#;
+    folder.write("m/m.safetensors.index.json", index);
+    folder.write("m/config.json", r#"{"torch_dtype": "bfloat16"}"#);
+    let outcome = folder.cast("convert m out --to float16 --from bfloat16 --copy-others --quiet");
+    assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""));
+    assert_eq!(folder.read("out/config.json"), br#"{"torch_dtype": "float16"}"#);
+}

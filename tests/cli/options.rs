@@ -270,3 +270,37 @@ fn patterns_are_for_all_parts() {
         assert_eq!((outcome.status, outcome.line()), (Some(2), "cast: --except 'c': no tensor has such a name"));
     }
 }
+
+/// What an option is for may lie in another part: in its shards, or in the files without an index, which the first part has.
+#[test]
+fn options_are_for_all_parts() {
+    let folder = Folder::new();
+    for name in ["a", "b"] {
+        let shard = checkpoint(&[(name, "F32", &[1], &floats(&[1.0]))]);
+        folder.write(&format!("m/{name}.safetensors"), &shard);
+        folder.write(&format!("shards/{name}.safetensors"), shard);
+    }
+    let index = r#"{"weight_map":{"a":"a.safetensors","b":"b.safetensors"}}"#;
+    folder.write("m/m.safetensors.index.json", index);
+    folder.write("shards/m.safetensors.index.json", index);
+    folder.write("m/model.onnx", model());
+    folder.write("m/w.npz", archive(&[("v", "|V2", &[0, 0])]));
+    for part in ["1/2", "2/2"] {
+        for line in [
+            "m --to f16 --from v=bf16",
+            "m --to f16 --from v=bf16 --except v",
+            "m --to f16 --from v=bf16 --graph --keep first",
+            "m --to f16 --from v=bf16 --graph --keep-io-types",
+            "shards --map a=f16 --map b=double --clamp",
+            "shards --map a=double --map b=f16 --clamp",
+            "shards --map a=float8e4m3fn --map b=double --saturate false",
+            "shards --map a=double --map b=float8e8m0 --round-mode down",
+        ] {
+            let outcome = folder.cast(&format!("convert {line} -d out --part {part}"));
+            assert_eq!(outcome.status, Some(0), "{line} {part}: {}", outcome.stderr);
+        }
+        // No part has what this is for.
+        let outcome = folder.cast(&format!("convert shards out --to f16 --graph --part {part}"));
+        assert_eq!((outcome.status, outcome.line()), (Some(2), "cast: --graph is for ONNX models"));
+    }
+}

@@ -258,3 +258,21 @@ fn a_conversion_of_a_pipe_is_not_continued() {
     let expected = "cast: --resume cannot be combined with input from a pipe or a device, which may be another one now";
     assert_eq!(outcome.line(), expected);
 }
+
+/// The indexes of parts have the permissions of what they were made of, and the joined one has no more.
+#[test]
+fn a_joined_index_has_the_permissions_of_all_parts() {
+    let folder = Folder::new();
+    for (name, mode) in [("a", 0o640), ("b", 0o604)] {
+        let file = format!("m/{name}.safetensors");
+        folder.write(&file, checkpoint(&[(name, "F32", &[1], &[0; 4])]));
+        fs::set_permissions(folder.path().join(&file), fs::Permissions::from_mode(mode)).expect("permissions");
+    }
+    folder.write("m/m.safetensors.index.json", r#"{"weight_map":{"a":"a.safetensors","b":"b.safetensors"}}"#);
+    let part = |part| format!("cast convert m out --to f16 --quiet --part {part}/2");
+    let line = format!("umask 022 && {} && {} && cast merge-index out", part(1), part(2));
+    let ended = shell(&folder, &line);
+    assert!(ended.status.success(), "{}", stderr(&ended));
+    let index = folder.path().join("out/m.safetensors.index.json");
+    assert_eq!(fs::metadata(index).expect("an index").mode() & 0o7777, 0o600);
+}

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::advice;
 use super::index::Index;
 use super::index_output::IndexOutput;
+use super::inputs::check_regular;
 use super::listing::Listing;
 use super::request::{Request, into_folder};
 use crate::args::ConvertArgs;
@@ -50,7 +51,7 @@ impl Request {
         }
         let sizes = shards.iter().map(|shard| {
             let shard = folder.join(shard);
-            std::fs::metadata(&shard).map(|metadata| metadata.len()).map_err(|error| Failure::at(&shard, error))
+            check_regular(&shard).map(|metadata| metadata.len())
         });
         let sizes = sizes.collect::<Result<Vec<_>, _>>()?;
         let chosen = args.part.map_or_else(|| vec![true; shards.len()], |part| part.choose(&sizes));
@@ -77,9 +78,10 @@ impl Request {
             }
             self.add_model(index, folder, output, args)?;
         }
-        let others = listing.files.into_iter().filter(|(file, _)| is_first(args) && !shards.contains_key(file));
+        let others = listing.files.into_iter().filter(|(file, _)| !shards.contains_key(file));
         for (file, format) in others {
             match format {
+                _ if !is_first(args) => self.elsewhere.extend(format),
                 Some(format) => self.pairs.push(into_folder(&file, format, output, args)),
                 None if args.copy_others => self.add_copy(file, output),
                 None => {}

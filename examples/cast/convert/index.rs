@@ -1,9 +1,8 @@
 //! The indexes of sharded models: which tensor is in which shard.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::Path;
+use std::path::{Component, Path};
 
 use serde_json::Value;
 use wgpu_cast::ElementType;
@@ -46,13 +45,9 @@ impl Index {
     /// Reads the index at a path.
     ///
     /// # Errors
-    /// It cannot be read, is no index, gives a name twice, or names a shard outside its folder.
+    /// It cannot be read, is no regular file or no index, gives a name twice, or names a shard outside its folder.
     pub fn read(path: &Path) -> Result<Self, Failure> {
-        let size = fs::metadata(path).map_err(|error| Failure::at(path, error))?.len();
-        if size > LONGEST_INDEX {
-            return Err(Failure::at(path, format!("the index has {size} bytes, the limit is {LONGEST_INDEX}")));
-        }
-        let text = fs::read_to_string(path).map_err(|error| Failure::at(path, error))?;
+        let text = inputs::read_text(path, "the index", LONGEST_INDEX)?;
         let (content, weights) = parse(&text).map_err(|what| Failure::at(path, what))?;
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         Ok(Self { name, content, weights })
@@ -74,7 +69,7 @@ impl Index {
         let mut tensors = Vec::new();
         for shard in self.shards() {
             let path = folder.join(shard);
-            let input = inputs::open(&path).map_err(|failure| failure.to_string())?;
+            let input = inputs::open_regular(&path).map_err(|failure| failure.to_string())?;
             let file = SafetensorsFile::read(&input).map_err(|error| format!("the shard {shard}: {error}"))?;
             for tensor in file.tensors() {
                 found.entry(tensor.name.clone()).or_default().push(shard);
@@ -121,7 +116,7 @@ fn parse(text: &str) -> Result<(Value, BTreeMap<String, String>), String> {
     for (tensor, shard) in map {
         let shard: String = serde_json::from_str(shard.get())
             .map_err(|_| format!("\"weight_map\" names no file for the tensor {tensor}"))?;
-        if shard.is_empty() || shard.contains(['/', '\\']) || shard == ".." {
+        if !is_file_name(&shard) {
             return Err(format!("\"weight_map\" names {shard:?}, which is no file of its folder"));
         }
         if let Some(other) = weights.insert(tensor.clone(), shard.clone()) {
@@ -134,6 +129,13 @@ fn parse(text: &str) -> Result<(Value, BTreeMap<String, String>), String> {
         Value::Null | Value::Object(_) => Ok((content, weights)),
         _ => Err("\"metadata\" is not an object".to_owned()),
     }
+}
+
+/// Whether a text names a file of a folder, and nothing else, on any system.
+fn is_file_name(text: &str) -> bool {
+    let mut components = Path::new(text).components();
+    let first = components.next();
+    matches!(first, Some(Component::Normal(only)) if only == text) && !text.contains('\\')
 }
 
 /// Whether a file's name is that of a sharded model's index: `.safetensors`, then `.index`, and `.json` at the end. A variant

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::index::{Index, is_index, name_of_part, part_of_name};
-use super::report::TensorReport;
+use super::report::{self, TensorReport};
 use super::shard_part::ShardPart;
 use super::stamp::Stamp;
 use crate::args::ConvertArgs;
@@ -97,7 +97,7 @@ impl IndexOutput {
         let rules = self.rules(sources, args);
         let files: Vec<_> = self.shards.iter().map(|shard| self.source.join(shard).display().to_string()).collect();
         let bytes = tensors.iter().filter(|tensor| files.contains(&tensor.file)).map(|tensor| tensor.bytes[1]);
-        self.index.content["metadata"]["total_size"] = bytes.sum::<u64>().into();
+        self.index.content["metadata"]["total_size"] = report::sum(bytes).into();
         if self.part.is_some() {
             // Each part lists its own tensors; `merge-index` joins the lists of one conversion.
             self.index.weights.retain(|_, shard| self.shards.contains(shard));

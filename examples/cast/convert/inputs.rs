@@ -1,7 +1,7 @@
 //! Which files are converted to which.
 
-use std::fs::File;
-use std::io;
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use wgpu_cast::files::InputFile;
@@ -68,4 +68,40 @@ pub fn open(path: &Path) -> Result<Input, Failure> {
         true => Ok(Input::named(path, file, &metadata)),
         false => stored(Box::new(file)),
     }
+}
+
+/// Opens a file that the user has not named. A pipe or a device may have no end, or no writer.
+///
+/// # Errors
+/// It is no regular file, or cannot be read.
+pub fn open_regular(path: &Path) -> Result<Input, Failure> {
+    check_regular(path)?;
+    open(path)
+}
+
+/// Refuses what is no regular file.
+///
+/// # Errors
+/// It is a folder, a pipe or a device, or does not exist.
+pub fn check_regular(path: &Path) -> Result<Metadata, Failure> {
+    let metadata = fs::metadata(path).map_err(|error| Failure::at(path, error))?;
+    if metadata.is_file() { Ok(metadata) } else { Err(Failure::at(path, "it is not a regular file")) }
+}
+
+/// The text of a regular file, which is named as `what` in an error.
+///
+/// # Errors
+/// It is no regular file, has more bytes than `limit`, or cannot be read.
+pub fn read_text(path: &Path, what: &str, limit: u64) -> Result<String, Failure> {
+    let refuse_beyond = |bytes: u64| match bytes {
+        _ if bytes <= limit => Ok(()),
+        _ => Err(Failure::at(path, format!("{what} has {bytes} bytes, the limit is {limit}"))),
+    };
+    refuse_beyond(check_regular(path)?.len())?;
+    let mut text = String::new();
+    let read = File::open(path).and_then(|file| file.take(limit.saturating_add(1)).read_to_string(&mut text));
+    read.map_err(|error| Failure::at(path, error))?;
+    // Some files tell no size, and others grow.
+    refuse_beyond(text.len() as u64)?;
+    Ok(text)
 }

@@ -60,22 +60,22 @@ use refusals::Planned;
 use report::{Summary, TensorReport};
 use request::{Request, format};
 pub use rules::{Pattern, Rules};
-use scales::Role;
+use scales::{Role, Scales};
 pub use shard_part::ShardPart;
 use single::Single;
 pub use source_types::SourceTypes;
 use writer::Writer;
 
 pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
-    let Request { pairs, indexes, copies, folder } = Request::new(args)?;
+    let Request { pairs, indexes, copies, folder, elsewhere } = Request::new(args)?;
     let mut models = Models::default();
     let mut tasks = pairs.into_iter().map(|pair| Task::new(pair, args, &mut models)).collect::<Result<Vec<_>, _>>()?;
-    patterns::check(&tasks, &indexes, args)?;
+    patterns::check(&tasks, &indexes, &elsewhere, args)?;
     options::check_tensors(&tasks, args)?;
     check_scales(&tasks, args)?;
     args.check_attributes(&tasks)?;
     if args.rules.clamp {
-        clamp(&mut tasks)?;
+        clamp(&mut tasks, args.part)?;
     }
     let sources = indexes.iter().map(|output| {
         let checked = output.index.check(&output.source);
@@ -91,7 +91,7 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     warnings.iter().for_each(warning);
     let tensors = |tasks: &[Task]| tasks.iter().flat_map(|task| task.tensors.iter().cloned()).collect::<Vec<_>>();
     let caster = Caster::open(&args.device)?;
-    let total = tasks.iter().map(Task::bytes).sum();
+    let total = report::sum(tasks.iter().map(Task::bytes));
     let mut writer = Writer::new(args, &caster, total, folder.as_deref());
     let existing = args.existing(tasks.iter().flat_map(|task| &task.sources));
     let stale: Vec<_> = indexes.iter().flat_map(IndexOutput::stale).collect();
@@ -133,10 +133,10 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     } else if args.stats {
         summary.print_stats()?;
     }
+    note_scales(&tensors, args);
     if !args.print.json {
         note(summary.text());
     }
-    note_scales(&tensors, args);
     match summary.beyond_range() {
         Some(beyond) if args.strict => {
             writer.discard();
@@ -224,13 +224,18 @@ fn types_by_folder<'a>(
     let mut types: HashMap<PathBuf, FolderTypes> = HashMap::new();
     // Scales have a type of their own.
     let is_scale = |tensor: &&TensorReport| tensor.role.as_ref().is_some_and(Role::is_scale);
-    for tensor in tasks.iter().flat_map(|task| &task.tensors).filter(|tensor| !is_scale(tensor)) {
-        let folder = Path::new(&tensor.file).parent().unwrap_or(Path::new(""));
-        types.entry(folder.to_owned()).or_default().add(tensor.from, tensor.to);
+    for task in tasks {
+        let folder = task.sources.first().and_then(|source| source.path.parent()).unwrap_or(Path::new(""));
+        let tensors = task.tensors.iter().filter(|tensor| !is_scale(tensor));
+        tensors.for_each(|tensor| types.entry(folder.to_owned()).or_default().add(tensor.from, tensor.to));
     }
     for (output, shards) in models {
         let folder = types.entry(output.source.clone()).or_default();
-        shards.tensors.iter().for_each(|(name, from)| folder.add(*from, from.and_then(|from| args.target(name, from))));
+        let scales = Scales::new(&shards.tensors.iter().cloned().collect(), None);
+        let is_scale = |name, from| scales.role(name, from).as_ref().is_some_and(Role::is_scale);
+        for (name, from) in shards.tensors.iter().filter(|(name, from)| !is_scale(name, *from)) {
+            folder.add(*from, from.and_then(|from| args.target(name, from)));
+        }
     }
     types
 }
@@ -282,10 +287,11 @@ fn note_scales(tensors: &[TensorReport], args: &ConvertArgs) {
 }
 
 /// Clamps all casts, or refuses to if that affects none.
-fn clamp(tasks: &mut [Task]) -> Result<(), Failure> {
+fn clamp(tasks: &mut [Task], part: Option<ShardPart>) -> Result<(), Failure> {
     let has_effect = tasks.iter_mut().fold(false, |has_effect, task| task.clamp() | has_effect);
     let has_casts = tasks.iter().flat_map(|task| &task.tensors).any(|tensor| tensor.to.is_some());
-    if has_casts && !has_effect {
+    // Other parts may have such casts.
+    if has_casts && !has_effect && part.is_none() {
         let what = "--clamp affects only casts of numbers to float16, bfloat16 and float, and there are none";
         return Err(Failure::Usage(what.to_owned()));
     }
@@ -343,6 +349,10 @@ impl ConvertArgs {
 
     /// Refuses attributes that affect no tensor.
     fn check_attributes(&self, tasks: &[Task]) -> Result<(), Failure> {
+        // Other parts may have such casts.
+        if self.part.is_some() {
+            return Ok(());
+        }
         let targets: Vec<_> = tasks.iter().flat_map(|task| &task.tensors).filter_map(|tensor| tensor.to).collect();
         let is_8_bit = |to: &ElementType| matches!(to.kind(), wgpu_cast::Kind::Float(format) if to.bits() == Some(8) && format.has_nan());
         if self.attributes.saturate.is_some() && !targets.is_empty() && !targets.iter().any(is_8_bit) {
@@ -355,6 +365,7 @@ impl ConvertArgs {
         Ok(())
     }
 }
+
 impl Attributes {
     /// The options of casts in a model, which has its own opset.
     ///

@@ -65,7 +65,7 @@ fn read(
     tensors.extend(types(file));
     for shard in shards.iter().filter(|shard| *shard != name) {
         // One that is to be converted is read again, and refused then if it is invalid.
-        let read = inputs::open(&folder.join(shard)).ok().and_then(|input| SafetensorsFile::read(&input).ok());
+        let read = inputs::open_regular(&folder.join(shard)).ok().and_then(|input| SafetensorsFile::read(&input).ok());
         match read {
             Some(file) => {
                 told_by = told_by.or_else(|| Scales::in_metadata(file.metadata()));
@@ -86,10 +86,11 @@ fn indexes(folder: &Path) -> Vec<BTreeMap<String, String>> {
     paths.filter_map(|path| Some(Index::read(&path).ok()?.weights)).collect()
 }
 
-/// The files of a folder whose names differ from this one only in the number of the shard: `model-00001-of-00003`.
+/// The regular files of a folder whose names differ from this one only in the number of the shard: `model-00001-of-00003`.
 fn numbered(folder: &Path, name: &str) -> BTreeSet<String> {
     let Some(pattern) = without_number(name) else { return BTreeSet::new() };
-    files(folder).into_iter().filter(|other| without_number(other).as_ref() == Some(&pattern)).collect()
+    let is_shard = |other: &String| without_number(other).as_ref() == Some(&pattern) && folder.join(other).is_file();
+    files(folder).into_iter().filter(is_shard).collect()
 }
 
 /// A shard's name before and after its number.
@@ -113,8 +114,8 @@ fn files(folder: &Path) -> Vec<String> {
 fn configured(folder: &Path) -> Option<String> {
     CONFIGURATIONS.iter().find_map(|(name, key)| {
         let path = folder.join(name);
-        let is_short = fs::metadata(&path).is_ok_and(|file| file.is_file() && file.len() <= LONGEST_CONFIGURATION);
-        let content: Value = serde_json::from_slice(&is_short.then(|| fs::read(&path).ok())??).ok()?;
+        let text = inputs::read_text(&path, "the configuration", LONGEST_CONFIGURATION).ok()?;
+        let content: Value = serde_json::from_str(&text).ok()?;
         content.get(key)?.as_object().filter(|object| !object.is_empty())?;
         Some(format!("{key:?} in {}", path.display()))
     })

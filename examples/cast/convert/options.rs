@@ -64,14 +64,16 @@ impl Rule {
     }
 }
 
-/// Refuses options that are not for the formats of the inputs.
+/// Refuses options that are not for the formats of the inputs. `elsewhere` are the formats of those that another part
+/// converts.
 ///
 /// # Errors
 /// A usage error that names the option.
-pub fn check_formats(pairs: &[Pair], args: &ConvertArgs) -> Result<(), Failure> {
+pub fn check_formats(pairs: &[Pair], elsewhere: &[FileFormat], args: &ConvertArgs) -> Result<(), Failure> {
     for Rule { option, is_for, inputs, what, .. } in RULES.iter().filter(|rule| (rule.is_given)(args)) {
         let other = pairs.iter().find(|pair| !is_for(pair.input_format));
-        let is_for_some = pairs.is_empty() || pairs.iter().any(|pair| is_for(pair.input_format));
+        let mut formats = pairs.iter().map(|pair| pair.input_format).chain(elsewhere.iter().copied());
+        let is_for_some = pairs.is_empty() || formats.any(is_for);
         match (inputs, other) {
             (Inputs::All, Some(other)) => {
                 return Err(Failure::Usage(format!("{}: {option} {what}", other.input.display())));

@@ -12,6 +12,7 @@ use super::rules::{Mapping, Pattern};
 use super::scales::Role;
 use crate::args::ConvertArgs;
 use crate::failure::Failure;
+use crate::files::FileFormat;
 use crate::text::printable;
 
 /// The most similar names that are shown.
@@ -21,11 +22,20 @@ const MOST_SIMILAR: usize = 3;
 const LEAST_SIMILARITY: u32 = 600;
 
 /// Refuses patterns that match no name, mappings behind more general ones, and lists for `--to` of tensors to which `--to`
-/// does not apply. The names are those of all inputs; with `--part` those of the whole model.
+/// does not apply. The names are those of all inputs; with `--part` those of the whole model. Where the names in other
+/// files are not known, patterns may be for them.
 ///
 /// # Errors
 /// A usage error that names the pattern, and names that are similar.
-pub fn check(tasks: &[Task], indexes: &[IndexOutput], args: &ConvertArgs) -> Result<(), Failure> {
+pub fn check(
+    tasks: &[Task],
+    indexes: &[IndexOutput],
+    elsewhere: &[FileFormat],
+    args: &ConvertArgs,
+) -> Result<(), Failure> {
+    if !elsewhere.is_empty() {
+        return Ok(());
+    }
     let tensors: Vec<_> = tasks.iter().flat_map(|task| &task.tensors).collect();
     let mut names: BTreeSet<&str> = tensors.iter().map(|tensor| tensor.name.as_str()).collect();
     if args.part.is_some() {

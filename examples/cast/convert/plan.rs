@@ -13,7 +13,7 @@ use super::inputs::{self, Pair, Target};
 use super::models::Models;
 use super::npz::{self, Entry};
 use super::onnx;
-use super::report::TensorReport;
+use super::report::{self, TensorReport};
 use super::safetensors;
 use super::single::Single;
 use super::source_types::SourceTypes;
@@ -137,7 +137,7 @@ impl Task {
 
     /// Bytes of the outputs.
     pub fn bytes(&self) -> u64 {
-        self.outputs.iter().flat_map(|output| self.plans(output)).filter_map(FilePlan::bytes).sum()
+        report::sum(self.outputs.iter().flat_map(|output| self.plans(output)).filter_map(FilePlan::bytes))
     }
 
     /// A file of one tensor.

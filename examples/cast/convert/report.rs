@@ -135,7 +135,14 @@ pub fn count(shape: &[u64]) -> u64 {
 
 /// Bytes of all tensors, before and after the conversion.
 pub fn bytes<'a>(tensors: impl IntoIterator<Item = &'a TensorReport>) -> [u64; 2] {
-    tensors.into_iter().fold([0, 0], |sum, tensor| [sum[0] + tensor.bytes[0], sum[1] + tensor.bytes[1]])
+    tensors
+        .into_iter()
+        .fold([0, 0], |sum: [u64; 2], tensor| [0, 1].map(|side| sum[side].saturating_add(tensor.bytes[side])))
+}
+
+/// The sum of sizes. Headers claim any size.
+pub fn sum(bytes: impl IntoIterator<Item = u64>) -> u64 {
+    bytes.into_iter().fold(0, u64::saturating_add)
 }
 
 /// Prints the result of a conversion.
@@ -234,5 +241,28 @@ impl Summary<'_> {
             line(format_args!("{name}: {}, {lost}; largest relative error {error:.2e}", tensor.conversion()))?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_of_claimed_sizes_do_not_overflow() {
+        assert_eq!(sum([u64::MAX - 1, 1]), u64::MAX);
+        assert_eq!(sum([u64::MAX, 2, 3]), u64::MAX);
+        let tensor = |before, after| TensorReport {
+            file: String::new(),
+            name: String::new(),
+            shape: Vec::new(),
+            from: None,
+            dtype: None,
+            to: None,
+            bytes: [before, after],
+            role: None,
+            lost: CastLoss::default(),
+        };
+        assert_eq!(bytes(&[tensor(u64::MAX, 1), tensor(2, 3)]), [u64::MAX, 4]);
     }
 }

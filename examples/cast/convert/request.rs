@@ -21,6 +21,8 @@ pub struct Request {
     pub copies: Vec<(PathBuf, PathBuf)>,
     /// The folder of the outputs, if they go to one.
     pub folder: Option<PathBuf>,
+    /// The formats of the files that another part converts, because no index names them.
+    pub elsewhere: Vec<FileFormat>,
 }
 
 impl Request {
@@ -38,7 +40,8 @@ impl Request {
             }
             _ => return Err(Failure::Usage("several inputs need --out-dir DIR".to_owned())),
         };
-        let mut request = Self { pairs: Vec::new(), indexes: Vec::new(), copies: Vec::new(), folder: None };
+        let (pairs, indexes, copies, elsewhere) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut request = Self { pairs, indexes, copies, folder: None, elsewhere };
         for input in inputs {
             if input.is_dir() {
                 request.add_input_folder(input, &output, args)?;
@@ -68,8 +71,9 @@ impl Request {
 
     /// Refuses options that do not go with the files.
     fn check_options(&self, inputs: &[PathBuf], args: &ConvertArgs) -> Result<(), Failure> {
-        args.from.check(self.pairs.iter().any(|pair| pair.input_format == FileFormat::Npz))?;
-        options::check_formats(&self.pairs, args)?;
+        let mut formats = self.pairs.iter().map(|pair| pair.input_format).chain(self.elsewhere.iter().copied());
+        args.from.check(formats.any(|format| format == FileFormat::Npz))?;
+        options::check_formats(&self.pairs, &self.elsewhere, args)?;
         let has_folder = inputs.iter().any(|input| input.is_dir());
         if args.copy_others && !has_folder && self.indexes.is_empty() {
             return Err(Failure::Usage("--copy-others is for folders and indexes of sharded models".to_owned()));

@@ -15,6 +15,7 @@ use super::inputs::Target;
 use super::npz;
 use super::plan::Task;
 use super::refusals::Planned;
+use super::report::sum;
 use super::stamp::Stamp;
 use crate::args::ConvertArgs;
 use crate::atomic::target::{self, open_special};
@@ -75,7 +76,7 @@ impl<'a> Writer<'a> {
                 if self.found(path, self.fingerprint(task.plans(output), identity)).is_none() {
                     // How much compressed arrays take is not known.
                     let stored = task.archive.iter().flatten().filter(|entry| entry.member.stored.is_some());
-                    let stored = stored.filter_map(|entry| entry.plan.bytes()).sum::<u64>();
+                    let stored = sum(stored.filter_map(|entry| entry.plan.bytes()));
                     let bytes = output.plan.bytes().unwrap_or(u64::MAX).saturating_add(stored);
                     let existing = self.args.existing(&task.sources);
                     planned.push(Planned { path: path.clone(), bytes, existing });
@@ -219,7 +220,7 @@ impl<'a> Writer<'a> {
                 npz::write(input, entries, (to, out), |entry, inputs, out| make(self, entry, inputs, out))?;
             }
             Opened::Beside(target) => {
-                let bytes = entries.iter().filter_map(|entry| entry.plan.bytes()).sum();
+                let bytes = sum(entries.iter().filter_map(|entry| entry.plan.bytes()));
                 let mut known = vec![CastLoss::default(); entries.len()];
                 if self.keep(target, fingerprint, bytes, &mut known, name) {
                     losses = known;
@@ -248,7 +249,7 @@ impl<'a> Writer<'a> {
         let Some((stamp, losses)) = self.found(path, fingerprint) else { return false };
         self.named.insert(path.to_owned(), stamp);
         add(lost, &losses);
-        self.resumed += bytes;
+        self.resumed = self.resumed.saturating_add(bytes);
         self.progress.advance(bytes, name);
         true
     }
