@@ -84,7 +84,8 @@ impl Command {
 
 #[derive(Debug, Args)]
 pub struct ConvertArgs {
-    /// Inputs, then the output: files, - for a pipe, folders, or the index of a sharded model (*.safetensors.index.json)
+    /// Inputs, then the output: files, - for a pipe, folders, or the index of a sharded model
+    /// (*.safetensors.index.json)
     #[arg(value_name = "IN... OUT", required = true)]
     pub paths: Vec<PathBuf>,
     /// Write the outputs into this folder, under the names of the inputs; all paths are inputs then
@@ -103,8 +104,8 @@ pub struct ConvertArgs {
     /// Format of the outputs [default: from the extension]
     #[arg(long, value_name = "FORMAT")]
     pub out_format: Option<FileFormat>,
-    /// Also copy the files of a folder that are not converted, such as configurations and tokenizers. In *config.json the
-    /// new type is written (torch_dtype, dtype) if all floats have it
+    /// Also copy the files of a folder that are not converted, such as configurations and tokenizers. In *config.json
+    /// the new type is written (torch_dtype, dtype) if all floats have it
     #[arg(long)]
     pub copy_others: bool,
     /// Convert only the I-th of N parts of a sharded model; `merge-index` then joins the indexes

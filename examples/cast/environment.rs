@@ -1,12 +1,12 @@
 //! The environment in which drivers are loaded.
 
-/// Mesa's layer that chooses among Vulkan devices asks for a Wayland display, and prints an error on stderr if this variable
-/// names no folder. With any folder it goes on silently, and finds no display there either.
+/// Mesa's layer that chooses among Vulkan devices asks for a Wayland display, and prints an error on stderr if this
+/// variable names no folder. With any folder it goes on silently, and finds no display there either.
 #[cfg(target_os = "linux")]
 const RUNTIME: &str = "XDG_RUNTIME_DIR";
 
-/// Starts the program again with a value of the variable if it has none, so that stderr has the messages of this program
-/// only. A process cannot safely change its own environment. If it cannot be started, it goes on as it is.
+/// Starts the program again with a value of the variable if it has none, so that stderr has the messages of this
+/// program only. A process cannot safely change its own environment. If it cannot be started, it goes on as it is.
 #[cfg(target_os = "linux")]
 pub fn prepare_for_drivers() {
     use std::os::unix::process::CommandExt;

@@ -25,8 +25,8 @@ struct Model {
     parts: Parts,
 }
 
-/// Joins the indexes of all parts in a folder and in the folders in it. All parts of a model must belong to one conversion,
-/// and none may be missing. Every shard must be the one that was made with its part, and have its tensors.
+/// Joins the indexes of all parts in a folder and in the folders in it. All parts of a model must belong to one
+/// conversion, and none may be missing. Every shard must be the one that was made with its part, and have its tensors.
 pub fn merge(args: &MergeArgs) -> Result<(), Failure> {
     let mut models = Vec::new();
     find(&args.folder, &mut models)?;

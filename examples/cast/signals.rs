@@ -40,8 +40,8 @@ fn work() -> MutexGuard<'static, Work> {
     WORK.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Opens or creates a partial file, which is removed if a signal ends the program, unless it is to be kept. No signal ends
-/// the program in between, and none removes a file that another process has created.
+/// Opens or creates a partial file, which is removed if a signal ends the program, unless it is to be kept. No signal
+/// ends the program in between, and none removes a file that another process has created.
 ///
 /// # Errors
 /// Those of `create`.

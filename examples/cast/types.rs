@@ -19,8 +19,8 @@ const AMBIGUOUS: [(&str, ElementType); 7] = [
     ("u8", ElementType::UINT64),
 ];
 
-/// A function that parses the name of an element type, and the names that shells offer. Errors do not list these, since they
-/// name similar ones.
+/// A function that parses the name of an element type, and the names that shells offer. Errors do not list these, since
+/// they name similar ones.
 #[derive(Clone, Copy, Debug)]
 pub struct TypeParser {
     parse: fn(&str) -> Result<ElementType, String>,
@@ -103,8 +103,8 @@ fn foreign(text: &str) -> Option<String> {
     }
 }
 
-/// The element types whose names are similar: those of a family that the text names, otherwise those with the least edit
-/// distance.
+/// The element types whose names are similar: those of a family that the text names, otherwise those with the least
+/// edit distance.
 fn near(text: &str) -> Vec<ElementType> {
     let plain = text.to_lowercase().replace(['_', '-'], "");
     let text = plain.trim_start_matches("mx").trim_start_matches("torch.");

@@ -40,8 +40,8 @@ impl Entry {
     }
 }
 
-/// The pieces that a partial file contains: those whose checksums are right, from the beginning without a gap. `None` if
-/// it belongs to another plan.
+/// The pieces that a partial file contains: those whose checksums are right, from the beginning without a gap. `None`
+/// if it belongs to another plan.
 ///
 /// # Errors
 /// The file system refuses it.

@@ -60,8 +60,8 @@ impl Output {
         Ok(output)
     }
 
-    /// Opens the partial file of an output of `bytes` bytes. `plan` identifies what is written: a partial file of another
-    /// plan is not continued, and one without a plan never.
+    /// Opens the partial file of an output of `bytes` bytes. `plan` identifies what is written: a partial file of
+    /// another plan is not continued, and one without a plan never.
     ///
     /// # Errors
     /// The output may not be replaced, another process is writing it, or the file system refuses it.

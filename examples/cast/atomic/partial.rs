@@ -106,8 +106,9 @@ impl Drop for Partial {
 }
 
 impl Partial {
-    /// Opens the partial file of an output: that of an earlier run if it is to be continued, else a new one. A new one has the permissions of the file that it will replace, or at most the given ones; in any case its owner
-    /// can write to it.
+    /// Opens the partial file of an output: that of an earlier run if it is to be continued, else a new one. A new one
+    /// has the permissions of the file that it will replace, or at most the given ones; in any case its owner can write
+    /// to it.
     ///
     /// # Errors
     /// Another process is writing it, or the file system refuses it.

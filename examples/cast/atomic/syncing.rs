@@ -21,7 +21,8 @@ impl Store for File {
 }
 
 /// A thread that asks the disk to store a file. The system tells an error of the disk once, whichever handle asks next,
-/// and later requests succeed although bytes are lost. The first error is therefore kept, and nothing is asked after it.
+/// and later requests succeed although bytes are lost. The first error is therefore kept, and nothing is asked after
+/// it.
 pub struct Syncing {
     more: SyncSender<()>,
     thread: JoinHandle<io::Result<()>>,

@@ -21,7 +21,8 @@ pub struct OnDevice {
 }
 
 impl Caster {
-    /// Opens the device of the arguments. By default this is the CPU, which is faster than copying to a device and back.
+    /// Opens the device of the arguments. By default this is the CPU, which is faster than copying to a device and
+    /// back.
     ///
     /// # Errors
     /// The device cannot be opened.

@@ -138,8 +138,8 @@ fn is_file_name(text: &str) -> bool {
     matches!(first, Some(Component::Normal(only)) if only == text) && !text.contains('\\')
 }
 
-/// Whether a file's name is that of a sharded model's index: `.safetensors`, then `.index`, and `.json` at the end. A variant
-/// such as `fp16` may be anywhere: `model.safetensors.index.fp16.json`, `model.safetensors.fp16.index.json`.
+/// Whether a file's name is that of a sharded model's index: `.safetensors`, then `.index`, and `.json` at the end. A
+/// variant such as `fp16` may be anywhere: `model.safetensors.index.fp16.json`, `model.safetensors.fp16.index.json`.
 pub fn is_index(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let words: Vec<_> = name.split('.').collect();

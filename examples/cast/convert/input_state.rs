@@ -30,7 +30,8 @@ pub struct InputState {
 #[derive(Debug)]
 pub struct Source {
     pub path: PathBuf,
-    /// Before it is opened, so that every later change shows; `None` if there is no such file, and for pipes and devices.
+    /// Before it is opened, so that every later change shows; `None` if there is no such file, and for pipes and
+    /// devices.
     pub state: Option<InputState>,
 }
 
@@ -67,8 +68,8 @@ fn nanoseconds(time: io::Result<SystemTime>) -> u128 {
 }
 
 /// Identifies the inputs of a task, so that what was made of others is not continued: the paths and states of the files
-/// that are read, and the ends of all inputs. The device does not count, since several machines that share a file system
-/// may give it different numbers.
+/// that are read, and the ends of all inputs. The device does not count, since several machines that share a file
+/// system may give it different numbers.
 ///
 /// # Errors
 /// An input cannot be read.

@@ -1,5 +1,5 @@
-//! JSON objects with the places of their members. `serde_json::Value` takes the last of equal names and forgets the rest
-//! of the text.
+//! JSON objects with the places of their members. `serde_json::Value` takes the last of equal names and forgets the
+//! rest of the text.
 
 use serde::Deserializer;
 use serde::de::{MapAccess, Visitor};

@@ -24,9 +24,8 @@ pub struct Listing {
 }
 
 impl Listing {
-    /// Reads a folder. If `option` names a format, only files of it can be converted. A `.bin` file can be anything, so it is
-    /// one of raw codes only if `option` says so. Hidden folders
-    /// are those of programs, not of models.
+    /// Reads a folder. If `option` names a format, only files of it can be converted. A `.bin` file can be anything, so
+    /// it is one of raw codes only if `option` says so. Hidden folders are those of programs, not of models.
     ///
     /// # Errors
     /// The folder cannot be read.

@@ -240,8 +240,8 @@ fn types_by_folder<'a>(
     types
 }
 
-/// Adds copies of files that are not converted. The data of a model is converted with the model. Returns what a user should
-/// know.
+/// Adds copies of files that are not converted. The data of a model is converted with the model. Returns what a user
+/// should know.
 fn add_copies(
     copies: Vec<(PathBuf, PathBuf)>,
     types: &HashMap<PathBuf, FolderTypes>,

@@ -26,8 +26,8 @@ pub struct Models {
 }
 
 impl Models {
-    /// The scales of the model of which a file is a part: of the shards that an index beside it lists together with it, or
-    /// of those whose names differ in their numbers. Other shards that cannot be read are known by the index alone.
+    /// The scales of the model of which a file is a part: of the shards that an index beside it lists together with it,
+    /// or of those whose names differ in their numbers. Other shards that cannot be read are known by the index alone.
     pub fn scales(&mut self, path: &Path, file: &SafetensorsFile) -> Rc<Scales> {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();
@@ -86,7 +86,8 @@ fn indexes(folder: &Path) -> Vec<BTreeMap<String, String>> {
     paths.filter_map(|path| Some(Index::read(&path).ok()?.weights)).collect()
 }
 
-/// The regular files of a folder whose names differ from this one only in the number of the shard: `model-00001-of-00003`.
+/// The regular files of a folder whose names differ from this one only in the number of the shard:
+/// `model-00001-of-00003`.
 fn numbered(folder: &Path, name: &str) -> BTreeSet<String> {
     let Some(pattern) = without_number(name) else { return BTreeSet::new() };
     let is_shard = |other: &String| without_number(other).as_ref() == Some(&pattern) && folder.join(other).is_file();

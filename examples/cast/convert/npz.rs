@@ -26,7 +26,8 @@ pub struct Entry {
 }
 
 impl Task {
-    /// An archive: rules choose arrays by name. Arrays that are not cast are copied byte for byte, whatever their dtype.
+    /// An archive: rules choose arrays by name. Arrays that are not cast are copied byte for byte, whatever their
+    /// dtype.
     pub fn npz(pair: Pair, args: &ConvertArgs) -> Result<Self, Failure> {
         let source = Source::of(&pair.input);
         let input = inputs::open(&pair.input)?;

@@ -1,4 +1,5 @@
-//! Options that do nothing with the files that are given. Each is an error, because what was asked for would not be done.
+//! Options that do nothing with the files that are given. Each is an error, because what was asked for would not be
+//! done.
 
 use wgpu_cast::ElementType;
 

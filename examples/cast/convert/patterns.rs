@@ -21,9 +21,9 @@ const MOST_SIMILAR: usize = 3;
 /// The least similarity of names that are shown, of 1000.
 const LEAST_SIMILARITY: u32 = 600;
 
-/// Refuses patterns that match no name, mappings behind more general ones, and lists for `--to` of tensors to which `--to`
-/// does not apply. The names are those of all inputs; with `--part` those of the whole model. Where the names in other
-/// files are not known, patterns may be for them.
+/// Refuses patterns that match no name, mappings behind more general ones, and lists for `--to` of tensors to which
+/// `--to` does not apply. The names are those of all inputs; with `--part` those of the whole model. Where the names in
+/// other files are not known, patterns may be for them.
 ///
 /// # Errors
 /// A usage error that names the pattern, and names that are similar.

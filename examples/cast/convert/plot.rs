@@ -41,8 +41,8 @@ struct Row {
     relative_error: f64,
 }
 
-/// The picture: a row for all tensors that were cast and one for each; the number of values, a column for each kind of loss
-/// that occurs, and one for the largest relative error. The darker a field, the larger the share of the values.
+/// The picture: a row for all tensors that were cast and one for each; the number of values, a column for each kind of
+/// loss that occurs, and one for the largest relative error. The darker a field, the larger the share of the values.
 pub fn draw(tensors: &[TensorReport]) -> String {
     let cast: Vec<_> = tensors.iter().filter(|tensor| tensor.to.is_some()).collect();
     let total = total(&cast);

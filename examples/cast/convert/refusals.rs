@@ -85,8 +85,8 @@ fn check_folder(folder: &Path) -> Result<u64, String> {
 }
 
 impl Need {
-    /// A file is written beside its place, and then replaces what is there. What an interrupted run has left is continued
-    /// or removed.
+    /// A file is written beside its place, and then replaces what is there. What an interrupted run has left is
+    /// continued or removed.
     fn add(&mut self, bytes: u64, target: &Path, keeps_all: bool) {
         let left = partial::path_of(target).symlink_metadata().map_or(0, |metadata| stored(&metadata));
         self.now += i128::from(bytes) - i128::from(left);

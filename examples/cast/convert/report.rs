@@ -216,7 +216,8 @@ impl Summary<'_> {
         format!("{what}, {}{resumed}{lost}", self.route)
     }
 
-    /// How many values were beyond the range of their type, and which tensor has most of them; `None` if there are none.
+    /// How many values were beyond the range of their type, and which tensor has most of them; `None` if there are
+    /// none.
     pub fn beyond_range(&self) -> Option<String> {
         let values = self.lost().counts.overflowed();
         let worst =

@@ -81,7 +81,8 @@ pub struct Rules {
     /// Do not apply --to to tensors whose names match; may be repeated
     #[arg(long, value_name = "GLOB", value_parser = Pattern::parse, requires = "to")]
     pub except: Vec<Pattern>,
-    /// Element type of tensors whose names match, integers included, or `keep`; the first of several that matches counts
+    /// Element type of tensors whose names match, integers included, or `keep`; the first of several that matches
+    /// counts
     #[arg(long, value_name = "GLOB=TYPE", value_parser = Mapping::parse)]
     pub map: Vec<Mapping>,
     /// float16, bfloat16 and float targets: convert values beyond the range to the largest finite value instead of

@@ -21,7 +21,8 @@ enum Codes {
     Packed,
 }
 
-/// What follows the common part of two names, of the codes and of what belongs to them, and what the codes are stored as.
+/// What follows the common part of two names, of the codes and of what belongs to them, and what the codes are stored
+/// as.
 type Layout = (&'static str, &'static str, Codes);
 
 /// The layouts, with the projects that write them. Where codes have several scales, the one of the first row is named.
@@ -29,8 +30,8 @@ const LAYOUTS: [Layout; 26] = [
     // deepseek-ai/DeepSeek-V3, QwenLM/Qwen3: X.weight, X.weight_scale_inv. huggingface/transformers, finegrained_fp8:
     // X.gate_up_proj, X.gate_up_proj_scale_inv.
     ("", "_scale_inv", Codes::Narrow),
-    // vllm-project/compressed-tensors (float-quantized, int-quantized), NVIDIA/Model-Optimizer, Comfy-Org/ComfyUI: X.weight,
-    // X.weight_scale.
+    // vllm-project/compressed-tensors (float-quantized, int-quantized), NVIDIA/Model-Optimizer, Comfy-Org/ComfyUI:
+    // X.weight, X.weight_scale.
     ("", "_scale", Codes::Narrow),
     // Comfy-Org/ComfyUI until its metadata, kijai/ComfyUI-WanVideoWrapper, kohya-ss/musubi-tuner.
     (".weight", ".scale_weight", Codes::Narrow),
@@ -71,7 +72,8 @@ const LAYOUTS: [Layout; 26] = [
     (".weight", ".weight_scalar", Codes::Narrow),
 ];
 
-/// A tensor that says that floats of 8 bits have scales: Comfy-Org/ComfyUI until its metadata, kijai/ComfyUI-WanVideoWrapper.
+/// A tensor that says that floats of 8 bits have scales: Comfy-Org/ComfyUI until its metadata,
+/// kijai/ComfyUI-WanVideoWrapper.
 const MARKER: &str = "scaled_fp8";
 
 /// The key of safetensors' metadata with the layouts of layers: Comfy-Org/ComfyUI.
@@ -107,8 +109,8 @@ pub struct Scales {
 }
 
 impl Scales {
-    /// Finds the scales among the tensors of a model: their names and types, without types for those that were not read.
-    /// `told_by` is what else says that there are scales.
+    /// Finds the scales among the tensors of a model: their names and types, without types for those that were not
+    /// read. `told_by` is what else says that there are scales.
     pub fn new(tensors: &BTreeMap<String, Option<ElementType>>, told_by: Option<String>) -> Self {
         let (mut roles, mut marker) = (HashMap::new(), None);
         for (codes, scale, stored) in LAYOUTS {

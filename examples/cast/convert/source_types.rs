@@ -13,8 +13,8 @@ use crate::types::{ANY_TYPE, any_type};
 /// The element types of the inputs, as `--from` gives them.
 #[derive(Clone, Debug, Default, Args)]
 pub struct SourceTypes {
-    /// Element type of the input; required for .bin, and for .npy, .npz and .pb files that contain raw codes. In files of
-    /// several tensors, --to applies only to tensors of this type. GLOB=TYPE is the type of the arrays of an archive
+    /// Element type of the input; required for .bin, and for .npy, .npz and .pb files that contain raw codes. In files
+    /// of several tensors, --to applies only to tensors of this type. GLOB=TYPE is the type of the arrays of an archive
     /// whose names match, to which --to then applies; may be repeated, the first that matches counts
     #[arg(long = "from", value_name = "TYPE", value_parser = GivenParser, hide_possible_values = true)]
     given: Vec<Given>,

@@ -148,7 +148,8 @@ impl<'a> Writer<'a> {
         self.complete.drain(..).for_each(|made| made.output.discard());
     }
 
-    /// Removes the progress bar. Returns the seconds that it took, and the bytes that an interrupted conversion had left.
+    /// Removes the progress bar. Returns the seconds that it took, and the bytes that an interrupted conversion had
+    /// left.
     pub fn stop(&self) -> (f64, u64) {
         (self.progress.stop(), self.resumed)
     }
@@ -261,8 +262,8 @@ impl<'a> Writer<'a> {
         settings
     }
 
-    /// Identifies the plans of an output, its pieces, what is found out about its casts, and its inputs. A partial output
-    /// with another fingerprint is not continued.
+    /// Identifies the plans of an output, its pieces, what is found out about its casts, and its inputs. A partial
+    /// output with another fingerprint is not continued.
     fn fingerprint<'p>(&self, plans: impl IntoIterator<Item = &'p FilePlan>, inputs: u64) -> u64 {
         let mut hasher = DefaultHasher::new();
         env!("CARGO_PKG_VERSION").hash(&mut hasher);

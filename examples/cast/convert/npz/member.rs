@@ -33,7 +33,8 @@ pub struct Array {
 }
 
 impl Array {
-    /// Reads the header of a member. `--from` says what raw codes are; a type by name also says what unsigned integers are.
+    /// Reads the header of a member. `--from` says what raw codes are; a type by name also says what unsigned integers
+    /// are.
     ///
     /// # Errors
     /// The member is no array, has another size than its header says, or contradicts a type that is given by name.
