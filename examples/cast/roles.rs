@@ -10,13 +10,13 @@ use crate::identity::FileId;
 
 /// Where a file is, whatever its name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Place {
+pub enum FilePlace {
     File(FileId),
     /// There is no such file yet.
     New(PathBuf),
 }
 
-impl Place {
+impl FilePlace {
     /// The file at a path. Links are followed. `None` for pipes and devices of characters, which contain nothing.
     pub fn of(path: &Path) -> Option<Self> {
         if is_stream(path) {
@@ -72,8 +72,8 @@ pub struct Read(usize);
 #[derive(Debug, Default)]
 pub struct Roles {
     read: usize,
-    inputs: HashMap<Place, Vec<(Read, String)>>,
-    outputs: HashMap<Place, String>,
+    inputs: HashMap<FilePlace, Vec<(Read, String)>>,
+    outputs: HashMap<FilePlace, String>,
 }
 
 impl Roles {
@@ -82,7 +82,7 @@ impl Roles {
         let number = Read(self.read);
         self.read += 1;
         let path = if path == Path::new("-") { Path::new("/dev/stdin") } else { path };
-        if let Some(place) = Place::of(path) {
+        if let Some(place) = FilePlace::of(path) {
             self.inputs.entry(place).or_default().push((number, what.into()));
         }
         number
@@ -102,7 +102,7 @@ impl Roles {
     }
 
     fn add(&mut self, path: &Path, file: &Path, what: &str, own: &[Read], in_place: bool) -> Result<(), Failure> {
-        let Some(place) = Place::of(file) else { return Ok(()) };
+        let Some(place) = FilePlace::of(file) else { return Ok(()) };
         let refuse = |what: String| Err(Failure::Usage(format!("{}: {what}", path.display())));
         let inputs = self.inputs.get(&place).map_or(&[][..], Vec::as_slice);
         if let Some((input, replaced)) = inputs.iter().find(|(input, _)| !(in_place && own.contains(input))) {
@@ -124,13 +124,13 @@ mod tests {
     fn places_of_files_that_do_not_exist_yet() {
         let folder = tempfile::tempdir().expect("a folder");
         let folder = folder.path().canonicalize().expect("a folder");
-        let new = |name: &str| Some(Place::New(folder.join(name)));
-        assert_eq!(Place::of(&folder.join("a")), new("a"));
-        assert_eq!(Place::of(&folder.join("./b/../a")), new("a"));
-        assert_eq!(Place::of(&folder.join("b/c/../a")), new("b/a"));
+        let new = |name: &str| Some(FilePlace::New(folder.join(name)));
+        assert_eq!(FilePlace::of(&folder.join("a")), new("a"));
+        assert_eq!(FilePlace::of(&folder.join("./b/../a")), new("a"));
+        assert_eq!(FilePlace::of(&folder.join("b/c/../a")), new("b/a"));
         let current = std::env::current_dir().and_then(|folder| folder.canonicalize()).expect("a folder");
         for name in ["no_such_file", "./no_such_file", "no_such_folder/../no_such_file"] {
-            assert_eq!(Place::of(Path::new(name)), Some(Place::New(current.join("no_such_file"))), "{name}");
+            assert_eq!(FilePlace::of(Path::new(name)), Some(FilePlace::New(current.join("no_such_file"))), "{name}");
         }
     }
 }

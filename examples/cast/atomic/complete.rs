@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::partial::{Partial, Stamp};
+use super::partial::{Partial, Written};
 use super::target::{Permissions, folder_of};
 use crate::failure::Failure;
 use crate::identity::FileId;
@@ -44,7 +44,7 @@ static COMPLETE: AtomicUsize = AtomicUsize::new(0);
 pub struct Complete {
     place: Place,
     file: Option<File>,
-    stamp: Stamp,
+    written: Written,
     bytes: u64,
 }
 
@@ -60,9 +60,9 @@ impl Complete {
     /// # Errors
     /// The file system does not tell the state of the file.
     pub fn new(place: Place, file: File, bytes: u64) -> Result<Self, Failure> {
-        let stamp = Stamp::of(&file).map_err(|error| Failure::write(&place.name, error))?;
+        let written = Written::of(&file).map_err(|error| Failure::write(&place.name, error))?;
         let stays_open = COMPLETE.fetch_add(1, Ordering::Relaxed) < MOST_OPEN;
-        Ok(Self { place, file: stays_open.then_some(file), stamp, bytes })
+        Ok(Self { place, file: stays_open.then_some(file), written, bytes })
     }
 
     /// The file that will have the output.
@@ -90,7 +90,7 @@ impl Complete {
         let place = &mut self.place;
         let file = match self.file.take() {
             Some(file) => file,
-            None => place.partial.reopen(self.stamp).map_err(|what| Failure::at(&place.name, what))?,
+            None => place.partial.reopen(self.written).map_err(|what| Failure::at(&place.name, what))?,
         };
         let cut = file.set_len(self.bytes).and_then(|()| place.set_permissions(&file));
         cut.and_then(|()| place.store(&file)).map_err(|error| Failure::write(&place.name, error))?;

@@ -83,9 +83,9 @@ pub struct Opened {
 
 /// What changes if another process writes to a file: its size and the time of its last change.
 #[derive(Clone, Copy, PartialEq)]
-pub struct Stamp(u64, Option<SystemTime>);
+pub struct Written(u64, Option<SystemTime>);
 
-impl Stamp {
+impl Written {
     /// The file now.
     ///
     /// # Errors
@@ -150,11 +150,11 @@ impl Partial {
     ///
     /// # Errors
     /// Another process has written to it or is about to, or the file system refuses it.
-    pub fn reopen(&self, stamp: Stamp) -> Result<File, String> {
+    pub fn reopen(&self, written: Written) -> Result<File, String> {
         let file = lock_earlier(&self.path)?.ok_or_else(|| busy(&self.path))?;
         self.check_place()?;
-        let found = Stamp::of(&file).map_err(|error| format!("cannot write: {error}"))?;
-        if found == stamp { Ok(file) } else { Err(busy(&self.path)) }
+        let found = Written::of(&file).map_err(|error| format!("cannot write: {error}"))?;
+        if found == written { Ok(file) } else { Err(busy(&self.path)) }
     }
 
     /// Refuses to go on if another process has removed the file, or has put another one in its place.
@@ -257,12 +257,12 @@ mod tests {
             assert!(!first.is_earlier);
             assert_eq!(open(&path, resume).map(|second| second.is_earlier), busy);
             assert!(path.exists(), "the second leaves the file of the first");
-            let stamp = Stamp::of(&first.file).expect("metadata");
-            assert_eq!(first.partial.reopen(stamp).map(drop), busy.clone().map(drop));
+            let written = Written::of(&first.file).expect("metadata");
+            assert_eq!(first.partial.reopen(written).map(drop), busy.clone().map(drop));
             drop(first.file);
-            assert!(first.partial.reopen(stamp).is_ok());
+            assert!(first.partial.reopen(written).is_ok());
             fs::write(&path, "x").expect("a file");
-            assert_eq!(first.partial.reopen(stamp).map(drop), busy.clone().map(drop), "it was changed meanwhile");
+            assert_eq!(first.partial.reopen(written).map(drop), busy.clone().map(drop), "it was changed meanwhile");
             drop(first.partial);
             assert_eq!(path.exists(), resume);
         }

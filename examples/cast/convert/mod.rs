@@ -45,7 +45,7 @@ use crate::atomic::target::{Existing, NewFolder, Permissions};
 use crate::failure::Failure;
 use crate::files::FileFormat;
 use crate::output::{note, warning};
-use crate::roles::{Place, Roles};
+use crate::roles::{FilePlace, Roles};
 use caster::Caster;
 use config::{Changes, FolderTypes};
 use dry_run::DryRun;
@@ -60,7 +60,7 @@ use refusals::Planned;
 use report::{Summary, TensorReport};
 use request::{Request, format};
 pub use rules::{Pattern, Rules};
-use scales::{Role, Scales};
+use scales::{ScaleRole, Scales};
 pub use shard_part::ShardPart;
 use single::Single;
 pub use source_types::SourceTypes;
@@ -223,7 +223,7 @@ fn types_by_folder<'a>(
 ) -> HashMap<PathBuf, FolderTypes> {
     let mut types: HashMap<PathBuf, FolderTypes> = HashMap::new();
     // Scales have a type of their own.
-    let is_scale = |tensor: &&TensorReport| tensor.role.as_ref().is_some_and(Role::is_scale);
+    let is_scale = |tensor: &&TensorReport| tensor.role.as_ref().is_some_and(ScaleRole::is_scale);
     for task in tasks {
         let folder = task.sources.first().and_then(|source| source.path.parent()).unwrap_or(Path::new(""));
         let tensors = task.tensors.iter().filter(|tensor| !is_scale(tensor));
@@ -232,7 +232,7 @@ fn types_by_folder<'a>(
     for (output, shards) in models {
         let folder = types.entry(output.source.clone()).or_default();
         let scales = Scales::new(&shards.tensors.iter().cloned().collect(), None);
-        let is_scale = |name, from| scales.role(name, from).as_ref().is_some_and(Role::is_scale);
+        let is_scale = |name, from| scales.role(name, from).as_ref().is_some_and(ScaleRole::is_scale);
         for (name, from) in shards.tensors.iter().filter(|(name, from)| !is_scale(name, *from)) {
             folder.add(*from, from.and_then(|from| args.target(name, from)));
         }
@@ -256,7 +256,7 @@ fn add_copies(
         let Changes { edits, warnings } =
             types.map_or(Ok(Changes::default()), |types| config::changes(&from, types))?;
         // A file that is copied onto itself is there already.
-        if in_place && edits.is_empty() && Place::of(&from) == Place::of(&to) {
+        if in_place && edits.is_empty() && FilePlace::of(&from) == FilePlace::of(&to) {
             continue;
         }
         told.extend(warnings.iter().map(|what| format!("{}: {what}", from.display())));
@@ -322,7 +322,8 @@ fn check_names(
             let path = output.target.path();
             roles.write(path, &format!("{what} of {}", task.name), own, args.in_place)?;
             if number + 1 == task.outputs.len() {
-                let is_in_place = Place::of(path) == task.sources.first().and_then(|source| Place::of(&source.path));
+                let is_in_place =
+                    FilePlace::of(path) == task.sources.first().and_then(|source| FilePlace::of(&source.path));
                 (own, what) = (if is_in_place { &read[1..] } else { &[] }, "the data of the output");
             }
         }

@@ -11,7 +11,7 @@ use super::input_state::Source;
 use super::inputs::{self, Pair};
 use super::plan::{Task, TaskOutput};
 use super::report::{TensorReport, count};
-use super::scales::{self, Role};
+use super::scales::{self, ScaleRole};
 use super::source_types::SourceTypes;
 use crate::args::ConvertArgs;
 use crate::failure::Failure;
@@ -46,7 +46,7 @@ impl Task {
         let mut entries = Vec::new();
         for ((member, array), report) in members.into_iter().zip(arrays).zip(&mut tensors) {
             let refuse = |what: &dyn std::fmt::Display| refuse(&member, what);
-            let is_left = report.role.as_ref().is_some_and(Role::is_scale) && !args.rules.maps(&member.name);
+            let is_left = report.role.as_ref().is_some_and(ScaleRole::is_scale) && !args.rules.maps(&member.name);
             let target = if is_left { Ok(None) } else { array.target(&member.name, args) };
             let target = target.map_err(|what| refuse(&what))?;
             array.warn_if_left(&pair.input, &member.name, args);

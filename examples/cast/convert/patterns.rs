@@ -9,7 +9,7 @@ use super::index_output::IndexOutput;
 use super::plan::Task;
 use super::report::TensorReport;
 use super::rules::{Mapping, Pattern};
-use super::scales::Role;
+use super::scales::ScaleRole;
 use crate::args::ConvertArgs;
 use crate::failure::Failure;
 use crate::files::FileFormat;
@@ -80,7 +80,7 @@ fn check_order(map: &[Mapping], names: &BTreeSet<&str>) -> Result<(), Failure> {
 /// Refuses an `--only` all of whose tensors stay as they are because of their types.
 fn check_types(pattern: &Pattern, tensors: &[&TensorReport], args: &ConvertArgs) -> Result<(), Failure> {
     let is_meant = |tensor: &&&TensorReport| {
-        let is_scale = tensor.role.as_ref().is_some_and(Role::is_scale);
+        let is_scale = tensor.role.as_ref().is_some_and(ScaleRole::is_scale);
         let of_type = tensor.from.is_none_or(|from| {
             args.from.named(&tensor.name).is_some()
                 || args.from.plain().map_or(matches!(from.kind(), Kind::Float(_)), |plain| plain == from)

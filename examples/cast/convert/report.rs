@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use wgpu_cast::files::CastLoss;
 use wgpu_cast::{ElementType, LossCounts};
 
-use super::scales::Role;
+use super::scales::ScaleRole;
 use crate::failure::Failure;
 use crate::output::{counted, line, size};
 use crate::text::printable;
@@ -25,7 +25,7 @@ pub struct TensorReport {
     pub to: Option<ElementType>,
     pub bytes: [u64; 2],
     /// Whether it has a scale or is one.
-    pub role: Option<Role>,
+    pub role: Option<ScaleRole>,
     pub lost: CastLoss,
 }
 
@@ -100,9 +100,9 @@ impl TensorReport {
             "from": self.source_name(), "to": to, "bytes": self.bytes,
         });
         match &self.role {
-            Some(Role::ScaledBy(scale)) => fields["scaled_by"] = json!(scale),
-            Some(Role::Scaled(told_by)) => fields["scaled"] = json!(told_by),
-            Some(Role::ScaleOf(codes)) => fields["scale_of"] = json!(codes),
+            Some(ScaleRole::ScaledBy(scale)) => fields["scaled_by"] = json!(scale),
+            Some(ScaleRole::Scaled(told_by)) => fields["scaled"] = json!(told_by),
+            Some(ScaleRole::ScaleOf(codes)) => fields["scale_of"] = json!(codes),
             None => {}
         }
         fields
@@ -122,7 +122,7 @@ impl TensorReport {
 
 /// The line about scales that stay as they are, if there are some.
 pub fn kept_scales(tensors: &[TensorReport]) -> Option<String> {
-    let is_kept = |tensor: &&TensorReport| tensor.to.is_none() && tensor.role.as_ref().is_some_and(Role::is_scale);
+    let is_kept = |tensor: &&TensorReport| tensor.to.is_none() && tensor.role.as_ref().is_some_and(ScaleRole::is_scale);
     let kept = tensors.iter().filter(is_kept).count() as u64;
     let stay = if kept == 1 { "stays as it is" } else { "stay as they are" };
     (kept > 0).then(|| format!("{} {stay} (--map converts scales)", counted(kept, "scale")))

@@ -9,7 +9,7 @@ use super::inputs::{self, Pair};
 use super::models::Models;
 use super::plan::{Task, TaskOutput};
 use super::report::TensorReport;
-use super::scales::Role;
+use super::scales::ScaleRole;
 use crate::args::ConvertArgs;
 use crate::failure::Failure;
 
@@ -29,7 +29,7 @@ impl Task {
         let plan = file.plan(0, &mut |tensor| {
             let (name, from) = (&tensor.name, tensor.element_type);
             let role = scales.role(name, from);
-            let is_scale = role.as_ref().is_some_and(Role::is_scale);
+            let is_scale = role.as_ref().is_some_and(ScaleRole::is_scale);
             let to = from.filter(|_| !is_scale || args.rules.maps(name)).and_then(|from| args.target(name, from));
             let options = from.zip(to).map(|(from, to)| (to, args.attributes.options(from, to)));
             let after = to.and_then(|to| to.packed_bytes(tensor.elements()));

@@ -91,7 +91,7 @@ pub const CONFIGURATIONS: [(&str, &str); 3] = [
 
 /// How a tensor is part of a layout.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Role {
+pub enum ScaleRole {
     /// Codes with this scale.
     ScaledBy(String),
     /// Codes whose scale has no known name. The text is what says that there is one.
@@ -103,7 +103,7 @@ pub enum Role {
 /// The scales of a model.
 #[derive(Debug, Default)]
 pub struct Scales {
-    roles: HashMap<String, Role>,
+    roles: HashMap<String, ScaleRole>,
     /// What else says that codes have scales.
     told_by: Option<String>,
 }
@@ -118,14 +118,14 @@ impl Scales {
                 let Some(common) = name.strip_suffix(scale) else { continue };
                 let codes = format!("{common}{codes}");
                 if tensors.get(&codes).is_some_and(|element_type| stored.include(*element_type)) {
-                    roles.entry(name.clone()).or_insert_with(|| Role::ScaleOf(codes.clone()));
-                    roles.entry(codes).or_insert_with(|| Role::ScaledBy(name.clone()));
+                    roles.entry(name.clone()).or_insert_with(|| ScaleRole::ScaleOf(codes.clone()));
+                    roles.entry(codes).or_insert_with(|| ScaleRole::ScaledBy(name.clone()));
                 }
             }
         }
         for name in tensors.keys().filter(|name| name.rsplit('.').next() == Some(MARKER)) {
             marker.get_or_insert_with(|| format!("the tensor {name}"));
-            roles.insert(name.clone(), Role::ScaleOf("all float8 tensors".to_owned()));
+            roles.insert(name.clone(), ScaleRole::ScaleOf("all float8 tensors".to_owned()));
         }
         Self { roles, told_by: told_by.or(marker) }
     }
@@ -136,17 +136,17 @@ impl Scales {
     }
 
     /// How a tensor is part of a layout.
-    pub fn role(&self, name: &str, element_type: Option<ElementType>) -> Option<Role> {
+    pub fn role(&self, name: &str, element_type: Option<ElementType>) -> Option<ScaleRole> {
         let told = || {
             let told_by =
                 self.told_by.clone().filter(|_| element_type.is_some() && Codes::Narrow.include(element_type));
-            told_by.map(Role::Scaled)
+            told_by.map(ScaleRole::Scaled)
         };
         self.roles.get(name).cloned().or_else(told)
     }
 }
 
-impl Role {
+impl ScaleRole {
     /// Whether it is a scale, or belongs to codes otherwise.
     pub fn is_scale(&self) -> bool {
         matches!(self, Self::ScaleOf(_))
@@ -174,7 +174,7 @@ pub fn refuse(first: &TensorReport, count: usize) -> Failure {
         0 => String::new(),
         more => format!(" (and {} more)", counted(more as u64, "tensor")),
     };
-    let (name, role) = (first.shown_name(), first.role.as_ref().map_or(String::new(), Role::text));
+    let (name, role) = (first.shown_name(), first.role.as_ref().map_or(String::new(), ScaleRole::text));
     let what = format!("{name} is {} {role}{more}, and the values are wrong without it", first.source_name());
     let help =
         "--except GLOB or --map GLOB=keep leaves such tensors as they are, --ignore-scales casts the codes alone";
