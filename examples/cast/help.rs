@@ -60,6 +60,7 @@ File formats, chosen by the file extension or --in-format and --out-format:
         new size. The format has no 2- and 4-bit integers.
   .onnx Models. Initializers and Constant nodes that the rules select are stored in the new type,
         with a Cast back behind each, so that the model computes as before with the rounded weights.
+        Parameters of operators, such as scales and sizes, stay as they are unless --map names them.
         With --graph the graph computes in the new type, apart from sizes, positions and other values
         that come from integers. Beyond 2 GiB, data goes to OUT.data beside the model. The opset is
         raised if the type needs it and that changes no operator of the model.

@@ -14,6 +14,7 @@ mod fields;
 mod graph;
 mod message;
 mod opset;
+mod parameters;
 mod reader;
 mod rows;
 mod scan;
@@ -55,6 +56,11 @@ pub struct ModelRules<'a> {
     /// The type in which an initializer or the value of a `Constant` node is stored, by its name and type; `None` if it
     /// stays as it is. A constant has the name of what its node makes.
     pub types: &'a dyn Fn(&str, ElementType) -> Option<ElementType>,
+    /// Whether an initializer or constant is stored so even if it is a parameter of an operator, by its name. Such are
+    /// scales of quantization and of `Resize`, limits of `Range` and thresholds. Rounded ones would change shapes and
+    /// what codes stand for, so that they stay as they are by default. With `graph`, nodes outside of functions follow
+    /// its rules instead.
+    pub casts_parameter: &'a dyn Fn(&str) -> bool,
     /// The options of the casts.
     pub options: CastOptions,
     /// How the graph is converted. Without it, nodes compute in the types that they had: a `Cast` back follows each
@@ -146,7 +152,8 @@ pub enum ModelData {
 impl<'a> ModelRules<'a> {
     /// Rules that store initializers and constants in the types that `types` gives.
     pub fn new(types: &'a dyn Fn(&str, ElementType) -> Option<ElementType>, data_file: &'a str) -> Self {
-        Self { types, options: CastOptions::default(), graph: None, external_from: None, data_file }
+        let options = CastOptions::default();
+        Self { types, casts_parameter: &|_| false, options, graph: None, external_from: None, data_file }
     }
 }
 
@@ -159,7 +166,7 @@ impl<'a> GraphRules<'a> {
 
 impl fmt::Debug for ModelRules<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { types: _, options, graph, external_from, data_file } = self;
+        let Self { types: _, casts_parameter: _, options, graph, external_from, data_file } = self;
         let mut text = f.debug_struct("ModelRules");
         text.field("options", options).field("graph", graph).field("external_from", external_from);
         text.field("data_file", data_file).finish_non_exhaustive()
@@ -279,7 +286,7 @@ impl ModelScan {
         let rule = |name: &str, from: ElementType| (rules.types)(name, from).filter(|_| !is_kept(from));
         let (options, edited) = (rules.options, &mut edits);
         let mut constants = Constants { model: &paged, structure, sources: &mut sources, edits: edited, options };
-        types.extend(weights::store_all(&mut constants, stored, &mut notes, &rule)?);
+        types.extend(weights::store_all(&mut constants, stored, &mut notes, &rule, rules.casts_parameter)?);
         if types.is_empty() {
             notes.extend(weights::nothing_cast(structure, &notes, rules));
         } else {

@@ -142,3 +142,24 @@ fn the_opset_is_raised_for_a_newer_type() {
     assert_eq!((outcome.status, outcome.line()), (Some(1), expected));
     assert_eq!(folder.names(), ["out.onnx", "reshape.onnx", "split.onnx"]);
 }
+
+/// Rounded scales would change the shape that `Resize` makes.
+#[test]
+fn parameters_of_operators_stay_unless_mapped() {
+    let folder = Folder::new();
+    let initializer = |name: &str| field(5, &tensor(name, &field(9, &floats(&[1.0, 2.0, 0.1]))));
+    let resize = node("Resize", &["x", "", "s"], &["y"], &[]);
+    let add = node("Add", &["y", "w"], &["z"], &[]);
+    folder.write("m.onnx", model(17, &[resize, add, initializer("s"), initializer("w")].concat()));
+    let targets = |command: &str, expected: [&str; 2], warning: &str| {
+        let outcome = folder.cast(&format!("{command} --json --device cpu"));
+        assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), warning));
+        let rows = outcome.text().lines().map(|line| serde_json::from_str(line).expect("JSON"));
+        let found: Vec<_> = rows.take(2).map(|row: serde_json::Value| row["to"].clone()).collect();
+        assert_eq!(found, expected);
+    };
+    let warning = "warning: m.onnx: 1 tensor left: parameters of operators, such as scales, which must not be rounded: \
+                   \"s\" (--map casts them)\n";
+    targets("convert m.onnx out.onnx --to float16", ["float", "float16"], warning);
+    targets("convert m.onnx mapped.onnx --to float16 --map s=float16", ["float16", "float16"], "");
+}

@@ -8,5 +8,6 @@ mod hostile;
 mod integers;
 mod nested;
 mod opsets;
+mod parameters;
 mod rows;
 mod weights;

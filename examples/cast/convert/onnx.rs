@@ -46,7 +46,9 @@ impl Task {
             |operator: &str, name: &str| args.keep.iter().any(|keep| keep.matches(operator) || keep.matches(name));
         let nodes = scan.nodes().filter(|_| !args.keep.is_empty());
         let nodes = nodes.flat_map(|(operator, name)| [operator.to_owned(), name.to_owned()]).collect();
+        let casts_parameter = |name: &str| args.rules.maps(name);
         let mut rules = ModelRules::new(&types, &data_file);
+        rules.casts_parameter = &casts_parameter;
         (rules.options, rules.external_from) = (args.attributes.of_model()?, args.external_from);
         if args.graph {
             let to = args.rules.to.ok_or_else(|| Failure::Usage("--graph needs --to TYPE".to_owned()))?;
@@ -57,7 +59,8 @@ impl Task {
         let read: Vec<&dyn ReadAt> = inputs.iter().map(|input| &**input).collect();
         let plan = scan.plan(&read, &rules).map_err(fail)?;
         for told in &plan.notes {
-            let told_of = format!("{}: {told}", path.display());
+            let advice = if let ModelNote::ParametersLeft { .. } = told { " (--map casts them)" } else { "" };
+            let told_of = format!("{}: {told}{advice}", path.display());
             if is_shortfall(told) { warning(told_of) } else { note(told_of) }
         }
         let file = path.display().to_string();
@@ -89,7 +92,8 @@ fn is_shortfall(note: &ModelNote) -> bool {
         | ModelNote::NoValues { .. }
         | ModelNote::MoreExternal { .. }
         | ModelNote::SparseLeft { .. }
-        | ModelNote::DefaultsLeft { .. } => true,
+        | ModelNote::DefaultsLeft { .. }
+        | ModelNote::ParametersLeft { .. } => true,
         ModelNote::Kept { reason, .. } => !matches!(reason, KeptReason::Asked | KeptReason::InPart),
         _ => false,
     }

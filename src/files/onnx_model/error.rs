@@ -249,6 +249,14 @@ pub enum ModelNote {
         /// Their number.
         count: usize,
     },
+    /// Initializers and constants that are parameters of operators, such as the scales of `Resize` and
+    /// `DequantizeLinear`, are not converted, because rounded ones would change shapes and what codes stand for.
+    ParametersLeft {
+        /// The names of the first ones.
+        tensors: Vec<String>,
+        /// The number of further ones.
+        more: usize,
+    },
     /// Graph inputs with an initializer were constants before format version 4. They are left out, because they would
     /// be default values now.
     InputsLeftOut {
@@ -332,6 +340,12 @@ impl fmt::Display for ModelNote {
             ModelNote::DefaultsLeft { first, count } => {
                 let what = counted(*count, "initializer");
                 write!(f, "{what} left (first: {}): default values of graph inputs", quoted(first))
+            }
+            ModelNote::ParametersLeft { tensors, more } => {
+                let what = counted(tensors.len() + more, "tensor");
+                let tensors: Vec<_> = tensors.iter().map(|name| quoted(name)).collect();
+                let list = listed(&tensors, *more);
+                write!(f, "{what} left: parameters of operators, such as scales, which must not be rounded: {list}")
             }
             ModelNote::InputsLeftOut { count } => {
                 let what = counted(*count, "graph input");

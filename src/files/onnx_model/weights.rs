@@ -8,9 +8,13 @@ use super::constants::Constants;
 use super::edit::{Edits, NewCast, TensorEdit, ValueEdit};
 use super::error::{ModelNote, OnnxModelError};
 use super::opset::inputs_are_constants;
+use super::parameters::Parameters;
 use super::reader::Name;
 use super::structure::{GraphId, Place, Structure, TensorId};
 use crate::element::ElementType;
+
+/// How many tensors a note names.
+const NAMED: usize = 5;
 
 /// The target type of an initializer or a constant, by its name and type; `None` if it is to stay.
 pub(super) type Rule<'a> = &'a dyn Fn(&str, ElementType) -> Option<ElementType>;
@@ -97,13 +101,22 @@ pub(super) fn cast_back(
 }
 
 /// Stores the initializers and constants of these graphs that the rule selects; returns the types that occur in casts.
+/// Parameters of operators are left unless `casts_parameter` says so of their name.
 pub(super) fn store_all(
     constants: &mut Constants<'_, '_>,
     graphs: Range<GraphId>,
     notes: &mut Vec<ModelNote>,
     rule: Rule<'_>,
+    casts_parameter: &dyn Fn(&str) -> bool,
 ) -> Result<HashSet<ElementType>, OnnxModelError> {
     let structure = constants.structure;
+    let parameters = Parameters::new(structure);
+    let is_left = |graph, name| parameters.contain(graph, name) && !casts_parameter(structure.text(name));
+    let (mut left, mut more_left) = (Vec::new(), 0);
+    let mut leave = |name| match left.len() < NAMED {
+        true => left.push(structure.text(name).to_owned()),
+        false => more_left += 1,
+    };
     let mut types = HashSet::new();
     let (mut defaults, mut first) = (0, None);
     for graph_id in graphs {
@@ -117,6 +130,10 @@ pub(super) fn store_all(
                 defaults += 1;
                 continue;
             }
+            if is_left(graph_id, tensor.name) {
+                leave(tensor.name);
+                continue;
+            }
             store(structure, constants.edits, graph_id, id, to);
             types.extend(tensor.element_type().into_iter().chain([to]));
         }
@@ -124,6 +141,10 @@ pub(super) fn store_all(
             let Some(constant) = structure.constant(node) else { continue };
             let target = target_of(structure, constant.name, constant.element_type, rule)?;
             let Some((from, to)) = constant.element_type.zip(target) else { continue };
+            if is_left(graph_id, constant.name) {
+                leave(constant.name);
+                continue;
+            }
             constants.cast((graph_id, index), &constant, to)?;
             cast_back(structure, constants.edits, (graph_id, index), constant.name, (from, to));
             types.extend([from, to]);
@@ -131,6 +152,9 @@ pub(super) fn store_all(
     }
     if let Some(first) = first {
         notes.push(ModelNote::DefaultsLeft { first: structure.text(first).to_owned(), count: defaults });
+    }
+    if !left.is_empty() {
+        notes.push(ModelNote::ParametersLeft { tensors: left, more: more_left });
     }
     Ok(types)
 }

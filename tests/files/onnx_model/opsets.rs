@@ -6,7 +6,8 @@ use wgpu_cast::files::OnnxModelError;
 use super::build::*;
 
 fn with(operator: &str, ir_version: i64, opset: i64) -> Message {
-    let fields = [(NODE, node(operator, &["x", "w"], &["y"])), (INITIALIZER, floats("w", &VALUES))];
+    // The weight comes first: what follows is a parameter of some operators.
+    let fields = [(NODE, node(operator, &["w", "x"], &["y"])), (INITIALIZER, floats("w", &VALUES))];
     model(ir_version, opset, &graph(&fields))
 }
 
@@ -24,7 +25,7 @@ fn the_opset_is_raised_where_no_operator_changed() {
     let written = stored(&with("Add", 8, 17), &[], ElementType::FLOAT8E4M3FN).unwrap();
     let expected = graph(&[
         (NODE, cast("w_float8e4m3fn", "w", FLOAT)),
-        (NODE, node("Add", &["x", "w"], &["y"])),
+        (NODE, node("Add", &["w", "x"], &["y"])),
         (INITIALIZER, raw("w_float8e4m3fn", FLOAT8E4M3FN, &[2], &codes(&VALUES, ElementType::FLOAT8E4M3FN))),
     ]);
     assert_model(&written.model, &model(9, 19, &expected));
