@@ -3,6 +3,8 @@
 #[cfg(feature = "onnx")]
 mod onnx;
 
+use std::ops::Range;
+
 use crate::element::{ElementType, Operator};
 #[cfg(feature = "onnx")]
 pub use onnx::{ModelFault, TensorFault};
@@ -21,6 +23,26 @@ impl std::fmt::Display for Side {
         f.write_str(match self {
             Side::Source => "source",
             Side::Destination => "destination",
+        })
+    }
+}
+
+/// How the tensors of a cast may overlap in one buffer, if their types have the same width or it is a cast of a
+/// [`View`](crate::View). Other tensors may overlap in any way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum AllowedOverlap {
+    /// Both start at the same bit: a cast between types of one width in place.
+    SameStart,
+    /// Not at all: a view.
+    None,
+}
+
+impl std::fmt::Display for AllowedOverlap {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            AllowedOverlap::SameStart => "tensors of types of the same width must start at the same bit, or be apart",
+            AllowedOverlap::None => "source and destination of a view must be apart",
         })
     }
 }
@@ -397,7 +419,8 @@ pub enum Error {
     /// Source and destination overlap in one buffer in a way that [`Placement::one_buffer`](crate::Placement::one_buffer)
     /// does not allow.
     #[error(
-        "casting {from} to {to}: the slices at bytes {source_offset} and {destination_offset} of one buffer overlap"
+        "casting {from} to {to}: the source at bytes {}..{} and the destination at bytes {}..{} of one buffer overlap; {allowed}",
+        source_bytes.start, source_bytes.end, destination_bytes.start, destination_bytes.end
     )]
     #[non_exhaustive]
     Overlap {
@@ -405,10 +428,12 @@ pub enum Error {
         from: ElementType,
         /// Destination element type.
         to: ElementType,
-        /// Start of the source, in bytes.
-        source_offset: u64,
-        /// Start of the destination, in bytes.
-        destination_offset: u64,
+        /// The bytes of the buffer with codes of the source.
+        source_bytes: Range<u64>,
+        /// The bytes of the buffer that the cast writes.
+        destination_bytes: Range<u64>,
+        /// The overlap that such a cast allows.
+        allowed: AllowedOverlap,
     },
     /// The slice with the number of elements is invalid.
     #[error("casting {from} to {to}: invalid slice of the count at byte {offset}: {reason}")]

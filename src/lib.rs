@@ -56,7 +56,7 @@ pub use caster::{Bound, BoundDispatch, Caster, Destination, Prepared, Source};
 pub use context::{CastReport, Context, Route};
 pub use conversion::{can_cast, has_kernel};
 pub use element::{ElementType, Kind, Operator};
-pub use error::{Error, OperatorVersion, Side};
+pub use error::{AllowedOverlap, Error, OperatorVersion, Side};
 #[cfg(feature = "onnx")]
 pub use error::{ModelFault, TensorFault};
 pub use format::{FloatFormat, Specials};

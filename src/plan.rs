@@ -27,7 +27,6 @@ pub(crate) use view::Strided;
 pub use view::View;
 
 use crate::conversion::Conversion;
-use crate::element::ElementType;
 use crate::error::Error;
 use crate::kernel::{Access, Block, KernelKind};
 use measures::{LEAST_ALIGNMENT, Measures, crosses_words, wide_units_suit};
@@ -67,17 +66,12 @@ pub(crate) struct Offsets {
 }
 
 impl Offsets {
-    /// The bits of both tensors: the first, and the one after the last.
-    fn ranges(&self, conversion: &Conversion, elements: u64) -> [in_place::Bits; 2] {
-        let end = |start: u64, element_type: ElementType| start + elements * u64::from(element_type.code_bits());
-        [(self.source, end(self.source, conversion.from)), (self.destination, end(self.destination, conversion.to))]
-    }
-
-    /// The order that a cast between overlapping tensors keeps; `None` for others.
-    pub(crate) fn order(&self, conversion: &Conversion, elements: u64) -> Option<in_place::Order> {
-        let [source, destination] = self.ranges(conversion, elements);
-        let overlap = self.one_buffer && source.0 < destination.1 && destination.0 < source.1;
-        if overlap { in_place::order(conversion, source, destination) } else { None }
+    /// Whether the tensors overlap and their codes differ in width, so that the cast keeps an order.
+    pub(crate) fn in_order(&self, conversion: &Conversion, elements: u64) -> bool {
+        let [from, to] = [conversion.from, conversion.to].map(|t| u64::from(t.code_bits()));
+        let (source, destination) = (self.source, self.destination);
+        let overlap = source < destination + elements * to && destination < source + elements * from;
+        self.one_buffer && from != to && overlap
     }
 
     /// Whole bytes, in two buffers.
@@ -217,8 +211,8 @@ pub(crate) fn plan(
     if elements == 0 {
         return Ok(dispatches);
     }
-    if let Some(order) = offsets.order(conversion, elements) {
-        return in_place::plan_in_order(conversion, elements, offsets, settings, order);
+    if offsets.in_order(conversion, elements) {
+        return in_place::plan_in_order(conversion, elements, offsets, settings);
     }
     let measures = Measures::new(conversion, offsets, settings);
     measures.check_workgroups([1, 1])?;

@@ -1,11 +1,12 @@
 #!/bin/sh
-# Gives every function of `wgsl::Functions` to tint, Chromium's compiler of WGSL, which the npm package `webgpu` contains.
+# Gives every text of WGSL that the crate makes (kernels, kernels of plans, functions) to tint, Chromium's compiler of WGSL, which the
+# npm package `webgpu` contains.
 # Needs node and npm, and the network once. Where it cannot run, it prints NOT RUN with the reason and exits with 3.
 set -eu
 cd "$(dirname "$0")/.."
 
 not_run() {
-    echo "NOT RUN: tint has not seen the functions: $1" >&2
+    echo "NOT RUN: tint has not seen the kernels and the functions: $1" >&2
     exit 3
 }
 
@@ -17,7 +18,6 @@ mkdir -p "$folder"
     not_run "npm cannot install the package webgpu (see $folder/npm.log)"
 cp tests/tint.mjs "$folder/"
 modules=$(pwd)/$folder/modules.jsonl
-rm -f "$modules"
-WGPU_CAST_MODULES=$modules cargo test --quiet --release --test host functions::every_ -- --test-threads 1
+tests/naga.sh "$modules"
 # Some drivers print a warning if this is not set.
 XDG_RUNTIME_DIR="${XDG_RUNTIME_DIR:-${TMPDIR:-/tmp}}" node "$folder/tint.mjs" "$modules"

@@ -14,7 +14,8 @@ fn decode_float(code: u32) -> u32 {
         // A subnormal's leading bit becomes the implicit one, which the addition carries into the exponent. A normal
         // number's exponent field is added as it is.
         let leading = min(bitcast<i32>(firstLeadingBit(magnitude)), i32(SRC_MAN));
-        let exponent = bitcast<u32>(leading) + (127u - SRC_BIAS - SRC_MAN);
+        // Signed, since compilers also evaluate constants of branches that a format never takes, and refuse to wrap.
+        let exponent = bitcast<u32>(leading + (127 - i32(SRC_BIAS) - i32(SRC_MAN)));
         value = select((magnitude << u32(23 - leading)) + (exponent << 23u), 0u, magnitude == 0u);
     }
     if (SRC_IEEE) {

@@ -5,10 +5,10 @@
 //    2^-SRC_BIAS * 1.mmm, which is no subnormal of binary32.
 // 2. A subnormal is 2^(1 - SRC_BIAS) * 0.mmm = 2 * normal - SRC_LEAST_NORMAL, and less than `normal`. From the least
 //    normal number on, the same difference is no less than `normal`. The lesser of the two is the number.
-// 3. ∞ and NaN are set as bits, and so is the sign, which is bit 31 of `signed`; its other bits have no meaning.
+// 3. ∞ and NaN are set as bits, and so is the sign, which is bit 31 of `sign_word`; its other bits have no meaning.
 // Each step is exact, and neither takes nor gives a subnormal, so that no driver may round or flush anything. The sign of
 // a zero, which a driver may ignore, is not taken from a float.
-fn float_value(magnitude: u32, signed: u32) -> f32 {
+fn float_value(magnitude: u32, sign_word: u32) -> f32 {
     let normal = bitcast<f32>((magnitude << (23u - SRC_MAN)) + ((127u - SRC_BIAS) << 23u));
     var number = bitcast<u32>(min(normal, fma(normal, 2.0, -SRC_LEAST_NORMAL)));
     // Formats without special codes, and those whose NaN is the code of -0, have numbers up to the last magnitude.
@@ -19,7 +19,7 @@ fn float_value(magnitude: u32, signed: u32) -> f32 {
         }
     }
     // Some GPUs have an instruction for it.
-    let value = insertBits(signed, number, 0u, 31u);
+    let value = insertBits(sign_word, number, 0u, 31u);
     if (SRC_FNUZ) {
         return bitcast<f32>(select(value, 0xffc00000u, value == 0x80000000u));
     }

@@ -66,6 +66,6 @@ impl Prepared {
         let counted = plan::counted(&self.conversion, dispatches, settings);
         let command = |dispatch| commands.counted(dispatch, count.buffer(), bound);
         let commands = counted.iter().map(command).collect::<Result<_, _>>()?;
-        Ok(Bound::new(commands, offsets.order(&self.conversion, self.len).is_some(), self.label.clone()))
+        Ok(Bound::new(commands, offsets.in_order(&self.conversion, self.len), self.label.clone()))
     }
 }

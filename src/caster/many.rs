@@ -47,7 +47,7 @@ impl Caster {
             if number == buffers.len() {
                 buffers.push(pair);
             }
-            let in_order = offsets.order(conversion, len).is_some();
+            let in_order = offsets.in_order(conversion, len);
             ordered |= in_order;
             let planned = plan::plan(conversion, len, offsets, &settings, None)?;
             dispatches.extend(planned.into_iter().map(|dispatch| (number, in_order, dispatch)));

@@ -153,7 +153,7 @@ impl Prepared {
         let commands = self.commands(&sides);
         let command = |step: ReadyDispatch| commands.single(step.pipeline, &step.dispatch);
         let commands = steps.into_iter().map(command).collect::<Result<_, _>>()?;
-        let ordered = self.view.is_none() && offsets.order(&self.conversion, self.len).is_some();
+        let ordered = self.view.is_none() && offsets.in_order(&self.conversion, self.len);
         Ok(Bound::new(commands, ordered, self.label.clone()))
     }
 

@@ -4,10 +4,12 @@
 //! ranges whose results do not touch their own codes either. Each range is a cast like any other between two parts of
 //! one buffer. With r the ratio of the wider code to the narrower one, a narrowing that starts at the source's first bit
 //! can take the elements from n to r·n at once, because they go where the codes of the first r·n/r = n elements were; so
-//! the ranges grow, and their number with the logarithm of the tensor's length. What has no such range, such as the
-//! first elements, is cast by one workgroup, which reads all codes before it writes.
-
-use std::cmp::Ordering;
+//! the ranges grow, and their number with the logarithm of the tensor's length.
+//!
+//! There is one element at which both tensors start at the same bit, if both went on forever: the results of those before it
+//! lie on one side of their codes, and those behind it on the other. A narrowing goes from there to both ends, a widening from
+//! both ends to there. The elements around it have no such range. One workgroup casts them, which reads all codes before it
+//! writes.
 
 use super::measures::Measures;
 use super::{Dispatch, Offsets, PlanSettings, plan};
@@ -15,69 +17,40 @@ use crate::conversion::Conversion;
 use crate::error::Error;
 use crate::kernel::{Access, BLOCKS_SIZE, KernelKind};
 
-/// The order in which a cast goes through its elements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Order {
-    Ascending,
-    Descending,
-}
-
-/// The first bit of a tensor, and the bit after its last one.
-pub(super) type Bits = (u64, u64);
-
-/// The order in which no code is overwritten before it is read. There is none if the narrower tensor lies inside the
-/// wider one with more bits to spare on either side than the widths differ by.
-pub(super) fn order(conversion: &Conversion, source: Bits, destination: Bits) -> Option<Order> {
-    let bits = [conversion.from, conversion.to].map(|t| u64::from(t.code_bits()));
-    // Of two neighbours, the result of one may touch its own code, but not the other's.
-    let spare = bits[0].abs_diff(bits[1]);
-    let (starts_before, ends_after) = (destination.0 <= source.0 + spare, destination.1 + spare >= source.1);
-    let (starts_after, ends_before) = (destination.0 + spare >= source.0, destination.1 <= source.1 + spare);
-    match bits[0].cmp(&bits[1]) {
-        Ordering::Equal => None,
-        Ordering::Greater if starts_before => Some(Order::Ascending),
-        Ordering::Greater => ends_after.then_some(Order::Descending),
-        Ordering::Less if starts_after => Some(Order::Descending),
-        Ordering::Less => ends_before.then_some(Order::Ascending),
-    }
-}
-
 /// Plans ranges in their order.
 pub(super) fn plan_in_order(
     conversion: &Conversion,
     elements: u64,
     offsets: Offsets,
     settings: &PlanSettings,
-    order: Order,
 ) -> Result<Vec<Dispatch>, Error> {
     let ranges = Ranges::new(conversion, elements, offsets, settings);
     let mut dispatches = Vec::new();
-    let (mut start, mut end) = (0, elements);
-    while start < end {
-        let (from, to, apart) = match order {
-            Order::Ascending => ranges.first(start),
-            Order::Descending => ranges.last(end),
-        };
+    for Range { start, end, apart } in ranges.in_order() {
         let part = Offsets {
-            source: offsets.source + from * ranges.source_bits,
-            destination: offsets.destination + from * ranges.destination_bits,
+            source: offsets.source + start * ranges.source_bits,
+            destination: offsets.destination + start * ranges.destination_bits,
             one_buffer: true,
             writable: false,
-            keeps_rest: offsets.keeps_rest || to < elements,
+            keeps_rest: offsets.keeps_rest || end < elements,
         };
         let first = dispatches.len();
         if apart {
-            dispatches.extend(plan(conversion, to - from, part, settings, None)?);
+            dispatches.extend(plan(conversion, end - start, part, settings, None)?);
         } else {
-            dispatches.push(together(conversion, to - from, part, settings)?);
+            dispatches.push(together(conversion, end - start, part, settings)?);
         }
-        dispatches[first..].iter_mut().for_each(|dispatch| dispatch.first += from);
-        match order {
-            Order::Ascending => start = to,
-            Order::Descending => end = from,
-        }
+        dispatches[first..].iter_mut().for_each(|dispatch| dispatch.first += start);
     }
     Ok(dispatches)
+}
+
+/// Elements that are cast together.
+struct Range {
+    start: u64,
+    end: u64,
+    /// Whether their results and their codes are apart. Otherwise one workgroup casts them.
+    apart: bool,
 }
 
 struct Ranges {
@@ -101,24 +74,71 @@ impl Ranges {
         Self { elements, offsets, source_bits, destination_bits, head: measures.head(), together }
     }
 
-    /// The next range from `start` on, and whether its results and its codes are apart.
-    fn first(&self, start: u64) -> (u64, u64, bool) {
-        let before = (self.offsets.source + start * self.source_bits).saturating_sub(self.offsets.destination);
-        let end = self.floor((before / self.destination_bits).min(self.elements));
-        if end >= (start + self.together).min(self.elements) {
-            return (start, end, true);
+    /// All ranges, in the order in which they are cast.
+    fn in_order(&self) -> Vec<Range> {
+        let [low, high] = self.middle();
+        let middle = (low < high).then_some(Range { start: low, end: high, apart: false });
+        let (mut upwards, mut downwards) = (Vec::new(), Vec::new());
+        if self.source_bits > self.destination_bits {
+            self.ascending(high, self.elements, &mut upwards);
+            self.descending(0, low, &mut downwards);
+            middle.into_iter().chain(upwards).chain(downwards).collect()
+        } else {
+            self.ascending(0, low, &mut upwards);
+            self.descending(high, self.elements, &mut downwards);
+            upwards.into_iter().chain(downwards).chain(middle).collect()
         }
-        (start, self.floor((start + self.together).min(self.elements)), false)
     }
 
-    /// The next range up to `end`, and whether its results and its codes are apart.
-    fn last(&self, end: u64) -> (u64, u64, bool) {
-        let before = (self.offsets.source + end * self.source_bits).saturating_sub(self.offsets.destination);
-        let start = self.ceil(before.div_ceil(self.destination_bits));
-        if start <= end.saturating_sub(self.together) {
-            return (start, end, true);
+    /// The elements around the one at which both tensors start at the same bit: at most those that one workgroup casts. None, if
+    /// all elements lie before or behind it.
+    fn middle(&self) -> [u64; 2] {
+        let [source, destination] = [self.offsets.source, self.offsets.destination].map(i128::from);
+        let [source_bits, destination_bits] = [self.source_bits, self.destination_bits].map(i128::from);
+        // Both tensors start at the same bit at element `distance / by`.
+        let (distance, by) = match source_bits > destination_bits {
+            true => (destination - source, source_bits - destination_bits),
+            false => (source - destination, destination_bits - source_bits),
+        };
+        let elements = i128::from(self.elements);
+        if distance < 0 {
+            return [0, 0];
         }
-        (self.ceil(end.saturating_sub(self.together)), end, false)
+        if distance >= elements * by {
+            return [self.elements; 2];
+        }
+        // Less than the number of elements.
+        let (before, behind) = ((distance / by) as u64, (distance as u128).div_ceil(by as u128) as u64);
+        let low = if behind <= self.floor(self.together.min(self.elements)) { 0 } else { self.floor(before) };
+        [low, self.floor((low + self.together).min(self.elements))]
+    }
+
+    /// Adds the ranges of some elements whose results lie before their codes, from the first to the last.
+    fn ascending(&self, mut start: u64, end: u64, ranges: &mut Vec<Range>) {
+        while start < end {
+            // Bits that are zeroed after the last result are those of its byte.
+            let code = (self.offsets.source + start * self.source_bits) / 8 * 8;
+            let before = code.saturating_sub(self.offsets.destination);
+            let reached = self.floor((before / self.destination_bits).min(end));
+            let most = (start + self.together).min(end);
+            let apart = reached >= most;
+            let next = if apart { reached } else { self.floor(most) };
+            ranges.push(Range { start, end: next, apart });
+            start = next;
+        }
+    }
+
+    /// Adds the ranges of some elements whose results lie behind their codes, from the last to the first.
+    fn descending(&self, start: u64, mut end: u64, ranges: &mut Vec<Range>) {
+        while start < end {
+            let before = (self.offsets.source + end * self.source_bits).saturating_sub(self.offsets.destination);
+            let reached = self.ceil(before.div_ceil(self.destination_bits)).max(start);
+            let least = end.saturating_sub(self.together).max(start);
+            let apart = reached <= least;
+            let next = if apart { reached } else { self.ceil(least) };
+            ranges.push(Range { start: next, end, apart });
+            end = next;
+        }
     }
 
     /// The last element up to `index` at which the destination is at whole 16 bytes, or a side of the tensor.

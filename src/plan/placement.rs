@@ -1,9 +1,8 @@
 //! Where the two tensors of a cast lie in their buffers.
 
 use super::Offsets;
-use super::in_place::order;
 use crate::conversion::Conversion;
-use crate::error::{Error, Side};
+use crate::error::{AllowedOverlap, Error, Side};
 
 /// Where the source and the destination of a cast lie in their buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -57,9 +56,8 @@ impl Placement {
         Self { source, destination, one_buffer: false, writable: true }
     }
 
-    /// Source and destination in one buffer. They may overlap if they are the same bits in a cast between types of the
-    /// same width, or if the types differ in width and the narrower tensor does not lie inside the wider one with an
-    /// element to spare on both sides. So the narrower one may start at the wider one's first byte, or end at its last.
+    /// Source and destination in one buffer. Types of different widths may overlap in any way. Types of one width may
+    /// overlap only if both tensors start at the same bit. Views may not overlap.
     pub fn one_buffer(source: Position, destination: Position) -> Self {
         Self { source, destination, one_buffer: true, writable: false }
     }
@@ -93,16 +91,16 @@ impl Placement {
             }
         }
         let [source, mut destination] = ranges;
-        let same = source.0 == destination.0 && from.code_bits() == to.code_bits();
-        let possible = in_place && (same || order(conversion, source, destination).is_some());
+        let possible = in_place && (source.0 == destination.0 || from.code_bits() != to.code_bits());
         let keeps_rest = self.destination.first.is_some() && !destination.1.is_multiple_of(8);
         if !keeps_rest {
             destination.1 = destination.1.next_multiple_of(8);
         }
         let apart = source.1 <= destination.0 || destination.1 <= source.0;
         if self.one_buffer && !apart && !possible {
-            let [source_offset, destination_offset] = [source.0 / 8, destination.0 / 8];
-            return Err(Error::Overlap { from, to, source_offset, destination_offset });
+            let [source_bytes, destination_bytes] = [source, destination].map(|bits| bits.0 / 8..bits.1.div_ceil(8));
+            let allowed = if in_place { AllowedOverlap::SameStart } else { AllowedOverlap::None };
+            return Err(Error::Overlap { from, to, source_bytes, destination_bytes, allowed });
         }
         let (source, destination) = (source.0, destination.0);
         Ok(Offsets { source, destination, one_buffer: self.one_buffer, writable: self.writable, keeps_rest })

@@ -396,12 +396,15 @@ fn overlapping_tensors_are_cast_in_an_order_that_loses_nothing() {
             let sizes = bits.map(|bits| elements * bits);
             let wider = sizes[0].max(sizes[1]) - sizes[0].min(sizes[1]);
             let unit = bits[0].max(bits[1]).max(8);
-            // Both start together, both end together, the narrower one sticks out a little at either end.
+            // Both start together, both end together, the narrower one sticks out a little at either end, or it lies anywhere
+            // inside the wider one.
             let base = 64 * unit;
-            let (ends, out) = (base + wider, 3 * unit);
-            let mut places = vec![base, base.saturating_sub(out)];
-            if ends % bits[0].min(bits[1]) == 0 {
-                places.extend([ends, ends + out]);
+            let (ends, out, narrow) = (base + wider, 3 * unit, bits[0].min(bits[1]));
+            let mut places = vec![base, base - out];
+            places.extend([1, 2, 3, 5, 7].map(|part| base + wider * part / 8 / narrow * narrow));
+            places.extend([narrow, 2 * narrow, 300 * narrow].map(|bits| base + bits));
+            if ends % narrow == 0 {
+                places.extend([ends, ends + out, ends - wider.min(narrow), ends - wider.min(300 * narrow)]);
             }
             for narrower in places {
                 let (source, destination) = if bits[0] < bits[1] { (narrower, base) } else { (base, narrower) };
@@ -444,15 +447,15 @@ fn check_order(conversion: &Conversion, elements: u64, offsets: Offsets, setting
             let expected = if last && !offsets.keeps_rest { end.next_multiple_of(8) } else { end };
             assert_eq!(u64::from(params.destination_end), expected, "{}", context());
         }
+        let zeroed = if last { destination_end.next_multiple_of(8) } else { destination_end };
         if dispatch.kind == KernelKind::Together {
             assert_eq!((dispatch.workgroups, dispatch.access), ([1, 1], Access::Shared), "{}", context());
             let words = (u64::from(params.destination_bit) + count * bits[1]).div_ceil(32);
             assert!(count <= 256 || bits[1] < 32 && words <= 256, "{}", context());
         } else {
-            assert!(source_end <= destination || destination_end <= source_start, "{}", context());
+            assert!(source_end <= destination || zeroed <= source_start, "{}", context());
         }
         // What is written, and zeroed after it, holds no code that is still to be read.
-        let zeroed = if last { destination_end.next_multiple_of(8) } else { destination_end };
         assert!(done.iter().all(|range| range.1 <= first || first + count <= range.0), "{}", context());
         done.push((first, first + count));
         done.sort_unstable();

@@ -8,8 +8,8 @@ use support::{adapter, buffers};
 use wgpu_cast::onnx::{CastNode, Model};
 use wgpu_cast::wgpu::{BufferDescriptor, BufferUsages};
 use wgpu_cast::{
-    Bound, CastSpec, Caster, Context, Destination, DeviceChoice, ElementType, Error, PlanLimits, Route, Side, Slices,
-    Source, Tensor, wgpu,
+    AllowedOverlap, Bound, CastSpec, Caster, Context, Destination, DeviceChoice, ElementType, Error, PlanLimits, Route,
+    Side, Slices, Source, Tensor, wgpu,
 };
 
 const FROM: ElementType = ElementType::FLOAT;
@@ -52,9 +52,18 @@ fn slices_are_checked_before_anything_is_recorded() {
         bind(good.0.slice(0..20), plain.slice(0..5)),
         MissingUsage { from: FROM, to: TO, side: Side::Destination, usage: "STORAGE" }
     );
+    let to = ElementType::INT32;
+    let of_one_width = Caster::new(device).prepare(&CastSpec::new(FROM, to), 5).unwrap();
+    let overlapping = [good.0.slice(0..20), good.0.slice(8..28)];
     assert_error!(
-        bind(good.0.slice(0..20), good.0.slice(8..13)),
-        Overlap { from: FROM, to: TO, source_offset: 0, destination_offset: 8 }
+        of_one_width.bind(Source::new(overlapping[0]), Destination::new(overlapping[1])).map(drop).unwrap_err(),
+        Overlap {
+            from: FROM,
+            to,
+            source_bytes: 0..20u64,
+            destination_bytes: 8..28u64,
+            allowed: AllowedOverlap::SameStart,
+        }
     );
     assert!(
         prepared.bind(Source::new(good.0.slice(0..20)), Destination::new(good.1.slice(0..8))).is_ok(),

@@ -1,10 +1,13 @@
 //! Parts of larger tensors: elements of 2, 4 and 6 bits that start and end inside a byte, and slices that are longer than
 //! the cast needs.
 
+use std::ops::Range;
+
 use support::buffers::{buffer, read};
 use support::{adapter, bits, cases, numeric, variant};
 use wgpu_cast::{
-    CastSpec, Caster, CodeLookup, Context, Destination, ElementType, PlanLimits, PlanTuning, Side, Source, Tensor, cpu,
+    AllowedOverlap, CastSpec, Caster, CodeLookup, Context, Destination, ElementType, PlanLimits, PlanTuning, Side,
+    Source, Tensor, cpu,
 };
 
 /// A cast of a part: elements of the larger tensors before it, and bytes before those in their buffers.
@@ -152,10 +155,12 @@ fn parts_beyond_their_slice_and_overlapping_parts_are_refused() {
     };
     assert_eq!(bind([0, 7], 8), Ok(()));
     assert_eq!(bind([9, 9], 8), Ok(()));
-    let overlap =
-        |source_offset: u64, destination_offset: u64| variant!(Overlap { from, to, source_offset, destination_offset });
-    assert_eq!(bind([0, 6], 8), Err(overlap(0, 3)));
-    assert_eq!(bind([6, 0], 8), Err(overlap(3, 0)));
+    let overlap = |source_bytes: Range<u64>, destination_bytes: Range<u64>| {
+        variant!(Overlap { from, to, source_bytes, destination_bytes, allowed: AllowedOverlap::SameStart })
+    };
+    // Seven codes of four bits from element 6 on end inside byte 6.
+    assert_eq!(bind([0, 6], 8), Err(overlap(0..4, 3..7)));
+    assert_eq!(bind([6, 0], 8), Err(overlap(3..7, 0..4)));
     let short = |side, expected: u64| variant!(SliceLength { from, to, side, expected, found: 8u64 });
     assert_eq!(bind([10, 0], 8), Err(short(Side::Source, 9)));
     assert_eq!(bind([0, 10], 8), Err(short(Side::Destination, 9)));

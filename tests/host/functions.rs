@@ -1,19 +1,13 @@
 //! Casts as WGSL functions, without a GPU: they are valid, compose in one module, and their names stay apart.
 
 use std::collections::BTreeSet;
-use std::io::Write as _;
 
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 use support::numeric;
-use support::options::variants;
+use support::texts::{arrays, caller, everything, everything_called, specs, twice};
 use support::translate::{Format, translate};
-use wgpu_cast::wgsl::{self, Function, Functions, Type};
+use wgpu_cast::wgsl::{self, Functions, Type};
 use wgpu_cast::{CastOptions, CastSpec, ElementType, Error};
-
-fn specs() -> impl Iterator<Item = CastSpec> {
-    let pairs = numeric().flat_map(|from| numeric().map(move |to| (from, to)));
-    pairs.flat_map(|(from, to)| variants(to).into_iter().map(move |o| CastSpec::new(from, to).with_options(o)))
-}
 
 /// Parses and validates.
 fn module(wgsl: &str) -> naga::Module {
@@ -68,108 +62,26 @@ fn check(functions: &Functions, prefix: &str) -> Vec<String> {
     names
 }
 
-/// Adds a module to the file that `tests/tint.sh` names, a line of JSON each; otherwise does nothing.
-fn write_for_other_compilers(wgsl: &str) {
-    let Some(path) = std::env::var_os("WGPU_CAST_MODULES") else { return };
-    let mut file = std::fs::File::options().create(true).append(true).open(path).unwrap();
-    writeln!(file, "{}", serde_json::Value::from(wgsl)).unwrap();
-}
-
-/// A kernel that calls functions from code to code with whatever is in a buffer.
-fn kernel(functions: &[&Function]) -> String {
-    let mut body = String::new();
-    for function in functions {
-        let argument = match function.arguments()[0] {
-            Type::Vec2U32 => "vec2<u32>(words[0], words[1])",
-            _ => "words[0]",
-        };
-        let call = format!("{}({argument})", function.name());
-        body.push_str(&match function.result() {
-            Some(Type::Vec2U32) => format!("    let r = {call};\n    words[0] = r.x;\n    words[1] = r.y;\n"),
-            _ => format!("    words[0] = {call};\n"),
-        });
-        body = format!("    {{\n{body}    }}\n");
-    }
-    format!(
-        "@group(0) @binding(1) var<storage, read_write> words: array<u32>;\n\
-         @compute @workgroup_size(1)\nfn main() {{\n{body}}}\n"
-    )
-}
-
 /// Every pair under every option: valid, nothing but names with the prefix, and twice in one module of the caller.
 #[test]
 fn every_cast_composes_twice_in_one_module() {
     for spec in specs() {
-        let [first, second] = ["a", "b_2"].map(|prefix| {
-            let functions = wgsl::functions(&spec, prefix).unwrap();
-            check(&functions, prefix);
-            functions
-        });
-        let [one, two] = [&first, &second].map(|functions| functions.list().last().unwrap());
-        let text = format!("{}{}{}", first.wgsl(), kernel(&[one, two]), second.wgsl());
+        for prefix in ["a", "b_2"] {
+            check(&wgsl::functions(&spec, prefix).unwrap(), prefix);
+        }
+        let text = twice(&spec);
         module(&text);
-        write_for_other_compilers(&text);
         for format in Format::ALL {
             translate(&text, format).unwrap_or_else(|e| panic!("{spec:?}, {}: {e}\n{text}", format.name()));
         }
     }
 }
 
-/// All that there is under one prefix.
-fn everything(prefix: &str) -> Functions {
-    let mut functions = Functions::new(prefix).unwrap();
-    for spec in specs() {
-        functions.cast(&spec).unwrap();
-        if spec.from.bits() <= Some(8) {
-            functions.cast_table(&spec).unwrap();
-        }
-    }
-    for t in numeric() {
-        functions.decode(t).unwrap();
-        if t.bits() <= Some(8) {
-            functions.decode_table(t).unwrap();
-            functions.decode_four(t).unwrap();
-        }
-        if t.bits() <= Some(16) {
-            functions.decode_word(t).unwrap();
-            functions.lane(t).unwrap();
-            functions.with_lane(t).unwrap();
-        }
-        for options in variants(t) {
-            functions.encode(t, &options).unwrap();
-            if t.bits() <= Some(8) {
-                functions.encode_four(t, &options).unwrap();
-            }
-            if t.bits() <= Some(16) {
-                functions.encode_word(t, &options).unwrap();
-            }
-        }
-    }
-    functions
-}
-
 #[test]
 fn every_function_stands_under_one_prefix() {
-    let mut functions = everything("all");
+    let (mut functions, text) = everything_called("all");
     let names = check(&functions, "all");
-    // A kernel with one of the tables; all of them would not fit into workgroup memory.
-    let table = functions.decode_table(ElementType::FLOAT8E4M3FN).unwrap();
-    let text = format!(
-        "{}
-@group(0) @binding(0) var<storage, read_write> values: array<vec4<f32>>;
-
-@compute @workgroup_size(64)
-fn main(@builtin(local_invocation_index) local: u32) {{
-    {}(local, 64u);
-    values[local] = {}(local);
-}}
-",
-        functions.wgsl(),
-        table.fill.name(),
-        table.look_up_word.unwrap().name()
-    );
     module(&text);
-    write_for_other_compilers(&text);
     // What reads no constant is there once.
     assert_eq!(names.iter().filter(|name| name.ends_with("normalize_words")).count(), 1);
     // Asking again adds nothing.
@@ -184,35 +96,11 @@ fn main(@builtin(local_invocation_index) local: u32) {{
 /// The functions of arrays of the caller: every type in one module, an array of words and one of atomic words.
 #[test]
 fn every_function_of_an_array_stands_under_one_prefix() {
-    let mut functions = Functions::new("a").unwrap();
-    for t in numeric() {
-        functions.load_value(t, "words").unwrap();
-        for options in variants(t) {
-            functions.store_value(t, &options, "words").unwrap();
-        }
-        if t.bits() <= Some(16) {
-            functions.store_atomic(t, "atomic_words").unwrap();
-        }
-    }
-    let mut body = String::new();
-    for function in functions.list().iter().filter(|function| function.result().is_none()) {
-        let argument = match function.arguments()[1] {
-            Type::F32 => "1.0".to_owned(),
-            kind => format!("{kind}(1u)"),
-        };
-        body.push_str(&format!("    {}(7u, {argument});\n", function.name()));
-    }
-    let text = format!(
-        "{}\n@group(0) @binding(0) var<storage, read_write> words: array<u32>;\n\
-         @group(0) @binding(1) var<storage, read_write> atomic_words: array<atomic<u32>>;\n\
-         @compute @workgroup_size(1)\nfn main() {{\n{body}}}\n",
-        functions.wgsl()
-    );
+    let (_, text) = arrays("a");
     module(&text);
     for format in Format::ALL {
         translate(&text, format).unwrap_or_else(|e| panic!("{}: {e}\n{text}", format.name()));
     }
-    write_for_other_compilers(&text);
 }
 
 /// An array may have the name that a function uses for a variable of its own.
@@ -262,7 +150,7 @@ fn keywords_and_reserved_words_can_be_prefixes() {
     for prefix in ["fn", "u32", "gl", "main"] {
         let functions = wgsl::functions(&spec, prefix).unwrap();
         check(&functions, prefix);
-        let text = format!("{}{}", functions.wgsl(), kernel(&[functions.list().last().unwrap()]));
+        let text = format!("{}{}", functions.wgsl(), caller(&[functions.list().last().unwrap()]));
         for format in Format::ALL {
             translate(&text, format).unwrap_or_else(|e| panic!("{prefix}, {}: {e}\n{text}", format.name()));
         }

@@ -1,34 +1,16 @@
 //! Every kernel of every pair without a GPU: it parses, validates, and translates to what GPUs' compilers take.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
-use support::options::variants;
 use support::translate::{Format, translate};
-use support::{numeric, pairs_of_widths};
+use support::{numeric, texts};
 use wgpu_cast::wgsl::{self, Kernel, KernelVariant};
-use wgpu_cast::{CastOptions, CastSpec, CodeLookup, Error, Placement, Plan, PlanSettings, Position, View};
-
-/// Each distinct kernel text once, with what it is for.
-fn all_kernels() -> Vec<(String, Kernel)> {
-    let mut kernels = BTreeMap::new();
-    for from in numeric() {
-        for to in numeric() {
-            for options in variants(to) {
-                for variant in KernelVariant::ALL {
-                    let kernel = wgsl::kernel(from, to, &options, variant).unwrap();
-                    let name = format!("{from} to {to} {options:?}");
-                    kernels.entry(kernel.wgsl().to_owned()).or_insert((name, kernel));
-                }
-            }
-        }
-    }
-    kernels.into_values().collect()
-}
+use wgpu_cast::{CastOptions, CastSpec, Placement, Plan, PlanSettings, Position, View};
 
 #[test]
 fn every_kernel_translates_to_every_language() {
     let mut wrong = Vec::new();
-    for (name, kernel) in all_kernels() {
+    for (name, kernel) in texts::kernels() {
         for format in Format::ALL {
             match translate(kernel.wgsl(), format) {
                 Ok(bytes) if bytes.len() > 500 => {}
@@ -44,39 +26,9 @@ fn every_kernel_translates_to_every_language() {
 /// for views.
 #[test]
 fn kernels_of_plans_translate_to_every_language() {
-    let matrix = [100, 70];
-    let views = [
-        View::new(&matrix).with_source_strides(&[1, 100]),
-        View::new(&matrix).with_source_strides(&[71, 1]),
-        View::new(&matrix).with_source_strides(&[-140, 2]).with_destination_strides(&[80, 1]),
-        View::new(&matrix).with_destination_strides(&[1, -203]),
-    ];
-    let mut kernels = BTreeMap::new();
-    for (from, to) in pairs_of_widths() {
-        let spec = CastSpec::new(from, to);
-        for lookup in [CodeLookup::Table, CodeLookup::Computed] {
-            let mut settings = PlanSettings::default();
-            (settings.tuning.lookup, settings.tuning.blocks_from) = (lookup, Some(0));
-            let part = |first| Position::part(0, first);
-            let far = Position::whole(1 << 20);
-            let mut plan = |plan: Result<Plan, Error>| {
-                for kernel in plan.unwrap().kernels() {
-                    kernels.insert(kernel.wgsl().to_owned(), format!("{from} to {to}"));
-                }
-            };
-            plan(Plan::new(&spec, 5000, &Placement::two_buffers(part(3), part(1)), &settings));
-            plan(Plan::new(&spec, 5000, &Placement::one_buffer(part(3), far), &settings));
-            plan(Plan::new(&spec, 5000, &Placement::one_buffer(part(0), part(0)), &settings));
-            settings.limits.binding_size = 256 << 10;
-            plan(Plan::new(&spec, 5000, &Placement::one_buffer(part(3), far), &settings));
-            for view in &views {
-                plan(Plan::view(&spec, view, &Placement::two_buffers(part(3), part(1)), &settings));
-                plan(Plan::view(&spec, view, &Placement::one_buffer(part(3), far), &settings));
-            }
-        }
-    }
+    let kernels = texts::plans(texts::specs_of_widths());
     assert!(kernels.len() > 900, "{} kernels", kernels.len());
-    for (wgsl, name) in &kernels {
+    for (name, wgsl) in &kernels {
         for format in Format::ALL {
             let translated = translate(wgsl, format);
             let translated = translated.unwrap_or_else(|error| panic!("{name}, {}: {error}", format.name()));
@@ -92,7 +44,7 @@ fn kernels_compute_with_integers_only() {
     let is_float = |inner: &naga::TypeInner| inner.scalar_kind() == Some(naga::ScalarKind::Float);
     let poison = module("fn f() -> f32 { return 1.0; }");
     assert!(poison.types.iter().any(|(_, ty)| is_float(&ty.inner)), "the check sees a float");
-    for (name, kernel) in all_kernels() {
+    for (name, kernel) in texts::kernels() {
         let module = module(kernel.wgsl());
         assert!(module.types.iter().all(|(_, ty)| !is_float(&ty.inner)), "{name}");
         let functions = module.functions.iter().map(|(_, f)| f).chain(module.entry_points.iter().map(|e| &e.function));
@@ -132,7 +84,7 @@ fn kernels_begin_with_what_they_are() {
 /// Workgroup memory and workgroup size stay within what every WebGPU device has.
 #[test]
 fn kernels_stay_within_the_least_limits() {
-    for (name, kernel) in all_kernels() {
+    for (name, kernel) in texts::kernels() {
         let module = naga::front::wgsl::parse_str(kernel.wgsl()).unwrap();
         let mut layouter = naga::proc::Layouter::default();
         layouter.update(module.to_ctx()).unwrap();
@@ -184,4 +136,46 @@ fn codes_are_looked_up_where_the_variant_says() {
         assert_eq!(has(from, to, "var<workgroup> table"), expected, "{from} to {to}");
     }
     assert_eq!([FLOAT16, INT16].map(|t| has(t, FLOAT4E2M1, "convert_eight(")), [[true, true], [false, true]]);
+}
+
+/// Words that earlier versions of naga, from 24 on, reserve beside those of today.
+const RESERVED_EARLIER: [&str; 9] = [
+    "CompileShader",
+    "ComputeShader",
+    "DomainShader",
+    "GeometryShader",
+    "Hullshader",
+    "binding_array",
+    "handle",
+    "inout",
+    "signed",
+];
+
+/// Engines on other versions of wgpu, browsers and other implementations of WebGPU compile the same texts.
+#[test]
+fn no_name_is_a_keyword_or_reserved_word_of_any_version() {
+    let reserved: BTreeSet<&str> = naga::keywords::wgsl::RESERVED.iter().copied().chain(RESERVED_EARLIER).collect();
+    let kernels = texts::kernels().into_iter().map(|(_, kernel)| kernel.wgsl().to_owned());
+    let plans = texts::plans(texts::specs_of_widths()).into_iter().map(|(_, wgsl)| wgsl);
+    let functions = texts::functions().into_iter().map(|(_, wgsl)| wgsl);
+    let names: BTreeSet<String> = kernels.chain(plans).chain(functions).flat_map(|wgsl| names(&wgsl)).collect();
+    assert!(names.contains("sign_word"), "names of arguments are among them");
+    let wrong: Vec<_> = names.iter().filter(|name| reserved.contains(name.as_str())).collect();
+    assert!(wrong.is_empty(), "{wrong:?}");
+}
+
+/// All names that a text declares.
+fn names(wgsl: &str) -> Vec<String> {
+    let module = naga::front::wgsl::parse_str(wgsl).unwrap_or_else(|e| panic!("{}", e.emit_to_string(wgsl)));
+    let mut names: Vec<Option<String>> = Vec::new();
+    names.extend(module.types.iter().map(|(_, ty)| ty.name.clone()));
+    names.extend(module.constants.iter().map(|(_, constant)| constant.name.clone()));
+    names.extend(module.global_variables.iter().map(|(_, variable)| variable.name.clone()));
+    for function in module.functions.iter().map(|(_, f)| f).chain(module.entry_points.iter().map(|e| &e.function)) {
+        names.push(function.name.clone());
+        names.extend(function.arguments.iter().map(|argument| argument.name.clone()));
+        names.extend(function.local_variables.iter().map(|(_, variable)| variable.name.clone()));
+        names.extend(function.named_expressions.values().cloned().map(Some));
+    }
+    names.into_iter().flatten().collect()
 }

@@ -1,41 +1,39 @@
-//! The order of casts between tensors that share memory.
+//! Casts between tensors that share memory: which ranges they have, and what makes them impossible.
 
 use super::*;
-use crate::plan::in_place::Order::{Ascending, Descending};
-use crate::plan::in_place::order;
+
+/// The first elements and numbers of elements of the dispatches, as ranges of elements that one workgroup casts or not.
+fn ranges(from: ElementType, to: ElementType, elements: u64, offsets: Offsets) -> Vec<(u64, bool)> {
+    let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
+    let dispatches = plan(&conversion, elements, offsets, &PlanSettings::default(), None).unwrap();
+    dispatches.iter().map(|dispatch| (dispatch.first, dispatch.kind == KernelKind::Together)).collect()
+}
 
 #[test]
 fn the_order_depends_on_where_the_tensors_start_and_end() {
-    use ElementType::{FLOAT, FLOAT16, INT32};
-    // Eight elements; the source starts at bit 1000.
-    let found = |from: ElementType, to: ElementType, start: u64| {
-        let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
-        let end = |t: ElementType, start: u64| start + 8 * u64::from(t.code_bits());
-        order(&conversion, (1000, end(from, 1000)), (start, end(to, start)))
-    };
-    // The results may start or end up to 16 bits, the difference of the widths, inside the source.
-    for (start, expected) in [
-        (0, Some(Ascending)),
-        (1016, Some(Ascending)),
-        (1017, None),
-        (1111, None),
-        (1112, Some(Descending)),
-        (5000, Some(Descending)),
-    ] {
-        assert_eq!(found(FLOAT, FLOAT16, start), expected, "{start}");
+    use ElementType::{FLOAT, FLOAT16};
+    let at = |source, destination| Offsets::one_buffer(source, destination);
+    // 1,000 elements. Results that start or end with their source go towards or away from there.
+    assert_eq!(ranges(FLOAT, FLOAT16, 1000, at(0, 0)), [(0, true), (448, false), (896, false)]);
+    assert_eq!(ranges(FLOAT, FLOAT16, 1000, at(0, 2000)), [(512, true), (64, false), (0, true)]);
+    assert_eq!(ranges(FLOAT16, FLOAT, 1000, at(0, 0)), [(512, false), (256, false), (0, true)]);
+    assert_eq!(ranges(FLOAT16, FLOAT, 1000, at(2000, 0)), [(0, false), (448, false), (704, true), (960, true)]);
+    // Inside it, they go from where both start at one bit, or towards there: at element 500.
+    assert_eq!(ranges(FLOAT, FLOAT16, 1000, at(0, 1000)), [(448, true), (896, false), (0, true)]);
+    assert_eq!(ranges(FLOAT16, FLOAT, 1000, at(1000, 0)), [(0, false), (704, false), (448, true)]);
+}
+
+/// The last bits of both tensors are in the same byte, or their last bytes are padded differently.
+#[test]
+fn codes_of_six_bits_end_with_codes_of_eight() {
+    use ElementType::{FLOAT6E2M3, FLOAT8E4M3FN};
+    for elements in 1000..1008 {
+        let bytes = [FLOAT6E2M3, FLOAT8E4M3FN].map(|t| t.packed_bytes(elements).unwrap());
+        let ends = [bytes[1] - bytes[0], 0];
+        let widening = ranges(FLOAT6E2M3, FLOAT8E4M3FN, elements, Offsets::one_buffer(ends[0], ends[1]));
+        let narrowing = ranges(FLOAT8E4M3FN, FLOAT6E2M3, elements, Offsets::one_buffer(ends[1], ends[0]));
+        assert!(widening.len() <= 3 && narrowing.len() <= 3, "{widening:?}, {narrowing:?}");
     }
-    // And as far outside it.
-    for (start, expected) in [
-        (0, Some(Ascending)),
-        (888, Some(Ascending)),
-        (889, None),
-        (983, None),
-        (984, Some(Descending)),
-        (5000, Some(Descending)),
-    ] {
-        assert_eq!(found(FLOAT16, FLOAT, start), expected, "{start}");
-    }
-    assert_eq!(found(FLOAT, INT32, 1000), None);
 }
 
 /// One workgroup needs a binding over both tensors.

@@ -14,7 +14,7 @@ pub(crate) fn decode_float(code: u32, from: &DecodeFloat) -> u32 {
         // A subnormal's leading bit becomes the implicit one, which the addition carries into the exponent. A normal
         // number's exponent field is added as it is.
         let leading = (first_leading_bit(magnitude) as i32).min(from.man as i32);
-        let exponent = (leading as u32).wrapping_add(127 - from.bias - from.man);
+        let exponent = (leading + (127 - from.bias as i32 - from.man as i32)) as u32;
         value = (magnitude << (23 - leading) as u32).wrapping_add(exponent << 23);
         value = if magnitude == 0 { 0 } else { value };
     }

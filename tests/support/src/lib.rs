@@ -20,6 +20,7 @@ pub mod oracle;
 pub mod planned;
 pub mod random;
 pub mod shapes;
+pub mod texts;
 pub mod tier;
 #[cfg(feature = "translate")]
 pub mod translate;

@@ -1,13 +1,17 @@
-//! The part that an engine copies: a plan recorded on another version of wgpu.
+//! The part that an engine copies: a plan recorded on another version of wgpu. It is compiled once for each version, in a module that
+//! has that version as `wgpu`, and a function `instance`.
 
 use std::collections::HashMap;
+use std::error::Error;
 
-use wgpu::util::DeviceExt;
 use wgpu_cast::{Plan, Side};
+
+use super::wgpu;
+use super::wgpu::util::DeviceExt;
 
 /// A device and the pipelines that it has compiled.
 pub struct Engine {
-    pub adapter: wgpu::AdapterInfo,
+    adapter: wgpu::AdapterInfo,
     device: wgpu::Device,
     queue: wgpu::Queue,
     /// By the kernel's text.
@@ -16,8 +20,8 @@ pub struct Engine {
 
 impl Engine {
     /// Opens the default device, or the one that wgpu's environment variables choose.
-    pub fn open() -> Result<Self, Box<dyn std::error::Error>> {
-        let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
+    pub fn open() -> Result<Self, Box<dyn Error>> {
+        let instance = super::instance();
         let adapter = pollster::block_on(wgpu::util::initialize_adapter_from_env_or_default(&instance, None))?;
         // The default limits are those of the default `PlanSettings`. No feature is needed.
         let (device, queue) = pollster::block_on(adapter.request_device(&Default::default()))?;
@@ -78,15 +82,18 @@ impl Engine {
         self.pipelines.insert(wgsl.to_owned(), pipeline.clone());
         pipeline
     }
+}
 
-    /// Drops all pipelines.
-    pub fn forget(&mut self) {
+impl crate::Runner for Engine {
+    fn name(&self) -> String {
+        format!("{} ({})", self.adapter.name, self.adapter.backend)
+    }
+
+    fn forget(&mut self) {
         self.pipelines.clear();
     }
 
-    /// Runs a plan on buffers with these bytes, the source's and the destination's or one for both. Returns the bytes
-    /// of the last one.
-    pub fn run(&mut self, plan: &Plan, before: &[Vec<u8>]) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
+    fn run(&mut self, plan: &Plan, before: &[Vec<u8>]) -> Result<Vec<u8>, Box<dyn Error>> {
         let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC;
         let descriptor = |contents| wgpu::util::BufferInitDescriptor { label: None, contents, usage };
         let buffers: Vec<_> = before.iter().map(|bytes| self.device.create_buffer_init(&descriptor(bytes))).collect();
