@@ -70,7 +70,10 @@ impl Offsets {
     pub(crate) fn in_order(&self, conversion: &Conversion, elements: u64) -> bool {
         let [from, to] = [conversion.from, conversion.to].map(|t| u64::from(t.code_bits()));
         let (source, destination) = (self.source, self.destination);
-        let overlap = source < destination + elements * to && destination < source + elements * from;
+        // The rest of the last byte becomes zero.
+        let end = destination + elements * to;
+        let end = if self.keeps_rest { end } else { end.next_multiple_of(8) };
+        let overlap = source < end && destination < source + elements * from;
         self.one_buffer && from != to && overlap
     }
 
