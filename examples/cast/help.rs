@@ -87,9 +87,10 @@ in its folders, which get the same names in OUT (.bin only with --in-format bin)
 to folders are not entered. Of an index, only its shards are converted.
 
 Rules for files of several tensors: the first --map that matches a name decides. Otherwise --to
-applies to floats that match --only (if given) and no --except. * matches any text. A pattern that
-matches no name is an error. Scales of quantized tensors stay as they are unless --map names them; the
-codes that they belong to are cast only with --ignore-scales, as if they were values.
+applies to floats that match --only (if given) and no --except. * matches any text, and all else in a
+pattern, such as [ and ?, itself. A pattern that matches no name is an error. Scales of quantized tensors
+stay as they are unless --map names them; the codes that they belong to are cast only with
+--ignore-scales, as if they were values.
 
 No output may be an input or another output. --in-place lets an output replace the input of which it is
 made, such as a file or a folder that is converted onto itself. A new output has the permissions that all

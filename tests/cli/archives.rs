@@ -181,7 +181,7 @@ warning: a.npz: z: dtype '<c8' is not supported: complex numbers; the array is c
         arrays(&folder.read("out.npz"))[..2],
         all[..2].iter().map(|(n, b)| (n.to_string(), b.clone())).collect::<Vec<_>>()
     );
-    for rest in ["--only f", "--except [wz]*", "--map wide=keep --map z=keep"] {
+    for rest in ["--only f", "--except w* --except z*", "--map wide=keep --map z=keep"] {
         let outcome = folder.cast(&format!("convert a.npz out.npz --to float16 --quiet {rest}"));
         assert_eq!((outcome.status, &outcome.stderr[..]), (Some(0), ""), "{rest}");
     }
@@ -290,7 +290,7 @@ fn types_by_name_that_say_nothing_are_usage_errors() {
         let outcome = folder.cast(line);
         assert_eq!((outcome.status, outcome.line()), (Some(2), message), "{line}");
     }
-    for (value, message) in [("a=keep", "expected GLOB=TYPE"), ("a=f99", "unknown element type"), ("[=int8", "error")] {
+    for (value, message) in [("a=keep", "expected GLOB=TYPE"), ("a=f99", "unknown element type")] {
         let outcome = folder.cast(&format!("convert a.npz out.npz --to float --from {value}"));
         assert!(outcome.status == Some(2) && outcome.stderr.contains(message), "{value}: {}", outcome.stderr);
     }

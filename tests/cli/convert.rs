@@ -55,7 +55,7 @@ fn rules_choose_the_tensors() {
         ("a.safetensors out.npy --to bf16", "cannot convert safetensors to npy"),
         ("a.safetensors out.safetensors --map ids", "expected GLOB=TYPE"),
         ("a.safetensors out.safetensors --to bf16 --saturate false", "--saturate affects only casts to 8-bit floats"),
-        ("a.safetensors out.safetensors --to bf16 --only [", "invalid value"),
+        ("a.safetensors out.safetensors --to bf16 --only [", "--only '[': no tensor has such a name"),
         ("a.safetensors b.safetensors out.safetensors --to bf16", "several inputs need --out-dir"),
         ("a.safetensors --to bf16", "give an output"),
         ("a.safetensors out.safetensors --to bf16 --part 1/2", "--part is for sharded models"),

@@ -254,6 +254,54 @@ fn patterns_that_match_nothing() {
     }
 }
 
+/// Names may have what other patterns give a meaning, as those of JAX have.
+#[test]
+fn only_the_star_is_special() {
+    const NAMES: [&str; 9] =
+        ["['params']['norm']['scale']", "['state']['norm']", "a/b", "a/x/b", "b", "p", "q?", r"s\*t", "{p,q}"];
+    let data = floats(&[1.0]);
+    let mut tensors = NAMES.map(|name| (name, "F32", &[1u64][..], &data[..]));
+    tensors.sort_unstable();
+    let folder = Folder::new();
+    folder.write("a.safetensors", checkpoint(&tensors));
+    for (pattern, expected) in [
+        ("['params']*", &["['params']['norm']['scale']"][..]),
+        ("['params']['norm']['scale']", &["['params']['norm']['scale']"]),
+        ("['*']['norm']*", &["['params']['norm']['scale']", "['state']['norm']"]),
+        ("**/b", &["a/b", "a/x/b"]),
+        ("a/**/b", &["a/x/b"]),
+        ("*?", &["q?"]),
+        ("{p,q}", &["{p,q}"]),
+        (r"s\*", &[r"s\*t"]),
+        (r"*\**t", &[r"s\*t"]),
+        ("**", &NAMES),
+    ] {
+        for (line, is_cast) in [
+            (format!("--to f16 --only {pattern}"), true),
+            (format!("--map {pattern}=f16"), true),
+            (format!("--map {pattern}=keep --to f16"), false),
+            (format!("--except {pattern} --to f16"), false),
+        ] {
+            let outcome = folder.cast(&format!("convert a.safetensors out.safetensors --force {line}"));
+            assert_eq!(outcome.status, Some(0), "{line}: {}", outcome.stderr);
+            let info = folder.cast("info out.safetensors");
+            let cast: Vec<_> = info.text().lines().filter(|line| line.contains("]: float16, ")).collect();
+            let expected: Vec<_> = NAMES.iter().filter(|name| expected.contains(name) == is_cast).collect();
+            let expected: Vec<_> = expected.iter().map(|name| format!("{name} [1]: float16, 2 bytes")).collect();
+            assert_eq!(cast, expected, "{line}");
+        }
+    }
+    folder.write("a.npz", archive(&[("w[0]", "|V2", &[0, 0]), ("w0", "|V2", &[0, 0])]));
+    assert_eq!(folder.cast("convert a.npz out.npz --from w[*=bf16 --from w0=f16 --to float").status, Some(0));
+    assert_eq!(folder.cast("info out.npz").text(), "w[0] [1]: float, 4 bytes\nw0 [1]: float, 4 bytes\n");
+    for (pattern, similar) in [("[ab]", ""), ("?", ""), ("['params']['norm']['scal']", "['params']['norm']['scale']")] {
+        let outcome = folder.cast(&format!("convert a.safetensors new.safetensors --to f16 --only {pattern}"));
+        let similar = if similar.is_empty() { String::new() } else { format!("; similar: {similar}") };
+        let expected = format!("cast: --only '{pattern}': no tensor has such a name{similar}");
+        assert_eq!((outcome.status, outcome.line()), (Some(2), expected.as_str()));
+    }
+}
+
 /// A part has some of the model's tensors, and patterns are for the model.
 #[test]
 fn patterns_are_for_all_parts() {

@@ -115,7 +115,7 @@ fn shown(pattern: &Pattern) -> String {
 
 /// The names of which a part is most similar to the letters of the pattern.
 fn similar<'a>(pattern: &str, names: &BTreeSet<&'a str>) -> Vec<&'a str> {
-    let plain = pattern.replace(['*', '?', '[', ']', '{', '}'], "").to_lowercase();
+    let plain = pattern.replace('*', "").to_lowercase();
     let plain = plain.trim_matches(is_separator);
     if plain.is_empty() {
         return Vec::new();

@@ -1,14 +1,18 @@
 //! Which tensors are cast, and to which type.
 
 use clap::Args;
-use globset::{Glob, GlobMatcher};
+use globset::{GlobBuilder, GlobMatcher};
 use wgpu_cast::{ElementType, Kind};
 
 use crate::types::{ANY_TYPE, any_type};
 
-/// A pattern of tensor names. `*` matches any text, dots and slashes included.
+/// A pattern of tensor names. `*` matches any text, dots and slashes included; all else stands for itself, since names
+/// such as `['params']['scale']` have brackets.
 #[derive(Clone, Debug)]
-pub struct Pattern(GlobMatcher);
+pub struct Pattern {
+    text: String,
+    matcher: GlobMatcher,
+}
 
 impl Pattern {
     /// Parses a pattern.
@@ -16,17 +20,23 @@ impl Pattern {
     /// # Errors
     /// The text is no pattern.
     pub fn parse(text: &str) -> Result<Self, String> {
-        Glob::new(text).map(|glob| Self(glob.compile_matcher())).map_err(|error| error.to_string())
+        let mut glob = text.split('*').map(globset::escape).collect::<Vec<_>>().join("*");
+        // Between slashes two of them would mean folders.
+        while glob.contains("**") {
+            glob = glob.replace("**", "*");
+        }
+        let glob = GlobBuilder::new(&glob).backslash_escape(false).build().map_err(|error| error.to_string())?;
+        Ok(Self { text: text.to_owned(), matcher: glob.compile_matcher() })
     }
 
     /// The text of the pattern.
     pub fn text(&self) -> &str {
-        self.0.glob().glob()
+        &self.text
     }
 
     /// Whether the name matches.
     pub fn matches(&self, name: &str) -> bool {
-        self.0.is_match(name)
+        self.matcher.is_match(name)
     }
 }
 
