@@ -228,6 +228,60 @@ fn scales_in_another_shard() {
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
 }
 
+/// Files of one run without an index: the codes in the first, the scale in the second.
+#[test]
+fn scales_in_another_file_of_the_run() {
+    let folder = Folder::new();
+    folder.write("m/model-1.safetensors", checkpoint(&[tensor("l.weight", "F8_E4M3"), tensor("n", "BF16")]));
+    folder.write("m/model-2.safetensors", checkpoint(&[tensor("l.weight_scale_inv", "F32")]));
+    let expected =
+        format!("cast: m/model-1.safetensors: l.weight is float8e4m3fn with the scale l.weight_scale_inv, {HELP}");
+    let files = "m/model-2.safetensors m/../m/model-1.safetensors -d out";
+    assert_eq!(
+        folder.cast(&format!("convert {files} --to f32")).line(),
+        expected.replace("m/model-1", "m/../m/model-1")
+    );
+    let outcome = folder.cast("convert m out --to f32");
+    assert_eq!((outcome.status, outcome.line()), (Some(2), expected.as_str()));
+    assert_eq!(
+        folder.cast("info m").text(),
+        "l.weight [8]: float8e4m3fn, 8 bytes, with the scale l.weight_scale_inv\n\
+         n [4]: bfloat16, 8 bytes\n\
+         l.weight_scale_inv [2]: float, 8 bytes, the scale of l.weight\n"
+    );
+    // The scale stays with its codes.
+    let outcome = folder.cast("convert m out --to f16 --except l.weight");
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    assert_eq!(types(&folder, "out/model-1.safetensors"), ["F8_E4M3", "F16"]);
+    assert_eq!(types(&folder, "out/model-2.safetensors"), ["F32"]);
+    // Beside an index, too.
+    folder.write(
+        "m/model.safetensors.index.json",
+        r#"{"weight_map":{"l.weight":"model-1.safetensors","n":"model-1.safetensors"}}"#,
+    );
+    assert_eq!(folder.cast("convert m new --to f32").line(), expected);
+}
+
+/// A scale whose codes are beside it is for them alone, and a tensor of a wide type has none.
+#[test]
+fn other_models_of_the_run() {
+    let folder = Folder::new();
+    folder.write("m/a.safetensors", checkpoint(&[tensor("l.weight", "F8_E4M3"), tensor("l.weight_scale", "F32")]));
+    folder.write("m/b.safetensors", checkpoint(&[tensor("l.weight", "F8_E4M3")]));
+    folder.write("m/c.safetensors", checkpoint(&[tensor("l.weight", "F16"), tensor("m.weight_scale", "F32")]));
+    folder.write("m/d.safetensors", checkpoint(&[tensor("n.scaled_fp8", "F8_E4M3"), tensor("m.weight", "F16")]));
+    assert_eq!(
+        folder.cast("info m").text(),
+        "l.weight [8]: float8e4m3fn, 8 bytes, with the scale l.weight_scale\n\
+         l.weight_scale [2]: float, 8 bytes, the scale of l.weight\n\
+         l.weight [8]: float8e4m3fn, 8 bytes\n\
+         l.weight [4]: float16, 8 bytes\n\
+         m.weight_scale [2]: float, 8 bytes\n\
+         n.scaled_fp8 [8]: float8e4m3fn, 8 bytes, the scale of all float8 tensors\n\
+         m.weight [4]: float16, 8 bytes\n"
+    );
+}
+
 /// A scale whose name is not known.
 #[test]
 fn configurations_and_metadata_tell_of_scales() {

@@ -68,7 +68,8 @@ use writer::Writer;
 
 pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     let Request { pairs, indexes, copies, folder, elsewhere } = Request::new(args)?;
-    let mut models = Models::default();
+    let of_models = pairs.iter().filter(|pair| pair.input_format == FileFormat::Safetensors);
+    let mut models = Models::of_run(of_models.map(|pair| pair.input.as_path()));
     let mut tasks = pairs.into_iter().map(|pair| Task::new(pair, args, &mut models)).collect::<Result<Vec<_>, _>>()?;
     patterns::check(&tasks, &indexes, &elsewhere, args)?;
     options::check_tensors(&tasks, args)?;
@@ -175,7 +176,8 @@ pub fn list(path: &Path, args: &InfoArgs) -> Result<(), Failure> {
         let what = "--from is for .bin, .npy, .npz and .pb files";
         return Err(Failure::Usage(format!("{}: {what}", path.display())));
     }
-    let mut models = Models::default();
+    let of_models = files.iter().filter(|(_, format)| *format == FileFormat::Safetensors);
+    let mut models = Models::of_run(of_models.map(|(path, _)| path.as_path()));
     for (file, format) in files {
         let tensors = plan::tensors(&file, format, &args.from, &mut models);
         let tensors = tensors.map_err(|failure| advice::explained(&file, format, failure))?;

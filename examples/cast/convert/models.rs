@@ -16,35 +16,109 @@ use super::scales::{CONFIGURATIONS, Scales};
 /// The longest configuration that is read.
 const LONGEST_CONFIGURATION: u64 = 16 << 20;
 
+/// The map of an index: which tensor is in which shard.
+type Weights = BTreeMap<String, String>;
+
+/// A folder, and the names of a model's files in it.
+type Place = (PathBuf, BTreeSet<String>);
+
 /// The models that were looked at. The headers of a model's shards are read once.
 #[derive(Default)]
 pub struct Models {
-    /// By the folder and the names of the shards.
-    scales: HashMap<(PathBuf, BTreeSet<String>), Rc<Scales>>,
-    /// The indexes of folders: which tensor is in which shard.
-    indexes: HashMap<PathBuf, Rc<Vec<BTreeMap<String, String>>>>,
+    /// The safetensors files of this run, by their folders.
+    run: HashMap<PathBuf, BTreeSet<String>>,
+    models: HashMap<Place, Rc<Model>>,
+    scales: HashMap<Place, Rc<Scales>>,
+    /// The indexes of folders.
+    indexes: HashMap<PathBuf, Rc<Vec<Rc<Weights>>>>,
+}
+
+/// The tensors of the shards that an index or their names put together.
+struct Model {
+    tensors: BTreeMap<String, Option<ElementType>>,
+    told_by: Option<String>,
+    scales: Rc<Scales>,
 }
 
 impl Models {
+    /// Knows the safetensors files that are converted in one run.
+    pub fn of_run<'a>(files: impl Iterator<Item = &'a Path>) -> Self {
+        let mut run: HashMap<_, BTreeSet<_>> = HashMap::new();
+        for path in files {
+            let (folder, name) = split(path);
+            run.entry(resolved(&folder)).or_default().insert(name);
+        }
+        Self { run, ..Self::default() }
+    }
+
     /// The scales of the model of which a file is a part: of the shards that an index beside it lists together with it,
     /// or of those whose names differ in their numbers. Other shards that cannot be read are known by the index alone.
+    /// In other files of this run in the folder are scales whose codes are not there.
     pub fn scales(&mut self, path: &Path, file: &SafetensorsFile) -> Rc<Scales> {
-        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let folder = path.parent().unwrap_or(Path::new("")).to_owned();
         if !path.is_file() {
             let told_by = Scales::in_metadata(file.metadata());
             return Rc::new(Scales::new(&types(file).collect(), told_by));
         }
-        let indexes = self.indexes.entry(folder.clone()).or_insert_with(|| Rc::new(indexes(&folder))).clone();
-        let index = indexes.iter().find(|index| index.values().any(|shard| *shard == name));
-        let mut shards: BTreeSet<String> = match index {
-            Some(index) => index.values().cloned().collect(),
-            None => numbered(&folder, &name),
+        let (folder, name) = split(path);
+        let (place, index) = self.place(&folder, &name);
+        if let Some(known) = self.scales.get(&place) {
+            return known.clone();
+        }
+        let model = self.model(&place, index.as_deref(), Some((&name, file)));
+        let in_run = self.run.get(&resolved(&folder)).cloned().unwrap_or_default();
+        let others: BTreeMap<_, _> = in_run.difference(&place.1).map(|other| self.place(&folder, other)).collect();
+        let mut tensors = model.tensors.clone();
+        for (other, index) in &others {
+            let other = self.model(other, index.as_deref(), None);
+            for (tensor, from) in other.tensors.iter().filter(|(name, _)| !other.scales.pairs(name)) {
+                if !model.tensors.contains_key(tensor) {
+                    add(&mut tensors, tensor, *from);
+                }
+            }
+        }
+        let scales = match tensors.len() == model.tensors.len() {
+            true => model.scales.clone(),
+            false => Rc::new(Scales::new(&tensors, model.told_by.clone())),
         };
-        shards.insert(name.clone());
-        let known = self.scales.entry((folder.clone(), shards));
-        let shards = known.key().1.clone();
-        known.or_insert_with(|| Rc::new(read(&folder, &shards, (&name, file), index))).clone()
+        self.scales.insert(place, scales.clone());
+        scales
+    }
+
+    /// The files of the model of which a file is a part, and their index.
+    fn place(&mut self, folder: &Path, name: &str) -> (Place, Option<Rc<Weights>>) {
+        let indexes = self.indexes.entry(folder.to_owned()).or_insert_with(|| Rc::new(indexes(folder)));
+        let index = indexes.iter().find(|index| index.values().any(|shard| shard == name)).cloned();
+        let mut shards: BTreeSet<String> = match &index {
+            Some(index) => index.values().cloned().collect(),
+            None => numbered(folder, name),
+        };
+        shards.insert(name.to_owned());
+        ((folder.to_owned(), shards), index)
+    }
+
+    fn model(&mut self, place: &Place, index: Option<&Weights>, known: Option<(&str, &SafetensorsFile)>) -> Rc<Model> {
+        self.models.entry(place.clone()).or_insert_with(|| Rc::new(read(place, index, known))).clone()
+    }
+}
+
+/// The folder and the name of a file.
+fn split(path: &Path) -> (PathBuf, String) {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    (path.parent().unwrap_or(Path::new("")).to_owned(), name)
+}
+
+/// A folder, which paths may name in different ways.
+fn resolved(folder: &Path) -> PathBuf {
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    folder.canonicalize().unwrap_or(folder.to_owned())
+}
+
+/// Adds a tensor. Of several of one name, that of the fewest bits counts, which are codes most likely.
+fn add(tensors: &mut BTreeMap<String, Option<ElementType>>, name: &str, from: Option<ElementType>) {
+    let bits = |from: Option<ElementType>| from.and_then(ElementType::bits);
+    let known = tensors.entry(name.to_owned()).or_insert(from);
+    if bits(from) < bits(*known) {
+        *known = from;
     }
 }
 
@@ -53,17 +127,12 @@ fn types(file: &SafetensorsFile) -> impl Iterator<Item = (String, Option<Element
     tensors.map(|tensor| (tensor.name.clone(), tensor.element_type))
 }
 
-/// Reads the headers of all shards but one, which is there already.
-fn read(
-    folder: &Path,
-    shards: &BTreeSet<String>,
-    (name, file): (&str, &SafetensorsFile),
-    index: Option<&BTreeMap<String, String>>,
-) -> Scales {
+/// Reads the headers of all shards but one that is there already.
+fn read((folder, shards): &Place, index: Option<&Weights>, known: Option<(&str, &SafetensorsFile)>) -> Model {
     let (mut tensors, mut missing) = (BTreeMap::new(), BTreeSet::new());
-    let mut told_by = Scales::in_metadata(file.metadata());
-    tensors.extend(types(file));
-    for shard in shards.iter().filter(|shard| *shard != name) {
+    let mut told_by = known.and_then(|(_, file)| Scales::in_metadata(file.metadata()));
+    tensors.extend(known.into_iter().flat_map(|(_, file)| types(file)));
+    for shard in shards.iter().filter(|shard| known.is_none_or(|(name, _)| *shard != name)) {
         // One that is to be converted is read again, and refused then if it is invalid.
         let read = inputs::open_regular(&folder.join(shard)).ok().and_then(|input| SafetensorsFile::read(&input).ok());
         match read {
@@ -77,13 +146,15 @@ fn read(
     for (tensor, _) in index.into_iter().flatten().filter(|(_, shard)| missing.contains(shard)) {
         tensors.entry(tensor.clone()).or_insert(None);
     }
-    Scales::new(&tensors, told_by.or_else(|| configured(folder)))
+    let told_by = told_by.or_else(|| configured(folder));
+    let scales = Rc::new(Scales::new(&tensors, told_by.clone()));
+    Model { tensors, told_by, scales }
 }
 
 /// The maps of the indexes in a folder. Those that cannot be read are not used.
-fn indexes(folder: &Path) -> Vec<BTreeMap<String, String>> {
+fn indexes(folder: &Path) -> Vec<Rc<Weights>> {
     let paths = files(folder).into_iter().map(|name| folder.join(name)).filter(|path| is_index(path));
-    paths.filter_map(|path| Some(Index::read(&path).ok()?.weights)).collect()
+    paths.filter_map(|path| Some(Rc::new(Index::read(&path).ok()?.weights))).collect()
 }
 
 /// The regular files of a folder whose names differ from this one only in the number of the shard:

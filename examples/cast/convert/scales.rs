@@ -135,6 +135,11 @@ impl Scales {
         metadata.contains_key(METADATA).then(|| format!("{METADATA:?} in the metadata"))
     }
 
+    /// Whether names make the tensor a part of a layout.
+    pub fn pairs(&self, name: &str) -> bool {
+        self.roles.contains_key(name)
+    }
+
     /// How a tensor is part of a layout.
     pub fn role(&self, name: &str, element_type: Option<ElementType>) -> Option<ScaleRole> {
         let told = || {
