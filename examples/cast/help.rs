@@ -93,8 +93,8 @@ stay as they are unless --map names them; the codes that they belong to are cast
 --ignore-scales, as if they were values.
 
 No output may be an input or another output. --in-place lets an output replace the input of which it is
-made, such as a file or a folder that is converted onto itself. A new output has the permissions that all
-its inputs have.
+made, such as a file or a folder that is converted onto itself. Data of a model that another model beside
+it uses is not replaced. A new output has the permissions that all its inputs have.
 
 An output is written beside its place, to NAME.cast-partial, and renamed when it is complete. Without
 --resume a signal removes the partial file. After a kill it stays: --resume continues it if the other

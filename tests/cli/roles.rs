@@ -33,6 +33,30 @@ fn the_data_of_another_model_is_not_replaced() {
     }
 }
 
+/// Several models may use one file of data. What is no model, and what uses other data, does not matter.
+#[test]
+fn data_that_another_model_uses_is_not_replaced() {
+    let folder = Folder::new();
+    folder.write("c.onnx", model_with_data("a.onnx.data"));
+    folder.write("a.onnx", model_with_data("a.onnx.data"));
+    folder.write("b.onnx", "no model");
+    folder.write("d.onnx", model_with_data("d.data"));
+    for data in ["a.onnx.data", "d.data"] {
+        folder.write(data, floats(&[1.0, 2.0, 3.0, 4.0]));
+    }
+    let expected =
+        "a.onnx.data: the data of the output of a.onnx would replace the data of c.onnx, which is not converted";
+    for option in ["", "--force", "--dry-run"] {
+        assert_eq!(refused(&folder, &format!("convert a.onnx a.onnx --to float16 --in-place {option}")), expected);
+    }
+    // The same if the output is another file than the input.
+    let from_d =
+        "a.onnx.data: the data of the output of d.onnx would replace the data of c.onnx, which is not converted";
+    assert_eq!(refused(&folder, "convert d.onnx a.onnx --to float16 --force"), from_d);
+    fs::remove_file(folder.path().join("c.onnx")).expect("a file");
+    assert_eq!(folder.cast("convert a.onnx a.onnx --to float16 --in-place").status, Some(0));
+}
+
 #[test]
 fn a_model_and_its_data_are_converted_in_place() {
     let folder = Folder::new();

@@ -27,6 +27,7 @@ mod rules;
 mod safetensors;
 mod scales;
 mod shard_part;
+mod shared_data;
 mod single;
 mod source_types;
 mod stamp;
@@ -89,6 +90,7 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     let others: Vec<_> = indexes.iter().map(IndexOutput::path).chain(args.plot.clone()).collect();
     let list = folder.as_deref().filter(|_| args.resume).map(|folder| Finished::path(folder, args.part));
     check_names(&tasks, &indexes, list.as_deref(), args)?;
+    shared_data::check(&tasks)?;
     warnings.iter().for_each(warning);
     let tensors = |tasks: &[Task]| tasks.iter().flat_map(|task| task.tensors.iter().cloned()).collect::<Vec<_>>();
     let caster = Caster::open(&args.device)?;
