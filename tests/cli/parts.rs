@@ -97,6 +97,62 @@ fn a_part_that_fails_leaves_no_old_index() {
     assert_eq!(folder.entries("out"), ["m-0.safetensors", "m-1.safetensors", "m-2.safetensors", part_1, part_2]);
 }
 
+/// A conversion in place that is killed when the shards have their names, while it waits for a reader of its picture,
+/// which is a pipe.
+#[test]
+#[cfg(unix)]
+fn a_killed_conversion_in_place_keeps_the_index() {
+    use std::process::{Command, Stdio};
+    let folder = Folder::new();
+    write_model(&folder, 1.0);
+    convert(&folder, "--to bf16");
+    let before = folder.read(&format!("model/{INDEX}"));
+    let pipe = folder.path().join("picture.svg");
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
+    let mut command = Command::new(folder.binary());
+    command.args(["convert", "model", "model", "--in-place", "--to", "bf16", "--plot", "picture.svg"]);
+    let mut child = command.current_dir(folder.path()).stderr(Stdio::null()).spawn().expect("the binary runs");
+    let reader = std::fs::File::open(&pipe).expect("a pipe");
+    child.kill().expect("a process");
+    child.wait().expect("a process");
+    drop(reader);
+    let shards = ["m-0.safetensors", "m-1.safetensors", "m-2.safetensors"];
+    for shard in shards {
+        assert!(folder.read(&format!("model/{shard}")) == folder.read(&format!("out/{shard}")), "{shard}");
+    }
+    assert!(folder.read(&format!("model/{INDEX}")) == before);
+    let again = folder.cast("convert model model --in-place --to bf16");
+    assert_eq!(again.status, Some(0), "{}", again.stderr);
+    for file in shards.into_iter().chain([INDEX]) {
+        assert!(folder.read(&format!("model/{file}")) == folder.read(&format!("out/{file}")), "{file}");
+    }
+    assert_eq!(folder.entries("model"), folder.entries("out"));
+}
+
+/// The other parts are made of the files that the part would replace.
+#[test]
+fn a_part_is_not_written_onto_its_model() {
+    let folder = Folder::new();
+    write_model(&folder, 1.0);
+    let files = folder.entries("model");
+    let before: Vec<_> = files.iter().map(|file| folder.read(&format!("model/{file}"))).collect();
+    let in_place = "cast: --part cannot be combined with --in-place".to_owned();
+    let what = "--part cannot write to the folder of the model, of which the other parts are made";
+    let part = "--to bf16 --part 1/2";
+    for (line, expected) in [
+        (format!("convert model model {part} --in-place"), in_place.clone()),
+        (format!("convert model/{INDEX} out {part} --in-place"), in_place),
+        (format!("convert model model/../model {part}"), format!("cast: model/../model: {what}")),
+        (format!("convert model/{INDEX} -d ./model --to bf16 --part 9/9"), format!("cast: ./model: {what}")),
+    ] {
+        let outcome = folder.cast(&line);
+        assert_eq!((outcome.status, outcome.line()), (Some(2), expected.as_str()), "{line}");
+    }
+    assert_eq!((folder.names(), folder.entries("model")), (vec!["model".to_owned()], files.clone()));
+    let after: Vec<_> = files.iter().map(|file| folder.read(&format!("model/{file}"))).collect();
+    assert!(before == after);
+}
+
 /// Nothing was replaced yet, so the old index is still true.
 #[test]
 fn a_conversion_that_replaces_nothing_keeps_the_index() {

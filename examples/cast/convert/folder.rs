@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::advice;
 use super::index::Index;
 use super::index_output::IndexOutput;
-use super::inputs::check_regular;
+use super::inputs::{check_regular, is_same_folder};
 use super::listing::Listing;
 use super::request::{Request, into_folder};
 use crate::args::ConvertArgs;
@@ -92,7 +92,7 @@ impl Request {
         }
         for inner in listing.folders {
             // Outputs may go into a folder of the input.
-            if !is_same(&inner, root) {
+            if !is_same_folder(&inner, root) {
                 let name = inner.file_name().unwrap_or_default();
                 self.add_folder(&inner, &output.join(name), root, args)?;
             }
@@ -116,6 +116,26 @@ impl Request {
         Ok(())
     }
 
+    /// Refuses a part that would replace files of which the other parts are made.
+    ///
+    /// # Errors
+    /// The part goes to the folder of its model.
+    pub fn check_part(&self, args: &ConvertArgs) -> Result<(), Failure> {
+        if args.part.is_none() {
+            return Ok(());
+        }
+        if args.in_place {
+            return Err(Failure::Usage("--part cannot be combined with --in-place".to_owned()));
+        }
+        match self.indexes.iter().find(|output| output.is_in_place()) {
+            Some(output) => {
+                let what = "--part cannot write to the folder of the model, of which the other parts are made";
+                Err(Failure::Usage(format!("{}: {what}", output.folder.display())))
+            }
+            None => Ok(()),
+        }
+    }
+
     fn add_copy(&mut self, file: PathBuf, output: &Path) {
         let copy = output.join(file.file_name().unwrap_or_default());
         self.copies.push((file, copy));
@@ -125,8 +145,4 @@ impl Request {
 /// Whether the part converts the files that belong to no sharded model, too.
 fn is_first(args: &ConvertArgs) -> bool {
     args.part.is_none_or(|part| part.index == 1)
-}
-
-fn is_same(one: &Path, other: &Path) -> bool {
-    one.canonicalize().ok().zip(other.canonicalize().ok()).is_some_and(|(one, other)| one == other)
 }

@@ -1,5 +1,5 @@
-//! The index of a model that is converted: it is removed before the first shard is replaced, and written last, so that
-//! there is never an index of shards that do not belong together.
+//! The index of a model that is converted: it is removed before the first shard is replaced, except in place, and written
+//! last, so that there is never an index of shards that do not belong together.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::index::{Index, is_index, name_of_part, part_of_name};
+use super::inputs::is_same_folder;
 use super::report::{self, TensorReport};
 use super::shard_part::ShardPart;
 use super::stamp::Stamp;
@@ -48,13 +49,19 @@ impl IndexOutput {
         self.folder.join(self.part.map_or_else(|| name.clone(), |part| name_of_part(name, part)))
     }
 
+    /// Whether the shards are replaced by what is made of them.
+    pub fn is_in_place(&self) -> bool {
+        is_same_folder(&self.source, &self.folder)
+    }
+
     /// The indexes in the folder of the outputs that are not true any more when the shards are replaced: of the whole
-    /// model and of its parts.
+    /// model and of its parts. In place, the tensors stay in their shards, so that an index of a whole model stays true.
     pub fn stale(&self) -> Vec<PathBuf> {
-        let own = self.path();
+        let (own, is_in_place) = (self.path(), self.is_in_place());
         let is_stale = |path: &PathBuf| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            let of = part_of_name(&name).map(|(index, _)| index).or(is_index(path).then_some(&*name));
+            let whole = (is_index(path) && !is_in_place).then_some(&*name);
+            let of = part_of_name(&name).map(|(index, _)| index).or(whole);
             of.is_some_and(|of| match Index::read(path) {
                 _ if *path == own => true,
                 Ok(index) => self.shards.iter().any(|shard| index.shards().contains(shard.as_str())),

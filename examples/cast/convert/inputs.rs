@@ -36,6 +36,11 @@ impl Target {
     }
 }
 
+/// Whether two paths are of one folder, which exists.
+pub fn is_same_folder(one: &Path, other: &Path) -> bool {
+    one.canonicalize().ok().zip(other.canonicalize().ok()).is_some_and(|(one, other)| one == other)
+}
+
 /// One file to convert.
 #[derive(Debug)]
 pub struct Pair {

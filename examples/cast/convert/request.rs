@@ -87,6 +87,7 @@ impl Request {
             let what = "--part is for sharded models (a folder with an index, or the index)";
             return Err(Failure::Usage(what.to_owned()));
         }
+        self.check_part(args)?;
         let is_read_from_pipe = |pair: &Pair| pair.input == Path::new("-") || is_special(&pair.input);
         if args.resume && self.pairs.iter().any(is_read_from_pipe) {
             let what = "--resume cannot be combined with input from a pipe or a device, which may be another one now";
