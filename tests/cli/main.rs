@@ -13,6 +13,7 @@ mod files;
 mod folders;
 mod fused;
 mod help;
+mod incomplete;
 mod indexes;
 #[cfg(unix)]
 mod interrupted;

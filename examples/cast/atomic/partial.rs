@@ -24,6 +24,11 @@ pub fn is_partial(name: &str) -> bool {
     name.ends_with(SUFFIX)
 }
 
+/// The name of the output that a partial file would become, unless its name was cut.
+pub fn output_of(name: &str) -> Option<&str> {
+    name.strip_suffix(SUFFIX)
+}
+
 /// Opens the file itself, not what a link names. A pipe opens at once, also if nobody is at its other end.
 ///
 /// # Errors

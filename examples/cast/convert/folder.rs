@@ -67,6 +67,7 @@ impl Request {
     /// The models, the other files and the folders of a folder. `root` is the folder of all outputs.
     fn add_folder(&mut self, folder: &Path, output: &Path, root: &Path, args: &ConvertArgs) -> Result<(), Failure> {
         let listing = Listing::read(folder, args.in_format)?;
+        listing.check_complete(is_same_folder(folder, output))?;
         let mut shards = HashMap::new();
         for path in &listing.indexes {
             let index = Index::read(path)?;
