@@ -203,7 +203,14 @@ fn other_files_are_copied() {
     folder.write("m/a.txt", vec![7; 3 << 20]);
     folder.write("m/b.onnx.cast-partial", b"left");
     folder.write("m/.cast-finished", b"left");
-    let outcome = folder.cast("convert m out --to float16 --copy-others --memory 1MiB");
+    let convert = "convert m out --to float16 --copy-others --memory 1MiB";
+    let outcome = folder.cast(convert);
+    assert_eq!(outcome.status, Some(1));
+    let refused = "cast: m/.cast-finished: an interrupted conversion left this, so files of its folder may be missing \
+                   (finish the conversion, or remove this to take the folder as it is)";
+    assert_eq!(outcome.line(), refused);
+    std::fs::remove_file(folder.path().join("m/.cast-finished")).expect("a file");
+    let outcome = folder.cast(convert);
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
     assert_eq!(folder.read("out/a.onnx.data"), [0, 0x3c, 0, 0x40, 0, 0x42, 0, 0x44]);
     assert_eq!(folder.read("out/training_args.bin"), b"pickle");

@@ -26,8 +26,9 @@ pub struct Listing {
 }
 
 impl Listing {
-    /// Reads a folder. A link to what does not exist is a file, which cannot be read. If `option` names a format, only files of it can be converted. A `.bin` file can be anything, so
-    /// it is one of raw codes only if `option` says so. Hidden folders are those of programs, not of models.
+    /// Reads a folder. A link to what does not exist is a file, which cannot be read. If `option` names a format, only
+    /// files of it can be converted. A `.bin` file can be anything, so it is one of raw codes only if `option` says so.
+    /// Hidden folders are those of programs, not of models.
     ///
     /// # Errors
     /// The folder cannot be read.
