@@ -366,10 +366,32 @@ pub enum Error {
         /// The missing usage.
         usage: &'static str,
     },
-    /// A slice, rounded up to whole 32-bit words, ends beyond its buffer.
+    /// A buffer belongs to another device than the caster. wgpu does not recognise buffers of another `Instance`.
+    #[error("casting {from} to {to}: the {side} buffer belongs to another device than the caster")]
+    #[non_exhaustive]
+    ForeignBuffer {
+        /// Source element type.
+        from: ElementType,
+        /// Destination element type.
+        to: ElementType,
+        /// The side of the cast.
+        side: Side,
+    },
+    /// A buffer was destroyed before it was bound.
+    #[error("casting {from} to {to}: the {side} buffer was destroyed")]
+    #[non_exhaustive]
+    DestroyedBuffer {
+        /// Source element type.
+        from: ElementType,
+        /// Destination element type.
+        to: ElementType,
+        /// The side of the cast.
+        side: Side,
+    },
+    /// The elements in a slice, rounded up to whole 32-bit words, end beyond the buffer.
     #[error(
-        "casting {from} to {to}: the {side} slice at byte {offset} ends at byte {end} (in whole 32-bit words), but the \
-         buffer has {size} bytes"
+        "casting {from} to {to}: the elements in the {side} slice at byte {offset} end at byte {end} (in whole 32-bit \
+         words), but the buffer has {size} bytes"
     )]
     #[non_exhaustive]
     SliceOutOfRange {
@@ -381,13 +403,14 @@ pub enum Error {
         side: Side,
         /// Start of the slice, in bytes.
         offset: u64,
-        /// End of its last 32-bit word, in bytes.
+        /// End of the last 32-bit word with elements, in bytes.
         end: u64,
         /// Size of the buffer in bytes.
         size: u64,
     },
-    /// The length of a slice does not match the prepared cast.
-    #[error("casting {from} to {to}: the {side} slice needs {} for the prepared number of elements, got {found}", counted(*.expected, "byte"))]
+    /// The length of a slice is not that of the cast's elements. [`Source::part`](crate::Source::part) and
+    /// [`Destination::part`](crate::Destination::part) take slices that are longer.
+    #[error("casting {from} to {to}: the {side} slice needs {} to hold the cast's elements, got {found}{}", counted(*.expected, "byte"), longer(*.side, *.to, *.expected < *.found))]
     #[non_exhaustive]
     SliceLength {
         /// Source element type.
@@ -396,7 +419,8 @@ pub enum Error {
         to: ElementType,
         /// The side of the cast.
         side: Side,
-        /// Bytes that the prepared number of elements needs. Only a slice of a larger tensor may have more.
+        /// Bytes that the elements need; in a part of a larger tensor, those of the elements before them too. For a view,
+        /// the bytes from the lowest to the highest element.
         expected: u64,
         /// Bytes of the slice.
         found: u64,
@@ -577,6 +601,19 @@ pub(crate) fn counted(number: u64, unit: &str) -> String {
     format!("{number} {unit}{}", if number == 1 { "" } else { "s" })
 }
 
+/// How a slice that is longer than its elements is given, and what changes then.
+fn longer(side: Side, to: ElementType, is_longer: bool) -> &'static str {
+    match side {
+        _ if !is_longer => "",
+        Side::Source => "; a longer slice is given as Source::part(slice, 0)",
+        Side::Destination if to.bits().is_some_and(|bits| bits < 8) => {
+            "; a longer slice is given as Destination::part(slice, 0), which keeps the unused bits of the last byte \
+             instead of zeroing them"
+        }
+        Side::Destination => "; a longer slice is given as Destination::part(slice, 0)",
+    }
+}
+
 /// How much memory was requested, unless that is not known.
 fn requested(bytes: u64) -> String {
     if bytes == 0 { String::new() } else { format!(" (requested {})", counted(bytes, "byte")) }
@@ -619,6 +656,38 @@ mod tests {
         for (side, name) in [(Side::Source, "source"), (Side::Destination, "destination")] {
             let text = Error::MissingUsage { from, to, side, usage: "STORAGE" }.to_string();
             assert_eq!(text, format!("casting float to int8: the {name} buffer lacks the usage STORAGE"));
+        }
+        let slice = |side, to, expected, found| Error::SliceLength { from, to, side, expected, found }.to_string();
+        let (to_int8, to_int4) = ("casting float to int8: the ", "casting float to int4: the ");
+        for (text, expected) in [
+            (
+                slice(Side::Source, to, 400, 512),
+                format!(
+                    "{to_int8}source slice needs 400 bytes to hold the cast's elements, got 512; a longer slice is given \
+                     as Source::part(slice, 0)"
+                ),
+            ),
+            (
+                slice(Side::Destination, to, 1, 512),
+                format!(
+                    "{to_int8}destination slice needs 1 byte to hold the cast's elements, got 512; a longer slice is \
+                     given as Destination::part(slice, 0)"
+                ),
+            ),
+            (
+                slice(Side::Destination, ElementType::INT4, 50, 512),
+                format!(
+                    "{to_int4}destination slice needs 50 bytes to hold the cast's elements, got 512; a longer slice is \
+                     given as Destination::part(slice, 0), which keeps the unused bits of the last byte instead of \
+                     zeroing them"
+                ),
+            ),
+            (
+                slice(Side::Source, to, 400, 8),
+                format!("{to_int8}source slice needs 400 bytes to hold the cast's elements, got 8"),
+            ),
+        ] {
+            assert_eq!(text, expected);
         }
         let text = |names: &[&str]| {
             let available = names.iter().map(|&name| name.to_owned()).collect();

@@ -35,12 +35,12 @@ impl Prepared {
         }
         let sides = Sides::new(source, destination);
         let offsets = sides.offsets(&self.conversion, [self.len, self.len], false, true)?;
-        let (offset, size) = (count.offset(), count.buffer().size());
+        let offset = count.offset();
         let invalid = |reason| Error::CountSlice { from, to, offset, reason };
         if count.size() != 4 {
             return Err(invalid("it must have 4 bytes"));
         }
-        if offset % 4 != 0 || offset + 4 > size {
+        if offset % 4 != 0 {
             return Err(invalid("its offset must be a multiple of 4"));
         }
         if !count.buffer().usage().contains(wgpu::BufferUsages::STORAGE) {
@@ -64,7 +64,7 @@ impl Prepared {
         }
         let commands = self.commands(&sides);
         let counted = plan::counted(&self.conversion, dispatches, settings);
-        let command = |dispatch| commands.counted(dispatch, count.buffer(), bound);
+        let command = |dispatch| commands.counted(dispatch, count, bound);
         let commands = counted.iter().map(command).collect::<Result<_, _>>()?;
         Ok(Bound::new(commands, offsets.in_order(&self.conversion, self.len), self.label.clone()))
     }

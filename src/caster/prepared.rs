@@ -130,8 +130,9 @@ impl Prepared {
     ///
     /// # Errors
     /// [`Error::SliceLength`], [`Error::SliceOutOfRange`], [`Error::SliceAlignment`], [`Error::MissingUsage`] and
-    /// [`Error::Overlap`] for invalid slices; [`Error::OutOfMemory`], [`Error::Kernel`], [`Error::DeviceLost`] and
-    /// [`Error::Device`] from the device, for instance for a buffer of another device of the same instance. A cast of
+    /// [`Error::Overlap`] for invalid slices; [`Error::ForeignBuffer`] for a buffer of another device of the same
+    /// instance and [`Error::DestroyedBuffer`] (in a browser the device reports both later, in your error scope);
+    /// [`Error::OutOfMemory`], [`Error::Kernel`], [`Error::DeviceLost`] and [`Error::Device`] from the device. A cast of
     /// no elements checks nothing.
     pub fn bind(&self, source: Source<'_>, destination: Destination<'_>) -> Result<Bound, Error> {
         if self.steps.is_empty() {

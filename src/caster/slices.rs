@@ -92,7 +92,8 @@ impl<'a> Sides<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// A slice with the packed bytes of the source, optionally rounded up to whole 32-bit words.
+    /// A slice with the packed bytes of the source, optionally rounded up to whole 32-bit words. A longer slice, such as an
+    /// allocator that rounds sizes up gives, is taken by `Source::part(slice, 0)`.
     pub fn new(slice: wgpu::BufferSlice<'a>) -> Self {
         Self(Slice { slice, first: None })
     }
@@ -108,6 +109,9 @@ impl<'a> Source<'a> {
 impl<'a> Destination<'a> {
     /// A slice for the packed bytes of the destination, optionally rounded up to whole 32-bit words. Unused bits of the
     /// tensor's last byte become zero.
+    ///
+    /// A longer slice, such as an allocator that rounds sizes up gives, is taken by `Destination::part(slice, 0)`. Then
+    /// those bits stay as they are.
     pub fn new(slice: wgpu::BufferSlice<'a>) -> Self {
         Self(Slice { slice, first: None })
     }

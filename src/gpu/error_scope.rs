@@ -127,7 +127,8 @@ pub(crate) fn scoped_for<T>(
     scoped(device, work).map_err(|error| of_device(conversion, bytes, &error))
 }
 
-fn of_device(conversion: &Conversion, bytes: u64, error: &wgpu::Error) -> Error {
+/// A device's error for a cast that asks for so many bytes.
+pub(crate) fn of_device(conversion: &Conversion, bytes: u64, error: &wgpu::Error) -> Error {
     let (from, to) = (conversion.from, conversion.to);
     match error {
         wgpu::Error::OutOfMemory { .. } => Error::OutOfMemory { from, to, bytes },

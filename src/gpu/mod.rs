@@ -3,6 +3,7 @@
 pub(crate) mod adapter;
 #[cfg(feature = "onnx")]
 pub(crate) mod batch;
+pub(crate) mod binding_fault;
 #[cfg(not(target_family = "wasm"))]
 pub(crate) mod compile_queue;
 pub(crate) mod device_link;

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use crate::conversion::Conversion;
-use crate::error::Error;
-use crate::gpu::error_scope::scoped_for;
+use crate::error::{Error, Side};
+use crate::gpu::binding_fault::{self, BindingFault};
+use crate::gpu::error_scope::{of_device, scoped};
 use crate::gpu::kernels::Kernels;
 use crate::gpu::parameters::filled;
 use crate::kernel::{Access, ParameterSpace};
@@ -59,12 +60,12 @@ impl Commands<'_> {
         let (_, _, access, space) = self.kernels.key(self.conversion, dispatch.kind, dispatch.access);
         let ranges = [dispatch.source, dispatch.destination];
         if space == ParameterSpace::Immediate {
-            let group = self.group(access, space, ranges, &[])?;
+            let group = self.group(access, space, ranges, &[], None)?;
             let parameters = Parameters::Immediate(dispatch.params);
             return Ok(Command { pipeline, group, workgroups: dispatch.workgroups, parameters });
         }
         let buffer = self.uniform(&dispatch.uniform_block())?;
-        let group = self.group(access, space, ranges, &[entry(4, &buffer, whole(&buffer))])?;
+        let group = self.group(access, space, ranges, &[entry(4, &buffer, whole(&buffer))], None)?;
         let parameters = Parameters::Uniform { _buffer: buffer };
         Ok(Command { pipeline, group, workgroups: dispatch.workgroups, parameters })
     }
@@ -73,7 +74,7 @@ impl Commands<'_> {
     pub(crate) fn counted(
         &self,
         planned: &CountedDispatch,
-        count: &wgpu::Buffer,
+        count: wgpu::BufferSlice<'_>,
         range: ByteRange,
     ) -> Result<Command, Error> {
         let Dispatch { kind, access, source, destination, workgroups, .. } = planned.dispatch;
@@ -81,8 +82,8 @@ impl Commands<'_> {
         let pipeline = self.kernels.get(&(*self.conversion, kind, access, space))?;
         // The range begins at most an alignment before the word.
         let buffer = self.uniform(&planned.uniform_block((range.size / 4 - 1) as u32))?;
-        let further = [entry(2, count, range), entry(4, &buffer, whole(&buffer))];
-        let group = self.group(access, space, [source, destination], &further)?;
+        let further = [entry(2, count.buffer(), range), entry(4, &buffer, whole(&buffer))];
+        let group = self.group(access, space, [source, destination], &further, Some(count))?;
         Ok(Command { pipeline, group, workgroups, parameters: Parameters::Uniform { _buffer: buffer } })
     }
 
@@ -94,7 +95,7 @@ impl Commands<'_> {
         let usage = wgpu::BufferUsages::STORAGE;
         let table = filled(&self.kernels.device, self.conversion, &bytes, usage)?;
         let further = [entry(2, &table, params), entry(3, &table, casts)];
-        let group = self.group(merged.access, space, [merged.source, merged.destination], &further)?;
+        let group = self.group(merged.access, space, [merged.source, merged.destination], &further, None)?;
         Ok(Command { pipeline, group, workgroups: [merged.workgroups, 1], parameters: Parameters::Table })
     }
 
@@ -108,18 +109,42 @@ impl Commands<'_> {
         space: ParameterSpace,
         [source, destination]: [ByteRange; 2],
         further: &[wgpu::BindGroupEntry<'_>],
+        count: Option<wgpu::BufferSlice<'_>>,
     ) -> Result<wgpu::BindGroup, Error> {
         let layout = self.kernels.group(self.conversion, access, space)?;
         let sides = [entry(0, self.source, source), entry(1, self.destination, destination)];
         let sides = if access == Access::Shared { &sides[1..] } else { &sides };
         let entries = [sides, further].concat();
-        scoped_for(self.conversion, 0, &self.kernels.device, || {
-            self.kernels.device.create_bind_group(&wgpu::BindGroupDescriptor {
+        let device = &self.kernels.device;
+        scoped(device, || {
+            device.create_bind_group(&wgpu::BindGroupDescriptor {
                 label: self.label.or(Some("cast")),
                 layout,
                 entries: &entries,
             })
         })
+        .map_err(|error| self.refused(&error, count))
+    }
+
+    /// The error of the first of the caller's buffers that cannot be bound.
+    fn refused(&self, error: &wgpu::Error, count: Option<wgpu::BufferSlice<'_>>) -> Error {
+        let (from, to) = (self.conversion.from, self.conversion.to);
+        let fault = |buffer| binding_fault::of_buffer(&self.kernels.device, error, buffer);
+        for (side, buffer) in [(Side::Source, self.source), (Side::Destination, self.destination)] {
+            match fault(buffer) {
+                Some(BindingFault::Foreign) => return Error::ForeignBuffer { from, to, side },
+                Some(BindingFault::Destroyed) => return Error::DestroyedBuffer { from, to, side },
+                None => {}
+            }
+        }
+        let of_count = count.and_then(|count| {
+            let reason = match fault(count.buffer())? {
+                BindingFault::Foreign => "its buffer belongs to another device than the caster",
+                BindingFault::Destroyed => "its buffer was destroyed",
+            };
+            Some(Error::CountSlice { from, to, offset: count.offset(), reason })
+        });
+        of_count.unwrap_or_else(|| of_device(self.conversion, 0, error))
     }
 }
 

@@ -71,18 +71,6 @@ fn slices_are_checked_before_anything_is_recorded() {
     );
 }
 
-#[test]
-fn a_buffer_of_another_device_is_an_error() {
-    let adapter = adapter::own();
-    let [own, other] = [(); 2].map(|()| pollster::block_on(adapter.request_device(&Default::default())).unwrap().0);
-    let prepared = Caster::new(&own).prepare(&CastSpec::new(FROM, TO), 5).unwrap();
-    let source = buffer(&own, 20, BufferUsages::STORAGE);
-    let foreign = buffer(&other, 8, BufferUsages::STORAGE);
-    let error =
-        prepared.bind(Source::new(source.slice(..)), Destination::new(foreign.slice(..))).map(drop).unwrap_err();
-    assert!(matches!(&error, Error::Device { from: FROM, to: TO, .. }), "{error}");
-}
-
 type Heard = Arc<Mutex<Vec<String>>>;
 
 /// An application's device, and what its handler of errors heard.
@@ -108,7 +96,7 @@ fn errors_reach_neither_the_application_s_scopes_nor_its_handler() {
     let bind = || prepared.bind(Source::new(source.slice(..)), Destination::new(gone.slice(..))).map(drop).unwrap_err();
     let there = std::thread::scope(|scope| scope.spawn(bind).join().unwrap());
     for error in [bind(), there] {
-        assert!(matches!(&error, Error::Device { from: FROM, to: TO, .. }), "{error}");
+        assert_error!(error, DestroyedBuffer { from: FROM, to: TO, side: Side::Destination });
     }
     for scope in scopes.into_iter().rev() {
         assert_eq!(pollster::block_on(scope.pop()).map(|error| error.to_string()), None);

@@ -1,0 +1,150 @@
+//! Buffers and slices that cannot be bound, in every way of binding.
+
+use support::buffers::buffer;
+use support::{adapter, variant};
+use wgpu_cast::wgpu::{self, Buffer, Features};
+use wgpu_cast::{CastSpec, Caster, Destination, ElementType, Error, Side, Source, View};
+
+const FROM: ElementType = ElementType::FLOAT;
+const TO: ElementType = ElementType::INT4;
+
+/// The elements of every cast here, and their bytes on either side.
+const LEN: u64 = 15;
+const BYTES: [u64; 2] = [60, 8];
+
+/// A device with its queue, without which wgpu makes no encoder.
+type Opened = (wgpu::Device, wgpu::Queue);
+
+/// Two devices of one instance, also with parameters as immediates where the adapter has them.
+fn devices() -> Vec<[Opened; 2]> {
+    let adapter = adapter::own();
+    let device = |required_features, max_immediate_size| {
+        let required_limits = wgpu::Limits { max_immediate_size, ..wgpu::Limits::downlevel_defaults() };
+        let descriptor = wgpu::DeviceDescriptor { required_features, required_limits, ..Default::default() };
+        pollster::block_on(adapter.request_device(&descriptor)).unwrap()
+    };
+    let mut devices = vec![[(); 2].map(|()| device(Features::empty(), 0))];
+    if adapter.features().contains(Features::IMMEDIATES) {
+        devices.push([(); 2].map(|()| device(Features::IMMEDIATES, adapter.limits().max_immediate_size)));
+    }
+    devices
+}
+
+/// The result of every way of binding these sides.
+fn ways(device: &wgpu::Device, from: Source<'_>, to: Destination<'_>) -> Vec<(&'static str, Result<(), Error>)> {
+    let caster = Caster::new(device);
+    let spec = CastSpec::new(FROM, TO);
+    let prepared = caster.prepare(&spec, LEN).unwrap();
+    let view = View::new(&[3, 5]).with_source_strides(&[1, 3]);
+    let view = caster.prepare_view(&spec, &view).unwrap();
+    let count = buffer(device, 4);
+    let mut encoder = device.create_command_encoder(&Default::default());
+    vec![
+        ("bind", prepared.bind(from, to).map(drop)),
+        ("record", prepared.record(&mut encoder, from, to)),
+        ("a view", view.bind(from, to).map(drop)),
+        ("bind_counted", prepared.bind_counted(from, to, count.slice(..)).map(drop)),
+        ("bind_many", caster.bind_many(&spec, [(from, to, LEN)]).map(drop)),
+    ]
+}
+
+/// Asserts that every way of binding returns this variant with this text.
+fn assert_all(found: Vec<(&'static str, Result<(), Error>)>, variant: &str, text: &str) {
+    for (way, result) in found {
+        let error = result.expect_err(way);
+        assert_eq!((format!("{error:?}").as_str(), error.to_string().as_str()), (variant, text), "{way}");
+    }
+}
+
+#[test]
+fn foreign_and_destroyed_buffers_are_told_apart() {
+    let (from, to) = (FROM, TO);
+    for [(own, _queue), (other, _)] in devices() {
+        let [good, foreign, gone] = [&own, &other, &own].map(|device| buffer(device, 128));
+        gone.destroy();
+        let bind = |source: &Buffer, destination: &Buffer| {
+            let to = Destination::new(destination.slice(64..64 + BYTES[1]));
+            ways(&own, Source::new(source.slice(..BYTES[0])), to)
+        };
+        let belongs =
+            |side| format!("casting float to int4: the {side} buffer belongs to another device than the caster");
+        let destroyed = |side| format!("casting float to int4: the {side} buffer was destroyed");
+        let [source, destination] = [Side::Source, Side::Destination];
+        let is_foreign = |side: Side| variant!(ForeignBuffer { from, to, side });
+        let is_gone = |side: Side| variant!(DestroyedBuffer { from, to, side });
+        assert_all(bind(&foreign, &good), &is_foreign(source), &belongs(source));
+        assert_all(bind(&good, &foreign), &is_foreign(destination), &belongs(destination));
+        assert_all(bind(&foreign, &foreign), &is_foreign(source), &belongs(source));
+        assert_all(bind(&gone, &good), &is_gone(source), &destroyed(source));
+        assert_all(bind(&good, &gone), &is_gone(destination), &destroyed(destination));
+        assert_all(bind(&gone, &gone), &is_gone(source), &destroyed(source));
+        // Where both are at fault, the source is named.
+        assert_all(bind(&gone, &foreign), &is_gone(source), &destroyed(source));
+        assert_all(bind(&foreign, &gone), &is_foreign(source), &belongs(source));
+        // The device works on.
+        assert!(bind(&good, &good).iter().all(|(_, result)| result.is_ok()));
+    }
+}
+
+#[test]
+fn counts_in_foreign_and_destroyed_buffers_are_told_apart() {
+    let (from, to) = (FROM, TO);
+    for [(own, _queue), (other, _)] in devices() {
+        let [good, foreign, gone] = [&own, &other, &own].map(|device| buffer(device, 128));
+        gone.destroy();
+        let prepared = Caster::new(&own).prepare(&CastSpec::new(from, to), LEN).unwrap();
+        for (count, reason) in
+            [(&foreign, "its buffer belongs to another device than the caster"), (&gone, "its buffer was destroyed")]
+        {
+            let slices = (Source::new(good.slice(..BYTES[0])), Destination::new(good.slice(64..64 + BYTES[1])));
+            let error = prepared.bind_counted(slices.0, slices.1, count.slice(8..12)).map(drop).unwrap_err();
+            assert_eq!(format!("{error:?}"), variant!(CountSlice { from, to, offset: 8, reason }));
+            let text = format!("casting float to int4: invalid slice of the count at byte 8: {reason}");
+            assert_eq!(error.to_string(), text);
+        }
+    }
+}
+
+#[test]
+fn slices_that_are_too_long_or_too_short() {
+    let (from, to) = (FROM, TO);
+    let [(own, _queue), _] = devices().remove(0);
+    let [memory, result] = [(); 2].map(|()| buffer(&own, 512));
+    let needs = |side: Side, expected: u64, found: u64, end: &str| {
+        let text = format!(
+            "casting float to int4: the {side} slice needs {expected} bytes to hold the cast's elements, got {found}{end}"
+        );
+        (variant!(SliceLength { from, to, side, expected, found }), text)
+    };
+    let check = |source, destination, (variant, text): (String, String)| {
+        assert_all(ways(&own, source, destination), &variant, &text);
+    };
+    let (whole, good) = (Source::new(memory.slice(..60)), Destination::new(result.slice(..8)));
+    let end = "; a longer slice is given as Source::part(slice, 0)";
+    check(Source::new(memory.slice(..)), good, needs(Side::Source, 60, 512, end));
+    let end = "; a longer slice is given as Destination::part(slice, 0), which keeps the unused bits of the last byte \
+               instead of zeroing them";
+    check(whole, Destination::new(result.slice(..)), needs(Side::Destination, 8, 512, end));
+    check(Source::new(memory.slice(..56)), good, needs(Side::Source, 60, 56, ""));
+    check(Source::part(memory.slice(..64), 2), good, needs(Side::Source, 68, 64, ""));
+    check(whole, Destination::part(result.slice(..8), 2), needs(Side::Destination, 9, 8, ""));
+    // What the texts name is taken.
+    let (source, destination) = (Source::part(memory.slice(..), 0), Destination::part(result.slice(..), 0));
+    assert!(ways(&own, source, destination).iter().all(|(_, result)| result.is_ok()));
+}
+
+/// The last word of the elements must lie in the buffer, however long the slice is.
+#[test]
+fn elements_that_end_beyond_the_buffer() {
+    let (from, to, side) = (FROM, TO, Side::Destination);
+    let [(own, _queue), _] = devices().remove(0);
+    let memory = buffer(&own, 64);
+    let usage = wgpu::BufferUsages::STORAGE;
+    let short = own.create_buffer(&wgpu::BufferDescriptor { label: None, size: 70, usage, mapped_at_creation: false });
+    let variant = variant!(SliceOutOfRange { from, to, side, offset: 60, end: 72, size: 70 });
+    let text = "casting float to int4: the elements in the destination slice at byte 60 end at byte 72 (in whole 32-bit \
+                words), but the buffer has 70 bytes";
+    for slice in [Destination::part(short.slice(60..), 4), Destination::part(short.slice(60..70), 5)] {
+        assert_all(ways(&own, Source::new(memory.slice(..60)), slice), &variant, text);
+    }
+}
