@@ -3,13 +3,14 @@
 //!
 //! Prints JSON, an object a line: what was measured on, then for each chain its sizes, with the seconds of both, and the bytes
 //! read and written from which the adapter is faster at every size. Every figure is the median of seven runs after two.
+//! `--most N`: elements of the largest tensor, 64 Mi by default; the others have a fourth of the next, down to 4 Ki.
 
 #![allow(missing_docs, reason = "a program")]
 
 use std::time::Instant;
 
-use clap::Parser;
 use serde_json::json;
+use support::arguments::Arguments;
 use support::models;
 use wgpu_cast::onnx::Model;
 use wgpu_cast::{Context, DeviceChoice, ElementType, Tensor};
@@ -31,19 +32,10 @@ const CHAINS: [&[ElementType]; 3] = [
     ],
 ];
 
-/// Measures chains of casts on host tensors
-#[derive(Parser)]
-struct Arguments {
-    /// Elements of the largest tensor; the others have a fourth of the next, down to 4 Ki
-    #[arg(long, default_value_t = 1 << 26)]
-    most: usize,
-    /// Passed by cargo to every benchmark
-    #[arg(long, hide = true)]
-    bench: bool,
-}
-
 fn main() {
-    let arguments = Arguments::parse();
+    let mut arguments = Arguments::of_process();
+    let most = arguments.value("--most").unwrap_or(1 << 26);
+    arguments.end();
     let [gpu, cpu] = [DeviceChoice::Gpu, DeviceChoice::Cpu].map(|choice| {
         let opened = pollster::block_on(Context::open(choice));
         opened.expect("an adapter")
@@ -54,7 +46,7 @@ fn main() {
         let model = Model::from_bytes(models::chain(types), None).expect("a model");
         let chain = types.iter().map(|t| t.name()).collect::<Vec<_>>().join(" > ");
         let mut faster_from = None;
-        let sizes = std::iter::successors(Some(1 << 12), |n| Some(4 * n)).take_while(|&n| n <= arguments.most);
+        let sizes = std::iter::successors(Some(1 << 12), |n| Some(4 * n)).take_while(|&n| n <= most);
         for elements in sizes {
             let packed = |t: &ElementType| t.packed_bytes(elements as u64).expect("a size");
             let bytes: u64 = types.windows(2).flatten().map(packed).sum();

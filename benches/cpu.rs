@@ -5,44 +5,26 @@
 //! alike. Every figure is the median of seven runs, `ratio` is the median of the runs' ratios of cast to copy, and
 //! `spread` is the fastest cast over the slowest. The destination is reused, because the page faults of new memory
 //! would dominate the time.
+//!
+//! | argument | measures |
+//! |---|---|
+//! | `--from TYPE`, `--to TYPE` | pairs of this source type, of this destination type; without both, common pairs |
+//! | `--all` | all pairs of numeric types |
+//! | `--elements N,N` | tensors of so many elements [16777216] |
+//! | `--threads N,N` | casts on so many threads [1,2] |
+//! | `--json` | the same; each measurement is a line of JSON |
 
 #![allow(missing_docs, reason = "a program")]
 
 use std::hint::black_box;
 use std::time::Instant;
 
-use clap::Parser;
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
+use support::arguments::Arguments;
 use wgpu_cast::{CastOptions, ElementType, Tensor, cpu};
 
 const RUNS: usize = 7;
-
-/// Measures casts between common pairs of types, or between the given types
-#[derive(Parser)]
-struct Arguments {
-    /// Source type [default: all]
-    #[arg(long)]
-    from: Option<ElementType>,
-    /// Destination type [default: all]
-    #[arg(long)]
-    to: Option<ElementType>,
-    /// Measure all pairs of numeric types
-    #[arg(long)]
-    all: bool,
-    /// Elements per tensor; several values separated by commas
-    #[arg(long, value_delimiter = ',', default_value = "16777216")]
-    elements: Vec<usize>,
-    /// Threads; several values separated by commas
-    #[arg(long, value_delimiter = ',', default_value = "1,2")]
-    threads: Vec<usize>,
-    /// Print one line of JSON per measurement
-    #[arg(long)]
-    json: bool,
-    /// Passed by cargo to every benchmark
-    #[arg(long, hide = true)]
-    bench: bool,
-}
 
 /// Common pairs, the most common first.
 const COMMON: &str = "float float16, float16 float, float bfloat16, bfloat16 float, float16 bfloat16, bfloat16 float16, \
@@ -53,10 +35,16 @@ const COMMON: &str = "float float16, float16 float, float bfloat16, bfloat16 flo
     float float4e2m1, float4e2m1 float, float float6e2m3, float6e2m3 float, int8 int4, int4 int8";
 
 fn main() {
-    let arguments = Arguments::parse();
+    let mut arguments = Arguments::of_process();
+    let from: Option<ElementType> = arguments.value("--from");
+    let to: Option<ElementType> = arguments.value("--to");
+    let (all, json) = (arguments.flag("--all"), arguments.flag("--json"));
+    let sizes: Vec<usize> = arguments.values("--elements").unwrap_or_else(|| vec![1 << 24]);
+    let threads: Vec<usize> = arguments.values("--threads").unwrap_or_else(|| vec![1, 2]);
+    arguments.end();
     let pools: Vec<ThreadPool> =
-        arguments.threads.iter().map(|&n| ThreadPoolBuilder::new().num_threads(n).build().unwrap()).collect();
-    if !arguments.json {
+        threads.iter().map(|&n| ThreadPoolBuilder::new().num_threads(n).build().unwrap()).collect();
+    if !json {
         println!(
             "medians of {RUNS} runs; GB/s of bytes read and written, compared with a copy of the same number of bytes"
         );
@@ -66,13 +54,13 @@ fn main() {
         let (from, to) = pair.split_once(' ').unwrap();
         [from, to].map(|name| name.trim().parse().unwrap())
     });
-    let every = arguments.all || arguments.from.is_some() || arguments.to.is_some();
+    let every = all || from.is_some() || to.is_some();
     let pairs: Vec<[ElementType; 2]> =
         if every { numeric().flat_map(|from| numeric().map(move |to| [from, to])).collect() } else { common.collect() };
     let wanted = |filter: Option<ElementType>, t| filter.is_none_or(|filter| filter == t);
     let pairs: Vec<_> =
-        pairs.into_iter().filter(|&[from, to]| wanted(arguments.from, from) && wanted(arguments.to, to)).collect();
-    for &elements in &arguments.elements {
+        pairs.into_iter().filter(|&[source, target]| wanted(from, source) && wanted(to, target)).collect();
+    for &elements in &sizes {
         let mut sources: Vec<Tensor> = Vec::new();
         for [from, _] in &pairs {
             if sources.iter().all(|tensor| tensor.element_type() != *from) {
@@ -94,7 +82,7 @@ fn main() {
         }
         for (rates, pair) in measured.chunks(pools.len()).zip(&pairs) {
             for (rates, pool) in rates.iter().zip(&pools) {
-                show(pair, elements, pool.current_num_threads(), rates, arguments.json);
+                show(pair, elements, pool.current_num_threads(), rates, json);
             }
         }
     }

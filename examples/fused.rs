@@ -6,6 +6,7 @@
 //! ```
 
 use std::error::Error;
+use std::io::Write;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -21,16 +22,9 @@ const WEIGHTS: usize = ROWS * COLUMNS;
 /// How often each way is timed.
 const RUNS: usize = 10;
 
-fn main() -> ExitCode {
-    let instance = wgpu::Instance::default();
-    let adapter = match pollster::block_on(instance.request_adapter(&wgpu::RequestAdapterOptions::default())) {
-        Ok(adapter) => adapter,
-        Err(error) => {
-            eprintln!("fused: no GPU adapter ({error}); a software one, such as Mesa's llvmpipe, is enough");
-            return ExitCode::FAILURE;
-        }
-    };
-    match run(&adapter) {
+/// Public, as is `run`, because a test calls it.
+pub fn main() -> ExitCode {
+    match run(&mut std::io::stdout()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("fused: {error}");
@@ -39,7 +33,11 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(adapter: &wgpu::Adapter) -> Result<(), Box<dyn Error>> {
+/// Prints what it found and measured.
+pub fn run(output: &mut dyn Write) -> Result<(), Box<dyn Error>> {
+    let instance = wgpu::Instance::default();
+    let adapter = pollster::block_on(instance.request_adapter(&wgpu::RequestAdapterOptions::default()))
+        .map_err(|error| format!("no GPU adapter ({error}); a software one, such as Mesa's llvmpipe, is enough"))?;
     let (device, queue) = pollster::block_on(adapter.request_device(&wgpu::DeviceDescriptor::default()))?;
     let gpu = Gpu { device, queue };
 
@@ -91,8 +89,8 @@ fn run(adapter: &wgpu::Adapter) -> Result<(), Box<dyn Error>> {
         return Err(format!("row {row}: {} with fused weights, {} with cast ones", one[row], other[row]).into());
     }
 
-    println!("{ROWS} x {COLUMNS} weights of {} on {}", spec.from, adapter.get_info().name);
-    println!("the decoded weights have the bits of the cast; the sums agree");
+    writeln!(output, "{ROWS} x {COLUMNS} weights of {} on {}", spec.from, adapter.get_info().name)?;
+    writeln!(output, "the decoded weights have the bits of the cast; the sums agree")?;
     let ways: [(&str, &Record<'_>); 3] = [
         ("decoded in the product", &record_fused),
         ("cast, then the product", &|pass| {
@@ -104,7 +102,7 @@ fn run(adapter: &wgpu::Adapter) -> Result<(), Box<dyn Error>> {
     for (name, record) in ways {
         let mut times = (0..RUNS).map(|_| gpu.time(record)).collect::<Result<Vec<_>, _>>()?;
         times.sort();
-        println!("{:8.3} ms  {name}", times[RUNS / 2].as_secs_f64() * 1e3);
+        writeln!(output, "{:8.3} ms  {name}", times[RUNS / 2].as_secs_f64() * 1e3)?;
     }
     Ok(())
 }

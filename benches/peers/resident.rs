@@ -40,7 +40,7 @@ impl Adapter {
         let context = pollster::block_on(Context::open(DeviceChoice::Gpu))?;
         let (device, queue) = context.device().zip(context.queue()).ok_or("the adapter has no device")?;
         let (device, queue) = (device.clone(), queue.clone());
-        let module = device.create_shader_module(wgpu::include_wgsl!("../../examples/cast/copy.wgsl"));
+        let module = device.create_shader_module(wgpu::include_wgsl!("../../examples/cast/src/bench/copy.wgsl"));
         let copy = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
             label: Some("copy"),
             layout: None,

@@ -10,6 +10,7 @@ mod engine;
 mod faults;
 mod faulty;
 mod functions;
+mod fused;
 mod gpu;
 mod immediates;
 mod lost;

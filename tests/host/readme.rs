@@ -136,24 +136,40 @@ fn the_instruction_table_has_every_pair() {
     assert!(missing.is_empty(), "counts.csv lacks {} pairs, such as {}: {make}", missing.len(), missing[0]);
 }
 
+/// The direct dependencies in a manifest: of the package (`true`), or of its tests.
+fn direct(manifest: &str, normal: bool) -> BTreeSet<&str> {
+    let kind = |table: &str| table.split(']').next().and_then(|head| head.rsplit('.').next()).map(str::to_owned);
+    let wanted = if normal { "dependencies" } else { "dev-dependencies" };
+    let tables = manifest.split("\n[").filter(|table| kind(table).as_deref() == Some(wanted));
+    let keys = tables.flat_map(|table| table.lines().skip(1).filter_map(|line| line.split_once(" = ")));
+    keys.map(|(name, _)| name).filter(|name| !name.starts_with('#')).collect()
+}
+
 /// `docs/dependencies.md` gives a reason for every direct dependency, and for no other.
 #[test]
 fn every_direct_dependency_has_a_reason() {
-    let manifest = include_str!("../../Cargo.toml");
-    let tables = manifest.split("\n[").filter(|table| table.split(']').next().unwrap_or("").ends_with("dependencies"));
-    let keys = tables.flat_map(|table| table.lines().skip(1).filter_map(|line| line.split_once(" = ")));
-    let direct: BTreeSet<&str> = keys.map(|(name, _)| name).filter(|name| !name.starts_with('#')).collect();
+    let library = include_str!("../../Cargo.toml");
+    let program = include_str!("../../examples/cast/Cargo.toml");
+    let tests = [library, program].into_iter().flat_map(|manifest| direct(manifest, false)).collect();
+    let expected = [
+        ("The library", direct(library, true)),
+        ("The program", direct(program, true)),
+        ("Tests, benches and examples", tests),
+    ];
     let text = include_str!("../../docs/dependencies.md");
-    let rows = text.lines().filter(|line| line.starts_with("| `")).filter_map(|line| line.split('|').nth(1));
-    let given: BTreeSet<&str> =
-        rows.flat_map(|cell| cell.split(", ").map(|name| name.trim().trim_matches('`'))).collect();
-    assert_eq!(given, direct);
+    for (title, direct) in expected {
+        let section = text.split("\n## ").find_map(|section| section.strip_prefix(title)).expect(title);
+        let rows = section.lines().filter(|line| line.starts_with("| `")).filter_map(|line| line.split('|').nth(1));
+        let given: BTreeSet<&str> =
+            rows.flat_map(|cell| cell.split(", ").map(|name| name.trim().trim_matches('`'))).collect();
+        assert_eq!(given, direct, "{title}");
+    }
 }
 
 /// The checksums in `docs/verification.md` are recorded ones.
 #[test]
 fn checksums_in_texts_are_the_recorded_ones() {
-    let recorded: BTreeSet<&str> = include_str!("../support/src/checksums.txt").lines().collect();
+    let recorded: BTreeSet<&str> = include_str!("../../examples/cast/src/checks/checksums.txt").lines().collect();
     let text = include_str!("../../docs/verification.md");
     let block = text.split("```text\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a block of checksums");
     let unknown: Vec<&str> = block.lines().filter(|line| !recorded.contains(line)).collect();

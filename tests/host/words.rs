@@ -1,4 +1,4 @@
-//! The page in a browser tells losses in the words of the program `cast`.
+//! The page in a browser tells losses in the words of the program.
 
 /// Names and words of a table in the text, from this line to the next one that starts with `end`.
 fn table<'a>(text: &'a str, start: &str, end: &str, quote: char) -> Vec<(&'a str, &'a str)> {
@@ -10,7 +10,7 @@ fn table<'a>(text: &'a str, start: &str, end: &str, quote: char) -> Vec<(&'a str
 
 #[test]
 fn the_page_tells_losses_in_the_program_s_words() {
-    let program = include_str!("../../examples/cast/convert/report.rs");
+    let program = include_str!("../../examples/cast/src/convert/report.rs");
     let page = std::fs::read_to_string("integrations/browser/page/views/losses.js").unwrap();
     let told = table(program, "const TOLD", "];", '"');
     assert_eq!(told.len(), wgpu_cast::LossCounts::default().iter().count(), "{told:?}");

@@ -1,21 +1,24 @@
-//! What tests, benches and the example `cast` share. It is a crate of its own, so that each part is compiled once and
-//! none of them reaches into the files of another.
+//! What tests, benches and integrations share. It is a crate of its own, so that each part is compiled once.
+//!
+//! The package of the program takes nothing that is not published. So what its commands `verify`, `bench` and `shader` need is there, and
+//! this crate includes those files.
 
 #[cfg(feature = "wgpu")]
 pub mod adapter;
+pub mod arguments;
 pub mod bits;
 #[cfg(feature = "wgpu")]
 pub mod buffers;
 pub mod cases;
-pub mod checksums;
+#[path = "../../../examples/cast/src/checks/mod.rs"]
+mod checks;
 #[cfg(feature = "wgpu")]
+#[path = "../../../examples/cast/src/bench/clock.rs"]
 pub mod clock;
 pub mod decoders;
 pub mod faulty_driver;
 pub mod golden;
-pub mod inputs;
 pub mod models;
-pub mod options;
 pub mod oracle;
 pub mod planned;
 pub mod random;
@@ -23,20 +26,16 @@ pub mod shapes;
 pub mod texts;
 pub mod tier;
 #[cfg(feature = "translate")]
+#[path = "../../../examples/cast/src/translate.rs"]
 pub mod translate;
-pub mod two_words;
 pub mod unrolled;
-pub mod verify;
+
+pub use checks::{checksums, inputs, numeric, options, two_words, verify};
 
 use std::collections::BTreeSet;
 
 use oracle::{Oracle, Round, Rules};
 use wgpu_cast::{CastOptions, ElementType, Float4Nan, Int4Overflow, RoundMode};
-
-/// The numeric element types.
-pub fn numeric() -> impl Iterator<Item = ElementType> {
-    ElementType::ALL.iter().copied().filter(|t| t.is_numeric())
-}
 
 /// For each pair of widths a pair of types, of which different ones occur. For what depends on nothing else of a pair:
 /// compiling the kernels of all pairs takes minutes.

@@ -10,19 +10,10 @@
 use std::env::var_os;
 use std::sync::LazyLock;
 
+pub use crate::checks::tier::Tier;
+
 /// The environment variable that chooses.
 const VARIABLE: &str = "WGPU_CAST_TESTS";
-
-/// How much to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tier {
-    /// As much as a processor does in minutes.
-    Full,
-    /// All that `Full` leaves out because compiling it takes long.
-    Exhaustive,
-    /// As much as an emulator does in minutes.
-    Emulator,
-}
 
 impl Tier {
     /// What the environment chooses.
@@ -34,14 +25,6 @@ impl Tier {
             Some(tier) => panic!("{VARIABLE} is {tier:?}; it may be \"emulator\", \"exhaustive\", or not be set"),
         });
         *CHOSEN
-    }
-
-    /// How many of something: `full`, or on an emulator `few`.
-    pub fn count(self, full: usize, few: usize) -> usize {
-        match self {
-            Tier::Full | Tier::Exhaustive => full,
-            Tier::Emulator => few,
-        }
     }
 }
 

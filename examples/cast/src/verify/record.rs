@@ -6,8 +6,7 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use support::checksums::{Case, parse, text};
-
+use crate::checks::checksums::{Case, parse, text};
 use crate::failure::Failure;
 
 /// The file with the checksums of the blocks that a run has done, one in a line. An interrupted run goes on from it.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::convert::checkpoint;
-use crate::tool::{Folder, floats};
+use crate::tool::{Folder, binary, floats};
 
 const INDEX: &str = "m.safetensors.index.json";
 
@@ -40,7 +40,7 @@ fn kill(folder: &Folder, shard: usize, arguments: &str) {
     let pipe = folder.path().join(format!("out/m-{shard}.safetensors"));
     std::fs::remove_file(&pipe).expect("a shard");
     assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
-    let mut command = Command::new(folder.binary());
+    let mut command = Command::new(binary());
     command.args(["convert", "model", "out"]).args(arguments.split_whitespace());
     let mut child = command.current_dir(folder.path()).stderr(Stdio::null()).spawn().expect("the binary runs");
     // Opening it waits until the process has opened it, too; it has then made the shards before.
@@ -109,7 +109,7 @@ fn a_killed_conversion_in_place_keeps_the_index() {
     let before = folder.read(&format!("model/{INDEX}"));
     let pipe = folder.path().join("picture.svg");
     assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
-    let mut command = Command::new(folder.binary());
+    let mut command = Command::new(binary());
     command.args(["convert", "model", "model", "--in-place", "--to", "bf16", "--plot", "picture.svg"]);
     let mut child = command.current_dir(folder.path()).stderr(Stdio::null()).spawn().expect("the binary runs");
     let reader = std::fs::File::open(&pipe).expect("a pipe");

@@ -38,11 +38,6 @@ impl Folder {
         self.0.path()
     }
 
-    /// The binary `cast`.
-    pub fn binary(&self) -> PathBuf {
-        binary("cast")
-    }
-
     /// Writes a file, and creates its folder.
     pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
         let path = self.path().join(name);
@@ -76,43 +71,33 @@ impl Folder {
         names
     }
 
-    /// Runs `cast` here with the words of a command line.
+    /// Runs the program here with the words of a command line.
     pub fn cast(&self, line: &str) -> Outcome {
-        self.run("cast", line, &[])
+        self.run(line, &[])
     }
 
     /// The same as on a machine without any graphics driver.
     pub fn cast_without_gpu(&self, line: &str) -> Outcome {
-        self.run("cast", line, &NO_DRIVER)
+        self.run(line, &NO_DRIVER)
     }
 
     /// The same with environment variables.
     pub fn cast_with(&self, line: &str, variables: &[(&str, &str)]) -> Outcome {
-        self.run("cast", line, variables)
-    }
-
-    /// Runs another example here.
-    pub fn example(&self, name: &str) -> Outcome {
-        self.run(name, "", &[])
-    }
-
-    /// The same as on a machine without any graphics driver.
-    pub fn example_without_gpu(&self, name: &str) -> Outcome {
-        self.run(name, "", &NO_DRIVER)
+        self.run(line, variables)
     }
 
     /// The same with a file here as standard input.
     pub fn cast_from(&self, input: &str, line: &str) -> Outcome {
         let input = std::fs::File::open(self.path().join(input)).expect("a file in a temporary folder");
-        outcome(self.command("cast", line, &[]).stdin(input))
+        outcome(self.command(line, &[]).stdin(input))
     }
 
-    fn run(&self, example: &str, line: &str, variables: &[(&str, &str)]) -> Outcome {
-        outcome(&mut self.command(example, line, variables))
+    fn run(&self, line: &str, variables: &[(&str, &str)]) -> Outcome {
+        outcome(&mut self.command(line, variables))
     }
 
-    fn command(&self, example: &str, line: &str, variables: &[(&str, &str)]) -> Command {
-        let mut command = Command::new(binary(example));
+    fn command(&self, line: &str, variables: &[(&str, &str)]) -> Command {
+        let mut command = Command::new(binary());
         command
             .args(line.split_whitespace())
             .current_dir(self.path())
@@ -152,13 +137,9 @@ impl Outcome {
     }
 }
 
-/// `target/<profile>/examples/<name>`, beside this test's `target/<profile>/deps/cli-…`.
-fn binary(name: &str) -> PathBuf {
-    let test = std::env::current_exe().expect("this test's path");
-    let profile = test.ancestors().nth(2).expect("target/<profile>");
-    let binary = profile.join("examples").join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
-    assert!(binary.exists(), "{} is missing: cargo build --example {name}", binary.display());
-    binary
+/// The program: the one that was built with these tests, or where they were copied away from it, the one that CAST_BINARY names.
+pub fn binary() -> PathBuf {
+    std::env::var_os("CAST_BINARY").unwrap_or_else(|| env!("CARGO_BIN_EXE_wgpu-cast").into()).into()
 }
 
 /// A `.npy` file, version 1.0, the header as numpy writes it.

@@ -1,4 +1,4 @@
-//! The example binaries, run as a user runs them.
+//! The program, run as a user runs it.
 
 mod advice;
 mod archives;
@@ -11,7 +11,6 @@ mod dry_run;
 mod errors;
 mod files;
 mod folders;
-mod fused;
 mod help;
 mod incomplete;
 mod indexes;

@@ -5,7 +5,7 @@ use support::options::pair_variants;
 
 use crate::tool::Folder;
 
-const RECORDED: &str = include_str!("../support/src/checksums.txt");
+const RECORDED: &str = include_str!("../../src/checks/checksums.txt");
 
 /// The checksums of a type of eight bits are those that are recorded, without an adapter.
 #[test]

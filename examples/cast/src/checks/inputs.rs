@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use wgpu_cast::{ElementType, Kind};
 
-use crate::random::Random;
+use super::random::Random;
 
 /// The patterns of the bits that are not kept.
 const CUT: u64 = 6;

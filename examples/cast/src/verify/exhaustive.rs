@@ -5,14 +5,14 @@ use std::sync::Mutex;
 
 use rayon::prelude::*;
 use serde_json::json;
-use support::checksums::{self, Block, Case};
-use support::inputs::Inputs;
-use support::verify::differences;
 use wgpu_cast::{Context, DeviceChoice, Tensor, cpu};
 
 use super::record::Record;
 use super::{SHOWN, adapter_name, report};
 use crate::args::VerifyArgs;
+use crate::checks::checksums::{self, Block, Case};
+use crate::checks::inputs::Inputs;
+use crate::checks::verify::differences;
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::{output, session};

@@ -3,8 +3,8 @@
 use wgpu_cast::wgsl::{self, Kernel, KernelVariant};
 use wgpu_cast::{CastOptions, ElementType, Error, Tensor};
 
-use crate::tier::Tier;
-use crate::{cases, numeric};
+use super::tier::Tier;
+use super::{cases, numeric};
 
 /// The maximum number of small tensors per source type.
 const SMALL: usize = 16;

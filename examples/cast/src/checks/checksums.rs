@@ -7,9 +7,9 @@ use std::ops::Range;
 use wgpu_cast::{CastOptions, ElementType, Error, cpu};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-use crate::inputs::Inputs;
-use crate::numeric;
-use crate::options::{options_text, pair_variants};
+use super::inputs::Inputs;
+use super::numeric;
+use super::options::{options_text, pair_variants};
 
 /// Inputs of a block.
 const BLOCK: u64 = 1 << 26;
@@ -23,8 +23,11 @@ const RECORDED: &str = include_str!("checksums.txt");
 /// A cast whose results have a checksum.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Case {
+    /// The source type.
     pub from: ElementType,
+    /// The destination type.
     pub to: ElementType,
+    /// The options.
     pub options: CastOptions,
     /// The checksum that its results should have, if one is recorded.
     pub recorded: Option<u64>,
@@ -115,11 +118,19 @@ pub fn parse(text: &str) -> Option<u64> {
 #[derive(Default)]
 pub struct Block(Xxh3);
 
+impl fmt::Debug for Block {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Block").field(&text(self.finish())).finish()
+    }
+}
+
 impl Block {
+    /// Adds the packed results that follow.
     pub fn update(&mut self, results: &[u8]) {
         self.0.update(results);
     }
 
+    /// The checksum of all that was added.
     pub fn finish(&self) -> u64 {
         self.0.digest()
     }

@@ -5,12 +5,13 @@ mod record;
 mod report;
 
 use serde_json::json;
-use support::checksums::{self, Block};
-use support::options::pair_variants;
-use support::verify::{differences, tensors};
 use wgpu_cast::{CastOptions, Context, ElementType, Error, Tensor, cpu};
 
-use crate::args::{VerifyArgs, numeric};
+use crate::args::VerifyArgs;
+use crate::checks::checksums::{self, Block};
+use crate::checks::numeric;
+use crate::checks::options::pair_variants;
+use crate::checks::verify::{differences, tensors};
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::{output, session};

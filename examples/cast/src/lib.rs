@@ -1,4 +1,7 @@
-//! `cast`: ONNX Cast for files, and tools to print, verify and measure the kernels.
+//! The program `wgpu-cast`: ONNX Cast for files, and tools to print, verify and measure the kernels. `wgpu-cast --help` is its
+//! documentation.
+//!
+//! This library is the program: [`main`] is all of it. The other items are what tests share with it. Programs use the crate `wgpu-cast`.
 
 // As in src/lib.rs: the types of wgpu nest deeply.
 #![recursion_limit = "256"]
@@ -8,6 +11,7 @@ mod args;
 mod atomic;
 mod bench;
 mod cache;
+pub mod checks;
 mod convert;
 mod environment;
 mod failure;
@@ -27,6 +31,7 @@ mod shell;
 mod signals;
 mod temporary;
 mod text;
+pub mod translate;
 mod types;
 mod verify;
 
@@ -38,7 +43,8 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use args::{Cli, Command};
 use failure::Failure;
 
-fn main() -> ExitCode {
+/// Runs the program with the arguments of the process.
+pub fn main() -> ExitCode {
     // Logging is off unless RUST_LOG is set, because drivers log a lot.
     env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("off")).init();
     let result = match Cli::try_parse() {

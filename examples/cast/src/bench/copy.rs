@@ -19,7 +19,7 @@ pub struct BoundCopy<'a> {
 
 impl<'a> Copy<'a> {
     pub fn new(device: &'a wgpu::Device) -> Self {
-        let module = device.create_shader_module(wgpu::include_wgsl!("../copy.wgsl"));
+        let module = device.create_shader_module(wgpu::include_wgsl!("copy.wgsl"));
         let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
             label: Some("copy"),
             layout: None,

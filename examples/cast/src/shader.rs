@@ -1,12 +1,12 @@
 //! `cast shader`: prints the kernel for a pair of element types.
 
-use support::translate::translate;
 use wgpu_cast::wgsl::{self, KernelVariant};
 
 use crate::args::ShaderArgs;
 use crate::atomic::{self, target::Existing};
 use crate::failure::Failure;
 use crate::output;
+use crate::translate::translate;
 
 pub fn print(args: &ShaderArgs) -> Result<(), Failure> {
     let options = args.attributes.options(args.from, args.to)?;

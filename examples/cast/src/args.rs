@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use clap::builder::{PathBufValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 use clap_complete::Shell;
-pub use support::numeric;
-use support::translate::Format;
 use wgpu_cast::{DeviceChoice, ElementType, RoundMode, Route};
 
+use crate::checks::verify::{RANDOM, SEED};
 use crate::convert::{Pattern, Rules, ShardPart, SourceTypes};
 use crate::failure::Failure;
 use crate::files::FileFormat;
 use crate::help;
+use crate::translate::Format;
 use crate::types::NUMERIC_TYPE;
 
 #[derive(Debug, Parser)]
@@ -355,7 +355,7 @@ pub struct VerifyArgs {
     #[arg(long, value_name = "TYPE", value_parser = NUMERIC_TYPE, hide_possible_values = true)]
     pub to: Option<ElementType>,
     /// Number of random codes for each source wider than 16 bits, in addition to the edge cases
-    #[arg(long, value_name = "N", default_value_t = support::verify::RANDOM, value_parser = value_parser!(u32).range(..=1 << 26))]
+    #[arg(long, value_name = "N", default_value_t = RANDOM, value_parser = value_parser!(u32).range(..=1 << 26))]
     pub random: u32,
     /// Cast every code of sources of at most 32 bits, and millions of 64 bits, and print a checksum for each cast; on
     /// --device cpu only the checksums are compared
@@ -371,7 +371,7 @@ pub struct VerifyArgs {
     #[arg(long, conflicts_with_all = ["quiet", "json"])]
     pub report: bool,
     /// Seed of the random codes
-    #[arg(long, value_name = "S", default_value_t = support::verify::SEED)]
+    #[arg(long, value_name = "S", default_value_t = SEED)]
     pub seed: u64,
     #[command(flatten)]
     pub device: DeviceArgs,

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
 use crate::convert::checkpoint;
-use crate::tool::{Folder, floats, model_with_data, npy};
+use crate::tool::{Folder, binary, floats, model_with_data, npy};
 
 fn array(folder: &Folder, name: &str) {
     folder.write(name, npy("<f4", false, "(2,)", &floats(&[1.0, 2.0])));
@@ -15,14 +15,14 @@ fn array(folder: &Folder, name: &str) {
 
 /// Starts the binary here, with the words of a command line.
 fn start(folder: &Folder, line: &str) -> Child {
-    let mut command = Command::new(folder.binary());
+    let mut command = Command::new(binary());
     command.args(line.split_whitespace()).current_dir(folder.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.spawn().expect("the binary runs")
 }
 
 /// Runs a line of shell, where `cast` is the binary.
 fn shell(folder: &Folder, line: &str) -> Output {
-    let line = line.replace("cast ", &format!("{} ", folder.binary().display()));
+    let line = line.replace("cast ", &format!("{} ", binary().display()));
     Command::new("sh").args(["-c", &line]).current_dir(folder.path()).output().expect("a shell")
 }
 
@@ -116,7 +116,7 @@ fn signals_that_are_ignored_stay_ignored() {
     folder.write("a.safetensors", [&(header.len() as u64).to_le_bytes(), &header[..]].concat());
     let file = fs::OpenOptions::new().write(true).open(folder.path().join("a.safetensors")).expect("a file");
     file.set_len(8 + header.len() as u64 + (32 << 30)).expect("a sparse file");
-    let binary = folder.binary();
+    let binary = binary();
     let mut child = Command::new("sh")
         .args(["-c", "trap '' HUP INT; exec \"$0\" convert a.safetensors out.safetensors --to float8e4m3fn --quiet"])
         .arg(binary)

@@ -1,18 +1,19 @@
 //! `cast bench`: measures casts and a copy of the same number of bytes.
 
+mod clock;
 mod copy;
 
 use serde_json::json;
-use support::cases;
-use support::clock::{Clock, Record};
 use wgpu_cast::wgpu::{self, BufferUsages};
 use wgpu_cast::{CastSpec, Caster, Destination, ElementType, Source};
 
-use crate::args::{BenchArgs, numeric};
+use crate::args::BenchArgs;
+use crate::checks::{cases, numeric};
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::verify::adapter_name;
 use crate::{output, session};
+use clock::{Clock, Record};
 use copy::Copy;
 
 const WARM_UPS: usize = 2;

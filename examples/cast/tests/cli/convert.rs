@@ -1,6 +1,6 @@
 //! `cast convert` for one file: rules, reports, interruptions, permissions.
 
-use crate::tool::{Folder, floats};
+use crate::tool::{Folder, binary, floats};
 
 /// A safetensors file of named tensors: type, shape, data.
 pub fn checkpoint(tensors: &[(&str, &str, &[u64], &[u8])]) -> Vec<u8> {
@@ -238,7 +238,7 @@ mod interruptions {
     fn interrupted(folder: &Folder, rest: &str) {
         let partial = folder.path().join(PARTIAL);
         for _ in 0..20 {
-            let mut child = Command::new(folder.binary())
+            let mut child = Command::new(binary())
                 .args(["convert", "a.safetensors", "out.safetensors", "--quiet"])
                 .args(rest.split_whitespace())
                 .current_dir(folder.path())
@@ -390,7 +390,7 @@ mod interruptions {
         file.write_all(&(header.len() as u64).to_le_bytes()).and_then(|()| file.write_all(header)).expect("a header");
         file.set_len(8 + header.len() as u64 + (32 << 30)).expect("a sparse file");
         for signal in ["HUP", "INT", "TERM"] {
-            let mut child = Command::new(folder.binary())
+            let mut child = Command::new(binary())
                 .args(["convert", "a.safetensors", "out.safetensors", "--to", "float8e4m3fn", "--quiet"])
                 .current_dir(folder.path())
                 .spawn()
@@ -456,7 +456,7 @@ mod interruptions {
         let input = checkpoint(&[("w", "F32", &[2], &floats(&[1.0, 2.0]))]);
         folder.write("a.safetensors", &input);
         folder.convert("a.safetensors out.safetensors --to float16");
-        let mut child = Command::new(folder.binary())
+        let mut child = Command::new(binary())
             .args(["convert", "-", "-", "--in-format", "safetensors", "--to", "float16"])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use crate::tool::{Folder, Outcome};
+use crate::tool::{Folder, Outcome, binary};
 
 /// 32 GiB without blocks, which become 4 GiB: it takes longer than a test needs to send a signal.
 fn large(folder: &Folder) {
@@ -14,7 +14,7 @@ fn large(folder: &Folder) {
 
 /// Runs a conversion and interrupts it when a file with `bytes` bytes is there.
 fn interrupt(folder: &Folder, line: &str, file: &str, bytes: u64) -> Outcome {
-    let mut child = Command::new(folder.binary())
+    let mut child = Command::new(binary())
         .args(line.split_whitespace())
         .current_dir(folder.path())
         .stderr(Stdio::piped())

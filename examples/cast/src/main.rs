@@ -1,0 +1,7 @@
+//! The program `wgpu-cast`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    wgpu_cast_cli::main()
+}

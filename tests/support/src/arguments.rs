@@ -1,0 +1,46 @@
+//! The arguments of a benchmark: `--name`, and `--name VALUE` or `--name VALUE,VALUE`.
+
+use std::fmt::Display;
+use std::process::exit;
+use std::str::FromStr;
+
+/// The arguments that are not taken yet. What is wrong ends the process with a message.
+pub struct Arguments(Vec<String>);
+
+impl Arguments {
+    /// Those of the process, without `--bench`, which cargo passes to every benchmark.
+    pub fn of_process() -> Self {
+        Self(std::env::args().skip(1).filter(|word| word != "--bench").collect())
+    }
+
+    /// Whether the name is there.
+    pub fn flag(&mut self, name: &str) -> bool {
+        let found = self.0.iter().position(|word| word == name);
+        found.map(|at| self.0.remove(at)).is_some()
+    }
+
+    /// The values of a name, separated by commas.
+    pub fn values<T: FromStr<Err: Display>>(&mut self, name: &str) -> Option<Vec<T>> {
+        let at = self.0.iter().position(|word| word == name)?;
+        let Some(text) = self.0.drain(at..(at + 2).min(self.0.len())).nth(1) else { fail(name, "a value is missing") };
+        let values = text.split(',').map(|value| value.parse().unwrap_or_else(|error| fail(name, error)));
+        Some(values.collect())
+    }
+
+    /// The value of a name.
+    pub fn value<T: FromStr<Err: Display>>(&mut self, name: &str) -> Option<T> {
+        self.values(name)?.pop()
+    }
+
+    /// Nothing else is there.
+    pub fn end(self) {
+        if let Some(word) = self.0.first() {
+            fail(word, "no such argument");
+        }
+    }
+}
+
+fn fail(name: &str, what: impl Display) -> ! {
+    eprintln!("{name}: {what}");
+    exit(2)
+}
