@@ -2,7 +2,8 @@
 //! bind groups and dispatches written by hand.
 //!
 //! Every figure is the median of seven rounds, with the fastest and the slowest. The adapter is the best there is; its
-//! own work is not counted, but a software adapter's shares the processor.
+//! own work is not counted, but a software adapter's shares the processor. Before that come the memory (on Linux) and the
+//! buffers that casts with parameters of their own take when they are bound.
 
 #![allow(missing_docs, reason = "a program")]
 
@@ -10,8 +11,8 @@ use std::time::Instant;
 
 use wgpu_cast::wgpu::{self, BufferUsages};
 use wgpu_cast::{
-    Bound, BoundDispatch, CastSpec, Context, Destination, DeviceChoice, ElementType, Placement, Plan, Position, Slices,
-    Source,
+    Bound, BoundDispatch, CastSpec, Context, Destination, DeviceChoice, ElementType, Placement, Plan, Position,
+    Prepared, Slices, Source,
 };
 
 const CASTS: usize = 10_000;
@@ -36,6 +37,30 @@ fn by_hand(dispatch: &BoundDispatch<'_>, group: &wgpu::BindGroup, pass: &mut wgp
     pass.set_bind_group(0, group, &[]);
     let [x, y, z] = dispatch.workgroups;
     pass.dispatch_workgroups(x, y, z);
+}
+
+/// The memory of this process in KiB, where it can be read.
+fn resident() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    line.trim().strip_suffix(" kB")?.trim().parse().ok()
+}
+
+/// Prints what casts in one buffer hold, each at another distance from its source.
+fn print_memory(device: &wgpu::Device, prepared: &Prepared, pool: &wgpu::Buffer) {
+    let buffers = || device.get_internal_counters().hal.buffers.read();
+    let before = (resident(), buffers());
+    let bounds: Vec<Bound> = (1..=CASTS as u64).map(|i| apart(prepared, pool, i)).collect();
+    let grown = resident().zip(before.0).map(|(after, before)| format!("{} KiB more memory, ", after - before));
+    let grown = grown.unwrap_or_default();
+    println!("{} casts with parameters of their own: {grown}{} more buffers", bounds.len(), buffers() - before.1);
+}
+
+/// A cast from the start of a buffer to another part of it.
+fn apart(prepared: &Prepared, pool: &wgpu::Buffer, number: u64) -> Bound {
+    let start = 1024 + number * 512;
+    let destination = Destination::new(pool.slice(start..start + 2 * ELEMENTS));
+    prepared.bind(Source::new(pool.slice(0..4 * ELEMENTS)), destination).expect("slices")
 }
 
 fn main() {
@@ -63,6 +88,7 @@ fn main() {
     });
     // Slices of two pools, 1 KiB of float each.
     let pools = (buffer(CASTS as u64 * 1024), buffer(CASTS as u64 * 1024));
+    print_memory(device, &caster.prepare(&spec, ELEMENTS).expect("a plan"), &pools.0);
     let mut figures = [const { Vec::new() }; NAMES.len()];
     for _ in 0..ROUNDS {
         let prepared =
@@ -77,19 +103,10 @@ fn main() {
             })
         });
         // Each lies at another distance from its source, so that no two have the same parameters.
-        let apart: Vec<Bound> = timed_each(&mut figures[2], || {
-            prepared.iter().enumerate().map(|(i, prepared)| {
-                let start = (1 + i as u64) * 512;
-                let source = pools.0.slice(0..4 * ELEMENTS);
-                prepared
-                    .bind(
-                        Source::new(source),
-                        Destination::new(pools.0.slice(1024 + start..1024 + start + 2 * ELEMENTS)),
-                    )
-                    .expect("slices")
-            })
+        let others: Vec<Bound> = timed_each(&mut figures[2], || {
+            prepared.iter().enumerate().map(|(i, prepared)| apart(prepared, &pools.0, 1 + i as u64))
         });
-        drop(apart);
+        drop(others);
         let dispatch = bounds[0].dispatches().next().expect("a dispatch");
         let layout = dispatch.pipeline.get_bind_group_layout(0);
         // The parameters are one block for all, as a caller by hand would have it.

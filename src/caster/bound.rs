@@ -48,11 +48,14 @@ impl Bound {
 
     /// The dispatches. A cast of no elements has none.
     pub fn dispatches(&self) -> impl ExactSizeIterator<Item = BoundDispatch<'_>> {
-        self.commands.iter().map(|command| BoundDispatch {
-            pipeline: &command.pipeline,
-            bind_group: &command.group,
-            immediates: command.immediates(),
-            workgroups: [command.workgroups[0], command.workgroups[1], 1],
+        self.commands.iter().map(|command| {
+            command.seal();
+            BoundDispatch {
+                pipeline: &command.pipeline,
+                bind_group: &command.group,
+                immediates: command.immediates(),
+                workgroups: [command.workgroups[0], command.workgroups[1], 1],
+            }
         })
     }
 

@@ -128,6 +128,17 @@ impl Prepared {
     /// [`prepare`](Caster::prepare) are used. Other slices are planned here, and the first of them compile further
     /// kernels.
     ///
+    /// # Memory
+    /// Where the device has no immediates, and for views, each dispatch has 48 bytes of parameters in a uniform buffer
+    /// (320 for views), from a multiple of the device's `min_uniform_buffer_offset_alignment` on. Dispatches with equal
+    /// parameters share them. Casts of one caster that are bound one after the other share a buffer of at most 16 KiB,
+    /// until one of them is recorded: then the buffer is unmapped and takes no further casts. So bind many casts before
+    /// the first of them is recorded. A buffer is freed when the last cast in it is dropped.
+    ///
+    /// wgpu writes each buffer by way of a staging buffer of the same size, which it keeps, with some kilobytes of its own,
+    /// until a submission after the first recording is done. A cast that is recorded before the next one is bound
+    /// has a buffer of its own, and so keeps these kilobytes alone.
+    ///
     /// # Errors
     /// [`Error::SliceLength`], [`Error::SliceOutOfRange`], [`Error::SliceAlignment`], [`Error::MissingUsage`] and
     /// [`Error::Overlap`] for invalid slices; [`Error::ForeignBuffer`] for a buffer of another device of the same

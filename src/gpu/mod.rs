@@ -1,6 +1,7 @@
 //! wgpu: adapters, pipelines, recording, transfers.
 
 pub(crate) mod adapter;
+mod arena;
 #[cfg(feature = "onnx")]
 pub(crate) mod batch;
 pub(crate) mod binding_fault;

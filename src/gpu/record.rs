@@ -1,13 +1,12 @@
 //! Bind groups and the commands of a cast.
 
-use std::sync::Arc;
-
 use crate::conversion::Conversion;
 use crate::error::{Error, Side};
+use crate::gpu::arena::filled;
 use crate::gpu::binding_fault::{self, BindingFault};
 use crate::gpu::error_scope::{of_device, scoped};
 use crate::gpu::kernels::Kernels;
-use crate::gpu::parameters::filled;
+use crate::gpu::parameters::Slot;
 use crate::kernel::{Access, ParameterSpace};
 use crate::plan::{ByteRange, CountedDispatch, Dispatch, Merged, Params, UniformBlock};
 
@@ -23,11 +22,8 @@ pub(crate) struct Command {
 /// Where a command has its parameters.
 #[derive(Clone, Debug)]
 enum Parameters {
-    /// The bind group keeps the buffer alive for wgpu; this handle keeps it in `gpu::parameters::Parameters`, where other
-    /// casts find it.
-    Uniform {
-        _buffer: Arc<wgpu::Buffer>,
-    },
+    /// A block of a uniform buffer.
+    Uniform(Slot),
     Immediate(Params),
     /// The bind group alone has them.
     Table,
@@ -64,9 +60,9 @@ impl Commands<'_> {
             let parameters = Parameters::Immediate(dispatch.params);
             return Ok(Command { pipeline, group, workgroups: dispatch.workgroups, parameters });
         }
-        let buffer = self.uniform(&dispatch.uniform_block())?;
-        let group = self.group(access, space, ranges, &[entry(4, &buffer, whole(&buffer))], None)?;
-        let parameters = Parameters::Uniform { _buffer: buffer };
+        let slot = self.slot(&dispatch.uniform_block())?;
+        let group = self.group(access, space, ranges, &[entry(4, slot.arena.buffer(), slot.range)], None)?;
+        let parameters = Parameters::Uniform(slot);
         Ok(Command { pipeline, group, workgroups: dispatch.workgroups, parameters })
     }
 
@@ -81,10 +77,10 @@ impl Commands<'_> {
         let space = ParameterSpace::Counted;
         let pipeline = self.kernels.get(&(*self.conversion, kind, access, space))?;
         // The range begins at most an alignment before the word.
-        let buffer = self.uniform(&planned.uniform_block((range.size / 4 - 1) as u32))?;
-        let further = [entry(2, count.buffer(), range), entry(4, &buffer, whole(&buffer))];
+        let slot = self.slot(&planned.uniform_block((range.size / 4 - 1) as u32))?;
+        let further = [entry(2, count.buffer(), range), entry(4, slot.arena.buffer(), slot.range)];
         let group = self.group(access, space, [source, destination], &further, Some(count))?;
-        Ok(Command { pipeline, group, workgroups, parameters: Parameters::Uniform { _buffer: buffer } })
+        Ok(Command { pipeline, group, workgroups, parameters: Parameters::Uniform(slot) })
     }
 
     /// The command of several dispatches.
@@ -99,7 +95,7 @@ impl Commands<'_> {
         Ok(Command { pipeline, group, workgroups: [merged.workgroups, 1], parameters: Parameters::Table })
     }
 
-    fn uniform(&self, block: &UniformBlock) -> Result<Arc<wgpu::Buffer>, Error> {
+    fn slot(&self, block: &UniformBlock) -> Result<Slot, Error> {
         self.kernels.parameters.get(&self.kernels.device, self.conversion, block)
     }
 
@@ -149,15 +145,23 @@ impl Commands<'_> {
 }
 
 impl Command {
+    /// Makes the command usable in a submission: until then, others may add to the buffer of its parameters.
+    pub(crate) fn seal(&self) {
+        if let Parameters::Uniform(slot) = &self.parameters {
+            slot.arena.seal();
+        }
+    }
+
     /// What the pass's immediates must be.
     pub(crate) fn immediates(&self) -> &[u8] {
         match &self.parameters {
             Parameters::Immediate(params) => bytemuck::bytes_of(params),
-            Parameters::Uniform { .. } | Parameters::Table => &[],
+            Parameters::Uniform(_) | Parameters::Table => &[],
         }
     }
 
     fn dispatch(&self, pass: &mut wgpu::ComputePass<'_>) {
+        self.seal();
         pass.set_bind_group(0, &self.group, &[]);
         let immediates = self.immediates();
         if !immediates.is_empty() {
@@ -165,10 +169,6 @@ impl Command {
         }
         pass.dispatch_workgroups(self.workgroups[0], self.workgroups[1], 1);
     }
-}
-
-fn whole(buffer: &wgpu::Buffer) -> ByteRange {
-    ByteRange { offset: 0, size: buffer.size() }
 }
 
 fn entry(binding: u32, buffer: &wgpu::Buffer, bytes: ByteRange) -> wgpu::BindGroupEntry<'_> {

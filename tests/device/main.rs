@@ -16,6 +16,7 @@ mod immediates;
 mod lost;
 mod many;
 mod overlap;
+mod parameters;
 mod parts;
 mod plans;
 mod random;

@@ -1,0 +1,103 @@
+//! A uniform buffer for the parameter blocks of many dispatches.
+//!
+//! Only what is mapped can be written without a queue, and only what is not mapped can be used. So an arena is mapped
+//! when it is made, takes blocks until a command that uses one of them is recorded, and is *sealed* then: unmapped, and
+//! never written again.
+
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use crate::conversion::Conversion;
+use crate::error::Error;
+use crate::gpu::error_scope::{scoped, scoped_for};
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Arena {
+    device: wgpu::Device,
+    buffer: wgpu::Buffer,
+    /// Bytes in use, a multiple of the alignment of blocks; `None` once it is sealed.
+    used: Mutex<Option<u64>>,
+    /// Set once it is sealed, so that recording takes no lock after the first time.
+    sealed: OnceLock<()>,
+}
+
+impl Arena {
+    /// An arena of so many bytes, with its first block at offset 0.
+    pub(crate) fn new(
+        device: &wgpu::Device,
+        conversion: &Conversion,
+        size: u64,
+        bytes: &[u8],
+        alignment: u64,
+    ) -> Result<Self, Error> {
+        let buffer = mapped(device, conversion, size, wgpu::BufferUsages::UNIFORM)?;
+        write(&buffer, conversion, 0, bytes)?;
+        let used = Mutex::new(Some((bytes.len() as u64).next_multiple_of(alignment)));
+        Ok(Self { device: device.clone(), buffer, used, sealed: OnceLock::new() })
+    }
+
+    pub(crate) fn buffer(&self) -> &wgpu::Buffer {
+        &self.buffer
+    }
+
+    /// Writes a block and returns its offset, if the arena is not sealed and has room.
+    pub(crate) fn add(&self, conversion: &Conversion, bytes: &[u8], alignment: u64) -> Result<Option<u64>, Error> {
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(offset) = *used else { return Ok(None) };
+        let end = offset + bytes.len() as u64;
+        if end > self.buffer.size() {
+            return Ok(None);
+        }
+        write(&self.buffer, conversion, offset, bytes)?;
+        *used = Some(end.next_multiple_of(alignment));
+        Ok(Some(offset))
+    }
+
+    /// Makes the blocks usable: commands that use them may be submitted from now on.
+    pub(crate) fn seal(&self) {
+        self.sealed.get_or_init(|| {
+            let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+            if used.take().is_some() {
+                // It fails only on a device that is destroyed, which the submission reports.
+                let _ = scoped(&self.device, || self.buffer.unmap());
+            }
+        });
+    }
+}
+
+/// A buffer of bytes that never change.
+pub(crate) fn filled(
+    device: &wgpu::Device,
+    conversion: &Conversion,
+    bytes: &[u8],
+    usage: wgpu::BufferUsages,
+) -> Result<wgpu::Buffer, Error> {
+    let buffer = mapped(device, conversion, bytes.len() as u64, usage)?;
+    write(&buffer, conversion, 0, bytes)?;
+    buffer.unmap();
+    Ok(buffer)
+}
+
+/// A buffer that can be written until it is unmapped.
+fn mapped(
+    device: &wgpu::Device,
+    conversion: &Conversion,
+    size: u64,
+    usage: wgpu::BufferUsages,
+) -> Result<wgpu::Buffer, Error> {
+    scoped_for(conversion, size, device, || {
+        let label = Some("cast parameters");
+        device.create_buffer(&wgpu::BufferDescriptor { label, size, usage, mapped_at_creation: true })
+    })
+}
+
+fn write(buffer: &wgpu::Buffer, conversion: &Conversion, offset: u64, bytes: &[u8]) -> Result<(), Error> {
+    let (from, to) = (conversion.from, conversion.to);
+    // wgpu reports the loss of a device first here: the mapping fails. Its message names a buffer that the caller does
+    // not know.
+    let lost =
+        |_: wgpu::MapRangeError| Error::DeviceLost { from, to, reason: "its memory cannot be mapped".to_owned() };
+    let range = offset..offset + bytes.len() as u64;
+    buffer.slice(range).get_mapped_range_mut().map_err(lost)?.copy_from_slice(bytes);
+    Ok(())
+}
