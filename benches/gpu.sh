@@ -34,8 +34,8 @@ build() {
     programs=$folder/programs
     rm -rf "$programs" "$programs.tar.gz"
     mkdir -p "$programs"
-    cargo build --release --locked --example cast
-    cp "$target/release/examples/cast" "$programs/cast"
+    cargo build --release --locked -p wgpu-cast-cli
+    cp "$target/release/wgpu-cast" "$programs/wgpu-cast"
     for bench in peers views many chains transfer record; do
         # Cargo says where the program is.
         message=$(cargo build --release --locked --bench "$bench" --message-format json-render-diagnostics |
@@ -129,14 +129,14 @@ run() {
     [ "${GPU_SOFTWARE:-}" = 1 ] || export WGPU_BACKEND="${WGPU_BACKEND:-vulkan,metal,dx12}"
     machine >"$results/machine.txt"
     # Where none is found, the log says why.
-    step adapters 15 adapters.jsonl env RUST_LOG=info VK_LOADER_DEBUG=error,warn "$programs/cast" adapters --json
+    step adapters 15 adapters.jsonl env RUST_LOG=info VK_LOADER_DEBUG=error,warn "$programs/wgpu-cast" adapters --json
     cat "$results"/adapters.jsonl*
     need_gpu
 
     # All limits together are less than nine minutes.
-    step verify 110 verify.jsonl "$programs/cast" verify --json --random "${GPU_RANDOM:-1048576}"
+    step verify 110 verify.jsonl "$programs/wgpu-cast" verify --json --random "${GPU_RANDOM:-1048576}"
     tail -n 1 "$results"/verify.jsonl*
-    step pairs 90 pairs.jsonl "$programs/cast" bench --json --elements "$elements"
+    step pairs 90 pairs.jsonl "$programs/wgpu-cast" bench --json --elements "$elements"
     python=$(command -v python3 || true)
     [ -z "$python" ] || timeout 15 "$python" -c 'import ml_dtypes, numpy' 2>/dev/null || python=''
     if [ -n "$python" ]; then

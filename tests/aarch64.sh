@@ -45,7 +45,7 @@ export WGPU_CAST_TESTS=emulator
 
 # Without the checks of tests/run.sh, since they keep the compiler from making vector code. What only talks to GPUs is
 # compiled without optimisation, as it is not run here and takes most of the time to compile.
-options="--release --target $target"
+options="--release --package wgpu-cast --target $target"
 for package in naga wgpu wgpu-core wgpu-hal; do
     options="$options --config profile.release.package.$package.opt-level=0"
 done

@@ -5,10 +5,10 @@ set -eu
 cd "$(dirname "$0")/.."
 
 # Built separately with visible output, so that a build error is not mistaken for a missing adapter.
-cargo build --quiet --release --example cast
+cargo build --quiet --release -p wgpu-cast-cli
 
 adapters() {
-    cargo run --quiet --release --example cast -- adapters 2>/dev/null | grep '('
+    cargo run --quiet --release -p wgpu-cast-cli -- adapters 2>/dev/null | grep '('
 }
 
 # The tests of lost devices, other Vulkan drivers and the count of instructions need Vulkan.

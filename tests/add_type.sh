@@ -35,12 +35,12 @@ insert() { # file, text of the line before, the line
 
 insert src/element.rs '    FLOAT6E3M2     "float6e3m2"' \
     '    FLOAT8E3M4     "float8e3m4"     ["f8e3m4", "e3m4"]                   98,  8, float(3, 4, 3, Specials::Ieee), 28, None;'
-cargo build --quiet --release --example cast
+cargo build --quiet --release -p wgpu-cast-cli
 
-cast=$CARGO_TARGET_DIR/release/examples/cast
+cast=$CARGO_TARGET_DIR/release/wgpu-cast
 "$work/python/bin/python" tests/add_type.py "$cast"
 
 [ "${1:-}" = --suites ] || exit 0
 insert tests/support/src/oracle.rs '    ("float6e3m2", ' '    ("float8e3m4", float(3, 4, 3, Special::Ieee)),'
 "$work/python/bin/python" tests/golden/make.py
-cargo test --release --no-fail-fast --lib --test host
+cargo test --release --no-fail-fast --package wgpu-cast --lib --test host

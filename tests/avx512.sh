@@ -83,12 +83,12 @@ build() {
     cargo test --release --locked --no-run --message-format=json "$@" >$folder/built
     sed -n 's/.*"executable":"\([^"]*\)".*/\1/p' $folder/built
 }
-unit=$(build --lib --no-default-features --features threads)
+unit=$(build --package wgpu-cast --lib --no-default-features --features threads)
 for name in "$@"; do
     "$unit" --list | grep -q "$name.*: test$" || { echo "no unit test has $name in its name" >&2; exit 1; }
 done
 host=
-[ $# -gt 0 ] || host=$(build --test host)
+[ $# -gt 0 ] || host=$(build --package wgpu-cast --test host)
 
 root=$folder/root
 rm -rf $root $folder/image

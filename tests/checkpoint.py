@@ -3,7 +3,7 @@
     python3 tests/checkpoint.py make FOLDER BYTES
     python3 tests/checkpoint.py compare FOLDER CONVERTED DTYPE
     python3 tests/checkpoint.py measure COMMAND...   runs it; prints its seconds and its peak memory in MiB
-    python3 tests/checkpoint.py resumed SUMMARY BYTES   whether `cast convert --json` has kept some of the bytes, not all
+    python3 tests/checkpoint.py resumed SUMMARY BYTES   whether `wgpu-cast convert --json` has kept some of the bytes, not all
 """
 
 import glob

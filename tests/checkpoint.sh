@@ -22,8 +22,8 @@ if ! "$python" -I -c 'import numpy, ml_dtypes' >/dev/null 2>&1; then
     # shellcheck disable=SC2086
     "$python" -I -m pip install --quiet --disable-pip-version-check $packages || not_run "pip could not install $packages"
 fi
-cargo build --release --quiet --example cast
-cast=target/release/examples/cast
+cargo build --release --quiet -p wgpu-cast-cli
+cast=target/release/wgpu-cast
 run() { "$python" -I tests/checkpoint.py "$@"; }
 
 rm -rf "$folder/model" "$folder/out"

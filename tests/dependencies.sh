@@ -1,24 +1,27 @@
 #!/bin/sh
-# Counts the packages that the library brings into a build for Linux, for each set of features, and compares the counts with
-# tests/dependencies.txt. `tests/dependencies.sh --write` records them anew.
+# Counts the packages in a build for Linux of the library, for each set of features, of its tests, and of the program, and compares the
+# counts with tests/dependencies.txt. `tests/dependencies.sh --write` records them anew.
 set -eu
 cd "$(dirname "$0")/.."
 case ${1:-} in '' | --write) ;; *) echo "usage: $0 [--write]" >&2; exit 2 ;; esac
 
-count() { # features
-    cargo tree --locked --edges normal --target x86_64-unknown-linux-gnu --no-default-features --features "$1" \
-        --prefix none --format '{p}' | sed 's/ (.*//' | sort -u | wc -l | tr -d ' '
+count() { # name, arguments of cargo tree
+    name=$1
+    shift
+    number=$(cargo tree --locked --target x86_64-unknown-linux-gnu --prefix none --format '{p}' "$@" | sed 's/ (.*//' | sort -u | wc -l)
+    printf '%3d  %s\n' "$number" "$name"
 }
 
 counts=$(
     for features in '' threads onnx files wgpu wgpu,backends wgpu,backends,threads wgpu,backends,threads,onnx; do
-        number=$(count "$features")
-        printf '%3d  %s\n' "$number" "${features:-none}"
+        count "${features:-none}" --package wgpu-cast --edges normal --no-default-features --features "$features"
     done
+    count "the library's tests and benches" --package wgpu-cast --edges normal,build,dev
+    count 'the program' --package wgpu-cast-cli --edges normal
 )
 if [ "${1:-}" = --write ]; then
     printf '%s\n' "$counts" >tests/dependencies.txt
 elif [ "$counts" != "$(cat tests/dependencies.txt)" ]; then
-    printf 'tests/dependencies.txt differs from the packages of the library now:\n%s\n' "$counts" >&2
+    printf 'tests/dependencies.txt differs from the packages now:\n%s\n' "$counts" >&2
     exit 1
 fi

@@ -36,7 +36,7 @@ command -v rustup >/dev/null || not_run "there is no rustup to add Rust's target
 rustup target add $target || not_run "rustup could not add the target $target"
 
 # What only talks to GPUs is compiled without optimisation, as it is not run here and takes most of the time to compile.
-options="--release --target $target"
+options="--release --package wgpu-cast --target $target"
 for package in naga wgpu wgpu-core wgpu-hal; do
     options="$options --config profile.release.package.$package.opt-level=0"
 done

@@ -100,19 +100,19 @@ if [ -n "$shard" ]; then
         done
     done
     # A shard has changes of all files.
-    exec cargo mutants --baseline skip --test-tool nextest --timeout "$timeout" --output "$results" \
+    exec cargo mutants --package wgpu-cast --baseline skip --test-tool nextest --timeout "$timeout" --output "$results" \
         --sharding round-robin --shard "$shard" --cargo-arg=--lib "$@" -- -E "$tests"
 fi
 
-cargo mutants --list --json "$@" >"$results/list.json"
+cargo mutants --package wgpu-cast --list --json "$@" >"$results/list.json"
 copy=target/mutants/copy
 mkdir -p "$copy"
-sum=$(git ls-files -z --cached --others --exclude-standard Cargo.lock Cargo.toml shaders src tests ':(exclude)tests/mutants' |
+sum=$(git ls-files -z --cached --others --exclude-standard Cargo.lock Cargo.toml examples shaders src tests ':(exclude)tests/mutants' |
     xargs -0 cat 2>/dev/null | cksum)
 [ "$(cat "$results/sum" 2>/dev/null)" = "$sum" ] || rm -f "$results/verdicts.tsv"
 echo "$sum" >"$results/sum"
 git ls-files -z --cached --others --exclude-standard | tar --null --create --files-from=- | tar --extract --directory "$copy"
-set -- --lib
+set -- --package=wgpu-cast --lib
 for suite in $suites; do
     set -- "--test=$suite" "$@"
 done

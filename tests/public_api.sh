@@ -20,7 +20,7 @@ mkdir -p "$folder"
 # The text depends a little on the versions of both tools.
 tools="# $(cargo public-api --version), $(rustc +$toolchain --version)"
 echo "$tools" >"$folder/now.txt"
-cargo +$toolchain public-api --all-features -ss --color=never --target-dir "$folder" >>"$folder/now.txt" 2>"$folder/log.txt" ||
+cargo +$toolchain public-api --package wgpu-cast --all-features -ss --color=never --target-dir "$folder" >>"$folder/now.txt" 2>"$folder/log.txt" ||
     not_run "cargo-public-api fails with this nightly toolchain: $(tail -n 1 "$folder/log.txt") (see $folder/log.txt)"
 
 if [ "${1:-}" = --write ]; then

@@ -21,12 +21,11 @@ esac
 # nextest does not hear what stands before it.
 package=profile.release.package
 checked="--release --config $package.wgpu-cast.overflow-checks=true --config $package.wgpu-cast.debug-assertions=true"
+checked="$checked --config $package.wgpu-cast-cli.overflow-checks=true --config $package.wgpu-cast-cli.debug-assertions=true"
 checked="$checked --config $package.wgpu-cast-support.overflow-checks=true"
 
-# The tests of the command line run the binaries of examples.
 # shellcheck disable=SC2086 # options, one a word
 {
-cargo build $checked --example cast --example fused
 cargo test $checked --doc
 if cargo nextest --version >/dev/null 2>&1; then
     [ "$official" != 0 ] || set -- --run-ignored all "$@"
@@ -41,7 +40,7 @@ fi
 # Once more the tests of the command line, since root may do what other users may not.
 if [ "$(id -u)" = 0 ] && [ "$arguments" = 0 ]; then
     # shellcheck disable=SC2086
-    test=$(cargo test $checked --test cli --no-run --message-format=json 2>/dev/null |
-        sed -n 's/.*"executable":"\([^"]*\/cli-[^"]*\)".*/\1/p')
-    tests/other_user.sh "$test" "${test%/deps/*}/examples" || [ $? = 3 ]
+    built=$(cargo test $checked --package wgpu-cast-cli --test cli --no-run --message-format=json 2>/dev/null |
+        sed -n 's/.*"executable":"\([^"]*\)".*/\1/p')
+    tests/other_user.sh "$(echo "$built" | grep '/cli-[^/]*$')" "$(echo "$built" | grep '/wgpu-cast$')" || [ $? = 3 ]
 fi

@@ -41,4 +41,4 @@ shift
 export RUSTFLAGS="-Zsanitizer=$sanitizer"
 # shellcheck disable=SC2086 # suites, one a word
 exec cargo +nightly nextest run --release --locked -Zbuild-std --target $target --target-dir "target/sanitizers/$sanitizer" \
-    --no-fail-fast $suites -E "$tests" "$@"
+    --no-fail-fast --package wgpu-cast $suites -E "$tests" "$@"

@@ -1,11 +1,11 @@
-"""Feeds mutated files to the tool `cast`: no crash, no hang, no litter.
+"""Feeds mutated files to the program `wgpu-cast`: no crash, no hang, no litter.
 
     python3 tests/tool_fuzz.py CAST SECONDS [SEED]
 
 The seeds are small files of the repository, models of ONNX's node tests if tests/onnx/fetch.sh has brought them, and files
 made here. Each case changes one of them and runs `info`, `convert` or `run` on it with 2 GiB of addresses and 20 seconds.
 A case is printed, and its files are kept, if the tool is killed by a signal or by the limits, if its exit status is not
-0, 1 or 2, if a failure has no line that begins with "cast: ", if it prints more than 20 lines of messages, or if a failed
+0, 1 or 2, if a failure has no line that begins with "wgpu-cast: ", if it prints more than 20 lines of messages, or if a failed
 run leaves any file. The same seed gives the same cases: a later run continues with another seed.
 """
 
@@ -132,7 +132,7 @@ def fault(cast, words, folder):
     messages = done.stderr.decode(errors="replace").splitlines()
     if done.returncode not in (0, 1, 2):
         return f"status {done.returncode}: {' '.join(messages)[:300]}"
-    if done.returncode and not any(line.startswith("cast: ") for line in messages):
+    if done.returncode and not any(line.startswith("wgpu-cast: ") for line in messages):
         return f"status {done.returncode} without a message"
     if len(messages) > MOST_LINES:
         return f"{len(messages)} lines of messages"

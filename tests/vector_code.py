@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Prints the loops of the CPU path's casts in an aarch64 build, those with the smallest share of vector instructions first.
 
-    cargo rustc --release --target aarch64-unknown-linux-gnu --lib -- -C symbol-mangling-version=v0
+    cargo rustc --release --package wgpu-cast --target aarch64-unknown-linux-gnu --lib -- -C symbol-mangling-version=v0
     aarch64-linux-gnu-objdump -dC --no-show-raw-insn target/aarch64-unknown-linux-gnu/release/libwgpu_cast.rlib >/tmp/code.s
     tests/vector_code.py /tmp/code.s
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the example `cast` for Windows and runs it in Wine: a conversion gives the bytes of this machine's own build on the CPU, on
+# Builds the program `wgpu-cast` for Windows and runs it in Wine: a conversion gives the bytes of this machine's own build on the CPU, on
 # Vulkan and on GL; the checksums of all inputs (but those of most sources of 32 bits) are the recorded ones; `verify` proves every
 # pair on Vulkan. DX12 is not run: Wine has an adapter for it that fails. It needs an adapter for Vulkan, such as Mesa's llvmpipe.
 # Needs rustup, a linker for Windows, Wine and an X server; on Debian and Ubuntu it installs what is missing.
@@ -34,11 +34,11 @@ fi
 command -v rustup >/dev/null || not_run "there is no rustup to add Rust's target $target with"
 rustup target add $target || not_run "rustup could not add the target $target"
 
-cargo build --release --locked --example cast
-cargo build --release --locked --example cast --target $target
+cargo build --release --locked -p wgpu-cast-cli
+cargo build --release --locked -p wgpu-cast-cli --target $target
 rm -rf "$folder"
 mkdir -p "$folder"
-cp "target/$target/release/examples/cast.exe" examples/cast/data/tiny.safetensors "$folder"
+cp "target/$target/release/wgpu-cast.exe" examples/cast/data/tiny.safetensors "$folder"
 # Rust's standard library takes random numbers from this library, which Wine 8 lacks.
 printf '%s\n' '#include <stddef.h>' 'unsigned char SystemFunction036(void *, unsigned long);' \
     '__declspec(dllexport) int ProcessPrng(unsigned char *to, size_t size) { return SystemFunction036(to, size); }' |
@@ -58,7 +58,7 @@ on_gpu() { # backend
 }
 
 echo '== conversions'
-target/release/examples/cast convert -q "$folder/tiny.safetensors" "$folder/here.safetensors" --to float8e4m3fn --device cpu
+target/release/wgpu-cast convert -q "$folder/tiny.safetensors" "$folder/here.safetensors" --to float8e4m3fn --device cpu
 on_cpu convert tiny.safetensors cpu.safetensors --to float8e4m3fn
 on_gpu vulkan convert tiny.safetensors vulkan.safetensors --to float8e4m3fn
 on_gpu gl convert tiny.safetensors gl.safetensors --to float8e4m3fn
@@ -71,7 +71,7 @@ checksums() {
     on_cpu verify --checksums "$@" >"$folder/log" || { cat "$folder/log"; exit 1; }
     tail -n 1 "$folder/log"
 }
-for from in $(awk '!/^#/ && !/^(float|int32|uint32) / { print $1 }' tests/support/src/checksums.txt | uniq); do
+for from in $(awk '!/^#/ && !/^(float|int32|uint32) / { print $1 }' examples/cast/src/checks/checksums.txt | uniq); do
     checksums --from "$from"
 done
 checksums --from float --to float16

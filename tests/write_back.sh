@@ -1,11 +1,11 @@
 #!/bin/sh
 # Converts a file on a disk that fails once: an ext4 image whose store is full when the first bytes are written back, and
 # is enlarged after that, so that later requests succeed. The run must fail, and leave nothing. The argument is the
-# program, target/release/examples/cast by default. Needs root, loop devices and about 2 GiB of memory; where it cannot
+# program, target/release/wgpu-cast by default. Needs root, loop devices and about 2 GiB of memory; where it cannot
 # run, it prints NOT RUN with the reason and exits with 3.
 set -eu
 cd "$(dirname "$0")/.."
-cast=$(realpath "${1:-target/release/examples/cast}")
+cast=$(realpath "${1:-target/release/wgpu-cast}")
 
 not_run() {
     echo "NOT RUN: a disk that fails: $1" >&2

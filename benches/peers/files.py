@@ -1,4 +1,4 @@
-"""Measures conversions of files: `cast convert`, PyTorch with safetensors, and onnxconverter-common, beside a copy.
+"""Measures conversions of files: `wgpu-cast convert`, PyTorch with safetensors, and onnxconverter-common, beside a copy.
 
 The checkpoint is that of tests/checkpoint.py, the ONNX model that of `tests/onnx/models.sh --large`. In each round the
 files are copied and converted by each program. A figure is that of a whole process: its seconds until the outputs are
@@ -93,7 +93,7 @@ def measure(args: argparse.Namespace) -> None:
     if free < needed:
         print(f"NOT RUN: conversions of files: disk: {needed} bytes needed, {free} free", file=sys.stderr)
         raise SystemExit(3)
-    cast = args.cast.resolve() if args.cast else build("--example", "cast")
+    cast = args.cast.resolve() if args.cast else build("--bin", "wgpu-cast")
     adapter = adapter_of(cast)
     packages = [name for name in ("torch", "safetensors", "onnxconverter-common", "onnx") if there(name)]
     versions = [f"{name} {version(name)}" for name in packages]

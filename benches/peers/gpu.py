@@ -1,12 +1,12 @@
-"""Measures casts on an NVIDIA GPU by PyTorch and CuPy, beside what `cast bench` has measured there.
+"""Measures casts on an NVIDIA GPU by PyTorch and CuPy, beside what `wgpu-cast bench` has measured there.
 
 This script was written without a GPU. Only `--dry-run` has been run, with PyTorch on the CPU and numpy instead of CuPy.
 
 Needs Python with ml_dtypes, numpy, and torch with CUDA or cupy or both. All tensors are on the device and as large as those
-of `cast bench`, and all times are device times (timestamp queries, CUDA events): the median of 7 runs after 2 warm-up runs.
+of `wgpu-cast bench`, and all times are device times (timestamp queries, CUDA events): the median of 7 runs after 2 warm-up runs.
 Each side is compared with its own copy of the same number of bytes, because the sides cannot run in turns.
 
-    cast bench --json --elements 67108864 >pairs.jsonl
+    wgpu-cast bench --json --elements 67108864 >pairs.jsonl
     gpu.py pairs.jsonl
     gpu.py pairs.jsonl --dry-run
 """
@@ -54,7 +54,7 @@ def main() -> None:
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("figures", type=Path, nargs="?", help="what `cast bench --json` printed")
+    parser.add_argument("figures", type=Path, nargs="?", help="what `wgpu-cast bench --json` printed")
     parser.add_argument(
         "--pairs", type=parse_pairs, default=USUAL, help='for example "float>float16 float<>int8" [common pairs]'
     )
@@ -66,7 +66,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--table", action="store_true", help="only print the table of the recorded figures")
     args = parser.parse_args()
     if not args.table and not args.figures:
-        parser.error("the figures of `cast bench --json` are needed")
+        parser.error("the figures of `wgpu-cast bench --json` are needed")
     return args
 
 

@@ -1,6 +1,6 @@
 """Measures this crate alone, for tables and charts.
 
-measure.py adapter    every pair with `cast bench`, on the best adapter
+measure.py adapter    every pair with `wgpu-cast bench`, on the best adapter
 measure.py growth     GB/s for growing tensors: the CPU, the adapter, and host tensors on both
 measure.py record     `cargo bench --bench record`
 measure.py strings    `cargo bench --bench strings`
@@ -37,8 +37,8 @@ def main() -> None:
 
 
 def cast_bench(*options: object) -> Iterator[dict]:
-    """The lines of `cast bench --json`: for each number of elements what was measured on, and the pairs."""
-    command = [build("--example", "cast"), "bench", "--json", *map(str, options)]
+    """The lines of `wgpu-cast bench --json`: for each number of elements what was measured on, and the pairs."""
+    command = [build("--bin", "wgpu-cast"), "bench", "--json", *map(str, options)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
         assert running.stdout
         yield from map(json.loads, running.stdout)

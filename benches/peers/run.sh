@@ -2,14 +2,14 @@
 # Measures this crate and other libraries, and writes tables and charts. Uses a Python environment in target/peers.
 #   run.sh [compare] [OPTION]…   casts on the CPU: this crate, numpy with ml_dtypes, PyTorch and ONNX Runtime
 #   run.sh sweep [OPTION]…       growing tensors on the CPU: this crate and the same libraries
-#   run.sh gpu FIGURES [OPTION]… casts on an NVIDIA GPU by PyTorch and CuPy, beside what `cast bench --json` printed there
+#   run.sh gpu FIGURES [OPTION]… casts on an NVIDIA GPU by PyTorch and CuPy, beside what `wgpu-cast bench --json` printed there
 #   run.sh llvmpipe [OPTION]…    casts on a newer Mesa's llvmpipe: this crate, ONNX Runtime's WebGPU provider and Burn
 #   run.sh adapter [OPTION]…     every pair on the best adapter
 #   run.sh growth [OPTION]…      growing tensors on the CPU and on the adapter
 #   run.sh record [OPTION]…      the host's time for recording
 #   run.sh strings [OPTION]…     casts to and from strings
 #   run.sh transfer [OPTION]…    the time of host tensors on a device
-#   run.sh files [OPTION]…       conversions of files: `cast convert`, PyTorch and onnxconverter-common, beside a copy
+#   run.sh files [OPTION]…       conversions of files: `wgpu-cast convert`, PyTorch and onnxconverter-common, beside a copy
 #   run.sh visit [FOLDER]        docs/charts/data/gpu, from what benches/gpu.sh left in a folder; measures nothing
 #   run.sh tables                docs/performance/tables.md and the README's table, from the recorded figures
 #   run.sh charts                docs/charts/*.svg, from the recorded figures

@@ -2,8 +2,8 @@
 
     python convert.py MODEL OUT --to TYPE --parts N [--cast PATH] [--scheduler ADDRESS] [-- OPTION...]
 
-MODEL is the folder of the checkpoint, or its index. OPTIONs are further options of `cast convert`. Without an address,
-the workers are two processes on this machine. All machines need `cast`, MODEL and OUT at the same paths.
+MODEL is the folder of the checkpoint, or its index. OPTIONs are further options of `wgpu-cast convert`. Without an address,
+the workers are two processes on this machine. All machines need `wgpu-cast`, MODEL and OUT at the same paths.
 """
 
 import argparse
@@ -64,7 +64,7 @@ def main():
     parser.add_argument("out", help="the folder of the converted checkpoint")
     parser.add_argument("--to", required=True, help="the element type, such as bfloat16")
     parser.add_argument("--parts", required=True, type=int, help="number of parts")
-    parser.add_argument("--cast", default="cast", help="the path of the tool (default: cast, found in PATH)")
+    parser.add_argument("--cast", default="wgpu-cast", help="the path of the program (default: wgpu-cast, found in PATH)")
     parser.add_argument("--scheduler", help="the address of dask's scheduler, such as tcp://host:8786")
     options = parser.parse_args(arguments[:end])
     if options.parts < 1:

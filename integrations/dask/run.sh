@@ -1,6 +1,6 @@
 #!/bin/sh
 # Converts a checkpoint in two parts with dask, kills a worker in the middle, and compares the result with one run.
-# CAST names a built `cast`; without it, the tool is built. Needs Linux with setpriv (util-linux), python3 (3.11 or
+# CAST names a built `wgpu-cast`; without it, the tool is built. Needs Linux with setpriv (util-linux), python3 (3.11 or
 # later) and a package index that pip can reach.
 # Exit status: 0, the folders are equal; 3, NOT RUN, and stderr's last line says why; others, a failure.
 set -eu
@@ -34,7 +34,7 @@ fi
     -r "$here/requirements.txt" >"$folder/log" 2>&1 </dev/null ||
     not_run "pip cannot install the packages for $(python3 -V 2>&1)"
 if [ -z "${CAST:-}" ]; then
-    CAST=$(cargo build --release --example cast --message-format json 2>"$folder/log" |
+    CAST=$(cargo build --release -p wgpu-cast-cli --message-format json 2>"$folder/log" |
         sed -n 's/.*"executable":"\([^"]*\)".*/\1/p' | tail -n 1)
     [ -n "$CAST" ] || { cat "$folder/log" >&2; exit 1; }
 fi

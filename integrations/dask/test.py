@@ -2,7 +2,7 @@
 
     python test.py CAST FOLDER   makes the checkpoints in a temporary folder inside FOLDER
 
-convert.py is given a script in place of `cast`, which calls this file as `test.py attempt ...`.
+convert.py is given a script in place of `wgpu-cast`, which calls this file as `test.py attempt ...`.
 """
 
 import filecmp
@@ -157,7 +157,7 @@ def a_part_that_fails_is_reported(cast, folder):
     os.makedirs(shard + ".cast-partial")
     done = convert(model, out, 2, cast, folder)
     check(done.returncode == 1, f"convert.py: exit status {done.returncode}")
-    line = f"part 2 of 2: FAILED: cast: {shard}: "
+    line = f"part 2 of 2: FAILED: wgpu-cast: {shard}: "
     check(any(text.startswith(line) for text in done.stderr.splitlines()), f"no line starts with {line}")
 
     before = {name: os.stat(os.path.join(out, name)).st_mtime_ns for name in names(out)}

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Computes checksums of tests/support/src/checksums.txt from ml_dtypes and numpy, for sources of 32 bits, and compares.
+"""Computes checksums of examples/cast/src/checks/checksums.txt from ml_dtypes and numpy, for sources of 32 bits, and compares.
 
     python3 -m venv /tmp/golden && /tmp/golden/bin/pip install ml_dtypes==0.6.0 numpy==2.4.6 xxhash==4.1.0
     /tmp/golden/bin/python tests/golden/checksums.py [SOURCE [DESTINATION…]]
@@ -17,7 +17,7 @@ import ml_dtypes
 import numpy as np
 import xxhash
 
-RECORDED = Path(__file__).parents[2] / "tests/support/src/checksums.txt"
+RECORDED = Path(__file__).parents[2] / "examples/cast/src/checks/checksums.txt"
 BLOCK = 1 << 26
 PIECE = 1 << 20
 SOURCES = {"float": np.float32, "int32": np.int32, "uint32": np.uint32}

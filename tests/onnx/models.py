@@ -2,7 +2,7 @@
 
     models.py DRIVER FOLDER
 
-DRIVER is the tool `cast`. FOLDER is for the models; those of before are overwritten. Needs onnx, onnxruntime
+DRIVER is the program `wgpu-cast`. FOLDER is for the models; those of before are overwritten. Needs onnx, onnxruntime
 and numpy. tests/onnx/models.sh sets this up. With --nodes the models of ONNX's own node tests are converted and compared
 too, and with --reference the light models are also judged by ONNX's reference evaluator. Both take some minutes. Exit
 status: 0 all is well, 1 a model failed.

@@ -31,7 +31,7 @@ if ! "$python" -I -c 'import ml_dtypes, numpy, onnx, onnxruntime' >/dev/null 2>&
     "$python" -I -m pip install --quiet --no-input --disable-pip-version-check --only-binary :all: $packages \
         >"$folder/log" 2>&1 </dev/null || not_run "pip could not install $packages for $(python3 -V 2>&1)"
 fi
-cast=${CAST_BINARY:-$(cargo build --release --example cast --message-format json 2>"$folder/log" |
+cast=${CAST_BINARY:-$(cargo build --release -p wgpu-cast-cli --message-format json 2>"$folder/log" |
     sed -n 's/.*"executable":"\([^"]*\)".*/\1/p' | tail -n 1)}
 [ -n "$cast" ] || { cat "$folder/log" >&2; exit 1; }
 if [ "${1:-}" = --large ]; then

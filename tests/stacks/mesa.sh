@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs a command with the llvmpipe of a newer Mesa than Debian 12 has, and no other Vulkan driver:
-#     tests/stacks/mesa.sh target/release/examples/cast adapters
+#     tests/stacks/mesa.sh target/release/wgpu-cast adapters
 # The driver comes from Debian's bookworm-backports, unpacked below target/stacks and not installed. MESA names the manifest
 # (lvp_icd.json) of another copy.
 # Exit status: that of the command; 3, NOT RUN, and stderr's last line says why.

@@ -8,7 +8,7 @@
 #     dawn dawn-swiftshader dawn-mesa plans on Dawn with its compiler tint: integrations/dawn/run.sh on these drivers
 #     msl                             the kernels in Metal's language, run as C++: msl.sh
 #     hlsl                            the kernels in Direct3D's language, compiled by DXC and FXC, run as Vulkan's: hlsl.sh
-# The stacks of wgpu run `cast verify`. With --suites they also run the suite `device`, which takes much longer.
+# The stacks of wgpu run `wgpu-cast verify`. With --suites they also run the suite `device`, which takes much longer.
 # What this machine cannot run is printed as NOT RUN with the reason; it is no failure.
 # Exit status: 0, everything that ran is equal; 1, a result differs or a step failed: no further stack is run then;
 # 2, an unknown stack; 3, nothing ran.
@@ -94,7 +94,7 @@ check() {
     row "$stack" "$what" "${pairs:--}" "${casts:--}" "$seconds" "equal: $name"
 }
 
-# `cast verify`, and the suite with --suites, on a backend; the other arguments are the command that sets the driver.
+# `wgpu-cast verify`, and the suite with --suites, on a backend; the other arguments are the command that sets the driver.
 wgpu_stack() {
     stack=$1
     export WGPU_BACKEND="$2"
@@ -118,11 +118,11 @@ without_vulkan() {
     env VK_DRIVER_FILES=/nonexistent VK_ICD_FILENAMES=/nonexistent "$@"
 }
 
-cast=${CARGO_TARGET_DIR:-target}/release/examples/cast
+cast=${CARGO_TARGET_DIR:-target}/release/wgpu-cast
 for stack in ${chosen:-$all}; do
     case $stack in
         vulkan | gl | metal | dx12 | swiftshader | mesa)
-            cargo build --quiet --release --locked --example cast
+            cargo build --quiet --release --locked -p wgpu-cast-cli
             break
             ;;
     esac

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs a command with SwiftShader, Chromium's Vulkan driver for the CPU, and no other Vulkan driver:
-#     tests/stacks/swiftshader.sh target/release/examples/cast adapters
+#     tests/stacks/swiftshader.sh target/release/wgpu-cast adapters
 # The driver comes from Debian's package chromium-common, unpacked below target/stacks and not installed. SWIFTSHADER names the
 # manifest (vk_swiftshader_icd.json) of another copy, such as the one beside an installed Chromium.
 # Exit status: that of the command; 3, NOT RUN, and stderr's last line says why.

@@ -1,4 +1,4 @@
-//! `cast adapters`: lists the adapters and the one that `--device auto` uses.
+//! `wgpu-cast adapters`: lists the adapters and the one that `--device auto` uses.
 
 use serde_json::json;
 use wgpu_cast::{AdapterSummary, Context, DeviceChoice, Error, wgpu};

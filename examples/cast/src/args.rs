@@ -15,10 +15,12 @@ use crate::help;
 use crate::translate::Format;
 use crate::types::NUMERIC_TYPE;
 
+/// The name of the program in help, completions and messages.
+pub const PROGRAM: &str = "wgpu-cast";
+
 #[derive(Debug, Parser)]
-#[command(name = "cast", version, arg_required_else_help = true, after_help = help::EXIT_STATUS)]
-/// Cast ONNX tensors between all element types, bit-exactly, on the CPU or on a GPU (through wgpu). Foundry has a
-/// program of the same name
+#[command(name = PROGRAM, bin_name = PROGRAM, version, arg_required_else_help = true, after_help = help::EXIT_STATUS)]
+/// Cast ONNX tensors between all element types, bit-exactly, on the CPU or on a GPU (through wgpu)
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,

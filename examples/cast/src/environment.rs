@@ -1,5 +1,8 @@
 //! The environment in which drivers are loaded.
 
+#[cfg(target_os = "linux")]
+use crate::args::PROGRAM;
+
 /// Mesa's layer that chooses among Vulkan devices asks for a Wayland display, and prints an error on stderr if this
 /// variable names no folder. With any folder it goes on silently, and finds no display there either.
 #[cfg(target_os = "linux")]
@@ -16,7 +19,7 @@ pub fn prepare_for_drivers() {
         return;
     }
     let mut words = std::env::args_os();
-    let name = words.next().unwrap_or_else(|| "cast".into());
+    let name = words.next().unwrap_or_else(|| PROGRAM.into());
     let _ = Command::new("/proc/self/exe").arg0(name).args(words).env(RUNTIME, "/nonexistent").exec();
 }
 

@@ -10,28 +10,28 @@ pub const EXAMPLES_FIRST: &str = "{about-with-newline}\n{usage-heading} {usage}\
 /// Of `convert -h`.
 pub const FEW_EXAMPLES: &str = "\
 Examples (more in --help):
-  cast convert model.safetensors model-bf16.safetensors --to bfloat16
-  cast convert Llama/ Llama-fp8/ --to float8e4m3fn --except '*norm*' --copy-others
-  cast convert model.onnx model-fp16.onnx --graph --to float16 --keep-io-types";
+  wgpu-cast convert model.safetensors model-bf16.safetensors --to bfloat16
+  wgpu-cast convert Llama/ Llama-fp8/ --to float8e4m3fn --except '*norm*' --copy-others
+  wgpu-cast convert model.onnx model-fp16.onnx --graph --to float16 --keep-io-types";
 
 /// Of `convert --help`.
 pub const EXAMPLES: &str = "\
 Examples:
-  cast convert model.safetensors model-bf16.safetensors --to bfloat16
+  wgpu-cast convert model.safetensors model-bf16.safetensors --to bfloat16
         The floats of a checkpoint become bfloat16; integers stay.
-  cast convert model.safetensors model-bf16.safetensors --to bfloat16 --dry-run
+  wgpu-cast convert model.safetensors model-bf16.safetensors --to bfloat16 --dry-run
         Shows what would be done, and whether it would be refused.
-  cast convert Llama/ Llama-fp8/ --to float8e4m3fn --except '*norm*' --copy-others
+  wgpu-cast convert Llama/ Llama-fp8/ --to float8e4m3fn --except '*norm*' --copy-others
         All shards of a model but for its norms, with its configuration and its tokenizer.
-  cast convert Llama/ Llama-fp8/ --to float8e4m3fn --except '*norm*' --copy-others --resume
+  wgpu-cast convert Llama/ Llama-fp8/ --to float8e4m3fn --except '*norm*' --copy-others --resume
         The same, continued where it was interrupted.
-  cast convert model.safetensors mixed.safetensors --map '*.bias=float' --map '*=float16' --stats
+  wgpu-cast convert model.safetensors mixed.safetensors --map '*.bias=float' --map '*=float16' --stats
         A type for each pattern, and what each tensor lost.
-  cast convert model.onnx small.onnx --to float16
+  wgpu-cast convert model.onnx small.onnx --to float16
         The weights of a model are stored in float16, and it computes in float as before.
-  cast convert model.onnx model-fp16.onnx --graph --to float16 --keep-io-types
+  wgpu-cast convert model.onnx model-fp16.onnx --graph --to float16 --keep-io-types
         The model computes in float16.
-  cast convert weights.npy codes.bin --to float8e4m3fn
+  wgpu-cast convert weights.npy codes.bin --to float8e4m3fn
         An array becomes raw codes.";
 
 /// The element types and the file formats.

@@ -1,4 +1,4 @@
-//! `cast info`: the tensors in files.
+//! `wgpu-cast info`: the tensors in files.
 
 use std::path::Path;
 

@@ -107,7 +107,7 @@ fn one_line(error: &clap::Error) -> String {
 fn option_meant(error: &clap::Error) -> Option<&'static str> {
     let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else { return None };
     let usage = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
-    if error.kind() != ErrorKind::UnknownArgument || !usage.contains("cast convert") {
+    if error.kind() != ErrorKind::UnknownArgument || !usage.contains("wgpu-cast convert") {
         return None;
     }
     match option.as_str() {

@@ -1,4 +1,4 @@
-//! `cast merge-index`: joins the indexes of the parts of sharded models.
+//! `wgpu-cast merge-index`: joins the indexes of the parts of sharded models.
 
 use std::collections::BTreeMap;
 use std::fs;

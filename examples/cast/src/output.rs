@@ -7,6 +7,7 @@ use std::fmt::Display;
 use std::io::{ErrorKind, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::args::PROGRAM;
 use crate::failure::Failure;
 use crate::text::{cut, escaped};
 
@@ -55,7 +56,7 @@ pub fn warning(message: impl Display) {
 
 /// Prints on stderr why a command fails.
 pub fn error(message: impl Display) {
-    message_line("cast: ", message);
+    message_line(&format!("{PROGRAM}: "), message);
 }
 
 /// A failure to print is ignored, since there is no other place to report it.

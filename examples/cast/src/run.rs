@@ -1,4 +1,4 @@
-//! `cast run`: runs a model of casts on tensor files.
+//! `wgpu-cast run`: runs a model of casts on tensor files.
 
 use std::fs::File;
 use std::io::Read;

@@ -1,4 +1,4 @@
-//! `cast shader`: prints the kernel for a pair of element types.
+//! `wgpu-cast shader`: prints the kernel for a pair of element types.
 
 use wgpu_cast::wgsl::{self, KernelVariant};
 

@@ -1,8 +1,8 @@
-//! `cast completions` and `cast man`: files for shells and for `man`, made from the command line.
+//! `wgpu-cast completions` and `wgpu-cast man`: files for shells and for `man`, made from the command line.
 
 use clap::CommandFactory;
 
-use crate::args::{Cli, CompletionsArgs, ManArgs};
+use crate::args::{Cli, CompletionsArgs, ManArgs, PROGRAM};
 use crate::failure::Failure;
 use crate::help;
 use crate::output;
@@ -10,7 +10,7 @@ use crate::output;
 /// Prints a shell's completions.
 pub fn completions(args: &CompletionsArgs) -> Result<(), Failure> {
     let mut text = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "cast", &mut text);
+    clap_complete::generate(args.shell, &mut Cli::command(), PROGRAM, &mut text);
     output::bytes(&text)
 }
 

@@ -12,7 +12,7 @@ export function options(select, names) {
   select.replaceChildren(...names.map((name) => new Option(name)));
 }
 
-/** Controls, marks of the direction of text, and line ends: those that the program `cast` escapes. */
+/** Controls, marks of the direction of text, and line ends: those that the program `wgpu-cast` escapes. */
 const CONTROLS = /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029]/gu;
 
 /** Text of others as it is shown to people: without control characters, and cut in the middle if it is very long. */

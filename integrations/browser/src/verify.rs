@@ -20,7 +20,7 @@ const SHOWN: usize = 8;
 /// The verification of all pairs, one after the other.
 ///
 /// A quick one takes the default options and the kernels for aligned tensors. A thorough one takes all options, with the
-/// cases of `cast verify`, whose checksum it has, and all kernels.
+/// cases of `wgpu-cast verify`, whose checksum it has, and all kernels.
 #[wasm_bindgen]
 pub struct Verifier {
     thorough: bool,

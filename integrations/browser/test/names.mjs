@@ -90,7 +90,7 @@ export async function scaled({ browser }) {
   const tensor = (name, dtype, data) => ({ name, dtype, shape: [data.length / (dtype === 'F32' ? 4 : 1)], data: Buffer.from(data) });
   const [codes, one] = [[0x38, 0x40], [0, 0, 128, 63]];
   const beside = (scale) => `FileError: a.weight is float8e4m3fn, and its scale is probably stored beside it (${scale}): a cast of `
-    + 'the codes alone gives wrong values. The program cast tells which tensors have scales: cast info FILE';
+    + 'the codes alone gives wrong values. The program wgpu-cast tells which tensors have scales: wgpu-cast info FILE';
   const files = {
     'a.weight_scale_inv': beside('a.weight_scale_inv'),
     'a.scale_weight': beside('a.scale_weight'),

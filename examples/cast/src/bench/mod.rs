@@ -1,4 +1,4 @@
-//! `cast bench`: measures casts and a copy of the same number of bytes.
+//! `wgpu-cast bench`: measures casts and a copy of the same number of bytes.
 
 mod clock;
 mod copy;

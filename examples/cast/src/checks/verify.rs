@@ -1,4 +1,4 @@
-//! The casts that `cast verify` and the page in `integrations/browser` compare with the CPU path.
+//! The casts that `wgpu-cast verify` and the page in `integrations/browser` compare with the CPU path.
 
 use wgpu_cast::wgsl::{self, Kernel, KernelVariant};
 use wgpu_cast::{CastOptions, ElementType, Error, Tensor};
@@ -9,7 +9,7 @@ use super::{cases, numeric};
 /// The maximum number of small tensors per source type.
 const SMALL: usize = 16;
 
-/// How many random codes of wide types `cast verify` takes without options. They and the seed are part of its checksum.
+/// How many random codes of wide types `wgpu-cast verify` takes without options. They and the seed are part of its checksum.
 pub const RANDOM: u32 = 65_536;
 /// Their seed.
 pub const SEED: u64 = 1;

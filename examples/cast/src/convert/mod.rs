@@ -1,4 +1,4 @@
-//! `cast convert`: files of tensors and models.
+//! `wgpu-cast convert`: files of tensors and models.
 
 pub mod advice;
 mod caster;

@@ -1,4 +1,4 @@
-//! `cast verify --exhaustive` and `--checksums`: casts all inputs, in blocks, and computes checksums of the results.
+//! `wgpu-cast verify --exhaustive` and `--checksums`: casts all inputs, in blocks, and computes checksums of the results.
 
 use std::fmt;
 use std::sync::Mutex;

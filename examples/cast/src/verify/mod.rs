@@ -1,4 +1,4 @@
-//! `cast verify`: compares every cast on an adapter with the CPU implementation, bit by bit.
+//! `wgpu-cast verify`: compares every cast on an adapter with the CPU implementation, bit by bit.
 
 mod exhaustive;
 mod record;

@@ -1,4 +1,4 @@
-//! The file in which `cast verify --record` keeps the checksums of its blocks.
+//! The file in which `wgpu-cast verify --record` keeps the checksums of its blocks.
 
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};

@@ -1,4 +1,4 @@
-//! The report of `cast verify --report`: Markdown to paste into an issue.
+//! The report of `wgpu-cast verify --report`: Markdown to paste into an issue.
 
 use wgpu_cast::Context;
 
@@ -33,7 +33,7 @@ pub fn print(
     };
     rows.push(("result".to_owned(), result.to_owned()));
 
-    let mut text = String::from("| `cast verify` | |\n|---|---|\n");
+    let mut text = String::from("| `wgpu-cast verify` | |\n|---|---|\n");
     for (name, value) in &rows {
         text += &format!("| {name} | {} |\n", printable(value).replace('|', "\\|"));
     }

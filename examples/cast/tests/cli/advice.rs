@@ -53,7 +53,7 @@ fn files_of_other_kinds_are_named_with_what_to_do() {
         for name in ["a.safetensors", "a.npy", "a.npz", "a.onnx", "a.pb", "a.bin", "a.pt", "a.gguf", "a"] {
             folder.write(name, &bytes);
             let codes = if name == "a.bin" { "; --in-format bin reads it as raw codes" } else { "" };
-            let expected = format!("cast: {name}: it is {what}{codes}");
+            let expected = format!("wgpu-cast: {name}: it is {what}{codes}");
             for line in [format!("convert {name} out.npy --from int8 --to float16"), format!("info {name}")] {
                 // Formats that cannot become each other are a usage error.
                 let line = match name.rsplit_once('.') {
@@ -70,7 +70,7 @@ fn files_of_other_kinds_are_named_with_what_to_do() {
     }
     folder.write("m.onnx", others()[0].0.as_slice());
     let run = folder.cast("run m.onnx -o out");
-    assert_eq!((run.status, run.line()), (Some(1), format!("cast: m.onnx: it is {LFS}").as_str()));
+    assert_eq!((run.status, run.line()), (Some(1), format!("wgpu-cast: m.onnx: it is {LFS}").as_str()));
     let mut names = folder.names();
     names.retain(|name| name.starts_with("out"));
     assert!(names.is_empty(), "{names:?}");
@@ -91,7 +91,7 @@ fn files_with_the_wrong_extension_are_read_with_an_option() {
         let codes = "; --in-format bin reads it as raw codes";
         for (name, codes) in [("a.bin", codes), ("a.model", "")] {
             let outcome = folder.cast(&format!("convert {name} out.bin --from int8 --to float16"));
-            let expected = format!("cast: {name}: it is {what}: add --in-format {kind}{codes}");
+            let expected = format!("wgpu-cast: {name}: it is {what}: add --in-format {kind}{codes}");
             assert_eq!((outcome.status, outcome.line()), (Some(1), expected.as_str()));
         }
     }
@@ -128,13 +128,14 @@ fn a_folder_of_pickles_is_explained() {
     std::fs::create_dir(folder.path().join("m")).expect("a folder");
     folder.write("m/config.json", "{}");
     let outcome = folder.cast("convert m out --to float16");
-    assert_eq!(outcome.line(), "cast: m: the folder has no file that can be converted");
+    assert_eq!(outcome.line(), "wgpu-cast: m: the folder has no file that can be converted");
     for part in 1..=2 {
         folder.write(&format!("m/pytorch_model-0000{part}-of-00002.bin"), zip("pytorch_model/data.pkl"));
     }
     let outcome = folder.cast("convert m out --to float16");
-    let expected =
-        format!("cast: m: the folder has no file that can be converted; pytorch_model-00001-of-00002.bin is {TORCH}");
+    let expected = format!(
+        "wgpu-cast: m: the folder has no file that can be converted; pytorch_model-00001-of-00002.bin is {TORCH}"
+    );
     assert_eq!((outcome.status, outcome.line()), (Some(1), expected.as_str()));
     assert_eq!(folder.names(), ["m"]);
 }
@@ -164,7 +165,7 @@ fn types_of_other_programs_are_explained() {
     ] {
         let outcome = folder.cast(&format!("convert a.bin out.bin --from float --to {name}"));
         let expected =
-            format!("cast: invalid value '{name}' for '--to <TYPE>': unknown element type \"{name}\": {told}");
+            format!("wgpu-cast: invalid value '{name}' for '--to <TYPE>': unknown element type \"{name}\": {told}");
         assert_eq!((outcome.status, outcome.line()), (Some(2), expected.as_str()));
     }
     let outcome = folder.cast("convert a.bin out.bin --from float --to half");
@@ -182,7 +183,7 @@ fn options_of_other_programs_are_explained() {
         ("--overwrite", "outputs are replaced without it, read-only ones with --force"),
     ] {
         let outcome = folder.cast(&format!("convert a.bin out.bin --to float16 {option} x"));
-        let expected = format!("cast: unexpected argument '{option}' found; tip: {tip}");
+        let expected = format!("wgpu-cast: unexpected argument '{option}' found; tip: {tip}");
         assert_eq!((outcome.status, outcome.line()), (Some(2), expected.as_str()));
     }
     let other = folder.cast("verify --exclude x");
@@ -195,7 +196,7 @@ fn a_folder_in_place_of_an_output_is_refused() {
     folder.write("a.npy", npy("<f4", false, "(1,)", &floats(&[1.0])));
     std::fs::create_dir(folder.path().join("out")).expect("a folder");
     let outcome = folder.cast("convert a.npy out --to float16");
-    let expected = "cast: out: cannot write: it is a folder (--out-dir out writes into it)";
+    let expected = "wgpu-cast: out: cannot write: it is a folder (--out-dir out writes into it)";
     assert_eq!((outcome.status, outcome.line()), (Some(1), expected));
     assert_eq!(folder.cast("convert a.npy --out-dir out --to float16").status, Some(0));
     assert!(folder.path().join("out/a.npy").exists());
@@ -207,7 +208,7 @@ fn strict_ends_with_what_was_beyond_the_range() {
     folder.write("a.safetensors", checkpoint(&[("w", "F32", &[2], &floats(&[1e6, 1.0])), ("v", "F32", &[0], &[])]));
     let outcome = folder.cast("convert a.safetensors out.safetensors --to float16 --strict");
     let lines: Vec<&str> = outcome.stderr.lines().collect();
-    let expected = "cast: --strict: 1 value beyond the range of the type, most of them in w; nothing was written (--stats lists all tensors)";
+    let expected = "wgpu-cast: --strict: 1 value beyond the range of the type, most of them in w; nothing was written (--stats lists all tensors)";
     assert_eq!((outcome.status, lines.len(), lines[1]), (Some(1), 2, expected));
     assert!(lines[0].starts_with("2 of 2 tensors cast (float -> float16), "), "{}", lines[0]);
     assert_eq!(folder.names(), ["a.safetensors"]);

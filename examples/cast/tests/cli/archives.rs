@@ -157,7 +157,11 @@ fn arrays_that_cannot_be_cast_are_refused_where_a_rule_asks_for_them() {
     ] {
         let (input, rest) = rest.split_once(' ').expect("an input and rules");
         let outcome = folder.cast(&format!("convert {input}.npz out.npz {rest}"));
-        assert_eq!((outcome.status, outcome.line()), (Some(1), &format!("cast: {input}.npz: {message}")[..]), "{rest}");
+        assert_eq!(
+            (outcome.status, outcome.line()),
+            (Some(1), &format!("wgpu-cast: {input}.npz: {message}")[..]),
+            "{rest}"
+        );
     }
     assert_eq!(folder.names(), ["a.npz", "raw.npz"]);
 }
@@ -282,10 +286,10 @@ fn types_by_name_that_say_nothing_are_usage_errors() {
     folder.write("a.bin", [0; 3]);
     folder.write("a.safetensors", crate::convert::checkpoint(&[("t", "F32", &[1], &[0; 4])]));
     for (line, message) in [
-        ("convert a.npy out.npy --to float --from a=bfloat16", "cast: --from GLOB=TYPE is for .npz archives"),
-        ("convert a.bin out.bin --to float --from int8 --from uint8", "cast: --from TYPE is given twice"),
-        ("info a.npy --from a=bfloat16", "cast: --from GLOB=TYPE is for .npz archives"),
-        ("info a.safetensors --from float", "cast: a.safetensors: --from is for .bin, .npy, .npz and .pb files"),
+        ("convert a.npy out.npy --to float --from a=bfloat16", "wgpu-cast: --from GLOB=TYPE is for .npz archives"),
+        ("convert a.bin out.bin --to float --from int8 --from uint8", "wgpu-cast: --from TYPE is given twice"),
+        ("info a.npy --from a=bfloat16", "wgpu-cast: --from GLOB=TYPE is for .npz archives"),
+        ("info a.safetensors --from float", "wgpu-cast: a.safetensors: --from is for .bin, .npy, .npz and .pb files"),
     ] {
         let outcome = folder.cast(line);
         assert_eq!((outcome.status, outcome.line()), (Some(2), message), "{line}");

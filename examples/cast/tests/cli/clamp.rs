@@ -1,4 +1,4 @@
-//! `cast convert --clamp`: values beyond the range become the largest number.
+//! `wgpu-cast convert --clamp`: values beyond the range become the largest number.
 
 use support::models;
 use wgpu_cast::onnx::NamedTensor;
@@ -92,7 +92,7 @@ fn clamped_values_are_beyond_the_range() {
     assert_eq!(strict.status, Some(1));
     assert_eq!(
         strict.line(),
-        "cast: --strict: 2 values beyond the range of the type; nothing was written (--stats lists all tensors)"
+        "wgpu-cast: --strict: 2 values beyond the range of the type; nothing was written (--stats lists all tensors)"
     );
     assert_eq!(folder.names(), ["a.npy"]);
 }
@@ -115,7 +115,8 @@ fn clamping_nothing_is_refused() {
     ] {
         let outcome = folder.cast(&format!("convert {line} --clamp"));
         assert_eq!(outcome.status, Some(2), "{line}: {}", outcome.stderr);
-        let what = "cast: --clamp affects only casts of numbers to float16, bfloat16 and float, and there are none";
+        let what =
+            "wgpu-cast: --clamp affects only casts of numbers to float16, bfloat16 and float, and there are none";
         assert_eq!(outcome.line(), what, "{line}");
     }
     assert_eq!(folder.names(), ["a.npy", "a.pb"]);

@@ -1,4 +1,4 @@
-//! `cast convert` for one file: rules, reports, interruptions, permissions.
+//! `wgpu-cast convert` for one file: rules, reports, interruptions, permissions.
 
 use crate::tool::{Folder, binary, floats};
 

@@ -44,7 +44,7 @@ fn without_a_gpu_asking_for_one_fails() {
     ] {
         let outcome = folder.cast_without_gpu(line);
         assert_eq!(outcome.status, Some(1), "{line}: {}", outcome.stderr);
-        assert!(outcome.line().starts_with("cast: no "), "{line}: {}", outcome.stderr);
+        assert!(outcome.line().starts_with("wgpu-cast: no "), "{line}: {}", outcome.stderr);
     }
     assert_eq!(folder.names(), ["a.npy"]);
 }
@@ -58,7 +58,7 @@ fn an_unknown_backend_is_named() {
         let outcome =
             folder.cast_with(&format!("convert a.npy out.npy --to int8 {line}"), &[("WGPU_BACKEND", "foo, ")]);
         assert_eq!(outcome.status, Some(1), "{line}: {}", outcome.stderr);
-        assert_eq!(outcome.line(), format!("cast: no GPU adapter: {told}"), "{line}");
+        assert_eq!(outcome.line(), format!("wgpu-cast: no GPU adapter: {told}"), "{line}");
     }
     let outcome = folder.cast_with("adapters", &[("WGPU_BACKEND", "foo, ")]);
     assert!(outcome.text().contains(told), "{}", outcome.text());
@@ -226,7 +226,7 @@ fn another_adapter_is_used_with_a_message() {
         };
         // Without OpenGL there is no other adapter.
         if outcome.status == Some(1) {
-            assert!(outcome.line().starts_with("cast: no GPU adapter: llvmpipe"), "{}", outcome.stderr);
+            assert!(outcome.line().starts_with("wgpu-cast: no GPU adapter: llvmpipe"), "{}", outcome.stderr);
             continue;
         }
         let message = outcome.stderr.lines().next().expect("a message");
@@ -265,7 +265,7 @@ fn a_report_tells_of_wrong_results_and_of_failures() {
 
         assert_eq!(text.contains(" becomes 0x"), is_wrong, "{line}: {text}");
         // What the message on stderr says of a failure is in the report.
-        let said = outcome.line().trim_start_matches("cast: ");
+        let said = outcome.line().trim_start_matches("wgpu-cast: ");
         assert!(is_wrong || text.contains(said), "{line}: {said}: {text}");
     }
 }

@@ -67,7 +67,7 @@ fn what_the_run_would_refuse_is_refused() {
     ] {
         for json in ["", "--json"] {
             let dry = folder.cast(&format!("convert {line} --to float16 --dry-run {json}"));
-            let expected = format!("cast: the run would be refused: {refused}");
+            let expected = format!("wgpu-cast: the run would be refused: {refused}");
             assert_eq!((dry.status, dry.line()), (Some(1), expected.as_str()), "{line}");
             assert!(!dry.text().is_empty());
             if !json.is_empty() {
@@ -75,7 +75,7 @@ fn what_the_run_would_refuse_is_refused() {
             }
         }
         let run = folder.cast(&format!("convert {line} --to float16"));
-        assert_eq!((run.status, run.line()), (Some(1), format!("cast: {refused}").as_str()));
+        assert_eq!((run.status, run.line()), (Some(1), format!("wgpu-cast: {refused}").as_str()));
     }
     for line in ["a.npy nowhere/out.npy", "a.npy a.npy"] {
         let dry = folder.cast(&format!("convert {line} --to float16 --dry-run"));
@@ -90,7 +90,7 @@ fn what_the_run_would_refuse_is_refused() {
     array(&folder, "out/b.npy");
     let dry = folder.cast("convert a.npy b.npy -d out --to float16 --no-clobber --dry-run --quiet");
     let line =
-        |name: &str| format!("cast: the run would be refused: out/{name}: it exists, and --no-clobber is given\n");
+        |name: &str| format!("wgpu-cast: the run would be refused: out/{name}: it exists, and --no-clobber is given\n");
     assert_eq!((dry.status, dry.stderr), (Some(1), line("a.npy") + &line("b.npy")));
 }
 
@@ -110,7 +110,7 @@ fn folders_that_are_not_writable_are_refused() {
         let dry = folder.cast(&format!("convert {line} --to float16 --dry-run"));
         let run = folder.cast(&format!("convert {line} --to float16"));
         assert!(run.line().ends_with("cannot write: locked: Permission denied (os error 13)"), "{run:?}");
-        let expected = run.line().replace("cast: ", "cast: the run would be refused: ");
+        let expected = run.line().replace("wgpu-cast: ", "wgpu-cast: the run would be refused: ");
         assert_eq!((dry.status, run.status, dry.line()), (Some(1), Some(1), expected.as_str()));
     }
 }
@@ -129,7 +129,7 @@ fn outputs_that_do_not_fit_are_refused_before_any_work() {
     for output in ["out.safetensors", "-d new"] {
         let dry = folder.cast(&format!("convert a.safetensors {output} --map w=int16 --dry-run"));
         let run = folder.cast(&format!("convert a.safetensors {output} --map w=int16"));
-        let expected = "cast: .: not enough space: 16.0 TiB are needed, ";
+        let expected = "wgpu-cast: .: not enough space: 16.0 TiB are needed, ";
         assert!(run.status == Some(1) && run.line().starts_with(expected), "{run:?}");
         assert!(
             dry.status == Some(1) && dry.line().contains("the run would be refused: .: not enough space"),

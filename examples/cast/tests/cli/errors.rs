@@ -46,7 +46,7 @@ fn bad_command_lines() {
     ] {
         let outcome = folder.cast(line);
         assert_eq!(outcome.status, Some(2), "{line}: {}", outcome.stderr);
-        assert!(outcome.line().starts_with("cast: "), "{line}: {}", outcome.stderr);
+        assert!(outcome.line().starts_with("wgpu-cast: "), "{line}: {}", outcome.stderr);
         assert!(outcome.line().contains(message), "{line}: {}", outcome.stderr);
         assert!(outcome.stdout.is_empty(), "{line}");
     }
@@ -82,7 +82,7 @@ fn help_is_complete_and_goes_to_stdout() {
     {
         let outcome = folder.cast(&format!("{command} --help"));
         assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""), "{command}");
-        assert!(outcome.text().contains("Usage: cast"), "{command}");
+        assert!(outcome.text().contains("Usage: wgpu-cast"), "{command}");
     }
     let convert = folder.cast("convert --help");
     for word in ["float8e4m3fnuz", "raw_data", "raw codes", "Fortran", "--opset", "--adapter", "--len"] {
@@ -93,9 +93,9 @@ fn help_is_complete_and_goes_to_stdout() {
         assert!(outcome.status == Some(0) && outcome.text().contains("keep-io-types"), "{shell}: {}", outcome.stderr);
     }
     assert_eq!(folder.cast("man pages").status, Some(0));
-    let page = String::from_utf8(folder.read("pages/cast-convert.1")).expect("UTF-8");
+    let page = String::from_utf8(folder.read("pages/wgpu-cast-convert.1")).expect("UTF-8");
     assert!(page.contains("Element types") && page.contains(".safetensors"), "{page}");
     let bare = folder.cast("");
     assert_eq!(bare.status, Some(2));
-    assert!(bare.stderr.contains("Usage: cast"));
+    assert!(bare.stderr.contains("Usage: wgpu-cast"));
 }

@@ -1,4 +1,4 @@
-//! `cast convert` for folders, sharded models and their parts.
+//! `wgpu-cast convert` for folders, sharded models and their parts.
 
 use crate::convert::checkpoint;
 use crate::tool::{Folder, floats, model_with_data};
@@ -118,7 +118,7 @@ fn parts_of_different_conversions_and_damaged_shards_are_refused() {
     let whole = folder.read("parts/m-1.safetensors");
     folder.write("parts/m-1.safetensors", &whole[..whole.len() - 1]);
     let damaged = folder.cast("merge-index parts");
-    let line = "cast: parts/m.safetensors.index.json.part-2-of-3: the shard m-1.safetensors is not the one that was made: \
+    let line = "wgpu-cast: parts/m.safetensors.index.json.part-2-of-3: the shard m-1.safetensors is not the one that was made: \
                 convert the part again";
     assert_eq!((damaged.status, damaged.line()), (Some(1), line));
     folder.write("parts/m-1.safetensors", folder.read("parts/m-0.safetensors"));
@@ -206,7 +206,7 @@ fn other_files_are_copied() {
     let convert = "convert m out --to float16 --copy-others --memory 1MiB";
     let outcome = folder.cast(convert);
     assert_eq!(outcome.status, Some(1));
-    let refused = "cast: m/.cast-finished: an interrupted conversion left this, so files of its folder may be missing \
+    let refused = "wgpu-cast: m/.cast-finished: an interrupted conversion left this, so files of its folder may be missing \
                    (finish the conversion, or remove this to take the folder as it is)";
     assert_eq!(outcome.line(), refused);
     std::fs::remove_file(folder.path().join("m/.cast-finished")).expect("a file");

@@ -8,7 +8,7 @@ use crate::tool::{Folder, floats, npy};
 
 /// The lines of commands in a text.
 fn commands(text: &str) -> Vec<&str> {
-    text.lines().filter_map(|line| line.strip_prefix("  cast ")).collect()
+    text.lines().filter_map(|line| line.strip_prefix("  wgpu-cast ")).collect()
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn examples_come_before_the_options_and_work() {
     }
     assert_eq!(folder.read("Llama-fp8/tokenizer.txt"), b"x");
     assert_eq!(folder.cast("man pages").status, Some(0));
-    let page = String::from_utf8(folder.read("pages/cast-convert.1")).expect("UTF-8");
+    let page = String::from_utf8(folder.read("pages/wgpu-cast-convert.1")).expect("UTF-8");
     assert!(page.contains("Examples:") && page.contains("Element types"), "{page}");
 }
 
@@ -63,6 +63,6 @@ fn shells_offer_element_types_after_to_and_from() {
     let wrong = folder.cast("convert a.npy b.npy --to flaot");
     assert_eq!(
         wrong.line(),
-        "cast: invalid value 'flaot' for '--to <TYPE>': unknown element type \"flaot\", did you mean float?"
+        "wgpu-cast: invalid value 'flaot' for '--to <TYPE>': unknown element type \"flaot\", did you mean float?"
     );
 }

@@ -28,7 +28,7 @@ fn what_an_interrupted_conversion_left_is_no_model() {
         let folder = Folder::new();
         shard(&folder, "m/inner/a.safetensors", "x");
         folder.write(&format!("m/inner/{left}"), "");
-        let expected = format!("cast: m/inner/{left}: {what}");
+        let expected = format!("wgpu-cast: m/inner/{left}: {what}");
         for line in ["convert m out --to bf16", "convert m/inner out --to bf16 --dry-run"] {
             assert_eq!(refused(&folder, line), expected, "{line}");
         }
@@ -46,7 +46,7 @@ fn what_an_interrupted_conversion_left_is_no_model() {
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
     assert_eq!(folder.entries("m"), ["a.safetensors"]);
     folder.write(&format!("m/{begun}"), "");
-    assert_eq!(refused(&folder, "convert m m --to bf16 --in-place"), format!("cast: m/{begun}: {what}"));
+    assert_eq!(refused(&folder, "convert m m --to bf16 --in-place"), format!("wgpu-cast: m/{begun}: {what}"));
 }
 
 /// A cache from which a file is missing.
@@ -60,7 +60,7 @@ fn links_to_what_does_not_exist_are_errors() {
         let folder = Folder::new();
         shard(&folder, "m/a.safetensors", "x");
         link(&folder, name);
-        let expected = format!("cast: m/{name}: No such file or directory (os error 2)");
+        let expected = format!("wgpu-cast: m/{name}: No such file or directory (os error 2)");
         for line in
             ["convert m out --to bf16".to_owned(), format!("convert m/{name} out --to bf16 --out-format safetensors")]
         {
@@ -70,7 +70,7 @@ fn links_to_what_does_not_exist_are_errors() {
     let folder = Folder::new();
     shard(&folder, "m/a.safetensors", "x");
     link(&folder, "config.json");
-    let expected = "cast: m/config.json: No such file or directory (os error 2)";
+    let expected = "wgpu-cast: m/config.json: No such file or directory (os error 2)";
     assert_eq!(refused(&folder, "convert m out --to bf16 --copy-others"), expected);
     // Without that option the file is not asked for.
     assert_eq!(folder.cast("convert m out --to bf16").status, Some(0));

@@ -123,7 +123,7 @@ fn an_index_that_does_not_fit_its_shards_is_refused() {
         let expected = if what.is_empty() {
             (Some(0), String::new())
         } else {
-            (Some(1), format!("cast: m/m.safetensors.index.json: {what}\n"))
+            (Some(1), format!("wgpu-cast: m/m.safetensors.index.json: {what}\n"))
         };
         assert_eq!((outcome.status, outcome.stderr), expected, "{map}");
         assert_eq!(folder.path().join("out").exists(), what.is_empty(), "{map}");
@@ -142,7 +142,7 @@ fn a_tensor_that_the_index_misses_or_that_is_in_two_shards_is_refused() {
     let refused = |what: &str| {
         for part in ["", "--part 2/2"] {
             let outcome = folder.cast(&format!("convert m out --to float16 {part}"));
-            let line = format!("cast: m/m.safetensors.index.json: {what}");
+            let line = format!("wgpu-cast: m/m.safetensors.index.json: {what}");
             assert_eq!((outcome.status, outcome.line()), (Some(1), line.as_str()));
             assert_eq!(folder.names(), ["m"]);
         }
@@ -165,7 +165,7 @@ fn two_indexes_that_share_a_shard_are_refused() {
         folder.write(&format!("m/{name}"), r#"{"weight_map":{"x":"a.safetensors"}}"#);
     }
     let outcome = folder.cast("convert m out --to float16");
-    let line = "cast: m/n.safetensors.index.json: it names the shard a.safetensors, which m/m.safetensors.index.json names, too";
+    let line = "wgpu-cast: m/n.safetensors.index.json: it names the shard a.safetensors, which m/m.safetensors.index.json names, too";
     assert_eq!((outcome.status, outcome.line()), (Some(1), line));
     // One of them alone can be converted.
     assert_eq!(folder.cast("convert m/n.safetensors.index.json out --to float16").status, Some(0));
@@ -192,7 +192,7 @@ fn pipes_beside_a_model_are_not_read() {
     let outcome = folder.cast("convert m out --to float16 --quiet");
     assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""));
     let info = folder.cast("info m/m.safetensors.index.json");
-    let line = "cast: m/m.safetensors.index.json: it is not a regular file";
+    let line = "wgpu-cast: m/m.safetensors.index.json: it is not a regular file";
     assert_eq!((info.status, info.line()), (Some(1), line));
 
     shard(&folder, "n/a.safetensors", &["x"]);
@@ -214,9 +214,9 @@ fn pipes_beside_a_model_are_not_read() {
     pipe("n/b.safetensors");
     let outcome = folder.cast("convert n out --to float16");
     let line = "n/b.safetensors: it is not a regular file";
-    assert_eq!((outcome.status, outcome.line()), (Some(1), format!("cast: {line}").as_str()));
+    assert_eq!((outcome.status, outcome.line()), (Some(1), format!("wgpu-cast: {line}").as_str()));
     let info = folder.cast("info n/n.safetensors.index.json");
-    let line = format!("cast: n/n.safetensors.index.json: {line}");
+    let line = format!("wgpu-cast: n/n.safetensors.index.json: {line}");
     assert_eq!((info.status, info.line()), (Some(1), line.as_str()));
     // One that is converted alone is not compared with it.
     let outcome = folder.cast("convert n/a.safetensors out/a.safetensors --to float16 --quiet");

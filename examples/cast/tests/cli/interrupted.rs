@@ -42,12 +42,12 @@ fn an_interrupted_run_says_what_is_left_and_leaves_no_empty_folder() {
     let partial = "new/deep/a.safetensors.cast-partial";
     let line = "convert a.safetensors -d new/deep --to float8e4m3fn --quiet";
     let outcome = interrupt(&folder, line, partial, 1);
-    let removed = format!("cast: interrupted; {partial} was removed (with --resume it is kept and continued)");
+    let removed = format!("wgpu-cast: interrupted; {partial} was removed (with --resume it is kept and continued)");
     assert_eq!((outcome.status, outcome.line()), (Some(130), removed.as_str()));
     assert_eq!(folder.names(), ["a.safetensors"]);
 
     // Pieces are there: the journal follows the 4 GiB of the output. Then a run that continues is interrupted, too.
-    let kept = format!("cast: interrupted; {partial} is kept, and the same command continues it");
+    let kept = format!("wgpu-cast: interrupted; {partial} is kept, and the same command continues it");
     for bytes in [(4 << 30) + 300, (4 << 30) + 600] {
         let outcome = interrupt(&folder, &format!("{line} --resume"), partial, bytes);
         assert_eq!((outcome.status, outcome.line()), (Some(130), kept.as_str()));
@@ -64,7 +64,7 @@ fn complete_outputs_stay_and_are_counted() {
     let partial = "new/a.safetensors.cast-partial";
     let outcome = interrupt(&folder, line, partial, 1);
     let expected = format!(
-        "cast: interrupted; {partial} was removed (with --resume it is kept and continued); 1 complete output kept"
+        "wgpu-cast: interrupted; {partial} was removed (with --resume it is kept and continued); 1 complete output kept"
     );
     assert_eq!((outcome.status, outcome.line()), (Some(130), expected.as_str()));
     assert_eq!(folder.names(), ["0.npy", "a.safetensors", "new"]);

@@ -47,7 +47,7 @@ fn quiet_hides_notes_and_keeps_warnings_and_errors() {
     assert_eq!((quiet.status, quiet.stderr.as_str()), (Some(0), ""), "a partial file that is removed is a note");
     let error = folder.cast("convert a.bin nowhere/out.bin --from float --to int8 -q");
     assert_eq!(error.status, Some(1));
-    assert!(error.line().starts_with("cast: nowhere/out.bin: cannot write: "), "{error:?}");
+    assert!(error.line().starts_with("wgpu-cast: nowhere/out.bin: cannot write: "), "{error:?}");
     // JSON has the losses; other warnings are on stderr.
     let json = folder.cast("convert a.bin out.bin --from float --to i4 --json");
     assert_eq!((json.status, json.stderr.as_str()), (Some(0), ambiguous));
@@ -95,11 +95,14 @@ fn what_errors_say_of_files_is_escaped() {
     folder.write("model/model.safetensors.index.json", index.to_string());
     let outcome = folder.cast("convert model out --to float16");
     assert_harmless(&outcome, "an index");
-    assert!(outcome.status == Some(1) && outcome.line().starts_with(&format!("cast: model/{shown}: ")), "{outcome:?}");
+    assert!(
+        outcome.status == Some(1) && outcome.line().starts_with(&format!("wgpu-cast: model/{shown}: ")),
+        "{outcome:?}"
+    );
     folder.write("a.npy", npy(&format!("<f4{HOSTILE}"), false, "(1,)", &floats(&[1.0])));
     let outcome = folder.cast("convert a.npy out.npy --to float16");
     assert_harmless(&outcome, "a dtype");
-    assert!(outcome.status == Some(1) && outcome.line().starts_with("cast: a.npy: "), "{outcome:?}");
+    assert!(outcome.status == Some(1) && outcome.line().starts_with("wgpu-cast: a.npy: "), "{outcome:?}");
     // A message stays short, however long a name is.
     folder.write("b.npy", npy(&"x".repeat(9000), false, "(1,)", &floats(&[1.0])));
     let outcome = folder.cast("convert b.npy out.npy --to float16");
@@ -107,7 +110,7 @@ fn what_errors_say_of_files_is_escaped() {
     // Names on the command line.
     let outcome = folder.cast("convert \u{1b}[2J\u{202e}.npy out.npy --to float16");
     assert_harmless(&outcome, "an argument");
-    assert!(outcome.line().starts_with(r"cast: \u001b[2J\u202e.npy: "), "{outcome:?}");
+    assert!(outcome.line().starts_with(r"wgpu-cast: \u001b[2J\u202e.npy: "), "{outcome:?}");
     assert_harmless(&folder.cast("convert a.npy out.npy --to \u{1b}[2J"), "a type");
 }
 
@@ -141,7 +144,7 @@ fn write_errors_name_the_output() {
     folder.write("a.npz", archive.finish().expect("memory"));
     for (format, place) in [("npy", " at offset 0"), ("safetensors", " at offset 0"), ("npz", "")] {
         let outcome = folder.cast(&format!("convert a.{format} /dev/full --out-format {format} --to float16"));
-        let expected = format!("cast: /dev/full: cannot write{place}: No space left on device (os error 28)");
+        let expected = format!("wgpu-cast: /dev/full: cannot write{place}: No space left on device (os error 28)");
         assert_eq!((outcome.status, outcome.line()), (Some(1), expected.as_str()), "{format}");
     }
 }
@@ -171,5 +174,5 @@ fn names_of_files_are_escaped() {
     }
     let again = folder.cast("convert in out --to float16 --no-clobber");
     assert_harmless(&again, "an output");
-    assert_eq!(again.line(), format!("cast: out/{SHOWN}.safetensors: it exists, and --no-clobber is given"));
+    assert_eq!(again.line(), format!("wgpu-cast: out/{SHOWN}.safetensors: it exists, and --no-clobber is given"));
 }

@@ -44,7 +44,7 @@ fn data_in_the_cache_of_hugging_face() {
     std::fs::remove_file(&data).expect("a link");
     symlink("../../../secret", &data).expect("a link");
     let outcome = folder.cast("convert snapshots/r/onnx/model.onnx no.onnx --to float16 --device cpu");
-    let expected = "cast: snapshots/r/onnx/model.onnx: tensor \"w\": external_data location \"model.onnx_data\" is a link \
+    let expected = "wgpu-cast: snapshots/r/onnx/model.onnx: tensor \"w\": external_data location \"model.onnx_data\" is a link \
                     that leads out of the model's folder";
     assert_eq!((outcome.status, outcome.line()), (Some(1), expected));
     assert_eq!(folder.names(), ["blobs", "out.onnx", "out.onnx.data", "secret", "snapshots"]);
@@ -68,7 +68,7 @@ fn data_of_standard_input_is_in_the_current_folder() {
     assert_eq!(folder.read("out.bin"), HALVES);
     std::fs::remove_file(folder.path().join("w.data")).expect("a file");
     let outcome = folder.cast_from("t.pb", "convert - no.bin --in-format pb --to float16 --device cpu");
-    let expected = "cast: -: tensor \"w\": external_data location \"w.data\": ";
+    let expected = "wgpu-cast: -: tensor \"w\": external_data location \"w.data\": ";
     assert!(outcome.line().starts_with(expected), "{outcome:?}");
     assert_eq!(folder.names(), ["m.onnx", "out.bin", "out.onnx", "out.onnx.data", "t.pb"]);
 }
@@ -137,7 +137,7 @@ fn the_opset_is_raised_for_a_newer_type() {
     assert!(written.starts_with(&[8, 9]) && written.ends_with(&field(8, &[16, 19])), "{written:?}");
     folder.write("split.onnx", with("Split"));
     let outcome = folder.cast("convert split.onnx no.onnx --to float8e4m3fn --device cpu");
-    let expected = "cast: split.onnx: float8e4m3fn needs opset 19, and the model imports opset 13; the operators of these \
+    let expected = "wgpu-cast: split.onnx: float8e4m3fn needs opset 19, and the model imports opset 13; the operators of these \
                     nodes changed in between: Split \"y\"; convert the model to opset 19 with onnx.version_converter first";
     assert_eq!((outcome.status, outcome.line()), (Some(1), expected));
     assert_eq!(folder.names(), ["out.onnx", "reshape.onnx", "split.onnx"]);

@@ -162,7 +162,7 @@ fn hostile_files() {
         folder.write("a.npy", bytes);
         let outcome = folder.cast(&format!("convert a.npy out.npy --to int8 {CPU}"));
         assert_eq!(outcome.status, Some(1), "{what}: {}", outcome.stderr);
-        assert!(outcome.line().starts_with("cast: a.npy: "), "{what}: {}", outcome.stderr);
+        assert!(outcome.line().starts_with("wgpu-cast: a.npy: "), "{what}: {}", outcome.stderr);
         assert!(outcome.line().contains(message), "{what}: {}", outcome.stderr);
         assert_eq!(folder.names(), ["a.npy"], "{what}");
     }

@@ -51,7 +51,7 @@ fn pb_of_raw_codes() {
     assert_eq!(folder.convert("a.pb out.bin --from bfloat16 --to int8 --device cpu"), [1, 0xfe]);
     let outcome = folder.cast("convert a.pb out.bin --from float --to int8 --device cpu");
     assert_eq!(outcome.status, Some(1));
-    assert_eq!(outcome.line(), "cast: a.pb: contains uint16, which cannot be read as float");
+    assert_eq!(outcome.line(), "wgpu-cast: a.pb: contains uint16, which cannot be read as float");
 }
 
 #[test]
@@ -59,8 +59,8 @@ fn strings_that_are_no_numbers_and_devices_that_have_no_strings() {
     let folder = Folder::new();
     folder.write("a.pb", pb("x", Tensor::from_strings([2], ["1", "twelve"]).unwrap()));
     for (line, status, message) in [
-        ("a.pb out.pb --to float", 1, "cast: casting string to float: element 1 is not a number: \"twelve\""),
-        ("a.pb out.pb --to bool --device gpu", 2, "cast: string to bool: strings can only be cast on the CPU"),
+        ("a.pb out.pb --to float", 1, "wgpu-cast: casting string to float: element 1 is not a number: \"twelve\""),
+        ("a.pb out.pb --to bool --device gpu", 2, "wgpu-cast: string to bool: strings can only be cast on the CPU"),
         ("a.pb out.pb --to int8 --opset 8", 2, "Cast at opset 8 does not support string (added in opset 9)"),
         ("a.pb out.pb --to int8 --len 2", 2, "a.pb: --len is only for .bin files"),
         ("a.bin out.pb --from string --to int8", 2, "a.bin: string tensors are supported only in .npy and .pb files"),
@@ -139,7 +139,7 @@ fn runs_that_fail_late_write_nothing_either() {
     std::fs::create_dir_all(folder.path().join("out/output_2.pb")).expect("a folder");
     let outcome = folder.cast("run m.onnx x.pb -o out --device cpu");
     assert_eq!(outcome.status, Some(1), "{}", outcome.stderr);
-    assert_eq!(outcome.line(), "cast: out/output_2.pb: cannot write: it is a folder");
+    assert_eq!(outcome.line(), "wgpu-cast: out/output_2.pb: cannot write: it is a folder");
     let left: Vec<_> = std::fs::read_dir(folder.path().join("out")).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert_eq!(left, ["output_2.pb"]);
 
@@ -163,7 +163,7 @@ fn runs_that_fail_write_nothing() {
     folder.write("i.pb", pb("x", Tensor::from_slice([1], &[1i32]).unwrap()));
     folder.write("x.bin", [0; 4]);
     for (line, status, message) in [
-        ("run m.onnx -o out", 1, "cast: expected 1 input, got 0"),
+        ("run m.onnx -o out", 1, "wgpu-cast: expected 1 input, got 0"),
         ("run m.onnx x.pb x.pb -o out", 1, "expected 1 input, got 2"),
         ("run m.onnx i.pb -o out", 1, "the input \"input\" has type int32, expected float"),
         ("run m.onnx m.onnx -o out", 2, "m.onnx: model inputs must be .pb or .npy files"),

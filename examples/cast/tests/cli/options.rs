@@ -95,7 +95,7 @@ fn every_option_with_every_format() {
                 let message = message.replace("FILE", &format!("a.{format}"));
                 assert_eq!(
                     (outcome.status, outcome.line()),
-                    (Some(2), format!("cast: {message}").as_str()),
+                    (Some(2), format!("wgpu-cast: {message}").as_str()),
                     "{option}"
                 );
                 assert_eq!(folder.names(), before, "{option} {format}");
@@ -151,7 +151,7 @@ fn options_that_contradict_the_files_or_each_other() {
         let outcome = folder.cast(&format!("convert {line}"));
         // A model may also say what is left in it.
         let last = outcome.stderr.lines().last().unwrap_or_default();
-        assert_eq!((outcome.status, last), (Some(2), format!("cast: {message}").as_str()), "{line}");
+        assert_eq!((outcome.status, last), (Some(2), format!("wgpu-cast: {message}").as_str()), "{line}");
     }
     for option in ["--only w", "--except w"] {
         let outcome = folder.cast(&format!("convert a.safetensors out.safetensors --map w=f16 {option}"));
@@ -221,7 +221,7 @@ fn patterns_that_match_nothing() {
         ),
     ] {
         let outcome = folder.cast(&format!("convert a.safetensors out.safetensors {line}"));
-        assert_eq!((outcome.status, outcome.line()), (Some(2), format!("cast: {message}").as_str()), "{line}");
+        assert_eq!((outcome.status, outcome.line()), (Some(2), format!("wgpu-cast: {message}").as_str()), "{line}");
     }
     for (line, message) in [
         (
@@ -239,7 +239,7 @@ fn patterns_that_match_nothing() {
     ] {
         let outcome = folder.cast(&format!("convert {line} --to f16"));
         let last = outcome.stderr.lines().last().unwrap_or_default();
-        assert_eq!((outcome.status, last), (Some(2), format!("cast: {message}").as_str()), "{line}");
+        assert_eq!((outcome.status, last), (Some(2), format!("wgpu-cast: {message}").as_str()), "{line}");
     }
     assert_eq!(folder.names(), ["a.npz", "a.onnx", "a.safetensors"]);
     // What matches somewhere is enough.
@@ -297,7 +297,7 @@ fn only_the_star_is_special() {
     for (pattern, similar) in [("[ab]", ""), ("?", ""), ("['params']['norm']['scal']", "['params']['norm']['scale']")] {
         let outcome = folder.cast(&format!("convert a.safetensors new.safetensors --to f16 --only {pattern}"));
         let similar = if similar.is_empty() { String::new() } else { format!("; similar: {similar}") };
-        let expected = format!("cast: --only '{pattern}': no tensor has such a name{similar}");
+        let expected = format!("wgpu-cast: --only '{pattern}': no tensor has such a name{similar}");
         assert_eq!((outcome.status, outcome.line()), (Some(2), expected.as_str()));
     }
 }
@@ -315,7 +315,7 @@ fn patterns_are_for_all_parts() {
         let outcome = folder.cast(&format!("convert m out --to f16 --except a --only b --part {part}/2"));
         assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
         let outcome = folder.cast(&format!("convert m out --to f16 --except c --part {part}/2"));
-        assert_eq!((outcome.status, outcome.line()), (Some(2), "cast: --except 'c': no tensor has such a name"));
+        assert_eq!((outcome.status, outcome.line()), (Some(2), "wgpu-cast: --except 'c': no tensor has such a name"));
     }
 }
 
@@ -349,6 +349,6 @@ fn options_are_for_all_parts() {
         }
         // No part has what this is for.
         let outcome = folder.cast(&format!("convert shards out --to f16 --graph --part {part}"));
-        assert_eq!((outcome.status, outcome.line()), (Some(2), "cast: --graph is for ONNX models"));
+        assert_eq!((outcome.status, outcome.line()), (Some(2), "wgpu-cast: --graph is for ONNX models"));
     }
 }

@@ -20,9 +20,9 @@ fn start(folder: &Folder, line: &str) -> Child {
     command.spawn().expect("the binary runs")
 }
 
-/// Runs a line of shell, where `cast` is the binary.
+/// Runs a line of shell, where `wgpu-cast` is the program.
 fn shell(folder: &Folder, line: &str) -> Output {
-    let line = line.replace("cast ", &format!("{} ", binary().display()));
+    let line = line.replace("wgpu-cast ", &format!("{} ", binary().display()));
     Command::new("sh").args(["-c", &line]).current_dir(folder.path()).output().expect("a shell")
 }
 
@@ -47,7 +47,7 @@ fn two_processes_do_not_mix_their_outputs() {
             if ended.status.success() {
                 succeeded.push(expected);
             } else {
-                assert_eq!(stderr(ended), "cast: out.npy: another process is writing out.npy.cast-partial");
+                assert_eq!(stderr(ended), "wgpu-cast: out.npy: another process is writing out.npy.cast-partial");
             }
         }
         assert!(succeeded.iter().any(|expected| ***expected == found), "one output, of a process that succeeded");
@@ -83,7 +83,7 @@ fn an_input_that_changes_while_it_is_read() {
         array(&folder, "a.npy");
         let ended = changed(&folder, change);
         assert_eq!(ended.status.code(), Some(1));
-        assert_eq!(stderr(&ended), "cast: a.npy: it changed while it was read; nothing was written");
+        assert_eq!(stderr(&ended), "wgpu-cast: a.npy: it changed while it was read; nothing was written");
         assert_eq!(folder.names(), ["a.npy"]);
     }
     let folder = Folder::new();
@@ -105,7 +105,7 @@ fn an_input_that_changes_while_a_pipe_is_written() {
     output.read_to_end(&mut Vec::new()).expect("an output");
     let ended = child.wait_with_output().expect("a child");
     assert_eq!(ended.status.code(), Some(1));
-    assert_eq!(stderr(&ended), "cast: a.npy: it changed while it was read; what was made of it may be wrong");
+    assert_eq!(stderr(&ended), "wgpu-cast: a.npy: it changed while it was read; what was made of it may be wrong");
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn more_files_than_a_process_may_open() {
         array(&folder, &format!("in/{number}.npy"));
     }
     for rest in ["", "--strict", "--resume"] {
-        let ended = shell(&folder, &format!("ulimit -n 256 && cast convert in out --to float16 --quiet {rest}"));
+        let ended = shell(&folder, &format!("ulimit -n 256 && wgpu-cast convert in out --to float16 --quiet {rest}"));
         assert_eq!((ended.status.code(), stderr(&ended)), (Some(0), ""), "{rest}");
         assert_eq!(fs::read_dir(folder.path().join("out")).expect("a folder").count(), count, "{rest}");
         fs::remove_dir_all(folder.path().join("out")).expect("a folder");
@@ -187,7 +187,7 @@ fn a_new_output_has_the_permissions_of_its_inputs() {
         found
     };
     array(&folder, "a.npy");
-    let line = "umask 022 && cast convert a.npy out.npy --to float16 --quiet --plot p.svg";
+    let line = "umask 022 && wgpu-cast convert a.npy out.npy --to float16 --quiet --plot p.svg";
     for (input, output) in [(0o600, 0o600), (0o444, 0o444), (0o666, 0o644), (0o755, 0o755), (0o640, 0o640)] {
         set("a.npy", input);
         assert_eq!(run(line, &["out.npy", "p.svg"]), [output; 2], "{input:o}");
@@ -197,18 +197,18 @@ fn a_new_output_has_the_permissions_of_its_inputs() {
     folder.write("m.data", floats(&[1.0, 2.0, 3.0, 4.0]));
     set("m.onnx", 0o640);
     set("m.data", 0o604);
-    assert_eq!(run("cast convert m.onnx o.onnx --to float16 --quiet", &["o.onnx", "o.onnx.data"]), [0o600; 2]);
+    assert_eq!(run("wgpu-cast convert m.onnx o.onnx --to float16 --quiet", &["o.onnx", "o.onnx.data"]), [0o600; 2]);
     // An index, and the outputs of a model that is run.
     folder.write("s.safetensors", checkpoint(&[("w", "F32", &[1], &floats(&[1.0]))]));
     folder.write("s.safetensors.index.json", r#"{"weight_map":{"w":"s.safetensors"}}"#);
     set("s.safetensors", 0o600);
     let names = ["s/s.safetensors", "s/s.safetensors.index.json"];
-    assert_eq!(run("umask 022 && cast convert s.safetensors.index.json s --to bf16 --quiet", &names), [0o600; 2]);
+    assert_eq!(run("umask 022 && wgpu-cast convert s.safetensors.index.json s --to bf16 --quiet", &names), [0o600; 2]);
     let node = wgpu_cast::onnx::CastNode::with_target(25, wgpu_cast::ElementType::FLOAT16, None, None).expect("a node");
     let model = wgpu_cast::onnx::Model::of_cast(&node, wgpu_cast::ElementType::FLOAT, &[2]).expect("a model");
     folder.write("r.onnx", model.to_bytes().expect("a message"));
     set("a.npy", 0o600);
-    assert_eq!(run("cast run r.onnx a.npy -o r --device cpu --quiet", &["r/output_0.pb"]), [0o600]);
+    assert_eq!(run("wgpu-cast run r.onnx a.npy -o r --device cpu --quiet", &["r/output_0.pb"]), [0o600]);
 }
 
 /// A file that its owner may not write to is replaced if they say so.
@@ -231,7 +231,7 @@ fn a_read_only_file_is_replaced_also_when_interrupted_before() {
 fn errors_of_temporary_files_name_their_folder() {
     let folder = Folder::new();
     let variables = [("TMPDIR", "/nonexistent")];
-    let expected = "cast: /nonexistent: cannot write a temporary file: No such file or directory (os error 2) (TMPDIR chooses the folder)";
+    let expected = "wgpu-cast: /nonexistent: cannot write a temporary file: No such file or directory (os error 2) (TMPDIR chooses the folder)";
     for (name, is_compressed) in [("stored", false), ("compressed", true)] {
         let mut archive = wgpu_cast::files::NpzWriter::new(Vec::new());
         let array = npy("<f4", false, "(2,)", &floats(&[1.0, 2.0]));
@@ -255,7 +255,8 @@ fn a_conversion_of_a_pipe_is_not_continued() {
     let folder = Folder::new();
     let outcome = folder.cast("convert - out.npy --in-format npy --to float16 --resume");
     assert_eq!(outcome.status, Some(2));
-    let expected = "cast: --resume cannot be combined with input from a pipe or a device, which may be another one now";
+    let expected =
+        "wgpu-cast: --resume cannot be combined with input from a pipe or a device, which may be another one now";
     assert_eq!(outcome.line(), expected);
 }
 
@@ -269,8 +270,8 @@ fn a_joined_index_has_the_permissions_of_all_parts() {
         fs::set_permissions(folder.path().join(&file), fs::Permissions::from_mode(mode)).expect("permissions");
     }
     folder.write("m/m.safetensors.index.json", r#"{"weight_map":{"a":"a.safetensors","b":"b.safetensors"}}"#);
-    let part = |part| format!("cast convert m out --to f16 --quiet --part {part}/2");
-    let line = format!("umask 022 && {} && {} && cast merge-index out", part(1), part(2));
+    let part = |part| format!("wgpu-cast convert m out --to f16 --quiet --part {part}/2");
+    let line = format!("umask 022 && {} && {} && wgpu-cast merge-index out", part(1), part(2));
     let ended = shell(&folder, &line);
     assert!(ended.status.success(), "{}", stderr(&ended));
     let index = folder.path().join("out/m.safetensors.index.json");

@@ -62,7 +62,7 @@ fn a_killed_conversion_leaves_no_old_index() {
         let left = ["m-0.safetensors", "m-1.safetensors", "m.safetensors.index.json.cast-partial"];
         assert_eq!(folder.entries("out"), left, "{old}");
         let merged = folder.cast("merge-index out");
-        let line = "cast: out: no index of a part (*.index.json.part-I-of-N) is here";
+        let line = "wgpu-cast: out: no index of a part (*.index.json.part-I-of-N) is here";
         assert_eq!((merged.status, merged.line()), (Some(1), line), "{old}");
         convert(&folder, "--to f16");
         assert_eq!(folder.entries("out"), ["m-0.safetensors", "m-1.safetensors", "m-2.safetensors", INDEX], "{old}");
@@ -85,7 +85,7 @@ fn a_part_that_fails_leaves_no_old_index() {
     let merged = folder.cast("merge-index out");
     assert_eq!(
         (merged.status, merged.line()),
-        (Some(1), "cast: out: m.safetensors.index.json: part 1 of 2 is missing")
+        (Some(1), "wgpu-cast: out: m.safetensors.index.json: part 1 of 2 is missing")
     );
     // The same over the index of a whole model.
     convert(&folder, "--to bf16");
@@ -136,14 +136,14 @@ fn a_part_is_not_written_onto_its_model() {
     write_model(&folder, 1.0);
     let files = folder.entries("model");
     let before: Vec<_> = files.iter().map(|file| folder.read(&format!("model/{file}"))).collect();
-    let in_place = "cast: --part cannot be combined with --in-place".to_owned();
+    let in_place = "wgpu-cast: --part cannot be combined with --in-place".to_owned();
     let what = "--part cannot write to the folder of the model, of which the other parts are made";
     let part = "--to bf16 --part 1/2";
     for (line, expected) in [
         (format!("convert model model {part} --in-place"), in_place.clone()),
         (format!("convert model/{INDEX} out {part} --in-place"), in_place),
-        (format!("convert model model/../model {part}"), format!("cast: model/../model: {what}")),
-        (format!("convert model/{INDEX} -d ./model --to bf16 --part 9/9"), format!("cast: ./model: {what}")),
+        (format!("convert model model/../model {part}"), format!("wgpu-cast: model/../model: {what}")),
+        (format!("convert model/{INDEX} -d ./model --to bf16 --part 9/9"), format!("wgpu-cast: ./model: {what}")),
     ] {
         let outcome = folder.cast(&line);
         assert_eq!((outcome.status, outcome.line()), (Some(2), expected.as_str()), "{line}");
@@ -164,7 +164,7 @@ fn a_conversion_that_replaces_nothing_keeps_the_index() {
     let strict = folder.cast("convert model out --to f16 --strict");
     assert_eq!(strict.status, Some(1), "{}", strict.stderr);
     let refused = folder.cast("convert model out --to f16 --part 1/2 --no-clobber");
-    let line = format!("cast: out/{INDEX}: it exists, and --no-clobber is given");
+    let line = format!("wgpu-cast: out/{INDEX}: it exists, and --no-clobber is given");
     assert_eq!((refused.status, refused.line()), (Some(1), line.as_str()));
     assert!(folder.read(&format!("out/{INDEX}")) == before);
 }
@@ -190,7 +190,7 @@ fn shards_of_another_conversion_are_not_joined() {
     assert_eq!(folder.cast("convert model/m-1.safetensors other.safetensors --to bf16").status, Some(0));
     put(&folder.read("other.safetensors"));
     let merged = folder.cast("merge-index out");
-    let line = "cast: out/m.safetensors.index.json.part-2-of-2: the shard m-1.safetensors is not the one that was made: \
+    let line = "wgpu-cast: out/m.safetensors.index.json.part-2-of-2: the shard m-1.safetensors is not the one that was made: \
                 convert the part again";
     assert_eq!((merged.status, merged.line()), (Some(1), line));
     assert!(!folder.path().join("out").join(INDEX).exists());
@@ -210,7 +210,7 @@ fn parts_of_two_models_are_not_joined() {
     write_model(&folder, 2.0);
     convert(&folder, "--to bf16 --part 2/2");
     let merged = folder.cast("merge-index out");
-    let line = "cast: out/m.safetensors.index.json.part-2-of-2: it is a part of another conversion";
+    let line = "wgpu-cast: out/m.safetensors.index.json.part-2-of-2: it is a part of another conversion";
     assert_eq!((merged.status, merged.line()), (Some(1), line));
 }
 
@@ -228,11 +228,11 @@ fn parts_that_do_not_say_what_was_made_are_not_joined() {
         assert_eq!((merged.status, merged.line()), (Some(1), line));
     };
     let what = "it does not say which shards were made (\"cast_conversion\"): convert the part again";
-    refused(text.replace("cast_conversion", "x"), &format!("cast: {name}: {what}"));
+    refused(text.replace("cast_conversion", "x"), &format!("wgpu-cast: {name}: {what}"));
     let what = "the tensor w1 is given twice: in m-0.safetensors and in m-1.safetensors";
-    refused(text.replace("\"w0\"", "\"w1\""), &format!("cast: {name}: {what}"));
+    refused(text.replace("\"w0\"", "\"w1\""), &format!("wgpu-cast: {name}: {what}"));
     refused(
         text.replace("\"w0\"", "\"other\""),
-        "cast: out/m.safetensors.index.json: the shard m-0.safetensors has no tensor other",
+        "wgpu-cast: out/m.safetensors.index.json: the shard m-0.safetensors has no tensor other",
     );
 }

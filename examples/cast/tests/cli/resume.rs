@@ -1,4 +1,4 @@
-//! `cast convert --resume`: what is continued, and what is made again.
+//! `wgpu-cast convert --resume`: what is continued, and what is made again.
 
 use std::fs::{self, File};
 use std::time::{Duration, SystemTime};

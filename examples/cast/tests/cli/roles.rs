@@ -14,7 +14,7 @@ fn refused(folder: &Folder, line: &str) -> String {
     assert_eq!(folder.names(), names, "{line}");
     let after: Vec<_> = names.iter().map(|name| fs::read(folder.path().join(name)).ok()).collect();
     assert!(before == after, "{line}");
-    outcome.line().trim_start_matches("cast: ").to_owned()
+    outcome.line().trim_start_matches("wgpu-cast: ").to_owned()
 }
 
 fn array(folder: &Folder, name: &str) {

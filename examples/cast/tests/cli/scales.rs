@@ -84,7 +84,7 @@ fn every_layout_is_refused() {
         let line = format!("convert a.safetensors out.safetensors --map {codes}=double --to f64");
         let outcome = folder.cast(&line);
         assert_eq!(outcome.status, Some(2), "{codes} {scale}: {}", outcome.stderr);
-        let expected = format!("cast: a.safetensors: {codes} is {} with the scale {scale}, {HELP}", named(dtype));
+        let expected = format!("wgpu-cast: a.safetensors: {codes} is {} with the scale {scale}, {HELP}", named(dtype));
         assert_eq!(outcome.line(), expected);
         assert_eq!(folder.names(), ["a.safetensors"]);
 
@@ -128,7 +128,7 @@ fn plain_checkpoints_are_cast() {
     assert!(outcome.line().starts_with("13 of 15 tensors cast "), "{}", outcome.stderr);
     let ignored = folder.cast("convert a.safetensors out.safetensors --to bf16 --ignore-scales");
     assert_eq!(ignored.status, Some(2));
-    assert_eq!(ignored.line(), "cast: --ignore-scales: no tensor that is cast has a scale");
+    assert_eq!(ignored.line(), "wgpu-cast: --ignore-scales: no tensor that is cast has a scale");
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn scales_follow_mappings_only() {
     assert_eq!(
         outcome.line(),
         format!(
-            "cast: a.safetensors: l.weight is float8e4m3fn with the scale l.weight_scale (and 1 tensor more), {HELP}"
+            "wgpu-cast: a.safetensors: l.weight is float8e4m3fn with the scale l.weight_scale (and 1 tensor more), {HELP}"
         )
     );
     for (rules, expected) in [
@@ -191,7 +191,7 @@ fn scales_in_another_shard() {
         checkpoint(&[tensor("l.weight_scale_inv", "F32")]),
     ];
     let expected =
-        |file: &str| format!("cast: {file}: l.weight is float8e4m3fn with the scale l.weight_scale_inv, {HELP}");
+        |file: &str| format!("wgpu-cast: {file}: l.weight is float8e4m3fn with the scale l.weight_scale_inv, {HELP}");
     let folder = Folder::new();
     std::fs::create_dir(folder.path().join("m")).expect("a folder");
     folder.write("m/a.safetensors", &shards[0]);
@@ -235,7 +235,7 @@ fn scales_in_another_file_of_the_run() {
     folder.write("m/model-1.safetensors", checkpoint(&[tensor("l.weight", "F8_E4M3"), tensor("n", "BF16")]));
     folder.write("m/model-2.safetensors", checkpoint(&[tensor("l.weight_scale_inv", "F32")]));
     let expected =
-        format!("cast: m/model-1.safetensors: l.weight is float8e4m3fn with the scale l.weight_scale_inv, {HELP}");
+        format!("wgpu-cast: m/model-1.safetensors: l.weight is float8e4m3fn with the scale l.weight_scale_inv, {HELP}");
     let files = "m/model-2.safetensors m/../m/model-1.safetensors -d out";
     assert_eq!(
         folder.cast(&format!("convert {files} --to f32")).line(),
@@ -319,7 +319,7 @@ fn configurations_and_metadata_tell_of_scales() {
         folder.write("a.safetensors", file);
         folder.write(name, text);
         let outcome = folder.cast("convert a.safetensors out.safetensors --to f32");
-        let expected = format!("cast: a.safetensors: w is float8e4m3fn with a scale, by {told}, {HELP}");
+        let expected = format!("wgpu-cast: a.safetensors: w is float8e4m3fn with a scale, by {told}, {HELP}");
         assert_eq!((outcome.status, outcome.line()), (Some(2), expected.as_str()));
         let ignored = folder.cast("convert a.safetensors out.safetensors --to f32 --ignore-scales");
         assert_eq!(ignored.status, Some(0), "{}", ignored.stderr);
@@ -349,7 +349,7 @@ fn a_file_from_a_pipe_has_scales_too() {
     folder.write("a.safetensors", checkpoint(&[tensor("l.weight", "F8_E4M3"), tensor("l.scale_weight", "F32")]));
     let line = "convert - out.safetensors --in-format safetensors --to f32";
     let outcome = folder.cast_from("a.safetensors", line);
-    let expected = format!("cast: -: l.weight is float8e4m3fn with the scale l.scale_weight, {HELP}\n");
+    let expected = format!("wgpu-cast: -: l.weight is float8e4m3fn with the scale l.scale_weight, {HELP}\n");
     assert_eq!((outcome.status, outcome.stderr), (Some(2), expected));
 }
 
@@ -367,7 +367,7 @@ fn archives_have_scales_too() {
     folder.write("a.npz", archive.finish().expect("memory"));
     let line = "convert a.npz out.npz --from l.weight=float8e4m3fn --to f16";
     let outcome = folder.cast(line);
-    let expected = format!("cast: a.npz: l.weight is float8e4m3fn with the scale l.weight_scale, {HELP}");
+    let expected = format!("wgpu-cast: a.npz: l.weight is float8e4m3fn with the scale l.weight_scale, {HELP}");
     assert_eq!((outcome.status, outcome.line()), (Some(2), expected.as_str()));
     let ignored = folder.cast(&format!("{line} --ignore-scales"));
     assert_eq!(ignored.status, Some(0), "{}", ignored.stderr);

@@ -1,4 +1,4 @@
-//! `cast shader`.
+//! `wgpu-cast shader`.
 
 use crate::tool::Folder;
 

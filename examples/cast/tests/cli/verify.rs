@@ -1,4 +1,4 @@
-//! `cast verify --exhaustive` and `--checksums`, on the CPU.
+//! `wgpu-cast verify --exhaustive` and `--checksums`, on the CPU.
 
 use support::numeric;
 use support::options::pair_variants;
@@ -26,8 +26,8 @@ fn checksums_on_the_cpu_are_the_recorded_ones() {
 fn every_cast_has_a_recorded_checksum() {
     let lines = RECORDED.lines().filter(|line| !line.starts_with('#')).count();
     let casts: usize = numeric().flat_map(|from| numeric().map(move |to| pair_variants(from, to).len())).sum();
-    let command = "cast verify --exhaustive --device cpu";
-    assert_eq!(lines, casts, "tests/support/src/checksums.txt should have what `{command}` prints");
+    let command = "wgpu-cast verify --exhaustive --device cpu";
+    assert_eq!(lines, casts, "examples/cast/src/checks/checksums.txt should have what `{command}` prints");
 }
 
 /// The blocks that a run has kept are not cast again; a block with another checksum is found.
@@ -46,7 +46,7 @@ fn a_run_goes_on_from_its_record() {
     folder.write("blocks", format!("{head}\nint8 bool - 0 0123456789abcdef\n"));
     let outcome = verify();
     assert_eq!(outcome.status, Some(1), "{}", outcome.text());
-    assert_eq!(outcome.line(), "cast: CPU: other checksums than recorded: int8 bool -");
+    assert_eq!(outcome.line(), "wgpu-cast: CPU: other checksums than recorded: int8 bool -");
     assert!(outcome.text().contains("NOT AS RECORDED"), "{}", outcome.text());
 
     folder.write("blocks", "# another run\n");
@@ -61,7 +61,7 @@ fn a_report_is_a_table() {
     let outcome = Folder::new().cast_without_gpu("verify --exhaustive --from int2 --to int4 --device cpu --report");
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
     let text = outcome.text();
-    assert!(text.starts_with("| `cast verify` | |\n|---|---|\n"), "{text}");
+    assert!(text.starts_with("| `wgpu-cast verify` | |\n|---|---|\n"), "{text}");
     assert!(text.contains("| device | CPU |") && text.contains("| result | all results as expected |"), "{text}");
     assert!(text.contains("\nint2 int4 - "), "{text}");
 }

@@ -1,4 +1,4 @@
-// What casts lost, in the words of the program `cast`.
+// What casts lost, in the words of the program `wgpu-cast`.
 
 import { counted, digits, heading, named, row } from '../dom.js';
 
@@ -75,5 +75,5 @@ export function losses(tensors, file) {
   }
   const more = lossy.length - SHOWN;
   return [cast, ...(worst > 0 ? [paragraph(warning, 'error')] : []), table,
-    ...(more > 0 ? [paragraph(`${counted(more, 'tensor')} with fewer losses beyond the range not shown. The program cast lists all: cast convert --stats.`)] : [])];
+    ...(more > 0 ? [paragraph(`${counted(more, 'tensor')} with fewer losses beyond the range not shown. The program wgpu-cast lists all: wgpu-cast convert --stats.`)] : [])];
 }

@@ -1,6 +1,6 @@
 //! Codes that are stored with scales: their values are wrong without them.
 //!
-//! The program `cast` knows the layouts of many projects. The page refuses whatever may be one of them.
+//! The program `wgpu-cast` knows the layouts of many projects. The page refuses whatever may be one of them.
 
 use std::collections::HashMap;
 
@@ -28,7 +28,7 @@ pub fn refused(file: &SafetensorsFile, is_cast: impl Fn(ElementType) -> bool) ->
     })?;
     Some(format!(
         "{} is {}, and its scale is probably stored beside it ({scale}): a cast of the codes alone gives wrong values. \
-         The program cast tells which tensors have scales: cast info FILE",
+         The program wgpu-cast tells which tensors have scales: wgpu-cast info FILE",
         codes.name,
         codes.element_type.map_or("", ElementType::name)
     ))
