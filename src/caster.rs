@@ -2,6 +2,7 @@
 
 mod bound;
 mod counted;
+mod entries;
 mod many;
 mod prepared;
 mod slices;
@@ -10,6 +11,7 @@ mod views;
 use std::sync::Arc;
 
 pub use bound::{Bound, BoundDispatch};
+pub use many::Many;
 pub use prepared::Prepared;
 pub use slices::{Destination, Source};
 

@@ -27,6 +27,28 @@ impl std::fmt::Display for Side {
     }
 }
 
+/// What a cast reads or writes in a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Operand {
+    /// The tensor that is read.
+    Source,
+    /// The tensor that is written.
+    Destination,
+    /// The number of elements, where the device reads it from a buffer.
+    Count,
+}
+
+impl std::fmt::Display for Operand {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Operand::Source => "source",
+            Operand::Destination => "destination",
+            Operand::Count => "count",
+        })
+    }
+}
+
 /// How the tensors of a cast may overlap in one buffer, if their types have the same width or it is a cast of a
 /// [`View`](crate::View). Other tensors may overlap in any way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -458,6 +480,40 @@ pub enum Error {
         destination_bytes: Range<u64>,
         /// The overlap that such a cast allows.
         allowed: AllowedOverlap,
+    },
+    /// An entry of a list of casts is invalid: see [`Caster::bind_many`](crate::Caster::bind_many).
+    #[error("entry {index}: {error}")]
+    #[non_exhaustive]
+    Entry {
+        /// Index of the entry in the list.
+        index: usize,
+        /// What is wrong.
+        #[source]
+        error: Box<Error>,
+    },
+    /// An entry of a list of casts writes what another one reads or writes: see
+    /// [`Caster::bind_many`](crate::Caster::bind_many).
+    #[error(
+        "casting {from} to {to}: the destination of entry {writer} at bytes {}..{} and the {other_operand} of entry \
+         {other} at bytes {}..{} of one buffer overlap; the casts of a list run in no order",
+        writer_bytes.start, writer_bytes.end, other_bytes.start, other_bytes.end
+    )]
+    #[non_exhaustive]
+    EntryOverlap {
+        /// Source element type.
+        from: ElementType,
+        /// Destination element type.
+        to: ElementType,
+        /// Index of the entry that writes.
+        writer: usize,
+        /// The bytes of the buffer that it writes; for a view, from the lowest to the highest.
+        writer_bytes: Range<u64>,
+        /// Index of the other entry.
+        other: usize,
+        /// What of the other entry lies there.
+        other_operand: Operand,
+        /// Its bytes.
+        other_bytes: Range<u64>,
     },
     /// The slice with the number of elements is invalid.
     #[error("casting {from} to {to}: invalid slice of the count at byte {offset}: {reason}")]

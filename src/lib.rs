@@ -51,12 +51,12 @@ mod threads;
 pub mod wgsl;
 
 #[cfg(feature = "wgpu")]
-pub use caster::{Bound, BoundDispatch, Caster, Destination, Prepared, Source};
+pub use caster::{Bound, BoundDispatch, Caster, Destination, Many, Prepared, Source};
 #[cfg(feature = "wgpu")]
 pub use context::{CastReport, Context, Route};
 pub use conversion::{can_cast, has_kernel};
 pub use element::{ElementType, Kind, Operator};
-pub use error::{AllowedOverlap, Error, OperatorVersion, Side};
+pub use error::{AllowedOverlap, Error, Operand, OperatorVersion, Side};
 #[cfg(feature = "onnx")]
 pub use error::{ModelFault, TensorFault};
 pub use format::{FloatFormat, Specials};

@@ -1,6 +1,7 @@
 //! The plan of a cast on a device: its dispatches and their byte ranges, as data. Planning needs no device.
 
 mod cast_plan;
+mod conflicts;
 mod counted;
 mod divisor;
 mod in_place;
@@ -10,11 +11,13 @@ mod merge;
 mod params;
 mod pieces;
 mod placement;
+mod places;
 #[cfg(test)]
 mod tests;
 mod view;
 
 pub use cast_plan::{Plan, PlannedBinding, PlannedDispatch};
+pub(crate) use conflicts::{Use, conflict};
 pub(crate) use counted::{CountedDispatch, counted};
 pub use limits::{CodeLookup, PlanLimits, PlanSettings, PlanTuning};
 pub(crate) use merge::{Merge, Merged, merge};
@@ -23,6 +26,7 @@ pub(crate) use params::CountParams;
 pub(crate) use params::{MoreParams, Params, UniformBlock, ViewParams};
 pub(crate) use pieces::plan_view;
 pub use placement::{Placement, Position};
+pub(crate) use places::Places;
 pub(crate) use view::Strided;
 pub use view::View;
 
@@ -70,11 +74,15 @@ impl Offsets {
     pub(crate) fn in_order(&self, conversion: &Conversion, elements: u64) -> bool {
         let [from, to] = [conversion.from, conversion.to].map(|t| u64::from(t.code_bits()));
         let (source, destination) = (self.source, self.destination);
-        // The rest of the last byte becomes zero.
-        let end = destination + elements * to;
-        let end = if self.keeps_rest { end } else { end.next_multiple_of(8) };
-        let overlap = source < end && destination < source + elements * from;
+        let overlap = source < self.destination_end(to, elements) && destination < source + elements * from;
         self.one_buffer && from != to && overlap
+    }
+
+    /// The bit after the last one that a cast of so many elements with codes of so many bits writes.
+    fn destination_end(&self, bits: u64, elements: u64) -> u64 {
+        let end = self.destination + elements * bits;
+        // The rest of the last byte becomes zero.
+        if self.keeps_rest { end } else { end.next_multiple_of(8) }
     }
 
     /// Whole bytes, in two buffers.

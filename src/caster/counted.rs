@@ -2,9 +2,10 @@
 
 use super::slices::Sides;
 use super::{Bound, Destination, Prepared, Source};
+use crate::conversion::Conversion;
 use crate::error::Error;
 use crate::kernel::Access;
-use crate::plan::{self, ByteRange};
+use crate::plan::{self, ByteRange, CountedDispatch, Offsets, PlanSettings};
 
 impl Prepared {
     /// As [`bind`](Self::bind), for a number of elements that the device computes, such as the length of a result of
@@ -35,37 +36,58 @@ impl Prepared {
         }
         let sides = Sides::new(source, destination);
         let offsets = sides.offsets(&self.conversion, [self.len, self.len], false, true)?;
-        let offset = count.offset();
+        let count = Count { slice: count };
+        let settings = &self.caster.settings;
+        let (dispatches, word) = count.plan(&self.conversion, self.len, &sides, offsets, settings)?;
+        let commands = self.commands(&sides);
+        let command = |dispatch| commands.counted(dispatch, count.slice, word);
+        let commands = dispatches.iter().map(command).collect::<Result<_, _>>()?;
+        Ok(Bound::new(commands, offsets.in_order(&self.conversion, self.len), self.label.clone()))
+    }
+}
+
+/// The slice with the number of elements.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Count<'a> {
+    pub(super) slice: wgpu::BufferSlice<'a>,
+}
+
+impl Count<'_> {
+    /// The dispatches of a cast of at most so many elements, and the range of the count's buffer that they bind.
+    pub(super) fn plan(
+        &self,
+        conversion: &Conversion,
+        most: u64,
+        sides: &Sides<'_>,
+        offsets: Offsets,
+        settings: &PlanSettings,
+    ) -> Result<(Vec<CountedDispatch>, ByteRange), Error> {
+        let (from, to, offset) = (conversion.from, conversion.to, self.slice.offset());
         let invalid = |reason| Error::CountSlice { from, to, offset, reason };
-        if count.size() != 4 {
+        if self.slice.size() != 4 {
             return Err(invalid("it must have 4 bytes"));
         }
         if offset % 4 != 0 {
             return Err(invalid("its offset must be a multiple of 4"));
         }
-        if !count.buffer().usage().contains(wgpu::BufferUsages::STORAGE) {
+        if !self.slice.buffer().usage().contains(wgpu::BufferUsages::STORAGE) {
             return Err(invalid("its buffer lacks the usage STORAGE"));
         }
-        let settings = &self.caster.settings;
-        let mut dispatches = plan::plan(&self.conversion, self.len, offsets, settings, None)?;
+        let mut dispatches = plan::plan(conversion, most, offsets, settings, None)?;
         let alignment = settings.limits.offset_alignment;
         let start = offset / alignment * alignment;
         let bound = ByteRange { offset: start, size: offset + 4 - start };
         let [source, destination] = sides.buffers();
         for dispatch in &mut dispatches {
-            let written = count.buffer() == destination;
+            let written = self.slice.buffer() == destination;
             if written && dispatch.access == Access::Separate {
                 dispatch.access = Access::Writable;
             }
-            let reads = count.buffer() == source && dispatch.access != Access::Separate;
+            let reads = self.slice.buffer() == source && dispatch.access != Access::Separate;
             if written && bound.overlaps(dispatch.destination) || reads && bound.overlaps(dispatch.source) {
                 return Err(invalid("its binding overlaps that of a tensor in the same buffer"));
             }
         }
-        let commands = self.commands(&sides);
-        let counted = plan::counted(&self.conversion, dispatches, settings);
-        let command = |dispatch| commands.counted(dispatch, count, bound);
-        let commands = counted.iter().map(command).collect::<Result<_, _>>()?;
-        Ok(Bound::new(commands, offsets.in_order(&self.conversion, self.len), self.label.clone()))
+        Ok((plan::counted(conversion, dispatches, settings), bound))
     }
 }

@@ -1,13 +1,14 @@
 //! Many casts of one spec as few dispatches.
 
-use std::collections::HashMap;
+use std::sync::Arc;
 
+use super::counted::Count;
+use super::entries::{Elements, Entry, Planned};
 use super::slices::Sides;
 use super::{Bound, Caster, Destination, Source};
 use crate::conversion::Conversion;
 use crate::error::Error;
-use crate::gpu::record::Commands;
-use crate::plan::{self, Merge, PlanSettings, PlanTuning};
+use crate::plan::{Strided, View};
 use crate::spec::CastSpec;
 
 impl Caster {
@@ -16,56 +17,130 @@ impl Caster {
     /// [`bind`](crate::Prepared::bind) for each, but casts between the same buffers share dispatches, as far as one
     /// binding of each buffer holds their slices. So it suits casts of small tensors in large buffers.
     ///
-    /// The casts run in no order: none may read or write what another one writes. The first such casts compile kernels of
-    /// their own.
+    /// The casts run in no order: none may read or write what another one writes. Neighbours in one byte are allowed, and
+    /// so are several casts of one source. The first such casts compile kernels of their own.
+    ///
+    /// This is the short form of [`many`](Self::many), which also takes views, counts on the device and a label.
     ///
     /// # Errors
-    /// As [`prepare`](Self::prepare) and [`bind`](crate::Prepared::bind), for the first invalid cast. Nothing is bound
-    /// then.
+    /// As [`Many::bind`], and [`Error::NoKernel`] if [`has_kernel`](crate::has_kernel) is false. Nothing is bound then.
     pub fn bind_many<'a>(
         &self,
         spec: &CastSpec,
         casts: impl IntoIterator<Item = (Source<'a>, Destination<'a>, u64)>,
     ) -> Result<Bound, Error> {
-        let conversion = &Conversion::new(spec.from, spec.to, &spec.options)?;
-        // Many small casts fill the device together, so that whole units always take their own kernel.
-        let tuning = PlanTuning { blocks_from: Some(0), ..self.settings.tuning };
-        let settings = PlanSettings { tuning, ..self.settings };
-        let mut buffers: Vec<[&wgpu::Buffer; 2]> = Vec::new();
-        #[allow(clippy::mutable_key_type, reason = "buffers are compared and hashed by which one they are")]
-        let mut numbers: HashMap<[&wgpu::Buffer; 2], usize> = HashMap::new();
-        let (mut dispatches, mut ordered) = (Vec::new(), false);
+        let mut many = self.many(spec)?;
         for (source, destination, len) in casts {
-            plan::check_sizes(conversion, [len, len], &settings.limits)?;
-            if len == 0 {
-                continue;
-            }
-            let sides = Sides::new(source, destination);
-            let offsets = sides.offsets(conversion, [len, len], false, true)?;
-            let pair = sides.buffers();
-            let number = *numbers.entry(pair).or_insert(buffers.len());
-            if number == buffers.len() {
-                buffers.push(pair);
-            }
-            let in_order = offsets.in_order(conversion, len);
-            ordered |= in_order;
-            let planned = plan::plan(conversion, len, offsets, &settings, None)?;
-            dispatches.extend(planned.into_iter().map(|dispatch| (number, in_order, dispatch)));
+            many.add(source, destination, len);
         }
-        let merged = plan::merge(conversion, dispatches, &settings);
-        let alignment = settings.limits.offset_alignment;
-        let command = |merge: &Merge| {
-            let [source, destination] = buffers[merge.buffers()];
-            let commands = Commands { kernels: &self.kernels, conversion, source, destination, label: None };
-            match merge {
-                Merge::Single(_, dispatch) => {
-                    let key = self.kernels.key(conversion, dispatch.kind, dispatch.access);
-                    commands.single(self.kernels.get(&key)?, dispatch)
-                }
-                Merge::Merged(merged) => commands.merged(merged, alignment),
-            }
+        many.bind()
+    }
+
+    /// An empty list of casts, to be bound together as [`bind_many`](Self::bind_many) does.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), wgpu_cast::Error> {
+    /// # use wgpu_cast::{Context, DeviceChoice};
+    /// # let Ok(context) = pollster::block_on(Context::open(DeviceChoice::Gpu)) else { return Ok(()) };
+    /// # let (Some(device), Some(queue), Some(caster)) = (context.device(), context.queue(), context.caster()) else { return Ok(()) };
+    /// # let buffer = |size| {
+    /// #     let usage = wgpu_cast::wgpu::BufferUsages::STORAGE;
+    /// #     device.create_buffer(&wgpu_cast::wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false })
+    /// # };
+    /// # let (weights, results, count) = (buffer(8192), buffer(8192), buffer(4));
+    /// use wgpu_cast::{CastSpec, Destination, ElementType, Source, View};
+    ///
+    /// let mut many = caster.many(&CastSpec::new(ElementType::FLOAT, ElementType::FLOAT16))?.with_label("weights");
+    /// // Two tensors of 100 elements.
+    /// for i in 0..2 {
+    ///     let source = Source::new(weights.slice(i * 400..(i + 1) * 400));
+    ///     many.add(source, Destination::new(results.slice(i * 200..(i + 1) * 200)), 100);
+    /// }
+    /// // A matrix of 20 rows and 30 columns, which is transposed.
+    /// let transposed = View::new(&[30, 20]).with_source_strides(&[1, 30]);
+    /// let source = Source::new(weights.slice(800..3200));
+    /// many.add_view(source, Destination::new(results.slice(400..1600)), &transposed);
+    /// // At most 500 elements: as many as the device has counted.
+    /// let source = Source::new(weights.slice(4096..6096));
+    /// many.add_counted(source, Destination::new(results.slice(4096..5096)), 500, count.slice(..));
+    ///
+    /// let bound = many.bind()?;
+    /// let mut encoder = device.create_command_encoder(&Default::default());
+    /// bound.record(&mut encoder);
+    /// queue.submit([encoder.finish()]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::NoKernel`] if [`has_kernel`](crate::has_kernel) is false.
+    pub fn many<'a>(&self, spec: &CastSpec) -> Result<Many<'a>, Error> {
+        let conversion = Conversion::new(spec.from, spec.to, &spec.options)?;
+        Ok(Many { caster: self.clone(), conversion, label: None, entries: Vec::new() })
+    }
+}
+
+/// A list of casts of one spec that are bound together. [`Caster::many`] makes an empty one and has an example.
+#[derive(Clone, Debug)]
+pub struct Many<'a> {
+    caster: Caster,
+    conversion: Conversion,
+    label: Option<Arc<str>>,
+    entries: Vec<Entry<'a>>,
+}
+
+impl<'a> Many<'a> {
+    /// This list with a name for profilers and for wgpu's error messages: that of its compute pass and its bind groups.
+    #[must_use]
+    pub fn with_label(self, label: &str) -> Self {
+        Self { label: Some(label.into()), ..self }
+    }
+
+    /// Adds a cast of `len` elements, whose slices are those of [`Prepared::bind`](crate::Prepared::bind).
+    pub fn add(&mut self, source: Source<'a>, destination: Destination<'a>, len: u64) -> &mut Self {
+        self.entry(source, destination, Elements::Dense(len))
+    }
+
+    /// Adds the cast of a view, as [`prepare_view`](Caster::prepare_view) takes it. It is a dispatch of its own, or
+    /// several, unless the view is dense on both sides.
+    pub fn add_view(&mut self, source: Source<'a>, destination: Destination<'a>, view: &View<'_>) -> &mut Self {
+        let elements = match Strided::new(view, &self.conversion) {
+            Ok((strided, len)) if len == 0 || strided.is_dense(self.conversion.to.code_bits()) => Elements::Dense(len),
+            Ok((strided, _)) => Elements::View(Box::new(strided)),
+            Err(error) => Elements::Invalid(Box::new(error)),
         };
-        let commands = merged.iter().map(command).collect::<Result<_, _>>()?;
-        Ok(Bound::new(commands, ordered, None))
+        self.entry(source, destination, elements)
+    }
+
+    /// Adds a cast of as many elements as `count` says when the commands run, but at most `most`, as
+    /// [`bind_counted`](crate::Prepared::bind_counted) does. It is a dispatch of its own, or several.
+    pub fn add_counted(
+        &mut self,
+        source: Source<'a>,
+        destination: Destination<'a>,
+        most: u64,
+        count: wgpu::BufferSlice<'a>,
+    ) -> &mut Self {
+        self.entry(source, destination, Elements::Counted { most, count: Count { slice: count } })
+    }
+
+    fn entry(&mut self, source: Source<'a>, destination: Destination<'a>, elements: Elements<'a>) -> &mut Self {
+        self.entries.push(Entry { sides: Sides::new(source, destination), elements });
+        self
+    }
+
+    /// Plans the casts, compiles their kernels, and creates the bind groups and parameters. Casts of no elements do
+    /// nothing, and check nothing.
+    ///
+    /// # Errors
+    /// [`Error::Entry`] for the first invalid entry, with its index and what [`prepare`](Caster::prepare),
+    /// [`prepare_view`](Caster::prepare_view), [`bind`](crate::Prepared::bind) or
+    /// [`bind_counted`](crate::Prepared::bind_counted) would return for it. Then [`Error::EntryOverlap`] if an entry writes
+    /// what another one reads or writes. Views whose elements interleave are told apart if their strides allow a short
+    /// search, as those of parts of one tensor do; others count as overlapping. [`Error::Kernel`],
+    /// [`Error::OutOfMemory`], [`Error::DeviceLost`] and [`Error::Device`] from the device are not about an entry.
+    pub fn bind(&self) -> Result<Bound, Error> {
+        let planned = Planned::new(&self.caster, &self.conversion, &self.entries)?;
+        planned.check_overlaps()?.bind(self.label.as_ref())
     }
 }

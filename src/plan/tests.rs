@@ -7,6 +7,7 @@ mod in_place;
 mod merge;
 mod params;
 mod placement;
+mod places;
 mod random;
 mod transposed;
 mod views;

@@ -3,7 +3,7 @@
 use support::buffers::buffer;
 use support::{adapter, variant};
 use wgpu_cast::wgpu::{self, Buffer, Features};
-use wgpu_cast::{CastSpec, Caster, Destination, ElementType, Error, Side, Source, View};
+use wgpu_cast::{Bound, CastSpec, Caster, Destination, ElementType, Error, Side, Source, View};
 
 const FROM: ElementType = ElementType::FLOAT;
 const TO: ElementType = ElementType::INT4;
@@ -36,15 +36,24 @@ fn ways(device: &wgpu::Device, from: Source<'_>, to: Destination<'_>) -> Vec<(&'
     let spec = CastSpec::new(FROM, TO);
     let prepared = caster.prepare(&spec, LEN).unwrap();
     let view = View::new(&[3, 5]).with_source_strides(&[1, 3]);
-    let view = caster.prepare_view(&spec, &view).unwrap();
+    let prepared_view = caster.prepare_view(&spec, &view).unwrap();
     let count = buffer(device, 4);
     let mut encoder = device.create_command_encoder(&Default::default());
+    // What is wrong with the only entry of a list.
+    let of_entry = |bound: Result<Bound, Error>| match bound {
+        Err(Error::Entry { index: 0, error, .. }) => Err(*error),
+        Err(error) => panic!("{error:?}"),
+        Ok(_) => Ok(()),
+    };
+    let list = || caster.many(&spec).unwrap();
     vec![
         ("bind", prepared.bind(from, to).map(drop)),
         ("record", prepared.record(&mut encoder, from, to)),
-        ("a view", view.bind(from, to).map(drop)),
+        ("a view", prepared_view.bind(from, to).map(drop)),
         ("bind_counted", prepared.bind_counted(from, to, count.slice(..)).map(drop)),
-        ("bind_many", caster.bind_many(&spec, [(from, to, LEN)]).map(drop)),
+        ("bind_many", of_entry(caster.bind_many(&spec, [(from, to, LEN)]))),
+        ("a view in a list", of_entry(list().add_view(from, to, &view).bind())),
+        ("a count in a list", of_entry(list().add_counted(from, to, LEN, count.slice(..)).bind())),
     ]
 }
 
@@ -101,7 +110,29 @@ fn counts_in_foreign_and_destroyed_buffers_are_told_apart() {
             assert_eq!(format!("{error:?}"), variant!(CountSlice { from, to, offset: 8, reason }));
             let text = format!("casting float to int4: invalid slice of the count at byte 8: {reason}");
             assert_eq!(error.to_string(), text);
+            let mut list = Caster::new(&own).many(&CastSpec::new(from, to)).unwrap();
+            list.add(slices.0, Destination::new(good.slice(80..88)), LEN);
+            let error = list.add_counted(slices.0, slices.1, LEN, count.slice(8..12)).bind().map(drop).unwrap_err();
+            assert_eq!(error.to_string(), format!("entry 1: {text}"));
         }
+    }
+}
+
+/// Of casts that share a dispatch, the first one between the buffers is named.
+#[test]
+fn entries_with_buffers_that_cannot_be_bound_are_named() {
+    let [(own, _queue), (other, _)] = devices().remove(0);
+    let [good, results, foreign, gone] = [&own, &own, &other, &own].map(|device| buffer(device, 1024));
+    gone.destroy();
+    let caster = Caster::new(&own);
+    for (bad, end) in [(&foreign, "belongs to another device than the caster"), (&gone, "was destroyed")] {
+        let destinations = [&results, &results, bad, &results, bad];
+        let casts = (0..).zip(destinations).map(|(i, destination)| {
+            let source = Source::new(good.slice(64 * i..64 * i + BYTES[0]));
+            (source, Destination::part(destination.slice(8 * i..), 0), LEN)
+        });
+        let error = caster.bind_many(&CastSpec::new(FROM, TO), casts).map(drop).unwrap_err();
+        assert_eq!(error.to_string(), format!("entry 2: casting float to int4: the destination buffer {end}"));
     }
 }
 

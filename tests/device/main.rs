@@ -13,6 +13,7 @@ mod functions;
 mod fused;
 mod gpu;
 mod immediates;
+mod lists;
 mod lost;
 mod many;
 mod overlap;

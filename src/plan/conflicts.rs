@@ -1,0 +1,48 @@
+//! Casts of a list that would depend on each other: one writes what another one reads or writes.
+
+use super::Places;
+use crate::error::Operand;
+
+/// What an entry of a list of casts reads or writes in a buffer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Use {
+    pub entry: usize,
+    pub operand: Operand,
+    pub places: Places,
+}
+
+impl Use {
+    fn writes(&self) -> bool {
+        self.operand == Operand::Destination
+    }
+}
+
+/// Two uses of one buffer by different entries, of which the first one writes a bit of the other. In the order of the buffer,
+/// it is the first such pair. Sorts the uses.
+///
+/// Takes time in proportion to n log n, and for views that interleave also to the number of pairs of them.
+pub(crate) fn conflict(uses: &mut [Use]) -> Option<[&Use; 2]> {
+    if !uses.iter().any(Use::writes) {
+        return None;
+    }
+    uses.sort_by_key(|found| (found.places.start(), found.entry));
+    let (mut read, mut written): (Vec<&Use>, Vec<&Use>) = (Vec::new(), Vec::new());
+    for found in &*uses {
+        let reaches = |before: &&Use| before.places.end() > found.places.start();
+        let meets = |before: &&&Use| before.entry != found.entry && before.places.meet(&found.places);
+        written.retain(reaches);
+        if let Some(before) = written.iter().find(meets) {
+            return Some(if found.writes() && found.entry < before.entry { [found, before] } else { [before, found] });
+        }
+        if found.writes() {
+            read.retain(reaches);
+            if let Some(before) = read.iter().find(meets) {
+                return Some([found, before]);
+            }
+            written.push(found);
+        } else {
+            read.push(found);
+        }
+    }
+    None
+}
