@@ -10,7 +10,8 @@ use super::random::Random;
 use super::tier::Tier;
 use super::two_words;
 
-/// Codes of `from` worth casting, sorted, each once. To [`Tier::Emulator`] types of 16 bits are wide, and wide types have fewer ordinary codes.
+/// Codes of `from` worth casting, sorted, each once. To [`Tier::Emulator`] types of 16 bits are wide, and wide types have
+/// fewer ordinary codes.
 pub fn codes_of(from: ElementType, tier: Tier) -> Vec<u64> {
     let mut codes = match (from.kind(), from.bits()) {
         (_, None) => Vec::new(),
