@@ -52,7 +52,7 @@ pub fn cast_like(tensor: &Tensor, like: &Tensor, options: &CastOptions) -> Resul
 /// As [`Context::run`].
 #[cfg(feature = "onnx")]
 pub fn run(model: &Model, inputs: Vec<Tensor>) -> Result<(Vec<NamedTensor>, RunReport), Error> {
-    pollster::block_on(context()?.run(model, inputs))
+    pollster::block_on(crate::graph::run(&*context()?, model, inputs))
 }
 
 #[cfg(test)]

@@ -245,6 +245,13 @@ pub enum Error {
         /// The opset that introduced the attribute, if one did.
         since: Option<u32>,
     },
+    /// The tensor is one of another batch, whose device may be another.
+    #[error("the tensor of {element_type} belongs to another batch")]
+    #[non_exhaustive]
+    OtherBatch {
+        /// The tensor's element type.
+        element_type: ElementType,
+    },
     /// A required attribute is missing.
     #[error("{node}: the required attribute {attribute} is missing", attribute = quoted(.attribute))]
     #[non_exhaustive]

@@ -19,7 +19,7 @@ const FLOORS: [&[&str]; 7] = [
     // Devices, pipelines, recording, transfers.
     &["caster", "gpu"],
     // Host tensors, models, known answers.
-    &["blocking", "context", "graph", "self_test"],
+    &["batch", "blocking", "context", "graph", "self_test"],
 ];
 
 /// The one circle that is allowed: errors name element types, and names that are no element type are errors.

@@ -12,6 +12,8 @@
 // is to refuse it.
 #![recursion_limit = "256"]
 
+#[cfg(feature = "wgpu")]
+mod batch;
 #[cfg(all(feature = "wgpu", not(target_family = "wasm")))]
 pub mod blocking;
 #[cfg(feature = "wgpu")]
@@ -51,6 +53,8 @@ mod threads;
 pub mod wgsl;
 
 #[cfg(feature = "wgpu")]
+pub use batch::{Batch, BatchDescriptor, BatchReport, BatchTensor};
+#[cfg(feature = "wgpu")]
 pub use caster::{Bound, BoundDispatch, Caster, Destination, Many, Prepared, Source};
 #[cfg(feature = "wgpu")]
 pub use context::{CastReport, Context, Route};
@@ -63,7 +67,7 @@ pub use format::{FloatFormat, Specials};
 #[cfg(feature = "wgpu")]
 pub use gpu::adapter::{AdapterSummary, DeviceChoice, adapters};
 #[cfg(all(feature = "onnx", feature = "wgpu"))]
-pub use graph::RunReport;
+pub use graph::{RunReport, run};
 pub use loss::LossCounts;
 pub use options::{CastOptions, Float4Nan, Int4Overflow, RoundMode};
 pub use packed::SharedBytes;

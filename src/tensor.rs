@@ -182,7 +182,7 @@ impl Tensor {
     }
 
     /// The shape, for other tensors of the same shape.
-    #[cfg(all(feature = "onnx", feature = "wgpu"))]
+    #[cfg(feature = "wgpu")]
     pub(crate) fn shared_shape(&self) -> Arc<[usize]> {
         self.shape.clone()
     }

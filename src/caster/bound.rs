@@ -70,7 +70,6 @@ impl Bound {
     }
 
     /// Each dispatch as a cast of its own, with its share of `elements`.
-    #[cfg(feature = "onnx")]
     pub(crate) fn parts(&self, elements: u64) -> impl Iterator<Item = (Bound, u64)> {
         let share = elements / self.commands.len().max(1) as u64;
         self.commands.iter().map(move |command| (Self::new(vec![command.clone()], false, self.label.clone()), share))

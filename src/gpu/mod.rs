@@ -1,12 +1,10 @@
 //! wgpu: adapters, pipelines, recording, transfers.
 
 pub(crate) mod adapter;
-mod arena;
-#[cfg(feature = "onnx")]
-pub(crate) mod batch;
 pub(crate) mod binding_fault;
 #[cfg(not(target_family = "wasm"))]
 pub(crate) mod compile_queue;
+pub(crate) mod device_batch;
 pub(crate) mod device_link;
 pub(crate) mod error_scope;
 pub(crate) mod kernels;

@@ -34,16 +34,17 @@ pub(crate) struct Wanted<'a> {
 /// Casts that follow each other on the device. They are recorded as they come, and submitted when a result is read back
 /// or enough of them are recorded.
 #[derive(Debug)]
-pub(crate) struct Batch<'a> {
+pub(crate) struct DeviceBatch<'a> {
     link: &'a DeviceLink,
     encoder: Option<wgpu::CommandEncoder>,
     /// Elements and dispatches recorded since the last submission.
     recorded: (u64, u32),
     /// The last submission, until it was waited for.
     in_flight: Option<wgpu::SubmissionIndex>,
-    /// A copy of each cast's sentinel, so that a result need not be kept to prove its cast. There is room for as many
-    /// casts as `new` was told.
-    proofs: Option<wgpu::Buffer>,
+    /// A copy of each cast's sentinel, so that a result need not be kept to prove its cast.
+    proofs: wgpu::Buffer,
+    /// The number of casts for whose sentinels `proofs` has room.
+    casts: usize,
     /// The sentinels that `proofs` should hold.
     sentinels: Vec<u32>,
     pub dispatches: u32,
@@ -87,14 +88,15 @@ impl Drop for Held {
     }
 }
 
-impl<'a> Batch<'a> {
-    /// An empty batch with room for the proofs of so many casts.
+impl<'a> DeviceBatch<'a> {
+    /// An empty batch with room for the proofs of so many casts, of at least one. When there is no room for a further
+    /// proof, the device is waited for.
     pub(crate) fn new(link: &'a DeviceLink, conversion: &Conversion, casts: usize) -> Result<Self, Error> {
         let usage = wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC;
         let size = 4 * casts as u64;
-        let make = || link.buffer(conversion, "cast proofs", size, usage);
-        let (proofs, verdict) = watched(&link.device, || (casts > 0).then(make).transpose());
+        let (proofs, verdict) = watched(&link.device, || link.buffer(conversion, "cast proofs", size, usage));
         Ok(Self {
+            casts,
             link,
             encoder: None,
             recorded: (0, 0),
@@ -170,6 +172,9 @@ impl<'a> Batch<'a> {
     ) -> Result<Resident, Error> {
         let link = self.link;
         link.check(conversion)?;
+        if self.sentinels.len() >= self.casts {
+            self.read_back(conversion, &mut []).await?;
+        }
         let sentinel = link.next_sentinel();
         let prepared = link.caster.prepare_host(*conversion, elements, sentinel).await?;
         let bytes = prepared.destination_bytes();
@@ -200,30 +205,31 @@ impl<'a> Batch<'a> {
             self.recorded.0 += elements;
             self.recorded.1 += 1;
         }
-        if let Some(proofs) = self.proofs.clone() {
-            let offset = 4 * self.sentinels.len() as u64;
-            self.encoder(conversion)?.copy_buffer_to_buffer(&buffer, words, &proofs, offset, 4);
-            self.sentinels.push(sentinel);
-        }
+        let (proofs, offset) = (self.proofs.clone(), 4 * self.sentinels.len() as u64);
+        self.encoder(conversion)?.copy_buffer_to_buffer(&buffer, words, &proofs, offset, 4);
+        self.sentinels.push(sentinel);
         self.dispatches += prepared.dispatches();
         Ok(Resident { held: self.held(buffer), words, sentinel: Some(sentinel) })
     }
 
     /// Waits for everything recorded, proves that all was done, and copies the tensors' bytes: in one submission, so
-    /// together they and the proofs must fit a buffer.
-    pub(crate) async fn read_back(&mut self, wanted: &mut [Wanted<'_>]) -> Result<(), Error> {
-        let Some(first) = wanted.first() else { return Ok(()) };
-        let (link, conversion) = (self.link, first.conversion);
-        let (from, to) = (conversion.from, conversion.to);
+    /// together they and the proofs must fit a buffer. There must be a tensor or a proof. Errors that are not those of one
+    /// tensor name the types of `conversion`.
+    pub(crate) async fn read_back(
+        &mut self,
+        conversion: &Conversion,
+        wanted: &mut [Wanted<'_>],
+    ) -> Result<(), Error> {
+        let (link, from, to) = (self.link, conversion.from, conversion.to);
         let mut size = 4 * self.sentinels.len() as u64;
         for wanted in wanted.iter() {
             size += wanted.source.words + 4;
         }
-        let staging = self.watch(&conversion, size, |batch| batch.copy_out(wanted, size))?;
+        let staging = self.watch(conversion, size, |batch| batch.copy_out(conversion, wanted, size))?;
         self.settle().await?;
         let index = self.in_flight.take().ok_or(Error::Incomplete { from, to })?;
         {
-            let view = link.mapped(&conversion, &staging, index).await?;
+            let view = link.mapped(conversion, &staging, index).await?;
             let proven = |bytes: &[u8], sentinels: &[u32]| {
                 bytes.iter().copied().eq(sentinels.iter().flat_map(|sentinel| sentinel.to_le_bytes()))
             };
@@ -252,9 +258,13 @@ impl<'a> Batch<'a> {
 
     /// Submits everything recorded and the copies of the tensors and of the proofs to memory that the host can map, of
     /// `size` bytes.
-    fn copy_out(&mut self, wanted: &[Wanted<'_>], size: u64) -> Result<wgpu::Buffer, Error> {
-        let conversion = wanted[0].conversion;
-        let staging = self.link.staging(&conversion, size)?;
+    fn copy_out(
+        &mut self,
+        conversion: &Conversion,
+        wanted: &[Wanted<'_>],
+        size: u64,
+    ) -> Result<wgpu::Buffer, Error> {
+        let staging = self.link.staging(conversion, size)?;
         let mut offset = 0;
         for Wanted { conversion, source, .. } in wanted {
             // Only what a cast has made can be proven.
@@ -263,10 +273,11 @@ impl<'a> Batch<'a> {
             self.encoder(conversion)?.copy_buffer_to_buffer(&source.held.buffer, 0, &staging, offset, own);
             offset += own;
         }
-        if let Some(proofs) = self.proofs.clone().filter(|_| offset < size) {
-            self.encoder(&conversion)?.copy_buffer_to_buffer(&proofs, 0, &staging, offset, size - offset);
+        if offset < size {
+            let proofs = self.proofs.clone();
+            self.encoder(conversion)?.copy_buffer_to_buffer(&proofs, 0, &staging, offset, size - offset);
         }
-        self.submit(&conversion)?;
+        self.submit(conversion)?;
         Ok(staging)
     }
 
@@ -308,7 +319,7 @@ mod tests {
         let (device, queue) = wgpu::Device::noop(&wgpu::DeviceDescriptor::default());
         let link = DeviceLink::new(device, queue);
         let conversion = Conversion::new(ElementType::INT2, ElementType::INT4, &CastOptions::default()).unwrap();
-        let mut batch = Batch::new(&link, &conversion, 602).unwrap();
+        let mut batch = DeviceBatch::new(&link, &conversion, 602).unwrap();
         let short = batch.upload(&conversion, &[0; 4]).unwrap();
         for n in 0..600 {
             pollster::block_on(batch.cast(&conversion, 16, &short)).unwrap();
