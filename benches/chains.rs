@@ -1,4 +1,4 @@
-//! Models that cast a host tensor several times: on the best adapter and on the CPU, and the size from which the adapter is
+//! Batches that cast a host tensor several times: on the best adapter and on the CPU, and the size from which the adapter is
 //! faster. For `DeviceChoice::Auto` that size is `GPU_FROM_BYTES` in `src/context.rs`.
 //!
 //! Prints JSON, an object a line: what was measured on, then for each chain its sizes, with the seconds of both, and the bytes
@@ -9,11 +9,8 @@
 
 use std::time::Instant;
 
-use serde_json::json;
 use support::arguments::Arguments;
-use support::models;
-use wgpu_cast::onnx::Model;
-use wgpu_cast::{Context, DeviceChoice, ElementType, Tensor};
+use wgpu_cast::{BatchDescriptor, CastOptions, Context, DeviceChoice, ElementType, Error, Tensor};
 
 const WARM_UPS: usize = 2;
 const RUNS: usize = 7;
@@ -41,9 +38,9 @@ fn main() {
         opened.expect("an adapter")
     });
     let adapter = gpu.adapter_info().map(|info| format!("{} ({})", info.name, info.backend));
-    println!("{}", json!({"adapter": adapter, "threads": rayon::current_num_threads(), "runs": RUNS}));
+    let adapter = adapter.map_or("null".to_owned(), |name| format!("{name:?}"));
+    println!(r#"{{"adapter": {adapter}, "threads": {}, "runs": {RUNS}}}"#, rayon::current_num_threads());
     for types in CHAINS {
-        let model = Model::from_bytes(models::chain(types), None).expect("a model");
         let chain = types.iter().map(|t| t.name()).collect::<Vec<_>>().join(" > ");
         let mut faster_from = None;
         let sizes = std::iter::successors(Some(1 << 12), |n| Some(4 * n)).take_while(|&n| n <= most);
@@ -53,22 +50,35 @@ fn main() {
             let source =
                 (0..packed(&types[0])).map(|i| (i as u32).wrapping_mul(0x9e37_79b9).to_le_bytes()[3]).collect();
             let tensor = Tensor::from_bytes(types[0], [elements], source).expect("a tensor");
-            let [on_gpu, on_cpu] = seconds([&gpu, &cpu], &model, &tensor);
+            let [on_gpu, on_cpu] = seconds([&gpu, &cpu], types, bytes, &tensor);
             faster_from = if on_gpu < on_cpu { faster_from.or(Some(bytes)) } else { None };
-            println!("{}", json!({"chain": chain, "elements": elements, "bytes": bytes, "gpu": on_gpu, "cpu": on_cpu}));
+            println!(
+                r#"{{"chain": "{chain}", "elements": {elements}, "bytes": {bytes}, "gpu": {on_gpu}, "cpu": {on_cpu}}}"#
+            );
         }
-        println!("{}", json!({"chain": chain, "gpu_faster_from_bytes": faster_from}));
+        let faster_from = faster_from.map_or("null".to_owned(), |bytes| bytes.to_string());
+        println!(r#"{{"chain": "{chain}", "gpu_faster_from_bytes": {faster_from}}}"#);
     }
 }
 
-/// The model's medians in both contexts, in turns, so that whatever else the machine does meets both.
-fn seconds(contexts: [&Context; 2], model: &Model, tensor: &Tensor) -> [f64; 2] {
+/// Casts to each of the types after the first, of which only the last is read back.
+async fn cast(context: &Context, types: &[ElementType], bytes: u64, tensor: Tensor) -> Result<Vec<Tensor>, Error> {
+    let mut batch = context.batch(&BatchDescriptor { casts: types.len() - 1, bytes, is_chain: true });
+    let mut last = batch.insert(tensor);
+    for &to in &types[1..] {
+        last = batch.cast(&last, to, &CastOptions::default()).await?;
+    }
+    batch.read_back(&[&last]).await
+}
+
+/// The chain's medians in both contexts, in turns, so that whatever else the machine does meets both.
+fn seconds(contexts: [&Context; 2], types: &[ElementType], bytes: u64, tensor: &Tensor) -> [f64; 2] {
     let mut times = [Vec::new(), Vec::new()];
     for run in 0..WARM_UPS + RUNS {
         for (context, times) in contexts.iter().zip(&mut times) {
-            let inputs = vec![tensor.clone()];
+            let source = tensor.clone();
             let start = Instant::now();
-            let outputs = pollster::block_on(context.run(model, inputs)).expect("casts");
+            let outputs = pollster::block_on(cast(context, types, bytes, source)).expect("casts");
             let time = start.elapsed().as_secs_f64();
             drop(outputs);
             if run >= WARM_UPS {

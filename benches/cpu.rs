@@ -157,12 +157,10 @@ fn show([from, to]: &[ElementType; 2], elements: usize, threads: usize, rates: &
     let [cast, copy, ratio] = [&casts, &copies, &ratios].map(|figures| figures[RUNS / 2]);
     let spread = casts[RUNS - 1] / casts[0];
     if json {
-        let line = serde_json::json!({
-            "from": from.name(), "to": to.name(), "threads": threads, "elements": elements,
-            "gb_s": cast, "memcpy_gb_s": copy, "ratio": ratio, "spread": spread,
-            "gb_s_fastest": casts[RUNS - 1], "memcpy_gb_s_fastest": copies[RUNS - 1],
-        });
-        println!("{line}");
+        let (fastest, copy_fastest) = (casts[RUNS - 1], copies[RUNS - 1]);
+        println!(
+            r#"{{"from": "{from}", "to": "{to}", "threads": {threads}, "elements": {elements}, "gb_s": {cast}, "memcpy_gb_s": {copy}, "ratio": {ratio}, "spread": {spread}, "gb_s_fastest": {fastest}, "memcpy_gb_s_fastest": {copy_fastest}}}"#
+        );
     } else {
         let pair = format!("{from} to {to}");
         println!(

@@ -1,7 +1,9 @@
 //! Casts that build on each other: on a device, their results stay there until they are read back.
 
+mod report;
+mod tensor;
+
 use std::collections::HashSet;
-use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use crate::context::{Context, Gpu, NO_STRING_KERNEL, Route};
@@ -13,6 +15,10 @@ use crate::gpu::adapter;
 use crate::gpu::device_batch::{DeviceBatch, Resident, Wanted};
 use crate::options::CastOptions;
 use crate::tensor::{Tensor, zeroed};
+use tensor::Value;
+
+pub use report::BatchReport;
+pub use tensor::BatchTensor;
 
 /// Tensors are read back together, up to so many bytes, because each read-back waits for the device.
 const READ_BACK_BYTES: u64 = 64 << 20;
@@ -74,60 +80,6 @@ pub struct Batch<'a> {
     dispatches: u32,
     uploads: u32,
     read_backs: u32,
-}
-
-/// A tensor of a [`Batch`]: on the host, on the device, or on both. Clones are the same tensor. Its memory is free when the
-/// last clone is dropped.
-#[derive(Clone, Debug)]
-pub struct BatchTensor(Arc<Value>);
-
-#[derive(Debug)]
-struct Value {
-    element_type: ElementType,
-    shape: Arc<[usize]>,
-    elements: u64,
-    host: OnceLock<Tensor>,
-    device: OnceLock<Resident>,
-    /// The last cast that the value went through, for messages.
-    made_by: Option<Conversion>,
-    batch: Arc<()>,
-}
-
-impl BatchTensor {
-    /// The element type.
-    pub fn element_type(&self) -> ElementType {
-        self.0.element_type
-    }
-
-    /// The number of elements along each axis; empty for a scalar.
-    pub fn shape(&self) -> &[usize] {
-        &self.0.shape
-    }
-}
-
-/// Where and why the casts of a batch were done, and how much they moved.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct BatchReport {
-    /// Where the casts were done: on a device if it did any of them, on the CPU if that did all, a copy if nothing was
-    /// converted.
-    pub route: Route,
-    /// Why they were done there.
-    pub reason: String,
-    /// The adapter's name, if a device did any of the casts.
-    pub adapter: Option<String>,
-    /// Dispatches submitted, or recorded for the next submission.
-    pub dispatches: u32,
-    /// Tensors copied to the device.
-    pub uploads: u32,
-    /// Tensors copied from the device: those that were asked for, and sources of casts to strings.
-    pub read_backs: u32,
-}
-
-impl fmt::Display for BatchReport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.route.describe(self.adapter.as_deref(), &self.reason))
-    }
 }
 
 impl Context {
@@ -330,7 +282,8 @@ impl<'a> Batch<'a> {
         let mut read_backs = Vec::new();
         for value in tensors {
             if let (Some(device), Some(made_by)) = (value.device.get(), value.made_by) {
-                let size = value.element_type.packed_bytes(value.elements).and_then(|bytes| usize::try_from(bytes).ok());
+                let size =
+                    value.element_type.packed_bytes(value.elements).and_then(|bytes| usize::try_from(bytes).ok());
                 let bytes = zeroed(made_by.from, made_by.to, size.unwrap_or(usize::MAX))?;
                 read_backs.push((value, made_by, device.clone(), bytes));
             }

@@ -6,17 +6,18 @@ use crate::context::{CastReport, Context};
 use crate::element::ElementType;
 use crate::error::Error;
 use crate::gpu::adapter::DeviceChoice;
-#[cfg(feature = "onnx")]
-use crate::graph::RunReport;
-#[cfg(feature = "onnx")]
-use crate::onnx::{Model, NamedTensor};
 use crate::options::CastOptions;
 use crate::tensor::Tensor;
 
-/// The process's context, opened by the first cast with [`DeviceChoice::Auto`].
+/// The process's context.
 static CONTEXT: Mutex<Option<Arc<Context>>> = Mutex::new(None);
 
-fn context() -> Result<Arc<Context>, Error> {
+/// The context that all callers in the process share, opened with [`DeviceChoice::Auto`] by the first call, and again after
+/// the device was lost.
+///
+/// # Errors
+/// As [`Context::open`].
+pub fn context() -> Result<Arc<Context>, Error> {
     // A poisoned lock is safe to use: the context is stored in one step, so a panic leaves the old one or none.
     let mut held = CONTEXT.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(context) = held.as_ref().filter(|context| !context.is_lost()) {
@@ -43,16 +44,6 @@ pub fn cast(tensor: &Tensor, to: ElementType, options: &CastOptions) -> Result<(
 /// As [`Context::cast_like`].
 pub fn cast_like(tensor: &Tensor, like: &Tensor, options: &CastOptions) -> Result<(Tensor, CastReport), Error> {
     cast(tensor, like.element_type(), options)
-}
-
-/// Runs a model as [`Context::run`], on a context that all calls in the process share. The context is opened by the
-/// first call, and again after the device was lost.
-///
-/// # Errors
-/// As [`Context::run`].
-#[cfg(feature = "onnx")]
-pub fn run(model: &Model, inputs: Vec<Tensor>) -> Result<(Vec<NamedTensor>, RunReport), Error> {
-    pollster::block_on(crate::graph::run(&*context()?, model, inputs))
 }
 
 #[cfg(test)]

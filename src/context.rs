@@ -309,10 +309,10 @@ impl Context {
     }
 }
 
-#[cfg(all(test, feature = "onnx"))]
+#[cfg(test)]
 mod tests {
     use super::*;
-    use crate::onnx::{CastNode, Model};
+    use crate::batch::{BatchDescriptor, BatchReport};
 
     fn noop(choice: DeviceChoice) -> Context {
         let (device, queue) = wgpu::Device::noop(&wgpu::DeviceDescriptor::default());
@@ -375,15 +375,17 @@ mod tests {
         let context = noop(DeviceChoice::Gpu);
         let (from, same, other) = (ElementType::UINT8, ElementType::INT8, ElementType::FLOAT16);
         let tensor = Tensor::from_slice([3], &[1u8, 200, 3]).unwrap();
-        let run = |to| {
-            let node = CastNode::with_target(25, to, None, None).unwrap();
-            let model = Model::of_cast(&node, from, &[3]).unwrap();
-            pollster::block_on(context.run(&model, vec![tensor.clone()]))
+        let run = |to| -> Result<(Tensor, BatchReport), Error> {
+            let mut batch = context.batch(&BatchDescriptor::default());
+            let source = batch.insert(tensor.clone());
+            let result = pollster::block_on(batch.cast(&source, to, &CastOptions::default()))?;
+            let tensors = pollster::block_on(batch.read_back(&[&result]))?;
+            Ok((tensors[0].clone(), batch.report()))
         };
-        assert!(matches!(run(other), Err(Error::Incomplete { .. })), "{:?}", run(other));
+        assert_eq!(run(other), Err(Error::Incomplete { from, to: other }));
         // No device is needed where the codes are the same.
-        let (outputs, report) = run(same).unwrap();
+        let (result, report) = run(same).unwrap();
         assert_eq!((report.route, report.uploads, report.read_backs), (Route::Copy, 0, 0));
-        assert_eq!(outputs[0].tensor.bytes(), tensor.bytes());
+        assert_eq!(result.bytes(), tensor.bytes());
     }
 }

@@ -32,6 +32,7 @@ pub(crate) mod isa;
 mod lanes;
 mod loops;
 mod method;
+mod one_per_byte;
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 mod pack;
 mod reference;
@@ -71,6 +72,7 @@ use loops::loop_of;
 use streaming::LINE;
 
 pub use crate::threads::on_this_thread;
+pub use one_per_byte::{pack_codes, unpack_codes};
 
 /// The number of elements that a thread gets at a time. For fewer than twice as many, starting threads costs more than
 /// they save.

@@ -1,13 +1,8 @@
 //! The errors of this crate. Each variant carries its details as fields.
 
-#[cfg(feature = "onnx")]
-mod onnx;
-
 use std::ops::Range;
 
 use crate::element::{ElementType, Operator};
-#[cfg(feature = "onnx")]
-pub use onnx::{ModelFault, TensorFault};
 
 /// A side of a cast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -308,48 +303,6 @@ pub enum Error {
         first: u32,
         /// The newest opset that this crate knows.
         newest: i64,
-    },
-    /// The bytes are not a valid message.
-    #[cfg(feature = "onnx")]
-    #[error("invalid {message}: {reason}")]
-    #[non_exhaustive]
-    Message {
-        /// ONNX's name of the message.
-        message: &'static str,
-        /// What is wrong.
-        reason: String,
-    },
-    /// A `TensorProto` is invalid or not supported.
-    #[cfg(feature = "onnx")]
-    #[error("{}{fault}", of_tensor(.name))]
-    #[non_exhaustive]
-    Tensor {
-        /// The tensor's name, as the message gives it.
-        name: String,
-        /// What is wrong.
-        #[source]
-        fault: TensorFault,
-    },
-    /// A `ModelProto` is invalid or not supported, or the inputs do not match the model.
-    #[cfg(feature = "onnx")]
-    #[error("{fault}")]
-    #[non_exhaustive]
-    Model {
-        /// What is wrong.
-        #[from]
-        #[source]
-        fault: ModelFault,
-    },
-    /// A node of a model is invalid or fails.
-    #[cfg(feature = "onnx")]
-    #[error("node {node}: {error}", node = quoted(.node))]
-    #[non_exhaustive]
-    Node {
-        /// The node's name, or the name of its output if it has none.
-        node: String,
-        /// What is wrong.
-        #[source]
-        error: Box<Error>,
     },
     /// There is no adapter, or it provides no device.
     #[error("no GPU adapter: {reason}")]
@@ -685,12 +638,6 @@ fn requested(bytes: u64) -> String {
 /// Untrusted text in quotes, at most 80 characters of it.
 pub(crate) fn quoted(text: &str) -> String {
     format!("{:?}", cut(text, 80))
-}
-
-/// The beginning of a message about a tensor. Some files have one tensor without a name.
-#[cfg(feature = "onnx")]
-pub(crate) fn of_tensor(name: &str) -> String {
-    if name.is_empty() { String::new() } else { format!("tensor {}: ", quoted(name)) }
 }
 
 /// The text, or its first `characters` characters and `…` if it is longer.

@@ -10,16 +10,16 @@ const FLOORS: [&[&str]; 7] = [
     &["float_env", "format", "packing", "reference", "threads"],
     // Nouns.
     &["conversion", "element", "error", "loss", "options", "packed", "spec", "string_array", "tensor"],
-    // The CPU path, string rules, ONNX messages and opset rules.
+    // The CPU path, string rules, opset rules.
     &["cpu", "onnx", "strings"],
-    // WGSL kernels as text; files of tensors.
-    &["files", "kernel", "wgsl"],
+    // WGSL kernels as text.
+    &["kernel", "wgsl"],
     // What to dispatch, as data.
     &["plan"],
     // Devices, pipelines, recording, transfers.
     &["caster", "gpu"],
-    // Host tensors, models, known answers.
-    &["batch", "blocking", "context", "graph", "self_test"],
+    // Host tensors, known answers.
+    &["batch", "blocking", "context", "self_test"],
 ];
 
 /// The one circle that is allowed: errors name element types, and names that are no element type are errors.

@@ -25,16 +25,12 @@ pub mod cpu;
 pub mod docs;
 mod element;
 mod error;
-#[cfg(feature = "files")]
-pub mod files;
 mod float_env;
 #[cfg(test)]
 mod floors;
 mod format;
 #[cfg(feature = "wgpu")]
 mod gpu;
-#[cfg(all(feature = "onnx", feature = "wgpu"))]
-mod graph;
 mod kernel;
 mod loss;
 pub mod onnx;
@@ -61,13 +57,9 @@ pub use context::{CastReport, Context, Route};
 pub use conversion::{can_cast, has_kernel};
 pub use element::{ElementType, Kind, Operator};
 pub use error::{AllowedOverlap, Error, Operand, OperatorVersion, Side};
-#[cfg(feature = "onnx")]
-pub use error::{ModelFault, TensorFault};
 pub use format::{FloatFormat, Specials};
 #[cfg(feature = "wgpu")]
 pub use gpu::adapter::{AdapterSummary, DeviceChoice, adapters};
-#[cfg(all(feature = "onnx", feature = "wgpu"))]
-pub use graph::{RunReport, run};
 pub use loss::LossCounts;
 pub use options::{CastOptions, Float4Nan, Int4Overflow, RoundMode};
 pub use packed::SharedBytes;

@@ -57,17 +57,6 @@ impl Tensor {
         Ok(Self { element_type, shape, elements, data: Data::Packed(bytes.into()) })
     }
 
-    /// [`from_bytes`](Self::from_bytes) with bytes that other tensors have too. Unused bits of the last byte must be
-    /// zero.
-    #[cfg(feature = "onnx")]
-    pub(crate) fn from_clean(element_type: ElementType, shape: Vec<usize>, bytes: Arc<Vec<u8>>) -> Result<Self, Error> {
-        let (elements, expected) = sizes(element_type, &shape)?;
-        if bytes.len() != expected {
-            return Err(byte_length(element_type, &shape, expected, bytes.len()));
-        }
-        Ok(Self { element_type, shape: shape.into(), elements, data: Data::Packed(Packed::Own(bytes)) })
-    }
-
     /// Creates a tensor from packed bytes that something else owns, such as a memory-mapped file or an `Arc<[u8]>`. The
     /// bytes are shared, not copied; the owner is dropped with the last clone of the tensor.
     ///

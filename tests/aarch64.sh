@@ -49,7 +49,7 @@ options="--release --package wgpu-cast --target $target"
 for package in naga wgpu wgpu-core wgpu-hal; do
     options="$options --config profile.release.package.$package.opt-level=0"
 done
-options="$options --lib --test host --test strings --test fuzz --no-fail-fast"
+options="$options --package wgpu-cast --package wgpu-cast-files --lib --test host --test strings --test fuzz --no-fail-fast"
 
 # naga's translation of the kernels does not depend on the processor, and takes an emulator very long. A process that a test
 # starts would run without the emulator.

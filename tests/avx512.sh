@@ -80,7 +80,7 @@ fi
 
 # With the features that the suites need, without wgpu's in the unit tests.
 build() {
-    cargo test --release --locked --no-run --message-format=json "$@" >$folder/built
+    cargo test --release --locked --package wgpu-cast --no-run --message-format=json "$@" >$folder/built
     sed -n 's/.*"executable":"\([^"]*\)".*/\1/p' $folder/built
 }
 unit=$(build --package wgpu-cast --lib --no-default-features --features threads)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Counts the packages in a build for Linux of the library, for each set of features, of its tests, and of the program, and compares the
-# counts with tests/dependencies.txt. `tests/dependencies.sh --write` records them anew.
+# Counts the packages in a build for Linux of the library, for each set of features, of its tests, of the files, and of the program, and
+# compares the counts with tests/dependencies.txt. `tests/dependencies.sh --write` records them anew.
 set -eu
 cd "$(dirname "$0")/.."
 case ${1:-} in '' | --write) ;; *) echo "usage: $0 [--write]" >&2; exit 2 ;; esac
@@ -13,10 +13,13 @@ count() { # name, arguments of cargo tree
 }
 
 counts=$(
-    for features in '' threads onnx files wgpu wgpu,backends wgpu,backends,threads wgpu,backends,threads,onnx; do
+    for features in '' threads wgpu wgpu,backends wgpu,backends,threads; do
         count "${features:-none}" --package wgpu-cast --edges normal --no-default-features --features "$features"
     done
     count "the library's tests and benches" --package wgpu-cast --edges normal,build,dev
+    for features in '' wgpu,backends,threads; do
+        count "files: ${features:-none}" --package wgpu-cast-files --edges normal --no-default-features --features "$features"
+    done
     count 'the program' --package wgpu-cast-cli --edges normal
 )
 if [ "${1:-}" = --write ]; then

@@ -40,7 +40,7 @@ options="--release --package wgpu-cast --target $target"
 for package in naga wgpu wgpu-core wgpu-hal; do
     options="$options --config profile.release.package.$package.opt-level=0"
 done
-options="$options --lib --test host --test strings --test files --test fuzz --no-fail-fast"
+options="$options --package wgpu-cast --package wgpu-cast-files --lib --test host --test strings --test files --test fuzz --no-fail-fast"
 
 # naga's translation of the kernels does not depend on the processor.
 # shellcheck disable=SC2086 # options, one a word

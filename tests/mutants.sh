@@ -4,8 +4,8 @@
 #   reference, plan   these folders of src/
 #   cpu               the CPU path, with what stands below it: formats, packing, conversions, losses
 #   strings           text to numbers and back
-#   files             readers and writers of files and of ONNX's messages
-#   rest              all else: kernels, devices, casters
+#   files             the package wgpu-cast-files: readers and writers of files and of ONNX's messages
+#   rest              all else of src/: kernels, devices, casters, opset rules
 # cargo-mutants lists the changes. tests/mutants builds the crate once with all of them, and runs for each the tests that meet it.
 # Constants cannot be changed so: with a shard, as in 0/20, cargo-mutants itself tries each change of that shard in a build of its own.
 # Results are in target/mutants; a run that was ended goes on where it was, unless a source or a test has changed.
@@ -27,10 +27,11 @@ shard=${2:-}
 cpu='src/cpu* src/cpu/** src/conversion* src/conversion/** src/loss* src/loss/** src/pack* src/format.rs src/element.rs src/tensor.rs'
 cpu="$cpu src/float_env.rs src/options.rs src/threads.rs"
 strings='src/strings* src/strings/** src/string_array.rs'
-files='src/files* src/files/** src/onnx/**'
+files='files/src/**'
 reference='src/reference* src/reference/**'
 plan='src/plan* src/plan/**'
 
+package=wgpu-cast
 suites=
 level=1
 timeout=240
@@ -50,12 +51,11 @@ case $group in
         sources=$cpu
         # The loops would take many minutes and GiB to optimise.
         level=0
-        suites='files host'
+        suites=host
         # Left out: what takes a minute without optimisation.
         slow='results_are_those|pool_threads|every_offset|every_code_is_counted'
         tests="test(/^(cpu|conversion|pack|format|element|tensor|loss|options|float_env|reference)/) and not test(/$slow/)"
-        tests="$tests or (binary(host) and test(/^(golden|cpu|properties|threads|shared_bytes|guard_pages)/))"
-        tests="$tests or (binary(files) and test(/^(losses|stream)/))"
+        tests="$tests or (binary(host) and test(/^(golden|cpu|losses|properties|threads|shared_bytes|guard_pages)/))"
         ;;
     strings)
         sources=$strings
@@ -63,14 +63,15 @@ case $group in
         tests='binary(strings) or test(/^(string|threads)/)'
         ;;
     files)
+        package=wgpu-cast-files
         sources=$files
         suites='files messages'
-        tests='binary(files) or binary(messages) or test(/^(files|onnx)/)'
+        tests='all()'
         ;;
     rest)
-        sources="$reference $plan $cpu $strings $files"
+        sources="$reference $plan $cpu $strings"
         option=--exclude
-        suites='device files host messages onnx strings'
+        suites='device host strings'
         timeout=600
         tests='all()'
         ;;
@@ -100,24 +101,24 @@ if [ -n "$shard" ]; then
         done
     done
     # A shard has changes of all files.
-    exec cargo mutants --package wgpu-cast --baseline skip --test-tool nextest --timeout "$timeout" --output "$results" \
+    exec cargo mutants --package "$package" --baseline skip --test-tool nextest --timeout "$timeout" --output "$results" \
         --sharding round-robin --shard "$shard" --cargo-arg=--lib "$@" -- -E "$tests"
 fi
 
-cargo mutants --package wgpu-cast --list --json "$@" >"$results/list.json"
+cargo mutants --package "$package" --list --json "$@" >"$results/list.json"
 copy=target/mutants/copy
 mkdir -p "$copy"
-sum=$(git ls-files -z --cached --others --exclude-standard Cargo.lock Cargo.toml examples shaders src tests ':(exclude)tests/mutants' |
+sum=$(git ls-files -z --cached --others --exclude-standard Cargo.lock Cargo.toml examples files shaders src tests ':(exclude)tests/mutants' |
     xargs -0 cat 2>/dev/null | cksum)
 [ "$(cat "$results/sum" 2>/dev/null)" = "$sum" ] || rm -f "$results/verdicts.tsv"
 echo "$sum" >"$results/sum"
 git ls-files -z --cached --others --exclude-standard | tar --null --create --files-from=- | tar --extract --directory "$copy"
-set -- --package=wgpu-cast --lib
+set -- "--package=$package" --lib
 for suite in $suites; do
     set -- "--test=$suite" "$@"
 done
 for profile in dev test; do
-    for setting in opt-level=1 debug=0 "package.wgpu-cast.opt-level=$level"; do
+    for setting in opt-level=1 debug=0 "package.$package.opt-level=$level"; do
         set -- "--config=profile.$profile.$setting" "$@"
     done
 done

@@ -10,7 +10,7 @@ tests/adapter.sh
 
 # ONNX's own test cases come over the network. Without them their tests are listed as ignored, and this says why.
 official=0
-tests/onnx/fetch.sh || official=$?
+files/tests/onnx/fetch.sh || official=$?
 case $official in
     0 | 3) ;;
     *) exit "$official" ;;
@@ -22,6 +22,7 @@ esac
 package=profile.release.package
 checked="--release --config $package.wgpu-cast.overflow-checks=true --config $package.wgpu-cast.debug-assertions=true"
 checked="$checked --config $package.wgpu-cast-cli.overflow-checks=true --config $package.wgpu-cast-cli.debug-assertions=true"
+checked="$checked --config $package.wgpu-cast-files.overflow-checks=true --config $package.wgpu-cast-files.debug-assertions=true"
 checked="$checked --config $package.wgpu-cast-support.overflow-checks=true"
 
 # shellcheck disable=SC2086 # options, one a word

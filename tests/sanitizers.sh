@@ -23,7 +23,7 @@ case $sanitizer in
         # Leaks are not reported, because drivers keep memory until the process ends. Left out: tests in processes with too little
         # memory for the sanitizer, and the translation of kernels, which is naga's.
         export ASAN_OPTIONS=allocator_may_return_null=1:detect_leaks=0
-        suites='--lib --test files --test fuzz --test messages --test strings --test host'
+        suites='--package wgpu-cast --package wgpu-cast-files --lib --test files --test fuzz --test messages --test strings --test host'
         tests='not test(/^shaders::|^functions::every_cast_composes|no_memory_for/)'
         ;;
     thread)

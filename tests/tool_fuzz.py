@@ -2,7 +2,7 @@
 
     python3 tests/tool_fuzz.py CAST SECONDS [SEED]
 
-The seeds are small files of the repository, models of ONNX's node tests if tests/onnx/fetch.sh has brought them, and files
+The seeds are small files of the repository, models of ONNX's node tests if files/tests/onnx/fetch.sh has brought them, and files
 made here. Each case changes one of them and runs `info`, `convert` or `run` on it with 2 GiB of addresses and 20 seconds.
 A case is printed, and its files are kept, if the tool is killed by a signal or by the limits, if its exit status is not
 0, 1 or 2, if a failure has no line that begins with "wgpu-cast: ", if it prints more than 20 lines of messages, or if a failed
@@ -57,7 +57,7 @@ def seeds(root):
         (".npy", npy("<V2", (6,), bytes(12))),
         (".bin", numbers),
     ]
-    paths = ["examples/cast/data/tiny.safetensors", "tests/golden/*.npz", "tests/fuzz/corpus/*"]
+    paths = ["examples/cast/data/tiny.safetensors", "files/tests/golden/*.npz", "tests/fuzz/corpus/*", "files/tests/fuzz/corpus/*"]
     paths += ["target/onnx-node-data/*/**/*.onnx", "target/onnx-node-data/*/**/*.pb", "target/onnx-models/models/*.onnx"]
     for pattern in paths:
         for path in sorted(glob.glob(os.path.join(root, pattern), recursive=True)):

@@ -1,6 +1,6 @@
 """Measures conversions of files: `wgpu-cast convert`, PyTorch with safetensors, and onnxconverter-common, beside a copy.
 
-The checkpoint is that of tests/checkpoint.py, the ONNX model that of `tests/onnx/models.sh --large`. In each round the
+The checkpoint is that of tests/checkpoint.py, the ONNX model that of `files/tests/onnx/models.sh --large`. In each round the
 files are copied and converted by each program. A figure is that of a whole process: its seconds until the outputs are
 on the disk (fsync), and its largest resident set. The inputs are in the page cache, and nothing else is left to be
 written when a program starts. In the last round the results are compared bit by bit.

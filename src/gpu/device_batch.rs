@@ -215,11 +215,7 @@ impl<'a> DeviceBatch<'a> {
     /// Waits for everything recorded, proves that all was done, and copies the tensors' bytes: in one submission, so
     /// together they and the proofs must fit a buffer. There must be a tensor or a proof. Errors that are not those of one
     /// tensor name the types of `conversion`.
-    pub(crate) async fn read_back(
-        &mut self,
-        conversion: &Conversion,
-        wanted: &mut [Wanted<'_>],
-    ) -> Result<(), Error> {
+    pub(crate) async fn read_back(&mut self, conversion: &Conversion, wanted: &mut [Wanted<'_>]) -> Result<(), Error> {
         let (link, from, to) = (self.link, conversion.from, conversion.to);
         let mut size = 4 * self.sentinels.len() as u64;
         for wanted in wanted.iter() {
@@ -258,12 +254,7 @@ impl<'a> DeviceBatch<'a> {
 
     /// Submits everything recorded and the copies of the tensors and of the proofs to memory that the host can map, of
     /// `size` bytes.
-    fn copy_out(
-        &mut self,
-        conversion: &Conversion,
-        wanted: &[Wanted<'_>],
-        size: u64,
-    ) -> Result<wgpu::Buffer, Error> {
+    fn copy_out(&mut self, conversion: &Conversion, wanted: &[Wanted<'_>], size: u64) -> Result<wgpu::Buffer, Error> {
         let staging = self.link.staging(conversion, size)?;
         let mut offset = 0;
         for Wanted { conversion, source, .. } in wanted {

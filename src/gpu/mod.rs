@@ -1,6 +1,7 @@
 //! wgpu: adapters, pipelines, recording, transfers.
 
 pub(crate) mod adapter;
+mod arena;
 pub(crate) mod binding_fault;
 #[cfg(not(target_family = "wasm"))]
 pub(crate) mod compile_queue;

@@ -1,4 +1,4 @@
-//! The rules of every operator version and, with the feature `onnx`, reading and writing of ONNX messages.
+//! The rules of every version of the operators. ONNX messages are read and written by the package `wgpu-cast-files`.
 //!
 //! An engine with its own parser needs only [`CastNode`] and [`CastLikeNode`]. They turn the model's opset and a node's
 //! attributes into the target type and [`CastOptions`](crate::CastOptions), or into an error that says what the opset
@@ -16,42 +16,6 @@
 //! # Ok::<(), wgpu_cast::Error>(())
 //! ```
 
-#[cfg(feature = "onnx")]
-mod data_file;
-#[cfg(feature = "onnx")]
-mod external;
-#[cfg(feature = "onnx")]
-mod memory;
-#[cfg(feature = "onnx")]
-mod model;
-#[cfg(feature = "onnx")]
-mod node;
 mod opset;
-#[cfg(feature = "onnx")]
-mod order;
-#[cfg(feature = "onnx")]
-mod proto;
-#[cfg(feature = "onnx")]
-mod reader;
-#[cfg(feature = "onnx")]
-mod tensor;
 
-#[cfg(all(feature = "files", any(unix, windows)))]
-pub(crate) use data_file::open;
-#[cfg(feature = "files")]
-pub(crate) use data_file::plain_names;
-#[cfg(all(feature = "files", any(unix, windows)))]
-pub(crate) use external::open_data;
-#[cfg(feature = "files")]
-pub(crate) use external::{DataRange, data_range};
-#[cfg(feature = "onnx")]
-pub(crate) use model::Node;
-#[cfg(feature = "onnx")]
-pub use model::{Input, Model, Output};
-#[cfg(feature = "files")]
-pub(crate) use opset::ir_version;
-pub use opset::{Attribute, CastLikeNode, CastNode, NEWEST_OPSET};
-#[cfg(feature = "files")]
-pub(crate) use tensor::MOST_DIMS;
-#[cfg(feature = "onnx")]
-pub use tensor::{LONGEST_MESSAGE, NamedTensor};
+pub use opset::{Attribute, CastLikeNode, CastNode, NEWEST_OPSET, ir_version};

@@ -3,18 +3,16 @@
 mod table;
 
 pub use table::NEWEST_OPSET;
-#[cfg(feature = "onnx")]
-pub(super) use table::{ConstantValue, MOST_ATTRIBUTES, at};
 
 use crate::element::{ElementType, Operator};
 use crate::error::{Error, OperatorVersion};
 use crate::options::{CastOptions, RoundMode};
 use table::{CastAttribute, Opset, Target, versions};
 
-/// The oldest version of ONNX's file format that is made for an opset; `None` for opsets that are not known.
-#[cfg(feature = "files")]
-pub(crate) fn ir_version(opset: i64) -> Option<i64> {
-    at(opset).map(|row| row.ir_version)
+/// The oldest version of ONNX's file format (`ModelProto.ir_version`) that is made for an opset; `None` for opsets that are
+/// not known.
+pub fn ir_version(opset: i64) -> Option<i64> {
+    table::at(opset).map(|row| row.ir_version)
 }
 
 /// The value of a node's attribute in a model.
@@ -30,7 +28,8 @@ pub enum Attribute<'a> {
 }
 
 impl Attribute<'_> {
-    pub(super) fn kind(&self) -> &str {
+    /// The type's name in `AttributeProto.AttributeType`.
+    pub fn kind(&self) -> &str {
         match self {
             Attribute::Int(_) => "INT",
             Attribute::String(_) => "STRING",
@@ -94,9 +93,8 @@ impl CastNode {
         self.rules.version.since
     }
 
-    /// Gives each attribute of a node that means this.
-    #[cfg(feature = "onnx")]
-    pub(super) fn visit_attributes(&self, visit: &mut impl FnMut(&'static str, Attribute<'_>)) {
+    /// Gives each attribute of a node that means this, `to` among them. [`new`](Self::new) reads the same from them.
+    pub fn visit_attributes(&self, mut visit: impl FnMut(&'static str, Attribute<'_>)) {
         match self.rules.version.target {
             Target::Name => visit("to", Attribute::String(&self.to.name().to_uppercase())),
             Target::Code => visit("to", Attribute::Int(self.to.onnx_code().into())),
@@ -104,8 +102,8 @@ impl CastNode {
         self.rules.visit_attributes(visit);
     }
 
-    #[cfg(feature = "onnx")]
-    pub(super) fn opset(&self) -> i64 {
+    /// The opset that it was made for.
+    pub fn opset(&self) -> i64 {
         self.rules.opset
     }
 
@@ -147,9 +145,8 @@ impl CastLikeNode {
         self.rules.version.since
     }
 
-    /// Gives each attribute of a node that means this.
-    #[cfg(feature = "onnx")]
-    pub(super) fn visit_attributes(&self, visit: &mut impl FnMut(&'static str, Attribute<'_>)) {
+    /// Gives each attribute of a node that means this. [`new`](Self::new) reads the same from them.
+    pub fn visit_attributes(&self, visit: impl FnMut(&'static str, Attribute<'_>)) {
         self.rules.visit_attributes(visit);
     }
 
@@ -216,8 +213,7 @@ impl NodeRules {
     }
 
     /// Gives the attributes other than the target.
-    #[cfg(feature = "onnx")]
-    fn visit_attributes(&self, visit: &mut impl FnMut(&'static str, Attribute<'_>)) {
+    fn visit_attributes(&self, mut visit: impl FnMut(&'static str, Attribute<'_>)) {
         for attribute in self.version.attributes {
             let value = match attribute {
                 CastAttribute::Saturate => Attribute::Int(self.options.saturate.into()),

@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex};
 
 use support::assert_error;
 use support::{adapter, buffers};
-use wgpu_cast::onnx::{CastNode, Model};
 use wgpu_cast::wgpu::{BufferDescriptor, BufferUsages};
 use wgpu_cast::{
     AllowedOverlap, Bound, CastSpec, Caster, Context, Destination, DeviceChoice, ElementType, Error, PlanLimits, Route,
@@ -279,11 +278,9 @@ fn out_of_memory_is_an_error_and_the_device_lives_on() {
     let context = adapter::open();
     let tensor = Tensor::from_bytes(ElementType::UINT8, [1 << 26], vec![1; 1 << 26]).unwrap();
     // 64 Mi of double are 512 MiB, on the device and again to read them back, beside the 512 MiB of the result.
-    let node = CastNode::with_target(25, ElementType::DOUBLE, None, None).unwrap();
-    let model = Model::of_cast(&node, ElementType::UINT8, &[1 << 26]).unwrap();
     let mut held = Vec::new();
     let error = loop {
-        match pollster::block_on(context.run(&model, vec![tensor.clone()])) {
+        match crate::batches::chain(&context, tensor.clone(), &[ElementType::DOUBLE]) {
             Ok((result, _)) => held.push(result),
             Err(error) => break error,
         }

@@ -5,7 +5,6 @@ use std::process::Command;
 use support::assert_error;
 use support::buffers::buffer;
 use support::faulty_driver::FaultyDriver;
-use wgpu_cast::onnx::{CastNode, Model};
 use wgpu_cast::{
     CastSpec, Caster, Context, Destination, DeviceChoice, ElementType, Error, Route, Slices, Source, Tensor, wgpu,
 };
@@ -136,15 +135,9 @@ fn memory_that_the_driver_refuses_is_an_error_and_small_casts_go_on() {
         let context = open(DeviceChoice::Gpu).unwrap();
         let (from, to, len) = (ElementType::UINT8, ElementType::DOUBLE, REFUSED as usize / 8);
         let tensor = Tensor::from_bytes(from, [len], vec![1; len]).unwrap();
-        // A model's results stay on the device as a whole.
-        let node = CastNode::with_target(25, to, None, None).unwrap();
-        let model = Model::of_cast(&node, from, &[len]).unwrap();
-        let error = pollster::block_on(context.run(&model, vec![tensor])).map(drop).unwrap_err();
-        let inner = match &error {
-            Error::Node { error, .. } => error,
-            error => error,
-        };
-        assert_error!(inner, OutOfMemory { from, to, bytes: REFUSED + 4 });
+        // A batch's results stay on the device as a whole.
+        let error = crate::batches::chain(&context, tensor, &[to]).map(drop).unwrap_err();
+        assert_error!(error, OutOfMemory { from, to, bytes: REFUSED + 4 });
         assert_eq!(cast(&context, &three(), TO).unwrap().bytes(), Some(&[1, 2, 0xfd][..]));
     });
 }

@@ -4,7 +4,6 @@
 use support::buffers::{buffer, own_device, read};
 use support::options::variants;
 use support::{adapter, cases, numeric, oracle};
-use wgpu_cast::onnx::{CastNode, Model};
 use wgpu_cast::{
     CastOptions, CastSpec, Caster, CodeLookup, Context, Destination, ElementType, PlanLimits, PlanTuning, Source,
     Tensor, cpu,
@@ -221,16 +220,14 @@ fn small_limits_split_without_a_seam() {
 
 /// Some systems reset a device that works for long on one dispatch.
 #[test]
-fn models_cast_few_elements_in_a_dispatch() {
+fn batches_cast_few_elements_in_a_dispatch() {
     const MOST: usize = 1 << 26;
     let (from, to, len) = (ElementType::INT2, ElementType::FLOAT4E2M1, 2 * MOST + 8);
     let tensor = Tensor::from_bytes(from, [len], [0x1b, 0xb1].repeat(len / 8)).unwrap();
     let expected = cpu::cast(&tensor, to, &CastOptions::default()).unwrap();
-    let node = CastNode::with_target(25, to, None, None).unwrap();
-    let model = Model::of_cast(&node, from, &[len]).unwrap();
-    let (outputs, report) = pollster::block_on(adapter::open().run(&model, vec![tensor])).unwrap();
+    let (result, report) = crate::batches::chain(&adapter::open(), tensor, &[to]).unwrap();
     assert!(report.dispatches >= 3, "{report:?}");
-    assert!(outputs[0].tensor == expected);
+    assert!(result == expected);
 }
 
 /// A tensor past the binding limit of llvmpipe and of WebGPU's defaults, 128 MiB.

@@ -3,6 +3,7 @@
 // As in src/lib.rs: the types of wgpu nest deeply.
 #![recursion_limit = "256"]
 
+mod batches;
 mod bindings;
 mod bytes;
 mod counted;

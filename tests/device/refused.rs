@@ -4,12 +4,11 @@ use std::sync::atomic::{AtomicBool, AtomicIsize, Ordering};
 
 use support::assert_error;
 use support::buffers::{buffer, own_device, read};
-use support::{adapter, cases, models};
-use wgpu_cast::onnx::Model;
+use support::{adapter, cases};
 use wgpu_cast::wgpu::{self, BufferUsages};
 use wgpu_cast::{
-    AllowedOverlap, CastSpec, Caster, Context, Destination, DeviceChoice, ElementType, Error, PlanLimits, PlanTuning,
-    Route, Side, Source, Tensor, cpu,
+    AllowedOverlap, BatchDescriptor, CastOptions, CastSpec, Caster, Context, Destination, DeviceChoice, ElementType,
+    Error, PlanLimits, PlanTuning, Route, Side, Source, Tensor, cpu,
 };
 
 const FROM: ElementType = ElementType::FLOAT;
@@ -120,16 +119,15 @@ fn a_host_tensor_larger_than_any_buffer_is_cast_in_pieces() {
 
 /// Tensors that do not fit a buffer together with what proves them leave the device.
 #[test]
-fn a_model_s_tensors_larger_than_any_buffer_are_cast_in_pieces() {
+fn a_batch_s_tensors_larger_than_any_buffer_are_cast_in_pieces() {
     let (device, queue) = small_device(1 << 16);
     let context = Context::on_device(&device, &queue);
     let run = |types: &[ElementType], len| {
-        let model = Model::from_bytes(models::chain(types), None).unwrap();
         let tensor = Tensor::from_codes(types[0], [len], cases::random(types[0], len, 5)).unwrap();
         let cast = |tensor: Tensor, &to: &ElementType| cpu::cast(&tensor, to, &Default::default()).unwrap();
         let expected = types[1..].iter().fold(tensor.clone(), cast);
-        let (outputs, report) = pollster::block_on(context.run(&model, vec![tensor])).unwrap();
-        assert!(outputs[0].tensor == expected, "{len}");
+        let (result, report) = crate::batches::chain(&context, tensor, &types[1..]).unwrap();
+        assert!(result == expected, "{len}");
         (report.uploads, report.read_backs, report.dispatches)
     };
     // Only the result is too large.
@@ -142,25 +140,24 @@ fn a_model_s_tensors_larger_than_any_buffer_are_cast_in_pieces() {
     }
 }
 
-/// Each output fits a buffer, but not all together.
+/// Each result fits a buffer, but not all together.
 #[test]
-fn outputs_that_fit_no_buffer_together_are_read_back_one_after_another() {
+fn results_that_fit_no_buffer_together_are_read_back_one_after_another() {
     let (device, queue) = small_device(1 << 16);
     let context = Context::on_device(&device, &queue);
     let wide = [ElementType::FLOAT, ElementType::INT32, ElementType::UINT32];
     let from = ElementType::UINT8;
-    let mut graph = models::field(11, &models::value("x", from));
-    for to in wide {
-        graph.extend(models::cast("x", to.name(), to));
-        graph.extend(models::field(12, &models::value(to.name(), to)));
-    }
-    let model = Model::from_bytes(models::model(&graph), None).unwrap();
     for len in [5_000, 8_180, 10_000] {
         let tensor = Tensor::from_codes(from, [len], cases::random(from, len, 5)).unwrap();
-        let (outputs, report) = pollster::block_on(context.run(&model, vec![tensor.clone()])).unwrap();
-        for (output, to) in outputs.iter().zip(wide) {
-            assert!(output.tensor == cpu::cast(&tensor, to, &Default::default()).unwrap(), "{len} to {to}");
+        let mut batch = context.batch(&BatchDescriptor { casts: wide.len(), ..BatchDescriptor::default() });
+        let source = batch.insert(tensor.clone());
+        let cast = |to| pollster::block_on(batch.cast(&source, to, &CastOptions::default())).unwrap();
+        let results = wide.map(cast);
+        let tensors = pollster::block_on(batch.read_back(&results.each_ref())).unwrap();
+        for (result, to) in tensors.iter().zip(wide) {
+            assert!(*result == cpu::cast(&tensor, to, &Default::default()).unwrap(), "{len} to {to}");
         }
+        let report = batch.report();
         assert_eq!((report.uploads, report.read_backs), (1, 3));
     }
 }

@@ -18,9 +18,27 @@ const HANGS: Duration = Duration::from_secs(if cfg!(miri) { 600 } else { 20 });
 /// Inputs kept to mutate further.
 const KEPT: usize = 4096;
 
+/// Makes the test of a target.
+macro_rules! target {
+    ($name:ident: $check:path, corpus $corpus:literal, iterations $full:literal $few:literal, structured $structured:literal, longest $longest:expr) => {
+        #[test]
+        fn $name() {
+            $crate::engine::Target {
+                name: stringify!($name),
+                corpus: $corpus,
+                check: $check,
+                iterations: support::tier::count($full, $few),
+                structured: $structured,
+                longest: $longest,
+            }
+            .run();
+        }
+    };
+}
+
 pub struct Target {
     pub name: &'static str,
-    /// The folder below `tests/fuzz/corpus`.
+    /// The folder below `tests/fuzz/corpus` of the package.
     pub corpus: &'static str,
     /// Panics where the input breaks something; otherwise says what came of it, in words without the input's own.
     pub check: fn(&[u8]) -> String,

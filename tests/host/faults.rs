@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 const PAGE: &str = include_str!("../../docs/faults.md");
 
-/// `lib` and `program` have the unit tests of the library and of the program.
-const SUITES: [&str; 10] = ["lib", "cli", "device", "files", "fuzz", "host", "messages", "page", "program", "strings"];
+/// `lib`, `files-lib` and `program` have the unit tests of the three packages.
+const SUITES: [&str; 11] =
+    ["lib", "cli", "device", "files", "files-lib", "fuzz", "host", "messages", "page", "program", "strings"];
 
 /// The cells of each row of the tables, without their heads.
 fn rows() -> impl Iterator<Item = Vec<&'static str>> {
@@ -23,8 +24,10 @@ fn tests(text: &str) -> impl Iterator<Item = (&str, &str)> {
 fn file(suite: &str, module: &str) -> Option<PathBuf> {
     let folder = match suite {
         "lib" => "src".to_owned(),
+        "files-lib" => "files/src".to_owned(),
         "program" => "examples/cast/src".to_owned(),
         "cli" => "examples/cast/tests/cli".to_owned(),
+        "files" | "messages" => format!("files/tests/{suite}"),
         _ => format!("tests/{suite}"),
     };
     let path = |module: &str| {
@@ -32,7 +35,8 @@ fn file(suite: &str, module: &str) -> Option<PathBuf> {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
         path.exists().then_some(path)
     };
-    path(module).or_else(|| path(module.strip_suffix("::tests").filter(|_| matches!(suite, "lib" | "program"))?))
+    path(module)
+        .or_else(|| path(module.strip_suffix("::tests").filter(|_| matches!(suite, "lib" | "files-lib" | "program"))?))
 }
 
 /// Whether a module of the page's tests defines the function, and it or the list of tests calls it.

@@ -8,6 +8,7 @@ mod golden;
 #[cfg(target_os = "linux")]
 mod guard_pages;
 mod inputs;
+mod losses;
 mod oracle;
 mod properties;
 mod readme;

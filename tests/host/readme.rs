@@ -149,10 +149,12 @@ fn direct(manifest: &str, normal: bool) -> BTreeSet<&str> {
 #[test]
 fn every_direct_dependency_has_a_reason() {
     let library = include_str!("../../Cargo.toml");
+    let files = include_str!("../../files/Cargo.toml");
     let program = include_str!("../../examples/cast/Cargo.toml");
-    let tests = [library, program].into_iter().flat_map(|manifest| direct(manifest, false)).collect();
+    let tests = [library, files, program].into_iter().flat_map(|manifest| direct(manifest, false)).collect();
     let expected = [
         ("The library", direct(library, true)),
+        ("Files", direct(files, true)),
         ("The program", direct(program, true)),
         ("Tests, benches and examples", tests),
     ];

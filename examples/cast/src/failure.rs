@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use wgpu_cast::Error;
+use wgpu_cast_files::onnx::MessageError;
 
 use crate::text::printable;
 
@@ -49,6 +50,15 @@ impl std::fmt::Display for Failure {
             write!(f, "{}{line}", if index == 0 { "" } else { " " })?;
         }
         Ok(())
+    }
+}
+
+impl From<MessageError> for Failure {
+    fn from(error: MessageError) -> Self {
+        match error {
+            MessageError::Cast(error) => error.into(),
+            error => Failure::Work(error.to_string()),
+        }
     }
 }
 

@@ -3,11 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use wgpu_cast::onnx::NamedTensor;
-
 use crate::atomic::target::{Existing, NewFolder};
 use crate::atomic::{self, Complete};
 use crate::failure::Failure;
+use wgpu_cast_files::onnx::NamedTensor;
 
 /// The file of an output.
 pub fn path(folder: &Path, index: usize) -> PathBuf {

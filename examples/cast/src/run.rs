@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use wgpu_cast::Tensor;
-use wgpu_cast::files::{ModelScan, ReadAt};
-use wgpu_cast::onnx::{LONGEST_MESSAGE, Model, NamedTensor};
+use wgpu_cast_files::onnx::{self, LONGEST_MESSAGE, Model, NamedTensor};
+use wgpu_cast_files::{ModelScan, ReadAt};
 
 use crate::args::RunArgs;
 use crate::atomic::target::{Existing, Permissions};
@@ -36,11 +36,11 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let progress = Progress::of_one_step(&args.model.display().to_string(), args.print.is_silent());
     let (made, mut report) = pollster::block_on(async {
         let session = Session::open(choice).await?;
-        let made = session.context.run(&model, inputs).await?;
+        let made = onnx::run(&session.context, &model, inputs).await?;
         session.keep();
         Ok::<_, Failure>(made)
     })?;
-    report.reason = args.device.reason(report.route).unwrap_or(report.reason);
+    report.casts.reason = args.device.reason(report.casts.route).unwrap_or(report.casts.reason);
     let (count, summary) = (made.len(), summary(&made));
     let described: Vec<_> =
         made.iter().enumerate().map(|(index, output)| describe(&args.output, index, output)).collect();

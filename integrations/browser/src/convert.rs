@@ -9,8 +9,8 @@ mod slice;
 use js_sys::Uint8Array;
 use serde_json::json;
 use wasm_bindgen::prelude::*;
-use wgpu_cast::files::{self, FileError, FilePlan, FinishedPiece, Part, ReadAt, StreamSettings};
 use wgpu_cast::{LossCounts, cpu};
+use wgpu_cast_files::{self as files, FileError, FilePlan, FinishedPiece, Part, ReadAt, StreamSettings};
 
 use self::slice::{SLICE, Slice};
 use crate::cpu::losses_json;

@@ -5,7 +5,7 @@ use std::io;
 
 use js_sys::Uint8Array;
 use wasm_bindgen::prelude::*;
-use wgpu_cast::files::ReadAt;
+use wgpu_cast_files::ReadAt;
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = r"

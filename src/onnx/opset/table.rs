@@ -20,7 +20,6 @@ pub(in crate::onnx) struct Opset {
     /// ONNX's text does not state this rule or the next. Its own test data changed at opset 24.
     pub int4_overflow: Int4Overflow,
     pub float4_nan: Float4Nan,
-    pub constant: ConstantValue,
 }
 
 /// How the attribute `to` names the target.
@@ -49,62 +48,39 @@ impl CastAttribute {
     }
 }
 
-/// What a `Constant` may hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::onnx) enum ConstantValue {
-    /// A tensor.
-    Tensor,
-    /// A tensor, or numbers or strings.
-    Any,
-}
-
 #[rustfmt::skip]
 const OPSETS: &[Opset] = &{
-    use {CastAttribute::{RoundMode, Saturate}, ConstantValue::{Any, Tensor}, Float4Nan::{Max, Zero}};
+    use {CastAttribute::{RoundMode, Saturate}, Float4Nan::{Max, Zero}};
     use {Int4Overflow::{Clamp, Wrap}, Operator::{Cast, CastLike}, Target::{Code, Name}};
-    #[allow(clippy::too_many_arguments, reason = "one for each column")]
     const fn row(
         since: u32, ir_version: i64, new_versions: &'static [Operator], target: Target,
-        attributes: &'static [CastAttribute], int4_overflow: Int4Overflow, float4_nan: Float4Nan, constant: ConstantValue,
+        attributes: &'static [CastAttribute], int4_overflow: Int4Overflow, float4_nan: Float4Nan,
     ) -> Opset {
-        Opset { since, ir_version, new_versions, target, attributes, int4_overflow, float4_nan, constant }
+        Opset { since, ir_version, new_versions, target, attributes, int4_overflow, float4_nan }
     }
     [
-        // opset, IR, new versions, target, attributes, float to int4 out of range, NaN to float4, Constant
-        row( 1,  3, &[Cast],           Name, &[],                    Clamp, Max,  Tensor),
-        row( 6,  3, &[Cast],           Code, &[],                    Clamp, Max,  Tensor),
-        row( 9,  4, &[Cast],           Code, &[],                    Clamp, Max,  Tensor),
-        row(10,  5, &[],               Code, &[],                    Clamp, Max,  Tensor),
-        row(11,  6, &[],               Code, &[],                    Clamp, Max,  Tensor),
-        row(12,  7, &[],               Code, &[],                    Clamp, Max,  Any),
-        row(13,  7, &[Cast],           Code, &[],                    Clamp, Max,  Any),
-        row(15,  8, &[CastLike],       Code, &[],                    Clamp, Max,  Any),
-        row(19,  9, &[Cast, CastLike], Code, &[Saturate],            Clamp, Max,  Any),
-        row(21, 10, &[Cast, CastLike], Code, &[Saturate],            Clamp, Max,  Any),
-        row(23, 11, &[Cast, CastLike], Code, &[Saturate],            Clamp, Max,  Any),
-        row(24, 12, &[Cast, CastLike], Code, &[Saturate, RoundMode], Wrap,  Zero, Any),
-        row(25, 13, &[Cast, CastLike], Code, &[Saturate, RoundMode], Wrap,  Zero, Any),
-        row(28, 14, &[Cast],           Code, &[Saturate, RoundMode], Wrap,  Zero, Any),
+        // opset, IR, new versions, target, attributes, float to int4 out of range, NaN to float4
+        row( 1,  3, &[Cast],           Name, &[],                    Clamp, Max),
+        row( 6,  3, &[Cast],           Code, &[],                    Clamp, Max),
+        row( 9,  4, &[Cast],           Code, &[],                    Clamp, Max),
+        row(10,  5, &[],               Code, &[],                    Clamp, Max),
+        row(11,  6, &[],               Code, &[],                    Clamp, Max),
+        row(12,  7, &[],               Code, &[],                    Clamp, Max),
+        row(13,  7, &[Cast],           Code, &[],                    Clamp, Max),
+        row(15,  8, &[CastLike],       Code, &[],                    Clamp, Max),
+        row(19,  9, &[Cast, CastLike], Code, &[Saturate],            Clamp, Max),
+        row(21, 10, &[Cast, CastLike], Code, &[Saturate],            Clamp, Max),
+        row(23, 11, &[Cast, CastLike], Code, &[Saturate],            Clamp, Max),
+        row(24, 12, &[Cast, CastLike], Code, &[Saturate, RoundMode], Wrap,  Zero),
+        row(25, 13, &[Cast, CastLike], Code, &[Saturate, RoundMode], Wrap,  Zero),
+        row(28, 14, &[Cast],           Code, &[Saturate, RoundMode], Wrap,  Zero),
     ]
 };
 
 /// The newest supported opset of the ONNX standard.
 pub const NEWEST_OPSET: i64 = OPSETS[OPSETS.len() - 1].since as i64;
 
-/// The most attributes that a node of any version has, its target among them.
-#[cfg(feature = "onnx")]
-pub(in crate::onnx) const MOST_ATTRIBUTES: usize = {
-    let (mut most, mut row) = (0, 0);
-    while row < OPSETS.len() {
-        let attributes = 1 + OPSETS[row].attributes.len();
-        most = if attributes > most { attributes } else { most };
-        row += 1;
-    }
-    most
-};
-
 /// The row that holds at an opset; `None` for opsets that are not known.
-#[cfg(feature = "onnx")]
 pub(in crate::onnx) fn at(opset: i64) -> Option<&'static Opset> {
     OPSETS.iter().rfind(|row| i64::from(row.since) <= opset).filter(|_| opset <= NEWEST_OPSET)
 }
@@ -147,7 +123,6 @@ mod tests {
     }
 
     /// By ONNX's `Versioning.md`.
-    #[cfg(feature = "onnx")]
     #[test]
     fn versions_of_the_file_format() {
         let expected = [

@@ -32,15 +32,17 @@ pub struct Program {
 pub fn weave(copy: &Path, sources: &[Source], arguments: &[String]) -> Result<Mutants, Box<dyn Error>> {
     let mut mutants = Mutants::default();
     mutants.names.extend(sources.iter().flat_map(|source| &source.mutants).map(|m| (m.id, m.name.clone())));
-    fs::write(copy.join("src/chosen.rs"), weave::MODULE)?;
-    let root = copy.join("src/lib.rs");
+    // All changes are of one package.
+    let folder = if sources.iter().all(|source| source.path.starts_with("files")) { "files/src" } else { "src" };
+    fs::write(copy.join(folder).join("chosen.rs"), weave::MODULE)?;
+    let root = copy.join(folder).join("lib.rs");
     let library = fs::read_to_string(&root)?;
     if !library.contains("mod chosen;") {
         fs::write(&root, library + "\nmod chosen;\n")?;
     }
     loop {
         let mut woven = BTreeMap::new();
-        for source in sources.iter().filter(|source| source.path != Path::new("src/lib.rs")) {
+        for source in sources.iter().filter(|source| !source.path.ends_with("lib.rs")) {
             let file = weave::weave(source, |id| !mutants.refused.contains(&id))?;
             fs::write(copy.join(&source.path), &file.text)?;
             woven.insert(source.path.clone(), file);

@@ -6,7 +6,7 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::ops::Range;
 
 use serde_json::{Value, json};
-use wgpu_cast::files::CastLoss;
+use wgpu_cast_files::CastLoss;
 
 /// The first line. `plan` identifies what is written, `bytes` is the size of the output.
 pub fn head(plan: Option<u64>, bytes: u64) -> String {

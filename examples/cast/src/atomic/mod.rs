@@ -15,7 +15,7 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::path::Path;
 
-use wgpu_cast::files::CastLoss;
+use wgpu_cast_files::CastLoss;
 
 use self::complete::Place;
 pub use self::complete::{Complete, sync_folder};

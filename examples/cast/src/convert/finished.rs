@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use wgpu_cast::files::CastLoss;
+use wgpu_cast_files::CastLoss;
 
 use super::shard_part::ShardPart;
 use super::stamp::Stamp;

@@ -6,7 +6,7 @@ use std::path::{Component, Path};
 
 use serde_json::Value;
 use wgpu_cast::ElementType;
-use wgpu_cast::files::SafetensorsFile;
+use wgpu_cast_files::SafetensorsFile;
 
 use super::input_state::checksum_ends;
 use super::inputs;

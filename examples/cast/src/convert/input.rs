@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use wgpu_cast::files::{InputFile, ReadAt};
+use wgpu_cast_files::{InputFile, ReadAt};
 
 use super::input_state::{InputState, Source};
 

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use wgpu_cast::files::ReadAt;
+use wgpu_cast_files::ReadAt;
 
 /// How many bytes at each end of an input belong to its checksum: headers, the directory of an archive, and some data.
 const END: u64 = 256 << 10;

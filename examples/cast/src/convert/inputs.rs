@@ -4,7 +4,7 @@ use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use wgpu_cast::files::InputFile;
+use wgpu_cast_files::InputFile;
 
 use super::input::Input;
 use crate::failure::Failure;

@@ -37,8 +37,9 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use wgpu_cast::onnx::{CastNode, NEWEST_OPSET, NamedTensor};
+use wgpu_cast::onnx::{CastNode, NEWEST_OPSET};
 use wgpu_cast::{CastOptions, ElementType};
+use wgpu_cast_files::onnx::NamedTensor;
 
 use crate::args::{Attributes, ConvertArgs, InfoArgs};
 use crate::atomic;

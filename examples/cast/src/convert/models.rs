@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use serde_json::Value;
 use wgpu_cast::ElementType;
-use wgpu_cast::files::SafetensorsFile;
+use wgpu_cast_files::SafetensorsFile;
 
 use super::index::{Index, is_index};
 use super::inputs;

@@ -5,7 +5,7 @@ mod member;
 use std::io::{self, Write};
 use std::path::Path;
 
-use wgpu_cast::files::{CastLoss, FilePlan, InputFile, NpzArchive, NpzError, NpzMember, NpzWriter, ReadAt};
+use wgpu_cast_files::{CastLoss, FilePlan, InputFile, NpzArchive, NpzError, NpzMember, NpzWriter, ReadAt};
 
 use super::input_state::Source;
 use super::inputs::{self, Pair};

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use wgpu_cast::ElementType;
-use wgpu_cast::files::{CastLoss, GraphRules, KeptReason, ModelNote, ModelRules, ModelScan, ModelTensor, ReadAt};
+use wgpu_cast_files::{CastLoss, GraphRules, KeptReason, ModelNote, ModelRules, ModelScan, ModelTensor, ReadAt};
 
 use super::input::Input;
 use super::input_state::Source;

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use wgpu_cast::ElementType;
-use wgpu_cast::files::{CastLoss, FilePlan, Part, ReadAt, SourceRange};
+use wgpu_cast_files::{CastLoss, FilePlan, Part, ReadAt, SourceRange};
 
 use super::advice;
 use super::config::Edit;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use wgpu_cast::files::CastLoss;
 use wgpu_cast::{ElementType, LossCounts};
+use wgpu_cast_files::CastLoss;
 
 use super::scales::ScaleRole;
 use crate::failure::Failure;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use wgpu_cast::files::{CastLoss, SafetensorsFile};
+use wgpu_cast_files::{CastLoss, SafetensorsFile};
 
 use super::input_state::Source;
 use super::inputs::{self, Pair};

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use wgpu_cast::files::ModelScan;
+use wgpu_cast_files::ModelScan;
 
 use super::inputs;
 use super::plan::Task;

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use wgpu_cast::files::{
-    self, CodeStorage, FilePlan, NpyArray, NpyElements, NpyError, NpyOrder, Part, ReadAt, SourceRange, StoredTensor,
-    StreamSettings, TensorData, TensorMessage, TensorStorage, npy_plan, raw_plan, raw_tensor, tensor_proto_plan,
-    write_strings,
-};
-use wgpu_cast::onnx::NamedTensor;
 use wgpu_cast::{CastOptions, DeviceChoice, ElementType, Tensor, cpu};
+use wgpu_cast_files::onnx::NamedTensor;
+use wgpu_cast_files::{
+    self as files, CodeStorage, FilePlan, NpyArray, NpyElements, NpyError, NpyOrder, Part, ReadAt, SourceRange,
+    StoredTensor, StreamSettings, TensorData, TensorMessage, TensorStorage, npy_plan, raw_plan, raw_tensor,
+    tensor_proto_plan, write_strings,
+};
 
 use super::input::Input;
 use super::input_state::Source;

@@ -6,7 +6,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use wgpu_cast::files::{self, CastLoss, CastPiece, FileError, FilePlan, FinishedPiece, Part, ReadAt, StreamSettings};
+use wgpu_cast_files::{
+    self as files, CastLoss, CastPiece, FileError, FilePlan, FinishedPiece, Part, ReadAt, StreamSettings,
+};
 
 use super::caster::Caster;
 use super::finished::Finished;

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use wgpu_cast::files::{NpzArchive, NpzWriter};
+use wgpu_cast_files::{NpzArchive, NpzWriter};
 
 use crate::tool::{Folder, floats, npy, npy_file};
 

@@ -1,8 +1,8 @@
 //! `wgpu-cast convert --clamp`: values beyond the range become the largest number.
 
 use support::models;
-use wgpu_cast::onnx::NamedTensor;
 use wgpu_cast::{ElementType, Tensor};
+use wgpu_cast_files::onnx::NamedTensor;
 
 use crate::convert::checkpoint;
 use crate::tool::{Folder, floats, npy};
@@ -29,7 +29,7 @@ fn every_format_is_clamped() {
     folder.write("a.bin", &data);
     folder.write("a.npy", npy("<f4", false, "(4,)", &data));
     folder.write("a.safetensors", checkpoint(&[("w", "F32", &[4], &data)]));
-    let mut archive = wgpu_cast::files::NpzWriter::new(Vec::new());
+    let mut archive = wgpu_cast_files::NpzWriter::new(Vec::new());
     archive.start("w", folder.read("a.npy").len() as u64, false).expect("an entry");
     std::io::Write::write_all(&mut archive, &folder.read("a.npy")).expect("memory");
     folder.write("a.npz", archive.finish().expect("memory"));

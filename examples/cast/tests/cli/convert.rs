@@ -154,7 +154,7 @@ fn names_are_printed_without_control_characters() {
 #[test]
 fn arrays_of_an_archive() {
     let folder = Folder::new();
-    let mut archive = wgpu_cast::files::NpzWriter::new(Vec::new());
+    let mut archive = wgpu_cast_files::NpzWriter::new(Vec::new());
     for (name, descr, data) in
         [("f", "<f4", floats(&[1.5])), ("d", "<f8", vec![0; 8]), ("raw", "<V2", vec![0x80, 0x3f])]
     {

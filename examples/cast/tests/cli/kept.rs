@@ -1,8 +1,8 @@
 //! Tensors that are read or that stay in their type: their codes are copied and never cast, in every format.
 
 use support::models::field;
-use wgpu_cast::onnx::NamedTensor;
 use wgpu_cast::{ElementType, Tensor};
+use wgpu_cast_files::onnx::NamedTensor;
 
 use crate::convert::checkpoint;
 use crate::tool::{Folder, npy};

@@ -1,7 +1,7 @@
 //! What is printed: which messages `--quiet` hides, and names that a terminal would obey.
 
 use support::models::field;
-use wgpu_cast::files::NpzWriter;
+use wgpu_cast_files::NpzWriter;
 
 use crate::convert::checkpoint;
 use crate::tool::{Folder, Outcome, floats, npy};

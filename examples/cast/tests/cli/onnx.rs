@@ -1,8 +1,9 @@
 //! `.pb` files and models, run as a user runs them.
 
 use support::models;
-use wgpu_cast::onnx::{CastNode, Model, NamedTensor};
+use wgpu_cast::onnx::CastNode;
 use wgpu_cast::{ElementType, Tensor};
+use wgpu_cast_files::onnx::{Model, NamedTensor};
 
 use crate::tool::{Folder, INSTALL, floats, npy};
 

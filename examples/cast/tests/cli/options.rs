@@ -1,8 +1,8 @@
 //! Options and patterns that would do nothing are errors.
 
 use support::models;
-use wgpu_cast::onnx::NamedTensor;
 use wgpu_cast::{ElementType, Tensor};
+use wgpu_cast_files::onnx::NamedTensor;
 
 use crate::convert::checkpoint;
 use crate::tool::{Folder, floats, npy};
@@ -19,7 +19,7 @@ fn model() -> Vec<u8> {
 }
 
 fn archive(arrays: &[(&str, &str, &[u8])]) -> Vec<u8> {
-    let mut archive = wgpu_cast::files::NpzWriter::new(Vec::new());
+    let mut archive = wgpu_cast_files::NpzWriter::new(Vec::new());
     for (name, dtype, data) in arrays {
         let array = npy(dtype, false, "(1,)", data);
         archive.start(name, array.len() as u64, false).expect("an entry");

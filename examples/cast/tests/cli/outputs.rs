@@ -205,7 +205,7 @@ fn a_new_output_has_the_permissions_of_its_inputs() {
     let names = ["s/s.safetensors", "s/s.safetensors.index.json"];
     assert_eq!(run("umask 022 && wgpu-cast convert s.safetensors.index.json s --to bf16 --quiet", &names), [0o600; 2]);
     let node = wgpu_cast::onnx::CastNode::with_target(25, wgpu_cast::ElementType::FLOAT16, None, None).expect("a node");
-    let model = wgpu_cast::onnx::Model::of_cast(&node, wgpu_cast::ElementType::FLOAT, &[2]).expect("a model");
+    let model = wgpu_cast_files::onnx::Model::of_cast(&node, wgpu_cast::ElementType::FLOAT, &[2]).expect("a model");
     folder.write("r.onnx", model.to_bytes().expect("a message"));
     set("a.npy", 0o600);
     assert_eq!(run("wgpu-cast run r.onnx a.npy -o r --device cpu --quiet", &["r/output_0.pb"]), [0o600]);
@@ -233,7 +233,7 @@ fn errors_of_temporary_files_name_their_folder() {
     let variables = [("TMPDIR", "/nonexistent")];
     let expected = "wgpu-cast: /nonexistent: cannot write a temporary file: No such file or directory (os error 2) (TMPDIR chooses the folder)";
     for (name, is_compressed) in [("stored", false), ("compressed", true)] {
-        let mut archive = wgpu_cast::files::NpzWriter::new(Vec::new());
+        let mut archive = wgpu_cast_files::NpzWriter::new(Vec::new());
         let array = npy("<f4", false, "(2,)", &floats(&[1.0, 2.0]));
         archive.start("a", array.len() as u64, is_compressed).expect("an entry");
         archive.write_all(&array).expect("memory");

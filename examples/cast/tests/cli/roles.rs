@@ -170,7 +170,7 @@ fn a_model_that_is_run_replaces_none_of_its_inputs() {
     let folder = Folder::new();
     fs::create_dir(folder.path().join("out")).expect("a folder");
     let node = wgpu_cast::onnx::CastNode::with_target(25, wgpu_cast::ElementType::FLOAT16, None, None).expect("a node");
-    let model = wgpu_cast::onnx::Model::of_cast(&node, wgpu_cast::ElementType::FLOAT, &[2]).expect("a model");
+    let model = wgpu_cast_files::onnx::Model::of_cast(&node, wgpu_cast::ElementType::FLOAT, &[2]).expect("a model");
     folder.write("m.onnx", model.to_bytes().expect("a message"));
     array(&folder, "a.npy");
     assert_eq!(folder.cast("convert a.npy out/output_0.pb --to float").status, Some(0));

@@ -356,7 +356,7 @@ fn a_file_from_a_pipe_has_scales_too() {
 #[test]
 fn archives_have_scales_too() {
     let folder = Folder::new();
-    let mut archive = wgpu_cast::files::NpzWriter::new(Vec::new());
+    let mut archive = wgpu_cast_files::NpzWriter::new(Vec::new());
     for (name, dtype, data) in
         [("l.weight", "|V1", &[0x38; 4][..]), ("l.weight_scale", "<f4", &[0; 4]), ("n", "<f4", &[0; 4])]
     {

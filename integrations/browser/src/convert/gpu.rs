@@ -2,8 +2,8 @@
 
 use js_sys::Uint8Array;
 use wasm_bindgen::prelude::*;
-use wgpu_cast::files::{CodeStorage, Part, ReadAt, TensorCast};
 use wgpu_cast::{Tensor, cpu};
+use wgpu_cast_files::{CodeStorage, Part, ReadAt, TensorCast};
 
 use super::{Conversion, Slice};
 use crate::error;

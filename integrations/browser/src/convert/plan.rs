@@ -1,11 +1,11 @@
 //! What an output consists of, by the format of its file.
 
 use wasm_bindgen::JsValue;
-use wgpu_cast::files::{
+use wgpu_cast::{CastOptions, ElementType, Kind};
+use wgpu_cast_files::{
     FilePlan, NpyArray, NpyOrder, SafetensorsFile, SourceRange, StoredTensor, TensorData, TensorMessage, TensorStorage,
     npy_plan, raw_plan, raw_tensor, tensor_proto_plan,
 };
-use wgpu_cast::{CastOptions, ElementType, Kind};
 
 use super::scales;
 use crate::error;

@@ -4,8 +4,8 @@
 
 use std::collections::HashMap;
 
-use wgpu_cast::files::{SafetensorsFile, SafetensorsTensor};
 use wgpu_cast::{ElementType, Kind};
+use wgpu_cast_files::{SafetensorsFile, SafetensorsTensor};
 
 /// What the last part of a scale's name has, in the layouts that the program knows.
 const WORDS: [&str; 4] = ["scal", "absmax", "SCB", "comfy_quant"];

@@ -1,6 +1,6 @@
 //! Parts of plans, divided into slices.
 
-use wgpu_cast::files::{Part, SourceRange, TensorStorage};
+use wgpu_cast_files::{Part, SourceRange, TensorStorage};
 
 /// The bytes, read and written, of a slice: few enough that all copies of them in the page, in WebAssembly and on the GPU
 /// take less than 200 MiB together.

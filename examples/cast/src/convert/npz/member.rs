@@ -3,11 +3,11 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use wgpu_cast::files::{
+use wgpu_cast::{CastOptions, DeviceChoice, ElementType, Tensor, cpu};
+use wgpu_cast_files::{
     FilePlan, NpyArray, NpyElements, NpyError, NpyHeader, NpyOrder, NpzArchive, NpzError, NpzMember, Part, SourceRange,
     StoredTensor, TensorStorage, npy_plan, write_strings,
 };
-use wgpu_cast::{CastOptions, DeviceChoice, ElementType, Tensor, cpu};
 
 use crate::args::ConvertArgs;
 use crate::convert::rules::Wanted;

@@ -1,0 +1,86 @@
+//! Files of tensors, cast to other element types in bounded memory: safetensors, ONNX models and tensors, `.npy`, `.npz` and
+//! raw codes. The casts are those of [`wgpu_cast`].
+//!
+//! | task | items |
+//! |---|---|
+//! | read ONNX tensors and models of casts, write them, run them | [`onnx::NamedTensor`], [`onnx::Model`], [`onnx::run()`], [`blocking::run()`] |
+//! | plan a safetensors file | [`SafetensorsFile`] |
+//! | plan an array of numpy, or a file of arrays | [`NpyHeader`], [`NpyArray`], [`npy_plan`]; [`NpzArchive`], [`NpzWriter`] |
+//! | read and write numpy's arrays of strings | [`NpyArray::read_strings`], [`write_strings`] |
+//! | plan an ONNX model of any size, its weights or the whole graph | [`ModelScan`], [`ModelRules`], [`GraphRules`] |
+//! | plan an ONNX tensor | [`TensorMessage`], [`tensor_proto_plan`] |
+//! | plan codes without a header | [`raw_tensor`], [`raw_plan`] |
+//! | write what a plan says | [`FilePlan`], [`write()`], [`StreamSettings`] |
+//! | give bytes to read | [`ReadAt`], [`InputRange`], [`InputFile`] |
+//!
+//! # Plans
+//! A conversion has two halves. The first reads the headers of the inputs and decides everything: a [`FilePlan`] lists
+//! what the output consists of, in order, with every size known. The second, [`write()`], reads, casts and writes piece by
+//! piece, and needs neither the formats nor more memory than it is given. The output is written from front to back, so it
+//! can be a pipe, and an interrupted one can be continued.
+//!
+//! Values are cast, not quantized: there are no scales, and no value depends on another. A tensor that stays in its type is
+//! not cast: its codes are copied, and at most stored in another order or layout.
+//! [`LossCounts`](wgpu_cast::LossCounts) says what the destination type could not hold.
+//!
+//! # Models
+//! ```
+//! use wgpu_cast::onnx::CastNode;
+//! use wgpu_cast::{ElementType, Tensor};
+//! use wgpu_cast_files::blocking;
+//! use wgpu_cast_files::onnx::Model;
+//!
+//! let node = CastNode::with_target(25, ElementType::FLOAT16, None, None)?;
+//! let model = Model::of_cast(&node, ElementType::FLOAT, &[2])?;
+//! let model = Model::from_bytes(model.to_bytes()?, None)?;
+//! let (outputs, _report) = blocking::run(&model, vec![Tensor::from_slice([2], &[1.0f32, 0.5])?])?;
+//! assert_eq!(outputs[0].tensor.bytes(), Some(&[0x00, 0x3c, 0x00, 0x38][..]));
+//! # Ok::<(), wgpu_cast_files::onnx::MessageError>(())
+//! ```
+//!
+//! # Features
+//! `wgpu`, `backends` and `threads` are those of `wgpu-cast`, on by default. Without `wgpu`, everything is there but running
+//! models.
+
+#[cfg(all(feature = "wgpu", not(target_family = "wasm")))]
+pub mod blocking;
+mod clamp;
+mod error;
+mod input;
+mod npy;
+mod npz;
+pub mod onnx;
+mod onnx_model;
+mod pieces;
+mod plan;
+mod raw;
+mod repack;
+mod safetensors;
+mod stored;
+mod stream;
+mod tensor_fields;
+mod tensor_proto;
+mod text;
+mod transpose;
+mod wire;
+
+pub use error::FileError;
+#[cfg(any(unix, windows))]
+pub use input::InputFile;
+pub use input::{InputRange, ReadAt};
+pub use npy::{
+    Characters, NpyArray, NpyElements, NpyError, NpyHeader, NpyOrder, StringLayout, npy_plan, write_strings,
+};
+pub use npz::{NpzArchive, NpzError, NpzMember, NpzWriter};
+pub use onnx_model::{
+    GraphRules, KeptReason, ModelData, ModelNote, ModelPlan, ModelRules, ModelScan, ModelTensor, OnnxModelError,
+    PlannedTensor,
+};
+pub use pieces::Piece;
+pub use plan::{CodeStorage, FilePlan, Part, SourceRange, TensorCast, TensorCodes, TensorStorage};
+pub use raw::{RawError, raw_plan, raw_tensor};
+pub use safetensors::{SafetensorsFile, SafetensorsTensor};
+pub use stored::StoredTensor;
+pub use stream::{CastLoss, CastPiece, FinishedPiece, StreamSettings, write};
+pub use tensor_proto::{TensorData, TensorMessage, TensorProtoError, tensor_proto_plan};
+pub use wire::WireError;

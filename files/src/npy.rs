@@ -1,0 +1,128 @@
+//! `.npy` files: one array of numpy.
+
+mod dtype;
+mod error;
+mod header;
+mod strings;
+
+use wgpu_cast::{CastOptions, ElementType};
+
+use super::input::ReadAt;
+use super::plan::{FilePlan, Part, TensorStorage};
+use super::stored::{StoredTensor, count};
+use crate::onnx::MOST_DIMS;
+
+pub use error::NpyError;
+pub use header::NpyHeader;
+pub use strings::{Characters, StringLayout, write_strings};
+
+/// An array, as the header of a `.npy` file describes it. The versions 1.0, 2.0 and 3.0 of the format are read, as
+/// numpy's module `numpy.lib.format` documents them.
+///
+/// The element types of numpy have a dtype of their own. The others are read as ml_dtypes writes them: BFLOAT16 as
+/// `<V2`, the rest as `<V1`, one code a byte. A dtype `V` does not tell the element type, so that the caller must.
+/// FLOAT8E5M2 may also be `<f1`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NpyArray {
+    /// What the elements are and how they are stored.
+    pub elements: NpyElements,
+    /// The number of elements along each axis; empty for a scalar.
+    pub shape: Vec<u64>,
+    /// Whether the first axis varies fastest instead of the last one.
+    pub column_major: bool,
+    /// The first byte of the elements.
+    pub data_offset: u64,
+}
+
+/// The elements of an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NpyElements {
+    /// Numbers, or bools.
+    Numbers(TensorStorage),
+    /// Strings, which [`NpyArray::read_strings`] reads.
+    Strings(StringLayout),
+}
+
+/// The order in which the elements of an array are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NpyOrder {
+    /// As they are stored, so that nothing is moved: an array in column-major order stays one.
+    #[default]
+    Keep,
+    /// In row-major order.
+    RowMajor,
+}
+
+impl NpyArray {
+    /// Reads the header. `from` is the element type of an array whose dtype is one of raw bytes (`V`) or of unsigned
+    /// integers; for any other dtype it must be the one of the dtype.
+    ///
+    /// # Errors
+    /// [`NpyError`] if the input is not an array, has a dtype that is not supported, or another size than the header
+    /// says. Memory is allocated only for the header, of which there are 10,000 bytes at most.
+    pub fn read(input: &dyn ReadAt, from: Option<ElementType>) -> Result<Self, NpyError> {
+        let NpyHeader { dtype, shape, column_major, data_offset } = NpyHeader::read(input)?;
+        if dtype.starts_with('[') {
+            return Err(NpyError::Structured);
+        }
+        let elements = dtype::elements(&dtype, from)?;
+        let count = count(&shape).ok_or(NpyError::TooLarge)?;
+        let expected = match elements {
+            NpyElements::Numbers(storage) => storage.bytes(count),
+            NpyElements::Strings(layout) => layout.bytes().and_then(|bytes| bytes.checked_mul(count)),
+        };
+        let expected = expected.ok_or(NpyError::TooLarge)?;
+        let found = input.size()?.saturating_sub(data_offset);
+        if found != expected {
+            return Err(NpyError::Length { expected, found });
+        }
+        Ok(Self { elements, shape, column_major, data_offset })
+    }
+
+    /// The tensor of an array of numbers, of which the file is the input of this number.
+    ///
+    /// # Errors
+    /// [`NpyError::Kind`] for an array of strings.
+    pub fn stored(&self, name: &str, input: usize) -> Result<StoredTensor, NpyError> {
+        let storage = match self.elements {
+            NpyElements::Numbers(storage) => storage,
+            NpyElements::Strings(_) => {
+                return Err(NpyError::Kind { wanted: "numbers", found: ElementType::STRING });
+            }
+        };
+        let (name, shape) = (name.to_owned(), self.shape.clone());
+        Ok(StoredTensor { name, shape, input, offset: self.data_offset, storage, column_major: self.column_major })
+    }
+}
+
+/// A `.npy` file of a tensor that is cast to another type of numbers, in version 1.0 of the format. Codes that have the
+/// type already stay as they are, whatever the options.
+///
+/// The dtype is numpy's own, or the one that ml_dtypes writes: `<V2` for BFLOAT16 and `<V1` for the other types that
+/// numpy lacks, one code a byte. For FLOAT8E5M2, ml_dtypes writes `<f1`, which numpy refuses to read; this writes
+/// `<V1`.
+///
+/// # Errors
+/// [`NpyError::TooLarge`] if a size overflows; [`NpyError::Axes`] if numpy allows no array of so many axes;
+/// [`NpyError::Kind`] for strings, for which there is [`write_strings`].
+pub fn npy_plan(
+    tensor: &StoredTensor,
+    to: ElementType,
+    options: &CastOptions,
+    order: NpyOrder,
+) -> Result<FilePlan, NpyError> {
+    if !to.is_numeric() {
+        return Err(NpyError::Kind { wanted: "numbers", found: to });
+    }
+    if tensor.shape.len() > MOST_DIMS {
+        return Err(NpyError::Axes { limit: MOST_DIMS });
+    }
+    let keep = order == NpyOrder::Keep && tensor.is_column_major();
+    let header = header::bytes(&dtype::of(to), keep, &tensor.shape);
+    // Elements that stay in their order are those of any other shape.
+    let tensor = StoredTensor { column_major: tensor.column_major && !keep, ..tensor.clone() };
+    let part = tensor.part(dtype::storage(to), options).ok_or(NpyError::TooLarge)?;
+    Ok(FilePlan { parts: vec![Part::Bytes(header), part] })
+}

@@ -1,0 +1,109 @@
+//! The dtypes of numpy and ml_dtypes, and the element types they stand for.
+
+use wgpu_cast::ElementType;
+
+use super::NpyElements;
+use super::error::NpyError;
+use super::strings::{Characters, StringLayout};
+use crate::plan::{CodeStorage, TensorStorage};
+use crate::repack::code_bits;
+
+/// The types that have a dtype of their own: numpy's, and the one of ml_dtypes that is not raw bytes.
+const OWN: [(char, u64, ElementType); 13] = [
+    ('b', 1, ElementType::BOOL),
+    ('i', 1, ElementType::INT8),
+    ('i', 2, ElementType::INT16),
+    ('i', 4, ElementType::INT32),
+    ('i', 8, ElementType::INT64),
+    ('u', 1, ElementType::UINT8),
+    ('u', 2, ElementType::UINT16),
+    ('u', 4, ElementType::UINT32),
+    ('u', 8, ElementType::UINT64),
+    ('f', 1, ElementType::FLOAT8E5M2),
+    ('f', 2, ElementType::FLOAT16),
+    ('f', 4, ElementType::FLOAT),
+    ('f', 8, ElementType::DOUBLE),
+];
+
+/// What numpy calls the kinds of dtypes that have no element type.
+const UNSUPPORTED: [(char, &str); 6] = [
+    ('c', "complex numbers"),
+    ('W', "complex numbers of ml_dtypes"),
+    ('M', "datetime64"),
+    ('m', "timedelta64"),
+    ('O', "Python objects"),
+    ('f', "a float that ONNX does not have"),
+];
+
+/// The size of one element in the file, in bytes.
+fn element_bytes(element_type: ElementType) -> u64 {
+    element_type.bits().unwrap_or(0).div_ceil(8).into()
+}
+
+/// What an array of this dtype contains. `from` is the element type that the caller gives.
+pub(super) fn elements(dtype: &str, from: Option<ElementType>) -> Result<NpyElements, NpyError> {
+    let unsupported = |what| NpyError::Dtype { dtype: dtype.to_owned(), what };
+    let mut characters = dtype.chars();
+    let order = characters.next().filter(|order| "<>|".contains(*order)).ok_or(unsupported("unknown"))?;
+    let kind = characters.next().ok_or(unsupported("unknown"))?;
+    let bytes = characters.as_str().parse::<u64>().ok();
+    let big_endian = order == '>';
+    let own = OWN.iter().find(|row| row.0 == kind && Some(row.1) == bytes).map(|row| row.2);
+    let element_type = match (kind, bytes, own, from) {
+        ('S' | 'U', Some(length @ 1..), ..) => {
+            if let Some(from) = from.filter(|from| *from != ElementType::STRING) {
+                return Err(contradicts(dtype, ElementType::STRING, from));
+            }
+            let characters = match (kind, big_endian) {
+                ('S', _) => Characters::Utf8,
+                (_, false) => Characters::Utf32Little,
+                (_, true) => Characters::Utf32Big,
+            };
+            return Ok(NpyElements::Strings(StringLayout { characters, length }));
+        }
+        ('S' | 'U', ..) => return Err(unsupported("strings of no length")),
+        (_, _, Some(own), None) => own,
+        (_, _, Some(own), Some(from)) if own == from => own,
+        ('u' | 'V', Some(bytes), _, Some(from)) if from.is_numeric() && element_bytes(from) == bytes => from,
+        ('u' | 'V', Some(bytes), _, Some(from)) if from.is_numeric() => {
+            let (dtype, needed) = (dtype.to_owned(), element_bytes(from));
+            return Err(NpyError::FromSize { dtype, bytes, from, needed });
+        }
+        (_, _, Some(own), Some(from)) => return Err(contradicts(dtype, own, from)),
+        ('V', Some(_), None, Some(from)) => {
+            return Err(NpyError::Kind { wanted: "a type of numbers", found: from });
+        }
+        ('V', Some(bytes), None, None) => return Err(NpyError::NoElementType { dtype: dtype.to_owned(), bytes }),
+        _ => {
+            let what = UNSUPPORTED.iter().find(|row| row.0 == kind).map_or("unknown", |row| row.1);
+            return Err(unsupported(what));
+        }
+    };
+    let codes = match code_bits(element_type) {
+        bits if bits < 8 => CodeStorage::OnePerByte,
+        bits if bits > 8 && big_endian => CodeStorage::BigEndian,
+        _ => CodeStorage::Packed,
+    };
+    Ok(NpyElements::Numbers(TensorStorage { element_type, codes }))
+}
+
+fn contradicts(dtype: &str, element_type: ElementType, from: ElementType) -> NpyError {
+    NpyError::FromContradicts { dtype: dtype.to_owned(), element_type, from }
+}
+
+/// The dtype in which ml_dtypes and numpy write this type of numbers; FLOAT8E5M2 is raw bytes like the other types of
+/// ml_dtypes, as [`npy_plan`](super::npy_plan) says.
+pub(super) fn of(element_type: ElementType) -> String {
+    let own =
+        OWN.iter().find(|row| row.2 == element_type && row.2 != ElementType::FLOAT8E5M2).map(|row| (row.0, row.1));
+    let (kind, bytes) = own.unwrap_or(('V', element_bytes(element_type)));
+    // numpy says that its own types of one byte have no byte order; ml_dtypes gives one to all of its types.
+    let order = if bytes == 1 && "biu".contains(kind) { '|' } else { '<' };
+    format!("{order}{kind}{bytes}")
+}
+
+/// How elements of this type of numbers are written.
+pub(super) fn storage(element_type: ElementType) -> TensorStorage {
+    let codes = if element_type.bits() < Some(8) { CodeStorage::OnePerByte } else { CodeStorage::Packed };
+    TensorStorage { element_type, codes }
+}

@@ -1,0 +1,164 @@
+//! Arrays of strings, which all have the same length in the file: shorter ones end with U+0000.
+
+use wgpu_cast::Tensor;
+
+use super::error::NpyError;
+use super::{NpyArray, NpyElements, header};
+use crate::input::ReadAt;
+use crate::onnx::MOST_DIMS;
+use crate::stored::count;
+use crate::transpose::RowMajorReader;
+
+/// How the strings of an array are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StringLayout {
+    /// How characters are stored.
+    pub characters: Characters,
+    /// The number of characters of each string, or of bytes for [`Characters::Utf8`].
+    pub length: u64,
+}
+
+/// How the characters of strings are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Characters {
+    /// Bytes (`S`), which must be UTF-8.
+    Utf8,
+    /// UTF-32, little-endian (`<U`).
+    Utf32Little,
+    /// UTF-32, big-endian (`>U`).
+    Utf32Big,
+}
+
+/// Bytes that are read at a time, if a string is not longer.
+const PIECE: u64 = 1 << 16;
+
+/// Memory for an array that is stored in column-major order, if it is not smaller.
+const SLAB: usize = 64 << 20;
+
+impl StringLayout {
+    /// The size of one string in bytes.
+    pub(super) fn bytes(self) -> Option<u64> {
+        match self.characters {
+            Characters::Utf8 => Some(self.length),
+            Characters::Utf32Little | Characters::Utf32Big => self.length.checked_mul(4),
+        }
+    }
+
+    fn decode(self, index: usize, bytes: &[u8]) -> Result<String, NpyError> {
+        let mut text = String::new();
+        // A character of UTF-8 is not longer than one of UTF-32.
+        text.try_reserve_exact(bytes.len()).map_err(|_| NpyError::OutOfMemory { bytes: bytes.len() as u64 })?;
+        let code: fn([u8; 4]) -> u32 = match self.characters {
+            Characters::Utf8 => {
+                let end = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+                let found = std::str::from_utf8(&bytes[..end]).map_err(|_| NpyError::Utf8 { index })?;
+                text.push_str(found);
+                return Ok(text);
+            }
+            Characters::Utf32Little => u32::from_le_bytes,
+            Characters::Utf32Big => u32::from_be_bytes,
+        };
+        let codes = bytes.as_chunks().0;
+        let end = codes.iter().rposition(|&bytes| bytes != [0; 4]).map_or(0, |last| last + 1);
+        for &bytes in &codes[..end] {
+            let code = code(bytes);
+            text.push(char::from_u32(code).ok_or(NpyError::Character { index, code })?);
+        }
+        Ok(text)
+    }
+}
+
+impl NpyArray {
+    /// Reads the strings of an array of strings, in row-major order. The size of the input bounds the memory.
+    ///
+    /// # Errors
+    /// [`NpyError::Kind`] if it is an array of numbers; [`NpyError::Header`] if its strings have the length 0, which
+    /// numpy does not write; [`NpyError::Utf8`] and [`NpyError::Character`] for invalid strings;
+    /// [`NpyError::OutOfMemory`].
+    pub fn read_strings(&self, input: &dyn ReadAt) -> Result<Tensor, NpyError> {
+        let layout = match self.elements {
+            NpyElements::Strings(layout) => layout,
+            NpyElements::Numbers(storage) => {
+                return Err(NpyError::Kind { wanted: "strings", found: storage.element_type });
+            }
+        };
+        if layout.length == 0 {
+            return Err(NpyError::Header { reason: "its strings have no length" });
+        }
+        let size = layout.bytes().ok_or(NpyError::TooLarge)?;
+        let elements = count(&self.shape).ok_or(NpyError::TooLarge)?;
+        let held = elements.checked_mul(size).ok_or(NpyError::TooLarge)?;
+        let shape = self.shape.iter().map(|&axis| usize::try_from(axis)).collect::<Result<Vec<_>, _>>();
+        let (Ok(shape), Ok(size)) = (shape, usize::try_from(size)) else { return Err(NpyError::TooLarge) };
+        // In row-major order, the array is read as one of a single axis.
+        let axes = if self.column_major && elements > 0 { &self.shape[..] } else { &[elements] };
+        let mut reader = RowMajorReader::new(input, self.data_offset, size, axes, SLAB)?;
+        let piece = (PIECE / size as u64).max(1);
+        let mut buffer = zeroed(held.min(piece * size as u64))?;
+        let (mut fault, mut index, mut loaded) = (None, 0, 0..0);
+        let texts = std::iter::from_fn(|| {
+            if index == elements || fault.is_some() {
+                return None;
+            }
+            if !loaded.contains(&index) {
+                loaded = index..(index + piece).min(elements);
+                let bytes = (loaded.end - loaded.start) as usize * size;
+                if let Err(error) = reader.read(index, &mut buffer[..bytes]) {
+                    fault = Some(error.into());
+                    return None;
+                }
+            }
+            let bytes = &buffer[(index - loaded.start) as usize * size..][..size];
+            let text = layout.decode(index as usize, bytes);
+            index += 1;
+            text.map_err(|error| fault = Some(error)).ok()
+        });
+        let tensor = Tensor::from_strings(shape, texts);
+        match fault {
+            Some(fault) => Err(fault),
+            None => Ok(tensor?),
+        }
+    }
+}
+
+/// Writes a tensor of strings as a `.npy` file of dtype `<U`n, where n is the number of characters of the longest
+/// string.
+///
+/// # Errors
+/// [`NpyError::Kind`] for a tensor of numbers; [`NpyError::Axes`] if numpy allows no array of so many axes;
+/// [`NpyError::TrailingNul`] for a string that numpy could not give back; [`NpyError::TooLarge`] and
+/// [`NpyError::OutOfMemory`].
+pub fn write_strings(tensor: &Tensor) -> Result<Vec<u8>, NpyError> {
+    let wrong_kind = || NpyError::Kind { wanted: "strings", found: tensor.element_type() };
+    let strings = || tensor.strings().ok_or_else(wrong_kind);
+    if let Some(index) = strings()?.position(|string| string.ends_with('\0')) {
+        return Err(NpyError::TrailingNul { index });
+    }
+    if tensor.shape().len() > MOST_DIMS {
+        return Err(NpyError::Axes { limit: MOST_DIMS });
+    }
+    let longest = strings()?.map(|string| string.chars().count()).max().unwrap_or(0).max(1);
+    let shape: Vec<u64> = tensor.shape().iter().map(|&axis| axis as u64).collect();
+    let header = header::bytes(&format!("<U{longest}"), false, &shape);
+    let size = longest.checked_mul(4).ok_or(NpyError::TooLarge)?;
+    let data = tensor.len().checked_mul(size).ok_or(NpyError::TooLarge)?;
+    let mut bytes = zeroed(header.len().checked_add(data).ok_or(NpyError::TooLarge)? as u64)?;
+    let (start, data) = bytes.split_at_mut(header.len());
+    start.copy_from_slice(&header);
+    for (string, place) in strings()?.zip(data.chunks_exact_mut(size)) {
+        for (character, code) in string.chars().zip(place.as_chunks_mut().0) {
+            *code = u32::from(character).to_le_bytes();
+        }
+    }
+    Ok(bytes)
+}
+
+fn zeroed(bytes: u64) -> Result<Vec<u8>, NpyError> {
+    let out_of_memory = || NpyError::OutOfMemory { bytes };
+    let length = usize::try_from(bytes).map_err(|_| out_of_memory())?;
+    let mut zeros = Vec::new();
+    zeros.try_reserve_exact(length).map_err(|_| out_of_memory())?;
+    zeros.resize(length, 0);
+    Ok(zeros)
+}

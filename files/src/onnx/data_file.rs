@@ -1,0 +1,193 @@
+//! Opens the files in which models and tensors keep data. A hostile model may name any other file, so where a name leads
+//! is found out before the file is opened, and once more after that.
+//!
+//! A name is a relative path below the folder of the model. Links are followed, and the file that is reached must be
+//! inside one of two folders: that of the model, or that of the file to which the model itself is a link. Hugging Face's
+//! cache is such a pair: `snapshots/REVISION/model.onnx` and `model.onnx_data` are links into one folder `blobs`.
+
+use std::ffi::OsStr;
+use std::fs::{File, Metadata};
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use crate::onnx::TensorFault;
+
+/// The folder from which names lead, and the folders inside which files must be.
+pub(super) struct DataFolders {
+    from: PathBuf,
+    /// Resolved paths.
+    inside: Vec<PathBuf>,
+}
+
+/// A regular file inside the folders.
+pub(super) struct DataFile {
+    /// The resolved path.
+    pub path: PathBuf,
+    pub bytes: u64,
+}
+
+/// Opens a file that a model names; the result's second part is its size in bytes. `path` is as for
+/// [`DataFolders::of`].
+#[cfg(any(unix, windows))]
+pub(crate) fn open(location: &str, path: &Path) -> Result<(File, u64), TensorFault> {
+    let folders = DataFolders::of(path)?;
+    folders.open(location, &folders.find(location)?)
+}
+
+impl DataFolders {
+    /// The folders of a model, by the path of its file or of its folder alone.
+    pub(super) fn of(path: &Path) -> Result<Self, TensorFault> {
+        let fault = |error: io::Error| TensorFault::ModelPath {
+            path: path.to_string_lossy().into_owned(),
+            reason: error.to_string(),
+        };
+        Self::resolved(path).map_err(fault)
+    }
+
+    fn resolved(path: &Path) -> io::Result<Self> {
+        let or_here = |path: &Path| if path.as_os_str().is_empty() { PathBuf::from(".") } else { path.to_owned() };
+        let path = or_here(path);
+        let real = path.canonicalize()?;
+        if real.is_dir() {
+            return Ok(Self { from: path, inside: vec![real] });
+        }
+        let from = or_here(path.parent().unwrap_or(Path::new("")));
+        let mut inside = vec![from.canonicalize()?];
+        inside.extend(real.parent().map(Path::to_owned).filter(|folder| *folder != inside[0]));
+        Ok(Self { from, inside })
+    }
+
+    /// The file to which a name leads.
+    pub(super) fn find(&self, location: &str) -> Result<DataFile, TensorFault> {
+        let path = self.resolve(location)?;
+        let metadata = path.symlink_metadata().map_err(|error| failed(location, &error))?;
+        regular(location, &metadata)?;
+        Ok(DataFile { path, bytes: metadata.len() })
+    }
+
+    /// Opens a file that was found; returns its size too. The name must still lead to it.
+    pub(super) fn open(&self, location: &str, found: &DataFile) -> Result<(File, u64), TensorFault> {
+        let failed = |error: io::Error| failed(location, &error);
+        // The path was resolved, so opening it follows no link but one that was put there since. The name is therefore
+        // resolved again behind the opened file, and both must be the same file.
+        let file = File::open(&found.path).map_err(failed)?;
+        let metadata = file.metadata().map_err(failed)?;
+        regular(location, &metadata)?;
+        if self.resolve(location)? != found.path || !is_at(&file, &found.path).map_err(failed)? {
+            let what = "not the same file as when it was checked";
+            return Err(TensorFault::NotPlain { location: location.to_owned(), what });
+        }
+        Ok((file, metadata.len()))
+    }
+
+    fn resolve(&self, location: &str) -> Result<PathBuf, TensorFault> {
+        let mut path = self.from.clone();
+        path.extend(plain_names(location)?);
+        let path = path.canonicalize().map_err(|error| failed(location, &error))?;
+        if self.inside.iter().any(|folder| path.starts_with(folder)) {
+            return Ok(path);
+        }
+        Err(TensorFault::LeadsOut { location: location.to_owned() })
+    }
+}
+
+/// The names of a path's folders and of its file, which must lie below the folder from which the path leads. There is
+/// at least one.
+pub(crate) fn plain_names(location: &str) -> Result<Vec<&OsStr>, TensorFault> {
+    let escape = || TensorFault::Escape { location: location.to_owned() };
+    let mut names = Vec::new();
+    for component in Path::new(location).components() {
+        match component {
+            Component::Normal(name) => names.push(name),
+            Component::CurDir => {}
+            Component::Prefix(_) | Component::RootDir | Component::ParentDir => return Err(escape()),
+        }
+    }
+    if names.is_empty() { Err(escape()) } else { Ok(names) }
+}
+
+pub(super) fn failed(location: &str, error: &io::Error) -> TensorFault {
+    TensorFault::Read { location: location.to_owned(), reason: error.to_string() }
+}
+
+/// Checks that this is a regular file: pipes and devices could block or never end.
+fn regular(location: &str, metadata: &Metadata) -> Result<(), TensorFault> {
+    if metadata.is_file() {
+        return Ok(());
+    }
+    Err(TensorFault::NotPlain { location: location.to_owned(), what: "not a regular file" })
+}
+
+/// Whether an open file is the one at a path, by its device and inode.
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt;
+    let [opened, found] = [file.metadata()?, path.symlink_metadata()?].map(|found| (found.dev(), found.ino()));
+    Ok(opened == found)
+}
+
+/// Whether an open file is the one at a path, by its volume and index.
+#[cfg(windows)]
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    let identity = |file: &File| {
+        winapi_util::file::information(file).map(|found| (found.volume_serial_number(), found.file_index()))
+    };
+    Ok(identity(file)? == identity(&File::open(path)?)?)
+}
+
+/// The standard library cannot tell on these systems.
+#[cfg(not(any(unix, windows)))]
+fn is_at(_: &File, _: &Path) -> io::Result<bool> {
+    Ok(true)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    /// What another program can do between the check and the opening.
+    #[test]
+    fn a_file_that_is_replaced_after_it_was_found_is_not_read() {
+        let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir(at("below")).unwrap();
+        for file in [at("file"), at("below/file"), at("link"), other.path().join("file")] {
+            fs::write(file, [1, 2, 3]).unwrap();
+        }
+        let folders = DataFolders::of(folder.path()).unwrap();
+        let [file, below, link] = ["file", "below/file", "link"].map(|name| folders.find(name).unwrap());
+        assert!(
+            [("file", &file), ("below/file", &below)].iter().all(|(name, found)| folders.open(name, found).is_ok())
+        );
+        // Another file, a folder that is a link now, and a file that is a link now.
+        fs::rename(at("file"), at("kept")).unwrap();
+        fs::write(at("file"), [4]).unwrap();
+        assert_eq!(folders.open("file", &file).unwrap().1, 1, "a file that was replaced before it was opened");
+        fs::rename(at("below"), at("before")).unwrap();
+        symlink(other.path(), at("below")).unwrap();
+        let out = |location: &str| TensorFault::LeadsOut { location: location.to_owned() };
+        assert_eq!(folders.open("below/file", &below).unwrap_err(), out("below/file"));
+        fs::remove_file(at("link")).unwrap();
+        symlink(other.path().join("file"), at("link")).unwrap();
+        assert_eq!(folders.open("link", &link).unwrap_err(), out("link"));
+        fs::remove_file(at("link")).unwrap();
+        symlink(at("kept"), at("link")).unwrap();
+        let fault = folders.open("link", &link).unwrap_err();
+        let what = "not the same file as when it was checked";
+        assert_eq!(fault, TensorFault::NotPlain { location: "link".to_owned(), what });
+    }
+
+    #[test]
+    fn open_files_are_told_apart() {
+        let folder = tempfile::tempdir().unwrap();
+        let [a, b] = ["a", "b"].map(|name| folder.path().join(name));
+        for path in [&a, &b] {
+            fs::write(path, "").unwrap();
+        }
+        let file = File::open(&a).unwrap();
+        assert!(is_at(&file, &a).unwrap() && !is_at(&file, &b).unwrap());
+    }
+}

@@ -1,0 +1,341 @@
+//! ONNX models, whose tensors and graphs are cast.
+//!
+//! A model is edited as protobuf fields: what a conversion does not have to change is copied byte for byte, fields that
+//! are not known here included. The data of tensors is never held in memory, whether it is in the model or in files
+//! beside it, but for values in typed fields, up to 64 MiB.
+
+mod constants;
+mod data;
+mod edit;
+mod emit;
+mod error;
+mod extension;
+mod fields;
+mod graph;
+mod message;
+mod opset;
+mod parameters;
+mod reader;
+mod rows;
+mod scan;
+mod schema;
+mod structure;
+mod weights;
+
+use std::fmt;
+
+use wgpu_cast::{CastOptions, ElementType};
+
+use crate::input::ReadAt;
+use crate::onnx::{LONGEST_MESSAGE, plain_names};
+use crate::plan::{FilePlan, SourceRange};
+use constants::Constants;
+use data::{DataFile, Sources};
+use edit::Edits;
+use emit::Emitter;
+use graph::Converter;
+use message::Message;
+use reader::{Paged, wire};
+use structure::{Data, GraphId, Structure, Tensor};
+
+pub use error::{KeptReason, ModelNote, OnnxModelError};
+pub use rows::PlannedTensor;
+
+/// Tensors from this size on are stored in a file if the model would exceed the limit of protobuf messages.
+const EXTERNAL_FROM: u64 = 1024;
+
+/// The structure of a model, without the data of its tensors.
+#[derive(Debug)]
+pub struct ModelScan {
+    structure: Structure,
+}
+
+/// How a model is converted.
+#[derive(Clone, Copy)]
+#[non_exhaustive]
+pub struct ModelRules<'a> {
+    /// The type in which an initializer or the value of a `Constant` node is stored, by its name and type; `None` if it
+    /// stays as it is. A constant has the name of what its node makes.
+    pub types: &'a dyn Fn(&str, ElementType) -> Option<ElementType>,
+    /// Whether an initializer or constant is stored so even if it is a parameter of an operator, by its name. Such are
+    /// scales of quantization and of `Resize`, limits of `Range` and thresholds. Rounded ones would change shapes and
+    /// what codes stand for, so that they stay as they are by default. With `graph`, nodes outside of functions follow
+    /// its rules instead.
+    pub casts_parameter: &'a dyn Fn(&str) -> bool,
+    /// The options of the casts.
+    pub options: CastOptions,
+    /// How the graph is converted. Without it, nodes compute in the types that they had: a `Cast` back follows each
+    /// initializer and constant that is stored in another type. With it, `types` still decides about these: one of the
+    /// old type gets the new one only if `types` says so and a node takes it so.
+    pub graph: Option<GraphRules<'a>>,
+    /// Initializers of at least so many bytes are stored in the file of external data, and smaller ones in the model.
+    /// `None`: those that were in files before. If the model would exceed 2 GiB otherwise, all from 1,024 bytes on are
+    /// stored in the file.
+    pub external_from: Option<u64>,
+    /// The file of external data: a path relative to the model's folder, with `/` between names.
+    pub data_file: &'a str,
+}
+
+/// How a graph is converted from one float type to another. Values that come from integers, such as sizes, positions
+/// and sums, keep the old type until they are integers again or meet an activation, a scale of dynamic quantization or
+/// the weights of a layer.
+#[derive(Clone, Copy)]
+#[non_exhaustive]
+pub struct GraphRules<'a> {
+    /// The type that is replaced.
+    pub from: ElementType,
+    /// The type that replaces it.
+    pub to: ElementType,
+    /// Whether the inputs and outputs of the model keep their types, with `Cast` nodes behind and before them.
+    pub keep_io_types: bool,
+    /// Whether a node keeps the old type, by its operator and its name.
+    pub keep: &'a dyn Fn(&str, &str) -> bool,
+}
+
+/// What a conversion writes.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct ModelPlan {
+    /// The model.
+    pub model: FilePlan,
+    /// The file of external data, if there is one.
+    pub external: Option<FilePlan>,
+    /// The initializers and constants in the order of [`ModelScan::tensors`], then other tensors of nodes that are cast
+    /// with the graph.
+    pub tensors: Vec<PlannedTensor>,
+    /// For each cast of the model, in the order of the parts, the index of its tensor in `tensors`. Tensors without
+    /// elements have no part.
+    pub model_rows: Vec<usize>,
+    /// The same for the file of external data. Of tensors that share their data, the first one has the part.
+    pub external_rows: Vec<usize>,
+    /// Values that are not packed in any input, decoded. If it is not empty, it is one more input, behind the model and
+    /// its external files.
+    pub decoded: Vec<u8>,
+    /// What was left as it was, or changed beside what was asked for.
+    pub notes: Vec<ModelNote>,
+}
+
+/// An initializer of a model, or the value of a `Constant` node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ModelTensor<'a> {
+    /// The name of the initializer, or of what the node makes.
+    pub name: &'a str,
+    /// The element type; `None` for those that ONNX Cast does not support.
+    pub element_type: Option<ElementType>,
+    /// The sizes of the axes.
+    pub shape: &'a [u64],
+    /// The number of elements.
+    pub elements: u64,
+    /// Where the data is.
+    pub data: ModelData,
+}
+
+/// Where the data of a tensor is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ModelData {
+    /// There is none.
+    Empty,
+    /// Packed codes in the model or in one of its external files.
+    Packed(SourceRange),
+    /// All bytes of an external file from an offset on.
+    ToEnd {
+        /// The index of the input.
+        input: usize,
+        /// The first byte.
+        offset: u64,
+    },
+    /// Values that are not packed.
+    Values,
+}
+
+impl<'a> ModelRules<'a> {
+    /// Rules that store initializers and constants in the types that `types` gives.
+    pub fn new(types: &'a dyn Fn(&str, ElementType) -> Option<ElementType>, data_file: &'a str) -> Self {
+        let options = CastOptions::default();
+        Self { types, casts_parameter: &|_| false, options, graph: None, external_from: None, data_file }
+    }
+}
+
+impl<'a> GraphRules<'a> {
+    /// Rules that convert all nodes, inputs and outputs from one type to another.
+    pub fn new(from: ElementType, to: ElementType) -> Self {
+        Self { from, to, keep_io_types: false, keep: &|_, _| false }
+    }
+}
+
+impl fmt::Debug for ModelRules<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { types: _, casts_parameter: _, options, graph, external_from, data_file } = self;
+        let mut text = f.debug_struct("ModelRules");
+        text.field("options", options).field("graph", graph).field("external_from", external_from);
+        text.field("data_file", data_file).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for GraphRules<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { from, to, keep_io_types, keep: _ } = self;
+        let mut text = f.debug_struct("GraphRules");
+        text.field("from", from).field("to", to).field("keep_io_types", keep_io_types).finish_non_exhaustive()
+    }
+}
+
+impl ModelScan {
+    /// Reads the structure of a `ModelProto` (a `.onnx` file). Memory is used for nodes, names and shapes only.
+    /// Protobuf lets writers repeat a field of which there can be one, and the last one counts. Here a second graph, a
+    /// second name, type or element type of a tensor or value, and a second `raw_data`, are errors.
+    ///
+    /// # Errors
+    /// [`OnnxModelError`], which names the element at fault.
+    pub fn read(model: &dyn ReadAt) -> Result<Self, OnnxModelError> {
+        Ok(Self { structure: scan::scan(model)? })
+    }
+
+    /// The imported opset of the default domain.
+    pub fn opset(&self) -> Option<i64> {
+        self.structure.opset
+    }
+
+    /// The initializers of all graphs, those of nested graphs and of functions included, then the values of all
+    /// `Constant` nodes that are not sparse.
+    pub fn tensors(&self) -> impl Iterator<Item = ModelTensor<'_>> {
+        let structure = &self.structure;
+        let ids = structure.graphs.iter().flat_map(|graph| &graph.initializers);
+        let initializers = ids.map(|&id| {
+            let tensor = structure.tensor(id);
+            let (name, shape, elements) = (structure.text(tensor.name), &*tensor.dims, tensor.elements);
+            ModelTensor { name, element_type: tensor.element_type(), shape, elements, data: model_data(tensor) }
+        });
+        let constants = structure.constants().map(|(_, constant)| {
+            let (name, shape, elements) = (structure.text(constant.name), constant.shape, constant.elements);
+            let data = constant.tensor.map_or(ModelData::Values, |id| model_data(structure.tensor(id)));
+            ModelTensor { name, element_type: constant.element_type, shape, elements, data }
+        });
+        initializers.chain(constants)
+    }
+
+    /// The operators and the names of the nodes of all graphs, nested ones included. Nodes need not have names.
+    pub fn nodes(&self) -> impl Iterator<Item = (&str, &str)> {
+        let nodes = self.structure.graphs.iter().flat_map(|graph| &graph.nodes);
+        nodes.map(|node| (self.structure.text(node.operator), self.structure.text(node.name)))
+    }
+
+    /// The external files in the order in which they follow the model as inputs: paths relative to the model's folder,
+    /// with plain names only.
+    pub fn external_files(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.structure.files.iter().map(|&name| self.structure.text(name))
+    }
+
+    /// Opens the external files, each when the iterator comes to it, since there may be more than a process can open at
+    /// once. `path` is the path of the model's file, or of its folder alone. Links are followed: the files that they
+    /// lead to must be regular files inside the folder of the model, or if the model's file is a link, inside the
+    /// folder of the file that it leads to, as in Hugging Face's cache. Do not read from a folder that untrusted users
+    /// can write to at the same time.
+    ///
+    /// # Errors
+    /// [`OnnxModelError::Tensor`] with the fault of a file, for the first tensor that needs it. The fault is
+    /// [`TensorFault::ModelPath`](crate::onnx::TensorFault::ModelPath) if `path` does not exist.
+    #[cfg(any(unix, windows))]
+    pub fn open_external(
+        &self,
+        path: &std::path::Path,
+    ) -> impl Iterator<Item = Result<crate::InputFile, OnnxModelError>> {
+        let open = move |(index, location)| match crate::onnx::open(location, path) {
+            Ok((file, _)) => Ok(crate::InputFile::new(file)),
+            Err(fault) => {
+                let uses = |data: &Data| matches!(data, Data::External { file, .. } if *file == index);
+                let tensor = self.structure.tensors.iter().find(|tensor| uses(&tensor.data));
+                let name = tensor.map_or("", |tensor| self.structure.text(tensor.name)).to_owned();
+                Err(OnnxModelError::Tensor { name, fault })
+            }
+        };
+        self.external_files().enumerate().map(open)
+    }
+
+    /// Plans a conversion. The inputs are the model and the external files, in their order.
+    ///
+    /// # Errors
+    /// [`OnnxModelError`], which names the element at fault.
+    pub fn plan(&self, inputs: &[&dyn ReadAt], rules: &ModelRules<'_>) -> Result<ModelPlan, OnnxModelError> {
+        let structure = &self.structure;
+        let mut sources = Sources::new(structure, inputs)?;
+        if plain_names(rules.data_file).is_err() {
+            return Err(OnnxModelError::DataFile { name: rules.data_file.to_owned() });
+        }
+        let failed = |error: std::io::Error| wire(|| "the model".to_owned(), error.into());
+        let paged = Paged::new(inputs[0]).map_err(failed)?;
+        let (mut edits, mut notes) = (Edits::default(), Vec::new());
+        if let Some(first) = structure.sparse().next() {
+            notes.push(ModelNote::SparseLeft { first: first.to_owned(), count: structure.sparse().count() });
+        }
+        let all = structure.graphs.len() as GraphId;
+        let mut types = std::collections::HashSet::new();
+        let stored = match rules.graph {
+            None => 0..all,
+            Some(graph) => {
+                let opset = opset::reached(structure, graph.to)?;
+                let rules = (graph, rules.types, rules.options);
+                let converter = Converter::new(&paged, (structure, opset), &mut sources, &mut edits, rules)?;
+                types = converter.convert(&mut notes)?;
+                // Functions are not converted, so that they keep the old type.
+                structure.functions.first().map_or(all, |first| first.graphs.start)..all
+            }
+        };
+        let is_kept = |from: ElementType| rules.graph.is_some_and(|graph| graph.from == from);
+        let rule = |name: &str, from: ElementType| (rules.types)(name, from).filter(|_| !is_kept(from));
+        let (options, edited) = (rules.options, &mut edits);
+        let mut constants = Constants { model: &paged, structure, sources: &mut sources, edits: edited, options };
+        types.extend(weights::store_all(&mut constants, stored, &mut notes, &rule, rules.casts_parameter)?);
+        if types.is_empty() {
+            notes.extend(weights::nothing_cast(structure, &notes, rules));
+        } else {
+            opset::raise(structure, &mut edits, &mut notes, types.into_iter())?;
+            weights::leave_out_constants(structure, &mut edits, &mut notes);
+        }
+        sources.decode(&paged, &edits)?;
+        let rows = edits.rows(structure);
+        let emit = |threshold| {
+            let data = DataFile::new(rules.data_file);
+            let options = rules.options;
+            let (model, edits, sources, rows) = (&paged, &edits, &sources, &rows);
+            let mut emitter = Emitter { model, structure, edits, sources, options, threshold, rows, data };
+            emitter.model().map(|model| (model, emitter.data.content))
+        };
+        let is_too_long = |(model, _): &(Message, Message)| model.bytes() > LONGEST_MESSAGE as u64;
+        let mut emitted = emit(rules.external_from)?;
+        if is_too_long(&emitted) && rules.external_from.is_none_or(|from| from > EXTERNAL_FROM) {
+            emitted = emit(Some(EXTERNAL_FROM))?;
+            notes.extend(rules.external_from.map(|_| ModelNote::MoreExternal { from: EXTERNAL_FROM }));
+        }
+        if is_too_long(&emitted) {
+            return Err(OnnxModelError::BeyondMessage { bytes: emitted.0.bytes() });
+        }
+        let plan = |message: Message| message.into_plan(&paged).map_err(|error| wire(|| "the model".to_owned(), error));
+        let (model, content) = emitted;
+        let (external, external_rows) = if content.bytes() > 0 { Some(plan(content)?).unzip() } else { (None, None) };
+        let external_rows = external_rows.unwrap_or_default();
+        let (model, model_rows) = plan(model)?;
+        let (tensors, decoded) = (rows.tensors, sources.decoded);
+        Ok(ModelPlan { model, external, tensors, model_rows, external_rows, decoded, notes })
+    }
+}
+
+/// Where the data of a tensor is.
+fn model_data(tensor: &Tensor) -> ModelData {
+    match &tensor.data {
+        Data::None => ModelData::Empty,
+        Data::Field(_) => ModelData::Values,
+        Data::Raw(range) => {
+            let (offset, bytes) = (range.start, range.end - range.start);
+            ModelData::Packed(SourceRange { input: 0, offset, bytes })
+        }
+        Data::External { file, offset, length } => {
+            let (input, offset) = (1 + file, *offset);
+            let bytes = length.or(tensor.element_type().and_then(|t| t.packed_bytes(tensor.elements)));
+            let packed = bytes.map(|bytes| ModelData::Packed(SourceRange { input, offset, bytes }));
+            packed.unwrap_or(ModelData::ToEnd { input, offset })
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! The tensors of `Constant` nodes. Numbers that are attributes of another kind than a tensor become one when they are
+//! cast.
+
+use wgpu_cast::{CastOptions, ElementType};
+
+use super::data::Sources;
+use super::edit::{AttributeEdit, Edits, NewAttribute, TensorEdit};
+use super::error::OnnxModelError;
+use super::fields::attribute;
+use super::reader::{Name, fields};
+use super::structure::{Attribute, Node, Place, Structure, TensorId};
+use crate::input::ReadAt;
+use crate::plan::{TensorCast, TensorStorage};
+use crate::wire::{Value, WireError, read_bytes, varints};
+
+/// The attributes with other values than tensors: their types, and for lists the fields of their values.
+pub(super) const VALUES: [(&str, ElementType, Option<u32>); 6] = [
+    ("value_float", ElementType::FLOAT, None),
+    ("value_floats", ElementType::FLOAT, Some(attribute::FLOATS)),
+    ("value_int", ElementType::INT64, None),
+    ("value_ints", ElementType::INT64, Some(attribute::INTS)),
+    ("value_string", ElementType::STRING, None),
+    ("value_strings", ElementType::STRING, Some(attribute::STRINGS)),
+];
+
+/// A `Constant` node.
+pub(super) struct Constant<'a> {
+    /// The name of what it makes.
+    pub name: Name,
+    /// `None` for types that casts do not know.
+    pub element_type: Option<ElementType>,
+    pub shape: &'a [u64],
+    pub elements: u64,
+    pub attribute: &'a Attribute,
+    /// The tensor, if it is one.
+    pub tensor: Option<TensorId>,
+}
+
+impl Structure {
+    /// The constant that a node makes, if it makes one that is not sparse.
+    pub(super) fn constant<'a>(&'a self, node: &'a Node) -> Option<Constant<'a>> {
+        if self.text(node.operator) != "Constant" || !self.is_standard(node) {
+            return None;
+        }
+        let name = *node.outputs.first().filter(|&&name| name != Name::EMPTY)?;
+        node.attributes.iter().find_map(|attribute| {
+            let kind = self.text(attribute.name);
+            if let ("value", Some(&id)) = (kind, attribute.tensors.first()) {
+                let tensor = self.tensor(id);
+                let (element_type, shape, elements) = (tensor.element_type(), tensor.dims.as_slice(), tensor.elements);
+                return Some(Constant { name, element_type, shape, elements, attribute, tensor: Some(id) });
+            }
+            let &(_, element_type, _) = VALUES.iter().find(|(value, ..)| *value == kind)?;
+            let (shape, elements) = (attribute.dims.as_slice(), attribute.dims.first().copied().unwrap_or(1));
+            Some(Constant { name, element_type: Some(element_type), shape, elements, attribute, tensor: None })
+        })
+    }
+
+    /// All constants, in the order of the graphs and their nodes.
+    pub(super) fn constants(&self) -> impl Iterator<Item = (Place, Constant<'_>)> {
+        (0..).zip(&self.graphs).flat_map(move |(id, graph)| {
+            let found = move |(index, node)| Some(((id, index), self.constant(node)?));
+            graph.nodes.iter().enumerate().filter_map(found)
+        })
+    }
+
+    /// The names of all sparse tensors: initializers, and values of `Constant` nodes.
+    pub(super) fn sparse(&self) -> impl Iterator<Item = &str> {
+        let value = self.names.find("sparse_value");
+        self.graphs.iter().flat_map(move |graph| {
+            let constants = graph.nodes.iter().filter(move |node| node.attribute(value).is_some());
+            let made = constants.map(|node| node.outputs.first().copied().unwrap_or(Name::EMPTY));
+            graph.sparse.iter().map(|&(name, _)| name).chain(made).map(|name| self.text(name))
+        })
+    }
+}
+
+/// What is needed to change constants.
+pub(super) struct Constants<'a, 'b> {
+    pub model: &'a dyn ReadAt,
+    pub structure: &'a Structure,
+    pub sources: &'b mut Sources<'a>,
+    pub edits: &'b mut Edits,
+    pub options: CastOptions,
+}
+
+impl Constants<'_, '_> {
+    /// Makes the value of a constant one of another type. Neither type is STRING.
+    pub(super) fn cast(
+        &mut self,
+        (graph, index): Place,
+        constant: &Constant<'_>,
+        to: ElementType,
+    ) -> Result<(), OnnxModelError> {
+        self.edits.constant_types.insert(to);
+        if let Some(id) = constant.tensor {
+            self.edits.tensors.insert(id, TensorEdit { name: None, to: Some(to) });
+            return Ok(());
+        }
+        let new = self.tensor((graph, index), constant, to)?;
+        let node = self.edits.graph(graph).nodes.entry(index).or_default();
+        node.attributes.insert(constant.attribute.index, AttributeEdit::Replace(new));
+        Ok(())
+    }
+
+    /// The tensor of numbers.
+    fn tensor(
+        &mut self,
+        place: Place,
+        constant: &Constant<'_>,
+        to: ElementType,
+    ) -> Result<NewAttribute, OnnxModelError> {
+        let Constant { attribute: found, elements, shape, .. } = *constant;
+        let from = constant.element_type.unwrap_or(ElementType::FLOAT);
+        let (name, dims) = (self.structure.text(constant.name).to_owned(), shape.to_vec());
+        let is_list = !dims.is_empty();
+        let (input, range) = match (from, &found.float, &found.floats) {
+            (ElementType::FLOAT, Some(range), _) if !is_list => (0, range.clone()),
+            // A number that is not written is a zero.
+            (ElementType::FLOAT, None, _) if !is_list => {
+                return Ok(NewAttribute::Tensor { name: "value", dims, to, source: None });
+            }
+            (ElementType::FLOAT, _, Some(range)) if !found.unpacked && (range.end - range.start).is_multiple_of(4) => {
+                (0, range.clone())
+            }
+            _ => {
+                let decoded =
+                    if is_list { self.decoded(&name, found)? } else { found.int.unwrap_or(0).to_le_bytes().to_vec() };
+                (self.sources.decoded_input(), self.sources.append(&name, &decoded)?)
+            }
+        };
+        let cast = TensorCast {
+            name,
+            elements,
+            input,
+            offset: range.start,
+            from: TensorStorage::packed(from),
+            to: TensorStorage::packed(to),
+            options: self.options,
+            column_major: Vec::new(),
+            clamp: false,
+        };
+        if from.packed_bytes(elements) != Some(range.end - range.start) {
+            return Err(OnnxModelError::Changed);
+        }
+        Ok(NewAttribute::Tensor { name: "value", dims, to, source: Some((cast, place)) })
+    }
+
+    /// The numbers of a list that are not in one range of the model, packed.
+    fn decoded(&mut self, name: &str, found: &Attribute) -> Result<Vec<u8>, OnnxModelError> {
+        let bytes = found.range.end - found.range.start;
+        // An integer of one byte becomes eight.
+        self.sources.spend(name, bytes.saturating_mul(if found.floats.is_some() { 1 } else { 8 }))?;
+        let element = || format!("an attribute of the node {name}");
+        let failed = |error: WireError| OnnxModelError::Message { element: element(), error };
+        let mut decoded = Vec::new();
+        for field in fields(self.model, &found.range, element) {
+            let field = field?;
+            match (field.number, &field.value) {
+                (attribute::FLOATS, Value::Fixed32(code)) => decoded.extend(code.to_le_bytes()),
+                (attribute::FLOATS, Value::Bytes(range)) => {
+                    let packed = read_bytes(self.model, range, bytes).map_err(failed)?;
+                    if packed.len() % 4 != 0 {
+                        return Err(OnnxModelError::FieldType { element: element(), field: field.number });
+                    }
+                    decoded.extend(packed);
+                }
+                (attribute::INTS, Value::Varint(int)) => decoded.extend(int.to_le_bytes()),
+                (attribute::INTS, Value::Bytes(range)) => {
+                    for int in varints(self.model, range.clone()) {
+                        decoded.extend(int.map_err(failed)?.to_le_bytes());
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(decoded)
+    }
+}

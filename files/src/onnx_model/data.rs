@@ -1,0 +1,201 @@
+//! Where the data of tensors comes from, and the file of external data that is written.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use super::edit::Edits;
+use super::error::OnnxModelError;
+use super::message::Message;
+use super::reader::wire;
+use super::structure::{Data, Structure, TensorId};
+use crate::input::ReadAt;
+use crate::onnx::{MessageError, NamedTensor, TensorFault};
+use crate::plan::{SourceRange, TensorCast};
+use crate::wire::read_bytes;
+
+/// The most bytes of messages whose values are decoded in memory.
+const MOST_DECODED: u64 = 64 << 20;
+
+/// Where tensors start in the data file: large ones at pages of memory, so that they can be mapped.
+const ALIGNMENT: u64 = 64;
+const PAGE: u64 = 4096;
+
+/// Packed codes in an input.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Source {
+    pub range: SourceRange,
+    /// Whether the model keeps them in a file.
+    pub is_external: bool,
+}
+
+/// The inputs, and values that were decoded because they are not packed in any of them.
+pub(super) struct Sources<'a> {
+    structure: &'a Structure,
+    /// The sizes of the inputs: of the model and its external files.
+    sizes: Vec<u64>,
+    pub decoded: Vec<u8>,
+    /// The ranges of decoded tensors.
+    ranges: HashMap<TensorId, Range<u64>>,
+    spent: u64,
+}
+
+impl<'a> Sources<'a> {
+    pub(super) fn new(structure: &'a Structure, inputs: &[&dyn ReadAt]) -> Result<Self, OnnxModelError> {
+        let (expected, found) = (1 + structure.files.len(), inputs.len());
+        if expected != found {
+            return Err(OnnxModelError::Inputs { expected, found });
+        }
+        let name = |index: usize| match index {
+            0 => "the model".to_owned(),
+            _ => format!("external data {}", crate::text::quoted(structure.text(structure.files[index - 1]))),
+        };
+        let size =
+            |(index, input): (usize, &&dyn ReadAt)| input.size().map_err(|error| wire(|| name(index), error.into()));
+        let sizes = inputs.iter().enumerate().map(size).collect::<Result<_, _>>()?;
+        Ok(Self { structure, sizes, decoded: Vec::new(), ranges: HashMap::new(), spent: 0 })
+    }
+
+    /// The index of the input that is [`decoded`](Self::decoded).
+    pub(super) fn decoded_input(&self) -> usize {
+        self.sizes.len()
+    }
+
+    /// Decodes the tensors that are to be cast but are not packed.
+    pub(super) fn decode(&mut self, model: &dyn ReadAt, edits: &Edits) -> Result<(), OnnxModelError> {
+        let mut tensors: Vec<TensorId> = edits.tensors.keys().copied().collect();
+        tensors.sort_unstable();
+        for id in tensors {
+            let tensor = self.structure.tensor(id);
+            if !matches!(tensor.data, Data::Field(_)) || edits.tensors[&id].to.is_none() {
+                continue;
+            }
+            let name = self.structure.text(tensor.name);
+            self.spend(name, tensor.range.end - tensor.range.start)?;
+            let message =
+                read_bytes(model, &tensor.range, MOST_DECODED).map_err(|error| wire(|| name.to_owned(), error))?;
+            let packed = NamedTensor::from_bytes(message, None).map(|named| named.tensor.into_bytes());
+            let packed = match (packed, name.to_owned()) {
+                (Ok(Some(packed)), _) => packed,
+                (Err(MessageError::Tensor { fault, .. }), name) => return Err(OnnxModelError::Tensor { name, fault }),
+                // Only a tensor's values can be at fault: the other fields were read before.
+                (_, name) => return Err(OnnxModelError::Values { name }),
+            };
+            let range = self.append(name, &packed)?;
+            self.ranges.insert(id, range);
+        }
+        Ok(())
+    }
+
+    /// Appends decoded values of a tensor.
+    pub(super) fn append(&mut self, name: &str, packed: &[u8]) -> Result<Range<u64>, OnnxModelError> {
+        let out_of_memory = |_| OnnxModelError::Tensor {
+            name: name.to_owned(),
+            fault: TensorFault::OutOfMemory { bytes: packed.len() as u64 },
+        };
+        self.decoded.try_reserve(packed.len()).map_err(out_of_memory)?;
+        let start = self.decoded.len() as u64;
+        self.decoded.extend_from_slice(packed);
+        Ok(start..self.decoded.len() as u64)
+    }
+
+    /// Counts bytes of messages that are about to be decoded.
+    pub(super) fn spend(&mut self, name: &str, bytes: u64) -> Result<(), OnnxModelError> {
+        self.spent = self.spent.saturating_add(bytes);
+        let over = || OnnxModelError::TypedData { name: name.to_owned(), limit: MOST_DECODED };
+        if self.spent > MOST_DECODED { Err(over()) } else { Ok(()) }
+    }
+
+    /// The packed codes of a tensor. `None` if there are none: strings, and values that are neither packed nor decoded.
+    pub(super) fn of(&self, id: TensorId) -> Result<Option<Source>, OnnxModelError> {
+        let tensor = self.structure.tensor(id);
+        let at = |input, range: &Range<u64>| SourceRange { input, offset: range.start, bytes: range.end - range.start };
+        let range = match &tensor.data {
+            Data::None => SourceRange { input: 0, offset: 0, bytes: 0 },
+            Data::Raw(range) => at(0, range),
+            Data::Field(_) => match self.ranges.get(&id) {
+                Some(range) => at(self.decoded_input(), range),
+                None => return Ok(None),
+            },
+            Data::External { file, offset, length } => {
+                let input = 1 + file;
+                let name = self.structure.text(tensor.name).to_owned();
+                let bytes = self.external_bytes(id, input, *offset, *length);
+                let bytes = bytes.map_err(|fault| OnnxModelError::Tensor { name, fault })?;
+                return Ok(Some(Source { range: SourceRange { input, offset: *offset, bytes }, is_external: true }));
+            }
+        };
+        Ok(Some(Source { range, is_external: false }))
+    }
+
+    /// The size of external data, which must be inside its file, and extend to its end if no length is given.
+    fn external_bytes(&self, id: TensorId, input: usize, offset: u64, length: Option<u64>) -> Result<u64, TensorFault> {
+        let tensor = self.structure.tensor(id);
+        let size = self.sizes[input];
+        let expected = tensor.element_type().and_then(|t| t.packed_bytes(tensor.elements));
+        let bytes = length.or(expected).unwrap_or(size.saturating_sub(offset));
+        let location = self.structure.text(self.structure.files[input - 1]).to_owned();
+        let end = offset.checked_add(bytes).filter(|&end| end <= size);
+        let end = end.ok_or(TensorFault::BeyondFile { location, offset, length: bytes, size })?;
+        if length.is_none() && end != size {
+            let found = size - offset;
+            return Err(TensorFault::Length { field: "external_data", unit: "bytes", expected: bytes, found });
+        }
+        Ok(bytes)
+    }
+}
+
+/// The data of a tensor in the output.
+pub(super) struct Content {
+    pub source: Source,
+    /// The cast with its row.
+    pub cast: Option<(TensorCast, usize)>,
+    pub bytes: u64,
+}
+
+impl Content {
+    pub(super) fn append_to(self, out: &mut Message) -> Result<(), OnnxModelError> {
+        match self.cast {
+            Some((cast, row)) => out.cast(cast, row),
+            None => out.copy_source(self.source.range),
+        }
+    }
+}
+
+/// The file of external data. Tensors with the same data are stored once.
+#[derive(Debug)]
+pub(super) struct DataFile {
+    pub location: String,
+    pub content: Message,
+    placed: HashMap<Key, (u64, u64)>,
+}
+
+/// What decides the bytes of a tensor: its source, and the number of elements and both types of its cast. Several
+/// numbers of elements narrower than a byte have as many bytes.
+type Key = (SourceRangeKey, Option<(u64, i32, i32)>);
+type SourceRangeKey = (usize, u64, u64);
+
+impl DataFile {
+    pub(super) fn new(location: &str) -> Self {
+        Self { location: location.to_owned(), content: Message::default(), placed: HashMap::new() }
+    }
+
+    /// Stores data; returns its offset and length.
+    pub(super) fn place(&mut self, content: Content) -> Result<(u64, u64), OnnxModelError> {
+        let range = content.source.range;
+        let cast = content.cast.as_ref().map(|(cast, _)| {
+            let [from, to] = [cast.from, cast.to].map(|storage| storage.element_type.onnx_code());
+            (cast.elements, from, to)
+        });
+        let key = ((range.input, range.offset, range.bytes), cast);
+        if let Some(&placed) = self.placed.get(&key) {
+            return Ok(placed);
+        }
+        let alignment = if content.bytes >= PAGE { PAGE } else { ALIGNMENT };
+        let gap = self.content.bytes().next_multiple_of(alignment) - self.content.bytes();
+        self.content.literal(vec![0; gap as usize])?;
+        let placed = (self.content.bytes(), content.bytes);
+        content.append_to(&mut self.content)?;
+        self.placed.insert(key, placed);
+        Ok(placed)
+    }
+}

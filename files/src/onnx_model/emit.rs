@@ -1,0 +1,336 @@
+//! Writes a model with its edits. What has no edit is copied byte for byte.
+
+mod functions;
+mod tensors;
+
+use std::ops::Range;
+
+use wgpu_cast::CastOptions;
+
+use super::data::{DataFile, Sources};
+use super::edit::{AttributeEdit, Edits, GraphEdits, NewAttribute, NewCast, NodeEdit, ValueEdit};
+use super::error::OnnxModelError;
+use super::fields::{attribute, graph, model, node, opset, value};
+use super::message::Message;
+use super::reader::{bytes, fields, text};
+use super::rows::Rows;
+use super::structure::{Attribute, Graph, GraphId, Node, Structure, ValueInfo};
+use crate::input::ReadAt;
+use crate::tensor_fields as tensor;
+use crate::wire::Field;
+
+/// The names in messages about what was read before: errors there mean that the input has changed.
+const ELEMENT: &str = "the model";
+
+pub(super) struct Emitter<'a> {
+    pub model: &'a dyn ReadAt,
+    pub structure: &'a Structure,
+    pub edits: &'a Edits,
+    pub sources: &'a Sources<'a>,
+    pub options: CastOptions,
+    /// Tensors of at least so many bytes are stored in the data file, but of those in nodes only the ones that were in
+    /// a file before. Without it, all that were in a file before are.
+    pub threshold: Option<u64>,
+    pub rows: &'a Rows,
+    pub data: DataFile,
+}
+
+fn element() -> String {
+    ELEMENT.to_owned()
+}
+
+impl Emitter<'_> {
+    /// The whole model.
+    pub(super) fn model(&mut self) -> Result<Message, OnnxModelError> {
+        let mut out = Message::default();
+        let ir_version = self.edits.ir_version.map(|version| version as u64);
+        if let Some(version) = ir_version {
+            out.number(model::IR_VERSION, version)?;
+        }
+        let mut functions = 0;
+        for field in fields(self.model, &self.structure.range, element) {
+            let field = field?;
+            match field.number {
+                model::IR_VERSION if ir_version.is_some() => {}
+                model::GRAPH => {
+                    let content = bytes(&field, element)?;
+                    self.child(&mut out, &field.range, model::GRAPH, content, |emitter| emitter.graph(0))?;
+                }
+                model::OPSET_IMPORT => {
+                    let range = bytes(&field, element)?;
+                    self.child(&mut out, &field.range, model::OPSET_IMPORT, range.clone(), |emitter| {
+                        emitter.import(&range, emitter.edits.opset)
+                    })?;
+                }
+                model::FUNCTIONS => {
+                    let index = next(&mut functions);
+                    let content = bytes(&field, element)?;
+                    self.child(&mut out, &field.range, model::FUNCTIONS, content, |emitter| emitter.function(index))?;
+                }
+                _ => out.copy(&field.range)?,
+            }
+        }
+        Ok(out)
+    }
+
+    /// Appends a field that is a message: the bytes of the field if the message has not changed.
+    fn child(
+        &mut self,
+        out: &mut Message,
+        field: &Range<u64>,
+        number: u32,
+        content: Range<u64>,
+        emit: impl FnOnce(&mut Self) -> Result<Message, OnnxModelError>,
+    ) -> Result<(), OnnxModelError> {
+        let message = emit(self)?;
+        if message.is_copy_of(&content) { out.copy(field) } else { out.message(number, message) }
+    }
+
+    fn import(&self, range: &Range<u64>, opset: Option<i64>) -> Result<Message, OnnxModelError> {
+        let mut out = Message::default();
+        let mut domain = String::new();
+        for field in fields(self.model, range, element) {
+            let field = field?;
+            if field.number == opset::DOMAIN {
+                domain = text(self.model, &field, element)?;
+            }
+        }
+        let version = opset.filter(|_| matches!(domain.as_str(), "" | "ai.onnx"));
+        for field in fields(self.model, range, element) {
+            let field = field?;
+            match version {
+                Some(version) if field.number == opset::VERSION => out.number(opset::VERSION, version as u64)?,
+                _ => out.copy(&field.range)?,
+            }
+        }
+        Ok(out)
+    }
+
+    fn graph(&mut self, id: GraphId) -> Result<Message, OnnxModelError> {
+        let (structure, none) = (self.structure, GraphEdits::default());
+        let graph = structure.graph(id);
+        let edits = self.edits.graphs.get(&id).unwrap_or(&none);
+        let mut out = Message::default();
+        let [mut nodes, mut initializers, mut inputs, mut outputs, mut infos] = [0; 5];
+        for field in fields(self.model, &graph.range, element) {
+            let field = field?;
+            let child = |emitter: &mut Self, out: &mut Message, emit: &dyn Fn(&mut Self) -> Result<Message, _>| {
+                emitter.child(out, &field.range, field.number, bytes(&field, element)?, emit)
+            };
+            match field.number {
+                graph::NODE => self.node_field(&mut out, &field, (graph, edits), next(&mut nodes))?,
+                graph::INITIALIZER => {
+                    let tensor = *known(&graph.initializers, next(&mut initializers))?;
+                    child(self, &mut out, &|emitter| emitter.tensor(tensor, None))?;
+                }
+                graph::INPUT | graph::OUTPUT | graph::VALUE_INFO => {
+                    let (value, edit) = match field.number {
+                        graph::INPUT => {
+                            let index = next(&mut inputs);
+                            (known(&graph.inputs, index)?, edits.inputs.get(&index))
+                        }
+                        graph::OUTPUT => {
+                            let index = next(&mut outputs);
+                            (known(&graph.outputs, index)?, edits.outputs.get(&index))
+                        }
+                        _ => {
+                            let index = next(&mut infos);
+                            (known(&graph.infos, index)?, edits.infos.get(&index))
+                        }
+                    };
+                    match edit {
+                        None => out.copy(&field.range)?,
+                        Some(ValueEdit::LeaveOut) => {}
+                        Some(edit) => child(self, &mut out, &|emitter| emitter.value(value, edit))?,
+                    }
+                }
+                _ => out.copy(&field.range)?,
+            }
+        }
+        for cast in edits.casts.range(nodes..).flat_map(|(_, casts)| casts) {
+            out.message(graph::NODE, cast_node(cast)?)?;
+        }
+        Ok(out)
+    }
+
+    /// Appends a node of a graph or a function, and before it the casts that are inserted there.
+    fn node_field(
+        &mut self,
+        out: &mut Message,
+        field: &Field,
+        (graph, edits): (&Graph, &GraphEdits),
+        index: usize,
+    ) -> Result<(), OnnxModelError> {
+        for cast in edits.casts.get(&index).into_iter().flatten() {
+            out.message(field.number, cast_node(cast)?)?;
+        }
+        let (node, edit) = (known(&graph.nodes, index)?, edits.nodes.get(&index));
+        let is_plain = |attribute: &Attribute| attribute.tensors.is_empty() && attribute.graphs.is_empty();
+        match edit {
+            None if node.attributes.iter().all(is_plain) => out.copy(&field.range),
+            edit => {
+                self.child(out, &field.range, field.number, bytes(field, element)?, |emitter| emitter.node(node, edit))
+            }
+        }
+    }
+
+    fn value(&self, value: &ValueInfo, edit: &ValueEdit) -> Result<Message, OnnxModelError> {
+        let mut out = Message::default();
+        let ValueEdit::Change { name, element_type } = edit else { return Ok(out) };
+        for field in fields(self.model, &value.range, element) {
+            let field = field?;
+            match (field.number, name) {
+                (value::NAME, Some(name)) => out.text(value::NAME, name)?,
+                (value::TYPE, _) => {
+                    let code = element_type.onnx_code() as u64;
+                    let path = [value::TENSOR_TYPE, value::ELEM_TYPE];
+                    out.message(value::TYPE, self.replaced(&bytes(&field, element)?, &path, code)?)?;
+                }
+                _ => out.copy(&field.range)?,
+            }
+        }
+        Ok(out)
+    }
+
+    /// A message with another number in the field that the path of field numbers leads to.
+    fn replaced(&self, range: &Range<u64>, path: &[u32], number: u64) -> Result<Message, OnnxModelError> {
+        let mut out = Message::default();
+        for field in fields(self.model, range, element) {
+            let field = field?;
+            match path {
+                [last] if field.number == *last => out.number(*last, number)?,
+                [first, rest @ ..] if field.number == *first => {
+                    out.message(*first, self.replaced(&bytes(&field, element)?, rest, number)?)?;
+                }
+                _ => out.copy(&field.range)?,
+            }
+        }
+        Ok(out)
+    }
+
+    fn node(&mut self, node: &Node, edit: Option<&NodeEdit>) -> Result<Message, OnnxModelError> {
+        let none = NodeEdit::default();
+        let edit = edit.unwrap_or(&none);
+        let mut out = Message::default();
+        let [mut inputs, mut outputs, mut attributes] = [0; 3];
+        let mut known_attributes = node.attributes.iter().peekable();
+        for field in fields(self.model, &node.range, element) {
+            let field = field?;
+            match field.number {
+                node::INPUT | node::OUTPUT => {
+                    let name = match field.number {
+                        node::INPUT => edit.inputs.get(&next(&mut inputs)),
+                        _ => edit.outputs.get(&next(&mut outputs)),
+                    };
+                    match name {
+                        Some(name) => out.text(field.number, name)?,
+                        None => out.copy(&field.range)?,
+                    }
+                }
+                node::ATTRIBUTE => {
+                    let index = next(&mut attributes) as u32;
+                    let known = known_attributes.next_if(|attribute| attribute.index == index);
+                    match (edit.attributes.get(&index), known) {
+                        (Some(AttributeEdit::Number(value)), _) => {
+                            let content = bytes(&field, element)?;
+                            let changed = self.replaced(&content, &[attribute::I], *value as u64)?;
+                            out.message(node::ATTRIBUTE, changed)?;
+                        }
+                        (Some(AttributeEdit::Replace(new)), _) => {
+                            out.message(node::ATTRIBUTE, self.new_attribute(new)?)?;
+                        }
+                        (None, Some(known)) => {
+                            let content = bytes(&field, element)?;
+                            self.child(&mut out, &field.range, node::ATTRIBUTE, content, |emitter| {
+                                emitter.attribute(node, known)
+                            })?;
+                        }
+                        (None, None) => out.copy(&field.range)?,
+                    }
+                }
+                _ => out.copy(&field.range)?,
+            }
+        }
+        for new in &edit.added {
+            out.message(node::ATTRIBUTE, self.new_attribute(new)?)?;
+        }
+        Ok(out)
+    }
+
+    fn attribute(&mut self, node: &Node, attribute: &Attribute) -> Result<Message, OnnxModelError> {
+        let mut out = Message::default();
+        let (mut tensors, mut graphs) = (attribute.tensors.iter(), attribute.graphs.iter());
+        for field in fields(self.model, &attribute.range, element) {
+            let field = field?;
+            let content = || bytes(&field, element);
+            match field.number {
+                attribute::T | attribute::TENSORS => {
+                    let tensor = *tensors.next().ok_or(OnnxModelError::Changed)?;
+                    self.child(&mut out, &field.range, field.number, content()?, |emitter| {
+                        emitter.tensor(tensor, Some(node))
+                    })?;
+                }
+                attribute::G | attribute::GRAPHS => {
+                    let graph = *graphs.next().ok_or(OnnxModelError::Changed)?;
+                    self.child(&mut out, &field.range, field.number, content()?, |emitter| emitter.graph(graph))?;
+                }
+                _ => out.copy(&field.range)?,
+            }
+        }
+        Ok(out)
+    }
+
+    fn new_attribute(&mut self, new: &NewAttribute) -> Result<Message, OnnxModelError> {
+        let mut out = Message::default();
+        match new {
+            NewAttribute::Int { name, value } => {
+                out.text(attribute::NAME, name)?;
+                out.number(attribute::I, *value as u64)?;
+                out.number(attribute::TYPE, attribute::TYPE_INT)?;
+            }
+            NewAttribute::Tensor { name, dims, to, source } => {
+                let mut content = Message::default();
+                for &dim in dims {
+                    content.number(tensor::DIMS, dim)?;
+                }
+                content.number(tensor::DATA_TYPE, to.onnx_code() as u64)?;
+                let mut raw = Message::default();
+                match source {
+                    Some((cast, place)) => {
+                        let row = self.rows.of_nodes.get(place).ok_or(OnnxModelError::Changed)?;
+                        raw.cast(cast.clone(), *row)?;
+                    }
+                    None => raw.literal(vec![0; to.packed_bytes(1).unwrap_or(0) as usize])?,
+                }
+                content.message(tensor::RAW_DATA, raw)?;
+                out.text(attribute::NAME, name)?;
+                out.message(attribute::T, content)?;
+                out.number(attribute::TYPE, attribute::TYPE_TENSOR)?;
+            }
+        }
+        Ok(out)
+    }
+}
+
+/// The index, which counts on.
+fn next(index: &mut usize) -> usize {
+    std::mem::replace(index, *index + 1)
+}
+
+/// An element of a list that was read before.
+fn known<T>(list: &[T], index: usize) -> Result<&T, OnnxModelError> {
+    list.get(index).ok_or(OnnxModelError::Changed)
+}
+
+fn cast_node(cast: &NewCast) -> Result<Message, OnnxModelError> {
+    let mut out = Message::default();
+    out.text(node::INPUT, &cast.input)?;
+    out.text(node::OUTPUT, &cast.output)?;
+    out.text(node::OP_TYPE, "Cast")?;
+    let mut to = Message::default();
+    to.text(attribute::NAME, "to")?;
+    to.number(attribute::I, cast.to.onnx_code() as u64)?;
+    to.number(attribute::TYPE, attribute::TYPE_INT)?;
+    out.message(node::ATTRIBUTE, to)?;
+    Ok(out)
+}

@@ -1,0 +1,393 @@
+//! What is wrong with a model, and what its conversion left as it was.
+
+use std::fmt;
+
+use wgpu_cast::ElementType;
+
+use crate::onnx::TensorFault;
+use crate::text::quoted;
+use crate::wire::WireError;
+
+/// Why a model cannot be converted.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OnnxModelError {
+    /// The bytes of an element are not a protobuf message, or cannot be read.
+    #[error("{element}: {error}")]
+    Message {
+        /// The element of the model, such as `node 3 of the graph "main"`.
+        element: String,
+        /// What is wrong.
+        #[source]
+        error: WireError,
+    },
+    /// A field of an element has another type than ONNX gives it.
+    #[error("{element}: the field {field} has an unexpected wire type")]
+    FieldType {
+        /// The element of the model.
+        element: String,
+        /// The number of the field.
+        field: u32,
+    },
+    /// A field of which there can be one is given twice.
+    #[error("{element}: the field {field} is given twice")]
+    Repeated {
+        /// The element of the model.
+        element: String,
+        /// The number of the field.
+        field: u32,
+    },
+    /// A name or a type is not valid UTF-8.
+    #[error("{element}: the field {field} is not valid UTF-8")]
+    Utf8 {
+        /// The element of the model.
+        element: String,
+        /// The number of the field.
+        field: u32,
+    },
+    /// Graphs are nested too deeply.
+    #[error("{element}: graphs are nested more than {limit} deep")]
+    TooDeep {
+        /// The element of the model.
+        element: String,
+        /// The deepest nesting that is supported.
+        limit: u32,
+    },
+    /// The model has too many nodes, names and tensors to keep in memory.
+    #[error("the model's structure without its tensors takes more than {limit} bytes of memory")]
+    TooLarge {
+        /// The most that is supported, in bytes.
+        limit: u64,
+    },
+    /// A tensor is invalid.
+    #[error("tensor {name}: {fault}", name = quoted(.name))]
+    Tensor {
+        /// The tensor's name.
+        name: String,
+        /// What is wrong.
+        fault: TensorFault,
+    },
+    /// Values in the fields of their type, not in `raw_data`, are decoded in memory, and there are too many of them.
+    #[error(
+        "tensor {name}: more than {limit} bytes of the model's values are in typed fields, which are decoded in \
+         memory; store them in raw_data",
+        name = quoted(.name)
+    )]
+    TypedData {
+        /// The tensor's name.
+        name: String,
+        /// The most that is supported, in bytes.
+        limit: u64,
+    },
+    /// The values of a tensor in the field of their type are not valid protobuf.
+    #[error("tensor {name}: its values are not valid protobuf", name = quoted(.name))]
+    Values {
+        /// The tensor's name.
+        name: String,
+    },
+    /// An initializer or a constant is to be cast from or to STRING.
+    #[error("tensor {name} cannot be stored as {to}: casts from and to string are not supported", name = quoted(.name))]
+    Strings {
+        /// The tensor's name.
+        name: String,
+        /// The target type.
+        to: ElementType,
+    },
+    /// A sparse tensor, or a tensor of a function, has external data.
+    #[error("{element} has external data, which is not supported there")]
+    ExternalThere {
+        /// The element of the model.
+        element: String,
+    },
+    /// The name of the file for external data is not a relative path inside the model's folder.
+    #[error("{name} is not a relative path inside the model's folder", name = quoted(.name))]
+    DataFile {
+        /// The name.
+        name: String,
+    },
+    /// There are more or fewer inputs than the model and its external files.
+    #[error("the model and its external data are {expected} inputs, {found} are given")]
+    Inputs {
+        /// One, and the number of external files.
+        expected: usize,
+        /// The number of inputs given.
+        found: usize,
+    },
+    /// The model is not the one that was scanned.
+    #[error("the model has changed since its structure was read")]
+    Changed,
+    /// There is no graph.
+    #[error("the model has no graph")]
+    NoGraph,
+    /// The model has training information, whose graphs refer to initializers by name.
+    #[error("models with training_info are not supported")]
+    Training,
+    /// The model imports no opset of the default domain.
+    #[error("the model imports no opset of the default domain")]
+    NoOpset,
+    /// The model or a function imports two opsets of the default domain.
+    #[error("{element} imports two opsets of the default domain: {first} and {second}")]
+    TwoOpsets {
+        /// The model or the function.
+        element: String,
+        /// One opset.
+        first: i64,
+        /// The other opset.
+        second: i64,
+    },
+    /// The opset is not supported.
+    #[error("the model imports opset {opset} (supported opsets: {oldest} to {newest})")]
+    Opset {
+        /// The opset.
+        opset: i64,
+        /// The oldest supported opset.
+        oldest: i64,
+        /// The newest supported opset.
+        newest: i64,
+    },
+    /// The opset would have to be raised, but some operators changed in between.
+    #[error(
+        "{element_type} needs opset {to}, and the model imports opset {from}; the operators of these nodes changed in \
+         between: {}; convert the model to opset {to} with onnx.version_converter first",
+        listed(.nodes, *.more)
+    )]
+    RaiseOpset {
+        /// The type that needs the newer opset.
+        element_type: ElementType,
+        /// The imported opset.
+        from: i64,
+        /// The opset that the type needs.
+        to: i64,
+        /// The first nodes whose operators changed, with their operators.
+        nodes: Vec<String>,
+        /// The number of further such nodes.
+        more: usize,
+    },
+    /// Two elements of a graph have the same name.
+    #[error("the {what} {name} is defined twice", name = quoted(.name))]
+    Duplicate {
+        /// What is defined.
+        what: &'static str,
+        /// The name.
+        name: String,
+    },
+    /// An initializer has no name.
+    #[error("an initializer of the model has no name")]
+    NoName,
+    /// A graph is to be converted between types that are not two of float, double, float16 and bfloat16.
+    #[error("a graph cannot be converted from {from} to {to}: they must be two of float, double, float16 and bfloat16")]
+    GraphTypes {
+        /// The source type.
+        from: ElementType,
+        /// The target type.
+        to: ElementType,
+    },
+    /// A node uses a value that is not defined before it.
+    #[error("{node} uses the value {value}, which is not defined before it", value = quoted(.value))]
+    Undefined {
+        /// The node.
+        node: String,
+        /// The value.
+        value: String,
+    },
+    /// A value's element type cannot be found out, but the conversion depends on it.
+    #[error("{element}: the element type of {value} cannot be found out", value = quoted(.value))]
+    UnknownType {
+        /// The node or graph that needs it.
+        element: String,
+        /// The value.
+        value: String,
+    },
+    /// The model would exceed the size limit of protobuf even with external data.
+    #[error(
+        "the model would have {bytes} bytes without its external data; protobuf messages must be smaller than 2 GiB"
+    )]
+    BeyondMessage {
+        /// The size of the message.
+        bytes: u64,
+    },
+    /// The result's size overflows.
+    #[error("the size of the result overflows")]
+    Overflow,
+}
+
+/// What a conversion left as it was, or changed beside what was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ModelNote {
+    /// Nothing was cast, and no other note says why.
+    NothingCast {
+        /// The number of initializers and constants.
+        tensors: usize,
+        /// How many of them were to have the type that they have already.
+        same: usize,
+        /// The number of other nodes with lists of floats as attributes, which are not converted.
+        nodes: usize,
+        /// The first of those nodes, with its operator.
+        first: String,
+    },
+    /// A graph was to be converted, but it has no values of the old type.
+    NoValues {
+        /// The old type.
+        element_type: ElementType,
+    },
+    /// The result would exceed 2 GiB otherwise, so that smaller tensors than asked for are in the file of external
+    /// data.
+    MoreExternal {
+        /// The size in bytes from which on tensors are there.
+        from: u64,
+    },
+    /// Sparse initializers and constants are not converted.
+    SparseLeft {
+        /// The name of the first one.
+        first: String,
+        /// Their number.
+        count: usize,
+    },
+    /// Initializers that are the default values of graph inputs are not converted, because callers may give others.
+    DefaultsLeft {
+        /// The name of the first one.
+        first: String,
+        /// Their number.
+        count: usize,
+    },
+    /// Initializers and constants that are parameters of operators, such as the scales of `Resize` and
+    /// `DequantizeLinear`, are not converted, because rounded ones would change shapes and what codes stand for.
+    ParametersLeft {
+        /// The names of the first ones.
+        tensors: Vec<String>,
+        /// The number of further ones.
+        more: usize,
+    },
+    /// Graph inputs with an initializer were constants before format version 4. They are left out, because they would
+    /// be default values now.
+    InputsLeftOut {
+        /// Their number.
+        count: usize,
+    },
+    /// The imported opset was raised.
+    OpsetRaised {
+        /// The opset of the source.
+        from: i64,
+        /// The opset of the result.
+        to: i64,
+    },
+    /// Nodes of an operator are kept in the old type.
+    Kept {
+        /// The operator, with its domain if that is not the default domain.
+        operator: String,
+        /// Why.
+        reason: KeptReason,
+        /// The first node, by its name or what it makes.
+        first: String,
+        /// Their number.
+        count: usize,
+    },
+    /// Nodes are kept in the old type because their values come from integers, such as sizes and positions, which a
+    /// narrow type would round.
+    IntegersKept {
+        /// The first nodes, with their operators.
+        nodes: Vec<String>,
+        /// The number of further such nodes.
+        more: usize,
+    },
+}
+
+/// Why nodes keep the old type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum KeptReason {
+    /// The caller asked for it.
+    Asked,
+    /// The operator has no known schema at the model's opset: a custom operator, a function of the model, or an
+    /// operator that is deprecated or newer.
+    Unknown,
+    /// The operator does not support the new type at this opset.
+    NotSupported,
+    /// The operator is a function, and its body at this opset has constants of the old type, whatever its schema
+    /// allows.
+    Body,
+    /// Some inputs or outputs do not support the new type at this opset; the others are converted.
+    InPart,
+    /// The operator works on sequences, optionals or maps, or on values whose types cannot be found out.
+    Untyped,
+}
+
+impl fmt::Display for ModelNote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ModelNote::NothingCast { tensors, same, nodes, first } => {
+                write!(f, "nothing was cast: ")?;
+                match (tensors, same) {
+                    (0, _) => write!(f, "the model has no initializers and no constants")?,
+                    (_, 0) => write!(f, "{} selected", none_of(*tensors, "tensor"))?,
+                    _ => write!(f, "what was selected has that type already ({})", counted(*same, "tensor"))?,
+                }
+                if *nodes > 0 {
+                    let nodes = counted(*nodes, "node");
+                    write!(f, "; floats that are attributes of {nodes} are not converted (first: {first})")?;
+                }
+                Ok(())
+            }
+            ModelNote::NoValues { element_type } => {
+                write!(f, "nothing was converted: the graph has no values of {element_type}")
+            }
+            ModelNote::MoreExternal { from } => {
+                write!(f, "tensors from {from} bytes on are in the file of external data: the model would exceed 2 GiB")
+            }
+            ModelNote::SparseLeft { first, count } => {
+                let what = counted(*count, "sparse tensor");
+                write!(f, "{what} left (first: {}): only dense tensors are cast", quoted(first))
+            }
+            ModelNote::DefaultsLeft { first, count } => {
+                let what = counted(*count, "initializer");
+                write!(f, "{what} left (first: {}): default values of graph inputs", quoted(first))
+            }
+            ModelNote::ParametersLeft { tensors, more } => {
+                let what = counted(tensors.len() + more, "tensor");
+                let tensors: Vec<_> = tensors.iter().map(|name| quoted(name)).collect();
+                let list = listed(&tensors, *more);
+                write!(f, "{what} left: parameters of operators, such as scales, which must not be rounded: {list}")
+            }
+            ModelNote::InputsLeftOut { count } => {
+                let what = counted(*count, "graph input");
+                write!(f, "{what} left out, because they only name initializers")
+            }
+            ModelNote::OpsetRaised { from, to } => write!(f, "opset raised from {from} to {to}"),
+            ModelNote::Kept { operator, reason, first, count } => {
+                let what = counted(*count, "node");
+                let reason = match reason {
+                    KeptReason::Asked => "kept in the old type as asked for",
+                    KeptReason::Unknown => "kept in the old type: the operator has no known schema at this opset",
+                    KeptReason::NotSupported => "kept in the old type: the operator does not support the new one here",
+                    KeptReason::Body => {
+                        "kept in the old type: the operator's body has constants of that type at this opset"
+                    }
+                    KeptReason::InPart => {
+                        "kept in the old type in part: some inputs or outputs do not support the new one"
+                    }
+                    KeptReason::Untyped => "kept in the old type: not all values are tensors of known types",
+                };
+                write!(f, "{operator}: {what} {reason} (first: {})", quoted(first))
+            }
+            ModelNote::IntegersKept { nodes, more } => {
+                let what = counted(nodes.len() + more, "node");
+                let list = listed(nodes, *more);
+                write!(f, "{what} kept in the old type, because their values come from integers: {list}")
+            }
+        }
+    }
+}
+
+fn counted(count: usize, unit: &str) -> String {
+    crate::text::counted(count as u64, unit)
+}
+
+fn none_of(count: usize, unit: &str) -> String {
+    if count == 1 { format!("its only {unit} is not") } else { format!("none of its {count} {unit}s is") }
+}
+
+fn listed(nodes: &[String], more: usize) -> String {
+    let list = nodes.join(", ");
+    if more == 0 { list } else { format!("{list} and {more} more") }
+}

@@ -1,0 +1,140 @@
+//! Reads the fields of a model's messages, with errors that name the element.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+
+use super::error::OnnxModelError;
+use crate::input::ReadAt;
+use crate::wire::{Field, Fields, Value, WireError, read_bytes};
+
+/// The number of bytes that are read at a time.
+const PAGE: usize = 16 << 10;
+
+/// The longest name in bytes.
+const LONGEST_NAME: u64 = 1 << 16;
+
+/// An input of whose bytes those around the last read are kept, because the messages of a model are small and many.
+pub(super) struct Paged<'a> {
+    input: &'a dyn ReadAt,
+    size: u64,
+    page: Mutex<(u64, Vec<u8>)>,
+}
+
+impl<'a> Paged<'a> {
+    pub(super) fn new(input: &'a dyn ReadAt) -> std::io::Result<Self> {
+        Ok(Self { input, size: input.size()?, page: Mutex::new((0, Vec::new())) })
+    }
+}
+
+impl ReadAt for Paged<'_> {
+    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> std::io::Result<()> {
+        if buffer.len() >= PAGE / 2 {
+            return self.input.read_exact_at(offset, buffer);
+        }
+        let mut page = self.page.lock().unwrap_or_else(PoisonError::into_inner);
+        let (start, bytes) = &mut *page;
+        let found = |start: u64, bytes: &[u8]| {
+            let first = usize::try_from(offset.checked_sub(start)?).ok()?;
+            Some(first..first.checked_add(buffer.len()).filter(|&end| end <= bytes.len())?)
+        };
+        let range = match found(*start, bytes) {
+            Some(range) => range,
+            None => {
+                let length = self.size.saturating_sub(offset).min(PAGE as u64) as usize;
+                bytes.resize(length.max(buffer.len()), 0);
+                *start = u64::MAX;
+                self.input.read_exact_at(offset, bytes)?;
+                *start = offset;
+                0..buffer.len()
+            }
+        };
+        buffer.copy_from_slice(&bytes[range]);
+        Ok(())
+    }
+
+    fn size(&self) -> std::io::Result<u64> {
+        Ok(self.size)
+    }
+}
+
+/// The fields of a message.
+pub(super) fn fields(
+    input: &dyn ReadAt,
+    message: &Range<u64>,
+    element: impl Fn() -> String,
+) -> impl Iterator<Item = Result<Field, OnnxModelError>> {
+    Fields::new(input, message.clone()).map(move |field| field.map_err(|error| wire(&element, error)))
+}
+
+pub(super) fn wire(element: impl Fn() -> String, error: WireError) -> OnnxModelError {
+    OnnxModelError::Message { element: element(), error }
+}
+
+/// The bytes of a message or a string.
+pub(super) fn bytes(field: &Field, element: impl Fn() -> String) -> Result<Range<u64>, OnnxModelError> {
+    match &field.value {
+        Value::Bytes(range) => Ok(range.clone()),
+        _ => Err(OnnxModelError::FieldType { element: element(), field: field.number }),
+    }
+}
+
+/// An integer or an enum.
+pub(super) fn number(field: &Field, element: impl Fn() -> String) -> Result<u64, OnnxModelError> {
+    match field.value {
+        Value::Varint(value) => Ok(value),
+        _ => Err(OnnxModelError::FieldType { element: element(), field: field.number }),
+    }
+}
+
+/// A name.
+pub(super) fn text(input: &dyn ReadAt, field: &Field, element: impl Fn() -> String) -> Result<String, OnnxModelError> {
+    let range = bytes(field, &element)?;
+    let read = read_bytes(input, &range, LONGEST_NAME).map_err(|error| wire(&element, error))?;
+    String::from_utf8(read).map_err(|_| OnnxModelError::Utf8 { element: element(), field: field.number })
+}
+
+/// A name of the model, which stands for the same text wherever it occurs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Name(u32);
+
+impl Name {
+    /// The empty name, which stands for an optional value that is not given.
+    pub(super) const EMPTY: Name = Name(0);
+}
+
+/// The names of a model, each kept once.
+#[derive(Debug)]
+pub(super) struct Names {
+    texts: Vec<std::sync::Arc<str>>,
+    indexes: HashMap<std::sync::Arc<str>, Name>,
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        Self { texts: vec!["".into()], indexes: HashMap::from([("".into(), Name::EMPTY)]) }
+    }
+}
+
+impl Names {
+    /// The name of a text, and whether it is new.
+    pub(super) fn intern(&mut self, text: &str) -> (Name, bool) {
+        if let Some(&name) = self.indexes.get(text) {
+            return (name, false);
+        }
+        // There are fewer names than bytes of memory for them, which the scan limits.
+        let name = Name(u32::try_from(self.texts.len()).unwrap_or(u32::MAX));
+        let text: std::sync::Arc<str> = text.into();
+        self.texts.push(text.clone());
+        self.indexes.insert(text, name);
+        (name, true)
+    }
+
+    pub(super) fn text(&self, name: Name) -> &str {
+        &self.texts[name.0 as usize]
+    }
+
+    pub(super) fn find(&self, text: &str) -> Option<Name> {
+        self.indexes.get(text).copied()
+    }
+}

@@ -1,0 +1,372 @@
+//! Reads the structure of a model.
+
+mod tensor;
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use super::constants::VALUES;
+use super::error::OnnxModelError;
+use super::fields::{attribute, function, graph, model, node, opset, sparse, value};
+use super::reader::{Name, Paged, bytes, fields, number, text, wire};
+use super::structure::{Attribute, Data, Function, Graph, GraphId, Node, Structure, ValueInfo, ValueKind};
+use crate::input::ReadAt;
+use crate::wire::{Field, Value, varints};
+
+/// How deep graphs may be nested. Parsers of protobuf allow 100 messages, of which a nested graph takes three.
+const DEEPEST: u32 = 32;
+
+/// The most memory for the structure in bytes.
+const MOST_MEMORY: u64 = 512 << 20;
+
+/// The attributes whose values conversions look at, apart from tensors and graphs.
+const ATTRIBUTES: [&str; 7] =
+    ["sparse_value", "to", "dtype", "output_dtype", "output_datatype", "stash_type", "num_scan_inputs"];
+
+/// Reads the structure of a model.
+pub(super) fn scan(input: &dyn ReadAt) -> Result<Structure, OnnxModelError> {
+    let element = || "the model".to_owned();
+    let paged = Paged::new(input).map_err(|error| wire(element, error.into()))?;
+    let range = 0..paged.size().map_err(|error| wire(element, error.into()))?;
+    let structure = Structure { range: range.clone(), ..Structure::default() };
+    let mut scanner = Scanner { input: &paged, structure, memory: 0 };
+    let (mut has_graph, mut opset) = (false, None);
+    let mut functions = Vec::new();
+    for field in fields(&paged, &range, element) {
+        let field = field?;
+        match field.number {
+            model::IR_VERSION => scanner.structure.ir_version = number(&field, element)? as i64,
+            model::GRAPH if has_graph => {
+                return Err(OnnxModelError::Repeated { element: element(), field: model::GRAPH });
+            }
+            model::GRAPH => {
+                has_graph = true;
+                scanner.graph(bytes(&field, element)?, "the graph", 0)?;
+            }
+            model::OPSET_IMPORT => scanner.import(&bytes(&field, element)?, &mut opset, element)?,
+            model::TRAINING_INFO => return Err(OnnxModelError::Training),
+            model::FUNCTIONS => {
+                scanner.spend(48)?;
+                functions.push(bytes(&field, element)?);
+            }
+            _ => {}
+        }
+    }
+    for (index, range) in functions.iter().enumerate() {
+        scanner.function(range, index)?;
+    }
+    scanner.structure.opset = opset;
+    if has_graph { Ok(scanner.structure) } else { Err(OnnxModelError::NoGraph) }
+}
+
+pub(super) struct Scanner<'a> {
+    pub input: &'a dyn ReadAt,
+    pub structure: Structure,
+    memory: u64,
+}
+
+impl Scanner<'_> {
+    /// Counts memory that is about to be used.
+    pub(super) fn spend(&mut self, bytes: usize) -> Result<(), OnnxModelError> {
+        self.memory = self.memory.saturating_add(bytes as u64);
+        if self.memory > MOST_MEMORY { Err(OnnxModelError::TooLarge { limit: MOST_MEMORY }) } else { Ok(()) }
+    }
+
+    pub(super) fn name(&mut self, field: &Field, element: impl Fn() -> String) -> Result<Name, OnnxModelError> {
+        let text = text(self.input, field, element)?;
+        let (name, is_new) = self.structure.names.intern(&text);
+        // Beside the text: its two references and the entry of the hash table.
+        self.spend(if is_new { text.len() + 96 } else { 0 })?;
+        Ok(name)
+    }
+
+    /// The name of a domain, of which the default one has two.
+    fn domain(&mut self, field: &Field, element: impl Fn() -> String) -> Result<Name, OnnxModelError> {
+        let name = self.name(field, element)?;
+        Ok(if self.structure.text(name) == "ai.onnx" { Name::EMPTY } else { name })
+    }
+
+    /// Notes the opset that is imported, if it is one of the default domain.
+    fn import(
+        &mut self,
+        range: &Range<u64>,
+        imported: &mut Option<i64>,
+        importer: impl Fn() -> String,
+    ) -> Result<(), OnnxModelError> {
+        let element = || format!("an opset_import of {}", importer());
+        let (mut domain, mut version) = (Name::EMPTY, 0);
+        for field in fields(self.input, range, element) {
+            let field = field?;
+            match field.number {
+                opset::DOMAIN => domain = self.domain(&field, element)?,
+                opset::VERSION => version = number(&field, element)? as i64,
+                _ => {}
+            }
+        }
+        match *imported {
+            _ if domain != Name::EMPTY => {}
+            Some(first) if first != version => {
+                return Err(OnnxModelError::TwoOpsets { element: importer(), first, second: version });
+            }
+            _ => *imported = Some(version),
+        }
+        Ok(())
+    }
+
+    /// Nothing that a function holds may be in a file.
+    fn function(&mut self, range: &Range<u64>, index: usize) -> Result<(), OnnxModelError> {
+        let (mut domain, mut name) = (Name::EMPTY, Name::EMPTY);
+        let element = || format!("function {index}");
+        let (tensors, graphs) = (self.structure.tensors.len(), self.structure.graphs.len());
+        let mut found = Function::default();
+        let mut body = Graph { range: range.clone(), ..Graph::default() };
+        self.spend(size_of::<Graph>())?;
+        self.structure.graphs.push(Graph::default());
+        for field in fields(self.input, range, element) {
+            let field = field?;
+            match field.number {
+                function::OPSET_IMPORT => self.import(&bytes(&field, element)?, &mut found.opset, element)?,
+                function::NAME => name = self.name(&field, element)?,
+                function::DOMAIN => domain = self.domain(&field, element)?,
+                function::NODE => {
+                    let node = self.node(bytes(&field, element)?, &element(), body.nodes.len(), 0)?;
+                    body.nodes.push(node);
+                }
+                _ => {}
+            }
+        }
+        if self.has_external(tensors) {
+            let element = format!("function {}", crate::text::quoted(self.structure.text(name)));
+            return Err(OnnxModelError::ExternalThere { element });
+        }
+        self.structure.graphs[graphs] = body;
+        let nodes = self.structure.graphs[graphs..].iter().flat_map(|graph| &graph.nodes);
+        found.operators.extend(nodes.filter(|node| node.domain == Name::EMPTY).map(|node| node.operator));
+        (found.name, found.graphs) = (name, graphs as GraphId..self.structure.graphs.len() as GraphId);
+        self.spend(size_of::<Function>() + 16 + 16 * found.operators.len())?;
+        self.structure.functions.push(found);
+        self.structure.function_names.insert((domain, name));
+        Ok(())
+    }
+
+    /// Whether a tensor from this one on has external data.
+    fn has_external(&self, first: usize) -> bool {
+        self.structure.tensors[first..].iter().any(|tensor| matches!(tensor.data, Data::External { .. }))
+    }
+
+    fn graph(&mut self, range: Range<u64>, element: &str, depth: u32) -> Result<GraphId, OnnxModelError> {
+        if depth >= DEEPEST {
+            return Err(OnnxModelError::TooDeep { element: element.to_owned(), limit: DEEPEST });
+        }
+        self.spend(size_of::<Graph>())?;
+        let id = self.structure.graphs.len();
+        self.structure.graphs.push(Graph::default());
+        let mut graph = Graph { range: range.clone(), ..Graph::default() };
+        let mut initialized = HashSet::new();
+        let name = || element.to_owned();
+        for field in fields(self.input, &range, name) {
+            let field = field?;
+            match field.number {
+                graph::NODE => {
+                    let node = self.node(bytes(&field, name)?, element, graph.nodes.len(), depth)?;
+                    graph.nodes.push(node);
+                }
+                graph::INITIALIZER => {
+                    let at = graph.initializers.len();
+                    let tensor = self.tensor(bytes(&field, name)?, || format!("initializer {at} of {element}"))?;
+                    let value = self.structure.tensor(tensor).name;
+                    if !initialized.insert(value) {
+                        let name = self.structure.text(value).to_owned();
+                        return Err(OnnxModelError::Duplicate { what: "initializer", name });
+                    }
+                    graph.initializers.push(tensor);
+                }
+                graph::INPUT => graph.inputs.push(self.value(bytes(&field, name)?, element)?),
+                graph::OUTPUT => graph.outputs.push(self.value(bytes(&field, name)?, element)?),
+                graph::VALUE_INFO => graph.infos.push(self.value(bytes(&field, name)?, element)?),
+                graph::SPARSE_INITIALIZER => {
+                    self.spend(8)?;
+                    let content = bytes(&field, name)?;
+                    graph.sparse.push(self.sparse(&content, || format!("a sparse initializer of {element}"))?);
+                }
+                _ => {}
+            }
+        }
+        self.structure.graphs[id] = graph;
+        Ok(id as GraphId)
+    }
+
+    /// Sparse tensors are copied, so they must not have data in a file. The name and type are those of the values.
+    fn sparse(&mut self, range: &Range<u64>, element: impl Fn() -> String) -> Result<(Name, i32), OnnxModelError> {
+        let tensors = self.structure.tensors.len();
+        let mut values = (Name::EMPTY, 0);
+        for field in fields(self.input, range, &element) {
+            let field = field?;
+            if matches!(field.number, sparse::VALUES | sparse::INDICES) {
+                let id = self.tensor(bytes(&field, &element)?, &element)?;
+                if field.number == sparse::VALUES {
+                    values = (self.structure.tensor(id).name, self.structure.tensor(id).code);
+                }
+            }
+        }
+        if self.has_external(tensors) {
+            return Err(OnnxModelError::ExternalThere { element: element() });
+        }
+        self.structure.tensors.truncate(tensors);
+        Ok(values)
+    }
+
+    fn value(&mut self, range: Range<u64>, graph: &str) -> Result<ValueInfo, OnnxModelError> {
+        self.spend(size_of::<ValueInfo>())?;
+        let element = || format!("a value of {graph}");
+        let (mut name, mut kind) = (None, ValueKind::Unknown);
+        for field in fields(self.input, &range, element) {
+            let field = field?;
+            let repeated = || Err(OnnxModelError::Repeated { element: element(), field: field.number });
+            match field.number {
+                value::NAME if name.is_some() => return repeated(),
+                value::NAME => name = Some(self.name(&field, element)?),
+                value::TYPE if kind != ValueKind::Unknown => return repeated(),
+                value::TYPE => kind = self.kind(&bytes(&field, element)?, element)?,
+                _ => {}
+            }
+        }
+        Ok(ValueInfo { range, name: name.unwrap_or(Name::EMPTY), kind })
+    }
+
+    fn kind(&self, range: &Range<u64>, element: impl Fn() -> String) -> Result<ValueKind, OnnxModelError> {
+        let mut kind = ValueKind::Unknown;
+        for field in fields(self.input, range, &element) {
+            let field = field?;
+            let is_tensor = field.number == value::TENSOR_TYPE;
+            if is_tensor && kind != ValueKind::Unknown {
+                return Err(OnnxModelError::Repeated { element: element(), field: value::TENSOR_TYPE });
+            }
+            match &field.value {
+                Value::Bytes(tensor) if is_tensor => {
+                    let mut code = None;
+                    for field in fields(self.input, tensor, &element) {
+                        let field = field?;
+                        if field.number == value::ELEM_TYPE && code.replace(number(&field, &element)? as i32).is_some()
+                        {
+                            return Err(OnnxModelError::Repeated { element: element(), field: value::ELEM_TYPE });
+                        }
+                    }
+                    kind = ValueKind::Tensor(code.unwrap_or(0));
+                }
+                // The fields 4, 5, 7, 8 and 9 are the other kinds of values; 6 is a denotation.
+                Value::Bytes(_) if field.number != 6 && kind == ValueKind::Unknown => kind = ValueKind::Other,
+                _ => {}
+            }
+        }
+        Ok(kind)
+    }
+
+    fn node(&mut self, range: Range<u64>, graph: &str, index: usize, depth: u32) -> Result<Node, OnnxModelError> {
+        self.spend(size_of::<Node>())?;
+        let element = || format!("node {index} of {graph}");
+        let mut node = Node { range: range.clone(), ..Node::default() };
+        let mut attributes = 0;
+        for field in fields(self.input, &range, element) {
+            let field = field?;
+            match field.number {
+                node::INPUT => node.inputs.push(self.name(&field, element)?),
+                node::OUTPUT => node.outputs.push(self.name(&field, element)?),
+                node::NAME => node.name = self.name(&field, element)?,
+                node::OP_TYPE => node.operator = self.name(&field, element)?,
+                node::DOMAIN => node.domain = self.domain(&field, element)?,
+                node::ATTRIBUTE => {
+                    let (found, has_floats) = self.attribute(bytes(&field, element)?, attributes, &element(), depth)?;
+                    attributes += 1;
+                    node.has_floats |= has_floats;
+                    if let Some(found) = found {
+                        self.spend(size_of::<Attribute>())?;
+                        node.attributes.push(found);
+                    }
+                }
+                _ => continue,
+            }
+            self.spend(8)?;
+        }
+        Ok(node)
+    }
+
+    fn attribute(
+        &mut self,
+        range: Range<u64>,
+        index: u32,
+        node: &str,
+        depth: u32,
+    ) -> Result<(Option<Attribute>, bool), OnnxModelError> {
+        let element = || format!("attribute {index} of {node}");
+        let mut found = Attribute { index, range: range.clone(), ..Attribute::default() };
+        let (mut name, mut single_tensor, mut single_graph) = (String::new(), false, false);
+        for field in fields(self.input, &range, element) {
+            let field = field?;
+            let repeated = || Err(OnnxModelError::Repeated { element: element(), field: field.number });
+            match field.number {
+                attribute::NAME => name = text(self.input, &field, element)?,
+                attribute::I => found.int = Some(number(&field, element)? as i64),
+                attribute::F | attribute::FLOATS => {
+                    let range = match &field.value {
+                        Value::Bytes(range) if field.number == attribute::FLOATS => range.clone(),
+                        Value::Fixed32(_) => field.range.end - 4..field.range.end,
+                        _ => return Err(OnnxModelError::FieldType { element: element(), field: field.number }),
+                    };
+                    if field.number == attribute::F {
+                        found.float = Some(range);
+                    } else {
+                        found.unpacked |= found.floats.replace(range).is_some();
+                    }
+                }
+                attribute::T if std::mem::replace(&mut single_tensor, true) => return repeated(),
+                attribute::G if std::mem::replace(&mut single_graph, true) => return repeated(),
+                attribute::T | attribute::TENSORS => {
+                    found
+                        .tensors
+                        .push(self.tensor(bytes(&field, element)?, || format!("the tensor of {}", element()))?);
+                }
+                attribute::G | attribute::GRAPHS => {
+                    let graph = format!("the graph of {}", element());
+                    found.graphs.push(self.graph(bytes(&field, element)?, &graph, depth + 1)?);
+                }
+                attribute::SPARSE_TENSOR | attribute::SPARSE_TENSORS => {
+                    self.sparse(&bytes(&field, element)?, || format!("the sparse tensor of {}", element()))?;
+                }
+                _ => {}
+            }
+        }
+        let has_floats = found.floats.is_some();
+        let value = VALUES.iter().find(|(value, ..)| *value == name);
+        let is_known = value.is_some() || ATTRIBUTES.contains(&name.as_str());
+        if found.tensors.is_empty() && found.graphs.is_empty() && !is_known {
+            return Ok((None, has_floats));
+        }
+        if let Some((.., Some(list))) = value {
+            self.spend(size_of::<u64>())?;
+            found.dims.push(self.values(&range, *list, element)?);
+        }
+        let (interned, _) = self.structure.names.intern(&name);
+        self.spend(name.len() + 96)?;
+        found.name = interned;
+        Ok((Some(found), has_floats))
+    }
+
+    /// The number of values of a list.
+    fn values(&self, range: &Range<u64>, list: u32, element: impl Fn() -> String) -> Result<u64, OnnxModelError> {
+        let mut count = 0;
+        for field in fields(self.input, range, &element) {
+            let field = field?;
+            count += match &field.value {
+                _ if field.number != list => 0,
+                Value::Bytes(packed) if list == attribute::FLOATS => (packed.end - packed.start) / 4,
+                Value::Bytes(packed) if list == attribute::INTS => {
+                    let mut ints = varints(self.input, packed.clone());
+                    ints.try_fold(0, |count, int| int.map(|_| count + 1)).map_err(|error| wire(&element, error))?
+                }
+                _ => 1,
+            };
+        }
+        Ok(count)
+    }
+}

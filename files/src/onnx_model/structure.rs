@@ -1,0 +1,201 @@
+//! The structure of a model: its graphs, nodes and tensors without their data.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ops::Range;
+
+use wgpu_cast::ElementType;
+
+use super::reader::{Name, Names};
+
+pub(super) type GraphId = u32;
+pub(super) type TensorId = u32;
+/// A node, by its graph and its index there.
+pub(super) type Place = (GraphId, usize);
+
+/// What a model consists of. Graphs and tensors are kept in lists, in which a graph follows those that contain it.
+#[derive(Debug, Default)]
+pub(super) struct Structure {
+    /// The bytes of the whole model.
+    pub range: Range<u64>,
+    pub ir_version: i64,
+    /// The imported opset of the default domain.
+    pub opset: Option<i64>,
+    /// The graph with those that are nested in it, then the bodies of functions with theirs.
+    pub graphs: Vec<Graph>,
+    pub tensors: Vec<Tensor>,
+    pub functions: Vec<Function>,
+    /// The domains and names of the functions.
+    pub function_names: HashSet<(Name, Name)>,
+    /// The files of external data, and their indexes.
+    pub files: Vec<Name>,
+    pub file_indexes: HashMap<Name, usize>,
+    pub names: Names,
+}
+
+/// A `FunctionProto`.
+#[derive(Debug, Default)]
+pub(super) struct Function {
+    pub name: Name,
+    /// Its body and the graphs that are nested in it.
+    pub graphs: Range<GraphId>,
+    /// The opset of the default domain that it imports, or else the model's.
+    pub opset: Option<i64>,
+    /// The operators of the default domain that it uses.
+    pub operators: BTreeSet<Name>,
+}
+
+/// A `GraphProto`, or a `FunctionProto`, of which there are nodes only.
+#[derive(Debug, Default)]
+pub(super) struct Graph {
+    pub range: Range<u64>,
+    pub nodes: Vec<Node>,
+    pub initializers: Vec<TensorId>,
+    pub inputs: Vec<ValueInfo>,
+    pub outputs: Vec<ValueInfo>,
+    pub infos: Vec<ValueInfo>,
+    /// The names and `TensorProto.DataType`s of sparse initializers.
+    pub sparse: Vec<(Name, i32)>,
+}
+
+/// A `NodeProto`.
+#[derive(Debug, Default)]
+pub(super) struct Node {
+    pub range: Range<u64>,
+    pub name: Name,
+    pub operator: Name,
+    /// Empty for the default domain.
+    pub domain: Name,
+    pub inputs: Vec<Name>,
+    pub outputs: Vec<Name>,
+    /// Those with tensors or graphs, and those of [`ATTRIBUTES`].
+    pub attributes: Vec<Attribute>,
+    /// Whether an attribute is a list of floats.
+    pub has_floats: bool,
+}
+
+/// An `AttributeProto`.
+#[derive(Debug, Default)]
+pub(super) struct Attribute {
+    /// Which of the node's attributes it is.
+    pub index: u32,
+    pub range: Range<u64>,
+    pub name: Name,
+    pub int: Option<i64>,
+    /// The bytes of the float.
+    pub float: Option<Range<u64>>,
+    /// The bytes of the packed floats.
+    pub floats: Option<Range<u64>>,
+    /// Whether there are several such ranges.
+    pub unpacked: bool,
+    /// The number of values of a list of a `Constant`; empty for a single value.
+    pub dims: Vec<u64>,
+    pub tensors: Vec<TensorId>,
+    pub graphs: Vec<GraphId>,
+}
+
+/// A `ValueInfoProto`.
+#[derive(Debug)]
+pub(super) struct ValueInfo {
+    pub range: Range<u64>,
+    pub name: Name,
+    pub kind: ValueKind,
+}
+
+/// What a `TypeProto` says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ValueKind {
+    /// A tensor, by its `TensorProto.DataType`.
+    Tensor(i32),
+    /// A sequence, an optional, a map or a sparse tensor.
+    Other,
+    /// There is no type.
+    Unknown,
+}
+
+impl Node {
+    pub(super) fn attribute(&self, name: Option<Name>) -> Option<&Attribute> {
+        name.and_then(|name| self.attributes.iter().find(|attribute| attribute.name == name))
+    }
+}
+
+impl Structure {
+    pub(super) fn graph(&self, id: GraphId) -> &Graph {
+        &self.graphs[id as usize]
+    }
+
+    pub(super) fn tensor(&self, id: TensorId) -> &Tensor {
+        &self.tensors[id as usize]
+    }
+
+    /// The index of a file, which is added if it is new.
+    pub(super) fn file(&mut self, location: Name) -> usize {
+        let next = self.files.len();
+        let index = *self.file_indexes.entry(location).or_insert(next);
+        if index == next {
+            self.files.push(location);
+        }
+        index
+    }
+
+    pub(super) fn text(&self, name: Name) -> &str {
+        self.names.text(name)
+    }
+
+    /// A node for messages: by its name or what it makes, and with its operator.
+    pub(super) fn node_text(&self, node: &Node) -> String {
+        format!("{} {}", self.operator_text(node), crate::text::quoted(self.node_name(node)))
+    }
+
+    /// The name of a node, or of its first output if it has none.
+    pub(super) fn node_name(&self, node: &Node) -> &str {
+        let made = node.outputs.iter().copied().find(|&name| name != Name::EMPTY).unwrap_or(Name::EMPTY);
+        self.text(if node.name == Name::EMPTY { made } else { node.name })
+    }
+
+    /// The operator with its domain if that is not the default domain.
+    pub(super) fn operator_text(&self, node: &Node) -> String {
+        let operator = crate::text::cut(self.text(node.operator), 80);
+        match self.text(node.domain) {
+            "" => operator,
+            domain => format!("{}.{operator}", crate::text::cut(domain, 80)),
+        }
+    }
+
+    /// Whether the operator is one of ONNX's default domain, and not a function of the model.
+    pub(super) fn is_standard(&self, node: &Node) -> bool {
+        node.domain == Name::EMPTY && !self.function_names.contains(&(node.domain, node.operator))
+    }
+}
+
+/// A `TensorProto`.
+#[derive(Debug)]
+pub(super) struct Tensor {
+    pub range: Range<u64>,
+    pub name: Name,
+    pub dims: Vec<u64>,
+    /// `TensorProto.DataType`.
+    pub code: i32,
+    /// The number of elements.
+    pub elements: u64,
+    pub data: Data,
+}
+
+/// Where the data of a tensor is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Data {
+    /// There is none.
+    None,
+    /// Packed codes in these bytes of the model.
+    Raw(Range<u64>),
+    /// Values in the field of the type, in several ranges or as varints or strings.
+    Field(u32),
+    /// In a file, by its index. Without a length the data extends to the end of the file.
+    External { file: usize, offset: u64, length: Option<u64> },
+}
+
+impl Tensor {
+    /// The element type, unless it is UNDEFINED, complex or unknown.
+    pub(super) fn element_type(&self) -> Option<ElementType> {
+        ElementType::from_onnx_code(self.code)
+    }
+}

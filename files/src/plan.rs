@@ -1,0 +1,201 @@
+//! An output file as data.
+
+use wgpu_cast::{CastOptions, ElementType};
+
+use super::clamp::can_clamp;
+
+/// What an output file consists of, from front to back.
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
+pub struct FilePlan {
+    /// The parts, without gaps.
+    pub parts: Vec<Part>,
+}
+
+/// One part of an output file.
+#[derive(Clone, Debug, PartialEq, Hash)]
+#[non_exhaustive]
+pub enum Part {
+    /// These bytes, such as a header.
+    Bytes(Vec<u8>),
+    /// Bytes of an input as they are.
+    Copy(SourceRange),
+    /// The elements of a tensor, cast.
+    Cast(TensorCast),
+    /// The elements of a tensor: their codes as they are, stored in another way or in another order.
+    Codes(TensorCodes),
+}
+
+/// A range of bytes of an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SourceRange {
+    /// The index of the input among those that [`write()`](super::write()) gets.
+    pub input: usize,
+    /// The first byte.
+    pub offset: u64,
+    /// The number of bytes.
+    pub bytes: u64,
+}
+
+/// The cast of a tensor of numbers from a range of an input.
+#[derive(Clone, Debug, PartialEq, Hash)]
+pub struct TensorCast {
+    /// The name, for reports.
+    pub name: String,
+    /// The number of elements.
+    pub elements: u64,
+    /// The index of the input among those that [`write()`](super::write()) gets.
+    pub input: usize,
+    /// The first byte of the elements.
+    pub offset: u64,
+    /// How the elements are stored in the input.
+    pub from: TensorStorage,
+    /// How they are to be stored in the output.
+    pub to: TensorStorage,
+    /// The options of the cast.
+    pub options: CastOptions,
+    /// The lengths of the axes if the elements are stored in column-major order (the first axis varies fastest); they
+    /// are written in row-major order. Each code must start at a byte then. Empty if they are stored in the order in
+    /// which they are written.
+    pub column_major: Vec<u64>,
+    /// Whether finite values beyond the range of FLOAT16, BFLOAT16 or FLOAT become the largest finite number of that
+    /// type, with their sign. They are counted as [`saturated`](wgpu_cast::LossCounts::saturated). ONNX Cast, and a cast
+    /// without this, makes them infinite. Infinities and NaNs stay. Casts to other types do not change.
+    pub clamp: bool,
+}
+
+/// The codes of a tensor of numbers from a range of an input. They are never cast: an infinity stays one, and a BOOL
+/// keeps its byte. Only how and in which order they are stored can change. Bits of bytes that belong to no code are
+/// written as zeros.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct TensorCodes {
+    /// The name, for reports.
+    pub name: String,
+    /// The number of elements.
+    pub elements: u64,
+    /// The index of the input among those that [`write()`](super::write()) gets.
+    pub input: usize,
+    /// The first byte of the elements.
+    pub offset: u64,
+    /// The element type.
+    pub element_type: ElementType,
+    /// How the codes are stored in the input.
+    pub from: CodeStorage,
+    /// How they are to be stored in the output.
+    pub to: CodeStorage,
+    /// As [`TensorCast::column_major`].
+    pub column_major: Vec<u64>,
+}
+
+/// The elements of a tensor that are read and stored anew: what [`TensorCast`] and [`TensorCodes`] have in common.
+#[derive(Clone, Copy)]
+pub(super) struct Elements<'a> {
+    pub name: &'a str,
+    pub count: u64,
+    pub input: usize,
+    pub offset: u64,
+    pub from: TensorStorage,
+    pub to: TensorStorage,
+    pub column_major: &'a [u64],
+}
+
+/// How the elements of a tensor are stored in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TensorStorage {
+    /// The element type.
+    pub element_type: ElementType,
+    /// How the codes are stored.
+    pub codes: CodeStorage,
+}
+
+/// How the codes of a tensor are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum CodeStorage {
+    /// Little-endian; codes narrower than a byte are packed, low bits first, as ONNX's `raw_data`.
+    Packed,
+    /// Big-endian, one code per whole number of bytes.
+    BigEndian,
+    /// One code per byte, of types narrower than a byte. The higher bits of a byte are written as zeros. In an input
+    /// they are ignored, as ml_dtypes does: its version 0.2 and earlier ones wrote INT4 with the sign extended to the
+    /// byte.
+    OnePerByte,
+}
+
+impl TensorStorage {
+    /// Elements of this type, stored as ONNX stores `raw_data`.
+    pub const fn packed(element_type: ElementType) -> Self {
+        Self { element_type, codes: CodeStorage::Packed }
+    }
+
+    /// The size of `elements` stored elements in bytes; `None` for strings, or if it overflows.
+    pub fn bytes(&self, elements: u64) -> Option<u64> {
+        match self.codes {
+            CodeStorage::Packed => self.element_type.packed_bytes(elements),
+            CodeStorage::BigEndian | CodeStorage::OnePerByte => {
+                elements.checked_mul(u64::from(self.element_type.bits()?.div_ceil(8)))
+            }
+        }
+    }
+}
+
+impl Part {
+    /// The size in the output in bytes; `None` for strings, or if it overflows.
+    pub fn bytes(&self) -> Option<u64> {
+        match self {
+            Part::Bytes(bytes) => Some(bytes.len() as u64),
+            Part::Copy(range) => Some(range.bytes),
+            Part::Cast(_) | Part::Codes(_) => self.elements().and_then(|elements| elements.to.bytes(elements.count)),
+        }
+    }
+
+    /// The elements of a cast or of codes.
+    pub(super) fn elements(&self) -> Option<Elements<'_>> {
+        match self {
+            Part::Bytes(_) | Part::Copy(_) => None,
+            Part::Cast(TensorCast { name, elements, input, offset, from, to, column_major, .. }) => {
+                let (count, input, offset, from, to) = (*elements, *input, *offset, *from, *to);
+                Some(Elements { name, count, input, offset, from, to, column_major })
+            }
+            Part::Codes(TensorCodes { name, elements, input, offset, element_type, from, to, column_major }) => {
+                let stored = |codes| TensorStorage { element_type: *element_type, codes };
+                let (count, input, offset, from, to) = (*elements, *input, *offset, stored(*from), stored(*to));
+                Some(Elements { name, count, input, offset, from, to, column_major })
+            }
+        }
+    }
+}
+
+impl Elements<'_> {
+    /// The bytes that so many of the elements take in the input and in the output.
+    pub fn sizes(&self, count: u64) -> (u64, u64) {
+        let bytes = |storage: &TensorStorage| storage.bytes(count).unwrap_or(u64::MAX);
+        (bytes(&self.from), bytes(&self.to))
+    }
+}
+
+impl FilePlan {
+    /// The size of the output in bytes; `None` for strings, or if it overflows.
+    pub fn bytes(&self) -> Option<u64> {
+        self.parts.iter().try_fold(0u64, |sum, part| sum.checked_add(part.bytes()?))
+    }
+
+    /// The casts, in the order of the output.
+    pub fn casts(&self) -> impl Iterator<Item = &TensorCast> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Cast(cast) => Some(cast),
+            Part::Bytes(_) | Part::Copy(_) | Part::Codes(_) => None,
+        })
+    }
+
+    /// Sets [`TensorCast::clamp`] where it has an effect; returns whether there is such a cast.
+    pub fn clamp(&mut self) -> bool {
+        let mut has_effect = false;
+        for part in &mut self.parts {
+            if let Part::Cast(cast) = part {
+                cast.clamp = can_clamp(cast.from.element_type, cast.to.element_type);
+                has_effect |= cast.clamp;
+            }
+        }
+        has_effect
+    }
+}

@@ -1,0 +1,279 @@
+//! safetensors files.
+
+use std::collections::{BTreeMap, HashMap};
+
+use safetensors::tensor::{Dtype, Metadata, TensorInfo};
+use wgpu_cast::{CastOptions, ElementType};
+
+use super::error::FileError;
+use super::input::ReadAt;
+use super::plan::{FilePlan, Part, SourceRange, TensorCast, TensorStorage};
+use crate::repack::code_bits;
+use crate::text::cut;
+
+const FORMAT: &str = "safetensors";
+
+/// The size of the number before the header.
+const LENGTH_BYTES: u64 = 8;
+
+/// The longest header that the crate `safetensors` accepts.
+const LONGEST_HEADER: u64 = 100_000_000;
+
+/// The element types of the format. It also has C64, which no ONNX type is.
+const TYPES: [(Dtype, ElementType); 21] = [
+    (Dtype::BOOL, ElementType::BOOL),
+    (Dtype::F4, ElementType::FLOAT4E2M1),
+    (Dtype::F6_E2M3, ElementType::FLOAT6E2M3),
+    (Dtype::F6_E3M2, ElementType::FLOAT6E3M2),
+    (Dtype::U8, ElementType::UINT8),
+    (Dtype::I8, ElementType::INT8),
+    (Dtype::F8_E5M2, ElementType::FLOAT8E5M2),
+    (Dtype::F8_E4M3, ElementType::FLOAT8E4M3FN),
+    (Dtype::F8_E8M0, ElementType::FLOAT8E8M0),
+    (Dtype::F8_E4M3FNUZ, ElementType::FLOAT8E4M3FNUZ),
+    (Dtype::F8_E5M2FNUZ, ElementType::FLOAT8E5M2FNUZ),
+    (Dtype::I16, ElementType::INT16),
+    (Dtype::U16, ElementType::UINT16),
+    (Dtype::F16, ElementType::FLOAT16),
+    (Dtype::BF16, ElementType::BFLOAT16),
+    (Dtype::I32, ElementType::INT32),
+    (Dtype::U32, ElementType::UINT32),
+    (Dtype::F32, ElementType::FLOAT),
+    (Dtype::F64, ElementType::DOUBLE),
+    (Dtype::I64, ElementType::INT64),
+    (Dtype::U64, ElementType::UINT64),
+];
+
+/// A safetensors file: its header. What is accepted is what version 0.8 of the crate `safetensors` accepts, except that
+/// each name must be given once; that crate takes the last of equal names.
+#[derive(Clone, Debug)]
+pub struct SafetensorsFile {
+    tensors: Vec<SafetensorsTensor>,
+    metadata: BTreeMap<String, String>,
+}
+
+/// A tensor of a safetensors file.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct SafetensorsTensor {
+    /// The name.
+    pub name: String,
+    /// The element type; `None` for C64, which no ONNX type is.
+    pub element_type: Option<ElementType>,
+    /// The lengths of the axes.
+    pub shape: Vec<u64>,
+    /// The first byte of the elements in the file.
+    pub offset: u64,
+    /// The size of the elements in bytes.
+    pub bytes: u64,
+    dtype: Dtype,
+}
+
+impl SafetensorsTensor {
+    /// The number of elements.
+    pub fn elements(&self) -> u64 {
+        self.shape.iter().product()
+    }
+}
+
+impl SafetensorsFile {
+    /// Reads the header, and checks it against the size of the file. The tensors follow one another without gaps.
+    ///
+    /// # Errors
+    /// [`FileError::Read`], with the input's number 0; [`FileError::Invalid`].
+    pub fn read(input: &dyn ReadAt) -> Result<Self, FileError> {
+        let invalid = |reason: String| FileError::Invalid { format: FORMAT, reason };
+        let read = |offset: u64, buffer: &mut [u8]| {
+            let bytes = buffer.len() as u64;
+            let read = input.read_exact_at(offset, buffer);
+            read.map_err(|error| FileError::Read { input: 0, offset, bytes, error })
+        };
+        let size = input.size().map_err(|error| FileError::Read { input: 0, offset: 0, bytes: 0, error })?;
+        let mut length = [0; LENGTH_BYTES as usize];
+        if size < LENGTH_BYTES {
+            return Err(invalid(format!("it has {size} bytes, fewer than the length of its header takes")));
+        }
+        read(0, &mut length)?;
+        let length = u64::from_le_bytes(length);
+        if length > LONGEST_HEADER || length > size - LENGTH_BYTES {
+            let most = LONGEST_HEADER.min(size - LENGTH_BYTES);
+            return Err(invalid(format!("its header is to have {length} bytes, at most {most} are possible")));
+        }
+        let mut header = memory(length)?;
+        header.resize(length as usize, 0);
+        read(LENGTH_BYTES, &mut header)?;
+        // Parsing would abort where there is no memory, so it is asked for before.
+        drop(memory(parsed_bytes(&header))?);
+        let text = header;
+        let header: Metadata = serde_json::from_slice(&text).map_err(|error| invalid(shown(&error)))?;
+        let (data, takes) = (LENGTH_BYTES + length, header.data_len() as u64);
+        if takes != size - data {
+            let found = size - data;
+            return Err(invalid(format!("its tensors take {takes} bytes, but {found} follow the header")));
+        }
+        let infos = header.tensors();
+        if entries(&text) != [infos.len(), header.metadata().as_ref().map_or(0, HashMap::len)] {
+            return Err(invalid("a name is given twice".to_owned()));
+        }
+        let mut tensors: Vec<_> =
+            infos.into_iter().map(|(name, info)| SafetensorsTensor::new(name, info, data)).collect();
+        // Empty tensors share their offset with a neighbour.
+        tensors.sort_by(|a, b| (a.offset, a.bytes, &a.name).cmp(&(b.offset, b.bytes, &b.name)));
+        let metadata = header.metadata().iter().flatten().map(|(key, value)| (key.clone(), value.clone())).collect();
+        Ok(Self { tensors, metadata })
+    }
+
+    /// The tensors, in the order of the file.
+    pub fn tensors(&self) -> &[SafetensorsTensor] {
+        &self.tensors
+    }
+
+    /// The text values of `__metadata__`.
+    pub fn metadata(&self) -> &BTreeMap<String, String> {
+        &self.metadata
+    }
+
+    /// The file with tensors cast: `target` gives the element type and the options for a tensor, or `None` if the
+    /// tensor stays as it is. A tensor of C64 always stays as it is, and so does one that has the type already. `input`
+    /// is the number of this file among the inputs.
+    ///
+    /// Names, shapes and metadata stay. Each tensor is aligned to the size of its elements: those of wider types come
+    /// first, and within one width the order stays.
+    ///
+    /// # Errors
+    /// [`FileError::NoSuchType`] if the format does not have the target type; [`FileError::Tensor`] if the elements do
+    /// not fill whole bytes, which the format demands; [`FileError::HeaderLength`] if the names of the new types make
+    /// the header longer than the format allows; [`FileError::TooLarge`].
+    pub fn plan(
+        &self,
+        input: usize,
+        target: &mut dyn FnMut(&SafetensorsTensor) -> Option<(ElementType, CastOptions)>,
+    ) -> Result<FilePlan, FileError> {
+        let targets = self.tensors.iter().map(|tensor| match (tensor.element_type, target(tensor)) {
+            (Some(from), Some((to, options))) if from != to => tensor.cast(input, [from, to], options),
+            _ => {
+                let range = SourceRange { input, offset: tensor.offset, bytes: tensor.bytes };
+                Ok((tensor, tensor.dtype, Part::Copy(range)))
+            }
+        });
+        let mut targets = targets.collect::<Result<Vec<_>, _>>()?;
+        targets.sort_by_key(|(_, dtype, _)| std::cmp::Reverse(dtype.bitsize().div_ceil(8)));
+        let mut header = vec![b'{'];
+        if !self.metadata.is_empty() {
+            header.extend(b"\"__metadata__\":");
+            serde_json::to_writer(&mut header, &self.metadata).expect("text has JSON");
+        }
+        let mut end = 0usize;
+        for (tensor, dtype, part) in &targets {
+            let bytes = part.bytes().and_then(|bytes| usize::try_from(bytes).ok()).ok_or(FileError::TooLarge)?;
+            let start = end;
+            end = start.checked_add(bytes).ok_or(FileError::TooLarge)?;
+            let shape = tensor.shape.iter().map(|&axis| axis as usize).collect();
+            let info = TensorInfo { dtype: *dtype, shape, data_offsets: (start, end) };
+            let text = serde_json::to_string(&info).expect("numbers have JSON");
+            let comma = if header.len() == 1 { "" } else { "," };
+            header.extend(format!("{comma}{}:{}", serde_json::json!(tensor.name), text).as_bytes());
+        }
+        header.push(b'}');
+        // The first tensor is aligned to 8 bytes.
+        header.resize(header.len().next_multiple_of(8), b' ');
+        let bytes = header.len() as u64;
+        if bytes > LONGEST_HEADER {
+            return Err(FileError::HeaderLength { format: FORMAT, bytes, limit: LONGEST_HEADER });
+        }
+        let length = bytes.to_le_bytes();
+        let header = Part::Bytes([&length, header.as_slice()].concat());
+        let plan =
+            FilePlan { parts: std::iter::once(header).chain(targets.into_iter().map(|(.., part)| part)).collect() };
+        plan.bytes().ok_or(FileError::TooLarge)?;
+        Ok(plan)
+    }
+}
+
+/// The number of tensors and of texts in `__metadata__` that a valid header lists. Parsing keeps only the last of equal
+/// names, so a name is given twice where parsing finds fewer.
+fn entries(header: &[u8]) -> [usize; 2] {
+    let (mut depth, mut in_metadata) = (0, false);
+    let (mut tensors, mut strings) = (0, 0);
+    let mut at = 0;
+    while let Some(&byte) = header.get(at) {
+        let start = at;
+        at += 1;
+        match byte {
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth -= 1,
+            b'"' => {
+                while header.get(at).is_some_and(|&byte| byte != b'"') {
+                    at += if header[at] == b'\\' { 2 } else { 1 };
+                }
+                at += 1;
+                // No value in the outermost object is a string, and every value in the metadata is one.
+                if depth == 1 {
+                    let name = serde_json::from_slice::<String>(&header[start..at]);
+                    in_metadata = name.is_ok_and(|name| name == "__metadata__");
+                    tensors += usize::from(!in_metadata);
+                } else if in_metadata {
+                    strings += 1;
+                }
+            }
+            _ => {}
+        }
+    }
+    [tensors, strings / 2]
+}
+
+/// An error that has text of the header in it.
+fn shown(error: &serde_json::Error) -> String {
+    cut(&error.to_string(), 200).replace(char::is_control, "\u{fffd}")
+}
+
+/// Memory for so many bytes.
+fn memory(bytes: u64) -> Result<Vec<u8>, FileError> {
+    let mut memory = Vec::new();
+    let reserved = usize::try_from(bytes).is_ok_and(|bytes| memory.try_reserve_exact(bytes).is_ok());
+    if reserved { Ok(memory) } else { Err(FileError::OutOfMemory { bytes }) }
+}
+
+/// About the most memory that parsing a header takes, in maps and in vectors that grow. serde keeps what is in tensors
+/// in a form for any JSON first, so it depends on the number of strings and of elements of arrays.
+fn parsed_bytes(header: &[u8]) -> u64 {
+    let count = |wanted: u8| header.iter().filter(|byte| **byte == wanted).count() as u64;
+    2 * header.len() as u64 + 96 * (count(b'"') + count(b','))
+}
+
+impl SafetensorsTensor {
+    fn new(name: String, info: &TensorInfo, data: u64) -> Self {
+        let (start, end) = info.data_offsets;
+        Self {
+            name,
+            element_type: TYPES.iter().find(|(dtype, _)| *dtype == info.dtype).map(|(_, element_type)| *element_type),
+            shape: info.shape.iter().map(|&axis| axis as u64).collect(),
+            offset: data + start as u64,
+            bytes: (end - start) as u64,
+            dtype: info.dtype,
+        }
+    }
+
+    fn cast(
+        &self,
+        input: usize,
+        [from, to]: [ElementType; 2],
+        options: CastOptions,
+    ) -> Result<(&Self, Dtype, Part), FileError> {
+        let name = self.name.clone();
+        let Some((dtype, _)) = TYPES.iter().find(|(_, element_type)| *element_type == to) else {
+            let known: Vec<_> = TYPES.iter().map(|(_, element_type)| element_type.name()).collect();
+            return Err(FileError::NoSuchType { name, format: FORMAT, element_type: to, known: known.join(", ") });
+        };
+        let elements = self.elements();
+        if u128::from(elements) * u128::from(code_bits(to)) % 8 != 0 {
+            let reason = format!("{elements} elements of {to} do not fill whole bytes, which {FORMAT} demands");
+            return Err(FileError::Tensor { name, reason });
+        }
+        let [from, to] = [from, to].map(TensorStorage::packed);
+        to.bytes(elements).ok_or(FileError::TooLarge)?;
+        let (offset, column_major) = (self.offset, Vec::new());
+        let cast = TensorCast { name, elements, input, offset, from, to, options, column_major, clamp: false };
+        Ok((self, *dtype, Part::Cast(cast)))
+    }
+}

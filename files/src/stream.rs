@@ -1,0 +1,387 @@
+//! Executes a [`FilePlan`]: reads, casts and writes piece by piece.
+
+use std::io;
+
+use wgpu_cast::{CastOptions, ElementType, Error, LossCounts, cpu};
+
+use super::clamp::clamp;
+use super::error::FileError;
+use super::input::ReadAt;
+use super::pieces::{Fragment, Piece, pieces};
+use super::plan::{CodeStorage, FilePlan, Part, TensorCast, TensorStorage};
+use super::repack::{code_bits, repack, swap_bytes};
+use super::transpose::{ReadError, RowMajorReader};
+
+/// Pieces larger than this are not faster.
+const LARGEST_PIECE: u64 = 8 << 20;
+
+/// The number of pieces that are in memory at once: one is read, one cast, one written, and one waits.
+const BUFFERS: u64 = 4;
+
+/// How an output is made.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct StreamSettings {
+    /// The memory for pieces in bytes. Less than 1 MiB is taken as 1 MiB.
+    pub memory: u64,
+    /// The bytes of the output that exist already: the end of a [`Piece`] of the same plan and the same memory. Nothing
+    /// before it is read or cast.
+    pub start: u64,
+    /// Whether [`CastLoss::relative_error`] is found, which takes longer than the cast.
+    pub relative_errors: bool,
+}
+
+impl Default for StreamSettings {
+    /// 256 MiB, from the beginning.
+    fn default() -> Self {
+        Self { memory: 256 << 20, start: 0, relative_errors: false }
+    }
+}
+
+/// What casts pieces: a function with the arguments and the result of [`cpu::cast_counted`], which casts on the CPU.
+pub type CastPiece<'a> =
+    dyn Fn(ElementType, &[u8], usize, ElementType, &CastOptions, &mut [u8]) -> Result<LossCounts, Error> + Sync + 'a;
+
+/// What a cast lost, of a tensor or a part of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct CastLoss {
+    /// The values that are more than rounded.
+    pub counts: LossCounts,
+    /// As [`cpu::largest_relative_error`]; 0 unless it is asked for.
+    pub relative_error: f64,
+}
+
+impl std::ops::AddAssign for CastLoss {
+    fn add_assign(&mut self, other: Self) {
+        self.counts += other.counts;
+        self.relative_error = self.relative_error.max(other.relative_error);
+    }
+}
+
+/// A piece that has been made.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct FinishedPiece<'a> {
+    /// Where it lies in the output.
+    pub piece: &'a Piece,
+    /// Its bytes.
+    pub bytes: &'a [u8],
+    /// What its casts lost, by the index of the part.
+    pub losses: &'a [(usize, CastLoss)],
+}
+
+/// Makes an output. `sink` gets its pieces in order; an error of `sink` ends the work, so it can also cancel it.
+///
+/// Reading and casting run on threads of their own, where there are threads. `inputs` are those that the plan numbers.
+///
+/// ```
+/// use wgpu_cast_files::{self as files, StreamSettings, raw_plan, raw_tensor};
+/// use wgpu_cast::{CastOptions, ElementType, cpu};
+///
+/// let input: Vec<u8> = [1.0f32, -2.0].iter().flat_map(|value| value.to_le_bytes()).collect();
+/// let tensor = raw_tensor(&input, 0, ElementType::FLOAT, None)?;
+/// let plan = raw_plan(&tensor, ElementType::FLOAT16, &CastOptions::default())?;
+/// let mut output = Vec::new();
+/// files::write(&plan, &[&input], &StreamSettings::default(), &cpu::cast_counted, &mut |finished| {
+///     output.extend_from_slice(finished.bytes);
+///     Ok(())
+/// })?;
+/// assert_eq!(output, [0x00, 0x3c, 0x00, 0xc0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// [`FileError`]. What `sink` got before is the beginning of the output. Before any work: [`FileError::TooLarge`] if a
+/// size overflows on either side, [`FileError::NoInput`], and [`FileError::Tensor`] for what is not possible: elements
+/// that are strings, codes that the type does not store so, and column-major order of codes that do not start at bytes.
+pub fn write(
+    plan: &FilePlan,
+    inputs: &[&dyn ReadAt],
+    settings: &StreamSettings,
+    caster: &CastPiece<'_>,
+    sink: &mut dyn FnMut(FinishedPiece<'_>) -> io::Result<()>,
+) -> Result<(), FileError> {
+    plan.parts.iter().try_for_each(|part| check(part, inputs.len()))?;
+    plan.bytes().ok_or(FileError::TooLarge)?;
+    let memory = settings.memory.max(1 << 20);
+    let slab = usize::try_from(memory / 2).unwrap_or(usize::MAX);
+    let work = Work { plan, inputs, caster, slab, relative_errors: settings.relative_errors };
+    let limit = (memory / BUFFERS / 4).min(LARGEST_PIECE);
+    let todo = pieces(plan, limit).skip_while(|piece| piece.output.end <= settings.start);
+    let mut finish = |made: &Made| {
+        let bytes = &made.buffers.output[..made.size()];
+        let finished = FinishedPiece { piece: &made.piece, bytes, losses: &made.losses };
+        sink(finished).map_err(|error| FileError::Write { offset: made.piece.output.start, error })
+    };
+    run(&work, todo, &mut finish)
+}
+
+/// Whether a part can be made from so many inputs.
+fn check(part: &Part, inputs: usize) -> Result<(), FileError> {
+    let (input, offset, bytes) = match part {
+        Part::Bytes(_) => return Ok(()),
+        Part::Copy(range) => (range.input, range.offset, Some(range.bytes)),
+        Part::Cast(_) | Part::Codes(_) => {
+            let Some(elements) = part.elements() else { unreachable!("it has elements") };
+            let refused =
+                |reason: &str| FileError::Tensor { name: elements.name.to_owned(), reason: reason.to_owned() };
+            let sides = [elements.from, elements.to];
+            if !sides.iter().all(|side| side.element_type.is_numeric()) {
+                return Err(refused("strings have no codes"));
+            }
+            let is_possible = |side: &TensorStorage| match side.codes {
+                CodeStorage::Packed => true,
+                CodeStorage::BigEndian => code_bits(side.element_type) >= 8,
+                CodeStorage::OnePerByte => code_bits(side.element_type) < 8,
+            };
+            if !sides.iter().all(is_possible) {
+                return Err(refused(
+                    "only codes of fewer than 8 bits are one per byte, and only others are big-endian",
+                ));
+            }
+            let is_packed = elements.from.codes == CodeStorage::Packed && code_bits(elements.from.element_type) < 8;
+            if !elements.column_major.is_empty() && is_packed {
+                return Err(refused("codes of fewer than 8 bits cannot be packed in column-major order"));
+            }
+            (elements.input, elements.offset, elements.from.bytes(elements.count))
+        }
+    };
+    if input >= inputs {
+        return Err(FileError::NoInput { input, inputs });
+    }
+    bytes.and_then(|bytes| offset.checked_add(bytes)).map(|_| ()).ok_or(FileError::TooLarge)
+}
+
+/// One piece after the other.
+#[cfg(target_family = "wasm")]
+fn run(
+    work: &Work<'_>,
+    todo: impl Iterator<Item = Piece>,
+    finish: &mut dyn FnMut(&Made) -> Result<(), FileError>,
+) -> Result<(), FileError> {
+    let (mut buffers, mut columns) = (Buffers::default(), None);
+    for piece in todo {
+        let mut made = work.read(piece, buffers, &mut columns)?;
+        work.cast(&mut made)?;
+        finish(&made)?;
+        buffers = made.buffers;
+    }
+    Ok(())
+}
+
+/// Reads, casts and finishes three pieces at once.
+#[cfg(not(target_family = "wasm"))]
+fn run(
+    work: &Work<'_>,
+    todo: impl Iterator<Item = Piece> + Send,
+    finish: &mut dyn FnMut(&Made) -> Result<(), FileError>,
+) -> Result<(), FileError> {
+    use std::sync::mpsc::{channel, sync_channel};
+    std::thread::scope(|scope| {
+        // All ends of a channel that this closure holds are dropped when it returns, which ends the threads.
+        let (give_back, free) = channel();
+        for _ in 0..BUFFERS {
+            let _ = give_back.send(Buffers::default());
+        }
+        let (send_read, read) = sync_channel::<Result<Made, FileError>>(1);
+        let (send_cast, cast) = sync_channel::<Result<Made, FileError>>(1);
+        scope.spawn(move || {
+            let mut columns = None;
+            for piece in todo {
+                let Ok(buffers) = free.recv() else { return };
+                let made = work.read(piece, buffers, &mut columns);
+                let failed = made.is_err();
+                if send_read.send(made).is_err() || failed {
+                    return;
+                }
+            }
+        });
+        scope.spawn(move || {
+            for made in read {
+                let made = made.and_then(|mut made| work.cast(&mut made).map(|()| made));
+                let failed = made.is_err();
+                if send_cast.send(made).is_err() || failed {
+                    return;
+                }
+            }
+        });
+        for made in cast {
+            let made = made?;
+            finish(&made)?;
+            let _ = give_back.send(made.buffers);
+        }
+        Ok(())
+    })
+}
+
+/// What all pieces need.
+struct Work<'a> {
+    plan: &'a FilePlan,
+    inputs: &'a [&'a dyn ReadAt],
+    caster: &'a CastPiece<'a>,
+    /// The memory for an array in column-major order, in bytes.
+    slab: usize,
+    relative_errors: bool,
+}
+
+/// The reader of an array in column-major order, and the index of its part.
+type Columns<'a> = Option<(usize, RowMajorReader<'a>)>;
+
+/// Memory that pieces use one after the other.
+#[derive(Default)]
+struct Buffers {
+    /// Stored elements that are to be cast or stored anew.
+    input: Vec<u8>,
+    /// The piece.
+    output: Vec<u8>,
+    /// Packed codes, where the input or the output stores them otherwise.
+    packed: [Vec<u8>; 2],
+}
+
+/// A piece in the making.
+struct Made {
+    piece: Piece,
+    buffers: Buffers,
+    losses: Vec<(usize, CastLoss)>,
+}
+
+impl Made {
+    fn size(&self) -> usize {
+        self.piece.fragments.last().map_or(0, |fragment| fragment.bytes.end)
+    }
+}
+
+/// At least `bytes` bytes. Memory is allocated once for as many.
+fn reserve(buffer: &mut Vec<u8>, bytes: usize) -> Result<&mut [u8], FileError> {
+    if buffer.len() < bytes {
+        let more = bytes - buffer.len();
+        buffer.try_reserve_exact(more).map_err(|_| FileError::OutOfMemory { bytes: bytes as u64 })?;
+        buffer.resize(bytes, 0);
+    }
+    Ok(&mut buffer[..bytes])
+}
+
+fn failed(name: &str, error: Error) -> FileError {
+    FileError::Cast { name: name.to_owned(), error: Box::new(error) }
+}
+
+impl<'a> Work<'a> {
+    /// Reads what a piece needs. Bytes that are given or copied go to their place in the output.
+    fn read(&self, piece: Piece, mut buffers: Buffers, columns: &mut Columns<'a>) -> Result<Made, FileError> {
+        let last = piece.fragments.last();
+        let output = reserve(&mut buffers.output, last.map_or(0, |fragment| fragment.bytes.end))?;
+        let read = piece.fragments.iter().map(|fragment| fragment.source.end).max();
+        let input = reserve(&mut buffers.input, read.unwrap_or(0))?;
+        for fragment in &piece.fragments {
+            let Fragment { range, bytes, source, .. } = fragment;
+            match &self.plan.parts[fragment.part] {
+                Part::Bytes(own) => {
+                    output[bytes.clone()].copy_from_slice(&own[range.start as usize..range.end as usize]);
+                }
+                Part::Copy(copied) => {
+                    self.read_at(copied.input, copied.offset + range.start, &mut output[bytes.clone()])?;
+                }
+                part => {
+                    let Some(elements) = part.elements() else { unreachable!("the other parts have none") };
+                    let buffer = &mut input[source.clone()];
+                    if elements.column_major.is_empty() {
+                        let (before, _) = elements.sizes(range.start);
+                        self.read_at(elements.input, elements.offset + before, buffer)?;
+                        continue;
+                    }
+                    let (offset, bytes) = (elements.offset, buffer.len() as u64);
+                    let failed = |error| match error {
+                        ReadError::Io(error) => FileError::Read { input: elements.input, offset, bytes, error },
+                        ReadError::OutOfMemory { bytes } => FileError::OutOfMemory { bytes },
+                    };
+                    if columns.as_ref().is_none_or(|(part, _)| *part != fragment.part) {
+                        let (size, _) = elements.sizes(1);
+                        let (from, axes) = (self.inputs[elements.input], elements.column_major);
+                        let reader = RowMajorReader::new(from, offset, size as usize, axes, self.slab);
+                        *columns = Some((fragment.part, reader.map_err(failed)?));
+                    }
+                    let Some((_, reader)) = columns else { unreachable!("the reader was made") };
+                    reader.read(range.start, buffer).map_err(failed)?;
+                }
+            }
+        }
+        Ok(Made { piece, buffers, losses: Vec::new() })
+    }
+
+    fn read_at(&self, input: usize, offset: u64, buffer: &mut [u8]) -> Result<(), FileError> {
+        let bytes = buffer.len() as u64;
+        let read = self.inputs[input].read_exact_at(offset, buffer);
+        read.map_err(|error| FileError::Read { input, offset, bytes, error })
+    }
+
+    fn cast(&self, made: &mut Made) -> Result<(), FileError> {
+        let Buffers { input, output, packed } = &mut made.buffers;
+        for fragment in &made.piece.fragments {
+            let (source, destination) = (&mut input[fragment.source.clone()], &mut output[fragment.bytes.clone()]);
+            let len = (fragment.range.end - fragment.range.start) as usize;
+            match &self.plan.parts[fragment.part] {
+                Part::Bytes(_) | Part::Copy(_) => {}
+                Part::Codes(codes) => {
+                    let stored = repack(codes.element_type, len, [codes.from, codes.to], source, destination);
+                    stored.map_err(|error| failed(&codes.name, error))?;
+                }
+                Part::Cast(cast) => {
+                    let lost = self.cast_fragment(cast, len, source, destination, packed)?;
+                    made.losses.push((fragment.part, lost));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn cast_fragment(
+        &self,
+        cast: &TensorCast,
+        len: usize,
+        source: &mut [u8],
+        destination: &mut [u8],
+        [packed_source, packed_destination]: &mut [Vec<u8>; 2],
+    ) -> Result<CastLoss, FileError> {
+        let [from, to] = [cast.from.element_type, cast.to.element_type];
+        let packed_bytes = |element_type: ElementType| element_type.packed_bytes(len as u64).unwrap_or(0) as usize;
+        let source = match cast.from.codes {
+            CodeStorage::Packed => source,
+            CodeStorage::BigEndian => {
+                swap_bytes(source, from);
+                source
+            }
+            CodeStorage::OnePerByte => {
+                let packed = reserve(packed_source, packed_bytes(from))?;
+                repack(from, len, [CodeStorage::OnePerByte, CodeStorage::Packed], source, packed)
+                    .map_err(|error| failed(&cast.name, error))?;
+                packed
+            }
+        };
+        let packed_result = match cast.to.codes {
+            CodeStorage::OnePerByte => reserve(packed_destination, packed_bytes(to))?,
+            _ => &mut *destination,
+        };
+        let counts = (self.caster)(from, source, len, to, &cast.options, packed_result);
+        let counts = counts.map_err(|error| failed(&cast.name, error))?;
+        let mut lost = CastLoss { counts, relative_error: 0.0 };
+        if self.relative_errors {
+            let error = cpu::largest_relative_error(from, source, len, to, &cast.options, packed_result);
+            lost.relative_error = error.map_err(|error| failed(&cast.name, error))?;
+        }
+        if cast.clamp && lost.counts.infinite > 0 {
+            clamp(from, source, to, packed_result);
+            lost.counts.saturated += std::mem::take(&mut lost.counts.infinite);
+        }
+        match cast.to.codes {
+            CodeStorage::Packed => {}
+            CodeStorage::BigEndian => swap_bytes(destination, to),
+            CodeStorage::OnePerByte => {
+                let packed = &packed_destination[..packed_bytes(to)];
+                repack(to, len, [CodeStorage::Packed, CodeStorage::OnePerByte], packed, destination)
+                    .map_err(|error| failed(&cast.name, error))?;
+            }
+        }
+        Ok(lost)
+    }
+}

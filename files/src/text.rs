@@ -1,0 +1,24 @@
+//! Parts of messages.
+
+/// A number with its unit: `1 byte`, `2 bytes`.
+pub(crate) fn counted(number: u64, unit: &str) -> String {
+    format!("{number} {unit}{}", if number == 1 { "" } else { "s" })
+}
+
+/// Untrusted text in quotes, at most 80 characters of it.
+pub(crate) fn quoted(text: &str) -> String {
+    format!("{:?}", cut(text, 80))
+}
+
+/// The beginning of a message about a tensor. Some files have one tensor without a name.
+pub(crate) fn of_tensor(name: &str) -> String {
+    if name.is_empty() { String::new() } else { format!("tensor {}: ", quoted(name)) }
+}
+
+/// The text, or its first `characters` characters and `…` if it is longer.
+pub(crate) fn cut(text: &str, characters: usize) -> String {
+    match text.char_indices().nth(characters) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
