@@ -131,27 +131,6 @@ impl Model {
         &self.outputs
     }
 
-    pub(crate) fn values(&self) -> usize {
-        self.values.len()
-    }
-
-    pub(crate) fn element_type(&self, value: usize) -> ElementType {
-        self.types[value]
-    }
-
-    pub(crate) fn constants(&self) -> &[(usize, Tensor)] {
-        &self.constants
-    }
-
-    pub(crate) fn nodes(&self) -> &[Node] {
-        &self.nodes
-    }
-
-    /// Whether an output needs each value.
-    pub(crate) fn needed(&self) -> Vec<bool> {
-        needed(self.values.len(), self.outputs.iter().map(|output| output.value), &self.nodes)
-    }
-
     /// Writes an equivalent `ModelProto`. Constants become initializers. Those that no output needs have no elements.
     ///
     /// # Errors

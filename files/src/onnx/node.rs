@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use wgpu_cast::onnx::{Attribute, CastLikeNode, CastNode};
-use wgpu_cast::{CastOptions, ElementType, Error, Tensor};
+use wgpu_cast::{ElementType, Error, Tensor};
 
 use super::external::ExternalFiles;
 use super::memory::parse_message;
@@ -57,15 +57,6 @@ impl Operation {
             Operation::Cast(_) => "Cast",
             Operation::CastLike(_) => "CastLike",
             Operation::Identity => "Identity",
-        }
-    }
-
-    /// The options of a cast; `None` for an operator that passes its input on.
-    pub(crate) fn options(&self) -> Option<CastOptions> {
-        match self {
-            Operation::Cast(node) => Some(node.options()),
-            Operation::CastLike(node) => Some(node.options()),
-            Operation::Identity => None,
         }
     }
 

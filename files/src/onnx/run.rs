@@ -2,8 +2,10 @@
 
 use std::fmt;
 
-use wgpu_cast::{Batch, BatchDescriptor, BatchReport, BatchTensor, Context, ElementType, Error, Tensor};
+use wgpu_cast::{Batch, BatchDescriptor, BatchReport, BatchTensor, CastOptions, Context, ElementType, Error, Tensor};
 
+use super::model::needed;
+use super::node::Operation;
 use super::tensor::retyped;
 use crate::onnx::{MessageError, Model, ModelFault, NamedTensor, Output};
 use crate::text::counted;
@@ -39,15 +41,15 @@ pub async fn run(
     inputs: Vec<Tensor>,
 ) -> Result<(Vec<NamedTensor>, RunReport), MessageError> {
     let inputs = check_inputs(model, inputs)?;
-    let needed = model.needed();
+    let needed = needed(model.values.len(), model.outputs.iter().map(|output| output.value), &model.nodes);
     let mut run = Run::new(context, model, inputs, &needed);
-    let nodes = || model.nodes().iter().filter(|node| needed[node.output]);
+    let nodes = || model.nodes.iter().filter(|node| needed[node.output]);
     for node in nodes() {
         if let Some(options) = node.operation.options() {
             let in_node = |error| MessageError::Node { node: node.name.clone(), error: Box::new(error) };
             let input = run.origins[node.input];
             let source = run.value(input).map_err(in_node)?;
-            let result = run.batch.cast(&source, model.element_type(node.output), &options).await;
+            let result = run.batch.cast(&source, model.types[node.output], &options).await;
             let result = result.map_err(|error: Error| in_node(error.into()))?;
             run.values[node.output] = Some(result);
             run.release(input);
@@ -59,6 +61,17 @@ pub async fn run(
     let named = |(output, tensor): (&Output, Tensor)| NamedTensor { name: output.name.clone(), tensor };
     let outputs = model.outputs().iter().zip(tensors).map(named).collect();
     Ok((outputs, RunReport { nodes: nodes().count() as u32, casts: run.batch.report() }))
+}
+
+impl Operation {
+    /// The options of a cast; `None` for an operator that passes its input on.
+    fn options(&self) -> Option<CastOptions> {
+        match self {
+            Operation::Cast(node) => Some(node.options()),
+            Operation::CastLike(node) => Some(node.options()),
+            Operation::Identity => None,
+        }
+    }
 }
 
 /// The inputs with their defaults, each of the type that the graph says.
@@ -99,19 +112,19 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     fn new(context: &'a Context, model: &Model, inputs: Vec<(usize, Tensor)>, needed: &[bool]) -> Self {
-        let nodes = || model.nodes().iter().filter(|node| needed[node.output]);
-        let mut origins: Vec<usize> = (0..model.values()).collect();
+        let nodes = || model.nodes.iter().filter(|node| needed[node.output]);
+        let mut origins: Vec<usize> = (0..model.values.len()).collect();
         for node in nodes().filter(|node| node.operation.options().is_none()) {
             origins[node.output] = origins[node.input];
         }
-        let mut uses = vec![0; model.values()];
+        let mut uses = vec![0; model.values.len()];
         let casts = || nodes().filter(|node| node.operation.options().is_some());
         let wanted = casts().map(|node| node.input).chain(model.outputs().iter().map(|output| output.value));
         wanted.for_each(|value| uses[origins[value]] += 1);
-        let constants = model.constants().iter().map(|(value, tensor)| (*value, tensor.clone()));
+        let constants = model.constants.iter().map(|(value, tensor)| (*value, tensor.clone()));
         let given: Vec<_> = constants.chain(inputs).filter(|(value, _)| uses[*value] > 0).collect();
         // How many bytes the casts read and write. A cast's result has as many elements as its input.
-        let mut elements: Vec<Option<u64>> = vec![None; model.values()];
+        let mut elements: Vec<Option<u64>> = vec![None; model.values.len()];
         given.iter().for_each(|(value, tensor)| elements[*value] = Some(tensor.len() as u64));
         let is_given = elements.clone();
         let mut descriptor = BatchDescriptor { casts: casts().count(), bytes: 0, is_chain: false };
@@ -119,12 +132,12 @@ impl<'a> Run<'a> {
             let input = origins[node.input];
             descriptor.is_chain |= is_given[input].is_none();
             elements[node.output] = elements[input];
-            let packed = |value: usize| model.element_type(value).packed_bytes(elements[value]?);
+            let packed = |value: usize| model.types[value].packed_bytes(elements[value]?);
             let bytes = packed(input).unwrap_or(0).saturating_add(packed(node.output).unwrap_or(0));
             descriptor.bytes = descriptor.bytes.saturating_add(bytes);
         }
         let batch = context.batch(&descriptor);
-        let mut values: Vec<Option<BatchTensor>> = vec![None; model.values()];
+        let mut values: Vec<Option<BatchTensor>> = vec![None; model.values.len()];
         given.into_iter().for_each(|(value, tensor)| values[value] = Some(batch.insert(tensor)));
         Self { batch, origins, values, uses }
     }
