@@ -12,6 +12,9 @@ use wgpu_cast::{
 
 use support::shapes::{self, Shape};
 
+#[path = "../../examples/plan.rs"]
+mod example;
+
 /// Runs a plan between buffers of the source and of the destination, which may be the same. The plan counts from a byte of
 /// each.
 fn run(
@@ -70,6 +73,15 @@ fn least_settings() -> PlanSettings {
     settings.limits.offset_alignment = least.min_storage_buffer_offset_alignment.into();
     settings.limits.workgroups = least.max_compute_workgroups_per_dimension;
     settings
+}
+
+#[test]
+fn the_example_gives_the_bits_of_the_cpu() {
+    let mut output = Vec::new();
+    example::run(&mut output).unwrap();
+    let text = String::from_utf8(output).unwrap();
+    assert!(text.starts_with("100004 elements, float -> float16 on "), "{text}");
+    assert!(text.ends_with(": the same bits as on the CPU, in 2 dispatches\n"), "{text}");
 }
 
 /// Every pair, each in one of several layouts and lengths.
