@@ -1,5 +1,6 @@
 //! The entries of a list of casts: how they are checked, planned and bound together.
 
+use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -69,7 +70,11 @@ struct Counted<'a> {
 
 impl<'a, 'b> Planned<'a, 'b> {
     /// Checks and plans all entries.
-    pub(super) fn new(caster: &'b Caster, conversion: &'b Conversion, entries: &[Entry<'a>]) -> Result<Self, Error> {
+    pub(super) fn new(
+        caster: &'b Caster,
+        conversion: &'b Conversion,
+        entries: impl IntoIterator<Item: Borrow<Entry<'a>>>,
+    ) -> Result<Self, Error> {
         // Many small casts fill the device together, so that whole units always take their own kernel.
         let tuning = PlanTuning { blocks_from: Some(0), ..caster.settings.tuning };
         let mut planned = Self {
@@ -84,7 +89,8 @@ impl<'a, 'b> Planned<'a, 'b> {
             counted: Vec::new(),
             ordered: false,
         };
-        for (index, Entry { sides, elements }) in entries.iter().enumerate() {
+        for (index, entry) in entries.into_iter().enumerate() {
+            let Entry { sides, elements } = entry.borrow();
             match elements {
                 Elements::Dense(len) => planned.add(index, sides, *len),
                 Elements::View(view) => planned.add_view(index, sides, view),

@@ -29,11 +29,12 @@ impl Caster {
         spec: &CastSpec,
         casts: impl IntoIterator<Item = (Source<'a>, Destination<'a>, u64)>,
     ) -> Result<Bound, Error> {
-        let mut many = self.many(spec)?;
-        for (source, destination, len) in casts {
-            many.add(source, destination, len);
-        }
-        many.bind()
+        let conversion = Conversion::new(spec.from, spec.to, &spec.options)?;
+        let entries = casts.into_iter().map(|(source, destination, len)| Entry {
+            sides: Sides::new(source, destination),
+            elements: Elements::Dense(len),
+        });
+        Planned::new(self, &conversion, entries)?.check_overlaps()?.bind(None)
     }
 
     /// An empty list of casts, to be bound together as [`bind_many`](Self::bind_many) does.

@@ -25,7 +25,7 @@ pub(crate) fn conflict(uses: &mut [Use]) -> Option<[&Use; 2]> {
     if !uses.iter().any(Use::writes) {
         return None;
     }
-    uses.sort_by_key(|found| (found.places.start(), found.entry));
+    uses.sort_unstable_by_key(|found| (found.places.start(), found.entry, found.operand as u8));
     let (mut read, mut written): (Vec<&Use>, Vec<&Use>) = (Vec::new(), Vec::new());
     for found in &*uses {
         let reaches = |before: &&Use| before.places.end() > found.places.start();

@@ -8,10 +8,18 @@ use crate::conversion::Conversion;
 /// on for longer count as if it had found one.
 const MOST_STEPS: u32 = 1 << 12;
 
-/// The bits of a buffer that hold elements: a run of bits, repeated along axes.
+/// The bits of a buffer that hold elements: a run of bits, or several.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Places {
     start: u64,
+    end: u64,
+    /// Lists of casts are long, and few of them have views, so that this is one pointer.
+    runs: Option<Box<Runs>>,
+}
+
+/// A run of bits, repeated along axes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Runs {
     run: u64,
     /// The one with the largest stride first, each of at least two repetitions.
     axes: Vec<Repeated>,
@@ -33,7 +41,7 @@ impl Repeated {
 impl Places {
     /// Bits one after the other.
     pub(crate) fn run(start: u64, bits: u64) -> Self {
-        Self { start, run: bits, axes: Vec::new() }
+        Self { start, end: start + bits, runs: None }
     }
 
     /// What a cast of so many elements reads, and what it writes.
@@ -52,7 +60,7 @@ impl Places {
         let mut written = Self::repeated(offsets.destination, to, destination);
         if view.pads {
             // A dense side is one run.
-            written.run = offsets.destination_end(to, view.destination_extent) - offsets.destination;
+            written.end = offsets.destination_end(to, view.destination_extent);
         }
         [Self::repeated(offsets.source, from, source), written]
     }
@@ -66,7 +74,9 @@ impl Places {
         while let Some(inner) = axes.pop_if(|inner| inner.stride <= run) {
             run += inner.span();
         }
-        Self { start, run, axes }
+        let end = start + run + axes.iter().map(Repeated::span).sum::<u64>();
+        let runs = (!axes.is_empty()).then(|| Box::new(Runs { run, axes }));
+        Self { start, end, runs }
     }
 
     /// The first bit.
@@ -76,22 +86,25 @@ impl Places {
 
     /// The bit after the last.
     pub(crate) fn end(&self) -> u64 {
-        self.part().end() as u64
+        self.end
     }
 
     /// The bytes from that with the first bit to that with the last.
     pub(crate) fn bytes(&self) -> std::ops::Range<u64> {
-        self.start / 8..self.end().div_ceil(8)
+        self.start / 8..self.end.div_ceil(8)
     }
 
     /// Whether two have a bit in common. For views whose strides make that a long search, the answer is yes.
     pub(crate) fn meet(&self, other: &Self) -> bool {
-        self.part().meets(other.part(), &mut MOST_STEPS.clone())
+        let (overlap, runs) = (self.start < other.end && other.start < self.end, (&self.runs, &other.runs));
+        overlap && (runs == (&None, &None) || self.part().meets(other.part(), &mut MOST_STEPS.clone()))
     }
 
     fn part(&self) -> Part<'_> {
+        let (run, axes) =
+            self.runs.as_ref().map_or((self.end - self.start, &[][..]), |runs| (runs.run, &runs.axes[..]));
         // Buffers have less than 2⁶³ bits.
-        Part { start: self.start as i64, run: self.run as i64, axes: &self.axes }
+        Part { start: self.start as i64, run: run as i64, axes }
     }
 }
 
