@@ -161,6 +161,7 @@ pub(crate) struct Dispatch {
     pub params: Params,
     /// The further parameters of the kernels of views.
     pub view: Option<Box<ViewParams>>,
+    /// Their rows follow one another, but for a dispatch of the elements before and behind whole units.
     pub workgroups: [u32; 2],
 }
 
@@ -218,12 +219,42 @@ pub(crate) fn plan(
     settings: &PlanSettings,
     sentinel: Option<u32>,
 ) -> Result<Vec<Dispatch>, Error> {
+    plan_with(conversion, elements, offsets, settings, sentinel, Ends::Joined)
+}
+
+/// As [`plan`], with dispatches that can become parts of others: each casts all elements from its first to its last.
+pub(crate) fn plan_apart(
+    conversion: &Conversion,
+    elements: u64,
+    offsets: Offsets,
+    settings: &PlanSettings,
+) -> Result<Vec<Dispatch>, Error> {
+    plan_with(conversion, elements, offsets, settings, None, Ends::Apart)
+}
+
+/// How the elements before and behind the whole units are cast, if there are both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ends {
+    /// By one dispatch, where possible.
+    Joined,
+    /// By a dispatch each.
+    Apart,
+}
+
+fn plan_with(
+    conversion: &Conversion,
+    elements: u64,
+    offsets: Offsets,
+    settings: &PlanSettings,
+    sentinel: Option<u32>,
+    ends: Ends,
+) -> Result<Vec<Dispatch>, Error> {
     let mut dispatches = Vec::new();
     if elements == 0 {
         return Ok(dispatches);
     }
     if offsets.in_order(conversion, elements) {
-        return in_place::plan_in_order(conversion, elements, offsets, settings);
+        return in_place::plan_in_order(conversion, elements, offsets, settings, ends);
     }
     let measures = Measures::new(conversion, offsets, settings);
     measures.check_workgroups([1, 1])?;
@@ -231,6 +262,15 @@ pub(crate) fn plan(
     let head = measures.head();
     // Without enough elements for whole units after the head, the edge kernel takes everything.
     let head = if elements.saturating_sub(head) < measures.blocks_from.max(1) { 0 } else { head };
+    let joined = ends == Ends::Joined && head > 0 && elements <= chunk && sentinel.is_none();
+    if joined && measures.ends_can_join(elements) {
+        let whole = measures.units(head, elements - head, &mut dispatches);
+        if whole > 0 {
+            dispatches.insert(0, measures.ends(head, head + whole, elements));
+            dispatches.iter().try_for_each(|dispatch| measures.check_workgroups(dispatch.workgroups))?;
+            return Ok(dispatches);
+        }
+    }
     measures.edges(0, head, None, &mut dispatches);
     let mut start = head;
     while start < elements {

@@ -73,7 +73,7 @@ impl Count<'_> {
         if !self.slice.buffer().usage().contains(wgpu::BufferUsages::STORAGE) {
             return Err(invalid("its buffer lacks the usage STORAGE"));
         }
-        let mut dispatches = plan::plan(conversion, most, offsets, settings, None)?;
+        let mut dispatches = plan::plan_apart(conversion, most, offsets, settings)?;
         let alignment = settings.limits.offset_alignment;
         let start = offset / alignment * alignment;
         let bound = ByteRange { offset: start, size: offset + 4 - start };

@@ -110,7 +110,7 @@ impl<'a, 'b> Planned<'a, 'b> {
         }
         let offsets = sides.offsets(conversion, [len, len], false, true)?;
         let in_order = offsets.in_order(conversion, len);
-        let dispatches = plan::plan(conversion, len, offsets, &self.merging, None)?;
+        let dispatches = plan::plan_apart(conversion, len, offsets, &self.merging)?;
         let pair = self.pair(entry, sides, Places::of_elements(conversion, len, &offsets));
         self.ordered |= in_order;
         self.dispatches.extend(dispatches.into_iter().map(|dispatch| (pair, in_order, dispatch)));

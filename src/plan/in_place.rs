@@ -12,7 +12,7 @@
 //! writes.
 
 use super::measures::Measures;
-use super::{Dispatch, Offsets, PlanSettings, plan};
+use super::{Dispatch, Ends, Offsets, PlanSettings, plan_with};
 use crate::conversion::Conversion;
 use crate::error::Error;
 use crate::kernel::{Access, BLOCKS_SIZE, KernelKind};
@@ -23,6 +23,7 @@ pub(super) fn plan_in_order(
     elements: u64,
     offsets: Offsets,
     settings: &PlanSettings,
+    ends: Ends,
 ) -> Result<Vec<Dispatch>, Error> {
     let ranges = Ranges::new(conversion, elements, offsets, settings);
     let mut dispatches = Vec::new();
@@ -36,7 +37,7 @@ pub(super) fn plan_in_order(
         };
         let first = dispatches.len();
         if apart {
-            dispatches.extend(plan(conversion, end - start, part, settings, None)?);
+            dispatches.extend(plan_with(conversion, end - start, part, settings, None, ends)?);
         } else {
             dispatches.push(together(conversion, end - start, part, settings)?);
         }

@@ -223,6 +223,36 @@ impl<'a> Measures<'a> {
         }
     }
 
+    /// Whether [`ends`](Self::ends) suits a cast. In place, it would convert elements twice.
+    pub(super) fn ends_can_join(&self, elements: u64) -> bool {
+        // Bits of a binding are counted from its first word on, and the tensor starts less than a word behind that.
+        let bits = elements.saturating_mul(self.source_bits.max(self.destination_bits));
+        !self.in_place && bits < (1 << 32) - 32 && self.settings.limits.workgroups >= 2
+    }
+
+    /// A dispatch of the elements before `head` and of those from `rest` on, between which whole units lie.
+    ///
+    /// It is that of all elements, with two rows of workgroups, which are as far apart as head and rest. The rows are
+    /// longer than these, so that some of the elements between are cast again, to the same codes.
+    pub(super) fn ends(&self, head: u64, rest: u64, end: u64) -> Dispatch {
+        if rest == end {
+            return self.edge(0, head, None);
+        }
+        let mut dispatch = self.edge(0, end, None);
+        let (bit, bits) = (u64::from(dispatch.params.destination_bit), self.destination_bits);
+        // Whole units start and end at whole words.
+        let invocations = |elements: u64| if bits < 32 { (bit + elements * bits).div_ceil(32) } else { elements };
+        let size = u64::from(EDGE_SIZE);
+        let pitch = invocations(rest) / size;
+        let columns = invocations(head).max(invocations(end) - pitch * size).div_ceil(size);
+        // One row reaches from the head to the rest if there are few units between.
+        if pitch > columns {
+            dispatch.workgroups = [columns as u32, 2];
+            dispatch.params.pitch = pitch as u32;
+        }
+        dispatch
+    }
+
     pub(super) fn edge(&self, start: u64, count: u64, sentinel: Option<u32>) -> Dispatch {
         // A dispatch that writes only the sentinel binds the last element, after which the tensor fills whole words.
         let start = if count == 0 { start - 1 } else { start };

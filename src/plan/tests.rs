@@ -90,8 +90,46 @@ fn kernels_are_those_that_slices_need() {
     }
 }
 
-/// What any plan must hold: every element once and in order, bindings aligned, whole and within limits, every
-/// invocation's arithmetic within 32 bits, the sentinel after the last word and in the last dispatch only.
+/// Whether a dispatch casts the elements before and behind whole units: its two rows of workgroups are apart.
+fn is_of_ends(dispatch: &Dispatch) -> bool {
+    dispatch.kind == KernelKind::Edge && dispatch.params.pitch != dispatch.workgroups[0]
+}
+
+/// The elements that a dispatch casts, in ranges. Of those before and behind whole units, codes that lie across words
+/// are counted where they start.
+fn ranges(conversion: &Conversion, dispatch: &Dispatch, settings: &PlanSettings) -> Vec<(u64, u64)> {
+    let units = Units::new(conversion, dispatch.kind, dispatch.access, settings.tuning.lookup);
+    let in_units = matches!(dispatch.kind, KernelKind::Blocks | KernelKind::Shifted);
+    let count = u64::from(dispatch.params.count) * if in_units { u64::from(units.elements) } else { 1 };
+    let first = dispatch.first;
+    if !is_of_ends(dispatch) {
+        return vec![(first, first + count)];
+    }
+    let (bit, bits) = (u64::from(dispatch.params.destination_bit), u64::from(conversion.to.code_bits()));
+    let element = |invocation: u64| match bits {
+        ..32 => (32 * invocation).saturating_sub(bit).div_ceil(bits).min(count),
+        _ => invocation.min(count),
+    };
+    let [columns, rows] = dispatch.workgroups.map(|size| u64::from(size) * u64::from(EDGE_SIZE));
+    let starts = (0..rows / u64::from(EDGE_SIZE)).map(|row| row * u64::from(dispatch.params.pitch * EDGE_SIZE));
+    starts.map(|start| (first + element(start), first + element(start + columns))).collect()
+}
+
+/// Ranges in their order, those that touch or overlap as one.
+fn joined(mut ranges: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
+    ranges.sort_unstable();
+    let mut joined: Vec<(u64, u64)> = Vec::new();
+    for (start, end) in ranges.into_iter().filter(|(start, end)| start < end) {
+        match joined.last_mut() {
+            Some(last) if start <= last.1 => last.1 = last.1.max(end),
+            _ => joined.push((start, end)),
+        }
+    }
+    joined
+}
+
+/// What any plan must hold: every element once and in order, but for those between the ends of a cast that one dispatch
+/// takes; bindings aligned, whole and within limits, every invocation's arithmetic within 32 bits, the sentinel after the last word and in the last dispatch only.
 fn check(
     conversion: &Conversion,
     elements: u64,
@@ -116,7 +154,8 @@ fn check_dispatches(
     let bits = [conversion.from, conversion.to].map(|t| u64::from(t.code_bits()));
     let starts = [offsets.source, offsets.destination];
     let end = |side: usize| (starts[side] + elements * bits[side]).div_ceil(32) * 4;
-    let mut done = 0;
+    let (mut done, mut all) = (0, Vec::new());
+    let in_place = offsets.one_buffer && offsets.source == offsets.destination && bits[0] == bits[1];
     for (i, dispatch) in dispatches.iter().enumerate() {
         let context = || format!("{} to {}, {elements} at {offsets:?}: {dispatch:?}", conversion.from, conversion.to);
         let units = Units::new(conversion, dispatch.kind, dispatch.access, settings.tuning.lookup);
@@ -126,6 +165,12 @@ fn check_dispatches(
         let last = i + 1 == dispatches.len();
         assert_eq!(params.sentinel, if last { sentinel.unwrap_or(0) } else { 0 }, "{}", context());
         let sentinel_bytes = if params.sentinel != 0 { 4 } else { 0 };
+        // Before whole units, one dispatch may take what lies before and behind them.
+        let ends = dispatch.kind == KernelKind::Edge && i == 0 && !last && count == elements;
+        assert!(!ends || !in_place && sentinel.is_none() && dispatches.len() == 2, "{}", context());
+        assert!(ends || !is_of_ends(dispatch), "{}", context());
+        assert!(count == 0 || dispatch.first == done, "{}", context());
+        all.extend(ranges(conversion, dispatch, settings));
         let shared = dispatch.access == Access::Shared;
         assert_eq!(dispatch.access == Access::Separate, !offsets.one_buffer, "{}", context());
         assert_eq!(shared, dispatch.source == dispatch.destination && offsets.one_buffer, "{}", context());
@@ -161,7 +206,7 @@ fn check_dispatches(
         }
         if bits[1] < 32 && matches!(dispatch.kind, KernelKind::Edge | KernelKind::Serial) && count > 0 {
             let end = u64::from(params.destination_bit) + count * bits[1];
-            let kept = offsets.keeps_rest || !last;
+            let kept = offsets.keeps_rest || !last && !ends;
             assert_eq!(
                 u64::from(params.destination_end),
                 if kept { end } else { end.next_multiple_of(8) },
@@ -174,10 +219,15 @@ fn check_dispatches(
             let at = dispatch.destination.offset + u64::from(params.sentinel_word) * 4;
             assert_eq!(at, end(1), "{}", context());
         }
-        done += count;
+        done = if ends { dispatches[1].first } else { done + count };
         assert!(done <= elements, "{}", context());
         let [x, y] = dispatch.workgroups;
         assert!((1..=limits.workgroups).contains(&x) && (1..=limits.workgroups).contains(&y), "{}", context());
+        if is_of_ends(dispatch) {
+            assert!((u64::from(params.pitch) + u64::from(x)) * u64::from(EDGE_SIZE) < 1 << 32, "{}", context());
+            assert!(y == 2 && params.pitch > x, "{}", context());
+            continue;
+        }
         assert_eq!(params.pitch, x, "{}", context());
         let (per_workgroup, needed) = match dispatch.kind {
             KernelKind::Blocks | KernelKind::Shifted => (BLOCKS_SIZE * units.repeat, u64::from(params.count)),
@@ -198,7 +248,8 @@ fn check_dispatches(
         assert!(u64::from(x) * u64::from(y) < workgroups + u64::from(y), "{}", context());
         assert!(bits[1] < 32 || params.destination_end == 0, "{}", context());
     }
-    assert_eq!(done, elements, "{} to {}", conversion.from, conversion.to);
+    let whole = if elements > 0 { vec![(0, elements)] } else { Vec::new() };
+    assert_eq!(joined(all), whole, "{} to {}", conversion.from, conversion.to);
 }
 
 /// Offsets that a slice may start at: aligned, and at every kind of misalignment that the types allow.
@@ -306,6 +357,38 @@ fn small_tensors_take_one_edge_dispatch_and_large_ones_blocks_and_a_rest() {
     assert_eq!(kinds(1027, None), [KernelKind::Blocks, KernelKind::Edge]);
     // 128 MiB of float are 2^25 elements.
     assert_eq!(kinds((1 << 25) + 2001, None), [KernelKind::Blocks, KernelKind::Blocks, KernelKind::Edge]);
+}
+
+/// What a tensor's start at any element adds to a plan: the edge kernel, but no second dispatch of it. In place, it must
+/// not convert an element twice.
+#[test]
+fn casts_between_slices_anywhere_take_two_dispatches_at_most() {
+    let settings = PlanSettings::default();
+    for conversion in conversions() {
+        let [from, to] = [conversion.from, conversion.to].map(|t| u64::from(t.code_bits() / 8).max(1));
+        for elements in [1, 300, 5003, 40_001, 1_000_000] {
+            for (start, place) in [(0, 0), (1, 0), (0, 1), (3, 5), (7, 16)] {
+                let two = Offsets::two_buffers(start * from, place * to);
+                assert!(check(&conversion, elements, two, &settings, None).len() <= 2);
+                let behind = (8 * elements).next_multiple_of(to) + (start + 16) * from * to + place * to;
+                let one = Offsets::one_buffer(start * from, behind);
+                assert!(check(&conversion, elements, one, &settings, None).len() <= 2);
+            }
+        }
+    }
+    let conversion = Conversion::new(ElementType::FLOAT, ElementType::INT32, &CastOptions::default()).unwrap();
+    let kinds = |offsets| {
+        let dispatches = check(&conversion, 5005, offsets, &settings, None);
+        dispatches.iter().map(|dispatch| (dispatch.kind, dispatch.workgroups)).collect::<Vec<_>>()
+    };
+    use KernelKind::{Blocks, Edge, Shifted};
+    // 1,250 units of four elements, after three elements and before two.
+    let (units, ends) = ([5, 1], [1, 2]);
+    assert_eq!(kinds(Offsets::two_buffers(4, 4)), [(Edge, ends), (Blocks, units)]);
+    assert_eq!(kinds(Offsets::two_buffers(8, 4)), [(Edge, ends), (Shifted, units)]);
+    assert_eq!(kinds(Offsets::one_buffer(4, 32_756)), [(Edge, ends), (Blocks, units)]);
+    assert_eq!(kinds(Offsets::two_buffers(4, 0)), [(Shifted, units), (Edge, [1, 1])]);
+    assert_eq!(kinds(Offsets::one_buffer(4, 4)), [(Edge, [1, 1]), (Blocks, units), (Edge, [1, 1])]);
 }
 
 #[test]
@@ -426,6 +509,7 @@ fn check_order(conversion: &Conversion, elements: u64, offsets: Offsets, setting
     assert!(dispatches.len() <= most, "{} dispatches: {}", dispatches.len(), context());
     // Ranges of elements that are done.
     let mut done: Vec<(u64, u64)> = Vec::new();
+    let mut around = None;
     for dispatch in &dispatches {
         let context = || format!("{}: {dispatch:?}", context());
         let units = Units::new(conversion, dispatch.kind, dispatch.access, settings.tuning.lookup);
@@ -457,9 +541,13 @@ fn check_order(conversion: &Conversion, elements: u64, offsets: Offsets, setting
             assert!(source_end <= destination || zeroed <= source_start, "{}", context());
         }
         // What is written, and zeroed after it, holds no code that is still to be read.
-        assert!(done.iter().all(|range| range.1 <= first || first + count <= range.0), "{}", context());
-        done.push((first, first + count));
-        done.sort_unstable();
+        let all = ranges(conversion, dispatch, settings);
+        let overlaps = |range: &(u64, u64)| all.iter().any(|own| own.0 < range.1 && range.0 < own.1);
+        // After the dispatch of what lies before and behind whole units, some of them are cast again.
+        let around = std::mem::replace(&mut around, is_of_ends(dispatch).then_some((first, first + count)));
+        let again = around.is_some_and(|around| around.0 < first && first + count <= around.1);
+        assert!(again || !done.iter().any(overlaps), "{}", context());
+        done = joined([done, all].concat());
         let starts = std::iter::once(0).chain(done.iter().map(|range| range.1));
         let ends = done.iter().map(|range| range.0).chain([elements]);
         for (start, end) in starts.zip(ends).filter(|(start, end)| start < end) {

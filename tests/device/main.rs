@@ -21,6 +21,7 @@ mod overlap;
 mod parameters;
 mod parts;
 mod plans;
+mod pool;
 mod random;
 mod refused;
 mod resident;

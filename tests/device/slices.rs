@@ -7,7 +7,7 @@ use support::buffers::{buffer, read};
 use support::tier::Tier;
 use support::unrolled::is_chosen;
 use support::variant;
-use support::{adapter, cases, numeric};
+use support::{adapter, cases, numeric, pairs_of_widths};
 use wgpu_cast::{
     AllowedOverlap, CastOptions, CastSpec, Caster, CodeLookup, Context, Destination, ElementType, Kind, PlanLimits,
     PlanTuning, Side, Source, Tensor, cpu,
@@ -184,6 +184,20 @@ fn short_lengths_at_odd_places() {
             let case = Case { from, to, len, source: 1, destination: 3 };
             of_two_buffers(&context, &casters[len % 2], case);
             of_one_buffer(&context, &casters[len % 2], case, Some(0), len % 3 == 0);
+        }
+    }
+}
+
+/// One dispatch takes what lies before and behind the whole units, and some elements between once more.
+#[test]
+fn long_tensors_at_odd_places() {
+    let context = adapter::open();
+    let casters = casters(&context);
+    for (i, (from, to)) in pairs_of_widths().into_iter().enumerate() {
+        for (source, destination, len) in [(1, 3, 20_011), (2, 1, 8_205), (7, 21, 2_500)] {
+            let case = Case { from, to, len, source, destination };
+            of_two_buffers(&context, &casters[i % 2], case);
+            of_one_buffer(&context, &casters[i % 2], case, Some(0), len % 2 == 0);
         }
     }
 }

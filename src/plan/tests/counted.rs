@@ -6,7 +6,7 @@ use super::*;
 fn of(from: ElementType, elements: u64, offsets: Offsets) -> Vec<(KernelKind, u32, u32, u32)> {
     let conversion = Conversion::new(from, ElementType::FLOAT6E2M3, &CastOptions::default()).unwrap();
     let settings = PlanSettings::default();
-    let all = counted(&conversion, plan(&conversion, elements, offsets, &settings, None).unwrap(), &settings);
+    let all = counted(&conversion, plan_apart(&conversion, elements, offsets, &settings).unwrap(), &settings);
     for CountedDispatch { dispatch, count } in &all {
         assert!(count.rest == 0 || (dispatch.workgroups, dispatch.params.pitch) == ([1, 1], 1), "{dispatch:?}");
     }

@@ -84,7 +84,7 @@ fn merged_dispatches_do_what_each_was_planned_for() {
                 for (index, &len) in lens.iter().enumerate() {
                     let (source, destination) = (start * bits[0], base + start * bits[1]);
                     let offsets = Offsets { source, destination, one_buffer, writable: false, keeps_rest: true };
-                    let dispatches = plan(&conversion, len, offsets, &settings, None).unwrap();
+                    let dispatches = plan_apart(&conversion, len, offsets, &settings).unwrap();
                     // Casts 8 and 9 lie between other buffers.
                     let buffers = usize::from(index / 2 == 4);
                     planned.extend(dispatches.into_iter().map(|dispatch| (buffers, index == 3, dispatch)));
@@ -114,7 +114,7 @@ fn casts_are_merged_up_to_the_limits() {
         let cast = |index: u64| {
             let mut offsets = Offsets::two_buffers(4 * index * step, 2 * index * step);
             offsets.keeps_rest = true;
-            let mut dispatches = plan(&conversion, len, offsets, settings, None).unwrap();
+            let mut dispatches = plan_apart(&conversion, len, offsets, settings).unwrap();
             assert_eq!(dispatches.len(), 1);
             (0, false, Dispatch { first: index, ..dispatches.remove(0) })
         };
