@@ -320,8 +320,9 @@ pub enum Error {
         /// The names of the available adapters.
         available: Vec<String>,
     },
-    /// The cast exceeds a limit of the device.
-    #[error("casting {from} to {to} exceeds the device's {limit}: {needed} needed, {allowed} allowed")]
+    /// The cast exceeds a limit: one of the device, or a smaller one that the caller has set, as by
+    /// [`Caster::with_limits`](crate::Caster::with_limits).
+    #[error("casting {from} to {to} exceeds the limit {limit}: {needed} needed, {allowed} allowed")]
     #[non_exhaustive]
     Limit {
         /// Source element type.
@@ -332,7 +333,7 @@ pub enum Error {
         limit: &'static str,
         /// The value that the cast needs.
         needed: u64,
-        /// The value that the device allows.
+        /// The value of the limit.
         allowed: u64,
     },
     /// A buffer lacks a usage that the cast needs.

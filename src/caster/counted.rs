@@ -18,8 +18,9 @@ impl Prepared {
     ///
     /// # Errors
     /// [`Error::CountSlice`] for an invalid `count`: its offset must be a multiple of 4, its buffer needs the usage
-    /// STORAGE, and if that is the destination's buffer, its binding must not overlap those of the tensors, so an offset
-    /// at least [`PlanLimits::offset_alignment`](crate::PlanLimits::offset_alignment) bytes away from them is safe.
+    /// STORAGE, and if that is the destination's buffer, its binding must not overlap those of the tensors. So an offset
+    /// at least [`PlanLimits::offset_alignment`](crate::PlanLimits::offset_alignment) bytes away from them is safe. If
+    /// both tensors are in that buffer, the count must not lie between them, because one binding may cover both.
     /// [`Error::View`] for a cast of a view; and as [`bind`](Self::bind).
     pub fn bind_counted(
         &self,

@@ -139,6 +139,11 @@ fn counts_that_no_kernel_can_read_are_refused() {
     ] {
         assert_error!(bind(count).unwrap_err(), CountSlice { from, to, offset, reason });
     }
+    // Between both tensors in one buffer, which one binding covers.
+    let slices = (Source::new(source.slice(0..1024)), Destination::new(source.slice(3584..4096)));
+    let error = prepared.bind_counted(slices.0, slices.1, source.slice(2048..2052)).map(drop).unwrap_err();
+    let reason = "its binding overlaps that of a tensor in the same buffer";
+    assert_error!(error, CountSlice { from, to, offset: 2048, reason });
     // Right before the destination, in a binding of its own; behind it; and in the last word of a buffer.
     bind(destination.slice(508..512)).unwrap();
     bind(destination.slice(2048..2052)).unwrap();

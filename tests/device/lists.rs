@@ -267,7 +267,7 @@ fn an_entry_that_is_invalid_is_named() {
         (
             Case::dense((0, 0, Some(0)), (1, 512, Some(0)), 1 << 61),
             String::new(),
-            "exceeds the device's max_buffer_size: 9223372036854775808 needed, 268435456 allowed",
+            "exceeds the limit max_buffer_size: 9223372036854775808 needed, 268435456 allowed",
         ),
     ] {
         let error = refused(&[good(0), good(1), case, good(2), good(2)]);
