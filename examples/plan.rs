@@ -6,7 +6,6 @@
 //! ```
 
 use std::error::Error;
-use std::io::Write;
 
 use wgpu_cast::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use wgpu_cast::wgpu::{self, BufferUsages};
@@ -14,13 +13,8 @@ use wgpu_cast::{CastOptions, CastSpec, ElementType, Placement, Plan, PlanSetting
 
 const ELEMENTS: usize = 100_004;
 
-/// Public, as is `run`, because a test includes this file.
+/// Public, because a test includes this file.
 pub fn main() -> Result<(), Box<dyn Error>> {
-    run(&mut std::io::stdout())
-}
-
-/// Prints what it found.
-pub fn run(output: &mut dyn Write) -> Result<(), Box<dyn Error>> {
     // What an engine has already: a device, a queue, and one large buffer with its tensors.
     let instance = wgpu::Instance::default();
     let adapter = pollster::block_on(instance.request_adapter(&wgpu::RequestAdapterOptions::default()))?;
@@ -90,13 +84,12 @@ pub fn run(output: &mut dyn Write) -> Result<(), Box<dyn Error>> {
     if Some(&staging.slice(..).get_mapped_range()?[..]) != expected.bytes() {
         return Err("the device's result differs from the CPU's".into());
     }
-    writeln!(
-        output,
+    println!(
         "{ELEMENTS} elements, {} -> {} on {}: the same bits as on the CPU, in {} dispatches",
         spec.from,
         spec.to,
         adapter.get_info().name,
         plan.dispatches().len()
-    )?;
+    );
     Ok(())
 }

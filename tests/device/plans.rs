@@ -77,11 +77,8 @@ fn least_settings() -> PlanSettings {
 
 #[test]
 fn the_example_gives_the_bits_of_the_cpu() {
-    let mut output = Vec::new();
-    example::run(&mut output).unwrap();
-    let text = String::from_utf8(output).unwrap();
-    assert!(text.starts_with("100004 elements, float -> float16 on "), "{text}");
-    assert!(text.ends_with(": the same bits as on the CPU, in 2 dispatches\n"), "{text}");
+    // It compares the bits itself.
+    example::main().unwrap();
 }
 
 /// Every pair, each in one of several layouts and lengths.
