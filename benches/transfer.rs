@@ -131,7 +131,7 @@ fn module(context: &Context, from: ElementType, to: ElementType) -> f64 {
     let device = context.device().expect("a device");
     median(|| {
         timed(|| {
-            let kernel = wgsl::kernel(from, to, &CastOptions::default(), KernelVariant::Computed).expect("a kernel");
+            let kernel = wgsl::kernel(&CastSpec::new(from, to), KernelVariant::Computed).expect("a kernel");
             let source = wgpu::ShaderSource::Wgsl(kernel.wgsl().into());
             drop(device.create_shader_module(wgpu::ShaderModuleDescriptor { label: None, source }));
         })

@@ -72,16 +72,9 @@ pub(crate) struct Conversion {
     pub encode: Encode,
 }
 
-/// Whether `from` can be cast to `to`. This is true for every pair of element types and all options. The ONNX types
-/// that Cast does not support (UNDEFINED and the complex types) are not in [`ElementType`].
-///
-/// If [`has_kernel`] is false, the cast is always done on the CPU.
-pub const fn can_cast(_from: ElementType, _to: ElementType) -> bool {
-    true
-}
-
 /// Whether there is a GPU kernel for `from` to `to`. This is true for every pair of numeric element types; strings are
-/// cast on the CPU.
+/// cast on the CPU, which casts every pair of element types. The ONNX types that Cast does not support (UNDEFINED and the
+/// complex types) are not in [`ElementType`].
 pub const fn has_kernel(from: ElementType, to: ElementType) -> bool {
     from.is_numeric() && to.is_numeric()
 }

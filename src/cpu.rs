@@ -62,6 +62,7 @@ use crate::float_env::with_default_modes;
 use crate::loss::LossCounts;
 use crate::options::CastOptions;
 use crate::packing::clear_pad;
+use crate::spec::CastSpec;
 use crate::strings;
 use crate::tensor::{Tensor, zeroed};
 #[cfg(all(feature = "threads", not(target_family = "wasm")))]
@@ -151,8 +152,8 @@ pub(crate) fn cast_numbers(tensor: &Tensor, conversion: &Conversion) -> Result<T
 /// [`Error::NoCodes`] if either type is STRING, which has no packed form (use [`cast`]). [`Error::DestinationLength`]
 /// if `destination` has another size than the result. Nothing is written then.
 pub fn cast_into(tensor: &Tensor, to: ElementType, options: &CastOptions, destination: &mut [u8]) -> Result<(), Error> {
-    let from = tensor.element_type();
-    cast_bytes(from, tensor.packed()?, tensor.len(), to, options, destination)
+    let spec = CastSpec::new(tensor.element_type(), to).with_options(*options);
+    cast_bytes(&spec, tensor.packed()?, tensor.len(), destination)
 }
 
 /// Casts `len` packed codes, such as those of a memory-mapped file, into preallocated memory. Nothing is copied before,
@@ -165,15 +166,8 @@ pub fn cast_into(tensor: &Tensor, to: ElementType, options: &CastOptions, destin
 /// # Errors
 /// [`Error::NoCodes`] if either type is STRING; [`Error::ShapeOverflow`] if a size overflows; [`Error::ByteLength`] and
 /// [`Error::DestinationLength`] if the source or the destination has another length. Nothing is written then.
-pub fn cast_bytes(
-    from: ElementType,
-    source: &[u8],
-    len: usize,
-    to: ElementType,
-    options: &CastOptions,
-    destination: &mut [u8],
-) -> Result<(), Error> {
-    let conversion = checked(from, source, len, to, options, destination.len())?;
+pub fn cast_bytes(spec: &CastSpec, source: &[u8], len: usize, destination: &mut [u8]) -> Result<(), Error> {
+    let conversion = checked(spec, source, len, destination.len())?;
     let isa = Isa::best();
     if streaming::is_faster([source.len(), destination.len()]) {
         convert_streaming(&conversion, isa, len, source, destination);
@@ -184,14 +178,8 @@ pub fn cast_bytes(
 }
 
 /// The conversion of `len` packed codes, whose source and destination have as many bytes as they must.
-fn checked(
-    from: ElementType,
-    source: &[u8],
-    len: usize,
-    to: ElementType,
-    options: &CastOptions,
-    destination: usize,
-) -> Result<Conversion, Error> {
+fn checked(spec: &CastSpec, source: &[u8], len: usize, destination: usize) -> Result<Conversion, Error> {
+    let CastSpec { from, to, options } = *spec;
     if let Some(&element_type) = [from, to].iter().find(|t| !t.is_numeric()) {
         return Err(Error::NoCodes { element_type });
     }
@@ -204,7 +192,7 @@ fn checked(
         let (expected, found) = (destination_bytes as u64, destination as u64);
         return Err(Error::DestinationLength { from, to, expected, found });
     }
-    Conversion::new(from, to, options)
+    Conversion::new(from, to, &options)
 }
 
 /// Casts as [`cast_bytes`], and counts what is lost.
@@ -213,36 +201,29 @@ fn checked(
 /// [`count_losses`] counts alone, for results that come from a GPU.
 ///
 /// ```
-/// use wgpu_cast::{CastOptions, ElementType, cpu};
+/// use wgpu_cast::{CastSpec, ElementType, cpu};
 ///
 /// let source: Vec<u8> = [1.0f32, 70000.0, 1e-9].iter().flat_map(|value| value.to_le_bytes()).collect();
-/// let (from, to) = (ElementType::FLOAT, ElementType::FLOAT16);
+/// let spec = CastSpec::new(ElementType::FLOAT, ElementType::FLOAT16);
 /// let mut result = [0; 6];
-/// let lost = cpu::cast_counted(from, &source, 3, to, &CastOptions::default(), &mut result)?;
+/// let lost = cpu::cast_counted(&spec, &source, 3, &mut result)?;
 /// assert_eq!((lost.infinite, lost.zero, lost.total()), (1, 1, 2));
 /// # Ok::<(), wgpu_cast::Error>(())
 /// ```
 ///
 /// # Errors
 /// As [`cast_bytes`]. Nothing is written then.
-pub fn cast_counted(
-    from: ElementType,
-    source: &[u8],
-    len: usize,
-    to: ElementType,
-    options: &CastOptions,
-    destination: &mut [u8],
-) -> Result<LossCounts, Error> {
-    let conversion = checked(from, source, len, to, options, destination.len())?;
+pub fn cast_counted(spec: &CastSpec, source: &[u8], len: usize, destination: &mut [u8]) -> Result<LossCounts, Error> {
+    let conversion = checked(spec, source, len, destination.len())?;
     let counter = LossCounter::new(&conversion, Isa::best());
-    if from.code_bits() < 8 {
+    if spec.from.code_bits() < 8 {
         // Only the end of the tensor says which codes of its last byte are elements.
         convert(&conversion, Isa::best(), len, source, destination);
         return Ok(counter.count(source, len));
     }
     let cast_loop = loop_of(&conversion, Isa::best());
     let lost = Mutex::new(LossCounts::default());
-    let [read, written] = [from, to].map(|t| COUNTED * t.code_bits() as usize / 8);
+    let [read, written] = [spec.from, spec.to].map(|t| COUNTED * t.code_bits() as usize / 8);
     convert_by(&conversion, len, source, destination, |source, destination| {
         for (source, destination) in source.chunks(read).zip(destination.chunks_mut(written)) {
             with_default_modes(|| cast_loop.convert(source, destination));
@@ -257,15 +238,9 @@ pub fn cast_counted(
 ///
 /// # Errors
 /// As [`cast_bytes`], for the source.
-pub fn count_losses(
-    from: ElementType,
-    source: &[u8],
-    len: usize,
-    to: ElementType,
-    options: &CastOptions,
-) -> Result<LossCounts, Error> {
-    let destination = if to.is_numeric() { packed_bytes(to, len, &[len])? } else { 0 };
-    let conversion = checked(from, source, len, to, options, destination)?;
+pub fn count_losses(spec: &CastSpec, source: &[u8], len: usize) -> Result<LossCounts, Error> {
+    let destination = if spec.to.is_numeric() { packed_bytes(spec.to, len, &[len])? } else { 0 };
+    let conversion = checked(spec, source, len, destination)?;
     Ok(LossCounter::new(&conversion, Isa::best()).count(source, len))
 }
 
@@ -276,27 +251,20 @@ pub fn count_losses(
 /// rounded, the result is 0.
 ///
 /// ```
-/// use wgpu_cast::{CastOptions, ElementType, cpu};
+/// use wgpu_cast::{CastSpec, ElementType, cpu};
 ///
-/// let options = CastOptions::default();
+/// let spec = CastSpec::new(ElementType::FLOAT, ElementType::FLOAT8E4M3FN);
 /// let (source, mut result) = (7.75f32.to_le_bytes(), [0]);
-/// cpu::cast_bytes(ElementType::FLOAT, &source, 1, ElementType::FLOAT8E4M3FN, &options, &mut result)?;
-/// let error = cpu::largest_relative_error(ElementType::FLOAT, &source, 1, ElementType::FLOAT8E4M3FN, &options, &result)?;
+/// cpu::cast_bytes(&spec, &source, 1, &mut result)?;
+/// let error = cpu::largest_relative_error(&spec, &source, 1, &result)?;
 /// assert_eq!(error, 0.25 / 7.75);
 /// # Ok::<(), wgpu_cast::Error>(())
 /// ```
 ///
 /// # Errors
 /// As [`cast_bytes`]; `result` is its destination.
-pub fn largest_relative_error(
-    from: ElementType,
-    source: &[u8],
-    len: usize,
-    to: ElementType,
-    options: &CastOptions,
-    result: &[u8],
-) -> Result<f64, Error> {
-    let conversion = checked(from, source, len, to, options, result.len())?;
+pub fn largest_relative_error(spec: &CastSpec, source: &[u8], len: usize, result: &[u8]) -> Result<f64, Error> {
+    let conversion = checked(spec, source, len, result.len())?;
     relative_error::largest(&conversion, source, len, result)
 }
 

@@ -54,7 +54,7 @@ pub use batch::{Batch, BatchDescriptor, BatchReport, BatchTensor};
 pub use caster::{Bound, BoundDispatch, Caster, Destination, Many, Prepared, Source};
 #[cfg(feature = "wgpu")]
 pub use context::{CastReport, Context, Route};
-pub use conversion::{can_cast, has_kernel};
+pub use conversion::has_kernel;
 pub use element::{ElementType, Kind, Operator};
 pub use error::{AllowedOverlap, Error, Operand, OperatorVersion, Side};
 pub use format::{FloatFormat, Specials};

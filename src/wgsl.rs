@@ -6,10 +6,10 @@
 //!
 //! ```
 //! use wgpu_cast::wgsl::{self, KernelVariant};
-//! use wgpu_cast::{CastOptions, ElementType};
+//! use wgpu_cast::{CastSpec, ElementType};
 //!
-//! let options = CastOptions::default();
-//! let kernel = wgsl::kernel(ElementType::FLOAT, ElementType::FLOAT16, &options, KernelVariant::Computed)?;
+//! let spec = CastSpec::new(ElementType::FLOAT, ElementType::FLOAT16);
+//! let kernel = wgsl::kernel(&spec, KernelVariant::Computed)?;
 //! assert!(kernel.wgsl().contains("fn main("));
 //! # Ok::<(), wgpu_cast::Error>(())
 //! ```
@@ -22,11 +22,9 @@ mod tables;
 mod values;
 
 use crate::conversion::Conversion;
-use crate::element::ElementType;
 use crate::error::Error;
 pub use crate::kernel::Kernel;
 use crate::kernel::{self, Access, CodeLookup, KernelKind, ParameterSpace};
-use crate::options::CastOptions;
 use crate::spec::CastSpec;
 pub use functions::{Function, Functions, Type};
 pub use tables::Table;
@@ -50,17 +48,12 @@ impl KernelVariant {
     pub const ALL: [KernelVariant; 3] = [KernelVariant::Table, KernelVariant::Computed, KernelVariant::Edge];
 }
 
-/// The kernel that casts `from` to `to`.
+/// The kernel of a cast.
 ///
 /// # Errors
 /// [`Error::NoKernel`] where [`has_kernel`](crate::has_kernel) is false.
-pub fn kernel(
-    from: ElementType,
-    to: ElementType,
-    options: &CastOptions,
-    variant: KernelVariant,
-) -> Result<Kernel, Error> {
-    let conversion = Conversion::new(from, to, options)?;
+pub fn kernel(spec: &CastSpec, variant: KernelVariant) -> Result<Kernel, Error> {
+    let conversion = Conversion::new(spec.from, spec.to, &spec.options)?;
     let (kind, lookup) = match variant {
         KernelVariant::Table => (KernelKind::Blocks, CodeLookup::Table),
         KernelVariant::Computed => (KernelKind::Blocks, CodeLookup::Computed),

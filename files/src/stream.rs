@@ -2,7 +2,7 @@
 
 use std::io;
 
-use wgpu_cast::{CastOptions, ElementType, Error, LossCounts, cpu};
+use wgpu_cast::{CastSpec, ElementType, Error, LossCounts, cpu};
 
 use super::clamp::clamp;
 use super::error::FileError;
@@ -39,8 +39,7 @@ impl Default for StreamSettings {
 }
 
 /// What casts pieces: a function with the arguments and the result of [`cpu::cast_counted`], which casts on the CPU.
-pub type CastPiece<'a> =
-    dyn Fn(ElementType, &[u8], usize, ElementType, &CastOptions, &mut [u8]) -> Result<LossCounts, Error> + Sync + 'a;
+pub type CastPiece<'a> = dyn Fn(&CastSpec, &[u8], usize, &mut [u8]) -> Result<LossCounts, Error> + Sync + 'a;
 
 /// What a cast lost, of a tensor or a part of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -344,6 +343,7 @@ impl<'a> Work<'a> {
         [packed_source, packed_destination]: &mut [Vec<u8>; 2],
     ) -> Result<CastLoss, FileError> {
         let [from, to] = [cast.from.element_type, cast.to.element_type];
+        let spec = CastSpec::new(from, to).with_options(cast.options);
         let packed_bytes = |element_type: ElementType| element_type.packed_bytes(len as u64).unwrap_or(0) as usize;
         let source = match cast.from.codes {
             CodeStorage::Packed => source,
@@ -362,11 +362,11 @@ impl<'a> Work<'a> {
             CodeStorage::OnePerByte => reserve(packed_destination, packed_bytes(to))?,
             _ => &mut *destination,
         };
-        let counts = (self.caster)(from, source, len, to, &cast.options, packed_result);
+        let counts = (self.caster)(&spec, source, len, packed_result);
         let counts = counts.map_err(|error| failed(&cast.name, error))?;
         let mut lost = CastLoss { counts, relative_error: 0.0 };
         if self.relative_errors {
-            let error = cpu::largest_relative_error(from, source, len, to, &cast.options, packed_result);
+            let error = cpu::largest_relative_error(&spec, source, len, packed_result);
             lost.relative_error = error.map_err(|error| failed(&cast.name, error))?;
         }
         if cast.clamp && lost.counts.infinite > 0 {

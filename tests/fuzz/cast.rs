@@ -8,7 +8,7 @@ use rayon::ThreadPoolBuilder;
 use support::options::variants;
 use support::oracle::Oracle;
 use support::{numeric, oracle};
-use wgpu_cast::{CastOptions, ElementType, Tensor, cpu};
+use wgpu_cast::{CastOptions, CastSpec, ElementType, Tensor, cpu};
 
 thread_local! {
     /// The judges of the casts that were met: some list every number of a type when they are made.
@@ -52,12 +52,13 @@ pub fn check(input: &[u8]) -> String {
     let source = &memory[starts[0]..];
     let mut result = vec![0xa5; starts[1] + bytes(to) + 64];
     let end = starts[1] + bytes(to);
+    let spec = CastSpec::new(from, to).with_options(options);
     let cast = || {
         let destination = &mut result[starts[1]..end];
         match how % 4 {
-            0 => cpu::cast_bytes(from, source, len, to, &options, destination),
-            1 => cpu::cast_counted(from, source, len, to, &options, destination).map(drop),
-            2 => cpu::on_this_thread(|| cpu::cast_bytes(from, source, len, to, &options, destination)),
+            0 => cpu::cast_bytes(&spec, source, len, destination),
+            1 => cpu::cast_counted(&spec, source, len, destination).map(drop),
+            2 => cpu::on_this_thread(|| cpu::cast_bytes(&spec, source, len, destination)),
             _ => Tensor::from_bytes(from, [len], source.to_vec())
                 .and_then(|tensor| cpu::cast_into(&tensor, to, &options, destination)),
         }

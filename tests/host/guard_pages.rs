@@ -6,7 +6,7 @@ use std::slice;
 
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
 use rustix::param::page_size;
-use wgpu_cast::{CastOptions, ElementType, Tensor, cpu};
+use wgpu_cast::{CastOptions, CastSpec, ElementType, Tensor, cpu};
 
 /// Memory between two pages that nothing may access.
 struct Guarded {
@@ -75,20 +75,21 @@ fn casts_stay_within_their_memory() {
         bytes.copy_from_slice(&(word as u64).wrapping_mul(seed).to_le_bytes());
     }
     for (from, to) in pairs {
+        let spec = CastSpec::new(from, to);
         let large = 8 * STREAMED / [from, to].map(|t| t.bits().unwrap() as usize).iter().sum::<usize>();
         for elements in (0..70).chain([large, large + 1, large + 67]) {
             let [read, written] = [from, to].map(|t| t.packed_bytes(elements as u64).unwrap() as usize);
             let codes = source.end(read);
             let expected =
                 cpu::cast(&Tensor::from_bytes(from, [elements], codes.to_vec()).unwrap(), to, &options).unwrap();
-            cpu::cast_bytes(from, codes, elements, to, &options, destination.end(written)).unwrap();
+            cpu::cast_bytes(&spec, codes, elements, destination.end(written)).unwrap();
             assert!(Some(&*destination.end(written)) == expected.bytes(), "{elements} of {from} to {to}, at the end");
             // The same codes, behind the first guard.
             let codes = source.end(read).to_vec();
             let first = source.bytes()[..read].to_vec();
             source.bytes()[..read].copy_from_slice(&codes);
             let start = &mut destination.bytes()[..written];
-            cpu::cast_bytes(from, &source.bytes()[..read], elements, to, &options, start).unwrap();
+            cpu::cast_bytes(&spec, &source.bytes()[..read], elements, start).unwrap();
             assert!(Some(&*start) == expected.bytes(), "{elements} of {from} to {to}, at the start");
             source.bytes()[..read].copy_from_slice(&first);
         }

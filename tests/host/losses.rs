@@ -3,7 +3,7 @@
 use support::random::Random;
 use support::tier::Tier;
 use support::{bits, cases, numeric, options, oracle};
-use wgpu_cast::{CastOptions, ElementType, Int4Overflow, Kind, LossCounts, cpu};
+use wgpu_cast::{CastOptions, CastSpec, ElementType, Int4Overflow, Kind, LossCounts, cpu};
 
 /// Every pair: random codes, counted in one tensor, are what the codes are counted one by one. The rule for one code is
 /// tested inside the crate, for every code of at most 16 bits.
@@ -25,16 +25,17 @@ fn counts_of_a_tensor_are_those_of_its_codes() {
             }
             for to in numeric() {
                 for options in options::variants(to) {
+                    let spec = CastSpec::new(from, to).with_options(options);
                     let mut result = vec![0; to.packed_bytes(len).unwrap() as usize];
-                    let lost = cpu::cast_counted(from, &source, len as usize, to, &options, &mut result).unwrap();
+                    let lost = cpu::cast_counted(&spec, &source, len as usize, &mut result).unwrap();
                     let mut alone = vec![0; result.len()];
-                    cpu::cast_bytes(from, &source, len as usize, to, &options, &mut alone).unwrap();
+                    cpu::cast_bytes(&spec, &source, len as usize, &mut alone).unwrap();
                     assert_eq!(result, alone, "{from} to {to}, {len} elements");
                     let mut expected = LossCounts::default();
                     for (code, uses) in codes.iter().zip(uses) {
                         let mut one = vec![0; width.div_ceil(8) as usize];
                         bits::set(&mut one, 0, width, *code);
-                        let counts = cpu::count_losses(from, &one, 1, to, &options).unwrap();
+                        let counts = cpu::count_losses(&spec, &one, 1).unwrap();
                         expected.iter_mut().zip(counts.iter()).for_each(|((_, sum), (_, count))| *sum += uses * count);
                     }
                     assert_eq!(lost, expected, "{from} to {to}, {len} elements, {options:?}");
@@ -51,8 +52,8 @@ fn counts_of_known_values() {
         .flat_map(|value| value.to_le_bytes())
         .collect();
     let count = |to: &str, options: &CastOptions| {
-        let from = wgpu_cast::ElementType::FLOAT;
-        let lost = cpu::count_losses(from, &source, 10, to.parse().unwrap(), options).unwrap();
+        let spec = CastSpec::new(ElementType::FLOAT, to.parse().unwrap()).with_options(*options);
+        let lost = cpu::count_losses(&spec, &source, 10).unwrap();
         lost.iter().filter(|(_, count)| *count > 0).collect::<Vec<_>>()
     };
     let plain = CastOptions::default();
@@ -73,8 +74,8 @@ fn counts_of_known_values() {
 fn each_type_has_one_count_for_values_beyond_its_range() {
     let floats: Vec<u8> = [1e300, -1e300, f64::INFINITY].iter().flat_map(|value: &f64| value.to_le_bytes()).collect();
     let integers: Vec<u8> = [1i64 << 40, -(1 << 40)].iter().flat_map(|value| value.to_le_bytes()).collect();
-    let counted = |from, source: &[u8], len, to, options: &CastOptions| {
-        let lost = cpu::count_losses(from, source, len, to, options).unwrap();
+    let counted = |from, source: &[u8], len, to, options: CastOptions| {
+        let lost = cpu::count_losses(&CastSpec::new(from, to).with_options(options), source, len).unwrap();
         lost.iter().filter(|(_, count)| *count > 0).collect::<Vec<_>>()
     };
     for to in numeric() {
@@ -103,9 +104,9 @@ fn each_type_has_one_count_for_values_beyond_its_range() {
                 }
                 other => panic!("{other} has no row"),
             };
-            let found = counted(ElementType::DOUBLE, &floats, 3, to, &options);
+            let found = counted(ElementType::DOUBLE, &floats, 3, to, options);
             assert_eq!(found, of_floats, "double to {to}, {options:?}");
-            let found = counted(ElementType::INT64, &integers, 2, to, &options);
+            let found = counted(ElementType::INT64, &integers, 2, to, options);
             assert_eq!(found, of_integers, "int64 to {to}, {options:?}");
         }
     }
@@ -128,18 +129,19 @@ fn the_largest_relative_error_is_that_of_the_values() {
             bits::set(&mut source, index as u64 * u64::from(width), width, codes[index % codes.len()]);
         }
         for options in options::pair_variants(from, to) {
+            let spec = CastSpec::new(from, to).with_options(options);
             let mut largest = 0f64;
             for &code in &codes {
                 let mut one = vec![0; width.div_ceil(8) as usize];
                 bits::set(&mut one, 0, width, code);
                 let mut result = vec![0; result_width.div_ceil(8) as usize];
-                cpu::cast_bytes(from, &one, 1, to, &options, &mut result).unwrap();
-                let lost = cpu::count_losses(from, &one, 1, to, &options).unwrap();
+                cpu::cast_bytes(&spec, &one, 1, &mut result).unwrap();
+                let lost = cpu::count_losses(&spec, &one, 1).unwrap();
                 let expected = match lost.saturated + lost.out_of_range {
                     0 => relative_error(from, code, to, bits::get(&result, 0, result_width)),
                     _ => 0.0,
                 };
-                let found = cpu::largest_relative_error(from, &one, 1, to, &options, &result).unwrap();
+                let found = cpu::largest_relative_error(&spec, &one, 1, &result).unwrap();
                 assert_eq!(
                     found.to_bits(),
                     expected.to_bits(),
@@ -149,8 +151,8 @@ fn the_largest_relative_error_is_that_of_the_values() {
                 largest = largest.max(found);
             }
             let mut result = vec![0; to.packed_bytes(len as u64).unwrap() as usize];
-            cpu::cast_bytes(from, &source, len, to, &options, &mut result).unwrap();
-            let found = cpu::largest_relative_error(from, &source, len, to, &options, &result).unwrap();
+            cpu::cast_bytes(&spec, &source, len, &mut result).unwrap();
+            let found = cpu::largest_relative_error(&spec, &source, len, &result).unwrap();
             assert_eq!(found.to_bits(), largest.to_bits(), "{from} to {to}: {found}, expected {largest}");
         }
     }
@@ -184,8 +186,8 @@ fn known_counts_of_integers() {
     let values = [0, 1, 464, 465, 1 << 31, i64::MAX as u64, 1 << 63, (1 << 63) + 1, u64::MAX];
     let source: Vec<u8> = values.iter().flat_map(|value: &u64| value.to_le_bytes()).collect();
     let count = |from: &str, to: &str| {
-        let (from, to) = (from.parse().unwrap(), to.parse().unwrap());
-        let lost = cpu::count_losses(from, &source, values.len(), to, &CastOptions::default()).unwrap();
+        let spec = CastSpec::new(from.parse().unwrap(), to.parse().unwrap());
+        let lost = cpu::count_losses(&spec, &source, values.len()).unwrap();
         lost.iter().filter(|(_, count)| *count > 0).collect::<Vec<_>>()
     };
     assert_eq!(count("uint64", "int64"), [("out_of_range", 3)]);
@@ -199,10 +201,10 @@ fn known_relative_errors() {
     let error = |from: &str, source: &[u8], to: &str| {
         let (from, to): (ElementType, ElementType) = (from.parse().unwrap(), to.parse().unwrap());
         let len = source.len() * 8 / from.bits().unwrap() as usize;
-        let options = CastOptions::default();
+        let spec = CastSpec::new(from, to);
         let mut result = vec![0; to.packed_bytes(len as u64).unwrap() as usize];
-        cpu::cast_bytes(from, source, len, to, &options, &mut result).unwrap();
-        cpu::largest_relative_error(from, source, len, to, &options, &result).unwrap()
+        cpu::cast_bytes(&spec, source, len, &mut result).unwrap();
+        cpu::largest_relative_error(&spec, source, len, &result).unwrap()
     };
     let floats = |values: &[f32]| values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<_>>();
     // The half of a unit in the last place.

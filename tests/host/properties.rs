@@ -4,7 +4,7 @@ use rayon::ThreadPoolBuilder;
 use support::options::variants;
 use support::tier::count;
 use support::{cases, numeric, oracle};
-use wgpu_cast::{CastOptions, ElementType, Int4Overflow, Kind, Tensor, cpu};
+use wgpu_cast::{CastOptions, CastSpec, ElementType, Int4Overflow, Kind, Tensor, cpu};
 
 use ElementType::{BFLOAT16, BOOL, DOUBLE, FLOAT, FLOAT8E8M0, FLOAT16, INT64, UINT64};
 
@@ -203,14 +203,15 @@ fn parts_are_cast_as_the_whole() {
         let whole = Tensor::from_codes(from, [WHOLE], codes).unwrap();
         let bytes = |t: ElementType, elements: usize| t.packed_bytes(elements as u64).unwrap() as usize;
         for to in numeric() {
+            let spec = CastSpec::new(from, to).with_options(options);
             let expected: Vec<u64> = cpu::cast(&whole, to, &options).unwrap().codes().collect();
             // Each part starts at a byte on both sides.
             for (start, len) in (0..130).map(|len| (8 * (len * 37 % 120), len)).chain([(8, 1000), (64, WHOLE - 64)]) {
                 let source = &whole.bytes().unwrap()[bytes(from, start)..bytes(from, start + len)];
                 let mut result = vec![0xa5; bytes(to, len)];
-                cpu::cast_bytes(from, source, len, to, &options, &mut result).unwrap();
+                cpu::cast_bytes(&spec, source, len, &mut result).unwrap();
                 let mut counted = vec![0x5a; bytes(to, len)];
-                cpu::cast_counted(from, source, len, to, &options, &mut counted).unwrap();
+                cpu::cast_counted(&spec, source, len, &mut counted).unwrap();
                 assert!(result == counted, "{from} to {to}, {len} elements from {start} on, counted");
                 let part = Tensor::from_bytes(to, [len], result).unwrap();
                 assert!(

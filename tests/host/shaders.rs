@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use support::translate::{Format, translate};
 use support::{numeric, texts};
 use wgpu_cast::wgsl::{self, Kernel, KernelVariant};
-use wgpu_cast::{CastOptions, CastSpec, Placement, Plan, PlanSettings, Position, View};
+use wgpu_cast::{CastSpec, Placement, Plan, PlanSettings, Position, View};
 
 #[test]
 fn every_kernel_translates_to_every_language() {
@@ -70,9 +70,8 @@ fn kernels_compute_with_integers_only() {
 /// Tools read these lines.
 #[test]
 fn kernels_begin_with_what_they_are() {
-    let options = CastOptions::default();
     for (from, to) in numeric().flat_map(|from| numeric().map(move |to| (from, to))) {
-        let kernel = wgsl::kernel(from, to, &options, KernelVariant::Table).unwrap();
+        let kernel = wgsl::kernel(&CastSpec::new(from, to), KernelVariant::Table).unwrap();
         let lines: Vec<&str> = kernel.wgsl().lines().take(4).collect();
         assert_eq!(lines[0], format!("// from: {from}"));
         assert_eq!(lines[1], format!("// to: {to}"));
@@ -106,7 +105,7 @@ fn kernels_say_how_many_elements_an_invocation_converts() {
         (FLOAT, DOUBLE, Edge, 1),
         (FLOAT, FLOAT6E2M3, Edge, 7),
     ] {
-        let kernel = wgsl::kernel(from, to, &CastOptions::default(), variant).unwrap();
+        let kernel = wgsl::kernel(&CastSpec::new(from, to), variant).unwrap();
         assert_eq!(kernel.elements_per_invocation(), elements, "{from} to {to}");
     }
     let placement = Placement::two_buffers(Position::whole(0), Position::whole(0));
@@ -124,7 +123,7 @@ fn codes_are_looked_up_where_the_variant_says() {
     use wgpu_cast::ElementType::*;
     let has = |from, to, what: &str| {
         [KernelVariant::Table, KernelVariant::Computed]
-            .map(|variant| wgsl::kernel(from, to, &CastOptions::default(), variant).unwrap().wgsl().contains(what))
+            .map(|variant| wgsl::kernel(&CastSpec::new(from, to), variant).unwrap().wgsl().contains(what))
     };
     for (from, to, expected) in [
         (INT8, FLOAT16, [true, false]),

@@ -3,7 +3,11 @@
 use std::process::Command;
 
 use rayon::ThreadPoolBuilder;
-use wgpu_cast::{CastOptions, ElementType, Tensor, cpu};
+use wgpu_cast::{CastOptions, CastSpec, ElementType, Tensor, cpu};
+
+fn float_to_half() -> CastSpec {
+    CastSpec::new(ElementType::FLOAT, ElementType::FLOAT16)
+}
 
 /// A small cast leaves rayon's global pool to the application, which may still choose its threads. In a process of its own,
 /// since a pool cannot be undone.
@@ -18,8 +22,7 @@ fn small_casts_start_no_threads() {
         return;
     }
     let mut result = [0; 32];
-    cpu::cast_bytes(ElementType::FLOAT, &[0; 64], 16, ElementType::FLOAT16, &CastOptions::default(), &mut result)
-        .unwrap();
+    cpu::cast_bytes(&float_to_half(), &[0; 64], 16, &mut result).unwrap();
     ThreadPoolBuilder::new().num_threads(1).build_global().unwrap();
 }
 
@@ -35,14 +38,12 @@ const WORK: [Work; 4] = [
 
 fn cast(len: usize) {
     let mut result = vec![0; 2 * len];
-    let [from, to] = [ElementType::FLOAT, ElementType::FLOAT16];
-    cpu::cast_bytes(from, &vec![0; 4 * len], len, to, &CastOptions::default(), &mut result).unwrap();
+    cpu::cast_bytes(&float_to_half(), &vec![0; 4 * len], len, &mut result).unwrap();
 }
 
 fn compare(len: usize) {
     let (source, result) = (vec![0; 4 * len], vec![0; 2 * len]);
-    let [from, to] = [ElementType::FLOAT, ElementType::FLOAT16];
-    cpu::largest_relative_error(from, &source, len, to, &CastOptions::default(), &result).unwrap();
+    cpu::largest_relative_error(&float_to_half(), &source, len, &result).unwrap();
 }
 
 fn print(len: usize) {

@@ -5,7 +5,7 @@ use support::numeric;
 use support::options::variants;
 use support::translate::{Format, translate};
 use wgpu_cast::wgsl::{self, KernelVariant};
-use wgpu_cast::{CastOptions, ElementType};
+use wgpu_cast::{CastOptions, CastSpec, ElementType};
 
 use crate::Result;
 
@@ -40,7 +40,7 @@ pub fn all() -> Result<Vec<Subject>> {
     let mut subjects = Vec::new();
     for (from, to) in numeric().flat_map(|from| numeric().map(move |to| (from, to))) {
         for options in variants(to) {
-            let kernel = wgsl::kernel(from, to, &options, KernelVariant::Table)?;
+            let kernel = wgsl::kernel(&CastSpec::new(from, to).with_options(options), KernelVariant::Table)?;
             let (elements, wgsl) = (kernel.elements_per_invocation(), kernel.wgsl().to_owned());
             subjects.push(Subject { from, to, options: describe(&options), elements, wgsl });
         }

@@ -4,7 +4,7 @@ use support::numeric;
 use support::tier::Tier;
 use support::{bits, cases};
 use wgpu_cast::ElementType::{self, BFLOAT16, DOUBLE, FLOAT, FLOAT16, INT64};
-use wgpu_cast::{CastOptions, cpu};
+use wgpu_cast::{CastOptions, CastSpec, cpu};
 use wgpu_cast_files::{
     self as files, CastLoss, CodeStorage, FilePlan, Part, StreamSettings, TensorCast, TensorStorage,
 };
@@ -74,11 +74,9 @@ fn finite_values_become_the_largest_number() {
 fn value(from: ElementType, code: u64) -> f64 {
     let mut result = [0; 8];
     cpu::cast_bytes(
-        from,
+        &CastSpec::new(from, DOUBLE),
         &code.to_le_bytes()[..from.bits().unwrap().div_ceil(8) as usize],
         1,
-        DOUBLE,
-        &CastOptions::default(),
         &mut result,
     )
     .unwrap();

@@ -3,7 +3,7 @@
 use support::bits;
 use support::numeric;
 use support::random::Random;
-use wgpu_cast::{CastOptions, ElementType, Error, LossCounts, Tensor, cpu};
+use wgpu_cast::{CastOptions, CastSpec, ElementType, Error, LossCounts, Tensor, cpu};
 use wgpu_cast_files::onnx::NamedTensor;
 use wgpu_cast_files::{
     self as files, CodeStorage, FilePlan, NpyArray, NpyOrder, Part, ReadAt, SafetensorsFile, SourceRange, StoredTensor,
@@ -15,14 +15,7 @@ use crate::npy::array;
 use crate::plans::execute;
 
 /// A cast that nobody may ask for.
-fn no_cast(
-    _: ElementType,
-    _: &[u8],
-    _: usize,
-    _: ElementType,
-    _: &CastOptions,
-    _: &mut [u8],
-) -> Result<LossCounts, Error> {
+fn no_cast(_: &CastSpec, _: &[u8], _: usize, _: &mut [u8]) -> Result<LossCounts, Error> {
     panic!("codes are cast")
 }
 
@@ -184,7 +177,13 @@ fn higher_bits_of_a_byte_are_no_part_of_the_code() {
         let options = CastOptions::default();
         assert_eq!(made(&raw_plan(&stored, element_type, &options).unwrap(), &[&file]), packed, "{name}");
         let mut doubles = vec![0; 2048];
-        cpu::cast_bytes(element_type, &packed, 256, ElementType::DOUBLE, &options, &mut doubles).unwrap();
+        cpu::cast_bytes(
+            &CastSpec::new(element_type, ElementType::DOUBLE).with_options(options),
+            &packed,
+            256,
+            &mut doubles,
+        )
+        .unwrap();
         let cast = execute(&raw_plan(&stored, ElementType::DOUBLE, &options).unwrap(), &[&file as &dyn ReadAt]);
         assert_eq!(cast, doubles, "{name}");
         // What is written has no such bits.

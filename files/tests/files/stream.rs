@@ -5,7 +5,7 @@ use std::io;
 use support::bits;
 use support::numeric;
 use support::random::Random;
-use wgpu_cast::{CastOptions, ElementType, cpu};
+use wgpu_cast::{CastOptions, CastSpec, ElementType, cpu};
 use wgpu_cast_files::{
     self as files, CastLoss, CodeStorage, FileError, FilePlan, Part, ReadAt, SourceRange, StreamSettings, TensorCast,
     TensorStorage,
@@ -69,10 +69,10 @@ fn every_pair_from_and_to_every_storage() {
                     *last &= (1 << used) - 1;
                 }
                 let mut result = vec![0; to.packed_bytes(elements).unwrap() as usize];
-                let options = CastOptions::default();
+                let spec = CastSpec::new(from, to);
                 let (mut lost, len) = (CastLoss::default(), elements as usize);
-                lost.counts = cpu::cast_counted(from, &packed, len, to, &options, &mut result).unwrap();
-                let error = cpu::largest_relative_error(from, &packed, len, to, &options, &result);
+                lost.counts = cpu::cast_counted(&spec, &packed, len, &mut result).unwrap();
+                let error = cpu::largest_relative_error(&spec, &packed, len, &result);
                 lost.relative_error = error.unwrap();
                 losses.push(lost);
                 expected.extend(stored(&result, to, elements, destination));
@@ -88,7 +88,7 @@ fn every_pair_from_and_to_every_storage() {
                     offset,
                     from,
                     to,
-                    options,
+                    options: spec.options,
                     column_major: Vec::new(),
                     clamp: false,
                 };
@@ -206,7 +206,7 @@ fn a_plan_that_cannot_be_executed_is_refused() {
 #[test]
 fn an_error_of_the_cast_names_the_tensor() {
     let input = vec![0u8; 400];
-    let fails: &files::CastPiece<'_> = &|from, _, len, to, options, _| cpu::count_losses(from, &[], len, to, options);
+    let fails: &files::CastPiece<'_> = &|spec, _, len, _| cpu::count_losses(spec, &[], len);
     let failed = files::write(&float_to_half(100), &[&input], &StreamSettings::default(), fails, &mut |_| Ok(()));
     assert!(matches!(&failed, Err(FileError::Cast { name, .. }) if name == "a"), "{failed:?}");
     // A name is untrusted text.

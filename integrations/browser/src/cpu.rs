@@ -2,7 +2,7 @@
 
 use js_sys::Uint8Array;
 use wasm_bindgen::prelude::*;
-use wgpu_cast::{ElementType, LossCounts, cpu};
+use wgpu_cast::{CastSpec, ElementType, LossCounts, cpu};
 
 use crate::options::{self, JsOptions};
 use crate::{error, named};
@@ -56,13 +56,14 @@ pub fn cast_on_cpu(
     let result = Uint8Array::new_with_length(written as u32);
     let piece = |t: ElementType| PIECE * t.bits().unwrap_or(0) as usize / 8;
     let (mut input, mut output) = (vec![0; piece(from).min(read)], vec![0; piece(to).min(written)]);
+    let spec = CastSpec::new(from, to).with_options(options);
     let mut losses = LossCounts::default();
     for first in (0..elements).step_by(PIECE) {
         let len = PIECE.min(elements - first);
         let [start, result_start] = [bytes(from, first)?, bytes(to, first)?];
         let (input, output) = (&mut input[..bytes(from, len)?], &mut output[..bytes(to, len)?]);
         source.subarray(start as u32, (start + input.len()) as u32).copy_to(input);
-        losses += cpu::cast_counted(from, input, len, to, &options, output).map_err(|e| error::cast(&e))?;
+        losses += cpu::cast_counted(&spec, input, len, output).map_err(|e| error::cast(&e))?;
         result.subarray(result_start as u32, (result_start + output.len()) as u32).copy_from(output);
     }
     Ok(CastResult { bytes: result, losses })

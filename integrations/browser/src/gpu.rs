@@ -2,7 +2,7 @@
 
 use js_sys::Uint8Array;
 use wasm_bindgen::prelude::*;
-use wgpu_cast::{Context, DeviceChoice, ElementType, LossCounts, Tensor, cpu};
+use wgpu_cast::{CastSpec, Context, DeviceChoice, ElementType, LossCounts, Tensor, cpu};
 
 use crate::cpu::{CastResult, bytes, check};
 use crate::options::{self, JsOptions};
@@ -62,6 +62,7 @@ impl Gpu {
         options: JsOptions,
     ) -> Result<CastResult, JsValue> {
         let (from, to, options) = (named(&from)?, named(&to)?, options::parse(&options)?);
+        let spec = CastSpec::new(from, to).with_options(options);
         let elements = elements as usize;
         check(from, &source, elements)?;
         let result = Uint8Array::new_with_length(bytes(to, elements)? as u32);
@@ -72,7 +73,7 @@ impl Gpu {
             let tensor = Tensor::from_bytes(from, [len], input).map_err(|e| error::cast(&e))?;
             let (cast, _) = self.context.cast(&tensor, to, &options).await.map_err(|e| error::cast(&e))?;
             let input = tensor.bytes().unwrap_or_default();
-            losses += cpu::count_losses(from, input, len, to, &options).map_err(|e| error::cast(&e))?;
+            losses += cpu::count_losses(&spec, input, len).map_err(|e| error::cast(&e))?;
             let output = cast.bytes().unwrap_or_default();
             result.subarray(result_start as u32, (result_start + output.len()) as u32).copy_from(output);
         }

@@ -1,6 +1,7 @@
 //! Kernels as text.
 
 use wasm_bindgen::prelude::*;
+use wgpu_cast::CastSpec;
 use wgpu_cast::wgsl::{self, KernelVariant};
 
 use crate::options::{self, JsOptions};
@@ -18,6 +19,7 @@ pub fn kernel(from: &str, to: &str, options: &JsOptions, variant: &str) -> Resul
         "edge" => KernelVariant::Edge,
         _ => return Err(error::error("TypeError", "the variant is neither table, computed nor edge")),
     };
-    let kernel = wgsl::kernel(named(from)?, named(to)?, &options::parse(options)?, variant);
+    let spec = CastSpec::new(named(from)?, named(to)?).with_options(options::parse(options)?);
+    let kernel = wgsl::kernel(&spec, variant);
     kernel.map(|kernel| kernel.wgsl().to_owned()).map_err(|e| error::cast(&e))
 }

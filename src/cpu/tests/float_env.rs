@@ -9,6 +9,7 @@ use crate::cpu::{CHUNK, cast, cast_counted, cast_into, convert, count_losses, la
 use crate::element::{ElementType, Kind};
 use crate::float_env::{control, not_inlined};
 use crate::options::CastOptions;
+use crate::spec::CastSpec;
 use crate::string_array::CHUNK_LEN;
 use crate::tensor::Tensor;
 
@@ -158,16 +159,16 @@ fn the_public_functions_keep_the_modes_out() {
 /// What a cast loses of every type is the same, and so is its largest relative error.
 #[test]
 fn float_modes_change_no_loss() {
-    let options = CastOptions::default();
     for from in numeric() {
         let tensor = tensor(from, 5000);
         let source = tensor.bytes().unwrap();
         for to in numeric() {
+            let spec = CastSpec::new(from, to);
             let cast = || {
                 let mut result = vec![0; to.packed_bytes(5000).unwrap() as usize];
-                let beside = cast_counted(from, source, 5000, to, &options, &mut result).unwrap();
-                let alone = count_losses(from, source, 5000, to, &options).unwrap();
-                let error = largest_relative_error(from, source, 5000, to, &options, &result).unwrap();
+                let beside = cast_counted(&spec, source, 5000, &mut result).unwrap();
+                let alone = count_losses(&spec, source, 5000).unwrap();
+                let error = largest_relative_error(&spec, source, 5000, &result).unwrap();
                 (result, beside, alone, error.to_bits())
             };
             let expected = cast();

@@ -5,6 +5,7 @@ use crate::element::ElementType;
 use crate::gpu::adapter::{choose, open};
 use crate::gpu::pipelined;
 use crate::options::CastOptions;
+use crate::spec::CastSpec;
 use crate::{DeviceChoice, cpu};
 
 fn conversion() -> Conversion {
@@ -105,8 +106,7 @@ fn an_answer_that_comes_too_late_is_an_error_and_the_device_lives_on() {
         pollster::block_on(pipelined::cast(link, &conversion, &values, 3000, &mut result)).map(|_| result)
     };
     let mut expected = vec![0; 3000];
-    let options = CastOptions::default();
-    cpu::cast_bytes(ElementType::FLOAT, &values, 3000, ElementType::INT8, &options, &mut expected).unwrap();
+    cpu::cast_bytes(&CastSpec::new(ElementType::FLOAT, ElementType::INT8), &values, 3000, &mut expected).unwrap();
     assert!(cast(&link).unwrap() == expected);
     link.timeout = Duration::ZERO;
     // A thread that has to wait for a processor may ask only when the device is done.

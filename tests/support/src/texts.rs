@@ -19,7 +19,7 @@ pub fn kernels() -> Vec<(String, Kernel)> {
     let mut kernels = BTreeMap::new();
     for spec in specs() {
         for variant in KernelVariant::ALL {
-            let kernel = wgsl::kernel(spec.from, spec.to, &spec.options, variant).expect("numeric types have kernels");
+            let kernel = wgsl::kernel(&spec, variant).expect("numeric types have kernels");
             let name = format!("{} to {} {:?}", spec.from, spec.to, spec.options);
             kernels.entry(kernel.wgsl().to_owned()).or_insert((name, kernel));
         }

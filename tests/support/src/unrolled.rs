@@ -11,7 +11,7 @@ use std::mem::{Discriminant, discriminant};
 use std::sync::LazyLock;
 
 use wgpu_cast::wgsl::{self, KernelVariant};
-use wgpu_cast::{CastOptions, CodeLookup, ElementType, Kind};
+use wgpu_cast::{CastSpec, CodeLookup, ElementType, Kind};
 
 use crate::numeric;
 
@@ -47,7 +47,7 @@ fn class(from: ElementType, to: ElementType, lookup: CodeLookup) -> Class {
 }
 
 fn text(from: ElementType, to: ElementType, variant: KernelVariant) -> String {
-    wgsl::kernel(from, to, &CastOptions::default(), variant).unwrap().wgsl().to_owned()
+    wgsl::kernel(&CastSpec::new(from, to), variant).unwrap().wgsl().to_owned()
 }
 
 /// Whether the unrolled kernels of a pair for this lookup stand for those of its class.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
 
-use wgpu_cast::{CastOptions, ElementType, Error, cpu};
+use wgpu_cast::{CastOptions, CastSpec, ElementType, Error, cpu};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use super::inputs::Inputs;
@@ -56,13 +56,14 @@ impl Case {
     /// Those of [`cpu::cast_bytes`].
     pub fn on_cpu(&self, block: u64) -> Result<u64, Error> {
         let inputs = Inputs::of(self.from);
+        let spec = CastSpec::new(self.from, self.to).with_options(self.options);
         let mut checksum = Block::default();
         let mut result = Vec::new();
         for piece in self.pieces(block, AT_ONCE) {
             let len = (piece.end - piece.start) as usize;
             result.resize(self.to.packed_bytes(len as u64).expect("few") as usize, 0);
             let source = inputs.packed(piece);
-            cpu::on_this_thread(|| cpu::cast_bytes(self.from, &source, len, self.to, &self.options, &mut result))?;
+            cpu::on_this_thread(|| cpu::cast_bytes(&spec, &source, len, &mut result))?;
             checksum.update(&result);
         }
         Ok(checksum.finish())

@@ -1,7 +1,7 @@
 //! The casts that `wgpu-cast verify` and the page in `integrations/browser` compare with the CPU path.
 
 use wgpu_cast::wgsl::{self, Kernel, KernelVariant};
-use wgpu_cast::{CastOptions, ElementType, Error, Tensor};
+use wgpu_cast::{CastOptions, CastSpec, ElementType, Error, Tensor};
 
 use super::tier::Tier;
 use super::{cases, numeric};
@@ -26,7 +26,7 @@ pub fn tensors(from: ElementType, random: u32, seed: u64) -> Result<Vec<Tensor>,
         codes.extend(cases::random(from, random as usize, seed));
     }
     let elements = |kernel: Kernel| (kernel.elements_per_invocation() * kernel.workgroup_size()) as usize;
-    let kernel = |to| wgsl::kernel(from, to, &CastOptions::default(), KernelVariant::Table);
+    let kernel = |to| wgsl::kernel(&CastSpec::new(from, to), KernelVariant::Table);
     let workgroups = numeric().map(|to| kernel(to).map(elements));
     let workgroups: Vec<usize> = workgroups.collect::<Result<_, _>>()?;
     let (fewest, most) = (workgroups.iter().min().unwrap_or(&2), workgroups.iter().max().unwrap_or(&2));

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use wgpu_cast::{CastOptions, CastReport, DeviceChoice, ElementType, Error, LossCounts, Tensor, cpu};
+use wgpu_cast::{CastReport, CastSpec, DeviceChoice, Error, LossCounts, Tensor, cpu};
 
 use crate::args::DeviceArgs;
 use crate::failure::Failure;
@@ -68,20 +68,18 @@ impl Caster {
     /// The cast is not possible, or the device failed.
     pub fn cast(
         &self,
-        from: ElementType,
+        spec: &CastSpec,
         source: &[u8],
         len: usize,
-        to: ElementType,
-        options: &CastOptions,
         destination: &mut [u8],
     ) -> Result<LossCounts, Error> {
         let Self::Device(device) = self else {
-            return cpu::cast_counted(from, source, len, to, options, destination);
+            return cpu::cast_counted(spec, source, len, destination);
         };
-        let tensor = Tensor::from_bytes(from, [len], source.to_vec())?;
-        let (result, report) = pollster::block_on(device.session.context.cast(&tensor, to, options))?;
+        let tensor = Tensor::from_bytes(spec.from, [len], source.to_vec())?;
+        let (result, report) = pollster::block_on(device.session.context.cast(&tensor, spec.to, &spec.options))?;
         destination.copy_from_slice(result.bytes().unwrap_or_default());
         *device.report.lock().unwrap_or_else(PoisonError::into_inner) = Some(report);
-        cpu::count_losses(from, source, len, to, options)
+        cpu::count_losses(spec, source, len)
     }
 }

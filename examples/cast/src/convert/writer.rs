@@ -323,9 +323,7 @@ impl<'a> Writer<'a> {
         name: &str,
         put: &mut dyn FnMut(&FinishedPiece<'_>) -> io::Result<()>,
     ) -> Result<(), FileError> {
-        let cast: &CastPiece<'_> = &|from, source, len, to, options, destination| {
-            self.caster.cast(from, source, len, to, options, destination)
-        };
+        let cast: &CastPiece<'_> = &|spec, source, len, destination| self.caster.cast(spec, source, len, destination);
         files::write(plan, inputs, &self.settings(start), cast, &mut |made| {
             add(lost, made.losses);
             self.progress.advance(made.bytes.len() as u64, last_name(plan, &made).unwrap_or(name));

@@ -2,7 +2,7 @@
 
 use js_sys::Uint8Array;
 use wasm_bindgen::prelude::*;
-use wgpu_cast::{Tensor, cpu};
+use wgpu_cast::{CastSpec, Tensor, cpu};
 use wgpu_cast_files::{CodeStorage, Part, ReadAt, TensorCast};
 
 use super::{Conversion, Slice};
@@ -36,7 +36,8 @@ impl Conversion {
         let source = Tensor::from_bytes(from, [len], source).map_err(|e| error::cast(&e))?;
         let (result, _) = gpu.context.cast(&source, to, &cast.options).await.map_err(|e| error::cast(&e))?;
         let source = source.bytes().unwrap_or_default();
-        let losses = cpu::count_losses(from, source, len, to, &cast.options).map_err(|e| error::cast(&e))?;
+        let spec = CastSpec::new(from, to).with_options(cast.options);
+        let losses = cpu::count_losses(&spec, source, len).map_err(|e| error::cast(&e))?;
         let result = result.bytes().unwrap_or_default();
         self.finish(done, result.len() as u64, losses);
         Ok(Some(Uint8Array::from(result)))
