@@ -23,6 +23,19 @@ use crate::plan::{self, Dispatch, Offsets, PlanLimits, PlanSettings, PlanTuning,
 use crate::spec::CastSpec;
 use prepared::ReadyDispatch;
 
+/// How a [`Caster`] is made: [`Caster::with_descriptor`] takes it. The default is what [`Caster::new`] makes.
+#[derive(Clone, Debug, Default)]
+pub struct CasterDescriptor {
+    /// Smaller limits than the device's. They are reduced to those of the device; `None` means the device's.
+    pub limits: Option<PlanLimits>,
+    /// Other tuning than suits the device, such as fewer elements per dispatch for a driver that stops long dispatches.
+    /// `None` means what suits the device.
+    pub tuning: Option<PlanTuning>,
+    /// The application's pipeline cache, through which pipelines are compiled. It needs the device feature
+    /// `PIPELINE_CACHE`.
+    pub pipeline_cache: Option<wgpu::PipelineCache>,
+}
+
 /// Casts on one device. Cheap to clone; clones share the pipelines.
 ///
 /// A caster needs no device feature and no limits beyond [`wgpu::Limits::downlevel_defaults`]. It never submits or
@@ -34,17 +47,19 @@ pub struct Caster {
 }
 
 impl Caster {
-    /// Creates a caster on a device, with the device's limits.
+    /// Creates a caster on a device, with the device's limits and the tuning that suits it: [`with_descriptor`](Self::with_descriptor)
+    /// with the default of [`CasterDescriptor`].
     ///
     /// All buffers that it is given must belong to this device. A buffer of another device of the same
     /// [`wgpu::Instance`] is an error when it is bound. wgpu cannot detect a buffer of another instance.
     pub fn new(device: &wgpu::Device) -> Self {
-        Self::with_settings(device, plan_settings(device), None)
+        Self::with_descriptor(device, &CasterDescriptor::default())
     }
 
-    /// Creates a caster with smaller limits than the device's. Limits are reduced to those of the device.
-    pub fn with_limits(device: &wgpu::Device, limits: PlanLimits) -> Self {
+    /// Creates a caster as a descriptor says. Its buffers are those of [`new`](Self::new).
+    pub fn with_descriptor(device: &wgpu::Device, descriptor: &CasterDescriptor) -> Self {
         let PlanSettings { limits: own, tuning } = plan_settings(device);
+        let limits = descriptor.limits.unwrap_or(own);
         let limits = PlanLimits {
             binding_size: limits.binding_size.min(own.binding_size),
             buffer_size: limits.buffer_size.min(own.buffer_size),
@@ -52,26 +67,9 @@ impl Caster {
             workgroups: limits.workgroups.max(1).min(own.workgroups),
         }
         .usable();
-        Self::with_settings(device, PlanSettings { limits, tuning }, None)
-    }
-
-    fn with_settings(device: &wgpu::Device, settings: PlanSettings, cache: Option<wgpu::PipelineCache>) -> Self {
-        Self { kernels: Arc::new(Kernels::new(device, settings.tuning.lookup, cache)), settings }
-    }
-
-    /// This caster with other tuning than suits the device, such as fewer elements per dispatch for a driver that stops
-    /// long dispatches. Pipelines that are compiled already are dropped.
-    #[must_use]
-    pub fn with_tuning(self, tuning: PlanTuning) -> Self {
-        let settings = PlanSettings { tuning, ..self.settings };
-        Self::with_settings(&self.kernels.device, settings, self.kernels.cache.clone())
-    }
-
-    /// This caster with the application's pipeline cache, which needs the device feature `PIPELINE_CACHE`. Pipelines
-    /// that are compiled already are dropped.
-    #[must_use]
-    pub fn with_pipeline_cache(self, cache: wgpu::PipelineCache) -> Self {
-        Self::with_settings(&self.kernels.device, self.settings, Some(cache))
+        let settings = PlanSettings { limits, tuning: descriptor.tuning.unwrap_or(tuning) };
+        let kernels = Kernels::new(device, settings.tuning.lookup, descriptor.pipeline_cache.clone());
+        Self { kernels: Arc::new(kernels), settings }
     }
 
     pub(crate) fn device(&self) -> &wgpu::Device {

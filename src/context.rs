@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::caster::Caster;
+use crate::caster::{Caster, CasterDescriptor};
 use crate::conversion::{Conversion, has_kernel};
 use crate::cpu;
 use crate::element::ElementType;
@@ -172,10 +172,13 @@ impl Context {
 
     /// This context with the application's pipeline cache, which needs the device feature `PIPELINE_CACHE`.
     /// [`open`](Self::open) requests the feature if the adapter supports it. Without a device the cache is ignored.
+    /// Pipelines that are compiled already are dropped.
     #[must_use]
     pub fn with_pipeline_cache(mut self, cache: wgpu::PipelineCache) -> Self {
         if let Some(gpu) = &mut self.gpu {
-            gpu.link.caster = gpu.link.caster.clone().with_pipeline_cache(cache);
+            let (limits, tuning) = (Some(*gpu.link.caster.limits()), Some(*gpu.link.caster.tuning()));
+            let descriptor = CasterDescriptor { limits, tuning, pipeline_cache: Some(cache) };
+            gpu.link.caster = Caster::with_descriptor(gpu.link.caster.device(), &descriptor);
         }
         self
     }

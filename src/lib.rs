@@ -51,7 +51,7 @@ pub mod wgsl;
 #[cfg(feature = "wgpu")]
 pub use batch::{Batch, BatchDescriptor, BatchReport, BatchTensor};
 #[cfg(feature = "wgpu")]
-pub use caster::{Bound, BoundDispatch, Caster, Destination, Many, Prepared, Source};
+pub use caster::{Bound, BoundDispatch, Caster, CasterDescriptor, Destination, Many, Prepared, Source};
 #[cfg(feature = "wgpu")]
 pub use context::{CastReport, Context, Route};
 pub use conversion::has_kernel;

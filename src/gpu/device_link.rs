@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use futures_channel::oneshot;
 
-use crate::caster::Caster;
+use crate::caster::{Caster, CasterDescriptor};
 use crate::conversion::Conversion;
 use crate::error::Error;
 use crate::gpu::adapter;
@@ -42,9 +42,8 @@ impl DeviceLink {
         // Every call that can fail runs in an error scope. wgpu panics on errors that a driver reports outside of one;
         // they are logged instead.
         device.on_uncaptured_error(Arc::new(|error: wgpu::Error| log::error!("{}", one_line(&error))));
-        let caster = Caster::new(&device);
-        let tuning = PlanTuning { dispatch_elements: plan::HOST_ELEMENTS, ..*caster.tuning() };
-        let caster = caster.with_tuning(tuning);
+        let tuning = PlanTuning { dispatch_elements: plan::HOST_ELEMENTS, ..adapter::plan_settings(&device).tuning };
+        let caster = Caster::with_descriptor(&device, &CasterDescriptor { tuning: Some(tuning), ..Default::default() });
         let maps_primary_buffers = adapter::maps_primary_buffers(&device);
         Self { device, queue, caster, sentinels: AtomicU32::new(0), lost, timeout: TIMEOUT, maps_primary_buffers }
     }

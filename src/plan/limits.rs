@@ -3,7 +3,7 @@
 pub use crate::kernel::CodeLookup;
 
 /// The limits of dispatches. [`Caster::new`](crate::Caster::new) uses those of the device;
-/// [`Caster::with_limits`](crate::Caster::with_limits) accepts smaller ones. Preferences are in [`PlanTuning`].
+/// [`CasterDescriptor`](crate::CasterDescriptor) accepts smaller ones. Preferences are in [`PlanTuning`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PlanLimits {
@@ -38,7 +38,7 @@ impl Default for PlanLimits {
 }
 
 /// How casts are planned within a device's limits. No value changes the bits of a result.
-/// [`Caster::new`](crate::Caster::new) uses what suits the device; [`Caster::with_tuning`](crate::Caster::with_tuning)
+/// [`Caster::new`](crate::Caster::new) uses what suits the device; [`CasterDescriptor`](crate::CasterDescriptor)
 /// accepts other values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

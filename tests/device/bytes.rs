@@ -2,7 +2,7 @@
 
 use support::adapter;
 use support::buffers::{buffer, read};
-use wgpu_cast::{CastSpec, Caster, Context, Destination, ElementType, PlanTuning, Source};
+use wgpu_cast::{CastSpec, Caster, CasterDescriptor, Context, Destination, ElementType, PlanTuning, Source};
 
 /// The destination's bytes, from a source of these bytes in a larger buffer, and what is behind them.
 fn cast(context: &Context, (from, to): (ElementType, ElementType), len: u64, bytes: &[u8]) -> (Vec<u8>, Vec<u8>) {
@@ -10,7 +10,9 @@ fn cast(context: &Context, (from, to): (ElementType, ElementType), len: u64, byt
     let mut tuning = PlanTuning::default();
     // Whole units, and the rest by the edge kernel.
     tuning.blocks_from = Some(0);
-    let prepared = Caster::new(device).with_tuning(tuning).prepare(&CastSpec::new(from, to), len).unwrap();
+    let prepared = Caster::with_descriptor(device, &CasterDescriptor { tuning: Some(tuning), ..Default::default() })
+        .prepare(&CastSpec::new(from, to), len)
+        .unwrap();
     let written = prepared.destination_bytes();
     let (source, destination) = (buffer(device, bytes.len() as u64 + 256), buffer(device, written + 256));
     let mut memory = bytes.to_vec();

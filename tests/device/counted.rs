@@ -5,7 +5,9 @@ use support::buffers::{buffer, own_device, read_all};
 use support::planned::noise;
 use support::{assert_error, bits, pairs_of_widths};
 use wgpu_cast::wgpu::{self, BufferUsages};
-use wgpu_cast::{CastOptions, CastSpec, Caster, CodeLookup, Destination, ElementType, Source, Tensor, View, cpu};
+use wgpu_cast::{
+    CastOptions, CastSpec, Caster, CasterDescriptor, CodeLookup, Destination, ElementType, Source, Tensor, View, cpu,
+};
 
 /// Where the tensors and the count lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,7 +89,10 @@ fn as_many_elements_as_the_buffer_says() {
         let mut tuning = *caster.tuning();
         tuning.blocks_from = Some(0);
         tuning.lookup = if i % 2 == 0 { CodeLookup::Table } else { CodeLookup::Computed };
-        let caster = Caster::with_limits(&device, *caster.limits()).with_tuning(tuning);
+        let caster = Caster::with_descriptor(
+            &device,
+            &CasterDescriptor { limits: Some(*caster.limits()), tuning: Some(tuning), ..Default::default() },
+        );
         let mut layout = LAYOUTS[i % 5];
         if layout == Layout::InPlace && from.bits() < to.bits() {
             layout = Layout::OneBuffer;
@@ -102,10 +107,10 @@ fn every_count_around_units_and_dispatches() {
     let (device, queue) = own_device();
     let mut limits = *Caster::new(&device).limits();
     limits.offset_alignment = 32;
-    let several = Caster::with_limits(&device, limits);
-    let mut tuning = *several.tuning();
+    let mut tuning = *Caster::new(&device).tuning();
     (tuning.blocks_from, tuning.dispatch_elements) = (Some(0), 128);
-    let several = several.with_tuning(tuning);
+    let descriptor = CasterDescriptor { limits: Some(limits), tuning: Some(tuning), ..Default::default() };
+    let several = Caster::with_descriptor(&device, &descriptor);
     let counts: Vec<u32> = (0..=333).collect();
     for (from, to) in [(FLOAT, FLOAT16), (INT4, FLOAT6E2M3), (DOUBLE, INT2), (FLOAT6E2M3, FLOAT6E3M2), (INT8, INT64)] {
         for layout in LAYOUTS {

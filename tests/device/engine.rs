@@ -10,7 +10,8 @@ use support::buffers::{buffer, own_device, read};
 use support::{adapter, numeric};
 use wgpu_cast::wgpu::{self, BufferUsages};
 use wgpu_cast::{
-    Bound, CastOptions, CastSpec, Caster, Destination, ElementType, Error, PlanLimits, Slices, Source, Tensor, cpu,
+    Bound, CastOptions, CastSpec, Caster, CasterDescriptor, Destination, ElementType, Error, PlanLimits, Slices,
+    Source, Tensor, cpu,
 };
 
 const FLOAT: ElementType = ElementType::FLOAT;
@@ -79,7 +80,13 @@ fn a_device_without_compute_shaders_is_an_error() {
     let required_limits = wgpu::Limits::downlevel_webgl2_defaults();
     let descriptor = wgpu::DeviceDescriptor { required_limits, ..Default::default() };
     let (device, _) = pollster::block_on(found.request_device(&descriptor)).unwrap();
-    for caster in [Caster::new(&device), Caster::with_limits(&device, PlanLimits::default())] {
+    for caster in [
+        Caster::new(&device),
+        Caster::with_descriptor(
+            &device,
+            &CasterDescriptor { limits: Some(PlanLimits::default()), ..Default::default() },
+        ),
+    ] {
         let spec = CastSpec::new(FLOAT, ElementType::FLOAT16);
         let strided = caster.prepare_strided(&spec, &[3, 2], &[1, 3]);
         for error in [caster.prepare(&spec, 5).map(drop).unwrap_err(), strided.map(drop).unwrap_err()] {
@@ -175,10 +182,10 @@ fn warm_up_and_self_test_include_slices_that_are_far_apart() {
     let own = *Caster::new(&device).limits();
     let mut limits = own;
     limits.binding_size = 1 << 20;
-    let caster = Caster::with_limits(&device, limits);
+    let caster = Caster::with_descriptor(&device, &CasterDescriptor { limits: Some(limits), ..Default::default() });
     let spec = CastSpec::new(FLOAT, ElementType::INT8);
     pollster::block_on(caster.self_test(&queue, &[spec], Slices::Views)).unwrap();
-    let caster = Caster::with_limits(&device, limits);
+    let caster = Caster::with_descriptor(&device, &CasterDescriptor { limits: Some(limits), ..Default::default() });
     caster.warm_up(&[spec], Slices::Views).unwrap();
     let compiled = || device.get_internal_counters().hal.compute_pipelines.read();
     let warm = compiled();

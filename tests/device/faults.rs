@@ -7,8 +7,8 @@ use support::assert_error;
 use support::{adapter, buffers};
 use wgpu_cast::wgpu::{BufferDescriptor, BufferUsages};
 use wgpu_cast::{
-    AllowedOverlap, Bound, CastSpec, Caster, Context, Destination, DeviceChoice, ElementType, Error, PlanLimits, Route,
-    Side, Slices, Source, Tensor, wgpu,
+    AllowedOverlap, Bound, CastSpec, Caster, CasterDescriptor, Context, Destination, DeviceChoice, ElementType, Error,
+    PlanLimits, Route, Side, Slices, Source, Tensor, wgpu,
 };
 
 const FROM: ElementType = ElementType::FLOAT;
@@ -168,18 +168,28 @@ fn strings_on_a_device_and_tiny_limits_are_refused_before_any_work() {
     assert_eq!(report.to_string(), format!("on {} (requested)", report.adapter.as_deref().unwrap()));
     let mut huge = PlanLimits::default();
     (huge.binding_size, huge.buffer_size, huge.workgroups) = (u64::MAX, u64::MAX, u32::MAX);
-    let cut = *Caster::with_limits(context.device().unwrap(), huge).limits();
+    let cut = *Caster::with_descriptor(
+        context.device().unwrap(),
+        &CasterDescriptor { limits: Some(huge), ..Default::default() },
+    )
+    .limits();
     let own = *caster.limits();
     assert_eq!(
         (cut.binding_size, cut.buffer_size, cut.workgroups),
         (own.binding_size, own.buffer_size, own.workgroups)
     );
     huge.offset_alignment = u64::MAX;
-    let coarse = Caster::with_limits(context.device().unwrap(), huge);
+    let coarse = Caster::with_descriptor(
+        context.device().unwrap(),
+        &CasterDescriptor { limits: Some(huge), ..Default::default() },
+    );
     assert!(coarse.prepare(&CastSpec::new(FROM, TO), 5).is_ok());
     let mut limits = PlanLimits::default();
     limits.binding_size = 64;
-    let caster = Caster::with_limits(context.device().unwrap(), limits);
+    let caster = Caster::with_descriptor(
+        context.device().unwrap(),
+        &CasterDescriptor { limits: Some(limits), ..Default::default() },
+    );
     let error = caster.prepare(&CastSpec::new(FROM, TO), 1000).map(drop).unwrap_err();
     assert!(matches!(error, Error::Limit { limit: "max_storage_buffer_binding_size", .. }), "{error}");
 }

@@ -5,8 +5,8 @@ use support::buffers::{buffer, own_device, read};
 use support::options::variants;
 use support::{adapter, cases, numeric, oracle};
 use wgpu_cast::{
-    CastOptions, CastSpec, Caster, CodeLookup, Context, Destination, ElementType, PlanLimits, PlanTuning, Source,
-    Tensor, cpu,
+    CastOptions, CastSpec, Caster, CasterDescriptor, CodeLookup, Context, Destination, ElementType, PlanLimits,
+    PlanTuning, Source, Tensor, cpu,
 };
 
 /// Every pair from one source type: hard codes against the oracle, then awkward lengths.
@@ -58,8 +58,12 @@ impl Casters {
         (tables.lookup, tables.blocks_from) = (CodeLookup::Table, Some(0));
         (computed.lookup, computed.blocks_from) = (CodeLookup::Computed, Some(0));
         edge.blocks_from = Some(u64::MAX);
-        let [tables, computed, edge] = [tables, computed, edge]
-            .map(|tuning| Caster::with_limits(context.device().unwrap(), PlanLimits::default()).with_tuning(tuning));
+        let [tables, computed, edge] = [tables, computed, edge].map(|tuning| {
+            Caster::with_descriptor(
+                context.device().unwrap(),
+                &CasterDescriptor { limits: Some(PlanLimits::default()), tuning: Some(tuning), ..Default::default() },
+            )
+        });
         Self { tables, computed, edge }
     }
 }
@@ -208,7 +212,10 @@ fn small_limits_split_without_a_seam() {
     (blocks.blocks_from, capped.dispatch_elements) = (Some(0), 3000);
     for (from, to) in pairs_of_every_shape() {
         for (limits, tuning, len) in [(tight, blocks, 100_003), (own, capped, 10_007), (narrow, blocks, 50_021)] {
-            let caster = Caster::with_limits(device, limits).with_tuning(tuning);
+            let caster = Caster::with_descriptor(
+                device,
+                &CasterDescriptor { limits: Some(limits), tuning: Some(tuning), ..Default::default() },
+            );
             let codes = cases::random(from, len, 5);
             let tensor = Tensor::from_codes(from, [len], codes).unwrap();
             let dispatches = caster.prepare(&CastSpec::new(from, to), len as u64).unwrap().dispatches();

@@ -5,7 +5,9 @@ use support::planned::noise;
 use support::random::Random;
 use support::{assert_error, bits, pairs_of_widths};
 use wgpu_cast::wgpu;
-use wgpu_cast::{Bound, CastOptions, CastSpec, Caster, CodeLookup, Destination, ElementType, Source, Tensor, cpu};
+use wgpu_cast::{
+    Bound, CastOptions, CastSpec, Caster, CasterDescriptor, CodeLookup, Destination, ElementType, Source, Tensor, cpu,
+};
 
 /// One of many casts: of each side the buffer, the byte where the larger tensor starts, and elements before the part.
 #[derive(Clone, Copy, Debug)]
@@ -101,7 +103,10 @@ fn many_casts_give_the_bits_of_the_cpu() {
     for (i, (from, to)) in pairs_of_widths().into_iter().enumerate() {
         let mut tuning = *caster.tuning();
         tuning.lookup = if i % 2 == 0 { CodeLookup::Table } else { CodeLookup::Computed };
-        let caster = Caster::with_limits(&device, *caster.limits()).with_tuning(tuning);
+        let caster = Caster::with_descriptor(
+            &device,
+            &CasterDescriptor { limits: Some(*caster.limits()), tuning: Some(tuning), ..Default::default() },
+        );
         let (cases, sizes) = random(&mut numbers, from, to, 20, i % 3 == 0);
         check((&device, &queue, &caster), (from, to), &cases, &sizes);
     }
@@ -124,7 +129,7 @@ fn casts_of_small_tensors_share_dispatches() {
     // Bindings of 4 KiB hold a part of the tensors.
     let mut limits = *caster.limits();
     limits.binding_size = 4096;
-    let small = Caster::with_limits(&device, limits);
+    let small = Caster::with_descriptor(&device, &CasterDescriptor { limits: Some(limits), ..Default::default() });
     let case = |i: u64| Case { source: (0, 512 * i, 0), destination: (1, 256 * i, 0), len: 128 };
     let cases: Vec<_> = (0..64).map(case).collect();
     assert_eq!(check((&device, &queue, &small), (FLOAT, FLOAT16), &cases, &[64 * 512, 64 * 256]), 8);

@@ -4,7 +4,8 @@
 use support::buffers::{buffer, read};
 use support::{adapter, cases, numeric};
 use wgpu_cast::{
-    Bound, CastOptions, CastSpec, Caster, Context, Destination, ElementType, PlanTuning, Source, Tensor, cpu,
+    Bound, CastOptions, CastSpec, Caster, CasterDescriptor, Context, Destination, ElementType, PlanTuning, Source,
+    Tensor, cpu,
 };
 
 const GUARD: u64 = 64;
@@ -65,7 +66,10 @@ fn narrowing_and_widening_in_place() {
     let caster = |blocks_from| {
         let mut tuning = PlanTuning::default();
         tuning.blocks_from = Some(blocks_from);
-        Caster::new(context.device().unwrap()).with_tuning(tuning)
+        Caster::with_descriptor(
+            context.device().unwrap(),
+            &CasterDescriptor { tuning: Some(tuning), ..Default::default() },
+        )
     };
     let (edges, units) = (caster(u64::MAX), caster(0));
     let pairs = numeric().flat_map(|from| numeric().map(move |to| (from, to)));

@@ -6,8 +6,8 @@ use std::ops::Range;
 use support::buffers::{buffer, read};
 use support::{adapter, bits, cases, numeric, variant};
 use wgpu_cast::{
-    AllowedOverlap, CastSpec, Caster, CodeLookup, Context, Destination, ElementType, PlanLimits, PlanTuning, Side,
-    Source, Tensor, cpu,
+    AllowedOverlap, CastSpec, Caster, CasterDescriptor, CodeLookup, Context, Destination, ElementType, PlanLimits,
+    PlanTuning, Side, Source, Tensor, cpu,
 };
 
 /// A cast of a part: elements of the larger tensors before it, and bytes before those in their buffers.
@@ -69,7 +69,10 @@ fn caster(context: &Context, main_kernel: bool) -> Caster {
     let (mut limits, mut tuning) = (PlanLimits::default(), PlanTuning::default());
     tuning.blocks_from = Some(if main_kernel { 0 } else { u64::MAX });
     (limits.offset_alignment, tuning.lookup) = (32, CodeLookup::Computed);
-    Caster::with_limits(context.device().unwrap(), limits).with_tuning(tuning)
+    Caster::with_descriptor(
+        context.device().unwrap(),
+        &CasterDescriptor { limits: Some(limits), tuning: Some(tuning), ..Default::default() },
+    )
 }
 
 #[test]

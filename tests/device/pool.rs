@@ -3,7 +3,9 @@
 use support::buffers::{buffer, own_device, read};
 use support::random::Random;
 use wgpu_cast::wgpu::PollType;
-use wgpu_cast::{Bound, CastOptions, CastSpec, Caster, Destination, ElementType, PlanTuning, Source, Tensor, cpu};
+use wgpu_cast::{
+    Bound, CastOptions, CastSpec, Caster, CasterDescriptor, Destination, ElementType, PlanTuning, Source, Tensor, cpu,
+};
 
 const POOL: u64 = 24 << 20;
 const NODES: usize = 200;
@@ -51,7 +53,8 @@ fn nodes(alignment: u64) -> Vec<Node> {
 fn run(alignment: u64) -> [usize; 2] {
     let (device, queue) = own_device();
     // As on GPUs, whatever the adapter: software ones leave larger tensors to the edge kernel alone, in one dispatch.
-    let caster = Caster::new(&device).with_tuning(PlanTuning::default());
+    let descriptor = CasterDescriptor { tuning: Some(PlanTuning::default()), ..Default::default() };
+    let caster = Caster::with_descriptor(&device, &descriptor);
     let (pool, nodes) = (buffer(&device, POOL), nodes(alignment));
     let mut random = Random::new(2);
     let mut memory: Vec<u8> = (0..POOL / 8).flat_map(|_| random.next().to_le_bytes()).collect();

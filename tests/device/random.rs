@@ -8,7 +8,7 @@ use std::time::Instant;
 use support::options::pair_variants;
 use support::random::{Random, RandomRun};
 use support::{adapter, cases, numeric};
-use wgpu_cast::{CastSpec, Caster, CodeLookup, Context, ElementType, PlanLimits, PlanTuning};
+use wgpu_cast::{CastSpec, Caster, CasterDescriptor, CodeLookup, Context, ElementType, PlanLimits, PlanTuning};
 
 use crate::parts::{Case, check};
 
@@ -27,7 +27,10 @@ fn caster(context: &Context, random: &mut Random) -> Caster {
     tuning.blocks_from = *random.pick(&[None, Some(0), Some(u64::MAX)]);
     tuning.lookup = *random.pick(&[CodeLookup::Table, CodeLookup::Computed]);
     tuning.dispatch_elements = *random.pick(&[1000, u64::MAX]);
-    Caster::with_limits(device, limits).with_tuning(tuning)
+    Caster::with_descriptor(
+        device,
+        &CasterDescriptor { limits: Some(limits), tuning: Some(tuning), ..Default::default() },
+    )
 }
 
 fn case(random: &mut Random) -> (Case, bool) {

@@ -7,8 +7,8 @@ use support::buffers::{buffer, own_device, read};
 use support::{adapter, cases};
 use wgpu_cast::wgpu::{self, BufferUsages};
 use wgpu_cast::{
-    AllowedOverlap, BatchDescriptor, CastOptions, CastSpec, Caster, Context, Destination, DeviceChoice, ElementType,
-    Error, PlanLimits, PlanTuning, Route, Side, Source, Tensor, cpu,
+    AllowedOverlap, BatchDescriptor, CastOptions, CastSpec, Caster, CasterDescriptor, Context, Destination,
+    DeviceChoice, ElementType, Error, PlanLimits, PlanTuning, Route, Side, Source, Tensor, cpu,
 };
 
 const FROM: ElementType = ElementType::FLOAT;
@@ -169,7 +169,10 @@ fn more_workgroups_than_one_dimension_has() {
     let (device, queue) = (context.device().unwrap(), context.queue().unwrap());
     let mut tuning = PlanTuning::default();
     tuning.blocks_from = Some(u64::MAX);
-    let caster = Caster::with_limits(device, PlanLimits::default()).with_tuning(tuning);
+    let caster = Caster::with_descriptor(
+        device,
+        &CasterDescriptor { limits: Some(PlanLimits::default()), tuning: Some(tuning), ..Default::default() },
+    );
     // Each of the 64 invocations of a workgroup converts one element.
     let (from, to) = (ElementType::INT8, ElementType::INT32);
     let codes = cases::random(from, 65_536 * 64 + 5, 3);
@@ -265,7 +268,8 @@ fn a_kernel_that_the_device_rejects_is_an_error_each_time() {
     let descriptor = wgpu::PipelineCacheDescriptor { label: None, data: None, fallback: true };
     // SAFETY: there is no data.
     let foreign = unsafe { other.create_pipeline_cache(&descriptor) };
-    let caster = Caster::new(&own).with_pipeline_cache(foreign);
+    let caster =
+        Caster::with_descriptor(&own, &CasterDescriptor { pipeline_cache: Some(foreign), ..Default::default() });
     let spec = CastSpec::new(FROM, TO);
     let error = caster.prepare(&spec, 5).map(drop).unwrap_err();
     assert!(matches!(&error, Error::Kernel { from: FROM, to: TO, message, .. } if !message.contains('\n')), "{error}");

@@ -6,8 +6,8 @@ use support::options::variants;
 use support::{adapter, cases, numeric};
 use wgpu_cast::wgpu::{self, BufferUsages};
 use wgpu_cast::{
-    Bound, CastOptions, CastSpec, Caster, Context, Destination, ElementType, Error, PlanTuning, Route, Slices, Source,
-    Tensor, cpu,
+    Bound, CastOptions, CastSpec, Caster, CasterDescriptor, Context, Destination, ElementType, Error, PlanTuning,
+    Route, Slices, Source, Tensor, cpu,
 };
 
 /// Buffers, bind groups and pipelines that the device holds.
@@ -205,7 +205,8 @@ fn casts_compile_with_a_pipeline_cache() {
     let descriptor = wgpu::PipelineCacheDescriptor { label: None, data: None, fallback: true };
     // SAFETY: there is no data.
     let cache = unsafe { device.create_pipeline_cache(&descriptor) };
-    let caster = Caster::new(&device).with_pipeline_cache(cache);
+    let caster =
+        Caster::with_descriptor(&device, &CasterDescriptor { pipeline_cache: Some(cache), ..Default::default() });
     caster.prepare(&CastSpec::new(ElementType::FLOAT, ElementType::FLOAT16), 9001).unwrap();
 }
 
@@ -271,7 +272,7 @@ fn what_is_prepared_says_what_it_is() {
     let (device, _queue) = own_device();
     let mut tuning = PlanTuning::default();
     tuning.dispatch_elements = 1000;
-    let caster = Caster::new(&device).with_tuning(tuning);
+    let caster = Caster::with_descriptor(&device, &CasterDescriptor { tuning: Some(tuning), ..Default::default() });
     assert_eq!(caster.tuning(), &tuning);
     let options = CastOptions::default().with_saturate(false);
     let spec = CastSpec::new(ElementType::FLOAT, ElementType::FLOAT8E5M2).with_options(options);

@@ -9,8 +9,8 @@ use support::unrolled::is_chosen;
 use support::variant;
 use support::{adapter, cases, numeric, pairs_of_widths};
 use wgpu_cast::{
-    AllowedOverlap, CastOptions, CastSpec, Caster, CodeLookup, Context, Destination, ElementType, Kind, PlanLimits,
-    PlanTuning, Side, Source, Tensor, cpu,
+    AllowedOverlap, CastOptions, CastSpec, Caster, CasterDescriptor, CodeLookup, Context, Destination, ElementType,
+    Kind, PlanLimits, PlanTuning, Side, Source, Tensor, cpu,
 };
 
 /// Where source and destination start, in elements of theirs (bytes, where an element takes less) after some guard
@@ -106,7 +106,10 @@ const LOOKUPS: [CodeLookup; 2] = [CodeLookup::Table, CodeLookup::Computed];
 fn caster(context: &Context, lookup: CodeLookup, blocks_from: u64) -> Caster {
     let (mut limits, mut tuning) = (PlanLimits::default(), PlanTuning::default());
     (limits.offset_alignment, tuning.lookup, tuning.blocks_from) = (32, lookup, Some(blocks_from));
-    Caster::with_limits(context.device().unwrap(), limits).with_tuning(tuning)
+    Caster::with_descriptor(
+        context.device().unwrap(),
+        &CasterDescriptor { limits: Some(limits), tuning: Some(tuning), ..Default::default() },
+    )
 }
 
 /// Both kernels for units, whatever the adapter.
@@ -208,7 +211,10 @@ fn one_buffer_beyond_the_binding_limit() {
     let context = adapter::open();
     let (mut limits, mut tuning) = (PlanLimits::default(), PlanTuning::default());
     (limits.binding_size, limits.offset_alignment, tuning.blocks_from) = (16 << 10, 32, Some(0));
-    let caster = Caster::with_limits(context.device().unwrap(), limits).with_tuning(tuning);
+    let caster = Caster::with_descriptor(
+        context.device().unwrap(),
+        &CasterDescriptor { limits: Some(limits), tuning: Some(tuning), ..Default::default() },
+    );
     use ElementType::*;
     for (from, to) in [(FLOAT, FLOAT16), (INT8, FLOAT), (FLOAT6E2M3, FLOAT6E3M2), (UINT4, DOUBLE), (FLOAT, INT32)] {
         for (len, gap) in [(20_000, 0), (5_000, 40_000), (20_001, 3)] {

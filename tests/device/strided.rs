@@ -6,7 +6,8 @@ use support::tier::Tier;
 use support::unrolled::is_chosen;
 use support::{adapter, cases, numeric};
 use wgpu_cast::{
-    CastSpec, Caster, Context, Destination, ElementType, Error, PlanLimits, PlanTuning, Source, Tensor, View, cpu,
+    CastSpec, Caster, CasterDescriptor, Context, Destination, ElementType, Error, PlanLimits, PlanTuning, Source,
+    Tensor, View, cpu,
 };
 
 use support::shapes::{Shape, places, put, random};
@@ -50,6 +51,12 @@ fn check(context: &Context, caster: &Caster, spec: CastSpec, shape: &Shape, one_
     assert_eq!(wrong, None, "{from} to {to}, {shape:?}, destination at {at}");
 }
 
+/// A caster that takes the kernels of GPUs, whatever the adapter.
+fn gpu_caster(context: &Context) -> Caster {
+    let descriptor = CasterDescriptor { tuning: Some(PlanTuning::default()), ..Default::default() };
+    Caster::with_descriptor(context.device().unwrap(), &descriptor)
+}
+
 /// Compiling kernels of views takes long, so that only the pairs that `support::unrolled` chooses take them, for the lookups
 /// that it chooses; each takes one of the kernels of long rows, or a random view, and the pairs beside it take others. With
 /// `WGPU_CAST_TESTS=exhaustive` every pair does so for one lookup.
@@ -58,7 +65,7 @@ fn views_of_every_class_of_pairs() {
     let context = adapter::open();
     // The kernels of software adapters, and those of GPUs.
     let own = context.caster().unwrap();
-    let casters = [own.clone(), own.clone().with_tuning(PlanTuning::default())];
+    let casters = [own.clone(), gpu_caster(&context)];
     let exhaustive = Tier::chosen() == Tier::Exhaustive;
     let (mut numbers, mut turn) = (Random::new(5), 0);
     for (i, from) in numeric().enumerate() {
@@ -88,9 +95,11 @@ fn random_views() {
     let mut numbers = Random::new(1);
     let (mut limits, mut tuning) = (PlanLimits::default(), *context.caster().unwrap().tuning());
     (limits.offset_alignment, tuning.dispatch_elements) = (32, 700);
-    let several = Caster::with_limits(context.device().unwrap(), limits).with_tuning(tuning);
-    let gpu = context.caster().unwrap().clone().with_tuning(PlanTuning::default());
-    let casters = [context.caster().unwrap().clone(), several, gpu];
+    let several = Caster::with_descriptor(
+        context.device().unwrap(),
+        &CasterDescriptor { limits: Some(limits), tuning: Some(tuning), ..Default::default() },
+    );
+    let casters = [context.caster().unwrap().clone(), several, gpu_caster(&context)];
     let pairs = [
         (FLOAT, FLOAT16),
         (FLOAT16, FLOAT),
@@ -118,10 +127,16 @@ fn views_of_every_shape() {
     // Also in several dispatches.
     let (mut limits, mut tuning) = (PlanLimits::default(), PlanTuning::default());
     (limits.offset_alignment, tuning.dispatch_elements) = (32, 2048);
-    let several = Caster::with_limits(context.device().unwrap(), limits).with_tuning(tuning);
+    let several = Caster::with_descriptor(
+        context.device().unwrap(),
+        &CasterDescriptor { limits: Some(limits), tuning: Some(tuning), ..Default::default() },
+    );
     // With bindings that hold a part of the view only.
     (limits.binding_size, tuning.dispatch_elements) = (4096, u64::MAX);
-    let small = Caster::with_limits(context.device().unwrap(), limits).with_tuning(tuning);
+    let small = Caster::with_descriptor(
+        context.device().unwrap(),
+        &CasterDescriptor { limits: Some(limits), tuning: Some(tuning), ..Default::default() },
+    );
     let casters = [context.caster().unwrap().clone(), several, small];
     for (from, to) in [(FLOAT, FLOAT16), (DOUBLE, INT4), (INT8, FLOAT6E2M3), (FLOAT16, INT64)] {
         for (shape, strides) in [
