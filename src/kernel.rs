@@ -5,9 +5,8 @@
 //! word. The *edge* kernel does any range of elements, one destination word (or one element of at least a word) an
 //! invocation, and keeps what lies around them; it takes heads, tails and small tensors. The *strided* kernel is the
 //! same for views with strides; the *rows*, the *gathered* and the *transposed* kernel do the long rows of a view, and
-//! the *ends* kernel does what the first two leave of them. The *serial* kernel casts one element after the other, which
-//! in place is the only way for codes that lie across words. The *together* kernel is the edge kernel for one workgroup,
-//! which reads everything before it writes anything.
+//! the *ends* kernel does what the first two leave of them. The *together* kernel is the edge kernel for one workgroup,
+//! which reads everything before it writes anything: tensors that overlap need it, and in place codes that lie across words.
 //! Conversion code lies in `shaders/`. Rust writes the constants, the line that calls decode, hub and encode, and the
 //! loads and stores that are unrolled for a pair's widths.
 
@@ -33,8 +32,6 @@ pub(crate) const VIEW_SIZE: u32 = 64;
 pub(crate) const VIEW_RANK: usize = 8;
 /// The most axes of a view, beside that of its rows, that all kernels of views take; more take the strided kernel.
 pub(crate) const FEW_AXES: usize = 4;
-/// The most elements that the planner gives a serial kernel: fewer than two units.
-const SERIAL_ELEMENTS: u32 = 128;
 
 /// Which kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -45,8 +42,6 @@ pub(crate) enum KernelKind {
     Shifted,
     /// Any range.
     Edge,
-    /// Any range, in place.
-    Serial,
     /// As many elements as one workgroup casts, between tensors that overlap.
     Together,
     /// Any elements of a view with strides.
@@ -62,11 +57,10 @@ pub(crate) enum KernelKind {
 }
 
 impl KernelKind {
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 9] = [
         Self::Blocks,
         Self::Shifted,
         Self::Edge,
-        Self::Serial,
         Self::Together,
         Self::Strided,
         Self::Rows,
@@ -213,7 +207,6 @@ pub(crate) fn compose(
     match kind {
         KernelKind::Blocks | KernelKind::Shifted => units(conversion, kind, access, space, lookup),
         KernelKind::Edge | KernelKind::Together => edge(conversion, kind, access, space),
-        KernelKind::Serial => serial(conversion, access, space),
         _ => views::view(conversion, kind, access, lookup),
     }
 }
@@ -265,16 +258,6 @@ fn edge(conversion: &Conversion, kind: KernelKind, access: Access, space: Parame
         _ => "entry/edge_lanes",
     });
     module.finish(size, elements)
-}
-
-/// The kernel for any range of elements of at most 32 bits, in place.
-fn serial(conversion: &Conversion, access: Access, space: ParameterSpace) -> Kernel {
-    let mut module = Module::new(conversion, 1, SERIAL_ELEMENTS);
-    module.params(access, space);
-    module.bindings(access, 1, 1);
-    module.conversion(conversion);
-    module.need("entry/serial");
-    module.finish(1, SERIAL_ELEMENTS)
 }
 
 #[cfg(test)]
@@ -333,10 +316,9 @@ mod tests {
         let narrow = conversion.from.code_bits().min(conversion.to.code_bits());
         // What the planner never asks for.
         let wide = kind == KernelKind::Blocks && access == Access::Shared && narrow < 8;
-        let six = conversion.from.code_bits() == 6 && conversion.to.code_bits() == 6;
         let transposed = kind != KernelKind::Transposed || Block::new(conversion, access, lookup).is_some();
         let together = kind == KernelKind::Together && access != Access::Shared;
-        if wide || together || kind == KernelKind::Serial && !six || !transposed {
+        if wide || together || !transposed {
             return;
         }
         let kernel = compose(conversion, kind, access, space, lookup);

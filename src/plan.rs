@@ -128,9 +128,8 @@ pub(crate) fn kernels(
     let [from, to] = [conversion.from, conversion.to].map(|t| u64::from(t.code_bits()));
     let transposes = Block::new(conversion, Access::Separate, tuning.lookup).is_some();
     let needed = move |kind: &KernelKind, access: Access| match (kind, access) {
-        (KernelKind::Serial, Access::Shared) => from == to && crosses_words(to),
-        (KernelKind::Together, Access::Shared) => from != to,
-        (KernelKind::Serial | KernelKind::Together, _) => false,
+        (KernelKind::Together, Access::Shared) => from != to || crosses_words(to),
+        (KernelKind::Together, _) => false,
         (KernelKind::Blocks, Access::Shared) => wide_units_suit(from, to),
         (KernelKind::Shifted, _) => slices.include(Slices::Anywhere),
         (KernelKind::Transposed, _) => transposes && slices.include(Slices::Views),

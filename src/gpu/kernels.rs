@@ -271,8 +271,8 @@ fn module(device: &wgpu::Device, label: &str, wgsl: &str) -> wgpu::ShaderModule 
     // keeps that range inside both bindings (`plan::tests` checks it for all pairs, for plans that are moved, for casts
     // in place, for many casts in one dispatch and for views). A count on the device only makes that number smaller. A
     // kernel that reads one word ahead stops at the binding's last word, which the planner gives. Every loop has a fixed
-    // or a counted end: the codes of one word or of a tile, the axes of a view, or the elements of a serial dispatch. The
-    // divisors are the widths of codes and of cells, which are at least 1.
+    // or a counted end: the codes of one word or of a tile, or the axes of a view. The divisors are the widths of codes and of
+    // cells, which are at least 1.
     unsafe { device.create_shader_module_trusted(descriptor, wgpu::ShaderRuntimeChecks::unchecked()) }
 }
 

@@ -23,7 +23,7 @@ fragments! {
     "encode/float_lower_bias_sticky" "encode/float_same_bias" "encode/float_to_e8m0" "encode/int" "encode/int64"
     "encode/integer" "encode/integer_to_e8m0" "encode/integer_to_f32" "encode/integer_to_f64"
     "encode/integer_to_float" "entry/count" "entry/count_writable" "entry/edge_lanes" "entry/edge_words" "entry/lanes" "entry/load_pair"
-    "entry/load_word" "entry/params" "entry/params_counted" "entry/params_immediate" "entry/params_table" "entry/params_uniform" "entry/separate" "entry/serial" "entry/shared" "entry/store_pair"
+    "entry/load_word" "entry/params" "entry/params_counted" "entry/params_immediate" "entry/params_table" "entry/params_uniform" "entry/separate" "entry/shared" "entry/store_pair"
     "entry/store_word" "entry/together_lanes" "entry/together_words" "entry/view" "entry/view_all_axes"
     "entry/view_block" "entry/view_blocks" "entry/view_cell" "entry/view_cells" "entry/view_ends" "entry/view_few_axes"
     "entry/view_lanes" "entry/view_pair"

@@ -4,10 +4,11 @@
 //! kernel for whole units leaves the elements behind the last whole unit to a further dispatch of the edge kernel, whose
 //! place follows from the count.
 
+use super::measures::crosses_words;
 use super::params::{CountParams, MoreParams, Params, UniformBlock};
 use super::{Dispatch, PlanSettings};
 use crate::conversion::Conversion;
-use crate::kernel::{KernelKind, Units};
+use crate::kernel::{Access, KernelKind, Units};
 
 /// A dispatch whose kernel reads the number of elements.
 #[derive(Clone, Debug)]
@@ -30,9 +31,6 @@ pub(crate) fn counted(
     dispatches: Vec<Dispatch>,
     settings: &PlanSettings,
 ) -> Vec<CountedDispatch> {
-    // In place, codes that lie across words need a kernel of their own at the ends.
-    let serial = dispatches.iter().any(|dispatch| dispatch.kind == KernelKind::Serial);
-    let ends = if serial { KernelKind::Serial } else { KernelKind::Edge };
     let mut counted = Vec::new();
     for dispatch in dispatches {
         // A count has 32 bits.
@@ -44,9 +42,19 @@ pub(crate) fn counted(
         }
         let unit = Units::new(conversion, dispatch.kind, dispatch.access, settings.tuning.lookup).elements;
         let params = Params { pitch: 1, ..dispatch.params };
-        let rest = Dispatch { kind: ends, params, workgroups: [1, 1], ..dispatch.clone() };
+        let kind = if is_across_words(conversion, &dispatch) { KernelKind::Together } else { KernelKind::Edge };
+        let rest = Dispatch { kind, params, workgroups: [1, 1], ..dispatch.clone() };
         counted.push(CountedDispatch { dispatch, count: count(unit, 0) });
         counted.push(CountedDispatch { dispatch: rest, count: count(unit, 1) });
     }
     counted
+}
+
+/// Whether a dispatch casts in place, and codes lie across words: the edge kernel would read what it has converted already.
+fn is_across_words(conversion: &Conversion, dispatch: &Dispatch) -> bool {
+    let [from, to] = [conversion.from, conversion.to].map(|t| u64::from(t.code_bits()));
+    let params = &dispatch.params;
+    let [source, destination] =
+        [(params.source_word, params.source_bit), (params.destination_word, params.destination_bit)];
+    from == to && crosses_words(to) && dispatch.access == Access::Shared && source == destination
 }

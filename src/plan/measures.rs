@@ -64,7 +64,7 @@ impl<'a> Measures<'a> {
             step,
             in_place,
             blocks_from: match in_place && crosses_words(destination_bits) {
-                // The serial kernel takes one element after the other, so it must be left only a few.
+                // One workgroup must be able to cast what whole units leave.
                 true => u64::from(units.elements),
                 false => settings.tuning.blocks_from.unwrap_or(u64::from(units.per_workgroup())),
             },
@@ -271,14 +271,14 @@ impl<'a> Measures<'a> {
             params.sentinel_word = (destination.size / 4) as u32;
             destination.size += 4;
         }
-        let (kind, invocations) = if self.in_place && crosses_words(self.destination_bits) {
-            (KernelKind::Serial, 1)
-        } else if self.destination_bits < 32 {
-            (KernelKind::Edge, (u64::from(params.destination_bit) + count * self.destination_bits).div_ceil(32))
-        } else {
-            (KernelKind::Edge, count)
+        // What one invocation reads of a code that lies across words, another one may have converted already.
+        let together = self.in_place && crosses_words(self.destination_bits);
+        let (kind, size) = if together { (KernelKind::Together, BLOCKS_SIZE) } else { (KernelKind::Edge, EDGE_SIZE) };
+        let invocations = match self.destination_bits < 32 {
+            true => (u64::from(params.destination_bit) + count * self.destination_bits).div_ceil(32),
+            false => count,
         };
-        let workgroups = self.grid((invocations as u32).div_ceil(EDGE_SIZE).max(1));
+        let workgroups = self.grid((invocations as u32).div_ceil(size).max(1));
         params.pitch = workgroups[0];
         Dispatch { kind, access, first: start, source, destination, params, view: None, workgroups }
     }

@@ -61,7 +61,6 @@ fn kernels_are_those_that_slices_need() {
             let of_access = all.iter().filter(|(_, access)| *access == wanted);
             let letter = |(kind, _): &(KernelKind, Access)| match kind {
                 KernelKind::Together => 'U',
-                KernelKind::Serial => 'L',
                 KernelKind::Strided => 'V',
                 KernelKind::Ends => 'N',
                 kind => format!("{kind:?}").remove(0),
@@ -77,8 +76,8 @@ fn kernels_are_those_that_slices_need() {
     for (from, to, shared) in [
         (FLOAT, FLOAT16, "BSEU"),
         (UINT8, INT8, "BSE"),
-        // Codes that lie across words are cast by one invocation in place; of less than a byte, units are short.
-        (FLOAT6E2M3, FLOAT6E3M2, "SEL"),
+        // Codes that lie across words are cast by one workgroup in place; of less than a byte, units are short.
+        (FLOAT6E2M3, FLOAT6E3M2, "SEU"),
         (FLOAT6E2M3, FLOAT, "SEU"),
     ] {
         assert_eq!(letters(from, to, Slices::OneBuffer, small), ["BSE", shared, ""], "{from} to {to}");
@@ -204,7 +203,7 @@ fn check_dispatches(
             let (a, b) = (dispatch.source, dispatch.destination);
             assert!(a.offset + a.size <= b.offset || b.offset + b.size <= a.offset, "{}", context());
         }
-        if bits[1] < 32 && matches!(dispatch.kind, KernelKind::Edge | KernelKind::Serial) && count > 0 {
+        if bits[1] < 32 && matches!(dispatch.kind, KernelKind::Edge | KernelKind::Together) && count > 0 {
             let end = u64::from(params.destination_bit) + count * bits[1];
             let kept = offsets.keeps_rest || !last && !ends;
             assert_eq!(
@@ -231,15 +230,16 @@ fn check_dispatches(
         assert_eq!(params.pitch, x, "{}", context());
         let (per_workgroup, needed) = match dispatch.kind {
             KernelKind::Blocks | KernelKind::Shifted => (BLOCKS_SIZE * units.repeat, u64::from(params.count)),
-            KernelKind::Serial => {
-                assert!(count < 128, "{}", context());
-                (1, 1)
+            KernelKind::Together => {
+                // Fewer than two units, and one workgroup: it reads everything before it writes.
+                assert_eq!((count < 128, dispatch.workgroups, shared), (true, [1, 1], true), "{}", context());
+                (BLOCKS_SIZE, (u64::from(params.destination_bit) + count * bits[1]).div_ceil(32))
             }
             KernelKind::Edge if bits[1] < 32 => {
                 (EDGE_SIZE, (u64::from(params.destination_bit) + count * bits[1]).div_ceil(32))
             }
             KernelKind::Edge => (EDGE_SIZE, count),
-            _ => unreachable!("kernels of views and of tensors that overlap"),
+            _ => unreachable!("kernels of views"),
         };
         let invocations = u64::from(x) * u64::from(y) * u64::from(per_workgroup);
         assert!(invocations < 1 << 32 && invocations >= needed, "{}", context());

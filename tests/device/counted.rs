@@ -119,6 +119,9 @@ fn every_count_around_units_and_dispatches() {
             }
         }
     }
+    // Only the count leaves elements behind whole units, in place and across words.
+    let pair = (FLOAT6E2M3, FLOAT6E3M2);
+    check((&device, &queue, &several), pair, 320, Layout::InPlace, &counts[..=320]);
 }
 
 #[test]
