@@ -80,7 +80,8 @@ fi
 
 # With the features that the suites need, without wgpu's in the unit tests.
 build() {
-    cargo test --release --locked --package wgpu-cast --no-run --message-format=json "$@" >$folder/built
+    # Only such a build of `host` reads WGPU_CAST_ISA.
+    RUSTFLAGS="${RUSTFLAGS:-} --cfg wgpu_cast_isa" cargo test --release --locked --package wgpu-cast --no-run --message-format=json "$@" >$folder/built
     sed -n 's/.*"executable":"\([^"]*\)".*/\1/p' $folder/built
 }
 unit=$(build --package wgpu-cast --lib --no-default-features --features threads)

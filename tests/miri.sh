@@ -19,6 +19,8 @@ cargo nextest --version >/dev/null 2>&1 || not_run 'cargo install --locked cargo
 export MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-tree-borrows -Zmiri-permissive-provenance -Zmiri-ignore-leaks ${MIRIFLAGS:-}"
 export WGPU_CAST_TESTS=emulator
 export WGPU_CAST_ISA=portable
+# Only such builds read it.
+export RUSTFLAGS="${RUSTFLAGS:-} --cfg wgpu_cast_isa"
 export CAST_FUZZ_SECONDS="${CAST_FUZZ_SECONDS:-120}"
 # Left out: tests that ask for more memory than there is, which Miri does not refuse, and tests that take too long in it.
 tests='binary(fuzz) or (package(wgpu-cast-files) and kind(lib)) or test(/^(element|format|onnx|packing|strings|tensor)::|^cpu::streaming::|^cpu::tests::(common_pairs|loops_are_kept|nans_between)/)'

@@ -8,7 +8,7 @@
 //! | `load FROM TO ELEMENTS VALUES` | `loaded`: the next line finds the source and memory there |
 //!
 //! VALUES is `random` (random bits) or `ordinary` (numbers between −8 and 8). `WGPU_CAST_ISA` names the instruction
-//! set. This file uses only the public interface, so that it can be built beside older versions of the crate too.
+//! set, if it is built with `--cfg wgpu_cast_isa`. This file uses only the public interface, so that it can be built beside older versions of the crate too.
 
 #![allow(missing_docs, reason = "a program")]
 

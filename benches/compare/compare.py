@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Compares the speed of two builds of the crate: every pair of element types, on one thread.
 
+    export RUSTFLAGS='--cfg wgpu_cast_isa'                # the builds read WGPU_CAST_ISA
     cargo build --release --bench casts                   # at the old commit; copy target/release/deps/casts-* aside
     cargo build --release --bench casts                   # at the new one
     benches/compare/compare.py OLD NEW                    # the whole comparison, about 45 minutes
@@ -233,7 +234,9 @@ def core() -> int | None:
 def build() -> Path:
     """Builds this working tree's bench; a copy, since the next build would replace it in the middle of a run."""
     command = "cargo build --release --quiet --locked --bench casts --message-format json-render-diagnostics".split()
-    built = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    flags = f"{os.environ.get('RUSTFLAGS', '')} --cfg wgpu_cast_isa"
+    environment = os.environ | {"RUSTFLAGS": flags}
+    built = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True)
     messages = [json.loads(line) for line in built.stdout.splitlines()]
     program = Path(next(m["executable"] for m in reversed(messages) if m.get("executable")))
     copy = ROOT / "target" / "compare" / "casts"

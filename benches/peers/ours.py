@@ -26,7 +26,10 @@ def build(*what: str) -> Path:
         "json-render-diagnostics",
         *what,
     ]
-    built = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    # Only such a build reads WGPU_CAST_ISA.
+    flags = f"{os.environ.get('RUSTFLAGS', '')} --cfg wgpu_cast_isa"
+    environment = os.environ | {"RUSTFLAGS": flags}
+    built = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True)
     messages = [json.loads(line) for line in built.stdout.splitlines()]
     return Path(next(m["executable"] for m in reversed(messages) if m.get("executable")))
 

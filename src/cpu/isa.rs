@@ -1,5 +1,6 @@
 //! Chooses the instruction set of a process, and runs loops that are compiled for it.
 
+#[cfg(any(test, wgpu_cast_isa))]
 use std::ffi::OsStr;
 use std::sync::OnceLock;
 
@@ -15,7 +16,9 @@ use super::f16c::X86V3;
 use super::streaming::{self, Line};
 
 /// The environment variable by which tests and benchmarks name the instruction set of a process: `portable`, `avx2` or
-/// `avx512`. It is read once, at the first cast, and is no part of the public interface.
+/// `avx512`. It is read once, at the first cast, by unit tests and by what is built with `--cfg wgpu_cast_isa`. Other builds
+/// read no environment.
+#[cfg(any(test, wgpu_cast_isa))]
 const FORCE: &str = "WGPU_CAST_ISA";
 
 /// An instruction set that this processor has.
@@ -30,20 +33,31 @@ pub(crate) enum Isa {
 }
 
 impl Isa {
-    /// The best instruction set of this processor, or the one that the environment names.
-    ///
-    /// # Panics
-    /// If the environment names one that does not exist or that this processor lacks: a test or a benchmark must not
-    /// run on another instruction set than the one it asked for.
+    /// The best instruction set of this processor; in tests and benchmarks the one that the environment names.
     pub(crate) fn best() -> Self {
         static BEST: OnceLock<Isa> = OnceLock::new();
-        *BEST.get_or_init(|| match std::env::var_os(FORCE) {
-            None => Self::all().into_iter().flatten().next().unwrap_or(Self::Portable),
-            Some(name) => Self::named(&name).unwrap_or_else(|problem| panic!("{FORCE}={}: {problem}", name.display())),
-        })
+        let best = || Self::all().into_iter().flatten().next().unwrap_or(Self::Portable);
+        *BEST.get_or_init(|| Self::forced().unwrap_or_else(best))
+    }
+
+    /// The instruction set that the environment names.
+    ///
+    /// # Panics
+    /// If it names one that does not exist or that this processor lacks: a test or a benchmark must not run on another
+    /// instruction set than the one it asked for.
+    #[cfg(any(test, wgpu_cast_isa))]
+    fn forced() -> Option<Self> {
+        let name = std::env::var_os(FORCE)?;
+        Some(Self::named(&name).unwrap_or_else(|problem| panic!("{FORCE}={}: {problem}", name.display())))
+    }
+
+    #[cfg(not(any(test, wgpu_cast_isa)))]
+    fn forced() -> Option<Self> {
+        None
     }
 
     /// The instruction set of this name, or the reason why it cannot be used.
+    #[cfg(any(test, wgpu_cast_isa))]
     fn named(name: &OsStr) -> Result<Self, &'static str> {
         match name.to_str() {
             Some("portable") => Ok(Self::Portable),

@@ -26,6 +26,23 @@ fn small_casts_start_no_threads() {
     ThreadPoolBuilder::new().num_threads(1).build_global().unwrap();
 }
 
+/// What an application's environment says has no influence on its casts. In a process of its own, which reads it.
+#[test]
+fn the_environment_chooses_no_instruction_set() {
+    const CHILD: &str = "WGPU_CAST_TEST_ISA";
+    if std::env::var_os(CHILD).is_some() {
+        let ones = Tensor::from_slice([40], &[1.0f32; 40]).unwrap();
+        let cast = cpu::cast(&ones, ElementType::FLOAT16, &CastOptions::default()).unwrap();
+        assert_eq!(cast.codes().collect::<Vec<_>>(), [0x3c00; 40]);
+        return;
+    }
+    let name = "threads::the_environment_chooses_no_instruction_set";
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    let child = child.args([name, "--exact"]).env(CHILD, "1").env("WGPU_CAST_ISA", "none").output().unwrap();
+    // Only a build for tests of one instruction set reads the variable, and refuses a name that it does not know.
+    assert_eq!(child.status.success(), !cfg!(wgpu_cast_isa), "{}", String::from_utf8_lossy(&child.stdout));
+}
+
 /// A name; work on so many elements; how many elements start no threads, and how many do.
 type Work = (&'static str, fn(usize), usize, usize);
 
