@@ -11,8 +11,8 @@ use std::time::Instant;
 
 use wgpu_cast::wgpu::{self, BufferUsages};
 use wgpu_cast::{
-    Bound, BoundDispatch, CastSpec, Context, Destination, DeviceChoice, ElementType, Placement, Plan, Position,
-    Prepared, Slices, Source,
+    Bound, BoundDispatch, CastSpec, Context, Coverage, Destination, DeviceChoice, ElementType, Placement, Plan,
+    Position, Prepared, Source,
 };
 
 const CASTS: usize = 10_000;
@@ -71,7 +71,7 @@ fn main() {
         unreachable!("the context has a device");
     };
     let spec = CastSpec::new(ElementType::FLOAT, ElementType::FLOAT16);
-    caster.warm_up(&[spec], Slices::OneBuffer).expect("kernels");
+    caster.warm_up(&[spec], Coverage::OneBuffer).expect("kernels");
     let buffer = |size| {
         let usage = BufferUsages::STORAGE;
         device.create_buffer(&wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false })

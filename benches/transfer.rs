@@ -11,7 +11,9 @@ use std::time::Instant;
 
 use wgpu_cast::wgpu::{self, BufferUsages};
 use wgpu_cast::wgsl::{self, KernelVariant};
-use wgpu_cast::{CastOptions, CastSpec, Context, Destination, DeviceChoice, ElementType, Slices, Source, Tensor, cpu};
+use wgpu_cast::{
+    CastOptions, CastSpec, Context, Coverage, Destination, DeviceChoice, ElementType, Source, Tensor, cpu,
+};
 
 const ROUNDS: usize = 7;
 const PAIRS: [(ElementType, ElementType); 4] = [
@@ -168,7 +170,7 @@ fn parts(context: &Context, from: ElementType, to: ElementType, elements: usize)
         unreachable!("the context has a device");
     };
     let spec = CastSpec::new(from, to);
-    caster.warm_up(&[spec], Slices::Aligned).expect("kernels");
+    caster.warm_up(&[spec], Coverage::Aligned).expect("kernels");
     let tensor = tensor(from, elements);
     let buffer = |size: u64, usage| {
         device.create_buffer(&wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false })

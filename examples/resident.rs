@@ -5,7 +5,7 @@
 //! ```
 
 use wgpu_cast::wgpu::{self, BufferUsages};
-use wgpu_cast::{CastOptions, CastSpec, Caster, Destination, ElementType, Slices, Source, Tensor, cpu};
+use wgpu_cast::{CastOptions, CastSpec, Caster, Coverage, Destination, ElementType, Source, Tensor, cpu};
 
 const ELEMENTS: usize = 1 << 20;
 
@@ -25,8 +25,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let caster = Caster::new(&device);
     let narrow = CastSpec::new(ElementType::FLOAT, ElementType::FLOAT8E4M3FN);
     let widen = CastSpec::new(ElementType::FLOAT8E4M3FN, ElementType::FLOAT16);
-    caster.warm_up(&[narrow, widen], Slices::OneBuffer)?;
-    pollster::block_on(caster.self_test(&queue, &[narrow, widen], Slices::OneBuffer))?;
+    caster.warm_up(&[narrow, widen], Coverage::OneBuffer)?;
+    pollster::block_on(caster.self_test(&queue, &[narrow, widen], Coverage::OneBuffer))?;
 
     // For each tensor: what to cast, and where it lies. Three slices of the pool, one after the other.
     let (float, float8) = (4 * ELEMENTS as u64, ELEMENTS as u64);

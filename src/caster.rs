@@ -19,7 +19,7 @@ use crate::conversion::Conversion;
 use crate::error::Error;
 use crate::gpu::adapter::plan_settings;
 use crate::gpu::kernels::{KernelKey, Kernels};
-use crate::plan::{self, Dispatch, Offsets, PlanLimits, PlanSettings, PlanTuning, Slices};
+use crate::plan::{self, Coverage, Dispatch, Offsets, PlanLimits, PlanSettings, PlanTuning};
 use crate::spec::CastSpec;
 use prepared::ReadyDispatch;
 
@@ -159,11 +159,11 @@ impl Caster {
     /// # Errors
     /// As [`prepare`](Self::prepare): the first error in the order of `specs`. The other kernels are compiled
     /// nevertheless.
-    pub fn warm_up(&self, specs: &[CastSpec], slices: Slices) -> Result<(), Error> {
+    pub fn warm_up(&self, specs: &[CastSpec], coverage: Coverage) -> Result<(), Error> {
         let mut kernels = Vec::new();
         for spec in specs {
             let conversion = Conversion::new(spec.from, spec.to, &spec.options)?;
-            kernels.extend(self.keys(&conversion, slices));
+            kernels.extend(self.keys(&conversion, coverage));
         }
         self.kernels.compile_together(&kernels)
     }
@@ -225,8 +225,8 @@ impl Caster {
     }
 
     /// The kernels that casts of any length may take.
-    pub(crate) fn keys(&self, conversion: &Conversion, slices: Slices) -> impl Iterator<Item = KernelKey> {
-        let kinds = plan::kernels(conversion, slices, &self.settings);
+    pub(crate) fn keys(&self, conversion: &Conversion, coverage: Coverage) -> impl Iterator<Item = KernelKey> {
+        let kinds = plan::kernels(conversion, coverage, &self.settings);
         kinds.map(|(kind, access)| self.kernels.key(conversion, kind, access))
     }
 

@@ -64,7 +64,7 @@ pub use loss::LossCounts;
 pub use options::{CastOptions, Float4Nan, Int4Overflow, RoundMode};
 pub use packed::SharedBytes;
 #[cfg(feature = "wgpu")]
-pub use plan::Slices;
+pub use plan::Coverage;
 pub use plan::{
     CodeLookup, Placement, Plan, PlanLimits, PlanSettings, PlanTuning, PlannedBinding, PlannedDispatch, Position, View,
 };

@@ -96,11 +96,12 @@ impl Offsets {
     }
 }
 
-/// The positions of the slices of future casts, for [`Caster::warm_up`](crate::Caster::warm_up) and
-/// [`Caster::self_test`](crate::Caster::self_test). Each variant includes the variants before it.
+/// Which kernels of casts are compiled ([`Caster::warm_up`](crate::Caster::warm_up)) or tested
+/// ([`Caster::self_test`](crate::Caster::self_test)), by where the tensors of future casts may lie. Each variant includes the
+/// variants before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Slices {
+pub enum Coverage {
     /// In two buffers, each starting at the device's `min_storage_buffer_offset_alignment`.
     #[default]
     Aligned,
@@ -112,8 +113,8 @@ pub enum Slices {
     Views,
 }
 
-impl Slices {
-    pub(crate) fn include(self, other: Self) -> bool {
+impl Coverage {
+    pub(crate) fn includes(self, other: Self) -> bool {
         self as u8 >= other as u8
     }
 }
@@ -121,7 +122,7 @@ impl Slices {
 /// The kernels that casts of any length may take.
 pub(crate) fn kernels(
     conversion: &Conversion,
-    slices: Slices,
+    coverage: Coverage,
     settings: &PlanSettings,
 ) -> impl Iterator<Item = (KernelKind, Access)> {
     let PlanSettings { limits, tuning } = *settings;
@@ -131,15 +132,15 @@ pub(crate) fn kernels(
         (KernelKind::Together, Access::Shared) => from != to || crosses_words(to),
         (KernelKind::Together, _) => false,
         (KernelKind::Blocks, Access::Shared) => wide_units_suit(from, to),
-        (KernelKind::Shifted, _) => slices.include(Slices::Anywhere),
-        (KernelKind::Transposed, _) => transposes && slices.include(Slices::Views),
-        (kind, _) => !kind.is_of_views() || slices.include(Slices::Views),
+        (KernelKind::Shifted, _) => coverage.includes(Coverage::Anywhere),
+        (KernelKind::Transposed, _) => transposes && coverage.includes(Coverage::Views),
+        (kind, _) => !kind.is_of_views() || coverage.includes(Coverage::Views),
     };
-    let accesses: &[Access] = match slices {
-        Slices::Aligned | Slices::Anywhere => &[Access::Separate],
+    let accesses: &[Access] = match coverage {
+        Coverage::Aligned | Coverage::Anywhere => &[Access::Separate],
         // Ranges of one buffer are too far apart for one binding only if buffers are larger than bindings.
         _ if limits.buffer_size <= limits.binding_size => &[Access::Separate, Access::Shared],
-        Slices::OneBuffer | Slices::Views => &[Access::Separate, Access::Shared, Access::Writable],
+        Coverage::OneBuffer | Coverage::Views => &[Access::Separate, Access::Shared, Access::Writable],
     };
     let kinds = KernelKind::ALL;
     accesses

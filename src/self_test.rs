@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::gpu::device_link::DeviceLink;
 use crate::gpu::error_scope::watched;
 use crate::gpu::pipelined;
-use crate::plan::{Offsets, PlanLimits, Slices};
+use crate::plan::{Coverage, Offsets, PlanLimits};
 use crate::spec::CastSpec;
 use crate::tensor::Tensor;
 
@@ -31,7 +31,7 @@ const POISON: u8 = 0xa5;
 const GUARD: u64 = 64;
 
 impl Caster {
-    /// Tests the kernels of some casts on this device: casts edge cases with every kernel that such slices can use, and
+    /// Tests the kernels of some casts on this device: casts edge cases with every kernel of that coverage, and
     /// compares the results bit by bit with those of the CPU. This takes a few milliseconds per kernel, in addition to
     /// its compilation.
     ///
@@ -42,10 +42,10 @@ impl Caster {
     /// # Errors
     /// [`Error::SelfTest`] for the first wrong element; [`Error::SelfTestOutside`] if other bytes were changed;
     /// [`Error::Incomplete`] if the device did nothing; and as [`Context::cast`](crate::Context::cast).
-    pub async fn self_test(&self, queue: &wgpu::Queue, specs: &[CastSpec], slices: Slices) -> Result<(), Error> {
+    pub async fn self_test(&self, queue: &wgpu::Queue, specs: &[CastSpec], coverage: Coverage) -> Result<(), Error> {
         let link = DeviceLink::borrowed(self.device(), queue, self);
         for spec in specs {
-            check(&link, spec, slices).await?;
+            check(&link, spec, coverage).await?;
         }
         Ok(())
     }
@@ -59,12 +59,12 @@ pub(crate) async fn known_answers(device: &wgpu::Device, queue: &wgpu::Queue) ->
     Known::new(&spec, FEW)?.check_host(&link).await
 }
 
-/// Casts difficult codes on the device, by every kernel that casts between such slices take.
-async fn check(link: &DeviceLink, spec: &CastSpec, slices: Slices) -> Result<(), Error> {
+/// Casts difficult codes on the device, by every kernel of a coverage.
+async fn check(link: &DeviceLink, spec: &CastSpec, coverage: Coverage) -> Result<(), Error> {
     let known = Known::new(spec, ELEMENTS)?;
-    link.caster.compile_async(link.caster.keys(&known.conversion, slices)).await?;
+    link.caster.compile_async(link.caster.keys(&known.conversion, coverage)).await?;
     known.check_host(link).await?;
-    for arrangement in arrangements(&known.conversion, slices, link.caster.limits()) {
+    for arrangement in arrangements(&known.conversion, coverage, link.caster.limits()) {
         known.check_slices(link, &arrangement).await?;
     }
     Ok(())
@@ -255,17 +255,17 @@ impl Arrangement {
     }
 }
 
-/// Slices that together take every kernel for such slices that host tensors do not take.
-fn arrangements(conversion: &Conversion, slices: Slices, limits: &PlanLimits) -> Vec<Arrangement> {
+/// Slices that together take every kernel of a coverage that host tensors do not take.
+fn arrangements(conversion: &Conversion, coverage: Coverage, limits: &PlanLimits) -> Vec<Arrangement> {
     let size = |t: ElementType| u64::from(t.code_bits() / 8).max(1);
     let (from, to) = (conversion.from, conversion.to);
     let after = (GUARD + from.packed_bytes(ELEMENTS as u64).unwrap_or(0)).next_multiple_of(16) + GUARD;
     let (two, one) = (Offsets::two_buffers, Offsets::one_buffer);
     let mut offsets = Vec::new();
-    if slices.include(Slices::Anywhere) {
+    if coverage.includes(Coverage::Anywhere) {
         offsets.extend([two(size(from), 0), two(0, size(to))]);
     }
-    if slices.include(Slices::OneBuffer) {
+    if coverage.includes(Coverage::OneBuffer) {
         offsets.extend([one(GUARD, after), one(GUARD + size(from), after + 2 * size(to))]);
         // In place: between types of different widths too.
         let start = GUARD + size(from).max(size(to));
@@ -273,11 +273,11 @@ fn arrangements(conversion: &Conversion, slices: Slices, limits: &PlanLimits) ->
     }
     let arranged = |order, offsets| Arrangement { offsets, order, binding_size: None };
     let mut all: Vec<_> = offsets.into_iter().map(|offsets| arranged(Order::Dense, offsets)).collect();
-    let views = if slices == Slices::Views { &Order::VIEWS[..] } else { &[] };
+    let views = if coverage == Coverage::Views { &Order::VIEWS[..] } else { &[] };
     for &order in views {
         all.extend([arranged(order, two(0, 0)), arranged(order, one(GUARD, after))]);
     }
-    if slices.include(Slices::OneBuffer) && limits.buffer_size > limits.binding_size {
+    if coverage.includes(Coverage::OneBuffer) && limits.buffer_size > limits.binding_size {
         // Half a binding for each tensor, and slices that are farther apart than a binding is long.
         let longest = [from, to].map(|t| t.packed_bytes(ELEMENTS as u64).unwrap_or(0)).into_iter().max().unwrap_or(0);
         let half = (longest + 2 * (GUARD + limits.offset_alignment)).next_multiple_of(16);
@@ -392,9 +392,9 @@ mod tests {
         let numeric = || ElementType::ALL.iter().copied().filter(|t| t.is_numeric());
         for (from, to) in numeric().flat_map(|from| numeric().map(move |to| (from, to))) {
             let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
-            for slices in [Slices::Aligned, Slices::Anywhere, Slices::OneBuffer, Slices::Views] {
+            for coverage in [Coverage::Aligned, Coverage::Anywhere, Coverage::OneBuffer, Coverage::Views] {
                 let host = Arrangement { offsets: Offsets::default(), order: Order::Dense, binding_size: None };
-                let arranged = arrangements(&conversion, slices, &settings.limits).into_iter().chain([host]);
+                let arranged = arrangements(&conversion, coverage, &settings.limits).into_iter().chain([host]);
                 let dispatches = arranged.flat_map(|arrangement| {
                     let settings = PlanSettings { limits: arrangement.limits(&settings.limits), ..*settings };
                     match arrangement.order {
@@ -411,8 +411,8 @@ mod tests {
                     }
                 });
                 let met: HashSet<_> = dispatches.map(|dispatch| (dispatch.kind, dispatch.access)).collect();
-                let all: HashSet<_> = plan::kernels(&conversion, slices, settings).collect();
-                assert_eq!(met, all, "{from} to {to}, {slices:?}");
+                let all: HashSet<_> = plan::kernels(&conversion, coverage, settings).collect();
+                assert_eq!(met, all, "{from} to {to}, {coverage:?}");
             }
         }
     }
@@ -449,7 +449,7 @@ mod tests {
         let link = DeviceLink::borrowed(&device, &queue, &Caster::new(&device));
         let (from, to) = (ElementType::FLOAT16, ElementType::INT8);
         let known = Known::new(&CastSpec::new(from, to), ELEMENTS).unwrap();
-        for arrangement in arrangements(&known.conversion, Slices::Views, link.caster.limits()) {
+        for arrangement in arrangements(&known.conversion, Coverage::Views, link.caster.limits()) {
             let error = pollster::block_on(known.check_slices(&link, &arrangement)).unwrap_err();
             let Error::SelfTest { code, expected, .. } = error else { panic!("{arrangement:?}: {error}") };
             let one = Tensor::from_codes(from, [1], [code]).unwrap();

@@ -51,12 +51,12 @@ fn offsets_are_bits_in_one_buffer_or_two() {
 #[test]
 fn kernels_are_those_that_slices_need() {
     use ElementType::{FLOAT, FLOAT6E2M3, FLOAT6E3M2, FLOAT16, INT8, UINT8};
-    let letters = |from, to, slices, buffer_size| {
+    let letters = |from, to, coverage, buffer_size| {
         let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
         let mut settings = PlanSettings::default();
         settings.limits.buffer_size = buffer_size;
         settings.limits.binding_size = 1 << 27;
-        let all: Vec<_> = kernels(&conversion, slices, &settings).collect();
+        let all: Vec<_> = kernels(&conversion, coverage, &settings).collect();
         [Access::Separate, Access::Shared, Access::Writable].map(|wanted| {
             let of_access = all.iter().filter(|(_, access)| *access == wanted);
             let letter = |(kind, _): &(KernelKind, Access)| match kind {
@@ -70,8 +70,8 @@ fn kernels_are_those_that_slices_need() {
     };
     let (small, large) = (1 << 27, 1 << 28);
     for buffer_size in [small, large] {
-        assert_eq!(letters(FLOAT, FLOAT16, Slices::Aligned, buffer_size), ["BE", "", ""]);
-        assert_eq!(letters(FLOAT, FLOAT16, Slices::Anywhere, buffer_size), ["BSE", "", ""]);
+        assert_eq!(letters(FLOAT, FLOAT16, Coverage::Aligned, buffer_size), ["BE", "", ""]);
+        assert_eq!(letters(FLOAT, FLOAT16, Coverage::Anywhere, buffer_size), ["BSE", "", ""]);
     }
     for (from, to, shared) in [
         (FLOAT, FLOAT16, "BSEU"),
@@ -80,12 +80,12 @@ fn kernels_are_those_that_slices_need() {
         (FLOAT6E2M3, FLOAT6E3M2, "SEU"),
         (FLOAT6E2M3, FLOAT, "SEU"),
     ] {
-        assert_eq!(letters(from, to, Slices::OneBuffer, small), ["BSE", shared, ""], "{from} to {to}");
-        assert_eq!(letters(from, to, Slices::OneBuffer, large), ["BSE", shared, "BSE"], "{from} to {to}");
+        assert_eq!(letters(from, to, Coverage::OneBuffer, small), ["BSE", shared, ""], "{from} to {to}");
+        assert_eq!(letters(from, to, Coverage::OneBuffer, large), ["BSE", shared, "BSE"], "{from} to {to}");
         // Of the kernels of views, the one for transposed rows does not store codes of 6 bits.
         let views = if to == FLOAT6E3M2 { "VRGN" } else { "VRGNT" };
         let expected = ["BSE", shared, "BSE"].map(|kernels| format!("{kernels}{views}"));
-        assert_eq!(letters(from, to, Slices::Views, large), expected, "{from} to {to}");
+        assert_eq!(letters(from, to, Coverage::Views, large), expected, "{from} to {to}");
     }
 }
 

@@ -10,7 +10,7 @@ use support::buffers::{buffer, own_device, read};
 use support::{adapter, numeric};
 use wgpu_cast::wgpu::{self, BufferUsages};
 use wgpu_cast::{
-    Bound, CastOptions, CastSpec, Caster, CasterDescriptor, Destination, ElementType, Error, PlanLimits, Slices,
+    Bound, CastOptions, CastSpec, Caster, CasterDescriptor, Coverage, Destination, ElementType, Error, PlanLimits,
     Source, Tensor, cpu,
 };
 
@@ -53,7 +53,7 @@ fn preparing_needs_no_thread_of_the_application_s_pool() {
     let caster = Caster::new(&device);
     while_the_pool_waits("prepare_strided", move || drop(caster.prepare_strided(&spec, &[30, 10], &[1, 30]).unwrap()));
     let caster = Caster::new(&device);
-    while_the_pool_waits("warm_up", move || caster.warm_up(&[spec], Slices::Views).unwrap());
+    while_the_pool_waits("warm_up", move || caster.warm_up(&[spec], Coverage::Views).unwrap());
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn callbacks_of_the_application_run_outside_the_crate_s_error_scopes() {
     device.on_uncaptured_error(Arc::new(move |error| handler.lock().unwrap().push(error.to_string())));
     let caster = Caster::new(&device);
     let spec = CastSpec::new(FLOAT, ElementType::FLOAT16);
-    caster.warm_up(&[spec], Slices::Aligned).unwrap();
+    caster.warm_up(&[spec], Coverage::Aligned).unwrap();
     queue.submit([device.create_command_encoder(&Default::default()).finish()]);
     let own = device.clone();
     queue.on_submitted_work_done(move || {
@@ -115,7 +115,7 @@ fn callbacks_of_the_application_run_outside_the_crate_s_error_scopes() {
     });
     // The device is done by now, but nobody has polled it.
     std::thread::sleep(Duration::from_millis(200));
-    pollster::block_on(caster.self_test(&queue, &[spec], Slices::Aligned)).unwrap();
+    pollster::block_on(caster.self_test(&queue, &[spec], Coverage::Aligned)).unwrap();
     let heard = heard.lock().unwrap();
     assert!(heard.len() == 1 && heard[0].contains("mine"), "{heard:?}");
 }
@@ -184,9 +184,9 @@ fn warm_up_and_self_test_include_slices_that_are_far_apart() {
     limits.binding_size = 1 << 20;
     let caster = Caster::with_descriptor(&device, &CasterDescriptor { limits: Some(limits), ..Default::default() });
     let spec = CastSpec::new(FLOAT, ElementType::INT8);
-    pollster::block_on(caster.self_test(&queue, &[spec], Slices::Views)).unwrap();
+    pollster::block_on(caster.self_test(&queue, &[spec], Coverage::Views)).unwrap();
     let caster = Caster::with_descriptor(&device, &CasterDescriptor { limits: Some(limits), ..Default::default() });
-    caster.warm_up(&[spec], Slices::Views).unwrap();
+    caster.warm_up(&[spec], Coverage::Views).unwrap();
     let compiled = || device.get_internal_counters().hal.compute_pipelines.read();
     let warm = compiled();
     let memory = buffer(&device, 4 << 20);
@@ -248,7 +248,7 @@ fn forgotten_kernels_are_freed_when_nothing_uses_them() {
         device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
         device.get_internal_counters().hal.compute_pipelines.read()
     };
-    caster.warm_up(&[kept], Slices::Aligned).unwrap();
+    caster.warm_up(&[kept], Coverage::Aligned).unwrap();
     let before = held();
     let prepared = caster.prepare(&dropped, 100_003).unwrap();
     let all = held();

@@ -7,8 +7,8 @@ use support::assert_error;
 use support::{adapter, buffers};
 use wgpu_cast::wgpu::{BufferDescriptor, BufferUsages};
 use wgpu_cast::{
-    AllowedOverlap, Bound, CastSpec, Caster, CasterDescriptor, Context, Destination, DeviceChoice, ElementType, Error,
-    PlanLimits, Route, Side, Slices, Source, Tensor, wgpu,
+    AllowedOverlap, Bound, CastSpec, Caster, CasterDescriptor, Context, Coverage, Destination, DeviceChoice,
+    ElementType, Error, PlanLimits, Route, Side, Source, Tensor, wgpu,
 };
 
 const FROM: ElementType = ElementType::FLOAT;
@@ -125,9 +125,9 @@ fn what_is_bound_to_a_device_that_is_destroyed_records_and_does_nothing() {
         let bytes = 40_000 + prepared.destination_bytes();
         drop(prepared.bind(Source::new(memory.slice(0..40_000)), Destination::new(memory.slice(40_000..bytes))));
     }
-    drop(caster.warm_up(&[CastSpec::new(FROM, ElementType::BFLOAT16)], Slices::OneBuffer));
+    drop(caster.warm_up(&[CastSpec::new(FROM, ElementType::BFLOAT16)], Coverage::OneBuffer));
     let specs = [CastSpec::new(FROM, TO)];
-    let error = pollster::block_on(caster.self_test(&queue, &specs, Slices::Aligned)).unwrap_err();
+    let error = pollster::block_on(caster.self_test(&queue, &specs, Coverage::Aligned)).unwrap_err();
     assert!(matches!(error, Error::DeviceLost { .. } | Error::Device { .. } | Error::Incomplete { .. }), "{error}");
     assert_eq!(*heard.lock().unwrap(), [""; 0]);
 }
@@ -143,7 +143,7 @@ fn the_least_limits_are_enough() {
     let specs =
         [(FROM, TO), (ElementType::INT4, ElementType::DOUBLE), (ElementType::FLOAT6E2M3, ElementType::FLOAT6E3M2)]
             .map(|(from, to)| CastSpec::new(from, to));
-    pollster::block_on(caster.self_test(&queue, &specs, Slices::Views)).unwrap();
+    pollster::block_on(caster.self_test(&queue, &specs, Coverage::Views)).unwrap();
     assert_eq!(*heard.lock().unwrap(), [""; 0]);
 }
 

@@ -6,7 +6,7 @@ use support::assert_error;
 use support::buffers::buffer;
 use support::faulty_driver::FaultyDriver;
 use wgpu_cast::{
-    CastSpec, Caster, Context, Destination, DeviceChoice, ElementType, Error, Route, Slices, Source, Tensor, wgpu,
+    CastSpec, Caster, Context, Coverage, Destination, DeviceChoice, ElementType, Error, Route, Source, Tensor, wgpu,
 };
 
 const FROM: ElementType = ElementType::FLOAT;
@@ -75,7 +75,7 @@ fn a_driver_that_computes_wrong_bits_is_found_out() {
         let context = open(DeviceChoice::Adapter("llvmpipe".to_owned())).unwrap();
         let (caster, queue) = (context.caster().unwrap(), context.queue().unwrap());
         let spec = CastSpec::new(FROM, ElementType::FLOAT16);
-        let error = pollster::block_on(caster.self_test(queue, &[spec], Slices::Aligned)).unwrap_err();
+        let error = pollster::block_on(caster.self_test(queue, &[spec], Coverage::Aligned)).unwrap_err();
         assert!(matches!(error, Error::SelfTest { from: FROM, to: ElementType::FLOAT16, .. }), "{error}");
         assert_eq!(cast(&context, &three(), TO).unwrap().bytes(), Some(&[1, 2, 0xfd][..]), "others work");
     });
@@ -118,9 +118,9 @@ fn a_device_that_the_driver_loses_is_an_error() {
             bound.record(&mut encoder);
             queue.submit([encoder.finish()]);
         }
-        drop(caster.warm_up(&[CastSpec::new(FROM, ElementType::FLOAT16)], Slices::OneBuffer));
+        drop(caster.warm_up(&[CastSpec::new(FROM, ElementType::FLOAT16)], Coverage::OneBuffer));
         let spec = CastSpec::new(FROM, TO);
-        let error = pollster::block_on(caster.self_test(queue, &[spec], Slices::Aligned)).unwrap_err();
+        let error = pollster::block_on(caster.self_test(queue, &[spec], Coverage::Aligned)).unwrap_err();
         assert!(is_loss(&error), "{error}");
         let error = cast(&Context::on_device(device, queue), &three(), TO).unwrap_err();
         assert!(is_loss(&error), "{error}");

@@ -3,7 +3,7 @@
 use support::buffers::{buffer, read};
 use support::{adapter, cases, pairs_of_widths};
 use wgpu_cast::wgpu::{self, Features};
-use wgpu_cast::{CastOptions, CastSpec, Caster, Destination, ElementType, Slices, Source, Tensor, cpu};
+use wgpu_cast::{CastOptions, CastSpec, Caster, Coverage, Destination, ElementType, Source, Tensor, cpu};
 
 /// A device with immediates, if the adapter has them.
 fn device() -> Option<(wgpu::Device, wgpu::Queue)> {
@@ -51,5 +51,5 @@ fn self_test_passes_with_immediates() {
     let pairs = [(FLOAT, FLOAT8E4M3FN), (INT4, FLOAT6E2M3), (FLOAT6E2M3, FLOAT6E3M2)];
     let specs = pairs.map(|(from, to)| CastSpec::new(from, to));
     let caster = Caster::new(&device);
-    pollster::block_on(caster.self_test(&queue, &specs, Slices::Views)).unwrap();
+    pollster::block_on(caster.self_test(&queue, &specs, Coverage::Views)).unwrap();
 }

@@ -6,8 +6,8 @@ use support::options::variants;
 use support::{adapter, cases, numeric};
 use wgpu_cast::wgpu::{self, BufferUsages};
 use wgpu_cast::{
-    Bound, CastOptions, CastSpec, Caster, CasterDescriptor, Context, Destination, ElementType, Error, PlanTuning,
-    Route, Slices, Source, Tensor, cpu,
+    Bound, CastOptions, CastSpec, Caster, CasterDescriptor, Context, Coverage, Destination, ElementType, Error,
+    PlanTuning, Route, Source, Tensor, cpu,
 };
 
 /// Buffers, bind groups and pipelines that the device holds.
@@ -158,7 +158,7 @@ fn warm_up_compiles_every_kernel_needed() {
     let device = context.device().unwrap();
     let specs: Vec<_> = pairs().into_iter().map(|(from, to)| CastSpec::new(from, to)).collect();
     for (slices, offset, one_buffer) in
-        [(Slices::Aligned, 0, false), (Slices::Anywhere, 8, false), (Slices::OneBuffer, 8, true)]
+        [(Coverage::Aligned, 0, false), (Coverage::Anywhere, 8, false), (Coverage::OneBuffer, 8, true)]
     {
         let caster = Caster::new(device);
         caster.warm_up(&specs, slices).unwrap();
@@ -176,7 +176,7 @@ fn warm_up_compiles_every_kernel_needed() {
         }
     }
     let strings = CastSpec::new(ElementType::STRING, ElementType::FLOAT);
-    let error = context.caster().unwrap().warm_up(&[specs[0], strings], Slices::Aligned).unwrap_err();
+    let error = context.caster().unwrap().warm_up(&[specs[0], strings], Coverage::Aligned).unwrap_err();
     assert!(matches!(error, Error::NoKernel { .. }), "{error}");
 }
 
@@ -236,14 +236,14 @@ fn self_test_passes_here_and_fails_on_a_device_that_does_nothing() {
         .flat_map(|to| variants(to).into_iter().map(move |o| CastSpec::new(ElementType::FLOAT, to).with_options(o)))
         .chain(numeric().map(|from| CastSpec::new(from, ElementType::BFLOAT16)))
         .collect();
-    pollster::block_on(caster.self_test(queue, &specs, Slices::Aligned)).unwrap();
+    pollster::block_on(caster.self_test(queue, &specs, Coverage::Aligned)).unwrap();
     // Every other kernel there is; a 6-bit type to another is the one pair that has them all.
     use ElementType::{FLOAT6E2M3, FLOAT6E3M2};
     let few = pairs().into_iter().chain([(FLOAT6E2M3, FLOAT6E3M2)]).map(|(from, to)| CastSpec::new(from, to));
-    pollster::block_on(caster.self_test(queue, &few.collect::<Vec<_>>(), Slices::Views)).unwrap();
+    pollster::block_on(caster.self_test(queue, &few.collect::<Vec<_>>(), Coverage::Views)).unwrap();
     let (device, queue) = wgpu::Device::noop(&wgpu::DeviceDescriptor::default());
     for &spec in &specs {
-        let error = pollster::block_on(Caster::new(&device).self_test(&queue, &[spec], Slices::Aligned)).unwrap_err();
+        let error = pollster::block_on(Caster::new(&device).self_test(&queue, &[spec], Coverage::Aligned)).unwrap_err();
         assert!(matches!(error, Error::Incomplete { .. }), "{spec:?}: {error}");
     }
 }

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use support::buffers::{buffer, read};
 use support::random::Random;
 use support::{adapter, cases, numeric};
-use wgpu_cast::{CastOptions, CastSpec, Context, Destination, ElementType, Slices, Source, Tensor, cpu, wgpu};
+use wgpu_cast::{CastOptions, CastSpec, Context, Coverage, Destination, ElementType, Source, Tensor, cpu, wgpu};
 
 const THREADS: usize = 16;
 
@@ -93,7 +93,7 @@ fn threads_cast_for_long_in_the_same_memory() {
     let types: Vec<_> = numeric().collect();
     let pairs: Vec<_> = (0..types.len()).map(|i| (types[i], types[(7 * i + 3) % types.len()])).collect();
     let specs: Vec<_> = pairs.iter().map(|&(from, to)| CastSpec::new(from, to)).collect();
-    context.caster().unwrap().warm_up(&specs, Slices::Aligned).unwrap();
+    context.caster().unwrap().warm_up(&specs, Coverage::Aligned).unwrap();
 
     let (start, mut first, mut most_memory) = (Instant::now(), None, 0);
     for round in 0.. {

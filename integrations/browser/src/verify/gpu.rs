@@ -2,7 +2,7 @@
 
 use support::verify::differences;
 use wasm_bindgen::prelude::*;
-use wgpu_cast::{CastSpec, Context, ElementType, Error, Slices, cpu};
+use wgpu_cast::{CastSpec, Context, Coverage, ElementType, Error, cpu};
 
 use super::{SHOWN, Verifier};
 use crate::error;
@@ -43,7 +43,7 @@ impl Verifier {
             return Ok(());
         };
         // The kernels for slices at any place and for views.
-        match caster.self_test(queue, &[CastSpec::new(from, to)], Slices::Views).await {
+        match caster.self_test(queue, &[CastSpec::new(from, to)], Coverage::Views).await {
             Err(error @ (Error::SelfTest { .. } | Error::SelfTestOutside { .. })) => {
                 if self.mismatches.len() < SHOWN {
                     self.mismatches.push(error.to_string());
