@@ -3,6 +3,29 @@
 //! [semantics]: docs::semantics
 //! [performance]: docs::performance
 //!
+//! Casts between all element types of ONNX. The table has every public type by task; the README follows.
+//!
+//! | to | use |
+//! |---|---|
+//! | name a cast | [`CastSpec`]: two [`ElementType`]s and [`CastOptions`] ([`RoundMode`], [`Int4Overflow`], [`Float4Nan`]) |
+//! | ask about a type | [`ElementType`], its [`Kind`], [`FloatFormat`] and [`Specials`]; [`has_kernel`] |
+//! | hold a tensor in host memory | [`Tensor`] of [`Element`]s, or of [`Bytes`] that something else owns |
+//! | cast it on the CPU | [`cpu::cast`], [`cpu::cast_into`]; [`cpu::cast_bytes`] from slices of bytes |
+//! | learn what a cast loses | [`cpu::cast_counted`], [`cpu::count_losses`]: [`LossCounts`]; [`cpu::largest_relative_error`] |
+//! | cast it on a GPU, or where it is faster | [`blocking::cast`], or [`Context`] by a [`DeviceChoice`]; [`adapters`]: [`AdapterSummary`]. [`CastReport`] has the [`Route`] |
+//! | cast results again before they are read back | [`Context::batch`]: [`BatchDescriptor`], [`Batch`], [`BatchTensor`], [`BatchReport`] |
+//! | record a cast between buffers | [`Caster`] (by a [`CasterDescriptor`]), [`Prepared`], [`Source`] and [`Destination`], [`Bound`] |
+//! | cast a view with strides | [`Caster::prepare_view`]: [`View`] |
+//! | cast many tensors in few dispatches | [`Caster::many`]: [`Many`] |
+//! | record each dispatch yourself | [`Bound::dispatches`]: [`BoundDispatch`] |
+//! | compile kernels ahead, or test a device | [`Caster::warm_up`], [`Caster::self_test`]: [`Coverage`] |
+//! | make the objects of a device yourself | [`Plan`] for a [`Placement`] of two [`Position`]s: [`PlannedDispatch`], [`PlannedBinding`] |
+//! | bound or shape dispatches | [`PlanLimits`], [`PlanTuning`] with [`CodeLookup`]; both are [`PlanSettings`] |
+//! | cast in a kernel of yours | [`wgsl::Functions`]: [`wgsl::Function`], [`wgsl::Type`], [`wgsl::Table`] |
+//! | read a kernel | [`wgsl::kernel`]: [`wgsl::KernelVariant`], [`wgsl::Kernel`] |
+//! | follow a node of ONNX | [`onnx::CastNode`], [`onnx::CastLikeNode`], [`onnx::Attribute`]; [`Operator`] |
+//! | tell what failed | [`Error`], and what it names: [`Side`], [`Operand`], [`OperatorVersion`], [`AllowedOverlap`] |
+//!
 #![doc = include_str!("../README.md")]
 #![cfg_attr(
     not(feature = "wgpu"),
@@ -50,6 +73,7 @@ pub mod wgsl;
 
 #[cfg(feature = "wgpu")]
 pub use batch::{Batch, BatchDescriptor, BatchReport, BatchTensor};
+pub use bytes::Bytes;
 #[cfg(feature = "wgpu")]
 pub use caster::{Bound, BoundDispatch, Caster, CasterDescriptor, Destination, Many, Prepared, Source};
 #[cfg(feature = "wgpu")]
@@ -62,7 +86,6 @@ pub use format::{FloatFormat, Specials};
 pub use gpu::adapter::{AdapterSummary, DeviceChoice, adapters};
 pub use loss::LossCounts;
 pub use options::{CastOptions, Float4Nan, Int4Overflow, RoundMode};
-pub use packed::SharedBytes;
 #[cfg(feature = "wgpu")]
 pub use plan::Coverage;
 pub use plan::{

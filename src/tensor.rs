@@ -3,11 +3,12 @@
 use std::ops::DerefMut;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use half::{bf16, f16};
 
 use crate::element::ElementType;
 use crate::error::Error;
-use crate::packed::{Memory, Packed, SharedBytes};
+use crate::packed::Memory;
 use crate::packing;
 use crate::string_array::StringArray;
 
@@ -29,7 +30,7 @@ pub struct Tensor {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Data {
-    Packed(Packed),
+    Packed(Bytes),
     Strings(Arc<StringArray>),
 }
 
@@ -44,7 +45,7 @@ impl Tensor {
     }
 
     /// [`from_bytes`](Self::from_bytes) with a shape that other tensors have too.
-    pub(crate) fn with_shape<B: DerefMut<Target = [u8]> + Into<Packed>>(
+    pub(crate) fn with_shape<B: DerefMut<Target = [u8]> + Into<Bytes>>(
         element_type: ElementType,
         shape: Arc<[usize]>,
         mut bytes: B,
@@ -57,22 +58,18 @@ impl Tensor {
         Ok(Self { element_type, shape, elements, data: Data::Packed(bytes.into()) })
     }
 
-    /// Creates a tensor from packed bytes that something else owns, such as a memory-mapped file or an `Arc<[u8]>`. The
-    /// bytes are shared, not copied; the owner is dropped with the last clone of the tensor.
+    /// Creates a tensor from packed bytes that something else owns, such as a memory-mapped file or an `Arc<[u8]>`
+    /// ([`Bytes::from_owner`]). The bytes are shared, not copied; the owner is dropped with the last clone of the tensor.
     ///
     /// Only if an unused bit of the last byte is set, which types of at least 8 bits do not have, the bytes are copied
     /// to clear it.
     ///
-    /// The owner's bytes should not change while the tensor lives. Each reading of the tensor takes the owner's bytes
-    /// as they are then. If their length is another one, [`bytes`](Self::bytes) and [`into_bytes`](Self::into_bytes)
-    /// return `None`, [`codes`](Self::codes) is empty, and casts return [`Error::ByteLength`].
-    ///
     /// ```
     /// use std::sync::Arc;
-    /// use wgpu_cast::{CastOptions, ElementType, Tensor, cpu};
+    /// use wgpu_cast::{Bytes, CastOptions, ElementType, Tensor, cpu};
     ///
     /// let weights: Arc<[u8]> = Arc::from([0x38, 0xc0]);
-    /// let tensor = Tensor::from_shared(ElementType::FLOAT8E4M3FN, [2], Arc::new(weights.clone()))?;
+    /// let tensor = Tensor::from_shared(ElementType::FLOAT8E4M3FN, [2], Bytes::from_owner(weights.clone()))?;
     /// assert_eq!(tensor.bytes().map(<[u8]>::as_ptr), Some(weights.as_ptr()));
     /// let floats = cpu::cast(&tensor, ElementType::FLOAT, &CastOptions::default())?;
     /// assert_eq!(floats.to_vec::<f32>()?, [1.0, -2.0]);
@@ -81,14 +78,9 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::from_bytes`].
-    pub fn from_shared(
-        element_type: ElementType,
-        shape: impl Into<Vec<usize>>,
-        owner: SharedBytes,
-    ) -> Result<Self, Error> {
+    pub fn from_shared(element_type: ElementType, shape: impl Into<Vec<usize>>, bytes: Bytes) -> Result<Self, Error> {
         let shape = shape.into();
         let (elements, expected) = sizes(element_type, &shape)?;
-        let bytes = (*owner).as_ref();
         if bytes.len() != expected {
             return Err(byte_length(element_type, &shape, expected, bytes.len()));
         }
@@ -96,8 +88,7 @@ impl Tensor {
         if bytes.last().is_some_and(|last| last & !used != 0) {
             return Self::from_bytes(element_type, shape, bytes.to_vec());
         }
-        let data = Data::Packed(Packed::Shared(owner, expected));
-        Ok(Self { element_type, shape: shape.into(), elements, data })
+        Ok(Self { element_type, shape: shape.into(), elements, data: Data::Packed(bytes) })
     }
 
     /// Creates a tensor from one code per element. Bits above the type's width are dropped.
@@ -196,14 +187,13 @@ impl Tensor {
     /// 32 MiB. Like any `Vec` that grows, the copy ends the process where there is no memory.
     /// [`into_shared`](Self::into_shared) copies nothing.
     pub fn into_bytes(self) -> Option<Vec<u8>> {
-        self.into_packed().ok()
+        self.into_shared().map(Vec::from)
     }
 
-    /// The packed little-endian bytes, or the owner that [`from_shared`](Self::from_shared) got; `None` for strings.
-    /// They are not copied.
-    pub fn into_shared(self) -> Option<SharedBytes> {
+    /// The packed little-endian bytes; `None` for strings. They are not copied.
+    pub fn into_shared(self) -> Option<Bytes> {
         match self.data {
-            Data::Packed(packed) => Some(packed.into_shared()),
+            Data::Packed(bytes) => Some(bytes),
             Data::Strings(_) => None,
         }
     }
@@ -211,22 +201,8 @@ impl Tensor {
     /// The packed bytes.
     pub(crate) fn packed(&self) -> Result<&[u8], Error> {
         match &self.data {
-            Data::Packed(packed) => {
-                packed.bytes().map_err(|found| byte_length(self.element_type, &self.shape, packed.len(), found))
-            }
+            Data::Packed(bytes) => Ok(bytes),
             Data::Strings(_) => Err(Error::NoCodes { element_type: self.element_type }),
-        }
-    }
-
-    /// The packed bytes, copied if anything else shares them.
-    pub(crate) fn into_packed(self) -> Result<Vec<u8>, Error> {
-        let Self { element_type, shape, data, .. } = self;
-        match data {
-            Data::Packed(packed) => {
-                let expected = packed.len();
-                packed.into_vec().map_err(|found| byte_length(element_type, &shape, expected, found))
-            }
-            Data::Strings(_) => Err(Error::NoCodes { element_type }),
         }
     }
 
@@ -397,7 +373,7 @@ mod tests {
     #[test]
     fn tensors_that_differ_are_not_equal() {
         let own = |bytes: [u8; 2]| Tensor::from_bytes(UINT8, [2], bytes.into()).unwrap();
-        let shared = |bytes: [u8; 2]| Tensor::from_shared(UINT8, [2], Arc::new(bytes)).unwrap();
+        let shared = |bytes: [u8; 2]| Tensor::from_shared(UINT8, [2], Bytes::from_owner(bytes)).unwrap();
         assert_eq!(own([1, 2]), shared([1, 2]));
         assert_ne!(own([1, 2]), own([1, 3]));
         assert_ne!(own([1, 2]), shared([1, 3]));

@@ -1,5 +1,7 @@
 //! Bind groups and the commands of a cast.
 
+use zerocopy::IntoBytes;
+
 use crate::conversion::Conversion;
 use crate::error::{Error, Side};
 use crate::gpu::arena::filled;
@@ -155,7 +157,7 @@ impl Command {
     /// What the pass's immediates must be.
     pub(crate) fn immediates(&self) -> &[u8] {
         match &self.parameters {
-            Parameters::Immediate(params) => bytemuck::bytes_of(params),
+            Parameters::Immediate(params) => params.as_bytes(),
             Parameters::Uniform(_) | Parameters::Table => &[],
         }
     }

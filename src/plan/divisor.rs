@@ -1,7 +1,9 @@
 //! Divisors that kernels multiply by.
 
+use zerocopy::{FromBytes, Immutable, IntoBytes};
+
 /// `Divisor` of `shaders/entry/view_params.wgsl`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, bytemuck::Pod, bytemuck::Zeroable)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, FromBytes, Immutable, IntoBytes)]
 #[repr(C)]
 pub(crate) struct Divisor {
     pub number: u32,

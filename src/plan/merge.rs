@@ -1,6 +1,7 @@
 //! Many casts in few dispatches: those of one kernel between the same buffers become one, with a table of parameters.
 
 use std::collections::{HashMap, HashSet};
+use zerocopy::IntoBytes;
 
 use super::{ByteRange, Dispatch, Params, PlanSettings};
 use crate::conversion::Conversion;
@@ -167,11 +168,11 @@ impl Merged {
     pub(crate) fn table(&self, alignment: u64) -> (Vec<u8>, [ByteRange; 2]) {
         let range = |offset: u64, bytes: &[u8]| ByteRange { offset, size: bytes.len() as u64 };
         let (parameters, casts) = (self.parameters(), self.cast_of_workgroup().collect::<Vec<_>>());
-        let mut bytes = bytemuck::cast_slice(&parameters).to_vec();
+        let mut bytes = parameters.as_bytes().to_vec();
         let first = range(0, &bytes);
         bytes.resize(bytes.len().next_multiple_of(alignment as usize), 0);
-        let second = range(bytes.len() as u64, bytemuck::cast_slice(&casts));
-        bytes.extend_from_slice(bytemuck::cast_slice(&casts));
+        let second = range(bytes.len() as u64, casts.as_bytes());
+        bytes.extend_from_slice(casts.as_bytes());
         (bytes, [first, second])
     }
 }

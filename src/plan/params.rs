@@ -1,10 +1,12 @@
 //! The parameters of a dispatch, as its kernel reads them from a uniform buffer.
 
+use zerocopy::{FromBytes, Immutable, IntoBytes};
+
 use super::divisor::Divisor;
 use crate::kernel::VIEW_RANK;
 
 /// `Params` of `shaders/entry/params.wgsl`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, bytemuck::Pod, bytemuck::Zeroable)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, FromBytes, Immutable, IntoBytes)]
 #[repr(C)]
 pub(crate) struct Params {
     pub count: u32,
@@ -20,7 +22,7 @@ pub(crate) struct Params {
 }
 
 /// What follows [`Params`] in `Params` of `shaders/entry/view_params.wgsl`, from the next multiple of 16 bytes on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, bytemuck::Pod, bytemuck::Zeroable)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, FromBytes, Immutable, IntoBytes)]
 #[repr(C)]
 pub(crate) struct ViewParams {
     pub source_strides: [u32; VIEW_RANK],
@@ -41,7 +43,7 @@ pub(crate) struct ViewParams {
 
 /// What follows [`Params`] in `CountedParams` of `shaders/entry/params_counted.wgsl`, from the next multiple of 16 bytes
 /// on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, bytemuck::Pod, bytemuck::Zeroable)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, FromBytes, Immutable, IntoBytes)]
 #[repr(C)]
 pub(crate) struct CountParams {
     pub first: u32,
@@ -70,10 +72,10 @@ impl UniformBlock {
     pub(crate) fn bytes(&self) -> Vec<u8> {
         let more = match &self.more {
             MoreParams::None => &[],
-            MoreParams::View(view) => bytemuck::bytes_of(&**view),
-            MoreParams::Count(count) => bytemuck::bytes_of(count),
+            MoreParams::View(view) => view.as_bytes(),
+            MoreParams::Count(count) => count.as_bytes(),
         };
-        let mut bytes = bytemuck::bytes_of(&self.params).to_vec();
+        let mut bytes = self.params.as_bytes().to_vec();
         bytes.resize(bytes.len().next_multiple_of(16), 0);
         bytes.extend_from_slice(more);
         bytes

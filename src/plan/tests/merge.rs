@@ -1,6 +1,7 @@
 //! Dispatches of many casts as one: each is done once, where it was planned, and no two write to one word at a time.
 
 use std::collections::HashSet;
+use zerocopy::FromBytes;
 
 use super::*;
 
@@ -45,7 +46,8 @@ fn check(conversion: &Conversion, planned: &[(usize, bool, Dispatch)], settings:
         }
         let (bytes, [parameters, casts]) = group.table(settings.limits.offset_alignment);
         let part = |range: ByteRange| &bytes[range.offset as usize..][..range.size as usize];
-        let parameters: Vec<Params> = part(parameters).chunks_exact(40).map(bytemuck::pod_read_unaligned).collect();
+        let parameters: Vec<Params> =
+            part(parameters).chunks_exact(40).map(|bytes| Params::read_from_bytes(bytes).unwrap()).collect();
         let casts: Vec<u32> = part(casts).chunks_exact(4).map(bytemuck::pod_read_unaligned).collect();
         assert_eq!(casts.len(), group.workgroups as usize, "{}", context());
         for (cast, (params, dispatch)) in parameters.iter().zip(&group.dispatches).enumerate() {
