@@ -28,6 +28,23 @@ fn the_readme_is_short() {
     assert!(lines <= 120, "the README has {lines} lines, the limit is 120");
 }
 
+/// The table at the head of the crate's documentation has every public type, and fits two screens.
+#[test]
+fn the_head_of_the_documentation_has_every_type() {
+    let head = include_str!("../../src/lib.rs");
+    let name = |line: &'static str| {
+        let item = line.trim_start_matches("#[non_exhaustive] ").strip_prefix("pub ")?;
+        let path = ["struct", "enum", "trait"].iter().find_map(|kind| item.strip_prefix(kind))?;
+        let path = path.strip_prefix(" wgpu_cast::")?.split([' ', '<']).next()?;
+        Some(path.trim_end_matches(':'))
+    };
+    let types: Vec<&str> = include_str!("../../docs/public-api.txt").lines().filter_map(name).collect();
+    assert!(types.contains(&"CastSpec") && types.contains(&"wgsl::Functions"), "{types:?}");
+    let missing: Vec<_> = types.into_iter().filter(|path| !head.contains(&format!("[`{path}`]"))).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+    assert!(head.lines().filter(|line| line.starts_with("//! | ")).count() <= 25);
+}
+
 #[test]
 fn the_type_table_is_the_element_table() {
     let rows: Vec<String> = ElementType::ALL.iter().map(|&t| row(t)).collect();
