@@ -321,7 +321,7 @@ pub enum Error {
         available: Vec<String>,
     },
     /// The cast exceeds a limit: one of the device, or a smaller one that the caller has set, as by
-    /// [`Caster::with_limits`](crate::Caster::with_limits).
+    /// [`CasterDescriptor`](crate::CasterDescriptor).
     #[error("casting {from} to {to} exceeds the limit {limit}: {needed} needed, {allowed} allowed")]
     #[non_exhaustive]
     Limit {
