@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let narrow = CastSpec::new(ElementType::FLOAT, ElementType::FLOAT8E4M3FN);
     let widen = CastSpec::new(ElementType::FLOAT8E4M3FN, ElementType::FLOAT16);
     caster.warm_up(&[narrow, widen], Coverage::OneBuffer)?;
-    pollster::block_on(caster.self_test(&queue, &[narrow, widen], Coverage::OneBuffer))?;
+    pollster::block_on(caster.self_test(&queue, &[narrow, widen], Coverage::OneBuffer))?.into_result()?;
 
     // For each tensor: what to cast, and where it lies. Three slices of the pool, one after the other.
     let (float, float8) = (4 * ELEMENTS as u64, ELEMENTS as u64);

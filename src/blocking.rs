@@ -57,6 +57,6 @@ mod tests {
         let like = Tensor::from_slice([1], &[1i8]).unwrap();
         let (result, report) = cast_like(&tensor, &like, &CastOptions::default()).unwrap();
         assert_eq!(result, like);
-        assert!(!crate::cpu::is_fast() || report.reason == "faster than copying to a GPU and back", "{report}");
+        assert!(!crate::cpu::isa::is_fast() || report.reason == "faster than copying to a GPU and back", "{report}");
     }
 }

@@ -94,7 +94,8 @@ impl Caster {
     ///
     /// # Errors
     /// [`Error::NoKernel`] if [`has_kernel`](crate::has_kernel) is false; [`Error::Limit`] if a tensor exceeds the
-    /// largest buffer, or if the device's limits are too small for a cast; [`Error::Kernel`] if the driver rejects a
+    /// largest buffer, or if the device's limits are too small for a cast; [`Error::TooManyDispatches`] beyond
+    /// [`Plan::MOST_DISPATCHES`](crate::Plan::MOST_DISPATCHES); [`Error::Kernel`] if the driver rejects a
     /// kernel; [`Error::OutOfMemory`] if the driver has no memory to compile one.
     pub fn prepare(&self, spec: &CastSpec, len: u64) -> Result<Prepared, Error> {
         let conversion = Conversion::new(spec.from, spec.to, &spec.options)?;
@@ -143,7 +144,7 @@ impl Caster {
     }
 
     /// The kernels that are not compiled yet, each once.
-    fn missing(&self, kernels: impl Iterator<Item = KernelKey>) -> Vec<KernelKey> {
+    pub(crate) fn missing(&self, kernels: impl Iterator<Item = KernelKey>) -> Vec<KernelKey> {
         let mut missing = Vec::new();
         for kernel in kernels {
             if !missing.contains(&kernel) && self.kernels.find(&kernel).is_none() {
@@ -172,7 +173,13 @@ impl Caster {
     /// bound keep theirs; a cast that is prepared later compiles its kernels again. Casts without kernels are ignored.
     pub fn forget(&self, specs: &[CastSpec]) {
         let conversion = |spec: &CastSpec| Conversion::new(spec.from, spec.to, &spec.options).ok();
-        self.kernels.forget(&specs.iter().filter_map(conversion).collect::<Vec<_>>());
+        let conversions: Vec<_> = specs.iter().filter_map(conversion).collect();
+        self.kernels.retain(|(conversion, ..)| !conversions.contains(conversion));
+    }
+
+    /// Drops some compiled kernels.
+    pub(crate) fn drop_kernels(&self, kernels: &[KernelKey]) {
+        self.kernels.retain(|key| !kernels.contains(key));
     }
 
     /// As `prepare`; the last dispatch writes `sentinel` to the word after the destination's last.

@@ -5,6 +5,7 @@ use std::fmt;
 use crate::caster::{Caster, CasterDescriptor};
 use crate::conversion::{Conversion, has_kernel};
 use crate::cpu;
+use crate::cpu::isa::is_fast;
 use crate::element::ElementType;
 use crate::error::Error;
 use crate::gpu::adapter::{self, DeviceChoice};
@@ -159,7 +160,7 @@ impl Context {
     #[cfg(not(target_family = "wasm"))]
     pub(crate) fn for_casts() -> Option<Self> {
         let context = || Self { choice: DeviceChoice::Auto, gpu: None, reason: CPU_IS_FASTER.to_owned() };
-        cpu::is_fast().then(context)
+        is_fast().then(context)
     }
 
     /// Creates a context on a device of the application. No handler for errors or for device loss is set. All numeric
@@ -295,7 +296,7 @@ impl Context {
         match &self.gpu {
             None => (None, self.reason.clone()),
             Some(gpu) if self.choice != DeviceChoice::Auto => (Some(gpu), self.with_reason(adapter::REQUESTED)),
-            Some(_) if cpu::is_fast() && !is_chain => (None, CPU_IS_FASTER.to_owned()),
+            Some(_) if is_fast() && !is_chain => (None, CPU_IS_FASTER.to_owned()),
             Some(_) if bytes < GPU_FROM_BYTES => {
                 (None, format!("{bytes} bytes read and written, a GPU is used from {GPU_FROM_BYTES}"))
             }
@@ -366,7 +367,7 @@ mod tests {
         let goes = |choice, bytes, is_chain| noop(choice).device_for(bytes, is_chain).0.is_some();
         for bytes in [1, GPU_FROM_BYTES - 1, GPU_FROM_BYTES, u64::MAX] {
             let large = bytes >= GPU_FROM_BYTES;
-            assert_eq!(goes(DeviceChoice::Auto, bytes, false), large && !cpu::is_fast(), "{bytes} bytes");
+            assert_eq!(goes(DeviceChoice::Auto, bytes, false), large && !is_fast(), "{bytes} bytes");
             assert_eq!(goes(DeviceChoice::Auto, bytes, true), large, "{bytes} bytes");
             assert!(goes(DeviceChoice::Gpu, bytes, false), "{bytes} bytes");
         }

@@ -35,7 +35,7 @@ mod method;
 mod one_per_byte;
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 mod pack;
-mod reference;
+pub(crate) mod reference;
 mod relative_error;
 mod scalar;
 mod sign_rule;
@@ -266,12 +266,6 @@ pub fn count_losses(spec: &CastSpec, source: &[u8], len: usize) -> Result<LossCo
 pub fn largest_relative_error(spec: &CastSpec, source: &[u8], len: usize, result: &[u8]) -> Result<f64, Error> {
     let conversion = checked(spec, source, len, result.len())?;
     relative_error::largest(&conversion, source, len, result)
-}
-
-/// Whether a cast here takes about as long as copying the tensor to a GPU and the result back: where the target has
-/// vector instructions, whichever the processor has beyond those.
-pub(crate) const fn is_fast() -> bool {
-    cfg!(any(target_feature = "sse2", target_feature = "neon", target_feature = "simd128"))
 }
 
 /// Bytes of a tensor of `len` elements.

@@ -336,6 +336,20 @@ pub enum Error {
         /// The value of the limit.
         allowed: u64,
     },
+    /// The limits and the tuning divide the cast into more dispatches than a plan may have:
+    /// [`Plan::MOST_DISPATCHES`](crate::Plan::MOST_DISPATCHES).
+    #[error("casting {from} to {to} takes at least {needed} dispatches, a plan has at most {allowed}")]
+    #[non_exhaustive]
+    TooManyDispatches {
+        /// Source element type.
+        from: ElementType,
+        /// Destination element type.
+        to: ElementType,
+        /// The dispatches that the cast takes; for a view, those that it takes at least.
+        needed: u64,
+        /// The most dispatches of a plan.
+        allowed: u64,
+    },
     /// A buffer lacks a usage that the cast needs.
     #[error("casting {from} to {to}: the {side} buffer lacks the usage {usage}")]
     #[non_exhaustive]

@@ -38,6 +38,20 @@ fn imports_go_downwards_and_in_no_circle() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
+/// A program that casts on devices only has no loop of the CPU path in it: they are four fifths of what such a program would
+/// pay for this crate.
+#[test]
+fn casts_on_devices_need_no_loop_of_the_cpu_path() {
+    let is_on_devices = |module: &str| ["caster", "gpu", "self_test"].contains(&module.split("::").next().unwrap());
+    for (module, imported) in imports().iter().filter(|(module, _)| is_on_devices(module)) {
+        let of_cpu: Vec<_> = imported.iter().filter(|name| name.split("::").next() == Some("cpu")).collect();
+        assert!(
+            of_cpu.iter().all(|name| ["cpu::isa", "cpu::reference"].contains(&name.as_str())),
+            "{module} imports {of_cpu:?}"
+        );
+    }
+}
+
 #[test]
 fn paths_are_resolved() {
     let modules = ["a", "a::b", "a::c", "d"].map(str::to_owned).into();

@@ -91,7 +91,13 @@ pub use plan::Coverage;
 pub use plan::{
     CodeLookup, Placement, Plan, PlanLimits, PlanSettings, PlanTuning, PlannedBinding, PlannedDispatch, Position, View,
 };
+#[cfg(feature = "wgpu")]
+pub use self_test::SelfTestReport;
 pub use spec::CastSpec;
 pub use tensor::{Element, Tensor};
 #[cfg(feature = "wgpu")]
 pub use wgpu;
+
+/// The version of this crate, for the keys of what depends on it: kernels and the answers of
+/// [`Caster::self_test`](crate::Caster::self_test) may change with it.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -3,6 +3,7 @@
 mod cast_plan;
 mod conflicts;
 mod counted;
+mod dense;
 mod divisor;
 mod in_place;
 mod limits;
@@ -19,6 +20,7 @@ mod view;
 pub use cast_plan::{Plan, PlannedBinding, PlannedDispatch};
 pub(crate) use conflicts::{Use, conflict};
 pub(crate) use counted::{CountedDispatch, counted};
+pub(crate) use dense::{plan, plan_apart};
 pub use limits::{CodeLookup, PlanLimits, PlanSettings, PlanTuning};
 pub(crate) use merge::{Merge, Merged, merge};
 #[cfg(test)]
@@ -208,80 +210,6 @@ pub(crate) fn check_sizes(conversion: &Conversion, lens: [u64; 2], limits: &Plan
         }
     }
     Ok(())
-}
-
-/// The dispatches that cast `elements` between two slices. The last dispatch writes the sentinel, if there is one, to
-/// the word after the destination's last word; only casts between two buffers have one.
-pub(crate) fn plan(
-    conversion: &Conversion,
-    elements: u64,
-    offsets: Offsets,
-    settings: &PlanSettings,
-    sentinel: Option<u32>,
-) -> Result<Vec<Dispatch>, Error> {
-    plan_with(conversion, elements, offsets, settings, sentinel, Ends::Joined)
-}
-
-/// As [`plan`], with dispatches that can become parts of others: each casts all elements from its first to its last.
-pub(crate) fn plan_apart(
-    conversion: &Conversion,
-    elements: u64,
-    offsets: Offsets,
-    settings: &PlanSettings,
-) -> Result<Vec<Dispatch>, Error> {
-    plan_with(conversion, elements, offsets, settings, None, Ends::Apart)
-}
-
-/// How the elements before and behind the whole units are cast, if there are both.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ends {
-    /// By one dispatch, where possible.
-    Joined,
-    /// By a dispatch each.
-    Apart,
-}
-
-fn plan_with(
-    conversion: &Conversion,
-    elements: u64,
-    offsets: Offsets,
-    settings: &PlanSettings,
-    sentinel: Option<u32>,
-    ends: Ends,
-) -> Result<Vec<Dispatch>, Error> {
-    let mut dispatches = Vec::new();
-    if elements == 0 {
-        return Ok(dispatches);
-    }
-    if offsets.in_order(conversion, elements) {
-        return in_place::plan_in_order(conversion, elements, offsets, settings, ends);
-    }
-    let measures = Measures::new(conversion, offsets, settings);
-    measures.check_workgroups([1, 1])?;
-    let chunk = measures.chunk(elements)?;
-    let head = measures.head();
-    // Without enough elements for whole units after the head, the edge kernel takes everything.
-    let head = if elements.saturating_sub(head) < measures.blocks_from.max(1) { 0 } else { head };
-    let joined = ends == Ends::Joined && head > 0 && elements <= chunk && sentinel.is_none();
-    if joined && measures.ends_can_join(elements) {
-        let whole = measures.units(head, elements - head, &mut dispatches);
-        if whole > 0 {
-            dispatches.insert(0, measures.ends(head, head + whole, elements));
-            dispatches.iter().try_for_each(|dispatch| measures.check_workgroups(dispatch.workgroups))?;
-            return Ok(dispatches);
-        }
-    }
-    measures.edges(0, head, None, &mut dispatches);
-    let mut start = head;
-    while start < elements {
-        let count = chunk.min(elements - start);
-        let whole = measures.units(start, count, &mut dispatches);
-        let end = start + count;
-        measures.edges(start + whole, end, sentinel.filter(|_| end == elements), &mut dispatches);
-        start = end;
-    }
-    dispatches.iter().try_for_each(|dispatch| measures.check_workgroups(dispatch.workgroups))?;
-    Ok(dispatches)
 }
 
 /// The most elements of a host tensor that take at most so many bytes on either side and fit the device's buffers, of

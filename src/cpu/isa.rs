@@ -32,6 +32,12 @@ pub(crate) enum Isa {
     Avx512(V4),
 }
 
+/// Whether a cast here takes about as long as copying the tensor to a GPU and the result back: where the target has
+/// vector instructions, whichever the processor has beyond those.
+pub(crate) const fn is_fast() -> bool {
+    cfg!(any(target_feature = "sse2", target_feature = "neon", target_feature = "simd128"))
+}
+
 impl Isa {
     /// The best instruction set of this processor; in tests and benchmarks the one that the environment names.
     pub(crate) fn best() -> Self {

@@ -3,7 +3,8 @@
 
 use super::cast_loop::CastLoop;
 use crate::conversion::Conversion;
-use crate::packing::{pack_words, unpack_words};
+use crate::error::Error;
+use crate::packing::{clear_pad, pack_words, unpack_words};
 
 /// The elements of a block: a multiple of 16, so that blocks of every type start at a byte.
 const BLOCK: usize = 2048;
@@ -22,4 +23,18 @@ impl CastLoop for Reference {
             pack_words(low, high, to as u32, destination);
         }
     }
+}
+
+/// Casts packed codes to packed codes. Bits after the last code are zero. A program that casts only here has none of the other
+/// methods in it.
+pub(crate) fn cast(conversion: &Conversion, source: &[u8], elements: usize) -> Result<Vec<u8>, Error> {
+    let Conversion { from, to, .. } = *conversion;
+    let bytes = to.packed_bytes(elements as u64).and_then(|bytes| usize::try_from(bytes).ok());
+    let bytes = bytes.ok_or_else(|| Error::ShapeOverflow { element_type: to, shape: vec![elements] })?;
+    let mut result = Vec::new();
+    result.try_reserve_exact(bytes).map_err(|_| Error::OutOfMemory { from, to, bytes: bytes as u64 })?;
+    result.resize(bytes, 0);
+    Reference(*conversion).convert(source, &mut result);
+    clear_pad(&mut result, to.code_bits(), elements as u64);
+    Ok(result)
 }

@@ -8,7 +8,7 @@ mod methods;
 use std::collections::HashSet;
 
 use super::cast_loop::CastLoop;
-use super::isa::IsaName;
+use super::isa::{IsaName, is_fast};
 use super::loops::loop_by;
 use super::method::{Method, SinkKind, SourceKind, method};
 use super::reference::Reference;

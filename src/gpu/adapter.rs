@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::task::Poll;
 
-use crate::cpu;
+use crate::cpu::isa::is_fast;
 use crate::error::Error;
 use crate::plan::{CodeLookup, PlanLimits, PlanSettings, PlanTuning};
 
@@ -67,7 +67,7 @@ pub async fn adapters() -> Vec<AdapterSummary> {
         let reason = if is_software(&info) {
             "software adapter, slower than casts on the CPU"
         } else if chosen == Some(i) {
-            if cpu::is_fast() { "best GPU, used for models; single casts are faster on the CPU" } else { "best GPU" }
+            if is_fast() { "best GPU, used for models; single casts are faster on the CPU" } else { "best GPU" }
         } else {
             "another GPU is preferred"
         };

@@ -98,10 +98,9 @@ impl Kernels {
         pipelines.get(key)?.get()?.as_ref().ok().cloned()
     }
 
-    /// Drops the pipelines of some conversions.
-    pub(crate) fn forget(&self, conversions: &[Conversion]) {
-        let mut pipelines = self.pipelines.lock().unwrap_or_else(PoisonError::into_inner);
-        pipelines.retain(|(conversion, ..), _| !conversions.contains(conversion));
+    /// Drops the pipelines of the kernels that are not to be kept.
+    pub(crate) fn retain(&self, is_kept: impl Fn(&KernelKey) -> bool) {
+        self.pipelines.lock().unwrap_or_else(PoisonError::into_inner).retain(|key, _| is_kept(key));
     }
 
     /// The pipeline of a kernel. It is compiled at most once, on this thread; other threads that need it wait.
@@ -301,7 +300,7 @@ mod tests {
         kernels.layouts = Default::default();
         assert_eq!(kernels.get(&refused).map(drop), Err(error));
         assert!(kernels.find(&refused).is_none() && kernels.get(&other).is_ok());
-        kernels.forget(&[conversion]);
+        kernels.retain(|key| key.0 != conversion);
         assert!(kernels.get(&refused).is_ok(), "only after it was forgotten is it compiled again");
     }
 }

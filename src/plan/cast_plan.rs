@@ -1,5 +1,6 @@
 //! Whole casts as data, for engines that dispatch kernels themselves.
 
+use super::limits::MOST_DISPATCHES;
 use super::{Access, Dispatch, Placement, PlanSettings, Strided, View, check_sizes, plan, plan_view};
 use crate::conversion::Conversion;
 use crate::error::{Error, Side};
@@ -72,11 +73,20 @@ pub struct PlannedBinding {
 }
 
 impl Plan {
+    /// The most dispatches of a plan, of a [`Prepared`](crate::Prepared) or of an entry of a list of casts: 65,536.
+    ///
+    /// A cast with the least limits of WebGPU takes two dispatches for each 128 MiB, and one whose
+    /// [`PlanTuning::dispatch_elements`](crate::PlanTuning::dispatch_elements) is 65,536 takes so many for a tensor of 2³²
+    /// elements. A plan of this length takes about 30 MB of the host's memory. Longer ones come from limits that no device has, and
+    /// are [`Error::TooManyDispatches`].
+    pub const MOST_DISPATCHES: u64 = MOST_DISPATCHES;
+
     /// Plans a cast of `len` elements.
     ///
     /// # Errors
     /// [`Error::NoKernel`] if [`has_kernel`](crate::has_kernel) is false; [`Error::Limit`] if a tensor or its position
-    /// exceeds the largest buffer, or if the limits are too small for a cast; [`Error::SliceAlignment`] and
+    /// exceeds the largest buffer, or if the limits are too small for a cast; [`Error::TooManyDispatches`] if the plan would
+    /// be longer than [`MOST_DISPATCHES`](Self::MOST_DISPATCHES); [`Error::SliceAlignment`] and
     /// [`Error::Overlap`] for an invalid placement. A cast of no elements checks no placement.
     pub fn new(spec: &CastSpec, len: u64, placement: &Placement, settings: &PlanSettings) -> Result<Self, Error> {
         let conversion = Conversion::new(spec.from, spec.to, &spec.options)?;

@@ -11,8 +11,10 @@
 //! both ends to there. The elements around it have no such range. One workgroup casts them, which reads all codes before it
 //! writes.
 
+use super::dense::{Dense, Ends};
+use super::limits::check_dispatches;
 use super::measures::Measures;
-use super::{Dispatch, Ends, Offsets, PlanSettings, plan_with};
+use super::{Dispatch, Offsets, PlanSettings};
 use crate::conversion::Conversion;
 use crate::error::Error;
 use crate::kernel::{Access, BLOCKS_SIZE, KernelKind};
@@ -26,24 +28,51 @@ pub(super) fn plan_in_order(
     ends: Ends,
 ) -> Result<Vec<Dispatch>, Error> {
     let ranges = Ranges::new(conversion, elements, offsets, settings);
-    let mut dispatches = Vec::new();
+    let (mut parts, mut needed) = (Vec::new(), 0u64);
     for Range { start, end, apart } in ranges.in_order() {
-        let part = Offsets {
+        let place = Offsets {
             source: offsets.source + start * ranges.source_bits,
             destination: offsets.destination + start * ranges.destination_bits,
             one_buffer: true,
             writable: false,
             keeps_rest: offsets.keeps_rest || end < elements,
         };
-        let first = dispatches.len();
-        if apart {
-            dispatches.extend(plan_with(conversion, end - start, part, settings, None, ends)?);
-        } else {
-            dispatches.push(together(conversion, end - start, part, settings)?);
-        }
-        dispatches[first..].iter_mut().for_each(|dispatch| dispatch.first += start);
+        let part = match apart {
+            true => Part::Apart(Dense::new(conversion, end - start, place, settings, None, ends)?),
+            false => Part::Together(together(conversion, end - start, place, settings)?),
+        };
+        needed = needed.saturating_add(part.len());
+        parts.push((start, part));
+    }
+    check_dispatches(conversion, needed)?;
+    let mut dispatches = Vec::new();
+    for (start, part) in parts {
+        let planned = part.dispatches()?.into_iter();
+        dispatches.extend(planned.map(|dispatch| Dispatch { first: dispatch.first + start, ..dispatch }));
     }
     Ok(dispatches)
+}
+
+/// The dispatches of a range.
+enum Part<'a> {
+    Apart(Dense<'a>),
+    Together(Dispatch),
+}
+
+impl Part<'_> {
+    fn len(&self) -> u64 {
+        match self {
+            Part::Apart(cast) => cast.len(),
+            Part::Together(_) => 1,
+        }
+    }
+
+    fn dispatches(self) -> Result<Vec<Dispatch>, Error> {
+        match self {
+            Part::Apart(cast) => cast.dispatches(),
+            Part::Together(dispatch) => Ok(vec![dispatch]),
+        }
+    }
 }
 
 /// Elements that are cast together.

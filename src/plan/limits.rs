@@ -1,9 +1,50 @@
 //! What bounds dispatches, and what shapes them within those bounds.
 
+use crate::conversion::Conversion;
+use crate::error::Error;
 pub use crate::kernel::CodeLookup;
+
+/// The most dispatches of a plan: see [`Plan::MOST_DISPATCHES`](super::Plan::MOST_DISPATCHES).
+pub(super) const MOST_DISPATCHES: u64 = 1 << 16;
+
+/// Checks that a plan of at least so many dispatches may be made.
+pub(super) fn check_dispatches(conversion: &Conversion, needed: u64) -> Result<(), Error> {
+    let (from, to, allowed) = (conversion.from, conversion.to, MOST_DISPATCHES);
+    if needed > allowed { Err(Error::TooManyDispatches { from, to, needed, allowed }) } else { Ok(()) }
+}
 
 /// The limits of dispatches. [`Caster::new`](crate::Caster::new) uses those of the device;
 /// [`CasterDescriptor`](crate::CasterDescriptor) accepts smaller ones. Preferences are in [`PlanTuning`].
+///
+/// For a [`Plan`](crate::Plan), an engine takes the numbers from its own device, of whatever version of wgpu or other API:
+///
+/// | method | limit of WebGPU | field of `wgpu::Limits` |
+/// |---|---|---|
+/// | [`with_buffer_size`](Self::with_buffer_size) | `maxBufferSize` | `max_buffer_size` |
+/// | [`with_binding_size`](Self::with_binding_size) | `maxStorageBufferBindingSize` | `max_storage_buffer_binding_size` |
+/// | [`with_offset_alignment`](Self::with_offset_alignment) | `minStorageBufferOffsetAlignment` | `min_storage_buffer_offset_alignment` |
+/// | [`with_workgroups`](Self::with_workgroups) | `maxComputeWorkgroupsPerDimension` | `max_compute_workgroups_per_dimension` |
+///
+/// ```
+/// use wgpu_cast::{CastSpec, ElementType, Placement, Plan, PlanLimits, PlanSettings, PlanTuning, Position};
+///
+/// // What `device.limits` has in JavaScript, `device.limits()` in another wgpu, or `wgpuDeviceGetLimits` in Dawn.
+/// let limits = PlanLimits::default()
+///     .with_buffer_size(4 << 30)
+///     .with_binding_size((2 << 30) - 4)
+///     .with_offset_alignment(64)
+///     .with_workgroups(65_535);
+/// let settings = PlanSettings::new(limits, PlanTuning::default().with_dispatch_elements(1 << 26));
+/// let spec = CastSpec::new(ElementType::FLOAT, ElementType::FLOAT16);
+/// let placement = Placement::two_buffers(Position::whole(64), Position::whole(0));
+/// let plan = Plan::new(&spec, 1 << 27, &placement, &settings)?;
+/// assert_eq!(plan.dispatches().len(), 2);
+/// # Ok::<(), wgpu_cast::Error>(())
+/// ```
+///
+/// A limit that is not given is the least that WebGPU allows a device to have. A device that was opened with smaller limits
+/// needs all four. Any numbers are accepted: those that no device has are brought into range as the methods say, and a cast
+/// for which they are too small is an [`Error`] when it is planned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PlanLimits {
@@ -18,17 +59,47 @@ pub struct PlanLimits {
 }
 
 impl PlanLimits {
-    /// These limits, made such that planning can rely on them: sizes of whole words, words within a binding that are
-    /// counted in 32 bits, and an alignment that is a power of two.
+    /// These limits with another maximum size of a buffer, in bytes. Plans use whole words, and at most 2⁵⁹ bytes.
+    #[must_use]
+    pub const fn with_buffer_size(self, buffer_size: u64) -> Self {
+        Self { buffer_size, ..self }
+    }
+
+    /// These limits with another maximum size of a storage binding, in bytes. Plans use whole words, and at most
+    /// 2³² − 4 bytes.
+    #[must_use]
+    pub const fn with_binding_size(self, binding_size: u64) -> Self {
+        Self { binding_size, ..self }
+    }
+
+    /// These limits with another alignment of a binding's start, in bytes. Plans use the next power of two, which WebGPU's is, at
+    /// least 16 and at most 2³¹.
+    #[must_use]
+    pub const fn with_offset_alignment(self, offset_alignment: u64) -> Self {
+        Self { offset_alignment, ..self }
+    }
+
+    /// These limits with another maximum number of workgroups in one dimension of a dispatch.
+    /// A [`Caster`](crate::Caster) uses at least 1; with 0, each [`Plan`](crate::Plan) of an element is an error.
+    #[must_use]
+    pub const fn with_workgroups(self, workgroups: u32) -> Self {
+        Self { workgroups, ..self }
+    }
+
+    /// These limits, made such that planning can rely on them: sizes of whole words, bits of a buffer that are counted in
+    /// 64 bits, words within a binding that are counted in 32 bits, and an alignment that is a power of two.
     pub(crate) fn usable(self) -> Self {
         Self {
             binding_size: self.binding_size.min(u32::MAX.into()) & !3,
-            buffer_size: self.buffer_size & !3,
+            buffer_size: self.buffer_size.min(MOST_BYTES) & !3,
             offset_alignment: self.offset_alignment.clamp(4, 1 << 31).next_power_of_two(),
             workgroups: self.workgroups,
         }
     }
 }
+
+/// The most bytes of a buffer that plans use: bits up to twice as many are counted in 64 bits.
+pub(super) const MOST_BYTES: u64 = 1 << 59;
 
 impl Default for PlanLimits {
     /// The default limits of WebGPU, which every WebGPU device supports.
@@ -53,6 +124,26 @@ pub struct PlanTuning {
     pub lookup: CodeLookup,
 }
 
+impl PlanTuning {
+    /// This tuning with another maximum number of elements per dispatch. A dispatch that cannot be split further has more.
+    #[must_use]
+    pub const fn with_dispatch_elements(self, dispatch_elements: u64) -> Self {
+        Self { dispatch_elements, ..self }
+    }
+
+    /// This tuning with another number of elements from which the main kernel is used.
+    #[must_use]
+    pub const fn with_blocks_from(self, blocks_from: Option<u64>) -> Self {
+        Self { blocks_from, ..self }
+    }
+
+    /// This tuning with another way to convert the codes of sources of at most 8 bits.
+    #[must_use]
+    pub const fn with_lookup(self, lookup: CodeLookup) -> Self {
+        Self { lookup, ..self }
+    }
+}
+
 impl Default for PlanTuning {
     /// What suits GPUs.
     fn default() -> Self {
@@ -72,7 +163,7 @@ pub struct PlanSettings {
 
 impl PlanSettings {
     /// Limits and tuning.
-    pub fn new(limits: PlanLimits, tuning: PlanTuning) -> Self {
+    pub const fn new(limits: PlanLimits, tuning: PlanTuning) -> Self {
         Self { limits, tuning }
     }
 }

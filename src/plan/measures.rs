@@ -68,7 +68,8 @@ impl<'a> Measures<'a> {
                 true => u64::from(units.elements),
                 false => settings.tuning.blocks_from.unwrap_or(u64::from(units.per_workgroup())),
             },
-            edge_chunk: (EDGE_ELEMENTS.min(by_binding).min(by_workgroups) / step * step).max(step),
+            // A step is longer only with an alignment far beyond that of any device.
+            edge_chunk: (EDGE_ELEMENTS.min(by_binding).min(by_workgroups) / step * step).max(step.min(EDGE_ELEMENTS)),
         }
     }
 
@@ -179,8 +180,8 @@ impl<'a> Measures<'a> {
         Bindings { access, source, destination, params }
     }
 
-    /// Adds a dispatch of the whole units of a piece, if there are enough; returns its elements.
-    pub(super) fn units(&self, start: u64, count: u64, dispatches: &mut Vec<Dispatch>) -> u64 {
+    /// The dispatch of the whole units of a piece and the number of its elements, if there are enough.
+    pub(super) fn units(&self, start: u64, count: u64) -> Option<(Dispatch, u64)> {
         let Bindings { access, source, destination, mut params } = self.bindings(start, count);
         let aligned = |word: u32, bit: u32| word.is_multiple_of(4) && bit == 0;
         let suits = access != Access::Shared || wide_units_suit(self.source_bits, self.destination_bits);
@@ -193,7 +194,7 @@ impl<'a> Measures<'a> {
         let whole = count / u64::from(units.elements);
         let elements = whole * u64::from(units.elements);
         if elements < self.blocks_from || elements == 0 || !aligned(params.destination_word, params.destination_bit) {
-            return 0;
+            return None;
         }
         params.count = whole as u32;
         let workgroups = self.grid((whole as u32).div_ceil(BLOCKS_SIZE * units.repeat));
@@ -205,8 +206,8 @@ impl<'a> Measures<'a> {
         };
         let source_last = ((source.size / 4).saturating_sub(1) as u32).min(params.source_last);
         params.source_last = source_last;
-        dispatches.push(Dispatch { kind, access, first: start, source, destination, params, view: None, workgroups });
-        elements
+        let dispatch = Dispatch { kind, access, first: start, source, destination, params, view: None, workgroups };
+        Some((dispatch, elements))
     }
 
     /// Adds the dispatches of any range of elements.

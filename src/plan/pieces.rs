@@ -1,6 +1,7 @@
 //! The dispatches of views: a view is cut into pieces that fit the limits, and each piece takes the kernel that suits it.
 
 use super::divisor::Divisor;
+use super::limits::check_dispatches;
 use super::measures::{Bindings, Measures, gcd};
 use super::view::{Axis, Strided};
 use super::{Dispatch, Offsets, Params, PlanSettings, ViewParams};
@@ -24,6 +25,7 @@ pub(crate) fn plan_view(
     let measures = Measures::new(conversion, offsets, settings);
     measures.check_workgroups([1, 1])?;
     let planner = Planner { conversion, measures, settings, offsets };
+    planner.check_elements(view.axes())?;
     let whole = Piece { axes: view.axes().to_vec(), source: view.source_first as i64, destination: 0, last: true };
     let (mut left, mut dispatches) = (vec![whole], Vec::new());
     while let Some(mut piece) = left.pop() {
@@ -35,7 +37,11 @@ pub(crate) fn plan_view(
             continue;
         }
         match planner.dispatches(&piece, view.pads && !offsets.keeps_rest, whole_blocks) {
-            Ok(all) => dispatches.extend(all),
+            Ok(all) => {
+                dispatches.extend(all);
+                // Each piece that is left is at least one more.
+                check_dispatches(conversion, (dispatches.len() + left.len()) as u64)?;
+            }
             Err(unfit) => {
                 let [first, second] = piece.halves(unfit).ok_or_else(|| planner.limit(unfit))?;
                 left.extend([second, first]);
@@ -119,6 +125,14 @@ struct Planner<'a> {
 }
 
 impl Planner<'_> {
+    /// Refuses views that take too many dispatches however they are cut. Elements of a destination do not overlap.
+    fn check_elements(&self, axes: &[Axis]) -> Result<(), Error> {
+        let elements = axes.iter().map(|axis| u128::from(axis.size)).product::<u128>();
+        let by_binding = u128::from(self.settings.limits.binding_size) * 8 / u128::from(self.measures.destination_bits);
+        let most = by_binding.min(MOST_POSITIONS.into()).min(self.settings.tuning.dispatch_elements.into()).max(1);
+        check_dispatches(self.conversion, u64::try_from(elements.div_ceil(most)).unwrap_or(u64::MAX))
+    }
+
     fn limit(&self, unfit: Unfit) -> Error {
         let (from, to) = (self.conversion.from, self.conversion.to);
         let (limit, allowed) = ("max_storage_buffer_binding_size", self.settings.limits.binding_size);

@@ -1,6 +1,7 @@
 //! Where the two tensors of a cast lie in their buffers.
 
 use super::Offsets;
+use super::limits::MOST_BYTES;
 use crate::conversion::Conversion;
 use crate::error::{AllowedOverlap, Error, Side};
 
@@ -71,8 +72,7 @@ impl Placement {
         in_place: bool,
         buffer_size: u64,
     ) -> Result<Offsets, Error> {
-        // Bits up to twice this are counted in 64 bits.
-        let allowed = buffer_size.min(1 << 59);
+        let allowed = buffer_size.min(MOST_BYTES);
         let (from, to) = (conversion.from, conversion.to);
         let mut ranges = [(0, 0); 2];
         let sides =

@@ -4,6 +4,7 @@ mod cast_plan;
 mod counted;
 mod divisor;
 mod in_place;
+mod limits;
 mod merge;
 mod params;
 mod placement;
@@ -137,6 +138,11 @@ fn check(
     sentinel: Option<u32>,
 ) -> Vec<Dispatch> {
     let dispatches = plan(conversion, elements, offsets, settings, sentinel).unwrap();
+    if elements > 0 {
+        let ends = dense::Ends::Joined;
+        let cast = dense::Dense::new(conversion, elements, offsets, settings, sentinel, ends).unwrap();
+        assert_eq!(cast.len(), dispatches.len() as u64, "{elements} at {offsets:?}, {settings:?}");
+    }
     check_dispatches(conversion, elements, offsets, settings, sentinel, &dispatches);
     dispatches
 }

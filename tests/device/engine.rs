@@ -115,7 +115,7 @@ fn callbacks_of_the_application_run_outside_the_crate_s_error_scopes() {
     });
     // The device is done by now, but nobody has polled it.
     std::thread::sleep(Duration::from_millis(200));
-    pollster::block_on(caster.self_test(&queue, &[spec], Coverage::Aligned)).unwrap();
+    pollster::block_on(caster.self_test(&queue, &[spec], Coverage::Aligned)).unwrap().into_result().unwrap();
     let heard = heard.lock().unwrap();
     assert!(heard.len() == 1 && heard[0].contains("mine"), "{heard:?}");
 }
@@ -175,6 +175,43 @@ fn kernels_of_the_background_are_freed_with_the_caster() {
     }
 }
 
+/// A test of many casts keeps no more memory than a test of one: pipelines are what takes it.
+#[test]
+fn a_self_test_keeps_no_kernels_but_those_of_the_caster() {
+    let (device, queue) = own_device();
+    let compiled = || {
+        // Freed objects go with the next submission.
+        queue.submit([]);
+        device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
+        device.get_internal_counters().hal.compute_pipelines.read()
+    };
+    let own = compiled();
+    let [first, second] = [ElementType::INT8, ElementType::FLOAT16].map(|to| CastSpec::new(FLOAT, to));
+    let caster = Caster::new(&device);
+    let test = || pollster::block_on(caster.self_test(&queue, &[first, second], Coverage::OneBuffer)).unwrap();
+    assert_eq!(test().into_result(), Ok(()));
+    assert_eq!(compiled(), own);
+    caster.warm_up(&[first], Coverage::OneBuffer).unwrap();
+    let warm = compiled();
+    assert!(warm > own);
+    assert_eq!(test().into_result(), Ok(()));
+    assert_eq!(compiled(), warm);
+}
+
+/// Casts that no device does have an answer of their own, and the others have theirs.
+#[test]
+fn a_self_test_has_a_result_for_each_cast() {
+    let (device, queue) = own_device();
+    let [number, string] = [ElementType::INT8, ElementType::STRING].map(|to| CastSpec::new(FLOAT, to));
+    let (caster, specs) = (Caster::new(&device), [string, number, string]);
+    let report = pollster::block_on(caster.self_test(&queue, &specs, Coverage::Aligned)).unwrap();
+    let no_kernel = "casting float to string is supported only on the CPU: strings have no GPU kernel";
+    let texts: Vec<_> = report.results().map(|(spec, result)| (*spec, result.map_err(ToString::to_string))).collect();
+    let no_kernel = || Err(no_kernel.to_owned());
+    assert_eq!(texts, [(string, no_kernel()), (number, Ok(())), (string, no_kernel())]);
+    assert_eq!([report.passed(&number), report.passed(&string)], [true, false]);
+}
+
 /// Slices of one buffer that no binding can cover together.
 #[test]
 fn warm_up_and_self_test_include_slices_that_are_far_apart() {
@@ -184,7 +221,7 @@ fn warm_up_and_self_test_include_slices_that_are_far_apart() {
     limits.binding_size = 1 << 20;
     let caster = Caster::with_descriptor(&device, &CasterDescriptor { limits: Some(limits), ..Default::default() });
     let spec = CastSpec::new(FLOAT, ElementType::INT8);
-    pollster::block_on(caster.self_test(&queue, &[spec], Coverage::Views)).unwrap();
+    pollster::block_on(caster.self_test(&queue, &[spec], Coverage::Views)).unwrap().into_result().unwrap();
     let caster = Caster::with_descriptor(&device, &CasterDescriptor { limits: Some(limits), ..Default::default() });
     caster.warm_up(&[spec], Coverage::Views).unwrap();
     let compiled = || device.get_internal_counters().hal.compute_pipelines.read();

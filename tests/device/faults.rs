@@ -143,7 +143,7 @@ fn the_least_limits_are_enough() {
     let specs =
         [(FROM, TO), (ElementType::INT4, ElementType::DOUBLE), (ElementType::FLOAT6E2M3, ElementType::FLOAT6E3M2)]
             .map(|(from, to)| CastSpec::new(from, to));
-    pollster::block_on(caster.self_test(&queue, &specs, Coverage::Views)).unwrap();
+    pollster::block_on(caster.self_test(&queue, &specs, Coverage::Views)).unwrap().into_result().unwrap();
     assert_eq!(*heard.lock().unwrap(), [""; 0]);
 }
 

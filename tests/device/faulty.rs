@@ -74,10 +74,27 @@ fn a_driver_that_computes_wrong_bits_is_found_out() {
         // An adapter that is named is used as it is.
         let context = open(DeviceChoice::Adapter("llvmpipe".to_owned())).unwrap();
         let (caster, queue) = (context.caster().unwrap(), context.queue().unwrap());
-        let spec = CastSpec::new(FROM, ElementType::FLOAT16);
-        let error = pollster::block_on(caster.self_test(queue, &[spec], Coverage::Aligned)).unwrap_err();
+        let wrong = CastSpec::new(FROM, ElementType::FLOAT16);
+        let right = CastSpec::new(ElementType::INT32, TO);
+        let report = pollster::block_on(caster.self_test(queue, &[right, wrong, right], Coverage::Aligned)).unwrap();
+        let error = report.results().find_map(|(_, result)| result.err()).unwrap();
         assert!(matches!(error, Error::SelfTest { from: FROM, to: ElementType::FLOAT16, .. }), "{error}");
+        let expected = [(&right, Ok(())), (&wrong, Err(error)), (&right, Ok(()))];
+        assert_eq!(report.results().collect::<Vec<_>>(), expected, "the casts that the device does right are known");
+        assert_eq!([report.passed(&right), report.passed(&wrong)], [true, false]);
         assert_eq!(cast(&context, &three(), TO).unwrap().bytes(), Some(&[1, 2, 0xfd][..]), "others work");
+    });
+}
+
+/// The results before the loss are no answer about a driver.
+#[test]
+fn a_device_that_is_lost_during_a_self_test_ends_the_test() {
+    with_fault("a_device_that_is_lost_during_a_self_test_ends_the_test", "submit:6", || {
+        let context = open(DeviceChoice::Adapter("llvmpipe".to_owned())).unwrap();
+        let (device, queue) = (context.device().unwrap(), context.queue().unwrap());
+        let specs = [TO, ElementType::FLOAT16, TO, ElementType::FLOAT16].map(|to| CastSpec::new(FROM, to));
+        let error = pollster::block_on(Caster::new(device).self_test(queue, &specs, Coverage::Anywhere)).unwrap_err();
+        assert!(matches!(error, Error::DeviceLost { .. } | Error::Device { .. } | Error::Incomplete { .. }), "{error}");
     });
 }
 

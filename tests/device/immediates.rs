@@ -51,5 +51,5 @@ fn self_test_passes_with_immediates() {
     let pairs = [(FLOAT, FLOAT8E4M3FN), (INT4, FLOAT6E2M3), (FLOAT6E2M3, FLOAT6E3M2)];
     let specs = pairs.map(|(from, to)| CastSpec::new(from, to));
     let caster = Caster::new(&device);
-    pollster::block_on(caster.self_test(&queue, &specs, Coverage::Views)).unwrap();
+    pollster::block_on(caster.self_test(&queue, &specs, Coverage::Views)).unwrap().into_result().unwrap();
 }

@@ -236,16 +236,20 @@ fn self_test_passes_here_and_fails_on_a_device_that_does_nothing() {
         .flat_map(|to| variants(to).into_iter().map(move |o| CastSpec::new(ElementType::FLOAT, to).with_options(o)))
         .chain(numeric().map(|from| CastSpec::new(from, ElementType::BFLOAT16)))
         .collect();
-    pollster::block_on(caster.self_test(queue, &specs, Coverage::Aligned)).unwrap();
+    let tested = |specs: &[CastSpec], coverage| pollster::block_on(caster.self_test(queue, specs, coverage)).unwrap();
+    assert_eq!(tested(&specs, Coverage::Aligned).into_result(), Ok(()));
     // Every other kernel there is; a 6-bit type to another is the one pair that has them all.
     use ElementType::{FLOAT6E2M3, FLOAT6E3M2};
     let few = pairs().into_iter().chain([(FLOAT6E2M3, FLOAT6E3M2)]).map(|(from, to)| CastSpec::new(from, to));
-    pollster::block_on(caster.self_test(queue, &few.collect::<Vec<_>>(), Coverage::Views)).unwrap();
+    assert_eq!(tested(&few.collect::<Vec<_>>(), Coverage::Views).into_result(), Ok(()));
     let (device, queue) = wgpu::Device::noop(&wgpu::DeviceDescriptor::default());
-    for &spec in &specs {
-        let error = pollster::block_on(Caster::new(&device).self_test(&queue, &[spec], Coverage::Aligned)).unwrap_err();
-        assert!(matches!(error, Error::Incomplete { .. }), "{spec:?}: {error}");
+    let report = pollster::block_on(Caster::new(&device).self_test(&queue, &specs, Coverage::Aligned)).unwrap();
+    for (&tested, (spec, result)) in specs.iter().zip(report.results()) {
+        let error = result.unwrap_err();
+        let is_named = matches!(error, Error::Incomplete { from, to, .. } if (*from, *to) == (spec.from, spec.to));
+        assert!(is_named && tested == *spec && !report.passed(spec), "{spec:?}: {error}");
     }
+    assert_eq!(report.results().len(), specs.len());
 }
 
 #[test]

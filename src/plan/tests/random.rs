@@ -16,8 +16,8 @@ use super::*;
 use crate::error::Error;
 use crate::plan::{Strided, View};
 
-/// Makes plans and says how many, until the time is over.
-fn for_long(name: &str, normal: usize, mut make: impl FnMut(&mut Random) -> bool) {
+/// Makes plans and says how many, until the time is over. Limits may refuse at most so many percent of them.
+pub(super) fn for_long(name: &str, normal: usize, most_refused: usize, mut make: impl FnMut(&mut Random) -> bool) {
     let RandomRun { time, seed } = RandomRun::chosen();
     let (mut random, start, mut made, mut refused) = (Random::new(seed), Instant::now(), 0, 0);
     while time.map_or(made < normal, |time| start.elapsed() < time) {
@@ -25,13 +25,13 @@ fn for_long(name: &str, normal: usize, mut make: impl FnMut(&mut Random) -> bool
         refused += usize::from(!make(&mut random));
     }
     println!("{name}: seed {seed}, {made} plans, of which the limits refuse {refused}");
-    assert!(refused < made / 2, "{refused} of {made} are refused");
+    assert!(refused <= most_refused * made / 100, "{refused} of {made} are refused");
 }
 
 /// A number up to `most` of any magnitude.
-fn any_up_to(random: &mut Random, most: u64) -> u64 {
+pub(super) fn any_up_to(random: &mut Random, most: u64) -> u64 {
     let bits = random.below(65 - most.leading_zeros() as usize);
-    random.next() & ((1 << bits) - 1)
+    random.next() & 1u64.checked_shl(bits as u32).map_or(u64::MAX, |power| power - 1)
 }
 
 fn settings(random: &mut Random) -> PlanSettings {
@@ -85,14 +85,14 @@ fn conversion(random: &mut Random) -> Conversion {
 fn is_made<T>(plan: Result<T, Error>) -> bool {
     match plan {
         Ok(_) => true,
-        Err(Error::Limit { .. }) => false,
+        Err(Error::Limit { .. } | Error::TooManyDispatches { .. }) => false,
         Err(error) => panic!("{error}"),
     }
 }
 
 #[test]
 fn random_plans_hold() {
-    for_long("dense", count(20_000, 1_000), |random| {
+    for_long("dense", count(20_000, 1_000), 50, |random| {
         let (conversion, settings) = (conversion(random), settings(random));
         let elements = any_up_to(random, 1 << 24);
         let extents = [conversion.from, conversion.to].map(|t| elements * u64::from(t.code_bits()));
@@ -109,7 +109,7 @@ fn random_plans_hold() {
 #[test]
 fn random_views_hold() {
     const MOST: u64 = 4096;
-    for_long("views", count(4_000, 200), |random| {
+    for_long("views", count(4_000, 200), 50, |random| {
         let (conversion, settings) = (conversion(random), settings(random));
         let mut shape: Vec<u64> = Vec::new();
         for _ in 0..1 + random.below(5) {

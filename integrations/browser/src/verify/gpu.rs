@@ -43,7 +43,7 @@ impl Verifier {
             return Ok(());
         };
         // The kernels for slices at any place and for views.
-        match caster.self_test(queue, &[CastSpec::new(from, to)], Coverage::Views).await {
+        match caster.self_test(queue, &[CastSpec::new(from, to)], Coverage::Views).await?.into_result() {
             Err(error @ (Error::SelfTest { .. } | Error::SelfTestOutside { .. })) => {
                 if self.mismatches.len() < SHOWN {
                     self.mismatches.push(error.to_string());
