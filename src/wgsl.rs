@@ -14,20 +14,25 @@
 //! # Ok::<(), wgpu_cast::Error>(())
 //! ```
 
+mod array;
 mod arrays;
 mod fragments;
 mod functions;
 mod names;
 mod tables;
+mod types;
 mod values;
+mod vectors;
 
 use crate::conversion::Conversion;
 use crate::error::Error;
 pub use crate::kernel::Kernel;
 use crate::kernel::{self, Access, CodeLookup, KernelKind, ParameterSpace};
 use crate::spec::CastSpec;
-pub use functions::{Function, Functions, Type};
+pub use array::Array;
+pub use functions::{Function, Functions};
 pub use tables::Table;
+pub use types::{Type, ValueType};
 
 /// Which of a pair's kernels, for two buffers whose slices are aligned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

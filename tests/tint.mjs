@@ -7,7 +7,8 @@ Object.assign(globalThis, globals);
 // Everything ends with this object, even if it is only collected as garbage.
 const gpu = create(['backend=null']);
 const adapter = await gpu.requestAdapter();
-const device = await adapter.requestDevice();
+// For the functions with values of this type.
+const device = await adapter.requestDevice({ requiredFeatures: ['shader-f16'] });
 const modules = readFileSync(process.argv[2], 'utf8').split('\n').filter((line) => line !== '');
 let wrong = 0;
 for (const line of modules) {

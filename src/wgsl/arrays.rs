@@ -3,8 +3,10 @@
 //! A function cannot take a pointer to a storage buffer without a language extension, so that the functions of arrays
 //! name the caller's variable.
 
-use super::functions::{Function, Functions, Type};
+use super::array::{Array, Elements};
+use super::functions::{Function, Functions};
 use super::names::{self, rename};
+use super::types::Type;
 use super::values::word;
 use crate::element::ElementType;
 use crate::error::Error;
@@ -90,114 +92,138 @@ impl Functions {
         Ok(self.write(name, &arguments, Some(argument), &body))
     }
 
-    /// `load_{type}_{variable}(index) -> code`: the code of an element of an array. `variable` is the name of an
-    /// `array<u32>` in your module's scope, such as a storage buffer, which holds packed codes from its first bit on.
+    /// `load_{type}_{array}(index) -> code`: the code of an element of an array, which is a name or an [`Array`].
     ///
     /// # Errors
-    /// [`Error::NoKernel`] for strings; [`Error::WgslName`] if `variable` is no name.
-    pub fn load(&mut self, element_type: ElementType, variable: &str) -> Result<Function, Error> {
-        check(element_type, variable)?;
+    /// [`Error::NoKernel`] for strings; [`Error::WgslName`] if the array's name is no name, or if an earlier function
+    /// under the same prefix takes it for an array of other elements.
+    pub fn load<'a>(&mut self, element_type: ElementType, array: impl Into<Array<'a>>) -> Result<Function, Error> {
+        let array = array.into();
+        self.check(element_type, array)?;
         let bits = element_type.code_bits();
         let body = match bits {
-            64 => "return vec2<u32>(ARRAY[2u * index], ARRAY[2u * index + 1u]);".to_owned(),
-            32 => "return ARRAY[index];".to_owned(),
+            64 => format!("return vec2<u32>({}, {});", array.word("2u * index"), array.word("2u * index + 1u")),
+            32 => format!("return {};", array.word("index")),
             _ => {
                 let place = Place::new(bits);
-                let (lines, mask) = (&place.lines, place.mask());
+                let (lines, mask, word) = (&place.lines, place.mask(), array.word("word"));
                 if bits == 6 {
                     format!(
-                        "{lines}\nvar code = ARRAY[word] >> low;\nif (low > 26u) {{\n    \
-                         code = code | (ARRAY[word + 1u] << (32u - low));\n}}\nreturn code & {mask:#x}u;"
+                        "{lines}\nvar code = {word} >> low;\nif (low > 26u) {{\n    \
+                         code = code | ({} << (32u - low));\n}}\nreturn code & {mask:#x}u;",
+                        array.word("word + 1u")
                     )
                 } else {
-                    format!("{lines}\nreturn (ARRAY[word] >> low) & {mask:#x}u;")
+                    format!("{lines}\nreturn ({word} >> low) & {mask:#x}u;")
                 }
             }
         };
-        let name = self.name(&format!("load_{element_type}_{variable}"));
-        Ok(self.write_over(variable, name, &[("index", Type::U32)], Some(Type::code(element_type)), &body))
+        let name = self.name(&format!("load_{element_type}_{}", array.name));
+        Ok(self.write_over(array.name, name, &[("index", Type::U32)], Some(Type::code(element_type)), &body))
     }
 
-    /// `load_{type}_as_f32_{variable}(index) -> f32`: the value of an element of an array; see [`load`](Self::load) and
+    /// `load_{type}_as_f32_{array}(index) -> f32`: the value of an element of an array; see [`load`](Self::load) and
     /// [`decode`](Self::decode).
     ///
     /// # Errors
     /// As [`load`](Self::load).
-    pub fn load_value(&mut self, from: ElementType, variable: &str) -> Result<Function, Error> {
-        let load = self.load(from, variable)?;
+    pub fn load_value<'a>(&mut self, from: ElementType, array: impl Into<Array<'a>>) -> Result<Function, Error> {
+        let array = array.into();
+        let load = self.load(from, array)?;
         let decode = self.decode(from)?;
         let body = format!("return {}({}(index));", decode.name(), load.name());
-        let name = self.name(&format!("load_{from}_as_f32_{variable}"));
-        Ok(self.write(name, &[("index", Type::U32)], Some(Type::F32), &body))
+        let name = self.name(&format!("load_{from}_as_{}_{}", self.values.name(), array.name));
+        Ok(self.write(name, &[("index", Type::U32)], Some(self.values.of(1)), &body))
     }
 
-    /// `store_{type}_{variable}(index, code)`: writes an element of an array; see [`load`](Self::load). All other bits
+    /// `store_{type}_{array}(index, code)`: writes an element of an array; see [`load`](Self::load). All other bits
     /// stay. Below 32 bits it reads a word and writes it, so that invocations must not store into the same word at the
-    /// same time: give each of them whole words, or see [`store_atomic`](Self::store_atomic).
+    /// same time: give each of them whole words, or see [`store_atomic`](Self::store_atomic). In an `array<vec4<u32>>`
+    /// give each of them whole vectors, whatever the type: WGSL lets a store of a component write its whole vector.
     ///
     /// # Errors
     /// As [`load`](Self::load).
-    pub fn store(&mut self, element_type: ElementType, variable: &str) -> Result<Function, Error> {
-        self.store_code(element_type, variable, "store", |word, mask, bits| {
-            format!("ARRAY[{word}] = (ARRAY[{word}] & ~({mask})) | ({bits});")
+    pub fn store<'a>(&mut self, element_type: ElementType, array: impl Into<Array<'a>>) -> Result<Function, Error> {
+        self.store_code(element_type, array.into(), "store", |word, mask, bits| {
+            format!("{word} = ({word} & ~({mask})) | ({bits});")
         })
     }
 
-    /// `store_atomic_{type}_{variable}(index, code)`: as [`store`](Self::store) for an `array<atomic<u32>>`.
-    /// Invocations may store different elements of one word at the same time. Types of less than 32 bits only.
+    /// `store_atomic_{type}_{array}(index, code)`: as [`store`](Self::store) for an `array<atomic<u32>>` of this name.
+    /// Invocations may store different elements of one word at the same time. Types of less than 32 bits only. WGSL has
+    /// no atomic vectors, so that there is none for an `array<vec4<u32>>`.
     ///
     /// # Errors
     /// As [`load`](Self::load), and [`Error::NoLanes`] for types of at least 32 bits.
-    pub fn store_atomic(&mut self, element_type: ElementType, variable: &str) -> Result<Function, Error> {
+    pub fn store_atomic(&mut self, element_type: ElementType, array: &str) -> Result<Function, Error> {
         word(element_type)?;
+        let array = Array { name: array, elements: Elements::AtomicWords };
         // Only this element's bits change, so that the two steps of several elements may come in any order.
-        self.store_code(element_type, variable, "store_atomic", |word, mask, bits| {
-            format!("atomicAnd(&ARRAY[{word}], ~({mask}));\natomicOr(&ARRAY[{word}], {bits});")
+        self.store_code(element_type, array, "store_atomic", |word, mask, bits| {
+            format!("atomicAnd(&{word}, ~({mask}));\natomicOr(&{word}, {bits});")
         })
     }
 
-    /// `store_{type}_from_f32_{variable}(index, value)`: encodes a value and stores it; see [`store`](Self::store) and
+    /// `store_{type}_from_f32_{array}(index, value)`: encodes a value and stores it; see [`store`](Self::store) and
     /// [`encode`](Self::encode), whose options are in the name after the type.
     ///
     /// # Errors
     /// As [`load`](Self::load).
-    pub fn store_value(&mut self, to: ElementType, options: &CastOptions, variable: &str) -> Result<Function, Error> {
-        let store = self.store(to, variable)?;
+    pub fn store_value<'a>(
+        &mut self,
+        to: ElementType,
+        options: &CastOptions,
+        array: impl Into<Array<'a>>,
+    ) -> Result<Function, Error> {
+        let array = array.into();
+        let store = self.store(to, array)?;
         let encode = self.encode(to, options)?;
+        let values = self.values.name();
         let body = format!("{}(index, {}(value));", store.name(), encode.name());
-        let first = self.name("f32_to_").len();
-        let name = self.name(&format!("store_{}_from_f32_{variable}", &encode.name()[first..]));
-        Ok(self.write(name, &[("index", Type::U32), ("value", Type::F32)], None, &body))
+        let first = self.name(&format!("{values}_to_")).len();
+        let name = self.name(&format!("store_{}_from_{values}_{}", &encode.name()[first..], array.name));
+        Ok(self.write(name, &[("index", Type::U32), ("value", self.values.of(1))], None, &body))
     }
 
     /// `put` writes the line that replaces the bits of a mask in a word.
     fn store_code(
         &mut self,
         element_type: ElementType,
-        variable: &str,
+        array: Array<'_>,
         verb: &str,
         put: impl Fn(&str, &str, &str) -> String,
     ) -> Result<Function, Error> {
-        check(element_type, variable)?;
+        self.check(element_type, array)?;
         let bits = element_type.code_bits();
         let body = match bits {
-            64 => "ARRAY[2u * index] = code.x;\nARRAY[2u * index + 1u] = code.y;".to_owned(),
-            32 => "ARRAY[index] = code;".to_owned(),
+            64 => {
+                let [low, high] = ["2u * index", "2u * index + 1u"].map(|index| array.word(index));
+                format!("{low} = code.x;\n{high} = code.y;")
+            }
+            32 => format!("{} = code;", array.word("index")),
             _ => {
                 let place = Place::new(bits);
-                let mask = place.mask();
-                let mut body =
-                    format!("{}\n{}", place.lines, put("word", &format!("{mask:#x}u << low"), "code << low"));
+                let mask = format!("{:#x}u << low", place.mask());
+                let mut body = format!("{}\n{}", place.lines, put(&array.word("word"), &mask, "code << low"));
                 if bits == 6 {
-                    let rest = put("word + 1u", "0x3fu >> (32u - low)", "code >> (32u - low)");
+                    let rest = put(&array.word("word + 1u"), "0x3fu >> (32u - low)", "code >> (32u - low)");
                     body.push_str(&format!("\nif (low > 26u) {{\n    {}\n}}", rest.replace('\n', "\n    ")));
                 }
                 body
             }
         };
-        let name = self.name(&format!("{verb}_{element_type}_{variable}"));
+        let name = self.name(&format!("{verb}_{element_type}_{}", array.name));
         let arguments = [("index", Type::U32), ("code", Type::code(element_type))];
-        Ok(self.write_over(variable, name, &arguments, None, &body))
+        Ok(self.write_over(array.name, name, &arguments, None, &body))
+    }
+
+    /// Checks that the array can be named so and that its elements have codes.
+    fn check(&mut self, element_type: ElementType, array: Array<'_>) -> Result<(), Error> {
+        names::check(array.name)?;
+        match element_type.is_numeric() {
+            true => self.note_array(array.name, array.elements),
+            false => Err(Error::NoKernel { from: element_type, to: element_type }),
+        }
     }
 
     /// Writes a function whose body has `ARRAY` for the caller's variable. Its own variables never hide that one.
@@ -214,14 +240,5 @@ impl Functions {
         let names: Vec<_> = arguments.iter().map(|(name, _)| other(name).unwrap_or((*name).to_owned())).collect();
         let arguments: Vec<_> = names.iter().zip(arguments).map(|(name, (_, kind))| (name.as_str(), *kind)).collect();
         self.write(name, &arguments, result, &body)
-    }
-}
-
-/// Checks that the array can be named and that its elements have codes.
-fn check(element_type: ElementType, variable: &str) -> Result<(), Error> {
-    names::check(variable)?;
-    match element_type.is_numeric() {
-        true => Ok(()),
-        false => Err(Error::NoKernel { from: element_type, to: element_type }),
     }
 }

@@ -1,64 +1,14 @@
 //! Functions under one prefix: the casts, and what all of them share.
 
-use std::fmt;
-
+use super::array::Elements;
 use super::fragments::Fragments;
 use super::names;
+use super::types::{Type, ValueType};
 use crate::conversion::{Conversion, Encode};
-use crate::element::ElementType;
 use crate::error::Error;
 use crate::kernel::compose;
 use crate::options::CastOptions;
 use crate::spec::CastSpec;
-
-/// A type of WGSL; [`Display`](fmt::Display) writes it as WGSL does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Type {
-    /// `u32`
-    U32,
-    /// `vec2<u32>`; of a 64-bit code the low word is first.
-    Vec2U32,
-    /// `vec3<u32>`
-    Vec3U32,
-    /// `f32`
-    F32,
-    /// `vec2<f32>`
-    Vec2F32,
-    /// `vec4<f32>`
-    Vec4F32,
-    /// `array<vec4<f32>, 2>`
-    TwoVec4F32,
-    /// `array<vec4<f32>, 4>`
-    FourVec4F32,
-}
-
-impl Type {
-    /// The type as WGSL writes it.
-    pub const fn wgsl(self) -> &'static str {
-        match self {
-            Type::U32 => "u32",
-            Type::Vec2U32 => "vec2<u32>",
-            Type::Vec3U32 => "vec3<u32>",
-            Type::F32 => "f32",
-            Type::Vec2F32 => "vec2<f32>",
-            Type::Vec4F32 => "vec4<f32>",
-            Type::TwoVec4F32 => "array<vec4<f32>, 2>",
-            Type::FourVec4F32 => "array<vec4<f32>, 4>",
-        }
-    }
-
-    /// The type of an element's code.
-    pub(super) fn code(element_type: ElementType) -> Self {
-        if element_type.code_bits() == 64 { Type::Vec2U32 } else { Type::U32 }
-    }
-}
-
-impl fmt::Display for Type {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.wgsl())
-    }
-}
 
 /// A function that a kernel can call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -123,6 +73,8 @@ impl Function {
 /// the low one first. The codes of a cast are those of [`cpu::cast`](crate::cpu::cast), on every device.
 ///
 /// # Values
+/// Values are `f32`, or `f16` after [`with_values`](Self::with_values).
+///
 /// `f32` holds every value of the types of at most 16 bits and of FLOAT, and the functions give exactly these bits;
 /// wider integers and DOUBLE are rounded once, to nearest. What a kernel then computes with them follows the rules of
 /// WGSL, which lets drivers treat subnormals as zero, ignore the sign of zero, and assume that there are no infinities
@@ -133,9 +85,12 @@ impl Function {
 #[derive(Clone, Debug)]
 pub struct Functions {
     pub(super) prefix: String,
+    pub(super) values: ValueType,
     text: String,
     fragments: Fragments,
     list: Vec<Function>,
+    /// The caller's arrays that functions name.
+    arrays: Vec<(String, Elements)>,
 }
 
 impl Functions {
@@ -147,7 +102,44 @@ impl Functions {
     pub fn new(prefix: &str) -> Result<Self, Error> {
         names::check_prefix(prefix)?;
         let text = format!("// Functions of wgpu-cast under the prefix {prefix}\n");
-        Ok(Self { prefix: prefix.to_owned(), text, fragments: Fragments::default(), list: Vec::new() })
+        Ok(Self {
+            prefix: prefix.to_owned(),
+            values: ValueType::F32,
+            text,
+            fragments: Fragments::default(),
+            list: Vec::new(),
+            arrays: Vec::new(),
+        })
+    }
+
+    /// The functions that are asked for from now on decode to values of this type and encode from them. At first it is
+    /// [`ValueType::F32`].
+    ///
+    /// With [`ValueType::F16`] names and types have `f16` where the documentation of a method says `f32`, and your
+    /// module begins with `enable f16;`. naga has that since version 25, the one of wgpu 25.
+    ///
+    /// `f16` holds every number of FLOAT16, of the FLOAT8 types but FLOAT8E8M0, of FLOAT6, FLOAT4 and BOOL, and of
+    /// integers of at most 8 bits. Values of the other types are rounded once, by the cast to FLOAT16, with integers
+    /// only. Normal numbers and 0 are then exact on every device. No version of naga makes an `f16` from its bits, so
+    /// that the function ends by converting an `f32`, which has the value exactly, to `f16`. WGSL lets a driver treat ∞, NaN, the sign of 0 and subnormals of `f16` as it likes there, as it does in what
+    /// your kernel computes with them. FLOAT16, FLOAT8E5M2, FLOAT8E5M2FNUZ and the types that are rounded have such
+    /// subnormals. A driver that does not use this freedom gives the bits of the cast to FLOAT16.
+    ///
+    /// An encoding gives the code of the `f32` with the value of the `f16`.
+    ///
+    /// ```
+    /// use wgpu_cast::ElementType;
+    /// use wgpu_cast::wgsl::{Functions, Type, ValueType};
+    ///
+    /// let mut functions = Functions::new("q")?.with_values(ValueType::F16);
+    /// let weights = functions.decode_word(ElementType::FLOAT8E4M3FN)?;
+    /// assert_eq!((weights.name(), weights.result()), ("q_float8e4m3fn_to_f16x4", Some(Type::Vec4F16)));
+    /// let module = format!("enable f16;\n{}", functions.wgsl());
+    /// # assert!(naga::front::wgsl::parse_str(&module).is_ok());
+    /// # Ok::<(), wgpu_cast::Error>(())
+    /// ```
+    pub fn with_values(self, values: ValueType) -> Self {
+        Self { values, ..self }
     }
 
     /// The text of all functions that were asked for.
@@ -194,6 +186,22 @@ impl Functions {
     /// A function that is there already.
     pub(super) fn find(&self, name: &str) -> Option<Function> {
         self.list.iter().find(|function| function.name == name).cloned()
+    }
+
+    /// Notes what a function takes an array of the caller for.
+    ///
+    /// # Errors
+    /// [`Error::WgslName`] if an earlier function takes it for something else.
+    pub(super) fn note_array(&mut self, name: &str, elements: Elements) -> Result<(), Error> {
+        match self.arrays.iter().find(|(known, _)| known == name) {
+            None => self.arrays.push((name.to_owned(), elements)),
+            Some((_, known)) if *known == elements => {}
+            Some(_) => {
+                let reason = "an earlier function under the same prefix takes it for an array of other elements";
+                return Err(Error::WgslName { name: name.to_owned(), reason });
+            }
+        }
+        Ok(())
     }
 
     /// Writes fragments for a conversion of a name, unless they are there already.

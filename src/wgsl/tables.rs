@@ -1,6 +1,7 @@
 //! Tables in workgroup memory for sources of at most 8 bits, which have few codes.
 
-use super::functions::{Function, Functions, Type};
+use super::functions::{Function, Functions};
+use super::types::{Type, ValueType};
 use super::values::word;
 use crate::element::ElementType;
 use crate::error::Error;
@@ -57,21 +58,25 @@ impl Functions {
         // As many codes as an index of 8 bits holds.
         let per_entry = if bits == 6 { 1 } else { 8 / bits };
         let components = ["x", "y", "z", "w"];
-        let entry = if per_entry == 1 { "u32".to_owned() } else { format!("vec{per_entry}<u32>") };
+        // Of `f32` the bits, so that no driver changes a value that it stores. `f16` cannot be made from bits.
+        let (stored, bytes, from_bits, to_bits) = match self.values {
+            ValueType::F32 => ("u32", 4, "bitcast<f32>", "bitcast<u32>"),
+            ValueType::F16 => ("f16", 2, "", ""),
+        };
+        let entry = if per_entry == 1 { stored.to_owned() } else { format!("vec{per_entry}<{stored}>") };
         let value = |i: u32| {
             let code = if i == 0 { "code".to_owned() } else { format!("(code >> {}u)", i * bits) };
             let code = if per_entry == 1 { code } else { format!("{code} & {:#x}u", (1u32 << bits) - 1) };
-            format!("bitcast<u32>({}({code}))", decode.name())
+            format!("{to_bits}({}({code}))", decode.name())
         };
         let all: Vec<_> = (0..per_entry).map(value).collect();
         let codes = 1 << (per_entry * bits);
         let table = format!("{}_table", decode.name());
-        // The bits, so that no driver changes a value that it stores.
         let fill = self.fill(decode.name(), &table, &entry, codes, &format!("{entry}({})", all.join(", ")));
         let first = if per_entry == 1 { "" } else { ".x" };
         let name = format!("{}_look_up", decode.name());
-        let body = format!("return bitcast<f32>({table}[code]{first});");
-        let look_up = self.write(name, &[("code", Type::U32)], Some(Type::F32), &body);
+        let body = format!("return {from_bits}({table}[code]{first});");
+        let look_up = self.write(name, &[("code", Type::U32)], Some(self.values.of(1)), &body);
 
         let (argument, count) = word(from)?;
         let mut body = String::new();
@@ -90,23 +95,20 @@ impl Functions {
             };
             body.push_str(&format!("let entry_{i} = {table}[{moved} & {:#x}u];\n", (1u32 << width) - 1));
             match per_entry {
-                1 => values.push(format!("bitcast<f32>(entry_{i})")),
-                n => values.extend((0..n).map(|k| format!("bitcast<f32>(entry_{i}.{})", components[k as usize]))),
+                1 => values.push(format!("{from_bits}(entry_{i})")),
+                n => values.extend((0..n).map(|k| format!("{from_bits}(entry_{i}.{})", components[k as usize]))),
             }
         }
-        let vectors: Vec<_> = values.chunks(4).map(|four| format!("vec4<f32>({})", four.join(", "))).collect();
-        let result = match vectors.len() {
-            1 => Type::Vec4F32,
-            2 => Type::TwoVec4F32,
-            _ => Type::FourVec4F32,
-        };
+        let vectors: Vec<_> =
+            values.chunks(4).map(|four| format!("{}({})", self.values.of(4), four.join(", "))).collect();
+        let result = self.values.of(count);
         match &vectors[..] {
             [vector] => body.push_str(&format!("return {vector};")),
             vectors => body.push_str(&format!("return {result}(\n    {},\n);", vectors.join(",\n    "))),
         }
-        let name = self.name(&format!("{from}_to_f32x{count}_look_up"));
+        let name = self.name(&format!("{from}_to_{}x{count}_look_up", self.values.name()));
         let look_up_word = Some(self.write(name, &[("word", argument)], Some(result), &body));
-        Ok(Table { variable: table, bytes: codes * per_entry * 4, fill, look_up, look_up_word })
+        Ok(Table { variable: table, bytes: codes * per_entry * bytes, fill, look_up, look_up_word })
     }
 
     /// Writes a table and the function that fills it.

@@ -1,7 +1,8 @@
-//! Decoding to `f32` and encoding from it: one element, four, and those of a word.
+//! Decoding to values and encoding from them: one element, four, and those of a word.
 
 use super::fragments::Fragments;
-use super::functions::{Function, Functions, Type, suffix};
+use super::functions::{Function, Functions, suffix};
+use super::types::{Type, ValueType};
 use crate::conversion::{Conversion, Decode};
 use crate::element::{ElementType, Kind};
 use crate::error::Error;
@@ -17,8 +18,11 @@ enum Method {
     Bool,
     /// The function of the fragment `value/float`.
     Float(String),
-    /// The bits that a function gives.
-    Bits(String),
+    /// What a function makes of the code that a cast gives.
+    Cast {
+        cast: String,
+        value: String,
+    },
     /// The code itself.
     Code,
 }
@@ -33,30 +37,21 @@ pub(super) fn word(element_type: ElementType) -> Result<(Type, u32), Error> {
     }
 }
 
-/// The type of so many values.
-fn values(count: u32) -> Type {
-    match count {
-        2 => Type::Vec2F32,
-        4 => Type::Vec4F32,
-        8 => Type::TwoVec4F32,
-        _ => Type::FourVec4F32,
-    }
-}
-
 impl Functions {
     /// `{from}_to_f32(code) -> f32`, such as `float16_to_f32`: the value of a code.
     ///
     /// # Errors
     /// [`Error::NoKernel`] for strings.
     pub fn decode(&mut self, from: ElementType) -> Result<Function, Error> {
-        let method = self.method(from)?;
+        self.decode_to(from, self.values)
+    }
+
+    fn decode_to(&mut self, from: ElementType, values: ValueType) -> Result<Function, Error> {
+        let method = self.method(from, values)?;
         let value = value(&method, "code", 0, from.code_bits());
-        Ok(self.write(
-            self.name(&format!("{from}_to_f32")),
-            &[("code", Type::code(from))],
-            Some(Type::F32),
-            &format!("return {value};"),
-        ))
+        let value = converted(values, "f16", &value);
+        let name = self.name(&format!("{from}_to_{}", values.name()));
+        Ok(self.write(name, &[("code", Type::code(from))], Some(values.of(1)), &format!("return {value};")))
     }
 
     /// `{from}_to_f32x4(word) -> vec4<f32>`: the values of four codes of at most 8 bits. They lie in the lowest bits of
@@ -79,11 +74,11 @@ impl Functions {
     }
 
     fn decode_lanes(&mut self, from: ElementType, (argument, count): (Type, u32)) -> Result<Function, Error> {
-        let name = self.name(&format!("{from}_to_f32x{count}"));
+        let name = self.name(&format!("{from}_to_{}x{count}", self.values.name()));
         if let Some(function) = self.find(&name) {
             return Ok(function);
         }
-        let method = self.method(from)?;
+        let method = self.method(from, self.values)?;
         let bits = from.code_bits();
         let mut body = String::new();
         let lanes: Vec<String> = if bits < 8 && argument == Type::U32 && matches!(method, Method::Int { signed: false })
@@ -101,9 +96,12 @@ impl Functions {
         };
         let vectors: Vec<_> = lanes
             .chunks(4)
-            .map(|lanes| format!("vec{}<f32>(\n    {},\n)", lanes.len(), lanes.join(",\n    ")))
+            .map(|lanes| {
+                let vector = format!("vec{}<f32>(\n    {},\n)", lanes.len(), lanes.join(",\n    "));
+                converted(self.values, &format!("vec{}<f16>", lanes.len()), &vector)
+            })
             .collect();
-        let result = values(count);
+        let result = self.values.of(count);
         match &vectors[..] {
             [vector] => body.push_str(&format!("return {vector};")),
             vectors => body.push_str(&format!("return {result}({});", vectors.join(", "))),
@@ -133,9 +131,13 @@ impl Functions {
     pub fn encode(&mut self, to: ElementType, options: &CastOptions) -> Result<Function, Error> {
         let spec = CastSpec::new(ElementType::FLOAT, to).with_options(*options);
         let cast = self.cast(&spec)?;
-        let name = self.name(&format!("f32_to_{to}{}", suffix(&spec)?));
-        let body = format!("return {}(bitcast<u32>(value));", cast.name());
-        Ok(self.write(name, &[("value", Type::F32)], Some(Type::code(to)), &body))
+        let name = self.name(&format!("{}_to_{to}{}", self.values.name(), suffix(&spec)?));
+        let value = match self.values {
+            ValueType::F32 => "value",
+            ValueType::F16 => "f32(value)",
+        };
+        let body = format!("return {}(bitcast<u32>({value}));", cast.name());
+        Ok(self.write(name, &[("value", self.values.of(1))], Some(Type::code(to)), &body))
     }
 
     /// `f32x4_to_{to}(values) -> u32`: the codes, of at most 8 bits each, of four values, in the lowest bits of a word.
@@ -182,12 +184,17 @@ impl Functions {
             [word] => body.push_str(&format!("return {word};")),
             words => body.push_str(&format!("return {result}(\n    {},\n);", words.join(",\n    "))),
         }
-        let name = self.name(&format!("f32x{count}_to_{to}{suffix}"));
-        Ok(self.write(name, &[("values", values(count))], Some(result), &body))
+        let name = self.name(&format!("{}x{count}_to_{to}{suffix}", self.values.name()));
+        Ok(self.write(name, &[("values", self.values.of(count))], Some(result), &body))
     }
 
-    /// How codes of a type become values; writes the function that it takes.
-    fn method(&mut self, from: ElementType) -> Result<Method, Error> {
+    /// How codes of a type become values, those of `f16` as values of `f32`; writes the functions that it takes.
+    fn method(&mut self, from: ElementType, values: ValueType) -> Result<Method, Error> {
+        if values == ValueType::F16 && !values.holds(from) {
+            let cast = self.cast(&CastSpec::new(from, values.element_type()))?.name().to_owned();
+            let value = self.decode_to(values.element_type(), ValueType::F32)?.name().to_owned();
+            return Ok(Method::Cast { cast, value });
+        }
         let conversion = Conversion::new(from, ElementType::FLOAT, &CastOptions::default())?;
         Ok(match (conversion.decode, from.kind()) {
             (Decode::Bool, _) => Method::Bool,
@@ -199,7 +206,10 @@ impl Functions {
                 Method::Float(function)
             }
             (Decode::F32, _) => Method::Code,
-            _ => Method::Bits(self.cast(&CastSpec::new(from, ElementType::FLOAT))?.name().to_owned()),
+            _ => {
+                let cast = self.cast(&CastSpec::new(from, ElementType::FLOAT))?.name().to_owned();
+                Method::Cast { cast, value: "bitcast<f32>".to_owned() }
+            }
         })
     }
 }
@@ -210,7 +220,15 @@ fn four(element_type: ElementType) -> Result<(Type, u32), Error> {
     if element_type.code_bits() <= 8 { Ok((Type::U32, 4)) } else { Err(Error::NoLanes { element_type }) }
 }
 
-/// The expression of the value of the code of so many bits from a bit of a word on.
+/// The expression of values of `f32` as values of a type, whose own is `f16` if it is that.
+fn converted(values: ValueType, f16: &str, value: &str) -> String {
+    match values {
+        ValueType::F32 => value.to_owned(),
+        ValueType::F16 => format!("{f16}({value})"),
+    }
+}
+
+/// The expression of the value, as `f32`, of the code of so many bits from a bit of a word on.
 fn value(method: &Method, word: &str, shift: u32, bits: u32) -> String {
     let above = 32u32.saturating_sub(shift + bits);
     let field = match (shift, above) {
@@ -229,8 +247,8 @@ fn value(method: &Method, word: &str, shift: u32, bits: u32) -> String {
             let signed = if above == 0 { word.to_owned() } else { format!("{word} << {above}u") };
             format!("{function}({magnitude}, {signed})")
         }
-        Method::Bits(function) if bits == 64 => format!("bitcast<f32>({function}({word}))"),
-        Method::Bits(function) => format!("bitcast<f32>({function}({field}))"),
+        Method::Cast { cast, value } if bits == 64 => format!("{value}({cast}({word}))"),
+        Method::Cast { cast, value } => format!("{value}({cast}({field}))"),
         Method::Code => format!("bitcast<f32>({word})"),
     }
 }

@@ -2,20 +2,22 @@
 
 use std::collections::BTreeSet;
 
-use support::buffers::{buffer, pipeline, read};
 use support::options::variants;
-use support::{adapter, cases, decoders, numeric};
-use wgpu_cast::wgpu;
+use support::{decoders, numeric};
 use wgpu_cast::wgsl::Functions;
-use wgpu_cast::{CastOptions, CastSpec, Context, ElementType, Tensor, cpu};
+use wgpu_cast::{CastOptions, CastSpec, ElementType, Tensor, cpu};
+
+use crate::calls::{Arrays, Gpu, by_count, codes, first_wrong, kernel, values, word, words};
+
+const WORDS: Arrays<'_> = Arrays { source: "u32", result: "u32" };
 
 /// Every function from each type and to it.
 fn every_type(first: usize) {
-    let context = adapter::open();
+    let gpu = Gpu::open();
     for element_type in numeric().skip(first).step_by(4) {
-        casts(&context, element_type);
-        decoding(&context, element_type);
-        encoding(&context, element_type);
+        casts(&gpu, element_type);
+        decoding(&gpu, element_type);
+        encoding(&gpu, element_type);
     }
 }
 
@@ -41,80 +43,8 @@ fn every_fourth_type_from_the_fourth() {
     every_type(3);
 }
 
-/// The most codes of a run: all codes of 16 bits.
-const CODES: usize = 1 << 16;
-
-/// Hard codes of a type, at most [`CODES`] of them and a multiple of 64; of types of at most 16 bits every code.
-fn codes(element_type: ElementType) -> Vec<u64> {
-    let all = cases::codes(element_type);
-    let some = all.iter().step_by(all.len().div_ceil(CODES));
-    let count = some.len().next_multiple_of(64);
-    some.cycle().take(count).copied().collect()
-}
-
-fn words(bytes: &[u8]) -> Vec<u32> {
-    bytes.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect()
-}
-
-/// Runs a kernel whose binding 0 has the words and binding 1 the results, over `workgroups` in x and y. The results are
-/// full of ones before.
-fn run(context: &Context, wgsl: &str, source: &[u32], results: usize, workgroups: (usize, usize)) -> Vec<u32> {
-    let (device, queue) = (context.device().unwrap(), context.queue().unwrap());
-    let pipeline = pipeline(device, wgsl);
-    let [input, output] = [source.len(), results].map(|words| buffer(device, 4 * words as u64));
-    queue.write_buffer(&input, 0, bytemuck::cast_slice(source));
-    queue.write_buffer(&output, 0, &vec![0xff; 4 * results]);
-    let layout = pipeline.get_bind_group_layout(0);
-    let entries = [(0, &input), (1, &output)]
-        .map(|(binding, buffer)| wgpu::BindGroupEntry { binding, resource: buffer.as_entire_binding() });
-    let group =
-        device.create_bind_group(&wgpu::BindGroupDescriptor { label: None, layout: &layout, entries: &entries });
-    let mut encoder = device.create_command_encoder(&Default::default());
-    {
-        let mut pass = encoder.begin_compute_pass(&Default::default());
-        pass.set_pipeline(&pipeline);
-        pass.set_bind_group(0, &group, &[]);
-        pass.dispatch_workgroups(workgroups.0 as u32, workgroups.1 as u32, 1);
-    }
-    words(&read(device, queue, encoder, &output))
-}
-
-/// A kernel of 64 invocations a workgroup. The row of workgroups says which of the parts it does, for the element or
-/// the word `i`; `at` is where the part's results start. Every invocation does the lines of `start` first.
-fn kernel(functions: &str, results: &str, start: &str, parts: &[String], size: usize) -> String {
-    let cases = parts.iter().enumerate().map(|(i, part)| format!("        case {i}u: {{\n{part}\n        }}\n"));
-    format!(
-        "{functions}
-@group(0) @binding(0) var<storage, read> source: array<u32>;
-@group(0) @binding(1) var<storage, read_write> result: array<{results}>;
-
-@compute @workgroup_size(64)
-fn main(
-    @builtin(workgroup_id) group: vec3<u32>,
-    @builtin(global_invocation_id) id: vec3<u32>,
-    @builtin(local_invocation_index) local: u32,
-) {{
-    {start}
-    let i = id.x;
-    let at = group.y * {size}u;
-    switch group.y {{
-{}        default: {{}}
-    }}
-}}
-",
-        cases.collect::<String>()
-    )
-}
-
-fn first_wrong<T: PartialEq + std::fmt::LowerHex>(got: &[T], expected: &[T], what: &str) {
-    assert_eq!(got.len(), expected.len(), "{what}");
-    if let Some(i) = (0..got.len()).find(|&i| got[i] != expected[i]) {
-        panic!("{what}: element {i} is {:x}, expected {:x}", got[i], expected[i]);
-    }
-}
-
 /// From code to code: every destination under every option, several in one module, computed and, of few codes, looked up.
-fn casts(context: &Context, from: ElementType) {
+fn casts(gpu: &Gpu, from: ElementType) {
     let codes = codes(from);
     let tensor = Tensor::from_codes(from, [codes.len()], codes.iter().copied()).unwrap();
     let wide_source = from.bits() == Some(64);
@@ -149,8 +79,8 @@ fn casts(context: &Context, from: ElementType) {
                 };
                 parts.push(format!("            let code = {}({code});\n            {store}", name.name()));
             }
-            let text = kernel(functions.wgsl(), "u32", &start, &parts, size);
-            let got = run(context, &text, &source, size * parts.len(), (codes.len() / 64, parts.len()));
+            let text = kernel(functions.wgsl(), &WORDS, &start, &parts, size);
+            let got = gpu.run(&text, &source, size * parts.len(), (codes.len() / 64, parts.len()));
             for (spec, got) in specs.iter().zip(got.chunks(size)) {
                 let result = cpu::cast(&tensor, spec.to, &spec.options).unwrap();
                 let wide = spec.to.bits() == Some(64);
@@ -166,7 +96,7 @@ fn casts(context: &Context, from: ElementType) {
 }
 
 /// Codes to values: the bits are those of the cast to FLOAT. One by one from an array, by words, looked up; and lanes.
-fn decoding(context: &Context, from: ElementType) {
+fn decoding(gpu: &Gpu, from: ElementType) {
     let codes = codes(from);
     let tensor = Tensor::from_codes(from, [codes.len()], codes.iter().copied()).unwrap();
     let floats = cpu::cast(&tensor, ElementType::FLOAT, &CastOptions::default()).unwrap();
@@ -183,7 +113,7 @@ fn decoding(context: &Context, from: ElementType) {
     if from.bits() <= Some(16) {
         let (argument, count) = word(from);
         let word_values = functions.decode_word(from).unwrap();
-        parts.push(by_word(word_values.name(), argument, count));
+        parts.push(by_count(&format!("{}({argument})", word_values.name()), count, codes.len(), "bitcast<u32>"));
         let [lane, with_lane] = [functions.lane(from).unwrap(), functions.with_lane(from).unwrap()];
         lanes_part = Some(parts.len());
         // A word put together from its lanes, the odd ones first, is the word.
@@ -211,17 +141,17 @@ fn decoding(context: &Context, from: ElementType) {
         let four = functions.decode_four(from).unwrap();
         let code = |k: u32| format!("({}(4u * i + {k}u) << {}u)", load.name(), k * bits);
         let packed: Vec<_> = (0..4).map(code).collect();
-        parts.push(by_word(four.name(), &packed.join(" | "), 4));
+        parts.push(by_count(&format!("{}({})", four.name(), packed.join(" | ")), 4, codes.len(), "bitcast<u32>"));
         let table = functions.decode_table(from).unwrap();
         start = format!("{}(local, 64u);", table.fill.name());
         parts.push(format!("            result[at + i] = bitcast<u32>({}({}(i)));", table.look_up.name(), load.name()));
         let (argument, count) = word(from);
-        parts.push(by_word(table.look_up_word.unwrap().name(), argument, count));
+        let look_up = table.look_up_word.unwrap();
+        parts.push(by_count(&format!("{}({argument})", look_up.name()), count, codes.len(), "bitcast<u32>"));
     }
-    let parts: Vec<_> = parts.iter().map(|part| part.replace("COUNT", &codes.len().to_string())).collect();
-    let text = kernel(functions.wgsl(), "u32", &start, &parts, codes.len());
+    let text = kernel(functions.wgsl(), &WORDS, &start, &parts, codes.len());
     let source = words(tensor.bytes().unwrap());
-    let got = run(context, &text, &source, codes.len() * parts.len(), (codes.len() / 64, parts.len()));
+    let got = gpu.run(&text, &source, codes.len() * parts.len(), (codes.len() / 64, parts.len()));
     for (part, got) in got.chunks(codes.len()).enumerate() {
         if lanes_part == Some(part) {
             let expected: Vec<_> = codes.iter().map(|&code| code as u32).collect();
@@ -232,33 +162,12 @@ fn decoding(context: &Context, from: ElementType) {
     }
 }
 
-/// The word `i` of a type, and how many codes it holds; of 6-bit types three words.
-fn word(element_type: ElementType) -> (&'static str, u32) {
-    match element_type.bits().unwrap() {
-        6 => ("vec3<u32>(source[3u * i], source[3u * i + 1u], source[3u * i + 2u])", 16),
-        bits => ("source[i]", 32 / bits),
-    }
-}
-
-/// The values of the word `i`, stored one by one.
-fn by_word(function: &str, argument: &str, count: u32) -> String {
-    let component = |k: u32| ["x", "y", "z", "w"][k as usize % 4];
-    let value =
-        |k: u32| if count <= 4 { format!("v.{}", component(k)) } else { format!("v[{}].{}", k / 4, component(k)) };
-    let stores =
-        (0..count).map(|k| format!("                result[at + i * {count}u + {k}u] = bitcast<u32>({});\n", value(k)));
-    format!(
-        "            if (i < COUNTu / {count}u) {{\n                let v = {function}({argument});\n{}            }}",
-        stores.collect::<String>()
-    )
-}
-
 /// Values to codes: the bits are those of the cast from FLOAT. One by one into an array, by words, and by several
 /// invocations into one word.
-fn encoding(context: &Context, to: ElementType) {
-    let values = codes(ElementType::FLOAT);
-    let source: Vec<u32> = values.iter().map(|&code| code as u32).collect();
-    let tensor = Tensor::from_codes(ElementType::FLOAT, [values.len()], values).unwrap();
+fn encoding(gpu: &Gpu, to: ElementType) {
+    let codes = codes(ElementType::FLOAT);
+    let source: Vec<u32> = codes.iter().map(|&code| code as u32).collect();
+    let tensor = Tensor::from_codes(ElementType::FLOAT, [codes.len()], codes).unwrap();
     let bits = to.bits().unwrap();
     for options in variants(to) {
         let expected = words(cpu::cast(&tensor, to, &options).unwrap().bytes().unwrap());
@@ -277,8 +186,8 @@ fn encoding(context: &Context, to: ElementType) {
             source.len(),
             store.name()
         );
-        let text = kernel(functions.wgsl(), "u32", "", &[own], size);
-        first_wrong(&run(context, &text, &source, size, (source.len() / 64, 1)), &expected, &what("stored"));
+        let text = kernel(functions.wgsl(), &WORDS, "", &[own], size);
+        first_wrong(&gpu.run(&text, &source, size, (source.len() / 64, 1)), &expected, &what("stored"));
         if bits > 16 {
             continue;
         }
@@ -287,17 +196,7 @@ fn encoding(context: &Context, to: ElementType) {
         let mut parts = Vec::new();
         let (_, count) = word(to);
         let word = functions.encode_word(to, &options).unwrap();
-        let vector = |first: u32, n: u32| {
-            let value = |k| format!("bitcast<f32>(source[i * {count}u + {k}u])");
-            format!("vec{n}<f32>({})", (first..first + n).map(value).collect::<Vec<_>>().join(", "))
-        };
-        let argument = match count {
-            2 | 4 => vector(0, count),
-            _ => {
-                let vectors: Vec<_> = (0..count / 4).map(|v| vector(4 * v, 4)).collect();
-                format!("{}({})", word.arguments()[0], vectors.join(", "))
-            }
-        };
+        let argument = values(word.arguments()[0], count, |k| format!("bitcast<f32>(source[{k}])"));
         let store = match bits {
             6 => "result[at + 3u * i] = w.x; result[at + 3u * i + 1u] = w.y; result[at + 3u * i + 2u] = w.z;",
             _ => "result[at + i] = w;",
@@ -310,51 +209,55 @@ fn encoding(context: &Context, to: ElementType) {
             source.len(),
             word.name()
         ));
-        let text = kernel(functions.wgsl(), "u32", "", &parts, size);
-        first_wrong(&run(context, &text, &source, size, (source.len() / 64, 1)), &expected, &what("by words"));
+        let text = kernel(functions.wgsl(), &WORDS, "", &parts, size);
+        first_wrong(&gpu.run(&text, &source, size, (source.len() / 64, 1)), &expected, &what("by words"));
 
         let mut functions = Functions::new("t").unwrap();
         let store = functions.store_atomic(to, "result").unwrap();
         let encode = functions.encode(to, &options).unwrap();
         let each = format!("            {}(i, {}(bitcast<f32>(source[i])));", store.name(), encode.name());
-        let text = kernel(functions.wgsl(), "atomic<u32>", "", &[each], size);
-        first_wrong(&run(context, &text, &source, size, (source.len() / 64, 1)), &expected, &what("atomically"));
+        let atomic = Arrays { source: "u32", result: "atomic<u32>" };
+        let text = kernel(functions.wgsl(), &atomic, "", &[each], size);
+        first_wrong(&gpu.run(&text, &source, size, (source.len() / 64, 1)), &expected, &what("atomically"));
         if bits > 8 {
             continue;
         }
 
         let mut functions = Functions::new("t").unwrap();
         let four = functions.encode_four(to, &options).unwrap();
-        let values: Vec<_> = (0..4).map(|k| format!("bitcast<f32>(source[4u * i + {k}u])")).collect();
+        let argument = values(four.arguments()[0], 4, |k| format!("bitcast<f32>(source[{k}])"));
         let part = format!(
-            "            if (i < {}u / 4u) {{\n                result[i] = {}(vec4<f32>({}));\n            }}",
+            "            if (i < {}u / 4u) {{\n                result[i] = {}({argument});\n            }}",
             source.len(),
             four.name(),
-            values.join(", ")
         );
-        let text = kernel(functions.wgsl(), "u32", "", &[part], size);
-        let got = run(context, &text, &source, source.len() / 4, (source.len() / 64, 1));
-        let codes: Vec<u64> = cpu::cast(&tensor, to, &options).unwrap().codes().collect();
-        let expected: Vec<u32> = codes
-            .chunks(4)
-            .map(|four| four.iter().enumerate().map(|(k, &code)| (code as u32) << (k as u32 * bits)).sum())
-            .collect();
+        let text = kernel(functions.wgsl(), &WORDS, "", &[part], size);
+        let got = gpu.run(&text, &source, source.len() / 4, (source.len() / 64, 1));
+        let expected = fours(&cpu::cast(&tensor, to, &options).unwrap());
         first_wrong(&got, &expected, &what("by four"));
     }
+}
+
+/// The words that hold four codes each, in their lowest bits.
+pub fn fours(tensor: &Tensor) -> Vec<u32> {
+    let bits = tensor.element_type().bits().unwrap();
+    let codes: Vec<u64> = tensor.codes().collect();
+    let word = |four: &[u64]| four.iter().rev().fold(0, |word, &code| word << bits | code as u32);
+    codes.chunks(4).map(word).collect()
 }
 
 /// The decoders of engines, whose instructions are counted beside ours: which of them give the bits of the cast to
 /// FLOAT for every code.
 #[test]
 fn decoders_by_hand_are_wrong_where_they_say() {
-    let context = adapter::open();
+    let gpu = Gpu::open();
     for decoder in decoders::all() {
         let bits = decoder.element_type.bits().unwrap();
         let codes: Vec<u64> = (0..1u64 << bits).cycle().take(64 * 32 / bits as usize).collect();
         let tensor = Tensor::from_codes(decoder.element_type, [codes.len()], codes.iter().copied()).unwrap();
         let floats = cpu::cast(&tensor, ElementType::FLOAT, &CastOptions::default()).unwrap();
         let source = words(tensor.bytes().unwrap());
-        let got = run(&context, &decoder.kernel(), &source, codes.len(), (1, 1));
+        let got = gpu.run(&decoder.kernel(), &source, codes.len(), (1, 1));
         let pairs = codes.iter().zip(floats.codes().zip(got));
         let wrong: BTreeSet<u32> =
             pairs.filter(|(_, (expected, got))| *expected as u32 != *got).map(|(code, _)| *code as u32).collect();

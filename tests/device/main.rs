@@ -6,11 +6,14 @@
 mod batches;
 mod bindings;
 mod bytes;
+mod calls;
 mod counted;
 mod engine;
 mod faults;
 mod faulty;
 mod functions;
+mod functions_f16;
+mod functions_vectors;
 mod fused;
 mod gpu;
 mod immediates;

@@ -3,23 +3,23 @@
 use std::collections::BTreeSet;
 
 use naga::valid::{Capabilities, ValidationFlags, Validator};
-use support::numeric;
-use support::texts::{arrays, caller, everything, everything_called, specs, twice};
-use support::translate::{Format, translate};
-use wgpu_cast::wgsl::{self, Functions, Type};
-use wgpu_cast::{CastOptions, CastSpec, ElementType, Error};
+use support::texts::{arrays, caller, directive, everything, everything_called, specs, twice};
+use support::translate::{Format, hlsl, translate};
+use support::{cases, numeric};
+use wgpu_cast::wgsl::{self, Array, Functions, Type, ValueType};
+use wgpu_cast::{CastOptions, CastSpec, ElementType, Error, Tensor, cpu};
 
-/// Parses and validates.
+/// Parses and validates; of the capabilities only that of `f16`, which a module without the directive cannot use.
 fn module(wgsl: &str) -> naga::Module {
     let module = naga::front::wgsl::parse_str(wgsl).unwrap_or_else(|e| panic!("{}\n{wgsl}", e.emit_to_string(wgsl)));
-    let mut validator = Validator::new(ValidationFlags::all(), Capabilities::empty());
+    let mut validator = Validator::new(ValidationFlags::all(), Capabilities::SHADER_FLOAT16);
     validator.validate(&module).unwrap_or_else(|e| panic!("{}\n{wgsl}", e.emit_to_string(wgsl)));
     module
 }
 
 /// A type as naga has it.
 fn naga_type(kind: Type) -> String {
-    let wgsl = format!("fn f() -> {kind} {{ return {kind}(); }}");
+    let wgsl = format!("enable f16;\nfn f() -> {kind} {{ return {kind}(); }}");
     let module = naga::front::wgsl::parse_str(&wgsl).unwrap();
     let result = module.functions.iter().next().unwrap().1.result.as_ref().unwrap();
     described(&module, result.ty)
@@ -42,8 +42,8 @@ fn declared(module: &naga::Module) -> Vec<String> {
 }
 
 /// Checks the listed functions against the text, and that nothing is outside the prefix.
-fn check(functions: &Functions, prefix: &str) -> Vec<String> {
-    let module = module(functions.wgsl());
+fn check(functions: &Functions, prefix: &str, values: ValueType) -> Vec<String> {
+    let module = module(&format!("{}{}", directive(values), functions.wgsl()));
     assert!(!functions.wgsl().contains("//:use") && !functions.wgsl().contains("// reads: "));
     assert!(module.entry_points.is_empty());
     assert!(module.global_variables.iter().all(|(_, variable)| variable.binding.is_none()));
@@ -67,7 +67,7 @@ fn check(functions: &Functions, prefix: &str) -> Vec<String> {
 fn every_cast_composes_twice_in_one_module() {
     for spec in specs() {
         for prefix in ["a", "b_2"] {
-            check(&wgsl::functions(&spec, prefix).unwrap(), prefix);
+            check(&wgsl::functions(&spec, prefix).unwrap(), prefix, ValueType::F32);
         }
         let text = twice(&spec);
         module(&text);
@@ -77,49 +77,85 @@ fn every_cast_composes_twice_in_one_module() {
     }
 }
 
-#[test]
-fn every_function_stands_under_one_prefix() {
-    let (mut functions, text) = everything_called("all");
-    let names = check(&functions, "all");
-    module(&text);
-    // What reads no constant is there once.
-    assert_eq!(names.iter().filter(|name| name.ends_with("normalize_words")).count(), 1);
-    // Asking again adds nothing.
-    let text = functions.wgsl().to_owned();
-    let listed = functions.list().len();
-    let again = functions.cast(&CastSpec::new(ElementType::FLOAT, ElementType::INT64)).unwrap();
-    assert_eq!(again.name(), "all_float_to_int64");
-    functions.decode_table(ElementType::INT4).unwrap();
-    assert_eq!((functions.wgsl(), functions.list().len()), (&text[..], listed));
+/// A module in every language that has its types: with `f16`, not in GLSL, and in HLSL from shader model 6.2 on.
+fn translate_all(text: &str, values: ValueType) {
+    for format in Format::ALL {
+        let written = match (values, format) {
+            (ValueType::F16, Format::Glsl) => continue,
+            (ValueType::F16, Format::Hlsl) => hlsl(text, naga::back::hlsl::ShaderModel::V6_2).map(String::into_bytes),
+            _ => translate(text, format),
+        };
+        written.unwrap_or_else(|e| panic!("{}: {e}\n{text}", format.name()));
+    }
 }
 
-/// The functions of arrays of the caller: every type in one module, an array of words and one of atomic words.
+#[test]
+fn every_function_stands_under_one_prefix() {
+    for values in [ValueType::F32, ValueType::F16] {
+        let (mut functions, text) = everything_called("all", values);
+        let names = check(&functions, "all", values);
+        match values {
+            ValueType::F16 => translate_all(&text, values),
+            // Casts are translated one by one, and calls to them by the test of arrays.
+            _ => drop(module(&text)),
+        }
+        // What reads no constant is there once.
+        assert_eq!(names.iter().filter(|name| name.ends_with("normalize_words")).count(), 1);
+        // Asking again adds nothing.
+        let text = functions.wgsl().to_owned();
+        let listed = functions.list().len();
+        let again = functions.cast(&CastSpec::new(ElementType::FLOAT, ElementType::INT64)).unwrap();
+        assert_eq!(again.name(), "all_float_to_int64");
+        functions.decode_table(ElementType::INT4).unwrap();
+        assert_eq!((functions.wgsl(), functions.list().len()), (&text[..], listed));
+    }
+}
+
+/// The functions of arrays of the caller: every type in one module, an array of words, one of vectors and one of atomic words.
 #[test]
 fn every_function_of_an_array_stands_under_one_prefix() {
-    let (_, text) = arrays("a");
-    module(&text);
-    for format in Format::ALL {
-        translate(&text, format).unwrap_or_else(|e| panic!("{}: {e}\n{text}", format.name()));
+    for values in [ValueType::F32, ValueType::F16] {
+        let (_, text) = arrays("a", values);
+        translate_all(&text, values);
     }
+}
+
+/// Functions of both types of values may stand under one prefix.
+#[test]
+fn values_of_both_types_stand_under_one_prefix() {
+    let mut functions = Functions::new("b").unwrap();
+    for values in [ValueType::F32, ValueType::F16, ValueType::F32] {
+        functions = functions.with_values(values);
+        for t in numeric() {
+            functions.decode(t).unwrap();
+            functions.encode(t, &CastOptions::default()).unwrap();
+        }
+    }
+    check(&functions, "b", ValueType::F16);
 }
 
 /// An array may have the name that a function uses for a variable of its own.
 #[test]
 fn an_array_may_have_any_name() {
     for name in ["index", "code", "value", "word", "low", "bit", "ARRAY", "here", "index_here"] {
-        let mut functions = Functions::new("a").unwrap();
-        for t in numeric() {
-            functions.load_value(t, name).unwrap();
-            functions.store_value(t, &CastOptions::default(), name).unwrap();
+        for (array, elements) in [(Array::from(name), "u32"), (Array::of_vectors(name), "vec4<u32>")] {
+            let mut functions = Functions::new("a").unwrap();
+            for t in numeric() {
+                functions.load_value(t, array).unwrap();
+                functions.store_value(t, &CastOptions::default(), array).unwrap();
+            }
+            let variable = format!("@group(0) @binding(0) var<storage, read_write> {name}: array<{elements}>;");
+            module(&format!("{}\n{variable}", functions.wgsl()));
         }
-        module(&format!("{}\n@group(0) @binding(0) var<storage, read_write> {name}: array<u32>;", functions.wgsl()));
     }
 }
 
 /// Two prefixes could only make one name of two if a name, after some of its underscores, were another name.
 #[test]
 fn no_name_is_the_end_of_another() {
-    let names: BTreeSet<String> = declared(&module(everything("p").wgsl())).iter().map(|n| n[2..].to_owned()).collect();
+    let all = |values| declared(&module(&format!("{}{}", directive(values), everything("p", values).wgsl())));
+    let names: BTreeSet<String> =
+        [ValueType::F32, ValueType::F16].into_iter().flat_map(all).map(|name| name[2..].to_owned()).collect();
     let ends = |name: &str| name.match_indices('_').map(|(at, _)| name[at + 1..].to_owned()).collect::<Vec<_>>();
     for name in &names {
         assert!(ends(name).iter().all(|end| !names.contains(end)), "{name}");
@@ -149,7 +185,7 @@ fn keywords_and_reserved_words_can_be_prefixes() {
     let spec = CastSpec::new(ElementType::DOUBLE, ElementType::FLOAT16);
     for prefix in ["fn", "u32", "gl", "main"] {
         let functions = wgsl::functions(&spec, prefix).unwrap();
-        check(&functions, prefix);
+        check(&functions, prefix, ValueType::F32);
         let text = format!("{}{}", functions.wgsl(), caller(&[functions.list().last().unwrap()]));
         for format in Format::ALL {
             translate(&text, format).unwrap_or_else(|e| panic!("{prefix}, {}: {e}\n{text}", format.name()));
@@ -179,6 +215,20 @@ fn names_say_what_is_converted() {
     assert_eq!(store.name(), "x_store_float8e4m3fn_unsaturated_from_f32_weights");
     let table = functions.decode_table(ElementType::INT4).unwrap();
     assert_eq!((table.variable.as_str(), table.bytes), ("x_int4_to_f32_table", 2048));
+    // An array of vectors changes a function's text alone.
+    let vectors = functions.store_value(ElementType::FLOAT8E4M3FN, &unsaturated, Array::of_vectors("blocks")).unwrap();
+    assert_eq!(vectors.name(), "x_store_float8e4m3fn_unsaturated_from_f32_blocks");
+    assert_eq!(functions.decode_vector(ElementType::FLOAT6E2M3).unwrap().name(), "x_float6e2m3_to_f32x64");
+    assert_eq!(functions.encode_vector(ElementType::INT16, &options).unwrap().name(), "x_f32x8_to_int16");
+    let mut halves = Functions::new("x").unwrap().with_values(ValueType::F16);
+    let e4m3 = ElementType::FLOAT8E4M3FN;
+    assert_eq!(halves.decode_word(e4m3).unwrap().name(), "x_float8e4m3fn_to_f16x4");
+    assert_eq!(halves.encode(e4m3, &unsaturated).unwrap().name(), "x_f16_to_float8e4m3fn_unsaturated");
+    assert_eq!(halves.load_value(e4m3, array).unwrap().name(), "x_load_float8e4m3fn_as_f16_weights");
+    let store = halves.store_value(e4m3, &unsaturated, array).unwrap();
+    assert_eq!(store.name(), "x_store_float8e4m3fn_unsaturated_from_f16_weights");
+    let table = halves.decode_table(ElementType::INT4).unwrap();
+    assert_eq!((table.variable.as_str(), table.bytes), ("x_int4_to_f16_table", 1024));
     let bytes = |functions: &mut Functions, from, to| functions.cast_table(&CastSpec::new(from, to)).unwrap().bytes;
     assert_eq!(bytes(&mut functions, ElementType::INT8, ElementType::DOUBLE), 2048);
     assert_eq!(bytes(&mut functions, ElementType::INT4, ElementType::FLOAT16), 64);
@@ -203,11 +253,44 @@ fn what_cannot_be_written_is_a_typed_error() {
     assert!(matches!(functions.decode_word(ElementType::FLOAT), Err(Error::NoLanes { .. })));
     assert!(matches!(functions.encode_word(ElementType::INT64, &options), Err(Error::NoLanes { .. })));
     assert!(matches!(functions.store_atomic(ElementType::FLOAT, "v"), Err(Error::NoLanes { .. })));
+    assert!(matches!(functions.decode_vector(ElementType::STRING), Err(Error::NoKernel { .. })));
+    assert!(matches!(functions.decode_vector(ElementType::FLOAT), Err(Error::NoLanes { .. })));
+    assert!(matches!(functions.encode_vector(ElementType::INT64, &options), Err(Error::NoLanes { .. })));
+    let vectors = Array::of_vectors;
+    assert!(matches!(functions.load(ElementType::STRING, vectors("v")), Err(Error::NoKernel { .. })));
+    assert!(matches!(functions.store(ElementType::FLOAT, vectors("v w")), Err(Error::WgslName { .. })));
     assert!(matches!(functions.lane(ElementType::DOUBLE), Err(Error::NoLanes { .. })));
     assert!(matches!(functions.decode_table(ElementType::FLOAT16), Err(Error::NoTable { .. })));
     assert!(matches!(functions.cast_table(&spec), Err(Error::NoTable { .. })));
     // What fails leaves nothing behind.
     assert_eq!((functions.wgsl(), functions.list()), (&none[..], &[][..]));
+}
+
+/// One variable of a module has one type.
+#[test]
+fn an_array_of_other_elements_is_refused() {
+    let options = CastOptions::default();
+    let mut functions = Functions::new("a").unwrap();
+    functions.load_value(ElementType::FLOAT16, "words").unwrap();
+    functions.store_value(ElementType::INT8, &options, "words").unwrap();
+    functions.store(ElementType::FLOAT, Array::of_vectors("vectors")).unwrap();
+    functions.store_atomic(ElementType::INT4, "atomic").unwrap();
+    let before = functions.wgsl().to_owned();
+    let errors = [
+        functions.load(ElementType::FLOAT, Array::of_vectors("words")),
+        functions.store_atomic(ElementType::INT4, "words"),
+        functions.load_value(ElementType::FLOAT, "vectors"),
+        functions.store(ElementType::INT4, "atomic"),
+        functions.store_value(ElementType::INT8, &options, Array::of_vectors("atomic")),
+    ];
+    for (error, name) in errors.into_iter().zip(["words", "words", "vectors", "atomic", "atomic"]) {
+        let expected = format!(
+            "\"{name}\" cannot be used in names of WGSL: an earlier function under the same prefix takes it for an array of \
+             other elements"
+        );
+        assert_eq!(error.unwrap_err().to_string(), expected);
+    }
+    assert_eq!(functions.wgsl(), before);
 }
 
 /// Drivers may round as they like, so that only numbers which FLOAT holds exactly take WGSL's own conversion.
@@ -224,5 +307,29 @@ fn only_wide_numbers_take_a_cast_to_decode() {
     }
     for t in [INT16, UINT8, INT4, BOOL, FLOAT, FLOAT16] {
         assert_eq!(written(t), [format!("x_{t}_to_f32")]);
+    }
+}
+
+/// The types whose numbers FLOAT16 holds: the others are cast to it, with integers only. The CPU path judges: those are the types
+/// of which FLOAT16 keeps every number.
+#[test]
+fn numbers_that_f16_lacks_take_a_cast_to_decode() {
+    let options = CastOptions::default();
+    for t in numeric() {
+        let mut functions = Functions::new("x").unwrap().with_values(ValueType::F16);
+        functions.decode(t).unwrap();
+        let written: Vec<_> = functions.list().iter().map(|function| function.name().to_owned()).collect();
+        let codes = cases::codes(t);
+        let tensor = Tensor::from_codes(t, [codes.len()], codes.iter().copied()).unwrap();
+        let halves = cpu::cast(&tensor, ElementType::FLOAT16, &options).unwrap();
+        let [exact, through] =
+            [&tensor, &halves].map(|tensor| cpu::cast(tensor, ElementType::DOUBLE, &options).unwrap());
+        let same = |(a, b): (u64, u64)| a == b || f64::from_bits(a).is_nan();
+        if exact.codes().zip(through.codes()).all(same) {
+            assert_eq!(written, [format!("x_{t}_to_f16")]);
+        } else {
+            let names = [format!("x_{t}_to_float16"), "x_float16_to_f32".to_owned(), format!("x_{t}_to_f16")];
+            assert_eq!(written, names);
+        }
     }
 }

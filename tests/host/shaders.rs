@@ -156,7 +156,7 @@ fn no_name_is_a_keyword_or_reserved_word_of_any_version() {
     let reserved: BTreeSet<&str> = naga::keywords::wgsl::RESERVED.iter().copied().chain(RESERVED_EARLIER).collect();
     let kernels = texts::kernels().into_iter().map(|(_, kernel)| kernel.wgsl().to_owned());
     let plans = texts::plans(texts::specs_of_widths()).into_iter().map(|(_, wgsl)| wgsl);
-    let functions = texts::functions().into_iter().map(|(_, wgsl)| wgsl);
+    let functions = texts::functions().into_iter().chain(texts::functions_of_f16()).map(|(_, wgsl)| wgsl);
     let names: BTreeSet<String> = kernels.chain(plans).chain(functions).flat_map(|wgsl| names(&wgsl)).collect();
     assert!(names.contains("sign_word"), "names of arguments are among them");
     let wrong: Vec<_> = names.iter().filter(|name| reserved.contains(name.as_str())).collect();

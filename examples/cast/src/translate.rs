@@ -82,7 +82,8 @@ pub fn hlsl(wgsl: &str, model: hlsl::ShaderModel) -> Result<String, String> {
 
 fn parse(wgsl: &str) -> Result<(Module, ModuleInfo), String> {
     let module = naga::front::wgsl::parse_str(wgsl).map_err(|e| e.emit_to_string(wgsl))?;
-    let info = Validator::new(ValidationFlags::all(), Capabilities::empty())
+    // Only a text that has the directive for `f16` uses this capability.
+    let info = Validator::new(ValidationFlags::all(), Capabilities::SHADER_FLOAT16)
         .validate(&module)
         .map_err(|e| e.emit_to_string(wgsl))?;
     Ok((module, info))

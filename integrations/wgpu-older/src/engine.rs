@@ -2,7 +2,6 @@
 //! has that version as `wgpu`, and a function `instance`.
 
 use std::collections::HashMap;
-use std::error::Error;
 
 use wgpu_cast::{Plan, Side};
 
@@ -20,7 +19,7 @@ pub struct Engine {
 
 impl Engine {
     /// Opens the default device, or the one that wgpu's environment variables choose.
-    pub fn open() -> Result<Self, Box<dyn Error>> {
+    pub fn open() -> Result<Self, crate::Failure> {
         let instance = super::instance();
         let adapter = pollster::block_on(wgpu::util::initialize_adapter_from_env_or_default(&instance, None))?;
         // The default limits are those of the default `PlanSettings`. No feature is needed.
@@ -93,7 +92,7 @@ impl crate::Runner for Engine {
         self.pipelines.clear();
     }
 
-    fn run(&mut self, plan: &Plan, before: &[Vec<u8>]) -> Result<Vec<u8>, Box<dyn Error>> {
+    fn run(&mut self, plan: &Plan, before: &[Vec<u8>]) -> Result<Vec<u8>, crate::Failure> {
         let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC;
         let descriptor = |contents| wgpu::util::BufferInitDescriptor { label: None, contents, usage };
         let buffers: Vec<_> = before.iter().map(|bytes| self.device.create_buffer_init(&descriptor(bytes))).collect();

@@ -7,10 +7,14 @@ mod on_29;
 
 use std::error::Error;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 use support::numeric;
 use support::planned::SourceCodes;
-use wgpu_cast::Plan;
+use wgpu_cast::{ElementType, Plan};
+
+type Failure = Box<dyn Error + Send + Sync>;
 
 /// A version of wgpu with a device.
 trait Runner {
@@ -22,16 +26,16 @@ trait Runner {
 
     /// Runs a plan on buffers with these bytes, the source's and the destination's or one for both. Returns the bytes of the last
     /// one.
-    fn run(&mut self, plan: &Plan, before: &[Vec<u8>]) -> Result<Vec<u8>, Box<dyn Error>>;
+    fn run(&mut self, plan: &Plan, before: &[Vec<u8>]) -> Result<Vec<u8>, Failure>;
 }
 
 /// Opens the default device of a version.
-type Open = fn() -> Result<Box<dyn Runner>, Box<dyn Error>>;
+type Open = fn() -> Result<Box<dyn Runner>, Failure>;
 
 const VERSIONS: [(&str, Open); 2] =
     [("27", || Ok(Box::new(on_27::engine::Engine::open()?))), ("29", || Ok(Box::new(on_29::engine::Engine::open()?)))];
 
-fn main() -> Result<ExitCode, Box<dyn Error>> {
+fn main() -> Result<ExitCode, Failure> {
     let chosen: Vec<_> = std::env::args().skip(1).collect();
     if let Some(unknown) = chosen.iter().find(|name| VERSIONS.iter().all(|(version, _)| version != name)) {
         return Err(
@@ -41,35 +45,67 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     let mut wrong = 0;
     for (version, open) in VERSIONS {
         if chosen.is_empty() || chosen.iter().any(|name| name == version) {
-            wrong += compare(version, &mut *open()?)?;
+            wrong += compare(version, open)?;
         }
     }
     Ok(if wrong == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Runs all casts. Returns the number of those that differ from the CPU path.
-fn compare(version: &str, runner: &mut dyn Runner) -> Result<u32, Box<dyn Error>> {
-    let (mut pairs, mut casts, mut elements, mut wrong) = (0, 0, 0, 0);
-    for from in numeric() {
-        let codes = SourceCodes::new(from);
-        for to in numeric() {
-            for (variant, cast) in codes.casts(to) {
-                let after = runner.run(&cast.plan, &cast.before)?;
-                if after != cast.after {
-                    let byte = (0..after.len()).find(|&i| after[i] != cast.after[i]);
-                    eprintln!("wgpu {version}: {from} to {to}, {variant}: byte {byte:?} of {} differs", after.len());
-                    wrong += 1;
-                }
-                casts += 1;
-                elements += cast.elements;
-            }
-            pairs += 1;
-            runner.forget();
+/// What was compared.
+#[derive(Default)]
+struct Tally {
+    adapter: String,
+    pairs: usize,
+    casts: usize,
+    elements: usize,
+    wrong: usize,
+}
+
+/// Runs all casts, on as many devices at once as there are processors: most of the time, a driver compiles kernels on the thread that
+/// waits for them. Returns the number of casts that differ from the CPU path.
+fn compare(version: &str, open: Open) -> Result<usize, Failure> {
+    let sources: Vec<_> = numeric().collect();
+    let next = AtomicUsize::new(0);
+    let worker = || {
+        let mut runner = open()?;
+        let mut tally = Tally { adapter: runner.name(), ..Default::default() };
+        while let Some(&from) = sources.get(next.fetch_add(1, Ordering::Relaxed)) {
+            compare_from(version, from, &mut *runner, &mut tally)?;
         }
-    }
-    let adapter = runner.name();
+        Ok::<_, Failure>(tally)
+    };
+    let tallies: Vec<_> = thread::scope(|scope| {
+        let workers: Vec<_> = (0..thread::available_parallelism()?.get()).map(|_| scope.spawn(worker)).collect();
+        workers.into_iter().map(|worker| worker.join().expect("no worker panics")).collect::<Result<_, Failure>>()
+    })?;
+    let sum = |count: fn(&Tally) -> usize| tallies.iter().map(count).sum::<usize>();
+    let wrong = sum(|tally| tally.wrong);
     println!(
-        "wgpu {version}, {adapter}: {pairs} pairs, {casts} casts of {elements} elements, {wrong} differ from the CPU path"
+        "wgpu {version}, {}: {} pairs, {} casts of {} elements, {wrong} differ from the CPU path",
+        tallies[0].adapter,
+        sum(|tally| tally.pairs),
+        sum(|tally| tally.casts),
+        sum(|tally| tally.elements),
     );
     Ok(wrong)
+}
+
+/// Runs all casts from a type.
+fn compare_from(version: &str, from: ElementType, runner: &mut dyn Runner, tally: &mut Tally) -> Result<(), Failure> {
+    let codes = SourceCodes::new(from);
+    for to in numeric() {
+        for (variant, cast) in codes.casts(to) {
+            let after = runner.run(&cast.plan, &cast.before)?;
+            if after != cast.after {
+                let byte = (0..after.len()).find(|&i| after[i] != cast.after[i]);
+                eprintln!("wgpu {version}: {from} to {to}, {variant}: byte {byte:?} of {} differs", after.len());
+                tally.wrong += 1;
+            }
+            tally.casts += 1;
+            tally.elements += cast.elements;
+        }
+        tally.pairs += 1;
+        runner.forget();
+    }
+    Ok(())
 }

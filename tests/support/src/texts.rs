@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use wgpu_cast::wgsl::{self, Function, Functions, Kernel, KernelVariant, Type};
+use wgpu_cast::wgsl::{self, Array, Function, Functions, Kernel, KernelVariant, Type, ValueType};
 use wgpu_cast::{CastSpec, CodeLookup, ElementType, Error, Placement, Plan, PlanSettings, Position, View};
 
 use crate::options::variants;
@@ -82,9 +82,26 @@ pub fn specs_by_width() -> impl Iterator<Item = CastSpec> {
 pub fn functions() -> Vec<(String, String)> {
     let pair = |spec: CastSpec| (format!("{} to {} {:?}", spec.from, spec.to, spec.options), twice(&spec));
     let mut modules: Vec<_> = specs().map(pair).collect();
-    modules.push(("all functions".to_owned(), everything_called("all").1));
-    modules.push(("functions of arrays".to_owned(), arrays("a").1));
+    modules.extend(functions_of(ValueType::F32));
     modules
+}
+
+/// Modules that call the functions of `f16` values, as [`functions`] does. They need the language's extension `f16`.
+pub fn functions_of_f16() -> [(String, String); 2] {
+    functions_of(ValueType::F16)
+}
+
+/// Modules with all functions of values of a type, and with all those of arrays.
+fn functions_of(values: ValueType) -> [(String, String); 2] {
+    [
+        (format!("all functions, {values:?}"), everything_called("all", values).1),
+        (format!("functions of arrays, {values:?}"), arrays("a", values).1),
+    ]
+}
+
+/// The directive that a module with values of a type begins with.
+pub fn directive(values: ValueType) -> &'static str {
+    if values == ValueType::F16 { "enable f16;\n" } else { "" }
 }
 
 /// A cast under two prefixes, and a kernel that calls both.
@@ -115,20 +132,31 @@ pub fn caller(functions: &[&Function]) -> String {
     )
 }
 
-/// All that there is under one prefix, but for functions of arrays.
-pub fn everything(prefix: &str) -> Functions {
-    let mut functions = Functions::new(prefix).expect("a prefix");
-    all_of(&mut functions).expect("numeric types have functions");
+/// All that there is under one prefix with values of a type, but for functions of arrays; casts from code to code with `f32` alone.
+pub fn everything(prefix: &str, values: ValueType) -> Functions {
+    let mut functions = Functions::new(prefix).expect("a prefix").with_values(values);
+    if values == ValueType::F32 {
+        casts_of(&mut functions).expect("numeric types have casts");
+    }
+    values_of(&mut functions).expect("numeric types have values");
     functions
 }
 
-fn all_of(functions: &mut Functions) -> Result<(), Error> {
+fn casts_of(functions: &mut Functions) -> Result<(), Error> {
     for spec in specs() {
         functions.cast(&spec)?;
         if spec.from.bits() <= Some(8) {
             functions.cast_table(&spec)?;
         }
     }
+    for t in numeric().filter(|t| t.bits() <= Some(16)) {
+        functions.lane(t)?;
+        functions.with_lane(t)?;
+    }
+    Ok(())
+}
+
+fn values_of(functions: &mut Functions) -> Result<(), Error> {
     for t in numeric() {
         functions.decode(t)?;
         if t.bits() <= Some(8) {
@@ -137,8 +165,7 @@ fn all_of(functions: &mut Functions) -> Result<(), Error> {
         }
         if t.bits() <= Some(16) {
             functions.decode_word(t)?;
-            functions.lane(t)?;
-            functions.with_lane(t)?;
+            functions.decode_vector(t)?;
         }
         for options in variants(t) {
             functions.encode(t, &options)?;
@@ -147,6 +174,7 @@ fn all_of(functions: &mut Functions) -> Result<(), Error> {
             }
             if t.bits() <= Some(16) {
                 functions.encode_word(t, &options)?;
+                functions.encode_vector(t, &options)?;
             }
         }
     }
@@ -154,12 +182,13 @@ fn all_of(functions: &mut Functions) -> Result<(), Error> {
 }
 
 /// [`everything`], and with it a kernel that uses one of the tables: all of them would not fit into workgroup memory.
-pub fn everything_called(prefix: &str) -> (Functions, String) {
-    let mut functions = everything(prefix);
+pub fn everything_called(prefix: &str, values: ValueType) -> (Functions, String) {
+    let mut functions = everything(prefix, values);
     let table = functions.decode_table(ElementType::FLOAT8E4M3FN).expect("a table");
+    let look_up_word = table.look_up_word.expect("a table of 8 bits");
     let text = format!(
-        "{}
-@group(0) @binding(0) var<storage, read_write> values: array<vec4<f32>>;
+        "{}{}
+@group(0) @binding(0) var<storage, read_write> values: array<{}>;
 
 @compute @workgroup_size(64)
 fn main(@builtin(local_invocation_index) local: u32) {{
@@ -167,20 +196,24 @@ fn main(@builtin(local_invocation_index) local: u32) {{
     values[local] = {}(local);
 }}
 ",
+        directive(values),
         functions.wgsl(),
+        look_up_word.result().expect("values"),
         table.fill.name(),
-        table.look_up_word.as_ref().expect("a table of 8 bits").name()
+        look_up_word.name()
     );
     (functions, text)
 }
 
-/// The functions of arrays of the caller: every type in one module, an array of words and one of atomic words.
-pub fn arrays(prefix: &str) -> (Functions, String) {
-    let mut functions = Functions::new(prefix).expect("a prefix");
+/// The functions of arrays of the caller: every type in one module, an array of words, one of vectors and one of atomic words.
+pub fn arrays(prefix: &str, values: ValueType) -> (Functions, String) {
+    let mut functions = Functions::new(prefix).expect("a prefix").with_values(values);
     for t in numeric() {
-        functions.load_value(t, "words").expect("a numeric type");
-        for options in variants(t) {
-            functions.store_value(t, &options, "words").expect("a numeric type");
+        for array in [Array::from("words"), Array::of_vectors("vectors")] {
+            functions.load_value(t, array).expect("a numeric type");
+            for options in variants(t) {
+                functions.store_value(t, &options, array).expect("a numeric type");
+            }
         }
         if t.bits() <= Some(16) {
             functions.store_atomic(t, "atomic_words").expect("lanes");
@@ -188,16 +221,16 @@ pub fn arrays(prefix: &str) -> (Functions, String) {
     }
     let mut body = String::new();
     for function in functions.list().iter().filter(|function| function.result().is_none()) {
-        let argument = match function.arguments()[1] {
-            Type::F32 => "1.0".to_owned(),
-            kind => format!("{kind}(1u)"),
-        };
+        let kind = function.arguments()[1];
+        let argument = if kind == Type::Vec2U32 { format!("{kind}(1u)") } else { format!("{kind}(1)") };
         body.push_str(&format!("    {}(7u, {argument});\n", function.name()));
     }
     let text = format!(
-        "{}\n@group(0) @binding(0) var<storage, read_write> words: array<u32>;\n\
-         @group(0) @binding(1) var<storage, read_write> atomic_words: array<atomic<u32>>;\n\
+        "{}{}\n@group(0) @binding(0) var<storage, read_write> words: array<u32>;\n\
+         @group(0) @binding(1) var<storage, read_write> vectors: array<vec4<u32>>;\n\
+         @group(0) @binding(2) var<storage, read_write> atomic_words: array<atomic<u32>>;\n\
          @compute @workgroup_size(1)\nfn main() {{\n{body}}}\n",
+        directive(values),
         functions.wgsl()
     );
     (functions, text)
