@@ -59,7 +59,8 @@ impl Caster {
     /// # Errors
     /// An error ends the whole test, and says nothing about any cast: [`Error::DeviceLost`] if the device was lost;
     /// [`Error::Timeout`] if it does not answer; after a cast that failed, any error of copying a few bytes to the device
-    /// and back, such as [`Error::Device`] on a device whose loss only the application is told of. The errors of single casts are in the report.
+    /// and back, such as [`Error::Device`] on a device whose loss only the application is told of. The errors of single casts
+    /// are in the report.
     pub async fn self_test(
         &self,
         queue: &wgpu::Queue,

@@ -31,8 +31,7 @@ impl Burn {
         let (device, setup) = Device::wgpu_options().init_with_setup()?;
         let client = primitive(Tensor::<1>::zeros([1], &device))?.client;
         let caster = Caster::new(&setup.device);
-        let mut settings = PlanSettings::default();
-        (settings.limits, settings.tuning) = (*caster.limits(), *caster.tuning());
+        let settings = PlanSettings::new(*caster.limits(), *caster.tuning());
         Ok(Self { device, setup, client, caster, casts: Casts::new(settings) })
     }
 
