@@ -21,7 +21,7 @@
 //! | compile kernels ahead, or test a device | [`Caster::warm_up`], [`Caster::self_test`]: [`Coverage`], [`SelfTestReport`] |
 //! | make the objects of a device yourself | [`Plan`] for a [`Placement`] of two [`Position`]s: [`PlannedDispatch`], [`PlannedBinding`] |
 //! | bound or shape dispatches | [`PlanLimits`], [`PlanTuning`] with [`CodeLookup`]; both are [`PlanSettings`] |
-//! | cast in a kernel of yours | [`wgsl::Functions`]: [`wgsl::Function`], [`wgsl::Type`], [`wgsl::Table`] |
+//! | cast in a kernel of yours | [`wgsl::Functions`]: [`wgsl::Function`], [`wgsl::Type`], [`wgsl::ValueType`], [`wgsl::Array`], [`wgsl::Table`] |
 //! | read a kernel | [`wgsl::kernel`]: [`wgsl::KernelVariant`], [`wgsl::Kernel`] |
 //! | follow a node of ONNX | [`onnx::CastNode`], [`onnx::CastLikeNode`], [`onnx::Attribute`]; [`Operator`] |
 //! | tell what failed | [`Error`], and what it names: [`Side`], [`Operand`], [`OperatorVersion`], [`AllowedOverlap`] |
