@@ -331,6 +331,8 @@ fn recording_allocates_no_more_than_wgpu() {
     let memory = [buffer(&device, 16), buffer(&device, 8)];
     let prepared = Caster::new(&device).prepare(&CastSpec::new(FLOAT, ElementType::FLOAT16), 4).unwrap();
     let bound = prepared.bind(Source::new(memory[0].slice(..)), Destination::new(memory[1].slice(..))).unwrap();
+    // The first recording unmaps the parameters, once.
+    bound.record(&mut device.create_command_encoder(&Default::default()));
     let ours = allocations(&|encoder| bound.record(encoder));
     assert!(by_hand >= 64 && ours <= by_hand, "{ours} allocations, by hand {by_hand}");
 }
