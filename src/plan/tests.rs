@@ -129,7 +129,8 @@ fn joined(mut ranges: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
 }
 
 /// What any plan must hold: every element once and in order, but for those between the ends of a cast that one dispatch
-/// takes; bindings aligned, whole and within limits, every invocation's arithmetic within 32 bits, the sentinel after the last word and in the last dispatch only.
+/// takes; bindings aligned, whole and within limits, every invocation's arithmetic within 32 bits, the sentinel after the
+/// last word and in the last dispatch only.
 fn check(
     conversion: &Conversion,
     elements: u64,

@@ -2,7 +2,7 @@
 //! are those of the CPU, and every other bit is as it was.
 
 use ElementType::*;
-use support::buffers::{buffer, own_device, read_all};
+use support::buffers::{buffer, own_device};
 use support::planned::noise;
 use support::shapes::{Shape, places};
 use support::{assert_error, bits, variant};
@@ -10,6 +10,8 @@ use wgpu_cast::wgpu::{self, Buffer, BufferSlice};
 use wgpu_cast::{
     Bound, CastOptions, CastSpec, Caster, Destination, ElementType, Error, Operand, Side, Source, Tensor, cpu,
 };
+
+use crate::many::expect_bytes;
 
 /// Where a tensor lies: which buffer, the byte where the larger tensor starts, and elements before the part. Without these
 /// it is a whole tensor.
@@ -108,20 +110,7 @@ fn check(
             (end..end.next_multiple_of(8)).for_each(|bit| bits::set(result, bit as u64, 1, 0));
         }
     }
-    for among_others in [false, true] {
-        buffers.iter().zip(before).for_each(|(buffer, bytes)| queue.write_buffer(buffer, 0, bytes));
-        let mut encoder = device.create_command_encoder(&Default::default());
-        if among_others {
-            Bound::record_all([&bound], &mut encoder);
-        } else {
-            bound.record(&mut encoder);
-        }
-        let got = read_all(device, queue, encoder, &buffers.iter().collect::<Vec<_>>());
-        for (which, (got, expected)) in got.iter().zip(&expected).enumerate() {
-            let wrong = (0..got.len()).find(|&i| got[i] != expected[i]);
-            assert_eq!(wrong, None, "{from} to {to}, buffer {which}, {cases:?}");
-        }
-    }
+    expect_bytes((device, queue), &bound, (&buffers, before, &expected), &format!("{from} to {to}, {cases:?}"));
     bound.dispatches().len()
 }
 

@@ -17,6 +17,29 @@ struct Case {
     len: u64,
 }
 
+/// Records casts alone, and as one of several, between buffers with the bytes before, and compares all bytes of all buffers.
+pub(crate) fn expect_bytes(
+    (device, queue): (&wgpu::Device, &wgpu::Queue),
+    bound: &Bound,
+    (buffers, before, expected): (&[wgpu::Buffer], &[Vec<u8>], &[Vec<u8>]),
+    what: &str,
+) {
+    for among_others in [false, true] {
+        buffers.iter().zip(before).for_each(|(buffer, bytes)| queue.write_buffer(buffer, 0, bytes));
+        let mut encoder = device.create_command_encoder(&Default::default());
+        if among_others {
+            Bound::record_all([bound], &mut encoder);
+        } else {
+            bound.record(&mut encoder);
+        }
+        let got = read_all(device, queue, encoder, &buffers.iter().collect::<Vec<_>>());
+        for (which, (got, expected)) in got.iter().zip(expected).enumerate() {
+            let wrong = (0..got.len()).find(|&i| got[i] != expected[i]);
+            assert_eq!(wrong, None, "buffer {which}, {what}");
+        }
+    }
+}
+
 /// Binds and records casts between buffers of so many bytes, and compares all bytes of all buffers. Returns the number of
 /// dispatches.
 fn check(
@@ -44,21 +67,7 @@ fn check(
             bits::set(&mut expected[destination.0], to_bit + i as u64 * to_bits, to_bits as u32, code);
         }
     }
-    // Recorded alone, and as one of several.
-    for among_others in [false, true] {
-        buffers.iter().zip(&before).for_each(|(buffer, bytes)| queue.write_buffer(buffer, 0, bytes));
-        let mut encoder = device.create_command_encoder(&Default::default());
-        if among_others {
-            Bound::record_all([&bound], &mut encoder);
-        } else {
-            bound.record(&mut encoder);
-        }
-        let got = read_all(device, queue, encoder, &buffers.iter().collect::<Vec<_>>());
-        for (which, (got, expected)) in got.iter().zip(&expected).enumerate() {
-            let wrong = (0..got.len()).find(|&i| got[i] != expected[i]);
-            assert_eq!(wrong, None, "{from} to {to}, buffer {which}, {cases:?}");
-        }
-    }
+    expect_bytes((device, queue), &bound, (&buffers, &before, &expected), &format!("{from} to {to}, {cases:?}"));
     bound.dispatches().len()
 }
 
