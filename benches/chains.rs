@@ -1,5 +1,5 @@
 //! Batches that cast a host tensor several times: on the best adapter and on the CPU, and the size from which the adapter is
-//! faster. For `DeviceChoice::Auto` that size is `GPU_FROM_BYTES` in `src/context.rs`.
+//! faster. For `DeviceChoice::Auto` that size is `GPU_FROM_BYTES` in `src/host/context.rs`.
 //!
 //! Prints JSON, an object a line: what was measured on, then for each chain its sizes, with the seconds of both, and the bytes
 //! read and written from which the adapter is faster at every size. Every figure is the median of seven runs after two.

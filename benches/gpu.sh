@@ -10,7 +10,7 @@
 #   gpu.jsonl                        PyTorch for CUDA and CuPy beside pairs.jsonl, where Python has one of them and ml_dtypes
 #   views.txt, many.txt              views beside copies by hand, and batches: docs/performance.md
 #   chains.jsonl                     models of several casts on host tensors, and from which size the GPU is faster:
-#                                    GPU_FROM_BYTES in src/context.rs
+#                                    GPU_FROM_BYTES in src/host/context.rs
 #   transfer.txt, record.txt         host tensors and the first cast; recording
 #   growth.jsonl                     growing tensors on both, where Python has numpy and ml_dtypes
 # `benches/peers/run.sh visit FOLDER/results` makes docs/charts/data/gpu of them, which the tables and charts read beside the

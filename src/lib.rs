@@ -35,68 +35,52 @@
 // is to refuse it.
 #![recursion_limit = "256"]
 
-#[cfg(feature = "wgpu")]
-mod batch;
-#[cfg(all(feature = "wgpu", not(target_family = "wasm")))]
-pub mod blocking;
+mod bits;
 #[cfg(feature = "wgpu")]
 mod caster;
-#[cfg(feature = "wgpu")]
-mod context;
-mod conversion;
 pub mod cpu;
 pub mod docs;
-mod element;
-mod error;
-mod float_env;
-#[cfg(test)]
-mod floors;
-mod format;
 #[cfg(feature = "wgpu")]
 mod gpu;
-mod kernel;
-mod loss;
-pub mod onnx;
-mod options;
-mod packed;
-mod packing;
-mod plan;
-mod reference;
 #[cfg(feature = "wgpu")]
-mod self_test;
-mod spec;
-mod string_array;
-mod strings;
-mod tensor;
-mod threads;
+mod host;
+mod kernel;
+#[cfg(test)]
+mod layers;
+mod plan;
+mod rules;
+mod types;
 pub mod wgsl;
 
-#[cfg(feature = "wgpu")]
-pub use batch::{Batch, BatchDescriptor, BatchReport, BatchTensor};
+pub use bits::format::{FloatFormat, Specials};
 pub use bytes::Bytes;
-#[cfg(feature = "wgpu")]
-pub use caster::{Bound, BoundDispatch, Caster, CasterDescriptor, Destination, Many, Prepared, Source};
-#[cfg(feature = "wgpu")]
-pub use context::{CastReport, Context, Route};
-pub use conversion::has_kernel;
-pub use element::{ElementType, Kind, Operator};
-pub use error::{AllowedOverlap, Error, Operand, OperatorVersion, Side};
-pub use format::{FloatFormat, Specials};
-#[cfg(feature = "wgpu")]
-pub use gpu::adapter::{AdapterSummary, DeviceChoice, adapters};
-pub use loss::LossCounts;
-pub use options::{CastOptions, Float4Nan, Int4Overflow, RoundMode};
-#[cfg(feature = "wgpu")]
-pub use plan::Coverage;
 pub use plan::{
     CodeLookup, Placement, Plan, PlanLimits, PlanSettings, PlanTuning, PlannedBinding, PlannedDispatch, Position, View,
 };
+pub use rules::onnx;
+pub use types::conversion::has_kernel;
+pub use types::element::{ElementType, Kind, Operator};
+pub use types::error::{AllowedOverlap, Error, Operand, OperatorVersion, Side};
+pub use types::loss::LossCounts;
+pub use types::options::{CastOptions, Float4Nan, Int4Overflow, RoundMode};
+pub use types::spec::CastSpec;
+pub use types::tensor::{Element, Tensor};
 #[cfg(feature = "wgpu")]
-pub use self_test::SelfTestReport;
-pub use spec::CastSpec;
-pub use tensor::{Element, Tensor};
+pub use with_wgpu::*;
+
+/// What the feature `wgpu` adds.
 #[cfg(feature = "wgpu")]
-pub use wgpu;
+mod with_wgpu {
+    pub use crate::caster::{Bound, BoundDispatch, Caster, CasterDescriptor, Destination, Many, Prepared, Source};
+    pub use crate::host::adapter::{AdapterSummary, DeviceChoice, adapters};
+    pub use crate::host::batch::{Batch, BatchDescriptor, BatchReport, BatchTensor};
+    #[cfg(not(target_family = "wasm"))]
+    pub use crate::host::blocking;
+    pub use crate::host::context::{CastReport, Context, Route};
+    pub use crate::host::self_test::SelfTestReport;
+    pub use crate::plan::Coverage;
+    pub use wgpu;
+}
 
 /// The version of this crate, for the keys of what depends on it: kernels and the answers of
 /// [`Caster::self_test`](crate::Caster::self_test) may change with it.

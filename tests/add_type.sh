@@ -33,7 +33,7 @@ insert() { # file, text of the line before, the line
     mv inserted "$1"
 }
 
-insert src/element.rs '    FLOAT6E3M2     "float6e3m2"' \
+insert src/types/element.rs '    FLOAT6E3M2     "float6e3m2"' \
     '    FLOAT8E3M4     "float8e3m4"     ["f8e3m4", "e3m4"]                   98,  8, float(3, 4, 3, Specials::Ieee), 28, None;'
 cargo build --quiet --release -p wgpu-cast-cli
 

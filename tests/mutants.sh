@@ -24,11 +24,11 @@ cargo nextest --version >/dev/null 2>&1 || not_run 'cargo install --locked cargo
 group=${1:-}
 shard=${2:-}
 
-cpu='src/cpu* src/cpu/** src/conversion* src/conversion/** src/loss* src/loss/** src/pack* src/format.rs src/element.rs src/tensor.rs'
-cpu="$cpu src/float_env.rs src/options.rs src/threads.rs"
-strings='src/strings* src/strings/** src/string_array.rs'
+cpu='src/cpu* src/cpu/** src/types/conversion* src/types/conversion/** src/types/loss* src/types/loss/** src/pack* src/bits/format.rs src/types/element.rs src/types/tensor.rs'
+cpu="$cpu src/bits/float_env.rs src/types/options.rs src/bits/threads.rs"
+strings='src/rules/strings* src/rules/strings/** src/types/string_array.rs'
 files='files/src/**'
-reference='src/reference* src/reference/**'
+reference='src/bits/reference* src/bits/reference/**'
 plan='src/plan* src/plan/**'
 
 package=wgpu-cast

@@ -2,10 +2,10 @@
 
 use super::slices::Sides;
 use super::{Bound, Destination, Prepared, Source};
-use crate::conversion::Conversion;
-use crate::error::Error;
 use crate::kernel::Access;
 use crate::plan::{self, ByteRange, CountedDispatch, Offsets, PlanSettings};
+use crate::types::conversion::Conversion;
+use crate::types::error::Error;
 
 impl Prepared {
     /// As [`bind`](Self::bind), for a number of elements that the device computes, such as the length of a result of

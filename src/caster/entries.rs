@@ -7,12 +7,12 @@ use std::sync::Arc;
 use super::counted::Count;
 use super::slices::Sides;
 use super::{Bound, Caster};
-use crate::conversion::Conversion;
-use crate::error::{Error, Operand};
 use crate::gpu::record::Commands;
 use crate::plan::{
     self, ByteRange, CountedDispatch, Dispatch, Merge, Offsets, Places, PlanSettings, PlanTuning, Strided, Use,
 };
+use crate::types::conversion::Conversion;
+use crate::types::error::{Error, Operand};
 
 /// One cast of a list.
 #[derive(Clone, Debug)]

@@ -6,10 +6,10 @@ use super::counted::Count;
 use super::entries::{Elements, Entry, Planned};
 use super::slices::Sides;
 use super::{Bound, Caster, Destination, Source};
-use crate::conversion::Conversion;
-use crate::error::Error;
 use crate::plan::{Strided, View};
-use crate::spec::CastSpec;
+use crate::types::conversion::Conversion;
+use crate::types::error::Error;
+use crate::types::spec::CastSpec;
 
 impl Caster {
     /// Plans, compiles and binds many casts, such as those of the weights of a model: each has a source, a destination

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use super::slices::Sides;
 use super::{Bound, Caster, Destination, Source};
-use crate::conversion::Conversion;
-use crate::element::ElementType;
-use crate::error::Error;
 use crate::gpu::record::Commands;
-use crate::options::CastOptions;
 use crate::plan::{self, Dispatch, Offsets, Strided};
-use crate::spec::CastSpec;
+use crate::types::conversion::Conversion;
+use crate::types::element::ElementType;
+use crate::types::error::Error;
+use crate::types::options::CastOptions;
+use crate::types::spec::CastSpec;
 
 /// A planned and compiled cast of a given length. It can be bound to buffers any number of times.
 #[derive(Clone, Debug)]

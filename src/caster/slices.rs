@@ -1,8 +1,8 @@
 //! The two slices of a cast. They have two types, so that they cannot be swapped by accident.
 
-use crate::conversion::Conversion;
-use crate::error::{Error, Side};
 use crate::plan::{Offsets, Placement, Position};
+use crate::types::conversion::Conversion;
+use crate::types::error::{Error, Side};
 
 /// The slice that a cast reads.
 #[derive(Clone, Copy, Debug)]

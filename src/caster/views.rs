@@ -1,10 +1,10 @@
 //! Casts of views with strides.
 
 use super::{Caster, Prepared};
-use crate::conversion::Conversion;
-use crate::error::Error;
 use crate::plan::{self, Offsets, Strided, View};
-use crate::spec::CastSpec;
+use crate::types::conversion::Conversion;
+use crate::types::error::Error;
+use crate::types::spec::CastSpec;
 
 impl Caster {
     /// Plans the cast of a strided view of the source, such as a transposed tensor, to a dense, row-major destination

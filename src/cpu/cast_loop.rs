@@ -9,7 +9,7 @@ use super::sink::Sink;
 use super::source::Source;
 use super::streaming::{self, LINE};
 use super::word::Word;
-use crate::packing::pack_bytes;
+use crate::bits::packing::pack_bytes;
 
 /// The cast of one pair. Packed codes start at a byte on both sides. The pad bits that it writes are undefined.
 pub(crate) trait CastLoop: Send + Sync {

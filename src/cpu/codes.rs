@@ -1,7 +1,7 @@
 //! Codes and fields of FLOAT16, FLOAT and DOUBLE that several loops need, taken from the element table.
 
-use crate::element::{BINARY16, BINARY32, BINARY64};
-use crate::format::FloatFormat;
+use crate::bits::format::FloatFormat;
+use crate::types::element::{BINARY16, BINARY32, BINARY64};
 
 const fn nan(format: FloatFormat) -> u64 {
     format.nan().expect("IEEE formats have NaN")

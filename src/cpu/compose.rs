@@ -9,9 +9,9 @@ use super::sign_rule::{ANY, KEPT, NO_NEGATIVE_ZERO, SignRule};
 use super::sink::{Clamp, E8m0, ExponentRule, LookUpInteger, LowBits, Round, RoundF16, RoundMethod, Sink};
 use super::source::{Bf16, F8, F16, F32Source, F64Source, Int, Source};
 use super::word::Word;
-use crate::element::{BFLOAT16, BINARY16};
-use crate::format::FloatFormat;
-use crate::reference::{EncodeE8m0, EncodeFloat};
+use crate::bits::format::FloatFormat;
+use crate::bits::reference::{EncodeE8m0, EncodeFloat};
+use crate::types::element::{BFLOAT16, BINARY16};
 
 type Made = Box<dyn CastLoop>;
 

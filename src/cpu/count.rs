@@ -3,11 +3,11 @@
 use std::hint::black_box;
 
 use super::isa::{Baseline, Instructions, Isa};
-use crate::conversion::Conversion;
-use crate::element::ElementType;
-use crate::float_env::with_default_modes;
-use crate::loss::{CodeRange, LossCounts, LostCodes, LostResults, Others, lost_codes};
-use crate::packing::unpack_bytes;
+use crate::bits::float_env::with_default_modes;
+use crate::bits::packing::unpack_bytes;
+use crate::types::conversion::Conversion;
+use crate::types::element::ElementType;
+use crate::types::loss::{CodeRange, LossCounts, LostCodes, LostResults, Others, lost_codes};
 
 /// The number of codes of fewer than 8 bits that are unpacked and counted at a time.
 const BLOCK: usize = 1024;

@@ -12,9 +12,9 @@ use super::reference::Reference;
 use super::table::memory::MemoryTable;
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 use super::x86;
-use crate::conversion::Conversion;
-use crate::element::ElementType;
-use crate::float_env::with_default_modes;
+use crate::bits::float_env::with_default_modes;
+use crate::types::conversion::Conversion;
+use crate::types::element::ElementType;
 
 const TYPES: usize = ElementType::ALL.len();
 

@@ -4,10 +4,10 @@
 use super::isa::IsaName;
 use super::scalar::Exact;
 use super::sink::{ExponentRule, RoundMethod, looks_up_integers};
-use crate::conversion::{Conversion, Encode, needs_subnormals};
-use crate::element::{BFLOAT16, BINARY16, BINARY32, BINARY64, Kind};
-use crate::format::FloatFormat;
-use crate::reference::{EncodeE8m0, EncodeFloat};
+use crate::bits::format::FloatFormat;
+use crate::bits::reference::{EncodeE8m0, EncodeFloat};
+use crate::types::conversion::{Conversion, Encode, needs_subnormals};
+use crate::types::element::{BFLOAT16, BINARY16, BINARY32, BINARY64, Kind};
 
 /// What a source's codes are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! Codes of fewer than 8 bits, one in each byte, as numpy holds those of ml_dtypes, to and from packed codes.
 
-use crate::element::ElementType;
-use crate::error::Error;
-use crate::packing::{pack_bytes, unpack_bytes};
+use crate::bits::packing::{pack_bytes, unpack_bytes};
+use crate::types::element::ElementType;
+use crate::types::error::Error;
 
 /// Packs codes that are given one in each byte, in its low bits. Higher bits are dropped, and bits of the last byte that
 /// belong to no code become zero. Codes of at least 8 bits are packed already: they are copied.

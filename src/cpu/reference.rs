@@ -2,9 +2,9 @@
 //! pair; the other methods are faster.
 
 use super::cast_loop::CastLoop;
-use crate::conversion::Conversion;
-use crate::error::Error;
-use crate::packing::{clear_pad, pack_words, unpack_words};
+use crate::bits::packing::{clear_pad, pack_words, unpack_words};
+use crate::types::conversion::Conversion;
+use crate::types::error::Error;
 
 /// The elements of a block: a multiple of 16, so that blocks of every type start at a byte.
 const BLOCK: usize = 2048;

@@ -8,15 +8,15 @@ use super::cast_loop::CastLoop;
 use super::count::LossCounter;
 use super::isa::{Baseline, Instructions, Isa};
 use super::loops::loop_of;
-use crate::conversion::Conversion;
-use crate::element::{ElementType, Kind};
-use crate::error::Error;
-use crate::float_env::with_default_modes;
-use crate::loss::{Loss, lost_codes};
-use crate::options::CastOptions;
-use crate::packing::read_code;
+use crate::bits::float_env::with_default_modes;
+use crate::bits::packing::read_code;
 #[cfg(all(feature = "threads", not(target_family = "wasm")))]
-use crate::threads::is_alone;
+use crate::bits::threads::is_alone;
+use crate::types::conversion::Conversion;
+use crate::types::element::{ElementType, Kind};
+use crate::types::error::Error;
+use crate::types::loss::{Loss, lost_codes};
+use crate::types::options::CastOptions;
 
 /// The number of elements that are compared at a time. They fill whole bytes.
 const BLOCK: usize = 1024;

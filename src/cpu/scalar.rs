@@ -8,7 +8,7 @@ use super::codes::{
     F16_INFINITY, F16_MAGNITUDE, F32_BIAS, F32_INFINITY, F32_MAN, F32_NAN, F64_BIAS, F64_INFINITY, F64_MAN, F64_NAN,
 };
 use super::sign_rule::{ANY, NO_NEGATIVE_ZERO};
-use crate::reference::EncodeFloat;
+use crate::bits::reference::EncodeFloat;
 
 /// The same number; NaN becomes the canonical NaN with the same sign.
 #[inline(always)]

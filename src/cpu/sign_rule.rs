@@ -1,6 +1,6 @@
 //! What becomes of a sign when a float is rounded.
 
-use crate::reference::EncodeFloat;
+use crate::bits::reference::EncodeFloat;
 
 /// How the sign of a code is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

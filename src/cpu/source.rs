@@ -4,7 +4,7 @@ use super::codes::{
     F16_INFINITY, F16_MAGNITUDE, F16_SIGN, F32_BIAS, F32_INFINITY, F32_SIGN, F64_BIAS, F64_INFINITY, F64_MAN,
 };
 use super::lanes::Lanes;
-use crate::reference::Hub;
+use crate::bits::reference::Hub;
 
 /// The numbers of a group in the form that rounding needs.
 pub(crate) struct Parts<L: Lanes> {

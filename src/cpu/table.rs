@@ -10,7 +10,7 @@ pub(crate) mod register;
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 pub(crate) mod shuffle;
 
-use crate::conversion::Conversion;
+use crate::types::conversion::Conversion;
 
 /// The packed destination codes of each unit, which is `lanes` source codes.
 pub(crate) fn units(conversion: &Conversion, lanes: u32) -> Box<[[u64; 4]; 256]> {

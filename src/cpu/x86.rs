@@ -15,10 +15,10 @@ use super::sink::avx512::{Halves, LookUpF16, ShiftInteger, ShiftOrLookUp};
 use super::sink::{ExponentRule, Sink, signed};
 use super::source::{Bf16, F32Source, F64Source, Int, Parts, Source};
 use super::table::{nibble::nibble_table, register::RegisterTable, shuffle::shuffle_table};
-use crate::conversion::Conversion;
-use crate::element::{BFLOAT16, BINARY16};
-use crate::format::FloatFormat;
-use crate::reference::{EncodeFloat, Hub};
+use crate::bits::format::FloatFormat;
+use crate::bits::reference::{EncodeFloat, Hub};
+use crate::types::conversion::Conversion;
+use crate::types::element::{BFLOAT16, BINARY16};
 
 pub(crate) fn with_avx2(
     simd: X86V3,

@@ -6,9 +6,9 @@
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use crate::conversion::Conversion;
-use crate::error::Error;
 use crate::gpu::error_scope::{scoped, scoped_for};
+use crate::types::conversion::Conversion;
+use crate::types::error::Error;
 
 /// See the module.
 #[derive(Debug)]

@@ -13,8 +13,8 @@ use std::pin::pin;
 #[cfg(not(target_family = "wasm"))]
 use std::task::{Context, Poll, Waker};
 
-use crate::conversion::Conversion;
-use crate::error::Error;
+use crate::types::conversion::Conversion;
+use crate::types::error::Error;
 
 /// The scopes of some calls: for the device's memory, for its internal errors, and for invalid calls.
 struct Scopes([wgpu::ErrorScopeGuard; 3]);

@@ -10,8 +10,6 @@ use std::thread;
 #[cfg(not(target_family = "wasm"))]
 use futures_channel::oneshot;
 
-use crate::conversion::Conversion;
-use crate::error::Error;
 #[cfg(not(target_family = "wasm"))]
 use crate::gpu::compile_queue::{CompileQueue, most_threads};
 #[cfg(target_family = "wasm")]
@@ -20,6 +18,8 @@ use crate::gpu::error_scope::{one_line, scoped};
 use crate::gpu::parameters::Parameters;
 use crate::kernel::{self, Access, BLOCKS_SIZE, CodeLookup, KernelKind, ParameterSpace};
 use crate::plan::Params;
+use crate::types::conversion::Conversion;
+use crate::types::error::Error;
 
 /// A pipeline, or why the device refused it. A refusal is kept as well, because compiling the same text again would
 /// fail again.
@@ -278,8 +278,8 @@ fn module(device: &wgpu::Device, label: &str, wgsl: &str) -> wgpu::ShaderModule 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::element::ElementType;
-    use crate::options::CastOptions;
+    use crate::types::element::ElementType;
+    use crate::types::options::CastOptions;
 
     /// A kernel that a device has refused stays refused; others work.
     #[test]

@@ -7,10 +7,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use crate::conversion::Conversion;
-use crate::error::Error;
 use crate::gpu::arena::Arena;
 use crate::plan::{ByteRange, UniformBlock};
+use crate::types::conversion::Conversion;
+use crate::types::error::Error;
 
 /// The blocks that bound casts hold.
 #[derive(Debug, Default)]

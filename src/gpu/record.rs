@@ -2,8 +2,6 @@
 
 use zerocopy::IntoBytes;
 
-use crate::conversion::Conversion;
-use crate::error::{Error, Side};
 use crate::gpu::arena::filled;
 use crate::gpu::binding_fault::{self, BindingFault};
 use crate::gpu::error_scope::{of_device, scoped};
@@ -11,6 +9,8 @@ use crate::gpu::kernels::Kernels;
 use crate::gpu::parameters::Slot;
 use crate::kernel::{Access, ParameterSpace};
 use crate::plan::{ByteRange, CountedDispatch, Dispatch, Merged, Params, UniformBlock};
+use crate::types::conversion::Conversion;
+use crate::types::error::{Error, Side};
 
 /// One dispatch, ready to record.
 #[derive(Clone, Debug)]

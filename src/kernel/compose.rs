@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use super::constants::Constants;
 use super::entry::vector;
 use super::{Access, Kernel, ParameterSpace, VIEW_RANK};
-use crate::conversion::{Carrier, Conversion, Decode, Encode};
-use crate::reference::{EncodeFloat, FloatMethod, Thresholds};
+use crate::bits::reference::{EncodeFloat, FloatMethod, Thresholds};
+use crate::types::conversion::{Carrier, Conversion, Decode, Encode};
 
 macro_rules! fragments {
     ($($name:literal)*) => {
@@ -308,10 +308,10 @@ mod tests {
     fn every_function_has_its_reference() {
         let converts = |name: &str| !name.starts_with("entry/") && !name.starts_with("value/");
         let fragments: Vec<_> = FRAGMENTS.iter().filter(|(name, _)| converts(name)).collect();
-        let references: Vec<_> = files("src/reference").into_iter().filter(|name| name.contains('/')).collect();
+        let references: Vec<_> = files("src/bits/reference").into_iter().filter(|name| name.contains('/')).collect();
         assert_eq!(references, fragments.iter().map(|(name, _)| *name).collect::<Vec<_>>());
         for (name, text) in fragments {
-            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("src/reference/{name}.rs"));
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("src/bits/reference/{name}.rs"));
             assert_eq!(functions(&std::fs::read_to_string(path).unwrap()), functions(text), "{name}");
         }
     }

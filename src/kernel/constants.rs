@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use crate::conversion::{Conversion, Decode, Encode};
-use crate::reference::{EncodeE8m0, EncodeFloat, EncodeInt};
+use crate::bits::reference::{EncodeE8m0, EncodeFloat, EncodeInt};
+use crate::types::conversion::{Conversion, Decode, Encode};
 
 /// WGSL's `const` lines, in no order that matters.
 pub(crate) struct Constants(String);

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use super::{Access, BLOCKS_SIZE, CodeLookup, KernelKind, Units, Window, thresholds, uses_table};
-use crate::conversion::{Conversion, Encode};
+use crate::types::conversion::{Conversion, Encode};
 
 /// The element type of a binding of vectors of so many words.
 pub(super) fn vector(words: u32) -> &'static str {

@@ -9,7 +9,7 @@
 use super::compose::Module;
 use super::entry::{Entry, vector_of, word_of};
 use super::{Access, BLOCKS_SIZE, CodeLookup, Kernel, KernelKind, VIEW_SIZE};
-use crate::conversion::Conversion;
+use crate::types::conversion::Conversion;
 
 /// How the rows kernel divides a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

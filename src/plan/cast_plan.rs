@@ -1,11 +1,18 @@
 //! Whole casts as data, for engines that dispatch kernels themselves.
 
+use super::dense::plan;
+use super::dispatch::Dispatch;
 use super::limits::MOST_DISPATCHES;
-use super::{Access, Dispatch, Placement, PlanSettings, Strided, View, check_sizes, plan, plan_view};
-use crate::conversion::Conversion;
-use crate::error::{Error, Side};
+use super::limits::PlanSettings;
+use super::pieces::plan_view;
+use super::placement::Placement;
+use super::sizes::check_sizes;
+use super::view::{Strided, View};
+use crate::kernel::Access;
 use crate::kernel::{self, Kernel, ParameterSpace};
-use crate::spec::CastSpec;
+use crate::types::conversion::Conversion;
+use crate::types::error::{Error, Side};
+use crate::types::spec::CastSpec;
 
 /// A cast as data: its kernels as WGSL text, and the dispatches that take them. Making one needs no device.
 ///

@@ -1,7 +1,7 @@
 //! Casts of a list that would depend on each other: one writes what another one reads or writes.
 
-use super::Places;
-use crate::error::Operand;
+use super::places::Places;
+use crate::types::error::Operand;
 
 /// What an entry of a list of casts reads or writes in a buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]

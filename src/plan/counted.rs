@@ -4,11 +4,12 @@
 //! kernel for whole units leaves the elements behind the last whole unit to a further dispatch of the edge kernel, whose
 //! place follows from the count.
 
+use super::dispatch::Dispatch;
+use super::limits::PlanSettings;
 use super::measures::crosses_words;
 use super::params::{CountParams, MoreParams, Params, UniformBlock};
-use super::{Dispatch, PlanSettings};
-use crate::conversion::Conversion;
 use crate::kernel::{Access, KernelKind, Units};
+use crate::types::conversion::Conversion;
 
 /// A dispatch whose kernel reads the number of elements.
 #[derive(Clone, Debug)]

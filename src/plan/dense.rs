@@ -1,11 +1,13 @@
 //! The dispatches of tensors whose elements lie one after the other: a head up to whole vectors, then chunks that fit the
 //! limits. How many they are is known before the first one is made.
 
+use super::dispatch::{Dispatch, Offsets};
+use super::in_place;
+use super::limits::PlanSettings;
 use super::limits::{MOST_DISPATCHES, check_dispatches};
 use super::measures::Measures;
-use super::{Dispatch, Offsets, PlanSettings, in_place};
-use crate::conversion::Conversion;
-use crate::error::Error;
+use crate::types::conversion::Conversion;
+use crate::types::error::Error;
 
 /// The dispatches that cast `elements` between two slices. The last dispatch writes the sentinel, if there is one, to
 /// the word after the destination's last word; only casts between two buffers have one.

@@ -12,12 +12,13 @@
 //! writes.
 
 use super::dense::{Dense, Ends};
+use super::dispatch::{Dispatch, Offsets};
+use super::limits::PlanSettings;
 use super::limits::check_dispatches;
 use super::measures::Measures;
-use super::{Dispatch, Offsets, PlanSettings};
-use crate::conversion::Conversion;
-use crate::error::Error;
 use crate::kernel::{Access, BLOCKS_SIZE, KernelKind};
+use crate::types::conversion::Conversion;
+use crate::types::error::Error;
 
 /// Plans ranges in their order.
 pub(super) fn plan_in_order(

@@ -1,8 +1,11 @@
 //! What bounds dispatches, and what shapes them within those bounds.
 
-use crate::conversion::Conversion;
-use crate::error::Error;
 pub use crate::kernel::CodeLookup;
+use crate::types::conversion::Conversion;
+use crate::types::error::Error;
+
+/// A binding starts at a multiple of at least this many bytes, so that a vector of a buffer is a vector of the binding.
+pub(super) const LEAST_ALIGNMENT: u64 = 16;
 
 /// The most dispatches of a plan: see [`Plan::MOST_DISPATCHES`](super::Plan::MOST_DISPATCHES).
 pub(super) const MOST_DISPATCHES: u64 = 1 << 16;

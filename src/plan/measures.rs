@@ -1,15 +1,14 @@
 //! The arithmetic of planning: which bytes a piece of a cast lies in, and how many elements fit where.
 
-use super::{ByteRange, Dispatch, Offsets, Params, PlanSettings};
-use crate::conversion::Conversion;
-use crate::error::Error;
+use super::dispatch::{ByteRange, Dispatch, Offsets};
+use super::limits::{LEAST_ALIGNMENT, PlanSettings};
+use super::params::Params;
 use crate::kernel::{Access, BLOCKS_SIZE, EDGE_SIZE, KernelKind, Units};
+use crate::types::conversion::Conversion;
+use crate::types::error::Error;
 
 /// Most elements of an edge dispatch, so that bit positions of 64-bit codes are counted in 32 bits.
 const EDGE_ELEMENTS: u64 = 1 << 24;
-
-/// A binding starts at a multiple of at least this many bytes, so that a vector of a buffer is a vector of the binding.
-pub(super) const LEAST_ALIGNMENT: u64 = 16;
 
 /// The numbers of a conversion that planning needs.
 pub(super) struct Measures<'a> {

@@ -3,9 +3,11 @@
 use std::collections::{HashMap, HashSet};
 use zerocopy::IntoBytes;
 
-use super::{ByteRange, Dispatch, Params, PlanSettings};
-use crate::conversion::Conversion;
+use super::dispatch::{ByteRange, Dispatch};
+use super::limits::PlanSettings;
+use super::params::Params;
 use crate::kernel::{Access, KernelKind, Units};
+use crate::types::conversion::Conversion;
 
 /// How many dispatches that are not full yet a further one is added to, at most.
 const OPEN: usize = 4;

@@ -1,13 +1,15 @@
 //! The dispatches of views: a view is cut into pieces that fit the limits, and each piece takes the kernel that suits it.
 
+use super::dispatch::{Dispatch, Offsets};
 use super::divisor::Divisor;
+use super::limits::PlanSettings;
 use super::limits::check_dispatches;
 use super::measures::{Bindings, Measures, gcd};
+use super::params::{Params, ViewParams};
 use super::view::{Axis, Strided};
-use super::{Dispatch, Offsets, Params, PlanSettings, ViewParams};
-use crate::conversion::Conversion;
-use crate::error::Error;
 use crate::kernel::{Access, BLOCK, BLOCKS_SIZE, Block, FEW_AXES, KernelKind, VIEW_RANK, VIEW_SIZE, Window};
+use crate::types::conversion::Conversion;
+use crate::types::error::Error;
 
 /// Positions of a piece on each side are counted in 32 bits; bits of its destination too, if codes are narrower.
 const MOST_POSITIONS: u64 = 1 << 31;

@@ -1,9 +1,9 @@
 //! Where the two tensors of a cast lie in their buffers.
 
-use super::Offsets;
+use super::dispatch::Offsets;
 use super::limits::MOST_BYTES;
-use crate::conversion::Conversion;
-use crate::error::{AllowedOverlap, Error, Side};
+use crate::types::conversion::Conversion;
+use crate::types::error::{AllowedOverlap, Error, Side};
 
 /// Where the source and the destination of a cast lie in their buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,8 +1,9 @@
 //! The bits of a buffer that the elements of a cast occupy on one side, and whether those of two casts meet.
 
+use super::dispatch::Offsets;
 use super::measures::gcd;
-use super::{Offsets, Strided};
-use crate::conversion::Conversion;
+use super::view::Strided;
+use crate::types::conversion::Conversion;
 
 /// The most steps of a search for a bit that two views share. Views of tensors take a few; strides for which a search goes
 /// on for longer count as if it had found one.

@@ -13,10 +13,13 @@ mod random;
 mod transposed;
 mod views;
 
+use super::measures::Measures;
 use super::*;
-use crate::element::ElementType;
-use crate::kernel::{BLOCKS_SIZE, EDGE_SIZE, Units};
-use crate::options::CastOptions;
+use crate::kernel::{Access, BLOCKS_SIZE, Block, EDGE_SIZE, KernelKind, Units};
+use crate::types::conversion::Conversion;
+use crate::types::element::ElementType;
+use crate::types::error::Error;
+use crate::types::options::CastOptions;
 
 fn conversions() -> impl Iterator<Item = Conversion> {
     let numeric = || ElementType::ALL.iter().copied().filter(|t| t.is_numeric());

@@ -1,8 +1,8 @@
 //! Views: elements of two tensors that correspond, each side with a stride along each axis.
 
-use crate::conversion::Conversion;
-use crate::error::Error;
 use crate::kernel::VIEW_RANK;
+use crate::types::conversion::Conversion;
+use crate::types::error::Error;
 
 /// The shape of a strided cast, and where its elements lie on both sides.
 ///

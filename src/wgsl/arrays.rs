@@ -8,9 +8,9 @@ use super::functions::{Function, Functions};
 use super::names::{self, rename};
 use super::types::Type;
 use super::values::word;
-use crate::element::ElementType;
-use crate::error::Error;
-use crate::options::CastOptions;
+use crate::types::element::ElementType;
+use crate::types::error::Error;
+use crate::types::options::CastOptions;
 
 /// The variable in which a code of less than 32 bits starts, in lines that follow each other.
 struct Place {

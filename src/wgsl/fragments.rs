@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 
 use super::names::rename;
-use crate::conversion::Conversion;
 use crate::kernel::compose::{fragment, used};
 use crate::kernel::constants::Constants;
+use crate::types::conversion::Conversion;
 
 /// The declarations of fragments under a prefix.
 #[derive(Clone, Debug, Default)]

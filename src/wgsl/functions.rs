@@ -4,11 +4,11 @@ use super::array::Elements;
 use super::fragments::Fragments;
 use super::names;
 use super::types::{Type, ValueType};
-use crate::conversion::{Conversion, Encode};
-use crate::error::Error;
 use crate::kernel::compose;
-use crate::options::CastOptions;
-use crate::spec::CastSpec;
+use crate::types::conversion::{Conversion, Encode};
+use crate::types::error::Error;
+use crate::types::options::CastOptions;
+use crate::types::spec::CastSpec;
 
 /// A function that a kernel can call.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Names in WGSL: which texts may begin them, and the renaming of what a text declares.
 
-use crate::error::Error;
+use crate::types::error::Error;
 
 /// Checks that the text can be the first part of names: the rest follows after an underscore. Such a name is never a
 /// keyword, even if the prefix is one.

@@ -3,9 +3,9 @@
 use super::functions::{Function, Functions};
 use super::types::{Type, ValueType};
 use super::values::word;
-use crate::element::ElementType;
-use crate::error::Error;
-use crate::spec::CastSpec;
+use crate::types::element::ElementType;
+use crate::types::error::Error;
+use crate::types::spec::CastSpec;
 
 /// A table in workgroup memory, and the functions that fill it and look codes up.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::element::{ElementType, Kind};
+use crate::types::element::{ElementType, Kind};
 
 /// A type of WGSL; [`Display`](fmt::Display) writes it as WGSL does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -3,11 +3,11 @@
 use super::fragments::Fragments;
 use super::functions::{Function, Functions, suffix};
 use super::types::{Type, ValueType};
-use crate::conversion::{Conversion, Decode};
-use crate::element::{ElementType, Kind};
-use crate::error::Error;
-use crate::options::CastOptions;
-use crate::spec::CastSpec;
+use crate::types::conversion::{Conversion, Decode};
+use crate::types::element::{ElementType, Kind};
+use crate::types::error::Error;
+use crate::types::options::CastOptions;
+use crate::types::spec::CastSpec;
 
 /// How a code becomes a value.
 enum Method {

@@ -3,10 +3,10 @@
 use super::functions::{Function, Functions, suffix};
 use super::types::Type;
 use super::values::word;
-use crate::element::ElementType;
-use crate::error::Error;
-use crate::options::CastOptions;
-use crate::spec::CastSpec;
+use crate::types::element::ElementType;
+use crate::types::error::Error;
+use crate::types::options::CastOptions;
+use crate::types::spec::CastSpec;
 
 /// The parts of vectors that [`Functions::decode_word`] takes: four in a vector, and four in the three vectors that
 /// 6-bit codes fill.

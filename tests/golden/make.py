@@ -18,9 +18,9 @@ import numpy as np
 def types():
     """The floats of at most 16 bits, as ml_dtypes and numpy have them: by ONNX name, the dtype and its bits.
 
-    Of the crate's table, src/element.rs, only the names and the order come: those of 8 bits first, then by ONNX code.
+    Of the crate's table, src/types/element.rs, only the names and the order come: those of 8 bits first, then by ONNX code.
     """
-    table = (Path(__file__).parents[2] / "src/element.rs").read_text()
+    table = (Path(__file__).parents[2] / "src/types/element.rs").read_text()
     row = r'^ +B?FLOAT\w* +"(?P<name>\w+)" +\[(?P<aliases>.*?)\] +(?P<code>\d+), +(?P<bits>\d+), float\('
     rows = [match.groupdict() for match in re.finditer(row, table, re.MULTILINE)]
     narrow = [row for row in rows if int(row["bits"]) <= 16]

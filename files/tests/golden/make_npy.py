@@ -22,8 +22,8 @@ CODES = [[0, 1, 2], [3, 1, -1]]
 
 
 def types():
-    """Each element type but STRING, its bits and its dtype, in the order of src/element.rs, from which no dtype comes."""
-    table = (Path(__file__).parents[3] / "src/element.rs").read_text()
+    """Each element type but STRING, its bits and its dtype, in the order of src/types/element.rs, from which no dtype comes."""
+    table = (Path(__file__).parents[3] / "src/types/element.rs").read_text()
     dtypes = {name.replace("_", ""): getattr(ml_dtypes, name) for name in dir(ml_dtypes)}
     for name, aliases, bits in re.findall(r'^ +[A-Z]\w* +"(\w+)" +\[(.*?)\] +\d+, +([1-9]\d*)', table, re.MULTILINE):
         names = [name, *re.findall(r"\w+", aliases)]

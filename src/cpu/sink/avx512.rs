@@ -5,13 +5,13 @@ use bytemuck::cast;
 
 use super::Sink;
 use super::round::signed;
+use crate::bits::format::FloatFormat;
+use crate::bits::reference::{EncodeFloat, Hub};
 use crate::cpu::arch::__m512i;
 use crate::cpu::codes::{F16_MAGNITUDE, F64_MAN};
 use crate::cpu::lanes::Lanes;
 use crate::cpu::lanes::avx512::{Avx512, ZERO, read};
 use crate::cpu::source::{Bf16, F32Source, F64Source, Int, Source};
-use crate::format::FloatFormat;
-use crate::reference::{EncodeFloat, Hub};
 
 /// A source of 16-bit floats: those that its elements are, or its numbers in BFLOAT16, rounded to odd. Those have more than two
 /// bits beyond any destination's, so that the second rounding gives what a single one would.

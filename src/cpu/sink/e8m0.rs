@@ -1,9 +1,9 @@
 //! Rounding to FLOAT8E8M0 in any of its round modes.
 
 use super::Sink;
+use crate::bits::reference::{EncodeE8m0, Hub};
 use crate::cpu::lanes::Lanes;
 use crate::cpu::source::Source;
-use crate::reference::{EncodeE8m0, Hub};
 
 const BIAS: u32 = 127;
 

@@ -1,9 +1,9 @@
 //! Rounding of integers to floats of at most 6 bits, by a look-up.
 
 use super::Sink;
+use crate::bits::reference::{self, EncodeFloat, Integer};
 use crate::cpu::lanes::Lanes;
 use crate::cpu::source::Int;
-use crate::reference::{self, EncodeFloat, Integer};
 
 /// From this magnitude on, all integers have the largest number's code.
 const MOST: u32 = 31;

@@ -5,11 +5,11 @@
 //! Signs and NaNs are handled last, in 16-bit lanes, of which a vector holds twice as many.
 
 use super::Sink;
+use crate::bits::reference::EncodeFloat;
 use crate::cpu::codes::{F32_BIAS, F32_INFINITY, F32_MAN};
 use crate::cpu::lanes::{BOUND, Lanes};
 use crate::cpu::sign_rule::{ANY, KEPT, SignRule};
 use crate::cpu::source::{Parts, Source};
-use crate::reference::EncodeFloat;
 
 /// How a magnitude is rounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,12 +3,12 @@
 
 use super::Sink;
 use super::round::signed;
+use crate::bits::format::FloatFormat;
+use crate::bits::reference::EncodeFloat;
 use crate::cpu::codes::F16_MAGNITUDE;
 use crate::cpu::lanes::{Lanes, powers};
 use crate::cpu::sign_rule::SignRule;
 use crate::cpu::source::Source;
-use crate::format::FloatFormat;
-use crate::reference::EncodeFloat;
 
 /// How the source's exponent fields relate to the destination's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

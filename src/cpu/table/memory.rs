@@ -1,8 +1,8 @@
 //! Tables in memory: an entry for each of the 256 bytes has the destination codes of all codes in the byte.
 
 use super::units;
-use crate::conversion::Conversion;
 use crate::cpu::cast_loop::CastLoop;
+use crate::types::conversion::Conversion;
 
 /// The cast of one pair by tables in memory. A *unit* is a source byte, or one 6-bit code. It holds one, two or four
 /// codes, which become as many destination codes without gaps.

@@ -2,9 +2,9 @@
 //! looked up where they lie, so that codes are not unpacked first.
 
 use super::units;
-use crate::conversion::Conversion;
 use crate::cpu::cast_loop::{CastLoop, Step, Steps};
 use crate::cpu::lanes::bytes::ByteLanes;
+use crate::types::conversion::Conversion;
 
 /// How many vectors of source bytes a step reads.
 const VECTORS: usize = 2;

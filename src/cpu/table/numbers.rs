@@ -1,11 +1,11 @@
 //! Tables of the numbers of small floats in binary32. Instructions make the destination codes of them.
 
 use super::units;
-use crate::conversion::Conversion;
 use crate::cpu::method::{SinkKind, SourceKind};
 use crate::cpu::scalar::{f32_to_int32, f64_to_int64};
-use crate::element::ElementType;
-use crate::options::CastOptions;
+use crate::types::conversion::Conversion;
+use crate::types::element::ElementType;
+use crate::types::options::CastOptions;
 
 /// The upper halves of a small float's numbers in binary32, whose other bits are zero, and what an instruction makes of them to
 /// get the destination codes. `None` for other sources, and if there is no such instruction.

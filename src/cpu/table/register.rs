@@ -9,14 +9,14 @@ use pulp::x86::V4;
 
 use super::numbers::numbers;
 use super::units;
-use crate::conversion::Conversion;
 use crate::cpu::arch::__m512i;
 use crate::cpu::cast_loop::{CastLoop, Step, Steps};
 use crate::cpu::lanes::Lanes;
 use crate::cpu::lanes::avx512::{Avx512, splat_u16, write};
 use crate::cpu::method::{SinkKind, SourceKind};
 use crate::cpu::pack::load;
-use crate::element::ElementType;
+use crate::types::conversion::Conversion;
+use crate::types::element::ElementType;
 
 /// The number of codes that are converted at a time, each in a 16-bit word.
 const LANES: usize = 32;

@@ -8,7 +8,6 @@ use bytemuck::cast;
 
 use super::numbers::numbers;
 use super::units;
-use crate::conversion::Conversion;
 use crate::cpu::cast_loop::{CastLoop, Step, Steps};
 use crate::cpu::f16c::X86V3;
 use crate::cpu::lanes::Lanes;
@@ -16,6 +15,7 @@ use crate::cpu::lanes::avx2::Avx2;
 use crate::cpu::lanes::bytes::ByteLanes;
 use crate::cpu::method::{SinkKind, SourceKind};
 use crate::cpu::pack::{self as vector, Bytes, LANES};
+use crate::types::conversion::Conversion;
 
 /// The number of vectors that are converted at a time, so that a table is loaded once for all of them.
 const VECTORS: usize = 4;

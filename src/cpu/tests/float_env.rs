@@ -3,15 +3,15 @@
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::numeric;
-use crate::conversion::Conversion;
+use crate::bits::float_env::{control, not_inlined};
 use crate::cpu::isa::Isa;
 use crate::cpu::{CHUNK, cast, cast_counted, cast_into, convert, count_losses, largest_relative_error};
-use crate::element::{ElementType, Kind};
-use crate::float_env::{control, not_inlined};
-use crate::options::CastOptions;
-use crate::spec::CastSpec;
-use crate::string_array::CHUNK_LEN;
-use crate::tensor::Tensor;
+use crate::types::conversion::Conversion;
+use crate::types::element::{ElementType, Kind};
+use crate::types::options::CastOptions;
+use crate::types::spec::CastSpec;
+use crate::types::string_array::CHUNK_LEN;
+use crate::types::tensor::Tensor;
 
 /// The control words of flush-to-zero with denormals-are-zero, and of rounding down, up and toward zero.
 #[cfg(target_arch = "x86_64")]

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::*;
-use crate::reference::EncodeFloat;
+use crate::bits::reference::EncodeFloat;
 
 /// The committed table. If it differs, the test below prints the right one.
 const TABLE: &str = include_str!("methods.txt");

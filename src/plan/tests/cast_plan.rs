@@ -1,9 +1,9 @@
 //! Plans as their users see them.
 
 use super::*;
-use crate::error::Side;
 use crate::kernel::{ParameterSpace, compose};
-use crate::spec::CastSpec;
+use crate::types::error::Side;
+use crate::types::spec::CastSpec;
 
 #[test]
 fn a_plan_has_each_kernel_once() {

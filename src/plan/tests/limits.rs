@@ -5,9 +5,9 @@ use support::tier::count;
 
 use super::random::{any_up_to, for_long};
 use super::*;
-use crate::error::Error;
 use crate::plan::{PlannedDispatch, View};
-use crate::spec::CastSpec;
+use crate::types::error::Error;
+use crate::types::spec::CastSpec;
 
 const FROM: ElementType = ElementType::FLOAT;
 const TO: ElementType = ElementType::FLOAT16;

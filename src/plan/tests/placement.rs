@@ -1,8 +1,8 @@
 //! Where tensors may lie, and the errors of where they may not.
 
 use super::*;
-use crate::error::{AllowedOverlap, Error, Side};
 use crate::plan::placement::{Placement, Position};
+use crate::types::error::{AllowedOverlap, Error, Side};
 
 /// The offsets of so many elements in buffers of so many bytes.
 fn offsets(

@@ -6,7 +6,7 @@ use support::random::Random;
 use support::shapes;
 
 use super::*;
-use crate::error::Operand;
+use crate::types::error::Operand;
 
 /// Every bit of codes along axes with these sizes and strides, in elements.
 fn all(start: u64, bits: u64, axes: &[(u64, u64)]) -> BTreeSet<u64> {

@@ -13,8 +13,8 @@ use support::tier::count;
 
 use super::views::check_view;
 use super::*;
-use crate::error::Error;
 use crate::plan::{Strided, View};
+use crate::types::error::Error;
 
 /// Makes plans and says how many, until the time is over. Limits may refuse at most so many percent of them.
 pub(super) fn for_long(name: &str, normal: usize, most_refused: usize, mut make: impl FnMut(&mut Random) -> bool) {

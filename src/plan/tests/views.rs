@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::*;
 use crate::kernel::{BLOCK, VIEW_SIZE, Window};
-use crate::spec::CastSpec;
+use crate::types::spec::CastSpec;
 
 /// What a dispatch casts: for each element the bits of the buffers where its codes start.
 struct Casts<'a> {

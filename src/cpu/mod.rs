@@ -1,0 +1,344 @@
+//! The CPU path casts tensors in host memory, at the speed of memory if the processor's instructions allow it.
+//!
+//! It needs no device. On x86 processors it uses AVX2 or AVX-512 (F, BW, CD, DQ and VL) if the processor has them. From
+//! about 131,000 elements on it uses all threads of the current rayon pool, unless [`on_this_thread`] says otherwise.
+//! The bits are the same in all cases.
+
+#![allow(clippy::needless_range_loop, reason = "the closures of adapters are compiled without the vector instructions")]
+
+/// Evaluates an expression with a constant that equals `$value`, which must be one of the listed literals.
+macro_rules! with_const {
+    ($NAME:ident: $type:ty = $value:expr, of $($literal:literal)+, $made:expr) => {
+        match $value {
+            $($literal => {
+                const $NAME: $type = $literal;
+                $made
+            })+
+            #[allow(unreachable_patterns, reason = "there is no third bool")]
+            value => unreachable!("{} is {value}", stringify!($NAME)),
+        }
+    };
+}
+
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+mod arch;
+mod cast_loop;
+mod codes;
+mod compose;
+mod count;
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+mod f16c;
+pub(crate) mod isa;
+mod lanes;
+mod loops;
+mod method;
+mod one_per_byte;
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+mod pack;
+pub(crate) mod reference;
+mod relative_error;
+mod scalar;
+mod sign_rule;
+mod sink;
+mod source;
+mod streaming;
+mod table;
+mod word;
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+mod x86;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::{Mutex, PoisonError};
+
+#[cfg(all(feature = "threads", not(target_family = "wasm")))]
+use rayon::prelude::*;
+
+use crate::bits::float_env::with_default_modes;
+use crate::bits::packing::clear_pad;
+#[cfg(all(feature = "threads", not(target_family = "wasm")))]
+use crate::bits::threads::is_alone;
+use crate::rules::strings;
+use crate::types::conversion::Conversion;
+use crate::types::element::ElementType;
+use crate::types::error::Error;
+use crate::types::loss::LossCounts;
+use crate::types::options::CastOptions;
+use crate::types::spec::CastSpec;
+use crate::types::tensor::{Tensor, zeroed};
+use count::LossCounter;
+use isa::Isa;
+use loops::loop_of;
+use streaming::LINE;
+
+pub use crate::bits::threads::on_this_thread;
+pub use one_per_byte::{pack_codes, unpack_codes};
+
+/// The number of elements that a thread gets at a time. For fewer than twice as many, starting threads costs more than
+/// they save.
+const CHUNK: usize = 1 << 16;
+
+/// The number of elements that are cast before their losses are counted: they are still in the cache then.
+const COUNTED: usize = 1 << 13;
+
+/// The number of elements from which the destination is aligned.
+const LONG: usize = 2048;
+
+/// Casts a tensor on the CPU. The result has the same shape.
+///
+/// The results are those of ONNX Cast at the newest opset; [`onnx::CastNode`](crate::onnx::CastNode) gives the options
+/// of other opsets. They are bit-identical to those of a GPU. [`docs::semantics`](crate::docs::semantics) lists the
+/// rules. If both types have the same codes, the result shares the tensor's memory.
+///
+/// # Strings
+/// Numbers become decimals without an exponent. Integers: `-12`. Floats: the fewest digits that read back as the same
+/// number, always with a fraction: `0.1`, `100.0`, `-0.0`, `NaN`, `INF`, `-INF`. DOUBLE and FLOAT16 are printed as
+/// themselves, all other floats as FLOAT. BOOL: `True` and `False`. FLOAT8E8M0 values read back exactly only with
+/// [`RoundMode::Nearest`](crate::RoundMode::Nearest), because their shortest FLOAT digits may be just above or below
+/// the power of two.
+///
+/// Strings are parsed as decimals such as `12` and `-.5e-3`, or as `inf`, `infinity` or `nan` in any case, with an
+/// optional sign and surrounding ASCII white space. The exact decimal value is rounded once to a float type. For
+/// integers it is truncated, must be at least −2⁶³ and less than 2⁶⁴, and keeps its low bits. For BOOL, `true` and
+/// `false` (in any case) are accepted too, ±0 is false, and any other number is true.
+///
+/// # Errors
+/// [`Error::InvalidLiteral`] and [`Error::LiteralOutOfRange`] for the first invalid element of a STRING tensor;
+/// [`Error::OutOfMemory`] if there is no memory for the result.
+pub fn cast(tensor: &Tensor, to: ElementType, options: &CastOptions) -> Result<Tensor, Error> {
+    let from = tensor.element_type();
+    match (tensor.string_array(), to) {
+        (Some(_), ElementType::STRING) => return Ok(tensor.clone()),
+        (Some(strings), _) => return strings::parse(tensor, strings, to, options),
+        (None, ElementType::STRING) => return strings::print(tensor),
+        (None, _) => {}
+    }
+    cast_numbers(tensor, &Conversion::new(from, to, options)?)
+}
+
+/// Casts a numeric tensor by a conversion that the caller has made.
+pub(crate) fn cast_numbers(tensor: &Tensor, conversion: &Conversion) -> Result<Tensor, Error> {
+    let (from, to) = (conversion.from, conversion.to);
+    let source = tensor.packed()?;
+    if conversion.is_copy() {
+        return Ok(tensor.with_type(to));
+    }
+    let mut destination = zeroed(from, to, packed_bytes(to, tensor.len(), tensor.shape())?)?;
+    convert(conversion, Isa::best(), tensor.len(), source, &mut destination);
+    Ok(tensor.with_bytes(to, destination))
+}
+
+/// Casts into preallocated memory. `destination` receives the packed bytes of the result in row-major order, in the
+/// layout of [`Tensor`]. Bits after the last code in the last byte become zero.
+///
+/// `destination` must have exactly the size of the result, [`ElementType::packed_bytes`]. It may start at any address.
+/// Reusing memory is faster than [`cast`]: new pages take about as long as the cast, and ordinary pages of 4 KiB several
+/// times as long. On some processors, large results are stored past the caches. That is faster if the memory has been used before, and slower if
+/// not.
+///
+/// ```
+/// use wgpu_cast::{CastOptions, ElementType, Tensor, cpu};
+///
+/// let tensor = Tensor::from_slice([3], &[1.0f32, -2.0, 7.9])?;
+/// // Three 4-bit codes take two bytes.
+/// let mut packed = [0; 2];
+/// cpu::cast_into(&tensor, ElementType::INT4, &CastOptions::default(), &mut packed)?;
+/// assert_eq!(packed, [0xe1, 0x07]);
+/// # Ok::<(), wgpu_cast::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::NoCodes`] if either type is STRING, which has no packed form (use [`cast`]). [`Error::DestinationLength`]
+/// if `destination` has another size than the result. Nothing is written then.
+pub fn cast_into(tensor: &Tensor, to: ElementType, options: &CastOptions, destination: &mut [u8]) -> Result<(), Error> {
+    let spec = CastSpec::new(tensor.element_type(), to).with_options(*options);
+    cast_bytes(&spec, tensor.packed()?, tensor.len(), destination)
+}
+
+/// Casts `len` packed codes, such as those of a memory-mapped file, into preallocated memory. Nothing is copied before,
+/// and the results are those of [`cast`]. The destination is written as by [`cast_into`].
+///
+/// `source` and `destination` have exactly the bytes of `len` elements, [`ElementType::packed_bytes`], in the layout of
+/// [`Tensor`]. They may start at any address. Bits after the last code are ignored in the source, and become zero in
+/// the destination.
+///
+/// # Errors
+/// [`Error::NoCodes`] if either type is STRING; [`Error::ShapeOverflow`] if a size overflows; [`Error::ByteLength`] and
+/// [`Error::DestinationLength`] if the source or the destination has another length. Nothing is written then.
+pub fn cast_bytes(spec: &CastSpec, source: &[u8], len: usize, destination: &mut [u8]) -> Result<(), Error> {
+    let conversion = checked(spec, source, len, destination.len())?;
+    let isa = Isa::best();
+    if streaming::is_faster([source.len(), destination.len()]) {
+        convert_streaming(&conversion, isa, len, source, destination);
+    } else {
+        convert(&conversion, isa, len, source, destination);
+    }
+    Ok(())
+}
+
+/// The conversion of `len` packed codes, whose source and destination have as many bytes as they must.
+fn checked(spec: &CastSpec, source: &[u8], len: usize, destination: usize) -> Result<Conversion, Error> {
+    let CastSpec { from, to, options } = *spec;
+    if let Some(&element_type) = [from, to].iter().find(|t| !t.is_numeric()) {
+        return Err(Error::NoCodes { element_type });
+    }
+    let [source_bytes, destination_bytes] = [packed_bytes(from, len, &[len])?, packed_bytes(to, len, &[len])?];
+    if source.len() != source_bytes {
+        let (expected, found) = (source_bytes as u64, source.len() as u64);
+        return Err(Error::ByteLength { element_type: from, shape: vec![len], expected, found });
+    }
+    if destination != destination_bytes {
+        let (expected, found) = (destination_bytes as u64, destination as u64);
+        return Err(Error::DestinationLength { from, to, expected, found });
+    }
+    Conversion::new(from, to, &options)
+}
+
+/// Casts as [`cast_bytes`], and counts what is lost.
+///
+/// Only the source is looked at for that, while it is in the cache; it costs much less than reading it from memory.
+/// [`count_losses`] counts alone, for results that come from a GPU.
+///
+/// ```
+/// use wgpu_cast::{CastSpec, ElementType, cpu};
+///
+/// let source: Vec<u8> = [1.0f32, 70000.0, 1e-9].iter().flat_map(|value| value.to_le_bytes()).collect();
+/// let spec = CastSpec::new(ElementType::FLOAT, ElementType::FLOAT16);
+/// let mut result = [0; 6];
+/// let lost = cpu::cast_counted(&spec, &source, 3, &mut result)?;
+/// assert_eq!((lost.infinite, lost.zero, lost.total()), (1, 1, 2));
+/// # Ok::<(), wgpu_cast::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`cast_bytes`]. Nothing is written then.
+pub fn cast_counted(spec: &CastSpec, source: &[u8], len: usize, destination: &mut [u8]) -> Result<LossCounts, Error> {
+    let conversion = checked(spec, source, len, destination.len())?;
+    let counter = LossCounter::new(&conversion, Isa::best());
+    if spec.from.code_bits() < 8 {
+        // Only the end of the tensor says which codes of its last byte are elements.
+        convert(&conversion, Isa::best(), len, source, destination);
+        return Ok(counter.count(source, len));
+    }
+    let cast_loop = loop_of(&conversion, Isa::best());
+    let lost = Mutex::new(LossCounts::default());
+    let [read, written] = [spec.from, spec.to].map(|t| COUNTED * t.code_bits() as usize / 8);
+    convert_by(&conversion, len, source, destination, |source, destination| {
+        for (source, destination) in source.chunks(read).zip(destination.chunks_mut(written)) {
+            with_default_modes(|| cast_loop.convert(source, destination));
+            let counts = counter.count_cast(source, destination);
+            *lost.lock().unwrap_or_else(PoisonError::into_inner) += counts;
+        }
+    });
+    Ok(lost.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Counts what a cast of `len` packed codes loses, as [`cast_counted`], without casting.
+///
+/// # Errors
+/// As [`cast_bytes`], for the source.
+pub fn count_losses(spec: &CastSpec, source: &[u8], len: usize) -> Result<LossCounts, Error> {
+    let destination = if spec.to.is_numeric() { packed_bytes(spec.to, len, &[len])? } else { 0 };
+    let conversion = checked(spec, source, len, destination)?;
+    Ok(LossCounter::new(&conversion, Isa::best()).count(source, len))
+}
+
+/// The largest relative error that a cast makes by rounding, given `len` packed codes before and after it.
+///
+/// The relative error of a value is |result − value| / |value|, in binary64. Values that are 0, infinite or NaN before or
+/// after the cast have none, and neither do those that [`LossCounts`] has as saturated or out of range. If no value is
+/// rounded, the result is 0.
+///
+/// ```
+/// use wgpu_cast::{CastSpec, ElementType, cpu};
+///
+/// let spec = CastSpec::new(ElementType::FLOAT, ElementType::FLOAT8E4M3FN);
+/// let (source, mut result) = (7.75f32.to_le_bytes(), [0]);
+/// cpu::cast_bytes(&spec, &source, 1, &mut result)?;
+/// let error = cpu::largest_relative_error(&spec, &source, 1, &result)?;
+/// assert_eq!(error, 0.25 / 7.75);
+/// # Ok::<(), wgpu_cast::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`cast_bytes`]; `result` is its destination.
+pub fn largest_relative_error(spec: &CastSpec, source: &[u8], len: usize, result: &[u8]) -> Result<f64, Error> {
+    let conversion = checked(spec, source, len, result.len())?;
+    relative_error::largest(&conversion, source, len, result)
+}
+
+/// Bytes of a tensor of `len` elements.
+fn packed_bytes(element_type: ElementType, len: usize, shape: &[usize]) -> Result<usize, Error> {
+    let bytes = element_type.packed_bytes(len as u64).and_then(|bytes| usize::try_from(bytes).ok());
+    bytes.ok_or_else(|| Error::ShapeOverflow { element_type, shape: shape.to_vec() })
+}
+
+/// Converts `elements` packed codes, on all threads where there are enough.
+fn convert(conversion: &Conversion, isa: Isa, elements: usize, source: &[u8], destination: &mut [u8]) {
+    let cast_loop = loop_of(conversion, isa);
+    convert_by(conversion, elements, source, destination, |source, destination| {
+        with_default_modes(|| cast_loop.convert(source, destination));
+    });
+}
+
+/// As [`convert`], past the caches. For new memory this is slower: the system has just written its pages.
+fn convert_streaming(conversion: &Conversion, isa: Isa, elements: usize, source: &[u8], destination: &mut [u8]) {
+    let cast_loop = loop_of(conversion, isa);
+    convert_by(conversion, elements, source, destination, |source, destination| {
+        with_default_modes(|| {
+            let [read, written] = cast_loop.stream(source, destination);
+            cast_loop.convert(&source[read..], &mut destination[written..]);
+        });
+    });
+}
+
+/// Converts `elements` packed codes by `work`, which gets parts of the source and of the destination, on all threads where
+/// there are enough.
+fn convert_by(
+    conversion: &Conversion,
+    elements: usize,
+    source: &[u8],
+    destination: &mut [u8],
+    work: impl Fn(&[u8], &mut [u8]) + Sync,
+) {
+    let chunk = [conversion.from, conversion.to].map(|t| CHUNK * t.code_bits() as usize / 8);
+    let [read, written] = if elements < LONG { [0, 0] } else { head(conversion, destination) };
+    let (first_source, source) = source.split_at(read);
+    let (first, rest) = destination.split_at_mut(written);
+    if !first.is_empty() {
+        work(first_source, first);
+    }
+    share(source, rest, chunk, work);
+    clear_pad(destination, conversion.to.code_bits(), elements as u64);
+}
+
+/// The source and destination bytes of the fewest elements after which the destination is at a multiple of [`LINE`],
+/// since writing a vector across two lines takes as long as writing two, and streaming loops write lines only. There are fewer
+/// than [`LONG`] such elements, and none if no number of elements leads to a multiple: elements of 2 and 6 bits start at a byte
+/// by fours only.
+fn head(conversion: &Conversion, destination: &[u8]) -> [usize; 2] {
+    let bits = [conversion.from, conversion.to].map(|t| t.code_bits() as usize);
+    let whole = |elements: &usize| bits.iter().all(|bits| (elements * bits).is_multiple_of(8));
+    let step = [1, 2].into_iter().find(whole).unwrap_or(4);
+    let bytes = |elements: usize| bits.map(|bits| elements * bits / 8);
+    let address = destination.as_ptr().addr();
+    let found = (0..=4 * LINE).step_by(step).map(bytes).find(|[_, written]| (address + written).is_multiple_of(LINE));
+    found.unwrap_or_default()
+}
+
+/// Runs `work` on chunks of `chunk` source and destination bytes: on all threads if there are at least two chunks.
+#[cfg(all(feature = "threads", not(target_family = "wasm")))]
+fn share(source: &[u8], destination: &mut [u8], chunk: [usize; 2], work: impl Fn(&[u8], &mut [u8]) + Sync) {
+    if source.len() < 2 * chunk[0] || is_alone() {
+        return work(source, destination);
+    }
+    let chunks = source.par_chunks(chunk[0]).zip(destination.par_chunks_mut(chunk[1]));
+    chunks.for_each(|(source, destination)| work(source, destination));
+}
+
+/// WebAssembly has no threads here. Without other threads one call does all the work.
+#[cfg(not(all(feature = "threads", not(target_family = "wasm"))))]
+fn share(source: &[u8], destination: &mut [u8], _: [usize; 2], work: impl Fn(&[u8], &mut [u8])) {
+    work(source, destination);
+}

@@ -1,0 +1,325 @@
+//! Casts of tensors that stay on a device from one cast to the next, and the proof that the device did the work.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::caster::{Destination, Prepared, Source};
+use crate::gpu::error_scope::{Verdict, scoped_for, watched};
+use crate::host::device_link::DeviceLink;
+use crate::plan;
+use crate::types::conversion::Conversion;
+use crate::types::error::Error;
+
+/// The most dispatches in one submission. wgpu frees what a submission uses after it, and each compute pass takes time
+/// in proportion to the buffers that are alive: 100,000 casts in one submission took minutes.
+const MOST_DISPATCHES: u32 = 256;
+
+/// A tensor's packed bytes on the device, in whole words. A clone is the same memory.
+#[derive(Clone, Debug)]
+pub(crate) struct Resident {
+    held: Arc<Held>,
+    /// Bytes of the words. The sentinel follows them where a cast has made the tensor.
+    words: u64,
+    sentinel: Option<u32>,
+}
+
+/// A tensor to be read back, and the memory to read it into.
+#[derive(Debug)]
+pub(crate) struct Wanted<'a> {
+    /// The cast that made it, for errors.
+    pub conversion: Conversion,
+    pub source: Resident,
+    pub bytes: &'a mut [u8],
+}
+
+/// Casts that follow each other on the device. They are recorded as they come, and submitted when a result is read back
+/// or enough of them are recorded.
+#[derive(Debug)]
+pub(crate) struct DeviceBatch<'a> {
+    link: &'a DeviceLink,
+    encoder: Option<wgpu::CommandEncoder>,
+    /// Elements and dispatches recorded since the last submission.
+    recorded: (u64, u32),
+    /// The last submission, until it was waited for.
+    in_flight: Option<wgpu::SubmissionIndex>,
+    /// A copy of each cast's sentinel, so that a result need not be kept to prove its cast.
+    proofs: wgpu::Buffer,
+    /// The number of casts for whose sentinels `proofs` has room.
+    casts: usize,
+    /// The sentinels that `proofs` should hold.
+    sentinels: Vec<u32>,
+    pub dispatches: u32,
+    /// What the device says of the calls since it was last asked, with the cast and the bytes that each was for.
+    verdicts: Vec<(Conversion, u64, Verdict)>,
+    unused: Arc<Unused>,
+}
+
+/// Buffers that nothing records any more. A browser frees their memory only when the page's garbage is collected, unless
+/// it is told; elsewhere buffers are freed as soon as nothing uses them, and none are kept here.
+#[derive(Debug, Default)]
+struct Unused(Mutex<Vec<wgpu::Buffer>>);
+
+impl Unused {
+    /// Frees the buffers once the device is done with what was submitted.
+    fn free(&self) {
+        let mut buffers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        buffers.drain(..).for_each(|buffer| buffer.destroy());
+    }
+}
+
+impl Drop for Unused {
+    fn drop(&mut self) {
+        self.free();
+    }
+}
+
+/// The buffer of resident tensors.
+#[derive(Debug)]
+struct Held {
+    buffer: wgpu::Buffer,
+    #[cfg_attr(not(target_family = "wasm"), expect(dead_code, reason = "used in browsers"))]
+    unused: Arc<Unused>,
+}
+
+#[cfg(target_family = "wasm")]
+impl Drop for Held {
+    fn drop(&mut self) {
+        // Commands that use the buffer may be recorded and not yet submitted.
+        self.unused.0.lock().unwrap_or_else(PoisonError::into_inner).push(self.buffer.clone());
+    }
+}
+
+impl<'a> DeviceBatch<'a> {
+    /// An empty batch with room for the proofs of so many casts, of at least one. When there is no room for a further
+    /// proof, the device is waited for.
+    pub(crate) fn new(link: &'a DeviceLink, conversion: &Conversion, casts: usize) -> Result<Self, Error> {
+        let usage = wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC;
+        let size = 4 * casts as u64;
+        let (proofs, verdict) = watched(&link.device, || link.buffer(conversion, "cast proofs", size, usage));
+        Ok(Self {
+            casts,
+            link,
+            encoder: None,
+            recorded: (0, 0),
+            in_flight: None,
+            proofs: proofs?,
+            sentinels: Vec::new(),
+            dispatches: 0,
+            verdicts: vec![(*conversion, size, verdict)],
+            unused: Arc::default(),
+        })
+    }
+
+    /// The bytes for tensors that are read back together, in a buffer with the proofs of so many casts.
+    pub(crate) fn room(link: &DeviceLink, casts: usize) -> u64 {
+        link.caster.limits().buffer_size.saturating_sub(4 * casts as u64)
+    }
+
+    /// The most bytes that a tensor takes there: in words, and with its sentinel.
+    pub(crate) fn taken(bytes: u64) -> u64 {
+        bytes.saturating_add(8)
+    }
+
+    /// Whether a tensor of so many bytes can be read back.
+    pub(crate) fn fits(link: &DeviceLink, bytes: u64, casts: usize) -> bool {
+        Self::taken(bytes) <= Self::room(link, casts)
+    }
+
+    /// Puts packed bytes on the device.
+    pub(crate) fn upload(&mut self, conversion: &Conversion, bytes: &[u8]) -> Result<Resident, Error> {
+        let link = self.link;
+        link.check(conversion)?;
+        let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST;
+        let fill = || link.filled(conversion, "cast source", bytes, usage);
+        let buffer = self.watch(conversion, bytes.len() as u64, |_| fill())?;
+        let words = buffer.size();
+        Ok(Resident { held: self.held(buffer), words, sentinel: None })
+    }
+
+    fn held(&self, buffer: wgpu::Buffer) -> Arc<Held> {
+        Arc::new(Held { buffer, unused: self.unused.clone() })
+    }
+
+    /// Runs calls for a cast that ask for so many bytes, and keeps what the device says of them.
+    fn watch<T>(
+        &mut self,
+        conversion: &Conversion,
+        bytes: u64,
+        work: impl FnOnce(&mut Self) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let link = self.link;
+        let (result, verdict) = watched(&link.device, || work(self));
+        if cfg!(target_family = "wasm") {
+            self.verdicts.push((*conversion, bytes, verdict));
+        }
+        result
+    }
+
+    /// The first error that the device has reported for calls since it was last asked.
+    async fn settle(&mut self) -> Result<(), Error> {
+        let mut result = Ok(());
+        for (conversion, bytes, verdict) in self.verdicts.drain(..) {
+            result = result.and(verdict.with(&conversion, bytes, Ok(())).await);
+        }
+        result
+    }
+
+    /// Records the cast of a resident tensor.
+    pub(crate) async fn cast(
+        &mut self,
+        conversion: &Conversion,
+        elements: u64,
+        source: &Resident,
+    ) -> Result<Resident, Error> {
+        let link = self.link;
+        link.check(conversion)?;
+        if self.sentinels.len() >= self.casts {
+            self.read_back(conversion, &mut []).await?;
+        }
+        let sentinel = link.next_sentinel();
+        let prepared = link.caster.prepare_host(*conversion, elements, sentinel).await?;
+        let bytes = prepared.destination_bytes();
+        self.watch(conversion, bytes, |batch| batch.record(conversion, &prepared, sentinel, source))
+    }
+
+    fn record(
+        &mut self,
+        conversion: &Conversion,
+        prepared: &Prepared,
+        sentinel: u32,
+        source: &Resident,
+    ) -> Result<Resident, Error> {
+        let link = self.link;
+        let words = prepared.destination_bytes().next_multiple_of(4);
+        let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC;
+        let buffer = link.buffer(conversion, "cast destination", words + 4, usage)?;
+        let input = Source::new(source.held.buffer.slice(..source.words));
+        let bound = prepared.bind(input, Destination::new(buffer.slice(..)))?;
+        for (part, elements) in bound.parts(prepared.len()) {
+            // Some systems reset a device that works for long on one submission.
+            let (recorded, dispatches) = self.recorded;
+            let is_long = recorded > 0 && recorded + elements > plan::HOST_ELEMENTS;
+            if is_long || dispatches >= MOST_DISPATCHES {
+                self.submit(conversion)?;
+            }
+            part.record(self.encoder(conversion)?);
+            self.recorded.0 += elements;
+            self.recorded.1 += 1;
+        }
+        let (proofs, offset) = (self.proofs.clone(), 4 * self.sentinels.len() as u64);
+        self.encoder(conversion)?.copy_buffer_to_buffer(&buffer, words, &proofs, offset, 4);
+        self.sentinels.push(sentinel);
+        self.dispatches += prepared.dispatches();
+        Ok(Resident { held: self.held(buffer), words, sentinel: Some(sentinel) })
+    }
+
+    /// Waits for everything recorded, proves that all was done, and copies the tensors' bytes: in one submission, so
+    /// together they and the proofs must fit a buffer. There must be a tensor or a proof. Errors that are not those of one
+    /// tensor name the types of `conversion`.
+    pub(crate) async fn read_back(&mut self, conversion: &Conversion, wanted: &mut [Wanted<'_>]) -> Result<(), Error> {
+        let (link, from, to) = (self.link, conversion.from, conversion.to);
+        let mut size = 4 * self.sentinels.len() as u64;
+        for wanted in wanted.iter() {
+            size += wanted.source.words + 4;
+        }
+        let staging = self.watch(conversion, size, |batch| batch.copy_out(conversion, wanted, size))?;
+        self.settle().await?;
+        let index = self.in_flight.take().ok_or(Error::Incomplete { from, to })?;
+        {
+            let view = link.mapped(conversion, &staging, index).await?;
+            let proven = |bytes: &[u8], sentinels: &[u32]| {
+                bytes.iter().copied().eq(sentinels.iter().flat_map(|sentinel| sentinel.to_le_bytes()))
+            };
+            let mut rest = &view[..];
+            for Wanted { conversion, source, bytes } in wanted.iter_mut() {
+                let (words, after) = rest.split_at(source.words as usize);
+                let (sentinel, after) = after.split_at(4);
+                if !proven(sentinel, &[source.sentinel.unwrap_or_default()]) {
+                    return Err(Error::Incomplete { from: conversion.from, to: conversion.to });
+                }
+                bytes.copy_from_slice(&words[..bytes.len()]);
+                rest = after;
+            }
+            if !proven(rest, &self.sentinels) {
+                return Err(Error::Incomplete { from, to });
+            }
+        }
+        self.sentinels.clear();
+        if cfg!(target_family = "wasm") {
+            staging.destroy();
+        } else {
+            staging.unmap();
+        }
+        Ok(())
+    }
+
+    /// Submits everything recorded and the copies of the tensors and of the proofs to memory that the host can map, of
+    /// `size` bytes.
+    fn copy_out(&mut self, conversion: &Conversion, wanted: &[Wanted<'_>], size: u64) -> Result<wgpu::Buffer, Error> {
+        let staging = self.link.staging(conversion, size)?;
+        let mut offset = 0;
+        for Wanted { conversion, source, .. } in wanted {
+            // Only what a cast has made can be proven.
+            let own = source.words + 4;
+            source.sentinel.ok_or(Error::Incomplete { from: conversion.from, to: conversion.to })?;
+            self.encoder(conversion)?.copy_buffer_to_buffer(&source.held.buffer, 0, &staging, offset, own);
+            offset += own;
+        }
+        if offset < size {
+            let proofs = self.proofs.clone();
+            self.encoder(conversion)?.copy_buffer_to_buffer(&proofs, 0, &staging, offset, size - offset);
+        }
+        self.submit(conversion)?;
+        Ok(staging)
+    }
+
+    fn encoder(&mut self, conversion: &Conversion) -> Result<&mut wgpu::CommandEncoder, Error> {
+        let encoder = match self.encoder.take() {
+            Some(encoder) => encoder,
+            None => self.link.encoder(conversion)?,
+        };
+        Ok(self.encoder.insert(encoder))
+    }
+
+    /// Submits what is recorded, after waiting for the submission before. Two submissions at a time keep a device busy;
+    /// more would only hold the memory of all that they read and write.
+    fn submit(&mut self, conversion: &Conversion) -> Result<(), Error> {
+        self.wait(conversion)?;
+        let commands = self.encoder.take();
+        self.recorded = (0, 0);
+        self.link.run_callbacks();
+        let submit = || self.link.queue.submit(commands.map(wgpu::CommandEncoder::finish));
+        self.in_flight = Some(scoped_for(conversion, 0, &self.link.device, submit)?);
+        self.unused.free();
+        Ok(())
+    }
+
+    /// Waits for the last submission.
+    fn wait(&mut self, conversion: &Conversion) -> Result<(), Error> {
+        self.in_flight.take().map_or(Ok(()), |index| self.link.wait(conversion, index))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::element::ElementType;
+    use crate::types::options::CastOptions;
+
+    #[test]
+    fn long_work_is_submitted_in_parts() {
+        let (device, queue) = wgpu::Device::noop(&wgpu::DeviceDescriptor::default());
+        let link = DeviceLink::new(device, queue);
+        let conversion = Conversion::new(ElementType::INT2, ElementType::INT4, &CastOptions::default()).unwrap();
+        let mut batch = DeviceBatch::new(&link, &conversion, 602).unwrap();
+        let short = batch.upload(&conversion, &[0; 4]).unwrap();
+        for n in 0..600 {
+            pollster::block_on(batch.cast(&conversion, 16, &short)).unwrap();
+            assert_eq!(batch.recorded, (u64::from(16 * (n % MOST_DISPATCHES + 1)), n % MOST_DISPATCHES + 1));
+        }
+        let long = batch.upload(&conversion, &vec![0; 12 << 20]).unwrap();
+        for _ in 0..2 {
+            pollster::block_on(batch.cast(&conversion, 3 << 24, &long)).unwrap();
+        }
+        assert_eq!(batch.recorded.0, 3 << 24);
+    }
+}

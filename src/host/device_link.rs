@@ -1,0 +1,229 @@
+//! A device and its queue: fills, maps and waits for buffers, and notices when the device is lost.
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_channel::oneshot;
+
+use crate::caster::{Caster, CasterDescriptor};
+use crate::gpu::device;
+use crate::gpu::error_scope::{one_line, scoped_for, watched};
+use crate::plan::{self, PlanTuning};
+use crate::types::conversion::Conversion;
+use crate::types::error::Error;
+
+/// How long to wait for a submission of any device. The slowest software adapter needs a few seconds.
+const TIMEOUT: Duration = Duration::from_secs(120);
+
+/// A device, its queue, and the caster of casts between host and device.
+#[derive(Debug)]
+pub(crate) struct DeviceLink {
+    pub device: wgpu::Device,
+    pub queue: wgpu::Queue,
+    pub caster: Caster,
+    sentinels: AtomicU32,
+    lost: Arc<Mutex<Option<String>>>,
+    /// How long to wait for a submission.
+    timeout: Duration,
+    /// Whether the host maps the buffers that kernels use, which saves copies on a device that shares the host's
+    /// memory.
+    pub(super) maps_primary_buffers: bool,
+}
+
+impl DeviceLink {
+    pub(crate) fn new(device: wgpu::Device, queue: wgpu::Queue) -> Self {
+        let lost = Arc::new(Mutex::new(None));
+        let seen = lost.clone();
+        device.set_device_lost_callback(move |reason, text| note(&seen, format!("{reason:?}: {text}")));
+        // Every call that can fail runs in an error scope. wgpu panics on errors that a driver reports outside of one;
+        // they are logged instead.
+        device.on_uncaptured_error(Arc::new(|error: wgpu::Error| log::error!("{}", one_line(&error))));
+        let tuning = PlanTuning { dispatch_elements: plan::HOST_ELEMENTS, ..device::plan_settings(&device).tuning };
+        let caster = Caster::with_descriptor(&device, &CasterDescriptor { tuning: Some(tuning), ..Default::default() });
+        let maps_primary_buffers = device::maps_primary_buffers(&device);
+        Self { device, queue, caster, sentinels: AtomicU32::new(0), lost, timeout: TIMEOUT, maps_primary_buffers }
+    }
+
+    /// A link to the application's device, on which no handler is set: its loss shows only in the errors of later
+    /// calls.
+    pub(crate) fn borrowed(device: &wgpu::Device, queue: &wgpu::Queue, caster: &Caster) -> Self {
+        let (device, queue, caster) = (device.clone(), queue.clone(), caster.clone());
+        let maps_primary_buffers = device::maps_primary_buffers(&device);
+        let (sentinels, lost) = (AtomicU32::new(0), Arc::default());
+        Self { device, queue, caster, sentinels, lost, timeout: TIMEOUT, maps_primary_buffers }
+    }
+
+    /// Why the device is lost, if it is.
+    pub(crate) fn lost(&self) -> Option<String> {
+        self.lost.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Finds out whether an error is due to the device's loss. The loss shows first in a call that fails; the callback
+    /// that is told the reason runs only when the device is polled, and in a browser only while this cast waits: for an
+    /// answer of the device.
+    pub(crate) async fn diagnose(&self, error: Error) -> Error {
+        self.run_callbacks();
+        let _ = watched(&self.device, || {}).1.error().await;
+        match (error, self.lost()) {
+            (
+                Error::DeviceLost { from, to, .. } | Error::Device { from, to, .. } | Error::Incomplete { from, to },
+                Some(reason),
+            ) => Error::DeviceLost { from, to, reason },
+            (Error::DeviceLost { from, to, reason }, None) => {
+                note(&self.lost, reason.clone());
+                Error::DeviceLost { from, to, reason }
+            }
+            (error, _) => error,
+        }
+    }
+
+    /// A value that proves a cast. It is odd, so that it differs from the zeros of memory that was never written, and
+    /// spread over 32 bits, so that it is unlikely to be among the small numbers that tensors often hold.
+    pub(super) fn next_sentinel(&self) -> u32 {
+        const SPREAD: u32 = 0x9e37_79b1;
+        (self.sentinels.fetch_add(1, Ordering::Relaxed).wrapping_mul(2) + 1).wrapping_mul(SPREAD)
+    }
+
+    pub(super) fn check(&self, conversion: &Conversion) -> Result<(), Error> {
+        let (from, to) = (conversion.from, conversion.to);
+        self.lost().map_or(Ok(()), |reason| Err(Error::DeviceLost { from, to, reason }))
+    }
+
+    pub(super) fn buffer(
+        &self,
+        conversion: &Conversion,
+        label: &str,
+        size: u64,
+        usage: wgpu::BufferUsages,
+    ) -> Result<wgpu::Buffer, Error> {
+        // A buffer that the host maps for writing is written before its first use, so it starts out mapped.
+        let mapped_at_creation = usage.contains(wgpu::BufferUsages::MAP_WRITE);
+        let descriptor = wgpu::BufferDescriptor { label: Some(label), size, usage, mapped_at_creation };
+        scoped_for(conversion, size, &self.device, || self.device.create_buffer(&descriptor))
+    }
+
+    /// A buffer with these bytes, and zeros up to a whole word.
+    pub(crate) fn filled(
+        &self,
+        conversion: &Conversion,
+        label: &str,
+        bytes: &[u8],
+        usage: wgpu::BufferUsages,
+    ) -> Result<wgpu::Buffer, Error> {
+        let words = bytes.len().next_multiple_of(4) as u64;
+        let buffer = self.buffer(conversion, label, words, usage)?;
+        self.write(conversion, &buffer, bytes)?;
+        Ok(buffer)
+    }
+
+    /// Writes bytes to a buffer's start, and zeros up to a whole word.
+    pub(super) fn write(&self, conversion: &Conversion, buffer: &wgpu::Buffer, bytes: &[u8]) -> Result<(), Error> {
+        scoped_for(conversion, bytes.len() as u64, &self.device, || {
+            let (whole, rest) = bytes.split_at(bytes.len() / 4 * 4);
+            if !whole.is_empty() {
+                self.queue.write_buffer(buffer, 0, whole);
+            }
+            if !rest.is_empty() {
+                let mut word = [0; 4];
+                word[..rest.len()].copy_from_slice(rest);
+                self.queue.write_buffer(buffer, whole.len() as u64, &word);
+            }
+        })
+    }
+
+    /// A failed mapping or wait as this crate's error.
+    pub(super) fn device_error(&self, conversion: &Conversion, error: &impl ToString) -> Error {
+        Error::Device { from: conversion.from, to: conversion.to, message: error.to_string() }
+    }
+
+    pub(crate) fn encoder(&self, conversion: &Conversion) -> Result<wgpu::CommandEncoder, Error> {
+        let descriptor = wgpu::CommandEncoderDescriptor { label: Some("cast") };
+        scoped_for(conversion, 0, &self.device, || self.device.create_command_encoder(&descriptor))
+    }
+
+    /// Runs the application's callbacks that are due. Otherwise they would run in the error scope of the next
+    /// submission, which would take their errors for its own.
+    pub(super) fn run_callbacks(&self) {
+        let _ = self.device.poll(wgpu::PollType::Poll);
+    }
+
+    /// Submits commands and reads what a buffer of whole words holds afterwards.
+    pub(crate) async fn contents(
+        &self,
+        conversion: &Conversion,
+        mut encoder: wgpu::CommandEncoder,
+        buffer: &wgpu::Buffer,
+    ) -> Result<Vec<u8>, Error> {
+        let submit = || {
+            let staging = self.staging(conversion, buffer.size())?;
+            self.run_callbacks();
+            let index = scoped_for(conversion, 0, &self.device, || {
+                encoder.copy_buffer_to_buffer(buffer, 0, &staging, 0, buffer.size());
+                self.queue.submit([encoder.finish()])
+            })?;
+            Ok((staging, index))
+        };
+        let (submitted, verdict) = watched(&self.device, submit);
+        let (staging, index) = verdict.with(conversion, buffer.size(), submitted).await?;
+        let contents = self.mapped(conversion, &staging, index).await.map(|view| view.to_vec());
+        staging.destroy();
+        contents
+    }
+
+    pub(super) fn staging(&self, conversion: &Conversion, size: u64) -> Result<wgpu::Buffer, Error> {
+        let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
+        self.buffer(conversion, "cast read-back", size, usage)
+    }
+
+    /// The bytes of a staging buffer once a submission is done.
+    pub(super) async fn mapped(
+        &self,
+        conversion: &Conversion,
+        staging: &wgpu::Buffer,
+        index: wgpu::SubmissionIndex,
+    ) -> Result<wgpu::BufferView, Error> {
+        let map = || map(staging, wgpu::MapMode::Read, staging.size());
+        let mapping = scoped_for(conversion, staging.size(), &self.device, map)?;
+        self.wait(conversion, index)?;
+        self.arrive(conversion, mapping).await?;
+        staging.slice(..).get_mapped_range().map_err(|error| self.device_error(conversion, &error))
+    }
+
+    /// Waits until a buffer is mapped.
+    pub(super) async fn arrive(&self, conversion: &Conversion, mapping: Mapping) -> Result<(), Error> {
+        let mapped = mapping.await.unwrap_or(Err(wgpu::BufferAsyncError));
+        self.check(conversion)?;
+        mapped.map_err(|error| self.device_error(conversion, &error))
+    }
+
+    /// Waits for a submission. In a browser this returns at once, because only the page's event loop can wait.
+    pub(super) fn wait(&self, conversion: &Conversion, index: wgpu::SubmissionIndex) -> Result<(), Error> {
+        let poll = wgpu::PollType::Wait { submission_index: Some(index), timeout: Some(self.timeout) };
+        // Not in an error scope: polling runs the application's callbacks, whose errors are not this cast's.
+        let polled = self.device.poll(poll);
+        let (from, to) = (conversion.from, conversion.to);
+        polled.map(drop).map_err(|error| match error {
+            wgpu::PollError::Timeout => Error::Timeout { from, to, seconds: self.timeout.as_secs() },
+            error => self.device_error(conversion, &error),
+        })
+    }
+}
+
+/// A mapping that was requested.
+pub(super) type Mapping = oneshot::Receiver<Result<(), wgpu::BufferAsyncError>>;
+
+/// Requests the mapping of the first bytes of a buffer.
+pub(super) fn map(buffer: &wgpu::Buffer, mode: wgpu::MapMode, bytes: u64) -> Mapping {
+    let (sender, receiver) = oneshot::channel();
+    // Sending fails only where the future of the cast was dropped, and then the result is not needed.
+    buffer.slice(..bytes).map_async(mode, move |result| drop(sender.send(result)));
+    receiver
+}
+
+fn note(lost: &Mutex<Option<String>>, reason: String) {
+    lost.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(reason);
+}

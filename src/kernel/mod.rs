@@ -1,0 +1,381 @@
+//! Kernels: which WGSL fragments a conversion needs, with which constants, composed into one module.
+//!
+//! A conversion has several kernels. The *blocks* kernel moves whole units: as many elements as fill whole words on
+//! both sides, 16 bytes on the wider one. The *shifted* kernel does the same from a source that starts at any bit of a
+//! word. The *edge* kernel does any range of elements, one destination word (or one element of at least a word) an
+//! invocation, and keeps what lies around them; it takes heads, tails and small tensors. The *strided* kernel is the
+//! same for views with strides; the *rows*, the *gathered* and the *transposed* kernel do the long rows of a view, and
+//! the *ends* kernel does what the first two leave of them. The *together* kernel is the edge kernel for one workgroup,
+//! which reads everything before it writes anything: tensors that overlap need it, and in place codes that lie across words.
+//! Conversion code lies in `shaders/`. Rust writes the constants, the line that calls decode, hub and encode, and the
+//! loads and stores that are unrolled for a pair's widths.
+
+pub(crate) mod compose;
+pub(crate) mod constants;
+mod entry;
+mod views;
+
+use compose::Module;
+use entry::Entry;
+pub(crate) use views::{BLOCK, Block, Window};
+
+use crate::bits::reference::Thresholds;
+use crate::types::conversion::{Conversion, Encode};
+
+/// Invocations in a workgroup of the blocks kernel; also fills a table of 256 entries in one go.
+pub(crate) const BLOCKS_SIZE: u32 = 256;
+/// Invocations in a workgroup of the edge kernel.
+pub(crate) const EDGE_SIZE: u32 = 64;
+/// Invocations in a workgroup of the kernels of views.
+pub(crate) const VIEW_SIZE: u32 = 64;
+/// The most axes of a view, after neighbours are merged: those of the parameter block.
+pub(crate) const VIEW_RANK: usize = 8;
+/// The most axes of a view, beside that of its rows, that all kernels of views take; more take the strided kernel.
+pub(crate) const FEW_AXES: usize = 4;
+
+/// Which kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum KernelKind {
+    /// Whole units, both sides at whole 16 bytes where their units are.
+    Blocks,
+    /// Whole units, the source at any bit.
+    Shifted,
+    /// Any range.
+    Edge,
+    /// As many elements as one workgroup casts, between tensors that overlap.
+    Together,
+    /// Any elements of a view with strides.
+    Strided,
+    /// Whole windows of the rows of a view, whose elements follow one another on both sides.
+    Rows,
+    /// Whole windows of the rows of a view, whose elements lie anywhere in the source.
+    Gathered,
+    /// What whole windows leave of the rows of a view: elements at both ends of each.
+    Ends,
+    /// Rows of a view whose elements lie beside those of other rows in the source.
+    Transposed,
+}
+
+impl KernelKind {
+    pub(crate) const ALL: [Self; 9] = [
+        Self::Blocks,
+        Self::Shifted,
+        Self::Edge,
+        Self::Together,
+        Self::Strided,
+        Self::Rows,
+        Self::Gathered,
+        Self::Ends,
+        Self::Transposed,
+    ];
+
+    /// Whether it casts views.
+    pub(crate) fn is_of_views(self) -> bool {
+        matches!(self, Self::Strided | Self::Rows | Self::Gathered | Self::Ends | Self::Transposed)
+    }
+}
+
+/// How the two sides are bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Access {
+    /// Two buffers: a read-only source.
+    Separate,
+    /// Two ranges of one buffer, far apart. A buffer cannot be bound read-only and writable at once.
+    Writable,
+    /// Two ranges of one buffer through one binding over both.
+    Shared,
+}
+
+/// Where a kernel reads the parameters of its dispatch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum ParameterSpace {
+    /// A uniform buffer.
+    Uniform,
+    /// Immediates, where the device has them. Kernels of views have too many parameters.
+    Immediate,
+    /// A table with the parameters of several casts, of which each workgroup works on one.
+    Table,
+    /// A uniform buffer, and a buffer that holds the number of elements.
+    Counted,
+}
+
+/// A compute shader in WGSL, with the entry point `main`.
+///
+/// Bind group 0 contains the source words (binding 0), the destination words (binding 1, read-write storage) and the
+/// parameters (binding 4, uniform). The source is read-only storage if both tensors are in two buffers, and read-write
+/// storage if they are in one. A kernel for one range over both has no binding 0.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kernel {
+    wgsl: String,
+    workgroup_size: u32,
+    elements_per_invocation: u32,
+}
+
+impl Kernel {
+    /// The WGSL text, exactly as the device receives it.
+    pub fn wgsl(&self) -> &str {
+        &self.wgsl
+    }
+
+    /// Invocations per workgroup.
+    pub fn workgroup_size(&self) -> u32 {
+        self.workgroup_size
+    }
+
+    /// The maximum number of elements that one invocation converts.
+    pub fn elements_per_invocation(&self) -> u32 {
+        self.elements_per_invocation
+    }
+}
+
+/// How the kernels for whole units convert sources of at most 8 bits, which have few codes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum CodeLookup {
+    /// Each workgroup converts every code once, to a table in its memory, and then looks codes up: faster on GPUs.
+    #[default]
+    Table,
+    /// Codes are computed, and looked up only where one lookup replaces the encoding of several codes: faster on
+    /// software adapters, whose workgroup memory is slower than computing.
+    Computed,
+}
+
+/// How the blocks kernel of a conversion divides a tensor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Units {
+    /// Elements in a unit: whole words of both sides (a source unit may fill only part of a word).
+    pub elements: u32,
+    /// Units an invocation converts, `BLOCKS_SIZE` units apart.
+    pub repeat: u32,
+}
+
+impl Units {
+    pub(crate) fn new(conversion: &Conversion, kind: KernelKind, access: Access, lookup: CodeLookup) -> Self {
+        let (source, destination) = (conversion.from.code_bits(), conversion.to.code_bits());
+        if kind == KernelKind::Blocks && access == Access::Shared {
+            // One binding has one element type: 16 bytes of the narrower side too.
+            return Self { elements: 128 / source.min(destination), repeat: 1 };
+        }
+        if conversion.is_copy() {
+            // Whole 16-byte blocks; 6-bit codes fill three of them.
+            return Self { elements: if source == 6 { 64 } else { 128 / source }, repeat: 1 };
+        }
+        let wider = source.max(destination);
+        let elements = if source == 6 || destination == 6 {
+            // Sixteen codes fill three words; four times as many three vectors, where the other side does not take
+            // many.
+            if wider <= 8 { 64 } else { 16 }
+        } else {
+            // 16 bytes of the wider side, but no less than a word of the destination.
+            (128 / wider).max(32 / destination)
+        };
+        let bytes = elements * (source + destination) / 8;
+        // An invocation moves about 128 bytes if it would otherwise spend much of its time on filling the table or on
+        // computing its place. Software adapters gain nothing from sharing the second cost.
+        let repeats = uses_table(conversion, lookup) || lookup == CodeLookup::Table && destination <= 8;
+        let repeat = if repeats { (128 / bytes).max(1).next_power_of_two() } else { 1 };
+        Self { elements, repeat }
+    }
+
+    /// Elements that a workgroup converts.
+    pub(crate) fn per_workgroup(&self) -> u32 {
+        self.elements * self.repeat * BLOCKS_SIZE
+    }
+}
+
+/// Whether a kernel looks up the source's codes, as [`CodeLookup`] says.
+fn uses_table(conversion: &Conversion, lookup: CodeLookup) -> bool {
+    let saves_several =
+        conversion.from.code_bits() <= 4 && matches!(conversion.encode, Encode::Float(_) | Encode::E8m0(_));
+    conversion.from.code_bits() <= 8 && !conversion.is_copy() && (lookup == CodeLookup::Table || saves_several)
+}
+
+/// The thresholds of a conversion that takes eight codes at once. GPUs convert integers faster one at a time:
+/// `integer_to_float` finds the code by one shift by a variable count, which is slow only on software adapters.
+fn thresholds(conversion: &Conversion, lookup: CodeLookup) -> Option<Thresholds> {
+    conversion.thresholds().filter(|thresholds| thresholds.least_nan != 0 || lookup == CodeLookup::Computed)
+}
+
+/// Composes a kernel.
+pub(crate) fn compose(
+    conversion: &Conversion,
+    kind: KernelKind,
+    access: Access,
+    space: ParameterSpace,
+    lookup: CodeLookup,
+) -> Kernel {
+    match kind {
+        KernelKind::Blocks | KernelKind::Shifted => units(conversion, kind, access, space, lookup),
+        KernelKind::Edge | KernelKind::Together => edge(conversion, kind, access, space),
+        _ => views::view(conversion, kind, access, lookup),
+    }
+}
+
+/// A kernel for whole units.
+fn units(
+    conversion: &Conversion,
+    kind: KernelKind,
+    access: Access,
+    space: ParameterSpace,
+    lookup: CodeLookup,
+) -> Kernel {
+    let mut entry = Entry::new(conversion, kind, access, lookup);
+    entry.may_be_empty = space == ParameterSpace::Counted;
+    let elements = entry.units.elements * entry.units.repeat;
+    let mut module = Module::new(conversion, BLOCKS_SIZE, elements);
+    module.params(access, space);
+    module.bindings(access, entry.source_vector, entry.destination_vector);
+    match thresholds(conversion, lookup) {
+        _ if conversion.is_copy() => {}
+        Some(thresholds) => module.eights(&thresholds),
+        None => module.conversion(conversion),
+    }
+    module.line("");
+    module.line(entry.text().trim_end());
+    module.finish(BLOCKS_SIZE, elements)
+}
+
+/// The kernel for any range of elements.
+fn edge(conversion: &Conversion, kind: KernelKind, access: Access, space: ParameterSpace) -> Kernel {
+    let bits = conversion.to.code_bits();
+    // The most codes that touch one word: of 6 bits, five whole ones and two in part.
+    let elements = if bits == 6 { 7 } else { (32 / bits).max(1) };
+    let size = if kind == KernelKind::Together { BLOCKS_SIZE } else { EDGE_SIZE };
+    let mut module = Module::new(conversion, size, elements);
+    module.params(access, space);
+    module.bindings(access, 1, 1);
+    module.conversion(conversion);
+    module.need(if conversion.from.code_bits() == 64 { "entry/load_pair" } else { "entry/load_word" });
+    match bits {
+        64 => module.need("entry/store_pair"),
+        32 => module.need("entry/store_word"),
+        _ => {}
+    }
+    module.need(match (kind, bits) {
+        (KernelKind::Together, 32..) => "entry/together_words",
+        (KernelKind::Together, _) => "entry/together_lanes",
+        (_, 32..) => "entry/edge_words",
+        _ => "entry/edge_lanes",
+    });
+    module.finish(size, elements)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::element::ElementType;
+    use crate::types::options::CastOptions;
+    use naga::valid::{Capabilities, ValidationFlags, Validator};
+
+    const UNIFORM: ParameterSpace = ParameterSpace::Uniform;
+
+    /// The members of a struct in a kernel's text, with their places, and its size.
+    fn layout(kind: KernelKind, space: ParameterSpace, name: &str) -> (Vec<(String, usize)>, usize) {
+        let conversion = Conversion::new(ElementType::FLOAT, ElementType::FLOAT16, &CastOptions::default()).unwrap();
+        let kernel = compose(&conversion, kind, Access::Separate, space, CodeLookup::Table);
+        let module = naga::front::wgsl::parse_str(kernel.wgsl()).unwrap();
+        let (_, found) = module.types.iter().find(|(_, t)| t.name.as_deref() == Some(name)).unwrap();
+        let naga::TypeInner::Struct { members, span } = &found.inner else { panic!("{name} is no struct") };
+        (members.iter().map(|m| (m.name.clone().unwrap(), m.offset as usize)).collect(), *span as usize)
+    }
+
+    #[test]
+    fn parameters_in_rust_and_in_wgsl_have_one_layout() {
+        use crate::plan::{CountParams, Params, ViewParams};
+        use std::mem::offset_of;
+
+        macro_rules! members {
+            ($type:ident: $($member:ident)*) => {
+                [$((stringify!($member).to_owned(), offset_of!($type, $member))),*]
+            };
+        }
+        let (params, size) = layout(KernelKind::Edge, UNIFORM, "Params");
+        assert_eq!(size, size_of::<Params>());
+        let all = members!(Params: count source_word source_bit source_last destination_word destination_bit pitch
+            sentinel_word sentinel destination_end);
+        assert_eq!(params, all);
+
+        let start = size.next_multiple_of(16);
+        let behind = |members: &[(String, usize)]| {
+            members.iter().map(|(name, offset)| (name.clone(), start + offset)).collect::<Vec<_>>()
+        };
+        let (view, size) = layout(KernelKind::Strided, UNIFORM, "Params");
+        assert_eq!(size, start + size_of::<ViewParams>());
+        assert_eq!(view[..params.len()], params);
+        let all = members!(ViewParams: source_strides destination_strides first axes row source_step tail columns
+            column_step view_padding column_rows column_blocks invocations shape);
+        assert_eq!(view[view.len() - all.len()..], behind(&all));
+
+        let (counted, size) = layout(KernelKind::Edge, ParameterSpace::Counted, "CountedParams");
+        assert_eq!(size, start + size_of::<CountParams>());
+        assert_eq!(counted[1..], behind(&members!(CountParams: first unit rest count_word)));
+    }
+
+    /// Parses and validates a kernel, and looks at its bindings and types.
+    fn check(conversion: &Conversion, kind: KernelKind, access: Access, space: ParameterSpace, lookup: CodeLookup) {
+        let narrow = conversion.from.code_bits().min(conversion.to.code_bits());
+        // What the planner never asks for.
+        let wide = kind == KernelKind::Blocks && access == Access::Shared && narrow < 8;
+        let transposed = kind != KernelKind::Transposed || Block::new(conversion, access, lookup).is_some();
+        let together = kind == KernelKind::Together && access != Access::Shared;
+        if wide || together || !transposed {
+            return;
+        }
+        let kernel = compose(conversion, kind, access, space, lookup);
+        let context = || format!("{} to {}, {kind:?}, {access:?}, {space:?}", conversion.from, conversion.to);
+        let module = naga::front::wgsl::parse_str(kernel.wgsl());
+        let module = module.unwrap_or_else(|e| panic!("{}: {e}\n{}", context(), kernel.wgsl()));
+        let immediate = space == ParameterSpace::Immediate;
+        let capabilities = if immediate { Capabilities::IMMEDIATES } else { Capabilities::empty() };
+        let mut validator = Validator::new(ValidationFlags::all(), capabilities);
+        validator.validate(&module).unwrap_or_else(|e| panic!("{}: {e:?}", context()));
+        let bindings = module.global_variables.iter().filter(|(_, v)| v.binding.is_some()).count();
+        let sides = if access == Access::Shared { 1 } else { 2 };
+        let parameters = match space {
+            ParameterSpace::Immediate => 0,
+            ParameterSpace::Uniform => 1,
+            ParameterSpace::Table | ParameterSpace::Counted => 2,
+        };
+        assert_eq!(bindings, sides + parameters, "{}", context());
+        assert!(!module.types.iter().any(|(_, t)| t.inner.scalar_kind() == Some(naga::ScalarKind::Float)));
+    }
+
+    /// The kernels for slices that start anywhere; `tests/host/shaders.rs` looks at the public ones. Each pair takes one of
+    /// the parameter spaces besides uniform buffers, with one access.
+    #[test]
+    fn kernels_of_every_kind_access_and_parameter_space_are_valid() {
+        let numeric = || ElementType::ALL.iter().copied().filter(|t| t.is_numeric());
+        let pairs = numeric().flat_map(|from| numeric().map(move |to| (from, to)));
+        let ways = [
+            (Access::Separate, CodeLookup::Table),
+            (Access::Separate, CodeLookup::Computed),
+            (Access::Writable, CodeLookup::Table),
+            (Access::Shared, CodeLookup::Table),
+        ];
+        let spaces = [ParameterSpace::Immediate, ParameterSpace::Table, ParameterSpace::Counted];
+        for (index, (from, to)) in pairs.enumerate() {
+            let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
+            for kind in KernelKind::ALL {
+                ways.into_iter().for_each(|(access, lookup)| check(&conversion, kind, access, UNIFORM, lookup));
+                if !kind.is_of_views() {
+                    let (access, lookup) = ways[index / 3 % 4];
+                    check(&conversion, kind, access, spaces[index % 3], lookup);
+                }
+            }
+        }
+    }
+
+    /// Loads and stores of kernels are not checked.
+    #[test]
+    fn kernels_with_few_units_or_codes_stay_within_their_memory() {
+        let text = |from, space| {
+            let conversion = Conversion::new(from, ElementType::FLOAT16, &CastOptions::default()).unwrap();
+            compose(&conversion, KernelKind::Blocks, Access::Separate, space, CodeLookup::Table).wgsl().to_owned()
+        };
+        for (space, is_checked) in [(UNIFORM, false), (ParameterSpace::Table, false), (ParameterSpace::Counted, true)] {
+            assert_eq!(text(ElementType::INT8, space).contains("if (params.count == 0u)"), is_checked, "{space:?}");
+        }
+        assert!(text(ElementType::FLOAT6E2M3, UNIFORM).contains("if (local.x < 64u)"));
+        assert!(!text(ElementType::INT8, UNIFORM).contains("if (local.x <"));
+    }
+}

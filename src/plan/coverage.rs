@@ -1,0 +1,59 @@
+//! Which kernels casts take, by where their tensors may lie.
+
+use super::limits::PlanSettings;
+use super::measures::{crosses_words, wide_units_suit};
+use crate::kernel::{Access, Block, KernelKind};
+use crate::types::conversion::Conversion;
+
+/// Which kernels of casts are compiled ([`Caster::warm_up`](crate::Caster::warm_up)) or tested
+/// ([`Caster::self_test`](crate::Caster::self_test)), by where the tensors of future casts may lie. Each variant includes the
+/// variants before it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Coverage {
+    /// In two buffers, each starting at the device's `min_storage_buffer_offset_alignment`.
+    #[default]
+    Aligned,
+    /// In two buffers, starting at any element.
+    Anywhere,
+    /// In one buffer or in two, starting at any element.
+    OneBuffer,
+    /// As `OneBuffer`; source and destination may also have strides ([`View`]).
+    Views,
+}
+
+impl Coverage {
+    pub(crate) fn includes(self, other: Self) -> bool {
+        self as u8 >= other as u8
+    }
+}
+
+/// The kernels that casts of any length may take.
+pub(crate) fn kernels(
+    conversion: &Conversion,
+    coverage: Coverage,
+    settings: &PlanSettings,
+) -> impl Iterator<Item = (KernelKind, Access)> {
+    let PlanSettings { limits, tuning } = *settings;
+    let [from, to] = [conversion.from, conversion.to].map(|t| u64::from(t.code_bits()));
+    let transposes = Block::new(conversion, Access::Separate, tuning.lookup).is_some();
+    let needed = move |kind: &KernelKind, access: Access| match (kind, access) {
+        (KernelKind::Together, Access::Shared) => from != to || crosses_words(to),
+        (KernelKind::Together, _) => false,
+        (KernelKind::Blocks, Access::Shared) => wide_units_suit(from, to),
+        (KernelKind::Shifted, _) => coverage.includes(Coverage::Anywhere),
+        (KernelKind::Transposed, _) => transposes && coverage.includes(Coverage::Views),
+        (kind, _) => !kind.is_of_views() || coverage.includes(Coverage::Views),
+    };
+    let accesses: &[Access] = match coverage {
+        Coverage::Aligned | Coverage::Anywhere => &[Access::Separate],
+        // Ranges of one buffer are too far apart for one binding only if buffers are larger than bindings.
+        _ if limits.buffer_size <= limits.binding_size => &[Access::Separate, Access::Shared],
+        Coverage::OneBuffer | Coverage::Views => &[Access::Separate, Access::Shared, Access::Writable],
+    };
+    let kinds = KernelKind::ALL;
+    accesses
+        .iter()
+        .flat_map(move |&access| kinds.into_iter().map(move |kind| (kind, access)))
+        .filter(move |(kind, access)| needed(kind, *access))
+}

@@ -1,0 +1,115 @@
+//! One dispatch, and where the tensors of a cast start.
+
+use super::limits::{LEAST_ALIGNMENT, PlanLimits};
+use super::params::{MoreParams, Params, UniformBlock, ViewParams};
+use crate::kernel::{Access, KernelKind};
+use crate::types::conversion::Conversion;
+
+/// A range of bytes of a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ByteRange {
+    pub offset: u64,
+    pub size: u64,
+}
+
+impl ByteRange {
+    pub(crate) fn overlaps(self, other: Self) -> bool {
+        self.offset < other.offset + other.size && other.offset < self.offset + self.size
+    }
+
+    /// The range from where the first of two starts to where the last ends.
+    pub(crate) fn over(self, other: Self) -> Self {
+        let offset = self.offset.min(other.offset);
+        Self { offset, size: (self.offset + self.size).max(other.offset + other.size) - offset }
+    }
+}
+
+/// Where source and destination start, in bits of their buffers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Offsets {
+    pub source: u64,
+    pub destination: u64,
+    /// Whether both lie in one buffer: without a bit in common, at the same offset with codes of the same width, or
+    /// as [`in_place`] says with codes of different widths.
+    pub one_buffer: bool,
+    /// Whether both bindings are read-write also in two buffers.
+    pub writable: bool,
+    /// Whether the bits after the last element of the destination stay as they are. Otherwise those of its last byte
+    /// become zero.
+    pub keeps_rest: bool,
+}
+
+impl Offsets {
+    /// Whether the tensors overlap and their codes differ in width, so that the cast keeps an order.
+    pub(crate) fn in_order(&self, conversion: &Conversion, elements: u64) -> bool {
+        let [from, to] = [conversion.from, conversion.to].map(|t| u64::from(t.code_bits()));
+        let (source, destination) = (self.source, self.destination);
+        let overlap = source < self.destination_end(to, elements) && destination < source + elements * from;
+        self.one_buffer && from != to && overlap
+    }
+
+    /// The bit after the last one that a cast of so many elements with codes of so many bits writes.
+    pub(super) fn destination_end(&self, bits: u64, elements: u64) -> u64 {
+        let end = self.destination + elements * bits;
+        // The rest of the last byte becomes zero.
+        if self.keeps_rest { end } else { end.next_multiple_of(8) }
+    }
+
+    /// Whole bytes, in two buffers.
+    pub(crate) fn two_buffers(source: u64, destination: u64) -> Self {
+        Self { source: 8 * source, destination: 8 * destination, ..Self::default() }
+    }
+
+    /// Whole bytes, in one buffer.
+    pub(crate) fn one_buffer(source: u64, destination: u64) -> Self {
+        Self { one_buffer: true, ..Self::two_buffers(source, destination) }
+    }
+}
+
+/// One dispatch. With shared access, both ranges are the one range that is bound.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Dispatch {
+    pub kind: KernelKind,
+    pub access: Access,
+    /// The index of its first element in the cast. Not kept for views.
+    pub first: u64,
+    pub source: ByteRange,
+    pub destination: ByteRange,
+    pub params: Params,
+    /// The further parameters of the kernels of views.
+    pub view: Option<Box<ViewParams>>,
+    /// Their rows follow one another, but for a dispatch of the elements before and behind whole units.
+    pub workgroups: [u32; 2],
+}
+
+impl Dispatch {
+    pub(crate) fn uniform_block(&self) -> UniformBlock {
+        let more = self.view.clone().map_or(MoreParams::None, MoreParams::View);
+        UniformBlock { params: self.params, more }
+    }
+
+    /// A dispatch that was planned for the start of two buffers, on slices that start elsewhere in two buffers: at
+    /// multiples of 16 bytes, so that no element moves within a vector. `None` for other slices, and where a binding
+    /// has no room for the bytes between an aligned offset and the slice; those need a plan of their own.
+    pub(crate) fn moved(&self, offsets: Offsets, limits: &PlanLimits) -> Option<Self> {
+        let suits = |bit: u64| bit.is_multiple_of(8 * LEAST_ALIGNMENT);
+        if offsets.one_buffer || offsets.keeps_rest || !suits(offsets.source) || !suits(offsets.destination) {
+            return None;
+        }
+        let moved = |range: ByteRange, by: u64| {
+            let first = range.offset + by / 8;
+            let offset = first / limits.offset_alignment * limits.offset_alignment;
+            let size = range.size + (first - offset);
+            // Bindings are at most 4 GiB, so that words within them are counted in 32 bits.
+            (size <= limits.binding_size).then_some((ByteRange { offset, size }, ((first - offset) / 4) as u32))
+        };
+        let (source, source_words) = moved(self.source, offsets.source)?;
+        let (destination, destination_words) = moved(self.destination, offsets.destination)?;
+        let mut params = self.params;
+        params.source_word += source_words;
+        params.source_last += source_words;
+        params.destination_word += destination_words;
+        params.sentinel_word += destination_words;
+        Some(Self { source, destination, params, view: self.view.clone(), ..*self })
+    }
+}

@@ -1,0 +1,118 @@
+//! Strings to numbers.
+
+#[cfg(all(feature = "threads", not(target_family = "wasm")))]
+use rayon::prelude::*;
+
+use super::BLOCK_LEN;
+use super::literal::trim;
+use super::number::{self, Fault};
+use crate::bits::float_env::with_default_modes;
+use crate::bits::packing::pack_words;
+#[cfg(all(feature = "threads", not(target_family = "wasm")))]
+use crate::bits::threads::is_alone;
+use crate::types::conversion::Conversion;
+use crate::types::element::{ElementType, Kind};
+use crate::types::error::{Error, cut};
+use crate::types::options::CastOptions;
+use crate::types::string_array::{CHUNK_LEN, StringArray, StringChunk};
+use crate::types::tensor::{Tensor, zeroed};
+
+/// Every string as a number.
+///
+/// # Errors
+/// [`Error::InvalidLiteral`] and [`Error::LiteralOutOfRange`] with the first such element; [`Error::OutOfMemory`] where
+/// there is no memory for the numbers.
+pub(crate) fn parse(
+    tensor: &Tensor,
+    strings: &StringArray,
+    to: ElementType,
+    options: &CastOptions,
+) -> Result<Tensor, Error> {
+    match (to.kind(), to.code_bits()) {
+        (Kind::Bool, _) => codes(tensor, strings, to, None, number::truth),
+        (Kind::Int { .. }, _) => codes(tensor, strings, to, None, number::integer),
+        (Kind::Float(_), 64) => codes(tensor, strings, to, None, number::f64_bits),
+        (Kind::Float(_), 32) => codes(tensor, strings, to, None, number::f32_bits),
+        (Kind::Float(_), _) => {
+            let conversion = Conversion::new(ElementType::DOUBLE, to, options)?;
+            codes(tensor, strings, to, Some(&conversion), number::f64_bits_to_odd)
+        }
+        (Kind::String, _) => Ok(tensor.clone()),
+    }
+}
+
+/// Reads every string, and converts the results where they are not the codes themselves.
+fn codes(
+    tensor: &Tensor,
+    strings: &StringArray,
+    to: ElementType,
+    conversion: Option<&Conversion>,
+    read: impl Fn(&str) -> Result<u64, Fault> + Sync,
+) -> Result<Tensor, Error> {
+    let bytes = to.packed_bytes(tensor.len() as u64).and_then(|bytes| usize::try_from(bytes).ok());
+    let bytes = bytes.ok_or_else(|| Error::ShapeOverflow { element_type: to, shape: tensor.shape().to_vec() })?;
+    let mut destination = zeroed(ElementType::STRING, to, bytes)?;
+    let bits = to.code_bits();
+    let fault = first_fault(strings.chunks(), &mut destination, CHUNK_LEN * bits as usize / 8, |chunk, destination| {
+        with_default_modes(|| convert(chunk, destination, bits, conversion, &read))
+    });
+    match fault {
+        Some((index, fault)) => Err(error(to, index, strings.get(index), fault)),
+        None => Ok(tensor.with_bytes(to, destination)),
+    }
+}
+
+/// The index of a string that cannot be read, within its chunk or its tensor, and why.
+type FaultAt = (usize, Fault);
+
+/// Runs `work` on every chunk and its bytes of the destination, on all threads where there are at least two chunks.
+/// Returns the first fault in the tensor's order, whichever thread finds one first.
+fn first_fault(
+    chunks: &[StringChunk],
+    destination: &mut [u8],
+    size: usize,
+    work: impl Fn(&StringChunk, &mut [u8]) -> Result<(), FaultAt> + Sync,
+) -> Option<FaultAt> {
+    let fault = |(chunk, (strings, bytes)): (usize, (&StringChunk, &mut [u8]))| {
+        work(strings, bytes).err().map(|(index, fault)| (chunk * CHUNK_LEN + index, fault))
+    };
+    #[cfg(all(feature = "threads", not(target_family = "wasm")))]
+    if chunks.len() > 1 && !is_alone() {
+        return chunks.par_iter().zip(destination.par_chunks_mut(size)).enumerate().find_map_first(fault);
+    }
+    chunks.iter().zip(destination.chunks_mut(size)).enumerate().find_map(fault)
+}
+
+fn convert(
+    chunk: &StringChunk,
+    destination: &mut [u8],
+    bits: u32,
+    conversion: Option<&Conversion>,
+    read: impl Fn(&str) -> Result<u64, Fault>,
+) -> Result<(), FaultAt> {
+    let (mut low, mut high) = ([0; BLOCK_LEN], [0; BLOCK_LEN]);
+    let mut strings = chunk.iter().enumerate();
+    for block in destination.chunks_mut(BLOCK_LEN * bits as usize / 8) {
+        let mut count = 0;
+        for (index, string) in strings.by_ref().take(BLOCK_LEN) {
+            let code = read(trim(string)).map_err(|fault| (index, fault))?;
+            (low[count], high[count]) = (code as u32, (code >> 32) as u32);
+            count += 1;
+        }
+        let (low, high) = (&mut low[..count], &mut high[..count]);
+        if let Some(conversion) = conversion {
+            conversion.convert(low, high);
+        }
+        pack_words(low, high, bits, block);
+    }
+    Ok(())
+}
+
+fn error(to: ElementType, index: usize, string: &str, fault: Fault) -> Error {
+    const SHOWN: usize = 40;
+    let literal = cut(string, SHOWN);
+    match fault {
+        Fault::Invalid => Error::InvalidLiteral { to, index, literal },
+        Fault::OutOfRange => Error::LiteralOutOfRange { to, index, literal },
+    }
+}
