@@ -27,10 +27,6 @@
 //! | tell what failed | [`Error`], and what it names: [`Side`], [`Operand`], [`OperatorVersion`], [`AllowedOverlap`] |
 //!
 #![doc = include_str!("../README.md")]
-#![cfg_attr(
-    not(feature = "wgpu"),
-    allow(dead_code, unused_imports, reason = "some parts of modules serve casts on devices only")
-)]
 // Where the types of wgpu are sent to threads, they nest deeper than the default of 128. Rust 1.101 warns of that, and a later version
 // is to refuse it.
 #![recursion_limit = "256"]

@@ -1,15 +1,19 @@
-//! Whether casts on the CPU may use other threads than the caller's.
+//! The threads that casts on the CPU use: the caller's alone, or those of a rayon pool.
+
+mod alone;
+// A browser has no threads here.
+#[cfg(all(feature = "threads", not(target_family = "wasm")))]
+mod pool;
 
 use std::cell::Cell;
 
+#[cfg(not(all(feature = "threads", not(target_family = "wasm"))))]
+pub(crate) use alone::{find_first, for_each_chunk, for_each_index, max_of_chunks};
+#[cfg(all(feature = "threads", not(target_family = "wasm")))]
+pub(crate) use pool::{find_first, for_each_chunk, for_each_index, max_of_chunks};
+
 thread_local! {
     static ALONE: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Whether casts on this thread use no other.
-#[cfg(all(feature = "threads", not(target_family = "wasm")))]
-pub(crate) fn is_alone() -> bool {
-    ALONE.get()
 }
 
 /// Runs `work`. The CPU casts that it makes on this thread, strings included, use this thread alone, of whatever size.

@@ -34,6 +34,7 @@ pub(crate) enum Isa {
 
 /// Whether a cast here takes about as long as copying the tensor to a GPU and the result back: where the target has
 /// vector instructions, whichever the processor has beyond those.
+#[cfg_attr(not(feature = "wgpu"), allow(dead_code, reason = "devices are chosen by it"))]
 pub(crate) const fn is_fast() -> bool {
     cfg!(any(target_feature = "sse2", target_feature = "neon", target_feature = "simd128"))
 }

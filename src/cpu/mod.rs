@@ -52,13 +52,9 @@ mod tests;
 
 use std::sync::{Mutex, PoisonError};
 
-#[cfg(all(feature = "threads", not(target_family = "wasm")))]
-use rayon::prelude::*;
-
 use crate::bits::float_env::with_default_modes;
 use crate::bits::packing::clear_pad;
-#[cfg(all(feature = "threads", not(target_family = "wasm")))]
-use crate::bits::threads::is_alone;
+use crate::bits::threads::for_each_chunk;
 use crate::rules::strings;
 use crate::types::conversion::Conversion;
 use crate::types::element::ElementType;
@@ -309,7 +305,7 @@ fn convert_by(
     if !first.is_empty() {
         work(first_source, first);
     }
-    share(source, rest, chunk, work);
+    for_each_chunk(source, rest, chunk, work);
     clear_pad(destination, conversion.to.code_bits(), elements as u64);
 }
 
@@ -325,20 +321,4 @@ fn head(conversion: &Conversion, destination: &[u8]) -> [usize; 2] {
     let address = destination.as_ptr().addr();
     let found = (0..=4 * LINE).step_by(step).map(bytes).find(|[_, written]| (address + written).is_multiple_of(LINE));
     found.unwrap_or_default()
-}
-
-/// Runs `work` on chunks of `chunk` source and destination bytes: on all threads if there are at least two chunks.
-#[cfg(all(feature = "threads", not(target_family = "wasm")))]
-fn share(source: &[u8], destination: &mut [u8], chunk: [usize; 2], work: impl Fn(&[u8], &mut [u8]) + Sync) {
-    if source.len() < 2 * chunk[0] || is_alone() {
-        return work(source, destination);
-    }
-    let chunks = source.par_chunks(chunk[0]).zip(destination.par_chunks_mut(chunk[1]));
-    chunks.for_each(|(source, destination)| work(source, destination));
-}
-
-/// WebAssembly has no threads here. Without other threads one call does all the work.
-#[cfg(not(all(feature = "threads", not(target_family = "wasm"))))]
-fn share(source: &[u8], destination: &mut [u8], _: [usize; 2], work: impl Fn(&[u8], &mut [u8])) {
-    work(source, destination);
 }

@@ -27,6 +27,7 @@ impl CastLoop for Reference {
 
 /// Casts packed codes to packed codes. Bits after the last code are zero. A program that casts only here has none of the other
 /// methods in it.
+#[cfg_attr(not(feature = "wgpu"), allow(dead_code, reason = "the self-test of devices uses it"))]
 pub(crate) fn cast(conversion: &Conversion, source: &[u8], elements: usize) -> Result<Vec<u8>, Error> {
     let Conversion { from, to, .. } = *conversion;
     let bytes = to.packed_bytes(elements as u64).and_then(|bytes| usize::try_from(bytes).ok());

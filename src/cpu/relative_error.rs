@@ -1,8 +1,5 @@
 //! The largest relative error of the values that a cast rounds.
 
-#[cfg(all(feature = "threads", not(target_family = "wasm")))]
-use rayon::prelude::*;
-
 use super::CHUNK;
 use super::cast_loop::CastLoop;
 use super::count::LossCounter;
@@ -10,8 +7,7 @@ use super::isa::{Baseline, Instructions, Isa};
 use super::loops::loop_of;
 use crate::bits::float_env::with_default_modes;
 use crate::bits::packing::read_code;
-#[cfg(all(feature = "threads", not(target_family = "wasm")))]
-use crate::bits::threads::is_alone;
+use crate::bits::threads::max_of_chunks;
 use crate::types::conversion::Conversion;
 use crate::types::element::{ElementType, Kind};
 use crate::types::error::Error;
@@ -30,7 +26,7 @@ pub(super) fn largest(conversion: &Conversion, source: &[u8], len: usize, result
         return Ok(0.0);
     }
     let comparison = with_default_modes(|| Comparison::new(conversion, Isa::best()))?;
-    let largest = share(source, result, [from, to].map(bytes), |index, source, result| {
+    let largest = max_of_chunks(source, result, [from, to].map(bytes), |index, source, result| {
         with_default_modes(|| comparison.largest(source, result, (len - index * CHUNK).min(CHUNK)))
     });
     Ok(f64::from_bits(largest))
@@ -39,27 +35,6 @@ pub(super) fn largest(conversion: &Conversion, source: &[u8], len: usize, result
 /// The bytes of [`CHUNK`] elements.
 fn bytes(element_type: ElementType) -> usize {
     CHUNK * element_type.code_bits() as usize / 8
-}
-
-/// The largest result of `work` for the chunks of `chunk` source and result bytes, which it also gets the index of: on
-/// all threads if there are at least two chunks.
-#[cfg(all(feature = "threads", not(target_family = "wasm")))]
-fn share(source: &[u8], result: &[u8], chunk: [usize; 2], work: impl Fn(usize, &[u8], &[u8]) -> u64 + Sync) -> u64 {
-    if source.len() < 2 * chunk[0] || is_alone() {
-        return in_order(source, result, chunk, work);
-    }
-    let chunks = source.par_chunks(chunk[0]).zip(result.par_chunks(chunk[1])).enumerate();
-    chunks.map(|(index, (source, result))| work(index, source, result)).max().unwrap_or(0)
-}
-
-#[cfg(not(all(feature = "threads", not(target_family = "wasm"))))]
-fn share(source: &[u8], result: &[u8], chunk: [usize; 2], work: impl Fn(usize, &[u8], &[u8]) -> u64) -> u64 {
-    in_order(source, result, chunk, work)
-}
-
-fn in_order(source: &[u8], result: &[u8], chunk: [usize; 2], work: impl Fn(usize, &[u8], &[u8]) -> u64) -> u64 {
-    let chunks = source.chunks(chunk[0]).zip(result.chunks(chunk[1])).enumerate();
-    chunks.map(|(index, (source, result))| work(index, source, result)).max().unwrap_or(0)
 }
 
 /// What comparing the elements before and after a cast needs.

@@ -56,6 +56,7 @@ pub(crate) enum KernelKind {
     Transposed,
 }
 
+#[cfg_attr(not(feature = "wgpu"), allow(dead_code, reason = "devices compile kernels by kind"))]
 impl KernelKind {
     pub(crate) const ALL: [Self; 9] = [
         Self::Blocks,
@@ -88,6 +89,7 @@ pub(crate) enum Access {
 
 /// Where a kernel reads the parameters of its dispatch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(not(feature = "wgpu"), allow(dead_code, reason = "devices choose among them"))]
 pub(crate) enum ParameterSpace {
     /// A uniform buffer.
     Uniform,

@@ -22,6 +22,7 @@ pub(crate) fn plan(
 }
 
 /// As [`plan`], with dispatches that can become parts of others: each casts all elements from its first to its last.
+#[cfg_attr(not(feature = "wgpu"), allow(dead_code, reason = "lists of casts are planned by it"))]
 pub(crate) fn plan_apart(
     conversion: &Conversion,
     elements: u64,
@@ -33,6 +34,7 @@ pub(crate) fn plan_apart(
 
 /// How the elements before and behind the whole units are cast, if there are both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "wgpu"), allow(dead_code, reason = "lists of casts are planned by it"))]
 pub(super) enum Ends {
     /// By one dispatch, where possible.
     Joined,

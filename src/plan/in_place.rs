@@ -195,7 +195,7 @@ fn together(
     let mut dispatch = measures.edge(0, elements, None);
     if dispatch.access != Access::Shared {
         let (from, to, limit) = (conversion.from, conversion.to, "max_storage_buffer_binding_size");
-        let end = |range: super::ByteRange| range.offset + range.size;
+        let end = |range: super::dispatch::ByteRange| range.offset + range.size;
         let first = dispatch.source.offset.min(dispatch.destination.offset);
         let needed = end(dispatch.source).max(end(dispatch.destination)) - first;
         return Err(Error::Limit { from, to, limit, needed, allowed: settings.limits.binding_size });

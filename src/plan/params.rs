@@ -61,6 +61,7 @@ pub(crate) struct UniformBlock {
 
 /// What a uniform buffer holds after the parameters of every dispatch.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(not(feature = "wgpu"), allow(dead_code, reason = "counts are read by devices"))]
 pub(crate) enum MoreParams {
     None,
     View(Box<ViewParams>),

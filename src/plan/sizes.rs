@@ -1,8 +1,6 @@
-//! How many elements buffers hold.
+//! How much buffers hold.
 
-use super::dispatch::Offsets;
-use super::limits::{PlanLimits, PlanSettings};
-use super::measures::Measures;
+use super::limits::PlanLimits;
 use crate::types::conversion::Conversion;
 use crate::types::error::Error;
 
@@ -18,16 +16,3 @@ pub(crate) fn check_sizes(conversion: &Conversion, lens: [u64; 2], limits: &Plan
     }
     Ok(())
 }
-
-/// The most elements of a host tensor that take at most so many bytes on either side and fit the device's buffers, of
-/// which every piece but the last starts at a whole byte on both sides.
-pub(crate) fn host_chunk(conversion: &Conversion, settings: &PlanSettings, bytes: u64) -> Result<u64, Error> {
-    let measures = Measures::new(conversion, Offsets::default(), settings);
-    // The destination buffer also holds the sentinel.
-    let buffer = settings.limits.buffer_size.saturating_sub(8);
-    measures.fit(buffer, "max_buffer_size").map(|most| measures.fit(bytes, "").unwrap_or(measures.step).min(most))
-}
-
-/// Most elements of a host tensor in one submission. It bounds the memory that a cast takes beside the tensors, and how
-/// long a device works without an answer.
-pub(crate) const HOST_ELEMENTS: u64 = 1 << 26;

@@ -212,6 +212,7 @@ impl Tensor {
     }
 
     /// Bytes of the elements: packed codes, or the strings' text.
+    #[cfg_attr(not(feature = "wgpu"), allow(dead_code, reason = "devices are chosen by it"))]
     pub(crate) fn data_len(&self) -> u64 {
         match &self.data {
             Data::Packed(bytes) => bytes.len() as u64,

@@ -1,15 +1,11 @@
 //! Strings to numbers.
 
-#[cfg(all(feature = "threads", not(target_family = "wasm")))]
-use rayon::prelude::*;
-
 use super::BLOCK_LEN;
 use super::literal::trim;
 use super::number::{self, Fault};
 use crate::bits::float_env::with_default_modes;
 use crate::bits::packing::pack_words;
-#[cfg(all(feature = "threads", not(target_family = "wasm")))]
-use crate::bits::threads::is_alone;
+use crate::bits::threads::find_first;
 use crate::types::conversion::Conversion;
 use crate::types::element::{ElementType, Kind};
 use crate::types::error::{Error, cut};
@@ -73,14 +69,9 @@ fn first_fault(
     size: usize,
     work: impl Fn(&StringChunk, &mut [u8]) -> Result<(), FaultAt> + Sync,
 ) -> Option<FaultAt> {
-    let fault = |(chunk, (strings, bytes)): (usize, (&StringChunk, &mut [u8]))| {
+    find_first(chunks, destination, size, |chunk, strings, bytes| {
         work(strings, bytes).err().map(|(index, fault)| (chunk * CHUNK_LEN + index, fault))
-    };
-    #[cfg(all(feature = "threads", not(target_family = "wasm")))]
-    if chunks.len() > 1 && !is_alone() {
-        return chunks.par_iter().zip(destination.par_chunks_mut(size)).enumerate().find_map_first(fault);
-    }
-    chunks.iter().zip(destination.chunks_mut(size)).enumerate().find_map(fault)
+    })
 }
 
 fn convert(

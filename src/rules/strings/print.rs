@@ -2,14 +2,10 @@
 
 use std::collections::TryReserveError;
 
-#[cfg(all(feature = "threads", not(target_family = "wasm")))]
-use rayon::prelude::*;
-
 use super::{BLOCK_LEN, float16, positional};
 use crate::bits::float_env::with_default_modes;
 use crate::bits::packing::unpack_words;
-#[cfg(all(feature = "threads", not(target_family = "wasm")))]
-use crate::bits::threads::is_alone;
+use crate::bits::threads::for_each_index;
 use crate::types::conversion::Conversion;
 use crate::types::element::{ElementType, Kind};
 use crate::types::error::Error;
@@ -97,20 +93,6 @@ fn print_chunks(
         chunk.map_err(|_| Error::OutOfMemory { from, to, bytes })
     })?;
     Ok(tensor.with_strings(StringArray::from_chunks(chunks)))
-}
-
-/// The results of `work` for every index below `count`, in order, on all threads where there are at least two indices.
-/// The string is scratch memory.
-fn for_each_index<T: Send>(
-    count: usize,
-    work: impl Fn(usize, &mut String) -> Result<T, Error> + Sync,
-) -> Result<Vec<T>, Error> {
-    #[cfg(all(feature = "threads", not(target_family = "wasm")))]
-    if count > 1 && !is_alone() {
-        return (0..count).into_par_iter().map_init(String::new, |text, index| work(index, text)).collect();
-    }
-    let mut text = String::new();
-    (0..count).map(|index| work(index, &mut text)).collect()
 }
 
 /// The packed codes of a chunk.

@@ -3,10 +3,10 @@
 use std::collections::{HashMap, HashSet};
 use zerocopy::IntoBytes;
 
-use super::dispatch::{ByteRange, Dispatch};
-use super::limits::PlanSettings;
-use super::params::Params;
 use crate::kernel::{Access, KernelKind, Units};
+use crate::plan::dispatch::{ByteRange, Dispatch};
+use crate::plan::limits::PlanSettings;
+use crate::plan::params::Params;
 use crate::types::conversion::Conversion;
 
 /// How many dispatches that are not full yet a further one is added to, at most.
@@ -20,7 +20,7 @@ pub(crate) struct Merged {
     pub source: ByteRange,
     pub destination: ByteRange,
     buffers: usize,
-    pub(super) dispatches: Vec<Dispatch>,
+    pub(in crate::plan) dispatches: Vec<Dispatch>,
     pub workgroups: u32,
     elements: u64,
     /// The words of the destination's buffer in which a cast starts or ends. Other casts may have elements in them too,

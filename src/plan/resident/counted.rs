@@ -4,11 +4,11 @@
 //! kernel for whole units leaves the elements behind the last whole unit to a further dispatch of the edge kernel, whose
 //! place follows from the count.
 
-use super::dispatch::Dispatch;
-use super::limits::PlanSettings;
-use super::measures::crosses_words;
-use super::params::{CountParams, MoreParams, Params, UniformBlock};
 use crate::kernel::{Access, KernelKind, Units};
+use crate::plan::dispatch::Dispatch;
+use crate::plan::limits::PlanSettings;
+use crate::plan::measures::crosses_words;
+use crate::plan::params::{CountParams, MoreParams, Params, UniformBlock};
 use crate::types::conversion::Conversion;
 
 /// A dispatch whose kernel reads the number of elements.

@@ -1,8 +1,8 @@
 //! The bits of a buffer that the elements of a cast occupy on one side, and whether those of two casts meet.
 
-use super::dispatch::Offsets;
-use super::measures::gcd;
-use super::view::Strided;
+use crate::plan::dispatch::Offsets;
+use crate::plan::measures::gcd;
+use crate::plan::view::Strided;
 use crate::types::conversion::Conversion;
 
 /// The most steps of a search for a bit that two views share. Views of tensors take a few; strides for which a search goes
@@ -67,7 +67,7 @@ impl Places {
     }
 
     /// Codes of so many bits, along axes with strides in elements.
-    pub(super) fn repeated(start: u64, bits: u64, axes: impl Iterator<Item = (u64, u64)>) -> Self {
+    pub(in crate::plan) fn repeated(start: u64, bits: u64, axes: impl Iterator<Item = (u64, u64)>) -> Self {
         let axes = axes.map(|(stride, size)| Repeated { stride: stride * bits, size });
         let mut axes: Vec<_> = axes.filter(|axis| axis.stride > 0).collect();
         axes.sort_by_key(|axis| std::cmp::Reverse(axis.stride));

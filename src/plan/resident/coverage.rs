@@ -1,8 +1,8 @@
 //! Which kernels casts take, by where their tensors may lie.
 
-use super::limits::PlanSettings;
-use super::measures::{crosses_words, wide_units_suit};
 use crate::kernel::{Access, Block, KernelKind};
+use crate::plan::limits::PlanSettings;
+use crate::plan::measures::{crosses_words, wide_units_suit};
 use crate::types::conversion::Conversion;
 
 /// Which kernels of casts are compiled ([`Caster::warm_up`](crate::Caster::warm_up)) or tested

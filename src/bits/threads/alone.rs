@@ -1,0 +1,44 @@
+//! Work on the calling thread.
+
+/// Runs `work` on `chunk[0]` bytes of the source and `chunk[1]` of the destination at a time, or on all of them at once.
+pub(crate) fn for_each_chunk(
+    source: &[u8],
+    destination: &mut [u8],
+    _chunk: [usize; 2],
+    work: impl Fn(&[u8], &mut [u8]) + Sync,
+) {
+    work(source, destination);
+}
+
+/// The largest result of `work` for every `chunk[0]` bytes of one slice and `chunk[1]` of the other. It also gets the index
+/// of the chunk.
+pub(crate) fn max_of_chunks(
+    first: &[u8],
+    second: &[u8],
+    chunk: [usize; 2],
+    work: impl Fn(usize, &[u8], &[u8]) -> u64 + Sync,
+) -> u64 {
+    let chunks = first.chunks(chunk[0]).zip(second.chunks(chunk[1])).enumerate();
+    chunks.map(|(index, (first, second))| work(index, first, second)).max().unwrap_or(0)
+}
+
+/// The results of `work` for every index below `count`, in order. The string is scratch memory.
+pub(crate) fn for_each_index<T: Send, E: Send>(
+    count: usize,
+    work: impl Fn(usize, &mut String) -> Result<T, E> + Sync,
+) -> Result<Vec<T>, E> {
+    let mut text = String::new();
+    (0..count).map(|index| work(index, &mut text)).collect()
+}
+
+/// The first result of `work` in the order of the items. It gets the item's index, the item and its `size` bytes of the
+/// destination.
+pub(crate) fn find_first<T: Sync, R: Send>(
+    items: &[T],
+    destination: &mut [u8],
+    size: usize,
+    work: impl Fn(usize, &T, &mut [u8]) -> Option<R> + Sync,
+) -> Option<R> {
+    let mut items = items.iter().zip(destination.chunks_mut(size)).enumerate();
+    items.find_map(|(index, (item, bytes))| work(index, item, bytes))
+}

@@ -1,0 +1,58 @@
+//! Work on the threads of the current rayon pool, where there are at least two pieces of it and the caller allows it.
+
+use rayon::prelude::*;
+
+use super::{ALONE, alone};
+
+/// As [`alone::for_each_chunk`].
+pub(crate) fn for_each_chunk(
+    source: &[u8],
+    destination: &mut [u8],
+    chunk: [usize; 2],
+    work: impl Fn(&[u8], &mut [u8]) + Sync,
+) {
+    if source.len() < 2 * chunk[0] || ALONE.get() {
+        return alone::for_each_chunk(source, destination, chunk, work);
+    }
+    let chunks = source.par_chunks(chunk[0]).zip(destination.par_chunks_mut(chunk[1]));
+    chunks.for_each(|(source, destination)| work(source, destination));
+}
+
+/// As [`alone::max_of_chunks`].
+pub(crate) fn max_of_chunks(
+    first: &[u8],
+    second: &[u8],
+    chunk: [usize; 2],
+    work: impl Fn(usize, &[u8], &[u8]) -> u64 + Sync,
+) -> u64 {
+    if first.len() < 2 * chunk[0] || ALONE.get() {
+        return alone::max_of_chunks(first, second, chunk, work);
+    }
+    let chunks = first.par_chunks(chunk[0]).zip(second.par_chunks(chunk[1])).enumerate();
+    chunks.map(|(index, (first, second))| work(index, first, second)).max().unwrap_or(0)
+}
+
+/// As [`alone::for_each_index`]. Every thread has a string of its own.
+pub(crate) fn for_each_index<T: Send, E: Send>(
+    count: usize,
+    work: impl Fn(usize, &mut String) -> Result<T, E> + Sync,
+) -> Result<Vec<T>, E> {
+    if count < 2 || ALONE.get() {
+        return alone::for_each_index(count, work);
+    }
+    (0..count).into_par_iter().map_init(String::new, |text, index| work(index, text)).collect()
+}
+
+/// As [`alone::find_first`], whichever thread finds one first.
+pub(crate) fn find_first<T: Sync, R: Send>(
+    items: &[T],
+    destination: &mut [u8],
+    size: usize,
+    work: impl Fn(usize, &T, &mut [u8]) -> Option<R> + Sync,
+) -> Option<R> {
+    if items.len() < 2 || ALONE.get() {
+        return alone::find_first(items, destination, size, work);
+    }
+    let items = items.par_iter().zip(destination.par_chunks_mut(size)).enumerate();
+    items.find_map_first(|(index, (item, bytes))| work(index, item, bytes))
+}
