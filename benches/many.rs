@@ -49,11 +49,11 @@ fn main() {
     queue.write_buffer(&count, 0, &((TENSORS * ELEMENTS) as u32).to_le_bytes());
     let in_pool = |i: u64| {
         let source = pools[0].slice(i * ELEMENTS * 4..(i + 1) * ELEMENTS * 4);
-        (Source::new(source), Destination::new(pools[1].slice(i * ELEMENTS * 2..(i + 1) * ELEMENTS * 2)), ELEMENTS)
+        (Source::whole(source), Destination::whole(pools[1].slice(i * ELEMENTS * 2..(i + 1) * ELEMENTS * 2)), ELEMENTS)
     };
     let in_buffers = |i: u64| {
         let [source, destination] = &apart[i as usize];
-        (Source::new(source.slice(..)), Destination::new(destination.slice(..)), ELEMENTS)
+        (Source::whole(source.slice(..)), Destination::whole(destination.slice(..)), ELEMENTS)
     };
     let run = |bounds: &[Bound]| {
         let mut encoder = device.create_command_encoder(&Default::default());
@@ -81,7 +81,7 @@ fn main() {
             [caster.bind_many(&spec, (0..TENSORS).map(in_buffers)).expect("slices")]
         });
         figures.timed("  submit and wait  ", || run(&many));
-        let slices = || (Source::new(pools[0].slice(..)), Destination::new(pools[1].slice(..)));
+        let slices = || (Source::whole(pools[0].slice(..)), Destination::whole(pools[1].slice(..)));
         let one = figures.timed("bind, one tensor", || [whole.bind(slices().0, slices().1).expect("slices")]);
         figures.timed("  submit and wait   ", || run(&one));
         let counted = figures.timed("bind_counted, one tensor", || {

@@ -59,8 +59,8 @@ fn print_memory(device: &wgpu::Device, prepared: &Prepared, pool: &wgpu::Buffer)
 /// A cast from the start of a buffer to another part of it.
 fn apart(prepared: &Prepared, pool: &wgpu::Buffer, number: u64) -> Bound {
     let start = 1024 + number * 512;
-    let destination = Destination::new(pool.slice(start..start + 2 * ELEMENTS));
-    prepared.bind(Source::new(pool.slice(0..4 * ELEMENTS)), destination).expect("slices")
+    let destination = Destination::whole(pool.slice(start..start + 2 * ELEMENTS));
+    prepared.bind(Source::whole(pool.slice(0..4 * ELEMENTS)), destination).expect("slices")
 }
 
 fn main() {
@@ -98,7 +98,7 @@ fn main() {
                 let start = i as u64 * 1024;
                 let source = pools.0.slice(start..start + 4 * ELEMENTS);
                 prepared
-                    .bind(Source::new(source), Destination::new(pools.1.slice(start..start + 2 * ELEMENTS)))
+                    .bind(Source::whole(source), Destination::whole(pools.1.slice(start..start + 2 * ELEMENTS)))
                     .expect("slices")
             })
         });

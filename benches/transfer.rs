@@ -180,7 +180,8 @@ fn parts(context: &Context, from: ElementType, to: ElementType, elements: usize)
     let storage = BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST;
     let (source, destination) = (buffer(input, storage), buffer(output, storage));
     let staging = buffer(output, BufferUsages::MAP_READ | BufferUsages::COPY_DST);
-    let bound = prepared.bind(Source::new(source.slice(..)), Destination::new(destination.slice(..))).expect("slices");
+    let bound =
+        prepared.bind(Source::whole(source.slice(..)), Destination::whole(destination.slice(..))).expect("slices");
     let wait = |index| {
         let poll = wgpu::PollType::Wait { submission_index: Some(index), timeout: None };
         device.poll(poll).expect("the device answers");

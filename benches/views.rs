@@ -223,7 +223,7 @@ impl Bench<'_> {
     fn bind(&self, prepared: &Prepared, from: u64, to: u64) -> Bound {
         let source = self.source.slice(from..from + prepared.source_bytes());
         let destination = self.destination.slice(to..to + prepared.destination_bytes());
-        prepared.bind(Source::new(source), Destination::new(destination)).expect("slices")
+        prepared.bind(Source::whole(source), Destination::whole(destination)).expect("slices")
     }
 
     /// Does each work so many times, and notes the milliseconds of one.

@@ -62,7 +62,7 @@ pub fn run(output: &mut dyn Write) -> Result<(), Box<dyn Error>> {
     let plain_group = gpu.group(&plain, &[&floats, &x, &y_float]);
     let spec = CastSpec::new(ElementType::FLOAT8E4M3FN, ElementType::FLOAT);
     let prepared = Caster::new(&gpu.device).prepare(&spec, WEIGHTS as u64)?;
-    let cast = prepared.bind(Source::new(weights.slice(..)), Destination::new(floats.slice(..)))?;
+    let cast = prepared.bind(Source::whole(weights.slice(..)), Destination::whole(floats.slice(..)))?;
     // What the function gives, stored: only to compare it with the cast.
     let all = gpu.kernel(&decoding(functions.wgsl(), &word));
     let all_group = gpu.group(&all, &[&weights, &decoded]);

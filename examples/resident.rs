@@ -33,8 +33,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let source = pool.slice(..float);
     let middle = pool.slice(float..float + float8);
     let result = pool.slice(float + float8..float + 3 * float8);
-    let first = caster.prepare(&narrow, ELEMENTS as u64)?.bind(Source::new(source), Destination::new(middle))?;
-    let second = caster.prepare(&widen, ELEMENTS as u64)?.bind(Source::new(middle), Destination::new(result))?;
+    let first = caster.prepare(&narrow, ELEMENTS as u64)?.bind(Source::whole(source), Destination::whole(middle))?;
+    let second = caster.prepare(&widen, ELEMENTS as u64)?.bind(Source::whole(middle), Destination::whole(result))?;
 
     // Every time: recording makes no objects and cannot fail. The second dispatch sees what the first wrote.
     let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());

@@ -69,8 +69,8 @@ impl Adapter {
         let destination = self.buffer(prepared.destination_bytes().max(copied), BufferUsages::COPY_SRC);
         self.queue.write_buffer(&source, 0, bytes);
         let cast = prepared.bind(
-            Source::new(source.slice(..prepared.source_bytes())),
-            Destination::new(destination.slice(..prepared.destination_bytes())),
+            Source::whole(source.slice(..prepared.source_bytes())),
+            Destination::whole(destination.slice(..prepared.destination_bytes())),
         )?;
         let entry = |binding, buffer| wgpu::BindGroupEntry {
             binding,

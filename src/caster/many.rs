@@ -54,16 +54,16 @@ impl Caster {
     /// let mut many = caster.many(&CastSpec::new(ElementType::FLOAT, ElementType::FLOAT16))?.with_label("weights");
     /// // Two tensors of 100 elements.
     /// for i in 0..2 {
-    ///     let source = Source::new(weights.slice(i * 400..(i + 1) * 400));
-    ///     many.add(source, Destination::new(results.slice(i * 200..(i + 1) * 200)), 100);
+    ///     let source = Source::whole(weights.slice(i * 400..(i + 1) * 400));
+    ///     many.add(source, Destination::whole(results.slice(i * 200..(i + 1) * 200)), 100);
     /// }
     /// // A matrix of 20 rows and 30 columns, which is transposed.
     /// let transposed = View::new(&[30, 20]).with_source_strides(&[1, 30]);
-    /// let source = Source::new(weights.slice(800..3200));
-    /// many.add_view(source, Destination::new(results.slice(400..1600)), &transposed);
+    /// let source = Source::whole(weights.slice(800..3200));
+    /// many.add_view(source, Destination::whole(results.slice(400..1600)), &transposed);
     /// // At most 500 elements: as many as the device has counted.
-    /// let source = Source::new(weights.slice(4096..6096));
-    /// many.add_counted(source, Destination::new(results.slice(4096..5096)), 500, count.slice(..));
+    /// let source = Source::whole(weights.slice(4096..6096));
+    /// many.add_counted(source, Destination::whole(results.slice(4096..5096)), 500, count.slice(..));
     ///
     /// let bound = many.bind()?;
     /// let mut encoder = device.create_command_encoder(&Default::default());

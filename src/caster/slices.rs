@@ -1,14 +1,16 @@
-//! The two slices of a cast. They have two types, so that they cannot be swapped by accident.
+//! Where the two tensors of a cast lie. They have two types, so that they cannot be swapped by accident.
 
 use crate::plan::{Offsets, Placement, Position};
 use crate::types::conversion::Conversion;
 use crate::types::error::{Error, Side};
 
-/// The slice that a cast reads.
+/// The tensor that a cast reads: a whole one in a slice of a buffer, or a part of a larger one. [`Position`] is the same for
+/// plans, which know no buffers.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a>(pub(super) Slice<'a>);
 
-/// The slice that a cast writes.
+/// The tensor that a cast writes: a whole one in a slice of a buffer, or a part of a larger one. [`Position`] is the same for
+/// plans, which know no buffers.
 #[derive(Clone, Copy, Debug)]
 pub struct Destination<'a>(pub(super) Slice<'a>);
 
@@ -94,7 +96,7 @@ impl<'a> Sides<'a> {
 impl<'a> Source<'a> {
     /// A slice with the packed bytes of the source, optionally rounded up to whole 32-bit words. A longer slice, such as an
     /// allocator that rounds sizes up gives, is taken by `Source::part(slice, 0)`.
-    pub fn new(slice: wgpu::BufferSlice<'a>) -> Self {
+    pub fn whole(slice: wgpu::BufferSlice<'a>) -> Self {
         Self(Slice { slice, first: None })
     }
 
@@ -112,7 +114,7 @@ impl<'a> Destination<'a> {
     ///
     /// A longer slice, such as an allocator that rounds sizes up gives, is taken by `Destination::part(slice, 0)`. Then
     /// those bits stay as they are.
-    pub fn new(slice: wgpu::BufferSlice<'a>) -> Self {
+    pub fn whole(slice: wgpu::BufferSlice<'a>) -> Self {
         Self(Slice { slice, first: None })
     }
 

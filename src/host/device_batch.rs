@@ -192,8 +192,8 @@ impl<'a> DeviceBatch<'a> {
         let words = prepared.destination_bytes().next_multiple_of(4);
         let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC;
         let buffer = link.buffer(conversion, "cast destination", words + 4, usage)?;
-        let input = Source::new(source.held.buffer.slice(..source.words));
-        let bound = prepared.bind(input, Destination::new(buffer.slice(..)))?;
+        let input = Source::whole(source.held.buffer.slice(..source.words));
+        let bound = prepared.bind(input, Destination::whole(buffer.slice(..)))?;
         for (part, elements) in bound.parts(prepared.len()) {
             // Some systems reset a device that works for long on one submission.
             let (recorded, dispatches) = self.recorded;

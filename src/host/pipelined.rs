@@ -208,8 +208,8 @@ impl PieceBuffers {
             let prepared = prepared.with_sentinel(transfer.sentinels[self.turn]);
             let [input, output] =
                 [prepared.source_bytes(), prepared.destination_bytes()].map(|n| n.next_multiple_of(4));
-            let destination = Destination::new(self.destination.slice(..output + 4));
-            let made = prepared.bind(Source::new(self.source.slice(..input)), destination)?;
+            let destination = Destination::whole(self.destination.slice(..output + 4));
+            let made = prepared.bind(Source::whole(self.source.slice(..input)), destination)?;
             *bound = Some((prepared.len(), made));
         }
         Ok(())

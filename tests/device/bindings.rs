@@ -72,8 +72,8 @@ fn foreign_and_destroyed_buffers_are_told_apart() {
         let [good, foreign, gone] = [&own, &other, &own].map(|device| buffer(device, 128));
         gone.destroy();
         let bind = |source: &Buffer, destination: &Buffer| {
-            let to = Destination::new(destination.slice(64..64 + BYTES[1]));
-            ways(&own, Source::new(source.slice(..BYTES[0])), to)
+            let to = Destination::whole(destination.slice(64..64 + BYTES[1]));
+            ways(&own, Source::whole(source.slice(..BYTES[0])), to)
         };
         let belongs =
             |side| format!("casting float to int4: the {side} buffer belongs to another device than the caster");
@@ -105,13 +105,13 @@ fn counts_in_foreign_and_destroyed_buffers_are_told_apart() {
         for (count, reason) in
             [(&foreign, "its buffer belongs to another device than the caster"), (&gone, "its buffer was destroyed")]
         {
-            let slices = (Source::new(good.slice(..BYTES[0])), Destination::new(good.slice(64..64 + BYTES[1])));
+            let slices = (Source::whole(good.slice(..BYTES[0])), Destination::whole(good.slice(64..64 + BYTES[1])));
             let error = prepared.bind_counted(slices.0, slices.1, count.slice(8..12)).map(drop).unwrap_err();
             assert_eq!(format!("{error:?}"), variant!(CountSlice { from, to, offset: 8, reason }));
             let text = format!("casting float to int4: invalid slice of the count at byte 8: {reason}");
             assert_eq!(error.to_string(), text);
             let mut list = Caster::new(&own).many(&CastSpec::new(from, to)).unwrap();
-            list.add(slices.0, Destination::new(good.slice(80..88)), LEN);
+            list.add(slices.0, Destination::whole(good.slice(80..88)), LEN);
             let error = list.add_counted(slices.0, slices.1, LEN, count.slice(8..12)).bind().map(drop).unwrap_err();
             assert_eq!(error.to_string(), format!("entry 1: {text}"));
         }
@@ -128,7 +128,7 @@ fn entries_with_buffers_that_cannot_be_bound_are_named() {
     for (bad, end) in [(&foreign, "belongs to another device than the caster"), (&gone, "was destroyed")] {
         let destinations = [&results, &results, bad, &results, bad];
         let casts = (0..).zip(destinations).map(|(i, destination)| {
-            let source = Source::new(good.slice(64 * i..64 * i + BYTES[0]));
+            let source = Source::whole(good.slice(64 * i..64 * i + BYTES[0]));
             (source, Destination::part(destination.slice(8 * i..), 0), LEN)
         });
         let error = caster.bind_many(&CastSpec::new(FROM, TO), casts).map(drop).unwrap_err();
@@ -150,13 +150,13 @@ fn slices_that_are_too_long_or_too_short() {
     let check = |source, destination, (variant, text): (String, String)| {
         assert_all(ways(&own, source, destination), &variant, &text);
     };
-    let (whole, good) = (Source::new(memory.slice(..60)), Destination::new(result.slice(..8)));
+    let (whole, good) = (Source::whole(memory.slice(..60)), Destination::whole(result.slice(..8)));
     let end = "; a longer slice is given as Source::part(slice, 0)";
-    check(Source::new(memory.slice(..)), good, needs(Side::Source, 60, 512, end));
+    check(Source::whole(memory.slice(..)), good, needs(Side::Source, 60, 512, end));
     let end = "; a longer slice is given as Destination::part(slice, 0), which keeps the unused bits of the last byte \
                instead of zeroing them";
-    check(whole, Destination::new(result.slice(..)), needs(Side::Destination, 8, 512, end));
-    check(Source::new(memory.slice(..56)), good, needs(Side::Source, 60, 56, ""));
+    check(whole, Destination::whole(result.slice(..)), needs(Side::Destination, 8, 512, end));
+    check(Source::whole(memory.slice(..56)), good, needs(Side::Source, 60, 56, ""));
     check(Source::part(memory.slice(..64), 2), good, needs(Side::Source, 68, 64, ""));
     check(whole, Destination::part(result.slice(..8), 2), needs(Side::Destination, 9, 8, ""));
     // What the texts name is taken.
@@ -176,6 +176,6 @@ fn elements_that_end_beyond_the_buffer() {
     let text = "casting float to int4: the elements in the destination slice at byte 60 end at byte 72 (in whole 32-bit \
                 words), but the buffer has 70 bytes";
     for slice in [Destination::part(short.slice(60..), 4), Destination::part(short.slice(60..70), 5)] {
-        assert_all(ways(&own, Source::new(memory.slice(..60)), slice), &variant, text);
+        assert_all(ways(&own, Source::whole(memory.slice(..60)), slice), &variant, text);
     }
 }

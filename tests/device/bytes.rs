@@ -21,7 +21,7 @@ fn cast(context: &Context, (from, to): (ElementType, ElementType), len: u64, byt
     queue.write_buffer(&destination, 0, &vec![0xa5; destination.size() as usize]);
     let mut encoder = device.create_command_encoder(&Default::default());
     let slices = (source.slice(..prepared.source_bytes()), destination.slice(..written));
-    prepared.record(&mut encoder, Source::new(slices.0), Destination::new(slices.1)).unwrap();
+    prepared.record(&mut encoder, Source::whole(slices.0), Destination::whole(slices.1)).unwrap();
     let mut got = read(device, queue, encoder, &destination);
     let behind = got.split_off(written as usize);
     (got, behind)

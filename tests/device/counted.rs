@@ -135,7 +135,7 @@ fn counts_that_no_kernel_can_read_are_refused() {
     let other =
         device.create_buffer(&wgpu::BufferDescriptor { label: None, size: 8, usage, mapped_at_creation: false });
     let bind = |count| {
-        let slices = (Source::new(source.slice(0..1024)), Destination::new(destination.slice(512..1024)));
+        let slices = (Source::whole(source.slice(0..1024)), Destination::whole(destination.slice(512..1024)));
         prepared.bind_counted(slices.0, slices.1, count)
     };
     let (from, to) = (spec.from, spec.to);
@@ -148,7 +148,7 @@ fn counts_that_no_kernel_can_read_are_refused() {
         assert_error!(bind(count).unwrap_err(), CountSlice { from, to, offset, reason });
     }
     // Between both tensors in one buffer, which one binding covers.
-    let slices = (Source::new(source.slice(0..1024)), Destination::new(source.slice(3584..4096)));
+    let slices = (Source::whole(source.slice(0..1024)), Destination::whole(source.slice(3584..4096)));
     let error = prepared.bind_counted(slices.0, slices.1, source.slice(2048..2052)).map(drop).unwrap_err();
     let reason = "its binding overlaps that of a tensor in the same buffer";
     assert_error!(error, CountSlice { from, to, offset: 2048, reason });
@@ -158,7 +158,7 @@ fn counts_that_no_kernel_can_read_are_refused() {
     bind(source.slice(4092..4096)).unwrap();
     let view = View::new(&[16, 16]).with_source_strides(&[1, 16]);
     let view = caster.prepare_view(&spec, &view).unwrap();
-    let slices = (Source::new(source.slice(0..1024)), Destination::new(destination.slice(0..512)));
+    let slices = (Source::whole(source.slice(0..1024)), Destination::whole(destination.slice(0..512)));
     let error = view.bind_counted(slices.0, slices.1, destination.slice(2048..2052)).unwrap_err();
     assert_error!(error, View { from, to, reason: "a count needs elements that follow one another" });
 }

@@ -232,13 +232,13 @@ fn warm_up_and_self_test_include_slices_that_are_far_apart() {
         let end = (3 << 20) + start;
         let source = memory.slice(start..start + prepared.source_bytes());
         let destination = memory.slice(end..end + prepared.destination_bytes());
-        let bound = prepared.bind(Source::new(source), Destination::new(destination)).unwrap();
+        let bound = prepared.bind(Source::whole(source), Destination::whole(destination)).unwrap();
         assert_eq!(compiled(), warm, "{len} elements at {start}");
         drop(bound);
     }
     let view = caster.prepare_strided(&spec, &[30, 100], &[1, 30]).unwrap();
     let destination = memory.slice(3 << 20..(3 << 20) + view.destination_bytes());
-    let bound = view.bind(Source::new(memory.slice(..view.source_bytes())), Destination::new(destination)).unwrap();
+    let bound = view.bind(Source::whole(memory.slice(..view.source_bytes())), Destination::whole(destination)).unwrap();
     assert_eq!(compiled(), warm, "a view");
     drop(bound);
 }
@@ -254,7 +254,7 @@ fn recording_many_casts_keeps_the_order_of_their_pipelines() {
     queue.write_buffer(&source, 0, bytemuck::cast_slice(&floats));
     let bind = |to, destination: &wgpu::Buffer| {
         let prepared = caster.prepare(&CastSpec::new(FLOAT, to), len as u64).unwrap();
-        prepared.bind(Source::new(source.slice(..)), Destination::new(destination.slice(..))).unwrap()
+        prepared.bind(Source::whole(source.slice(..)), Destination::whole(destination.slice(..))).unwrap()
     };
     let tensor = Tensor::from_slice([len], &floats).unwrap();
     for (first, last) in [(ElementType::FLOAT16, ElementType::INT16), (ElementType::BFLOAT16, ElementType::FLOAT16)] {
@@ -330,7 +330,7 @@ fn recording_allocates_no_more_than_wgpu() {
     });
     let memory = [buffer(&device, 16), buffer(&device, 8)];
     let prepared = Caster::new(&device).prepare(&CastSpec::new(FLOAT, ElementType::FLOAT16), 4).unwrap();
-    let bound = prepared.bind(Source::new(memory[0].slice(..)), Destination::new(memory[1].slice(..))).unwrap();
+    let bound = prepared.bind(Source::whole(memory[0].slice(..)), Destination::whole(memory[1].slice(..))).unwrap();
     // The first recording unmaps the parameters, once.
     bound.record(&mut device.create_command_encoder(&Default::default()));
     let ours = allocations(&|encoder| bound.record(encoder));

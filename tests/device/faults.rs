@@ -26,7 +26,7 @@ fn slices_are_checked_before_anything_is_recorded() {
     let storage = BufferUsages::STORAGE;
     let good = (buffer(device, 4096, storage), buffer(device, 4096, storage));
     let bind = |source: wgpu::BufferSlice<'_>, destination: wgpu::BufferSlice<'_>| {
-        prepared.bind(Source::new(source), Destination::new(destination)).map(drop).unwrap_err()
+        prepared.bind(Source::whole(source), Destination::whole(destination)).map(drop).unwrap_err()
     };
     assert_error!(
         bind(good.0.slice(0..16), good.1.slice(0..5)),
@@ -55,7 +55,7 @@ fn slices_are_checked_before_anything_is_recorded() {
     let of_one_width = Caster::new(device).prepare(&CastSpec::new(FROM, to), 5).unwrap();
     let overlapping = [good.0.slice(0..20), good.0.slice(8..28)];
     assert_error!(
-        of_one_width.bind(Source::new(overlapping[0]), Destination::new(overlapping[1])).map(drop).unwrap_err(),
+        of_one_width.bind(Source::whole(overlapping[0]), Destination::whole(overlapping[1])).map(drop).unwrap_err(),
         Overlap {
             from: FROM,
             to,
@@ -65,7 +65,7 @@ fn slices_are_checked_before_anything_is_recorded() {
         }
     );
     assert!(
-        prepared.bind(Source::new(good.0.slice(0..20)), Destination::new(good.1.slice(0..8))).is_ok(),
+        prepared.bind(Source::whole(good.0.slice(0..20)), Destination::whole(good.1.slice(0..8))).is_ok(),
         "whole words are welcome"
     );
 }
@@ -92,7 +92,8 @@ fn errors_reach_neither_the_application_s_scopes_nor_its_handler() {
     gone.destroy();
     let scopes = [wgpu::ErrorFilter::Validation, wgpu::ErrorFilter::Internal, wgpu::ErrorFilter::OutOfMemory]
         .map(|filter| device.push_error_scope(filter));
-    let bind = || prepared.bind(Source::new(source.slice(..)), Destination::new(gone.slice(..))).map(drop).unwrap_err();
+    let bind =
+        || prepared.bind(Source::whole(source.slice(..)), Destination::whole(gone.slice(..))).map(drop).unwrap_err();
     let there = std::thread::scope(|scope| scope.spawn(bind).join().unwrap());
     for error in [bind(), there] {
         assert_error!(error, DestroyedBuffer { from: FROM, to: TO, side: Side::Destination });
@@ -109,8 +110,9 @@ fn what_is_bound_to_a_device_that_is_destroyed_records_and_does_nothing() {
     let caster = Caster::new(&device);
     let prepared = caster.prepare(&CastSpec::new(FROM, TO), 10_000).unwrap();
     let memory = buffer(&device, 1 << 17, BufferUsages::STORAGE);
-    let bound =
-        prepared.bind(Source::new(memory.slice(0..40_000)), Destination::new(memory.slice(40_000..50_000))).unwrap();
+    let bound = prepared
+        .bind(Source::whole(memory.slice(0..40_000)), Destination::whole(memory.slice(40_000..50_000)))
+        .unwrap();
     let mut before = device.create_command_encoder(&Default::default());
     bound.record(&mut before);
     device.destroy();
@@ -123,7 +125,7 @@ fn what_is_bound_to_a_device_that_is_destroyed_records_and_does_nothing() {
         [(FROM, ElementType::FLOAT16), (FROM, TO)].map(|(from, to)| caster.prepare(&CastSpec::new(from, to), 10_000));
     for prepared in options.into_iter().flatten() {
         let bytes = 40_000 + prepared.destination_bytes();
-        drop(prepared.bind(Source::new(memory.slice(0..40_000)), Destination::new(memory.slice(40_000..bytes))));
+        drop(prepared.bind(Source::whole(memory.slice(0..40_000)), Destination::whole(memory.slice(40_000..bytes))));
     }
     drop(caster.warm_up(&[CastSpec::new(FROM, ElementType::BFLOAT16)], Coverage::OneBuffer));
     let specs = [CastSpec::new(FROM, TO)];
@@ -209,7 +211,9 @@ fn a_destroyed_device_is_an_error_and_a_new_context_works() {
     let device = context.device().unwrap();
     if let Ok(prepared) = context.caster().unwrap().prepare(&CastSpec::new(FROM, TO), 3) {
         let buffers = [(); 2].map(|()| buffer(device, 16, BufferUsages::STORAGE));
-        assert!(prepared.bind(Source::new(buffers[0].slice(0..12)), Destination::new(buffers[1].slice(0..3))).is_err());
+        assert!(
+            prepared.bind(Source::whole(buffers[0].slice(0..12)), Destination::whole(buffers[1].slice(0..3))).is_err()
+        );
     }
     assert!(cast(&adapter::open()).is_ok());
 }

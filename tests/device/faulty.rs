@@ -129,7 +129,7 @@ fn a_device_that_the_driver_loses_is_an_error() {
                 Error::DeviceLost { .. } | Error::Device { .. } | Error::Incomplete { .. } | Error::Kernel { .. }
             )
         };
-        let bound = prepared.bind(Source::new(memory[0].slice(..)), Destination::new(memory[1].slice(..5)));
+        let bound = prepared.bind(Source::whole(memory[0].slice(..)), Destination::whole(memory[1].slice(..5)));
         if let Ok(bound) = &bound {
             let mut encoder = device.create_command_encoder(&Default::default());
             bound.record(&mut encoder);

@@ -160,8 +160,8 @@ fn check_regions(context: &Context, caster: &Caster, tensors: &[Tensor], spec: C
         prepared
             .record(
                 &mut encoder,
-                Source::new(source.slice(source_at..source_at + source_bytes)),
-                Destination::new(slice),
+                Source::whole(source.slice(source_at..source_at + source_bytes)),
+                Destination::whole(slice),
             )
             .unwrap();
         let cast = cpu::cast(tensor, to, &spec.options).unwrap();
@@ -270,7 +270,7 @@ fn one_bound_cast_records_any_number_of_times_and_into_a_pass() {
     let prepared = caster.prepare(&CastSpec::new(ElementType::FLOAT, ElementType::INT8), 5).unwrap();
     assert_eq!((prepared.source_bytes(), prepared.destination_bytes()), (20, 5));
     let (source, destination) = (buffer(device, 20), buffer(device, 8));
-    let bound = prepared.bind(Source::new(source.slice(..)), Destination::new(destination.slice(..))).unwrap();
+    let bound = prepared.bind(Source::whole(source.slice(..)), Destination::whole(destination.slice(..))).unwrap();
     for (round, values) in [[1.5f32, -2.5, 3.0, 300.0, 0.0], [7.0, 8.0, 9.0, 10.0, -1.0]].iter().enumerate() {
         queue.write_buffer(&source, 0, bytemuck::cast_slice(values));
         queue.write_buffer(&destination, 0, &[POISON; 8]);
@@ -299,7 +299,7 @@ fn a_caster_needs_no_more_than_the_least_limits() {
     let prepared = caster.prepare(&CastSpec::new(ElementType::FLOAT, ElementType::INT16), 9001).unwrap();
     assert_eq!(prepared.dispatches(), 2, "blocks and edge");
     let mut encoder = device.create_command_encoder(&Default::default());
-    prepared.record(&mut encoder, Source::new(source.slice(..)), Destination::new(destination.slice(..))).unwrap();
+    prepared.record(&mut encoder, Source::whole(source.slice(..)), Destination::whole(destination.slice(..))).unwrap();
     // The caster and what it prepared may go before the commands run.
     drop((prepared, caster));
     let expected = cpu::cast(&tensor, ElementType::INT16, &Default::default()).unwrap();

@@ -33,7 +33,7 @@ fn parameters_are_immediates_where_the_device_has_them() {
         queue.write_buffer(&source, 0, &words);
         let destination = buffer(&device, prepared.destination_bytes());
         let slices = (source.slice(..prepared.source_bytes()), destination.slice(..prepared.destination_bytes()));
-        let bound = prepared.bind(Source::new(slices.0), Destination::new(slices.1)).unwrap();
+        let bound = prepared.bind(Source::whole(slices.0), Destination::whole(slices.1)).unwrap();
         assert!(bound.dispatches().all(|dispatch| dispatch.immediates.len() == 40));
         let mut encoder = device.create_command_encoder(&Default::default());
         bound.record(&mut encoder);

@@ -66,8 +66,8 @@ fn bind(caster: &Caster, spec: &CastSpec, buffers: &[Buffer], cases: &[Case]) ->
         };
         let from = slice(buffers, *source, bytes(spec.from, source));
         let to = slice(buffers, *destination, bytes(spec.to, destination));
-        let from = source.2.map_or(Source::new(from), |first| Source::part(from, first));
-        let to = destination.2.map_or(Destination::new(to), |first| Destination::part(to, first));
+        let from = source.2.map_or(Source::whole(from), |first| Source::part(from, first));
+        let to = destination.2.map_or(Destination::whole(to), |first| Destination::part(to, first));
         match elements {
             Elements::Dense(len) => many.add(from, to, *len),
             Elements::View(shape) => many.add_view(from, to, &shape.view()),

@@ -51,7 +51,7 @@ fn check(context: &Context, caster: &Caster, (from, to): (ElementType, ElementTy
     expected[starts[1] as usize..][..result.len()].copy_from_slice(&result);
     let prepared = caster.prepare(&CastSpec::new(from, to), len).unwrap();
     let slice = |side: usize| memory.slice(starts[side]..starts[side] + bytes[side]);
-    let bound = prepared.bind(Source::new(slice(0)), Destination::new(slice(1))).unwrap();
+    let bound = prepared.bind(Source::whole(slice(0)), Destination::whole(slice(1))).unwrap();
     let mut encoder = device.create_command_encoder(&Default::default());
     // Pipelines are set once each, but not out of order.
     Bound::record_all([&bound], &mut encoder);
@@ -95,7 +95,7 @@ fn the_number_of_dispatches_grows_with_the_logarithm() {
     let dispatches = |len: u64| {
         let prepared = caster.prepare(&CastSpec::new(ElementType::FLOAT, ElementType::FLOAT16), len).unwrap();
         let (source, destination) = (memory.slice(..4 * len), memory.slice(..2 * len));
-        prepared.bind(Source::new(source), Destination::new(destination)).unwrap().dispatches().len()
+        prepared.bind(Source::whole(source), Destination::whole(destination)).unwrap().dispatches().len()
     };
     assert_eq!([256, 512, 1 << 10, 1 << 15, 1 << 20].map(dispatches), [1, 2, 3, 8, 13]);
 }

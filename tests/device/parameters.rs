@@ -60,9 +60,9 @@ impl Casts {
     }
 
     fn bind(&self, elements: u64) -> Bound {
-        let source = Source::new(self.pool[0].slice(..4 * elements));
+        let source = Source::whole(self.pool[0].slice(..4 * elements));
         let start = 256 * (elements - 1);
-        let destination = Destination::new(self.pool[1].slice(start..start + 2 * elements));
+        let destination = Destination::whole(self.pool[1].slice(start..start + 2 * elements));
         self.prepared(elements).bind(source, destination).unwrap()
     }
 
@@ -162,9 +162,9 @@ fn parameters_of_views_share_buffers_too() {
     for rows in 2..=11 {
         let (shape, strides) = ([rows, 3], [1, rows as i64]);
         let prepared = casts.caster.prepare_strided(&spec(), &shape, &strides).unwrap();
-        let source = Source::new(casts.pool[0].slice(..12 * rows));
+        let source = Source::whole(casts.pool[0].slice(..12 * rows));
         let start = 256 * (100 + rows);
-        bounds.push(prepared.bind(source, Destination::new(casts.pool[1].slice(start..start + 6 * rows))).unwrap());
+        bounds.push(prepared.bind(source, Destination::whole(casts.pool[1].slice(start..start + 6 * rows))).unwrap());
         bounds.push(casts.bind(rows));
     }
     assert!(buffers(&casts.device) - before <= 2 * 7, "20 casts in at most 7 buffers");

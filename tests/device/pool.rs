@@ -67,8 +67,8 @@ fn run(alignment: u64) -> [usize; 2] {
     let bind = |node: &Node| -> Bound {
         let [source, destination] = node.bytes();
         let prepared = caster.prepare(&CastSpec::new(node.from, node.to), node.len).unwrap();
-        let source = Source::new(slice(node.source, source));
-        prepared.bind(source, Destination::new(slice(node.destination, destination))).unwrap()
+        let source = Source::whole(slice(node.source, source));
+        prepared.bind(source, Destination::whole(slice(node.destination, destination))).unwrap()
     };
     let bounds: Vec<Bound> = nodes.iter().map(bind).collect();
     // With those that wgpu fills them by.

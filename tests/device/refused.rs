@@ -182,7 +182,7 @@ fn more_workgroups_than_one_dimension_has() {
     let mut bytes = tensor.bytes().unwrap().to_vec();
     bytes.resize(source.size() as usize, 0xff);
     queue.write_buffer(&source, 0, &bytes);
-    let bound = prepared.bind(Source::new(source.slice(..)), Destination::new(destination.slice(..))).unwrap();
+    let bound = prepared.bind(Source::whole(source.slice(..)), Destination::whole(destination.slice(..))).unwrap();
     let workgroups = bound.dispatches().map(|dispatch| dispatch.workgroups).collect::<Vec<_>>();
     assert!(workgroups.iter().any(|[_, rows, ..]| *rows > 1), "{workgroups:?}");
     let mut encoder = device.create_command_encoder(&Default::default());
@@ -203,7 +203,9 @@ fn a_cast_of_no_elements_takes_any_slices_and_records_nothing() {
     queue.write_buffer(&poison, 0, &[0xa5; 8]);
     for (source, destination) in [(&nothing, &nothing), (&poison, &poison), (&nothing, &poison)] {
         let mut encoder = device.create_command_encoder(&Default::default());
-        prepared.record(&mut encoder, Source::new(source.slice(..)), Destination::new(destination.slice(..))).unwrap();
+        prepared
+            .record(&mut encoder, Source::whole(source.slice(..)), Destination::whole(destination.slice(..)))
+            .unwrap();
         assert_eq!(read(&device, &queue, encoder, &poison), [0xa5; 8]);
     }
 }
@@ -227,7 +229,7 @@ fn a_refused_cast_leaves_the_caller_s_encoder_valid() {
     let mut encoder = device.create_command_encoder(&Default::default());
     let slice = source.slice(..20);
     let error =
-        of_one_width.record(&mut encoder, Source::new(slice), Destination::new(source.slice(4..24))).unwrap_err();
+        of_one_width.record(&mut encoder, Source::whole(slice), Destination::whole(source.slice(4..24))).unwrap_err();
     assert_error!(
         error,
         Overlap {
@@ -239,7 +241,7 @@ fn a_refused_cast_leaves_the_caller_s_encoder_valid() {
         }
     );
     let mut record = |from: wgpu::BufferSlice<'_>, to: wgpu::BufferSlice<'_>| {
-        prepared.record(&mut encoder, Source::new(from), Destination::new(to))
+        prepared.record(&mut encoder, Source::whole(from), Destination::whole(to))
     };
     let error = record(slice, plain.slice(..5)).unwrap_err();
     assert_error!(error, MissingUsage { from: FROM, to: TO, side: Side::Destination, usage: "STORAGE" });

@@ -39,7 +39,9 @@ fn bound(
             words.resize(bytes.len().next_multiple_of(4), 0);
             queue.write_buffer(&source, 0, &words);
             let prepared = caster.prepare(&CastSpec::new(from, to), len as u64).unwrap();
-            bounds.push(prepared.bind(Source::new(source.slice(..)), Destination::new(destination.slice(..))).unwrap());
+            bounds.push(
+                prepared.bind(Source::whole(source.slice(..)), Destination::whole(destination.slice(..))).unwrap(),
+            );
             results.push((destination, expected));
         }
     }
@@ -102,8 +104,9 @@ fn a_bound_cast_keeps_its_buffers() {
     let [first, second] = [(from, middle), (middle, to)].map(|(from, to)| CastSpec::new(from, to));
     let [first, second] = [first, second].map(|spec| caster.prepare(&spec, 9001).unwrap());
     let [source, hidden, result] = buffers;
-    let first = first.bind(Source::new(source.slice(..)), Destination::new(hidden.slice(..18_002))).unwrap();
-    let second = second.bind(Source::new(hidden.slice(..18_002)), Destination::new(result.slice(..18_002))).unwrap();
+    let first = first.bind(Source::whole(source.slice(..)), Destination::whole(hidden.slice(..18_002))).unwrap();
+    let second =
+        second.bind(Source::whole(hidden.slice(..18_002)), Destination::whole(result.slice(..18_002))).unwrap();
     let before = held(device);
     drop((source, hidden, caster));
     device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
@@ -132,7 +135,8 @@ fn a_destroyed_buffer_is_an_error_of_the_submission() {
     for (destroyed, recorded_before) in [(0, false), (0, true), (1, false), (1, true)] {
         let buffers = [4000, 2000].map(|size| buffer(device, size));
         queue.write_buffer(&buffers[1], 0, &[0xa5; 2000]);
-        let bound = prepared.bind(Source::new(buffers[0].slice(..)), Destination::new(buffers[1].slice(..))).unwrap();
+        let bound =
+            prepared.bind(Source::whole(buffers[0].slice(..)), Destination::whole(buffers[1].slice(..))).unwrap();
         let scope = device.push_error_scope(wgpu::ErrorFilter::Validation);
         let mut encoder = device.create_command_encoder(&Default::default());
         if recorded_before {
@@ -170,7 +174,7 @@ fn warm_up_compiles_every_kernel_needed() {
             let source = memory[0].slice(offset..offset + from);
             let destination =
                 if one_buffer { memory[0].slice(100_000..100_000 + to) } else { memory[1].slice(offset..offset + to) };
-            let bound = prepared.bind(Source::new(source), Destination::new(destination)).unwrap();
+            let bound = prepared.bind(Source::whole(source), Destination::whole(destination)).unwrap();
             assert_eq!(held(device)[2..], warm[2..], "{spec:?}, {slices:?}");
             drop(bound);
         }
@@ -284,7 +288,7 @@ fn what_is_prepared_says_what_it_is() {
     assert_eq!((prepared.spec(), prepared.is_empty()), (spec, false));
     assert!(caster.prepare(&spec, 0).unwrap().is_empty());
     let memory = [buffer(&device, 16), buffer(&device, 4)];
-    let slices = (Source::new(memory[0].slice(..)), Destination::new(memory[1].slice(..)));
+    let slices = (Source::whole(memory[0].slice(..)), Destination::whole(memory[1].slice(..)));
     let bound = prepared.with_label("weights").bind(slices.0, slices.1).unwrap();
     assert!(format!("{bound:?}").contains("Some(\"weights\")"));
 }

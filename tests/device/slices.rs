@@ -66,7 +66,7 @@ fn of_two_buffers(context: &Context, caster: &Caster, case: Case) {
     let prepared = caster.prepare(&CastSpec::new(from, to), len as u64).unwrap();
     let mut encoder = device.create_command_encoder(&Default::default());
     let slices = (source.slice(source_at..source_at + packed(from, len)), destination.slice(at..at + packed(to, len)));
-    prepared.record(&mut encoder, Source::new(slices.0), Destination::new(slices.1)).unwrap();
+    prepared.record(&mut encoder, Source::whole(slices.0), Destination::whole(slices.1)).unwrap();
     let got = read(device, queue, encoder, &destination);
     let cast = cast(&given, case, source_at);
     expected[at as usize..][..cast.len()].copy_from_slice(&cast);
@@ -93,7 +93,7 @@ fn of_one_buffer(context: &Context, caster: &Caster, case: Case, gap: Option<u64
     let prepared = caster.prepare(&CastSpec::new(from, to), len as u64).unwrap();
     let mut encoder = device.create_command_encoder(&Default::default());
     let slices = (memory.slice(source_at..source_at + bytes), memory.slice(at..at + result));
-    prepared.record(&mut encoder, Source::new(slices.0), Destination::new(slices.1)).unwrap();
+    prepared.record(&mut encoder, Source::whole(slices.0), Destination::whole(slices.1)).unwrap();
     let got = read(device, queue, encoder, &memory);
     let cast = cast(&expected, case, source_at);
     expected[at as usize..][..cast.len()].copy_from_slice(&cast);
@@ -246,7 +246,9 @@ fn neighbours_in_one_pass_keep_each_other() {
         let prepared = caster.prepare(&CastSpec::new(from, to), len as u64).unwrap();
         let (a, b) = (at as u64, (at + len) as u64);
         bounds.push(
-            prepared.bind(Source::new(source.slice(4 * a..4 * b)), Destination::new(destination.slice(a..b))).unwrap(),
+            prepared
+                .bind(Source::whole(source.slice(4 * a..4 * b)), Destination::whole(destination.slice(a..b)))
+                .unwrap(),
         );
         at += len;
     }
@@ -274,7 +276,7 @@ fn what_overlaps_or_starts_inside_an_element_is_refused() {
         let prepared = caster.prepare(&CastSpec::new(from, to), 8).unwrap();
         let (source_end, end) = (source + packed(from, 8), destination + packed(to, 8));
         prepared
-            .bind(Source::new(memory.slice(source..source_end)), Destination::new(memory.slice(destination..end)))
+            .bind(Source::whole(memory.slice(source..source_end)), Destination::whole(memory.slice(destination..end)))
             .map(drop)
             .map_err(|error| format!("{error:?}"))
     };

@@ -63,7 +63,7 @@ fn resident(context: &Context, source: &Tensor, to: ElementType) -> Vec<u8> {
     let [input, output] = [prepared.source_bytes(), prepared.destination_bytes()].map(|size| buffer(device, size));
     queue.write_buffer(&input, 0, &bytes);
     let mut encoder = device.create_command_encoder(&Default::default());
-    prepared.record(&mut encoder, Source::new(input.slice(..)), Destination::new(output.slice(..))).unwrap();
+    prepared.record(&mut encoder, Source::whole(input.slice(..)), Destination::whole(output.slice(..))).unwrap();
     let mut result = read(device, queue, encoder, &output);
     result.truncate(prepared.destination_bytes() as usize);
     result

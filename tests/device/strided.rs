@@ -41,7 +41,7 @@ fn check(context: &Context, caster: &Caster, spec: CastSpec, shape: &Shape, one_
     }
     let mut encoder = device.create_command_encoder(&Default::default());
     let slices = (memory[0].slice(start..start + bytes), destination.slice(at..at + result));
-    prepared.record(&mut encoder, Source::new(slices.0), Destination::new(slices.1)).unwrap();
+    prepared.record(&mut encoder, Source::whole(slices.0), Destination::whole(slices.1)).unwrap();
     let got = read(device, queue, encoder, destination);
     let codes: Vec<u64> = source.codes().collect();
     let view = Tensor::from_codes(from, [read_places.len()], read_places.iter().map(|&place| codes[place])).unwrap();
@@ -176,7 +176,7 @@ fn dense_views_take_the_kernels_of_dense_tensors() {
     assert_eq!((prepared.dispatches(), prepared.source_bytes()), (dense, 120_000));
     // Only these cast in place.
     let memory = buffer(context.device().unwrap(), 120_000);
-    prepared.bind(Source::new(memory.slice(..)), Destination::new(memory.slice(..30_000))).unwrap();
+    prepared.bind(Source::whole(memory.slice(..)), Destination::whole(memory.slice(..30_000))).unwrap();
     assert_eq!((view.source_first(), view.destination_first()), (29_999, 29_999));
     let empty = caster.prepare_strided(&spec, &[5, 0, u64::MAX], &[1, 2, 3]).unwrap();
     assert_eq!((empty.dispatches(), empty.source_bytes()), (0, 0));
@@ -198,7 +198,7 @@ fn only_dense_destinations_pad_their_last_byte() {
         queue.write_buffer(&memory[1], 0, &[0xa5; 8]);
         let mut encoder = device.create_command_encoder(&Default::default());
         let prepared = caster.prepare_view(&spec, &view).unwrap();
-        let slices = (Source::new(memory[0].slice(..9)), Destination::new(memory[1].slice(..5)));
+        let slices = (Source::whole(memory[0].slice(..9)), Destination::whole(memory[1].slice(..5)));
         prepared.record(&mut encoder, slices.0, slices.1).unwrap();
         let got = read(device, queue, encoder, &memory[1]);
         assert_eq!(got, [0x41, 0x27, 0x85, 0x66, expected, 0xa5, 0xa5, 0xa5]);
@@ -236,7 +236,7 @@ fn views_that_no_kernel_takes_are_refused() {
     // In place an element would be read after another took its place.
     let prepared = caster.prepare_strided(&CastSpec::new(FLOAT, INT32), &[3, 5], &[1, 3]).unwrap();
     let memory = buffer(device, 256);
-    let (source, destination) = (Source::new(memory.slice(..60)), Destination::new(memory.slice(..60)));
+    let (source, destination) = (Source::whole(memory.slice(..60)), Destination::whole(memory.slice(..60)));
     let error = prepared.bind(source, destination).map(drop).unwrap_err();
     assert!(matches!(error, Error::Overlap { .. }), "{error}");
 }

@@ -60,7 +60,7 @@ impl DeviceBench {
         };
         let (source, destination) = (make(read, storage), make(written, storage));
         let copies = [make(half, BufferUsages::COPY_SRC), make(half, BufferUsages::COPY_DST)];
-        let bound = prepared.bind(Source::new(source.slice(..)), Destination::new(destination.slice(..)))?;
+        let bound = prepared.bind(Source::whole(source.slice(..)), Destination::whole(destination.slice(..)))?;
         let [from, to] = copies;
         let (device, queue) = (device.clone(), queue.clone());
         Ok(Self { device, queue, bound, buffers: [source, destination, from, to] })

@@ -105,7 +105,7 @@ fn there_and_back(burn: &Burn, to: ElementType, len: usize, places: [(&Place, u6
     let mut encoder = burn.encoder();
     for i in [0, 1] {
         let prepared = burn.caster.prepare(&CastSpec::new(types[i], types[i + 1]), len as u64)?;
-        prepared.record(&mut encoder, Source::new(slice(i)), Destination::new(slice(i + 1)))?;
+        prepared.record(&mut encoder, Source::whole(slice(i)), Destination::whole(slice(i + 1)))?;
     }
     burn.submit(encoder)
 }

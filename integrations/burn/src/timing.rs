@@ -62,7 +62,7 @@ where
     let (input, output) = (prepared.source_bytes(), prepared.destination_bytes());
     let destination = burn.client.empty(output as usize);
     let (place, destination) = (burn.place(&handle)?, burn.place(&destination)?);
-    let bound = prepared.bind(Source::new(place.slice(input)), Destination::new(destination.slice(output)))?;
+    let bound = prepared.bind(Source::whole(place.slice(input)), Destination::whole(destination.slice(output)))?;
 
     let tensor = OnnxTensor::new(primitive(source.clone())?)?;
     let mut times = [Vec::new(), Vec::new(), Vec::new()];
@@ -146,8 +146,8 @@ pub fn host(burn: &Burn) -> Result<()> {
                 for i in 0..SMALL_CASTS {
                     burn.caster.prepare(&spec, SMALL as u64)?.record(
                         &mut encoder,
-                        Source::new(place.slice(input)),
-                        Destination::new(to(i)),
+                        Source::whole(place.slice(input)),
+                        Destination::whole(to(i)),
                     )?;
                 }
                 burn.submit(encoder)
@@ -158,7 +158,7 @@ pub fn host(burn: &Burn) -> Result<()> {
             Box::new(|| {
                 let mut encoder = burn.encoder();
                 for i in 0..SMALL_CASTS {
-                    prepared.record(&mut encoder, Source::new(place.slice(input)), Destination::new(to(i)))?;
+                    prepared.record(&mut encoder, Source::whole(place.slice(input)), Destination::whole(to(i)))?;
                 }
                 burn.submit(encoder)
             }),
@@ -169,7 +169,7 @@ pub fn host(burn: &Burn) -> Result<()> {
                 for first in (0..SMALL_CASTS).step_by(BURNS_BATCH) {
                     let mut encoder = burn.encoder();
                     for i in first..(first + BURNS_BATCH).min(SMALL_CASTS) {
-                        prepared.record(&mut encoder, Source::new(place.slice(input)), Destination::new(to(i)))?;
+                        prepared.record(&mut encoder, Source::whole(place.slice(input)), Destination::whole(to(i)))?;
                     }
                     burn.setup.queue.submit([encoder.finish()]);
                 }
@@ -180,7 +180,7 @@ pub fn host(burn: &Burn) -> Result<()> {
     by_turns(burn, &mut new)?;
 
     // Only now, since so many living buffers slow down the making of others.
-    let bind = |i: usize| prepared.bind(Source::new(place.slice(input)), Destination::new(to(i)));
+    let bind = |i: usize| prepared.bind(Source::whole(place.slice(input)), Destination::whole(to(i)));
     let bounds: Vec<Bound> = (0..SMALL_CASTS).map(bind).collect::<std::result::Result<_, _>>()?;
     let mut bound: [Way<'_>; 2] = [
         (

@@ -78,7 +78,7 @@ impl Known {
             let input = source.slice(start..start + prepared.source_bytes());
             let output = destination.slice(result_start..result_start + prepared.destination_bytes());
             let mut encoder = link.encoder(conversion)?;
-            prepared.record(&mut encoder, Source::new(input), Destination::new(output))?;
+            prepared.record(&mut encoder, Source::whole(input), Destination::whole(output))?;
             Ok((encoder, [source, destination]))
         };
         let got = outcome(link, conversion, (memory.len() + image.len()) as u64, record).await?;

@@ -134,8 +134,8 @@ impl Stage<'_> {
         let prepared = self.caster.prepare(&CastSpec::new(from, to), self.elements)?;
         let words = |t: ElementType| t.packed_bytes(self.elements).unwrap_or(0).next_multiple_of(4);
         let cast = prepared.bind(
-            Source::new(self.source.slice(..words(from))),
-            Destination::new(self.destination.slice(..words(to))),
+            Source::whole(self.source.slice(..words(from))),
+            Destination::whole(self.destination.slice(..words(to))),
         )?;
         let moved = bytes(from, self.elements) + bytes(to, self.elements);
         let copied = (moved / 2).next_multiple_of(16);
