@@ -45,7 +45,7 @@ pub(super) struct Planned<'a, 'b> {
     pair_numbers: HashMap<[&'a wgpu::Buffer; 2], usize>,
     buffer_numbers: HashMap<&'a wgpu::Buffer, usize>,
     /// What the entries read and write in each buffer.
-    uses: Vec<Vec<Use>>,
+    uses: Vec<Uses>,
     /// Each with the number of its pair, and whether it is one of several in an order.
     dispatches: Vec<(usize, bool, Dispatch)>,
     counted: Vec<Counted<'a>>,
@@ -57,6 +57,23 @@ struct Pair<'a> {
     buffers: [&'a wgpu::Buffer; 2],
     numbers: [usize; 2],
     first_entry: usize,
+}
+
+/// What the entries read and write in a buffer. Most buffers that are not pools have one use, for which nothing is allocated.
+#[derive(Default)]
+struct Uses {
+    first: Option<Use>,
+    /// All, where there are several.
+    all: Vec<Use>,
+}
+
+impl Uses {
+    fn add(&mut self, found: Use) {
+        match self.first.take() {
+            None if self.all.is_empty() => self.first = Some(found),
+            first => self.all.extend(first.into_iter().chain([found])),
+        }
+    }
 }
 
 /// The dispatches of an entry with a count.
@@ -141,7 +158,7 @@ impl<'a, 'b> Planned<'a, 'b> {
         let pair = self.pair(entry, sides, Places::of_elements(conversion, most, &kept));
         let buffer = self.buffer(count.slice.buffer());
         let places = Places::run(8 * count.slice.offset(), 32);
-        self.uses[buffer].push(Use { entry, operand: Operand::Count, places });
+        self.uses[buffer].add(Use { entry, operand: Operand::Count, places });
         self.ordered |= offsets.in_order(conversion, most);
         self.counted.push(Counted { entry, pair, dispatches, count, word });
         Ok(())
@@ -160,15 +177,15 @@ impl<'a, 'b> Planned<'a, 'b> {
             }
         };
         let [source, destination] = self.pairs[pair].numbers;
-        self.uses[source].push(Use { entry, operand: Operand::Source, places: read });
-        self.uses[destination].push(Use { entry, operand: Operand::Destination, places: written });
+        self.uses[source].add(Use { entry, operand: Operand::Source, places: read });
+        self.uses[destination].add(Use { entry, operand: Operand::Destination, places: written });
         pair
     }
 
     fn buffer(&mut self, buffer: &'a wgpu::Buffer) -> usize {
         let number = *self.buffer_numbers.entry(buffer).or_insert(self.uses.len());
         if number == self.uses.len() {
-            self.uses.push(Vec::new());
+            self.uses.push(Uses::default());
         }
         number
     }
@@ -176,7 +193,7 @@ impl<'a, 'b> Planned<'a, 'b> {
     /// Checks that no entry writes what another one reads or writes.
     pub(super) fn check_overlaps(mut self) -> Result<Self, Error> {
         for uses in &mut self.uses {
-            if let Some([writer, other]) = plan::conflict(uses) {
+            if let Some([writer, other]) = plan::conflict(&mut uses.all) {
                 return Err(Error::EntryOverlap {
                     from: self.conversion.from,
                     to: self.conversion.to,
