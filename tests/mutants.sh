@@ -24,12 +24,12 @@ cargo nextest --version >/dev/null 2>&1 || not_run 'cargo install --locked cargo
 group=${1:-}
 shard=${2:-}
 
-cpu='src/cpu* src/cpu/** src/types/conversion* src/types/conversion/** src/types/loss* src/types/loss/** src/pack* src/bits/format.rs src/types/element.rs src/types/tensor.rs'
+cpu='src/cpu/** src/types/conversion.rs src/types/conversion/** src/types/loss.rs src/types/loss/** src/bits/packing.rs src/types/packed.rs src/bits/format.rs src/types/element.rs src/types/tensor.rs'
 cpu="$cpu src/bits/float_env.rs src/types/options.rs src/bits/threads.rs"
-strings='src/rules/strings* src/rules/strings/** src/types/string_array.rs'
+strings='src/rules/strings.rs src/rules/strings/** src/types/string_array.rs'
 files='files/src/**'
-reference='src/bits/reference* src/bits/reference/**'
-plan='src/plan* src/plan/**'
+reference='src/bits/reference/**'
+plan='src/plan/**'
 
 package=wgpu-cast
 suites=
@@ -40,7 +40,7 @@ case $group in
     reference)
         sources=$reference
         suites=host
-        tests='test(/^(conversion|reference|cpu::tests::(every_method|losses))/)'
+        tests='test(/^(types::conversion|bits::reference|cpu::tests::(every_method|losses))/)'
         tests="$tests or (binary(host) and test(/^(golden|cpu::.*_oracle_says\$)/))"
         ;;
     plan)
@@ -54,13 +54,13 @@ case $group in
         suites=host
         # Left out: what takes a minute without optimisation.
         slow='results_are_those|pool_threads|every_offset|every_code_is_counted'
-        tests="test(/^(cpu|conversion|pack|format|element|tensor|loss|options|float_env|reference)/) and not test(/$slow/)"
+        tests="test(/^(bits|cpu|types)/) and not test(/$slow/)"
         tests="$tests or (binary(host) and test(/^(golden|cpu|losses|properties|threads|shared_bytes|guard_pages)/))"
         ;;
     strings)
         sources=$strings
         suites='host strings'
-        tests='binary(strings) or test(/^(string|threads)/)'
+        tests='binary(strings) or test(/^(rules::strings|types::string_array|threads)/)'
         ;;
     files)
         package=wgpu-cast-files

@@ -1,6 +1,6 @@
 //! The tests that `docs/faults.md` names exist, and each fault has one.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 const PAGE: &str = include_str!("../../docs/faults.md");
 
@@ -31,9 +31,9 @@ fn file(suite: &str, module: &str) -> Option<PathBuf> {
         _ => format!("tests/{suite}"),
     };
     let path = |module: &str| {
-        let name = format!("{folder}/{}.rs", module.replace("::", "/"));
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
-        path.exists().then_some(path)
+        let module = format!("{}/{folder}/{}", env!("CARGO_MANIFEST_DIR"), module.replace("::", "/"));
+        let files = [format!("{module}.rs"), format!("{module}/mod.rs")].map(PathBuf::from);
+        files.into_iter().find(|path| path.exists())
     };
     path(module)
         .or_else(|| path(module.strip_suffix("::tests").filter(|_| matches!(suite, "lib" | "files-lib" | "program"))?))
@@ -72,7 +72,7 @@ fn the_tests_that_the_page_names_exist() {
     assert!(
         !exists("device", "faults::no_such_test")
             && !exists("device", "none::such")
-            && !exists("lib", "element::row")
+            && !exists("lib", "types::element::row")
             && !exists("page", "jobs::no_such_test")
     );
 }
