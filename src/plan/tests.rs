@@ -93,6 +93,24 @@ fn kernels_are_those_that_slices_need() {
     }
 }
 
+#[test]
+fn the_page_for_engines_has_the_numbers_of_kernels() {
+    let page = include_str!("../../docs/engine.md");
+    for coverage in [Coverage::Aligned, Coverage::Anywhere, Coverage::OneBuffer, Coverage::Views] {
+        let numbers = [1 << 27, 1 << 28].map(|buffer_size| {
+            let mut settings = PlanSettings::default();
+            settings.limits.buffer_size = buffer_size;
+            settings.limits.binding_size = 1 << 27;
+            let counts = || conversions().map(|conversion| kernels(&conversion, coverage, &settings).count());
+            let (least, most) = (counts().min().unwrap(), counts().max().unwrap());
+            if least == most { format!("{least}") } else { format!("{least} to {most}") }
+        });
+        let expected = format!(" | {} | {} |", numbers[0], numbers[1]);
+        let is_row = |line: &str| line.starts_with(&format!("| `{coverage:?}` | ")) && line.ends_with(&expected);
+        assert!(page.lines().any(is_row), "docs/engine.md: {coverage:?}{expected}");
+    }
+}
+
 /// Whether a dispatch casts the elements before and behind whole units: its two rows of workgroups are apart.
 fn is_of_ends(dispatch: &Dispatch) -> bool {
     dispatch.kind == KernelKind::Edge && dispatch.params.pitch != dispatch.workgroups[0]
