@@ -25,18 +25,25 @@ checked="$checked --config $package.wgpu-cast-cli.overflow-checks=true --config 
 checked="$checked --config $package.wgpu-cast-files.overflow-checks=true --config $package.wgpu-cast-files.debug-assertions=true"
 checked="$checked --config $package.wgpu-cast-support.overflow-checks=true"
 
+# What tests could not try; the runners hide what tests that pass print.
+export WGPU_CAST_NOT_TESTED="$PWD/target/not-tested.txt"
+mkdir -p target
+rm -f "$WGPU_CAST_NOT_TESTED"
+status=0
 # shellcheck disable=SC2086 # options, one a word
 {
 cargo test $checked --doc
 if cargo nextest --version >/dev/null 2>&1; then
     [ "$official" != 0 ] || set -- --run-ignored all "$@"
-    cargo nextest run $checked --no-fail-fast "$@"
+    cargo nextest run $checked --no-fail-fast "$@" || status=$?
 else
     [ "$official" != 0 ] || set -- "$@" -- --include-ignored
-    echo 'Without cargo-nextest, what tests that pass could not try (NOT TESTED) is shown with: tests/run.sh -- --show-output' >&2
-    cargo test $checked --no-fail-fast --lib --tests "$@"
+    cargo test $checked --no-fail-fast --lib --tests "$@" || status=$?
 fi
 }
+[ ! -s "$WGPU_CAST_NOT_TESTED" ] || sort -u "$WGPU_CAST_NOT_TESTED" >&2
+unset WGPU_CAST_NOT_TESTED
+[ "$status" = 0 ] || exit "$status"
 
 # Once more the tests of the command line, since root may do what other users may not.
 if [ "$(id -u)" = 0 ] && [ "$arguments" = 0 ]; then

@@ -92,7 +92,7 @@ fn through(cast_loop: &dyn CastLoop, tensor: &Tensor, to: ElementType) -> Vec<u8
 fn isas() -> Vec<Isa> {
     let missing = Isa::all().iter().filter(|isa| isa.is_none()).count();
     if missing > 0 {
-        eprintln!("NOT TESTED: {missing} instruction sets of {}, which this processor lacks", Isa::all().len());
+        support::not_tested(format!("{missing} instruction sets of {}, which this processor lacks", Isa::all().len()));
     }
     Isa::all().into_iter().flatten().collect()
 }

@@ -23,7 +23,7 @@ fn with_fault(test: &str, fault: &str, work: impl FnOnce()) {
     let folder = tempfile::tempdir().unwrap();
     let driver = match FaultyDriver::build(folder.path()) {
         Ok(driver) => driver,
-        Err(reason) => return println!("NOT TESTED: {reason}"),
+        Err(reason) => return support::not_tested(reason),
     };
     let output = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", &format!("faulty::{test}"), "--nocapture"])

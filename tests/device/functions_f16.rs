@@ -13,7 +13,7 @@ use crate::functions::fours;
 fn open() -> Option<Gpu> {
     let gpu = Gpu::open();
     if !gpu.has_f16() {
-        println!("NOT TESTED: this adapter has no f16");
+        support::not_tested("this adapter has no f16");
         return None;
     }
     Some(gpu)

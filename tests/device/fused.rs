@@ -28,7 +28,7 @@ fn without_an_adapter_it_fails_and_says_so() {
         return;
     }
     if !cfg!(target_os = "linux") {
-        println!("NOT TESTED: drivers are hidden by variables of Linux");
+        support::not_tested("drivers are hidden by variables of Linux");
         return;
     }
     let nowhere = |name| (name, "/nonexistent");

@@ -20,7 +20,7 @@ fn without_a_driver_the_gpu_is_a_typed_error_and_the_cpu_casts() {
     const CHILD: &str = "WGPU_CAST_TEST_NO_DRIVER";
     if std::env::var_os(CHILD).is_none() {
         if !cfg!(target_os = "linux") {
-            println!("NOT TESTED: drivers are hidden by variables of Linux");
+            support::not_tested("drivers are hidden by variables of Linux");
             return;
         }
         let nowhere = |name| (name, "/nonexistent");
@@ -262,7 +262,7 @@ fn a_kernel_that_the_device_rejects_is_an_error_each_time() {
     let found = pollster::block_on(instance.request_adapter(&Default::default())).unwrap();
     let required_features = found.features() & wgpu::Features::PIPELINE_CACHE;
     if required_features.is_empty() {
-        println!("NOT TESTED: this adapter has no pipeline caches");
+        support::not_tested("this adapter has no pipeline caches");
         return;
     }
     let descriptor = wgpu::DeviceDescriptor { required_features, ..Default::default() };

@@ -203,7 +203,7 @@ fn casts_compile_with_a_pipeline_cache() {
     let descriptor = wgpu::DeviceDescriptor { required_features, ..Default::default() };
     let (device, _) = pollster::block_on(adapter.request_device(&descriptor)).unwrap();
     if required_features.is_empty() {
-        println!("NOT TESTED: this adapter has no pipeline caches");
+        support::not_tested("this adapter has no pipeline caches");
         return;
     }
     let descriptor = wgpu::PipelineCacheDescriptor { label: None, data: None, fallback: true };

@@ -89,12 +89,12 @@ fn submit_long_work(link: &DeviceLink) {
 #[test]
 fn an_answer_that_comes_too_late_is_an_error_and_the_device_lives_on() {
     let Ok(Ok(adapters)) = pollster::block_on(choose(&DeviceChoice::Gpu)) else {
-        println!("NOT TESTED: there is no adapter");
+        support::not_tested("there is no adapter");
         return;
     };
     let adapter = &adapters[0];
     if adapter.get_info().backend == wgpu::Backend::Gl {
-        println!("NOT TESTED: OpenGL does the work before the submission returns");
+        support::not_tested("OpenGL does the work before the submission returns");
         return;
     }
     let (device, queue) = pollster::block_on(open(adapter)).unwrap();

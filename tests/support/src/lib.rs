@@ -29,8 +29,10 @@ pub mod tier;
 #[path = "../../../examples/cast/src/translate.rs"]
 pub mod translate;
 pub mod unrolled;
+mod untested;
 
 pub use checks::{checksums, inputs, numeric, options, two_words, verify};
+pub use untested::not_tested;
 
 use std::collections::BTreeSet;
 

@@ -30,7 +30,7 @@ fn kept() -> Option<(Folder, PathBuf)> {
     assert_eq!(cast(&folder).stderr.lines().count(), 1);
     let path = folder.kept().pop();
     if path.is_none() {
-        println!("NOT TESTED: this adapter has no pipeline caches");
+        support::not_tested("this adapter has no pipeline caches");
     }
     path.map(|path| (folder, path))
 }

@@ -190,7 +190,7 @@ fn pipelines_are_kept_and_what_is_broken_is_made_anew() {
         let adapters = folder.cast("adapters");
         let has_caches = adapters.text().contains("(vulkan,");
         assert!(kept.is_empty() && !has_caches, "Vulkan has pipeline caches; kept {kept:?} with\n{}", adapters.text());
-        println!("NOT TESTED: this adapter has no pipeline caches");
+        support::not_tested("this adapter has no pipeline caches");
         return;
     };
     let data = std::fs::read(path).unwrap();
@@ -222,7 +222,7 @@ fn another_adapter_is_used_with_a_message() {
         let variables = [("WGPU_BACKEND", "vulkan,gl"), ("LIBGL_ALWAYS_SOFTWARE", "1")];
         let outcome = match with_fault(&folder, fault, &variables, line) {
             Ok(outcome) => outcome,
-            Err(reason) => return println!("NOT TESTED: {reason}"),
+            Err(reason) => return support::not_tested(reason),
         };
         // Without OpenGL there is no other adapter.
         if outcome.status == Some(1) {
@@ -249,7 +249,7 @@ fn a_report_tells_of_wrong_results_and_of_failures() {
     ] {
         let outcome = match with_fault(&folder, fault, &vulkan, &format!("{line} --adapter llvmpipe --report")) {
             Ok(outcome) => outcome,
-            Err(reason) => return println!("NOT TESTED: {reason}"),
+            Err(reason) => return support::not_tested(reason),
         };
         assert_eq!(outcome.status, Some(1), "{line}: {}", outcome.stderr);
         let text = outcome.text();

@@ -104,7 +104,7 @@ fn folders_that_are_not_writable_are_refused() {
     std::fs::create_dir(&path).expect("a folder");
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o555)).expect("permissions");
     if std::fs::write(path.join("probe"), "").is_ok() {
-        return println!("NOT TESTED: this user may write to every folder");
+        return support::not_tested("this user may write to every folder");
     }
     for line in ["a.npy locked/out.npy", "a.npy -d locked/new/deep"] {
         let dry = folder.cast(&format!("convert {line} --to float16 --dry-run"));
@@ -124,7 +124,7 @@ fn outputs_that_do_not_fit_are_refused_before_any_work() {
     folder.write("a.safetensors", [&(header.len() as u64).to_le_bytes(), &header[..]].concat());
     let file = std::fs::OpenOptions::new().write(true).open(folder.path().join("a.safetensors")).expect("a file");
     if file.set_len(8 + header.len() as u64 + (8 << 40)).is_err() {
-        return println!("NOT TESTED: the file system has no files of 8 TiB");
+        return support::not_tested("the file system has no files of 8 TiB");
     }
     for output in ["out.safetensors", "-d new"] {
         let dry = folder.cast(&format!("convert a.safetensors {output} --map w=int16 --dry-run"));
