@@ -3,6 +3,8 @@
 use std::io;
 use std::ops::Range;
 
+use super::error::{FileCause, FileError};
+
 /// Bytes that are read at any offset, by several threads.
 pub trait ReadAt: Sync {
     /// Fills `buffer` with the bytes from `offset` on.
@@ -16,6 +18,18 @@ pub trait ReadAt: Sync {
     /// # Errors
     /// It cannot be found out.
     fn size(&self) -> io::Result<u64>;
+}
+
+/// Fills `buffer` with the bytes from `offset` on.
+pub(crate) fn read_at(input: &dyn ReadAt, offset: u64, buffer: &mut [u8]) -> Result<(), FileError> {
+    let bytes = Some(buffer.len() as u64);
+    let read = input.read_exact_at(offset, buffer);
+    read.map_err(|error| FileError::from(FileCause::Read { bytes, error }).at(offset))
+}
+
+/// The number of bytes of an input.
+pub(crate) fn size_of(input: &dyn ReadAt) -> Result<u64, FileError> {
+    input.size().map_err(|error| FileCause::Read { bytes: None, error }.into())
 }
 
 impl ReadAt for [u8] {

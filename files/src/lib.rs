@@ -47,6 +47,7 @@ pub mod blocking;
 mod clamp;
 mod error;
 mod input;
+mod memory;
 mod npy;
 mod npz;
 pub mod onnx;
@@ -64,21 +65,19 @@ mod text;
 mod transpose;
 mod wire;
 
-pub use error::FileError;
+pub use error::{FileCause, FileError, FileFault};
 #[cfg(any(unix, windows))]
 pub use input::InputFile;
 pub use input::{InputRange, ReadAt};
-pub use npy::{
-    Characters, NpyArray, NpyElements, NpyError, NpyHeader, NpyOrder, StringLayout, npy_plan, write_strings,
-};
-pub use npz::{NpzArchive, NpzError, NpzMember, NpzWriter};
+pub use npy::{Characters, NpyArray, NpyElements, NpyHeader, NpyOrder, StringLayout, npy_plan, write_strings};
+pub use npz::{NpzArchive, NpzMember, NpzWriter};
 pub use onnx_model::{
     GraphRules, KeptReason, ModelData, ModelNote, ModelPlan, ModelRules, ModelScan, ModelTensor, OnnxModelError,
     PlannedTensor,
 };
 pub use pieces::Piece;
 pub use plan::{CodeStorage, FilePlan, Part, SourceRange, TensorCast, TensorCodes, TensorStorage};
-pub use raw::{RawError, raw_plan, raw_tensor};
+pub use raw::{raw_plan, raw_tensor};
 pub use safetensors::{SafetensorsFile, SafetensorsTensor};
 pub use stored::StoredTensor;
 pub use stream::{CastLoss, CastPiece, FinishedPiece, StreamSettings, write};

@@ -1,18 +1,17 @@
 //! `.npy` files: one array of numpy.
 
 mod dtype;
-mod error;
 mod header;
 mod strings;
 
 use wgpu_cast::{CastOptions, ElementType};
 
-use super::input::ReadAt;
+use super::error::{FileCause, FileError, NpyFault, PlanFault};
+use super::input::{ReadAt, size_of};
 use super::plan::{FilePlan, Part, TensorStorage};
 use super::stored::{StoredTensor, count};
 use crate::onnx::MOST_DIMS;
 
-pub use error::NpyError;
 pub use header::NpyHeader;
 pub use strings::{Characters, StringLayout, write_strings};
 
@@ -60,23 +59,25 @@ impl NpyArray {
     /// integers; for any other dtype it must be the one of the dtype.
     ///
     /// # Errors
-    /// [`NpyError`] if the input is not an array, has a dtype that is not supported, or another size than the header
-    /// says. Memory is allocated only for the header, of which there are 10,000 bytes at most.
-    pub fn read(input: &dyn ReadAt, from: Option<ElementType>) -> Result<Self, NpyError> {
+    /// Those of [`NpyHeader::read`]; [`FileCause::DtypeNotSupported`]; [`FileCause::ElementTypeNeeded`] and
+    /// [`FileCause::ElementTypeContradicted`]; [`FileCause::DataLength`] if the input has another size than the header
+    /// says; [`FileCause::TooLarge`]. Memory is allocated only for the header, of which there are 10,000 bytes at most.
+    pub fn read(input: &dyn ReadAt, from: Option<ElementType>) -> Result<Self, FileError> {
         let NpyHeader { dtype, shape, column_major, data_offset } = NpyHeader::read(input)?;
-        if dtype.starts_with('[') {
-            return Err(NpyError::Structured);
-        }
         let elements = dtype::elements(&dtype, from)?;
-        let count = count(&shape).ok_or(NpyError::TooLarge)?;
+        let count = count(&shape).ok_or(PlanFault::Size)?;
         let expected = match elements {
             NpyElements::Numbers(storage) => storage.bytes(count),
             NpyElements::Strings(layout) => layout.bytes().and_then(|bytes| bytes.checked_mul(count)),
         };
-        let expected = expected.ok_or(NpyError::TooLarge)?;
-        let found = input.size()?.saturating_sub(data_offset);
+        let expected = expected.ok_or(PlanFault::Size)?;
+        let found = size_of(input)?.saturating_sub(data_offset);
         if found != expected {
-            return Err(NpyError::Length { expected, found });
+            let element_type = match elements {
+                NpyElements::Numbers(storage) => storage.element_type,
+                NpyElements::Strings(_) => ElementType::STRING,
+            };
+            return Err(FileCause::DataLength { element_type, elements: count, expected, found }.into());
         }
         Ok(Self { elements, shape, column_major, data_offset })
     }
@@ -84,13 +85,11 @@ impl NpyArray {
     /// The tensor of an array of numbers, of which the file is the input of this number.
     ///
     /// # Errors
-    /// [`NpyError::Kind`] for an array of strings.
-    pub fn stored(&self, name: &str, input: usize) -> Result<StoredTensor, NpyError> {
+    /// [`FileCause::Request`] for an array of strings.
+    pub fn stored(&self, name: &str, input: usize) -> Result<StoredTensor, FileError> {
         let storage = match self.elements {
             NpyElements::Numbers(storage) => storage,
-            NpyElements::Strings(_) => {
-                return Err(NpyError::Kind { wanted: "numbers", found: ElementType::STRING });
-            }
+            NpyElements::Strings(_) => return Err(PlanFault::no_numbers(ElementType::STRING).into()),
         };
         let (name, shape) = (name.to_owned(), self.shape.clone());
         Ok(StoredTensor { name, shape, input, offset: self.data_offset, storage, column_major: self.column_major })
@@ -105,24 +104,24 @@ impl NpyArray {
 /// `<V1`.
 ///
 /// # Errors
-/// [`NpyError::TooLarge`] if a size overflows; [`NpyError::Axes`] if numpy allows no array of so many axes;
-/// [`NpyError::Kind`] for strings, for which there is [`write_strings`].
+/// [`FileCause::TooLarge`] if a size overflows; [`FileCause::Unsupported`] if numpy allows no array of so many axes;
+/// [`FileCause::Request`] for strings, for which there is [`write_strings`].
 pub fn npy_plan(
     tensor: &StoredTensor,
     to: ElementType,
     options: &CastOptions,
     order: NpyOrder,
-) -> Result<FilePlan, NpyError> {
+) -> Result<FilePlan, FileError> {
     if !to.is_numeric() {
-        return Err(NpyError::Kind { wanted: "numbers", found: to });
+        return Err(PlanFault::no_numbers(to).into());
     }
     if tensor.shape.len() > MOST_DIMS {
-        return Err(NpyError::Axes { limit: MOST_DIMS });
+        return Err(NpyFault::Axes { limit: MOST_DIMS }.into());
     }
     let keep = order == NpyOrder::Keep && tensor.is_column_major();
     let header = header::bytes(&dtype::of(to), keep, &tensor.shape);
     // Elements that stay in their order are those of any other shape.
     let tensor = StoredTensor { column_major: tensor.column_major && !keep, ..tensor.clone() };
-    let part = tensor.part(dtype::storage(to), options).ok_or(NpyError::TooLarge)?;
+    let part = tensor.part(dtype::storage(to), options).ok_or(PlanFault::Size)?;
     Ok(FilePlan { parts: vec![Part::Bytes(header), part] })
 }

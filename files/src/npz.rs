@@ -1,22 +1,25 @@
 //! `.npz` files: archives of `.npy` files.
 
-mod error;
 mod writer;
 
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 
 use wgpu_cast::ElementType;
+use zip::result::ZipError;
 use zip::{CompressionMethod, ZipArchive};
 
-use super::input::{InputRange, ReadAt};
-use super::npy::{NpyArray, NpyError, NpyHeader};
+use super::error::{FileCause, FileError, NpzFault};
+use super::input::{InputRange, ReadAt, size_of};
+use super::npy::{NpyArray, NpyHeader};
+use crate::text::cut;
 
-pub use error::NpzError;
 pub use writer::NpzWriter;
 
 /// Bytes that are decompressed at a time.
 const PIECE: usize = 1 << 16;
+
+const FORMAT: &str = ".npz archive";
 
 /// Longer than any header of a `.npy` file.
 const HEAD: u64 = 1 << 14;
@@ -53,17 +56,22 @@ impl<'a> NpzArchive<'a> {
     /// Reads the directory of an archive.
     ///
     /// # Errors
-    /// [`NpzError`] if it is no archive, if two members have the same name or overlap, and for a member that is not a
-    /// `.npy` file, is encrypted, or is compressed by another method than deflate.
-    pub fn open(input: &'a dyn ReadAt) -> Result<Self, NpzError> {
-        let size = input.size()?;
+    /// [`FileCause::Malformed`] if it is no archive, if two members have the same name or overlap, and for a member that
+    /// is not a `.npy` file; [`FileCause::Unsupported`] for one that is encrypted, or compressed by another method than
+    /// deflate; [`FileCause::Read`].
+    pub fn open(input: &'a dyn ReadAt) -> Result<Self, FileError> {
+        Self::directory(input).map_err(|error| error.in_format(FORMAT))
+    }
+
+    fn directory(input: &'a dyn ReadAt) -> Result<Self, FileError> {
+        let size = size_of(input)?;
         let cursor = Cursor { input, position: 0, size };
-        let mut archive = ZipArchive::new(BufReader::new(cursor)).map_err(NpzError::archive)?;
+        let mut archive = ZipArchive::new(BufReader::new(cursor)).map_err(failed)?;
         if archive.has_duplicate_names() {
-            return Err(NpzError::Archive { reason: "two members have the same name".to_owned() });
+            return Err(NpzFault::SameName.into());
         }
-        if archive.has_overlapping_entries().map_err(NpzError::archive)? {
-            return Err(NpzError::Archive { reason: "members overlap".to_owned() });
+        if archive.has_overlapping_entries().map_err(failed)? {
+            return Err(NpzFault::Overlap.into());
         }
         let members = (0..archive.len()).map(|index| member(&mut archive, index, size)).collect::<Result<_, _>>()?;
         Ok(Self { input, archive, members })
@@ -78,18 +86,17 @@ impl<'a> NpzArchive<'a> {
     /// [`NpyArray::read`].
     ///
     /// # Errors
-    /// [`NpzError::Npy`] with an error of [`NpyArray::read`]. For a member that is compressed, also
-    /// [`NpzError::Corrupt`] if it cannot be decompressed, and [`NpzError::Read`] or [`NpzError::Archive`] if it is not
-    /// found where the directory says.
-    pub fn array(&mut self, member: &NpzMember, from: Option<ElementType>) -> Result<NpyArray, NpzError> {
+    /// Those of [`NpyArray::read`], with the name of the array. For a member that is compressed, also
+    /// [`FileCause::Malformed`] if it is not found where the directory says, or cannot be decompressed.
+    pub fn array(&mut self, member: &NpzMember, from: Option<ElementType>) -> Result<NpyArray, FileError> {
         self.read(member, |file| NpyArray::read(file, from))
     }
 
     /// Reads the header of a member of any dtype. Its `data_offset` counts from the member's first byte.
     ///
     /// # Errors
-    /// [`NpzError::Npy`] with an error of [`NpyHeader::read`]; the others of [`array`](Self::array).
-    pub fn header(&mut self, member: &NpzMember) -> Result<NpyHeader, NpzError> {
+    /// Those of [`NpyHeader::read`], with the name of the array; the others of [`array`](Self::array).
+    pub fn header(&mut self, member: &NpzMember) -> Result<NpyHeader, FileError> {
         self.read(member, NpyHeader::read)
     }
 
@@ -97,18 +104,21 @@ impl<'a> NpzArchive<'a> {
     fn read<T>(
         &mut self,
         member: &NpzMember,
-        read: impl FnOnce(&dyn ReadAt) -> Result<T, NpyError>,
-    ) -> Result<T, NpzError> {
+        read: impl FnOnce(&dyn ReadAt) -> Result<T, FileError>,
+    ) -> Result<T, FileError> {
         let read = match &member.stored {
             Some(range) => read(&InputRange::new(self.input, range.clone())),
-            None => {
-                let mut head = Vec::new();
-                let mut file = self.archive.by_index(member.index).map_err(NpzError::archive)?.take(HEAD);
-                file.read_to_end(&mut head).map_err(|error| corrupt(member, &error))?;
-                read(&Head { bytes: head, size: member.bytes })
-            }
+            None => self.head(member).and_then(|head| read(&head)),
         };
-        read.map_err(|error| NpzError::Npy { name: member.name.clone(), error })
+        read.map_err(|error| error.of_tensor(&member.name))
+    }
+
+    /// The beginning of a member that is compressed.
+    fn head(&mut self, member: &NpzMember) -> Result<Head, FileError> {
+        let mut bytes = Vec::new();
+        let mut file = self.archive.by_index(member.index).map_err(failed)?.take(HEAD);
+        file.read_to_end(&mut bytes).map_err(|error| corrupt(&error))?;
+        Ok(Head { bytes, size: member.bytes })
     }
 
     /// Copies a member as a `.npy` file, decompressed, and compares its checksum. No more than
@@ -117,55 +127,67 @@ impl<'a> NpzArchive<'a> {
     /// With [`std::io::sink`] as `out`, this only verifies the member.
     ///
     /// # Errors
-    /// [`NpzError::Corrupt`] if the member cannot be decompressed, or has another size or checksum than the directory
-    /// says; [`NpzError::Write`].
-    pub fn copy(&mut self, member: &NpzMember, out: &mut dyn Write) -> Result<(), NpzError> {
-        let mut file = self.archive.by_index(member.index).map_err(NpzError::archive)?;
+    /// [`FileCause::Malformed`] if the member cannot be decompressed, or has another size or checksum than the directory
+    /// says; [`FileCause::Write`].
+    pub fn copy(&mut self, member: &NpzMember, out: &mut dyn Write) -> Result<(), FileError> {
+        self.decompress(member, out).map_err(|error| error.of_tensor(&member.name))
+    }
+
+    fn decompress(&mut self, member: &NpzMember, out: &mut dyn Write) -> Result<(), FileError> {
+        let mut file = self.archive.by_index(member.index).map_err(failed)?;
         let mut buffer = vec![0; PIECE];
         let mut left = member.bytes;
         loop {
             let read = match file.read(&mut buffer) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                read => read.map_err(|error| corrupt(member, &error))?,
+                read => read.map_err(|error| corrupt(&error))?,
             };
             if read == 0 && left == 0 {
                 return Ok(());
             }
             let rest = if read == 0 { None } else { left.checked_sub(read as u64) };
-            left = rest.ok_or_else(|| corrupt(member, &"its size is not that of the directory"))?;
-            out.write_all(&buffer[..read]).map_err(NpzError::Write)?;
+            left = rest.ok_or(NpzFault::Size)?;
+            out.write_all(&buffer[..read]).map_err(FileCause::Write)?;
         }
     }
 }
 
 /// Describes a member of an archive of `size` bytes.
-fn member(archive: &mut ZipArchive<BufReader<Cursor<'_>>>, index: usize, size: u64) -> Result<NpzMember, NpzError> {
+fn member(archive: &mut ZipArchive<BufReader<Cursor<'_>>>, index: usize, size: u64) -> Result<NpzMember, FileError> {
     // The raw reader neither decrypts nor decompresses, so that it can describe every member.
-    let file = archive.by_index_raw(index).map_err(NpzError::archive)?;
-    let full = file.name().map_err(NpzError::archive)?.into_owned();
+    let file = archive.by_index_raw(index).map_err(failed)?;
+    let full = file.name().map_err(failed)?.into_owned();
     if file.encrypted() {
-        return Err(NpzError::Encrypted { name: full });
+        return Err(NpzFault::Encrypted { member: full }.into());
     }
-    let Some(name) = full.strip_suffix(".npy") else { return Err(NpzError::NotArray { name: full }) };
+    let Some(name) = full.strip_suffix(".npy") else { return Err(NpzFault::NotArray { member: full }.into()) };
+    let wrong = |fault: NpzFault| FileError::from(fault).of_tensor(name);
     let bytes = file.size();
     let stored = match file.compression() {
         CompressionMethod::Stored => {
-            let start = file.data_start().ok_or_else(|| corrupt_name(name, "its data cannot be found"))?;
+            let start = file.data_start().ok_or_else(|| wrong(NpzFault::NoData))?;
             let end = start.checked_add(bytes).filter(|end| *end <= size && file.compressed_size() == bytes);
-            Some(start..end.ok_or_else(|| corrupt_name(name, "its size in the directory is wrong"))?)
+            Some(start..end.ok_or_else(|| wrong(NpzFault::DirectorySize))?)
         }
         CompressionMethod::DEFLATE => None,
-        method => return Err(NpzError::Compression { name: full, method: method.to_string() }),
+        method => return Err(NpzFault::Compression { member: full, method }.into()),
     };
     Ok(NpzMember { name: name.to_owned(), bytes, stored, index })
 }
 
-fn corrupt(member: &NpzMember, reason: &dyn std::fmt::Display) -> NpzError {
-    corrupt_name(&member.name, reason)
+/// What the library says of an archive that is read.
+fn failed(error: ZipError) -> FileError {
+    match error {
+        ZipError::Io(error) => FileCause::Read { bytes: None, error }.into(),
+        // What the library says of it are the names of its own types.
+        ZipError::InvalidArchive(_) => NpzFault::Damaged.into(),
+        error => NpzFault::Library { said: cut(&error.to_string(), 200) }.into(),
+    }
 }
 
-fn corrupt_name(name: &str, reason: impl std::fmt::Display) -> NpzError {
-    NpzError::Corrupt { name: name.to_owned(), reason: reason.to_string() }
+/// What the library says of a member's data.
+fn corrupt(error: &io::Error) -> FileError {
+    NpzFault::Corrupt { said: error.to_string() }.into()
 }
 
 /// The beginning of a member that is compressed.

@@ -5,13 +5,12 @@ use std::collections::{BTreeMap, HashMap};
 use safetensors::tensor::{Dtype, Metadata, TensorInfo};
 use wgpu_cast::{CastOptions, ElementType};
 
-use super::error::FileError;
-use super::input::ReadAt;
+use super::error::{FileCause, FileError, PlanFault, SafetensorsFault};
+use super::input::{ReadAt, read_at, size_of};
 use super::plan::{FilePlan, Part, SourceRange, TensorCast, TensorStorage};
+use crate::memory::zeros;
 use crate::repack::code_bits;
 use crate::text::cut;
-
-const FORMAT: &str = "safetensors";
 
 /// The size of the number before the header.
 const LENGTH_BYTES: u64 = 8;
@@ -80,40 +79,36 @@ impl SafetensorsFile {
     /// Reads the header, and checks it against the size of the file. The tensors follow one another without gaps.
     ///
     /// # Errors
-    /// [`FileError::Read`], with the input's number 0; [`FileError::Invalid`].
+    /// [`FileCause::Malformed`]; [`FileCause::Read`]; [`FileCause::OutOfMemory`].
     pub fn read(input: &dyn ReadAt) -> Result<Self, FileError> {
-        let invalid = |reason: String| FileError::Invalid { format: FORMAT, reason };
-        let read = |offset: u64, buffer: &mut [u8]| {
-            let bytes = buffer.len() as u64;
-            let read = input.read_exact_at(offset, buffer);
-            read.map_err(|error| FileError::Read { input: 0, offset, bytes, error })
-        };
-        let size = input.size().map_err(|error| FileError::Read { input: 0, offset: 0, bytes: 0, error })?;
+        Self::parse(input).map_err(|error| error.in_format("safetensors file"))
+    }
+
+    fn parse(input: &dyn ReadAt) -> Result<Self, FileError> {
+        let size = size_of(input)?;
         let mut length = [0; LENGTH_BYTES as usize];
         if size < LENGTH_BYTES {
-            return Err(invalid(format!("it has {size} bytes, fewer than the length of its header takes")));
+            return Err(SafetensorsFault::NoLength { size }.into());
         }
-        read(0, &mut length)?;
+        read_at(input, 0, &mut length)?;
         let length = u64::from_le_bytes(length);
-        if length > LONGEST_HEADER || length > size - LENGTH_BYTES {
-            let most = LONGEST_HEADER.min(size - LENGTH_BYTES);
-            return Err(invalid(format!("its header is to have {length} bytes, at most {most} are possible")));
+        let most = LONGEST_HEADER.min(size - LENGTH_BYTES);
+        if length > most {
+            return Err(SafetensorsFault::HeaderLength { bytes: length, most }.into());
         }
-        let mut header = memory(length)?;
-        header.resize(length as usize, 0);
-        read(LENGTH_BYTES, &mut header)?;
+        let mut text = zeros(length)?;
+        read_at(input, LENGTH_BYTES, &mut text)?;
         // Parsing would abort where there is no memory, so it is asked for before.
-        drop(memory(parsed_bytes(&header))?);
-        let text = header;
-        let header: Metadata = serde_json::from_slice(&text).map_err(|error| invalid(shown(&error)))?;
+        reserve(parsed_bytes(&text))?;
+        let header: Metadata =
+            serde_json::from_slice(&text).map_err(|error| SafetensorsFault::Json { said: shown(&error) })?;
         let (data, takes) = (LENGTH_BYTES + length, header.data_len() as u64);
         if takes != size - data {
-            let found = size - data;
-            return Err(invalid(format!("its tensors take {takes} bytes, but {found} follow the header")));
+            return Err(SafetensorsFault::DataLength { takes, found: size - data }.into());
         }
         let infos = header.tensors();
         if entries(&text) != [infos.len(), header.metadata().as_ref().map_or(0, HashMap::len)] {
-            return Err(invalid("a name is given twice".to_owned()));
+            return Err(SafetensorsFault::SameName.into());
         }
         let mut tensors: Vec<_> =
             infos.into_iter().map(|(name, info)| SafetensorsTensor::new(name, info, data)).collect();
@@ -141,9 +136,9 @@ impl SafetensorsFile {
     /// first, and within one width the order stays.
     ///
     /// # Errors
-    /// [`FileError::NoSuchType`] if the format does not have the target type; [`FileError::Tensor`] if the elements do
-    /// not fill whole bytes, which the format demands; [`FileError::HeaderLength`] if the names of the new types make
-    /// the header longer than the format allows; [`FileError::TooLarge`].
+    /// [`FileCause::NoSuchType`] if the format does not have the target type; [`FileCause::Unsupported`] if the elements
+    /// do not fill whole bytes, which the format demands; [`FileCause::TooLarge`] if a size overflows, or if the names of
+    /// the new types make the header longer than the format allows.
     pub fn plan(
         &self,
         input: usize,
@@ -165,9 +160,9 @@ impl SafetensorsFile {
         }
         let mut end = 0usize;
         for (tensor, dtype, part) in &targets {
-            let bytes = part.bytes().and_then(|bytes| usize::try_from(bytes).ok()).ok_or(FileError::TooLarge)?;
+            let bytes = part.bytes().and_then(|bytes| usize::try_from(bytes).ok()).ok_or(PlanFault::Size)?;
             let start = end;
-            end = start.checked_add(bytes).ok_or(FileError::TooLarge)?;
+            end = start.checked_add(bytes).ok_or(PlanFault::Size)?;
             let shape = tensor.shape.iter().map(|&axis| axis as usize).collect();
             let info = TensorInfo { dtype: *dtype, shape, data_offsets: (start, end) };
             let text = serde_json::to_string(&info).expect("numbers have JSON");
@@ -179,13 +174,13 @@ impl SafetensorsFile {
         header.resize(header.len().next_multiple_of(8), b' ');
         let bytes = header.len() as u64;
         if bytes > LONGEST_HEADER {
-            return Err(FileError::HeaderLength { format: FORMAT, bytes, limit: LONGEST_HEADER });
+            return Err(SafetensorsFault::NewHeaderLength { bytes, limit: LONGEST_HEADER }.into());
         }
         let length = bytes.to_le_bytes();
         let header = Part::Bytes([&length, header.as_slice()].concat());
         let plan =
             FilePlan { parts: std::iter::once(header).chain(targets.into_iter().map(|(.., part)| part)).collect() };
-        plan.bytes().ok_or(FileError::TooLarge)?;
+        plan.bytes().ok_or(PlanFault::Size)?;
         Ok(plan)
     }
 }
@@ -227,11 +222,10 @@ fn shown(error: &serde_json::Error) -> String {
     cut(&error.to_string(), 200).replace(char::is_control, "\u{fffd}")
 }
 
-/// Memory for so many bytes.
-fn memory(bytes: u64) -> Result<Vec<u8>, FileError> {
-    let mut memory = Vec::new();
-    let reserved = usize::try_from(bytes).is_ok_and(|bytes| memory.try_reserve_exact(bytes).is_ok());
-    if reserved { Ok(memory) } else { Err(FileError::OutOfMemory { bytes }) }
+/// Asks for so many bytes of memory, and gives them back.
+fn reserve(bytes: u64) -> Result<(), FileError> {
+    let reserved = usize::try_from(bytes).is_ok_and(|bytes| Vec::<u8>::new().try_reserve_exact(bytes).is_ok());
+    if reserved { Ok(()) } else { Err(FileCause::OutOfMemory { bytes }.into()) }
 }
 
 /// About the most memory that parsing a header takes, in maps and in vectors that grow. serde keeps what is in tensors
@@ -262,16 +256,17 @@ impl SafetensorsTensor {
     ) -> Result<(&Self, Dtype, Part), FileError> {
         let name = self.name.clone();
         let Some((dtype, _)) = TYPES.iter().find(|(_, element_type)| *element_type == to) else {
-            let known: Vec<_> = TYPES.iter().map(|(_, element_type)| element_type.name()).collect();
-            return Err(FileError::NoSuchType { name, format: FORMAT, element_type: to, known: known.join(", ") });
+            let known = TYPES.iter().map(|(_, element_type)| *element_type).collect();
+            let cause = FileCause::NoSuchType { format: "safetensors", element_type: to, known };
+            return Err(FileError::from(cause).of_tensor(&name));
         };
         let elements = self.elements();
         if u128::from(elements) * u128::from(code_bits(to)) % 8 != 0 {
-            let reason = format!("{elements} elements of {to} do not fill whole bytes, which {FORMAT} demands");
-            return Err(FileError::Tensor { name, reason });
+            let fault = SafetensorsFault::NotWhole { elements, element_type: to };
+            return Err(FileError::from(fault).of_tensor(&name));
         }
         let [from, to] = [from, to].map(TensorStorage::packed);
-        to.bytes(elements).ok_or(FileError::TooLarge)?;
+        to.bytes(elements).ok_or(PlanFault::Size)?;
         let (offset, column_major) = (self.offset, Vec::new());
         let cast = TensorCast { name, elements, input, offset, from, to, options, column_major, clamp: false };
         Ok((self, *dtype, Part::Cast(cast)))

@@ -5,12 +5,13 @@ use std::io;
 use wgpu_cast::{CastSpec, ElementType, Error, LossCounts, cpu};
 
 use super::clamp::clamp;
-use super::error::FileError;
-use super::input::ReadAt;
+use super::error::{FileCause, FileError, PlanFault};
+use super::input::{ReadAt, read_at};
+use super::memory::resize;
 use super::pieces::{Fragment, Piece, pieces};
 use super::plan::{CodeStorage, FilePlan, Part, TensorCast, TensorStorage};
 use super::repack::{code_bits, repack, swap_bytes};
-use super::transpose::{ReadError, RowMajorReader};
+use super::transpose::RowMajorReader;
 
 /// Pieces larger than this are not faster.
 const LARGEST_PIECE: u64 = 8 << 20;
@@ -91,9 +92,10 @@ pub struct FinishedPiece<'a> {
 /// ```
 ///
 /// # Errors
-/// [`FileError`]. What `sink` got before is the beginning of the output. Before any work: [`FileError::TooLarge`] if a
-/// size overflows on either side, [`FileError::NoInput`], and [`FileError::Tensor`] for what is not possible: elements
-/// that are strings, codes that the type does not store so, and column-major order of codes that do not start at bytes.
+/// [`FileCause::Read`], [`FileCause::Write`], [`FileCause::Cast`] and [`FileCause::OutOfMemory`]. What `sink` got before
+/// is the beginning of the output. Before any work: [`FileCause::TooLarge`] if a size overflows on either side, and
+/// [`FileCause::Request`] for what is not possible: inputs that there are not, elements that are strings, codes that the
+/// type does not store so, and column-major order of codes that do not start at bytes.
 pub fn write(
     plan: &FilePlan,
     inputs: &[&dyn ReadAt],
@@ -102,7 +104,7 @@ pub fn write(
     sink: &mut dyn FnMut(FinishedPiece<'_>) -> io::Result<()>,
 ) -> Result<(), FileError> {
     plan.parts.iter().try_for_each(|part| check(part, inputs.len()))?;
-    plan.bytes().ok_or(FileError::TooLarge)?;
+    plan.bytes().ok_or(PlanFault::Size)?;
     let memory = settings.memory.max(1 << 20);
     let slab = usize::try_from(memory / 2).unwrap_or(usize::MAX);
     let work = Work { plan, inputs, caster, slab, relative_errors: settings.relative_errors };
@@ -111,7 +113,7 @@ pub fn write(
     let mut finish = |made: &Made| {
         let bytes = &made.buffers.output[..made.size()];
         let finished = FinishedPiece { piece: &made.piece, bytes, losses: &made.losses };
-        sink(finished).map_err(|error| FileError::Write { offset: made.piece.output.start, error })
+        sink(finished).map_err(|error| FileError::from(FileCause::Write(error)).at(made.piece.output.start))
     };
     run(&work, todo, &mut finish)
 }
@@ -123,11 +125,10 @@ fn check(part: &Part, inputs: usize) -> Result<(), FileError> {
         Part::Copy(range) => (range.input, range.offset, Some(range.bytes)),
         Part::Cast(_) | Part::Codes(_) => {
             let Some(elements) = part.elements() else { unreachable!("it has elements") };
-            let refused =
-                |reason: &str| FileError::Tensor { name: elements.name.to_owned(), reason: reason.to_owned() };
+            let refused = |fault: PlanFault| FileError::from(fault).of_tensor(elements.name);
             let sides = [elements.from, elements.to];
-            if !sides.iter().all(|side| side.element_type.is_numeric()) {
-                return Err(refused("strings have no codes"));
+            if let Some(side) = sides.iter().find(|side| !side.element_type.is_numeric()) {
+                return Err(refused(PlanFault::no_numbers(side.element_type)));
             }
             let is_possible = |side: &TensorStorage| match side.codes {
                 CodeStorage::Packed => true,
@@ -135,21 +136,20 @@ fn check(part: &Part, inputs: usize) -> Result<(), FileError> {
                 CodeStorage::OnePerByte => code_bits(side.element_type) < 8,
             };
             if !sides.iter().all(is_possible) {
-                return Err(refused(
-                    "only codes of fewer than 8 bits are one per byte, and only others are big-endian",
-                ));
+                return Err(refused(PlanFault::CodeWidth));
             }
             let is_packed = elements.from.codes == CodeStorage::Packed && code_bits(elements.from.element_type) < 8;
             if !elements.column_major.is_empty() && is_packed {
-                return Err(refused("codes of fewer than 8 bits cannot be packed in column-major order"));
+                return Err(refused(PlanFault::PackedColumns));
             }
             (elements.input, elements.offset, elements.from.bytes(elements.count))
         }
     };
     if input >= inputs {
-        return Err(FileError::NoInput { input, inputs });
+        return Err(PlanFault::NoInput { input, inputs }.into());
     }
-    bytes.and_then(|bytes| offset.checked_add(bytes)).map(|_| ()).ok_or(FileError::TooLarge)
+    bytes.and_then(|bytes| offset.checked_add(bytes)).ok_or(PlanFault::Size)?;
+    Ok(())
 }
 
 /// One piece after the other.
@@ -254,15 +254,13 @@ impl Made {
 /// At least `bytes` bytes. Memory is allocated once for as many.
 fn reserve(buffer: &mut Vec<u8>, bytes: usize) -> Result<&mut [u8], FileError> {
     if buffer.len() < bytes {
-        let more = bytes - buffer.len();
-        buffer.try_reserve_exact(more).map_err(|_| FileError::OutOfMemory { bytes: bytes as u64 })?;
-        buffer.resize(bytes, 0);
+        resize(buffer, bytes as u64)?;
     }
     Ok(&mut buffer[..bytes])
 }
 
 fn failed(name: &str, error: Error) -> FileError {
-    FileError::Cast { name: name.to_owned(), error: Box::new(error) }
+    FileError::from(error).of_tensor(name)
 }
 
 impl<'a> Work<'a> {
@@ -286,18 +284,15 @@ impl<'a> Work<'a> {
                     let buffer = &mut input[source.clone()];
                     if elements.column_major.is_empty() {
                         let (before, _) = elements.sizes(range.start);
-                        self.read_at(elements.input, elements.offset + before, buffer)?;
+                        let read = self.read_at(elements.input, elements.offset + before, buffer);
+                        read.map_err(|error| error.of_tensor(elements.name))?;
                         continue;
                     }
-                    let (offset, bytes) = (elements.offset, buffer.len() as u64);
-                    let failed = |error| match error {
-                        ReadError::Io(error) => FileError::Read { input: elements.input, offset, bytes, error },
-                        ReadError::OutOfMemory { bytes } => FileError::OutOfMemory { bytes },
-                    };
+                    let failed = |error: FileError| error.of_input(elements.input).of_tensor(elements.name);
                     if columns.as_ref().is_none_or(|(part, _)| *part != fragment.part) {
                         let (size, _) = elements.sizes(1);
                         let (from, axes) = (self.inputs[elements.input], elements.column_major);
-                        let reader = RowMajorReader::new(from, offset, size as usize, axes, self.slab);
+                        let reader = RowMajorReader::new(from, elements.offset, size as usize, axes, self.slab);
                         *columns = Some((fragment.part, reader.map_err(failed)?));
                     }
                     let Some((_, reader)) = columns else { unreachable!("the reader was made") };
@@ -309,9 +304,7 @@ impl<'a> Work<'a> {
     }
 
     fn read_at(&self, input: usize, offset: u64, buffer: &mut [u8]) -> Result<(), FileError> {
-        let bytes = buffer.len() as u64;
-        let read = self.inputs[input].read_exact_at(offset, buffer);
-        read.map_err(|error| FileError::Read { input, offset, bytes, error })
+        read_at(self.inputs[input], offset, buffer).map_err(|error| error.of_input(input))
     }
 
     fn cast(&self, made: &mut Made) -> Result<(), FileError> {

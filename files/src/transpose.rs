@@ -8,7 +8,9 @@ mod tiles;
 use std::io;
 use std::ops::Range;
 
-use super::input::ReadAt;
+use super::error::{FileCause, FileError, PlanFault};
+use super::input::{ReadAt, read_at};
+use super::memory::resize;
 use tiles::copy_row_major;
 
 /// Elements of other slabs are read along where no more than this many bytes of them lie between two runs, because that
@@ -17,27 +19,6 @@ const GAP: u64 = 4096;
 
 /// The buffer for runs that are read together, in bytes.
 const SPAN: u64 = 1 << 20;
-
-/// Why elements cannot be read.
-#[derive(Debug)]
-pub(super) enum ReadError {
-    /// The input cannot be read, or has no such elements.
-    Io(io::Error),
-    /// There is no memory for so many bytes.
-    OutOfMemory { bytes: u64 },
-}
-
-impl From<io::Error> for ReadError {
-    fn from(error: io::Error) -> Self {
-        Self::Io(error)
-    }
-}
-
-impl From<io::ErrorKind> for ReadError {
-    fn from(kind: io::ErrorKind) -> Self {
-        Self::Io(kind.into())
-    }
-}
 
 /// Reads the elements of a column-major array in row-major order. Consecutive pieces are read fastest.
 pub(super) struct RowMajorReader<'a> {
@@ -95,11 +76,11 @@ impl<'a> RowMajorReader<'a> {
         element_bytes: usize,
         axes: &[u64],
         memory: usize,
-    ) -> Result<Self, ReadError> {
+    ) -> Result<Self, FileError> {
         let start = offset.checked_add(element_bytes as u64);
         let end = axes.iter().try_fold(element_bytes as u64, |size, &axis| size.checked_mul(axis.max(1)));
         if start.and(end).and_then(|end| end.checked_add(offset)).is_none() {
-            return Err(io::ErrorKind::InvalidInput.into());
+            return Err(PlanFault::Size.into());
         }
         let axes = axes.iter().copied().filter(|&axis| axis != 1).collect();
         Ok(Self { input, offset, element_bytes, axes, memory, slab: Slab::default(), span: Vec::new() })
@@ -110,15 +91,15 @@ impl<'a> RowMajorReader<'a> {
     /// # Errors
     /// The input cannot be read, there is no memory, or the buffer has no whole number of elements or more than there
     /// are.
-    pub(super) fn read(&mut self, mut first: u64, mut buffer: &mut [u8]) -> Result<(), ReadError> {
+    pub(super) fn read(&mut self, mut first: u64, mut buffer: &mut [u8]) -> Result<(), FileError> {
         let size = self.element_bytes;
         let last = (buffer.len() / size.max(1)) as u64;
         let elements = self.axes.iter().product::<u64>();
         if size == 0 || !buffer.len().is_multiple_of(size) || first.checked_add(last).is_none_or(|end| end > elements) {
-            return Err(io::ErrorKind::InvalidInput.into());
+            return Err(FileCause::Read { bytes: None, error: io::ErrorKind::InvalidInput.into() }.into());
         }
         if self.axes.len() <= 1 {
-            return Ok(self.input.read_exact_at(self.offset + first * size as u64, buffer)?);
+            return read_at(self.input, self.offset + first * size as u64, buffer);
         }
         while !buffer.is_empty() {
             if !self.slab.range.contains(&first) {
@@ -134,7 +115,7 @@ impl<'a> RowMajorReader<'a> {
     }
 
     /// Reads the slab that starts with this element, or with an element before it where it cannot start there.
-    fn read_slab(&mut self, first: u64) -> Result<(), ReadError> {
+    fn read_slab(&mut self, first: u64) -> Result<(), FileError> {
         let room = (self.memory / self.element_bytes).max(1) as u64;
         // Elements of the axes after the divided one, which is the first that leaves so few that they fit.
         let rest = |axis: usize| self.axes[axis + 1..].iter().product::<u64>();
@@ -176,9 +157,9 @@ impl<'a> RowMajorReader<'a> {
     }
 
     /// Reads runs one after the other into the slab.
-    fn read_runs(&mut self, runs: &Runs) -> Result<(), ReadError> {
+    fn read_runs(&mut self, runs: &Runs) -> Result<(), FileError> {
         if runs.inner == 1 && runs.outer_step == runs.length {
-            return Ok(self.input.read_exact_at(runs.start, &mut self.slab.bytes)?);
+            return read_at(self.input, runs.start, &mut self.slab.bytes);
         }
         let length = runs.length as usize;
         let (mut run, mut slab) = (0, &mut self.slab.bytes[..]);
@@ -194,10 +175,10 @@ impl<'a> RowMajorReader<'a> {
             }
             let (found, rest) = slab.split_at_mut((after - run) as usize * length);
             if after == run + 1 {
-                self.input.read_exact_at(start, found)?;
+                read_at(self.input, start, found)?;
             } else {
                 resize(&mut self.span, end - start)?;
-                self.input.read_exact_at(start, &mut self.span)?;
+                read_at(self.input, start, &mut self.span)?;
                 for (run, found) in (run..after).zip(found.chunks_exact_mut(length)) {
                     let at = (runs.offset(run) - start) as usize;
                     found.copy_from_slice(&self.span[at..at + length]);
@@ -207,15 +188,6 @@ impl<'a> RowMajorReader<'a> {
         }
         Ok(())
     }
-}
-
-/// Changes the length, or reports that there is no memory.
-fn resize(bytes: &mut Vec<u8>, length: u64) -> Result<(), ReadError> {
-    let out_of_memory = || ReadError::OutOfMemory { bytes: length };
-    let length = usize::try_from(length).map_err(|_| out_of_memory())?;
-    bytes.try_reserve_exact(length.saturating_sub(bytes.len())).map_err(|_| out_of_memory())?;
-    bytes.resize(length, 0);
-    Ok(())
 }
 
 #[cfg(test)]
@@ -279,11 +251,8 @@ mod tests {
         }
     }
 
-    fn kind(result: Result<(), ReadError>) -> io::ErrorKind {
-        match result.unwrap_err() {
-            ReadError::Io(error) => error.kind(),
-            ReadError::OutOfMemory { .. } => io::ErrorKind::OutOfMemory,
-        }
+    fn text(result: Result<(), FileError>) -> String {
+        result.unwrap_err().to_string()
     }
 
     /// A slab for which there is no memory is named by its size.
@@ -293,7 +262,7 @@ mod tests {
         let mut reader = RowMajorReader::new(&empty, 0, 8, &[1 << 28, 1 << 28], usize::MAX).unwrap();
         let error = reader.read(0, &mut [0; 8]).unwrap_err();
         let most = if usize::BITS == 64 { 1 << 59 } else { 1 << 31 };
-        assert!(matches!(error, ReadError::OutOfMemory { bytes } if bytes == most), "{error:?}");
+        assert!(matches!(error.cause(), FileCause::OutOfMemory { bytes } if *bytes == most), "{error:?}");
     }
 
     #[test]
@@ -301,13 +270,14 @@ mod tests {
         let file = vec![0; 24];
         let mut reader = RowMajorReader::new(&file, 0, 4, &[2, 3], 100).unwrap();
         for (first, bytes) in [(6, 4), (5, 8), (0, 5), (u64::MAX, 4)] {
-            let error = kind(reader.read(first, &mut vec![0; bytes]));
-            assert_eq!(error, io::ErrorKind::InvalidInput, "{bytes} bytes from {first}");
+            let error = text(reader.read(first, &mut vec![0; bytes]));
+            assert_eq!(error, "cannot read: invalid input parameter", "{bytes} bytes from {first}");
         }
         reader.read(6, &mut []).unwrap();
-        assert!(RowMajorReader::new(&file, 0, 4, &[1 << 32, 1 << 31], 100).is_err());
+        let overflow = RowMajorReader::new(&file, 0, 4, &[1 << 32, 1 << 31], 100).map(|_| ());
+        assert_eq!(text(overflow), "a size in bytes overflows");
         let mut truncated = RowMajorReader::new(&file, 4, 4, &[2, 3], 100).unwrap();
-        assert_eq!(kind(truncated.read(0, &mut [0; 4])), io::ErrorKind::UnexpectedEof);
+        assert_eq!(text(truncated.read(0, &mut [0; 4])), "cannot read 24 bytes at offset 4: unexpected end of file");
         // An empty array has nothing to read.
         RowMajorReader::new(&file, 0, 4, &[3, 0], 100).unwrap().read(0, &mut []).unwrap();
     }

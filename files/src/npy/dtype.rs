@@ -3,8 +3,8 @@
 use wgpu_cast::ElementType;
 
 use super::NpyElements;
-use super::error::NpyError;
 use super::strings::{Characters, StringLayout};
+use crate::error::{FileCause, FileError, PlanFault};
 use crate::plan::{CodeStorage, TensorStorage};
 use crate::repack::code_bits;
 
@@ -41,11 +41,15 @@ fn element_bytes(element_type: ElementType) -> u64 {
 }
 
 /// What an array of this dtype contains. `from` is the element type that the caller gives.
-pub(super) fn elements(dtype: &str, from: Option<ElementType>) -> Result<NpyElements, NpyError> {
-    let unsupported = |what| NpyError::Dtype { dtype: dtype.to_owned(), what };
+pub(super) fn elements(dtype: &str, from: Option<ElementType>) -> Result<NpyElements, FileError> {
+    let unsupported = |what| FileError::from(FileCause::DtypeNotSupported { dtype: dtype.to_owned(), what });
+    if dtype.starts_with('[') {
+        return Err(unsupported("it has several fields"));
+    }
+    let needed = |bytes, given| FileError::from(FileCause::ElementTypeNeeded { dtype: dtype.to_owned(), bytes, given });
     let mut characters = dtype.chars();
-    let order = characters.next().filter(|order| "<>|".contains(*order)).ok_or(unsupported("unknown"))?;
-    let kind = characters.next().ok_or(unsupported("unknown"))?;
+    let order = characters.next().filter(|order| "<>|".contains(*order)).ok_or_else(|| unsupported("unknown"))?;
+    let kind = characters.next().ok_or_else(|| unsupported("unknown"))?;
     let bytes = characters.as_str().parse::<u64>().ok();
     let big_endian = order == '>';
     let own = OWN.iter().find(|row| row.0 == kind && Some(row.1) == bytes).map(|row| row.2);
@@ -65,15 +69,12 @@ pub(super) fn elements(dtype: &str, from: Option<ElementType>) -> Result<NpyElem
         (_, _, Some(own), None) => own,
         (_, _, Some(own), Some(from)) if own == from => own,
         ('u' | 'V', Some(bytes), _, Some(from)) if from.is_numeric() && element_bytes(from) == bytes => from,
-        ('u' | 'V', Some(bytes), _, Some(from)) if from.is_numeric() => {
-            let (dtype, needed) = (dtype.to_owned(), element_bytes(from));
-            return Err(NpyError::FromSize { dtype, bytes, from, needed });
-        }
+        ('u' | 'V', Some(bytes), _, Some(from)) if from.is_numeric() => return Err(needed(bytes, Some(from))),
         (_, _, Some(own), Some(from)) => return Err(contradicts(dtype, own, from)),
         ('V', Some(_), None, Some(from)) => {
-            return Err(NpyError::Kind { wanted: "a type of numbers", found: from });
+            return Err(PlanFault::Kind { wanted: "a type of numbers", found: from }.into());
         }
-        ('V', Some(bytes), None, None) => return Err(NpyError::NoElementType { dtype: dtype.to_owned(), bytes }),
+        ('V', Some(bytes), None, None) => return Err(needed(bytes, None)),
         _ => {
             let what = UNSUPPORTED.iter().find(|row| row.0 == kind).map_or("unknown", |row| row.1);
             return Err(unsupported(what));
@@ -87,8 +88,8 @@ pub(super) fn elements(dtype: &str, from: Option<ElementType>) -> Result<NpyElem
     Ok(NpyElements::Numbers(TensorStorage { element_type, codes }))
 }
 
-fn contradicts(dtype: &str, element_type: ElementType, from: ElementType) -> NpyError {
-    NpyError::FromContradicts { dtype: dtype.to_owned(), element_type, from }
+fn contradicts(dtype: &str, found: ElementType, given: ElementType) -> FileError {
+    FileCause::ElementTypeContradicted { dtype: Some(dtype.to_owned()), found, given }.into()
 }
 
 /// The dtype in which ml_dtypes and numpy write this type of numbers; FLOAT8E5M2 is raw bytes like the other types of

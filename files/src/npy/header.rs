@@ -1,7 +1,7 @@
 //! The header of a `.npy` file: a dictionary of Python. It is untrusted, and only what numpy writes is accepted.
 
-use super::error::NpyError;
-use crate::input::ReadAt;
+use crate::error::{FileCause, FileError, NpyFault};
+use crate::input::{ReadAt, read_at};
 use crate::onnx::MOST_DIMS;
 
 /// The longest header that is accepted; numpy has the same limit.
@@ -33,15 +33,18 @@ impl NpyHeader {
     /// Reads the header at the beginning of the input. What follows it is neither read nor compared with it.
     ///
     /// # Errors
-    /// [`NpyError::Read`] if the input cannot be read; [`NpyError::NotNpy`] if it does not start as a `.npy` file or
-    /// ends in its header; [`NpyError::Version`] if the version of the format is not 1.0, 2.0 or 3.0;
-    /// [`NpyError::HeaderLength`] if the header has more than 10,000 bytes; [`NpyError::Header`] if it is not that of
-    /// an array; [`NpyError::Axes`] if it has more axes than numpy allows.
-    pub fn read(input: &dyn ReadAt) -> Result<Self, NpyError> {
+    /// [`FileCause::Read`] if the input cannot be read; [`FileCause::Malformed`] if it does not start as a `.npy` file,
+    /// ends in its header, or has not the header of an array; [`FileCause::Unsupported`] if the version of the format is
+    /// not 1.0, 2.0 or 3.0, or if the header has more than 10,000 bytes or more axes than numpy allows.
+    pub fn read(input: &dyn ReadAt) -> Result<Self, FileError> {
+        Self::parse(input).map_err(|error| error.in_format(".npy file"))
+    }
+
+    fn parse(input: &dyn ReadAt) -> Result<Self, FileError> {
         let mut start = [0; 12];
         fill(input, 0, &mut start[..10])?;
         if !start.starts_with(MAGIC) {
-            return Err(NpyError::NotNpy);
+            return Err(NpyFault::NotNpy.into());
         }
         let (length, offset) = match (start[6], start[7]) {
             (1, 0) => (usize::from(u16::from_le_bytes([start[8], start[9]])), 10),
@@ -49,27 +52,27 @@ impl NpyHeader {
                 fill(input, 10, &mut start[10..])?;
                 (u32::from_le_bytes([start[8], start[9], start[10], start[11]]) as usize, 12)
             }
-            (major, minor) => return Err(NpyError::Version { major, minor }),
+            (major, minor) => return Err(NpyFault::Version { major, minor }.into()),
         };
         if length > LONGEST {
-            return Err(NpyError::HeaderLength { bytes: length as u64, limit: LONGEST as u64 });
+            return Err(NpyFault::HeaderLength { bytes: length as u64, limit: LONGEST as u64 }.into());
         }
         let mut text = vec![0; length];
         fill(input, offset, &mut text)?;
         let text = match start[6] {
             // Latin-1, whose codes are those of Unicode.
             1 | 2 => text.into_iter().map(char::from).collect(),
-            _ => String::from_utf8(text).map_err(|_| NpyError::Header { reason: "it is not text" })?,
+            _ => String::from_utf8(text).map_err(|_| bad("it is not text"))?,
         };
         let (dtype, column_major, shape) = Parser { rest: &text }.dictionary()?;
         Ok(Self { dtype, column_major, shape, data_offset: offset + length as u64 })
     }
 }
 
-fn fill(input: &dyn ReadAt, offset: u64, bytes: &mut [u8]) -> Result<(), NpyError> {
-    input.read_exact_at(offset, bytes).map_err(|error| match error.kind() {
-        std::io::ErrorKind::UnexpectedEof => NpyError::NotNpy,
-        _ => error.into(),
+fn fill(input: &dyn ReadAt, offset: u64, bytes: &mut [u8]) -> Result<(), FileError> {
+    read_at(input, offset, bytes).map_err(|error| match error.cause() {
+        FileCause::Read { error, .. } if error.kind() == std::io::ErrorKind::UnexpectedEof => NpyFault::NotNpy.into(),
+        _ => error,
     })
 }
 
@@ -97,7 +100,7 @@ struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    fn dictionary(mut self) -> Result<(String, bool, Vec<u64>), NpyError> {
+    fn dictionary(mut self) -> Result<(String, bool, Vec<u64>), FileError> {
         let (mut dtype, mut column_major, mut shape) = (None, None, None);
         self.expect('{')?;
         while !self.take('}') {
@@ -126,7 +129,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn dtype(&mut self) -> Result<&'a str, NpyError> {
+    fn dtype(&mut self) -> Result<&'a str, FileError> {
         let text = self.rest.trim_start();
         if !text.starts_with('[') {
             return self.string();
@@ -134,7 +137,7 @@ impl<'a> Parser<'a> {
         // A list of fields. Only where it ends is of interest here.
         let mut depth = 0;
         loop {
-            let at = self.rest.find(['[', ']', '(', ')', '\'', '"']).ok_or(bad("a list has no end"))?;
+            let at = self.rest.find(['[', ']', '(', ')', '\'', '"']).ok_or_else(|| bad("a list has no end"))?;
             let (found, rest) = self.rest[at..].split_at(1);
             match found {
                 "[" | "(" => depth += 1,
@@ -152,7 +155,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn bool(&mut self) -> Result<bool, NpyError> {
+    fn bool(&mut self) -> Result<bool, FileError> {
         match self.word() {
             "True" => Ok(true),
             "False" => Ok(false),
@@ -160,12 +163,12 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn shape(&mut self) -> Result<Vec<u64>, NpyError> {
+    fn shape(&mut self) -> Result<Vec<u64>, FileError> {
         let mut shape = Vec::new();
         self.expect('(')?;
         while !self.take(')') {
             if shape.len() == MOST_DIMS {
-                return Err(NpyError::Axes { limit: MOST_DIMS });
+                return Err(NpyFault::Axes { limit: MOST_DIMS }.into());
             }
             if self.take('-') {
                 return Err(bad("an axis length is negative"));
@@ -175,7 +178,7 @@ impl<'a> Parser<'a> {
             let digits = word.strip_suffix('L').unwrap_or(word);
             let is_number = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
             let axis = if is_number { digits.parse().ok() } else { None };
-            shape.push(axis.ok_or(bad("invalid axis length"))?);
+            shape.push(axis.ok_or_else(|| bad("invalid axis length"))?);
             if !self.take(',') {
                 self.expect(')')?;
                 // In Python, a number in parentheses is a number.
@@ -185,12 +188,12 @@ impl<'a> Parser<'a> {
         Ok(shape)
     }
 
-    fn string(&mut self) -> Result<&'a str, NpyError> {
+    fn string(&mut self) -> Result<&'a str, FileError> {
         let quote = if self.take('"') { '"' } else { '\'' };
         if quote == '\'' {
             self.expect('\'')?;
         }
-        let (text, rest) = self.rest.split_once(quote).ok_or(bad("a string has no end"))?;
+        let (text, rest) = self.rest.split_once(quote).ok_or_else(|| bad("a string has no end"))?;
         self.rest = rest;
         if text.contains('\\') { Err(bad("a string has an escape")) } else { Ok(text) }
     }
@@ -209,11 +212,11 @@ impl<'a> Parser<'a> {
         rest.is_some()
     }
 
-    fn expect(&mut self, wanted: char) -> Result<(), NpyError> {
+    fn expect(&mut self, wanted: char) -> Result<(), FileError> {
         if self.take(wanted) { Ok(()) } else { Err(bad("it is not a dictionary of descr, fortran_order and shape")) }
     }
 }
 
-fn bad(reason: &'static str) -> NpyError {
-    NpyError::Header { reason }
+fn bad(reason: &'static str) -> FileError {
+    NpyFault::Header { reason }.into()
 }

@@ -1,10 +1,11 @@
 //! Arrays of strings, which all have the same length in the file: shorter ones end with U+0000.
 
-use wgpu_cast::Tensor;
+use wgpu_cast::{ElementType, Tensor};
 
-use super::error::NpyError;
 use super::{NpyArray, NpyElements, header};
+use crate::error::{FileCause, FileError, NpyFault, PlanFault};
 use crate::input::ReadAt;
+use crate::memory::zeros;
 use crate::onnx::MOST_DIMS;
 use crate::stored::count;
 use crate::transpose::RowMajorReader;
@@ -45,14 +46,14 @@ impl StringLayout {
         }
     }
 
-    fn decode(self, index: usize, bytes: &[u8]) -> Result<String, NpyError> {
+    fn decode(self, index: usize, bytes: &[u8]) -> Result<String, FileError> {
         let mut text = String::new();
         // A character of UTF-8 is not longer than one of UTF-32.
-        text.try_reserve_exact(bytes.len()).map_err(|_| NpyError::OutOfMemory { bytes: bytes.len() as u64 })?;
+        text.try_reserve_exact(bytes.len()).map_err(|_| FileCause::OutOfMemory { bytes: bytes.len() as u64 })?;
         let code: fn([u8; 4]) -> u32 = match self.characters {
             Characters::Utf8 => {
                 let end = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
-                let found = std::str::from_utf8(&bytes[..end]).map_err(|_| NpyError::Utf8 { index })?;
+                let found = std::str::from_utf8(&bytes[..end]).map_err(|_| NpyFault::Utf8 { index })?;
                 text.push_str(found);
                 return Ok(text);
             }
@@ -63,7 +64,7 @@ impl StringLayout {
         let end = codes.iter().rposition(|&bytes| bytes != [0; 4]).map_or(0, |last| last + 1);
         for &bytes in &codes[..end] {
             let code = code(bytes);
-            text.push(char::from_u32(code).ok_or(NpyError::Character { index, code })?);
+            text.push(char::from_u32(code).ok_or(NpyFault::Character { index, code })?);
         }
         Ok(text)
     }
@@ -73,29 +74,27 @@ impl NpyArray {
     /// Reads the strings of an array of strings, in row-major order. The size of the input bounds the memory.
     ///
     /// # Errors
-    /// [`NpyError::Kind`] if it is an array of numbers; [`NpyError::Header`] if its strings have the length 0, which
-    /// numpy does not write; [`NpyError::Utf8`] and [`NpyError::Character`] for invalid strings;
-    /// [`NpyError::OutOfMemory`].
-    pub fn read_strings(&self, input: &dyn ReadAt) -> Result<Tensor, NpyError> {
+    /// [`FileCause::Request`] if it is an array of numbers; [`FileCause::Malformed`] if its strings have the length 0,
+    /// which numpy does not write, or if one is not valid Unicode; [`FileCause::TooLarge`] and
+    /// [`FileCause::OutOfMemory`].
+    pub fn read_strings(&self, input: &dyn ReadAt) -> Result<Tensor, FileError> {
         let layout = match self.elements {
             NpyElements::Strings(layout) => layout,
-            NpyElements::Numbers(storage) => {
-                return Err(NpyError::Kind { wanted: "strings", found: storage.element_type });
-            }
+            NpyElements::Numbers(storage) => return Err(no_strings(storage.element_type)),
         };
         if layout.length == 0 {
-            return Err(NpyError::Header { reason: "its strings have no length" });
+            return Err(NpyFault::Header { reason: "its strings have no length" }.into());
         }
-        let size = layout.bytes().ok_or(NpyError::TooLarge)?;
-        let elements = count(&self.shape).ok_or(NpyError::TooLarge)?;
-        let held = elements.checked_mul(size).ok_or(NpyError::TooLarge)?;
+        let size = layout.bytes().ok_or(PlanFault::Size)?;
+        let elements = count(&self.shape).ok_or(PlanFault::Size)?;
+        let held = elements.checked_mul(size).ok_or(PlanFault::Size)?;
         let shape = self.shape.iter().map(|&axis| usize::try_from(axis)).collect::<Result<Vec<_>, _>>();
-        let (Ok(shape), Ok(size)) = (shape, usize::try_from(size)) else { return Err(NpyError::TooLarge) };
+        let (Ok(shape), Ok(size)) = (shape, usize::try_from(size)) else { return Err(PlanFault::Size.into()) };
         // In row-major order, the array is read as one of a single axis.
         let axes = if self.column_major && elements > 0 { &self.shape[..] } else { &[elements] };
         let mut reader = RowMajorReader::new(input, self.data_offset, size, axes, SLAB)?;
         let piece = (PIECE / size as u64).max(1);
-        let mut buffer = zeroed(held.min(piece * size as u64))?;
+        let mut buffer = zeros(held.min(piece * size as u64))?;
         let (mut fault, mut index, mut loaded) = (None, 0, 0..0);
         let texts = std::iter::from_fn(|| {
             if index == elements || fault.is_some() {
@@ -105,7 +104,7 @@ impl NpyArray {
                 loaded = index..(index + piece).min(elements);
                 let bytes = (loaded.end - loaded.start) as usize * size;
                 if let Err(error) = reader.read(index, &mut buffer[..bytes]) {
-                    fault = Some(error.into());
+                    fault = Some(error);
                     return None;
                 }
             }
@@ -126,24 +125,22 @@ impl NpyArray {
 /// string.
 ///
 /// # Errors
-/// [`NpyError::Kind`] for a tensor of numbers; [`NpyError::Axes`] if numpy allows no array of so many axes;
-/// [`NpyError::TrailingNul`] for a string that numpy could not give back; [`NpyError::TooLarge`] and
-/// [`NpyError::OutOfMemory`].
-pub fn write_strings(tensor: &Tensor) -> Result<Vec<u8>, NpyError> {
-    let wrong_kind = || NpyError::Kind { wanted: "strings", found: tensor.element_type() };
-    let strings = || tensor.strings().ok_or_else(wrong_kind);
+/// [`FileCause::Request`] for a tensor of numbers; [`FileCause::Unsupported`] if numpy allows no array of so many axes,
+/// or for a string that numpy could not give back; [`FileCause::TooLarge`] and [`FileCause::OutOfMemory`].
+pub fn write_strings(tensor: &Tensor) -> Result<Vec<u8>, FileError> {
+    let strings = || tensor.strings().ok_or_else(|| no_strings(tensor.element_type()));
     if let Some(index) = strings()?.position(|string| string.ends_with('\0')) {
-        return Err(NpyError::TrailingNul { index });
+        return Err(NpyFault::TrailingNul { index }.into());
     }
     if tensor.shape().len() > MOST_DIMS {
-        return Err(NpyError::Axes { limit: MOST_DIMS });
+        return Err(NpyFault::Axes { limit: MOST_DIMS }.into());
     }
     let longest = strings()?.map(|string| string.chars().count()).max().unwrap_or(0).max(1);
     let shape: Vec<u64> = tensor.shape().iter().map(|&axis| axis as u64).collect();
     let header = header::bytes(&format!("<U{longest}"), false, &shape);
-    let size = longest.checked_mul(4).ok_or(NpyError::TooLarge)?;
-    let data = tensor.len().checked_mul(size).ok_or(NpyError::TooLarge)?;
-    let mut bytes = zeroed(header.len().checked_add(data).ok_or(NpyError::TooLarge)? as u64)?;
+    let size = longest.checked_mul(4).ok_or(PlanFault::Size)?;
+    let data = tensor.len().checked_mul(size).ok_or(PlanFault::Size)?;
+    let mut bytes = zeros(header.len().checked_add(data).ok_or(PlanFault::Size)? as u64)?;
     let (start, data) = bytes.split_at_mut(header.len());
     start.copy_from_slice(&header);
     for (string, place) in strings()?.zip(data.chunks_exact_mut(size)) {
@@ -154,11 +151,7 @@ pub fn write_strings(tensor: &Tensor) -> Result<Vec<u8>, NpyError> {
     Ok(bytes)
 }
 
-fn zeroed(bytes: u64) -> Result<Vec<u8>, NpyError> {
-    let out_of_memory = || NpyError::OutOfMemory { bytes };
-    let length = usize::try_from(bytes).map_err(|_| out_of_memory())?;
-    let mut zeros = Vec::new();
-    zeros.try_reserve_exact(length).map_err(|_| out_of_memory())?;
-    zeros.resize(length, 0);
-    Ok(zeros)
+/// Strings are needed.
+fn no_strings(found: ElementType) -> FileError {
+    PlanFault::Kind { wanted: "strings", found }.into()
 }

@@ -8,7 +8,7 @@ use zip::result::ZipError;
 use zip::write::{SimpleFileOptions, StreamWriter};
 use zip::{CompressionMethod, ZipWriter};
 
-use super::error::NpzError;
+use crate::error::{FileCause, FileError, NpzFault};
 use crate::text::cut;
 
 /// From this size on, members have sizes of 64 bits. Deflate can make data a little larger.
@@ -46,13 +46,14 @@ impl<W: Write> NpzWriter<W> {
     /// stored, or compressed by deflate.
     ///
     /// # Errors
-    /// [`NpzError::Archive`] if the name exists already or is too long, or if the array before is not complete;
-    /// [`NpzError::Write`].
-    pub fn start(&mut self, name: &str, bytes: u64, compress: bool) -> Result<(), NpzError> {
+    /// [`FileCause::Request`] if the name exists already or is too long, or if the array before is not complete;
+    /// [`FileCause::Write`].
+    pub fn start(&mut self, name: &str, bytes: u64, compress: bool) -> Result<(), FileError> {
         self.check_complete()?;
         let method = if compress { CompressionMethod::DEFLATE } else { CompressionMethod::Stored };
         let options = SimpleFileOptions::default().compression_method(method).large_file(bytes >= LARGE);
-        self.archive.start_file(format!("{name}.npy"), options).map_err(failed)?;
+        let started = self.archive.start_file(format!("{name}.npy"), options);
+        started.map_err(|error| failed(error, name))?;
         self.left = bytes;
         Ok(())
     }
@@ -60,19 +61,19 @@ impl<W: Write> NpzWriter<W> {
     /// Writes the directory.
     ///
     /// # Errors
-    /// [`NpzError::Archive`] if the last array is not complete; [`NpzError::Write`].
-    pub fn finish(self) -> Result<W, NpzError> {
+    /// [`FileCause::Request`] if the last array is not complete; [`FileCause::Write`].
+    pub fn finish(self) -> Result<W, FileError> {
         self.check_complete()?;
         let Self { abandon, archive, .. } = self;
-        let output = archive.finish().map_err(failed)?.into_inner().out;
+        let output = archive.finish().map_err(|error| failed(error, ""))?.into_inner().out;
         drop(abandon);
         Ok(output)
     }
 
-    fn check_complete(&self) -> Result<(), NpzError> {
+    fn check_complete(&self) -> Result<(), FileError> {
         match self.left {
             0 => Ok(()),
-            left => Err(NpzError::Archive { reason: format!("the last array lacks {left} bytes") }),
+            left => Err(NpzFault::Incomplete { left }.into()),
         }
     }
 }
@@ -93,12 +94,14 @@ impl<W: Write> Write for NpzWriter<W> {
     }
 }
 
-fn failed(error: ZipError) -> NpzError {
-    match error {
-        ZipError::Io(error) => NpzError::Write(error),
-        ZipError::InvalidArchive(reason) => NpzError::Archive { reason: cut(&reason, 200) },
-        error => NpzError::archive(error),
-    }
+/// What the library says of an archive that is written, or of a member of it.
+fn failed(error: ZipError, name: &str) -> FileError {
+    let said = match error {
+        ZipError::Io(error) => return FileCause::Write(error).into(),
+        ZipError::InvalidArchive(said) => said.into_owned(),
+        error => error.to_string(),
+    };
+    FileError::from(NpzFault::Member { said: cut(&said, 200) }).of_tensor(name)
 }
 
 /// Sets a flag when it is dropped.

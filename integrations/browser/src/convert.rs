@@ -10,7 +10,7 @@ use js_sys::Uint8Array;
 use serde_json::json;
 use wasm_bindgen::prelude::*;
 use wgpu_cast::{LossCounts, cpu};
-use wgpu_cast_files::{self as files, FileError, FilePlan, FinishedPiece, Part, ReadAt, StreamSettings};
+use wgpu_cast_files::{self as files, FileCause, FilePlan, FinishedPiece, Part, ReadAt, StreamSettings};
 
 use self::slice::{SLICE, Slice};
 use crate::cpu::losses_json;
@@ -51,7 +51,7 @@ impl Conversion {
     ) -> Result<Conversion, JsValue> {
         let from = from.as_deref().map(named).transpose()?;
         let (plan, inputs) = plan::plan(Input::file(reader), format, from, named(to)?, options::parse(options)?)?;
-        let bytes = plan.bytes().ok_or_else(|| error::file(FileError::TooLarge))?;
+        let bytes = plan.bytes().ok_or_else(|| error::file("the output is too large: a size overflows"))?;
         let losses = vec![LossCounts::default(); plan.parts.len()];
         Ok(Self { plan, inputs, next: (0, 0), written: 0, bytes, losses })
     }
@@ -111,7 +111,7 @@ impl Conversion {
         };
         let plan = FilePlan { parts: vec![slice.part] };
         match files::write(&plan, &inputs, &settings, &cpu::cast_counted, &mut sink) {
-            Err(FileError::Write { .. }) if made > 0 => {}
+            Err(error) if made > 0 && matches!(error.cause(), FileCause::Write(_)) => {}
             Err(error) => return Err(error::file(error)),
             Ok(()) => {}
         }

@@ -5,7 +5,7 @@ mod member;
 use std::io::{self, Write};
 use std::path::Path;
 
-use wgpu_cast_files::{CastLoss, FilePlan, InputFile, NpzArchive, NpzError, NpzMember, NpzWriter, ReadAt};
+use wgpu_cast_files::{CastLoss, FileCause, FileError, FilePlan, InputFile, NpzArchive, NpzMember, NpzWriter, ReadAt};
 
 use super::input_state::Source;
 use super::inputs::{self, Pair};
@@ -121,8 +121,11 @@ pub fn write<W: Write>(
     (to, out): (&Path, W),
     mut make: impl FnMut(&Entry, &[&dyn ReadAt], &mut dyn Write) -> Result<(), Failure>,
 ) -> Result<W, Failure> {
-    let fail = |error: NpzError| Failure::at(name, error);
-    let failed = |error: NpzError| Failure::at(if matches!(error, NpzError::Write(_)) { to } else { name }, error);
+    let fail = |error: FileError| Failure::at(name, error);
+    let failed = |error: FileError| match error.cause() {
+        FileCause::Write(_) => Failure::at(to, error),
+        _ => fail(error),
+    };
     let mut archive = NpzArchive::open(input).map_err(fail)?;
     let mut writer = NpzWriter::new(out);
     for entry in entries {
@@ -131,9 +134,9 @@ pub fn write<W: Write>(
         let spool;
         if is_compressed {
             let mut file = temporary::file()?;
-            archive.copy(&entry.member, &mut file).map_err(|error| match error {
-                NpzError::Write(error) => temporary::failed(&error),
-                error => fail(error),
+            archive.copy(&entry.member, &mut file).map_err(|error| match error.cause() {
+                FileCause::Write(error) => temporary::failed(error),
+                _ => fail(error),
             })?;
             spool = InputFile::new(file);
             inputs.push(&spool);

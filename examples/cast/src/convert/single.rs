@@ -5,9 +5,9 @@ use std::path::Path;
 use wgpu_cast::{CastOptions, DeviceChoice, ElementType, Tensor, cpu};
 use wgpu_cast_files::onnx::NamedTensor;
 use wgpu_cast_files::{
-    self as files, CodeStorage, FilePlan, NpyArray, NpyElements, NpyError, NpyOrder, Part, ReadAt, SourceRange,
-    StoredTensor, StreamSettings, TensorData, TensorMessage, TensorStorage, npy_plan, raw_plan, raw_tensor,
-    tensor_proto_plan, write_strings,
+    self as files, CodeStorage, FileCause, FileError, FilePlan, NpyArray, NpyElements, NpyOrder, Part, ReadAt,
+    SourceRange, StoredTensor, StreamSettings, TensorData, TensorMessage, TensorStorage, npy_plan, raw_plan,
+    raw_tensor, tensor_proto_plan, write_strings,
 };
 
 use super::input::Input;
@@ -197,7 +197,7 @@ fn boxed(input: Input) -> Box<dyn ReadAt> {
     Box::new(input)
 }
 
-fn npy(input: &dyn ReadAt, from: Option<ElementType>) -> Result<Found, NpyError> {
+fn npy(input: &dyn ReadAt, from: Option<ElementType>) -> Result<Found, FileError> {
     let array = NpyArray::read(input, from)?;
     Ok(match array.elements {
         NpyElements::Strings(_) => {
@@ -208,12 +208,17 @@ fn npy(input: &dyn ReadAt, from: Option<ElementType>) -> Result<Found, NpyError>
 }
 
 /// The error, and the option that helps.
-pub fn told(error: &NpyError) -> String {
-    match error {
-        NpyError::NoElementType { .. } => format!("{error}: add --from TYPE"),
-        NpyError::FromContradicts { dtype, element_type, from, .. } => {
-            format!("dtype '{dtype}' is {element_type}, which contradicts --from {from}")
+pub fn told(error: &FileError) -> String {
+    with_option(error.cause()).unwrap_or_else(|| error.to_string())
+}
+
+/// The cause, and the option that helps, if there is one.
+pub fn with_option(cause: &FileCause) -> Option<String> {
+    match cause {
+        FileCause::ElementTypeNeeded { given: None, .. } => Some(format!("{cause}: add --from TYPE")),
+        FileCause::ElementTypeContradicted { dtype: Some(dtype), found, given, .. } => {
+            Some(format!("dtype '{dtype}' is {found}, which contradicts --from {given}"))
         }
-        _ => error.to_string(),
+        _ => None,
     }
 }

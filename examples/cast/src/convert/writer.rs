@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use wgpu_cast_files::{
-    self as files, CastLoss, CastPiece, FileError, FilePlan, FinishedPiece, Part, ReadAt, StreamSettings,
+    self as files, CastLoss, CastPiece, FileCause, FileError, FilePlan, FinishedPiece, Part, ReadAt, StreamSettings,
 };
 
 use super::caster::Caster;
@@ -345,7 +345,7 @@ fn remove(path: &Path) -> Result<(), Failure> {
 
 /// The failure to make an output: what cannot be written is the output, and anything else is about what is read.
 fn failure(error: FileError, from: &str, to: &Path) -> Failure {
-    let path = if matches!(error, FileError::Write { .. }) { to } else { Path::new(from) };
+    let path = if matches!(error.cause(), FileCause::Write(_)) { to } else { Path::new(from) };
     Failure::at(path, error)
 }
 

@@ -132,7 +132,7 @@ fn arrays_that_cannot_be_cast_are_refused_where_a_rule_asks_for_them() {
         ("a --map dates=int64", "dates: dtype '<M8[D]' is not supported: datetime64"),
         (
             "a --only fields --to float16",
-            "fields: dtype [('x', '<f4'), ('n', '|S2')]: structured dtypes are not supported",
+            "fields: dtype '[('x', '<f4'), ('n', '|S2')]' is not supported: it has several fields",
         ),
         ("a --only labels --to float16", "labels: dtype '<U3': --to is for floats, add --map 'labels=float16'"),
         ("a --map labels=float16", "labels: casting string to float16: element 0 is not a number: \"cat\""),

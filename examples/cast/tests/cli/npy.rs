@@ -132,21 +132,22 @@ fn hostile_files() {
     magic[0] = b'P';
     let structured = "{'descr': [('a', '<f4'), ('b', '<i2')], 'fortran_order': False, 'shape': (2,), }";
     let deep = "[".repeat(200) + &"]".repeat(200);
+    const NO_HEADER: &str = "not a valid .npy file: there is no header of a .npy file, or only its beginning";
     let cases = [
-        ("truncated", good[..good.len() - 1].to_vec(), "truncated: expected 12 bytes of data, got 11"),
-        ("trailing", [&good[..], &[0]].concat(), "extra bytes after the array"),
-        ("cut header", good[..40].to_vec(), "its header is truncated"),
-        ("empty", vec![], "not a .npy file"),
-        ("magic", magic, "not a .npy file"),
+        ("truncated", good[..good.len() - 1].to_vec(), "expected 12 bytes for 3 elements of float, got 11"),
+        ("trailing", [&good[..], &[0]].concat(), "expected 12 bytes for 3 elements of float, got 13"),
+        ("cut header", good[..40].to_vec(), NO_HEADER),
+        ("empty", vec![], NO_HEADER),
+        ("magic", magic, NO_HEADER),
         ("version", npy_file(9, "{}", &[]), "unsupported .npy format version 9.0"),
         ("object", npy("|O", false, "(3,)", &[0; 12]), "dtype '|O' is not supported"),
         ("time", npy("<M8[s]", false, "(1,)", &[0; 8]), "datetime64"),
         ("complex", npy("<c8", false, "(1,)", &[0; 8]), "dtype '<c8' is not supported"),
         ("quadruple", npy("<f16", false, "(1,)", &[0; 16]), "dtype '<f16' is not supported"),
         ("void", npy("<V1", false, "(3,)", &[0; 3]), "add --from"),
-        ("structured", npy_file(1, structured, &[0; 12]), "structured"),
+        ("structured", npy_file(1, structured, &[0; 12]), "is not supported: it has several fields"),
         ("negative", dict("(-3,)"), "bad header"),
-        ("large", dict("(1099511627776,)"), "expected 4398046511104 bytes of data, got 12"),
+        ("large", dict("(1099511627776,)"), "expected 4398046511104 bytes for 1099511627776 elements of float, got 12"),
         ("overflow", dict("(4294967296, 4294967296)"), "size in bytes overflows"),
         ("bytes overflow", dict("(9223372036854775807,)"), "size in bytes overflows"),
         ("beyond u64", dict("(18446744073709551616,)"), "bad header"),

@@ -5,13 +5,13 @@ use std::path::Path;
 
 use wgpu_cast::{CastOptions, DeviceChoice, ElementType, Tensor, cpu};
 use wgpu_cast_files::{
-    FilePlan, NpyArray, NpyElements, NpyError, NpyHeader, NpyOrder, NpzArchive, NpzError, NpzMember, Part, SourceRange,
-    StoredTensor, TensorStorage, npy_plan, write_strings,
+    FileCause, FileError, FilePlan, NpyArray, NpyElements, NpyHeader, NpyOrder, NpzArchive, NpzMember, Part,
+    SourceRange, StoredTensor, TensorStorage, npy_plan, write_strings,
 };
 
 use crate::args::ConvertArgs;
 use crate::convert::rules::Wanted;
-use crate::convert::single::{made, read, told};
+use crate::convert::single::{made, read, told, with_option};
 use crate::convert::source_types::SourceTypes;
 use crate::failure::Failure;
 use crate::output::warning;
@@ -21,7 +21,7 @@ pub enum Elements {
     Numbers(StoredTensor),
     Strings(NpyArray),
     /// No elements that can be cast, for this reason: the dtype has no element type, or the caller must tell it.
-    Other(NpyError),
+    Other(FileError),
 }
 
 /// An array and its header.
@@ -42,7 +42,7 @@ impl Array {
         let header = archive.header(member).map_err(|error| shown(&error))?;
         let (named, plain) = (from.named(&member.name), from.plain());
         let array = match archive.array(member, named) {
-            Err(NpzError::Npy { error: NpyError::NoElementType { .. }, .. }) if named.is_none() => {
+            Err(error) if named.is_none() && matches!(error.cause(), FileCause::ElementTypeNeeded { .. }) => {
                 archive.array(member, plain.filter(|plain| plain.is_numeric()))
             }
             array => array,
@@ -56,7 +56,7 @@ impl Array {
                 }
                 Err(_) => Elements::Strings(array),
             },
-            Err(NpzError::Npy { error, .. }) if named.is_none() && is_about_dtype(&error) => Elements::Other(error),
+            Err(error) if named.is_none() && is_about_dtype(error.cause()) => Elements::Other(error),
             Err(error) => return Err(shown(&error)),
         };
         Ok(Self { header, elements, from: named.or(plain) })
@@ -100,23 +100,22 @@ impl Array {
     }
 
     /// Whether raw codes are perhaps of the type that is to be cast.
-    fn may_be_meant(&self, error: &NpyError) -> bool {
-        match error {
+    fn may_be_meant(&self, error: &FileError) -> bool {
+        match error.cause() {
             // Element types have these sizes.
-            NpyError::NoElementType { bytes, .. } | NpyError::FromSize { bytes, .. } => {
+            FileCause::ElementTypeNeeded { bytes, .. } => {
                 matches!(bytes, 1 | 2 | 4 | 8) && self.from.is_none_or(ElementType::is_numeric)
             }
             _ => false,
         }
     }
 
-    fn refusal(&self, name: &str, error: &NpyError) -> String {
-        match error {
-            NpyError::NoElementType { .. } | NpyError::FromSize { .. } => {
-                format!("{error}: add --from '{name}=TYPE', or leave it as it is with --map '{name}=keep'")
+    fn refusal(&self, name: &str, error: &FileError) -> String {
+        match error.cause() {
+            cause @ FileCause::ElementTypeNeeded { .. } => {
+                format!("{cause}: add --from '{name}=TYPE', or leave it as it is with --map '{name}=keep'")
             }
-            NpyError::Structured => format!("dtype {}: {error}", self.header.dtype),
-            _ => told(error),
+            _ => shown(error),
         }
     }
 
@@ -125,7 +124,7 @@ impl Array {
         let is_float = matches!(self.header.dtype.chars().nth(1), Some('f' | 'c' | 'W'));
         let is_meant = self.from.is_none() && matches!(args.rules.wanted(name), Wanted::Listed { .. });
         if let (Elements::Other(error), true, true) = (&self.elements, is_float, is_meant) {
-            warning(Failure::at(path, format_args!("{name}: {error}; the array is copied as it is")));
+            warning(Failure::at(path, format_args!("{name}: {}; the array is copied as it is", error.cause())));
         }
     }
 
@@ -186,18 +185,14 @@ impl Array {
     }
 }
 
-/// The error of a member, without its name.
-fn shown(error: &NpzError) -> String {
-    match error {
-        NpzError::Npy { error, .. } => told(error),
-        _ => error.to_string(),
-    }
+/// The error of a member without its name, and the option that helps.
+fn shown(error: &FileError) -> String {
+    with_option(error.cause()).unwrap_or_else(|| error.cause().to_string())
 }
 
 /// Whether nothing is wrong with an array but that its dtype has no element type, or none that is known.
-fn is_about_dtype(error: &NpyError) -> bool {
-    use NpyError::{Dtype, FromSize, NoElementType, Structured};
-    matches!(error, Dtype { .. } | Structured | NoElementType { .. } | FromSize { .. })
+fn is_about_dtype(cause: &FileCause) -> bool {
+    matches!(cause, FileCause::DtypeNotSupported { .. } | FileCause::ElementTypeNeeded { .. })
 }
 
 /// A file in memory, as long as there is memory.

@@ -1,0 +1,189 @@
+//! What is wrong in detail, by the part of the package that says so.
+
+use wgpu_cast::ElementType;
+
+use super::{FileCause, FileError, FileFault};
+use crate::text::{counted, quoted};
+
+/// The variant of [`FileCause`] to which a fault belongs.
+type Class = fn(FileFault) -> FileCause;
+
+/// Makes the enum of all faults, and an error of each.
+macro_rules! faults {
+    ($($name:ident($fault:ty),)*) => {
+        /// A fault of any part.
+        #[derive(Debug, thiserror::Error)]
+        pub(crate) enum Fault {
+            $(#[error(transparent)] $name(#[from] $fault),)*
+        }
+
+        $(impl From<$fault> for FileError {
+            fn from(fault: $fault) -> Self {
+                let class = fault.class();
+                class(FileFault(fault.into())).into()
+            }
+        })*
+    };
+}
+
+faults! {
+    Plan(PlanFault),
+    Npy(NpyFault),
+    Npz(NpzFault),
+    Safetensors(SafetensorsFault),
+}
+
+/// A plan cannot be made, or not be executed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PlanFault {
+    #[error("a size in bytes overflows")]
+    Size,
+    #[error("{} of {element_type} are too many: their size overflows", counted(*.elements, "element"))]
+    Elements { elements: u64, element_type: ElementType },
+    #[error("the file size of {} is not a whole number of {from} codes of {bits} bits", counted(*.bytes, "byte"))]
+    NotWhole { bytes: u64, from: ElementType, bits: u32 },
+    #[error("expected {wanted}, got {found}")]
+    Kind { wanted: &'static str, found: ElementType },
+    #[error("the plan reads input {input}, but there are {inputs} inputs")]
+    NoInput { input: usize, inputs: usize },
+    #[error("only codes of fewer than 8 bits are one per byte, and only others are big-endian")]
+    CodeWidth,
+    #[error("codes of fewer than 8 bits cannot be packed in column-major order")]
+    PackedColumns,
+}
+
+impl PlanFault {
+    /// Numbers are needed.
+    pub(crate) const fn no_numbers(found: ElementType) -> Self {
+        Self::Kind { wanted: "numbers", found }
+    }
+
+    fn class(&self) -> Class {
+        match self {
+            Self::Size | Self::Elements { .. } => FileCause::TooLarge,
+            Self::NotWhole { .. } => FileCause::Malformed,
+            Self::Kind { .. } | Self::NoInput { .. } | Self::CodeWidth | Self::PackedColumns => FileCause::Request,
+        }
+    }
+}
+
+/// A `.npy` file cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NpyFault {
+    #[error("there is no header of a .npy file, or only its beginning")]
+    NotNpy,
+    #[error("bad header: {reason}")]
+    Header { reason: &'static str },
+    #[error("string {index} is not valid UTF-8")]
+    Utf8 { index: usize },
+    #[error("string {index} contains {code:#x}, which is not a Unicode character")]
+    Character { index: usize, code: u32 },
+    #[error("unsupported .npy format version {major}.{minor}")]
+    Version { major: u8, minor: u8 },
+    /// numpy has the same limit.
+    #[error("the header has {bytes} bytes, the limit is {limit}")]
+    HeaderLength { bytes: u64, limit: u64 },
+    /// numpy has the same limit.
+    #[error("the array has more than {limit} axes")]
+    Axes { limit: usize },
+    /// numpy does not keep it.
+    #[error("string {index} ends with U+0000, which a .npy file cannot contain")]
+    TrailingNul { index: usize },
+}
+
+impl NpyFault {
+    fn class(&self) -> Class {
+        match self {
+            Self::NotNpy | Self::Header { .. } | Self::Utf8 { .. } | Self::Character { .. } => FileCause::Malformed,
+            Self::Version { .. } | Self::HeaderLength { .. } | Self::Axes { .. } | Self::TrailingNul { .. } => {
+                FileCause::Unsupported
+            }
+        }
+    }
+}
+
+/// A `.npz` file cannot be read or written. The place has the name of an array; the name of a member that is no array is
+/// here.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NpzFault {
+    #[error("it is damaged or truncated")]
+    Damaged,
+    #[error("two members have the same name")]
+    SameName,
+    #[error("members overlap")]
+    Overlap,
+    #[error("member {} is not a .npy file", quoted(.member))]
+    NotArray { member: String },
+    #[error("the member's data cannot be found")]
+    NoData,
+    #[error("the member's size in the directory is wrong")]
+    DirectorySize,
+    #[error("the member's size is not that of the directory")]
+    Size,
+    /// What the library for archives says of a member's data.
+    #[error("the member is corrupt: {said}")]
+    Corrupt { said: String },
+    #[error("member {} is encrypted", quoted(.member))]
+    Encrypted { member: String },
+    #[error("member {} is compressed by {method}; only deflate is supported", quoted(.member))]
+    Compression { member: String, method: zip::CompressionMethod },
+    /// What the library for archives says of an archive.
+    #[error("unsupported archive: {said}")]
+    Library { said: String },
+    /// What the library for archives says of a member that cannot be written.
+    #[error("the archive cannot have this member: {said}")]
+    Member { said: String },
+    #[error("the last array lacks {}", counted(*.left, "byte"))]
+    Incomplete { left: u64 },
+}
+
+impl NpzFault {
+    fn class(&self) -> Class {
+        match self {
+            Self::Damaged
+            | Self::SameName
+            | Self::Overlap
+            | Self::NotArray { .. }
+            | Self::NoData
+            | Self::DirectorySize
+            | Self::Size
+            | Self::Corrupt { .. } => FileCause::Malformed,
+            Self::Encrypted { .. } | Self::Compression { .. } | Self::Library { .. } => FileCause::Unsupported,
+            Self::Member { .. } | Self::Incomplete { .. } => FileCause::Request,
+        }
+    }
+}
+
+/// A safetensors file cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SafetensorsFault {
+    #[error("it has {}, fewer than the length of its header takes", counted(*.size, "byte"))]
+    NoLength { size: u64 },
+    #[error("its header is to have {bytes} bytes, at most {most} are possible")]
+    HeaderLength { bytes: u64, most: u64 },
+    /// What the parser says.
+    #[error("{said}")]
+    Json { said: String },
+    #[error("its tensors take {takes} bytes, but {found} follow the header")]
+    DataLength { takes: u64, found: u64 },
+    #[error("a name is given twice")]
+    SameName,
+    #[error("{} of {element_type} do not fill whole bytes, which safetensors demands", counted(*.elements, "element"))]
+    NotWhole { elements: u64, element_type: ElementType },
+    #[error("the header would have {bytes} bytes; a safetensors file can have {limit}")]
+    NewHeaderLength { bytes: u64, limit: u64 },
+}
+
+impl SafetensorsFault {
+    fn class(&self) -> Class {
+        match self {
+            Self::NoLength { .. }
+            | Self::HeaderLength { .. }
+            | Self::Json { .. }
+            | Self::DataLength { .. }
+            | Self::SameName => FileCause::Malformed,
+            Self::NotWhole { .. } => FileCause::Unsupported,
+            Self::NewHeaderLength { .. } => FileCause::TooLarge,
+        }
+    }
+}
