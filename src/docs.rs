@@ -18,14 +18,10 @@ pub mod semantics {}
 #[doc = include_str!("../docs/engine.md")]
 pub mod engine {}
 
-/// [tables]: performance::tables
 /// [design-log]: design_log
 ///
 #[doc = include_str!("../docs/performance.md")]
-pub mod performance {
-    #[doc = include_str!("../docs/performance/tables.md")]
-    pub mod tables {}
-}
+pub mod performance {}
 
 /// [performance]: performance
 ///

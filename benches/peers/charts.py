@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from elements import ROWS
 from gpu import COPIES
-from report import AVX512, DATA, GPU, IN_PLACE, MACHINES, ratio, read_lines
+from report import AVX512, DATA, GPU, IN_PLACE, REFERENCE, ratio, read_lines
 
 CHARTS = DATA.parent
 INK, FAINT = "#24292f", "#d0d7de"
@@ -29,16 +29,15 @@ MARKS = {
 
 def main() -> None:
     style()
-    for _, folder, ending in MACHINES:
-        for name, draw in ("cpu.jsonl", cpu), ("sweep.jsonl", sweep):
-            if (folder / name).exists():
-                head, *lines = read_lines(folder / name)
-                draw(head, lines, ending)
-    for folder, ending in (DATA, ""), (GPU, "-gpu"):
-        for name, draw in ("adapter.jsonl", adapter), ("growth.jsonl", growth):
-            if (folder / name).exists():
-                head, *lines = read_lines(folder / name)
-                draw(head, lines, ending)
+    for path, draw, ending in [
+        (REFERENCE / "cpu.jsonl", cpu, ""),
+        (DATA / "adapter.jsonl", adapter, ""),
+        (GPU / "adapter.jsonl", adapter, "-gpu"),
+        (GPU / "growth.jsonl", growth, "-gpu"),
+    ]:
+        if path.exists():
+            head, *lines = read_lines(path)
+            draw(head, lines, ending)
     for path, draw in (GPU / "gpu.jsonl", gpu), (DATA / "strings.jsonl", strings):
         if path.exists():
             head, *lines = read_lines(path)
@@ -196,19 +195,8 @@ LINES = {
 }
 
 
-SWEEP = {
-    "wgpu-cast": ("wgpu-cast", OURS, "-"),
-    "memcpy": ("memcpy", "#57606a", "--"),
-    **{name: (name, MARKS[name][0], "-") for name in IN_PLACE},
-}
-
-
 def growth(head: dict, lines: list[dict], ending: str) -> None:
     growing(head, lines, LINES, f"growth{ending}.svg", [head["machine"], head.get("adapter")])
-
-
-def sweep(head: dict, lines: list[dict], ending: str) -> None:
-    growing(head, lines, SWEEP, f"sweep{ending}.svg", [head["machine"], "one thread", *head["versions"]])
 
 
 def growing(head: dict, lines: list[dict], ways: dict[str, tuple[str, str, str]], file: str, about: list[str | None]) -> None:

@@ -1,6 +1,7 @@
 """Measures this crate alone, for tables and charts.
 
 measure.py adapter    every pair with `wgpu-cast bench`, on the best adapter
+measure.py small      small tensors of every pair with `cargo bench --bench cpu`, on one thread
 measure.py growth     GB/s for growing tensors: the CPU, the adapter, and host tensors on both
 measure.py record     `cargo bench --bench record`
 measure.py strings    `cargo bench --bench strings`
@@ -14,8 +15,9 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from statistics import median
 
-from elements import TILE, Pair, ordinary, parse_pairs
+from elements import TILE, TYPES, Pair, ordinary, parse_pairs
 from ours import ROOT, Ours, build
 from report import DATA, RUNS, WARM_UPS, facts, gbps, write_lines
 
@@ -26,13 +28,13 @@ GROWING = "float>float16 float8e4m3fn>float"
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["adapter", "growth", "record", "strings", "transfer"])
+    parser.add_argument("what", choices=["adapter", "growth", "record", "small", "strings", "transfer"])
     parser.add_argument("--elements", type=int, default=1 << 24, help="adapter: elements per tensor [16 Mi]")
     parser.add_argument("--pairs", type=parse_pairs, default=GROWING, help="growth: the pairs [%(default)s]")
     parser.add_argument("--most", type=int, default=1 << 28, help="growth: elements of the largest tensor [256 Mi]")
     parser.add_argument("--note", default="", help="a note on the run, for tables and charts")
     args = parser.parse_args()
-    measures = {"adapter": adapter, "growth": growth, "record": record, "strings": strings, "transfer": transfer}
+    measures = {"adapter": adapter, "growth": growth, "record": record, "small": small, "strings": strings, "transfer": transfer}
     measures[args.what](args)
 
 
@@ -49,6 +51,21 @@ def cast_bench(*options: object) -> Iterator[dict]:
 def adapter(args: argparse.Namespace) -> None:
     head, *pairs = cast_bench("--elements", args.elements)
     write_lines(DATA / "adapter.jsonl", [facts(args.note, **head), *pairs])
+
+
+def small(args: argparse.Namespace) -> None:
+    """For each number of elements the nanoseconds of a cast, median of all pairs and the most, and the median ratio to a copy."""
+    counts = [16, 1024, 65536]
+    options = ["--all", "--threads", "1", "--elements", ",".join(map(str, counts)), "--json"]
+    lines = [json.loads(line) for line in cargo_bench("cpu", *options).splitlines()]
+    found = []
+    for count in counts:
+        of = [line for line in lines if line["elements"] == count]
+        # GB/s are bytes per nanosecond.
+        took = [sum(TYPES[line[side]].packed_bytes(count) for side in ("from", "to")) / line["gb_s"] for line in of]
+        middle = median(line["ratio"] for line in of)
+        found.append({"elements": count, "pairs": len(of), "median": median(took), "most": max(took), "ratio": middle})
+    write_lines(DATA / "small.jsonl", [facts(args.note), *found])
 
 
 def growth(args: argparse.Namespace) -> None:
@@ -149,9 +166,9 @@ STRINGS = re.compile(
 )
 
 
-def cargo_bench(name: str) -> str:
+def cargo_bench(name: str, *options: str) -> str:
     """The output of a benchmark, which is also printed."""
-    command = ["cargo", "bench", "--locked", "--bench", name]
+    command = ["cargo", "bench", "--locked", "--bench", name, "--", *options]
     printed = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout
     print(printed)
     return printed

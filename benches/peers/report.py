@@ -4,6 +4,7 @@ import json
 import os
 import platform
 from collections.abc import Iterable
+from datetime import date
 from pathlib import Path
 from statistics import median
 
@@ -23,13 +24,15 @@ NEW, ALLOCATING = "ours, new", ["numpy astype", "torch .to"]
 # The folder of the figures of a hardware GPU, where there are any; the others are a software adapter's.
 GPU = DATA / "gpu"
 
-# The processors whose comparison is in the tables and charts: a title, the folder of the figures, and the ending of charts.
+# The processors whose comparison with other libraries is recorded, and the one whose figures docs/performance.md has.
+RECORDED = ROOT / "docs" / "charts" / "data"
 MACHINES = [
-    ("AMD EPYC (Zen 4)", DATA, ""),
-    ("AMD EPYC (Zen 3)", DATA / "zen3", "-zen3"),
-    ("AMD EPYC (Zen 5)", DATA / "zen5", "-zen5"),
-    ("Intel Xeon", DATA / "xeon", "-xeon"),
+    ("AMD EPYC (Zen 3)", RECORDED / "zen3"),
+    ("AMD EPYC (Zen 4)", RECORDED / "zen4"),
+    ("AMD EPYC (Zen 5)", RECORDED / "zen5"),
+    ("Intel Xeon (Emerald Rapids)", RECORDED / "xeon"),
 ]
+REFERENCE = RECORDED / "xeon"
 
 
 def processor() -> dict[str, str]:
@@ -56,7 +59,8 @@ def cpu() -> str:
 
 def facts(note: str, **more: object) -> dict:
     """The description of a run, the first line of every file."""
-    return {"machine": f"{os.cpu_count()} cores, {cpu()}", "note": note, **more}
+    today = date.today().isoformat()
+    return {"machine": f"{os.cpu_count()} cores, {cpu()}", "recorded": today, "note": note, **more}
 
 
 def gbps(moved: int, seconds: list[float]) -> float:

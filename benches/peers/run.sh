@@ -1,7 +1,7 @@
 #!/bin/sh
 # Measures this crate and other libraries, and writes tables and charts. Uses a Python environment in target/peers.
 #   run.sh [compare] [OPTION]…   casts on the CPU: this crate, numpy with ml_dtypes, PyTorch and ONNX Runtime
-#   run.sh sweep [OPTION]…       growing tensors on the CPU: this crate and the same libraries
+#   run.sh small [OPTION]…       small tensors of every pair on the CPU
 #   run.sh gpu FIGURES [OPTION]… casts on an NVIDIA GPU by PyTorch and CuPy, beside what `wgpu-cast bench --json` printed there
 #   run.sh llvmpipe [OPTION]…    casts on a newer Mesa's llvmpipe: this crate, ONNX Runtime's WebGPU provider and Burn
 #   run.sh adapter [OPTION]…     every pair on the best adapter
@@ -11,12 +11,13 @@
 #   run.sh transfer [OPTION]…    the time of host tensors on a device
 #   run.sh files [OPTION]…       conversions of files: `wgpu-cast convert`, PyTorch and onnxconverter-common, beside a copy
 #   run.sh visit [FOLDER]        docs/charts/data/gpu, from what benches/gpu.sh left in a folder; measures nothing
-#   run.sh tables                docs/performance/tables.md and the README's table, from the recorded figures
+#   run.sh tables                the tables of docs/performance.md, of docs/charts/data/*/README.md and of the README, from the recorded figures
 #   run.sh charts                docs/charts/*.svg, from the recorded figures
-# The figures are recorded in docs/charts/data, or in the folder PEERS_RESULTS (docs/charts/data/xeon, zen3, zen5). Add
+# The figures are recorded in docs/charts/data, or in the folder PEERS_RESULTS: those of `compare` and `small` in that of the processor
+# (docs/charts/data/xeon, zen3, zen4, zen5). Add
 # --help for the options of a command.
 #
-# `compare`, `sweep` and `files` use PyTorch, which is installed only on request:
+# `compare` and `files` use PyTorch, which is installed only on request:
 #   PEERS_TORCH=INDEX   from the package index at that address, such as PyTorch's index for CPUs (about 1 GB)
 #   PEERS_TORCH=pip     from the index that pip uses; includes CUDA (more than 5 GB)
 # `llvmpipe` builds integrations/burn, which takes about 15 minutes on two cores. Where the newer Mesa cannot be fetched, it prints
@@ -34,7 +35,7 @@ venv=target/peers/venv
 
 what=compare
 case ${1:-} in
-    compare | sweep | gpu | llvmpipe | adapter | growth | record | strings | transfer | files | visit | tables | charts)
+    compare | small | gpu | llvmpipe | adapter | growth | record | strings | transfer | files | visit | tables | charts)
         what=$1
         shift
         ;;
@@ -54,7 +55,7 @@ esac
 [ -z "${PEERS_CUPY:-}" ] || install "$PEERS_CUPY"
 
 case $what in
-    compare | sweep | gpu | files)
+    compare | gpu | files)
         "$venv/bin/python" -c 'import torch' 2>/dev/null ||
             echo 'NOT MEASURED: PyTorch, which is not installed. Set PEERS_TORCH to install it (see the head of this script).' >&2
         ;;
@@ -62,7 +63,7 @@ esac
 # A first cast compiles its kernel, even if an earlier process has.
 [ "$what" != transfer ] || export __GL_SHADER_DISK_CACHE=0 MESA_SHADER_CACHE_DISABLE=true
 case $what in
-    adapter | growth | record | strings | transfer) set -- measure.py "$what" "$@" ;;
+    adapter | growth | record | small | strings | transfer) set -- measure.py "$what" "$@" ;;
     *) set -- "$what.py" "$@" ;;
 esac
 script=$1

@@ -1,9 +1,9 @@
-"""Writes docs/performance/tables.md and the speed table of the README from the figures in docs/charts/data and
-benches/instructions/counts.csv. Measures nothing.
+"""Writes the tables of docs/performance.md, docs/charts/data/*/README.md and README.md, from the figures in docs/charts/data and those of
+benches/instructions. Measures nothing.
 """
 
 import csv
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from statistics import median, quantiles
 
@@ -12,45 +12,56 @@ import files
 import gpu
 import llvmpipe
 from compare import best, disagreements, speeds
-from elements import TYPES, ElementType
+from elements import TYPES
 from ours import ROOT
-from report import AVX512, DATA, GPU, IN_PLACE, MACHINES, gbps, ratio, read_lines, table
+from report import DATA, GPU, IN_PLACE, MACHINES, REFERENCE, gbps, ratio, read_lines, table, widest
 
-TABLES = ROOT / "docs" / "performance" / "tables.md"
+PAGE = ROOT / "docs" / "performance.md"
 README = ROOT / "README.md"
-COUNTS = ROOT / "benches" / "instructions" / "counts.csv"
+INSTRUCTIONS = ROOT / "benches" / "instructions"
 # The rows of the README.
 SHOWN = [
     ("float", "float16"),
     ("float", "float8e4m3fn"),
     ("float8e4m3fn", "float"),
-    ("float", "int8"),
     ("int64", "int32"),
 ]
-# The share of memcpy's speed that a pair should reach.
-GOAL = 0.7
+CHIPS = {"navi21": "RDNA 2", "gfx1100": "RDNA 3"}
 
 
 def main() -> None:
-    software = adapters("Software adapters", [DATA / "adapter.jsonl", DATA / "swiftshader.jsonl"])
-    sections = [HEAD, *map(peers, MACHINES), *map(every_pair, MACHINES), software, on_llvmpipe(), instructions()]
-    sections += [transfer("Host tensors", DATA), recording("Recording", DATA), strings(), converted_files(), *on_gpu()]
-    TABLES.parent.mkdir(exist_ok=True)
-    TABLES.write_text("\n".join(sections))
-    write_readme()
+    for machine in MACHINES:
+        every_figure(*machine)
+    blocks = {
+        "cpu": cpu(),
+        "small": small(),
+        "instructions": instructions(),
+        "decoders": decoders(),
+        "llvmpipe": software(),
+        "files": converted_files(),
+        "gpu": on_gpu(),
+    }
+    for name, text in blocks.items():
+        replace(PAGE, name, text)
+    head, lines = lines_of(REFERENCE / "cpu.jsonl")
+    found = {(line["from"], line["to"]): line for line in lines if line["threads"] == 1}
+    rows = [readme_row(found[pair]) for pair in SHOWN]
+    heads = ["cast", "wgpu-cast, GB/s", "ratio to memcpy", "fastest other library"]
+    replace(README, "speed", f"{speed_of(head)}\n\n{table(heads, rows)}")
 
 
-HEAD = """\
-# Performance tables
+def replace(path: Path, name: str, text: str) -> None:
+    """Replaces what stands between two comments of HTML."""
+    begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
+    before, _, rest = path.read_text().partition(begin)
+    _, found, after = rest.partition(end)
+    if not found:
+        raise SystemExit(f"{path} has no place for {name}")
+    path.write_text(f"{before}{begin}{text.rstrip()}\n{end}{after}")
 
-`benches/peers/run.sh tables` writes this page from the recorded figures in `docs/charts/data`. The page on performance
-explains the method and the conclusions. All casts are of 16 Mi elements unless stated otherwise. GB/s are 10⁹ bytes read
-and written per second.
-"""
 
-
-def lines_of(name: str, folder: Path = DATA) -> tuple[dict, list[dict]]:
-    head, *lines = read_lines(folder / name)
+def lines_of(path: Path) -> tuple[dict, list[dict]]:
+    head, *lines = read_lines(path)
     return head, lines
 
 
@@ -58,252 +69,186 @@ def arrow(line: dict) -> str:
     return f"{line['from']} → {line['to']}"
 
 
-Machine = tuple[str, Path, str]
+def about(head: dict, *more: str) -> str:
+    """What a run was, as a sentence."""
+    versions = ", ".join(head.get("versions", []))
+    parts = [head["machine"], versions, head.get("recorded", ""), *more, head.get("note", "").rstrip(".")]
+    return "; ".join(part for part in parts if part) + "."
 
 
-def peers(machine: Machine) -> str:
-    name, folder, _ = machine
-    head, lines = lines_of("cpu.jsonl", folder)
+def every_figure(name: str, folder: Path) -> None:
+    """All figures of a processor, beside their data."""
+    head, lines = lines_of(folder / "cpu.jsonl")
     parts = [
-        f"## CPU and other libraries: {name}",
-        f"{head['machine']}; {', '.join(head['versions'])}; median of {head['runs']} runs. In parentheses the ratio to "
-        "memcpy, in brackets the slowest and the fastest run. All libraries write into preallocated memory, except "
-        "“new memory”, `numpy astype` and `torch .to`.",
-        head["note"],
+        f"# Casts on the CPU: {name}",
+        "`benches/peers/run.sh tables` writes this page from `cpu.jsonl`. GB/s are 10⁹ bytes read and written per second, of 16 Mi elements, in "
+        "parentheses the ratio to memcpy, in brackets the slowest and the fastest run. All libraries write into preallocated memory, "
+        "except “new memory”, `numpy astype` and `torch .to`.",
+        about(head, f"median of {head['runs']} runs"),
     ]
-    for threads, title in (1, "### One thread"), (2, "### Two threads (numpy: one thread)"):
+    for threads, title in (1, "## One thread"), (2, "## Two threads (numpy: one thread)"):
         parts += [title, speeds([line for line in lines if line["threads"] == threads])]
-    parts += ["### Different results", disagreements([line for line in lines if line["threads"] == 1])]
-    return "\n\n".join(part.strip() for part in parts if part) + "\n"
+    parts += ["## Different results", disagreements([line for line in lines if line["threads"] == 1])]
+    (folder / "README.md").write_text("\n\n".join(part.strip() for part in parts) + "\n")
 
 
-def kind(of: ElementType) -> str:
-    """The row or column of an element type in the table of all pairs."""
-    if of.bits in (64, 32, 6):
-        return f"{of.bits} bits"
-    if of.bits in (4, 2):
-        return "4 and 2 bits"
-    integer = "8-bit integers, bool" if of.bits == 8 else "16-bit integers"
-    return f"{of.bits}-bit floats" if of.kind in ("float", "scale") else integer
-
-
-def every_pair(machine: Machine) -> str:
-    name, folder, _ = machine
-    kinds = ["64 bits", "32 bits", "16-bit floats", "16-bit integers", "8-bit floats", "8-bit integers, bool"]
-    kinds += ["6 bits", "4 and 2 bits"]
-    parts = [
-        f"## All pairs on the CPU: {name}",
-        "One thread, random codes: the median ratio to memcpy for each kind of source and destination, and the number of "
-        f"pairs that reach {GOAL}.",
-    ]
-    for title, file in ("AVX-512", "cpu-all-avx512.jsonl"), ("AVX2", "cpu-all.jsonl"):
-        if not (folder / file).exists():
-            continue
-        lines = read_lines(folder / file)
-        found: dict[tuple[str, str], list[float]] = {}
-        for line in lines:
-            found.setdefault((kind(TYPES[line["from"]]), kind(TYPES[line["to"]])), []).append(line["ratio"])
-        rows = [[source, *(share(found[source, target]) for target in kinds)] for source in kinds]
-        parts += [f"### {title}", spread([line["ratio"] for line in lines]), table(["from \\ to", *kinds], rows)]
-    return "\n\n".join(part.strip() for part in parts) + "\n"
-
-
-def share(ratios: list[float]) -> str:
-    return f"{median(ratios):.2f} ({reached(ratios)} of {len(ratios)})"
-
-
-def reached(ratios: Iterable[float]) -> int:
-    return sum(one >= GOAL for one in ratios)
-
-
-def spread(ratios: list[float]) -> str:
-    lower, middle, upper = quantiles(ratios, method="inclusive")
-    return (
-        f"{reached(ratios)} of {len(ratios)} pairs reach {GOAL}. Minimum {min(ratios):.2f}, quartiles {lower:.2f}, "
-        f"{middle:.2f} and {upper:.2f}, maximum {max(ratios):.2f}."
-    )
-
-
-# The pairs of the table of llvmpipe.
-ON_ADAPTER = """
-float>float16 float16>float float>bfloat16 bfloat16>float float>float8e4m3fn float8e4m3fn>float float>float8e8m0
-float>double double>float double>float16 float>int8 int32>float float>int64 int64>float16 int64>int32 int32>int64
-float>int4 int4>float float>float4e2m1 float6e2m3>float bool>float uint8>float16 float16>float8e5m2
-float8e4m3fn>float16 float8e4m3fn>float8e5m2 float16>float16
+# Those of the page; the others are beside the data.
+COMMON = """
+float>float16 float16>float float>bfloat16 bfloat16>float float>float8e4m3fn float8e4m3fn>float float>float8e8m0 float8e8m0>float
+float>double double>float float>int8 int8>float float>int32 int32>float float>int4 int4>float float>float4e2m1 float4e2m1>float
+float16>bfloat16 bfloat16>float16 int64>int32 int32>int64 double>int64 int64>float
 """
 
 
-def adapters(title: str, paths: list[Path]) -> str:
-    parts = [f"## {title}", "Casts of tensors on the device, compared with a copy kernel."]
-    for path in paths:
-        head, *lines = read_lines(path)
-        found = {(line["from"], line["to"]): line for line in lines}
-        ratios = [line["ratio"] for line in lines]
-        lower, middle, upper = quantiles(ratios, method="inclusive")
-        parts += [
-            f"### {head['adapter']}",
-            f"{head['elements']} elements, {head['clock']}. Ratios to the copy over all {len(lines)} pairs: minimum "
-            f"{min(ratios):.2f}, quartiles {lower:.2f}, {middle:.2f} and {upper:.2f}, maximum {max(ratios):.2f}.",
-        ]
-        # A run that was stopped has not all pairs.
-        shown = [found[pair] for word in ON_ADAPTER.split() if (pair := tuple(word.split(">"))) in found]
-        rows = [[arrow(o), f"{o['gbps']:.2f}", f"{o['copy_gbps']:.2f}", f"{o['ratio']:.2f}"] for o in shown]
-        parts.append(table(["cast", "GB/s", "copy, GB/s", "ratio"], rows))
-    return "\n\n".join(part.strip() for part in parts) + "\n"
+def cpu() -> str:
+    head, lines = lines_of(REFERENCE / "cpu.jsonl")
+    found = {(line["from"], line["to"]): line for line in lines if line["threads"] == 1}
+    cells = []
+    for line in (found[tuple(word.split(">"))] for word in COMMON.split()):
+        ours, other = line["seconds"][widest(line["seconds"])], best(line["seconds"])
+        rate = [gbps(line["bytes"], seconds) for seconds in (ours, line["seconds"][other], line["seconds"]["memcpy"])]
+        cells.append([arrow(line), f"{rate[0]:.1f}", f"{rate[1]:.1f} ({called(other)})", f"{rate[2]:.1f}"])
+    rows = [first + second for first, second in zip(cells[::2], cells[1::2], strict=True)]
+    return table(["cast", "wgpu-cast", "fastest other library", "memcpy"] * 2, rows) + "\n" + summary(head, lines)
 
 
-def on_llvmpipe() -> str:
-    parts = [
-        "## Other libraries on llvmpipe",
-        "Casts of tensors on the device, compared with a copy kernel (in parentheses the ratio to it). ONNX Runtime is its "
-        "WebGPU execution provider.",
-        llvmpipe.markdown(read_lines(DATA / "llvmpipe.jsonl")).strip(),
+def summary(head: dict, lines: list[dict]) -> str:
+    """How many casts are at least as fast as the fastest other library, and the median ratio to memcpy."""
+    parts = []
+    for threads, word in (1, "one thread"), (2, "two threads"):
+        of = [line["seconds"] for line in lines if line["threads"] == threads and best(line["seconds"])]
+        against = [ratio(seconds[widest(seconds)], seconds[best(seconds)]) for seconds in of]
+        copied = [ratio(seconds[widest(seconds)], seconds["memcpy"]) for seconds in of]
+        parts.append(
+            f"With {word}, {sum(one >= 1 for one in against)} of {len(against)} casts are at least as fast as the fastest other library "
+            f"(least {min(against):.2f}), and the median ratio to memcpy is {median(copied):.2f}."
+        )
+    return f"{about(head, 'GB/s with one thread')} {' '.join(parts)}\n"
+
+
+def small() -> str:
+    head, lines = lines_of(REFERENCE / "small.jsonl")
+    rows = [
+        [f"{line['elements']:,}", f"{line['median']:,.0f}", f"{line['most']:,.0f}", f"{line['ratio']:.2f}"] for line in lines
     ]
-    return "\n\n".join(parts) + "\n"
+    return table(["elements", "ns, median of all pairs", "ns, most", "ratio to a copy, median"], rows) + "\n" + about(head) + "\n"
+
+
+def counted(name: str) -> tuple[str, list[dict[str, str]]]:
+    first, *rest = (INSTRUCTIONS / name).read_text().splitlines()
+    return first.removeprefix("# "), list(csv.DictReader(rest))
 
 
 def instructions() -> str:
-    first, *rest = COUNTS.read_text().splitlines()
+    compiler, found = counted("counts.csv")
     chips: dict[str, list[tuple[str, float]]] = {}
-    for row in csv.DictReader(rest):
+    for row in found:
         source, target = TYPES[row["from"]].bits, TYPES[row["to"]].bits
         if source <= 8:
-            group = "maximum, sources of at most 8 bits"
+            group = "most, sources of at most 8 bits"
         elif source == 16 and target <= 16:
-            group = "maximum, 16-bit sources to at most 16 bits"
+            group = "most, 16-bit sources to at most 16 bits"
         else:
-            group = "maximum, other pairs"
+            group = "most, other pairs"
         chips.setdefault(row["chip"], []).append((group, float(row["per_byte"])))
     groups = sorted({group for rows in chips.values() for group, _ in rows})
     rows = [["median", *(f"{sorted(o for _, o in rows)[len(rows) // 2]:.2f}" for rows in chips.values())]]
-    for group in groups:
-        rows.append([group, *(f"{max(o for g, o in of if g == group):.2f}" for of in chips.values())])
-    names = {"navi21": "navi21 (RDNA 2)", "gfx1100": "gfx1100 (RDNA 3)"}
+    rows += [[group, *(f"{max(o for g, o in of if g == group):.2f}" for of in chips.values())] for group in groups]
     count = len(next(iter(chips.values())))
-    parts = [
-        "## Instructions of the kernels",
-        f"Instructions per byte moved, as compiled by {first.removeprefix('# ')}'s RADV, for {count} pairs and options. "
-        "`benches/instructions/counts.csv` has every kernel.",
-        table(["", *(names.get(chip, chip) for chip in chips)], rows),
-    ]
-    return "\n\n".join(part.strip() for part in parts) + "\n"
+    heads = [f"instructions per byte, {count} pairs and options", *(CHIPS.get(chip, chip) for chip in chips)]
+    return table(heads, rows) + f"\nCompiled by RADV of {compiler}.\n"
 
 
-def transfer(title: str, folder: Path) -> str:
-    head, lines = lines_of("transfer.jsonl", folder)
-
-    def rows(what: str, *columns: str) -> list[list[str]]:
-        return [[arrow(line), *(number(line, name) for name in columns)] for line in lines if line["what"] == what]
-
-    parts = [
-        f"## {title}",
-        f"{head['adapter']}, {head['machine']}; microseconds, medians of {head['runs']} runs.",
-        "`Context::cast`, compared with the sum of its parts:",
-        table(
-            ["cast", "elements", "upload", "dispatches", "read-back", "`Context::cast`", "ratio to the sum"],
-            rows("parts", "elements", "upload", "dispatches", "read_back", "cast", "ratio"),
-        ),
-        "The first cast of a pair on a new device, without the driver's shader cache:",
-        table(
-            ["cast", "text and module", "pipeline", "first cast of 5000 elements"],
-            rows("first", "module", "pipeline", "cast"),
-        ),
-        "The host's copies for any device, compared with `cpu::cast` into new memory:",
-        table(
-            ["cast", "elements", "copies", "`cpu::cast`", "ratio to the copies"],
-            rows("host", "elements", "copies", "cast", "ratio"),
-        ),
-    ]
-    return "\n\n".join(part.strip() for part in parts) + "\n"
-
-
-def number(line: dict, name: str) -> str:
-    value = line[name]
-    if name == "elements":
-        power = (value.bit_length() - 1) // 10
-        return f"{value >> 10 * power} {['', 'Ki', 'Mi', 'Gi'][power]}".strip()
-    if name == "ratio":
-        return f"{value:.2f}"
-    return f"{value:.1f}" if value < 10 and isinstance(value, float) else f"{value:,.0f}"
-
-
-def recording(title: str, folder: Path) -> str:
-    head, lines = lines_of("record.jsonl", folder)
-    rows = [[o["step"], f"{o['median']:.2f}", f"{o['fastest']:.2f} to {o['slowest']:.2f}"] for o in lines]
-    parts = [
-        f"## {title}",
-        f"{head['adapter']}; microseconds per cast of 10,000 casts of 1 KiB, medians of 7 runs.",
-        table(["step", "median", "fastest to slowest"], rows),
-    ]
-    return "\n\n".join(part.strip() for part in parts) + "\n"
-
-
-def strings() -> str:
-    head, lines = lines_of("strings.jsonl")
+def decoders() -> str:
+    _, found = counted("decoders.csv")
+    chips = list(dict.fromkeys(row["chip"] for row in found))
     rows = []
-    for line in lines:
-        cells = [f"{line[way]:.1f} ({line[way] / line['std']:.1f} ×)" for way in ("one", "all")]
-        rows.append([line["cast"].replace(" to ", " → "), *cells, f"{line['std']:.1f}"])
-    parts = [
-        "## Strings",
-        f"{head['machine']}; 1 Mi elements; 10⁶ elements per second, in parentheses the ratio to the standard library.",
-        table(["cast", "one thread", f"{lines[0]['threads']} threads", "standard library, one thread"], rows),
+    for element_type in dict.fromkeys(row["element_type"] for row in found):
+        of = [row for row in found if row["element_type"] == element_type]
+
+        def cells(named: Callable[[str], bool], of: list[dict[str, str]] = of) -> str:
+            """The instructions of each decoder on all chips."""
+            names = dict.fromkeys(row["decoder"] for row in of if named(row["decoder"]))
+            told = []
+            for name in names:
+                those = [row for row in of if row["decoder"] == name]
+                wrong = those[0]["wrong_codes"]
+                shown = ", ".join(row["instructions"] for row in those)
+                told.append(f"{shown}{f' ({name})' if name != 'wgpu-cast' else ''}{f', {wrong} codes wrong' if wrong != '0' else ''}")
+            return "; ".join(told) or "–"
+
+        rows.append([element_type, cells(lambda name: name == "wgpu-cast"), cells(lambda name: not name.startswith("wgpu-cast"))])
+    return table(["codes of a word", f"wgpu-cast ({', '.join(CHIPS.get(chip, chip) for chip in chips)})", "others"], rows)
+
+
+def software() -> str:
+    head, lines = lines_of(DATA / "adapter.jsonl")
+    lower, middle, upper = quantiles([line["ratio"] for line in lines], method="inclusive")
+    own = (
+        f"All {len(lines)} pairs beside a copy kernel on {head['adapter']}, {about(head)[:-1]}: quartiles of the ratio {lower:.2f}, {middle:.2f} and "
+        f"{upper:.2f}. "
+    )
+    head, lines = lines_of(DATA / "llvmpipe.jsonl")
+    against = [
+        ratio(line["seconds"]["ours"], line["seconds"][other])
+        for line in lines
+        if (other := best(line["seconds"], [name for name in line["seconds"] if name not in ("ours", "copy")]))
     ]
-    return "\n\n".join(part.strip() for part in parts) + "\n"
+    return (
+        f"{own}Of {len(against)} casts by this crate, ONNX Runtime's WebGPU provider and Burn on {head['adapter']}, {about(head)[:-1]}, this crate "
+        f"is the fastest in {sum(one >= 1 for one in against)}; the median ratio to the fastest other is {median(against):.2f}.\n"
+    )
 
 
 def converted_files() -> str:
-    lines = read_lines(DATA / "files.jsonl")
-    about = (
-        f"Medians of {lines[0]['rounds']} rounds, in parentheses the fastest and the slowest; the time ends when the outputs "
-        "are on the disk. The last column compares the results bit by bit with those of wgpu-cast on the CPU, and for the "
-        "model with those of `--graph`."
-    )
-    return "\n\n".join(["## Files", about, files.markdown(lines).strip()]) + "\n"
+    head, *lines = read_lines(DATA / "files.jsonl")
+
+    def shown(source: str, to: str, way: str) -> str:
+        found = [line for line in lines if (line["source"], line["to"], line["way"]) == (source, to, way)]
+        return f"{median(found[0]['seconds']):.1f} s, {median(found[0]['peak']):.0f} MiB" if found else "–"
+
+    ways = {"checkpoint": ("ours", "torch"), "model": ("ours, graph", "onnxconverter-common")}
+    rows = []
+    for source, to in dict.fromkeys((line["source"], line["to"]) for line in lines if line["to"]):
+        own, other = ways[source]
+        copied = shown(source, "", "copy").partition(",")[0]
+        rows.append([f"{source} to {to}", shown(source, to, own), f"{shown(source, to, other)} ({files.TITLES[other].partition(',')[0]})", copied])
+    return table(["input", "wgpu-cast", "other", "copy"], rows) + f"\n{about(head)}\n"
 
 
-def on_gpu() -> list[str]:
+def on_gpu() -> str:
     """What was measured on a hardware GPU, if anything was."""
+    if not (GPU / "adapter.jsonl").exists():
+        return "Nothing was measured on a hardware GPU: none was available.\n"
+    head, lines = lines_of(GPU / "adapter.jsonl")
+    lower, middle, upper = quantiles([line["ratio"] for line in lines], method="inclusive")
+    parts = [
+        f"All {len(lines)} pairs beside a copy kernel on {head['adapter']}, {about(head)[:-1]}: quartiles of the ratio {lower:.2f}, {middle:.2f} "
+        f"and {upper:.2f}."
+    ]
+    more: dict[str, Callable[[list[dict]], str]] = {"gpu.jsonl": gpu.markdown, "chains.jsonl": chains.markdown}
+    parts += [write(read_lines(GPU / name)).strip() for name, write in more.items() if (GPU / name).exists()]
+    return "\n\n".join(parts) + "\n"
 
-    def own(title: str, name: str, markdown: Callable[[list[dict]], str]) -> str:
-        return f"## {title}\n\n{markdown(read_lines(GPU / name)).strip()}\n"
 
-    sections = {
-        "adapter.jsonl": lambda: adapters("GPU", [GPU / "adapter.jsonl"]),
-        "gpu.jsonl": lambda: own("GPU: other libraries", "gpu.jsonl", gpu.markdown),
-        "transfer.jsonl": lambda: transfer("GPU: host tensors", GPU),
-        "chains.jsonl": lambda: own("GPU: models of several casts", "chains.jsonl", chains.markdown),
-        "record.jsonl": lambda: recording("GPU: recording", GPU),
-    }
-    return [section() for name, section in sections.items() if (GPU / name).exists()]
+def called(name: str) -> str:
+    return {"torch copy_": "PyTorch", "ORT": "ONNX Runtime"}.get(name, name)
 
 
-def write_readme() -> None:
-    """Replaces the table that begins with the same heads."""
-    _, lines = lines_of("cpu.jsonl")
-    found = {(line["from"], line["to"]): line for line in lines if line["threads"] == 1}
-    rows = [readme_row(found[pair]) for pair in SHOWN]
-    heads = ["cast", "wgpu-cast, GB/s", "ratio to memcpy", "fastest other library"]
-    new = table(heads, rows)
-    text = README.read_text()
-    begin = text.index(new.splitlines()[0])
-    end = text.index("\n\n", begin) + 1
-    README.write_text(text[:begin] + new + text[end:])
+def speed_of(head: dict) -> str:
+    return (
+        f"One thread of a virtual {head['machine'].partition(', ')[2]}; GB/s are bytes read and written. The others are numpy with\n"
+        "ml_dtypes, PyTorch and ONNX Runtime: see [docs/performance.md][performance]."
+    )
 
 
 def readme_row(line: dict) -> list[str]:
     seconds, moved = line["seconds"], line["bytes"]
-    other = best(seconds)
-    against = ratio(seconds[AVX512], seconds["memcpy"])
-    bar = "█" * round(10 * against)
-    name = {"torch copy_": "PyTorch", "ORT": "ONNX Runtime"}.get(other, other)
+    ours, other = seconds[widest(seconds)], best(seconds)
     assert other in IN_PLACE
-    return [
-        arrow(line),
-        f"{gbps(moved, seconds[AVX512]):.1f}",
-        f"{bar} {against:.2f}",
-        f"{gbps(moved, seconds[other]):.1f} ({name})",
-    ]
+    against = ratio(ours, seconds["memcpy"])
+    bar = "█" * round(10 * against)
+    return [arrow(line), f"{gbps(moved, ours):.1f}", f"{bar} {against:.2f}", f"{gbps(moved, seconds[other]):.1f} ({called(other)})"]
 
 
 if __name__ == "__main__":

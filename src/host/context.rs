@@ -18,7 +18,7 @@ use crate::types::tensor::{Tensor, zeroed};
 /// The number of bytes read and written from which [`DeviceChoice::Auto`] casts host tensors on a GPU. This is an
 /// estimate, because no GPU was available for measurements. Single casts never go to a GPU if the CPU path uses vector
 /// instructions: for any GPU the host has to copy the source and the result, and `cpu::cast` takes about as long as
-/// these copies (docs/performance.md, "Host tensors").
+/// these copies (docs/performance.md, "Small tensors").
 const GPU_FROM_BYTES: u64 = 4 << 20;
 
 const CPU_IS_FASTER: &str = "faster than copying to a GPU and back";
