@@ -1,4 +1,4 @@
-//! Casts of bytes, against the independent judge.
+//! Casts of bytes, against the independent oracle.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -11,8 +11,8 @@ use support::{numeric, oracle};
 use wgpu_cast::{CastOptions, CastSpec, ElementType, Tensor, cpu};
 
 thread_local! {
-    /// The judges of the casts that were met: some list every number of a type when they are made.
-    static JUDGES: RefCell<HashMap<(ElementType, ElementType, String), Rc<Oracle>>> = RefCell::default();
+    /// The oracles of the casts that were met: some list every number of a type when they are made.
+    static ORACLES: RefCell<HashMap<(ElementType, ElementType, String), Rc<Oracle>>> = RefCell::default();
 }
 
 /// What the first bytes of an input say; the others are the source.
@@ -69,16 +69,16 @@ pub fn check(input: &[u8]) -> String {
         result[..starts[1]].iter().chain(&result[end..]).all(|&byte| byte == 0xa5),
         "written outside of the result"
     );
-    let judge = JUDGES.with_borrow_mut(|judges| {
-        let judge = judges.entry((from, to, format!("{options:?}")));
-        judge.or_insert_with(|| Rc::new(oracle(from, to, &options))).clone()
+    let oracle = ORACLES.with_borrow_mut(|oracles| {
+        let entry = oracles.entry((from, to, format!("{options:?}")));
+        entry.or_insert_with(|| Rc::new(oracle(from, to, &options))).clone()
     });
     let source = Tensor::from_bytes(from, [len], source.to_vec()).expect("whole elements");
     let got = Tensor::from_bytes(to, [len], result[starts[1]..end].to_vec()).expect("whole elements");
-    // The judge takes longer than the cast.
+    // The oracle takes longer than the cast.
     let step = if times == 1 { 1 } else { 61 };
     for (index, (code, got)) in source.codes().zip(got.codes()).enumerate().step_by(step) {
-        let expected = judge.expected(code);
+        let expected = oracle.expected(code);
         assert_eq!(got, expected, "{from} {code:#x} to {to}, {options:?}, element {index} of {len}, {how:#x}");
     }
     format!("{from} {to} {} {times}", how % 4)

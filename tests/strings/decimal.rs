@@ -222,8 +222,8 @@ fn first(count: u64, holds: impl Fn(u64) -> bool) -> u64 {
     from
 }
 
-/// The judge of finite literals cast to one float type under some options.
-pub struct Judge<'a> {
+/// The oracle of finite literals cast to one float type under some options.
+pub struct Oracle<'a> {
     values: &'a Values,
     round_mode: RoundMode,
     sign: u64,
@@ -232,12 +232,12 @@ pub struct Judge<'a> {
     infinities: [u64; 2],
 }
 
-impl<'a> Judge<'a> {
+impl<'a> Oracle<'a> {
     pub fn new(values: &'a Values, options: &CastOptions) -> Self {
         let to = values.element_type;
         let oracle = oracle(ElementType::DOUBLE, to, options);
         let expected = |x: f64| oracle.expected(x.to_bits());
-        Judge {
+        Oracle {
             values,
             round_mode: options.round_mode,
             sign: 1 << (to.bits().unwrap() - 1),

@@ -10,7 +10,7 @@ use support::random::Random;
 use support::tier::count;
 use wgpu_cast::{CastOptions, ElementType, Kind};
 
-use crate::decimal::{Binary, Decimal, Judge, Values};
+use crate::decimal::{Binary, Decimal, Oracle, Values};
 use crate::{floats, none_wrong, parse, parse_with, shown};
 
 /// Literals for each width.
@@ -141,14 +141,14 @@ fn literals(values: &Values, count: usize, seed: u64) -> Vec<String> {
         .collect()
 }
 
-/// Casts the literals to a type under all options that it looks at, and lists what the judge says otherwise.
-fn judge(texts: &[String], values: &Values, wrong: &mut Vec<String>) {
+/// Casts the literals to a type under all options that it looks at, and lists what the oracle says otherwise.
+fn check(texts: &[String], values: &Values, wrong: &mut Vec<String>) {
     let to = values.element_type;
     for options in variants(to) {
-        let judge = Judge::new(values, &options);
+        let oracle = Oracle::new(values, &options);
         let got = parse_with(texts, to, &options).unwrap();
         for (text, got) in texts.iter().zip(got) {
-            let expected = judge.expected(text);
+            let expected = oracle.expected(text);
             if got != expected {
                 wrong.push(format!("{} to {to} {options:?}: {got:x}, expected {expected:x}", shown(text)));
             }
@@ -157,24 +157,24 @@ fn judge(texts: &[String], values: &Values, wrong: &mut Vec<String>) {
 }
 
 /// As many literals for a width as for each other, shared out to its types; each type gets all of them.
-fn judge_width(bits: u32) {
+fn check_width(bits: u32) {
     let types: Vec<Values> = floats().filter(|t| t.bits() == Some(bits)).map(Values::new).collect();
     let each = width_count() / types.len();
     let texts: Vec<String> = (0..).zip(&types).flat_map(|(seed, values)| literals(values, each, seed + 1)).collect();
     assert_eq!(texts.len(), width_count());
     let mut wrong = Vec::new();
-    types.iter().for_each(|values| judge(&texts, values, &mut wrong));
+    types.iter().for_each(|values| check(&texts, values, &mut wrong));
     none_wrong(&wrong);
 }
 
 #[test]
 fn hard_literals_round_once_to_double() {
-    judge_width(64);
+    check_width(64);
 }
 
 #[test]
 fn hard_literals_round_once_to_float() {
-    judge_width(32);
+    check_width(32);
 }
 
 /// Twice as many literals as elsewhere: these two have little in common.
@@ -183,24 +183,24 @@ fn hard_literals_round_once_to_float16_and_bfloat16() {
     let mut wrong = Vec::new();
     for to in [ElementType::FLOAT16, ElementType::BFLOAT16] {
         let values = Values::new(to);
-        judge(&literals(&values, width_count(), 16), &values, &mut wrong);
+        check(&literals(&values, width_count(), 16), &values, &mut wrong);
     }
     none_wrong(&wrong);
 }
 
 #[test]
 fn hard_literals_round_once_to_floats_of_8_bits() {
-    judge_width(8);
+    check_width(8);
 }
 
 #[test]
 fn hard_literals_round_once_to_floats_of_6_bits() {
-    judge_width(6);
+    check_width(6);
 }
 
 #[test]
 fn hard_literals_round_once_to_the_float_of_4_bits() {
-    judge_width(4);
+    check_width(4);
 }
 
 /// Every value and every midpoint of the small types, exactly and with a difference far beyond the last digit.
@@ -222,28 +222,28 @@ fn values_and_midpoints_of_small_floats_are_thresholds() {
                 }
             }
         }
-        judge(&texts, &values, &mut wrong);
+        check(&texts, &values, &mut wrong);
     }
     none_wrong(&wrong);
 }
 
-/// The judge itself, against the standard library, which has its own exact reading of decimals.
+/// The oracle itself, against the standard library, which has its own exact reading of decimals.
 #[test]
-fn the_judge_agrees_with_the_standard_library() {
+fn the_oracle_agrees_with_the_standard_library() {
     let options = CastOptions::default();
     let mut wrong = Vec::new();
     let mut check = |text: &str, expected: u64, std: u64| {
         if expected != std {
-            wrong.push(format!("{}: the judge says {expected:x}, the standard library {std:x}", shown(text)));
+            wrong.push(format!("{}: the oracle says {expected:x}, the standard library {std:x}", shown(text)));
         }
     };
     let double = Values::new(ElementType::DOUBLE);
-    let doubles = Judge::new(&double, &options);
+    let doubles = Oracle::new(&double, &options);
     for text in literals(&double, 10_000, 3) {
         check(&text, doubles.expected(&text), text.trim_matches(crate::WHITE_SPACE).parse::<f64>().unwrap().to_bits());
     }
     let float = Values::new(ElementType::FLOAT);
-    let singles = Judge::new(&float, &options);
+    let singles = Oracle::new(&float, &options);
     for text in literals(&float, 10_000, 3) {
         let std = text.trim_matches(crate::WHITE_SPACE).parse::<f32>().unwrap().to_bits();
         check(&text, singles.expected(&text), std.into());

@@ -7,7 +7,7 @@
 //! * `integers`: exact truncation and low bits;
 //! * `printing`: layout, and the proof that printed digits are the fewest and the closest;
 //! * `golden`: texts that Python and numpy made;
-//! * `literals`: hard decimals, judged by exact arithmetic (`decimal`).
+//! * `literals`: hard decimals, checked by exact arithmetic (`decimal`).
 
 mod decimal;
 mod errors;

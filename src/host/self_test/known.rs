@@ -16,7 +16,7 @@ use crate::types::spec::CastSpec;
 /// What a buffer holds before a cast.
 const POISON: u8 = 0xa5;
 
-/// Packed source codes and the expected results. The judge is the reference, because the CPU path's fast methods would be
+/// Packed source codes and the expected results. They are compared with the reference, because the CPU path's fast methods would be
 /// most of a program that casts on devices only.
 pub(super) struct Known {
     spec: CastSpec,

@@ -51,7 +51,7 @@ pub fn pairs_of_widths() -> Vec<(ElementType, ElementType)> {
     pairs.map(|((i, from), (j, to))| (pick(*from, j), pick(*to, i))).collect()
 }
 
-/// The independent judge of a pair under some options.
+/// The independent oracle of a pair under some options.
 pub fn oracle(from: ElementType, to: ElementType, options: &CastOptions) -> Oracle {
     let round_mode = match options.round_mode {
         RoundMode::Up => Round::Up,

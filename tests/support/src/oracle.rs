@@ -1,4 +1,4 @@
-//! An independent judge of every numeric cast: given a source code, the one code that the target
+//! An independent oracle of every numeric cast: given a source code, the one code that the target
 //! must hold.
 //!
 //! It shares nothing with the crate, neither code nor method. Every source code is decoded to an
@@ -82,7 +82,7 @@ pub fn bits(name: &str) -> u32 {
     kind(name).bits()
 }
 
-/// The judge of one pair of types under one set of rules.
+/// The oracle of one pair of types under one set of rules.
 pub struct Oracle {
     from: Kind,
     target: Target,
