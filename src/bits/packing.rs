@@ -21,7 +21,7 @@ pub(crate) fn read_code(bytes: &[u8], bits: u32, index: usize) -> u64 {
 /// for codes that there are, and if there is none, that is an error.
 pub(crate) fn pack_codes(bits: u32, codes: impl Iterator<Item = u64>) -> Result<Vec<u8>, TryReserveError> {
     let mut bytes = Vec::new();
-    // The iterator's own lower bound: it has at least so many codes.
+    // The iterator's own lower bound of the number of codes.
     let size = (codes.size_hint().0 as u64).saturating_mul(bits.into()).div_ceil(8);
     bytes.try_reserve_exact(usize::try_from(size).unwrap_or(usize::MAX))?;
     if bits >= 8 {

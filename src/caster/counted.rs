@@ -54,7 +54,7 @@ pub(super) struct Count<'a> {
 }
 
 impl Count<'_> {
-    /// The dispatches of a cast of at most so many elements, and the range of the count's buffer that they bind.
+    /// The dispatches of a cast of at most `most` elements, and the range of the count's buffer that they bind.
     pub(super) fn plan(
         &self,
         conversion: &Conversion,

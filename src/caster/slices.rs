@@ -28,7 +28,7 @@ impl Slice<'_> {
         self.first.map_or_else(|| Position::whole(offset), |first| Position::part(offset, first))
     }
 
-    /// Checks that a slice holds so many elements and lies in its buffer.
+    /// Checks that a slice holds `len` elements and lies in its buffer.
     fn check(&self, conversion: &Conversion, side: Side, len: u64, sentinel: bool) -> Result<(), Error> {
         let (from, to, slice, first) = (conversion.from, conversion.to, self.slice, self.first);
         let element_type = if side == Side::Source { from } else { to };
@@ -70,7 +70,7 @@ impl<'a> Sides<'a> {
         [self.source.slice.buffer(), self.destination.slice.buffer()]
     }
 
-    /// Checks slices for so many elements, and for a sentinel behind the destination. `in_place` says whether they may
+    /// Checks slices for their numbers of elements, and for a sentinel behind the destination. `in_place` says whether they may
     /// overlap.
     pub(super) fn offsets(
         &self,

@@ -22,7 +22,7 @@ pub(crate) struct Arena {
 }
 
 impl Arena {
-    /// An arena of so many bytes, with its first block at offset 0.
+    /// An arena of `size` bytes, with its first block at offset 0.
     pub(crate) fn new(
         device: &wgpu::Device,
         conversion: &Conversion,

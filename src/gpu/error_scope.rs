@@ -94,7 +94,7 @@ impl Verdict {
         None
     }
 
-    /// [`error`](Self::error) for work that belongs to a cast and asks for so many bytes, as [`scoped_for`] returns it.
+    /// [`error`](Self::error) for work that belongs to a cast and asks for `bytes`, as [`scoped_for`] returns it.
     pub(crate) async fn error_for(self, conversion: &Conversion, bytes: u64) -> Option<Error> {
         self.error().await.map(|error| of_device(conversion, bytes, &error))
     }
@@ -127,7 +127,7 @@ pub(crate) fn scoped_for<T>(
     scoped(device, work).map_err(|error| of_device(conversion, bytes, &error))
 }
 
-/// A device's error for a cast that asks for so many bytes.
+/// A device's error for a cast that asks for `bytes`.
 pub(crate) fn of_device(conversion: &Conversion, bytes: u64, error: &wgpu::Error) -> Error {
     let (from, to) = (conversion.from, conversion.to);
     match error {

@@ -20,7 +20,7 @@ use tensor::Value;
 pub use report::BatchReport;
 pub use tensor::BatchTensor;
 
-/// Tensors are read back together, up to so many bytes, because each read-back waits for the device.
+/// Tensors are read back together, up to this number of bytes, because each read-back waits for the device.
 const READ_BACK_BYTES: u64 = 64 << 20;
 
 /// The most casts whose proofs are kept on the device at a time: 4 MiB of them.
@@ -29,7 +29,7 @@ const MOST_PROOFS: usize = 1 << 20;
 /// What the casts of a batch are together. [`Context::batch`] chooses by it where they run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BatchDescriptor {
-    /// The number of casts. More may follow: from then on the batch waits for the device after each so many casts.
+    /// The number of casts. More may follow: from then on the batch waits for the device once for each such number of casts.
     pub casts: usize,
     /// Bytes that all the casts read and write, as packed elements.
     pub bytes: u64,

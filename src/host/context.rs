@@ -290,7 +290,7 @@ impl Context {
         (if gpu.is_some() { Route::Gpu } else { Route::Cpu }, reason)
     }
 
-    /// The device, if numeric casts of host tensors that read and write so many bytes are to run there, and the reason.
+    /// The device, if numeric casts of host tensors that read and write `bytes` are to run there, and the reason.
     /// In a chain, results are cast again on the device before they are read back.
     pub(crate) fn device_for(&self, bytes: u64, is_chain: bool) -> (Option<&Gpu>, String) {
         match &self.gpu {

@@ -89,7 +89,7 @@ impl Drop for Held {
 }
 
 impl<'a> DeviceBatch<'a> {
-    /// An empty batch with room for the proofs of so many casts, of at least one. When there is no room for a further
+    /// An empty batch with room for the proofs of `casts` casts, of at least one. When there is no room for a further
     /// proof, the device is waited for.
     pub(crate) fn new(link: &'a DeviceLink, conversion: &Conversion, casts: usize) -> Result<Self, Error> {
         let usage = wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC;
@@ -109,7 +109,7 @@ impl<'a> DeviceBatch<'a> {
         })
     }
 
-    /// The bytes for tensors that are read back together, in a buffer with the proofs of so many casts.
+    /// The bytes for tensors that are read back together, in a buffer with the proofs of `casts` casts.
     pub(crate) fn room(link: &DeviceLink, casts: usize) -> u64 {
         link.caster.limits().buffer_size.saturating_sub(4 * casts as u64)
     }
@@ -119,7 +119,7 @@ impl<'a> DeviceBatch<'a> {
         bytes.saturating_add(8)
     }
 
-    /// Whether a tensor of so many bytes can be read back.
+    /// Whether a tensor of `bytes` can be read back.
     pub(crate) fn fits(link: &DeviceLink, bytes: u64, casts: usize) -> bool {
         Self::taken(bytes) <= Self::room(link, casts)
     }
@@ -139,7 +139,7 @@ impl<'a> DeviceBatch<'a> {
         Arc::new(Held { buffer, unused: self.unused.clone() })
     }
 
-    /// Runs calls for a cast that ask for so many bytes, and keeps what the device says of them.
+    /// Runs calls for a cast that ask for `bytes`, and keeps what the device says of them.
     fn watch<T>(
         &mut self,
         conversion: &Conversion,

@@ -90,7 +90,7 @@ impl Module {
         self.text.push('\n');
     }
 
-    /// The source and the destination, as arrays of vectors of so many words.
+    /// The source and the destination, as arrays of vectors of `source` and of `destination` words.
     pub(super) fn bindings(&mut self, access: Access, source: u32, destination: u32) {
         self.alias("SourceWords", source);
         self.alias("DestinationWords", destination);

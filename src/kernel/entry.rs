@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::{Access, BLOCKS_SIZE, CodeLookup, KernelKind, Units, Window, thresholds, uses_table};
 use crate::types::conversion::{Conversion, Encode};
 
-/// The element type of a binding of vectors of so many words.
+/// The element type of a binding of vectors of `words` words.
 pub(super) fn vector(words: u32) -> &'static str {
     match words {
         4 => "vec4<u32>",
@@ -15,7 +15,7 @@ pub(super) fn vector(words: u32) -> &'static str {
     }
 }
 
-/// The widest vector, in words, that so many words are a whole number of.
+/// The length, in words, of the widest vector of which whole ones make up `words`.
 fn widest(words: u32) -> u32 {
     match words {
         words if words % 4 == 0 => 4,
@@ -24,7 +24,7 @@ fn widest(words: u32) -> u32 {
     }
 }
 
-/// One value of so many words, from an expression each. A single expression stays as it is.
+/// One value of the words that the expressions give. A single expression stays as it is.
 pub(super) fn vector_of(words: &[String]) -> String {
     match words {
         [whole] => whole.clone(),
@@ -32,7 +32,7 @@ pub(super) fn vector_of(words: &[String]) -> String {
     }
 }
 
-/// A word of values that are loaded as vectors of so many words, and named by `name` and a number.
+/// A word of values that are loaded as vectors of `vector` words, and named by `name` and a number.
 pub(super) fn word_of(name: &str, vector: u32, index: u32) -> String {
     match vector {
         1 => format!("{name}_{index}"),
@@ -58,7 +58,7 @@ pub(super) struct Entry {
     copy: bool,
     /// Four source words become one.
     eights: bool,
-    /// Elements a table entry holds, and so many source codes its index.
+    /// Elements that a table entry holds. Its index is as many source codes.
     per_entry: Option<u32>,
     /// Codes come with undefined bits above their width.
     masked: bool,

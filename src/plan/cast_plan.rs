@@ -83,8 +83,8 @@ impl Plan {
     /// The most dispatches of a plan, of a [`Prepared`](crate::Prepared) or of an entry of a list of casts: 65,536.
     ///
     /// A large cast takes one dispatch for each storage binding, which are at least 128 MiB, and one whose
-    /// [`PlanTuning::dispatch_elements`](crate::PlanTuning::dispatch_elements) is 65,536 takes so many for a tensor of 2³²
-    /// elements. A plan of this length takes 10 to 30 MB of the host's memory. Longer ones come from limits that no device
+    /// [`PlanTuning::dispatch_elements`](crate::PlanTuning::dispatch_elements) is 65,536 takes this number for a tensor of
+    /// 2³² elements. A plan of this length takes 10 to 30 MB of the host's memory. Longer ones come from limits that no device
     /// has, and are [`Error::TooManyDispatches`].
     pub const MOST_DISPATCHES: u64 = MOST_DISPATCHES;
 

@@ -95,7 +95,7 @@ impl<'a> Dense<'a> {
     }
 
     /// Whether the dispatches have to be counted. A chunk has one for whole units, one for each full edge dispatch and one for
-    /// a rest, so that there are at most three for so many elements as the smaller of both takes.
+    /// a rest. So there are at most three dispatches for each number of elements that the smaller of both takes.
     fn may_be_long(&self) -> bool {
         self.elements / self.chunk.min(self.measures.edge_chunk) >= MOST_DISPATCHES / 4
     }

@@ -47,7 +47,7 @@ impl Offsets {
         self.one_buffer && from != to && overlap
     }
 
-    /// The bit after the last one that a cast of so many elements with codes of so many bits writes.
+    /// The bit after the last one that a cast of `elements` codes of `bits` bits writes.
     pub(super) fn destination_end(&self, bits: u64, elements: u64) -> u64 {
         let end = self.destination + elements * bits;
         // The rest of the last byte becomes zero.

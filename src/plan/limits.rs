@@ -10,7 +10,7 @@ pub(super) const LEAST_ALIGNMENT: u64 = 16;
 /// The most dispatches of a plan: see [`Plan::MOST_DISPATCHES`](super::Plan::MOST_DISPATCHES).
 pub(super) const MOST_DISPATCHES: u64 = 1 << 16;
 
-/// Checks that a plan of at least so many dispatches may be made.
+/// Checks that a plan of at least `needed` dispatches may be made.
 pub(super) fn check_dispatches(conversion: &Conversion, needed: u64) -> Result<(), Error> {
     let (from, to, allowed) = (conversion.from, conversion.to, MOST_DISPATCHES);
     if needed > allowed { Err(Error::TooManyDispatches { from, to, needed, allowed }) } else { Ok(()) }

@@ -283,7 +283,7 @@ impl<'a> Measures<'a> {
         Dispatch { kind, access, first: start, source, destination, params, view: None, workgroups }
     }
 
-    /// Checks that the device dispatches so many workgroups. One step of a cast cannot be split further.
+    /// Checks that the device dispatches `workgroups`. One step of a cast cannot be split further.
     pub(super) fn check_workgroups(&self, workgroups: [u32; 2]) -> Result<(), Error> {
         let (from, to) = (self.conversion.from, self.conversion.to);
         let (needed, allowed) = (workgroups[0].max(workgroups[1]), self.settings.limits.workgroups);

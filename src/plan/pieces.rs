@@ -372,7 +372,7 @@ impl Rows {
         suits.then_some((kind, params, ViewParams { tail, ..self.view }))
     }
 
-    /// The most bits between the start of a cell or window of so many bits and the row that begins in it.
+    /// The most bits between the start of a cell or window of `size` bits and the row that begins in it.
     fn most_before(&self, size: u64, place: u64, bits: u64) -> u64 {
         let step = self.outer.iter().fold(size, |step, axis| gcd(step, axis.destination % size * bits));
         size - step + place % step

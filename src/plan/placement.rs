@@ -63,8 +63,8 @@ impl Placement {
         Self { source, destination, one_buffer: true, writable: false }
     }
 
-    /// Checks where both tensors lie, of so many elements each, in buffers of at most so many bytes, and counts it in
-    /// bits. `in_place` says whether they may overlap.
+    /// Checks where both tensors lie in buffers of at most `buffer_size` bytes, and counts it in bits. `in_place` says
+    /// whether they may overlap.
     pub(crate) fn offsets(
         &self,
         conversion: &Conversion,

@@ -4,7 +4,7 @@ use super::limits::PlanLimits;
 use crate::types::conversion::Conversion;
 use crate::types::error::Error;
 
-/// Checks that the largest buffer holds so many elements of the source and of the destination.
+/// Checks that the largest buffer holds `lens` elements of the source and of the destination.
 pub(crate) fn check_sizes(conversion: &Conversion, lens: [u64; 2], limits: &PlanLimits) -> Result<(), Error> {
     let (from, to, limit, allowed) = (conversion.from, conversion.to, "max_buffer_size", limits.buffer_size);
     for (element_type, len) in [from, to].into_iter().zip(lens) {

@@ -4,7 +4,7 @@
 
 use std::collections::TryReserveError;
 
-/// Strings in each chunk but the last: a multiple of 16, so that the packed codes of so many elements start at a byte.
+/// Strings in each chunk but the last: a multiple of 16, so that the packed codes of every chunk start at a byte.
 pub(crate) const CHUNK_LEN: usize = 16 * 1024;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

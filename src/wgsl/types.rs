@@ -105,7 +105,7 @@ impl ValueType {
         }
     }
 
-    /// The type of so many values.
+    /// The type of `count` values.
     pub(super) const fn of(self, count: u32) -> Type {
         let [one, two, four, eight, sixteen, thirty_two, sixty_four] = match self {
             ValueType::F32 => [

@@ -228,7 +228,7 @@ fn converted(values: ValueType, f16: &str, value: &str) -> String {
     }
 }
 
-/// The expression of the value, as `f32`, of the code of so many bits from a bit of a word on.
+/// The expression of a value as `f32`: that of the code of `bits` bits which starts at bit `shift` of a word.
 fn value(method: &Method, word: &str, shift: u32, bits: u32) -> String {
     let above = 32u32.saturating_sub(shift + bits);
     let field = match (shift, above) {

@@ -6,7 +6,7 @@ use crate::plan::measures::Measures;
 use crate::types::conversion::Conversion;
 use crate::types::error::Error;
 
-/// The most elements of a host tensor that take at most so many bytes on either side and fit the device's buffers, of
+/// The most elements of a host tensor that take at most `bytes` on either side and fit the device's buffers, of
 /// which every piece but the last starts at a whole byte on both sides.
 pub(crate) fn host_chunk(conversion: &Conversion, settings: &PlanSettings, bytes: u64) -> Result<u64, Error> {
     let measures = Measures::new(conversion, Offsets::default(), settings);

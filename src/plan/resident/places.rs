@@ -45,7 +45,7 @@ impl Places {
         Self { start, end: start + bits, runs: None }
     }
 
-    /// What a cast of so many elements reads, and what it writes.
+    /// What a cast of `elements` reads, and what it writes.
     pub(crate) fn of_elements(conversion: &Conversion, elements: u64, offsets: &Offsets) -> [Self; 2] {
         let [from, to] = code_bits(conversion);
         let (source, end) = (offsets.source, offsets.destination_end(to, elements));
@@ -66,7 +66,7 @@ impl Places {
         [Self::repeated(offsets.source, from, source), written]
     }
 
-    /// Codes of so many bits, along axes with strides in elements.
+    /// Codes of `bits` bits, along axes with strides in elements.
     pub(in crate::plan) fn repeated(start: u64, bits: u64, axes: impl Iterator<Item = (u64, u64)>) -> Self {
         let axes = axes.map(|(stride, size)| Repeated { stride: stride * bits, size });
         let mut axes: Vec<_> = axes.filter(|axis| axis.stride > 0).collect();

@@ -4,7 +4,7 @@ use super::*;
 use crate::plan::placement::{Placement, Position};
 use crate::types::error::{AllowedOverlap, Error, Side};
 
-/// The offsets of so many elements in buffers of so many bytes.
+/// The offsets of `len` elements in buffers of `buffer_size` bytes.
 fn offsets(
     [from, to]: [ElementType; 2],
     placement: Placement,

@@ -16,7 +16,7 @@ use super::*;
 use crate::plan::{Strided, View};
 use crate::types::error::Error;
 
-/// Makes plans and says how many, until the time is over. Limits may refuse at most so many percent of them.
+/// Makes plans until the time is over, and prints their number. Limits may refuse at most `most_refused` percent.
 pub(super) fn for_long(name: &str, normal: usize, most_refused: usize, mut make: impl FnMut(&mut Random) -> bool) {
     let RandomRun { time, seed } = RandomRun::chosen();
     let (mut random, start, mut made, mut refused) = (Random::new(seed), Instant::now(), 0, 0);
@@ -51,7 +51,7 @@ fn settings(random: &mut Random) -> PlanSettings {
     PlanSettings { limits, tuning }
 }
 
-/// Where two tensors of so many bits lie: in two buffers, whole or as parts of larger ones, or apart in one.
+/// Where two tensors of `extents` elements lie: in two buffers, whole or as parts of larger ones, or apart in one.
 fn places(random: &mut Random, conversion: &Conversion, extents: [u64; 2]) -> Offsets {
     let bits = [conversion.from, conversion.to].map(|t| u64::from(t.code_bits()));
     let start = |random: &mut Random, side: usize| random.below(300) as u64 * bits[side].max(8);

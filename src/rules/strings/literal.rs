@@ -56,7 +56,7 @@ pub(super) fn scan(text: &str) -> Option<Literal<'_>> {
 
 /// How many bytes are so up to the first that is not.
 fn leading(bytes: &[u8], is: impl Fn(u8) -> bool) -> usize {
-    // Vector instructions look at so many at once.
+    // Bytes that vector instructions look at together.
     const TOGETHER: usize = 32;
     let all = |chunk: &&[u8]| chunk.iter().fold(true, |all, &byte| all & is(byte));
     let chunks = TOGETHER * bytes.chunks_exact(TOGETHER).take_while(all).count();

@@ -55,7 +55,7 @@ impl Drop for Complete {
 }
 
 impl Complete {
-    /// An output of so many bytes whose bytes are on the disk.
+    /// An output of `bytes` bytes, which are on the disk.
     ///
     /// # Errors
     /// The file system does not tell the state of the file.

@@ -173,7 +173,7 @@ pub fn find(tensors: &mut [TensorReport]) {
     tensors.iter_mut().for_each(|tensor| tensor.role = scales.role(&tensor.name, tensor.from));
 }
 
-/// The error of a conversion that would cast the codes of so many tensors without their scales.
+/// The error of a conversion that would cast the codes of `count` tensors without their scales.
 pub fn refuse(first: &TensorReport, count: usize) -> Failure {
     let more = match count - 1 {
         0 => String::new(),
