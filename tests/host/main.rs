@@ -1,5 +1,5 @@
-//! What needs no GPU: the CPU path, the kernels as text, the tables, the README, the page of faults and the words of the page in
-//! a browser.
+//! What needs no GPU: the CPU path, the kernels as text, the tables, the README, the page of faults, the names of code in documents, and
+//! the words of the page in a browser.
 
 mod cpu;
 mod faults;
@@ -9,6 +9,7 @@ mod golden;
 mod guard_pages;
 mod inputs;
 mod losses;
+mod names;
 mod oracle;
 mod properties;
 mod readme;
