@@ -319,12 +319,15 @@ mod tests {
 
     #[test]
     fn opsets_that_nobody_knows() {
-        for opset in [i64::MIN, -1, 0, 29, i64::MAX] {
+        for opset in [i64::MIN, -1, 0, NEWEST_OPSET + 1, i64::MAX] {
             let error = cast(opset, &[("to", Int(1))]).unwrap_err();
-            assert_eq!(error, Error::UnknownOpset { operator: Cast, opset, first: 1, newest: 28 });
+            assert_eq!(error, Error::UnknownOpset { operator: Cast, opset, first: 1, newest: NEWEST_OPSET });
         }
-        assert_eq!(message(like(14, &[])), "CastLike is not supported at opset 14 (supported opsets: 15 to 28)");
-        assert_eq!(message(cast(29, &[])), "Cast is not supported at opset 29 (supported opsets: 1 to 28)");
+        let newest = NEWEST_OPSET;
+        let unknown = format!("CastLike is not supported at opset 14 (supported opsets: 15 to {newest})");
+        assert_eq!(message(like(14, &[])), unknown);
+        let unknown = format!("Cast is not supported at opset {} (supported opsets: 1 to {newest})", newest + 1);
+        assert_eq!(message(cast(newest + 1, &[])), unknown);
     }
 
     /// Every type at every opset, by the lists of the schemas (`element::tests` counts them).
@@ -371,15 +374,13 @@ mod tests {
             "Cast at opset 13: the attribute \"to\" must be INT, got STRING"
         );
         for &t in ElementType::ALL {
-            assert_eq!(cast(28, &[("to", Int(t.onnx_code().into()))]).unwrap().to(), t);
+            assert_eq!(cast(NEWEST_OPSET, &[("to", Int(t.onnx_code().into()))]).unwrap().to(), t);
         }
         let after_last = ElementType::ALL.iter().map(|t| i64::from(t.onnx_code())).max().unwrap() + 1;
         for code in [0, 14, 15, after_last, -1, i64::MAX, (1 << 32) + 1] {
-            let error = message(cast(28, &[("to", Int(code))]));
-            assert!(
-                error.starts_with(&format!("Cast at opset 28: invalid value \"{code}\" for the attribute \"to\"")),
-                "{error}"
-            );
+            let error = message(cast(NEWEST_OPSET, &[("to", Int(code))]));
+            let start = format!("Cast at opset {NEWEST_OPSET}: invalid value \"{code}\" for the attribute \"to\"");
+            assert!(error.starts_with(&start), "{error}");
         }
         assert_eq!(message(cast(13, &[])), "Cast at opset 13: the required attribute \"to\" is missing");
     }
@@ -426,7 +427,7 @@ mod tests {
     #[test]
     fn options() {
         assert_eq!(cast(24, &[("to", Int(24))]).unwrap().options(), CastOptions::default());
-        assert_eq!(like(28, &[]).unwrap().options(), CastOptions::default());
+        assert_eq!(like(NEWEST_OPSET, &[]).unwrap().options(), CastOptions::default());
         for (value, saturate) in [(0, false), (1, true), (2, true), (-1, true)] {
             assert_eq!(cast(19, &[("to", Int(17)), ("saturate", Int(value))]).unwrap().options().saturate, saturate);
         }
@@ -437,7 +438,7 @@ mod tests {
             let node = cast(25, &[("to", Int(24)), ("saturate", Int(0)), attribute[0]]).unwrap();
             assert_eq!(typed, node);
         }
-        for opset in [19, 21, 22, 23, 24, 25, 28] {
+        for opset in [19, 21, 22, 23, 24, 25, NEWEST_OPSET] {
             let (int4, float4) = if opset < 24 { (Int4Overflow::Clamp, Float4Nan::Max) } else { Default::default() };
             for options in [cast(opset, &[("to", Int(1))]).unwrap().options(), like(opset, &[]).unwrap().options()] {
                 assert_eq!((options.int4_overflow, options.float4_nan), (int4, float4), "{opset}");
