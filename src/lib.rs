@@ -24,7 +24,7 @@
 //! | cast in a kernel of yours | [`wgsl::Functions`]: [`wgsl::Function`], [`wgsl::Type`], [`wgsl::ValueType`], [`wgsl::Array`], [`wgsl::Table`] |
 //! | read a kernel | [`wgsl::kernel`]: [`wgsl::KernelVariant`], [`wgsl::Kernel`] |
 //! | follow a node of ONNX | [`onnx::CastNode`], [`onnx::CastLikeNode`], [`onnx::Attribute`]; [`Operator`] |
-//! | tell what failed | [`Error`], and what it names: [`Side`], [`Operand`], [`OperatorVersion`], [`AllowedOverlap`] |
+//! | tell what failed | [`Error`], and what is wrong: with a cast [`CastFault`], with a slice of it [`SliceFault`]; what they name: [`Side`], [`BufferRange`], [`OperatorVersion`] |
 //!
 #![doc = include_str!("../README.md")]
 // Where the types of wgpu are sent to threads, they nest deeper than the default of 128. Rust 1.101 warns of that, and a later version
@@ -56,9 +56,10 @@ pub use plan::{
 pub use rules::onnx;
 pub use types::conversion::has_kernel;
 pub use types::element::{ElementType, Kind, Operator};
-pub use types::error::{AllowedOverlap, Error, Operand, OperatorVersion, Side};
+pub use types::error::{BufferRange, CastFault, Error, OperatorVersion, SliceFault};
 pub use types::loss::LossCounts;
 pub use types::options::{CastOptions, Float4Nan, Int4Overflow, RoundMode};
+pub use types::side::Side;
 pub use types::spec::CastSpec;
 pub use types::tensor::{Element, Tensor};
 #[cfg(feature = "wgpu")]

@@ -5,7 +5,8 @@ use super::{Bound, Destination, Prepared, Source};
 use crate::kernel::Access;
 use crate::plan::{self, ByteRange, CountedDispatch, Offsets, PlanSettings};
 use crate::types::conversion::Conversion;
-use crate::types::error::Error;
+use crate::types::error::{BufferRange, CastFault, Error, SliceFault};
+use crate::types::side::Side;
 
 impl Prepared {
     /// As [`bind`](Self::bind), for a number of elements that the device computes, such as the length of a result of
@@ -17,20 +18,19 @@ impl Prepared {
     /// own. Each dispatch has as many workgroups as the prepared number needs.
     ///
     /// # Errors
-    /// [`Error::CountSlice`] for an invalid `count`: its offset must be a multiple of 4, its buffer needs the usage
-    /// STORAGE, and if that is the destination's buffer, its binding must not overlap those of the tensors. So an offset
-    /// at least [`PlanLimits::offset_alignment`](crate::PlanLimits::offset_alignment) bytes away from them is safe. If
-    /// both tensors are in that buffer, the count must not lie between them, because one binding may cover both.
-    /// [`Error::View`] for a cast of a view; and as [`bind`](Self::bind).
+    /// [`CastFault::Slice`] for an invalid `count`: its offset must be a multiple of 4, and its buffer needs the usage
+    /// STORAGE. [`CastFault::Overlap`]: if that is the destination's buffer, its binding must not overlap those of the
+    /// tensors. So an offset at least [`PlanLimits::offset_alignment`](crate::PlanLimits::offset_alignment) bytes away
+    /// from them is safe. If both tensors are in that buffer, the count must not lie between them, because one binding
+    /// may cover both. [`CastFault::NoKernel`] for a cast of a view; and as [`bind`](Self::bind).
     pub fn bind_counted(
         &self,
         source: Source<'_>,
         destination: Destination<'_>,
         count: wgpu::BufferSlice<'_>,
     ) -> Result<Bound, Error> {
-        let (from, to) = (self.conversion.from, self.conversion.to);
         if self.view.is_some() {
-            return Err(Error::View { from, to, reason: "a count needs elements that follow one another" });
+            return Err(self.conversion.error(CastFault::NoKernel));
         }
         if self.steps.is_empty() {
             return Ok(Bound::new(Vec::new(), false, None));
@@ -63,16 +63,16 @@ impl Count<'_> {
         offsets: Offsets,
         settings: &PlanSettings,
     ) -> Result<(Vec<CountedDispatch>, ByteRange), Error> {
-        let (from, to, offset) = (conversion.from, conversion.to, self.slice.offset());
-        let invalid = |reason| Error::CountSlice { from, to, offset, reason };
-        if self.slice.size() != 4 {
-            return Err(invalid("it must have 4 bytes"));
+        let (offset, found) = (self.slice.offset(), self.slice.size());
+        let invalid = |fault| conversion.error(CastFault::Slice { side: None, offset, fault });
+        if found != 4 {
+            return Err(invalid(SliceFault::Length { expected: 4, found }));
         }
         if offset % 4 != 0 {
-            return Err(invalid("its offset must be a multiple of 4"));
+            return Err(invalid(SliceFault::Alignment { alignment: 4 }));
         }
         if !self.slice.buffer().usage().contains(wgpu::BufferUsages::STORAGE) {
-            return Err(invalid("its buffer lacks the usage STORAGE"));
+            return Err(invalid(SliceFault::MissingUsage { usage: "STORAGE" }));
         }
         let mut dispatches = plan::plan_apart(conversion, most, offsets, settings)?;
         let alignment = settings.limits.offset_alignment;
@@ -85,8 +85,18 @@ impl Count<'_> {
                 dispatch.access = Access::Writable;
             }
             let reads = self.slice.buffer() == source && dispatch.access != Access::Separate;
-            if written && bound.overlaps(dispatch.destination) || reads && bound.overlaps(dispatch.source) {
-                return Err(invalid("its binding overlaps that of a tensor in the same buffer"));
+            for (side, is_bound, tensor) in
+                [(Side::Destination, written, dispatch.destination), (Side::Source, reads, dispatch.source)]
+            {
+                if is_bound && bound.overlaps(tensor) {
+                    let range = |side, ByteRange { offset, size }| BufferRange {
+                        entry: None,
+                        side,
+                        bytes: offset..offset + size,
+                    };
+                    let ranges = Box::new([range(None, bound), range(Some(side), tensor)]);
+                    return Err(conversion.error(CastFault::Overlap { ranges, is_view: false }));
+                }
             }
         }
         Ok((plan::counted(conversion, dispatches, settings), bound))

@@ -12,7 +12,8 @@ use crate::plan::{
     self, ByteRange, CountedDispatch, Dispatch, Merge, Offsets, Places, PlanSettings, PlanTuning, Strided, Use,
 };
 use crate::types::conversion::Conversion;
-use crate::types::error::{Error, Operand};
+use crate::types::error::{BufferRange, CastFault, Error};
+use crate::types::side::Side;
 
 /// One cast of a list.
 #[derive(Clone, Debug)]
@@ -57,6 +58,8 @@ struct Pair<'a> {
     buffers: [&'a wgpu::Buffer; 2],
     numbers: [usize; 2],
     first_entry: usize,
+    /// The starts of that entry's slices.
+    offsets: [u64; 2],
 }
 
 /// What the entries read and write in a buffer. Most buffers that are not pools have one use, for which nothing is allocated.
@@ -80,6 +83,7 @@ impl Uses {
 struct Counted<'a> {
     entry: usize,
     pair: usize,
+    offsets: [u64; 2],
     dispatches: Vec<CountedDispatch>,
     count: Count<'a>,
     word: ByteRange,
@@ -158,9 +162,10 @@ impl<'a, 'b> Planned<'a, 'b> {
         let pair = self.pair(entry, sides, Places::of_elements(conversion, most, &kept));
         let buffer = self.buffer(count.slice.buffer());
         let places = Places::run(8 * count.slice.offset(), 32);
-        self.uses[buffer].add(Use { entry, operand: Operand::Count, places });
+        self.uses[buffer].add(Use { entry, side: None, places });
         self.ordered |= offsets.in_order(conversion, most);
-        self.counted.push(Counted { entry, pair, dispatches, count, word });
+        let offsets = sides.starts();
+        self.counted.push(Counted { entry, pair, offsets, dispatches, count, word });
         Ok(())
     }
 
@@ -171,14 +176,14 @@ impl<'a, 'b> Planned<'a, 'b> {
             Some(&pair) => pair,
             None => {
                 let (pair, numbers) = (self.pairs.len(), buffers.map(|buffer| self.buffer(buffer)));
-                self.pairs.push(Pair { buffers, numbers, first_entry: entry });
+                self.pairs.push(Pair { buffers, numbers, first_entry: entry, offsets: sides.starts() });
                 self.pair_numbers.insert(buffers, pair);
                 pair
             }
         };
         let [source, destination] = self.pairs[pair].numbers;
-        self.uses[source].add(Use { entry, operand: Operand::Source, places: read });
-        self.uses[destination].add(Use { entry, operand: Operand::Destination, places: written });
+        self.uses[source].add(Use { entry, side: Some(Side::Source), places: read });
+        self.uses[destination].add(Use { entry, side: Some(Side::Destination), places: written });
         pair
     }
 
@@ -194,15 +199,13 @@ impl<'a, 'b> Planned<'a, 'b> {
     pub(super) fn check_overlaps(mut self) -> Result<Self, Error> {
         for uses in &mut self.uses {
             if let Some([writer, other]) = plan::conflict(&mut uses.all) {
-                return Err(Error::EntryOverlap {
-                    from: self.conversion.from,
-                    to: self.conversion.to,
-                    writer: writer.entry,
-                    writer_bytes: writer.places.bytes(),
-                    other: other.entry,
-                    other_operand: other.operand,
-                    other_bytes: other.places.bytes(),
-                });
+                let range = |found: &Use| BufferRange {
+                    entry: Some(found.entry),
+                    side: found.side,
+                    bytes: found.places.bytes(),
+                };
+                let ranges = Box::new([range(writer), range(other)]);
+                return Err(self.conversion.error(CastFault::Overlap { ranges, is_view: false }));
             }
         }
         Ok(self)
@@ -211,24 +214,25 @@ impl<'a, 'b> Planned<'a, 'b> {
     /// Compiles the kernels that do not exist yet, and creates the bind groups and parameters.
     pub(super) fn bind(self, label: Option<&Arc<str>>) -> Result<Bound, Error> {
         let (conversion, kernels) = (self.conversion, &self.caster.kernels);
-        let commands = |pair: usize| {
-            let [source, destination] = self.pairs[pair].buffers;
-            Commands { kernels, conversion, source, destination, label: label.map(|label| &**label) }
+        let commands = |pair: &Pair<'a>, offsets| {
+            let [source, destination] = pair.buffers;
+            Commands { kernels, conversion, source, destination, offsets, label: label.map(|label| &**label) }
         };
         let mut all = Vec::new();
         for merge in plan::merge(conversion, self.dispatches, &self.merging) {
-            let pair = merge.buffers();
+            let pair = &self.pairs[merge.buffers()];
+            let commands = commands(pair, pair.offsets);
             let command = match &merge {
                 Merge::Single(_, dispatch) => {
                     let key = kernels.key(conversion, dispatch.kind, dispatch.access);
-                    kernels.get(&key).and_then(|pipeline| commands(pair).single(pipeline, dispatch))
+                    kernels.get(&key).and_then(|pipeline| commands.single(pipeline, dispatch))
                 }
-                Merge::Merged(merged) => commands(pair).merged(merged, self.merging.limits.offset_alignment),
+                Merge::Merged(merged) => commands.merged(merged, self.merging.limits.offset_alignment),
             };
-            all.push(command.map_err(|error| of_buffers(self.pairs[pair].first_entry, error))?);
+            all.push(command.map_err(|error| of_buffers(pair.first_entry, error))?);
         }
-        for Counted { entry, pair, dispatches, count, word } in &self.counted {
-            let commands = commands(*pair);
+        for Counted { entry, pair, offsets, dispatches, count, word } in &self.counted {
+            let commands = commands(&self.pairs[*pair], *offsets);
             for dispatch in dispatches {
                 let command = commands.counted(dispatch, count.slice, *word);
                 all.push(command.map_err(|error| of_buffers(*entry, error))?);
@@ -239,15 +243,16 @@ impl<'a, 'b> Planned<'a, 'b> {
 }
 
 fn of_entry(index: usize, error: Error) -> Error {
-    Error::Entry { index, error: Box::new(error) }
+    match error {
+        Error::Cast { from, to, cause, .. } => Error::Cast { from, to, entry: Some(index), cause },
+        error => error,
+    }
 }
 
 /// The error of an entry, if it is one of the entry's buffers. Other errors of the device are not about an entry.
 fn of_buffers(index: usize, error: Error) -> Error {
     match error {
-        Error::ForeignBuffer { .. } | Error::DestroyedBuffer { .. } | Error::CountSlice { .. } => {
-            of_entry(index, error)
-        }
+        Error::Cast { cause: CastFault::Slice { .. }, .. } => of_entry(index, error),
         error => error,
     }
 }

@@ -23,7 +23,8 @@ impl Caster {
     /// This is the short form of [`many`](Self::many), which also takes views, counts on the device and a label.
     ///
     /// # Errors
-    /// As [`Many::bind`], and [`Error::NoKernel`] if [`has_kernel`](crate::has_kernel) is false. Nothing is bound then.
+    /// As [`Many::bind`], and [`CastFault::NoKernel`](crate::CastFault::NoKernel) if [`has_kernel`](crate::has_kernel)
+    /// is false. Nothing is bound then.
     pub fn bind_many<'a>(
         &self,
         spec: &CastSpec,
@@ -74,7 +75,7 @@ impl Caster {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NoKernel`] if [`has_kernel`](crate::has_kernel) is false.
+    /// [`CastFault::NoKernel`](crate::CastFault::NoKernel) if [`has_kernel`](crate::has_kernel) is false.
     pub fn many<'a>(&self, spec: &CastSpec) -> Result<Many<'a>, Error> {
         let conversion = Conversion::new(spec.from, spec.to, &spec.options)?;
         Ok(Many { caster: self.clone(), conversion, label: None, entries: Vec::new() })
@@ -134,12 +135,15 @@ impl<'a> Many<'a> {
     /// nothing, and check nothing.
     ///
     /// # Errors
-    /// [`Error::Entry`] for the first invalid entry, with its index and what [`prepare`](Caster::prepare),
+    /// [`Error::Cast`] for the first invalid entry, with its index as `entry` and what [`prepare`](Caster::prepare),
     /// [`prepare_view`](Caster::prepare_view), [`bind`](crate::Prepared::bind) or
-    /// [`bind_counted`](crate::Prepared::bind_counted) would return for it. Then [`Error::EntryOverlap`] if an entry writes
-    /// what another one reads or writes. Views whose elements interleave are told apart if their strides allow a short
-    /// search, as those of parts of one tensor do; others count as overlapping. [`Error::Kernel`],
-    /// [`Error::OutOfMemory`], [`Error::DeviceLost`] and [`Error::Device`] from the device are not about an entry.
+    /// [`bind_counted`](crate::Prepared::bind_counted) would return for it. Then
+    /// [`CastFault::Overlap`](crate::CastFault::Overlap) if an entry writes what another one reads or writes. Views
+    /// whose elements interleave are told apart if their strides allow a short search, as those of parts of one tensor
+    /// do; others count as overlapping. [`CastFault::Kernel`](crate::CastFault::Kernel),
+    /// [`CastFault::OutOfMemory`](crate::CastFault::OutOfMemory),
+    /// [`CastFault::DeviceLost`](crate::CastFault::DeviceLost) and [`CastFault::Device`](crate::CastFault::Device)
+    /// from the device are not about an entry.
     pub fn bind(&self) -> Result<Bound, Error> {
         let planned = Planned::new(&self.caster, &self.conversion, &self.entries)?;
         planned.check_overlaps()?.bind(self.label.as_ref())

@@ -93,10 +93,11 @@ impl Caster {
     /// Plans a cast of `len` elements and compiles its kernels on the calling thread, unless they are compiled already.
     ///
     /// # Errors
-    /// [`Error::NoKernel`] if [`has_kernel`](crate::has_kernel) is false; [`Error::Limit`] if a tensor exceeds the
-    /// largest buffer, or if the device's limits are too small for a cast; [`Error::TooManyDispatches`] beyond
-    /// [`Plan::MOST_DISPATCHES`](crate::Plan::MOST_DISPATCHES); [`Error::Kernel`] if the driver rejects a
-    /// kernel; [`Error::OutOfMemory`] if the driver has no memory to compile one.
+    /// [`CastFault::NoKernel`](crate::CastFault::NoKernel) if [`has_kernel`](crate::has_kernel) is false;
+    /// [`CastFault::Limit`](crate::CastFault::Limit) if a tensor exceeds the largest buffer, if the device's limits
+    /// are too small for a cast, or beyond [`Plan::MOST_DISPATCHES`](crate::Plan::MOST_DISPATCHES);
+    /// [`CastFault::Kernel`](crate::CastFault::Kernel) if the driver rejects a kernel;
+    /// [`CastFault::OutOfMemory`](crate::CastFault::OutOfMemory) if the driver has no memory to compile one.
     pub fn prepare(&self, spec: &CastSpec, len: u64) -> Result<Prepared, Error> {
         let conversion = Conversion::new(spec.from, spec.to, &spec.options)?;
         Ok(self.prepare_with_sentinel(conversion, len, None)?.with_options(spec.options))

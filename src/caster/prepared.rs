@@ -140,11 +140,11 @@ impl Prepared {
     /// has a buffer of its own, and so keeps these kilobytes alone.
     ///
     /// # Errors
-    /// [`Error::SliceLength`], [`Error::SliceOutOfRange`], [`Error::SliceAlignment`], [`Error::MissingUsage`] and
-    /// [`Error::Overlap`] for invalid slices; [`Error::ForeignBuffer`] for a buffer of another device of the same
-    /// instance and [`Error::DestroyedBuffer`] (in a browser the device reports both later, in your error scope);
-    /// [`Error::OutOfMemory`], [`Error::Kernel`], [`Error::DeviceLost`] and [`Error::Device`] from the device. A cast of
-    /// no elements checks nothing.
+    /// [`CastFault::Slice`](crate::CastFault::Slice) and [`CastFault::Overlap`](crate::CastFault::Overlap) for invalid
+    /// slices, also for a buffer that was destroyed or is one of another device of the same instance (in a browser the
+    /// device reports both later, in your error scope); [`CastFault::OutOfMemory`](crate::CastFault::OutOfMemory),
+    /// [`CastFault::Kernel`](crate::CastFault::Kernel), [`CastFault::DeviceLost`](crate::CastFault::DeviceLost) and
+    /// [`CastFault::Device`](crate::CastFault::Device) from the device. A cast of no elements checks nothing.
     pub fn bind(&self, source: Source<'_>, destination: Destination<'_>) -> Result<Bound, Error> {
         if self.steps.is_empty() {
             return Ok(Bound::new(Vec::new(), false, None));
@@ -173,7 +173,7 @@ impl Prepared {
     pub(super) fn commands<'a>(&'a self, sides: &Sides<'a>) -> Commands<'a> {
         let [source, destination] = sides.buffers();
         let (kernels, conversion, label) = (&self.caster.kernels, &self.conversion, self.label.as_deref());
-        Commands { kernels, conversion, source, destination, label }
+        Commands { kernels, conversion, source, destination, offsets: sides.starts(), label }
     }
 
     /// Plans and compiles for slices that the steps of `prepare` do not suit.

@@ -2,7 +2,8 @@
 
 use crate::plan::{Offsets, Placement, Position};
 use crate::types::conversion::Conversion;
-use crate::types::error::{Error, Side};
+use crate::types::error::{CastFault, Error, SliceFault};
+use crate::types::side::Side;
 
 /// The tensor that a cast reads: a whole one in a slice of a buffer, or a part of a larger one. [`Position`] is the same for
 /// plans, which know no buffers.
@@ -30,25 +31,26 @@ impl Slice<'_> {
 
     /// Checks that a slice holds `len` elements and lies in its buffer.
     fn check(&self, conversion: &Conversion, side: Side, len: u64, sentinel: bool) -> Result<(), Error> {
-        let (from, to, slice, first) = (conversion.from, conversion.to, self.slice, self.first);
-        let element_type = if side == Side::Source { from } else { to };
+        let (slice, first) = (self.slice, self.first);
+        let element_type = if side == Side::Source { conversion.from } else { conversion.to };
         let sentinel = if sentinel { 4 } else { 0 };
         let elements = first.unwrap_or(0).checked_add(len);
         // More bytes than can be counted are more than any slice has.
         let expected = elements.and_then(|elements| element_type.packed_bytes(elements)).unwrap_or(u64::MAX - 7);
         let words = expected.next_multiple_of(4) + sentinel;
         let (offset, found, size) = (slice.offset(), slice.size(), slice.buffer().size());
+        let invalid = |fault| conversion.error(CastFault::Slice { side: Some(side), offset, fault });
         let fits = if first.is_some() { found >= expected } else { found == expected || found == words };
         if !fits {
-            return Err(Error::SliceLength { from, to, side, expected, found });
+            return Err(invalid(SliceFault::Length { expected, found }));
         }
         // wgpu has checked that the slice lies in the buffer, but its last word may reach beyond the buffer's end.
         let end = offset.saturating_add(expected).next_multiple_of(4) + sentinel;
         if end > size {
-            return Err(Error::SliceOutOfRange { from, to, side, offset, end, size });
+            return Err(invalid(SliceFault::OutOfRange { end, size }));
         }
         if !slice.buffer().usage().contains(wgpu::BufferUsages::STORAGE) {
-            return Err(Error::MissingUsage { from, to, side, usage: "STORAGE" });
+            return Err(invalid(SliceFault::MissingUsage { usage: "STORAGE" }));
         }
         Ok(())
     }
@@ -68,6 +70,11 @@ impl<'a> Sides<'a> {
 
     pub(super) fn buffers(&self) -> [&'a wgpu::Buffer; 2] {
         [self.source.slice.buffer(), self.destination.slice.buffer()]
+    }
+
+    /// Where the slices start, in bytes.
+    pub(super) fn starts(&self) -> [u64; 2] {
+        [self.source.slice.offset(), self.destination.slice.offset()]
     }
 
     /// Checks slices for their numbers of elements, and for a sentinel behind the destination. `in_place` says whether they may

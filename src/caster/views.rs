@@ -40,8 +40,9 @@ impl Caster {
     /// ```
     ///
     /// # Errors
-    /// [`Error::DestinationOverlap`] if elements of the destination overlap; [`Error::View`] for other views that no
-    /// kernel takes; and as [`prepare`](Self::prepare).
+    /// [`CastFault::Strides`](crate::CastFault::Strides) if elements of the destination overlap, or if the numbers of
+    /// strides and axes differ; [`CastFault::Limit`](crate::CastFault::Limit) beyond [`View::MOST_AXES`]; and as
+    /// [`prepare`](Self::prepare).
     pub fn prepare_view(&self, spec: &CastSpec, view: &View<'_>) -> Result<Prepared, Error> {
         let conversion = Conversion::new(spec.from, spec.to, &spec.options)?;
         let (strided, len) = Strided::new(view, &conversion)?;

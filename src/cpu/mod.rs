@@ -58,7 +58,7 @@ use crate::bits::threads::for_each_chunk;
 use crate::rules::strings;
 use crate::types::conversion::Conversion;
 use crate::types::element::ElementType;
-use crate::types::error::Error;
+use crate::types::error::{CastFault, Error};
 use crate::types::loss::LossCounts;
 use crate::types::options::CastOptions;
 use crate::types::spec::CastSpec;
@@ -100,8 +100,8 @@ const LONG: usize = 2048;
 /// `false` (in any case) are accepted too, ±0 is false, and any other number is true.
 ///
 /// # Errors
-/// [`Error::InvalidLiteral`] and [`Error::LiteralOutOfRange`] for the first invalid element of a STRING tensor;
-/// [`Error::OutOfMemory`] if there is no memory for the result.
+/// [`CastFault::Literal`] for the first invalid element of a STRING tensor; [`CastFault::OutOfMemory`] if there is no
+/// memory for the result.
 pub fn cast(tensor: &Tensor, to: ElementType, options: &CastOptions) -> Result<Tensor, Error> {
     let from = tensor.element_type();
     match (tensor.string_array(), to) {
@@ -145,8 +145,8 @@ pub(crate) fn cast_numbers(tensor: &Tensor, conversion: &Conversion) -> Result<T
 /// ```
 ///
 /// # Errors
-/// [`Error::NoCodes`] if either type is STRING, which has no packed form (use [`cast`]). [`Error::DestinationLength`]
-/// if `destination` has another size than the result. Nothing is written then.
+/// [`Error::ElementWidth`] if either type is STRING, which has no packed form (use [`cast`]).
+/// [`CastFault::DestinationLength`] if `destination` has another size than the result. Nothing is written then.
 pub fn cast_into(tensor: &Tensor, to: ElementType, options: &CastOptions, destination: &mut [u8]) -> Result<(), Error> {
     let spec = CastSpec::new(tensor.element_type(), to).with_options(*options);
     cast_bytes(&spec, tensor.packed()?, tensor.len(), destination)
@@ -160,8 +160,8 @@ pub fn cast_into(tensor: &Tensor, to: ElementType, options: &CastOptions, destin
 /// the destination.
 ///
 /// # Errors
-/// [`Error::NoCodes`] if either type is STRING; [`Error::ShapeOverflow`] if a size overflows; [`Error::ByteLength`] and
-/// [`Error::DestinationLength`] if the source or the destination has another length. Nothing is written then.
+/// [`Error::ElementWidth`] if either type is STRING; [`Error::Shape`] if a size overflows or the source has another
+/// length; [`CastFault::DestinationLength`] if the destination has another length. Nothing is written then.
 pub fn cast_bytes(spec: &CastSpec, source: &[u8], len: usize, destination: &mut [u8]) -> Result<(), Error> {
     let conversion = checked(spec, source, len, destination.len())?;
     let isa = Isa::best();
@@ -177,16 +177,16 @@ pub fn cast_bytes(spec: &CastSpec, source: &[u8], len: usize, destination: &mut 
 fn checked(spec: &CastSpec, source: &[u8], len: usize, destination: usize) -> Result<Conversion, Error> {
     let CastSpec { from, to, options } = *spec;
     if let Some(&element_type) = [from, to].iter().find(|t| !t.is_numeric()) {
-        return Err(Error::NoCodes { element_type });
+        return Err(Error::no_codes(element_type));
     }
     let [source_bytes, destination_bytes] = [packed_bytes(from, len, &[len])?, packed_bytes(to, len, &[len])?];
     if source.len() != source_bytes {
         let (expected, found) = (source_bytes as u64, source.len() as u64);
-        return Err(Error::ByteLength { element_type: from, shape: vec![len], expected, found });
+        return Err(Error::byte_length(from, vec![len], expected, found));
     }
     if destination != destination_bytes {
         let (expected, found) = (destination_bytes as u64, destination as u64);
-        return Err(Error::DestinationLength { from, to, expected, found });
+        return Err(Error::cast(from, to, CastFault::DestinationLength { expected, found }));
     }
     Conversion::new(from, to, &options)
 }
@@ -267,7 +267,7 @@ pub fn largest_relative_error(spec: &CastSpec, source: &[u8], len: usize, result
 /// Bytes of a tensor of `len` elements.
 fn packed_bytes(element_type: ElementType, len: usize, shape: &[usize]) -> Result<usize, Error> {
     let bytes = element_type.packed_bytes(len as u64).and_then(|bytes| usize::try_from(bytes).ok());
-    bytes.ok_or_else(|| Error::ShapeOverflow { element_type, shape: shape.to_vec() })
+    bytes.ok_or_else(|| Error::shape_overflow(element_type, shape))
 }
 
 /// Converts `elements` packed codes, on all threads where there are enough.

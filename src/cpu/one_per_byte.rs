@@ -17,7 +17,7 @@ use crate::types::error::Error;
 /// ```
 ///
 /// # Errors
-/// [`Error::NoCodes`] for STRING; [`Error::ByteLength`] if `packed` does not have as many bytes as the codes take.
+/// [`Error::ElementWidth`] for STRING; [`Error::Shape`] if `packed` does not have as many bytes as the codes take.
 pub fn pack_codes(element_type: ElementType, codes: &[u8], packed: &mut [u8]) -> Result<(), Error> {
     match check(element_type, codes.len(), packed.len())? {
         bits @ ..8 => pack_bytes(codes, bits, packed),
@@ -29,7 +29,7 @@ pub fn pack_codes(element_type: ElementType, codes: &[u8], packed: &mut [u8]) ->
 /// The opposite of [`pack_codes`]: one code in each byte, with zeros above its width.
 ///
 /// # Errors
-/// [`Error::NoCodes`] for STRING; [`Error::ByteLength`] if `packed` does not have as many bytes as the codes take.
+/// [`Error::ElementWidth`] for STRING; [`Error::Shape`] if `packed` does not have as many bytes as the codes take.
 pub fn unpack_codes(element_type: ElementType, packed: &[u8], codes: &mut [u8]) -> Result<(), Error> {
     match check(element_type, codes.len(), packed.len())? {
         bits @ ..8 => unpack_bytes(packed, bits, codes),
@@ -40,15 +40,14 @@ pub fn unpack_codes(element_type: ElementType, packed: &[u8], codes: &mut [u8]) 
 
 /// The width of the codes, if both sides have as many.
 fn check(element_type: ElementType, bytes: usize, packed: usize) -> Result<u32, Error> {
-    let bits = element_type.bits().ok_or(Error::NoCodes { element_type })?;
+    let bits = element_type.bits().ok_or_else(|| Error::no_codes(element_type))?;
     let size = bits.div_ceil(8) as usize;
     let (codes, found) = (bytes.div_ceil(size), packed as u64);
-    let shape = || vec![codes];
     let expected = element_type.packed_bytes(codes as u64);
-    let expected = expected.ok_or_else(|| Error::ShapeOverflow { element_type, shape: shape() })?;
+    let expected = expected.ok_or_else(|| Error::shape_overflow(element_type, &[codes]))?;
     if found != expected || !bytes.is_multiple_of(size) {
         let found = if found == expected { bytes as u64 } else { found };
-        return Err(Error::ByteLength { element_type, shape: shape(), expected, found });
+        return Err(Error::byte_length(element_type, vec![codes], expected, found));
     }
     Ok(bits)
 }

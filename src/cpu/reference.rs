@@ -4,7 +4,7 @@
 use super::cast_loop::CastLoop;
 use crate::bits::packing::{clear_pad, pack_words, unpack_words};
 use crate::types::conversion::Conversion;
-use crate::types::error::Error;
+use crate::types::error::{CastFault, Error};
 
 /// The elements of a block: a multiple of 16, so that blocks of every type start at a byte.
 const BLOCK: usize = 2048;
@@ -31,9 +31,10 @@ impl CastLoop for Reference {
 pub(crate) fn cast(conversion: &Conversion, source: &[u8], elements: usize) -> Result<Vec<u8>, Error> {
     let Conversion { from, to, .. } = *conversion;
     let bytes = to.packed_bytes(elements as u64).and_then(|bytes| usize::try_from(bytes).ok());
-    let bytes = bytes.ok_or_else(|| Error::ShapeOverflow { element_type: to, shape: vec![elements] })?;
+    let bytes = bytes.ok_or_else(|| Error::shape_overflow(to, &[elements]))?;
     let mut result = Vec::new();
-    result.try_reserve_exact(bytes).map_err(|_| Error::OutOfMemory { from, to, bytes: bytes as u64 })?;
+    let fault = CastFault::OutOfMemory { bytes: bytes as u64 };
+    result.try_reserve_exact(bytes).map_err(|_| Error::cast(from, to, fault))?;
     result.resize(bytes, 0);
     Reference(*conversion).convert(source, &mut result);
     clear_pad(&mut result, to.code_bits(), elements as u64);

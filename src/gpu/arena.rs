@@ -8,7 +8,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::gpu::error_scope::{scoped, scoped_for};
 use crate::types::conversion::Conversion;
-use crate::types::error::Error;
+use crate::types::error::{CastFault, Error};
 
 /// See the module.
 #[derive(Debug)]
@@ -92,11 +92,11 @@ fn mapped(
 }
 
 fn write(buffer: &wgpu::Buffer, conversion: &Conversion, offset: u64, bytes: &[u8]) -> Result<(), Error> {
-    let (from, to) = (conversion.from, conversion.to);
     // wgpu reports the loss of a device first here: the mapping fails. Its message names a buffer that the caller does
     // not know.
-    let lost =
-        |_: wgpu::MapRangeError| Error::DeviceLost { from, to, reason: "its memory cannot be mapped".to_owned() };
+    let lost = |_: wgpu::MapRangeError| {
+        conversion.error(CastFault::DeviceLost { reason: "its memory cannot be mapped".to_owned() })
+    };
     let range = offset..offset + bytes.len() as u64;
     buffer.slice(range).get_mapped_range_mut().map_err(lost)?.copy_from_slice(bytes);
     Ok(())

@@ -2,41 +2,33 @@
 //!
 //! wgpu's error says what is wrong, as a type, but not with which buffer. So each buffer is bound once more, alone.
 
-/// Why a buffer cannot be bound.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(target_family = "wasm", allow(dead_code, reason = "browsers do not tell what is wrong as a type"))]
-pub(crate) enum BindingFault {
-    /// It belongs to another device.
-    Foreign,
-    /// It was destroyed.
-    Destroyed,
-}
+use crate::types::error::SliceFault;
 
 /// What is wrong with a buffer of at least 4 bytes with the usage STORAGE, where a bind group with it was refused with this
 /// error. In a browser errors arrive later, as texts.
 #[cfg(not(target_family = "wasm"))]
-pub(crate) fn of_buffer(device: &wgpu::Device, error: &wgpu::Error, buffer: &wgpu::Buffer) -> Option<BindingFault> {
+pub(crate) fn of_buffer(device: &wgpu::Device, error: &wgpu::Error, buffer: &wgpu::Buffer) -> Option<SliceFault> {
     fault(error)?;
     fault(&crate::gpu::error_scope::scoped(device, || bind_alone(device, buffer)).err()?)
 }
 
 #[cfg(target_family = "wasm")]
-pub(crate) fn of_buffer(_: &wgpu::Device, _: &wgpu::Error, _: &wgpu::Buffer) -> Option<BindingFault> {
+pub(crate) fn of_buffer(_: &wgpu::Device, _: &wgpu::Error, _: &wgpu::Buffer) -> Option<SliceFault> {
     None
 }
 
 /// What an error says of a buffer.
 #[cfg(not(target_family = "wasm"))]
-fn fault(error: &wgpu::Error) -> Option<BindingFault> {
+fn fault(error: &wgpu::Error) -> Option<SliceFault> {
     use wgpu::wgc::binding_model::{BindingError, CreateBindGroupError};
     use wgpu::wgc::device::DeviceError;
     use wgpu::wgc::error::ContextError;
 
     let wgpu::Error::Validation { source, .. } = error else { return None };
     match source.downcast_ref::<ContextError>()?.source.downcast_ref()? {
-        CreateBindGroupError::Device(DeviceError::DeviceMismatch(_)) => Some(BindingFault::Foreign),
+        CreateBindGroupError::Device(DeviceError::DeviceMismatch(_)) => Some(SliceFault::ForeignBuffer),
         CreateBindGroupError::DestroyedResource(_)
-        | CreateBindGroupError::BindingError(BindingError::DestroyedResource(_)) => Some(BindingFault::Destroyed),
+        | CreateBindGroupError::BindingError(BindingError::DestroyedResource(_)) => Some(SliceFault::DestroyedBuffer),
         _ => None,
     }
 }

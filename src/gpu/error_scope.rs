@@ -14,7 +14,7 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
 use crate::types::conversion::Conversion;
-use crate::types::error::Error;
+use crate::types::error::{CastFault, Error};
 
 /// The scopes of some calls: for the device's memory, for its internal errors, and for invalid calls.
 struct Scopes([wgpu::ErrorScopeGuard; 3]);
@@ -129,11 +129,10 @@ pub(crate) fn scoped_for<T>(
 
 /// A device's error for a cast that asks for `bytes`.
 pub(crate) fn of_device(conversion: &Conversion, bytes: u64, error: &wgpu::Error) -> Error {
-    let (from, to) = (conversion.from, conversion.to);
-    match error {
-        wgpu::Error::OutOfMemory { .. } => Error::OutOfMemory { from, to, bytes },
-        error => Error::Device { from, to, message: one_line(error) },
-    }
+    conversion.error(match error {
+        wgpu::Error::OutOfMemory { .. } => CastFault::OutOfMemory { bytes },
+        error => CastFault::Device { message: one_line(error) },
+    })
 }
 
 /// The value of a future that is ready, as a popped scope's is natively.

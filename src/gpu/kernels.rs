@@ -19,7 +19,7 @@ use crate::gpu::parameters::Parameters;
 use crate::kernel::{self, Access, BLOCKS_SIZE, CodeLookup, KernelKind, ParameterSpace};
 use crate::plan::Params;
 use crate::types::conversion::Conversion;
-use crate::types::error::Error;
+use crate::types::error::{CastFault, Error};
 
 /// A pipeline, or why the device refused it. A refusal is kept as well, because compiling the same text again would
 /// fail again.
@@ -85,11 +85,10 @@ impl Kernels {
     }
 
     fn layouts(&self, conversion: &Conversion, access: Access, space: ParameterSpace) -> Result<&Layouts, Error> {
-        let (from, to) = (conversion.from, conversion.to);
         let layouts = self.layouts[4 * access as usize + space as usize].get_or_init(|| {
             scoped(&self.device, || Layouts::new(&self.device, access, space)).map_err(|error| one_line(&error))
         });
-        layouts.as_ref().map_err(|message| Error::Kernel { from, to, message: message.clone() })
+        layouts.as_ref().map_err(|message| conversion.error(CastFault::Kernel { message: message.clone() }))
     }
 
     /// A pipeline that is compiled already.
@@ -106,7 +105,7 @@ impl Kernels {
     /// The pipeline of a kernel. It is compiled at most once, on this thread; other threads that need it wait.
     pub(crate) fn get(&self, key: &KernelKey) -> Result<wgpu::ComputePipeline, Error> {
         let pipeline = self.cell(key).get_or_init(|| self.compile(key)).clone();
-        if matches!(pipeline, Err(Error::OutOfMemory { .. })) {
+        if matches!(pipeline, Err(Error::Cast { cause: CastFault::OutOfMemory { .. }, .. })) {
             // The next attempt may find memory.
             self.pipelines.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
         }
@@ -131,7 +130,7 @@ impl Kernels {
                 None => pipeline,
             };
             result = result.and(pipeline.as_ref().map(drop).map_err(Clone::clone));
-            if !matches!(pipeline, Err(Error::OutOfMemory { .. })) {
+            if !matches!(pipeline, Err(Error::Cast { cause: CastFault::OutOfMemory { .. }, .. })) {
                 // Another cast may have compiled the kernel meanwhile; both pipelines work.
                 let _ = self.cell(&key).set(pipeline);
             }
@@ -198,8 +197,8 @@ impl Kernels {
         let limits = self.device.limits();
         let allowed = limits.max_compute_invocations_per_workgroup.min(limits.max_compute_workgroup_size_x);
         if allowed < BLOCKS_SIZE {
-            let limit = "max_compute_invocations_per_workgroup";
-            return Err(Error::Limit { from, to, limit, needed: BLOCKS_SIZE.into(), allowed: allowed.into() });
+            let (limit, needed) = ("max_compute_invocations_per_workgroup", BLOCKS_SIZE.into());
+            return Err(conversion.error(CastFault::Limit { limit, needed, allowed: allowed.into() }));
         }
         let kernel = kernel::compose(conversion, kind, access, space, self.lookup);
         let label = format!("cast {from}→{to}");
@@ -224,11 +223,10 @@ impl Kernels {
 
 /// A device's error about a kernel.
 fn refused(conversion: &Conversion, error: &wgpu::Error) -> Error {
-    let (from, to) = (conversion.from, conversion.to);
-    match error {
-        wgpu::Error::OutOfMemory { .. } => Error::OutOfMemory { from, to, bytes: 0 },
-        error => Error::Kernel { from, to, message: one_line(error) },
-    }
+    conversion.error(match error {
+        wgpu::Error::OutOfMemory { .. } => CastFault::OutOfMemory { bytes: 0 },
+        error => CastFault::Kernel { message: one_line(error) },
+    })
 }
 
 impl Layouts {
@@ -296,7 +294,8 @@ mod tests {
         kernels.layouts[4 * Access::Separate as usize + ParameterSpace::Uniform as usize] =
             OnceLock::from(wrong.map_err(|error| one_line(&error)));
         let error = kernels.get(&refused).unwrap_err();
-        assert!(matches!(&error, Error::Kernel { from: f, to: t, .. } if (*f, *t) == (from, to)), "{error}");
+        let Error::Cast { from: f, to: t, cause: CastFault::Kernel { .. }, .. } = error else { panic!("{error}") };
+        assert_eq!((f, t), (from, to));
         kernels.layouts = Default::default();
         assert_eq!(kernels.get(&refused).map(drop), Err(error));
         assert!(kernels.find(&refused).is_none() && kernels.get(&other).is_ok());

@@ -3,14 +3,15 @@
 use zerocopy::IntoBytes;
 
 use crate::gpu::arena::filled;
-use crate::gpu::binding_fault::{self, BindingFault};
+use crate::gpu::binding_fault;
 use crate::gpu::error_scope::{of_device, scoped};
 use crate::gpu::kernels::Kernels;
 use crate::gpu::parameters::Slot;
 use crate::kernel::{Access, ParameterSpace};
 use crate::plan::{ByteRange, CountedDispatch, Dispatch, Merged, Params, UniformBlock};
 use crate::types::conversion::Conversion;
-use crate::types::error::{Error, Side};
+use crate::types::error::{CastFault, Error};
+use crate::types::side::Side;
 
 /// One dispatch, ready to record.
 #[derive(Clone, Debug)]
@@ -49,6 +50,8 @@ pub(crate) struct Commands<'a> {
     pub conversion: &'a Conversion,
     pub source: &'a wgpu::Buffer,
     pub destination: &'a wgpu::Buffer,
+    /// Where the slices of both start, for errors.
+    pub offsets: [u64; 2],
     pub label: Option<&'a str>,
 }
 
@@ -126,23 +129,17 @@ impl Commands<'_> {
 
     /// The error of the first of the caller's buffers that cannot be bound.
     fn refused(&self, error: &wgpu::Error, count: Option<wgpu::BufferSlice<'_>>) -> Error {
-        let (from, to) = (self.conversion.from, self.conversion.to);
-        let fault = |buffer| binding_fault::of_buffer(&self.kernels.device, error, buffer);
-        for (side, buffer) in [(Side::Source, self.source), (Side::Destination, self.destination)] {
-            match fault(buffer) {
-                Some(BindingFault::Foreign) => return Error::ForeignBuffer { from, to, side },
-                Some(BindingFault::Destroyed) => return Error::DestroyedBuffer { from, to, side },
-                None => {}
-            }
-        }
-        let of_count = count.and_then(|count| {
-            let reason = match fault(count.buffer())? {
-                BindingFault::Foreign => "its buffer belongs to another device than the caster",
-                BindingFault::Destroyed => "its buffer was destroyed",
-            };
-            Some(Error::CountSlice { from, to, offset: count.offset(), reason })
-        });
-        of_count.unwrap_or_else(|| of_device(self.conversion, 0, error))
+        let [source, destination] = self.offsets;
+        let sides = [
+            Some((Some(Side::Source), self.source, source)),
+            Some((Some(Side::Destination), self.destination, destination)),
+            count.map(|count| (None, count.buffer(), count.offset())),
+        ];
+        let fault = |(side, buffer, offset)| {
+            let fault = binding_fault::of_buffer(&self.kernels.device, error, buffer)?;
+            Some(self.conversion.error(CastFault::Slice { side, offset, fault }))
+        };
+        sides.into_iter().flatten().find_map(fault).unwrap_or_else(|| of_device(self.conversion, 0, error))
     }
 }
 

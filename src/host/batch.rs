@@ -12,7 +12,7 @@ use crate::host::context::{Context, Gpu, NO_STRING_KERNEL, Route};
 use crate::host::device_batch::{DeviceBatch, Resident, Wanted};
 use crate::types::conversion::{Conversion, has_kernel};
 use crate::types::element::ElementType;
-use crate::types::error::Error;
+use crate::types::error::{CastFault, Error};
 use crate::types::options::CastOptions;
 use crate::types::tensor::{Tensor, zeroed};
 use tensor::Value;
@@ -131,9 +131,9 @@ impl<'a> Batch<'a> {
     /// as many at a time as fit a buffer.
     ///
     /// # Errors
-    /// [`Error::OtherBatch`] for a tensor of another batch; [`Error::OutOfMemory`], [`Error::DeviceLost`],
-    /// [`Error::Timeout`], [`Error::Device`] and [`Error::Incomplete`] from a device, also for casts whose results are not
-    /// asked for.
+    /// [`Error::OtherBatch`] for a tensor of another batch; [`CastFault::OutOfMemory`], [`CastFault::DeviceLost`],
+    /// [`CastFault::Timeout`], [`CastFault::Device`] and [`CastFault::Incomplete`] from a device, also for casts whose
+    /// results are not asked for.
     pub async fn read_back(&mut self, tensors: &[&BatchTensor]) -> Result<Vec<Tensor>, Error> {
         tensors.iter().try_for_each(|tensor| self.check(tensor))?;
         match self.copy_back(tensors).await {
@@ -253,7 +253,7 @@ impl<'a> Batch<'a> {
     fn host(&self, tensor: &BatchTensor) -> Result<Tensor, Error> {
         // What is not on the device is on the host.
         let (from, to) = tensor.0.made_by.map_or((tensor.0.element_type, tensor.0.element_type), |c| (c.from, c.to));
-        tensor.0.host.get().cloned().ok_or(Error::Incomplete { from, to })
+        tensor.0.host.get().cloned().ok_or_else(|| Error::cast(from, to, CastFault::Incomplete))
     }
 
     /// Copies those of the tensors to the host that are only on the device, up to [`READ_BACK_BYTES`] and as many as fit a

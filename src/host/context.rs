@@ -223,9 +223,12 @@ impl Context {
     /// pending until the device is done.
     ///
     /// # Errors
-    /// [`Error::InvalidLiteral`] and [`Error::LiteralOutOfRange`] from strings; [`Error::OutOfMemory`],
-    /// [`Error::DeviceLost`], [`Error::Timeout`], [`Error::Device`], [`Error::Incomplete`], [`Error::Kernel`] and
-    /// [`Error::Limit`] from a device.
+    /// [`CastFault::Literal`](crate::CastFault::Literal) from strings;
+    /// [`CastFault::OutOfMemory`](crate::CastFault::OutOfMemory),
+    /// [`CastFault::DeviceLost`](crate::CastFault::DeviceLost), [`CastFault::Timeout`](crate::CastFault::Timeout),
+    /// [`CastFault::Device`](crate::CastFault::Device), [`CastFault::Incomplete`](crate::CastFault::Incomplete),
+    /// [`CastFault::Kernel`](crate::CastFault::Kernel) and [`CastFault::Limit`](crate::CastFault::Limit) from a
+    /// device.
     pub async fn cast(
         &self,
         tensor: &Tensor,
@@ -251,7 +254,7 @@ impl Context {
     ) -> Result<(Tensor, CastReport), Error> {
         let (from, to) = (conversion.from, conversion.to);
         let elements = tensor.len() as u64;
-        let overflow = || Error::ShapeOverflow { element_type: to, shape: tensor.shape().to_vec() };
+        let overflow = || Error::shape_overflow(to, tensor.shape());
         let size = to.packed_bytes(elements).ok_or_else(overflow)?;
         let source = tensor.packed()?;
         let bytes = size.saturating_add(source.len() as u64);
@@ -317,6 +320,7 @@ impl Context {
 mod tests {
     use super::*;
     use crate::host::batch::{BatchDescriptor, BatchReport};
+    use crate::types::error::CastFault;
 
     fn noop(choice: DeviceChoice) -> Context {
         let (device, queue) = wgpu::Device::noop(&wgpu::DeviceDescriptor::default());
@@ -386,7 +390,7 @@ mod tests {
             let tensors = pollster::block_on(batch.read_back(&[&result]))?;
             Ok((tensors[0].clone(), batch.report()))
         };
-        assert_eq!(run(other), Err(Error::Incomplete { from, to: other }));
+        assert_eq!(run(other), Err(Error::cast(from, other, CastFault::Incomplete)));
         // No device is needed where the codes are the same.
         let (result, report) = run(same).unwrap();
         assert_eq!((report.route, report.uploads, report.read_backs), (Route::Copy, 0, 0));

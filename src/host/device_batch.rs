@@ -7,7 +7,7 @@ use crate::gpu::error_scope::{Verdict, scoped_for, watched};
 use crate::host::device_link::DeviceLink;
 use crate::plan;
 use crate::types::conversion::Conversion;
-use crate::types::error::Error;
+use crate::types::error::{CastFault, Error};
 
 /// The most dispatches in one submission. wgpu frees what a submission uses after it, and each compute pass takes time
 /// in proportion to the buffers that are alive: 100,000 casts in one submission took minutes.
@@ -216,14 +216,14 @@ impl<'a> DeviceBatch<'a> {
     /// together they and the proofs must fit a buffer. There must be a tensor or a proof. Errors that are not those of one
     /// tensor name the types of `conversion`.
     pub(crate) async fn read_back(&mut self, conversion: &Conversion, wanted: &mut [Wanted<'_>]) -> Result<(), Error> {
-        let (link, from, to) = (self.link, conversion.from, conversion.to);
+        let link = self.link;
         let mut size = 4 * self.sentinels.len() as u64;
         for wanted in wanted.iter() {
             size += wanted.source.words + 4;
         }
         let staging = self.watch(conversion, size, |batch| batch.copy_out(conversion, wanted, size))?;
         self.settle().await?;
-        let index = self.in_flight.take().ok_or(Error::Incomplete { from, to })?;
+        let index = self.in_flight.take().ok_or_else(|| conversion.error(CastFault::Incomplete))?;
         {
             let view = link.mapped(conversion, &staging, index).await?;
             let proven = |bytes: &[u8], sentinels: &[u32]| {
@@ -234,13 +234,13 @@ impl<'a> DeviceBatch<'a> {
                 let (words, after) = rest.split_at(source.words as usize);
                 let (sentinel, after) = after.split_at(4);
                 if !proven(sentinel, &[source.sentinel.unwrap_or_default()]) {
-                    return Err(Error::Incomplete { from: conversion.from, to: conversion.to });
+                    return Err(conversion.error(CastFault::Incomplete));
                 }
                 bytes.copy_from_slice(&words[..bytes.len()]);
                 rest = after;
             }
             if !proven(rest, &self.sentinels) {
-                return Err(Error::Incomplete { from, to });
+                return Err(conversion.error(CastFault::Incomplete));
             }
         }
         self.sentinels.clear();
@@ -260,7 +260,7 @@ impl<'a> DeviceBatch<'a> {
         for Wanted { conversion, source, .. } in wanted {
             // Only what a cast has made can be proven.
             let own = source.words + 4;
-            source.sentinel.ok_or(Error::Incomplete { from: conversion.from, to: conversion.to })?;
+            source.sentinel.ok_or_else(|| conversion.error(CastFault::Incomplete))?;
             self.encoder(conversion)?.copy_buffer_to_buffer(&source.held.buffer, 0, &staging, offset, own);
             offset += own;
         }

@@ -14,7 +14,7 @@ use crate::gpu::device;
 use crate::gpu::error_scope::{one_line, scoped_for, watched};
 use crate::plan::{self, PlanTuning};
 use crate::types::conversion::Conversion;
-use crate::types::error::Error;
+use crate::types::error::{CastFault, Error};
 
 /// How long to wait for a submission of any device. The slowest software adapter needs a few seconds.
 const TIMEOUT: Duration = Duration::from_secs(120);
@@ -68,17 +68,18 @@ impl DeviceLink {
     pub(crate) async fn diagnose(&self, error: Error) -> Error {
         self.run_callbacks();
         let _ = watched(&self.device, || {}).1.error().await;
-        match (error, self.lost()) {
-            (
-                Error::DeviceLost { from, to, .. } | Error::Device { from, to, .. } | Error::Incomplete { from, to },
-                Some(reason),
-            ) => Error::DeviceLost { from, to, reason },
-            (Error::DeviceLost { from, to, reason }, None) => {
-                note(&self.lost, reason.clone());
-                Error::DeviceLost { from, to, reason }
+        let Error::Cast { from, to, entry, cause } = error else { return error };
+        let cause = match (cause, self.lost()) {
+            (CastFault::DeviceLost { .. } | CastFault::Device { .. } | CastFault::Incomplete, Some(reason)) => {
+                CastFault::DeviceLost { reason }
             }
-            (error, _) => error,
-        }
+            (CastFault::DeviceLost { reason }, None) => {
+                note(&self.lost, reason.clone());
+                CastFault::DeviceLost { reason }
+            }
+            (cause, _) => cause,
+        };
+        Error::Cast { from, to, entry, cause }
     }
 
     /// A value that proves a cast. It is odd, so that it differs from the zeros of memory that was never written, and
@@ -89,8 +90,7 @@ impl DeviceLink {
     }
 
     pub(super) fn check(&self, conversion: &Conversion) -> Result<(), Error> {
-        let (from, to) = (conversion.from, conversion.to);
-        self.lost().map_or(Ok(()), |reason| Err(Error::DeviceLost { from, to, reason }))
+        self.lost().map_or(Ok(()), |reason| Err(conversion.error(CastFault::DeviceLost { reason })))
     }
 
     pub(super) fn buffer(
@@ -137,7 +137,7 @@ impl DeviceLink {
 
     /// A failed mapping or wait as this crate's error.
     pub(super) fn device_error(&self, conversion: &Conversion, error: &impl ToString) -> Error {
-        Error::Device { from: conversion.from, to: conversion.to, message: error.to_string() }
+        conversion.error(CastFault::Device { message: error.to_string() })
     }
 
     pub(crate) fn encoder(&self, conversion: &Conversion) -> Result<wgpu::CommandEncoder, Error> {
@@ -205,9 +205,8 @@ impl DeviceLink {
         let poll = wgpu::PollType::Wait { submission_index: Some(index), timeout: Some(self.timeout) };
         // Not in an error scope: polling runs the application's callbacks, whose errors are not this cast's.
         let polled = self.device.poll(poll);
-        let (from, to) = (conversion.from, conversion.to);
         polled.map(drop).map_err(|error| match error {
-            wgpu::PollError::Timeout => Error::Timeout { from, to, seconds: self.timeout.as_secs() },
+            wgpu::PollError::Timeout => conversion.error(CastFault::Timeout { seconds: self.timeout.as_secs() }),
             error => self.device_error(conversion, &error),
         })
     }

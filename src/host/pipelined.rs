@@ -8,7 +8,7 @@ use crate::gpu::error_scope::{Verdict, scoped_for, watched};
 use crate::host::device_link::{DeviceLink, Mapping, map};
 use crate::plan;
 use crate::types::conversion::Conversion;
-use crate::types::error::Error;
+use crate::types::error::{CastFault, Error};
 
 /// Most bytes of a piece on either side: enough to be worth a submission, few enough to stay in a processor's caches
 /// where the device shares them.
@@ -161,7 +161,7 @@ impl<'a> PipelinedTransfer<'a> {
             let view = view.map_err(|error| link.device_error(conversion, &error))?;
             let (result, proof) = view.split_at(words as usize);
             if proof != sentinel.to_le_bytes() {
-                return Err(Error::Incomplete { from: conversion.from, to: conversion.to });
+                return Err(conversion.error(CastFault::Incomplete));
             }
             destination.copy_from_slice(&result[..destination.len()]);
         }
@@ -262,7 +262,7 @@ mod tests {
             let mut destination = vec![0; elements * 2];
             let source = vec![0; elements * 4];
             let result = pollster::block_on(cast(&link, &conversion, &source, elements as u64, &mut destination));
-            assert_eq!(result, Err(Error::Incomplete { from, to }));
+            assert_eq!(result, Err(Error::cast(from, to, CastFault::Incomplete)));
         }
     }
 

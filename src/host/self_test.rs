@@ -12,7 +12,7 @@ use crate::host::device_link::DeviceLink;
 use crate::plan::Coverage;
 use crate::types::conversion::Conversion;
 use crate::types::element::ElementType;
-use crate::types::error::Error;
+use crate::types::error::{CastFault, Error};
 use crate::types::spec::CastSpec;
 use arrangement::{Order, arrangements};
 use codes::ELEMENTS;
@@ -57,10 +57,10 @@ impl Caster {
     /// alignment is at most 256 bytes, as WebGPU has it).
     ///
     /// # Errors
-    /// An error ends the whole test, and says nothing about any cast: [`Error::DeviceLost`] if the device was lost;
-    /// [`Error::Timeout`] if it does not answer; after a cast that failed, any error of copying a few bytes to the device
-    /// and back, such as [`Error::Device`] on a device whose loss only the application is told of. The errors of single casts
-    /// are in the report.
+    /// An error ends the whole test, and says nothing about any cast: [`CastFault::DeviceLost`] if the device was
+    /// lost; [`CastFault::Timeout`] if it does not answer; after a cast that failed, any error of copying a few bytes
+    /// to the device and back, such as [`CastFault::Device`] on a device whose loss only the application is told of.
+    /// The errors of single casts are in the report.
     pub async fn self_test(
         &self,
         queue: &wgpu::Queue,
@@ -114,7 +114,7 @@ async fn check_orders(link: &DeviceLink, known: &Known, coverage: Coverage) -> R
 
 /// After the error of a cast: an error if no cast can be tested, because the device is lost or does not answer.
 async fn check_device(link: &DeviceLink, spec: &CastSpec, error: &Error) -> Result<(), Error> {
-    if matches!(error, Error::DeviceLost { .. } | Error::Timeout { .. }) {
+    if matches!(error, Error::Cast { cause: CastFault::DeviceLost { .. } | CastFault::Timeout { .. }, .. }) {
         return Err(error.clone());
     }
     // Strings are not cast on devices, so that their error is not the device's.
@@ -126,8 +126,7 @@ async fn check_device(link: &DeviceLink, spec: &CastSpec, error: &Error) -> Resu
         Ok((link.encoder(&conversion)?, [buffer]))
     };
     let got = outcome(link, &conversion, BYTES.len() as u64, record).await?;
-    let Conversion { from, to, .. } = conversion;
-    if got == BYTES { Ok(()) } else { Err(Error::Incomplete { from, to }) }
+    if got == BYTES { Ok(()) } else { Err(conversion.error(CastFault::Incomplete)) }
 }
 
 #[cfg(test)]
@@ -192,7 +191,9 @@ mod tests {
             let expected = known.expected_in(order).unwrap();
             for arrangement in arrangements(&known.conversion, Coverage::Views, link.caster.limits(), order) {
                 let error = pollster::block_on(known.check_slices(&link, &arrangement, &expected)).unwrap_err();
-                let Error::SelfTest { code, expected, .. } = error else { panic!("{arrangement:?}: {error}") };
+                let Error::Cast { cause: CastFault::SelfTest { code: Some(code), expected, .. }, .. } = error else {
+                    panic!("{arrangement:?}: {error}")
+                };
                 let one = Tensor::from_codes(from, [1], [code]).unwrap();
                 assert!(cpu::cast(&one, to, &CastOptions::default()).unwrap().codes().eq([expected]));
             }

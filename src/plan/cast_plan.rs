@@ -11,7 +11,8 @@ use super::view::{Strided, View};
 use crate::kernel::Access;
 use crate::kernel::{self, Kernel, ParameterSpace};
 use crate::types::conversion::Conversion;
-use crate::types::error::{Error, Side};
+use crate::types::error::Error;
+use crate::types::side::Side;
 use crate::types::spec::CastSpec;
 
 /// A cast as data: its kernels as WGSL text, and the dispatches that take them. Making one needs no device.
@@ -85,16 +86,18 @@ impl Plan {
     /// A large cast takes one dispatch for each storage binding, which are at least 128 MiB, and one whose
     /// [`PlanTuning::dispatch_elements`](crate::PlanTuning::dispatch_elements) is 65,536 takes this number for a tensor of
     /// 2³² elements. A plan of this length takes 10 to 30 MB of the host's memory. Longer ones come from limits that no device
-    /// has, and are [`Error::TooManyDispatches`].
+    /// has, and are [`CastFault::Limit`](crate::CastFault::Limit).
     pub const MOST_DISPATCHES: u64 = MOST_DISPATCHES;
 
     /// Plans a cast of `len` elements.
     ///
     /// # Errors
-    /// [`Error::NoKernel`] if [`has_kernel`](crate::has_kernel) is false; [`Error::Limit`] if a tensor or its position
-    /// exceeds the largest buffer, or if the limits are too small for a cast; [`Error::TooManyDispatches`] if the plan would
-    /// be longer than [`MOST_DISPATCHES`](Self::MOST_DISPATCHES); [`Error::SliceAlignment`] and
-    /// [`Error::Overlap`] for an invalid placement. A cast of no elements checks no placement.
+    /// [`CastFault::NoKernel`](crate::CastFault::NoKernel) if [`has_kernel`](crate::has_kernel) is false;
+    /// [`CastFault::Limit`](crate::CastFault::Limit) if a tensor or its position exceeds the largest buffer, if the
+    /// limits are too small for a cast, or if the plan would be longer than
+    /// [`MOST_DISPATCHES`](Self::MOST_DISPATCHES); [`CastFault::Slice`](crate::CastFault::Slice) and
+    /// [`CastFault::Overlap`](crate::CastFault::Overlap) for an invalid placement. A cast of no elements checks no
+    /// placement.
     pub fn new(spec: &CastSpec, len: u64, placement: &Placement, settings: &PlanSettings) -> Result<Self, Error> {
         let conversion = Conversion::new(spec.from, spec.to, &spec.options)?;
         let settings = &PlanSettings { limits: settings.limits.usable(), ..*settings };
@@ -125,9 +128,10 @@ impl Plan {
     /// ```
     ///
     /// # Errors
-    /// [`Error::DestinationOverlap`] if elements of the destination overlap; [`Error::View`] for other views that no
-    /// kernel takes; and as [`new`](Self::new). From the lowest to the highest element, the two sides may not overlap
-    /// in one buffer, unless the view is dense.
+    /// [`CastFault::Strides`](crate::CastFault::Strides) if elements of the destination overlap, or if the numbers of
+    /// strides and axes differ; [`CastFault::Limit`](crate::CastFault::Limit) beyond [`View::MOST_AXES`]; and as
+    /// [`new`](Self::new). From the lowest to the highest element, the two sides may not overlap in one buffer, unless
+    /// the view is dense.
     pub fn view(
         spec: &CastSpec,
         view: &View<'_>,

@@ -18,7 +18,7 @@ use super::limits::check_dispatches;
 use super::measures::Measures;
 use crate::kernel::{Access, BLOCKS_SIZE, KernelKind};
 use crate::types::conversion::Conversion;
-use crate::types::error::Error;
+use crate::types::error::{CastFault, Error};
 
 /// Plans ranges in their order.
 pub(super) fn plan_in_order(
@@ -194,11 +194,11 @@ fn together(
     measures.check_workgroups([1, 1])?;
     let mut dispatch = measures.edge(0, elements, None);
     if dispatch.access != Access::Shared {
-        let (from, to, limit) = (conversion.from, conversion.to, "max_storage_buffer_binding_size");
+        let (limit, allowed) = ("max_storage_buffer_binding_size", settings.limits.binding_size);
         let end = |range: super::dispatch::ByteRange| range.offset + range.size;
         let first = dispatch.source.offset.min(dispatch.destination.offset);
         let needed = end(dispatch.source).max(end(dispatch.destination)) - first;
-        return Err(Error::Limit { from, to, limit, needed, allowed: settings.limits.binding_size });
+        return Err(conversion.error(CastFault::Limit { limit, needed, allowed }));
     }
     dispatch.kind = KernelKind::Together;
     dispatch.workgroups = [1, 1];

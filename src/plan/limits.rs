@@ -2,7 +2,7 @@
 
 pub use crate::kernel::CodeLookup;
 use crate::types::conversion::Conversion;
-use crate::types::error::Error;
+use crate::types::error::{CastFault, Error};
 
 /// A binding starts at a multiple of at least this many bytes, so that a vector of a buffer is a vector of the binding.
 pub(super) const LEAST_ALIGNMENT: u64 = 16;
@@ -12,8 +12,8 @@ pub(super) const MOST_DISPATCHES: u64 = 1 << 16;
 
 /// Checks that a plan of at least `needed` dispatches may be made.
 pub(super) fn check_dispatches(conversion: &Conversion, needed: u64) -> Result<(), Error> {
-    let (from, to, allowed) = (conversion.from, conversion.to, MOST_DISPATCHES);
-    if needed > allowed { Err(Error::TooManyDispatches { from, to, needed, allowed }) } else { Ok(()) }
+    let (limit, allowed) = ("Plan::MOST_DISPATCHES", MOST_DISPATCHES);
+    if needed > allowed { Err(conversion.error(CastFault::Limit { limit, needed, allowed })) } else { Ok(()) }
 }
 
 /// The limits of dispatches. [`Caster::new`](crate::Caster::new) uses those of the device;

@@ -5,7 +5,7 @@ use super::limits::{LEAST_ALIGNMENT, PlanSettings};
 use super::params::Params;
 use crate::kernel::{Access, BLOCKS_SIZE, EDGE_SIZE, KernelKind, Units};
 use crate::types::conversion::Conversion;
-use crate::types::error::Error;
+use crate::types::error::{CastFault, Error};
 
 /// Most elements of an edge dispatch, so that bit positions of 64-bit codes are counted in 32 bits.
 const EDGE_ELEMENTS: u64 = 1 << 24;
@@ -77,8 +77,8 @@ impl<'a> Measures<'a> {
         let bits = self.source_bits.max(self.destination_bits);
         let elements = (u128::from(bytes) * 8 / u128::from(bits)) as u64 / self.step * self.step;
         if elements == 0 {
-            let (from, to) = (self.conversion.from, self.conversion.to);
-            return Err(Error::Limit { from, to, limit, needed: self.step * bits / 8, allowed: bytes });
+            let (needed, allowed) = (self.step * bits / 8, bytes);
+            return Err(self.conversion.error(CastFault::Limit { limit, needed, allowed }));
         }
         Ok(elements)
     }
@@ -285,11 +285,10 @@ impl<'a> Measures<'a> {
 
     /// Checks that the device dispatches `workgroups`. One step of a cast cannot be split further.
     pub(super) fn check_workgroups(&self, workgroups: [u32; 2]) -> Result<(), Error> {
-        let (from, to) = (self.conversion.from, self.conversion.to);
         let (needed, allowed) = (workgroups[0].max(workgroups[1]), self.settings.limits.workgroups);
         let limit = "max_compute_workgroups_per_dimension";
-        let error = Error::Limit { from, to, limit, needed: needed.into(), allowed: allowed.into() };
-        if needed > allowed { Err(error) } else { Ok(()) }
+        let fault = CastFault::Limit { limit, needed: needed.into(), allowed: allowed.into() };
+        if needed > allowed { Err(self.conversion.error(fault)) } else { Ok(()) }
     }
 
     /// A number of workgroups in one or two dimensions.

@@ -9,7 +9,7 @@ use super::params::{Params, ViewParams};
 use super::view::{Axis, Strided};
 use crate::kernel::{Access, BLOCK, BLOCKS_SIZE, Block, FEW_AXES, KernelKind, VIEW_RANK, VIEW_SIZE, Window};
 use crate::types::conversion::Conversion;
-use crate::types::error::Error;
+use crate::types::error::{CastFault, Error};
 
 /// Positions of a piece on each side are counted in 32 bits; bits of its destination too, if codes are narrower.
 const MOST_POSITIONS: u64 = 1 << 31;
@@ -136,13 +136,12 @@ impl Planner<'_> {
     }
 
     fn limit(&self, unfit: Unfit) -> Error {
-        let (from, to) = (self.conversion.from, self.conversion.to);
         let (limit, allowed) = ("max_storage_buffer_binding_size", self.settings.limits.binding_size);
         let needed = match unfit {
             Unfit::Source(bytes) | Unfit::Destination(bytes) => bytes,
             Unfit::Elements => 1,
         };
-        Error::Limit { from, to, limit, needed, allowed }
+        self.conversion.error(CastFault::Limit { limit, needed, allowed })
     }
 
     /// The dispatches of a piece, if it fits. Codes of the destination that are narrower than a byte are followed by

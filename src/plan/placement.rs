@@ -3,7 +3,8 @@
 use super::dispatch::Offsets;
 use super::limits::MOST_BYTES;
 use crate::types::conversion::Conversion;
-use crate::types::error::{AllowedOverlap, Error, Side};
+use crate::types::error::{BufferRange, CastFault, Error, SliceFault};
+use crate::types::side::Side;
 
 /// Where the source and the destination of a cast lie in their buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -81,13 +82,14 @@ impl Placement {
             let bits = u64::from(element_type.code_bits());
             let (offset, alignment) = (position.offset, (bits / 8).max(1));
             if !offset.is_multiple_of(alignment) {
-                return Err(Error::SliceAlignment { from, to, side, offset, alignment });
+                let (side, fault) = (Some(side), SliceFault::Alignment { alignment });
+                return Err(conversion.error(CastFault::Slice { side, offset, fault }));
             }
             let range_of = |start: u64| Some((start, start.checked_add(len.checked_mul(bits)?)?));
             *range = position.bit(bits).and_then(range_of).unwrap_or((0, u64::MAX));
             let needed = range.1.div_ceil(8);
             if needed > allowed {
-                return Err(Error::Limit { from, to, limit: "max_buffer_size", needed, allowed });
+                return Err(conversion.error(CastFault::Limit { limit: "max_buffer_size", needed, allowed }));
             }
         }
         let [source, mut destination] = ranges;
@@ -98,9 +100,12 @@ impl Placement {
         }
         let apart = source.1 <= destination.0 || destination.1 <= source.0;
         if self.one_buffer && !apart && !possible {
-            let [source_bytes, destination_bytes] = [source, destination].map(|bits| bits.0 / 8..bits.1.div_ceil(8));
-            let allowed = if in_place { AllowedOverlap::SameStart } else { AllowedOverlap::None };
-            return Err(Error::Overlap { from, to, source_bytes, destination_bytes, allowed });
+            let range = |side, bits: (u64, u64)| {
+                let bytes = bits.0 / 8..bits.1.div_ceil(8);
+                BufferRange { entry: None, side: Some(side), bytes }
+            };
+            let ranges = Box::new([range(Side::Source, source), range(Side::Destination, destination)]);
+            return Err(conversion.error(CastFault::Overlap { ranges, is_view: !in_place }));
         }
         let (source, destination) = (source.0, destination.0);
         Ok(Offsets { source, destination, one_buffer: self.one_buffer, writable: self.writable, keeps_rest })

@@ -18,7 +18,7 @@ use super::*;
 use crate::kernel::{Access, BLOCKS_SIZE, Block, EDGE_SIZE, KernelKind, Units};
 use crate::types::conversion::Conversion;
 use crate::types::element::ElementType;
-use crate::types::error::Error;
+use crate::types::error::{CastFault, Error};
 use crate::types::options::CastOptions;
 
 fn conversions() -> impl Iterator<Item = Conversion> {
@@ -427,9 +427,15 @@ fn limits_below_a_step_are_an_error() {
     assert!(check(&conversion, 3, Offsets::default(), &settings, None).len() == 1);
     let error = plan(&conversion, 1000, Offsets::default(), &settings, None).unwrap_err();
     // 64 elements start at whole 256 bytes on both sides.
-    assert!(matches!(error, Error::Limit { limit: "max_storage_buffer_binding_size", needed: 512, .. }), "{error}");
+    let (limit, needed) = ("max_storage_buffer_binding_size", 512);
+    // A binding of whole vectors.
+    let fault = CastFault::Limit { limit, needed, allowed: 96 };
+    assert_eq!(error, conversion.error(fault));
     let settings = with(PlanLimits { buffer_size: 100, ..PlanLimits::default() });
-    assert!(matches!(host_chunk(&conversion, &settings, 1 << 20), Err(Error::Limit { limit: "max_buffer_size", .. })));
+    assert!(matches!(
+        host_chunk(&conversion, &settings, 1 << 20),
+        Err(Error::Cast { cause: CastFault::Limit { limit: "max_buffer_size", .. }, .. })
+    ));
 }
 
 /// A device with few workgroups gets plans within its limit, or an error.
@@ -443,8 +449,13 @@ fn plans_for_few_workgroups_stay_within_them() {
                 match plan(&conversion, elements, Offsets::default(), &settings, None) {
                     Ok(_) => drop(check(&conversion, elements, Offsets::default(), &settings, None)),
                     Err(error) => {
-                        let is_limit =
-                            matches!(error, Error::Limit { limit: "max_compute_workgroups_per_dimension", .. });
+                        let is_limit = matches!(
+                            error,
+                            Error::Cast {
+                                cause: CastFault::Limit { limit: "max_compute_workgroups_per_dimension", .. },
+                                ..
+                            }
+                        );
                         assert!(is_limit && (workgroups == 0 || elements > 1), "{error}");
                     }
                 }

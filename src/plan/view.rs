@@ -1,8 +1,9 @@
 //! Views: elements of two tensors that correspond, each side with a stride along each axis.
 
+use super::limits::MOST_BYTES;
 use crate::kernel::VIEW_RANK;
 use crate::types::conversion::Conversion;
-use crate::types::error::Error;
+use crate::types::error::{CastFault, Error};
 
 /// The shape of a strided cast, and where its elements lie on both sides.
 ///
@@ -23,6 +24,10 @@ pub struct View<'a> {
 }
 
 impl<'a> View<'a> {
+    /// The most axes of a view that kernels take: 8, after those of one element are left out and those that follow one
+    /// another on both sides are merged.
+    pub const MOST_AXES: usize = VIEW_RANK;
+
     /// A view that is dense on both sides.
     pub fn new(shape: &'a [u64]) -> Self {
         Self { shape, source: None, destination: None }
@@ -115,11 +120,11 @@ pub(crate) struct Strided {
 impl Strided {
     /// The view in the order of its destination, and its number of elements.
     pub(crate) fn new(view: &View<'_>, conversion: &Conversion) -> Result<(Self, u64), Error> {
-        let (from, to) = (conversion.from, conversion.to);
-        let wrong = |reason| Error::View { from, to, reason };
+        let invalid = |axis| conversion.error(CastFault::Strides { axis });
+        let exceeds = |limit, needed, allowed| conversion.error(CastFault::Limit { limit, needed, allowed });
         let shape = view.shape;
         if [view.source, view.destination].iter().flatten().any(|strides| strides.len() != shape.len()) {
-            return Err(wrong("the numbers of strides and axes differ"));
+            return Err(invalid(None));
         }
         let pads = view.destination.is_none();
         let empty =
@@ -127,7 +132,7 @@ impl Strided {
         if shape.contains(&0) {
             return Ok((empty, 0));
         }
-        let overflow = || wrong("its size overflows 64 bits");
+        let overflow = || exceeds("max_buffer_size", u64::MAX, MOST_BYTES);
         let source = view.strides(view.source).ok_or_else(overflow)?;
         let destination = view.strides(view.destination).ok_or_else(overflow)?;
         let (mut elements, mut axes) = (1u64, Vec::new());
@@ -135,7 +140,7 @@ impl Strided {
         for (index, &size) in shape.iter().enumerate().filter(|(_, size)| **size > 1) {
             elements = elements.checked_mul(size).ok_or_else(overflow)?;
             if destination[index] == 0 {
-                return Err(Error::DestinationOverlap { from, to, axis: index });
+                return Err(invalid(Some(index)));
             }
             // Running through an axis backwards on both sides casts the same elements.
             let forwards = if destination[index] < 0 { source[index].checked_neg() } else { Some(source[index]) };
@@ -156,13 +161,13 @@ impl Strided {
         let mut inner = 0u64;
         for (axis, index) in axes.iter().rev() {
             if axis.destination <= inner {
-                return Err(Error::DestinationOverlap { from, to, axis: *index });
+                return Err(invalid(Some(*index)));
             }
             inner += axis.destination_span();
         }
         let axes = merged(axes.into_iter().map(|(axis, _)| axis));
         if axes.len() > VIEW_RANK {
-            return Err(wrong("more than 8 axes that cannot be merged"));
+            return Err(exceeds("View::MOST_AXES", axes.len() as u64, VIEW_RANK as u64));
         }
         let mut strided = Self { source_first, source_extent, destination_extent: destination_last + 1, ..empty };
         strided.rank = axes.len();

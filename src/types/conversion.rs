@@ -8,7 +8,7 @@ mod convert;
 use crate::bits::format::{FloatFormat, Specials};
 use crate::bits::reference::{self, DecodeFloat, EncodeE8m0, EncodeFloat, EncodeInt, Hub, Integer, Thresholds};
 use crate::types::element::{ElementType, Kind};
-use crate::types::error::Error;
+use crate::types::error::{CastFault, Error};
 use crate::types::options::{CastOptions, Float4Nan, Int4Overflow, RoundMode};
 
 /// Source code to value. The value is carried as an integer of one or two words, as binary32 bits, as binary64 bits,
@@ -80,12 +80,17 @@ pub const fn has_kernel(from: ElementType, to: ElementType) -> bool {
 }
 
 impl Conversion {
+    /// An error of this cast.
+    pub(crate) fn error(&self, cause: CastFault) -> Error {
+        Error::cast(self.from, self.to, cause)
+    }
+
     /// The rule for `from` to `to`.
     ///
     /// # Errors
-    /// [`Error::NoKernel`] where [`has_kernel`] is false.
+    /// [`CastFault::NoKernel`] where [`has_kernel`] is false.
     pub(crate) fn new(from: ElementType, to: ElementType, options: &CastOptions) -> Result<Self, Error> {
-        let strings = || Error::NoKernel { from, to };
+        let strings = || Error::cast(from, to, CastFault::NoKernel);
         let decode = match (from.kind(), from.code_bits()) {
             (Kind::Bool, _) => Decode::Bool,
             (Kind::Int { signed }, 64) => Decode::Int64 { signed },

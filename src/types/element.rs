@@ -219,14 +219,14 @@ impl FromStr for ElementType {
     /// Parses a name of ONNX, numpy, ml_dtypes or safetensors, without regard to case, `_` and `-`.
     ///
     /// # Errors
-    /// [`Error::UnknownElementType`] for any other name.
+    /// [`Error::UnknownName`] for any other name.
     fn from_str(text: &str) -> Result<Self, Error> {
         let wanted = plain(text);
         Self::ALL
             .iter()
             .copied()
             .find(|t| t.name() == wanted || t.aliases().contains(&wanted.as_str()))
-            .ok_or_else(|| Error::UnknownElementType { name: text.to_owned() })
+            .ok_or_else(|| Error::UnknownName { kind: "element type", name: text.to_owned(), expected: None })
     }
 }
 

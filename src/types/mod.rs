@@ -6,6 +6,7 @@ pub(crate) mod error;
 pub(crate) mod loss;
 pub(crate) mod options;
 pub(crate) mod packed;
+pub(crate) mod side;
 pub(crate) mod spec;
 pub(crate) mod string_array;
 pub(crate) mod tensor;

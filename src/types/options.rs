@@ -22,6 +22,9 @@ impl RoundMode {
     /// Every mode.
     pub const ALL: [RoundMode; 3] = [RoundMode::Up, RoundMode::Down, RoundMode::Nearest];
 
+    /// The values of the ONNX attribute, for messages.
+    pub(crate) const NAMES: &str = "up, down or nearest";
+
     /// The value of the ONNX attribute.
     pub const fn name(self) -> &'static str {
         match self {
@@ -44,12 +47,13 @@ impl FromStr for RoundMode {
     /// Parses the values of the ONNX attribute: `up`, `down` and `nearest`, in lower case.
     ///
     /// # Errors
-    /// [`Error::UnknownRoundMode`] for any other text.
+    /// [`Error::UnknownName`] for any other text.
     fn from_str(text: &str) -> Result<Self, Error> {
-        Self::ALL
-            .into_iter()
-            .find(|mode| mode.name() == text)
-            .ok_or_else(|| Error::UnknownRoundMode { name: text.to_owned() })
+        Self::ALL.into_iter().find(|mode| mode.name() == text).ok_or_else(|| Error::UnknownName {
+            kind: "round_mode",
+            name: text.to_owned(),
+            expected: Some(Self::NAMES),
+        })
     }
 }
 

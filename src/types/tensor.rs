@@ -8,7 +8,7 @@ use half::{bf16, f16};
 
 use crate::bits::packing;
 use crate::types::element::ElementType;
-use crate::types::error::Error;
+use crate::types::error::{CastFault, Error};
 use crate::types::packed::Memory;
 use crate::types::string_array::StringArray;
 
@@ -38,8 +38,8 @@ impl Tensor {
     /// Creates a tensor from its packed bytes. Unused bits of the last byte are cleared.
     ///
     /// # Errors
-    /// [`Error::NoCodes`] for STRING; [`Error::ShapeOverflow`] if the size overflows; [`Error::ByteLength`] if the
-    /// length of `bytes` does not match the shape and the type.
+    /// [`Error::ElementWidth`] for STRING; [`Error::Shape`] if the size overflows, or if the length of `bytes` does
+    /// not match the shape and the type.
     pub fn from_bytes(element_type: ElementType, shape: impl Into<Vec<usize>>, bytes: Vec<u8>) -> Result<Self, Error> {
         Self::with_shape(element_type, shape.into().into(), bytes)
     }
@@ -94,8 +94,8 @@ impl Tensor {
     /// Creates a tensor from one code per element. Bits above the type's width are dropped.
     ///
     /// # Errors
-    /// [`Error::NoCodes`] for STRING; [`Error::ShapeOverflow`] if the size overflows; [`Error::ElementCount`] if the
-    /// number of codes does not match the shape; [`Error::OutOfMemory`] if there is no memory for the codes.
+    /// [`Error::ElementWidth`] for STRING; [`Error::Shape`] if the size overflows, or if the number of codes does not
+    /// match the shape; [`Error::OutOfMemory`] if there is no memory for the codes.
     pub fn from_codes(
         element_type: ElementType,
         shape: impl Into<Vec<usize>>,
@@ -107,19 +107,19 @@ impl Tensor {
         let mut found = 0;
         let packed =
             packing::pack_codes(element_type.code_bits(), codes.by_ref().take(expected).inspect(|_| found += 1));
-        let packed = packed.map_err(|_| out_of_memory(element_type, bytes))?;
+        let packed = packed.map_err(|_| Error::OutOfMemory { bytes: bytes as u64 })?;
         if packed.len() == bytes && found == expected && codes.next().is_none() {
             return Self::from_bytes(element_type, shape, packed);
         }
         let found = (found < expected).then_some(found);
-        Err(Error::ElementCount { element_type, shape, expected, found })
+        Err(element_count(element_type, shape, expected, found))
     }
 
     /// Creates a STRING tensor.
     ///
     /// # Errors
-    /// [`Error::ShapeOverflow`] if the number of elements overflows; [`Error::ElementCount`] if the number of strings
-    /// does not match the shape; [`Error::OutOfMemory`] if there is no memory for the strings.
+    /// [`Error::Shape`] if the number of elements overflows, or if the number of strings does not match the shape;
+    /// [`Error::OutOfMemory`] if there is no memory for the strings.
     pub fn from_strings<S: AsRef<str>>(
         shape: impl Into<Vec<usize>>,
         strings: impl IntoIterator<Item = S>,
@@ -130,7 +130,7 @@ impl Tensor {
         let mut strings = StringArray::default();
         for string in given.by_ref().take(expected) {
             let string = string.as_ref();
-            strings.push(string).map_err(|_| out_of_memory(element_type, string.len()))?;
+            strings.push(string).map_err(|_| Error::OutOfMemory { bytes: string.len() as u64 })?;
         }
         let found = strings.len();
         if found == expected && given.next().is_none() {
@@ -138,7 +138,7 @@ impl Tensor {
             return Ok(Self { element_type, shape: shape.into(), elements: expected, data });
         }
         let found = (found < expected).then_some(found);
-        Err(Error::ElementCount { element_type, shape, expected, found })
+        Err(element_count(element_type, shape, expected, found))
     }
 
     /// Creates a tensor from values of a Rust type: see [`Element`].
@@ -202,7 +202,7 @@ impl Tensor {
     pub(crate) fn packed(&self) -> Result<&[u8], Error> {
         match &self.data {
             Data::Packed(bytes) => Ok(bytes),
-            Data::Strings(_) => Err(Error::NoCodes { element_type: self.element_type }),
+            Data::Strings(_) => Err(Error::no_codes(self.element_type)),
         }
     }
 
@@ -250,14 +250,13 @@ impl Tensor {
     /// The same elements in another shape.
     ///
     /// # Errors
-    /// [`Error::ElementCount`] if the new shape has another number of elements; [`Error::ShapeOverflow`] if that number
-    /// overflows.
+    /// [`Error::Shape`] if the new shape has another number of elements, or if that number overflows.
     pub fn reshape(mut self, shape: impl Into<Vec<usize>>) -> Result<Self, Error> {
         let shape = shape.into();
         let expected = count(self.element_type, &shape)?;
         if expected != self.elements {
             let (element_type, found) = (self.element_type, Some(self.elements));
-            return Err(Error::ElementCount { element_type, shape, expected, found });
+            return Err(element_count(element_type, shape, expected, found));
         }
         self.shape = shape.into();
         Ok(self)
@@ -288,26 +287,27 @@ impl Tensor {
 
 /// Zeroed memory for a result of casting `from` to `to`, or an error where there is none.
 pub(crate) fn zeroed(from: ElementType, to: ElementType, bytes: usize) -> Result<Memory, Error> {
-    Memory::zeroed(bytes).ok_or(Error::OutOfMemory { from, to, bytes: bytes as u64 })
+    Memory::zeroed(bytes).ok_or_else(|| Error::cast(from, to, CastFault::OutOfMemory { bytes: bytes as u64 }))
 }
 
 fn byte_length(element_type: ElementType, shape: &[usize], expected: usize, found: usize) -> Error {
-    Error::ByteLength { element_type, shape: shape.to_vec(), expected: expected as u64, found: found as u64 }
+    Error::byte_length(element_type, shape.to_vec(), expected as u64, found as u64)
 }
 
-/// There is no memory for a tensor that is read, not cast.
-fn out_of_memory(element_type: ElementType, bytes: usize) -> Error {
-    Error::OutOfMemory { from: element_type, to: element_type, bytes: bytes as u64 }
+/// `found` is `None` if there are more elements than expected.
+fn element_count(element_type: ElementType, shape: Vec<usize>, expected: usize, found: Option<usize>) -> Error {
+    let (expected, found) = (Some(expected as u64), found.map(|found| found as u64));
+    Error::Shape { element_type, shape, expected, found, unit: "element" }
 }
 
 /// Elements and packed bytes of a shape.
 fn sizes(element_type: ElementType, shape: &[usize]) -> Result<(usize, usize), Error> {
     if !element_type.is_numeric() {
-        return Err(Error::NoCodes { element_type });
+        return Err(Error::no_codes(element_type));
     }
     let elements = count(element_type, shape)?;
     let bytes = element_type.packed_bytes(elements as u64).and_then(|bytes| usize::try_from(bytes).ok());
-    let bytes = bytes.ok_or_else(|| Error::ShapeOverflow { element_type, shape: shape.to_vec() })?;
+    let bytes = bytes.ok_or_else(|| Error::shape_overflow(element_type, shape))?;
     Ok((elements, bytes))
 }
 
@@ -315,7 +315,7 @@ fn sizes(element_type: ElementType, shape: &[usize]) -> Result<(usize, usize), E
 pub(crate) fn count(element_type: ElementType, shape: &[usize]) -> Result<usize, Error> {
     // An axis of size 0 means no elements, even where the product of the other axes would overflow.
     let elements = if shape.contains(&0) { Some(0) } else { shape.iter().try_fold(1usize, |n, &d| n.checked_mul(d)) };
-    elements.ok_or_else(|| Error::ShapeOverflow { element_type, shape: shape.to_vec() })
+    elements.ok_or_else(|| Error::shape_overflow(element_type, shape))
 }
 
 /// A Rust type that corresponds to an element type.
@@ -412,7 +412,7 @@ mod tests {
             (FLOAT, &[], &[], Some(0)),
         ] {
             let error = count(t, shape, codes);
-            assert!(matches!(&error, Error::ElementCount { found: f, .. } if *f == found), "{error}");
+            assert!(matches!(&error, Error::Shape { found: f, unit: "element", .. } if *f == found), "{error}");
         }
         // Nothing is allocated for codes that the shape does not take.
         assert!(Tensor::from_codes(FLOAT, [1], 0..u64::MAX).is_err());
@@ -427,10 +427,10 @@ mod tests {
     fn shapes_that_cannot_be_counted_are_errors() {
         for shape in [vec![usize::MAX, 2], vec![usize::MAX], vec![1 << (usize::BITS / 2 + 8); 2]] {
             let error = Tensor::from_bytes(DOUBLE, shape.clone(), vec![]).unwrap_err();
-            assert_eq!(error, Error::ShapeOverflow { element_type: DOUBLE, shape });
+            assert_eq!(error, Error::shape_overflow(DOUBLE, &shape));
         }
         assert_eq!(Tensor::from_bytes(DOUBLE, [usize::MAX, 0], vec![]).unwrap().len(), 0);
-        assert!(matches!(Tensor::from_bytes(STRING, [0], vec![]), Err(Error::NoCodes { element_type: STRING })));
+        assert_eq!(Tensor::from_bytes(STRING, [0], vec![]), Err(Error::no_codes(STRING)));
         let error = Tensor::from_bytes(FLOAT, [2], vec![0; 7]).unwrap_err();
         assert_eq!(error.to_string(), "shape [2] of float needs 8 bytes, got 7");
     }

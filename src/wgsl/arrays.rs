@@ -46,7 +46,7 @@ impl Functions {
     /// three words, a `vec3<u32>`, which hold sixteen.
     ///
     /// # Errors
-    /// [`Error::NoKernel`] for strings; [`Error::NoLanes`] for types of at least 32 bits.
+    /// [`Error::ElementWidth`] for types of at least 32 bits and strings.
     pub fn lane(&mut self, element_type: ElementType) -> Result<Function, Error> {
         let (argument, count) = word(element_type)?;
         let bits = element_type.code_bits();
@@ -95,8 +95,8 @@ impl Functions {
     /// `load_{type}_{array}(index) -> code`: the code of an element of an array, which is a name or an [`Array`].
     ///
     /// # Errors
-    /// [`Error::NoKernel`] for strings; [`Error::WgslName`] if the array's name is no name, or if an earlier function
-    /// under the same prefix takes it for an array of other elements.
+    /// [`Error::ElementWidth`] for strings; [`Error::WgslName`] if the array's name is no name, or if an earlier
+    /// function under the same prefix takes it for an array of other elements.
     pub fn load<'a>(&mut self, element_type: ElementType, array: impl Into<Array<'a>>) -> Result<Function, Error> {
         let array = array.into();
         self.check(element_type, array)?;
@@ -154,7 +154,7 @@ impl Functions {
     /// no atomic vectors, so that there is none for an `array<vec4<u32>>`.
     ///
     /// # Errors
-    /// As [`load`](Self::load), and [`Error::NoLanes`] for types of at least 32 bits.
+    /// As [`load`](Self::load), and [`Error::ElementWidth`] for types of at least 32 bits.
     pub fn store_atomic(&mut self, element_type: ElementType, array: &str) -> Result<Function, Error> {
         word(element_type)?;
         let array = Array { name: array, elements: Elements::AtomicWords };
@@ -222,7 +222,7 @@ impl Functions {
         names::check(array.name)?;
         match element_type.is_numeric() {
             true => self.note_array(array.name, array.elements),
-            false => Err(Error::NoKernel { from: element_type, to: element_type }),
+            false => Err(Error::no_codes(element_type)),
         }
     }
 

@@ -158,7 +158,7 @@ impl Functions {
     /// `float_to_float8e4m3fn_unsaturated`, `_round_down`, `_round_nearest`, `_clamp`, `_nan_max`.
     ///
     /// # Errors
-    /// [`Error::NoKernel`] where [`has_kernel`](crate::has_kernel) is false.
+    /// [`CastFault::NoKernel`](crate::CastFault::NoKernel) where [`has_kernel`](crate::has_kernel) is false.
     pub fn cast(&mut self, spec: &CastSpec) -> Result<Function, Error> {
         let (from, to) = (spec.from, spec.to);
         let conversion = Conversion::new(from, to, &spec.options)?;
@@ -196,10 +196,7 @@ impl Functions {
         match self.arrays.iter().find(|(known, _)| known == name) {
             None => self.arrays.push((name.to_owned(), elements)),
             Some((_, known)) if *known == elements => {}
-            Some(_) => {
-                let reason = "an earlier function under the same prefix takes it for an array of other elements";
-                return Err(Error::WgslName { name: name.to_owned(), reason });
-            }
+            Some(_) => return Err(Error::WgslName { name: name.to_owned(), taken: true }),
         }
         Ok(())
     }

@@ -56,7 +56,7 @@ impl KernelVariant {
 /// The kernel of a cast.
 ///
 /// # Errors
-/// [`Error::NoKernel`] where [`has_kernel`](crate::has_kernel) is false.
+/// [`CastFault::NoKernel`](crate::CastFault::NoKernel) where [`has_kernel`](crate::has_kernel) is false.
 pub fn kernel(spec: &CastSpec, variant: KernelVariant) -> Result<Kernel, Error> {
     let conversion = Conversion::new(spec.from, spec.to, &spec.options)?;
     let (kind, lookup) = match variant {
@@ -71,8 +71,8 @@ pub fn kernel(spec: &CastSpec, variant: KernelVariant) -> Result<Kernel, Error> 
 /// [`list`](Functions::list).
 ///
 /// # Errors
-/// [`Error::NoKernel`] where [`has_kernel`](crate::has_kernel) is false; [`Error::WgslName`] if `prefix` is not the
-/// first part of a name in WGSL.
+/// [`CastFault::NoKernel`](crate::CastFault::NoKernel) where [`has_kernel`](crate::has_kernel) is false;
+/// [`Error::WgslName`] if `prefix` is not the first part of a name in WGSL.
 pub fn functions(spec: &CastSpec, prefix: &str) -> Result<Functions, Error> {
     let mut functions = Functions::new(prefix)?;
     functions.cast(spec)?;

@@ -1,30 +1,22 @@
 //! Names in WGSL: which texts may begin them, and the renaming of what a text declares.
 
-use crate::types::error::Error;
+use crate::types::error::{Error, fault_of_name};
 
 /// Checks that the text can be the first part of names: the rest follows after an underscore. Such a name is never a
 /// keyword, even if the prefix is one.
 pub(super) fn check_prefix(name: &str) -> Result<(), Error> {
     check(name)?;
     // Otherwise two prefixes that differ in this underscore alone would make names of two underscores.
-    if name.ends_with('_') { fault(name, "it ends with an underscore") } else { Ok(()) }
+    if name.ends_with('_') { Err(invalid(name)) } else { Ok(()) }
 }
 
 /// Checks that the text is an identifier of ASCII characters.
 pub(super) fn check(name: &str) -> Result<(), Error> {
-    let letters = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    match name {
-        "" => fault(name, "it is empty"),
-        "_" => fault(name, "an underscore alone is no name"),
-        _ if name.starts_with("__") => fault(name, "names that start with two underscores are reserved"),
-        _ if name.starts_with(|c: char| c.is_ascii_digit()) => fault(name, "it starts with a digit"),
-        _ if !name.chars().all(letters) => fault(name, "only ASCII letters, digits and underscores are supported"),
-        _ => Ok(()),
-    }
+    if fault_of_name(name).is_some() { Err(invalid(name)) } else { Ok(()) }
 }
 
-fn fault(name: &str, reason: &'static str) -> Result<(), Error> {
-    Err(Error::WgslName { name: name.to_owned(), reason })
+fn invalid(name: &str) -> Error {
+    Error::WgslName { name: name.to_owned(), taken: false }
 }
 
 /// The text with other identifiers: `new` gives those that change. Comments and the names of members stay.

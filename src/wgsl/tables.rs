@@ -31,9 +31,10 @@ impl Functions {
     /// workgroup memory is slow.
     ///
     /// # Errors
-    /// [`Error::NoKernel`] for strings; [`Error::NoTable`] for sources of more than 8 bits.
+    /// [`CastFault::NoKernel`](crate::CastFault::NoKernel) for strings; [`Error::ElementWidth`] for sources of more
+    /// than 8 bits.
     pub fn cast_table(&mut self, spec: &CastSpec) -> Result<Table, Error> {
-        check(spec.from, spec.to)?;
+        check(spec.from)?;
         let cast = self.cast(spec)?;
         let entry = Type::code(spec.to);
         let bytes = if entry == Type::U32 { 4 } else { 8 };
@@ -52,7 +53,7 @@ impl Functions {
     /// # Errors
     /// As [`cast_table`](Self::cast_table).
     pub fn decode_table(&mut self, from: ElementType) -> Result<Table, Error> {
-        check(from, ElementType::FLOAT)?;
+        check(from)?;
         let decode = self.decode(from)?;
         let bits = from.code_bits();
         // As many codes as an index of 8 bits holds.
@@ -126,6 +127,6 @@ impl Functions {
     }
 }
 
-fn check(from: ElementType, to: ElementType) -> Result<(), Error> {
-    if from.code_bits() <= 8 { Ok(()) } else { Err(Error::NoTable { from, to }) }
+fn check(from: ElementType) -> Result<(), Error> {
+    if from.code_bits() <= 8 { Ok(()) } else { Err(Error::ElementWidth { element_type: from, allowed: 8 }) }
 }

@@ -30,10 +30,10 @@ enum Method {
 /// The elements of a word, or of the three words that 6-bit codes fill: the argument's type, and how many elements.
 pub(super) fn word(element_type: ElementType) -> Result<(Type, u32), Error> {
     match element_type.code_bits() {
-        0 => Err(Error::NoKernel { from: element_type, to: element_type }),
+        0 => Err(Error::no_codes(element_type)),
         6 => Ok((Type::Vec3U32, 16)),
         bits if bits <= 16 => Ok((Type::U32, 32 / bits)),
-        _ => Err(Error::NoLanes { element_type }),
+        _ => Err(Error::ElementWidth { element_type, allowed: 16 }),
     }
 }
 
@@ -41,7 +41,7 @@ impl Functions {
     /// `{from}_to_f32(code) -> f32`, such as `float16_to_f32`: the value of a code.
     ///
     /// # Errors
-    /// [`Error::NoKernel`] for strings.
+    /// [`CastFault::NoKernel`](crate::CastFault::NoKernel) for strings.
     pub fn decode(&mut self, from: ElementType) -> Result<Function, Error> {
         self.decode_to(from, self.values)
     }
@@ -58,7 +58,7 @@ impl Functions {
     /// the word: of 6 bits in three of its bytes, of 4 bits in two.
     ///
     /// # Errors
-    /// [`Error::NoKernel`] for strings; [`Error::NoLanes`] for wider types.
+    /// [`Error::ElementWidth`] for wider types and strings.
     pub fn decode_four(&mut self, from: ElementType) -> Result<Function, Error> {
         self.decode_lanes(from, four(from)?)
     }
@@ -68,7 +68,7 @@ impl Functions {
     /// which hold sixteen.
     ///
     /// # Errors
-    /// [`Error::NoKernel`] for strings; [`Error::NoLanes`] for types of at least 32 bits.
+    /// [`Error::ElementWidth`] for types of at least 32 bits and strings.
     pub fn decode_word(&mut self, from: ElementType) -> Result<Function, Error> {
         self.decode_lanes(from, word(from)?)
     }
@@ -127,7 +127,7 @@ impl Functions {
     /// Options are in the name as for [`cast`](Self::cast).
     ///
     /// # Errors
-    /// [`Error::NoKernel`] for strings.
+    /// [`CastFault::NoKernel`](crate::CastFault::NoKernel) for strings.
     pub fn encode(&mut self, to: ElementType, options: &CastOptions) -> Result<Function, Error> {
         let spec = CastSpec::new(ElementType::FLOAT, to).with_options(*options);
         let cast = self.cast(&spec)?;
@@ -144,7 +144,7 @@ impl Functions {
     /// The bits above them are 0.
     ///
     /// # Errors
-    /// [`Error::NoKernel`] for strings; [`Error::NoLanes`] for wider types.
+    /// [`Error::ElementWidth`] for wider types and strings.
     pub fn encode_four(&mut self, to: ElementType, options: &CastOptions) -> Result<Function, Error> {
         self.encode_lanes(to, options, four(to)?)
     }
@@ -152,7 +152,7 @@ impl Functions {
     /// `f32x{n}_to_{to}(values)`: the word of `n` codes, as [`decode_word`](Self::decode_word) takes it.
     ///
     /// # Errors
-    /// [`Error::NoKernel`] for strings; [`Error::NoLanes`] for types of at least 32 bits.
+    /// [`Error::ElementWidth`] for types of at least 32 bits and strings.
     pub fn encode_word(&mut self, to: ElementType, options: &CastOptions) -> Result<Function, Error> {
         self.encode_lanes(to, options, word(to)?)
     }
@@ -217,7 +217,11 @@ impl Functions {
 /// The word that holds four codes.
 fn four(element_type: ElementType) -> Result<(Type, u32), Error> {
     word(element_type)?;
-    if element_type.code_bits() <= 8 { Ok((Type::U32, 4)) } else { Err(Error::NoLanes { element_type }) }
+    if element_type.code_bits() <= 8 {
+        Ok((Type::U32, 4))
+    } else {
+        Err(Error::ElementWidth { element_type, allowed: 8 })
+    }
 }
 
 /// The expression of values of `f32` as values of a type, whose own is `f16` if it is that.

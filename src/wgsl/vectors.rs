@@ -20,7 +20,7 @@ impl Functions {
     /// three vectors, an `array<vec4<u32>, 3>`, which hold 64.
     ///
     /// # Errors
-    /// [`Error::NoKernel`] for strings; [`Error::NoLanes`] for types of at least 32 bits.
+    /// [`Error::ElementWidth`] for types of at least 32 bits and strings.
     pub fn decode_vector(&mut self, from: ElementType) -> Result<Function, Error> {
         let (part, count) = word(from)?;
         let decode = self.decode_word(from)?;
@@ -45,7 +45,7 @@ impl Functions {
     /// `f32x{n}_to_{to}(values)`: the vector of `n` codes, as [`decode_vector`](Self::decode_vector) takes it.
     ///
     /// # Errors
-    /// [`Error::NoKernel`] for strings; [`Error::NoLanes`] for types of at least 32 bits.
+    /// [`Error::ElementWidth`] for types of at least 32 bits and strings.
     pub fn encode_vector(&mut self, to: ElementType, options: &CastOptions) -> Result<Function, Error> {
         let (part, count) = word(to)?;
         let encode = self.encode_word(to, options)?;

@@ -1,7 +1,7 @@
 //! Buffers and slices that cannot be bound, in every way of binding.
 
 use support::buffers::buffer;
-use support::{adapter, variant};
+use support::{adapter, slice_error, variant};
 use wgpu_cast::wgpu::{self, Buffer, Features};
 use wgpu_cast::{Bound, CastSpec, Caster, Destination, ElementType, Error, Side, Source, View};
 
@@ -30,8 +30,15 @@ fn devices() -> Vec<[Opened; 2]> {
     devices
 }
 
+/// An error of a cast alone: as `{:?}` and its text.
+type Texts = [String; 2];
+
+fn texts(error: &Error) -> Texts {
+    [format!("{error:?}"), error.to_string()]
+}
+
 /// The result of every way of binding these sides.
-fn ways(device: &wgpu::Device, from: Source<'_>, to: Destination<'_>) -> Vec<(&'static str, Result<(), Error>)> {
+fn ways(device: &wgpu::Device, from: Source<'_>, to: Destination<'_>) -> Vec<(&'static str, Result<(), Texts>)> {
     let caster = Caster::new(device);
     let spec = CastSpec::new(FROM, TO);
     let prepared = caster.prepare(&spec, LEN).unwrap();
@@ -41,16 +48,19 @@ fn ways(device: &wgpu::Device, from: Source<'_>, to: Destination<'_>) -> Vec<(&'
     let mut encoder = device.create_command_encoder(&Default::default());
     // What is wrong with the only entry of a list.
     let of_entry = |bound: Result<Bound, Error>| match bound {
-        Err(Error::Entry { index: 0, error, .. }) => Err(*error),
+        Err(error @ Error::Cast { entry: Some(0), .. }) => {
+            let [debug, text] = texts(&error);
+            Err([debug.replace("entry: Some(0)", "entry: None"), text.strip_prefix("entry 0: ").unwrap().to_owned()])
+        }
         Err(error) => panic!("{error:?}"),
         Ok(_) => Ok(()),
     };
     let list = || caster.many(&spec).unwrap();
     vec![
-        ("bind", prepared.bind(from, to).map(drop)),
-        ("record", prepared.record(&mut encoder, from, to)),
-        ("a view", prepared_view.bind(from, to).map(drop)),
-        ("bind_counted", prepared.bind_counted(from, to, count.slice(..)).map(drop)),
+        ("bind", prepared.bind(from, to).map(drop).map_err(|error| texts(&error))),
+        ("record", prepared.record(&mut encoder, from, to).map_err(|error| texts(&error))),
+        ("a view", prepared_view.bind(from, to).map(drop).map_err(|error| texts(&error))),
+        ("bind_counted", prepared.bind_counted(from, to, count.slice(..)).map(drop).map_err(|error| texts(&error))),
         ("bind_many", of_entry(caster.bind_many(&spec, [(from, to, LEN)]))),
         ("a view in a list", of_entry(list().add_view(from, to, &view).bind())),
         ("a count in a list", of_entry(list().add_counted(from, to, LEN, count.slice(..)).bind())),
@@ -58,16 +68,14 @@ fn ways(device: &wgpu::Device, from: Source<'_>, to: Destination<'_>) -> Vec<(&'
 }
 
 /// Asserts that every way of binding returns this variant with this text.
-fn assert_all(found: Vec<(&'static str, Result<(), Error>)>, variant: &str, text: &str) {
+fn assert_all(found: Vec<(&'static str, Result<(), Texts>)>, variant: &str, text: &str) {
     for (way, result) in found {
-        let error = result.expect_err(way);
-        assert_eq!((format!("{error:?}").as_str(), error.to_string().as_str()), (variant, text), "{way}");
+        assert_eq!(result.expect_err(way), [variant, text], "{way}");
     }
 }
 
 #[test]
 fn foreign_and_destroyed_buffers_are_told_apart() {
-    let (from, to) = (FROM, TO);
     for [(own, _queue), (other, _)] in devices() {
         let [good, foreign, gone] = [&own, &other, &own].map(|device| buffer(device, 128));
         gone.destroy();
@@ -79,8 +87,9 @@ fn foreign_and_destroyed_buffers_are_told_apart() {
             |side| format!("casting float to int4: the {side} buffer belongs to another device than the caster");
         let destroyed = |side| format!("casting float to int4: the {side} buffer was destroyed");
         let [source, destination] = [Side::Source, Side::Destination];
-        let is_foreign = |side: Side| variant!(ForeignBuffer { from, to, side });
-        let is_gone = |side: Side| variant!(DestroyedBuffer { from, to, side });
+        let slice = |side, fault| slice_error([FROM, TO], Some(side), if side == source { 0 } else { 64 }, fault);
+        let is_foreign = |side| slice(side, "ForeignBuffer");
+        let is_gone = |side| slice(side, "DestroyedBuffer");
         assert_all(bind(&foreign, &good), &is_foreign(source), &belongs(source));
         assert_all(bind(&good, &foreign), &is_foreign(destination), &belongs(destination));
         assert_all(bind(&foreign, &foreign), &is_foreign(source), &belongs(source));
@@ -102,12 +111,13 @@ fn counts_in_foreign_and_destroyed_buffers_are_told_apart() {
         let [good, foreign, gone] = [&own, &other, &own].map(|device| buffer(device, 128));
         gone.destroy();
         let prepared = Caster::new(&own).prepare(&CastSpec::new(from, to), LEN).unwrap();
-        for (count, reason) in
-            [(&foreign, "its buffer belongs to another device than the caster"), (&gone, "its buffer was destroyed")]
-        {
+        for (count, fault, reason) in [
+            (&foreign, "ForeignBuffer", "its buffer belongs to another device than the caster"),
+            (&gone, "DestroyedBuffer", "its buffer was destroyed"),
+        ] {
             let slices = (Source::whole(good.slice(..BYTES[0])), Destination::whole(good.slice(64..64 + BYTES[1])));
             let error = prepared.bind_counted(slices.0, slices.1, count.slice(8..12)).map(drop).unwrap_err();
-            assert_eq!(format!("{error:?}"), variant!(CountSlice { from, to, offset: 8, reason }));
+            assert_eq!(format!("{error:?}"), slice_error([from, to], None, 8, fault));
             let text = format!("casting float to int4: invalid slice of the count at byte 8: {reason}");
             assert_eq!(error.to_string(), text);
             let mut list = Caster::new(&own).many(&CastSpec::new(from, to)).unwrap();
@@ -138,14 +148,13 @@ fn entries_with_buffers_that_cannot_be_bound_are_named() {
 
 #[test]
 fn slices_that_are_too_long_or_too_short() {
-    let (from, to) = (FROM, TO);
     let [(own, _queue), _] = devices().remove(0);
     let [memory, result] = [(); 2].map(|()| buffer(&own, 512));
     let needs = |side: Side, expected: u64, found: u64, end: &str| {
         let text = format!(
             "casting float to int4: the {side} slice needs {expected} bytes to hold the cast's elements, got {found}{end}"
         );
-        (variant!(SliceLength { from, to, side, expected, found }), text)
+        (slice_error([FROM, TO], Some(side), 0, variant!(Length { expected, found })), text)
     };
     let check = |source, destination, (variant, text): (String, String)| {
         assert_all(ways(&own, source, destination), &variant, &text);
@@ -167,12 +176,12 @@ fn slices_that_are_too_long_or_too_short() {
 /// The last word of the elements must lie in the buffer, however long the slice is.
 #[test]
 fn elements_that_end_beyond_the_buffer() {
-    let (from, to, side) = (FROM, TO, Side::Destination);
     let [(own, _queue), _] = devices().remove(0);
     let memory = buffer(&own, 64);
     let usage = wgpu::BufferUsages::STORAGE;
     let short = own.create_buffer(&wgpu::BufferDescriptor { label: None, size: 70, usage, mapped_at_creation: false });
-    let variant = variant!(SliceOutOfRange { from, to, side, offset: 60, end: 72, size: 70 });
+    let out_of_range = variant!(OutOfRange { end: 72, size: 70 });
+    let variant = slice_error([FROM, TO], Some(Side::Destination), 60, out_of_range);
     let text = "casting float to int4: the elements in the destination slice at byte 60 end at byte 72 (in whole 32-bit \
                 words), but the buffer has 70 bytes";
     for slice in [Destination::part(short.slice(60..), 4), Destination::part(short.slice(60..70), 5)] {

@@ -3,10 +3,11 @@
 
 use support::buffers::{buffer, own_device, read_all};
 use support::planned::noise;
-use support::{assert_error, bits, pairs_of_widths};
+use support::{bits, cast_error, overlap_error, pairs_of_widths, slice_error, variant};
 use wgpu_cast::wgpu::{self, BufferUsages};
 use wgpu_cast::{
-    CastOptions, CastSpec, Caster, CasterDescriptor, CodeLookup, Destination, ElementType, Source, Tensor, View, cpu,
+    CastOptions, CastSpec, Caster, CasterDescriptor, CodeLookup, Destination, ElementType, Side, Source, Tensor, View,
+    cpu,
 };
 
 /// Where the tensors and the count lie.
@@ -138,20 +139,27 @@ fn counts_that_no_kernel_can_read_are_refused() {
         let slices = (Source::whole(source.slice(0..1024)), Destination::whole(destination.slice(512..1024)));
         prepared.bind_counted(slices.0, slices.1, count)
     };
-    let (from, to) = (spec.from, spec.to);
-    for (count, offset, reason) in [
-        (source.slice(0..8), 0, "it must have 4 bytes"),
-        (source.slice(2..6), 2, "its offset must be a multiple of 4"),
-        (other.slice(0..4), 0, "its buffer lacks the usage STORAGE"),
-        (destination.slice(600..604), 600, "its binding overlaps that of a tensor in the same buffer"),
+    let types = [spec.from, spec.to];
+    for (count, offset, fault) in [
+        (source.slice(0..8), 0, variant!(Length { expected: 4, found: 8 })),
+        (source.slice(2..6), 2, variant!(Alignment { alignment: 4 })),
+        (other.slice(0..4), 0, variant!(MissingUsage { usage: "STORAGE" })),
     ] {
-        assert_error!(bind(count).unwrap_err(), CountSlice { from, to, offset, reason });
+        assert_eq!(format!("{:?}", bind(count).unwrap_err()), slice_error(types, None, offset, fault));
     }
+    let overlap =
+        |count, tensor| overlap_error(types, [(None, None, count), (None, Some(Side::Destination), tensor)], false);
+    let error = bind(destination.slice(600..604)).unwrap_err();
+    assert_eq!(format!("{error:?}"), overlap(512..604, 512..1024));
+    assert_eq!(
+        error.to_string(),
+        "casting float to float16: the count at bytes 512..604 and the destination at bytes 512..1024 of one buffer \
+         overlap; the binding of a count must be apart from those of the tensors"
+    );
     // Between both tensors in one buffer, which one binding covers.
     let slices = (Source::whole(source.slice(0..1024)), Destination::whole(source.slice(3584..4096)));
     let error = prepared.bind_counted(slices.0, slices.1, source.slice(2048..2052)).map(drop).unwrap_err();
-    let reason = "its binding overlaps that of a tensor in the same buffer";
-    assert_error!(error, CountSlice { from, to, offset: 2048, reason });
+    assert_eq!(format!("{error:?}"), overlap(2048..2052, 0..4096));
     // Right before the destination, in a binding of its own; behind it; and in the last word of a buffer.
     bind(destination.slice(508..512)).unwrap();
     bind(destination.slice(2048..2052)).unwrap();
@@ -160,5 +168,9 @@ fn counts_that_no_kernel_can_read_are_refused() {
     let view = caster.prepare_view(&spec, &view).unwrap();
     let slices = (Source::whole(source.slice(0..1024)), Destination::whole(destination.slice(0..512)));
     let error = view.bind_counted(slices.0, slices.1, destination.slice(2048..2052)).unwrap_err();
-    assert_error!(error, View { from, to, reason: "a count needs elements that follow one another" });
+    assert_eq!(format!("{error:?}"), cast_error(types, "NoKernel"));
+    assert_eq!(
+        error.to_string(),
+        "casting float to float16: unsupported strided view: a count needs elements that follow one another"
+    );
 }

@@ -10,8 +10,8 @@ use support::buffers::{buffer, own_device, read};
 use support::{adapter, numeric};
 use wgpu_cast::wgpu::{self, BufferUsages};
 use wgpu_cast::{
-    Bound, CastOptions, CastSpec, Caster, CasterDescriptor, Coverage, Destination, ElementType, Error, PlanLimits,
-    Source, Tensor, cpu,
+    Bound, CastFault, CastOptions, CastSpec, Caster, CasterDescriptor, Coverage, Destination, ElementType, Error,
+    PlanLimits, Source, Tensor, cpu,
 };
 
 const FLOAT: ElementType = ElementType::FLOAT;
@@ -90,7 +90,7 @@ fn a_device_without_compute_shaders_is_an_error() {
         let spec = CastSpec::new(FLOAT, ElementType::FLOAT16);
         let strided = caster.prepare_strided(&spec, &[3, 2], &[1, 3]);
         for error in [caster.prepare(&spec, 5).map(drop).unwrap_err(), strided.map(drop).unwrap_err()] {
-            assert!(matches!(&error, Error::Limit { allowed: 0, .. }), "{error}");
+            assert!(matches!(&error, Error::Cast { cause: CastFault::Limit { allowed: 0, .. }, .. }), "{error}");
         }
     }
 }

@@ -2,11 +2,12 @@
 
 use std::process::Command;
 
-use support::assert_error;
+use support::assert_fault;
 use support::buffers::buffer;
 use support::faulty_driver::FaultyDriver;
 use wgpu_cast::{
-    CastSpec, Caster, Context, Coverage, Destination, DeviceChoice, ElementType, Error, Route, Source, Tensor, wgpu,
+    CastFault, CastSpec, Caster, Context, Coverage, Destination, DeviceChoice, ElementType, Error, Route, Source,
+    Tensor, wgpu,
 };
 
 const FROM: ElementType = ElementType::FLOAT;
@@ -78,7 +79,18 @@ fn a_driver_that_computes_wrong_bits_is_found_out() {
         let right = CastSpec::new(ElementType::INT32, TO);
         let report = pollster::block_on(caster.self_test(queue, &[right, wrong, right], Coverage::Aligned)).unwrap();
         let error = report.results().find_map(|(_, result)| result.err()).unwrap();
-        assert!(matches!(error, Error::SelfTest { from: FROM, to: ElementType::FLOAT16, .. }), "{error}");
+        assert!(
+            matches!(
+                error,
+                Error::Cast {
+                    from: FROM,
+                    to: ElementType::FLOAT16,
+                    cause: CastFault::SelfTest { code: Some(_), .. },
+                    ..
+                }
+            ),
+            "{error}"
+        );
         let expected = [(&right, Ok(())), (&wrong, Err(error)), (&right, Ok(()))];
         assert_eq!(report.results().collect::<Vec<_>>(), expected, "the casts that the device does right are known");
         assert_eq!([report.passed(&right), report.passed(&wrong)], [true, false]);
@@ -94,7 +106,16 @@ fn a_device_that_is_lost_during_a_self_test_ends_the_test() {
         let (device, queue) = (context.device().unwrap(), context.queue().unwrap());
         let specs = [TO, ElementType::FLOAT16, TO, ElementType::FLOAT16].map(|to| CastSpec::new(FROM, to));
         let error = pollster::block_on(Caster::new(device).self_test(queue, &specs, Coverage::Anywhere)).unwrap_err();
-        assert!(matches!(error, Error::DeviceLost { .. } | Error::Device { .. } | Error::Incomplete { .. }), "{error}");
+        assert!(
+            matches!(
+                error,
+                Error::Cast {
+                    cause: CastFault::DeviceLost { .. } | CastFault::Device { .. } | CastFault::Incomplete,
+                    ..
+                }
+            ),
+            "{error}"
+        );
     });
 }
 
@@ -117,16 +138,28 @@ fn a_device_that_the_driver_loses_is_an_error() {
         let prepared = caster.prepare(&CastSpec::new(FROM, TO), 5).unwrap();
         let memory = [buffer(device, 20), buffer(device, 8)];
         let error = (0..6).find_map(|_| cast(&context, &three(), TO).err()).expect("a loss");
-        assert!(matches!(error, Error::DeviceLost { from: FROM, to: TO, .. }), "{error}");
+        assert!(
+            matches!(error, Error::Cast { from: FROM, to: TO, cause: CastFault::DeviceLost { .. }, .. }),
+            "{error}"
+        );
         assert!(context.is_lost());
         let error = cast(&context, &three(), TO).unwrap_err();
-        assert!(matches!(error, Error::DeviceLost { from: FROM, to: TO, .. }), "{error}");
+        assert!(
+            matches!(error, Error::Cast { from: FROM, to: TO, cause: CastFault::DeviceLost { .. }, .. }),
+            "{error}"
+        );
 
         // What an application does without knowing of the loss.
         let is_loss = |error: &Error| {
             matches!(
                 error,
-                Error::DeviceLost { .. } | Error::Device { .. } | Error::Incomplete { .. } | Error::Kernel { .. }
+                Error::Cast {
+                    cause: CastFault::DeviceLost { .. }
+                        | CastFault::Device { .. }
+                        | CastFault::Incomplete
+                        | CastFault::Kernel { .. },
+                    ..
+                }
             )
         };
         let bound = prepared.bind(Source::whole(memory[0].slice(..)), Destination::whole(memory[1].slice(..5)));
@@ -154,7 +187,7 @@ fn memory_that_the_driver_refuses_is_an_error_and_small_casts_go_on() {
         let tensor = Tensor::from_bytes(from, [len], vec![1; len]).unwrap();
         // A batch's results stay on the device as a whole.
         let error = crate::batches::chain(&context, tensor, &[to]).map(drop).unwrap_err();
-        assert_error!(error, OutOfMemory { from, to, bytes: REFUSED + 4 });
+        assert_fault!(error, [from, to], OutOfMemory { bytes: REFUSED + 4 });
         assert_eq!(cast(&context, &three(), TO).unwrap().bytes(), Some(&[1, 2, 0xfd][..]));
     });
 }
@@ -170,7 +203,10 @@ fn a_pipeline_that_the_driver_refuses_is_an_error() {
         let types = [TO, ElementType::UINT8, ElementType::BFLOAT16, ElementType::INT32, ElementType::DOUBLE];
         let made: Vec<_> = types.map(prepare).into_iter().collect();
         let error = made.iter().find_map(|made| made.as_ref().err()).expect("a refusal");
-        assert!(matches!(error, Error::OutOfMemory { .. } | Error::Kernel { .. }), "{error}");
+        assert!(
+            matches!(error, Error::Cast { cause: CastFault::OutOfMemory { .. } | CastFault::Kernel { .. }, .. }),
+            "{error}"
+        );
         assert!(made[0].is_ok(), "{made:?}");
         let scope = device.push_error_scope(wgpu::ErrorFilter::Validation);
         assert_eq!(prepare(TO), Ok(()), "the device works on");

@@ -1,7 +1,7 @@
 //! Devices that the application destroys while casts run. What a driver does wrong is in `faulty`.
 
 use support::adapter;
-use wgpu_cast::{ElementType, Error, Tensor, cpu};
+use wgpu_cast::{CastFault, ElementType, Error, Tensor, cpu};
 
 const FROM: ElementType = ElementType::FLOAT;
 const TO: ElementType = ElementType::INT8;
@@ -28,7 +28,10 @@ fn a_device_that_is_destroyed_during_casts_is_an_error() {
                 }
             }
         });
-        assert!(matches!(error, Error::DeviceLost { from: FROM, to: TO, .. }), "{error}");
+        assert!(
+            matches!(error, Error::Cast { from: FROM, to: TO, cause: CastFault::DeviceLost { .. }, .. }),
+            "{error}"
+        );
         assert!(context.is_lost());
     }
     assert!(pollster::block_on(adapter::open().cast(&tensor, TO, &Default::default())).unwrap().0 == expected);

@@ -3,7 +3,7 @@
 use support::buffers::{buffer, own_device, read_all};
 use support::planned::noise;
 use support::random::Random;
-use support::{assert_error, bits, pairs_of_widths};
+use support::{bits, cast_error, pairs_of_widths};
 use wgpu_cast::wgpu;
 use wgpu_cast::{
     Bound, CastOptions, CastSpec, Caster, CasterDescriptor, CodeLookup, Destination, ElementType, Source, Tensor, cpu,
@@ -171,7 +171,8 @@ fn an_invalid_cast_among_many_is_refused() {
     let text = "entry 1: casting float to float16: the source slice needs 68 bytes to hold the cast's elements, got 64";
     assert_eq!(error.to_string(), text);
     let (from, to) = (spec.from, ElementType::STRING);
-    assert_error!(caster.bind_many(&CastSpec::new(from, to), [cast(8)]).unwrap_err(), NoKernel { from, to });
+    let error = caster.bind_many(&CastSpec::new(from, to), [cast(8)]).unwrap_err();
+    assert_eq!(format!("{error:?}"), cast_error([from, to], "NoKernel"));
     assert_eq!(caster.bind_many(&spec, [cast(0)]).unwrap().dispatches().len(), 0);
     assert_eq!(caster.bind_many(&spec, []).unwrap().dispatches().len(), 0);
 }

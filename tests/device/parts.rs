@@ -4,10 +4,10 @@
 use std::ops::Range;
 
 use support::buffers::{buffer, read};
-use support::{adapter, bits, cases, numeric, variant};
+use support::{adapter, bits, cases, numeric, overlap_error, slice_error, variant};
 use wgpu_cast::{
-    AllowedOverlap, CastSpec, Caster, CasterDescriptor, CodeLookup, Context, Destination, ElementType, PlanLimits,
-    PlanTuning, Side, Source, Tensor, cpu,
+    CastSpec, Caster, CasterDescriptor, CodeLookup, Context, Destination, ElementType, PlanLimits, PlanTuning, Side,
+    Source, Tensor, cpu,
 };
 
 /// A cast of a part: elements of the larger tensors before it, and bytes before those in their buffers.
@@ -159,12 +159,14 @@ fn parts_beyond_their_slice_and_overlapping_parts_are_refused() {
     assert_eq!(bind([0, 7], 8), Ok(()));
     assert_eq!(bind([9, 9], 8), Ok(()));
     let overlap = |source_bytes: Range<u64>, destination_bytes: Range<u64>| {
-        variant!(Overlap { from, to, source_bytes, destination_bytes, allowed: AllowedOverlap::SameStart })
+        let (source, destination) = (Some(Side::Source), Some(Side::Destination));
+        overlap_error([from, to], [(None, source, source_bytes), (None, destination, destination_bytes)], false)
     };
     // Seven codes of four bits from element 6 on end inside byte 6.
     assert_eq!(bind([0, 6], 8), Err(overlap(0..4, 3..7)));
     assert_eq!(bind([6, 0], 8), Err(overlap(3..7, 0..4)));
-    let short = |side, expected: u64| variant!(SliceLength { from, to, side, expected, found: 8u64 });
+    let short =
+        |side, expected: u64| slice_error([from, to], Some(side), 0, variant!(Length { expected, found: 8u64 }));
     assert_eq!(bind([10, 0], 8), Err(short(Side::Source, 9)));
     assert_eq!(bind([0, 10], 8), Err(short(Side::Destination, 9)));
     assert_eq!(bind([u64::MAX, 0], 8), Err(short(Side::Source, u64::MAX - 7)));

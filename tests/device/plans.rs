@@ -6,11 +6,12 @@ use support::random::Random;
 use support::{cases, numeric, pairs_of_widths};
 use wgpu_cast::wgpu::{self, util::DeviceExt};
 use wgpu_cast::{
-    CastOptions, CastSpec, CodeLookup, ElementType, Error, Placement, Plan, PlanSettings, Position, Side, Tensor, View,
-    cpu,
+    CastFault, CastOptions, CastSpec, CodeLookup, ElementType, Error, Placement, Plan, PlanSettings, Position, Side,
+    Tensor, View, cpu,
 };
 
 use support::shapes::{self, Shape};
+use support::{slice_error, variant};
 
 #[path = "../../examples/plan.rs"]
 mod example;
@@ -182,20 +183,28 @@ fn views_that_cannot_be_planned_are_errors() {
     let plan = |view: View<'_>, placement| Plan::view(&spec, &view, placement, &PlanSettings::default()).unwrap_err();
     let transposed = View::new(&[3, 5]).with_source_strides(&[1, 3]);
     let overlapping = Placement::one_buffer(Position::whole(0), Position::whole(0));
-    assert!(matches!(plan(transposed, &overlapping), Error::Overlap { .. }));
+    assert!(matches!(
+        plan(transposed, &overlapping),
+        Error::Cast { cause: CastFault::Overlap { is_view: true, .. }, .. }
+    ));
     let inside = Placement::two_buffers(Position::whole(2), Position::whole(0));
-    assert!(matches!(plan(transposed, &inside), Error::SliceAlignment { side: Side::Source, .. }));
+    let fault = variant!(Alignment { alignment: 4 });
+    let expected = slice_error([spec.from, spec.to], Some(Side::Source), 2, fault);
+    assert_eq!(format!("{:?}", plan(transposed, &inside)), expected);
     let repeated = transposed.with_destination_strides(&[0, 1]);
-    assert!(matches!(plan(repeated, &apart), Error::DestinationOverlap { axis: 0, .. }));
+    assert!(matches!(plan(repeated, &apart), Error::Cast { cause: CastFault::Strides { axis: Some(0), .. }, .. }));
     let unequal = View::new(&[3, 5]).with_source_strides(&[1]);
-    assert!(matches!(plan(unequal, &apart), Error::View { .. }));
+    assert!(matches!(plan(unequal, &apart), Error::Cast { cause: CastFault::Strides { axis: None, .. }, .. }));
     let long = View::new(&[3, 5]).with_source_strides(&[1 << 40, 1]);
-    assert!(matches!(plan(long, &apart), Error::Limit { limit: "max_buffer_size", .. }));
+    assert!(matches!(plan(long, &apart), Error::Cast { cause: CastFault::Limit { limit: "max_buffer_size", .. }, .. }));
     let far = Placement::two_buffers(Position::whole(256 << 20), Position::whole(0));
-    assert!(matches!(plan(transposed, &far), Error::Limit { limit: "max_buffer_size", .. }));
+    assert!(matches!(
+        plan(transposed, &far),
+        Error::Cast { cause: CastFault::Limit { limit: "max_buffer_size", .. }, .. }
+    ));
     let spec = CastSpec::new(ElementType::FLOAT, ElementType::STRING);
     let error = Plan::view(&spec, &transposed, &apart, &PlanSettings::default()).unwrap_err();
-    assert!(matches!(error, Error::NoKernel { .. }));
+    assert!(matches!(error, Error::Cast { cause: CastFault::NoKernel, .. }));
 }
 
 /// Allocations that a scheduler binds: in two buffers, and in one buffer that the plan knows nothing of.

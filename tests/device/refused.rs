@@ -2,13 +2,13 @@
 
 use std::sync::atomic::{AtomicBool, AtomicIsize, Ordering};
 
-use support::assert_error;
 use support::buffers::{buffer, own_device, read};
 use support::{adapter, cases};
+use support::{assert_error, assert_fault, overlap_error, slice_error, variant};
 use wgpu_cast::wgpu::{self, BufferUsages};
 use wgpu_cast::{
-    AllowedOverlap, BatchDescriptor, CastOptions, CastSpec, Caster, CasterDescriptor, Context, Destination,
-    DeviceChoice, ElementType, Error, PlanLimits, PlanTuning, Route, Side, Source, Tensor, cpu,
+    BatchDescriptor, CastFault, CastOptions, CastSpec, Caster, CasterDescriptor, Context, Destination, DeviceChoice,
+    ElementType, Error, PlanLimits, PlanTuning, Route, Side, SliceFault, Source, Tensor, cpu,
 };
 
 const FROM: ElementType = ElementType::FLOAT;
@@ -77,8 +77,8 @@ fn a_tensor_larger_than_any_buffer_is_refused() {
     let allowed = caster.limits().buffer_size;
     for needed in [allowed + 1, u64::MAX / 8] {
         let error = caster.prepare(&CastSpec::new(TO, ElementType::UINT8), needed).map(drop).unwrap_err();
-        let (from, to) = (TO, ElementType::UINT8);
-        assert_error!(error, Limit { from, to, limit: "max_buffer_size", needed, allowed });
+        let types = [TO, ElementType::UINT8];
+        assert_fault!(error, types, Limit { limit: "max_buffer_size", needed, allowed });
         // wgpu itself refuses such a buffer with an error for the application, which panics without a scope.
         let scope = device.push_error_scope(wgpu::ErrorFilter::Validation);
         let size = device.limits().max_buffer_size.max(needed) + 1;
@@ -230,23 +230,20 @@ fn a_refused_cast_leaves_the_caller_s_encoder_valid() {
     let slice = source.slice(..20);
     let error =
         of_one_width.record(&mut encoder, Source::whole(slice), Destination::whole(source.slice(4..24))).unwrap_err();
-    assert_error!(
-        error,
-        Overlap {
-            from: FROM,
-            to: ElementType::INT32,
-            source_bytes: 0..20u64,
-            destination_bytes: 4..24u64,
-            allowed: AllowedOverlap::SameStart,
-        }
-    );
+    let ranges = [(None, Some(Side::Source), 0..20), (None, Some(Side::Destination), 4..24)];
+    assert_eq!(format!("{error:?}"), overlap_error([FROM, ElementType::INT32], ranges, false));
     let mut record = |from: wgpu::BufferSlice<'_>, to: wgpu::BufferSlice<'_>| {
         prepared.record(&mut encoder, Source::whole(from), Destination::whole(to))
     };
     let error = record(slice, plain.slice(..5)).unwrap_err();
-    assert_error!(error, MissingUsage { from: FROM, to: TO, side: Side::Destination, usage: "STORAGE" });
-    assert!(matches!(record(source.slice(2..22), destination.slice(..5)), Err(Error::SliceAlignment { .. })));
-    assert!(matches!(record(slice, destination.slice(..6)), Err(Error::SliceLength { .. })));
+    let missing = variant!(MissingUsage { usage: "STORAGE" });
+    assert_eq!(format!("{error:?}"), slice_error([FROM, TO], Some(Side::Destination), 0, missing));
+    let mut fault = |from, to| match record(from, to) {
+        Err(Error::Cast { cause: CastFault::Slice { fault, .. }, .. }) => fault,
+        other => panic!("{other:?}"),
+    };
+    assert!(matches!(fault(source.slice(2..22), destination.slice(..5)), SliceFault::Alignment { .. }));
+    assert!(matches!(fault(slice, destination.slice(..6)), SliceFault::Length { .. }));
     record(slice, destination.slice(4..9)).unwrap();
     let got = read(&device, &queue, encoder, &destination);
     assert_eq!(pollster::block_on(scope.pop()).map(|error| error.to_string()), None);
@@ -274,7 +271,10 @@ fn a_kernel_that_the_device_rejects_is_an_error_each_time() {
         Caster::with_descriptor(&own, &CasterDescriptor { pipeline_cache: Some(foreign), ..Default::default() });
     let spec = CastSpec::new(FROM, TO);
     let error = caster.prepare(&spec, 5).map(drop).unwrap_err();
-    assert!(matches!(&error, Error::Kernel { from: FROM, to: TO, message, .. } if !message.contains('\n')), "{error}");
+    assert!(
+        matches!(&error, Error::Cast { from: FROM, to: TO, cause: CastFault::Kernel { message, .. }, .. } if !message.contains('\n')),
+        "{error}"
+    );
     assert_eq!(caster.prepare(&spec, 5).map(drop), Err(error));
     assert!(Caster::new(&own).prepare(&spec, 5).is_ok(), "the device still works");
 }

@@ -6,8 +6,8 @@ use support::options::variants;
 use support::{adapter, cases, numeric};
 use wgpu_cast::wgpu::{self, BufferUsages};
 use wgpu_cast::{
-    Bound, CastOptions, CastSpec, Caster, CasterDescriptor, Context, Coverage, Destination, ElementType, Error,
-    PlanTuning, Route, Source, Tensor, cpu,
+    Bound, CastFault, CastOptions, CastSpec, Caster, CasterDescriptor, Context, Coverage, Destination, ElementType,
+    Error, PlanTuning, Route, Source, Tensor, cpu,
 };
 
 /// Buffers, bind groups and pipelines that the device holds.
@@ -181,7 +181,7 @@ fn warm_up_compiles_every_kernel_needed() {
     }
     let strings = CastSpec::new(ElementType::STRING, ElementType::FLOAT);
     let error = context.caster().unwrap().warm_up(&[specs[0], strings], Coverage::Aligned).unwrap_err();
-    assert!(matches!(error, Error::NoKernel { .. }), "{error}");
+    assert!(matches!(error, Error::Cast { cause: CastFault::NoKernel, .. }), "{error}");
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn preparing_on_a_thread_of_its_own_gives_the_same() {
     let prepared = pollster::block_on(caster.prepare_async(&spec, 9001)).unwrap();
     assert_eq!(prepared.dispatches(), caster.prepare(&spec, 9001).unwrap().dispatches());
     let error = pollster::block_on(caster.prepare_async(&spec, u64::MAX)).map(drop).unwrap_err();
-    assert!(matches!(error, Error::Limit { .. }), "{error}");
+    assert!(matches!(error, Error::Cast { cause: CastFault::Limit { .. }, .. }), "{error}");
 }
 
 #[test]
@@ -250,7 +250,7 @@ fn self_test_passes_here_and_fails_on_a_device_that_does_nothing() {
     let report = pollster::block_on(Caster::new(&device).self_test(&queue, &specs, Coverage::Aligned)).unwrap();
     for (&tested, (spec, result)) in specs.iter().zip(report.results()) {
         let error = result.unwrap_err();
-        let is_named = matches!(error, Error::Incomplete { from, to, .. } if (*from, *to) == (spec.from, spec.to));
+        let is_named = matches!(error, Error::Cast { from, to, cause: CastFault::Incomplete, .. } if (*from, *to) == (spec.from, spec.to));
         assert!(is_named && tested == *spec && !report.passed(spec), "{spec:?}: {error}");
     }
     assert_eq!(report.results().len(), specs.len());
@@ -272,7 +272,13 @@ fn a_context_on_the_application_s_own_device() {
     assert!(pollster::block_on(scope.pop()).is_some());
     device.destroy();
     let error = pollster::block_on(context.cast(&tensor, ElementType::INT8, &CastOptions::default())).unwrap_err();
-    assert!(matches!(error, Error::DeviceLost { .. } | Error::Device { .. } | Error::Incomplete { .. }), "{error}");
+    assert!(
+        matches!(
+            error,
+            Error::Cast { cause: CastFault::DeviceLost { .. } | CastFault::Device { .. } | CastFault::Incomplete, .. }
+        ),
+        "{error}"
+    );
 }
 
 #[test]

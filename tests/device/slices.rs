@@ -6,11 +6,10 @@ use std::ops::Range;
 use support::buffers::{buffer, read};
 use support::tier::Tier;
 use support::unrolled::is_chosen;
-use support::variant;
-use support::{adapter, cases, numeric, pairs_of_widths};
+use support::{adapter, cases, numeric, overlap_error, pairs_of_widths, slice_error, variant};
 use wgpu_cast::{
-    AllowedOverlap, CastOptions, CastSpec, Caster, CasterDescriptor, CodeLookup, Context, Destination, ElementType,
-    Kind, PlanLimits, PlanTuning, Side, Source, Tensor, cpu,
+    CastOptions, CastSpec, Caster, CasterDescriptor, CodeLookup, Context, Destination, ElementType, Kind, PlanLimits,
+    PlanTuning, Side, Source, Tensor, cpu,
 };
 
 /// Where source and destination start, in elements of theirs (bytes, where an element takes less) after some guard
@@ -282,7 +281,8 @@ fn what_overlaps_or_starts_inside_an_element_is_refused() {
     };
     use ElementType::*;
     let overlap = |from, to, source_bytes: Range<u64>, destination_bytes: Range<u64>| {
-        Err(variant!(Overlap { from, to, source_bytes, destination_bytes, allowed: AllowedOverlap::SameStart }))
+        let (source, destination) = (Some(Side::Source), Some(Side::Destination));
+        Err(overlap_error([from, to], [(None, source, source_bytes), (None, destination, destination_bytes)], false))
     };
     assert_eq!(bind(FLOAT, FLOAT16, 0, 32), Ok(()));
     assert_eq!(bind(FLOAT, FLOAT16, 16, 0), Ok(()));
@@ -299,7 +299,7 @@ fn what_overlaps_or_starts_inside_an_element_is_refused() {
     {
         let error = bind(from, to, source, destination).unwrap_err();
         let side = if source == offset { Side::Source } else { Side::Destination };
-        assert_eq!(error, variant!(SliceAlignment { from, to, side, offset, alignment }));
+        assert_eq!(error, slice_error([from, to], Some(side), offset, variant!(Alignment { alignment })));
     }
     assert!(
         matches!(INT4.kind(), Kind::Int { .. }) && bind(INT4, INT8, 1, 512).is_ok(),

@@ -4,10 +4,10 @@ use support::buffers::{buffer, read};
 use support::random::Random;
 use support::tier::Tier;
 use support::unrolled::is_chosen;
-use support::{adapter, cases, numeric};
+use support::{adapter, assert_fault, cases, numeric};
 use wgpu_cast::{
-    CastSpec, Caster, CasterDescriptor, Context, Destination, ElementType, Error, PlanLimits, PlanTuning, Source,
-    Tensor, View, cpu,
+    CastFault, CastSpec, Caster, CasterDescriptor, Context, Destination, ElementType, Error, PlanLimits, PlanTuning,
+    Source, Tensor, View, cpu,
 };
 
 use support::shapes::{Shape, places, put, random};
@@ -212,31 +212,35 @@ fn views_that_no_kernel_takes_are_refused() {
     let (device, caster) = (context.device().unwrap(), context.caster().unwrap());
     let spec = CastSpec::new(FLOAT, INT8);
     let many: Vec<i64> = (0..9).map(|axis| 3i64.pow(axis)).collect();
-    for (shape, strides, reason) in [
-        (&[2, 2][..], &[1][..], "the numbers of strides and axes differ"),
-        (&[2; 9], &many, "more than 8 axes that cannot be merged"),
-        (&[1 << 33, 1 << 33], &[0, 1], "its size overflows 64 bits"),
-        (&[2, 2], &[i64::MAX, 1], "its size overflows 64 bits"),
-        (&[3, 2], &[i64::MIN, 1], "its size overflows 64 bits"),
+    let uncounted = "max_buffer_size: 18446744073709551615 needed, 576460752303423488 allowed";
+    for (shape, strides, limit) in [
+        (&[2, 2][..], &[1][..], ""),
+        (&[2; 9], &many, "View::MOST_AXES: 9 needed, 8 allowed"),
+        (&[1 << 33, 1 << 33], &[0, 1], uncounted),
+        (&[2, 2], &[i64::MAX, 1], uncounted),
+        (&[3, 2], &[i64::MIN, 1], uncounted),
     ] {
         let error = caster.prepare_strided(&spec, shape, strides).map(drop).unwrap_err().to_string();
-        assert_eq!(error, format!("casting float to int8: unsupported strided view: {reason}"));
+        let expected = match limit {
+            "" => ": unsupported strided view: the numbers of strides and axes differ".to_owned(),
+            limit => format!(" exceeds the limit {limit}"),
+        };
+        assert_eq!(error, format!("casting float to int8{expected}"));
     }
     let error = caster.prepare_strided(&spec, &[1 << 40, 2], &[0, 1]).map(drop).unwrap_err();
-    assert!(matches!(error, Error::Limit { limit: "max_buffer_size", .. }), "{error}");
+    assert!(matches!(error, Error::Cast { cause: CastFault::Limit { limit: "max_buffer_size", .. }, .. }), "{error}");
     // Axes of one element, and such that are one axis, do not count.
     caster.prepare_strided(&spec, &[1; 30], &[7; 30]).unwrap();
     caster.prepare_strided(&spec, &[2; 10], &[1024, 512, 256, 128, 64, 32, 16, 8, 4, 2]).unwrap();
     for (strides, wrong) in [([0, 1], 0), ([1, 1], 0), ([2, 1], 0), ([1, -2], 1), ([3, 0], 1), ([-2, 1], 0)] {
         let view = View::new(&[3, 3]).with_destination_strides(&strides);
         let error = caster.prepare_view(&spec, &view).map(drop).unwrap_err();
-        let Error::DestinationOverlap { axis, .. } = error else { panic!("{strides:?}: {error}") };
-        assert_eq!(axis, wrong, "{strides:?}");
+        assert_fault!(error, [FLOAT, INT8], Strides { axis: Some(wrong) }, "{strides:?}");
     }
     // In place an element would be read after another took its place.
     let prepared = caster.prepare_strided(&CastSpec::new(FLOAT, INT32), &[3, 5], &[1, 3]).unwrap();
     let memory = buffer(device, 256);
     let (source, destination) = (Source::whole(memory.slice(..60)), Destination::whole(memory.slice(..60)));
     let error = prepared.bind(source, destination).map(drop).unwrap_err();
-    assert!(matches!(error, Error::Overlap { .. }), "{error}");
+    assert!(matches!(error, Error::Cast { cause: CastFault::Overlap { is_view: true, .. }, .. }), "{error}");
 }

@@ -1,7 +1,7 @@
 //! Strings to every type, against the standard library's reading of numbers.
 
 use ElementType::*;
-use wgpu_cast::{CastOptions, ElementType, Error, Kind, Tensor, cpu};
+use wgpu_cast::{CastFault, CastOptions, ElementType, Error, Kind, Tensor, cpu};
 
 use crate::engine::{gist, within_memory};
 
@@ -23,11 +23,11 @@ pub fn check(input: &[u8]) -> String {
     let mut outcomes = Vec::new();
     for &to in ElementType::ALL.iter().filter(|t| t.is_numeric()) {
         let result = parse(&string, text.len(), to);
-        if let Err(Error::InvalidLiteral { to: t, index, .. } | Error::LiteralOutOfRange { to: t, index, .. }) = &result
-        {
-            assert_eq!((*t, *index), (to, 0));
+        let mut invalid = false;
+        if let Err(Error::Cast { from, to: t, cause: CastFault::Literal { index, is_number, .. }, .. }) = &result {
+            assert_eq!((*from, *t, *index), (STRING, to, 0));
+            invalid = !is_number;
         }
-        let invalid = matches!(result, Err(Error::InvalidLiteral { .. }));
         let word = ["true", "false"].iter().any(|word| trimmed.eq_ignore_ascii_case(word));
         assert_eq!(!invalid, double.is_some() || (to == BOOL && word), "{to}: {result:?}");
         match (to.kind(), &result, double) {

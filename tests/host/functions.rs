@@ -7,7 +7,7 @@ use support::texts::{arrays, caller, directive, everything, everything_called, s
 use support::translate::{Format, hlsl, translate};
 use support::{cases, numeric};
 use wgpu_cast::wgsl::{self, Array, Functions, Type, ValueType};
-use wgpu_cast::{CastOptions, CastSpec, ElementType, Error, Tensor, cpu};
+use wgpu_cast::{CastFault, CastOptions, CastSpec, ElementType, Error, Tensor, cpu};
 
 /// Parses and validates; of the capabilities only that of `f16`, which a module without the directive cannot use.
 fn module(wgsl: &str) -> naga::Module {
@@ -237,31 +237,38 @@ fn names_say_what_is_converted() {
 #[test]
 fn what_cannot_be_written_is_a_typed_error() {
     let strings = CastSpec::new(ElementType::STRING, ElementType::FLOAT);
-    assert!(matches!(wgsl::functions(&strings, "a"), Err(Error::NoKernel { .. })));
+    assert!(matches!(wgsl::functions(&strings, "a"), Err(Error::Cast { cause: CastFault::NoKernel, .. })));
     let spec = CastSpec::new(ElementType::FLOAT, ElementType::FLOAT16);
     assert!(matches!(wgsl::functions(&spec, "__a"), Err(Error::WgslName { .. })));
     let mut functions = Functions::new("a").unwrap();
+    let no_codes = "string elements have no fixed width";
     let none = functions.wgsl().to_owned();
     let options = CastOptions::default();
-    assert!(matches!(functions.decode(ElementType::STRING), Err(Error::NoKernel { .. })));
-    assert!(matches!(functions.decode_word(ElementType::STRING), Err(Error::NoKernel { .. })));
-    assert!(matches!(functions.encode_four(ElementType::STRING, &options), Err(Error::NoKernel { .. })));
-    assert!(matches!(functions.load(ElementType::STRING, "v"), Err(Error::NoKernel { .. })));
+    assert!(matches!(functions.decode(ElementType::STRING), Err(Error::Cast { cause: CastFault::NoKernel, .. })));
+    assert_eq!(functions.decode_word(ElementType::STRING).unwrap_err().to_string(), no_codes);
+    assert_eq!(functions.encode_four(ElementType::STRING, &options).unwrap_err().to_string(), no_codes);
+    assert_eq!(functions.load(ElementType::STRING, "v").unwrap_err().to_string(), no_codes);
     assert!(matches!(functions.load(ElementType::FLOAT, "v w"), Err(Error::WgslName { .. })));
     assert!(matches!(functions.load(ElementType::FLOAT, "_"), Err(Error::WgslName { .. })));
-    assert!(matches!(functions.decode_four(ElementType::FLOAT16), Err(Error::NoLanes { .. })));
-    assert!(matches!(functions.decode_word(ElementType::FLOAT), Err(Error::NoLanes { .. })));
-    assert!(matches!(functions.encode_word(ElementType::INT64, &options), Err(Error::NoLanes { .. })));
-    assert!(matches!(functions.store_atomic(ElementType::FLOAT, "v"), Err(Error::NoLanes { .. })));
-    assert!(matches!(functions.decode_vector(ElementType::STRING), Err(Error::NoKernel { .. })));
-    assert!(matches!(functions.decode_vector(ElementType::FLOAT), Err(Error::NoLanes { .. })));
-    assert!(matches!(functions.encode_vector(ElementType::INT64, &options), Err(Error::NoLanes { .. })));
+    assert!(matches!(functions.decode_four(ElementType::FLOAT16), Err(Error::ElementWidth { allowed: 8, .. })));
+    assert!(matches!(functions.decode_word(ElementType::FLOAT), Err(Error::ElementWidth { allowed: 16, .. })));
+    assert!(matches!(
+        functions.encode_word(ElementType::INT64, &options),
+        Err(Error::ElementWidth { allowed: 16, .. })
+    ));
+    assert!(matches!(functions.store_atomic(ElementType::FLOAT, "v"), Err(Error::ElementWidth { allowed: 16, .. })));
+    assert_eq!(functions.decode_vector(ElementType::STRING).unwrap_err().to_string(), no_codes);
+    assert!(matches!(functions.decode_vector(ElementType::FLOAT), Err(Error::ElementWidth { allowed: 16, .. })));
+    assert!(matches!(
+        functions.encode_vector(ElementType::INT64, &options),
+        Err(Error::ElementWidth { allowed: 16, .. })
+    ));
     let vectors = Array::of_vectors;
-    assert!(matches!(functions.load(ElementType::STRING, vectors("v")), Err(Error::NoKernel { .. })));
+    assert_eq!(functions.load(ElementType::STRING, vectors("v")).unwrap_err().to_string(), no_codes);
     assert!(matches!(functions.store(ElementType::FLOAT, vectors("v w")), Err(Error::WgslName { .. })));
-    assert!(matches!(functions.lane(ElementType::DOUBLE), Err(Error::NoLanes { .. })));
-    assert!(matches!(functions.decode_table(ElementType::FLOAT16), Err(Error::NoTable { .. })));
-    assert!(matches!(functions.cast_table(&spec), Err(Error::NoTable { .. })));
+    assert!(matches!(functions.lane(ElementType::DOUBLE), Err(Error::ElementWidth { allowed: 16, .. })));
+    assert!(matches!(functions.decode_table(ElementType::FLOAT16), Err(Error::ElementWidth { allowed: 8, .. })));
+    assert!(matches!(functions.cast_table(&spec), Err(Error::ElementWidth { allowed: 8, .. })));
     // What fails leaves nothing behind.
     assert_eq!((functions.wgsl(), functions.list()), (&none[..], &[][..]));
 }

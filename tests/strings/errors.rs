@@ -1,10 +1,10 @@
 //! Which element an error names, and how.
 
-use support::assert_error;
+use support::assert_fault;
 use support::numeric;
 use support::random::Random;
 use support::tier::count;
-use wgpu_cast::ElementType;
+use wgpu_cast::ElementType::{self, STRING};
 
 use crate::{cut, integers, parse};
 
@@ -33,7 +33,7 @@ fn the_first_of_many_bad_elements_is_named() {
             }
             let index = places[0];
             let literal = format!("no. {index}");
-            assert_error!(parse(&texts, to).unwrap_err(), InvalidLiteral { to, index, literal });
+            assert_fault!(parse(&texts, to).unwrap_err(), [STRING, to], Literal { index, literal, is_number: false });
             for place in places {
                 texts[place] = "1".to_owned();
             }
@@ -41,7 +41,11 @@ fn the_first_of_many_bad_elements_is_named() {
     }
     let all_bad = vec!["?"; long()];
     for to in numeric() {
-        assert_error!(parse(&all_bad, to).unwrap_err(), InvalidLiteral { to, index: 0, literal: "?" });
+        assert_fault!(
+            parse(&all_bad, to).unwrap_err(),
+            [STRING, to],
+            Literal { index: 0, literal: "?", is_number: false }
+        );
     }
 }
 
@@ -58,9 +62,17 @@ fn the_first_error_of_either_kind_is_named() {
         ] {
             let mut texts = vec!["-12.5e1"; long()];
             (texts[index], texts[other]) = ("x1", "1e20");
-            assert_error!(parse(&texts, to).unwrap_err(), InvalidLiteral { to, index, literal: "x1" });
+            assert_fault!(
+                parse(&texts, to).unwrap_err(),
+                [STRING, to],
+                Literal { index, literal: "x1", is_number: false }
+            );
             (texts[index], texts[other]) = ("1e20", "x1");
-            assert_error!(parse(&texts, to).unwrap_err(), LiteralOutOfRange { to, index, literal: "1e20" });
+            assert_fault!(
+                parse(&texts, to).unwrap_err(),
+                [STRING, to],
+                Literal { index, literal: "1e20", is_number: true }
+            );
         }
     }
 }
@@ -87,14 +99,22 @@ fn literals_are_cut_at_40_characters() {
         for to in numeric() {
             assert_eq!(cut(&text), literal);
             let literal = literal.clone();
-            assert_error!(parse(&["1", &text, "?"], to).unwrap_err(), InvalidLiteral { to, index: 1, literal });
+            assert_fault!(
+                parse(&["1", &text, "?"], to).unwrap_err(),
+                [STRING, to],
+                Literal { index: 1, literal, is_number: false }
+            );
         }
     }
     let digits = "1234567890".repeat(10);
     for (to, ..) in integers() {
         for text in [digits.clone(), format!("-{digits}"), format!(" {digits} "), "1e20".into(), " inf ".into()] {
             let literal = cut(&text);
-            assert_error!(parse(&["1", "2", &text], to).unwrap_err(), LiteralOutOfRange { to, index: 2, literal });
+            assert_fault!(
+                parse(&["1", "2", &text], to).unwrap_err(),
+                [STRING, to],
+                Literal { index: 2, literal, is_number: true }
+            );
         }
     }
 }

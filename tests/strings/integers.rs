@@ -5,8 +5,8 @@ use support::cases;
 use support::options::all_options;
 use support::random::Random;
 use support::tier::count;
-use support::variant;
-use wgpu_cast::{ElementType, Error};
+use support::{cast_error, variant};
+use wgpu_cast::{CastFault, ElementType, Error};
 
 use crate::decimal::Decimal;
 use crate::literals::written;
@@ -79,7 +79,7 @@ fn decimals_truncate_and_keep_their_low_bits() {
         }
         for text in beyond.into_iter().take(3_000) {
             let got = parse(&[text], to);
-            if !matches!(got, Err(Error::LiteralOutOfRange { index: 0, .. })) {
+            if !matches!(got, Err(Error::Cast { cause: CastFault::Literal { index: 0, is_number: true, .. }, .. })) {
                 wrong.push(format!("{} to {to}: {got:x?}, expected to be out of range", shown(text)));
             }
         }
@@ -160,7 +160,10 @@ fn decimals_become_integers_as_written_here() {
             for options in all_options() {
                 let expected = match expected {
                     Some(code) => Ok(vec![code]),
-                    None => Err(variant!(LiteralOutOfRange { to, index: 0, literal: text })),
+                    None => {
+                        let cause = variant!(Literal { index: 0, literal: text, is_number: true });
+                        Err(cast_error([ElementType::STRING, to], cause))
+                    }
                 };
                 let got = parse_with(&[text], to, &options).map_err(|error| format!("{error:?}"));
                 assert_eq!(got, expected, "{text:?} to {to}");

@@ -1,9 +1,8 @@
 //! What is a literal, and what it means, for all types.
 
 use support::options::variants;
-use support::variant;
-use support::{numeric, oracle};
-use wgpu_cast::{CastOptions, ElementType, Error};
+use support::{cast_error, numeric, oracle, variant};
+use wgpu_cast::{CastFault, CastOptions, ElementType, Error};
 
 use crate::{WHITE_SPACE, cut, integers, none_wrong, parse, parse_with, shown};
 
@@ -30,7 +29,7 @@ pub(crate) fn check(cases: &[(&str, f64)]) {
                 };
                 let right = match (&got, expected) {
                     (Ok(got), Some(expected)) => *got == expected,
-                    (Err(Error::LiteralOutOfRange { .. }), None) => true,
+                    (Err(Error::Cast { cause: CastFault::Literal { is_number: true, .. }, .. }), None) => true,
                     _ => false,
                 };
                 if !right {
@@ -48,7 +47,8 @@ pub(crate) fn check_refused(texts: &[String], to: impl Iterator<Item = ElementTy
     for to in to {
         for text in texts {
             let literal = cut(text);
-            let expected = variant!(InvalidLiteral { to, index: 0, literal });
+            let expected = variant!(Literal { index: 0, literal, is_number: false });
+            let expected = cast_error([ElementType::STRING, to], expected);
             let got = parse(&[text], to);
             if got.as_ref().map_err(|error| format!("{error:?}")).err() != Some(expected.clone()) {
                 wrong.push(format!("{} to {to}: {got:x?}, expected {expected:x?}", shown(text)));

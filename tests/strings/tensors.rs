@@ -1,6 +1,6 @@
 //! Whole tensors: shapes, neighbours, both ways, and what options change.
 
-use support::assert_error;
+use support::assert_fault;
 use support::options::{all_options, variants};
 use support::tier::count;
 use support::{cases, numeric, oracle};
@@ -59,7 +59,12 @@ fn elements_do_not_run_into_each_other() {
     ] {
         for to in numeric() {
             let literal = texts[index].to_owned();
-            assert_error!(parse(texts, to).unwrap_err(), InvalidLiteral { to, index, literal }, "{texts:?}");
+            assert_fault!(
+                parse(texts, to).unwrap_err(),
+                [ElementType::STRING, to],
+                Literal { index, literal, is_number: false },
+                "{texts:?}"
+            );
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Infinities, NaN and truth values.
 
-use support::assert_error;
+use support::assert_fault;
 use support::numeric;
 use support::options::{all_options, variants};
 use support::random::Random;
@@ -29,7 +29,11 @@ fn infinities_and_nan_are_read_in_any_case() {
                     if integers().any(|(t, ..)| t == to) {
                         let errors = texts.iter().map(|text| parse_with(&[text], to, &options).unwrap_err());
                         for (error, literal) in errors.zip(texts.clone()) {
-                            assert_error!(error, LiteralOutOfRange { to, index: 0, literal });
+                            assert_fault!(
+                                error,
+                                [ElementType::STRING, to],
+                                Literal { index: 0, literal, is_number: true }
+                            );
                         }
                         continue;
                     }

@@ -75,10 +75,14 @@ fn attributes_that_a_version_lacks_or_that_are_of_another_kind() {
     let reference = message().bytes(1, "to").int(20, 2).bytes(21, "outer");
     for (opset, node, expected) in [
         (13, cast_node(), "Cast at opset 13: the required attribute \"to\" is missing"),
-        (13, cast_node().with(to(14)), "Cast at opset 13: invalid value \"14\" for the attribute \"to\""),
+        (
+            13,
+            cast_node().with(to(14)),
+            "Cast at opset 13: the attribute \"to\" must be a supported TensorProto.DataType, got \"14\"",
+        ),
         (13, cast_node().with(string("to", "FLOAT")), "Cast at opset 13: the attribute \"to\" must be INT, got STRING"),
         (5, cast_node().with(to(1)), "Cast at opset 5: the attribute \"to\" must be STRING, got INT"),
-        (13, cast_node().with(to(1)).with(to(1)), "Cast at opset 13: the attribute \"to\" is given twice"),
+        (13, cast_node().with(to(1)).with(to(1)), "Cast at opset 13: the attribute \"to\" must be one value, got two"),
         (13, cast_node().with(to(1)).with(int("axis", 0)), "Cast at opset 13 has no attribute \"axis\""),
         (13, cast_node().with(to(1)).with(int("saturate", 0)), "Cast at opset 13 has no attribute \"saturate\" (added"),
         (
@@ -89,7 +93,7 @@ fn attributes_that_a_version_lacks_or_that_are_of_another_kind() {
         (
             24,
             cast_node().with(to(24)).with(string("round_mode", "odd")),
-            "Cast at opset 24: invalid value \"odd\" for the attribute \"round_mode\"",
+            "Cast at opset 24: the attribute \"round_mode\" must be up, down or nearest, got \"odd\"",
         ),
         (13, cast_node().with(attribute("to", 7)), "Cast at opset 13: the attribute \"to\" must be INT, got INTS"),
         (13, cast_node().with(attribute("to", 0)), "Cast at opset 13: the attribute \"to\" must be INT, got UNDEFINED"),

@@ -1,9 +1,9 @@
-//! Errors for JavaScript. Their `name` says what went wrong, as the variants of `wgpu_cast::Error` do.
+//! Errors for JavaScript. Their `name` says what went wrong, as the variants of `wgpu_cast::Error` and `wgpu_cast::CastFault` do.
 
 use std::fmt::Display;
 
 use wasm_bindgen::JsValue;
-use wgpu_cast::Error;
+use wgpu_cast::{CastFault, Error};
 
 /// An error with this name.
 pub fn error(name: &str, message: &str) -> JsValue {
@@ -12,28 +12,32 @@ pub fn error(name: &str, message: &str) -> JsValue {
     error.into()
 }
 
-/// An error of a cast, named after its variant: `Kernel`, `OutOfMemory`, `DeviceLost`.
+/// An error of a cast, named after its cause: `Kernel`, `OutOfMemory`, `DeviceLost`.
 pub fn cast(cause: &Error) -> JsValue {
     error(name(cause), &cause.to_string())
 }
 
-/// The name of the variant, of those that can happen here.
+/// The name of what is wrong, of what can happen here.
 fn name(cause: &Error) -> &'static str {
     match cause {
-        Error::ByteLength { .. } => "ByteLength",
-        Error::Device { .. } => "Device",
-        Error::DeviceLost { .. } => "DeviceLost",
-        Error::Incomplete { .. } => "Incomplete",
-        Error::Kernel { .. } => "Kernel",
-        Error::Limit { .. } => "Limit",
+        Error::Cast { cause, .. } => match cause {
+            CastFault::Device { .. } => "Device",
+            CastFault::DeviceLost { .. } => "DeviceLost",
+            CastFault::Incomplete => "Incomplete",
+            CastFault::Kernel { .. } => "Kernel",
+            CastFault::Limit { .. } => "Limit",
+            CastFault::OutOfMemory { .. } => "OutOfMemory",
+            CastFault::SelfTest { code: Some(_), .. } => "SelfTest",
+            CastFault::SelfTest { code: None, .. } => "SelfTestOutside",
+            _ => "CastError",
+        },
+        Error::ElementWidth { .. } => "NoCodes",
         Error::NoAdapter { .. } => "NoAdapter",
-        Error::NoCodes { .. } => "NoCodes",
         Error::OutOfMemory { .. } => "OutOfMemory",
-        Error::SelfTest { .. } => "SelfTest",
-        Error::SelfTestOutside { .. } => "SelfTestOutside",
-        Error::ShapeOverflow { .. } => "ShapeOverflow",
-        Error::UnknownElementType { .. } => "UnknownElementType",
-        Error::UnknownRoundMode { .. } => "UnknownRoundMode",
+        Error::Shape { expected: None, .. } => "ShapeOverflow",
+        Error::Shape { unit: "byte", .. } => "ByteLength",
+        Error::UnknownName { kind: "element type", .. } => "UnknownElementType",
+        Error::UnknownName { .. } => "UnknownRoundMode",
         _ => "CastError",
     }
 }

@@ -19,8 +19,9 @@ fn errors_of_mapping_are_typed_and_the_device_lives_on() {
     let (device, queue) = wgpu::Device::noop(&wgpu::DeviceDescriptor::default());
     let link = DeviceLink::borrowed(&device, &queue, &Caster::new(&device));
     let conversion = conversion();
-    let is_device_error =
-        |result: Result<(), Error>| assert!(matches!(&result, Err(Error::Device { .. })), "{result:?}");
+    let is_device_error = |result: Result<(), Error>| {
+        assert!(matches!(&result, Err(Error::Cast { cause: CastFault::Device { .. }, .. })), "{result:?}");
+    };
     let scoped = |work: &dyn Fn()| scoped_for(&conversion, 0, &device, work);
     let arrive = |mapping| pollster::block_on(link.arrive(&conversion, mapping));
     let staging = link.staging(&conversion, 8).unwrap();
@@ -115,7 +116,7 @@ fn an_answer_that_comes_too_late_is_an_error_and_the_device_lives_on() {
         cast(&link).err()
     });
     let (from, to) = (conversion.from, conversion.to);
-    assert_eq!(late, Some(Error::Timeout { from, to, seconds: 0 }));
+    assert_eq!(late, Some(Error::cast(from, to, CastFault::Timeout { seconds: 0 })));
     link.timeout = TIMEOUT;
     assert!(cast(&link).unwrap() == expected);
     assert_eq!(link.lost(), None);

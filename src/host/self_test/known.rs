@@ -10,7 +10,7 @@ use crate::host::device_link::DeviceLink;
 use crate::host::pipelined;
 use crate::types::conversion::Conversion;
 use crate::types::element::ElementType;
-use crate::types::error::Error;
+use crate::types::error::{CastFault, Error};
 use crate::types::spec::CastSpec;
 
 /// What a buffer holds before a cast.
@@ -38,7 +38,7 @@ impl Known {
     pub(super) async fn check_host(&self, link: &DeviceLink) -> Result<(), Error> {
         let mut got = vec![0; self.expected.len()];
         pipelined::cast(link, &self.conversion, &self.source, self.elements as u64, &mut got).await?;
-        self.compare(&got, &self.expected, self.elements, |i| i)
+        self.compare(&got, &self.expected, self.elements, 0, |i| i)
     }
 
     /// The packed results of a cast that reads the source in an order.
@@ -87,25 +87,29 @@ impl Known {
         }
         let result = result_start as usize..(result_start + prepared.destination_bytes()) as usize;
         let (order, elements) = (arrangement.order, arrangement.order.elements());
-        self.compare(&got[result], expected, elements, |i| order.source_index(i))?;
+        self.compare(&got[result], expected, elements, result_start, |i| order.source_index(i))?;
         self.compare_outside(&got, &image)
     }
 
     /// Compares a destination's buffer whose result is right with what it should hold.
     fn compare_outside(&self, got: &[u8], image: &[u8]) -> Result<(), Error> {
-        let Conversion { from, to, .. } = self.conversion;
         match image.iter().zip(got).position(|(expected, got)| expected != got) {
-            Some(offset) => Err(Error::SelfTestOutside { from, to, offset: offset as u64 }),
+            Some(offset) => {
+                let [got, expected] = [got, image].map(|bytes| bytes[offset].into());
+                let fault = CastFault::SelfTest { code: None, got, expected, offset: offset as u64 };
+                Err(self.conversion.error(fault))
+            }
             None => Ok(()),
         }
     }
 
-    /// Compares a result's codes with the expected ones. `source_index` says from which source code an element came.
+    /// Compares the codes of a result, which begins at byte `start` of its buffer, with the expected ones. `source_index` says from which source code an element came.
     fn compare(
         &self,
         got: &[u8],
         expected: &[u8],
         elements: usize,
+        start: u64,
         source_index: impl Fn(usize) -> usize,
     ) -> Result<(), Error> {
         if got == expected {
@@ -115,7 +119,9 @@ impl Known {
         let [got, expected] = [got, expected].map(|bytes| move |i| read_code(bytes, to.code_bits(), i));
         let Some(index) = (0..elements).find(|&i| got(i) != expected(i)) else { return Ok(()) };
         let code = read_code(&self.source, from.code_bits(), source_index(index));
-        Err(Error::SelfTest { from, to, code, got: got(index), expected: expected(index) })
+        let offset = start + index as u64 * u64::from(to.code_bits()) / 8;
+        let fault = CastFault::SelfTest { code: Some(code), got: got(index), expected: expected(index), offset };
+        Err(self.conversion.error(fault))
     }
 }
 
@@ -147,8 +153,8 @@ fn packed(
     element_type: ElementType,
     codes: impl Iterator<Item = u64>,
 ) -> Result<Vec<u8>, Error> {
-    let Conversion { from, to, .. } = *conversion;
-    pack_codes(element_type.code_bits(), codes).map_err(|_| Error::OutOfMemory { from, to, bytes: 0 })
+    let full = |_| conversion.error(CastFault::OutOfMemory { bytes: 0 });
+    pack_codes(element_type.code_bits(), codes).map_err(full)
 }
 
 /// Copies bytes into memory, which grows so that guard bytes follow them.
@@ -169,9 +175,9 @@ mod tests {
         let mut bytes = known.expected.clone();
         let (index, expected) = (20_000, u64::from(bytes[20_000]));
         bytes[index] ^= 0x40;
-        let (from, to, got) = (ElementType::FLOAT16, ElementType::INT8, expected ^ 0x40);
-        let error = Error::SelfTest { from, to, code: 20_000, got, expected };
-        assert_eq!(known.compare(&bytes, &known.expected, ELEMENTS, |i| i), Err(error));
+        let fault = CastFault::SelfTest { code: Some(20_000), got: expected ^ 0x40, expected, offset: 20_256 };
+        let error = Error::cast(ElementType::FLOAT16, ElementType::INT8, fault);
+        assert_eq!(known.compare(&bytes, &known.expected, ELEMENTS, 256, |i| i), Err(error));
     }
 
     #[test]
@@ -184,7 +190,9 @@ mod tests {
         for offset in [0, GUARD - 1, GUARD + 75, image.len() as u64 - 1] {
             let mut got = image.clone();
             got[offset as usize] ^= 1;
-            assert_eq!(known.compare_outside(&got, &image), Err(Error::SelfTestOutside { from, to, offset }));
+            let expected = u64::from(image[offset as usize]);
+            let fault = CastFault::SelfTest { code: None, got: expected ^ 1, expected, offset };
+            assert_eq!(known.compare_outside(&got, &image), Err(Error::cast(from, to, fault)));
         }
     }
 }

@@ -19,9 +19,11 @@ impl SelfTestReport {
 
     /// The casts in the order in which they were given, each with the first error that its test met.
     ///
-    /// [`Error::SelfTest`], [`Error::SelfTestOutside`], [`Error::Incomplete`] and [`Error::Kernel`] are what this driver
-    /// does with the cast. [`Error::OutOfMemory`] and [`Error::Device`] may not come again: such a cast was not tested to
-    /// its end. [`Error::NoKernel`] and [`Error::Limit`] say that the device cannot do the cast, whatever its driver.
+    /// [`CastFault::SelfTest`](crate::CastFault::SelfTest), [`CastFault::Incomplete`](crate::CastFault::Incomplete)
+    /// and [`CastFault::Kernel`](crate::CastFault::Kernel) are what this driver does with the cast.
+    /// [`CastFault::OutOfMemory`](crate::CastFault::OutOfMemory) and [`CastFault::Device`](crate::CastFault::Device)
+    /// may not come again: such a cast was not tested to its end. [`CastFault::NoKernel`](crate::CastFault::NoKernel)
+    /// and [`CastFault::Limit`](crate::CastFault::Limit) say that the device cannot do the cast, whatever its driver.
     pub fn results(&self) -> impl ExactSizeIterator<Item = (&CastSpec, Result<(), &Error>)> {
         self.results.iter().map(|(spec, result)| (spec, result.as_ref().copied()))
     }
@@ -46,12 +48,13 @@ impl SelfTestReport {
 mod tests {
     use super::*;
     use crate::types::element::ElementType;
+    use crate::types::error::CastFault;
 
     #[test]
     fn a_cast_passes_if_it_was_tested_and_never_failed() {
         let [a, b, c] = [ElementType::INT8, ElementType::FLOAT16, ElementType::STRING]
             .map(|to| CastSpec::new(ElementType::FLOAT, to));
-        let error = Error::Incomplete { from: b.from, to: b.to };
+        let error = Error::cast(b.from, b.to, CastFault::Incomplete);
         let report = |results: &[(CastSpec, Result<(), Error>)]| SelfTestReport::new(results.to_vec());
         let mixed = report(&[(a, Ok(())), (b, Ok(())), (b, Err(error.clone()))]);
         assert_eq!([a, b, c].map(|spec| mixed.passed(&spec)), [true, false, false]);

@@ -1,19 +1,20 @@
 //! Casts of a list that would depend on each other: one writes what another one reads or writes.
 
 use super::places::Places;
-use crate::types::error::Operand;
+use crate::types::side::Side;
 
 /// What an entry of a list of casts reads or writes in a buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Use {
     pub entry: usize,
-    pub operand: Operand,
+    /// The side of the cast; `None` for the number of elements.
+    pub side: Option<Side>,
     pub places: Places,
 }
 
 impl Use {
     fn writes(&self) -> bool {
-        self.operand == Operand::Destination
+        self.side == Some(Side::Destination)
     }
 }
 
@@ -25,7 +26,9 @@ pub(crate) fn conflict(uses: &mut [Use]) -> Option<[&Use; 2]> {
     if !uses.iter().any(Use::writes) {
         return None;
     }
-    uses.sort_unstable_by_key(|found| (found.places.start(), found.entry, found.operand as u8));
+    uses.sort_unstable_by_key(|found| {
+        (found.places.start(), found.entry, found.side.map_or(u8::MAX, |side| side as u8))
+    });
     let (mut read, mut written): (Vec<&Use>, Vec<&Use>) = (Vec::new(), Vec::new());
     for found in &*uses {
         let reaches = |before: &&Use| before.places.end() > found.places.start();

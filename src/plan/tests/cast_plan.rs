@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::kernel::{ParameterSpace, compose};
-use crate::types::error::Side;
+use crate::types::error::{CastFault, Error};
+use crate::types::side::Side;
 use crate::types::spec::CastSpec;
 
 #[test]
@@ -57,7 +58,10 @@ fn a_tensor_may_fill_a_buffer() {
         let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
         assert!(check_sizes(&conversion, [256, 256], &limits).is_ok());
         let error = check_sizes(&conversion, [257, 257], &limits).unwrap_err();
-        let is_limit = matches!(error, Error::Limit { limit: "max_buffer_size", needed: 1028, allowed: 1024, .. });
+        let is_limit = matches!(
+            error,
+            Error::Cast { cause: CastFault::Limit { limit: "max_buffer_size", needed: 1028, allowed: 1024 }, .. }
+        );
         assert!(is_limit, "{error}");
     }
 }

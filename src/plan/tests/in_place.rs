@@ -49,5 +49,5 @@ fn a_binding_that_is_too_small_is_an_error() {
     // Seven times 64 elements are the most that one workgroup takes: 1,792 bytes of the source.
     let limit = "max_storage_buffer_binding_size";
     let (from, to) = (ElementType::FLOAT, ElementType::FLOAT16);
-    assert_eq!(error, Error::Limit { from, to, limit, needed: 1792, allowed: 512 });
+    assert_eq!(error, Error::cast(from, to, CastFault::Limit { limit, needed: 1792, allowed: 512 }));
 }

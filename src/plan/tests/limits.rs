@@ -6,7 +6,7 @@ use support::tier::count;
 use super::random::{any_up_to, for_long};
 use super::*;
 use crate::plan::{PlannedDispatch, View};
-use crate::types::error::Error;
+use crate::types::error::{CastFault, Error};
 use crate::types::spec::CastSpec;
 
 const FROM: ElementType = ElementType::FLOAT;
@@ -24,7 +24,10 @@ fn in_place() -> Placement {
 fn too_many(plan: Result<Plan, Error>) -> Option<u64> {
     match plan {
         Ok(_) => None,
-        Err(Error::TooManyDispatches { from: FROM, to: TO, needed, allowed: 65_536 }) => Some(needed),
+        Err(Error::Cast { from: FROM, to: TO, cause: CastFault::Limit { limit, needed, allowed: 65_536 }, .. }) => {
+            assert_eq!(limit, "Plan::MOST_DISPATCHES");
+            Some(needed)
+        }
         Err(error) => panic!("{error}"),
     }
 }
@@ -38,10 +41,11 @@ fn a_plan_of_too_many_dispatches_is_refused_before_it_is_made() {
     // Bindings are at most 4 GiB.
     let needed = u64::div_ceil(elements, (1 << 30) - 128);
     let error = Plan::new(&spec, elements, &apart(), &settings).unwrap_err();
-    assert_eq!(error, Error::TooManyDispatches { from: FROM, to: TO, needed, allowed: 65_536 });
+    let limit = "Plan::MOST_DISPATCHES";
+    assert_eq!(error, Error::cast(FROM, TO, CastFault::Limit { limit, needed, allowed: 65_536 }));
     assert_eq!(
         error.to_string(),
-        "casting float to float16 takes at least 18626454 dispatches, a plan has at most 65536"
+        "casting float to float16 exceeds the limit Plan::MOST_DISPATCHES: 18626454 needed, 65536 allowed"
     );
     // In place there are some more: ranges that grow.
     let more = too_many(Plan::new(&spec, elements, &in_place(), &settings)).unwrap();

@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::plan::placement::{Placement, Position};
-use crate::types::error::{AllowedOverlap, Error, Side};
+use crate::types::error::{CastFault, Error, SliceFault};
+use crate::types::side::Side;
 
 /// The offsets of `len` elements in buffers of `buffer_size` bytes.
 fn offsets(
@@ -42,7 +43,10 @@ fn tensors_start_at_their_elements_and_end_in_their_buffers() {
     let alignment = |types, source, destination| {
         let placement = Placement::two_buffers(Position::whole(source), Position::whole(destination));
         match offsets(types, placement, 1, false, 1 << 20).unwrap_err() {
-            Error::SliceAlignment { side, offset, alignment, .. } => (side, offset, alignment),
+            Error::Cast {
+                cause: CastFault::Slice { side: Some(side), offset, fault: SliceFault::Alignment { alignment } },
+                ..
+            } => (side, offset, alignment),
             error => panic!("{error}"),
         }
     };
@@ -52,7 +56,9 @@ fn tensors_start_at_their_elements_and_end_in_their_buffers() {
     let limit = |position, len, buffer_size| {
         let placement = Placement::two_buffers(position, Position::whole(0));
         match offsets([FLOAT, UINT8], placement, len, false, buffer_size) {
-            Err(Error::Limit { limit: "max_buffer_size", needed, allowed, .. }) => Some((needed, allowed)),
+            Err(Error::Cast { cause: CastFault::Limit { limit: "max_buffer_size", needed, allowed }, .. }) => {
+                Some((needed, allowed))
+            }
             result => result.map(|_| None).unwrap(),
         }
     };
@@ -84,11 +90,11 @@ fn tensors_of_one_buffer_overlap_only_where_that_works() {
             let placement = Placement::one_buffer(source, destination);
             match offsets(types, placement, len, may_overlap, 1 << 20) {
                 Ok(offsets) => assert!(possible && offsets.one_buffer, "{types:?}, {placement:?}"),
-                Err(Error::Overlap { source_bytes, destination_bytes, allowed, .. }) => {
+                Err(Error::Cast { cause: CastFault::Overlap { ranges, is_view }, .. }) => {
                     assert!(!possible, "{types:?}, {placement:?}");
-                    assert_eq!([source_bytes.start, destination_bytes.start], [source.offset, destination.offset]);
-                    let expected = if may_overlap { AllowedOverlap::SameStart } else { AllowedOverlap::None };
-                    assert_eq!(allowed, expected);
+                    assert_eq!(ranges.each_ref().map(|range| range.bytes.start), [source.offset, destination.offset]);
+                    assert_eq!(ranges.map(|range| range.side), [Some(Side::Source), Some(Side::Destination)]);
+                    assert_eq!(is_view, !may_overlap);
                 }
                 Err(error) => panic!("{error}"),
             }

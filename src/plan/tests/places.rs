@@ -6,7 +6,7 @@ use support::random::Random;
 use support::shapes;
 
 use super::*;
-use crate::types::error::Operand;
+use crate::types::side::Side;
 
 /// Every bit of codes along axes with these sizes and strides, in elements.
 fn all(start: u64, bits: u64, axes: &[(u64, u64)]) -> BTreeSet<u64> {
@@ -125,14 +125,14 @@ fn conflicts_are_found_in_lists_of_any_order() {
                     let run = 1 + random.below(40) as u64;
                     (places, of_places) = (Places::run(start, run), (start..start + run).collect());
                 }
-                let operand = *random.pick(&[Operand::Source, Operand::Destination, Operand::Count]);
-                let found = Use { entry: random.below(5), operand, places };
+                let side = *random.pick(&[Some(Side::Source), Some(Side::Destination), None]);
+                let found = Use { entry: random.below(5), side, places };
                 bits.push((found.clone(), of_places));
                 found
             })
             .collect();
         let is_conflict = |(one, of_one): &(Use, BTreeSet<u64>), (other, of_other): &(Use, BTreeSet<u64>)| {
-            let writes = one.operand == Operand::Destination;
+            let writes = one.side == Some(Side::Destination);
             writes && one.entry != other.entry && !of_one.is_disjoint(of_other)
         };
         let expected = bits.iter().any(|one| bits.iter().any(|other| is_conflict(one, other)));
@@ -142,7 +142,7 @@ fn conflicts_are_found_in_lists_of_any_order() {
         if let Some(pair) = found {
             let [writer, other] = pair.map(|found| bits.iter().find(|(known, _)| *known == found).unwrap());
             assert!(is_conflict(writer, other), "{writer:?} {other:?}");
-            let both_write = other.0.operand == Operand::Destination;
+            let both_write = other.0.side == Some(Side::Destination);
             assert!(!both_write || writer.0.entry < other.0.entry, "{writer:?} {other:?}");
         }
     }

@@ -14,7 +14,7 @@ use support::tier::count;
 use super::views::check_view;
 use super::*;
 use crate::plan::{Strided, View};
-use crate::types::error::Error;
+use crate::types::error::{CastFault, Error};
 
 /// Makes plans until the time is over, and prints their number. Limits may refuse at most `most_refused` percent.
 pub(super) fn for_long(name: &str, normal: usize, most_refused: usize, mut make: impl FnMut(&mut Random) -> bool) {
@@ -85,7 +85,7 @@ fn conversion(random: &mut Random) -> Conversion {
 fn is_made<T>(plan: Result<T, Error>) -> bool {
     match plan {
         Ok(_) => true,
-        Err(Error::Limit { .. } | Error::TooManyDispatches { .. }) => false,
+        Err(Error::Cast { cause: CastFault::Limit { .. }, .. }) => false,
         Err(error) => panic!("{error}"),
     }
 }

@@ -5,7 +5,7 @@ mod table;
 pub use table::NEWEST_OPSET;
 
 use crate::types::element::{ElementType, Operator};
-use crate::types::error::{Error, OperatorVersion};
+use crate::types::error::{Error, OperatorVersion, quoted};
 use crate::types::options::{CastOptions, RoundMode};
 use table::{CastAttribute, Opset, Target, versions};
 
@@ -50,13 +50,12 @@ impl CastNode {
     /// imports.
     ///
     /// # Errors
-    /// [`Error::UnknownOpset`] for an unsupported opset; [`Error::MissingAttribute`] without `to`;
-    /// [`Error::UnknownAttribute`], [`Error::RepeatedAttribute`], [`Error::AttributeKind`] and
-    /// [`Error::AttributeValue`] for an invalid attribute; [`Error::TypeNotInOpset`] if the opset does not support the
-    /// target.
+    /// [`Error::UnknownOpset`] for an unsupported opset; [`Error::InvalidAttribute`] without `to`, and for an
+    /// attribute that is given twice, has the wrong type or an invalid value; [`Error::UnknownAttribute`] for one that
+    /// the operator does not have; [`Error::TypeNotInOpset`] if the opset does not support the target.
     pub fn new<'a>(opset: i64, attributes: impl IntoIterator<Item = (&'a str, Attribute<'a>)>) -> Result<Self, Error> {
         let (rules, to) = NodeRules::new(Operator::Cast, opset, attributes)?;
-        let to = to.ok_or_else(|| Error::MissingAttribute { node: rules.version(), attribute: "to" })?;
+        let to = to.ok_or_else(|| rules.invalid("to", rules.version.target.kind(), None))?;
         rules.check(to)?;
         Ok(Self { rules, to })
     }
@@ -188,7 +187,9 @@ impl NodeRules {
         let mut seen = Vec::new();
         for (name, value) in attributes {
             if seen.contains(&name) {
-                return Err(Error::RepeatedAttribute { node: rules.version(), attribute: name.to_owned() });
+                // The first one was read, so this version has the attribute.
+                let attribute = version.attribute(name).map_or("to", CastAttribute::name);
+                return Err(rules.invalid(attribute, "one value", Some("two".to_owned())));
             }
             seen.push(name);
             if name == "to" && operator == Operator::Cast {
@@ -202,9 +203,7 @@ impl NodeRules {
                 }
                 CastAttribute::RoundMode => {
                     let mode = rules.string("round_mode", value)?;
-                    let mode = mode
-                        .parse()
-                        .map_err(|_| rules.refused("round_mode", mode, "up, down or nearest".to_owned()))?;
+                    let mode = mode.parse().map_err(|_| rules.refused("round_mode", mode, RoundMode::NAMES))?;
                     rules.options = rules.options.with_round_mode(mode);
                 }
             }
@@ -241,14 +240,14 @@ impl NodeRules {
             Target::Name => {
                 let name = self.string("to", value)?;
                 let named = |t: &ElementType| t.name().to_uppercase() == name;
-                all.clone().find(named).ok_or_else(|| self.refused("to", name, "an upper-case type name".to_owned()))
+                all.clone().find(named).ok_or_else(|| self.refused("to", name, "an upper-case type name"))
             }
             Target::Code => {
                 let code = self.int("to", value)?;
                 let coded = |t: &ElementType| i64::from(t.onnx_code()) == code;
                 all.clone()
                     .find(coded)
-                    .ok_or_else(|| self.refused("to", &code.to_string(), "a supported TensorProto.DataType".to_owned()))
+                    .ok_or_else(|| self.refused("to", &code.to_string(), "a supported TensorProto.DataType"))
             }
         }
     }
@@ -256,23 +255,24 @@ impl NodeRules {
     fn int(&self, attribute: &'static str, value: Attribute<'_>) -> Result<i64, Error> {
         match value {
             Attribute::Int(value) => Ok(value),
-            value => Err(self.kind(attribute, "INT", value)),
+            value => Err(self.invalid(attribute, "INT", Some(value.kind().to_owned()))),
         }
     }
 
     fn string<'a>(&self, attribute: &'static str, value: Attribute<'a>) -> Result<&'a str, Error> {
         match value {
             Attribute::String(value) => Ok(value),
-            value => Err(self.kind(attribute, "STRING", value)),
+            value => Err(self.invalid(attribute, "STRING", Some(value.kind().to_owned()))),
         }
     }
 
-    fn kind(&self, attribute: &'static str, wanted: &'static str, found: Attribute<'_>) -> Error {
-        Error::AttributeKind { node: self.version(), attribute, wanted, found: found.kind().to_owned() }
+    /// An attribute whose value is not one of those that are valid.
+    fn refused(&self, attribute: &'static str, value: &str, expected: &'static str) -> Error {
+        self.invalid(attribute, expected, Some(quoted(value)))
     }
 
-    fn refused(&self, attribute: &'static str, value: &str, allowed: String) -> Error {
-        Error::AttributeValue { node: self.version(), attribute, value: value.to_owned(), allowed }
+    fn invalid(&self, attribute: &'static str, expected: &'static str, found: Option<String>) -> Error {
+        Error::InvalidAttribute { node: self.version(), attribute, expected, found }
     }
 
     /// An attribute that this version lacks; another may have it.
@@ -362,7 +362,10 @@ mod tests {
         assert_eq!(cast(1, &[("to", String("FLOAT16"))]).unwrap().to(), FLOAT16);
         assert_eq!(cast(5, &[("to", String("INT32"))]).unwrap().to(), INT32);
         for name in ["float16", "Float", "FLOAT32", "", "10"] {
-            assert!(message(cast(5, &[("to", String(name))])).contains(&format!("invalid value {name:?}")));
+            assert_eq!(
+                message(cast(5, &[("to", String(name))])),
+                format!("Cast at opset 5: the attribute \"to\" must be an upper-case type name, got {name:?}")
+            );
         }
         assert!(message(cast(5, &[("to", String("BFLOAT16"))])).contains("does not support bfloat16"));
         assert_eq!(
@@ -378,9 +381,11 @@ mod tests {
         }
         let after_last = ElementType::ALL.iter().map(|t| i64::from(t.onnx_code())).max().unwrap() + 1;
         for code in [0, 14, 15, after_last, -1, i64::MAX, (1 << 32) + 1] {
-            let error = message(cast(NEWEST_OPSET, &[("to", Int(code))]));
-            let start = format!("Cast at opset {NEWEST_OPSET}: invalid value \"{code}\" for the attribute \"to\"");
-            assert!(error.starts_with(&start), "{error}");
+            let expected = "the attribute \"to\" must be a supported TensorProto.DataType";
+            assert_eq!(
+                message(cast(NEWEST_OPSET, &[("to", Int(code))])),
+                format!("Cast at opset {NEWEST_OPSET}: {expected}, got \"{code}\"")
+            );
         }
         assert_eq!(message(cast(13, &[])), "Cast at opset 13: the required attribute \"to\" is missing");
     }
@@ -412,7 +417,7 @@ mod tests {
         );
         assert_eq!(message(like(25, &[to])), "CastLike at opset 25 has no attribute \"to\"");
         assert_eq!(message(cast(25, &[to, ("axis", Int(1))])), "Cast at opset 25 has no attribute \"axis\"");
-        assert_eq!(message(cast(25, &[to, to])), "Cast at opset 25: the attribute \"to\" is given twice");
+        assert_eq!(message(cast(25, &[to, to])), "Cast at opset 25: the attribute \"to\" must be one value, got two");
         assert_eq!(
             message(cast(25, &[to, ("saturate", Other("FLOATS"))])),
             "Cast at opset 25: the attribute \"saturate\" must be INT, got FLOATS"
@@ -420,7 +425,7 @@ mod tests {
         // Though only FLOAT8E8M0 looks at it.
         assert_eq!(
             message(cast(25, &[to, ("round_mode", String("Up"))])),
-            "Cast at opset 25: invalid value \"Up\" for the attribute \"round_mode\" (expected up, down or nearest)"
+            "Cast at opset 25: the attribute \"round_mode\" must be up, down or nearest, got \"Up\""
         );
     }
 

@@ -8,7 +8,7 @@ use crate::bits::packing::pack_words;
 use crate::bits::threads::find_first;
 use crate::types::conversion::Conversion;
 use crate::types::element::{ElementType, Kind};
-use crate::types::error::{Error, cut};
+use crate::types::error::{CastFault, Error, cut};
 use crate::types::options::CastOptions;
 use crate::types::string_array::{CHUNK_LEN, StringArray, StringChunk};
 use crate::types::tensor::{Tensor, zeroed};
@@ -16,8 +16,8 @@ use crate::types::tensor::{Tensor, zeroed};
 /// Every string as a number.
 ///
 /// # Errors
-/// [`Error::InvalidLiteral`] and [`Error::LiteralOutOfRange`] with the first such element; [`Error::OutOfMemory`] where
-/// there is no memory for the numbers.
+/// [`CastFault::Literal`] with the first such element; [`CastFault::OutOfMemory`] where there is no memory for the
+/// numbers.
 pub(crate) fn parse(
     tensor: &Tensor,
     strings: &StringArray,
@@ -46,7 +46,7 @@ fn codes(
     read: impl Fn(&str) -> Result<u64, Fault> + Sync,
 ) -> Result<Tensor, Error> {
     let bytes = to.packed_bytes(tensor.len() as u64).and_then(|bytes| usize::try_from(bytes).ok());
-    let bytes = bytes.ok_or_else(|| Error::ShapeOverflow { element_type: to, shape: tensor.shape().to_vec() })?;
+    let bytes = bytes.ok_or_else(|| Error::shape_overflow(to, tensor.shape()))?;
     let mut destination = zeroed(ElementType::STRING, to, bytes)?;
     let bits = to.code_bits();
     let fault = first_fault(strings.chunks(), &mut destination, CHUNK_LEN * bits as usize / 8, |chunk, destination| {
@@ -102,8 +102,9 @@ fn convert(
 fn error(to: ElementType, index: usize, string: &str, fault: Fault) -> Error {
     const SHOWN: usize = 40;
     let literal = cut(string, SHOWN);
-    match fault {
-        Fault::Invalid => Error::InvalidLiteral { to, index, literal },
-        Fault::OutOfRange => Error::LiteralOutOfRange { to, index, literal },
-    }
+    let is_number = match fault {
+        Fault::Invalid => false,
+        Fault::OutOfRange => true,
+    };
+    Error::cast(ElementType::STRING, to, CastFault::Literal { index, literal, is_number })
 }

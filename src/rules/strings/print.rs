@@ -8,7 +8,7 @@ use crate::bits::packing::unpack_words;
 use crate::bits::threads::for_each_index;
 use crate::types::conversion::Conversion;
 use crate::types::element::{ElementType, Kind};
-use crate::types::error::Error;
+use crate::types::error::{CastFault, Error};
 use crate::types::options::CastOptions;
 use crate::types::string_array::{CHUNK_LEN, StringArray, StringChunk};
 use crate::types::tensor::Tensor;
@@ -19,7 +19,7 @@ const LONGEST: usize = 352;
 /// Every element as a string.
 ///
 /// # Errors
-/// [`Error::OutOfMemory`] where there is no memory for them.
+/// [`CastFault::OutOfMemory`] where there is no memory for them.
 pub(crate) fn print(tensor: &Tensor) -> Result<Tensor, Error> {
     use ElementType::{BOOL, DOUBLE, FLOAT, FLOAT16, INT64, UINT64};
     let from = tensor.element_type();
@@ -27,7 +27,7 @@ pub(crate) fn print(tensor: &Tensor) -> Result<Tensor, Error> {
     if bits <= 8 && tensor.len() > 2 * codes {
         // There are fewer codes than elements, so each code is printed only once.
         let table = print(&Tensor::from_codes(from, [codes], 0..codes as u64)?)?;
-        let table = table.string_array().ok_or(Error::NoKernel { from, to: ElementType::STRING })?;
+        let table = table.string_array().ok_or_else(|| Error::cast(from, ElementType::STRING, CastFault::NoKernel))?;
         return print_chunks(tensor, None, |text, code| text.push_str(table.get(code as usize & (codes - 1))));
     }
     match from.kind() {
@@ -90,7 +90,7 @@ fn print_chunks(
         let codes = Codes { bytes: &rest[..rest.len().min(size)], bits, elements };
         let chunk = with_default_modes(|| print_chunk(&codes, conversion.as_ref(), text, &push));
         let bytes = text.len() as u64;
-        chunk.map_err(|_| Error::OutOfMemory { from, to, bytes })
+        chunk.map_err(|_| Error::cast(from, to, CastFault::OutOfMemory { bytes }))
     })?;
     Ok(tensor.with_strings(StringArray::from_chunks(chunks)))
 }

@@ -37,7 +37,7 @@ pub use untested::not_tested;
 use std::collections::BTreeSet;
 
 use oracle::{Oracle, Round, Rules};
-use wgpu_cast::{CastOptions, ElementType, Float4Nan, Int4Overflow, RoundMode};
+use wgpu_cast::{CastOptions, ElementType, Float4Nan, Int4Overflow, RoundMode, Side};
 
 /// For each pair of widths a pair of types, of which different ones occur. For what depends on nothing else of a pair:
 /// compiling the kernels of all pairs takes minutes.
@@ -68,7 +68,7 @@ pub fn oracle(from: ElementType, to: ElementType, options: &CastOptions) -> Orac
     Oracle::new(from.name(), to.name(), rules)
 }
 
-/// The text that a variant of `wgpu_cast::Error` has as `{:?}`. Its variants cannot be made outside the crate.
+/// The text that a variant of an enum of errors has as `{:?}`. Its variants cannot be made outside the crate.
 #[macro_export]
 macro_rules! variant {
     ($variant:ident { $($field:ident $(: $value:expr)?),* $(,)? }) => {
@@ -87,12 +87,45 @@ macro_rules! value {
     };
 }
 
-/// Asserts that an error is a variant of `wgpu_cast::Error` with exactly these fields.
+/// Asserts that an error is this variant with exactly these fields.
 #[macro_export]
 macro_rules! assert_error {
     ($error:expr, $variant:ident { $($fields:tt)* } $(, $($context:tt)+)?) => {
         assert_eq!(format!("{:?}", $error), $crate::variant!($variant { $($fields)* }) $(, $($context)+)?)
     };
+}
+
+/// Asserts that an error is one of the cast `[from, to]`, with exactly this cause.
+#[macro_export]
+macro_rules! assert_fault {
+    ($error:expr, $types:expr, $variant:ident { $($fields:tt)* } $(, $($context:tt)+)?) => {
+        assert_eq!(
+            format!("{:?}", $error),
+            $crate::cast_error($types, $crate::variant!($variant { $($fields)* }))
+            $(, $($context)+)?
+        )
+    };
+}
+
+/// The text that an error of a cast has as `{:?}`, from that of its cause.
+pub fn cast_error([from, to]: [ElementType; 2], cause: impl std::fmt::Display) -> String {
+    format!("Cast {{ from: {from:?}, to: {to:?}, entry: None, cause: {cause} }}")
+}
+
+/// As [`cast_error`], of a slice of a side, or of the number of elements, from the text of the slice's fault.
+pub fn slice_error(types: [ElementType; 2], side: Option<Side>, offset: u64, fault: impl std::fmt::Display) -> String {
+    cast_error(types, format_args!("Slice {{ side: {side:?}, offset: {offset}, fault: {fault} }}"))
+}
+
+/// As [`cast_error`], of two ranges of a buffer that overlap, each with the entry of a list that it belongs to.
+pub fn overlap_error(
+    types: [ElementType; 2],
+    ranges: [(Option<usize>, Option<Side>, std::ops::Range<u64>); 2],
+    is_view: bool,
+) -> String {
+    let [one, other] = ranges
+        .map(|(entry, side, bytes)| format!("BufferRange {{ entry: {entry:?}, side: {side:?}, bytes: {bytes:?} }}"));
+    cast_error(types, format_args!("Overlap {{ ranges: [{one}, {other}], is_view: {is_view} }}"))
 }
 
 /// See [`variant!`].

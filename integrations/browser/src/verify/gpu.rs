@@ -2,7 +2,7 @@
 
 use support::verify::differences;
 use wasm_bindgen::prelude::*;
-use wgpu_cast::{CastSpec, Context, Coverage, ElementType, Error, cpu};
+use wgpu_cast::{CastFault, CastSpec, Context, Coverage, ElementType, Error, cpu};
 
 use super::{SHOWN, Verifier};
 use crate::error;
@@ -44,7 +44,7 @@ impl Verifier {
         };
         // The kernels for slices at any place and for views.
         match caster.self_test(queue, &[CastSpec::new(from, to)], Coverage::Views).await?.into_result() {
-            Err(error @ (Error::SelfTest { .. } | Error::SelfTestOutside { .. })) => {
+            Err(error @ Error::Cast { cause: CastFault::SelfTest { .. }, .. }) => {
                 if self.mismatches.len() < SHOWN {
                     self.mismatches.push(error.to_string());
                 }

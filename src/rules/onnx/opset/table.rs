@@ -31,6 +31,16 @@ pub(in crate::rules::onnx) enum Target {
     Code,
 }
 
+impl Target {
+    /// The attribute's type.
+    pub(in crate::rules::onnx) fn kind(self) -> &'static str {
+        match self {
+            Target::Name => "STRING",
+            Target::Code => "INT",
+        }
+    }
+}
+
 /// An attribute of a cast other than its target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::rules::onnx) enum CastAttribute {

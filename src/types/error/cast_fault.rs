@@ -1,0 +1,184 @@
+//! What can be wrong with one cast.
+
+use std::fmt;
+
+use super::overlap::{BufferRange, OverlapText};
+use super::slice_fault::{SliceFault, SliceText};
+use super::text::{counted, out_of_memory};
+use crate::types::element::ElementType;
+use crate::types::side::Side;
+
+/// What is wrong with a cast: the cause of an [`Error::Cast`](crate::Error::Cast), whose text says it with both types.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CastFault {
+    /// No kernel does the cast. Strings have none: see [`has_kernel`](crate::has_kernel). A view has none that reads the number
+    /// of elements from a buffer.
+    NoKernel,
+    /// A string is no numeric literal of ONNX, nor, for BOOL, `true` or `false`; or a number that no 64-bit integer holds.
+    #[non_exhaustive]
+    Literal {
+        /// Index of the element, in row-major order.
+        index: usize,
+        /// The string; if it is longer than 40 characters, the first 40 and `…`.
+        literal: String,
+        /// Whether it is a number, but an infinity, NaN, below −2⁶³, or 2⁶⁴ and above.
+        is_number: bool,
+    },
+    /// The length of the caller's memory does not match the result.
+    #[non_exhaustive]
+    DestinationLength {
+        /// Bytes of the result.
+        expected: u64,
+        /// Bytes that were given.
+        found: u64,
+    },
+    /// The cast exceeds a limit: one of the device, a smaller one that the caller has set, as by
+    /// [`CasterDescriptor`](crate::CasterDescriptor), or one of this crate.
+    #[non_exhaustive]
+    Limit {
+        /// WebGPU's name of the limit, or the name of the constant: `Plan::MOST_DISPATCHES`, `View::MOST_AXES`.
+        limit: &'static str,
+        /// The value that the cast needs, at least; `u64::MAX` if it cannot be counted in 64 bits.
+        needed: u64,
+        /// The value of the limit.
+        allowed: u64,
+    },
+    /// A slice or its buffer is invalid.
+    #[non_exhaustive]
+    Slice {
+        /// The side of the cast; `None` for the slice with the number of elements.
+        side: Option<Side>,
+        /// Start of the slice, in bytes.
+        offset: u64,
+        /// What is wrong.
+        fault: SliceFault,
+    },
+    /// Two ranges of one buffer overlap, of which one is written. [`Placement::one_buffer`](crate::Placement::one_buffer) says
+    /// what is allowed within a cast. The casts of a list may not depend on each other: see
+    /// [`Caster::bind_many`](crate::Caster::bind_many).
+    #[non_exhaustive]
+    Overlap {
+        /// Source and destination; or what an entry of a list writes, and what another one reads or writes; or the number of
+        /// elements and a tensor.
+        ranges: Box<[BufferRange; 2]>,
+        /// Whether it is the cast of a [`View`](crate::View), whose source and destination may not overlap at all. Those of
+        /// other casts may, if their types have different widths or they start at the same bit.
+        is_view: bool,
+    },
+    /// The strides of a view are invalid.
+    #[non_exhaustive]
+    Strides {
+        /// An axis along which elements of the destination overlap: it has more than one, and its stride is 0 or does not step
+        /// over the elements of the axes with smaller strides. `None` if the numbers of strides and axes differ.
+        axis: Option<usize>,
+    },
+    /// The device rejected the kernel: a driver bug, or a device without compute shaders.
+    #[non_exhaustive]
+    Kernel {
+        /// The message of the device.
+        message: String,
+    },
+    /// The device or the host has no memory left for a buffer or a result.
+    #[non_exhaustive]
+    OutOfMemory {
+        /// Bytes that were requested; 0 if that is not known.
+        bytes: u64,
+    },
+    /// The device was lost. Everything made on it is of no more use: an engine needs a new device, new buffers and a new
+    /// [`Caster`](crate::Caster); casts of host tensors need a new [`Context`](crate::Context).
+    #[non_exhaustive]
+    DeviceLost {
+        /// The reason that the driver gave.
+        reason: String,
+    },
+    /// The device did not answer in time. It may still be working.
+    #[non_exhaustive]
+    Timeout {
+        /// The time limit.
+        seconds: u64,
+    },
+    /// The device reported another error.
+    #[non_exhaustive]
+    Device {
+        /// The message of the device.
+        message: String,
+    },
+    /// The device reported success but did not write the cast's last value, a sentinel. The result is discarded.
+    Incomplete,
+    /// The self-test found a wrong result, or a write outside the destination.
+    #[non_exhaustive]
+    SelfTest {
+        /// The source code whose result is wrong; `None` for a byte outside the destination.
+        code: Option<u64>,
+        /// What the device wrote: a code, or a byte.
+        got: u64,
+        /// What is right there.
+        expected: u64,
+        /// Offset of that code or byte in the destination's buffer, in bytes.
+        offset: u64,
+    },
+}
+
+/// The text of an error of a cast.
+pub(super) struct CastText<'a> {
+    from: ElementType,
+    to: ElementType,
+    entry: Option<usize>,
+    cause: &'a CastFault,
+}
+
+impl<'a> CastText<'a> {
+    pub(super) fn new([from, to]: [ElementType; 2], entry: Option<usize>, cause: &'a CastFault) -> Self {
+        Self { from, to, entry, cause }
+    }
+}
+
+impl fmt::Display for CastText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let &Self { from, to, entry, cause } = self;
+        if let Some(index) = entry {
+            write!(f, "entry {index}: ")?;
+        }
+        write!(f, "casting {from} to {to}")?;
+        match cause {
+            CastFault::NoKernel if from.is_numeric() && to.is_numeric() => {
+                f.write_str(": unsupported strided view: a count needs elements that follow one another")
+            }
+            CastFault::NoKernel => f.write_str(" is supported only on the CPU: strings have no GPU kernel"),
+            CastFault::Literal { index, literal, is_number: false } => {
+                let needed = if to == ElementType::BOOL { "boolean or a number" } else { "number" };
+                write!(f, ": element {index} is not a {needed}: {literal:?}")
+            }
+            CastFault::Literal { index, literal, is_number: true } => {
+                write!(f, ": element {index} is out of range for 64-bit integers: {literal:?}")
+            }
+            CastFault::DestinationLength { expected, found } => {
+                write!(f, ": the destination must have {}, got {found}", counted(*expected, "byte"))
+            }
+            CastFault::Limit { limit, needed, allowed } => {
+                write!(f, " exceeds the limit {limit}: {needed} needed, {allowed} allowed")
+            }
+            &CastFault::Slice { side, offset, ref fault } => write!(f, ": {}", SliceText { to, side, offset, fault }),
+            &CastFault::Overlap { ref ranges, is_view } => write!(f, ": {}", OverlapText { ranges, is_view }),
+            CastFault::Strides { axis: Some(axis) } => {
+                write!(f, ": the elements of the destination overlap along axis {axis}")
+            }
+            CastFault::Strides { axis: None } => {
+                f.write_str(": unsupported strided view: the numbers of strides and axes differ")
+            }
+            CastFault::Kernel { message } => write!(f, ": the device rejected the kernel: {message}"),
+            CastFault::OutOfMemory { bytes } => write!(f, ": {}", out_of_memory(*bytes)),
+            CastFault::DeviceLost { reason } => write!(f, ": the device was lost: {reason}"),
+            CastFault::Timeout { seconds } => write!(f, ": the device did not answer within {seconds} s"),
+            CastFault::Device { message } => write!(f, ": {message}"),
+            CastFault::Incomplete => f.write_str(": the device did not complete the work"),
+            CastFault::SelfTest { code: Some(code), got, expected, .. } => {
+                write!(f, ": self-test failed: the device converts {code:#x} to {got:#x}, expected {expected:#x}")
+            }
+            CastFault::SelfTest { code: None, offset, .. } => {
+                write!(f, ": self-test failed: the device changed byte {offset}, which is outside the destination")
+            }
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Ranges of one buffer that overlap.
+
+use std::fmt;
+use std::ops::Range;
+
+use crate::types::side::Side;
+
+/// Bytes of a buffer that a cast reads or writes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct BufferRange {
+    /// Index of the cast in a list of casts, where two of them overlap.
+    pub entry: Option<usize>,
+    /// Whose bytes they are: the source's, the destination's, or with `None` those of the number of elements.
+    pub side: Option<Side>,
+    /// The bytes; for a view, from the lowest to the highest. Where one of the ranges is that of a number of elements, the
+    /// bytes that are bound.
+    pub bytes: Range<u64>,
+}
+
+impl fmt::Display for BufferRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.side {
+            Some(side) => write!(f, "the {side}")?,
+            None => f.write_str("the count")?,
+        }
+        if let Some(entry) = self.entry {
+            write!(f, " of entry {entry}")?;
+        }
+        write!(f, " at bytes {}..{}", self.bytes.start, self.bytes.end)
+    }
+}
+
+/// The text of an overlap, and what is allowed instead.
+pub(super) struct OverlapText<'a> {
+    pub ranges: &'a [BufferRange; 2],
+    pub is_view: bool,
+}
+
+impl fmt::Display for OverlapText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [one, other] = self.ranges;
+        let allowed = match (one.entry.is_some(), one.side.is_some() && other.side.is_some()) {
+            (true, _) => "the casts of a list run in no order",
+            (false, false) => "the binding of a count must be apart from those of the tensors",
+            _ if self.is_view => "source and destination of a view must be apart",
+            _ => "tensors of types of the same width must start at the same bit, or be apart",
+        };
+        write!(f, "{one} and {other} of one buffer overlap; {allowed}")
+    }
+}

@@ -1,0 +1,34 @@
+//! Parts of the texts of errors.
+
+/// A number with its unit: `1 byte`, `2 bytes`.
+pub(crate) fn counted(number: u64, unit: &str) -> String {
+    format!("{number} {unit}{}", if number == 1 { "" } else { "s" })
+}
+
+/// Out of memory, and how much was requested, unless that is not known.
+pub(super) fn out_of_memory(bytes: u64) -> String {
+    let requested = if bytes == 0 { String::new() } else { format!(" (requested {})", counted(bytes, "byte")) };
+    format!("out of memory{requested}")
+}
+
+/// The opset that brought what an opset lacks, if one did.
+pub(super) fn added(since: Option<u32>) -> Option<String> {
+    since.map(|since| format!(" (added in opset {since})"))
+}
+
+/// Untrusted text in quotes, at most 80 characters of it.
+pub(crate) fn quoted(text: &str) -> String {
+    format!("{:?}", cut(text, 80))
+}
+
+/// The text, or its first `characters` characters and `…` if it is longer.
+pub(crate) fn cut(text: &str, characters: usize) -> String {
+    match text.char_indices().nth(characters) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+pub(super) fn list(names: &[String]) -> String {
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}
