@@ -18,6 +18,11 @@ pub trait ReadAt: Sync {
     /// # Errors
     /// It cannot be found out.
     fn size(&self) -> io::Result<u64>;
+
+    /// The bytes, if all of them are in memory. Then they are not copied to be looked at.
+    fn in_memory(&self) -> Option<&[u8]> {
+        None
+    }
 }
 
 /// Fills `buffer` with the bytes from `offset` on.
@@ -43,6 +48,10 @@ impl ReadAt for [u8] {
     fn size(&self) -> io::Result<u64> {
         Ok(self.len() as u64)
     }
+
+    fn in_memory(&self) -> Option<&[u8]> {
+        Some(self)
+    }
 }
 
 impl ReadAt for Vec<u8> {
@@ -52,6 +61,10 @@ impl ReadAt for Vec<u8> {
 
     fn size(&self) -> io::Result<u64> {
         self.as_slice().size()
+    }
+
+    fn in_memory(&self) -> Option<&[u8]> {
+        Some(self)
     }
 }
 

@@ -59,7 +59,6 @@ mod repack;
 mod safetensors;
 mod stored;
 mod stream;
-mod tensor_fields;
 mod tensor_proto;
 mod text;
 mod transpose;

@@ -10,7 +10,6 @@ mod edit;
 mod emit;
 mod error;
 mod extension;
-mod fields;
 mod graph;
 mod message;
 mod opset;
@@ -27,7 +26,7 @@ use std::fmt;
 use wgpu_cast::{CastOptions, ElementType};
 
 use crate::input::ReadAt;
-use crate::onnx::{LONGEST_MESSAGE, plain_names};
+use crate::onnx::{LONGEST_MESSAGE, TensorPlace, plain_names};
 use crate::plan::{FilePlan, SourceRange};
 use constants::Constants;
 use data::{DataFile, Sources};
@@ -36,7 +35,7 @@ use emit::Emitter;
 use graph::Converter;
 use message::Message;
 use reader::{Paged, wire};
-use structure::{Data, GraphId, Structure, Tensor};
+use structure::{GraphId, Structure, Tensor};
 
 pub use error::{KeptReason, ModelNote, OnnxModelError};
 pub use rows::PlannedTensor;
@@ -184,8 +183,7 @@ impl fmt::Debug for GraphRules<'_> {
 
 impl ModelScan {
     /// Reads the structure of a `ModelProto` (a `.onnx` file). Memory is used for nodes, names and shapes only.
-    /// Protobuf lets writers repeat a field of which there can be one, and the last one counts. Here a second graph, a
-    /// second name, type or element type of a tensor or value, and a second `raw_data`, are errors.
+    /// Protobuf lets writers repeat a field of which there can be one, and the last one counts; here it is an error.
     ///
     /// # Errors
     /// [`OnnxModelError`], which names the element at fault.
@@ -245,8 +243,7 @@ impl ModelScan {
         let open = move |(index, location)| match crate::onnx::open(location, path) {
             Ok((file, _)) => Ok(crate::InputFile::new(file)),
             Err(fault) => {
-                let uses = |data: &Data| matches!(data, Data::External { file, .. } if *file == index);
-                let tensor = self.structure.tensors.iter().find(|tensor| uses(&tensor.data));
+                let tensor = self.structure.tensors.iter().find(|tensor| tensor.file == Some(index));
                 let name = tensor.map_or("", |tensor| self.structure.text(tensor.name)).to_owned();
                 Err(OnnxModelError::Tensor { name, fault })
             }
@@ -324,16 +321,17 @@ impl ModelScan {
 
 /// Where the data of a tensor is.
 fn model_data(tensor: &Tensor) -> ModelData {
+    let input = tensor.input();
     match &tensor.data {
-        Data::None => ModelData::Empty,
-        Data::Field(_) => ModelData::Values,
-        Data::Raw(range) => {
+        TensorPlace::Nowhere => ModelData::Empty,
+        TensorPlace::Field { .. } => ModelData::Values,
+        TensorPlace::Packed(range) => {
             let (offset, bytes) = (range.start, range.end - range.start);
-            ModelData::Packed(SourceRange { input: 0, offset, bytes })
+            ModelData::Packed(SourceRange { input, offset, bytes })
         }
-        Data::External { file, offset, length } => {
-            let (input, offset) = (1 + file, *offset);
-            let bytes = length.or(tensor.element_type().and_then(|t| t.packed_bytes(tensor.elements)));
+        TensorPlace::External(range) => {
+            let offset = range.offset;
+            let bytes = range.length.or(tensor.element_type().and_then(|t| t.packed_bytes(tensor.elements)));
             let packed = bytes.map(|bytes| ModelData::Packed(SourceRange { input, offset, bytes }));
             packed.unwrap_or(ModelData::ToEnd { input, offset })
         }

@@ -3,8 +3,6 @@
 //! Only the message's keys are read. Data that lies in one range, inline or in an external file, stays there until the
 //! plan is executed. Data in other typed fields, and strings, are read by [`NamedTensor`].
 
-mod found;
-
 use std::ops::Range;
 
 use wgpu_cast::{CastOptions, ElementType, Kind};
@@ -14,21 +12,18 @@ use super::plan::{FilePlan, Part, SourceRange, TensorStorage};
 use super::stored::StoredTensor;
 #[cfg(any(unix, windows))]
 use super::stored::count;
-use super::tensor_fields as field;
-use super::wire::{WireError, put_bytes, put_length, put_number, put_varint, read_bytes};
-#[cfg(any(unix, windows))]
-use crate::onnx::open_data;
-use crate::onnx::{LONGEST_MESSAGE, MessageError, NamedTensor, TensorFault, data_range, retyped};
-use found::{Found, LONGEST_TEXT};
+use super::wire::put_length;
+use crate::onnx::fields::tensor as field;
+use crate::onnx::{
+    ExternalRange, LONGEST_MESSAGE, MessageError, NamedTensor, TensorFault, TensorHeader, TensorPlace, header_bytes,
+    retyped,
+};
 
 /// Why a `.pb` file cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TensorProtoError {
-    /// The bytes are not a message.
-    #[error("invalid TensorProto: {0}")]
-    Wire(#[from] WireError),
-    /// The tensor is invalid, or too large for a message.
+    /// The bytes are not a message, or the tensor is invalid, or too large for a message.
     #[error("{0}")]
     Tensor(#[from] MessageError),
     /// The element type that the caller gives cannot be that of the codes.
@@ -46,20 +41,6 @@ pub enum TensorProtoError {
     NoCodes {
         /// The element type.
         element_type: ElementType,
-    },
-    /// A field has another type than ONNX gives it.
-    #[error("invalid TensorProto: the field {field} has an unexpected wire type")]
-    #[non_exhaustive]
-    FieldType {
-        /// The number of the field.
-        field: u32,
-    },
-    /// A field of which there can be one is given twice, or there are too many entries of `external_data`.
-    #[error("invalid TensorProto: the field {field} is given twice")]
-    #[non_exhaustive]
-    Repeated {
-        /// The number of the field.
-        field: u32,
     },
 }
 
@@ -79,8 +60,7 @@ pub struct TensorMessage {
     pub kept: Vec<Range<u64>>,
     /// The message in the input.
     message: Range<u64>,
-    /// The entries of `external_data`.
-    external: Vec<Range<u64>>,
+    external: Option<ExternalRange>,
 }
 
 /// Where the data of a `TensorProto` is.
@@ -96,20 +76,26 @@ pub enum TensorData {
 }
 
 impl TensorMessage {
-    /// Reads the message that the whole input is. Protobuf lets writers repeat a field of which there can be one, and
-    /// the last one counts. Here a second name or element type is an error.
+    /// Reads the message that the whole input is, by the rules of [`NamedTensor::from_bytes`]. The values are not read.
     ///
     /// # Errors
     /// [`TensorProtoError`] if it is no valid tensor, or not of numbers or strings.
     pub fn read(input: &dyn ReadAt) -> Result<Self, TensorProtoError> {
-        let size = input.size().map_err(WireError::from)?;
+        let invalid = |error| MessageError::Message { message: field::KIND.name, error };
+        let size = input.size().map_err(|error| invalid(error.into()))?;
         if size > LONGEST_MESSAGE as u64 {
             let fault = TensorFault::BeyondMessage { bytes: size };
             return Err(MessageError::Tensor { name: String::new(), fault }.into());
         }
-        let found = Found::read(input, 0..size)?;
-        let name = found.name.clone().unwrap_or_default();
-        found.message(0..size).map_err(|fault| MessageError::Tensor { name, fault }.into())
+        let header = TensorHeader::read(input, 0..size).map_err(MessageError::from)?;
+        let element_type = header.element_type().map_err(MessageError::from)?;
+        let TensorHeader { range: message, name, dims: shape, data, kept, .. } = header;
+        let (data, external) = match data {
+            TensorPlace::Packed(range) => (TensorData::Inline(range.start), None),
+            TensorPlace::External(range) => (TensorData::External, Some(range)),
+            TensorPlace::Nowhere | TensorPlace::Field { .. } => (TensorData::Fields, None),
+        };
+        Ok(Self { name, element_type, shape, data, kept, message, external })
     }
 
     /// The tensor of data that lies in one range, of this message or of the external file. `input` is the number of
@@ -141,20 +127,9 @@ impl TensorMessage {
         }
     }
 
-    /// The relative path of the file of external data, as the message gives it; empty if it gives none.
-    ///
-    /// # Errors
-    /// [`TensorProtoError`] if the entries of `external_data` are invalid.
-    pub fn external_file(&self, input: &dyn ReadAt) -> Result<String, TensorProtoError> {
-        let failed = |fault| MessageError::Tensor { name: self.name.clone(), fault };
-        let range = data_range(&self.entries(input)?).map_err(failed)?;
-        Ok(range.location.unwrap_or_default())
-    }
-
-    /// The entries of `external_data`.
-    fn entries(&self, input: &dyn ReadAt) -> Result<Vec<bytes::Bytes>, TensorProtoError> {
-        let read = |range| read_bytes(input, range, LONGEST_TEXT).map(bytes::Bytes::from);
-        Ok(self.external.iter().map(read).collect::<Result<_, _>>()?)
+    /// The relative path of the file of external data, as the message gives it; empty if there is none.
+    pub fn external_file(&self) -> &str {
+        self.external.as_ref().map_or("", |range| &range.location)
     }
 
     /// Opens the file of external data. Returns it with the first byte of the data. `path` is the path of the message's
@@ -164,16 +139,13 @@ impl TensorMessage {
     /// [`TensorProtoError`] if the file is not a regular file inside the folder, or does not have the data, and if
     /// `path` does not exist.
     #[cfg(any(unix, windows))]
-    pub fn open_external(
-        &self,
-        input: &dyn ReadAt,
-        path: &std::path::Path,
-    ) -> Result<(super::input::InputFile, u64), TensorProtoError> {
-        let entries = self.entries(input)?;
-        let expected = count(&self.shape).and_then(|elements| self.element_type.packed_bytes(elements));
+    pub fn open_external(&self, path: &std::path::Path) -> Result<(super::input::InputFile, u64), TensorProtoError> {
         let failed = |fault| MessageError::Tensor { name: self.name.clone(), fault };
-        let data = open_data(&entries, path, expected.unwrap_or(u64::MAX)).map_err(failed)?;
-        Ok((super::input::InputFile::new(data.file), data.offset))
+        let range = self.external.as_ref().ok_or_else(|| failed(TensorFault::NoLocation))?;
+        let (file, size) = crate::onnx::open(&range.location, path).map_err(failed)?;
+        let expected = count(&self.shape).and_then(|elements| self.element_type.packed_bytes(elements));
+        range.bytes_in(size, expected).map_err(failed)?;
+        Ok((super::input::InputFile::new(file), range.offset))
     }
 
     /// Reads the tensor into memory. External data is not read.
@@ -182,8 +154,8 @@ impl TensorMessage {
     /// As [`NamedTensor::from_bytes`].
     pub fn read_tensor(&self, input: &dyn ReadAt, from: Option<ElementType>) -> Result<NamedTensor, TensorProtoError> {
         let wanted = self.codes_of(from)?;
-        let bytes = read_bytes(input, &self.message, LONGEST_MESSAGE as u64)?;
-        let NamedTensor { name, tensor } = NamedTensor::from_bytes(bytes, None)?;
+        let read = NamedTensor::read(input, self.message.clone(), None).map_err(MessageError::from)?;
+        let NamedTensor { name, tensor } = read;
         let tensor = if wanted == tensor.element_type() {
             tensor
         } else {
@@ -208,22 +180,10 @@ pub fn tensor_proto_plan(
         return Err(TensorProtoError::NoCodes { element_type: to });
     }
     let failed = |fault| TensorProtoError::from(MessageError::Tensor { name: tensor.name.clone(), fault });
-    let dims: Vec<i64> = tensor.shape.iter().map(|&dim| i64::try_from(dim).unwrap_or(i64::MAX)).collect();
-    let too_large = || failed(TensorFault::TooLarge { dims: dims.clone() });
-    if tensor.shape.iter().any(|&dim| i64::try_from(dim).is_err()) {
-        return Err(too_large());
-    }
+    let mut header = header_bytes(tensor.shape.iter().copied(), to, &tensor.name).map_err(failed)?;
+    let dims = || tensor.shape.iter().map(|&dim| dim as i64).collect();
+    let too_large = || failed(TensorFault::TooLarge { dims: dims() });
     let data = tensor.part(TensorStorage::packed(to), options).ok_or_else(too_large)?;
-    let mut header = Vec::new();
-    if !tensor.shape.is_empty() {
-        let mut packed = Vec::new();
-        tensor.shape.iter().for_each(|&dim| put_varint(&mut packed, dim));
-        put_bytes(&mut header, field::DIMS, &packed);
-    }
-    put_number(&mut header, field::DATA_TYPE, to.onnx_code() as u64);
-    if !tensor.name.is_empty() {
-        put_bytes(&mut header, field::NAME, tensor.name.as_bytes());
-    }
     put_length(&mut header, field::RAW_DATA, data.bytes().ok_or_else(too_large)?);
     let kept = kept.iter().map(|&range| Part::Copy(range));
     let plan = FilePlan { parts: [Part::Bytes(header), data].into_iter().chain(kept).collect() };

@@ -4,19 +4,21 @@ use wgpu_cast::Error;
 
 use super::faults::{ModelFault, TensorFault};
 use crate::text::{of_tensor, quoted};
+use crate::wire::WireError;
 
 /// An error of reading, writing or running ONNX messages.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MessageError {
     /// The bytes are not a valid message.
-    #[error("invalid {message}: {reason}")]
+    #[error("invalid {message}: {error}")]
     #[non_exhaustive]
     Message {
         /// ONNX's name of the message.
         message: &'static str,
         /// What is wrong.
-        reason: String,
+        #[source]
+        error: WireError,
     },
     /// A `TensorProto` is invalid or not supported.
     #[error("{}{fault}", of_tensor(.name))]

@@ -1,41 +1,123 @@
 //! Tensor data in a file beside the model.
 
 use std::collections::HashMap;
-#[cfg(any(unix, windows))]
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use bytes::Bytes;
 use wgpu_cast::{ElementType, Tensor};
 
-#[cfg(any(unix, windows))]
-use super::data_file::open;
-use super::data_file::{DataFile, DataFolders, failed};
-use super::memory::parse_message;
-use super::proto::StringStringEntryProto;
+use super::TensorFault;
+use super::data_file::{DataFile, DataFolders, failed, plain_names};
+use super::fields::entry;
 use super::tensor::fault;
-use crate::onnx::{MessageError, TensorFault};
+use crate::input::ReadAt;
+use crate::wire::{Fields, WireError};
 
-/// What the entries of `external_data` say.
+/// The entries of `external_data` while they are read.
 #[derive(Default)]
-pub(crate) struct DataRange {
-    /// The path of the file, which is not checked.
-    pub location: Option<String>,
+pub(super) struct Entries {
+    location: Option<String>,
+    offset: Option<u64>,
+    length: Option<u64>,
+    has_checksum: bool,
+    /// What is wrong with the first wrong entry.
+    fault: Option<TensorFault>,
+}
+
+/// Where the data of a tensor is: in a file below the folder of the model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ExternalRange {
+    /// The path of the file, with plain names only.
+    pub location: String,
     /// The first byte.
-    pub offset: Option<u64>,
-    /// The number of bytes.
+    pub offset: u64,
+    /// The number of bytes; without it the data extends to the end of the file.
     pub length: Option<u64>,
 }
 
-/// Where the data of a tensor is.
-pub(super) struct TensorRange {
-    location: String,
-    offset: u64,
-    /// The bytes that the tensor takes.
-    length: u64,
-    /// Whether the data extends to the end of the file.
-    to_end: bool,
+impl Entries {
+    /// Reads one more entry, a `StringStringEntryProto`.
+    pub(super) fn add(&mut self, input: &dyn ReadAt, range: Range<u64>) -> Result<(), WireError> {
+        let (key, value) = match key_and_value(input, range) {
+            Ok(entry) => entry,
+            Err(error @ (WireError::Read { .. } | WireError::TooLong { .. } | WireError::OutOfMemory { .. })) => {
+                return Err(error);
+            }
+            Err(_) => (String::new(), "not a string".to_owned()),
+        };
+        let number = value.parse::<u64>().ok();
+        let is_right = match key.as_str() {
+            "location" => self.location.replace(value.clone()).is_none(),
+            "offset" => number.is_some() && std::mem::replace(&mut self.offset, number).is_none(),
+            "length" => number.is_some() && std::mem::replace(&mut self.length, number).is_none(),
+            "checksum" => !std::mem::replace(&mut self.has_checksum, true),
+            _ => false,
+        };
+        if !is_right {
+            self.fault.get_or_insert(TensorFault::ExternalEntry { key, value });
+        }
+        Ok(())
+    }
+
+    /// The range that the entries name, which must have the `expected` bytes. The file is not looked at.
+    pub(super) fn range(self, expected: Option<u64>) -> Result<ExternalRange, TensorFault> {
+        let Self { location, offset, length, fault, .. } = self;
+        fault.map_or(Ok(()), Err)?;
+        let location = location.ok_or(TensorFault::NoLocation)?;
+        plain_names(&location)?;
+        match (expected, length) {
+            (Some(expected), Some(found)) if expected != found => {
+                Err(TensorFault::Length { field: "external_data", unit: "bytes", expected, found })
+            }
+            _ => Ok(ExternalRange { location, offset: offset.unwrap_or(0), length }),
+        }
+    }
+}
+
+fn key_and_value(input: &dyn ReadAt, range: Range<u64>) -> Result<(String, String), WireError> {
+    let (mut key, mut value) = (String::new(), String::new());
+    for field in Fields::new(input, &entry::KIND, range) {
+        let field = field?;
+        match field.number {
+            entry::KEY => key = field.text(input)?.into_owned(),
+            entry::VALUE => value = field.text(input)?.into_owned(),
+            _ => {}
+        }
+    }
+    Ok((key, value))
+}
+
+impl ExternalRange {
+    /// The number of bytes in a file of `size` bytes, all of which it must have. Without a length the data must extend
+    /// to the end of the file; `expected` bytes, if that is known.
+    pub(crate) fn bytes_in(&self, size: u64, expected: Option<u64>) -> Result<u64, TensorFault> {
+        let Self { offset, length, .. } = self;
+        let bytes = length.or(expected).unwrap_or(size.saturating_sub(*offset));
+        let end = offset.checked_add(bytes).filter(|&end| end <= size);
+        let end = end.ok_or_else(|| self.beyond(bytes, size))?;
+        if length.is_none() && end != size {
+            let (field, found) = ("external_data", size - offset);
+            return Err(TensorFault::Length { field, unit: "bytes", expected: bytes, found });
+        }
+        Ok(bytes)
+    }
+
+    fn beyond(&self, length: u64, size: u64) -> TensorFault {
+        TensorFault::BeyondFile { location: self.location.clone(), offset: self.offset, length, size }
+    }
+
+    fn read(&self, folders: &DataFolders, found: &DataFile, expected: u64) -> Result<Vec<u8>, TensorFault> {
+        let (mut file, size) = folders.open(&self.location, found)?;
+        self.bytes_in(size, Some(expected))?;
+        let failed = |error: std::io::Error| failed(&self.location, &error);
+        let memory = |_| TensorFault::OutOfMemory { bytes: expected };
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(usize::try_from(expected).unwrap_or(usize::MAX)).map_err(memory)?;
+        file.seek(SeekFrom::Start(self.offset)).map_err(failed)?;
+        file.take(expected).read_to_end(&mut bytes).map_err(failed)?;
+        if bytes.len() as u64 == expected { Ok(bytes) } else { Err(self.beyond(expected, size)) }
+    }
 }
 
 /// The files beside a model, and what has been read of them. Initializers may name the same data any number of times;
@@ -56,12 +138,12 @@ impl<'a> ExternalFiles<'a> {
         Self { path, folders: None, read: HashMap::new() }
     }
 
-    /// The tensor of so many elements whose data is there.
+    /// The tensor of so many elements, which take the `expected` bytes, whose data is there.
     pub(super) fn tensor(
         &mut self,
-        range: &TensorRange,
+        range: &ExternalRange,
         element_type: ElementType,
-        elements: u64,
+        (elements, expected): (u64, u64),
         shape: Vec<usize>,
     ) -> Result<Tensor, TensorFault> {
         let folders = match &mut self.folders {
@@ -73,98 +155,16 @@ impl<'a> ExternalFiles<'a> {
         };
         let found = folders.find(&range.location)?;
         let used = elements % 8 * u64::from(element_type.bits().unwrap_or(0)) % 8;
-        let part = (found.path.clone(), range.offset, range.length, used);
-        let fits = !range.to_end || range.offset.saturating_add(range.length) == found.bytes;
+        let part = (found.path.clone(), range.offset, expected, used);
+        let fits = range.bytes_in(found.bytes, Some(expected)).is_ok();
         let dims = shape.iter().map(|&dim| dim as i64).collect();
         let read = self.read.get(&part).filter(|_| fits);
         let tensor = match read.and_then(|tensor| tensor.clone().into_shared()) {
             Some(bytes) => return Tensor::from_shared(element_type, shape, bytes).map_err(|error| fault(&error, dims)),
-            None => Tensor::from_bytes(element_type, shape, range.read(folders, &found)?),
+            None => Tensor::from_bytes(element_type, shape, range.read(folders, &found, expected)?),
         };
         let tensor = tensor.map_err(|error| fault(&error, dims))?;
         self.read.insert(part, tensor.clone());
         Ok(tensor)
     }
-}
-
-/// Data that was found in an open file.
-#[cfg(any(unix, windows))]
-pub(crate) struct ExternalData {
-    pub file: File,
-    /// The first byte of the data, all of which the file has.
-    pub offset: u64,
-}
-
-/// Opens the file that has the `expected` bytes that a tensor takes. `path` is the path of the tensor's file, or of its
-/// folder.
-#[cfg(any(unix, windows))]
-pub(crate) fn open_data(entries: &[Bytes], path: &Path, expected: u64) -> Result<ExternalData, TensorFault> {
-    let range = tensor_range(entries, expected)?;
-    let (file, size) = open(&range.location, path)?;
-    range.check(size)?;
-    Ok(ExternalData { file, offset: range.offset })
-}
-
-impl TensorRange {
-    /// Checks that a file of `size` bytes has the data.
-    fn check(&self, size: u64) -> Result<(), TensorFault> {
-        let Self { offset, length, to_end, .. } = self;
-        let end = offset.checked_add(*length).filter(|&end| end <= size);
-        let end = end.ok_or_else(|| self.beyond(size))?;
-        if *to_end && end != size {
-            let (field, found) = ("external_data", size - offset);
-            return Err(TensorFault::Length { field, unit: "bytes", expected: *length, found });
-        }
-        Ok(())
-    }
-
-    fn beyond(&self, size: u64) -> TensorFault {
-        TensorFault::BeyondFile { location: self.location.clone(), offset: self.offset, length: self.length, size }
-    }
-
-    fn read(&self, folders: &DataFolders, found: &DataFile) -> Result<Vec<u8>, TensorFault> {
-        let (mut file, size) = folders.open(&self.location, found)?;
-        self.check(size)?;
-        let failed = |error: std::io::Error| failed(&self.location, &error);
-        let memory = |_| TensorFault::OutOfMemory { bytes: self.length };
-        let mut bytes = Vec::new();
-        bytes.try_reserve_exact(usize::try_from(self.length).unwrap_or(usize::MAX)).map_err(memory)?;
-        file.seek(SeekFrom::Start(self.offset)).map_err(failed)?;
-        file.take(self.length).read_to_end(&mut bytes).map_err(failed)?;
-        if bytes.len() as u64 == self.length { Ok(bytes) } else { Err(self.beyond(size)) }
-    }
-}
-
-/// The range that the entries name, which must have the `expected` bytes. The file is not looked at.
-pub(super) fn tensor_range(entries: &[Bytes], expected: u64) -> Result<TensorRange, TensorFault> {
-    let DataRange { location, offset, length } = data_range(entries)?;
-    let location = location.ok_or(TensorFault::NoLocation)?;
-    if let Some(found) = length.filter(|&length| length != expected) {
-        return Err(TensorFault::Length { field: "external_data", unit: "bytes", expected, found });
-    }
-    Ok(TensorRange { location, offset: offset.unwrap_or(0), length: expected, to_end: length.is_none() })
-}
-
-/// Reads the entries of `external_data`, each a `StringStringEntryProto`.
-pub(crate) fn data_range(entries: &[Bytes]) -> Result<DataRange, TensorFault> {
-    let mut range = DataRange::default();
-    for entry in entries {
-        let entry = parse_message(entry.clone(), "StringStringEntryProto");
-        let StringStringEntryProto { key, value } = entry.map_err(|error| match error {
-            MessageError::Tensor { fault, .. } => fault,
-            _ => TensorFault::ExternalEntry { key: String::new(), value: "not a string".to_owned() },
-        })?;
-        let number = value.parse::<u64>().ok();
-        let known = match key.as_str() {
-            "location" => range.location.replace(value.clone()).is_none(),
-            "offset" => number.is_some() && std::mem::replace(&mut range.offset, number).is_none(),
-            "length" => number.is_some() && std::mem::replace(&mut range.length, number).is_none(),
-            "checksum" => true,
-            _ => false,
-        };
-        if !known {
-            return Err(TensorFault::ExternalEntry { key, value });
-        }
-    }
-    Ok(range)
 }

@@ -309,7 +309,7 @@ fn external_entry(key: &str, value: &str) -> String {
         "offset" | "length" if !is_number => {
             format!("invalid external_data {key} {value}: expected a non-negative integer")
         }
-        "offset" | "length" | "location" => format!("external_data has a second {key}, {value}"),
+        "offset" | "length" | "location" | "checksum" => format!("external_data has a second {key}, {value}"),
         "" => "external_data has an entry without a valid key".to_owned(),
         _ => format!("unknown external_data key {}", crate::text::quoted(key)),
     }

@@ -6,11 +6,12 @@ mod data_file;
 mod error;
 mod external;
 mod faults;
-mod memory;
+pub(crate) mod fields;
+mod header;
 mod model;
 mod node;
 mod order;
-mod proto;
+mod parts;
 mod reader;
 #[cfg(feature = "wgpu")]
 mod run;
@@ -20,12 +21,13 @@ mod tensor;
 pub(crate) use data_file::open;
 pub(crate) use data_file::plain_names;
 pub use error::MessageError;
-#[cfg(any(unix, windows))]
-pub(crate) use external::open_data;
-pub(crate) use external::{DataRange, data_range};
+pub(crate) use external::ExternalRange;
 pub use faults::{ModelFault, TensorFault};
+pub(crate) use header::{MOST_DIMS, TensorError, TensorHeader, TensorPlace, header_bytes};
 pub use model::{Input, Model, Output};
+pub(crate) use node::{is_default, put_attribute};
+pub(crate) use parts::{ValueKind, opset_import, value_info};
 #[cfg(feature = "wgpu")]
 pub use run::{RunReport, run};
+pub(crate) use tensor::retyped;
 pub use tensor::{LONGEST_MESSAGE, NamedTensor};
-pub(crate) use tensor::{MOST_DIMS, retyped};

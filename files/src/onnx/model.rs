@@ -1,17 +1,15 @@
 //! A graph of casts, and how it is written as a `ModelProto`.
 
 use bytes::Bytes;
-use prost::Message;
 use wgpu_cast::onnx::{CastNode, ir_version};
 use wgpu_cast::{ElementType, Tensor};
 
+use super::fields::shape::{DIM, DIM_VALUE};
+use super::fields::{graph, model, node, opset, tensor_type, value, value_type};
 use super::node::Operation;
-use super::proto::{
-    Dimension, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorShapeProto, TensorTypeProto, TypeProto,
-    ValueInfoProto,
-};
-use super::tensor::{LONGEST_MESSAGE, NamedTensor, encoded};
+use super::tensor::{LONGEST_MESSAGE, NamedTensor};
 use crate::onnx::{MessageError, ModelFault};
+use crate::wire::{put_bytes, put_length, put_number, varint_bytes};
 
 /// A model that contains only `Cast`, `CastLike`, `Identity` and `Constant` nodes.
 ///
@@ -102,8 +100,16 @@ impl Model {
         node.check(from)?;
         let operation = Operation::Cast(*node);
         let cast = Node { name: "cast".to_owned(), operation, input: 0, like: None, output: 1 };
-        let dim = |&dim: &usize| Dimension { dim_value: i64::try_from(dim).ok() };
-        let shape = Some(bytes(&TensorShapeProto { dim: shape.iter().map(dim).collect() }));
+        let mut dims = Vec::new();
+        for &dim in shape {
+            let mut dimension = Vec::new();
+            // A size that a message cannot hold is left open.
+            if i64::try_from(dim).is_ok() {
+                put_number(&mut dimension, DIM_VALUE, dim as u64);
+            }
+            put_bytes(&mut dims, DIM, &dimension);
+        }
+        let shape = Some(Bytes::from(dims));
         let [input, output] = ["input", "output"].map(str::to_owned);
         Ok(Self {
             opset: node.opset(),
@@ -137,52 +143,65 @@ impl Model {
     /// [`MessageError::Tensor`] if a constant, or [`MessageError::Model`] if the model, exceeds 2 GiB, the limit of protobuf
     /// messages, or if there is no memory for it.
     pub fn to_bytes(&self) -> Result<Vec<u8>, MessageError> {
-        let info = |name: &str, value: usize, shape: &Option<Bytes>| {
-            let (elem_type, shape) = (self.types[value].onnx_code(), shape.clone());
-            let type_proto = Some(TypeProto { tensor_type: Some(TensorTypeProto { elem_type, shape }) });
-            bytes(&ValueInfoProto { name: name.to_owned(), type_proto })
-        };
-        let name = |value: usize| self.values[value].clone();
-        let nodes = self.nodes.iter().map(|node| {
-            bytes(&NodeProto {
-                input: node.inputs().map(name).collect(),
-                output: vec![name(node.output)],
-                name: node.name.clone(),
-                op_type: node.operation.name().to_owned(),
-                attribute: node.operation.attributes().iter().map(bytes).collect(),
-                domain: String::new(),
-            })
-        });
+        let mut start = Vec::new();
+        for node in &self.nodes {
+            put_bytes(&mut start, graph::NODE, &self.node_bytes(node));
+        }
+        put_bytes(&mut start, graph::NAME, b"casts");
         let initializers = self.constants.iter().map(|(value, tensor)| {
-            let named = NamedTensor { name: self.values[*value].clone(), tensor: tensor.clone() };
-            named.into_bytes().map(Bytes::from)
+            NamedTensor { name: self.values[*value].clone(), tensor: tensor.clone() }.into_bytes()
         });
-        let graph = GraphProto {
-            node: nodes.collect(),
-            name: "casts".to_owned(),
-            initializer: initializers.collect::<Result<_, _>>()?,
-            input: self.inputs.iter().map(|input| info(&input.name, input.value, &input.shape)).collect(),
-            output: self.outputs.iter().map(|output| info(&output.name, output.value, &output.shape)).collect(),
-            sparse_initializer: Vec::new(),
-        };
-        let import = OperatorSetIdProto { domain: String::new(), version: self.opset };
+        let initializers = initializers.collect::<Result<Vec<_>, _>>()?;
+        let mut end = Vec::new();
+        let inputs = self.inputs.iter().map(|input| (graph::INPUT, &input.name, input.value, &input.shape));
+        let outputs = self.outputs.iter().map(|output| (graph::OUTPUT, &output.name, output.value, &output.shape));
+        for (field, name, value, shape) in inputs.chain(outputs) {
+            put_bytes(&mut end, field, &value_info(name, self.types[value], shape.as_ref()));
+        }
+        let mut head = Vec::new();
         // Version 4 was the first with initializers that are not inputs.
         let oldest = if self.constants.is_empty() { 3 } else { 4 };
-        let model = ModelProto {
-            ir_version: ir_version(self.opset).map_or(oldest, |version| version.max(oldest)),
-            producer_name: "wgpu-cast".to_owned(),
-            graph: Some(graph),
-            opset_import: vec![bytes(&import)],
-            functions: Vec::new(),
-        };
-        let length = model.encoded_len();
-        if length > LONGEST_MESSAGE {
-            return Err(ModelFault::BeyondMessage { bytes: length as u64 }.into());
+        let version = ir_version(self.opset).map_or(oldest, |version| version.max(oldest));
+        put_number(&mut head, model::IR_VERSION, version as u64);
+        put_bytes(&mut head, model::PRODUCER_NAME, b"wgpu-cast");
+        let mut import = Vec::new();
+        put_number(&mut import, opset::VERSION, self.opset as u64);
+        let field = |bytes: &Vec<u8>| 1 + varint_bytes(bytes.len() as u64) + bytes.len() as u64;
+        let content = (start.len() + end.len()) as u64 + initializers.iter().map(field).sum::<u64>();
+        put_length(&mut head, model::GRAPH, content);
+        let bytes = head.len() as u64 + content + field(&import);
+        if bytes > LONGEST_MESSAGE as u64 {
+            return Err(ModelFault::BeyondMessage { bytes }.into());
         }
-        encoded(&model, length).map_err(|bytes| ModelFault::OutOfMemory { bytes }.into())
+        head.try_reserve_exact(bytes as usize - head.len()).map_err(|_| ModelFault::OutOfMemory { bytes })?;
+        head.extend(start);
+        initializers.iter().for_each(|initializer| put_bytes(&mut head, graph::INITIALIZER, initializer));
+        head.extend(end);
+        put_bytes(&mut head, model::OPSET_IMPORT, &import);
+        Ok(head)
+    }
+
+    /// A `NodeProto`.
+    fn node_bytes(&self, node: &Node) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        node.inputs().for_each(|input| put_bytes(&mut bytes, node::INPUT, self.values[input].as_bytes()));
+        put_bytes(&mut bytes, node::OUTPUT, self.values[node.output].as_bytes());
+        put_bytes(&mut bytes, node::NAME, node.name.as_bytes());
+        put_bytes(&mut bytes, node::OP_TYPE, node.operation.name().as_bytes());
+        node.operation.put_attributes(&mut bytes);
+        bytes
     }
 }
 
-fn bytes(message: &impl Message) -> Bytes {
-    message.encode_to_vec().into()
+/// A `ValueInfoProto` of a tensor.
+fn value_info(name: &str, element_type: ElementType, shape: Option<&Bytes>) -> Vec<u8> {
+    let [mut bytes, mut kind, mut tensor] = [const { Vec::new() }; 3];
+    put_number(&mut tensor, tensor_type::ELEM_TYPE, element_type.onnx_code() as u64);
+    if let Some(shape) = shape {
+        put_bytes(&mut tensor, tensor_type::SHAPE, shape);
+    }
+    put_bytes(&mut kind, value_type::TENSOR, &tensor);
+    put_bytes(&mut bytes, value::NAME, name.as_bytes());
+    put_bytes(&mut bytes, value::TYPE, &kind);
+    bytes
 }

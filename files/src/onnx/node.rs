@@ -1,14 +1,32 @@
 //! The four operators that a model of casts is made of.
 
-use bytes::Bytes;
+use std::borrow::Cow;
+use std::ops::Range;
+
 use wgpu_cast::onnx::{Attribute, CastLikeNode, CastNode};
 use wgpu_cast::{ElementType, Error, Tensor};
 
 use super::external::ExternalFiles;
-use super::memory::parse_message;
-use super::proto::{AttributeProto, KINDS, NodeProto, TensorProto};
-use super::tensor::{self, texts};
+use super::fields::{ATTRIBUTE_TYPES, attribute, attribute_type, node};
+use super::header::{TensorError, TensorHeader};
+use super::tensor::{codes, count, is, of_strings};
+use crate::input::ReadAt;
 use crate::onnx::{MessageError, ModelFault};
+use crate::wire::{Fields, Kind, Numbers, WireError, put_bytes, put_number, view_bytes};
+
+/// A `NodeProto`.
+pub(super) struct NodeMessage<'a> {
+    name: Cow<'a, str>,
+    operator: Cow<'a, str>,
+    domain: Cow<'a, str>,
+    pub inputs: Vec<Cow<'a, str>>,
+    pub outputs: Vec<Cow<'a, str>>,
+    /// At most one attribute more than any version has. It is refused like any unknown attribute, and a hostile node
+    /// cannot make the reader decode millions.
+    attributes: Vec<Range<u64>>,
+    /// The number of all attributes.
+    found: usize,
+}
 
 /// What a node does.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,14 +40,15 @@ pub(crate) enum Operation {
 #[derive(Debug)]
 pub(super) enum NodeContent {
     Operation(Operation),
-    Constant(Box<Constant>),
+    Constant(Constant),
 }
 
 /// What a `Constant` node holds. Its data is not read yet.
 #[derive(Debug)]
 pub(super) struct Constant {
-    pub(super) element_type: ElementType,
-    attribute: AttributeProto,
+    pub element_type: ElementType,
+    /// The bytes of the attribute.
+    attribute: Range<u64>,
 }
 
 /// The most attributes that a cast of any version has: `to`, `saturate` and `round_mode`.
@@ -46,7 +65,7 @@ pub(super) fn is_supported(operator: &str) -> bool {
 }
 
 /// Whether this is ONNX's own domain, which has two names.
-pub(super) fn is_default(domain: &str) -> bool {
+pub(crate) fn is_default(domain: &str) -> bool {
     matches!(domain, "" | "ai.onnx")
 }
 
@@ -72,154 +91,243 @@ impl Operation {
         }
     }
 
-    /// The attributes of a node that means this.
-    pub(super) fn attributes(&self) -> Vec<AttributeProto> {
-        let mut attributes = Vec::new();
-        let mut add = |name: &str, value: Attribute<'_>| {
-            let (i, s) = match value {
-                Attribute::Int(i) => (Some(i), None),
-                Attribute::String(s) => (None, Some(Bytes::copy_from_slice(s.as_bytes()))),
-                _ => (None, None),
-            };
-            let kind = KINDS.iter().position(|kind| *kind == value.kind()).unwrap_or(0) as i32;
-            let name = name.to_owned();
-            attributes.push(AttributeProto { name, i, s, kind, ..AttributeProto::default() });
-        };
+    /// Appends the attributes of a node that means this.
+    pub(super) fn put_attributes(&self, out: &mut Vec<u8>) {
+        let mut add = |name: &str, value: Attribute<'_>| put_attribute(out, name, value);
         match self {
             Operation::Cast(node) => node.visit_attributes(&mut add),
             Operation::CastLike(node) => node.visit_attributes(&mut add),
             Operation::Identity => {}
         }
-        attributes
+    }
+}
+
+/// Appends an attribute to a node: an integer or a string.
+pub(crate) fn put_attribute(out: &mut Vec<u8>, name: &str, value: Attribute<'_>) {
+    let mut message = Vec::new();
+    put_bytes(&mut message, attribute::NAME, name.as_bytes());
+    match value {
+        Attribute::Int(int) => put_number(&mut message, attribute::I, int as u64),
+        Attribute::String(string) => put_bytes(&mut message, attribute::S, string.as_bytes()),
+        _ => {}
+    }
+    put_number(&mut message, attribute::TYPE, attribute_type(value.kind()));
+    put_bytes(out, node::ATTRIBUTE, &message);
+}
+
+/// The error of a message of a kind.
+pub(super) fn invalid(kind: &'static Kind) -> impl Fn(WireError) -> MessageError {
+    |error| MessageError::Message { message: kind.name, error }
+}
+
+impl<'a> NodeMessage<'a> {
+    pub(super) fn read(input: &'a dyn ReadAt, range: Range<u64>) -> Result<Self, WireError> {
+        let [name, operator, domain] = [const { Cow::Borrowed("") }; 3];
+        let (inputs, outputs, attributes) = (Vec::new(), Vec::new(), Vec::new());
+        let mut read = Self { name, operator, domain, inputs, outputs, attributes, found: 0 };
+        for field in Fields::new(input, &node::KIND, range) {
+            let field = field?;
+            match field.number {
+                node::INPUT => read.inputs.push(field.text(input)?),
+                node::OUTPUT => read.outputs.push(field.text(input)?),
+                node::NAME => read.name = field.text(input)?,
+                node::OP_TYPE => read.operator = field.text(input)?,
+                node::DOMAIN => read.domain = field.text(input)?,
+                node::ATTRIBUTE => {
+                    read.found += 1;
+                    if read.found <= MOST_ATTRIBUTES + 1 {
+                        read.attributes.push(field.bytes());
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(read)
+    }
+
+    /// The node's name, or the name of what it makes.
+    pub(super) fn name(&self) -> &str {
+        let names = [&self.name, self.outputs.first().unwrap_or(&self.operator)];
+        names.into_iter().find(|name| !name.is_empty()).unwrap_or(&self.operator)
+    }
+}
+
+/// An `AttributeProto`.
+struct AttributeMessage<'a> {
+    name: Cow<'a, str>,
+    range: Range<u64>,
+    float: Option<u32>,
+    int: Option<i64>,
+    string: Option<Cow<'a, [u8]>>,
+    tensor: Option<Range<u64>>,
+    kind: i32,
+    is_reference: bool,
+}
+
+impl<'a> AttributeMessage<'a> {
+    fn read(input: &'a dyn ReadAt, range: Range<u64>) -> Result<Self, MessageError> {
+        Self::read_fields(input, range).map_err(invalid(&attribute::KIND))
+    }
+
+    fn read_fields(input: &'a dyn ReadAt, range: Range<u64>) -> Result<Self, WireError> {
+        let (name, fields) = (Cow::Borrowed(""), Fields::new(input, &attribute::KIND, range.clone()));
+        let (float, int, string, tensor) = (None, None, None, None);
+        let mut read = Self { name, range, float, int, string, tensor, kind: 0, is_reference: false };
+        for field in fields {
+            let field = field?;
+            match field.number {
+                attribute::NAME => read.name = field.text(input)?,
+                attribute::F => read.float = Some(field.number() as u32),
+                attribute::I => read.int = Some(field.number() as i64),
+                attribute::S => read.string = Some(view_bytes(input, &field.bytes(), u64::MAX)?),
+                attribute::T => read.tensor = Some(field.bytes()),
+                attribute::TYPE => read.kind = field.number() as i32,
+                attribute::REF_ATTR_NAME => read.is_reference = !field.bytes().is_empty(),
+                _ => {}
+            }
+        }
+        Ok(read)
+    }
+
+    fn kind(&self) -> &'static str {
+        // References to attributes are only allowed in functions, and the model has none.
+        if self.is_reference {
+            return "reference";
+        }
+        let named = usize::try_from(self.kind).ok().and_then(|kind| ATTRIBUTE_TYPES.get(kind).copied());
+        let named = named.unwrap_or("unknown");
+        if named != "UNDEFINED" {
+            return named;
+        }
+        // The first version of the format did not name the kind. It is then the kind of the only field that is given.
+        let given = [
+            (self.int.is_some(), "INT"),
+            (self.string.is_some(), "STRING"),
+            (self.float.is_some(), "FLOAT"),
+            (self.tensor.is_some(), "TENSOR"),
+        ];
+        let mut given = given.into_iter().filter_map(|(given, kind)| given.then_some(kind));
+        match (given.next(), given.next()) {
+            (Some(kind), None) => kind,
+            _ => named,
+        }
+    }
+
+    /// The attribute as [`CastNode::new`] takes it.
+    fn plain(&self) -> (&str, Attribute<'_>) {
+        let value = match self.kind() {
+            "INT" => Attribute::Int(self.int.unwrap_or_default()),
+            "STRING" => {
+                let bytes = self.string.as_deref().unwrap_or_default();
+                std::str::from_utf8(bytes).map_or(Attribute::Other("bytes"), Attribute::String)
+            }
+            kind => Attribute::Other(kind),
+        };
+        (&self.name, value)
+    }
+
+    fn unknown(&self) -> MessageError {
+        let (attribute, kind) = (self.name.clone().into_owned(), self.kind().to_owned());
+        ModelFault::Attribute { attribute, kind }.into()
+    }
+
+    /// The header of a tensor, which is empty if there is none.
+    fn tensor(&self, input: &dyn ReadAt) -> Result<TensorHeader, TensorError> {
+        TensorHeader::read(input, self.tensor.clone().unwrap_or(0..0))
     }
 }
 
 impl NodeContent {
-    pub(super) fn read(node: &NodeProto, opset: i64) -> Result<Self, MessageError> {
-        let operator = node.op_type.as_str();
+    pub(super) fn read(input: &dyn ReadAt, node: &NodeMessage<'_>, opset: i64) -> Result<Self, MessageError> {
+        let operator = node.operator.as_ref();
         let known = OPERATORS.iter().find(|(name, _)| is_default(&node.domain) && *name == operator);
         let Some(&(_, expected)) = known else {
             let domain = if is_default(&node.domain) { String::new() } else { format!("{}::", node.domain) };
             let supported = &const { [OPERATORS[0].0, OPERATORS[1].0, OPERATORS[2].0, OPERATORS[3].0] };
             return Err(ModelFault::Operator { operator: domain + operator, supported }.into());
         };
-        let found = node.input.len();
+        let found = node.inputs.len();
         if found != expected {
             return Err(ModelFault::Arity { what: "inputs", expected, found }.into());
         }
-        if operator == "Constant" && node.attribute.len() != 1 {
-            return Err(ModelFault::ConstantValue { found: node.attribute.len() }.into());
+        if operator == "Constant" && node.found != 1 {
+            return Err(ModelFault::ConstantValue { found: node.found }.into());
         }
-        // At most one attribute more than any version has is decoded. It is refused like any unknown attribute, and a
-        // hostile node cannot make the reader decode millions.
-        let attributes =
-            node.attribute.iter().take(MOST_ATTRIBUTES + 1).map(|bytes| parse_message(bytes.clone(), "AttributeProto"));
-        let mut attributes = attributes.collect::<Result<Vec<AttributeProto>, _>>()?;
-        let operation = match operator {
-            "Cast" => Operation::Cast(CastNode::new(opset, attributes.iter().map(plain))?),
-            "CastLike" => Operation::CastLike(CastLikeNode::new(opset, attributes.iter().map(plain))?),
-            "Identity" => attributes.first().map_or(Ok(Operation::Identity), |attribute| Err(unknown(attribute)))?,
-            _ => {
-                let constant = Constant::new(attributes.swap_remove(0), opset)?;
-                return Ok(NodeContent::Constant(Box::new(constant)));
-            }
+        let attributes = node.attributes.iter().map(|range| AttributeMessage::read(input, range.clone()));
+        let attributes = attributes.collect::<Result<Vec<_>, _>>()?;
+        let plain = || attributes.iter().map(AttributeMessage::plain);
+        let operation = match (operator, attributes.first()) {
+            ("Cast", _) => Operation::Cast(CastNode::new(opset, plain())?),
+            ("CastLike", _) => Operation::CastLike(CastLikeNode::new(opset, plain())?),
+            ("Identity", None) => Operation::Identity,
+            ("Identity", Some(attribute)) => return Err(attribute.unknown()),
+            (_, Some(attribute)) => return Constant::new(input, attribute, opset).map(NodeContent::Constant),
+            (_, None) => return Err(ModelFault::ConstantValue { found: 0 }.into()),
         };
         Ok(NodeContent::Operation(operation))
     }
 }
 
-fn kind(attribute: &AttributeProto) -> &'static str {
-    // References to attributes are only allowed in functions, and the model has none.
-    if !attribute.ref_attr_name.is_empty() {
-        return "reference";
-    }
-    let named = usize::try_from(attribute.kind).ok().and_then(|kind| KINDS.get(kind).copied()).unwrap_or("unknown");
-    if named != "UNDEFINED" {
-        return named;
-    }
-    // The first version of the format did not name the kind. It is then the kind of the only field that is given.
-    let given = [
-        (attribute.i.is_some(), "INT"),
-        (attribute.s.is_some(), "STRING"),
-        (attribute.f.is_some(), "FLOAT"),
-        (attribute.t.is_some(), "TENSOR"),
-    ];
-    let mut given = given.into_iter().filter_map(|(given, kind)| given.then_some(kind));
-    match (given.next(), given.next()) {
-        (Some(kind), None) => kind,
-        _ => named,
-    }
-}
-
-/// An attribute as [`CastNode::new`] takes it.
-fn plain(attribute: &AttributeProto) -> (&str, Attribute<'_>) {
-    let value = match kind(attribute) {
-        "INT" => Attribute::Int(attribute.i.unwrap_or_default()),
-        "STRING" => {
-            let bytes = attribute.s.as_deref().unwrap_or_default();
-            std::str::from_utf8(bytes).map_or(Attribute::Other("bytes"), Attribute::String)
-        }
-        kind => Attribute::Other(kind),
-    };
-    (&attribute.name, value)
-}
-
-fn unknown(attribute: &AttributeProto) -> MessageError {
-    let (attribute, kind) = (attribute.name.clone(), kind(attribute).to_owned());
-    ModelFault::Attribute { attribute, kind }.into()
-}
-
 impl Constant {
     /// The only attribute of a `Constant` (ONNX `Constant` 1 to 25).
-    fn new(attribute: AttributeProto, opset: i64) -> Result<Self, MessageError> {
+    fn new(input: &dyn ReadAt, attribute: &AttributeMessage<'_>, opset: i64) -> Result<Self, MessageError> {
         if attribute.name != "value" && opset < CONSTANTS_OF_NUMBERS {
-            return Err(unknown(&attribute));
+            return Err(attribute.unknown());
         }
-        let element_type = match (attribute.name.as_str(), kind(&attribute)) {
-            ("value", "TENSOR") => tensor::element_type(attribute.t.as_ref().unwrap_or(&TensorProto::default()))?,
+        let element_type = match (attribute.name.as_ref(), attribute.kind()) {
+            ("value", "TENSOR") => attribute.tensor(input)?.checked_type(input)?,
             ("value_float", "FLOAT") | ("value_floats", "FLOATS") => ElementType::FLOAT,
             ("value_int", "INT") | ("value_ints", "INTS") => ElementType::INT64,
             ("value_string", "STRING") | ("value_strings", "STRINGS") => ElementType::STRING,
-            _ => return Err(unknown(&attribute)),
+            _ => return Err(attribute.unknown()),
         };
-        Ok(Self { element_type, attribute })
+        Ok(Self { element_type, attribute: attribute.range.clone() })
     }
 
     /// The value.
-    pub(super) fn read(self, files: &mut ExternalFiles<'_>) -> Result<Tensor, MessageError> {
-        let Self { attribute, .. } = self;
-        match attribute.name.as_str() {
-            "value" => tensor::read(&attribute.t.unwrap_or_default(), files),
-            "value_float" => Ok(Tensor::from_slice([], &[attribute.f.unwrap_or_default()])?),
-            "value_floats" => codes(ElementType::FLOAT, attribute.floats.iter().map(|float| float.to_bits().into())),
-            "value_int" => Ok(Tensor::from_slice([], &[attribute.i.unwrap_or_default()])?),
-            "value_ints" => codes(ElementType::INT64, attribute.ints.iter().map(|&int| int as u64)),
-            "value_string" => strings(vec![], &[attribute.s.unwrap_or_default()]),
-            _ => strings(vec![attribute.strings.len()], &attribute.strings),
+    pub(super) fn read(&self, input: &dyn ReadAt, files: &mut ExternalFiles<'_>) -> Result<Tensor, MessageError> {
+        let attribute = AttributeMessage::read(input, self.attribute.clone())?;
+        let fields = || Fields::new(input, &attribute::KIND, self.attribute.clone());
+        match attribute.name.as_ref() {
+            "value" => Ok(attribute.tensor(input)?.tensor(input, files)?),
+            "value_float" => Ok(Tensor::from_codes(ElementType::FLOAT, [], [attribute.float.unwrap_or(0).into()])?),
+            "value_floats" => self.list(input, attribute::FLOATS),
+            "value_int" => Ok(Tensor::from_slice([], &[attribute.int.unwrap_or(0)])?),
+            "value_ints" => self.list(input, attribute::INTS),
+            "value_string" if attribute.string.is_none() => Ok(Tensor::from_strings([], [""])?),
+            "value_string" => Ok(of_strings(input, fields(), attribute::S, ("", vec![]))?),
+            _ => {
+                let strings = count(fields().filter(is(attribute::STRINGS))).map_err(invalid(&attribute::KIND))?;
+                Ok(of_strings(input, fields(), attribute::STRINGS, ("", vec![strings as usize]))?)
+            }
         }
     }
-}
 
-fn codes(element_type: ElementType, codes: impl ExactSizeIterator<Item = u64>) -> Result<Tensor, MessageError> {
-    Ok(Tensor::from_codes(element_type, [codes.len()], codes)?)
-}
-
-fn strings(shape: Vec<usize>, strings: &[Bytes]) -> Result<Tensor, MessageError> {
-    texts(shape, strings).map_err(|fault| MessageError::Tensor { name: String::new(), fault })
+    /// The numbers of a list.
+    fn list(&self, input: &dyn ReadAt, field: u32) -> Result<Tensor, MessageError> {
+        let invalid = invalid(&attribute::KIND);
+        let numbers = || Numbers::new(input, &attribute::KIND, self.attribute.clone(), field);
+        let (count, mut numbers, mut failed) = (count(numbers()).map_err(&invalid)?, numbers(), None);
+        let codes = codes(&mut numbers, count, |_, number| Ok(number), &mut failed);
+        let tensor = Tensor::from_codes(self.element_type, [count as usize], codes);
+        failed.map_or_else(|| Ok(tensor?), |error| Err(invalid(error)))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use ElementType::FLOAT;
-    use prost::Message;
     use wgpu_cast::onnx::NEWEST_OPSET;
 
-    fn node(operator: &str, attributes: &[AttributeProto]) -> NodeProto {
+    /// A node with attributes that are given as its fields.
+    fn read(operator: &str, attributes: &[u8], opset: i64) -> Result<NodeContent, MessageError> {
+        let mut bytes = Vec::new();
         let inputs = if operator == "Cast" { 1 } else { 2 };
-        let attribute = attributes.iter().map(|attribute| attribute.encode_to_vec().into()).collect();
-        let input = vec!["x".to_owned(); inputs];
-        NodeProto { op_type: operator.to_owned(), input, attribute, ..NodeProto::default() }
+        (0..inputs).for_each(|_| put_bytes(&mut bytes, node::INPUT, b"x"));
+        put_bytes(&mut bytes, node::OP_TYPE, operator.as_bytes());
+        bytes.extend(attributes);
+        NodeContent::read(&bytes, &NodeMessage::read(&bytes, 0..bytes.len() as u64).unwrap(), opset)
     }
 
     /// Every attribute that a version has is written and read, and one more is refused, not dropped.
@@ -229,17 +337,23 @@ mod tests {
             let cast = CastNode::with_target(opset, FLOAT, None, None).unwrap();
             let like = CastLikeNode::new(opset, []).ok().map(Operation::CastLike);
             for operation in [Some(Operation::Cast(cast)), like].into_iter().flatten() {
-                let mut attributes = operation.attributes();
+                let mut attributes = Vec::new();
+                operation.put_attributes(&mut attributes);
+                let written = Fields::new(&attributes, &node::KIND, 0..attributes.len() as u64);
+                let written: Vec<_> = written
+                    .map(|field| AttributeMessage::read(&attributes, field.unwrap().bytes()).unwrap())
+                    .map(|attribute| (attribute.kind(), attribute.int.is_some(), attribute.string.is_some()))
+                    .collect();
                 let targets = usize::from(matches!(operation, Operation::Cast(_)));
                 let others = [19, 24].iter().filter(|since| opset >= **since).count();
-                assert_eq!(attributes.len(), targets + others, "{operation:?}");
-                assert!(attributes.len() <= MOST_ATTRIBUTES, "{operation:?}");
-                // INT or STRING.
-                assert!(attributes.iter().all(|a| a.kind == if a.i.is_some() { 2 } else { 3 }), "{operation:?}");
-                let whole = NodeContent::read(&node(operation.name(), &attributes), opset).unwrap();
+                assert_eq!(written.len(), targets + others, "{operation:?}");
+                assert!(written.len() <= MOST_ATTRIBUTES, "{operation:?}");
+                let kinds = [("INT", true, false), ("STRING", false, true)];
+                assert!(written.iter().all(|attribute| kinds.contains(attribute)), "{operation:?}");
+                let whole = read(operation.name(), &attributes, opset).unwrap();
                 assert!(matches!(whole, NodeContent::Operation(read) if read == operation), "{operation:?}");
-                attributes.push(AttributeProto { name: "more".to_owned(), i: Some(1), kind: 2, ..Default::default() });
-                let error = NodeContent::read(&node(operation.name(), &attributes), opset).map(drop).unwrap_err();
+                put_attribute(&mut attributes, "more", Attribute::Int(1));
+                let error = read(operation.name(), &attributes, opset).map(drop).unwrap_err();
                 assert!(
                     matches!(&error, MessageError::Cast(Error::UnknownAttribute { attribute, .. }) if attribute == "more"),
                     "{error}"

@@ -1,6 +1,8 @@
 //! `ModelProto` to a graph of casts.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::path::Path;
 
 use bytes::Bytes;
@@ -8,17 +10,20 @@ use wgpu_cast::onnx::NEWEST_OPSET;
 use wgpu_cast::{ElementType, Tensor};
 
 use super::external::ExternalFiles;
-use super::memory::parse_message;
+use super::fields::{function, graph, model, node, opset, value};
+use super::header::TensorHeader;
 use super::model::{Input, Model, Node, Output, needed};
-use super::node::{self, NodeContent};
+use super::node::{Constant, NodeContent, NodeMessage, invalid, is_default, is_supported};
 use super::order;
-use super::proto::{FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto, ValueInfoProto};
-use super::tensor;
+use super::parts::{ValueInfo, ValueKind, opset_import, value_info};
+use crate::input::ReadAt;
 use crate::onnx::{MessageError, ModelFault};
+use crate::wire::{Fields, read_bytes};
 
 impl Model {
     /// Reads a `ModelProto` (a `.onnx` file). `path` is the path of the model's file, or of its folder alone: external
-    /// data is read from files there, by the rules of [`NamedTensor::from_bytes`](super::NamedTensor::from_bytes).
+    /// data is read from files there, by the rules of [`NamedTensor::from_bytes`](super::NamedTensor::from_bytes), as
+    /// are names and fields that are given twice.
     ///
     /// The data of initializers and of `Constant` nodes is read if an output needs it. Data in the same part of a file
     /// is read once, and tensors share it. Data that no output needs is not read: its type, its dims and its length are
@@ -27,50 +32,62 @@ impl Model {
     /// # Errors
     /// [`MessageError::Message`] if the bytes are not a `ModelProto`; [`MessageError::Model`] for an unsupported model;
     /// [`MessageError::Node`] for an invalid node, with its name; [`MessageError::Tensor`] for an invalid initializer.
+    #[allow(clippy::needless_pass_by_value, reason = "who has read a file gives its memory up")]
     pub fn from_bytes(bytes: Vec<u8>, path: Option<&Path>) -> Result<Self, MessageError> {
-        let message: ModelProto = parse_message(bytes.into(), "ModelProto")?;
-        let opset = imported_opset(&message)?;
-        for function in &message.functions {
-            let function: FunctionProto = parse_message(function.clone(), "FunctionProto")?;
-            if node::is_default(&function.domain) && node::is_supported(&function.name) {
-                return Err(ModelFault::Function { name: function.name }.into());
+        let input: &dyn ReadAt = &bytes;
+        let (mut ir_version, mut imported, mut graph) = (0, None, None);
+        for field in Fields::new(input, &model::KIND, 0..bytes.len() as u64) {
+            let field = field.map_err(invalid(&model::KIND))?;
+            match field.number {
+                model::IR_VERSION => ir_version = field.number() as i64,
+                model::GRAPH => graph = Some(field.bytes()),
+                model::OPSET_IMPORT => {
+                    let version = opset_import(input, field.bytes()).map_err(invalid(&opset::KIND))?;
+                    match (imported, version) {
+                        (Some(first), Some(second)) if first != second => {
+                            return Err(ModelFault::TwoOpsets { first, second }.into());
+                        }
+                        (_, version) => imported = version.or(imported),
+                    }
+                }
+                model::FUNCTIONS => check_function(input, field.bytes())?,
+                _ => {}
             }
         }
-        let graph = message.graph.ok_or(ModelFault::NoGraph)?;
-        Reader { opset, ..Reader::default() }.read(&graph, path)
+        // The first two versions of the format had no imports, and one opset.
+        let implied = (1..3).contains(&ir_version).then_some(1);
+        let opset = imported.or(implied).ok_or(ModelFault::NoOpset)?;
+        if !(1..=NEWEST_OPSET).contains(&opset) {
+            return Err(ModelFault::Opset { opset, newest: NEWEST_OPSET }.into());
+        }
+        Reader::new(input, opset).read(graph.ok_or(ModelFault::NoGraph)?, path)
     }
 }
 
-/// The imported version of ONNX's own domain. The first two versions of the format had no imports, and one opset.
-fn imported_opset(message: &ModelProto) -> Result<i64, MessageError> {
-    let mut found = None;
-    for import in &message.opset_import {
-        let import: OperatorSetIdProto = parse_message(import.clone(), "OperatorSetIdProto")?;
-        if !node::is_default(&import.domain) {
-            continue;
-        }
-        match found.replace(import.version) {
-            Some(first) if first != import.version => {
-                return Err(ModelFault::TwoOpsets { first, second: import.version }.into());
-            }
+/// Checks that a function of the model does not stand before a supported operator.
+fn check_function(input: &dyn ReadAt, range: Range<u64>) -> Result<(), MessageError> {
+    let (mut name, mut is_of_default) = (Cow::Borrowed(""), true);
+    for field in Fields::new(input, &function::KIND, range) {
+        let field = field.map_err(invalid(&function::KIND))?;
+        let text = || field.text(input).map_err(invalid(&function::KIND));
+        match field.number {
+            function::NAME => name = text()?,
+            function::DOMAIN => is_of_default = is_default(&text()?),
             _ => {}
         }
     }
-    let implied = (1..3).contains(&message.ir_version).then_some(1);
-    let opset = found.or(implied).ok_or(ModelFault::NoOpset)?;
-    if (1..=NEWEST_OPSET).contains(&opset) {
-        Ok(opset)
-    } else {
-        Err(ModelFault::Opset { opset, newest: NEWEST_OPSET }.into())
+    if is_of_default && is_supported(&name) {
+        return Err(ModelFault::Function { name: name.into_owned() }.into());
     }
+    Ok(())
 }
 
 /// A model that is being read.
-#[derive(Default)]
-struct Reader {
+struct Reader<'a> {
+    input: &'a dyn ReadAt,
     opset: i64,
     values: Vec<String>,
-    by_name: HashMap<String, usize>,
+    by_name: HashMap<Cow<'a, str>, usize>,
     /// Whether an input, an initializer or a node makes each value.
     made: Vec<bool>,
     constants: Vec<Unread>,
@@ -86,35 +103,67 @@ struct Unread {
 
 /// The message of a constant.
 enum Place {
-    /// A [`TensorProto`].
-    Initializer(Bytes),
-    /// A [`NodeProto`].
-    Node(Bytes),
+    /// The bytes of a `TensorProto`.
+    Initializer(Range<u64>),
+    /// With the node's name.
+    Node(String, Constant),
 }
 
-impl Reader {
-    fn read(mut self, graph: &GraphProto, path: Option<&Path>) -> Result<Model, MessageError> {
-        if !graph.sparse_initializer.is_empty() {
-            return Err(ModelFault::Sparse.into());
+/// A value's name, and its element type and shape where they are declared.
+type Declared<'a> = (Cow<'a, str>, Option<ElementType>, Option<Bytes>);
+
+/// The parts of a graph, by the bytes of their messages.
+#[derive(Default)]
+struct Parts {
+    nodes: Vec<Range<u64>>,
+    initializers: Vec<Range<u64>>,
+    inputs: Vec<Range<u64>>,
+    outputs: Vec<Range<u64>>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(input: &'a dyn ReadAt, opset: i64) -> Self {
+        let (values, by_name, made) = (Vec::new(), HashMap::new(), Vec::new());
+        Self { input, opset, values, by_name, made, constants: Vec::new(), nodes: Vec::new() }
+    }
+
+    /// The parts of the graph, whatever their order.
+    fn parts(&self, range: Range<u64>) -> Result<Parts, MessageError> {
+        let mut parts = Parts::default();
+        for field in Fields::new(self.input, &graph::KIND, range) {
+            let field = field.map_err(invalid(&graph::KIND))?;
+            match field.number {
+                graph::NODE => parts.nodes.push(field.bytes()),
+                graph::INITIALIZER => parts.initializers.push(field.bytes()),
+                graph::INPUT => parts.inputs.push(field.bytes()),
+                graph::OUTPUT => parts.outputs.push(field.bytes()),
+                graph::SPARSE_INITIALIZER => return Err(ModelFault::Sparse.into()),
+                _ => {}
+            }
         }
+        Ok(parts)
+    }
+
+    fn read(mut self, range: Range<u64>, path: Option<&Path>) -> Result<Model, MessageError> {
+        let parts = self.parts(range)?;
         let mut inputs = Vec::new();
-        for info in &graph.input {
-            let (name, element_type, shape) = value_info("input", info)?;
-            let element_type =
-                element_type.ok_or_else(|| ModelFault::NoTensor { what: "input", name: name.clone() })?;
-            let value = self.make(&name)?;
-            inputs.push(Input { name, element_type, has_default: false, value, shape });
+        for range in parts.inputs {
+            let (name, element_type, shape) = self.value_info("input", range)?;
+            let no_tensor = || ModelFault::NoTensor { what: "input", name: name.clone().into_owned() };
+            let element_type = element_type.ok_or_else(no_tensor)?;
+            let value = self.make(name.clone())?;
+            inputs.push(Input { name: name.into_owned(), element_type, has_default: false, value, shape });
         }
-        for initializer in &graph.initializer {
-            self.initializer(initializer, &mut inputs)?;
+        for range in parts.initializers {
+            self.initializer(range, &mut inputs)?;
         }
-        for node in &graph.node {
-            self.node(node)?;
+        for range in parts.nodes {
+            self.node(range)?;
         }
-        let mut declared = Vec::with_capacity(graph.output.len());
-        for info in &graph.output {
-            let (name, element_type, shape) = value_info("output", info)?;
-            declared.push((self.value(&name), element_type, shape));
+        let mut declared = Vec::with_capacity(parts.outputs.len());
+        for range in parts.outputs {
+            let (name, element_type, shape) = self.value_info("output", range)?;
+            declared.push((self.value(name), element_type, shape));
         }
         if let Some((value, _, _)) = declared.iter().find(|(value, _, _)| !self.made[*value]) {
             return Err(ModelFault::Unknown { value: self.values[*value].clone() }.into());
@@ -134,44 +183,44 @@ impl Reader {
         let mut constants = Vec::with_capacity(self.constants.len());
         for constant in self.constants {
             let is_needed = needed[constant.value];
-            constants.push((constant.value, constant.read(self.opset, &mut files, is_needed)?));
+            constants.push((constant.value, constant.read(self.input, &mut files, is_needed)?));
         }
         let (opset, values, nodes) = (self.opset, self.values, self.nodes);
         Ok(Model { opset, values, types, inputs, outputs, constants, nodes })
     }
 
     /// The index of a value of this name.
-    fn value(&mut self, name: &str) -> usize {
-        if let Some(&value) = self.by_name.get(name) {
+    fn value(&mut self, name: Cow<'a, str>) -> usize {
+        if let Some(&value) = self.by_name.get(&name) {
             return value;
         }
         let value = self.values.len();
-        self.values.push(name.to_owned());
-        self.by_name.insert(name.to_owned(), value);
+        self.values.push(name.clone().into_owned());
+        self.by_name.insert(name, value);
         self.made.push(false);
         value
     }
 
     /// The index of a value that something makes, which nothing else may.
-    fn make(&mut self, name: &str) -> Result<usize, MessageError> {
+    fn make(&mut self, name: Cow<'a, str>) -> Result<usize, MessageError> {
         // An empty name stands for an input that is left out.
         if name.is_empty() {
             return Err(ModelFault::NoName.into());
         }
         let value = self.value(name);
         if std::mem::replace(&mut self.made[value], true) {
-            return Err(ModelFault::Repeated { value: name.to_owned() }.into());
+            return Err(ModelFault::Repeated { value: self.values[value].clone() }.into());
         }
         Ok(value)
     }
 
     /// A constant, or the default of the input of the same name.
-    fn initializer(&mut self, initializer: &Bytes, inputs: &mut [Input]) -> Result<(), MessageError> {
-        let message: TensorProto = parse_message(initializer.clone(), "TensorProto")?;
-        let element_type = tensor::element_type(&message)?;
-        let name = message.name;
+    fn initializer(&mut self, range: Range<u64>, inputs: &mut [Input]) -> Result<(), MessageError> {
+        let header = TensorHeader::read(self.input, range)?;
+        let element_type = header.checked_type(self.input)?;
+        let (name, range) = (header.name, header.range);
         // The inputs are the first values.
-        let input = self.by_name.get(&name).and_then(|&value| inputs.get_mut(value));
+        let input = self.by_name.get(name.as_str()).and_then(|&value| inputs.get_mut(value));
         let value = match input {
             Some(input) if input.has_default => return Err(ModelFault::Repeated { value: name }.into()),
             Some(input) if input.element_type != element_type => {
@@ -182,31 +231,31 @@ impl Reader {
                 input.has_default = true;
                 input.value
             }
-            None => self.make(&name)?,
+            None => self.make(name.into())?,
         };
-        self.constants.push(Unread { value, element_type, place: Place::Initializer(initializer.clone()) });
+        self.constants.push(Unread { value, element_type, place: Place::Initializer(range) });
         Ok(())
     }
 
-    fn node(&mut self, bytes: &Bytes) -> Result<(), MessageError> {
-        let message: NodeProto = parse_message(bytes.clone(), "NodeProto")?;
-        let at = |error: MessageError| in_node(name_of(&message), error);
-        let content = NodeContent::read(&message, self.opset).map_err(at)?;
-        let [output] = message.output.as_slice() else {
-            let fault = ModelFault::Arity { what: "outputs", expected: 1, found: message.output.len() };
-            return Err(at(fault.into()));
-        };
+    fn node(&mut self, range: Range<u64>) -> Result<(), MessageError> {
+        let mut message = NodeMessage::read(self.input, range).map_err(invalid(&node::KIND))?;
+        let name = message.name().to_owned();
+        let at = |error: MessageError| in_node(&name, error);
+        let content = NodeContent::read(self.input, &message, self.opset).map_err(at)?;
+        let found = message.outputs.len();
+        let arity = ModelFault::Arity { what: "outputs", expected: 1, found };
+        let output = message.outputs.pop().filter(|_| found == 1).ok_or_else(|| at(arity.into()))?;
         let output = self.make(output).map_err(at)?;
         match content {
             NodeContent::Constant(constant) => {
-                let (element_type, place) = (constant.element_type, Place::Node(bytes.clone()));
+                let (element_type, place) = (constant.element_type, Place::Node(name, constant));
                 self.constants.push(Unread { value: output, element_type, place });
             }
             NodeContent::Operation(operation) => {
                 // The content has as many inputs as its operator takes.
-                let mut inputs = message.input.iter().map(|input| self.value(input));
+                let mut inputs = message.inputs.into_iter().map(|input| self.value(input));
                 let (input, like) = (inputs.next().unwrap_or(output), inputs.next());
-                self.nodes.push(Node { name: name_of(&message).to_owned(), operation, input, like, output });
+                self.nodes.push(Node { name, operation, input, like, output });
             }
         }
         Ok(())
@@ -246,46 +295,37 @@ impl Reader {
         let known = types.into_iter().enumerate();
         known.map(|(value, known)| known.ok_or_else(|| unknown(value).into())).collect()
     }
+
+    fn value_info(&self, what: &'static str, range: Range<u64>) -> Result<Declared<'a>, MessageError> {
+        let invalid = invalid(&value::KIND);
+        let ValueInfo { name, kind, shape } = value_info(self.input, range).map_err(&invalid)?;
+        let element_type = match kind {
+            None => return Ok((name, None, None)),
+            Some(ValueKind::Tensor(code)) => ElementType::from_onnx_code(code),
+            Some(ValueKind::Other | ValueKind::Unknown) => None,
+        };
+        // Sequences, maps and tensors of types that no cast takes are refused.
+        if element_type.is_none() {
+            return Err(ModelFault::NoTensor { what, name: name.into_owned() }.into());
+        }
+        // The shape is copied, so that a small model does not keep the whole file in memory.
+        let shape = shape.map(|shape| read_bytes(self.input, &shape, u64::MAX).map(Bytes::from));
+        Ok((name, element_type, shape.transpose().map_err(invalid)?))
+    }
 }
 
 impl Unread {
     /// The constant, or one without elements in place of a constant that is not needed.
-    fn read(self, opset: i64, files: &mut ExternalFiles<'_>, is_needed: bool) -> Result<Tensor, MessageError> {
-        match self.place {
+    fn read(&self, input: &dyn ReadAt, files: &mut ExternalFiles<'_>, is_needed: bool) -> Result<Tensor, MessageError> {
+        match &self.place {
             _ if !is_needed && self.element_type == ElementType::STRING => Ok(Tensor::from_strings([0], [""; 0])?),
             _ if !is_needed => Ok(Tensor::from_bytes(self.element_type, [0], Vec::new())?),
-            Place::Initializer(bytes) => tensor::read(&parse_message(bytes, "TensorProto")?, files),
-            Place::Node(bytes) => {
-                let message = parse_message(bytes, "NodeProto")?;
-                let at = |error: MessageError| in_node(name_of(&message), error);
-                match NodeContent::read(&message, opset).map_err(at)? {
-                    NodeContent::Constant(constant) => constant.read(files).map_err(at),
-                    // Only `Constant` nodes are constants.
-                    NodeContent::Operation(_) => Err(at(ModelFault::ConstantValue { found: 0 }.into())),
-                }
-            }
+            Place::Initializer(range) => Ok(TensorHeader::read(input, range.clone())?.tensor(input, files)?),
+            Place::Node(name, constant) => constant.read(input, files).map_err(|error| in_node(name, error)),
         }
     }
 }
 
-/// A node's name, or the name of what it makes.
-fn name_of(node: &NodeProto) -> &str {
-    let names = [&node.name, node.output.first().unwrap_or(&node.op_type)];
-    names.into_iter().find(|name| !name.is_empty()).unwrap_or(&node.op_type)
-}
-
 fn in_node(node: &str, error: MessageError) -> MessageError {
     MessageError::Node { node: node.to_owned(), error: Box::new(error) }
-}
-
-/// A value's name, and its element type and shape where they are declared.
-fn value_info(what: &'static str, info: &Bytes) -> Result<(String, Option<ElementType>, Option<Bytes>), MessageError> {
-    let ValueInfoProto { name, type_proto } = parse_message(info.clone(), "ValueInfoProto")?;
-    let Some(type_proto) = type_proto else { return Ok((name, None, None)) };
-    // Sequences, maps and tensors of types that no cast takes are refused.
-    let tensor = type_proto.tensor_type.filter(|t| ElementType::from_onnx_code(t.elem_type).is_some());
-    let Some(tensor) = tensor else { return Err(ModelFault::NoTensor { what, name }.into()) };
-    // The shape is copied, so that a small model does not keep the whole file in memory.
-    let shape = tensor.shape.map(|shape| Bytes::copy_from_slice(&shape));
-    Ok((name, ElementType::from_onnx_code(tensor.elem_type), shape))
 }

@@ -1,26 +1,20 @@
 //! `TensorProto` to a host tensor and back.
 
+use std::borrow::Cow;
+use std::ops::Range;
 use std::path::Path;
 
-use bytes::Bytes;
-use prost::Message;
 use wgpu_cast::{ElementType, Error, Kind, Tensor};
 
-use super::external::{self, ExternalFiles, TensorRange};
-use super::memory::parse_message;
-use super::proto::{EXTERNAL, TensorProto};
-use crate::onnx::{MessageError, TensorFault};
+use super::external::ExternalFiles;
+use super::fields::tensor;
+use super::header::{TensorError, TensorHeader, TensorPlace, entries, field_name, header_bytes, is_packed, own_field};
+use super::{MessageError, TensorFault};
+use crate::input::ReadAt;
+use crate::wire::{Field, Fields, Numbers, WireError, put_bytes, read_bytes, varint_bytes, view_bytes};
 
 /// The maximum size of a protobuf message in bytes: it must be smaller than 2 GiB.
 pub const LONGEST_MESSAGE: usize = (1 << 31) - 1;
-
-/// The largest number of dimensions that is read; numpy has the same limit. Every result of a cast has a shape, so
-/// that a large one could take much memory many times.
-pub(crate) const MOST_DIMS: usize = 64;
-
-/// The first bytes of the fields of data that are written: their numbers and the wire type of bytes.
-const STRING_DATA: u8 = 6 << 3 | 2;
-const RAW_DATA: u8 = 9 << 3 | 2;
 
 /// A tensor with its name, as in a `TensorProto`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,16 +33,23 @@ impl NamedTensor {
     ///
     /// In `int32_data`, 2- and 4-bit types are packed bytes, and 6-bit types have one code per entry. Negative entries
     /// are valid for signed integers and for floats, whose codes some writers sign-extend. The `checksum` of external
-    /// data is not verified. More than 64 dimensions are an error. Do not read from a folder that untrusted users can
-    /// write to at the same time.
+    /// data is not verified. More than 64 dimensions are an error, and a name of more than 1 MiB. Protobuf lets writers
+    /// repeat a field of which there can be one, and the last one counts; here it is an error. Do not read from a folder
+    /// that untrusted users can write to at the same time.
     ///
     /// # Errors
     /// [`MessageError::Message`] if the bytes are not a `TensorProto`; [`MessageError::Tensor`] if it is invalid. Memory is allocated
     /// only for data that exists.
+    #[allow(clippy::needless_pass_by_value, reason = "who has read a file gives its memory up")]
     pub fn from_bytes(bytes: Vec<u8>, path: Option<&Path>) -> Result<Self, MessageError> {
-        let message: TensorProto = parse_message(bytes.into(), "TensorProto")?;
-        let tensor = read(&message, &mut ExternalFiles::new(path))?;
-        Ok(Self { name: message.name, tensor })
+        Ok(Self::read(&bytes, 0..bytes.len() as u64, path)?)
+    }
+
+    /// [`from_bytes`](Self::from_bytes) of a message in these bytes of the input.
+    pub(crate) fn read(input: &dyn ReadAt, range: Range<u64>, path: Option<&Path>) -> Result<Self, TensorError> {
+        let header = TensorHeader::read(input, range)?;
+        let tensor = header.tensor(input, &mut ExternalFiles::new(path))?;
+        Ok(Self { name: header.name, tensor })
     }
 
     /// Writes a `TensorProto`, with the data in `raw_data` or `string_data`.
@@ -59,43 +60,23 @@ impl NamedTensor {
     pub fn into_bytes(self) -> Result<Vec<u8>, MessageError> {
         let Self { name, tensor } = self;
         let failed = |fault| MessageError::Tensor { name: name.clone(), fault };
-        let dims: Vec<i64> = tensor.shape().iter().map(|&dim| i64::try_from(dim).unwrap_or(i64::MAX)).collect();
-        if tensor.shape().iter().any(|&dim| i64::try_from(dim).is_err()) {
-            return Err(failed(TensorFault::TooLarge { dims }));
-        }
-        // The data is not in this message, because it would be copied there.
-        let data_type = tensor.element_type().onnx_code();
-        let header = TensorProto { dims, data_type, name: name.clone(), ..TensorProto::default() };
-        let raw = tensor.bytes();
-        if raw.is_none() && tensor.element_type().is_numeric() {
-            // Something else owns the bytes and has changed their number, which this error tells.
-            retyped(tensor.clone(), tensor.element_type())?;
-        }
+        let dims = tensor.shape().iter().map(|&dim| dim as u64);
+        let mut bytes = header_bytes(dims, tensor.element_type(), &name).map_err(failed)?;
         let strings = || tensor.strings().into_iter().flatten().map(str::as_bytes);
-        let field = |data: &[u8]| (1 + prost::length_delimiter_len(data.len()) + data.len()) as u64;
-        let bytes = strings().chain(raw).map(field).fold(header.encoded_len() as u64, u64::saturating_add);
-        if bytes > LONGEST_MESSAGE as u64 {
-            return Err(failed(TensorFault::BeyondMessage { bytes }));
+        let data = || {
+            let raw = tensor.bytes().map(|raw| (tensor::RAW_DATA, raw));
+            strings().map(|string| (tensor::STRING_DATA, string)).chain(raw)
+        };
+        let field = |(_, data): (u32, &[u8])| 1 + varint_bytes(data.len() as u64) + data.len() as u64;
+        let more = data().map(field).fold(0, u64::saturating_add);
+        let whole = more.saturating_add(bytes.len() as u64);
+        if whole > LONGEST_MESSAGE as u64 {
+            return Err(failed(TensorFault::BeyondMessage { bytes: whole }));
         }
-        let mut bytes = encoded(&header, bytes as usize).map_err(|bytes| failed(TensorFault::OutOfMemory { bytes }))?;
-        for (key, data) in strings().map(|string| (STRING_DATA, string)).chain(raw.map(|raw| (RAW_DATA, raw))) {
-            bytes.push(key);
-            let length = prost::encode_length_delimiter(data.len(), &mut bytes);
-            debug_assert!(length.is_ok(), "a vector grows");
-            bytes.extend_from_slice(data);
-        }
+        bytes.try_reserve_exact(more as usize).map_err(|_| failed(TensorFault::OutOfMemory { bytes: whole }))?;
+        data().for_each(|(field, data)| put_bytes(&mut bytes, field, data));
         Ok(bytes)
     }
-}
-
-/// The bytes of a message, with room for `length` in all. The error is the number of bytes for which there is no
-/// memory.
-pub(super) fn encoded(message: &impl Message, length: usize) -> Result<Vec<u8>, u64> {
-    let mut bytes = Vec::new();
-    bytes.try_reserve_exact(length).map_err(|_| length as u64)?;
-    let written = message.encode(&mut bytes);
-    debug_assert!(written.is_ok(), "a vector grows");
-    Ok(bytes)
 }
 
 /// The same bytes as codes of another type of the same width; they are shared. Strings stay strings.
@@ -107,220 +88,182 @@ pub(crate) fn retyped(tensor: Tensor, element_type: ElementType) -> Result<Tenso
     }
 }
 
-/// A tensor from its message.
-pub(super) fn read(message: &TensorProto, files: &mut ExternalFiles<'_>) -> Result<Tensor, MessageError> {
-    let failed = |fault| MessageError::Tensor { name: message.name.clone(), fault };
-    let (header, field) = checked(message).map_err(failed)?;
-    header.read(field, message, files).map_err(failed)
-}
-
-/// The element type of a tensor whose data is not needed. Everything is checked but the values and external files.
-pub(super) fn element_type(message: &TensorProto) -> Result<ElementType, MessageError> {
-    let failed = |fault| MessageError::Tensor { name: message.name.clone(), fault };
-    checked(message).map(|(header, _)| header.element_type).map_err(failed)
-}
-
-/// What type and dims say, and where the data is.
-fn checked(message: &TensorProto) -> Result<(Header, Field), TensorFault> {
-    let code = message.data_type;
-    let element_type = ElementType::from_onnx_code(code).ok_or(TensorFault::DataType { code })?;
-    if message.segment.is_some() {
-        return Err(TensorFault::Segment);
+impl TensorHeader {
+    /// The element type, which must be one that casts know, of a tensor whose data is not needed. Everything is checked
+    /// but the values and external files.
+    pub(super) fn checked_type(&self, input: &dyn ReadAt) -> Result<ElementType, TensorError> {
+        let element_type = self.element_type()?;
+        self.check_entries(input)?;
+        Ok(element_type)
     }
-    let shape = shape(&message.dims)?;
-    let too_large = || TensorFault::TooLarge { dims: message.dims.clone() };
-    // An axis of size 0 means no elements, even where the product of the other axes would overflow.
-    let product = || shape.iter().try_fold(1usize, |product, &dim| product.checked_mul(dim));
-    let elements = if shape.contains(&0) { 0 } else { product().ok_or_else(too_large)? as u64 };
-    let packed = match element_type.bits() {
-        Some(_) => Some(element_type.packed_bytes(elements).ok_or_else(too_large)?),
-        None => None,
+
+    /// Checks that a field of values has as many entries as the tensor needs, which reading the header does not.
+    fn check_entries(&self, input: &dyn ReadAt) -> Result<(), TensorError> {
+        let (&TensorPlace::Field { number, .. }, Some(t)) = (&self.data, self.known_type()) else { return Ok(()) };
+        let found = match number {
+            tensor::STRING_DATA => {
+                count(Fields::new(input, &tensor::KIND, self.range.clone()).filter(is(tensor::STRING_DATA)))?
+            }
+            _ => count(self.numbers(input, number))?,
+        };
+        let (expected, field) = (entries(t, self.elements), field_name(number));
+        if found == expected {
+            return Ok(());
+        }
+        Err(self.failed(TensorFault::Length { field, unit: "entries", expected, found }))
+    }
+
+    fn numbers<'a>(&self, input: &'a dyn ReadAt, field: u32) -> Numbers<'a> {
+        Numbers::new(input, &tensor::KIND, self.range.clone(), field)
+    }
+
+    /// The tensor with its data.
+    pub(super) fn tensor(&self, input: &dyn ReadAt, files: &mut ExternalFiles<'_>) -> Result<Tensor, TensorError> {
+        let t = self.element_type()?;
+        let too_large = |_| self.failed(TensorFault::TooLarge { dims: self.signed_dims() });
+        let shape =
+            self.dims.iter().map(|&dim| usize::try_from(dim)).collect::<Result<Vec<_>, _>>().map_err(too_large)?;
+        let made =
+            |tensor: Result<Tensor, Error>| tensor.map_err(|error| self.failed(fault(&error, self.signed_dims())));
+        match &self.data {
+            TensorPlace::Nowhere if t == ElementType::STRING => made(Tensor::from_strings(shape, [""; 0])),
+            TensorPlace::Nowhere => made(Tensor::from_bytes(t, shape, Vec::new())),
+            TensorPlace::Packed(range) => {
+                let bytes = read_bytes(input, range, u64::MAX).map_err(|error| match error {
+                    WireError::OutOfMemory { bytes } => self.failed(TensorFault::OutOfMemory { bytes }),
+                    error => error.into(),
+                })?;
+                made(Tensor::from_bytes(t, shape, bytes))
+            }
+            TensorPlace::External(range) => {
+                let sizes = (self.elements, t.packed_bytes(self.elements).unwrap_or(0));
+                files.tensor(range, t, sizes, shape).map_err(|fault| self.failed(fault))
+            }
+            TensorPlace::Field { most, .. } if entries(t, self.elements) > *most => {
+                self.check_entries(input)?;
+                Err(WireError::Truncated { offset: self.range.start }.into())
+            }
+            TensorPlace::Field { number: tensor::STRING_DATA, .. } => {
+                self.check_entries(input)?;
+                let fields = Fields::new(input, &tensor::KIND, self.range.clone());
+                of_strings(input, fields, tensor::STRING_DATA, (&self.name, shape))
+            }
+            TensorPlace::Field { number, .. } => {
+                let (rule, count) = (EntryRule::of(t), entries(t, self.elements));
+                let code = |index, number| rule.code(index, number).map_err(|fault| self.failed(fault));
+                let (mut numbers, mut failed) = (self.numbers(input, *number), None);
+                let codes = codes(&mut numbers, count, code, &mut failed);
+                let tensor = if is_packed(t) {
+                    let mut bytes = Vec::new();
+                    let memory = |_| self.failed(TensorFault::OutOfMemory { bytes: count });
+                    bytes.try_reserve_exact(count as usize).map_err(memory)?;
+                    bytes.extend(codes.map(|byte| byte as u8));
+                    Tensor::from_bytes(t, shape, bytes)
+                } else {
+                    Tensor::from_codes(t, shape, codes)
+                };
+                // A wrong number of entries is told before what is wrong with one of them.
+                if failed.is_some() || tensor.is_ok() && numbers.next().is_some() {
+                    self.check_entries(input)?;
+                }
+                failed.map_or_else(|| made(tensor), Err)
+            }
+        }
+    }
+
+    fn signed_dims(&self) -> Vec<i64> {
+        self.dims.iter().map(|&dim| dim as i64).collect()
+    }
+}
+
+/// The number of items before the end, or the first error.
+pub(super) fn count<T>(mut items: impl Iterator<Item = Result<T, WireError>>) -> Result<u64, WireError> {
+    items.try_fold(0, |count, item| item.map(|_| count + 1))
+}
+
+/// Whether an item is this field, or an error.
+pub(super) fn is(number: u32) -> impl Fn(&Result<Field, WireError>) -> bool {
+    move |found| found.as_ref().map_or(true, |found| found.number == number)
+}
+
+/// `count` numbers as codes. Their message is not much smaller, so that memory for all of them may be taken at once. The
+/// first error is left in `failed`, and zeros follow it.
+pub(super) fn codes<E: From<WireError>>(
+    numbers: &mut Numbers<'_>,
+    count: u64,
+    code: impl Fn(usize, u64) -> Result<u64, E>,
+    failed: &mut Option<E>,
+) -> impl Iterator<Item = u64> {
+    (0..count as usize).map(move |index| {
+        let number = numbers.next().unwrap_or(Err(WireError::Truncated { offset: 0 }));
+        number.map_err(E::from).and_then(|number| code(index, number)).unwrap_or_else(|error| {
+            failed.get_or_insert(error);
+            0
+        })
+    })
+}
+
+/// A STRING tensor of the strings of a field, if all is UTF-8.
+pub(super) fn of_strings(
+    input: &dyn ReadAt,
+    fields: Fields<'_>,
+    field: u32,
+    (name, shape): (&str, Vec<usize>),
+) -> Result<Tensor, TensorError> {
+    let failed = |fault| TensorError::Tensor { name: name.to_owned(), fault };
+    let text = |(index, found): (usize, Result<Field, WireError>)| {
+        let utf8 = |_| failed(TensorFault::Utf8 { index });
+        match view_bytes(input, &found?.bytes(), u64::MAX)? {
+            Cow::Borrowed(bytes) => std::str::from_utf8(bytes).map(Cow::Borrowed).map_err(utf8),
+            Cow::Owned(bytes) => String::from_utf8(bytes).map(Cow::Owned).map_err(|e| utf8(e.utf8_error())),
+        }
     };
-    let own = own_field(element_type);
-    let header = Header { element_type, elements, shape };
-    let field = match (data_field(message)?, packed) {
-        (None, _) if elements == 0 => Field::Own(own),
-        (None, _) => {
-            let expected = header.entries();
-            return Err(TensorFault::Length { field: own, unit: "entries", expected, found: 0 });
-        }
-        (Some(("external_data", _)), Some(expected)) => {
-            Field::External(external::tensor_range(&message.external_data, expected)?)
-        }
-        (Some(("raw_data", found)), Some(expected)) => {
-            length("raw_data", "bytes", expected, found)?;
-            Field::Raw
-        }
-        (Some((field, _)), _) if field != own => return Err(TensorFault::WrongField { field, element_type }),
-        (Some((_, found)), _) => {
-            length(own, "entries", header.entries(), found)?;
-            Field::Own(own)
-        }
-    };
-    Ok((header, field))
-}
-
-/// The field that holds a tensor's data.
-enum Field {
-    External(TensorRange),
-    Raw,
-    /// The field of the type.
-    Own(&'static str),
-}
-
-fn shape(dims: &[i64]) -> Result<Vec<usize>, TensorFault> {
-    if dims.len() > MOST_DIMS {
-        return Err(TensorFault::Rank { found: dims.len(), limit: MOST_DIMS });
-    }
-    if let Some((axis, &dim)) = dims.iter().enumerate().find(|(_, dim)| **dim < 0) {
-        return Err(TensorFault::NegativeDim { axis, dim });
-    }
-    let shape = dims.iter().map(|&dim| usize::try_from(dim)).collect::<Result<_, _>>();
-    shape.map_err(|_| TensorFault::TooLarge { dims: dims.to_vec() })
-}
-
-/// The one field that holds data, if any does, and how many bytes or entries it has.
-fn data_field(message: &TensorProto) -> Result<Option<(&'static str, usize)>, TensorFault> {
-    if !(0..=EXTERNAL).contains(&message.data_location) {
-        return Err(TensorFault::DataLocation { code: message.data_location });
-    }
-    // External data counts also without an entry.
-    let external = usize::from(message.data_location == EXTERNAL) + message.external_data.len();
-    let holds = [
-        ("external_data", external),
-        ("raw_data", message.raw_data.as_ref().map_or(0, Bytes::len)),
-        ("float_data", message.float_data.len()),
-        ("int32_data", message.int32_data.len()),
-        ("string_data", message.string_data.len()),
-        ("int64_data", message.int64_data.len()),
-        ("double_data", message.double_data.len()),
-        ("uint64_data", message.uint64_data.len()),
-    ];
-    let mut fields = holds.into_iter().filter(|(_, length)| *length > 0);
-    match (fields.next(), fields.next()) {
-        (Some((first, _)), Some((second, _))) => Err(TensorFault::TwoFields { first, second }),
-        (Some(("external_data", _)), None) if message.data_location != EXTERNAL => {
-            Err(TensorFault::DataLocation { code: message.data_location })
-        }
-        (field, _) => Ok(field),
-    }
-}
-
-/// The field for a type's values, where they are not in `raw_data`.
-fn own_field(element_type: ElementType) -> &'static str {
-    match (element_type.kind(), element_type.bits()) {
-        (Kind::String, _) => "string_data",
-        (Kind::Float(_), Some(32)) => "float_data",
-        (Kind::Float(_), Some(64)) => "double_data",
-        (Kind::Int { signed: true }, Some(64)) => "int64_data",
-        (Kind::Int { signed: false }, Some(32 | 64)) => "uint64_data",
-        _ => "int32_data",
-    }
-}
-
-fn length(field: &'static str, unit: &'static str, expected: u64, found: usize) -> Result<(), TensorFault> {
-    let found = found as u64;
-    if found == expected { Ok(()) } else { Err(TensorFault::Length { field, unit, expected, found }) }
-}
-
-/// A STRING tensor, if all is UTF-8.
-pub(super) fn texts(shape: Vec<usize>, strings: &[Bytes]) -> Result<Tensor, TensorFault> {
     let dims = shape.iter().map(|&dim| dim as i64).collect();
     let mut invalid = None;
-    let texts = strings.iter().enumerate().map_while(|(index, bytes)| {
-        std::str::from_utf8(bytes).map_err(|_| invalid = Some(TensorFault::Utf8 { index })).ok()
-    });
-    let tensor = Tensor::from_strings(shape, texts);
-    match invalid {
-        Some(fault) => Err(fault),
-        None => tensor.map_err(|error| fault(&error, dims)),
-    }
+    let strings =
+        fields.filter(is(field)).enumerate().map_while(|found| text(found).map_err(|error| invalid = Some(error)).ok());
+    let tensor = Tensor::from_strings(shape, strings);
+    invalid.map_or_else(|| tensor.map_err(|error| failed(fault(&error, dims))), Err)
 }
 
-/// What type and dims say.
-struct Header {
-    element_type: ElementType,
-    elements: u64,
-    shape: Vec<usize>,
+/// Which entries of a type's own field stand for a code, or for a packed byte: integers within their range, floats and
+/// packed bytes of either signedness.
+struct EntryRule {
+    t: ElementType,
+    field: u32,
+    /// The smallest and the largest entry.
+    limits: (i64, i64),
 }
 
-impl Header {
-    fn read(self, field: Field, message: &TensorProto, files: &mut ExternalFiles<'_>) -> Result<Tensor, TensorFault> {
-        let own = match field {
-            Field::Own(own) => own,
-            Field::External(range) => {
-                return files.tensor(&range, self.element_type, self.elements, self.shape);
-            }
-            Field::Raw => return self.raw(message.raw_data.as_deref().unwrap_or_default().iter().copied()),
+impl EntryRule {
+    fn of(t: ElementType) -> Self {
+        let bits = if is_packed(t) { 8 } else { t.bits().unwrap_or(0).min(32) };
+        let (signed, unsigned) = ((-(1i64 << (bits - 1)), (1i64 << (bits - 1)) - 1), (0, (1i64 << bits) - 1));
+        let limits = match t.kind() {
+            Kind::Int { signed: true } if !is_packed(t) => signed,
+            Kind::Int { signed: false } if !is_packed(t) => unsigned,
+            _ => (signed.0, unsigned.1),
         };
-        match own {
-            "float_data" => self.codes(message.float_data.iter().map(|value| value.to_bits().into())),
-            "double_data" => self.codes(message.double_data.iter().map(|value| value.to_bits())),
-            "int64_data" => self.codes(message.int64_data.iter().map(|&value| value as u64)),
-            "uint64_data" => {
-                self.check(own, message.uint64_data.iter().map(|&value| value.into()))?;
-                self.codes(message.uint64_data.iter().copied())
+        Self { t, field: own_field(t), limits }
+    }
+
+    #[inline]
+    fn code(&self, index: usize, number: u64) -> Result<u64, TensorFault> {
+        let Self { t, field, limits } = self;
+        let (value, is_code) = match *field {
+            tensor::INT32_DATA if *t == ElementType::BOOL => return Ok((number as i32 != 0).into()),
+            tensor::INT32_DATA => {
+                // Integers are truncated to 32 bits, as protobuf does.
+                let value = i64::from(number as i32);
+                (value.into(), limits.0 <= value && value <= limits.1)
             }
-            "string_data" => texts(self.shape, &message.string_data),
-            _ => self.int32(&message.int32_data),
-        }
-    }
-
-    /// Packed bytes, of which there are as many as there must be.
-    fn raw(self, values: impl ExactSizeIterator<Item = u8>) -> Result<Tensor, TensorFault> {
-        let dims = self.dims();
-        let mut bytes = Vec::new();
-        let size = values.len();
-        bytes.try_reserve_exact(size).map_err(|_| TensorFault::OutOfMemory { bytes: size as u64 })?;
-        bytes.extend(values);
-        Tensor::from_bytes(self.element_type, self.shape, bytes).map_err(|error| fault(&error, dims))
-    }
-
-    /// One code an element.
-    fn codes(self, codes: impl ExactSizeIterator<Item = u64>) -> Result<Tensor, TensorFault> {
-        let dims = self.dims();
-        Tensor::from_codes(self.element_type, self.shape, codes).map_err(|error| fault(&error, dims))
-    }
-
-    fn int32(self, values: &[i32]) -> Result<Tensor, TensorFault> {
-        if self.element_type == ElementType::BOOL {
-            return self.codes(values.iter().map(|&value| (value != 0).into()));
-        }
-        self.check("int32_data", values.iter().map(|&value| value.into()))?;
-        if self.is_packed() {
-            return self.raw(values.iter().map(|&value| value as u8));
-        }
-        self.codes(values.iter().map(|&value| value as u64))
-    }
-
-    /// Whether `int32_data` holds packed bytes.
-    fn is_packed(&self) -> bool {
-        matches!(self.element_type.bits(), Some(2 | 4))
-    }
-
-    /// Entries of the type's own field.
-    fn entries(&self) -> u64 {
-        let packed = if self.is_packed() { self.element_type.packed_bytes(self.elements) } else { None };
-        packed.unwrap_or(self.elements)
-    }
-
-    /// Whether each value is a code: integers within their range, floats and packed bytes of either signedness.
-    fn check(&self, field: &'static str, values: impl Iterator<Item = i128>) -> Result<(), TensorFault> {
-        let bits = if self.is_packed() { 8 } else { self.element_type.bits().unwrap_or(0) };
-        let (signed, unsigned) = (-(1i128 << (bits - 1))..1i128 << (bits - 1), 0..1i128 << bits);
-        let fits = |value: &i128| match self.element_type.kind() {
-            Kind::Int { signed: true } if !self.is_packed() => signed.contains(value),
-            Kind::Int { signed: false } if !self.is_packed() => unsigned.contains(value),
-            _ => signed.contains(value) || unsigned.contains(value),
+            tensor::UINT64_DATA => (number.into(), *t == ElementType::UINT64 || number <= limits.1 as u64),
+            _ => return Ok(number),
         };
-        match values.enumerate().find(|(_, value)| !fits(value)) {
-            Some((index, value)) => Err(TensorFault::Value { field, index, value, element_type: self.element_type }),
-            None => Ok(()),
+        if is_code {
+            return Ok(value as u64);
         }
-    }
-
-    fn dims(&self) -> Vec<i64> {
-        self.shape.iter().map(|&dim| dim as i64).collect()
+        Err(TensorFault::Value { field: field_name(*field), index, value, element_type: *t })
     }
 }
 

@@ -6,12 +6,12 @@ use wgpu_cast::{CastOptions, ElementType};
 use super::data::Sources;
 use super::edit::{AttributeEdit, Edits, NewAttribute, TensorEdit};
 use super::error::OnnxModelError;
-use super::fields::attribute;
-use super::reader::{Name, fields};
+use super::reader::{Name, wire};
 use super::structure::{Attribute, Node, Place, Structure, TensorId};
 use crate::input::ReadAt;
+use crate::onnx::fields::attribute;
 use crate::plan::{TensorCast, TensorStorage};
-use crate::wire::{Value, WireError, read_bytes, varints};
+use crate::wire::Numbers;
 
 /// The attributes with other values than tensors: their types, and for lists the fields of their values.
 pub(super) const VALUES: [(&str, ElementType, Option<u32>); 6] = [
@@ -152,27 +152,11 @@ impl Constants<'_, '_> {
         // An integer of one byte becomes eight.
         self.sources.spend(name, bytes.saturating_mul(if found.floats.is_some() { 1 } else { 8 }))?;
         let element = || format!("an attribute of the node {name}");
-        let failed = |error: WireError| OnnxModelError::Message { element: element(), error };
+        let field = if found.floats.is_some() { attribute::FLOATS } else { attribute::INTS };
         let mut decoded = Vec::new();
-        for field in fields(self.model, &found.range, element) {
-            let field = field?;
-            match (field.number, &field.value) {
-                (attribute::FLOATS, Value::Fixed32(code)) => decoded.extend(code.to_le_bytes()),
-                (attribute::FLOATS, Value::Bytes(range)) => {
-                    let packed = read_bytes(self.model, range, bytes).map_err(failed)?;
-                    if packed.len() % 4 != 0 {
-                        return Err(OnnxModelError::FieldType { element: element(), field: field.number });
-                    }
-                    decoded.extend(packed);
-                }
-                (attribute::INTS, Value::Varint(int)) => decoded.extend(int.to_le_bytes()),
-                (attribute::INTS, Value::Bytes(range)) => {
-                    for int in varints(self.model, range.clone()) {
-                        decoded.extend(int.map_err(failed)?.to_le_bytes());
-                    }
-                }
-                _ => {}
-            }
+        for number in Numbers::new(self.model, &attribute::KIND, found.range.clone(), field) {
+            let number = number.map_err(|error| wire(element, error))?.to_le_bytes();
+            decoded.extend_from_slice(if found.floats.is_some() { &number[..4] } else { &number });
         }
         Ok(decoded)
     }

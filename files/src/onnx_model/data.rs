@@ -6,12 +6,12 @@ use std::ops::Range;
 use super::edit::Edits;
 use super::error::OnnxModelError;
 use super::message::Message;
-use super::reader::wire;
-use super::structure::{Data, Structure, TensorId};
+use super::reader::{of_tensor, wire};
+use super::structure::{Structure, TensorId};
 use crate::input::ReadAt;
-use crate::onnx::{MessageError, NamedTensor, TensorFault};
+use crate::onnx::{NamedTensor, TensorFault, TensorPlace};
 use crate::plan::{SourceRange, TensorCast};
-use crate::wire::read_bytes;
+use crate::text::quoted;
 
 /// The most bytes of messages whose values are decoded in memory.
 const MOST_DECODED: u64 = 64 << 20;
@@ -66,20 +66,14 @@ impl<'a> Sources<'a> {
         tensors.sort_unstable();
         for id in tensors {
             let tensor = self.structure.tensor(id);
-            if !matches!(tensor.data, Data::Field(_)) || edits.tensors[&id].to.is_none() {
+            if !matches!(tensor.data, TensorPlace::Field { .. }) || edits.tensors[&id].to.is_none() {
                 continue;
             }
             let name = self.structure.text(tensor.name);
             self.spend(name, tensor.range.end - tensor.range.start)?;
-            let message =
-                read_bytes(model, &tensor.range, MOST_DECODED).map_err(|error| wire(|| name.to_owned(), error))?;
-            let packed = NamedTensor::from_bytes(message, None).map(|named| named.tensor.into_bytes());
-            let packed = match (packed, name.to_owned()) {
-                (Ok(Some(packed)), _) => packed,
-                (Err(MessageError::Tensor { fault, .. }), name) => return Err(OnnxModelError::Tensor { name, fault }),
-                // Only a tensor's values can be at fault: the other fields were read before.
-                (_, name) => return Err(OnnxModelError::Values { name }),
-            };
+            let read = NamedTensor::read(model, tensor.range.clone(), None);
+            let read = read.map_err(|error| of_tensor(|| format!("tensor {}", quoted(name)), error))?;
+            let packed = read.tensor.into_bytes().unwrap_or_default();
             let range = self.append(name, &packed)?;
             self.ranges.insert(id, range);
         }
@@ -110,37 +104,23 @@ impl<'a> Sources<'a> {
         let tensor = self.structure.tensor(id);
         let at = |input, range: &Range<u64>| SourceRange { input, offset: range.start, bytes: range.end - range.start };
         let range = match &tensor.data {
-            Data::None => SourceRange { input: 0, offset: 0, bytes: 0 },
-            Data::Raw(range) => at(0, range),
-            Data::Field(_) => match self.ranges.get(&id) {
+            TensorPlace::Nowhere => SourceRange { input: 0, offset: 0, bytes: 0 },
+            TensorPlace::Packed(range) => at(0, range),
+            TensorPlace::Field { .. } => match self.ranges.get(&id) {
                 Some(range) => at(self.decoded_input(), range),
                 None => return Ok(None),
             },
-            Data::External { file, offset, length } => {
-                let input = 1 + file;
-                let name = self.structure.text(tensor.name).to_owned();
-                let bytes = self.external_bytes(id, input, *offset, *length);
-                let bytes = bytes.map_err(|fault| OnnxModelError::Tensor { name, fault })?;
-                return Ok(Some(Source { range: SourceRange { input, offset: *offset, bytes }, is_external: true }));
+            TensorPlace::External(range) => {
+                let input = tensor.input();
+                let expected = tensor.element_type().and_then(|t| t.packed_bytes(tensor.elements));
+                let failed =
+                    |fault| OnnxModelError::Tensor { name: self.structure.text(tensor.name).to_owned(), fault };
+                let bytes = range.bytes_in(self.sizes[input], expected).map_err(failed)?;
+                let range = SourceRange { input, offset: range.offset, bytes };
+                return Ok(Some(Source { range, is_external: true }));
             }
         };
         Ok(Some(Source { range, is_external: false }))
-    }
-
-    /// The size of external data, which must be inside its file, and extend to its end if no length is given.
-    fn external_bytes(&self, id: TensorId, input: usize, offset: u64, length: Option<u64>) -> Result<u64, TensorFault> {
-        let tensor = self.structure.tensor(id);
-        let size = self.sizes[input];
-        let expected = tensor.element_type().and_then(|t| t.packed_bytes(tensor.elements));
-        let bytes = length.or(expected).unwrap_or(size.saturating_sub(offset));
-        let location = self.structure.text(self.structure.files[input - 1]).to_owned();
-        let end = offset.checked_add(bytes).filter(|&end| end <= size);
-        let end = end.ok_or(TensorFault::BeyondFile { location, offset, length: bytes, size })?;
-        if length.is_none() && end != size {
-            let found = size - offset;
-            return Err(TensorFault::Length { field: "external_data", unit: "bytes", expected: bytes, found });
-        }
-        Ok(bytes)
     }
 }
 

@@ -10,14 +10,16 @@ use wgpu_cast::CastOptions;
 use super::data::{DataFile, Sources};
 use super::edit::{AttributeEdit, Edits, GraphEdits, NewAttribute, NewCast, NodeEdit, ValueEdit};
 use super::error::OnnxModelError;
-use super::fields::{attribute, graph, model, node, opset, value};
 use super::message::Message;
-use super::reader::{bytes, fields, text};
+use super::reader::{fields, wire};
 use super::rows::Rows;
 use super::structure::{Attribute, Graph, GraphId, Node, Structure, ValueInfo};
 use crate::input::ReadAt;
-use crate::tensor_fields as tensor;
-use crate::wire::Field;
+use crate::onnx::fields::{
+    attribute, attribute_type, graph, model, node, opset, tensor, tensor_type, value, value_type,
+};
+use crate::onnx::{opset_import, put_attribute};
+use crate::wire::{Field, Kind};
 
 /// The names in messages about what was read before: errors there mean that the input has changed.
 const ELEMENT: &str = "the model";
@@ -48,23 +50,23 @@ impl Emitter<'_> {
             out.number(model::IR_VERSION, version)?;
         }
         let mut functions = 0;
-        for field in fields(self.model, &self.structure.range, element) {
+        for field in fields(self.model, &model::KIND, &self.structure.range, element) {
             let field = field?;
             match field.number {
                 model::IR_VERSION if ir_version.is_some() => {}
                 model::GRAPH => {
-                    let content = bytes(&field, element)?;
+                    let content = field.bytes();
                     self.child(&mut out, &field.range, model::GRAPH, content, |emitter| emitter.graph(0))?;
                 }
                 model::OPSET_IMPORT => {
-                    let range = bytes(&field, element)?;
+                    let range = field.bytes();
                     self.child(&mut out, &field.range, model::OPSET_IMPORT, range.clone(), |emitter| {
                         emitter.import(&range, emitter.edits.opset)
                     })?;
                 }
                 model::FUNCTIONS => {
                     let index = next(&mut functions);
-                    let content = bytes(&field, element)?;
+                    let content = field.bytes();
                     self.child(&mut out, &field.range, model::FUNCTIONS, content, |emitter| emitter.function(index))?;
                 }
                 _ => out.copy(&field.range)?,
@@ -88,15 +90,9 @@ impl Emitter<'_> {
 
     fn import(&self, range: &Range<u64>, opset: Option<i64>) -> Result<Message, OnnxModelError> {
         let mut out = Message::default();
-        let mut domain = String::new();
-        for field in fields(self.model, range, element) {
-            let field = field?;
-            if field.number == opset::DOMAIN {
-                domain = text(self.model, &field, element)?;
-            }
-        }
-        let version = opset.filter(|_| matches!(domain.as_str(), "" | "ai.onnx"));
-        for field in fields(self.model, range, element) {
+        let found = opset_import(self.model, range.clone()).map_err(|error| wire(element, error))?;
+        let version = opset.filter(|_| found.is_some());
+        for field in fields(self.model, &opset::KIND, range, element) {
             let field = field?;
             match version {
                 Some(version) if field.number == opset::VERSION => out.number(opset::VERSION, version as u64)?,
@@ -112,10 +108,10 @@ impl Emitter<'_> {
         let edits = self.edits.graphs.get(&id).unwrap_or(&none);
         let mut out = Message::default();
         let [mut nodes, mut initializers, mut inputs, mut outputs, mut infos] = [0; 5];
-        for field in fields(self.model, &graph.range, element) {
+        for field in fields(self.model, &graph::KIND, &graph.range, element) {
             let field = field?;
             let child = |emitter: &mut Self, out: &mut Message, emit: &dyn Fn(&mut Self) -> Result<Message, _>| {
-                emitter.child(out, &field.range, field.number, bytes(&field, element)?, emit)
+                emitter.child(out, &field.range, field.number, field.bytes(), emit)
             };
             match field.number {
                 graph::NODE => self.node_field(&mut out, &field, (graph, edits), next(&mut nodes))?,
@@ -168,23 +164,21 @@ impl Emitter<'_> {
         let is_plain = |attribute: &Attribute| attribute.tensors.is_empty() && attribute.graphs.is_empty();
         match edit {
             None if node.attributes.iter().all(is_plain) => out.copy(&field.range),
-            edit => {
-                self.child(out, &field.range, field.number, bytes(field, element)?, |emitter| emitter.node(node, edit))
-            }
+            edit => self.child(out, &field.range, field.number, field.bytes(), |emitter| emitter.node(node, edit)),
         }
     }
 
     fn value(&self, value: &ValueInfo, edit: &ValueEdit) -> Result<Message, OnnxModelError> {
         let mut out = Message::default();
         let ValueEdit::Change { name, element_type } = edit else { return Ok(out) };
-        for field in fields(self.model, &value.range, element) {
+        for field in fields(self.model, &value::KIND, &value.range, element) {
             let field = field?;
             match (field.number, name) {
                 (value::NAME, Some(name)) => out.text(value::NAME, name)?,
                 (value::TYPE, _) => {
                     let code = element_type.onnx_code() as u64;
-                    let path = [value::TENSOR_TYPE, value::ELEM_TYPE];
-                    out.message(value::TYPE, self.replaced(&bytes(&field, element)?, &path, code)?)?;
+                    let path = [(&value_type::KIND, value_type::TENSOR), (&tensor_type::KIND, tensor_type::ELEM_TYPE)];
+                    out.message(value::TYPE, self.replaced(&field.bytes(), &path, code)?)?;
                 }
                 _ => out.copy(&field.range)?,
             }
@@ -192,16 +186,20 @@ impl Emitter<'_> {
         Ok(out)
     }
 
-    /// A message with another number in the field that the path of field numbers leads to.
-    fn replaced(&self, range: &Range<u64>, path: &[u32], number: u64) -> Result<Message, OnnxModelError> {
+    /// A message with another number in the field that the path of messages and their fields leads to.
+    fn replaced(
+        &self,
+        range: &Range<u64>,
+        path: &[(&'static Kind, u32)],
+        number: u64,
+    ) -> Result<Message, OnnxModelError> {
         let mut out = Message::default();
-        for field in fields(self.model, range, element) {
+        let Some((&(kind, step), rest)) = path.split_first() else { return Ok(out) };
+        for field in fields(self.model, kind, range, element) {
             let field = field?;
-            match path {
-                [last] if field.number == *last => out.number(*last, number)?,
-                [first, rest @ ..] if field.number == *first => {
-                    out.message(*first, self.replaced(&bytes(&field, element)?, rest, number)?)?;
-                }
+            match rest {
+                [] if field.number == step => out.number(step, number)?,
+                [_, ..] if field.number == step => out.message(step, self.replaced(&field.bytes(), rest, number)?)?,
                 _ => out.copy(&field.range)?,
             }
         }
@@ -214,7 +212,7 @@ impl Emitter<'_> {
         let mut out = Message::default();
         let [mut inputs, mut outputs, mut attributes] = [0; 3];
         let mut known_attributes = node.attributes.iter().peekable();
-        for field in fields(self.model, &node.range, element) {
+        for field in fields(self.model, &node::KIND, &node.range, element) {
             let field = field?;
             match field.number {
                 node::INPUT | node::OUTPUT => {
@@ -232,15 +230,16 @@ impl Emitter<'_> {
                     let known = known_attributes.next_if(|attribute| attribute.index == index);
                     match (edit.attributes.get(&index), known) {
                         (Some(AttributeEdit::Number(value)), _) => {
-                            let content = bytes(&field, element)?;
-                            let changed = self.replaced(&content, &[attribute::I], *value as u64)?;
+                            let content = field.bytes();
+                            let changed =
+                                self.replaced(&content, &[(&attribute::KIND, attribute::I)], *value as u64)?;
                             out.message(node::ATTRIBUTE, changed)?;
                         }
                         (Some(AttributeEdit::Replace(new)), _) => {
-                            out.message(node::ATTRIBUTE, self.new_attribute(new)?)?;
+                            self.new_attribute(&mut out, new)?;
                         }
                         (None, Some(known)) => {
-                            let content = bytes(&field, element)?;
+                            let content = field.bytes();
                             self.child(&mut out, &field.range, node::ATTRIBUTE, content, |emitter| {
                                 emitter.attribute(node, known)
                             })?;
@@ -252,7 +251,7 @@ impl Emitter<'_> {
             }
         }
         for new in &edit.added {
-            out.message(node::ATTRIBUTE, self.new_attribute(new)?)?;
+            self.new_attribute(&mut out, new)?;
         }
         Ok(out)
     }
@@ -260,19 +259,18 @@ impl Emitter<'_> {
     fn attribute(&mut self, node: &Node, attribute: &Attribute) -> Result<Message, OnnxModelError> {
         let mut out = Message::default();
         let (mut tensors, mut graphs) = (attribute.tensors.iter(), attribute.graphs.iter());
-        for field in fields(self.model, &attribute.range, element) {
+        for field in fields(self.model, &attribute::KIND, &attribute.range, element) {
             let field = field?;
-            let content = || bytes(&field, element);
             match field.number {
                 attribute::T | attribute::TENSORS => {
                     let tensor = *tensors.next().ok_or(OnnxModelError::Changed)?;
-                    self.child(&mut out, &field.range, field.number, content()?, |emitter| {
+                    self.child(&mut out, &field.range, field.number, field.bytes(), |emitter| {
                         emitter.tensor(tensor, Some(node))
                     })?;
                 }
                 attribute::G | attribute::GRAPHS => {
                     let graph = *graphs.next().ok_or(OnnxModelError::Changed)?;
-                    self.child(&mut out, &field.range, field.number, content()?, |emitter| emitter.graph(graph))?;
+                    self.child(&mut out, &field.range, field.number, field.bytes(), |emitter| emitter.graph(graph))?;
                 }
                 _ => out.copy(&field.range)?,
             }
@@ -280,14 +278,10 @@ impl Emitter<'_> {
         Ok(out)
     }
 
-    fn new_attribute(&mut self, new: &NewAttribute) -> Result<Message, OnnxModelError> {
-        let mut out = Message::default();
+    /// Appends an attribute to a node.
+    fn new_attribute(&mut self, node: &mut Message, new: &NewAttribute) -> Result<(), OnnxModelError> {
         match new {
-            NewAttribute::Int { name, value } => {
-                out.text(attribute::NAME, name)?;
-                out.number(attribute::I, *value as u64)?;
-                out.number(attribute::TYPE, attribute::TYPE_INT)?;
-            }
+            NewAttribute::Int { name, value } => node.literal(int_attribute(name, *value)),
             NewAttribute::Tensor { name, dims, to, source } => {
                 let mut content = Message::default();
                 for &dim in dims {
@@ -303,12 +297,13 @@ impl Emitter<'_> {
                     None => raw.literal(vec![0; to.packed_bytes(1).unwrap_or(0) as usize])?,
                 }
                 content.message(tensor::RAW_DATA, raw)?;
+                let mut out = Message::default();
                 out.text(attribute::NAME, name)?;
                 out.message(attribute::T, content)?;
-                out.number(attribute::TYPE, attribute::TYPE_TENSOR)?;
+                out.number(attribute::TYPE, attribute_type("TENSOR"))?;
+                node.message(node::ATTRIBUTE, out)
             }
         }
-        Ok(out)
     }
 }
 
@@ -327,10 +322,13 @@ fn cast_node(cast: &NewCast) -> Result<Message, OnnxModelError> {
     out.text(node::INPUT, &cast.input)?;
     out.text(node::OUTPUT, &cast.output)?;
     out.text(node::OP_TYPE, "Cast")?;
-    let mut to = Message::default();
-    to.text(attribute::NAME, "to")?;
-    to.number(attribute::I, cast.to.onnx_code() as u64)?;
-    to.number(attribute::TYPE, attribute::TYPE_INT)?;
-    out.message(node::ATTRIBUTE, to)?;
+    out.literal(int_attribute("to", cast.to.onnx_code().into()))?;
     Ok(out)
+}
+
+/// An attribute, as a field of a node.
+fn int_attribute(name: &str, value: i64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    put_attribute(&mut bytes, name, wgpu_cast::onnx::Attribute::Int(value));
+    bytes
 }

@@ -21,30 +21,6 @@ pub enum OnnxModelError {
         #[source]
         error: WireError,
     },
-    /// A field of an element has another type than ONNX gives it.
-    #[error("{element}: the field {field} has an unexpected wire type")]
-    FieldType {
-        /// The element of the model.
-        element: String,
-        /// The number of the field.
-        field: u32,
-    },
-    /// A field of which there can be one is given twice.
-    #[error("{element}: the field {field} is given twice")]
-    Repeated {
-        /// The element of the model.
-        element: String,
-        /// The number of the field.
-        field: u32,
-    },
-    /// A name or a type is not valid UTF-8.
-    #[error("{element}: the field {field} is not valid UTF-8")]
-    Utf8 {
-        /// The element of the model.
-        element: String,
-        /// The number of the field.
-        field: u32,
-    },
     /// Graphs are nested too deeply.
     #[error("{element}: graphs are nested more than {limit} deep")]
     TooDeep {
@@ -78,12 +54,6 @@ pub enum OnnxModelError {
         name: String,
         /// The most that is supported, in bytes.
         limit: u64,
-    },
-    /// The values of a tensor in the field of their type are not valid protobuf.
-    #[error("tensor {name}: its values are not valid protobuf", name = quoted(.name))]
-    Values {
-        /// The tensor's name.
-        name: String,
     },
     /// An initializer or a constant is to be cast from or to STRING.
     #[error("tensor {name} cannot be stored as {to}: casts from and to string are not supported", name = quoted(.name))]

@@ -6,13 +6,11 @@ use std::sync::{Mutex, PoisonError};
 
 use super::error::OnnxModelError;
 use crate::input::ReadAt;
-use crate::wire::{Field, Fields, Value, WireError, read_bytes};
+use crate::onnx::TensorError;
+use crate::wire::{Field, Fields, Kind, WireError};
 
 /// The number of bytes that are read at a time.
 const PAGE: usize = 16 << 10;
-
-/// The longest name in bytes.
-const LONGEST_NAME: u64 = 1 << 16;
 
 /// An input of whose bytes those around the last read are kept, because the messages of a model are small and many.
 pub(super) struct Paged<'a> {
@@ -56,42 +54,32 @@ impl ReadAt for Paged<'_> {
     fn size(&self) -> std::io::Result<u64> {
         Ok(self.size)
     }
+
+    fn in_memory(&self) -> Option<&[u8]> {
+        self.input.in_memory()
+    }
 }
 
 /// The fields of a message.
 pub(super) fn fields(
     input: &dyn ReadAt,
+    kind: &'static Kind,
     message: &Range<u64>,
     element: impl Fn() -> String,
 ) -> impl Iterator<Item = Result<Field, OnnxModelError>> {
-    Fields::new(input, message.clone()).map(move |field| field.map_err(|error| wire(&element, error)))
+    Fields::new(input, kind, message.clone()).map(move |field| field.map_err(|error| wire(&element, error)))
 }
 
 pub(super) fn wire(element: impl Fn() -> String, error: WireError) -> OnnxModelError {
     OnnxModelError::Message { element: element(), error }
 }
 
-/// The bytes of a message or a string.
-pub(super) fn bytes(field: &Field, element: impl Fn() -> String) -> Result<Range<u64>, OnnxModelError> {
-    match &field.value {
-        Value::Bytes(range) => Ok(range.clone()),
-        _ => Err(OnnxModelError::FieldType { element: element(), field: field.number }),
+/// The error of a tensor, which is an element of the model.
+pub(super) fn of_tensor(element: impl Fn() -> String, error: TensorError) -> OnnxModelError {
+    match error {
+        TensorError::Message(error) => wire(element, error),
+        TensorError::Tensor { name, fault } => OnnxModelError::Tensor { name, fault },
     }
-}
-
-/// An integer or an enum.
-pub(super) fn number(field: &Field, element: impl Fn() -> String) -> Result<u64, OnnxModelError> {
-    match field.value {
-        Value::Varint(value) => Ok(value),
-        _ => Err(OnnxModelError::FieldType { element: element(), field: field.number }),
-    }
-}
-
-/// A name.
-pub(super) fn text(input: &dyn ReadAt, field: &Field, element: impl Fn() -> String) -> Result<String, OnnxModelError> {
-    let range = bytes(field, &element)?;
-    let read = read_bytes(input, &range, LONGEST_NAME).map_err(|error| wire(&element, error))?;
-    String::from_utf8(read).map_err(|_| OnnxModelError::Utf8 { element: element(), field: field.number })
 }
 
 /// A name of the model, which stands for the same text wherever it occurs.

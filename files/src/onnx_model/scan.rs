@@ -1,17 +1,17 @@
 //! Reads the structure of a model.
 
-mod tensor;
-
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
 
 use super::constants::VALUES;
 use super::error::OnnxModelError;
-use super::fields::{attribute, function, graph, model, node, opset, sparse, value};
-use super::reader::{Name, Paged, bytes, fields, number, text, wire};
-use super::structure::{Attribute, Data, Function, Graph, GraphId, Node, Structure, ValueInfo, ValueKind};
+use super::reader::{Name, Paged, fields, of_tensor, wire};
+use super::structure::{Attribute, Function, Graph, GraphId, Node, Structure, Tensor, TensorId, ValueInfo};
 use crate::input::ReadAt;
-use crate::wire::{Field, Value, varints};
+use crate::onnx::fields::{attribute, function, graph, model, node, sparse};
+use crate::onnx::{TensorHeader, TensorPlace, ValueKind, is_default, opset_import, value_info};
+use crate::wire::{Field, Form, Packed, Value};
 
 /// How deep graphs may be nested. Parsers of protobuf allow 100 messages, of which a nested graph takes three.
 const DEEPEST: u32 = 32;
@@ -32,22 +32,19 @@ pub(super) fn scan(input: &dyn ReadAt) -> Result<Structure, OnnxModelError> {
     let mut scanner = Scanner { input: &paged, structure, memory: 0 };
     let (mut has_graph, mut opset) = (false, None);
     let mut functions = Vec::new();
-    for field in fields(&paged, &range, element) {
+    for field in fields(&paged, &model::KIND, &range, element) {
         let field = field?;
         match field.number {
-            model::IR_VERSION => scanner.structure.ir_version = number(&field, element)? as i64,
-            model::GRAPH if has_graph => {
-                return Err(OnnxModelError::Repeated { element: element(), field: model::GRAPH });
-            }
+            model::IR_VERSION => scanner.structure.ir_version = field.number() as i64,
             model::GRAPH => {
                 has_graph = true;
-                scanner.graph(bytes(&field, element)?, "the graph", 0)?;
+                scanner.graph(field.bytes(), "the graph", 0)?;
             }
-            model::OPSET_IMPORT => scanner.import(&bytes(&field, element)?, &mut opset, element)?,
+            model::OPSET_IMPORT => scanner.import(&field, &mut opset, element)?,
             model::TRAINING_INFO => return Err(OnnxModelError::Training),
             model::FUNCTIONS => {
                 scanner.spend(48)?;
-                functions.push(bytes(&field, element)?);
+                functions.push(field.bytes());
             }
             _ => {}
         }
@@ -72,9 +69,13 @@ impl Scanner<'_> {
         if self.memory > MOST_MEMORY { Err(OnnxModelError::TooLarge { limit: MOST_MEMORY }) } else { Ok(()) }
     }
 
-    pub(super) fn name(&mut self, field: &Field, element: impl Fn() -> String) -> Result<Name, OnnxModelError> {
-        let text = text(self.input, field, element)?;
-        let (name, is_new) = self.structure.names.intern(&text);
+    fn name(&mut self, field: &Field, element: impl Fn() -> String) -> Result<Name, OnnxModelError> {
+        let text = field.text(self.input).map_err(|error| wire(element, error))?;
+        self.intern(&text)
+    }
+
+    fn intern(&mut self, text: &str) -> Result<Name, OnnxModelError> {
+        let (name, is_new) = self.structure.names.intern(text);
         // Beside the text: its two references and the entry of the hash table.
         self.spend(if is_new { text.len() + 96 } else { 0 })?;
         Ok(name)
@@ -83,34 +84,27 @@ impl Scanner<'_> {
     /// The name of a domain, of which the default one has two.
     fn domain(&mut self, field: &Field, element: impl Fn() -> String) -> Result<Name, OnnxModelError> {
         let name = self.name(field, element)?;
-        Ok(if self.structure.text(name) == "ai.onnx" { Name::EMPTY } else { name })
+        Ok(if is_default(self.structure.text(name)) { Name::EMPTY } else { name })
     }
 
     /// Notes the opset that is imported, if it is one of the default domain.
     fn import(
         &mut self,
-        range: &Range<u64>,
+        field: &Field,
         imported: &mut Option<i64>,
         importer: impl Fn() -> String,
     ) -> Result<(), OnnxModelError> {
         let element = || format!("an opset_import of {}", importer());
-        let (mut domain, mut version) = (Name::EMPTY, 0);
-        for field in fields(self.input, range, element) {
-            let field = field?;
-            match field.number {
-                opset::DOMAIN => domain = self.domain(&field, element)?,
-                opset::VERSION => version = number(&field, element)? as i64,
-                _ => {}
+        let version = opset_import(self.input, field.bytes()).map_err(|error| wire(element, error))?;
+        match (*imported, version) {
+            (Some(first), Some(second)) if first != second => {
+                Err(OnnxModelError::TwoOpsets { element: importer(), first, second })
+            }
+            _ => {
+                *imported = version.or(*imported);
+                Ok(())
             }
         }
-        match *imported {
-            _ if domain != Name::EMPTY => {}
-            Some(first) if first != version => {
-                return Err(OnnxModelError::TwoOpsets { element: importer(), first, second: version });
-            }
-            _ => *imported = Some(version),
-        }
-        Ok(())
     }
 
     /// Nothing that a function holds may be in a file.
@@ -122,14 +116,14 @@ impl Scanner<'_> {
         let mut body = Graph { range: range.clone(), ..Graph::default() };
         self.spend(size_of::<Graph>())?;
         self.structure.graphs.push(Graph::default());
-        for field in fields(self.input, range, element) {
+        for field in fields(self.input, &function::KIND, range, element) {
             let field = field?;
             match field.number {
-                function::OPSET_IMPORT => self.import(&bytes(&field, element)?, &mut found.opset, element)?,
+                function::OPSET_IMPORT => self.import(&field, &mut found.opset, element)?,
                 function::NAME => name = self.name(&field, element)?,
                 function::DOMAIN => domain = self.domain(&field, element)?,
                 function::NODE => {
-                    let node = self.node(bytes(&field, element)?, &element(), body.nodes.len(), 0)?;
+                    let node = self.node(field.bytes(), &element(), body.nodes.len(), 0)?;
                     body.nodes.push(node);
                 }
                 _ => {}
@@ -151,7 +145,7 @@ impl Scanner<'_> {
 
     /// Whether a tensor from this one on has external data.
     fn has_external(&self, first: usize) -> bool {
-        self.structure.tensors[first..].iter().any(|tensor| matches!(tensor.data, Data::External { .. }))
+        self.structure.tensors[first..].iter().any(|tensor| tensor.file.is_some())
     }
 
     fn graph(&mut self, range: Range<u64>, element: &str, depth: u32) -> Result<GraphId, OnnxModelError> {
@@ -164,16 +158,16 @@ impl Scanner<'_> {
         let mut graph = Graph { range: range.clone(), ..Graph::default() };
         let mut initialized = HashSet::new();
         let name = || element.to_owned();
-        for field in fields(self.input, &range, name) {
+        for field in fields(self.input, &graph::KIND, &range, name) {
             let field = field?;
             match field.number {
                 graph::NODE => {
-                    let node = self.node(bytes(&field, name)?, element, graph.nodes.len(), depth)?;
+                    let node = self.node(field.bytes(), element, graph.nodes.len(), depth)?;
                     graph.nodes.push(node);
                 }
                 graph::INITIALIZER => {
                     let at = graph.initializers.len();
-                    let tensor = self.tensor(bytes(&field, name)?, || format!("initializer {at} of {element}"))?;
+                    let tensor = self.tensor(field.bytes(), || format!("initializer {at} of {element}"))?;
                     let value = self.structure.tensor(tensor).name;
                     if !initialized.insert(value) {
                         let name = self.structure.text(value).to_owned();
@@ -181,12 +175,12 @@ impl Scanner<'_> {
                     }
                     graph.initializers.push(tensor);
                 }
-                graph::INPUT => graph.inputs.push(self.value(bytes(&field, name)?, element)?),
-                graph::OUTPUT => graph.outputs.push(self.value(bytes(&field, name)?, element)?),
-                graph::VALUE_INFO => graph.infos.push(self.value(bytes(&field, name)?, element)?),
+                graph::INPUT => graph.inputs.push(self.value(field.bytes(), element)?),
+                graph::OUTPUT => graph.outputs.push(self.value(field.bytes(), element)?),
+                graph::VALUE_INFO => graph.infos.push(self.value(field.bytes(), element)?),
                 graph::SPARSE_INITIALIZER => {
                     self.spend(8)?;
-                    let content = bytes(&field, name)?;
+                    let content = field.bytes();
                     graph.sparse.push(self.sparse(&content, || format!("a sparse initializer of {element}"))?);
                 }
                 _ => {}
@@ -200,10 +194,10 @@ impl Scanner<'_> {
     fn sparse(&mut self, range: &Range<u64>, element: impl Fn() -> String) -> Result<(Name, i32), OnnxModelError> {
         let tensors = self.structure.tensors.len();
         let mut values = (Name::EMPTY, 0);
-        for field in fields(self.input, range, &element) {
+        for field in fields(self.input, &sparse::KIND, range, &element) {
             let field = field?;
             if matches!(field.number, sparse::VALUES | sparse::INDICES) {
-                let id = self.tensor(bytes(&field, &element)?, &element)?;
+                let id = self.tensor(field.bytes(), &element)?;
                 if field.number == sparse::VALUES {
                     values = (self.structure.tensor(id).name, self.structure.tensor(id).code);
                 }
@@ -216,50 +210,30 @@ impl Scanner<'_> {
         Ok(values)
     }
 
-    fn value(&mut self, range: Range<u64>, graph: &str) -> Result<ValueInfo, OnnxModelError> {
-        self.spend(size_of::<ValueInfo>())?;
-        let element = || format!("a value of {graph}");
-        let (mut name, mut kind) = (None, ValueKind::Unknown);
-        for field in fields(self.input, &range, element) {
-            let field = field?;
-            let repeated = || Err(OnnxModelError::Repeated { element: element(), field: field.number });
-            match field.number {
-                value::NAME if name.is_some() => return repeated(),
-                value::NAME => name = Some(self.name(&field, element)?),
-                value::TYPE if kind != ValueKind::Unknown => return repeated(),
-                value::TYPE => kind = self.kind(&bytes(&field, element)?, element)?,
-                _ => {}
-            }
+    /// Reads a tensor and keeps it in the list of tensors.
+    fn tensor(&mut self, range: Range<u64>, element: impl Fn() -> String) -> Result<TensorId, OnnxModelError> {
+        self.spend(size_of::<Tensor>())?;
+        let header = TensorHeader::read(self.input, range).map_err(|error| of_tensor(element, error))?;
+        let TensorHeader { range, name, dims, code, elements, data, .. } = header;
+        let name = self.intern(&name)?;
+        self.spend(8 * dims.len())?;
+        let mut file = None;
+        if let TensorPlace::External(range) = &data {
+            let location = self.intern(&range.location)?;
+            self.spend(range.location.len() + 32)?;
+            file = Some(self.structure.file(location));
         }
-        Ok(ValueInfo { range, name: name.unwrap_or(Name::EMPTY), kind })
+        let id = self.structure.tensors.len() as TensorId;
+        self.structure.tensors.push(Tensor { range, name, dims, code, elements, data, file });
+        Ok(id)
     }
 
-    fn kind(&self, range: &Range<u64>, element: impl Fn() -> String) -> Result<ValueKind, OnnxModelError> {
-        let mut kind = ValueKind::Unknown;
-        for field in fields(self.input, range, &element) {
-            let field = field?;
-            let is_tensor = field.number == value::TENSOR_TYPE;
-            if is_tensor && kind != ValueKind::Unknown {
-                return Err(OnnxModelError::Repeated { element: element(), field: value::TENSOR_TYPE });
-            }
-            match &field.value {
-                Value::Bytes(tensor) if is_tensor => {
-                    let mut code = None;
-                    for field in fields(self.input, tensor, &element) {
-                        let field = field?;
-                        if field.number == value::ELEM_TYPE && code.replace(number(&field, &element)? as i32).is_some()
-                        {
-                            return Err(OnnxModelError::Repeated { element: element(), field: value::ELEM_TYPE });
-                        }
-                    }
-                    kind = ValueKind::Tensor(code.unwrap_or(0));
-                }
-                // The fields 4, 5, 7, 8 and 9 are the other kinds of values; 6 is a denotation.
-                Value::Bytes(_) if field.number != 6 && kind == ValueKind::Unknown => kind = ValueKind::Other,
-                _ => {}
-            }
-        }
-        Ok(kind)
+    fn value(&mut self, range: Range<u64>, graph: &str) -> Result<ValueInfo, OnnxModelError> {
+        self.spend(size_of::<ValueInfo>())?;
+        let found = value_info(self.input, range.clone());
+        let found = found.map_err(|error| wire(|| format!("a value of {graph}"), error))?;
+        let (kind, name) = (found.kind.unwrap_or(ValueKind::Unknown), self.intern(&found.name)?);
+        Ok(ValueInfo { range, name, kind })
     }
 
     fn node(&mut self, range: Range<u64>, graph: &str, index: usize, depth: u32) -> Result<Node, OnnxModelError> {
@@ -267,7 +241,7 @@ impl Scanner<'_> {
         let element = || format!("node {index} of {graph}");
         let mut node = Node { range: range.clone(), ..Node::default() };
         let mut attributes = 0;
-        for field in fields(self.input, &range, element) {
+        for field in fields(self.input, &node::KIND, &range, element) {
             let field = field?;
             match field.number {
                 node::INPUT => node.inputs.push(self.name(&field, element)?),
@@ -276,7 +250,7 @@ impl Scanner<'_> {
                 node::OP_TYPE => node.operator = self.name(&field, element)?,
                 node::DOMAIN => node.domain = self.domain(&field, element)?,
                 node::ATTRIBUTE => {
-                    let (found, has_floats) = self.attribute(bytes(&field, element)?, attributes, &element(), depth)?;
+                    let (found, has_floats) = self.attribute(field.bytes(), attributes, &element(), depth)?;
                     attributes += 1;
                     node.has_floats |= has_floats;
                     if let Some(found) = found {
@@ -300,45 +274,37 @@ impl Scanner<'_> {
     ) -> Result<(Option<Attribute>, bool), OnnxModelError> {
         let element = || format!("attribute {index} of {node}");
         let mut found = Attribute { index, range: range.clone(), ..Attribute::default() };
-        let (mut name, mut single_tensor, mut single_graph) = (String::new(), false, false);
-        for field in fields(self.input, &range, element) {
+        let mut name = Cow::Borrowed("");
+        for field in fields(self.input, &attribute::KIND, &range, element) {
             let field = field?;
-            let repeated = || Err(OnnxModelError::Repeated { element: element(), field: field.number });
             match field.number {
-                attribute::NAME => name = text(self.input, &field, element)?,
-                attribute::I => found.int = Some(number(&field, element)? as i64),
-                attribute::F | attribute::FLOATS => {
+                attribute::NAME => name = field.text(self.input).map_err(|error| wire(element, error))?,
+                attribute::I => found.int = Some(field.number() as i64),
+                attribute::F => found.float = Some(field.range.end - 4..field.range.end),
+                attribute::FLOATS => {
                     let range = match &field.value {
-                        Value::Bytes(range) if field.number == attribute::FLOATS => range.clone(),
-                        Value::Fixed32(_) => field.range.end - 4..field.range.end,
-                        _ => return Err(OnnxModelError::FieldType { element: element(), field: field.number }),
+                        Value::Bytes(range) => range.clone(),
+                        _ => field.range.end - 4..field.range.end,
                     };
-                    if field.number == attribute::F {
-                        found.float = Some(range);
-                    } else {
-                        found.unpacked |= found.floats.replace(range).is_some();
-                    }
+                    found.unpacked |= found.floats.replace(range).is_some();
                 }
-                attribute::T if std::mem::replace(&mut single_tensor, true) => return repeated(),
-                attribute::G if std::mem::replace(&mut single_graph, true) => return repeated(),
                 attribute::T | attribute::TENSORS => {
-                    found
-                        .tensors
-                        .push(self.tensor(bytes(&field, element)?, || format!("the tensor of {}", element()))?);
+                    let tensor = self.tensor(field.bytes(), || format!("the tensor of {}", element()))?;
+                    found.tensors.push(tensor);
                 }
                 attribute::G | attribute::GRAPHS => {
                     let graph = format!("the graph of {}", element());
-                    found.graphs.push(self.graph(bytes(&field, element)?, &graph, depth + 1)?);
+                    found.graphs.push(self.graph(field.bytes(), &graph, depth + 1)?);
                 }
                 attribute::SPARSE_TENSOR | attribute::SPARSE_TENSORS => {
-                    self.sparse(&bytes(&field, element)?, || format!("the sparse tensor of {}", element()))?;
+                    self.sparse(&field.bytes(), || format!("the sparse tensor of {}", element()))?;
                 }
                 _ => {}
             }
         }
         let has_floats = found.floats.is_some();
         let value = VALUES.iter().find(|(value, ..)| *value == name);
-        let is_known = value.is_some() || ATTRIBUTES.contains(&name.as_str());
+        let is_known = value.is_some() || ATTRIBUTES.contains(&name.as_ref());
         if found.tensors.is_empty() && found.graphs.is_empty() && !is_known {
             return Ok((None, has_floats));
         }
@@ -346,22 +312,20 @@ impl Scanner<'_> {
             self.spend(size_of::<u64>())?;
             found.dims.push(self.values(&range, *list, element)?);
         }
-        let (interned, _) = self.structure.names.intern(&name);
-        self.spend(name.len() + 96)?;
-        found.name = interned;
+        found.name = self.intern(&name)?;
         Ok((Some(found), has_floats))
     }
 
     /// The number of values of a list.
     fn values(&self, range: &Range<u64>, list: u32, element: impl Fn() -> String) -> Result<u64, OnnxModelError> {
         let mut count = 0;
-        for field in fields(self.input, range, &element) {
+        for field in fields(self.input, &attribute::KIND, range, &element) {
             let field = field?;
-            count += match &field.value {
+            count += match field.value {
                 _ if field.number != list => 0,
                 Value::Bytes(packed) if list == attribute::FLOATS => (packed.end - packed.start) / 4,
                 Value::Bytes(packed) if list == attribute::INTS => {
-                    let mut ints = varints(self.input, packed.clone());
+                    let mut ints = Packed::new(self.input, Form::Numbers, packed);
                     ints.try_fold(0, |count, int| int.map(|_| count + 1)).map_err(|error| wire(&element, error))?
                 }
                 _ => 1,

@@ -6,6 +6,7 @@ use std::ops::Range;
 use wgpu_cast::ElementType;
 
 use super::reader::{Name, Names};
+use crate::onnx::{TensorPlace, ValueKind};
 
 pub(super) type GraphId = u32;
 pub(super) type TensorId = u32;
@@ -101,17 +102,6 @@ pub(super) struct ValueInfo {
     pub kind: ValueKind,
 }
 
-/// What a `TypeProto` says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ValueKind {
-    /// A tensor, by its `TensorProto.DataType`.
-    Tensor(i32),
-    /// A sequence, an optional, a map or a sparse tensor.
-    Other,
-    /// There is no type.
-    Unknown,
-}
-
 impl Node {
     pub(super) fn attribute(&self, name: Option<Name>) -> Option<&Attribute> {
         name.and_then(|name| self.attributes.iter().find(|attribute| attribute.name == name))
@@ -177,25 +167,19 @@ pub(super) struct Tensor {
     pub code: i32,
     /// The number of elements.
     pub elements: u64,
-    pub data: Data,
-}
-
-/// Where the data of a tensor is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Data {
-    /// There is none.
-    None,
-    /// Packed codes in these bytes of the model.
-    Raw(Range<u64>),
-    /// Values in the field of the type, in several ranges or as varints or strings.
-    Field(u32),
-    /// In a file, by its index. Without a length the data extends to the end of the file.
-    External { file: usize, offset: u64, length: Option<u64> },
+    pub data: TensorPlace,
+    /// The index of the file of external data.
+    pub file: Option<usize>,
 }
 
 impl Tensor {
     /// The element type, unless it is UNDEFINED, complex or unknown.
     pub(super) fn element_type(&self) -> Option<ElementType> {
         ElementType::from_onnx_code(self.code)
+    }
+
+    /// The index of the input with the data, of which the model is the first.
+    pub(super) fn input(&self) -> usize {
+        self.file.map_or(0, |file| 1 + file)
     }
 }

@@ -233,7 +233,7 @@ fn parts_that_are_no_messages() {
         (message().bytes(5, wrong), "invalid TensorProto"),
         (message().bytes(11, wrong), "invalid ValueInfoProto"),
         (message().bytes(12, wrong), "invalid ValueInfoProto"),
-        (message().int(1, 1), "invalid ModelProto"),
+        (message().int(1, 1), "invalid GraphProto: the field 1 has an unexpected wire type"),
         (node, "node \"y\": invalid AttributeProto"),
     ] {
         let error = text(13, &[input("x", FLOAT), part]);

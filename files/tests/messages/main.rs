@@ -5,6 +5,7 @@ mod graphs;
 mod hostile;
 mod models;
 mod nodes;
+mod repeated;
 mod runs;
 mod sizes;
 mod tensor;

@@ -96,10 +96,10 @@ impl Single {
                 match message.data {
                     TensorData::Inline(offset) => Found::Stored(message.stored(0, offset, from).map_err(fail)?),
                     TensorData::External => {
-                        let file = message.external_file(&input).map_err(fail)?;
+                        let file = message.external_file();
                         data = Some(Source::of(&path.parent().unwrap_or(Path::new("")).join(file)));
                         // It is checked now, and opened again when it is read.
-                        let (_, offset) = message.open_external(&input, inputs::beside(path)).map_err(fail)?;
+                        let (_, offset) = message.open_external(inputs::beside(path)).map_err(fail)?;
                         Found::Stored(message.stored(1, offset, from).map_err(fail)?)
                     }
                     _ => Found::InMemory(message.read_tensor(&input, from).map_err(fail)?),

@@ -2,10 +2,10 @@
 
 use super::super::edit::GraphEdits;
 use super::super::error::OnnxModelError;
-use super::super::fields::function;
 use super::super::message::Message;
-use super::super::reader::{bytes, fields};
+use super::super::reader::fields;
 use super::{Emitter, cast_node, element, known, next};
+use crate::onnx::fields::function;
 
 impl Emitter<'_> {
     /// A function, by its index in the model.
@@ -16,14 +16,14 @@ impl Emitter<'_> {
         let edits = self.edits.graphs.get(&body).unwrap_or(&none);
         let opset = self.edits.functions.get(&index).copied();
         let (mut out, mut nodes) = (Message::default(), 0);
-        for field in fields(self.model, &graph.range, element) {
+        for field in fields(self.model, &function::KIND, &graph.range, element) {
             let field = field?;
             match field.number {
                 function::NODE => {
                     self.node_field(&mut out, &field, (graph, edits), next(&mut nodes))?;
                 }
                 function::OPSET_IMPORT => {
-                    let range = bytes(&field, element)?;
+                    let range = field.bytes();
                     self.child(&mut out, &field.range, function::OPSET_IMPORT, range.clone(), |emitter| {
                         emitter.import(&range, opset)
                     })?;

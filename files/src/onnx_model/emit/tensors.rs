@@ -7,8 +7,8 @@ use super::super::message::Message;
 use super::super::reader::fields;
 use super::super::structure::{Node, TensorId};
 use super::{Emitter, element};
+use crate::onnx::fields::{DATA, EXTERNAL, entry, tensor};
 use crate::plan::{TensorCast, TensorStorage};
-use crate::tensor_fields as tensor;
 
 impl Emitter<'_> {
     /// A tensor: an initializer, or one of a node.
@@ -28,12 +28,13 @@ impl Emitter<'_> {
             out.copy(&found.range)?;
             return Ok(out);
         }
-        for field in fields(self.model, &found.range, element) {
+        for field in fields(self.model, &tensor::KIND, &found.range, element) {
             let field = field?;
             match (field.number, &edit.to, &edit.name) {
                 (tensor::DATA_TYPE, Some(to), _) => out.number(tensor::DATA_TYPE, to.onnx_code() as u64)?,
                 (tensor::NAME, _, Some(name)) => out.text(tensor::NAME, name)?,
-                (number, _, _) if content.is_some() && tensor::HOLD_DATA.contains(&number) => {}
+                (tensor::DATA_LOCATION, _, _) if content.is_some() => {}
+                (number, _, _) if content.is_some() && DATA.iter().any(|(field, _)| *field == number) => {}
                 _ => out.copy(&field.range)?,
             }
         }
@@ -48,11 +49,11 @@ impl Emitter<'_> {
                 ];
                 for (key, value) in entries {
                     let mut entry = Message::default();
-                    entry.text(1, key)?;
-                    entry.text(2, &value)?;
+                    entry.text(entry::KEY, key)?;
+                    entry.text(entry::VALUE, &value)?;
                     out.message(tensor::EXTERNAL_DATA, entry)?;
                 }
-                out.number(tensor::DATA_LOCATION, tensor::EXTERNAL)?;
+                out.number(tensor::DATA_LOCATION, EXTERNAL as u64)?;
             }
             Some(content) => {
                 let mut raw = Message::default();

@@ -7,12 +7,13 @@ use wgpu_cast::ElementType;
 use super::super::edit::{TensorEdit, ValueEdit};
 use super::super::error::OnnxModelError;
 use super::super::reader::Name;
-use super::super::structure::{GraphId, ValueInfo, ValueKind};
+use super::super::structure::{GraphId, ValueInfo};
 use super::super::weights;
 use super::Converter;
 use super::flow::Flow;
 use super::uses::Need;
 use super::values::Class;
+use crate::onnx::ValueKind;
 
 /// An input or output of a graph.
 #[derive(Clone, Copy, Debug)]

@@ -5,9 +5,9 @@
 
 use wgpu_cast::{ElementType, Kind};
 
-use super::super::structure::ValueKind;
 use super::Converter;
 use super::values::Class;
+use crate::onnx::ValueKind;
 
 /// What a value comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

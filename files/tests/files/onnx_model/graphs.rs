@@ -265,9 +265,8 @@ fn constants_and_attributes_that_name_types() {
         (constant(list("value_floats", &VALUES)), constant(half(&[2], &VALUES))),
         (constant(entries("value_floats", &VALUES)), constant(half(&[2], &VALUES))),
         (constant(list("value_floats", &[])), constant(half(&[0], &[]))),
-        // Writers of proto3 omit zeros; of two values the last one counts.
+        // Writers of proto3 omit zeros.
         (constant(message().bytes(1, "value_float").int(20, 1)), constant(half(&[], &[0.0]))),
-        (constant(message().fixed32(2, 0x4000_0000).raw(float("value_float", 0.1))), constant(half(&[], &[0.1]))),
         // Each of both attributes looks at its own field.
         (constant(list("value_float", &VALUES)), constant(half(&[], &[0.0]))),
         (constant(float("value_floats", 0.1)), constant(half(&[0], &[]))),
@@ -565,7 +564,9 @@ fn lists_of_floats_are_whole_floats() {
         let list = message().bytes(1, "value_floats").bytes(13, "x".repeat(pad)).bytes(7, [0; 6]).int(20, 6);
         let source = of(&[(NODE, node("Constant", &[], &["k"]).bytes(5, list))]);
         let error = converted(&source, ElementType::FLOAT16, as_they_are).unwrap_err();
-        assert!(matches!(error, OnnxModelError::FieldType { field: 7, .. }), "{error}");
+        let (start, text) = ("an attribute of the node k: the field at byte ", " ends beyond its message");
+        let error = error.to_string();
+        assert!(error.starts_with(start) && error.ends_with(text), "{error}");
     }
 }
 

@@ -1,0 +1,354 @@
+//! A `TensorProto` without its data: the one reader of tensors, for messages, for models, and for files to be converted.
+
+use std::ops::Range;
+
+use wgpu_cast::{ElementType, Kind};
+
+use super::external::{Entries, ExternalRange};
+use super::fields::{DATA, EXTERNAL, tensor};
+use super::{MessageError, TensorFault};
+use crate::input::ReadAt;
+use crate::stored::count;
+use crate::wire::{Field, Fields, Form, Packed, Value, WireError, put_bytes, put_number, put_varint};
+use tensor::*;
+
+/// The largest number of dimensions that is read; numpy has the same limit. Every result of a cast has a shape, so
+/// that a large one could take much memory many times.
+pub(crate) const MOST_DIMS: usize = 64;
+
+/// The most places in which there are fields between those of the data.
+const MOST_PLACES: usize = 64;
+
+/// What a `TensorProto` says, but for its values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TensorHeader {
+    /// The bytes of the message in the input.
+    pub range: Range<u64>,
+    /// The name, which may be empty.
+    pub name: String,
+    /// The sizes of the axes.
+    pub dims: Vec<u64>,
+    /// `TensorProto.DataType`.
+    pub code: i32,
+    /// The number of elements.
+    pub elements: u64,
+    pub data: TensorPlace,
+    /// The fields that do not describe the data.
+    pub kept: Vec<Range<u64>>,
+}
+
+/// Where the data of a tensor is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum TensorPlace {
+    /// There is none.
+    Nowhere,
+    /// Packed codes in these bytes of the input.
+    Packed(Range<u64>),
+    /// Values in a field, in several ranges or as varints or strings, and the most that there can be in its bytes.
+    Field {
+        number: u32,
+        most: u64,
+    },
+    External(ExternalRange),
+}
+
+/// What is wrong with a `TensorProto`.
+#[derive(Debug)]
+pub(crate) enum TensorError {
+    Message(WireError),
+    Tensor { name: String, fault: TensorFault },
+}
+
+impl From<WireError> for TensorError {
+    fn from(error: WireError) -> Self {
+        TensorError::Message(error)
+    }
+}
+
+impl From<TensorError> for MessageError {
+    fn from(error: TensorError) -> Self {
+        match error {
+            TensorError::Message(error) => MessageError::Message { message: tensor::KIND.name, error },
+            TensorError::Tensor { name, fault } => MessageError::Tensor { name, fault },
+        }
+    }
+}
+
+impl TensorHeader {
+    /// Reads the message in these bytes of the input. The element type may be one that casts do not know: then the
+    /// length of the data is not checked.
+    pub(crate) fn read(input: &dyn ReadAt, range: Range<u64>) -> Result<Self, TensorError> {
+        let mut found = Found::default();
+        for field in Fields::new(input, &tensor::KIND, range.clone()) {
+            found.add(input, &field?)?;
+        }
+        let name = std::mem::take(&mut found.name);
+        match found.checked() {
+            Ok((dims, elements, data)) => {
+                Ok(Self { range, name, dims, code: found.code, elements, data, kept: found.kept.ranges })
+            }
+            Err(fault) => Err(TensorError::Tensor { name, fault }),
+        }
+    }
+
+    /// The element type, if casts know it.
+    pub(crate) fn known_type(&self) -> Option<ElementType> {
+        ElementType::from_onnx_code(self.code)
+    }
+
+    /// The element type, which must be one that casts know.
+    pub(crate) fn element_type(&self) -> Result<ElementType, TensorError> {
+        self.known_type().ok_or_else(|| self.failed(TensorFault::DataType { code: self.code }))
+    }
+
+    pub(crate) fn failed(&self, fault: TensorFault) -> TensorError {
+        TensorError::Tensor { name: self.name.clone(), fault }
+    }
+}
+
+/// What the fields say, before they are compared with each other.
+#[derive(Default)]
+struct Found {
+    name: String,
+    dims: Dims,
+    code: i32,
+    location: i32,
+    external: Option<Entries>,
+    /// The fields with data; the range of the only one, unless it must be decoded, and the most entries that there can be.
+    data: Vec<(u32, Option<Range<u64>>, u64)>,
+    is_segment: bool,
+    kept: Kept,
+}
+
+impl Found {
+    fn add(&mut self, input: &dyn ReadAt, field: &Field) -> Result<(), WireError> {
+        match (field.number, &field.value) {
+            (DIMS, Value::Bytes(packed)) => {
+                for dim in Packed::new(input, Form::Numbers, packed.clone()) {
+                    self.dims.add(dim?);
+                }
+            }
+            (DIMS, _) => self.dims.add(field.number()),
+            // Enums are truncated to 32 bits, as protobuf does.
+            (DATA_TYPE, _) => self.code = field.number() as i32,
+            (DATA_LOCATION, _) => self.location = field.number() as i32,
+            (NAME, _) => self.name = field.text(input)?.into_owned(),
+            (SEGMENT, _) => self.is_segment = true,
+            (EXTERNAL_DATA, _) => self.external.get_or_insert_default().add(input, field.bytes())?,
+            // Each entry of a packed field takes at least a byte.
+            (STRING_DATA, _) => self.holds(field, 1),
+            (RAW_DATA | FLOAT_DATA..=INT64_DATA | DOUBLE_DATA | UINT64_DATA, Value::Bytes(range)) => {
+                if !(range.end - range.start).is_multiple_of(width(field.number)) {
+                    return Err(WireError::Truncated { offset: range.start });
+                }
+                self.holds(field, range.end - range.start);
+            }
+            (FLOAT_DATA..=INT64_DATA | DOUBLE_DATA | UINT64_DATA, _) => self.holds(field, 1),
+            _ => self.kept.add(field.range.clone()),
+        }
+        Ok(())
+    }
+
+    /// Notes a field with at most so many entries. A packed one without numbers holds no data; an empty string is one.
+    fn holds(&mut self, field: &Field, most: u64) {
+        let range = match &field.value {
+            Value::Bytes(range) if matches!(field.number, RAW_DATA | FLOAT_DATA | DOUBLE_DATA) => Some(range.clone()),
+            _ => None,
+        };
+        match self.data.iter_mut().find(|(known, ..)| *known == field.number) {
+            _ if most == 0 => {}
+            Some((_, known, all)) => (*known, *all) = (None, all.saturating_add(most)),
+            None => self.data.push((field.number, range, most)),
+        }
+    }
+
+    /// The one field that holds data, if any does, with its name.
+    fn data(&self) -> Result<Option<(u32, &'static str)>, TensorFault> {
+        let wrong_location = TensorFault::DataLocation { code: self.location };
+        if !(0..=EXTERNAL).contains(&self.location) {
+            return Err(wrong_location);
+        }
+        // External data counts also without an entry.
+        let is_external = self.location == EXTERNAL || self.external.is_some();
+        let holds = |number| match number {
+            EXTERNAL_DATA => is_external,
+            _ => self.data.iter().any(|(known, ..)| *known == number),
+        };
+        let mut fields = DATA.into_iter().filter(|(number, _)| holds(*number));
+        match (fields.next(), fields.next()) {
+            (Some((_, first)), Some((_, second))) => Err(TensorFault::TwoFields { first, second }),
+            (Some((EXTERNAL_DATA, _)), None) if self.location != EXTERNAL => Err(wrong_location),
+            (field, _) => Ok(field),
+        }
+    }
+
+    /// The sizes of the axes, the number of elements, and where the data is.
+    fn checked(&mut self) -> Result<(Vec<u64>, u64, TensorPlace), TensorFault> {
+        if self.is_segment {
+            return Err(TensorFault::Segment);
+        }
+        let (dims, elements) = self.dims.checked()?;
+        self.kept.checked()?;
+        let element_type = ElementType::from_onnx_code(self.code);
+        let expected = element_type.filter(|t| t.is_numeric()).map(|t| t.packed_bytes(elements));
+        let expected = expected.map(|bytes| bytes.ok_or_else(|| self.dims.too_large())).transpose()?;
+        let length = |field, unit, expected: Option<u64>, found| match expected {
+            Some(expected) if expected != found => Err(TensorFault::Length { field, unit, expected, found }),
+            _ => Ok(()),
+        };
+        let entries = element_type.map(|t| entries(t, elements));
+        let data = match (self.data()?, element_type) {
+            (None, element_type) => {
+                let own = element_type.map_or("", |t| field_name(own_field(t)));
+                length(own, "entries", entries, 0)?;
+                TensorPlace::Nowhere
+            }
+            (Some((EXTERNAL_DATA | RAW_DATA, field)), Some(t)) if !t.is_numeric() => {
+                return Err(TensorFault::WrongField { field, element_type: t });
+            }
+            (Some((EXTERNAL_DATA, _)), _) => {
+                TensorPlace::External(self.external.take().unwrap_or_default().range(expected)?)
+            }
+            (Some((number, field)), Some(t)) if number != RAW_DATA && number != own_field(t) => {
+                return Err(TensorFault::WrongField { field, element_type: t });
+            }
+            (Some((number, field)), _) => match self.only_range(number) {
+                Some(range) if number == RAW_DATA => {
+                    length(field, "bytes", expected, range.end - range.start)?;
+                    TensorPlace::Packed(range)
+                }
+                Some(range) => {
+                    length(field, "entries", entries, (range.end - range.start) / width(number))?;
+                    TensorPlace::Packed(range)
+                }
+                None => {
+                    let most = self.data.iter().find(|(known, ..)| *known == number).map_or(0, |(.., most)| *most);
+                    TensorPlace::Field { number, most }
+                }
+            },
+        };
+        Ok((dims, elements, data))
+    }
+
+    /// The only range of a field with packed codes.
+    fn only_range(&self, field: u32) -> Option<Range<u64>> {
+        self.data.iter().find(|(number, ..)| *number == field).and_then(|(_, range, _)| range.clone())
+    }
+}
+
+/// The bytes of each code in a field of packed codes.
+fn width(field: u32) -> u64 {
+    match field {
+        FLOAT_DATA => 4,
+        DOUBLE_DATA => 8,
+        _ => 1,
+    }
+}
+
+/// The field for a type's values, where they are not in `raw_data`.
+pub(super) fn own_field(element_type: ElementType) -> u32 {
+    match (element_type.kind(), element_type.bits()) {
+        (Kind::String, _) => STRING_DATA,
+        (Kind::Float(_), Some(32)) => FLOAT_DATA,
+        (Kind::Float(_), Some(64)) => DOUBLE_DATA,
+        (Kind::Int { signed: true }, Some(64)) => INT64_DATA,
+        (Kind::Int { signed: false }, Some(32 | 64)) => UINT64_DATA,
+        _ => INT32_DATA,
+    }
+}
+
+/// The name of a field that holds data.
+pub(super) fn field_name(field: u32) -> &'static str {
+    DATA.iter().find(|(number, _)| *number == field).map_or("", |(_, name)| name)
+}
+
+/// Whether the type's own field holds packed bytes, not one code an entry.
+pub(super) fn is_packed(element_type: ElementType) -> bool {
+    matches!(element_type.bits(), Some(2 | 4))
+}
+
+/// The entries of the type's own field for so many elements.
+pub(super) fn entries(element_type: ElementType, elements: u64) -> u64 {
+    let packed = if is_packed(element_type) { element_type.packed_bytes(elements) } else { None };
+    packed.unwrap_or(elements)
+}
+
+/// The dims while they are read. Those beyond the limit are only counted.
+#[derive(Default)]
+struct Dims {
+    dims: Vec<i64>,
+    found: usize,
+}
+
+impl Dims {
+    fn add(&mut self, dim: u64) {
+        self.found += 1;
+        if self.found <= MOST_DIMS {
+            self.dims.push(dim as i64);
+        }
+    }
+
+    /// The sizes of the axes, and the number of elements.
+    fn checked(&self) -> Result<(Vec<u64>, u64), TensorFault> {
+        if self.found > MOST_DIMS {
+            return Err(TensorFault::Rank { found: self.found, limit: MOST_DIMS });
+        }
+        if let Some((axis, &dim)) = self.dims.iter().enumerate().find(|(_, dim)| **dim < 0) {
+            return Err(TensorFault::NegativeDim { axis, dim });
+        }
+        let dims: Vec<u64> = self.dims.iter().map(|&dim| dim as u64).collect();
+        let elements = count(&dims).ok_or_else(|| self.too_large())?;
+        Ok((dims, elements))
+    }
+
+    fn too_large(&self) -> TensorFault {
+        TensorFault::TooLarge { dims: self.dims.clone() }
+    }
+}
+
+/// The fields that are copied, while they are read. Those that follow one another are one range.
+#[derive(Default)]
+struct Kept {
+    ranges: Vec<Range<u64>>,
+    is_scattered: bool,
+}
+
+impl Kept {
+    fn add(&mut self, field: Range<u64>) {
+        let count = self.ranges.len();
+        match self.ranges.last_mut() {
+            Some(last) if last.end == field.start => last.end = field.end,
+            _ if count < MOST_PLACES => self.ranges.push(field),
+            _ => self.is_scattered = true,
+        }
+    }
+
+    fn checked(&self) -> Result<(), TensorFault> {
+        if self.is_scattered { Err(TensorFault::Scattered { limit: MOST_PLACES }) } else { Ok(()) }
+    }
+}
+
+/// The first fields of a `TensorProto`: all but its data. An axis of more than 63 bits is an error.
+pub(crate) fn header_bytes(
+    dims: impl IntoIterator<Item = u64>,
+    element_type: ElementType,
+    name: &str,
+) -> Result<Vec<u8>, TensorFault> {
+    let (mut header, mut packed, mut all, mut is_long) = (Vec::new(), Vec::new(), Vec::new(), false);
+    for dim in dims {
+        is_long |= i64::try_from(dim).is_err();
+        all.push(i64::try_from(dim).unwrap_or(i64::MAX));
+        put_varint(&mut packed, dim);
+    }
+    if is_long {
+        return Err(TensorFault::TooLarge { dims: all });
+    }
+    if !packed.is_empty() {
+        put_bytes(&mut header, DIMS, &packed);
+    }
+    put_number(&mut header, DATA_TYPE, element_type.onnx_code() as u64);
+    if !name.is_empty() {
+        put_bytes(&mut header, NAME, name.as_bytes());
+    }
+    Ok(header)
+}
