@@ -40,7 +40,7 @@ case $group in
     reference)
         sources=$reference
         suites=host
-        tests='test(/^(types::conversion|bits::reference|cpu::tests::(every_method|losses))/)'
+        tests='test(/^(types::conversion|bits::reference|cpu::tests::(every_recipe|losses))/)'
         tests="$tests or (binary(host) and test(/^(golden|cpu::.*_oracle_says\$)/))"
         ;;
     plan)

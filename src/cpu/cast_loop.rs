@@ -6,7 +6,7 @@ use super::isa::Instructions;
 use super::lanes::Lanes;
 use super::lanes::portable::Portable;
 use super::sink::Sink;
-use super::source::Source;
+use super::source::{Numbers, Source};
 use super::streaming::{self, LINE};
 use super::word::Word;
 use crate::bits::packing::pack_bytes;
@@ -156,7 +156,7 @@ const fn groups<L: Lanes>(bits: usize) -> usize {
 #[derive(Clone, Copy)]
 pub(crate) struct SourceToSink<S, K>(pub S, pub K);
 
-impl<L: Lanes, S: Source<L>, K: Sink<L, S>> Step<L> for SourceToSink<S, K> {
+impl<L: Lanes, S: Source, K: Sink<L, S>> Step<L> for SourceToSink<S, K> {
     const READ: usize = groups::<L>(K::BITS) * L::COUNT * S::BITS / 8;
     const WRITTEN: usize = groups::<L>(K::BITS) * L::COUNT * if L::PACKS || K::BITS > 8 { K::BITS } else { 8 } / 8;
     const STREAMS: bool = L::PACKS && K::BITS == 16;
@@ -226,7 +226,7 @@ impl<L: Lanes, const SIGNED: bool> Step<L> for F16ToInt64<SIGNED> {
 #[derive(Clone, Copy)]
 pub(crate) struct ToInt<S, const BITS: usize, const SIGNED: bool>(pub S);
 
-impl<L: Lanes, S: Source<L>, const BITS: usize, const SIGNED: bool> Step<L> for ToInt<S, BITS, SIGNED> {
+impl<L: Lanes, S: Numbers<L>, const BITS: usize, const SIGNED: bool> Step<L> for ToInt<S, BITS, SIGNED> {
     const READ: usize = S::BITS / 8 * L::COUNT;
     const WRITTEN: usize = BITS / 8 * L::COUNT;
     const STREAMS: bool = true;

@@ -91,7 +91,7 @@ fn count_codes(isa: Isa, codes: &[u8], bits: u32, range: &CodeRange) -> u64 {
         #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
         Isa::Avx2(simd) => count_on(simd.v3, codes, range, bits),
         #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-        Isa::Avx512(simd) => count_on(simd, codes, range, bits),
+        Isa::Avx512(simd) => count_on(simd.v4, codes, range, bits),
     }
 }
 

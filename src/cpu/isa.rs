@@ -9,7 +9,7 @@ use pulp::x86::{V3, V4};
 
 /// Other processors have none of these.
 #[cfg(not(any(target_arch = "x86", target_arch = "x86_64")))]
-use absent::{Absent as V4, Absent as X86V3};
+use absent::{Absent as X86V3, Absent as X86V4};
 
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 use super::f16c::X86V3;
@@ -29,7 +29,22 @@ pub(crate) enum Isa {
     /// x86-64-v3.
     Avx2(X86V3),
     /// x86-64-v4.
-    Avx512(V4),
+    Avx512(X86V4),
+}
+
+/// Proofs that this processor has x86-64-v4, and x86-64-v3 as every such processor.
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct X86V4 {
+    pub v4: V4,
+    pub v3: X86V3,
+}
+
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+impl X86V4 {
+    fn try_new() -> Option<Self> {
+        Some(Self { v4: V4::try_new()?, v3: X86V3::try_new()? })
+    }
 }
 
 /// Whether a cast here takes about as long as copying the tensor to a GPU and the result back: where the target has
@@ -69,7 +84,7 @@ impl Isa {
         match name.to_str() {
             Some("portable") => Ok(Self::Portable),
             Some("avx2") => X86V3::try_new().map(Self::Avx2).ok_or("this processor has no AVX2 or no F16C"),
-            Some("avx512") => V4::try_new().map(Self::Avx512).ok_or("this processor has no AVX-512"),
+            Some("avx512") => X86V4::try_new().map(Self::Avx512).ok_or("this processor has no AVX-512"),
             _ => Err("expected portable, avx2 or avx512"),
         }
     }
@@ -84,7 +99,7 @@ impl Isa {
 
     /// All instruction sets, best first; `None` for each that this processor lacks.
     pub(crate) fn all() -> [Option<Self>; 3] {
-        [V4::try_new().map(Self::Avx512), X86V3::try_new().map(Self::Avx2), Some(Self::Portable)]
+        [X86V4::try_new().map(Self::Avx512), X86V3::try_new().map(Self::Avx2), Some(Self::Portable)]
     }
 }
 

@@ -65,8 +65,6 @@ pub(crate) trait Lanes: Copy + Send + Sync {
     /// Whether [`store_bytes`](Self::store_bytes) packs codes of less than a byte. Otherwise it stores one in each
     /// byte.
     const PACKS: bool;
-    /// Whether [`look_up_u16`](Self::look_up_u16) takes few instructions.
-    const LOOKS_UP: bool;
     /// See [`Instructions::LINES`](super::isa::Instructions::LINES). Steps of several elements make whole lines.
     const LINES: usize = 1;
     /// 16-bit lanes. A portable lane has 32 bits, of which the upper 16 are zero.

@@ -3,15 +3,9 @@
 
 use std::sync::OnceLock;
 
-use super::cast_loop::{CastLoop, CopyCodes};
-use super::compose::{elements, lanes};
+use super::cast_loop::CastLoop;
 use super::isa::{Baseline, Isa, IsaName};
-use super::lanes::portable::Portable;
-use super::method::{Method, SinkKind, SourceKind, method};
-use super::reference::Reference;
-use super::table::memory::MemoryTable;
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-use super::x86;
+use super::recipe::InstructionSet;
 use crate::bits::float_env::with_default_modes;
 use crate::types::conversion::Conversion;
 use crate::types::element::ElementType;
@@ -47,28 +41,17 @@ pub(crate) fn loop_of(conversion: &Conversion, isa: Isa) -> &'static dyn CastLoo
     }
 }
 
-/// The loop of the pair's [`method`].
+/// The loop of the pair's recipe.
 fn new_loop(conversion: &Conversion, isa: Isa) -> Box<dyn CastLoop> {
-    let method = method(SourceKind::new(conversion), SinkKind::new(conversion), isa.name());
-    loop_by(method, conversion, isa)
+    match isa {
+        Isa::Portable => made(Baseline, conversion),
+        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+        Isa::Avx2(simd) => made(simd, conversion),
+        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+        Isa::Avx512(simd) => made(simd, conversion),
+    }
 }
 
-/// The loop of a method that the instruction set has.
-pub(super) fn loop_by(method: Method, conversion: &Conversion, isa: Isa) -> Box<dyn CastLoop> {
-    let (source, sink) = (SourceKind::new(conversion), SinkKind::new(conversion));
-    match (method, isa) {
-        (Method::Copy, Isa::Portable) => Box::new(CopyCodes(Baseline)),
-        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-        (Method::Copy, Isa::Avx2(simd)) => Box::new(CopyCodes(simd.v3)),
-        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-        (Method::Copy, Isa::Avx512(simd)) => Box::new(CopyCodes(simd)),
-        (Method::Reference, _) => Box::new(Reference(*conversion)),
-        (Method::MemoryTable, _) => Box::new(MemoryTable::new(conversion)),
-        (Method::Elements, Isa::Portable) => elements(Baseline, source, sink),
-        (method, Isa::Portable) => lanes(Portable(Baseline), method, source, sink),
-        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-        (method, Isa::Avx2(simd)) => x86::with_avx2(simd, conversion, method, source, sink),
-        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-        (method, Isa::Avx512(simd)) => x86::with_avx512(simd, conversion, method, source, sink),
-    }
+fn made<I: InstructionSet>(isa: I, conversion: &Conversion) -> Box<dyn CastLoop> {
+    isa.build(I::recipe(conversion))
 }

@@ -6,16 +6,27 @@
 
 #![allow(clippy::needless_range_loop, reason = "the closures of adapters are compiled without the vector instructions")]
 
-/// Evaluates an expression with a constant that equals `$value`, which must be one of the listed literals.
-macro_rules! with_const {
-    ($NAME:ident: $type:ty = $value:expr, of $($literal:literal)+, $made:expr) => {
+/// Evaluates an expression with a constant that equals `$value`.
+macro_rules! with_bool {
+    ($NAME:ident = $value:expr, $made:expr) => {
+        if $value {
+            const $NAME: bool = true;
+            $made
+        } else {
+            const $NAME: bool = false;
+            $made
+        }
+    };
+}
+
+/// Evaluates an expression with the number of `$value`, which is a variant of `$Enum`.
+macro_rules! with_number {
+    ($NAME:ident = $value:expr, $Enum:ident { $($Variant:ident $number:expr),+ }, $made:expr) => {
         match $value {
-            $($literal => {
-                const $NAME: $type = $literal;
+            $($Enum::$Variant => {
+                const $NAME: usize = $number;
                 $made
             })+
-            #[allow(unreachable_patterns, reason = "there is no third bool")]
-            value => unreachable!("{} is {value}", stringify!($NAME)),
         }
     };
 }
@@ -24,17 +35,16 @@ macro_rules! with_const {
 mod arch;
 mod cast_loop;
 mod codes;
-mod compose;
 mod count;
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 mod f16c;
 pub(crate) mod isa;
 mod lanes;
 mod loops;
-mod method;
 mod one_per_byte;
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 mod pack;
+mod recipe;
 pub(crate) mod reference;
 mod relative_error;
 mod scalar;
@@ -44,8 +54,6 @@ mod source;
 mod streaming;
 mod table;
 mod word;
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-mod x86;
 
 #[cfg(test)]
 mod tests;

@@ -95,7 +95,7 @@ fn largest_of_values(isa: Isa, before: &[f64], after: &[f64]) -> u64 {
         #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
         Isa::Avx2(simd) => largest_on(simd.v3, before, after),
         #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-        Isa::Avx512(simd) => largest_on(simd, before, after),
+        Isa::Avx512(simd) => largest_on(simd.v4, before, after),
     }
 }
 

@@ -244,10 +244,10 @@ impl RoundF64 {
         let bounded = if magnitude < self.limit { magnitude } else { self.limit };
         let power = f64::from_bits(bounded.to_bits() & F64_INFINITY);
         let power = if power > self.least { power } else { self.least };
-        let unit = power.to_bits().wrapping_add(self.raise);
-        let sum = (bounded + f64::from_bits(unit)).to_bits();
+        let raised = power.to_bits().wrapping_add(self.raise);
+        let sum = (bounded + f64::from_bits(raised)).to_bits();
         let exponent = power.to_bits().wrapping_sub(self.least.to_bits()) >> self.down;
-        let code = sum.wrapping_sub(unit).wrapping_add(exponent);
+        let code = sum.wrapping_sub(raised).wrapping_add(exponent);
         let is_nan = magnitude.is_nan();
         let code = if is_nan { self.nan } else { code };
         let sign = x >> self.sign_shift & self.sign_code;
@@ -264,23 +264,20 @@ impl RoundF64 {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Exact {
     /// 2^(the destination's bias - 127). A product with it has the destination's exponent field.
-    unit: f32,
+    scale: f32,
     down: u32,
 }
 
 impl Exact {
-    /// Whether the destination has 16 bits and holds all integers of eight bits.
-    pub(crate) fn serves(to: &EncodeFloat) -> bool {
-        to.bits == 16 && to.man >= 7 && to.max >> to.man > to.bias + 7
-    }
-
-    pub(crate) fn new(to: &EncodeFloat) -> Self {
-        Self { unit: f32::from_bits(to.bias << F32_MAN), down: F32_MAN - to.man }
+    /// `None` if the destination does not have 16 bits, or does not hold all integers of eight bits.
+    pub(crate) fn new(to: &EncodeFloat) -> Option<Self> {
+        let holds_all = to.bits == 16 && to.man >= 7 && to.max >> to.man > to.bias + 7;
+        holds_all.then(|| Self { scale: f32::from_bits(to.bias << F32_MAN), down: F32_MAN - to.man })
     }
 
     #[inline(always)]
     pub(crate) fn code<const SIGNED: bool>(self, x: f32) -> u16 {
-        let scaled = (x * self.unit).to_bits();
+        let scaled = (x * self.scale).to_bits();
         let sign = if SIGNED { scaled >> 16 & 0x8000 } else { 0 };
         ((scaled & i32::MAX as u32) >> self.down | sign) as u16
     }

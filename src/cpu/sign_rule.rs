@@ -14,22 +14,35 @@ pub(crate) enum SignRule {
 }
 
 impl SignRule {
-    /// The rule that loops for the destination's width are compiled for, which may be the more general one. `None` if
-    /// there are no such loops.
-    pub(crate) fn compiled(to: &EncodeFloat) -> Option<Self> {
-        match (to.bits, Self::new(to)) {
-            (16, Self::Kept) => Some(Self::Kept),
-            (8, rule @ (Self::Kept | Self::NoNegativeZero)) => Some(rule),
-            (4 | 6, Self::Kept | Self::Any) => Some(Self::Any),
-            _ => None,
-        }
-    }
-
     pub(crate) fn new(to: &EncodeFloat) -> Self {
         match to.nan_keep {
             _ if to.fnuz => Self::NoNegativeZero,
             keep if keep == 1 << (to.bits - 1) && to.nan_flip == 0 => Self::Kept,
             _ => Self::Any,
+        }
+    }
+}
+
+/// The widths and rules that loops in lanes are compiled for. The rule may be more general than the destination's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CompiledSigns {
+    Kept16,
+    Kept8,
+    NoNegativeZero8,
+    Any6,
+    Any4,
+}
+
+impl CompiledSigns {
+    /// `None` if there are no such loops.
+    pub(crate) fn new(to: &EncodeFloat) -> Option<Self> {
+        match (to.bits, SignRule::new(to)) {
+            (16, SignRule::Kept) => Some(Self::Kept16),
+            (8, SignRule::Kept) => Some(Self::Kept8),
+            (8, SignRule::NoNegativeZero) => Some(Self::NoNegativeZero8),
+            (6, SignRule::Kept | SignRule::Any) => Some(Self::Any6),
+            (4, SignRule::Kept | SignRule::Any) => Some(Self::Any4),
+            _ => None,
         }
     }
 }

@@ -2,25 +2,27 @@
 
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 pub(crate) mod avx512;
-mod e8m0;
-mod integers;
-mod round;
-mod round_f16;
-mod truncate;
-
-pub(crate) use e8m0::E8m0;
-pub(crate) use integers::{LookUpInteger, looks_up_integers};
+mod clamp;
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-pub(crate) use round::signed;
-pub(crate) use round::{Round, RoundMethod};
-pub(crate) use round_f16::{ExponentRule, RoundF16};
-pub(crate) use truncate::{Clamp, LowBits};
+pub(crate) mod convert_to_f16;
+mod e8m0;
+mod look_up_integer;
+mod low_bits;
+mod round;
+mod round_in_16_bits;
+
+pub(crate) use clamp::Clamp;
+pub(crate) use e8m0::RoundingToE8m0;
+pub(crate) use look_up_integer::IntegerLookUp;
+pub(crate) use low_bits::LowBits;
+pub(crate) use round::{RoundToBytes, RoundToPacked, Rounding};
+pub(crate) use round_in_16_bits::RoundingIn16Bits;
 
 use super::lanes::Lanes;
 use super::source::Source;
 
 /// The codes of a group of elements, a 16-bit lane each.
-pub(crate) trait Sink<L: Lanes, S: Source<L>>: Copy + Send + Sync {
+pub(crate) trait Sink<L: Lanes, S: Source>: Copy + Send + Sync {
     /// Bits of a code.
     const BITS: usize;
     /// The bits above a code are zero. Implementations are always inlined.

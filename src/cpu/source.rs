@@ -4,6 +4,7 @@ use super::codes::{
     F16_INFINITY, F16_MAGNITUDE, F16_SIGN, F32_BIAS, F32_INFINITY, F32_SIGN, F64_BIAS, F64_INFINITY, F64_MAN,
 };
 use super::lanes::Lanes;
+use crate::bits::format::FloatFormat;
 use crate::bits::reference::Hub;
 
 /// The numbers of a group in the form that rounding needs.
@@ -15,20 +16,28 @@ pub(crate) struct Parts<L: Lanes> {
     pub is_nan: L::M16,
 }
 
-/// Decodes elements of one kind. Where a method is unreachable, no sink calls it for that source.
-pub(crate) trait Source<L: Lanes>: Copy + Send + Sync {
+/// Elements of one kind.
+pub(crate) trait Source: Copy + Send + Sync {
     /// Bits of an element.
     const BITS: usize;
     const SIGNED: bool = true;
     const NANS: bool = true;
+}
+
+/// Gives the integer parts of elements.
+pub(crate) trait Truncates<L: Lanes>: Source {
+    /// The bits of `mask` of the integer parts; 0 for a float whose integer part does not fit 32 bits.
+    fn truncated(self, l: L, bytes: &[u8], mask: u16) -> L::U16;
+}
+
+/// Gives the numbers of elements.
+pub(crate) trait Numbers<L: Lanes>: Source {
     /// The format in which [`numbers`](Self::numbers) returns them.
     const HUB: Hub = Hub::F32;
 
     fn parts(self, l: L, bytes: &[u8]) -> Parts<L>;
     /// The numbers with their signs, rounded to odd if the hub cannot hold them. NaN gives some NaN.
     fn numbers(self, l: L, bytes: &[u8]) -> L::U32;
-    /// The bits of `mask` of the integer parts; 0 for a float whose integer part does not fit 32 bits.
-    fn truncated(self, l: L, bytes: &[u8], mask: u16) -> L::U16;
     /// The numbers in the order of the elements.
     #[inline(always)]
     fn in_order(self, l: L, bytes: &[u8]) -> L::U32 {
@@ -42,14 +51,31 @@ pub(crate) trait Source<L: Lanes>: Copy + Send + Sync {
     }
 }
 
+/// Codes of 16 bits as they are: sinks decode them.
+#[derive(Clone, Copy)]
+pub(crate) struct Codes16;
+
+impl Source for Codes16 {
+    const BITS: usize = 16;
+}
+
 /// FLOAT16. Without `SUBNORMALS`, a subnormal gives some number below the least normal one, which is enough for sinks
 /// that treat all of these alike.
 #[derive(Clone, Copy)]
 pub(crate) struct F16<const SUBNORMALS: bool>;
 
-impl<L: Lanes, const SUBNORMALS: bool> Source<L> for F16<SUBNORMALS> {
+impl<const SUBNORMALS: bool> Source for F16<SUBNORMALS> {
     const BITS: usize = 16;
+}
 
+impl<L: Lanes, const SUBNORMALS: bool> Truncates<L> for F16<SUBNORMALS> {
+    #[inline(always)]
+    fn truncated(self, l: L, bytes: &[u8], mask: u16) -> L::U16 {
+        masked(l, l.f16_to_i16(l.load_u16(bytes)), mask)
+    }
+}
+
+impl<L: Lanes, const SUBNORMALS: bool> Numbers<L> for F16<SUBNORMALS> {
     #[inline(always)]
     fn parts(self, l: L, bytes: &[u8]) -> Parts<L> {
         let codes = l.load_u16(bytes);
@@ -61,11 +87,6 @@ impl<L: Lanes, const SUBNORMALS: bool> Source<L> for F16<SUBNORMALS> {
     #[inline(always)]
     fn numbers(self, l: L, bytes: &[u8]) -> L::U32 {
         Self::with_signs(l, l.load_u16(bytes))
-    }
-
-    #[inline(always)]
-    fn truncated(self, l: L, bytes: &[u8], mask: u16) -> L::U16 {
-        masked(l, l.f16_to_i16(l.load_u16(bytes)), mask)
     }
 
     #[inline(always)]
@@ -86,9 +107,18 @@ impl<const SUBNORMALS: bool> F16<SUBNORMALS> {
 #[derive(Clone, Copy)]
 pub(crate) struct Bf16;
 
-impl<L: Lanes> Source<L> for Bf16 {
+impl Source for Bf16 {
     const BITS: usize = 16;
+}
 
+impl<L: Lanes> Truncates<L> for Bf16 {
+    #[inline(always)]
+    fn truncated(self, l: L, bytes: &[u8], mask: u16) -> L::U16 {
+        masked(l, l.bf16_to_i16(l.load_u16(bytes), mask), mask)
+    }
+}
+
+impl<L: Lanes> Numbers<L> for Bf16 {
     #[inline(always)]
     fn parts(self, l: L, bytes: &[u8]) -> Parts<L> {
         let codes = l.load_u16(bytes);
@@ -103,11 +133,6 @@ impl<L: Lanes> Source<L> for Bf16 {
     }
 
     #[inline(always)]
-    fn truncated(self, l: L, bytes: &[u8], mask: u16) -> L::U16 {
-        masked(l, l.bf16_to_i16(l.load_u16(bytes), mask), mask)
-    }
-
-    #[inline(always)]
     fn in_order(self, l: L, bytes: &[u8]) -> L::U32 {
         l.unpack(l.splat_u16(0), l.load_u16_to_unpack(bytes))
     }
@@ -117,9 +142,18 @@ impl<L: Lanes> Source<L> for Bf16 {
 #[derive(Clone, Copy)]
 pub(crate) struct F32Source;
 
-impl<L: Lanes> Source<L> for F32Source {
+impl Source for F32Source {
     const BITS: usize = 32;
+}
 
+impl<L: Lanes> Truncates<L> for F32Source {
+    #[inline(always)]
+    fn truncated(self, l: L, bytes: &[u8], mask: u16) -> L::U16 {
+        low_bits(l, l.f32_to_i32(l.load_u32(bytes)), mask)
+    }
+}
+
+impl<L: Lanes> Numbers<L> for F32Source {
     #[inline(always)]
     fn parts(self, l: L, bytes: &[u8]) -> Parts<L> {
         signed_parts(l, l.load_u32(bytes))
@@ -128,11 +162,6 @@ impl<L: Lanes> Source<L> for F32Source {
     #[inline(always)]
     fn numbers(self, l: L, bytes: &[u8]) -> L::U32 {
         l.load_u32(bytes)
-    }
-
-    #[inline(always)]
-    fn truncated(self, l: L, bytes: &[u8], mask: u16) -> L::U16 {
-        low_bits(l, l.f32_to_i32(l.load_u32(bytes)), mask)
     }
 }
 
@@ -144,8 +173,18 @@ pub(crate) struct F64Source;
 const F64_LEAST: u32 = (F64_BIAS + 1 - F32_BIAS) << (F64_MAN - 32);
 const F64_GREATEST: u32 = ((F64_BIAS + 1 + F32_BIAS) << (F64_MAN - 32)) - 1;
 
-impl<L: Lanes> Source<L> for F64Source {
+impl Source for F64Source {
     const BITS: usize = 64;
+}
+
+impl<L: Lanes> Truncates<L> for F64Source {
+    #[inline(always)]
+    fn truncated(self, l: L, bytes: &[u8], mask: u16) -> L::U16 {
+        low_bits(l, l.f64_to_i32(bytes), mask)
+    }
+}
+
+impl<L: Lanes> Numbers<L> for F64Source {
     const HUB: Hub = Hub::F64_HIGH_WORD;
 
     /// Only for destinations in which everything below binary32's least normal number rounds to zero, and everything
@@ -169,11 +208,6 @@ impl<L: Lanes> Source<L> for F64Source {
     }
 
     #[inline(always)]
-    fn truncated(self, l: L, bytes: &[u8], mask: u16) -> L::U16 {
-        low_bits(l, l.f64_to_i32(bytes), mask)
-    }
-
-    #[inline(always)]
     fn integers(self, l: L, bytes: &[u8]) -> L::U32 {
         l.f64_to_i32(bytes)
     }
@@ -184,11 +218,26 @@ impl<L: Lanes> Source<L> for F64Source {
 #[derive(Clone, Copy)]
 pub(crate) struct Int<const BITS: usize, const SIGNED: bool, const ODD: bool>;
 
-impl<L: Lanes, const BITS: usize, const SIGNED: bool, const ODD: bool> Source<L> for Int<BITS, SIGNED, ODD> {
+impl<const BITS: usize, const SIGNED: bool, const ODD: bool> Source for Int<BITS, SIGNED, ODD> {
     const BITS: usize = BITS;
     const SIGNED: bool = SIGNED;
     const NANS: bool = false;
+}
 
+impl<L: Lanes, const BITS: usize, const SIGNED: bool, const ODD: bool> Truncates<L> for Int<BITS, SIGNED, ODD> {
+    /// The low bits.
+    #[inline(always)]
+    fn truncated(self, l: L, bytes: &[u8], mask: u16) -> L::U16 {
+        match BITS {
+            8 => masked(l, l.load_u8(bytes), mask),
+            16 => masked(l, l.load_u16(bytes), mask),
+            32 => low_bits(l, l.load_u32(bytes), mask),
+            _ => low_bits(l, l.load_u64(bytes)[0], mask),
+        }
+    }
+}
+
+impl<L: Lanes, const BITS: usize, const SIGNED: bool, const ODD: bool> Numbers<L> for Int<BITS, SIGNED, ODD> {
     #[inline(always)]
     fn parts(self, l: L, bytes: &[u8]) -> Parts<L> {
         if BITS > 16 {
@@ -215,17 +264,6 @@ impl<L: Lanes, const BITS: usize, const SIGNED: bool, const ODD: bool> Source<L>
             (_, false) => l.u64_to_bounded_f32::<SIGNED>(bytes),
         }
     }
-
-    /// The low bits.
-    #[inline(always)]
-    fn truncated(self, l: L, bytes: &[u8], mask: u16) -> L::U16 {
-        match BITS {
-            8 => masked(l, l.load_u8(bytes), mask),
-            16 => masked(l, l.load_u16(bytes), mask),
-            32 => low_bits(l, l.load_u32(bytes), mask),
-            _ => low_bits(l, l.load_u64(bytes)[0], mask),
-        }
-    }
 }
 
 impl<const BITS: usize, const SIGNED: bool, const ODD: bool> Int<BITS, SIGNED, ODD> {
@@ -242,25 +280,27 @@ impl<const BITS: usize, const SIGNED: bool, const ODD: bool> Int<BITS, SIGNED, O
 }
 
 /// Signed floats of 8 bits. They are only truncated; other destinations use tables.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct F8 {
-    pub man: u32,
-    pub bias: u32,
+    man: u32,
+    bias: u32,
     /// The magnitude code of the largest finite number.
-    pub max: u16,
+    max: u16,
 }
 
-impl<L: Lanes> Source<L> for F8 {
+impl F8 {
+    /// `None` for other formats.
+    pub(crate) fn new(format: &FloatFormat) -> Option<Self> {
+        let serves = format.bits() == 8 && format.is_signed();
+        serves.then(|| Self { man: format.man_bits, bias: format.bias, max: format.max() as u16 })
+    }
+}
+
+impl Source for F8 {
     const BITS: usize = 8;
+}
 
-    fn parts(self, _: L, _: &[u8]) -> Parts<L> {
-        unreachable!("8-bit floats are rounded by table")
-    }
-
-    fn numbers(self, _: L, _: &[u8]) -> L::U32 {
-        unreachable!("8-bit floats are rounded by table")
-    }
-
+impl<L: Lanes> Truncates<L> for F8 {
     #[inline(always)]
     fn truncated(self, l: L, bytes: &[u8], mask: u16) -> L::U16 {
         let codes = l.load_u8(bytes);

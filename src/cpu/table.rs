@@ -12,20 +12,22 @@ pub(crate) mod shuffle;
 
 use crate::types::conversion::Conversion;
 
-/// The packed destination codes of each unit, which is `lanes` source codes.
-pub(crate) fn units(conversion: &Conversion, lanes: u32) -> Box<[[u64; 4]; 256]> {
+/// What a table holds for each index: the packed destination codes of the `codes` source codes that the index consists of.
+pub(crate) type Entries = [[u64; 4]; 256];
+
+pub(crate) fn entries(conversion: &Conversion, codes: u32) -> Box<Entries> {
     let [from_bits, to_bits] = [conversion.from, conversion.to].map(|t| t.code_bits());
     let count = 1 << from_bits;
     let (mut low, mut high): ([u32; 256], _) = (std::array::from_fn(|code| code as u32), [0; 256]);
     conversion.convert(&mut low[..count], &mut high[..count]);
-    let mut units = Box::new([[0; 4]; 256]);
-    for (unit, words) in units.iter_mut().enumerate() {
-        for lane in 0..lanes {
-            let code = unit >> (lane * from_bits % 8) & (count - 1);
-            let made = (u64::from(low[code]) | u64::from(high[code]) << 32) & (u64::MAX >> (64 - to_bits));
-            let place = lane * to_bits;
-            words[place as usize / 64] |= made << (place % 64);
+    let mut entries = Box::new([[0; 4]; 256]);
+    for (index, words) in entries.iter_mut().enumerate() {
+        for code in 0..codes {
+            let source = index >> (code * from_bits % 8) & (count - 1);
+            let result = (u64::from(low[source]) | u64::from(high[source]) << 32) & (u64::MAX >> (64 - to_bits));
+            let place = code * to_bits;
+            words[place as usize / 64] |= result << (place % 64);
         }
     }
-    units
+    entries
 }

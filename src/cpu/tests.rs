@@ -1,22 +1,31 @@
-//! Compares every method with the reference, bit for bit, on every instruction set of the processor.
+//! Compares every recipe with the reference, bit for bit, on every instruction set of the processor.
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod float_env;
-
-mod methods;
+mod recipes;
 
 use std::collections::HashSet;
 
 use super::cast_loop::CastLoop;
-use super::isa::{IsaName, is_fast};
-use super::loops::loop_by;
-use super::method::{Method, SinkKind, SourceKind, method};
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+use super::f16c::X86V3;
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+use super::isa::X86V4;
+use super::isa::{Baseline, Instructions, IsaName, is_fast};
+use super::lanes::Lanes;
+use super::lanes::portable::Portable;
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+use super::lanes::{avx2::Avx2, avx512::Avx512};
+use super::recipe::kinds::{SinkKind, SourceKind};
+use super::recipe::lanes::InVectors;
+use super::recipe::{InstructionSet, VectorRecipe};
 use super::reference::Reference;
-use super::sink::ExponentRule;
 use super::*;
 use crate::types::element::Kind;
 use crate::types::loss::{LossCounts, lost_codes};
 use crate::types::options::{Float4Nan, Int4Overflow, RoundMode};
+use recipes::words;
+use recipes::words::{InWords, MEMORY_TABLE, REFERENCE};
 use support::random::Random;
 use support::tier::count;
 use support::two_words;
@@ -100,15 +109,16 @@ fn isas() -> Vec<Isa> {
 fn compare(tensor: &Tensor, conversion: &Conversion, options: &CastOptions) -> Option<String> {
     let expected = through(&Reference(*conversion), tensor, conversion.to);
     isas().into_iter().find_map(|isa| {
-        let method = method_of(conversion, isa.name());
-        assert_ne!(method, Method::Reference, "{} to {} has a faster method", conversion.from, conversion.to);
+        assert_ne!(
+            words(conversion, isa.name()).key,
+            REFERENCE,
+            "{} to {} has a faster loop",
+            conversion.from,
+            conversion.to
+        );
         let difference = difference(loop_of(conversion, isa), tensor, conversion, &expected)?;
-        Some(format!("{isa:?}, {method:?}, {options:?}: {difference}"))
+        Some(format!("{isa:?}, {options:?}: {difference}"))
     })
-}
-
-fn method_of(conversion: &Conversion, isa: IsaName) -> Method {
-    method(SourceKind::new(conversion), SinkKind::new(conversion), isa)
 }
 
 /// The first code that a loop does not cast to what is expected.
@@ -141,47 +151,74 @@ fn compare_all(tensors: impl Fn(ElementType) -> Vec<Tensor>) {
 }
 
 #[test]
-fn every_method_gives_what_the_reference_gives() {
+fn every_recipe_gives_what_the_reference_gives() {
     compare_all(|from| {
         let codes = codes(from);
         vec![Tensor::from_codes(from, [codes.len()], codes).unwrap()]
     });
 }
 
-/// A pair's method on one instruction set gives the same on every other, which uses another method for the pair.
+/// The loops that an instruction set does not choose for a conversion, of recipes that any can build: those of portable code, and
+/// those of vectors.
+fn other_loops(conversion: &Conversion, isa: Isa) -> Vec<Box<dyn CastLoop>> {
+    fn build<I: Instructions + 'static, L: Lanes + 'static>(
+        i: I,
+        l: L,
+        conversion: &Conversion,
+        is_other: impl Fn(&dyn InWords) -> bool,
+    ) -> [Option<Box<dyn CastLoop>>; 2] {
+        let portable = Some(Baseline::recipe(conversion)).filter(|recipe| is_other(recipe));
+        let vector = vector_recipe(conversion).filter(|recipe| is_other(recipe));
+        [portable.map(|recipe| recipe.build(i, l)), vector.map(|recipe| recipe.build(i, l))]
+    }
+    let own = words(conversion, isa.name()).key;
+    let is_other = |recipe: &dyn InWords| ![own, MEMORY_TABLE].contains(&recipe.words().key);
+    let loops = match isa {
+        Isa::Portable => build(Baseline, Portable(Baseline), conversion, is_other),
+        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+        Isa::Avx2(simd) => build(simd.v3, Avx2::<false>(simd), conversion, is_other),
+        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+        Isa::Avx512(simd) => build(simd.v4, Avx512(simd.v4), conversion, is_other),
+    };
+    loops.into_iter().flatten().collect()
+}
+
+/// The recipe that any instruction set with vectors could have.
+fn vector_recipe(conversion: &Conversion) -> Option<VectorRecipe> {
+    let (source, sink) = (SourceKind::new(conversion.from), SinkKind::new(conversion));
+    if sink == SinkKind::Copy {
+        return None;
+    }
+    VectorRecipe::new(source, sink).or_else(|| match source.is_short() {
+        true => VectorRecipe::truncated_f8(source, sink),
+        false => Some(VectorRecipe::rounded(source, sink, conversion)),
+    })
+}
+
+/// What an instruction set does not choose it compiles all the same, for tests and for others.
 #[test]
-fn methods_of_other_instruction_sets_give_what_the_reference_gives() {
-    let mut compared = Vec::new();
+fn recipes_of_other_instruction_sets_give_what_the_reference_gives() {
+    let mut in_16_bits = HashSet::new();
     for from in numeric() {
         let codes = codes(from);
         let tensor = Tensor::from_codes(from, [codes.len()], codes).unwrap();
         for to in numeric() {
             for options in variants(to) {
                 let conversion = Conversion::new(from, to, &options).unwrap();
-                let is_shared = |method: &Method| {
-                    matches!(method, Method::Lanes | Method::RoundF16(_) | Method::Elements | Method::MemoryTable)
-                };
-                let methods =
-                    [IsaName::Portable, IsaName::Avx2, IsaName::Avx512].map(|isa| method_of(&conversion, isa));
                 let expected = through(&Reference(conversion), &tensor, to);
                 for isa in isas() {
-                    let own = method_of(&conversion, isa.name());
-                    for method in methods.into_iter().filter(|method| is_shared(method) && *method != own) {
-                        let cast_loop = loop_by(method, &conversion, isa);
+                    for cast_loop in other_loops(&conversion, isa) {
                         let difference = difference(&*cast_loop, &tensor, &conversion, &expected);
-                        assert_eq!(difference, None, "{isa:?}, {method:?}, {options:?}");
-                        if !compared.contains(&(isa.name(), method)) {
-                            compared.push((isa.name(), method));
-                        }
+                        assert_eq!(difference, None, "{isa:?}, {options:?}");
                     }
+                }
+                if let Some(VectorRecipe::InVectors(InVectors::RoundIn16Bits(to))) = vector_recipe(&conversion) {
+                    in_16_bits.insert(std::mem::discriminant(&to));
                 }
             }
         }
     }
-    let rounding = [ExponentRule::Same, ExponentRule::Next, ExponentRule::Smaller].map(Method::RoundF16);
-    for method in rounding.into_iter().chain([Method::Lanes]) {
-        assert!(compared.contains(&(IsaName::Portable, method)), "{method:?} was not compared");
-    }
+    assert_eq!(in_16_bits.len(), 6, "every rounding in lanes of 16 bits was compared");
 }
 
 /// Rust does not promise the sign and the bits of a NaN that float arithmetic gives, and Miri makes any of them. These are few

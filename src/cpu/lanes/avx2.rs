@@ -32,7 +32,6 @@ impl<const WITH_F16C: bool> Lanes for Avx2<WITH_F16C> {
     const COUNT: usize = 16;
     const GROUPS: usize = 8;
     const PACKS: bool = true;
-    const LOOKS_UP: bool = true;
 
     type U16 = __m256i;
     type U32 = [__m256i; 2];
@@ -122,7 +121,12 @@ impl<const WITH_F16C: bool> Lanes for Avx2<WITH_F16C> {
                 false => int._mm256_permute4x64_epi64::<0b11_01_10_00>(made),
             };
         }
-        with_const!(BITS: usize = bits, of 2 4 6 8, store::<BITS>(self.0.v3, packed, bytes));
+        match bits {
+            2 => store::<2>(self.0.v3, packed, bytes),
+            4 => store::<4>(self.0.v3, packed, bytes),
+            6 => store::<6>(self.0.v3, packed, bytes),
+            _ => store::<8>(self.0.v3, packed, bytes),
+        }
     }
 
     vector! {

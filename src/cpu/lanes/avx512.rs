@@ -68,7 +68,6 @@ impl Lanes for Avx512 {
     const COUNT: usize = 32;
     const GROUPS: usize = 4;
     const PACKS: bool = true;
-    const LOOKS_UP: bool = true;
 
     type U16 = __m512i;
     type U32 = [__m512i; 2];
@@ -154,7 +153,12 @@ impl Lanes for Avx512 {
         for i in 0..4 {
             packed[i] = self.short()._mm512_cvtepi16_epi8(codes[i]);
         }
-        with_const!(BITS: usize = bits, of 2 4 6 8, store::<BITS>(*self.0, packed, bytes));
+        match bits {
+            2 => store::<2>(*self.0, packed, bytes),
+            4 => store::<4>(*self.0, packed, bytes),
+            6 => store::<6>(*self.0, packed, bytes),
+            _ => store::<8>(*self.0, packed, bytes),
+        }
     }
 
     vector! {

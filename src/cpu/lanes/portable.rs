@@ -21,7 +21,6 @@ impl<I: Instructions + 'static> Lanes for Portable<I> {
     const COUNT: usize = 1;
     const GROUPS: usize = 1;
     const PACKS: bool = false;
-    const LOOKS_UP: bool = false;
     const LINES: usize = I::LINES;
 
     type U16 = u32;

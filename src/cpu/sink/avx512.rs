@@ -4,31 +4,33 @@
 use bytemuck::cast;
 
 use super::Sink;
-use super::round::signed;
+use super::round::{RoundToBytes, Rounding, signed};
+use super::round_in_16_bits::RoundingIn16Bits;
 use crate::bits::format::FloatFormat;
 use crate::bits::reference::{EncodeFloat, Hub};
 use crate::cpu::arch::__m512i;
 use crate::cpu::codes::{F16_MAGNITUDE, F64_MAN};
 use crate::cpu::lanes::Lanes;
 use crate::cpu::lanes::avx512::{Avx512, ZERO, read};
-use crate::cpu::source::{Bf16, F32Source, F64Source, Int, Source};
+use crate::cpu::sign_rule::{ANY, KEPT, NO_NEGATIVE_ZERO};
+use crate::cpu::source::{Codes16, F32Source, F64Source, Int, Source};
 
 /// A source of 16-bit floats: those that its elements are, or its numbers in BFLOAT16, rounded to odd. Those have more than two
 /// bits beyond any destination's, so that the second rounding gives what a single one would.
-pub(crate) trait Halves: Source<Avx512> {
-    fn halves(self, l: Avx512, bytes: &[u8]) -> __m512i;
+pub(crate) trait Floats16: Source {
+    fn floats_16(self, l: Avx512, bytes: &[u8]) -> __m512i;
 }
 
-impl Halves for Bf16 {
+impl Floats16 for Codes16 {
     #[inline(always)]
-    fn halves(self, l: Avx512, bytes: &[u8]) -> __m512i {
+    fn floats_16(self, l: Avx512, bytes: &[u8]) -> __m512i {
         l.load_u16(bytes)
     }
 }
 
-impl Halves for F32Source {
+impl Floats16 for F32Source {
     #[inline(always)]
-    fn halves(self, l: Avx512, bytes: &[u8]) -> __m512i {
+    fn floats_16(self, l: Avx512, bytes: &[u8]) -> __m512i {
         let [first, second] = l.load_u32(bytes);
         l.upper_halves([odd_upper_half(l, first), odd_upper_half(l, second)])
     }
@@ -42,9 +44,9 @@ fn odd_upper_half(l: Avx512, a: __m512i) -> __m512i {
     wide._mm512_or_si512(a, wide._mm512_and_si512(carry, cast([1u32 << 16; 16])))
 }
 
-impl Halves for F64Source {
+impl Floats16 for F64Source {
     #[inline(always)]
-    fn halves(self, l: Avx512, bytes: &[u8]) -> __m512i {
+    fn floats_16(self, l: Avx512, bytes: &[u8]) -> __m512i {
         /// Bits of the significand that BFLOAT16 does not have.
         const CUT: u32 = F64_MAN - 7;
         let mut four = [[0u8; 32]; 4];
@@ -59,33 +61,56 @@ impl Halves for F64Source {
     }
 }
 
+/// The rounding to a destination.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum RoundingOfFloats16 {
+    To8(ShiftOrLookUp<8, KEPT>),
+    To8NoNegativeZero(ShiftOrLookUp<8, NO_NEGATIVE_ZERO>),
+    To6(ShiftOrLookUp<6, ANY>),
+    To4(LookUp4<ANY>),
+}
+
+impl RoundingOfFloats16 {
+    /// `None` where no rounding serves.
+    pub(crate) fn new(from: &FloatFormat, to: &EncodeFloat) -> Option<Self> {
+        match RoundingIn16Bits::new(from, to)? {
+            RoundingIn16Bits::Smaller8(_) => ShiftOrLookUp::new(from, to).map(Self::To8),
+            RoundingIn16Bits::Smaller8NoNegativeZero(_) => ShiftOrLookUp::new(from, to).map(Self::To8NoNegativeZero),
+            RoundingIn16Bits::Smaller6(_) => ShiftOrLookUp::new(from, to).map(Self::To6),
+            RoundingIn16Bits::Smaller4(_) => LookUp4::new(from, to).map(Self::To4),
+            RoundingIn16Bits::Same8(_) | RoundingIn16Bits::Next8NoNegativeZero(_) => None,
+        }
+    }
+}
+
 /// Rounding to `BITS` bits by the [`SignRule`](crate::cpu::sign_rule::SignRule) `SIGNS`. Numbers that stay normal are rounded by
 /// shifting. Those that become subnormal are looked up.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct ShiftOrLookUp<const BITS: usize, const SIGNS: u8> {
     to: EncodeFloat,
     infinity: u16,
     normals: Shift,
-    subnormals: Table,
+    subnormals: MagnitudeTable,
 }
 
 impl<const BITS: usize, const SIGNS: u8> ShiftOrLookUp<BITS, SIGNS> {
     /// `None` if the table cannot hold all numbers that become subnormal.
-    pub(crate) fn new(from: &FloatFormat, to: EncodeFloat) -> Option<Self> {
-        let normals = Shift::new(&Hub::new(from), &to);
+    fn new(from: &FloatFormat, to: &EncodeFloat) -> Option<Self> {
+        let normals = Shift::new(&Hub::new(from), to);
         let (man, rebias) = (from.man_bits, from.bias - to.bias);
         // In the last binade below the least normal number, the last place is that of normal numbers.
-        let subnormals = Table::new(from, &to, (rebias - to.man) << man, ((rebias + 1) << man) - 1, normals.down)?;
-        Some(Self { to, infinity: from.top() as u16, normals, subnormals })
+        let subnormals =
+            MagnitudeTable::new(from, to, (rebias - to.man) << man, ((rebias + 1) << man) - 1, normals.down)?;
+        Some(Self { to: *to, infinity: from.top() as u16, normals, subnormals })
     }
 }
 
-impl<S: Halves, const BITS: usize, const SIGNS: u8> Sink<Avx512, S> for ShiftOrLookUp<BITS, SIGNS> {
+impl<S: Floats16, const BITS: usize, const SIGNS: u8> Sink<Avx512, S> for ShiftOrLookUp<BITS, SIGNS> {
     const BITS: usize = BITS;
 
     #[inline(always)]
     fn codes(self, l: Avx512, source: S, bytes: &[u8]) -> __m512i {
-        let floats = source.halves(l, bytes);
+        let floats = source.floats_16(l, bytes);
         let magnitude = l.and_u16(floats, l.splat_u16(F16_MAGNITUDE));
         let (normal, subnormal) = (self.normals.codes(l, magnitude), self.subnormals.look_up(l, magnitude));
         // Where one of them holds, the other is not greater.
@@ -96,18 +121,24 @@ impl<S: Halves, const BITS: usize, const SIGNS: u8> Sink<Avx512, S> for ShiftOrL
 }
 
 /// Rounding of 16-bit integers to `BITS` bits. None becomes subnormal.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct ShiftInteger<const BITS: usize> {
     /// The integer whose code everything out of range gets.
     limit: u16,
     shift: Shift,
 }
 
-impl<const BITS: usize> ShiftInteger<BITS> {
-    pub(crate) fn new(to: &EncodeFloat) -> Self {
-        let shift = Shift::new(&Hub::F32, to);
-        // The cast saturates: if the limit is beyond 16 bits, no integer needs one.
-        Self { limit: f32::from_bits(shift.limit) as u16, shift }
+impl ShiftInteger<8> {
+    /// `None` for other destinations than floats of 8 bits that integers are rounded to by shifting.
+    pub(crate) fn new(to: &EncodeFloat) -> Option<Self> {
+        match Rounding::new(to)? {
+            Rounding::ToBytes(RoundToBytes::Add8(_) | RoundToBytes::Add8NoNegativeZero(_)) => {
+                let shift = Shift::new(&Hub::F32, to);
+                // The cast saturates: if the limit is beyond 16 bits, no integer needs one.
+                Some(Self { limit: f32::from_bits(shift.limit) as u16, shift })
+            }
+            _ => None,
+        }
     }
 }
 
@@ -138,7 +169,7 @@ impl<const SIGNED: bool, const ODD: bool, const BITS: usize> Sink<Avx512, Int<16
 }
 
 /// Rounding of numbers that stay normal.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Shift {
     /// The magnitude whose code everything out of range gets.
     limit: u32,
@@ -167,34 +198,34 @@ impl Shift {
 
 /// Rounding to 4 bits by a look-up of normal and subnormal numbers, by the rule `SIGNS`.
 ///
-/// It takes 0.6 to 0.65 of the time of [`RoundF16`](super::RoundF16) in the caches.
-#[derive(Clone, Copy)]
-pub(crate) struct LookUpF16<const SIGNS: u8> {
+/// It takes 0.6 to 0.65 of the time of `RoundIn16Bits` in the caches.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LookUp4<const SIGNS: u8> {
     to: EncodeFloat,
     infinity: u16,
-    table: Table,
+    table: MagnitudeTable,
 }
 
-impl<const SIGNS: u8> LookUpF16<SIGNS> {
+impl<const SIGNS: u8> LookUp4<SIGNS> {
     /// `None` if numbers beyond the table do not all get the largest number's code.
-    pub(crate) fn new(from: &FloatFormat, to: EncodeFloat) -> Option<Self> {
+    fn new(from: &FloatFormat, to: &EncodeFloat) -> Option<Self> {
         let down = from.man_bits - to.man - 1;
         let least = (from.bias - to.bias - to.man) << from.man_bits;
-        let table = Table::new(from, &to, least, least + (31 << down), down)?;
+        let table = MagnitudeTable::new(from, to, least, least + (31 << down), down)?;
         (table.last_code() == to.max && to.overflow == to.max).then_some(Self {
-            to,
+            to: *to,
             infinity: from.top() as u16,
             table,
         })
     }
 }
 
-impl<S: Halves, const SIGNS: u8> Sink<Avx512, S> for LookUpF16<SIGNS> {
+impl<S: Floats16, const SIGNS: u8> Sink<Avx512, S> for LookUp4<SIGNS> {
     const BITS: usize = 4;
 
     #[inline(always)]
     fn codes(self, l: Avx512, source: S, bytes: &[u8]) -> __m512i {
-        let floats = source.halves(l, bytes);
+        let floats = source.floats_16(l, bytes);
         let magnitude = l.and_u16(floats, l.splat_u16(F16_MAGNITUDE));
         let code = self.table.look_up(l, magnitude);
         let is_nan = l.greater_u16(magnitude, l.splat_u16(self.infinity));
@@ -204,8 +235,8 @@ impl<S: Halves, const SIGNS: u8> Sink<Avx512, S> for LookUpF16<SIGNS> {
 
 /// The codes of the magnitudes from `least` to `greatest`. Each that is 0 in its lowest `down` bits has an entry, and so have all
 /// numbers between it and the next.
-#[derive(Clone, Copy)]
-struct Table {
+#[derive(Clone, Copy, Debug)]
+struct MagnitudeTable {
     least: u16,
     greatest: u16,
     down: u32,
@@ -213,7 +244,7 @@ struct Table {
     words: [[u16; 32]; 2],
 }
 
-impl Table {
+impl MagnitudeTable {
     /// `None` if there are more than 64 entries.
     fn new(from: &FloatFormat, to: &EncodeFloat, least: u32, greatest: u32, down: u32) -> Option<Self> {
         let to = EncodeFloat { hub: Hub::new(from), ..*to };

@@ -3,7 +3,7 @@
 use super::Sink;
 use crate::bits::reference::{EncodeE8m0, Hub};
 use crate::cpu::lanes::Lanes;
-use crate::cpu::source::Source;
+use crate::cpu::source::Numbers;
 
 const BIAS: u32 = 127;
 
@@ -25,8 +25,24 @@ pub(crate) struct E8m0<const SATURATE: bool> {
     infinity: u32,
 }
 
-impl<const SATURATE: bool> E8m0<SATURATE> {
+/// The rounding for a set of options and the format that the source returns numbers in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum RoundingToE8m0 {
+    Saturating(E8m0<true>),
+    ToNan(E8m0<false>),
+}
+
+impl RoundingToE8m0 {
     pub(crate) fn new(to: &EncodeE8m0, hub: Hub) -> Self {
+        match to.high != to.nan {
+            true => Self::Saturating(E8m0::new(to, hub)),
+            false => Self::ToNan(E8m0::new(to, hub)),
+        }
+    }
+}
+
+impl<const SATURATE: bool> E8m0<SATURATE> {
+    fn new(to: &EncodeE8m0, hub: Hub) -> Self {
         let Hub { man, bias, .. } = hub;
         let rebias = (bias - BIAS) << man;
         let round = to.round >> (Hub::F32.man - man);
@@ -36,7 +52,7 @@ impl<const SATURATE: bool> E8m0<SATURATE> {
     }
 }
 
-impl<L: Lanes, S: Source<L>, const SATURATE: bool> Sink<L, S> for E8m0<SATURATE> {
+impl<L: Lanes, S: Numbers<L>, const SATURATE: bool> Sink<L, S> for E8m0<SATURATE> {
     const BITS: usize = 8;
 
     #[inline(always)]

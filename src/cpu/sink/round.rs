@@ -8,19 +8,10 @@ use super::Sink;
 use crate::bits::reference::EncodeFloat;
 use crate::cpu::codes::{F32_BIAS, F32_INFINITY, F32_MAN};
 use crate::cpu::lanes::{BOUND, Lanes};
-use crate::cpu::sign_rule::{ANY, KEPT, SignRule};
-use crate::cpu::source::{Parts, Source};
+use crate::cpu::sign_rule::{ANY, CompiledSigns, KEPT, NO_NEGATIVE_ZERO};
+use crate::cpu::source::{Numbers, Parts};
 
-/// How a magnitude is rounded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RoundMethod {
-    /// By adding a power of two, so that the processor rounds.
-    Add,
-    /// By shifting, if the bias is binary32's, so that exponents stay the same.
-    Shift,
-}
-
-/// Adds signs to the codes of magnitudes and inserts NaN, by the [`SignRule`] `SIGNS`.
+/// Adds signs to the codes of magnitudes and inserts NaN, by the [`SignRule`](crate::cpu::sign_rule::SignRule) `SIGNS`.
 #[inline(always)]
 pub(crate) fn signed<L: Lanes, const BITS: usize, const SIGNS: u8>(
     l: L,
@@ -41,10 +32,14 @@ pub(crate) fn signed<L: Lanes, const BITS: usize, const SIGNS: u8>(
     l.or_u16(codes, if SIGNS == KEPT { sign } else { l.select_u16(l.equal_u16(codes, zero), zero, sign) })
 }
 
-/// Rounding to `BITS` bits by the [`SignRule`] `SIGNS`. With `ADD`, floats are rounded by [`RoundMethod::Add`];
+/// The values of `HOW`: by shifting, or by adding a power of two, so that the processor rounds.
+const SHIFT: bool = false;
+const ADD: bool = true;
+
+/// Rounding to `BITS` bits by the [`SignRule`](crate::cpu::sign_rule::SignRule) `SIGNS`. With [`ADD`], floats are rounded by adding a power of two;
 /// integers are rounded by shifts, since they are never subnormal.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Round<const BITS: usize, const ADD: bool, const SIGNS: u8> {
+pub(crate) struct Round<const BITS: usize, const HOW: bool, const SIGNS: u8> {
     to: EncodeFloat,
     /// The magnitude whose code everything out of range gets. Larger magnitudes are replaced by it.
     limit: u32,
@@ -55,10 +50,34 @@ pub(crate) struct Round<const BITS: usize, const ADD: bool, const SIGNS: u8> {
     down: u32,
 }
 
-impl RoundMethod {
-    /// `None` where neither method serves.
+/// The rounding to a destination.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Rounding {
+    ToBytes(RoundToBytes),
+    ToPacked(RoundToPacked),
+}
+
+/// To codes of a whole number of bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum RoundToBytes {
+    /// By shifting: the bias is binary32's, so that exponents stay the same.
+    Shift16(Round<16, SHIFT, KEPT>),
+    Add16(Round<16, ADD, KEPT>),
+    Add8(Round<8, ADD, KEPT>),
+    Add8NoNegativeZero(Round<8, ADD, NO_NEGATIVE_ZERO>),
+}
+
+/// To codes of less than a byte.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum RoundToPacked {
+    Add6(Round<6, ADD, ANY>),
+    Add4(Round<4, ADD, ANY>),
+}
+
+impl Rounding {
+    /// `None` where no rounding serves.
     pub(crate) fn new(to: &EncodeFloat) -> Option<Self> {
-        SignRule::compiled(to)?;
+        let signs = CompiledSigns::new(to)?;
         let rebias = F32_BIAS.checked_sub(to.bias)?;
         // Rounding gives the code for out of range to everything beyond `max` only if that code is `max` or the next
         // one.
@@ -67,23 +86,29 @@ impl RoundMethod {
         }
         let down = F32_MAN - to.man;
         let limit = (to.overflow << down) + (rebias << F32_MAN);
-        match rebias {
-            0 if [to.bits, to.man] == [16, F32_MAN - 16] => Some(Self::Shift),
-            0 => None,
-            // Otherwise the addition could overflow to infinity, or integers from `BOUND` on could be in range.
-            _ if (limit & F32_INFINITY) + (down << F32_MAN) < F32_INFINITY && limit <= (BOUND as f32).to_bits() => {
-                Some(Self::Add)
-            }
-            _ => None,
+        if rebias == 0 {
+            let is_upper_half = [to.bits, to.man] == [16, F32_MAN - 16];
+            return is_upper_half.then(|| Self::ToBytes(RoundToBytes::Shift16(Round::new(to))));
+        }
+        // Otherwise the addition could overflow to infinity, or integers from `BOUND` on could be in range.
+        if (limit & F32_INFINITY) + (down << F32_MAN) >= F32_INFINITY || limit > (BOUND as f32).to_bits() {
+            return None;
+        }
+        match signs {
+            CompiledSigns::Kept16 => Some(Self::ToBytes(RoundToBytes::Add16(Round::new(to)))),
+            CompiledSigns::Kept8 => Some(Self::ToBytes(RoundToBytes::Add8(Round::new(to)))),
+            CompiledSigns::NoNegativeZero8 => Some(Self::ToBytes(RoundToBytes::Add8NoNegativeZero(Round::new(to)))),
+            CompiledSigns::Any6 => Some(Self::ToPacked(RoundToPacked::Add6(Round::new(to)))),
+            CompiledSigns::Any4 => Some(Self::ToPacked(RoundToPacked::Add4(Round::new(to)))),
         }
     }
 }
 
-impl<const BITS: usize, const ADD: bool, const SIGNS: u8> Round<BITS, ADD, SIGNS> {
-    pub(crate) fn new(to: EncodeFloat) -> Self {
+impl<const BITS: usize, const HOW: bool, const SIGNS: u8> Round<BITS, HOW, SIGNS> {
+    fn new(to: &EncodeFloat) -> Self {
         let (rebias, down) = (F32_BIAS - to.bias, F32_MAN - to.man);
         Self {
-            to,
+            to: *to,
             limit: (to.overflow << down) + (rebias << F32_MAN),
             least: (rebias + 1) << F32_MAN,
             raise: down << F32_MAN,
@@ -97,8 +122,8 @@ impl<const BITS: usize, const ADD: bool, const SIGNS: u8> Round<BITS, ADD, SIGNS
         let exponent = l.max_i32(l.and_u32(bounded, l.splat_u32(F32_INFINITY)), l.splat_u32(self.least));
         // Adding a power of two whose last place is the destination's makes the processor round there. The last bits of
         // the sum are then the significand with its implicit bit.
-        let unit = l.add_u32(exponent, l.splat_u32(self.raise));
-        let significand = l.sub_u32(l.add_f32(bounded, unit), unit);
+        let power = l.add_u32(exponent, l.splat_u32(self.raise));
+        let significand = l.sub_u32(l.add_f32(bounded, power), power);
         l.add_u32(significand, l.shr_by_u32(l.sub_u32(exponent, l.splat_u32(self.least)), self.down))
     }
 
@@ -122,18 +147,18 @@ fn round_shift<L: Lanes>(l: L, magnitude: L::U32, down: u32) -> L::U32 {
     l.shr_by_u32(l.add_u32(magnitude, half), down)
 }
 
-impl<L: Lanes, S: Source<L>, const BITS: usize, const ADD: bool, const SIGNS: u8> Sink<L, S>
-    for Round<BITS, ADD, SIGNS>
+impl<L: Lanes, S: Numbers<L>, const BITS: usize, const HOW: bool, const SIGNS: u8> Sink<L, S>
+    for Round<BITS, HOW, SIGNS>
 {
     const BITS: usize = BITS;
 
     #[inline(always)]
     fn codes(self, l: L, source: S, bytes: &[u8]) -> L::U16 {
         let Parts { magnitude, sign, is_nan } = source.parts(l, bytes);
-        let codes = match (ADD, S::NANS) {
-            (true, true) => self.add(l, magnitude),
-            (true, false) => self.normal(l, magnitude),
-            (false, _) => round_shift(l, magnitude, 16),
+        let codes = match (HOW, S::NANS) {
+            (ADD, true) => self.add(l, magnitude),
+            (ADD, false) => self.normal(l, magnitude),
+            (SHIFT, _) => round_shift(l, magnitude, 16),
         };
         let codes = l.narrow(codes);
         match (S::SIGNED, S::NANS) {

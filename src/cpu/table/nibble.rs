@@ -1,7 +1,7 @@
 //! Tables of 16 entries in the registers of AVX2 or AVX-512, for sources of at most 4 bits. Both halves of each source byte are
 //! looked up where they lie, so that codes are not unpacked first.
 
-use super::units;
+use super::{Entries, entries};
 use crate::cpu::cast_loop::{CastLoop, Step, Steps};
 use crate::cpu::lanes::bytes::ByteLanes;
 use crate::types::conversion::Conversion;
@@ -9,43 +9,77 @@ use crate::types::conversion::Conversion;
 /// How many vectors of source bytes a step reads.
 const VECTORS: usize = 2;
 
-/// The loop of a pair whose destination codes have at most 8 bits, or 16 bits from a source of 4 bits. A *unit* is half a source
-/// byte: one code of 4 bits or two of 2 bits.
-pub(crate) fn nibble_table<L: ByteLanes + 'static>(l: L, conversion: &Conversion) -> Box<dyn CastLoop> {
-    let [from_bits, to_bits] = [conversion.from, conversion.to].map(|t| t.code_bits());
-    let codes = 4 / from_bits;
-    let units = units(conversion, codes);
-    with_const!(UNIT: usize = codes * to_bits, of 2 4 6 8 12 16, Box::new(Steps(l, NibbleTable::<UNIT>::new(&units))))
+/// The table of a pair, by the destination bits of a nibble: half a source byte, which is one code of 4 bits or two of 2 bits.
+pub(crate) enum NibbleTable {
+    Bits2(Nibbles<2>),
+    Bits4(Nibbles<4>),
+    Bits6(Nibbles<6>),
+    Bits8(Nibbles<8>),
+    Bits12(Nibbles<12>),
+    Bits16(Nibbles<16>),
 }
 
-/// The step from units to `UNIT` destination bits each. The two units of a source byte give up to four bytes.
-#[derive(Clone, Copy)]
-struct NibbleTable<const UNIT: usize> {
-    /// What the lower unit contributes to each of these bytes.
-    lower: [[u8; 16]; 4],
-    /// What the upper unit contributes.
-    upper: [[u8; 16]; 4],
-}
-
-impl<const UNIT: usize> NibbleTable<UNIT> {
-    fn new(units: &[[u64; 4]; 256]) -> Self {
-        let tables = |up: usize| {
-            std::array::from_fn(|byte| std::array::from_fn(|unit| (units[unit][0] << up >> (8 * byte)) as u8))
+impl NibbleTable {
+    /// `None` unless destination codes have at most 8 bits, or 16 bits from a source of 4 bits.
+    pub(crate) fn new(conversion: &Conversion) -> Option<Self> {
+        let [from_bits, to_bits] = [conversion.from, conversion.to].map(|t| t.code_bits());
+        let codes = match (from_bits, to_bits) {
+            (2, ..=8) => 2,
+            (4, ..=8 | 16) => 1,
+            _ => return None,
         };
-        Self { lower: tables(0), upper: tables(UNIT) }
+        let entries = || entries(conversion, codes);
+        match codes * to_bits {
+            2 => Some(Self::Bits2(Nibbles::new(&entries()))),
+            4 => Some(Self::Bits4(Nibbles::new(&entries()))),
+            6 => Some(Self::Bits6(Nibbles::new(&entries()))),
+            8 => Some(Self::Bits8(Nibbles::new(&entries()))),
+            12 => Some(Self::Bits12(Nibbles::new(&entries()))),
+            16 => Some(Self::Bits16(Nibbles::new(&entries()))),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn build<L: ByteLanes + 'static>(self, l: L) -> Box<dyn CastLoop> {
+        match self {
+            Self::Bits2(table) => Box::new(Steps(l, table)),
+            Self::Bits4(table) => Box::new(Steps(l, table)),
+            Self::Bits6(table) => Box::new(Steps(l, table)),
+            Self::Bits8(table) => Box::new(Steps(l, table)),
+            Self::Bits12(table) => Box::new(Steps(l, table)),
+            Self::Bits16(table) => Box::new(Steps(l, table)),
+        }
     }
 }
 
-impl<L: ByteLanes, const UNIT: usize> Step<L> for NibbleTable<UNIT> {
+/// The step from nibbles to `BITS` destination bits each. The two nibbles of a source byte give up to four bytes.
+#[derive(Clone, Copy)]
+pub(crate) struct Nibbles<const BITS: usize> {
+    /// What the lower nibble contributes to each of these bytes.
+    lower: [[u8; 16]; 4],
+    /// What the upper nibble contributes.
+    upper: [[u8; 16]; 4],
+}
+
+impl<const BITS: usize> Nibbles<BITS> {
+    fn new(entries: &Entries) -> Self {
+        let tables = |up: usize| {
+            std::array::from_fn(|byte| std::array::from_fn(|nibble| (entries[nibble][0] << up >> (8 * byte)) as u8))
+        };
+        Self { lower: tables(0), upper: tables(BITS) }
+    }
+}
+
+impl<L: ByteLanes, const BITS: usize> Step<L> for Nibbles<BITS> {
     const READ: usize = VECTORS * 2 * L::COUNT;
-    const WRITTEN: usize = VECTORS * 2 * L::COUNT * UNIT / 4;
+    const WRITTEN: usize = VECTORS * 2 * L::COUNT * BITS / 4;
 
     #[inline(always)]
     fn step(self, l: L, source: &[u8], destination: &mut [u8]) {
         let mut firsts = [l.splat_u16(0); VECTORS];
         for i in 0..VECTORS {
             let codes = l.load_u16(&source[2 * L::COUNT * i..]);
-            let codes = match UNIT {
+            let codes = match BITS {
                 2 | 4 => codes,
                 6 | 8 => l.spread_by_8(codes),
                 _ => l.spread_by_4(codes),
@@ -53,16 +87,16 @@ impl<L: ByteLanes, const UNIT: usize> Step<L> for NibbleTable<UNIT> {
             let lower = l.and_u16(codes, l.splat_u16(0x0f0f));
             let upper = l.and_u16(l.shr_u16(codes, 4), l.splat_u16(0x0f0f));
             let mut made = [l.splat_u16(0); 4];
-            for byte in 0..(2 * UNIT).div_ceil(8) {
-                if 8 * byte < UNIT {
+            for byte in 0..(2 * BITS).div_ceil(8) {
+                if 8 * byte < BITS {
                     made[byte] = l.look_up_u8(self.lower[byte], lower);
                 }
-                if 8 * (byte + 1) > UNIT {
+                if 8 * (byte + 1) > BITS {
                     made[byte] = l.or_u16(made[byte], l.look_up_u8(self.upper[byte], upper));
                 }
             }
-            let destination = &mut destination[L::COUNT / 2 * UNIT * i..];
-            match UNIT {
+            let destination = &mut destination[L::COUNT / 2 * BITS * i..];
+            match BITS {
                 2 => {}
                 4 => l.store_u16(false, made[0], destination),
                 6 => l.store_pairs_of_6(l.interleaved_u8(made[0], made[1]), destination),
@@ -75,8 +109,8 @@ impl<L: ByteLanes, const UNIT: usize> Step<L> for NibbleTable<UNIT> {
                     let (low, high) = (l.interleaved_u8(made[0], made[1]), l.interleaved_u8(made[2], made[3]));
                     for half in 0..2 {
                         let fours = l.interleaved_u16(low[half], high[half]);
-                        let destination = &mut destination[L::COUNT / 4 * UNIT * half..];
-                        if UNIT == 12 {
+                        let destination = &mut destination[L::COUNT / 4 * BITS * half..];
+                        if BITS == 12 {
                             l.store_threes(fours, destination);
                         } else {
                             l.store_u16(false, fours[0], destination);
@@ -87,7 +121,7 @@ impl<L: ByteLanes, const UNIT: usize> Step<L> for NibbleTable<UNIT> {
             }
             firsts[i] = made[0];
         }
-        if UNIT == 2 {
+        if BITS == 2 {
             l.store_nibbles(firsts, destination);
         }
     }

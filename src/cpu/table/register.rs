@@ -7,43 +7,76 @@ use bytemuck::cast;
 use pairs::LookUpPairs;
 use pulp::x86::V4;
 
-use super::numbers::numbers;
-use super::units;
+use super::numbers::{NumberTable, NumberTo};
+use super::{Entries, entries};
 use crate::cpu::arch::__m512i;
 use crate::cpu::cast_loop::{CastLoop, Step, Steps};
 use crate::cpu::lanes::Lanes;
 use crate::cpu::lanes::avx512::{Avx512, splat_u16, write};
-use crate::cpu::method::{SinkKind, SourceKind};
 use crate::cpu::pack::load;
+use crate::cpu::recipe::kinds::{SinkKind, SourceKind};
 use crate::types::conversion::Conversion;
-use crate::types::element::ElementType;
 
 /// The number of codes that are converted at a time, each in a 16-bit word.
 const LANES: usize = 32;
 
 /// 256 words in vectors. Tables for fewer than 8 bits are repeated, so that the bits above an index do not matter.
-type Table = [__m512i; 8];
+type Words = [__m512i; 8];
 
-/// The cast of one pair by tables.
+/// The table of one pair.
 pub(crate) struct RegisterTable {
-    simd: V4,
-    from_bits: u32,
-    made: Made,
-    tables: [Table; 4],
+    form: Form,
+    words: Box<[Words; 4]>,
 }
 
-/// What the tables hold.
-#[derive(Clone, Copy)]
-enum Made {
-    /// The destination codes, which have so many bits. More than 8: a table for each 16 bits, lowest first. Otherwise one table,
-    /// whose words hold several codes.
-    Codes(u32),
+/// What the words hold.
+#[derive(Clone, Copy, Debug)]
+enum Form {
+    /// Several destination codes of at most 8 bits.
+    Pairs(PairFrom, PairTo),
+    /// The destination codes: a table for each 16 bits, lowest first.
+    Codes(From, To),
     /// The upper halves of the source's numbers in binary32, whose other bits are zero: one table. Instructions make the
     /// destination codes of them.
-    Numbers(SinkKind),
+    Numbers(From, NumberTo),
 }
 
-impl CastLoop for RegisterTable {
+/// The bits of a source.
+#[derive(Clone, Copy, Debug)]
+enum From {
+    Bits2,
+    Bits4,
+    Bits6,
+    Bits8,
+}
+
+/// The bits of destination codes that are not less than a word.
+#[derive(Clone, Copy, Debug)]
+enum To {
+    Bits16,
+    Bits32,
+    Bits64,
+}
+
+/// The bits of a source whose destination codes share words.
+#[derive(Clone, Copy, Debug)]
+enum PairFrom {
+    Bits6,
+    Bits8,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum PairTo {
+    Bits2,
+    Bits4,
+    Bits6,
+    Bits8,
+}
+
+/// The cast of one pair by its table.
+pub(crate) struct RegisterLoop(pub Avx512, pub RegisterTable);
+
+impl CastLoop for RegisterLoop {
     fn convert(&self, source: &[u8], destination: &mut [u8]) {
         self.with_loop(|cast_loop| cast_loop.convert(source, destination));
     }
@@ -53,64 +86,108 @@ impl CastLoop for RegisterTable {
     }
 }
 
-impl RegisterTable {
+impl RegisterLoop {
     /// Runs `work` with the loop for the widths of the codes.
     fn with_loop<R>(&self, work: impl FnOnce(&dyn CastLoop) -> R) -> R {
-        let l = Avx512(self.simd);
-        if let Made::Codes(to_bits @ ..=8) = self.made {
-            return with_const!(FROM: usize = self.from_bits, of 6 8, with_const!(TO: usize = to_bits, of 2 4 6 8, {
-                work(&Steps(l, LookUpPairs::<'_, FROM, TO>(self)))
-            }));
-        }
-        with_const!(FROM: usize = self.from_bits, of 2 4 6 8, match self.made {
-            Made::Codes(to_bits) => with_const!(TO: usize = to_bits, of 16 32 64, {
-                work(&Steps(l, LookUp::<'_, FROM, TO>(self)))
-            }),
-            Made::Numbers(SinkKind::F32) => work(&Steps(l, Numbers::<'_, FROM, F32>(self))),
-            Made::Numbers(SinkKind::F64) => work(&Steps(l, Numbers::<'_, FROM, F64>(self))),
-            Made::Numbers(SinkKind::Int32) => work(&Steps(l, Numbers::<'_, FROM, INT32>(self))),
-            Made::Numbers(_) => work(&Steps(l, Numbers::<'_, FROM, INT64>(self))),
-        })
-    }
-
-    pub(crate) fn new(simd: V4, conversion: &Conversion, source: SourceKind, sink: SinkKind) -> Self {
-        // To UINT64 from fewer than 8 bits, four look-ups are faster.
-        let by_codes = matches!(sink, SinkKind::Int64 { signed: false }) && source.bits() < 8;
-        match numbers(conversion, source, sink) {
-            Some((numbers, made_as)) if !by_codes => {
-                let upper_halves = ElementType::BFLOAT16.code_bits();
-                Self { made: Made::Numbers(made_as), ..Self::of_units(simd, source.bits(), upper_halves, &numbers) }
-            }
-            _ => {
-                let [from_bits, to_bits] = [conversion.from, conversion.to].map(|t| t.code_bits());
-                Self::of_units(simd, from_bits, to_bits, &units(conversion, 1))
+        let Self(l, table) = self;
+        match table.form {
+            Form::Pairs(from, to) => with_number!(FROM = from, PairFrom { Bits6 6, Bits8 8 },
+            with_number!(TO = to, PairTo { Bits2 2, Bits4 4, Bits6 6, Bits8 8 }, {
+                work(&Steps(*l, LookUpPairs::<'_, FROM, TO>(table)))
+            })),
+            Form::Codes(from, to) => with_number!(FROM = from, From { Bits2 2, Bits4 4, Bits6 6, Bits8 8 },
+            with_number!(TO = to, To { Bits16 16, Bits32 32, Bits64 64 }, {
+                work(&Steps(*l, LookUp::<'_, FROM, TO>(table)))
+            })),
+            Form::Numbers(from, to) => {
+                with_number!(FROM = from, From { Bits2 2, Bits4 4, Bits6 6, Bits8 8 }, match to {
+                    NumberTo::F32 => work(&Steps(*l, Numbers::<'_, FROM, F32>(table))),
+                    NumberTo::F64 => work(&Steps(*l, Numbers::<'_, FROM, F64>(table))),
+                    NumberTo::Int32 => work(&Steps(*l, Numbers::<'_, FROM, INT32>(table))),
+                    NumberTo::Int64 => work(&Steps(*l, Numbers::<'_, FROM, INT64>(table))),
+                })
             }
         }
     }
+}
 
-    fn of_units(simd: V4, from_bits: u32, to_bits: u32, units: &[[u64; 4]; 256]) -> Self {
-        // Codes of at most 8 bits share a word: those of the units i and i + 64, and of i + 128 and i + 192 if all four fit. A
-        // source of 6 bits has 64 units only: its words have the code twice, once for each code of a pair.
-        let (shared, size) = match (from_bits, to_bits) {
-            (8, ..=4) => (4, 4),
-            (8, ..=8) => (2, 8),
-            (_, ..=8) => (2, to_bits),
-            _ => (1, 16),
+impl RegisterTable {
+    /// `None` for pairs of fewer than 6 bits to at most 8 bits, and for other widths of codes than element types have.
+    pub(crate) fn new(source: SourceKind, sink: SinkKind, conversion: &Conversion) -> Option<Self> {
+        let [from_bits, to_bits] = [conversion.from, conversion.to].map(|t| t.code_bits());
+        if to_bits <= 8 {
+            return Self::of_pairs(from_bits, to_bits, conversion);
+        }
+        let from = match from_bits {
+            2 => From::Bits2,
+            4 => From::Bits4,
+            6 => From::Bits6,
+            8 => From::Bits8,
+            _ => return None,
         };
-        let tables = [0, 16, 32, 48].map(|place| {
-            let word = |i: usize| {
-                let unit = |part: usize| units[(i / 64 * 64 * shared + i % 64 + 64 * part) % 256][0] >> place;
-                (0..shared).fold(0, |word, part| word | (unit(part) << (size * part as u32)) as u16)
-            };
-            std::array::from_fn(|part| cast::<[u16; LANES], _>(std::array::from_fn(|i| word(part * LANES + i))))
-        });
-        Self { simd, from_bits, made: Made::Codes(to_bits), tables }
+        // To UINT64 from fewer than 8 bits, four look-ups are faster.
+        let by_codes = matches!(sink, SinkKind::Int64 { signed: false }) && from_bits < 8;
+        if !by_codes && let Some(numbers) = NumberTable::new(source, sink, conversion) {
+            return Some(Self { form: Form::Numbers(from, numbers.to), words: whole_words(&numbers.upper_halves) });
+        }
+        let to = match to_bits {
+            16 => To::Bits16,
+            32 => To::Bits32,
+            64 => To::Bits64,
+            _ => return None,
+        };
+        Some(Self { form: Form::Codes(from, to), words: whole_words(&entries(conversion, 1)) })
+    }
+
+    #[cfg(test)]
+    pub(crate) fn has_pairs(&self) -> bool {
+        matches!(self.form, Form::Pairs(..))
+    }
+
+    /// Whether instructions make the destination codes of numbers.
+    #[cfg(test)]
+    pub(crate) fn has_numbers(&self) -> bool {
+        matches!(self.form, Form::Numbers(..))
+    }
+
+    #[cfg(test)]
+    pub(crate) fn form(&self) -> String {
+        format!("{:?}", self.form)
+    }
+
+    /// The table of codes that share words.
+    fn of_pairs(from_bits: u32, to_bits: u32, conversion: &Conversion) -> Option<Self> {
+        let from = match from_bits {
+            6 => PairFrom::Bits6,
+            8 => PairFrom::Bits8,
+            _ => return None,
+        };
+        let to = match to_bits {
+            2 => PairTo::Bits2,
+            4 => PairTo::Bits4,
+            6 => PairTo::Bits6,
+            8 => PairTo::Bits8,
+            _ => return None,
+        };
+        // A word has the codes of the indexes i and i + 64, and of i + 128 and i + 192 if all four fit. A source of 6 bits has 64
+        // codes only: its words have the code twice, once for each code of a pair.
+        let (shared, size) = match (from, to) {
+            (PairFrom::Bits8, PairTo::Bits2 | PairTo::Bits4) => (4, 4),
+            (PairFrom::Bits8, PairTo::Bits6 | PairTo::Bits8) => (2, 8),
+            (PairFrom::Bits6, _) => (2, to_bits),
+        };
+        let entries = entries(conversion, 1);
+        let word = |i: usize, place: usize| {
+            let entry = |part: usize| entries[(i / 64 * 64 * shared + i % 64 + 64 * part) % 256][0] >> place;
+            (0..shared).fold(0, |word, part| word | (entry(part) << (size * part as u32)) as u16)
+        };
+        Some(Self { form: Form::Pairs(from, to), words: words(word) })
     }
 
     /// Looks up 32 codes in a table of 16-bit words.
     #[inline(always)]
-    fn found<const FROM: usize>(&self, [a, b, c, d, e, f, g, h]: Table, codes: __m512i) -> __m512i {
-        let simd = self.simd.avx512bw;
+    fn found<const FROM: usize>(l: Avx512, [a, b, c, d, e, f, g, h]: Words, codes: __m512i) -> __m512i {
+        let simd = l.short();
         let first = simd._mm512_permutex2var_epi16(a, codes, b);
         if FROM < 8 {
             return first;
@@ -129,9 +206,9 @@ impl RegisterTable {
     /// Looks up 32 codes of `FROM` bits, 6 or 8, whose destination codes have `TO` bits, at most 8. The result of 6 bits is repeated
     /// in the next `TO` bits. Of 8 bits, the bits above the result are undefined.
     #[inline(always)]
-    pub(super) fn found_small<const FROM: usize, const TO: usize>(&self, codes: __m512i) -> __m512i {
-        let simd = self.simd.avx512bw;
-        let [a, b, c, d, ..] = self.tables[0];
+    pub(super) fn found_small<const FROM: usize, const TO: usize>(&self, l: Avx512, codes: __m512i) -> __m512i {
+        let simd = l.short();
+        let [a, b, c, d, ..] = self.words[0];
         let found = simd._mm512_permutex2var_epi16(a, codes, b);
         if FROM < 8 {
             return found;
@@ -139,14 +216,26 @@ impl RegisterTable {
         // A look-up uses six bits of a code. The other two bits choose a place in a word of four codes, or one of two look-ups
         // and a place in a word of two.
         if TO <= 4 {
-            let place = self.simd.avx512f._mm512_and_si512(simd._mm512_srli_epi16::<4>(codes), splat_u16(0xc));
+            let place = l.wide()._mm512_and_si512(simd._mm512_srli_epi16::<4>(codes), splat_u16(0xc));
             return simd._mm512_srlv_epi16(found, place);
         }
         let eighth = simd._mm512_test_epi16_mask(codes, splat_u16(0x80));
         let other = simd._mm512_permutex2var_epi16(c, codes, d);
-        let place = self.simd.avx512f._mm512_and_si512(simd._mm512_srli_epi16::<3>(codes), splat_u16(8));
+        let place = l.wide()._mm512_and_si512(simd._mm512_srli_epi16::<3>(codes), splat_u16(8));
         simd._mm512_srlv_epi16(simd._mm512_mask_blend_epi16(eighth, found, other), place)
     }
+}
+
+/// The words of four tables, by index and the place of the first bit.
+fn words(word: impl Fn(usize, usize) -> u16) -> Box<[Words; 4]> {
+    Box::new([0, 16, 32, 48].map(|place| {
+        std::array::from_fn(|part| cast::<[u16; LANES], _>(std::array::from_fn(|i| word(part * LANES + i, place))))
+    }))
+}
+
+/// The words of entries of at least 16 bits.
+fn whole_words(entries: &Entries) -> Box<[Words; 4]> {
+    words(|i, place| (entries[i][0] >> place) as u16)
 }
 
 /// The step from codes of `FROM` bits to codes of `TO` bits, at least 16.
@@ -167,10 +256,10 @@ impl<const FROM: usize, const TO: usize> Step<Avx512> for LookUp<'_, FROM, TO> {
     fn step(self, l: Avx512, source: &[u8], destination: &mut [u8]) {
         let simd = l.0;
         for group in 0..Self::GROUPS {
-            let units = load::<FROM>(*simd, &source[LANES / 8 * FROM * group..]);
-            let units = simd.avx512bw._mm512_cvtepu8_epi16(units);
+            let codes = load::<FROM>(*simd, &source[LANES / 8 * FROM * group..]);
+            let codes = simd.avx512bw._mm512_cvtepu8_epi16(codes);
             let out = &mut destination[LANES / 8 * TO * group..];
-            let found = |table: usize| self.0.found::<FROM>(self.0.tables[table], units);
+            let found = |table: usize| RegisterTable::found::<FROM>(l, self.0.words[table], codes);
             if TO == 16 {
                 write(out, 0, found(0));
                 continue;
@@ -207,7 +296,7 @@ impl<const FROM: usize, const TO: u8> Numbers<'_, FROM, TO> {
     #[inline(always)]
     fn group(self, l: Avx512, source: &[u8], destination: &mut [u8]) {
         let codes = l.0.avx512bw._mm512_cvtepu8_epi16(load::<FROM>(*l.0, source));
-        let upper = self.0.found::<FROM>(self.0.tables[0], codes);
+        let upper = RegisterTable::found::<FROM>(l, self.0.words[0], codes);
         let numbers = l.unpack(splat_u16(0), upper);
         match TO {
             F32 => l.store_u32(numbers, destination),

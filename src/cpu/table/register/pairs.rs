@@ -40,8 +40,8 @@ impl<const FROM: usize, const TO: usize> Step<Avx512> for LookUpPairs<'_, FROM, 
         let mut pairs = [splat_u16(0); MOST_VECTORS];
         for i in 0..Self::VECTORS {
             let [first, second] = load::<FROM>(l.0, &source[..Self::READ], i);
-            let first = self.0.found_small::<FROM, TO>(first);
-            let mut second = self.0.found_small::<FROM, TO>(second);
+            let first = self.0.found_small::<FROM, TO>(l, first);
+            let mut second = self.0.found_small::<FROM, TO>(l, second);
             if FROM == 8 {
                 second = l.0.avx512bw._mm512_sllv_epi16(second, splat_u16(TO as u16));
             }

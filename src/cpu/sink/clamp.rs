@@ -1,33 +1,19 @@
-//! Truncation to integers of at most 16 bits.
+//! Truncation of floats to integers, with everything out of range limited to the ends of the range.
 
 use super::Sink;
 use crate::cpu::codes::{F32_BIAS, F32_MAN};
 use crate::cpu::lanes::Lanes;
-use crate::cpu::source::{Parts, Source};
-
-/// The low bits of the integer parts; 0 for a float that does not fit 32 bits and for NaN.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct LowBits<const BITS: usize>;
-
-impl<L: Lanes, S: Source<L>, const BITS: usize> Sink<L, S> for LowBits<BITS> {
-    const BITS: usize = BITS;
-
-    #[inline(always)]
-    fn codes(self, l: L, source: S, bytes: &[u8]) -> L::U16 {
-        // If the lanes do not pack, packing drops the other bits later.
-        source.truncated(l, bytes, if L::PACKS { u16::MAX >> (16 - BITS) } else { u16::MAX })
-    }
-}
+use crate::cpu::source::{Numbers, Parts};
 
 /// The integer parts, limited to between two bounds; 0 for NaN.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Clamp<const BITS: usize> {
     /// The largest magnitudes below and above 0.
     pub below: u16,
     pub above: u16,
 }
 
-impl<L: Lanes, S: Source<L>, const BITS: usize> Sink<L, S> for Clamp<BITS> {
+impl<L: Lanes, S: Numbers<L>, const BITS: usize> Sink<L, S> for Clamp<BITS> {
     const BITS: usize = BITS;
 
     #[inline(always)]

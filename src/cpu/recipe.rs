@@ -1,0 +1,90 @@
+//! The recipe of a pair's loop: what is decoded how, what is rounded how, which table with which entries.
+//!
+//! [`InstructionSet::recipe`] is a pure function of the conversion. Every choice is made there, by making what the loop needs:
+//! where that cannot be made, the next recipe is tried. [`InstructionSet::build`] compiles the loop of any recipe.
+//! `tests/recipes.txt` has the recipe of each pair in words.
+
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+pub(crate) mod avx2;
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+pub(crate) mod avx512;
+pub(crate) mod elements;
+pub(crate) mod kinds;
+pub(crate) mod lanes;
+mod portable;
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+pub(crate) mod to_f16;
+#[cfg_attr(
+    not(any(target_arch = "x86", target_arch = "x86_64")),
+    allow(
+        dead_code,
+        reason = "other processors have no such instruction set yet; tests build its recipes in portable lanes"
+    )
+)]
+mod vectors;
+
+#[cfg(test)]
+pub(crate) use portable::PortableRecipe;
+#[cfg(any(test, target_arch = "x86", target_arch = "x86_64"))]
+pub(crate) use vectors::VectorRecipe;
+
+use super::cast_loop::{CastLoop, CopyCodes};
+use super::isa::Instructions;
+use super::lanes::Lanes;
+use super::reference::Reference;
+use super::table::memory::MemoryTable;
+use crate::types::conversion::Conversion;
+use elements::Element;
+use kinds::{SinkKind, SourceKind};
+use lanes::InLanes;
+
+/// An instruction set that has loops of pairs.
+pub(crate) trait InstructionSet: Copy {
+    /// What loops are made of.
+    type Recipe;
+
+    /// The recipe of the fastest loop of a pair.
+    fn recipe(conversion: &Conversion) -> Self::Recipe;
+
+    fn build(self, recipe: Self::Recipe) -> Box<dyn CastLoop>;
+}
+
+/// A recipe that every instruction set has.
+pub(crate) enum SharedRecipe {
+    /// The codes are the same.
+    Copy,
+    /// A function of one element. The compiler vectorises its loop with the vectors of the instruction set.
+    Element(Element),
+    /// A source and a sink in the lanes of the instruction set.
+    InLanes(InLanes),
+    /// A table of 256 entries in memory.
+    MemoryTable(MemoryTable),
+    /// The reference, code by code, for formats that nothing else serves.
+    Reference(Conversion),
+}
+
+impl SharedRecipe {
+    /// The recipe of a pair that no instruction set casts in a way of its own; `None` for others.
+    fn new(source: SourceKind, sink: SinkKind) -> Option<Self> {
+        if sink == SinkKind::Copy {
+            return Some(Self::Copy);
+        }
+        Element::new(source, sink).map(Self::Element).or_else(|| InLanes::new(source, sink).map(Self::InLanes))
+    }
+
+    /// The recipe of a source of at most 8 bits that no table in registers serves.
+    fn memory_table(conversion: &Conversion) -> Self {
+        MemoryTable::new(conversion).map_or(Self::Reference(*conversion), Self::MemoryTable)
+    }
+
+    /// `i` and `l` are the same instruction set.
+    fn build<I: Instructions + 'static, L: Lanes + 'static>(self, i: I, l: L) -> Box<dyn CastLoop> {
+        match self {
+            Self::Copy => Box::new(CopyCodes(i)),
+            Self::Element(element) => element.build(i),
+            Self::InLanes(in_lanes) => in_lanes.build(l),
+            Self::MemoryTable(table) => Box::new(table),
+            Self::Reference(conversion) => Box::new(Reference(conversion)),
+        }
+    }
+}

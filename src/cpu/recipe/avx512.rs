@@ -1,0 +1,133 @@
+//! The recipes of AVX-512.
+
+use super::kinds::{LongBits, LongFloat, LongInt, PackedBits, SinkKind, SourceKind, TruncatedBits};
+use super::lanes::codes;
+use super::to_f16::ToF16;
+use super::{InstructionSet, SharedRecipe, VectorRecipe};
+use crate::bits::reference::EncodeFloat;
+use crate::cpu::cast_loop::CastLoop;
+use crate::cpu::isa::X86V4;
+use crate::cpu::lanes::{avx2::Avx2, avx512::Avx512};
+use crate::cpu::sign_rule::ANY;
+use crate::cpu::sink::LowBits;
+use crate::cpu::sink::avx512::{Floats16, LookUp4, RoundingOfFloats16, ShiftInteger};
+use crate::cpu::source::{Codes16, F32Source, F64Source, Int};
+use crate::cpu::table::nibble::NibbleTable;
+use crate::cpu::table::register::{RegisterLoop, RegisterTable};
+use crate::types::conversion::Conversion;
+use crate::types::element::{BFLOAT16, BINARY16};
+
+/// A recipe of AVX-512.
+pub(crate) enum Avx512Recipe {
+    Vector(VectorRecipe),
+    /// FLOAT to less than a byte, in AVX2's lanes: they pack 128 codes at a time, at 1.2 to 1.5 times the speed.
+    TruncateF32InAvx2(PackedBits),
+    /// FLOAT16 and BFLOAT16 to floats of at most 8 bits.
+    RoundCodes16(RoundingOfFloats16),
+    /// DOUBLE, which is rounded to odd first.
+    RoundF64(RoundingOfFloats16),
+    /// FLOAT, which is rounded to odd first. To more bits that is slower.
+    RoundF32To4(LookUp4<ANY>),
+    /// 16-bit integers to floats of 8 bits.
+    ShiftInt16 {
+        signed: bool,
+        to: ShiftInteger<8>,
+    },
+    /// The processor's own conversion.
+    ToF16(ToF16),
+    /// Tables of 16 entries in registers, which both halves of each source byte are looked up in.
+    NibbleTable(NibbleTable),
+    /// Tables of up to 256 entries in registers.
+    RegisterTable(RegisterTable),
+}
+
+impl InstructionSet for X86V4 {
+    type Recipe = Avx512Recipe;
+
+    fn recipe(conversion: &Conversion) -> Avx512Recipe {
+        let (source, sink) = (SourceKind::new(conversion.from), SinkKind::new(conversion));
+        match (source, sink) {
+            (SourceKind::Float(LongFloat::F32), SinkKind::Truncate(TruncatedBits::Bits2)) => {
+                return Avx512Recipe::TruncateF32InAvx2(PackedBits::Bits2);
+            }
+            (SourceKind::Float(LongFloat::F32), SinkKind::Truncate(TruncatedBits::Bits4)) => {
+                return Avx512Recipe::TruncateF32InAvx2(PackedBits::Bits4);
+            }
+            _ => {}
+        }
+        if let Some(vector) = VectorRecipe::new(source, sink) {
+            return Avx512Recipe::Vector(vector);
+        }
+        if source.is_short() {
+            return Avx512Recipe::table(source, sink, conversion);
+        }
+        let rounded = match sink {
+            SinkKind::Round(to) => Avx512Recipe::rounded(source, &to),
+            _ => None,
+        };
+        let recipe = rounded.or_else(|| ToF16::new(source, sink).map(Avx512Recipe::ToF16));
+        recipe.unwrap_or_else(|| Avx512Recipe::Vector(VectorRecipe::rounded(source, sink, conversion)))
+    }
+
+    fn build(self, recipe: Avx512Recipe) -> Box<dyn CastLoop> {
+        let l = Avx512(self.v4);
+        match recipe {
+            Avx512Recipe::Vector(vector) => vector.build(self.v4, l),
+            Avx512Recipe::TruncateF32InAvx2(to) => {
+                let l = Avx2::<false>(self.v3);
+                with_number!(BITS = to, PackedBits { Bits2 2, Bits4 4 }, codes(l, F32Source, LowBits::<BITS>))
+            }
+            Avx512Recipe::RoundCodes16(to) => round(l, Codes16, to),
+            Avx512Recipe::RoundF64(to) => round(l, F64Source, to),
+            Avx512Recipe::RoundF32To4(to) => codes(l, F32Source, to),
+            Avx512Recipe::ShiftInt16 { signed, to } => {
+                with_bool!(SIGNED = signed, codes(l, Int::<16, SIGNED, false>, to))
+            }
+            Avx512Recipe::ToF16(to_f16) => to_f16.build(l),
+            Avx512Recipe::NibbleTable(table) => table.build(l),
+            Avx512Recipe::RegisterTable(table) => Box::new(RegisterLoop(l, table)),
+        }
+    }
+}
+
+fn round<S: Floats16 + 'static>(l: Avx512, source: S, to: RoundingOfFloats16) -> Box<dyn CastLoop> {
+    match to {
+        RoundingOfFloats16::To4(to) => codes(l, source, to),
+        RoundingOfFloats16::To6(to) => codes(l, source, to),
+        RoundingOfFloats16::To8(to) => codes(l, source, to),
+        RoundingOfFloats16::To8NoNegativeZero(to) => codes(l, source, to),
+    }
+}
+
+impl Avx512Recipe {
+    /// The recipe of a source of at most 8 bits.
+    fn table(source: SourceKind, sink: SinkKind, conversion: &Conversion) -> Self {
+        // To 16 bits, look-ups of single codes are faster.
+        if conversion.to.code_bits() <= 8
+            && let Some(table) = NibbleTable::new(conversion)
+        {
+            return Self::NibbleTable(table);
+        }
+        match RegisterTable::new(source, sink, conversion) {
+            Some(table) => Self::RegisterTable(table),
+            None => Self::Vector(VectorRecipe::Shared(SharedRecipe::memory_table(conversion))),
+        }
+    }
+
+    /// The rounding in lanes of 16 bits; `None` where it does not serve.
+    fn rounded(source: SourceKind, to: &EncodeFloat) -> Option<Self> {
+        match source {
+            SourceKind::Float(LongFloat::F16) => RoundingOfFloats16::new(&BINARY16, to).map(Self::RoundCodes16),
+            SourceKind::Float(LongFloat::Bf16) => RoundingOfFloats16::new(&BFLOAT16, to).map(Self::RoundCodes16),
+            SourceKind::Float(LongFloat::F64) => RoundingOfFloats16::new(&BFLOAT16, to).map(Self::RoundF64),
+            SourceKind::Float(LongFloat::F32) => match RoundingOfFloats16::new(&BFLOAT16, to)? {
+                RoundingOfFloats16::To4(to) => Some(Self::RoundF32To4(to)),
+                _ => None,
+            },
+            SourceKind::Int(LongInt { bits: LongBits::Bits16, signed }) => {
+                ShiftInteger::new(to).map(|to| Self::ShiftInt16 { signed, to })
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Recipes in words.
+
+use crate::cpu::recipe::elements::{Element, PortableElement};
+use crate::cpu::recipe::lanes::{InLanes, InVectors};
+use crate::cpu::recipe::{PortableRecipe, SharedRecipe, VectorRecipe};
+use crate::cpu::sink::{RoundToBytes, Rounding};
+
+/// The keys of loops that tests know.
+pub(crate) const MEMORY_TABLE: char = 'M';
+pub(crate) const REFERENCE: char = '.';
+
+/// What a loop does, as the committed table and `tests/recipe.sh` print it.
+pub(crate) struct Words {
+    pub key: char,
+    pub text: &'static str,
+    /// Where that is written, in `src/cpu`.
+    pub file: &'static str,
+    /// What the recipe was made with.
+    pub parameters: String,
+}
+
+pub(crate) trait InWords {
+    fn words(&self) -> Words;
+}
+
+pub(super) fn words(key: char, text: &'static str, file: &'static str) -> Words {
+    Words { key, text, file, parameters: String::new() }
+}
+
+impl InWords for SharedRecipe {
+    fn words(&self) -> Words {
+        match self {
+            Self::Copy => words('=', "copies the codes", "cast_loop.rs"),
+            Self::Element(element) => element.words(),
+            Self::InLanes(in_lanes) => in_lanes.words(),
+            Self::MemoryTable(_) => {
+                words(MEMORY_TABLE, "table in memory: destination codes, by source bytes", "table/memory.rs")
+            }
+            Self::Reference(_) => words(REFERENCE, "reference, code by code", "reference.rs"),
+        }
+    }
+}
+
+impl InWords for PortableRecipe {
+    fn words(&self) -> Words {
+        match self {
+            Self::Shared(shared) => shared.words(),
+            Self::Element(element) => element.words(),
+            Self::RoundIntToPacked(rounding) => {
+                Words { parameters: format!("{rounding:?}"), ..words('N', ROUND_INT, "sink/round.rs") }
+            }
+        }
+    }
+}
+
+const ROUND_INT: &str = "lanes of 32 bits: integer rounded by shifting";
+
+impl InWords for Element {
+    fn words(&self) -> Words {
+        let (key, text, file) = match self {
+            Self::FromBool(_) => ('b', "element: 0 or 1 from BOOL", "recipe/elements.rs"),
+            Self::IsNonzero { .. } => {
+                ('z', "element: whether a bit is set, without a float's sign", "recipe/elements.rs")
+            }
+            Self::LowBits { .. } => {
+                ('w', "element: low bits of an integer, or its sign above them", "recipe/elements.rs")
+            }
+            Self::IntToF32(_) | Self::IntToF64(_) => ('i', "element: integer to FLOAT or DOUBLE", "scalar.rs"),
+            Self::Int8Exact { .. } => ('x', "element: integer to a float of 16 bits that holds it", "scalar.rs"),
+            Self::Bf16ToF32 | Self::F64ToF32 | Self::Bf16ToF64 | Self::F32ToF64 => ('f', FLOAT_TO_FLOAT, "scalar.rs"),
+            Self::F64ToInt64 { .. } | Self::ToUint32(_) => ('t', TRUNCATED, "scalar.rs"),
+            Self::F64To16(_) => ('d', ROUNDED_F64, "scalar.rs"),
+        };
+        Words { parameters: format!("{self:?}"), ..words(key, text, file) }
+    }
+}
+
+const FLOAT_TO_FLOAT: &str = "element: float to FLOAT or DOUBLE";
+const TRUNCATED: &str = "element: float truncated to 32 or 64 bits";
+const ROUNDED_F64: &str = "element: DOUBLE rounded in words of 64 bits";
+
+impl InWords for PortableElement {
+    fn words(&self) -> Words {
+        let (key, text, file) = match self {
+            Self::F16ToF32 | Self::F16ToF64 => ('f', FLOAT_TO_FLOAT, "scalar.rs"),
+            Self::ToInt32(_) | Self::F16ToInt64 { .. } | Self::Bf16ToInt64 { .. } | Self::F32ToInt64 { .. } => {
+                ('t', TRUNCATED, "scalar.rs")
+            }
+            Self::LowBits { .. } => ('p', "element: low bits of an integer, packed afterwards", "recipe/elements.rs"),
+            Self::RoundF64 { .. } => ('d', ROUNDED_F64, "scalar.rs"),
+        };
+        Words { parameters: format!("{self:?}"), ..words(key, text, file) }
+    }
+}
+
+impl InWords for InLanes {
+    fn words(&self) -> Words {
+        let (key, text, file) = match self {
+            Self::Round { to: Rounding::ToBytes(RoundToBytes::Shift16(_)), .. } => {
+                ('S', "lanes of 32 bits: float rounded by shifting", "sink/round.rs")
+            }
+            Self::Round { .. } => ('A', "lanes of 32 bits: float rounded by adding a power of two", "sink/round.rs"),
+            Self::RoundInt { .. } => ('N', ROUND_INT, "sink/round.rs"),
+            Self::FloatToE8m0 { .. } | Self::IntToE8m0 { .. } => {
+                ('E', "lanes of 32 bits: rounded to a power of two", "sink/e8m0.rs")
+            }
+            Self::Truncate { .. } => ('T', "lanes of 16 bits: float truncated to its low bits", "sink/low_bits.rs"),
+            Self::Clamp { .. } => ('C', "lanes of 16 bits: float truncated and limited to 4 bits", "sink/clamp.rs"),
+        };
+        Words { parameters: format!("{self:?}"), ..words(key, text, file) }
+    }
+}
+
+impl InWords for VectorRecipe {
+    fn words(&self) -> Words {
+        match self {
+            Self::Shared(shared) => shared.words(),
+            Self::InVectors(in_vectors) => in_vectors.words(),
+        }
+    }
+}
+
+impl InWords for InVectors {
+    fn words(&self) -> Words {
+        let (key, text, file) = match self {
+            Self::RoundIn16Bits(_) => ('H', "lanes of 16 bits: float of 16 bits rounded", "sink/round_in_16_bits.rs"),
+            Self::LookUpInteger { .. } => ('L', "lanes of 16 bits: integer looked up", "sink/look_up_integer.rs"),
+            Self::LowBitsOfInt8(_) | Self::LowBits { .. } => {
+                ('B', "lanes of 16 bits: low bits of an integer", "sink/low_bits.rs")
+            }
+            Self::TruncateF8(_) => ('F', "lanes of 16 bits: float of 8 bits truncated", "source.rs"),
+            Self::F16ToF32 | Self::F16ToF64 => ('W', "lanes of 32 bits: FLOAT16 to FLOAT or DOUBLE", "cast_loop.rs"),
+            Self::F16ToInt64 { .. } | Self::ToInt32(_) | Self::Bf16ToInt64 { .. } | Self::F32ToInt64 { .. } => {
+                ('I', "lanes of 32 bits: float truncated to 32 or 64 bits", "cast_loop.rs")
+            }
+        };
+        Words { parameters: format!("{self:?}"), ..words(key, text, file) }
+    }
+}

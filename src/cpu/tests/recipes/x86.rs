@@ -1,0 +1,74 @@
+//! The recipes of AVX2 and of AVX-512 in words.
+
+use super::words::{InWords, Words, words};
+use crate::cpu::recipe::avx2::Avx2Recipe;
+use crate::cpu::recipe::avx512::Avx512Recipe;
+use crate::cpu::sink::avx512::RoundingOfFloats16;
+
+const TO_F16: (char, &str, &str) = ('P', "lanes: the processor's own conversion to FLOAT16", "sink/convert_to_f16.rs");
+const NIBBLES: (char, &str, &str) = ('Q', "tables of 16 entries in registers, by half source bytes", "table/nibble.rs");
+
+impl InWords for Avx2Recipe {
+    fn words(&self) -> Words {
+        match self {
+            Self::Vector(vector) => vector.words(),
+            Self::ToF16(to_f16) => with(TO_F16, format!("{to_f16:?}")),
+            Self::NibbleTable(_) => with(NIBBLES, String::new()),
+            Self::ShuffleTable(table) => {
+                let (key, text) = match table.has_numbers() {
+                    true => ('n', "tables in AVX2's registers: numbers, which are converted"),
+                    false => ('s', "tables in AVX2's registers: destination codes"),
+                };
+                with((key, text, "table/shuffle.rs"), table.form())
+            }
+        }
+    }
+}
+
+impl InWords for Avx512Recipe {
+    fn words(&self) -> Words {
+        match self {
+            Self::Vector(vector) => vector.words(),
+            Self::TruncateF32InAvx2(to) => {
+                let truncated = ('l', "AVX2's lanes of 16 bits: FLOAT truncated to its low bits", "sink/low_bits.rs");
+                with(truncated, format!("{to:?}"))
+            }
+            Self::RoundCodes16(to @ RoundingOfFloats16::To4(_)) => {
+                with(('k', "lanes of 16 bits: float of 16 bits looked up", "sink/avx512.rs"), format!("{to:?}"))
+            }
+            Self::RoundCodes16(to) => {
+                let rounded = "lanes of 16 bits: float of 16 bits shifted, or looked up if subnormal";
+                with(('h', rounded, "sink/avx512.rs"), format!("{to:?}"))
+            }
+            Self::RoundF64(to @ RoundingOfFloats16::To4(_)) => with(ODD_LOOKED_UP, format!("{to:?}")),
+            Self::RoundF64(to) => {
+                let rounded = "lanes of 16 bits: DOUBLE rounded to odd, then shifted or looked up";
+                with(('o', rounded, "sink/avx512.rs"), format!("{to:?}"))
+            }
+            Self::RoundF32To4(to) => with(ODD_LOOKED_UP, format!("{to:?}")),
+            Self::ShiftInt16 { signed, to } => {
+                let shifted = ('j', "lanes of 16 bits: integer of 16 bits rounded by shifting", "sink/avx512.rs");
+                with(shifted, format!("signed: {signed}, {to:?}"))
+            }
+            Self::ToF16(to_f16) => with(TO_F16, format!("{to_f16:?}")),
+            Self::NibbleTable(_) => with(NIBBLES, String::new()),
+            Self::RegisterTable(table) => {
+                let (key, text, file) = match (table.has_pairs(), table.has_numbers()) {
+                    (true, _) => ('r', "table in AVX-512's registers: two codes a lane", "table/register/pairs.rs"),
+                    (_, true) => {
+                        ('m', "table in AVX-512's registers: numbers, which are converted", "table/register.rs")
+                    }
+                    _ => ('R', "table in AVX-512's registers: destination codes", "table/register.rs"),
+                };
+                with((key, text, file), table.form())
+            }
+        }
+    }
+}
+
+const ODD_LOOKED_UP: (char, &str, &str) =
+    ('q', "lanes of 16 bits: wider float rounded to odd, then looked up", "sink/avx512.rs");
+
+fn with((key, text, file): (char, &'static str, &'static str), parameters: String) -> Words {
+    Words { parameters, ..words(key, text, file) }
+}
