@@ -23,6 +23,6 @@ export WGPU_CAST_ISA=portable
 export RUSTFLAGS="${RUSTFLAGS:-} --cfg wgpu_cast_isa"
 export CAST_FUZZ_SECONDS="${CAST_FUZZ_SECONDS:-120}"
 # Left out: tests that ask for more memory than there is, which Miri does not refuse, and tests that take too long in it.
-tests='binary(fuzz) or (package(wgpu-cast-files) and kind(lib)) or test(/^((bits|rules)::|types::(element|tensor)::)|^cpu::streaming::|^cpu::tests::(common_pairs|loops_are_kept|nans_between)/)'
+tests='binary(fuzz) or (package(wgpu-cast-files) and kind(lib)) or test(/^((bits|rules)::|types::(element|tensor)::)|^cpu::non_temporal::|^cpu::tests::(common_pairs|loops_are_kept|nans_between)/)'
 tests="($tests) and not test(/memory_that_does_not_exist|row_major_order|larger_than_memory|shorter_or_closer|line_of_the_table|codes_come_back|both_comparisons|grammar_is_that_of_std|rounding_to_odd_tells|large_tensors_print/)"
 exec cargo +nightly miri nextest run --target-dir target/miri --locked --no-fail-fast --package wgpu-cast --package wgpu-cast-files --lib --test fuzz -E "$tests" "$@"

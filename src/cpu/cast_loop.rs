@@ -5,9 +5,9 @@ use std::marker::PhantomData;
 use super::isa::Instructions;
 use super::lanes::Lanes;
 use super::lanes::portable::Portable;
+use super::non_temporal::{self, LINE};
 use super::sink::Sink;
 use super::source::{Numbers, Source};
-use super::streaming::{self, LINE};
 use super::word::Word;
 use crate::bits::packing::pack_bytes;
 
@@ -15,9 +15,9 @@ use crate::bits::packing::pack_bytes;
 pub(crate) trait CastLoop: Send + Sync {
     fn convert(&self, source: &[u8], destination: &mut [u8]);
 
-    /// Converts the beginning of the codes with streaming stores, if the loop has them. Returns how many bytes of each side
+    /// Converts the beginning of the codes with non-temporal stores, if the loop has them. Returns how many bytes of each side
     /// that is.
-    fn stream(&self, _source: &[u8], _destination: &mut [u8]) -> [usize; 2] {
+    fn convert_past_caches(&self, _source: &[u8], _destination: &mut [u8]) -> [usize; 2] {
         [0, 0]
     }
 }
@@ -31,8 +31,8 @@ impl<I: Instructions + 'static> CastLoop for CopyCodes<I> {
     }
 
     /// Faster than the C library's copies of large tensors. The design log has the figures.
-    fn stream(&self, source: &[u8], destination: &mut [u8]) -> [usize; 2] {
-        Steps(Portable(self.0), CopyLines).stream(source, destination)
+    fn convert_past_caches(&self, source: &[u8], destination: &mut [u8]) -> [usize; 2] {
+        Steps(Portable(self.0), CopyLines).convert_past_caches(source, destination)
     }
 }
 
@@ -42,7 +42,7 @@ struct CopyLines;
 impl<L: Lanes> Step<L> for CopyLines {
     const READ: usize = 4 * LINE;
     const WRITTEN: usize = <Self as Step<L>>::READ;
-    const STREAMS: bool = true;
+    const NON_TEMPORAL: bool = true;
 
     #[inline(always)]
     fn step(self, _: L, source: &[u8], destination: &mut [u8]) {
@@ -54,9 +54,9 @@ impl<L: Lanes> Step<L> for CopyLines {
 pub(crate) trait Step<L>: Copy + Send + Sync {
     const READ: usize;
     const WRITTEN: usize;
-    /// Whether there is a second loop, with streaming stores. It is worth its size for results of at least 16 bits, for
+    /// Whether there is a second loop, with non-temporal stores. It is worth its size for results of at least 16 bits, for
     /// BOOL and for copies.
-    const STREAMS: bool = false;
+    const NON_TEMPORAL: bool = false;
     /// Implementations are always inlined.
     fn step(self, l: L, source: &[u8], destination: &mut [u8]);
 }
@@ -64,10 +64,10 @@ pub(crate) trait Step<L>: Copy + Send + Sync {
 /// The most bytes that a step reads or writes.
 const STEP: usize = 1024;
 
-/// The bytes that a streaming loop reads and writes at a time.
+/// The bytes that a loop with non-temporal stores reads and writes at a time.
 const fn block<L: Lanes, T: Step<L>>() -> [usize; 2] {
     let steps = if T::WRITTEN < LINE { L::LINES * LINE / T::WRITTEN } else { 1 };
-    assert!(!T::STREAMS || (steps * T::WRITTEN).is_multiple_of(LINE), "whole lines");
+    assert!(!T::NON_TEMPORAL || (steps * T::WRITTEN).is_multiple_of(LINE), "whole lines");
     [steps * T::READ, steps * T::WRITTEN]
 }
 
@@ -83,8 +83,8 @@ impl<L: Lanes, T: Step<L>> CastLoop for Steps<L, T> {
         );
     }
 
-    fn stream(&self, source: &[u8], destination: &mut [u8]) -> [usize; 2] {
-        if !streaming::EXISTS || !T::STREAMS {
+    fn convert_past_caches(&self, source: &[u8], destination: &mut [u8]) -> [usize; 2] {
+        if !non_temporal::EXISTS || !T::NON_TEMPORAL {
             return [0, 0];
         }
         let &Self(l, step) = self;
@@ -92,9 +92,9 @@ impl<L: Lanes, T: Step<L>> CastLoop for Steps<L, T> {
         l.run(
             #[inline(always)]
             || {
-                blocks = streaming::fill::<{ STEP / LINE }>(
+                blocks = non_temporal::fill::<{ STEP / LINE }>(
                     // If it is asked for outside this closure, the loop has 0.8 to 0.9 of the speed.
-                    streaming::order(),
+                    non_temporal::fill_order(),
                     // The closure is a function of its own: what is computed outside would be no constant here.
                     (source, const { block::<L, T>()[0] }),
                     (destination, const { block::<L, T>()[1] / LINE }),
@@ -107,7 +107,7 @@ impl<L: Lanes, T: Step<L>> CastLoop for Steps<L, T> {
                         }
                     },
                     #[inline(always)]
-                    |made, destination| l.stream(made, destination),
+                    |made, destination| l.store_past_caches(made, destination),
                 );
             },
         );
@@ -147,7 +147,7 @@ fn repeat<L: Lanes, T: Step<L>>(l: L, step: T, source: &[u8], destination: &mut 
 }
 
 /// How many groups a step converts whose results have so many bits. Of 16 bits it makes a line: with AVX2, more do not fit into the
-/// registers of a streaming loop.
+/// registers of a loop with non-temporal stores.
 const fn groups<L: Lanes>(bits: usize) -> usize {
     if L::PACKS && bits == 16 { LINE / 2 / L::COUNT } else { L::GROUPS }
 }
@@ -159,7 +159,7 @@ pub(crate) struct SourceToSink<S, K>(pub S, pub K);
 impl<L: Lanes, S: Source, K: Sink<L, S>> Step<L> for SourceToSink<S, K> {
     const READ: usize = groups::<L>(K::BITS) * L::COUNT * S::BITS / 8;
     const WRITTEN: usize = groups::<L>(K::BITS) * L::COUNT * if L::PACKS || K::BITS > 8 { K::BITS } else { 8 } / 8;
-    const STREAMS: bool = L::PACKS && K::BITS == 16;
+    const NON_TEMPORAL: bool = L::PACKS && K::BITS == 16;
 
     #[inline(always)]
     fn step(self, l: L, source: &[u8], destination: &mut [u8]) {
@@ -195,7 +195,7 @@ pub(crate) struct F16ToFloat<const BITS: usize>;
 impl<L: Lanes, const BITS: usize> Step<L> for F16ToFloat<BITS> {
     const READ: usize = 2 * L::COUNT;
     const WRITTEN: usize = BITS / 8 * L::COUNT;
-    const STREAMS: bool = true;
+    const NON_TEMPORAL: bool = true;
 
     #[inline(always)]
     fn step(self, l: L, source: &[u8], destination: &mut [u8]) {
@@ -214,7 +214,7 @@ pub(crate) struct F16ToInt64<const SIGNED: bool>;
 impl<L: Lanes, const SIGNED: bool> Step<L> for F16ToInt64<SIGNED> {
     const READ: usize = 2 * L::COUNT;
     const WRITTEN: usize = 8 * L::COUNT;
-    const STREAMS: bool = true;
+    const NON_TEMPORAL: bool = true;
 
     #[inline(always)]
     fn step(self, l: L, source: &[u8], destination: &mut [u8]) {
@@ -229,7 +229,7 @@ pub(crate) struct ToInt<S, const BITS: usize, const SIGNED: bool>(pub S);
 impl<L: Lanes, S: Numbers<L>, const BITS: usize, const SIGNED: bool> Step<L> for ToInt<S, BITS, SIGNED> {
     const READ: usize = S::BITS / 8 * L::COUNT;
     const WRITTEN: usize = BITS / 8 * L::COUNT;
-    const STREAMS: bool = true;
+    const NON_TEMPORAL: bool = true;
 
     #[inline(always)]
     fn step(self, l: L, source: &[u8], destination: &mut [u8]) {
@@ -262,23 +262,23 @@ impl CastLoop for Packed {
     }
 }
 
-/// The step of a function of one element. The compiler vectorises the loop. There is a streaming one if it makes words of at least
-/// `STREAMED` bytes.
+/// The step of a function of one element. The compiler vectorises the loop. There is one with non-temporal stores if it makes words of at least
+/// `NON_TEMPORAL_FROM` bytes.
 #[derive(Clone, Copy)]
-pub(crate) struct Map<S, D, F, const STREAMED: usize>(F, PhantomData<(S, D)>);
+pub(crate) struct Map<S, D, F, const NON_TEMPORAL_FROM: usize>(F, PhantomData<(S, D)>);
 
-impl<S: Word, D: Word, F: Fn(S) -> D, const STREAMED: usize> Map<S, D, F, STREAMED> {
+impl<S: Word, D: Word, F: Fn(S) -> D, const NON_TEMPORAL_FROM: usize> Map<S, D, F, NON_TEMPORAL_FROM> {
     pub(crate) fn new(function: F) -> Self {
         Self(function, PhantomData)
     }
 }
 
-impl<L: Lanes, S: Word, D: Word, F: Fn(S) -> D + Copy + Send + Sync, const STREAMED: usize> Step<L>
-    for Map<S, D, F, STREAMED>
+impl<L: Lanes, S: Word, D: Word, F: Fn(S) -> D + Copy + Send + Sync, const NON_TEMPORAL_FROM: usize> Step<L>
+    for Map<S, D, F, NON_TEMPORAL_FROM>
 {
     const READ: usize = S::BYTES;
     const WRITTEN: usize = D::BYTES;
-    const STREAMS: bool = D::BYTES >= STREAMED;
+    const NON_TEMPORAL: bool = D::BYTES >= NON_TEMPORAL_FROM;
 
     #[inline(always)]
     fn step(self, _: L, source: &[u8], destination: &mut [u8]) {

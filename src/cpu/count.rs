@@ -12,7 +12,7 @@ use crate::types::loss::{CodeRange, LossCounts, LostCodes, LostResults, Others, 
 /// The number of codes of fewer than 8 bits that are unpacked and counted at a time.
 const BLOCK: usize = 1024;
 
-/// Counts the losses of one cast, in pieces.
+/// Counts the losses of one cast, chunk by chunk.
 pub(crate) struct LossCounter {
     lost: Vec<(LostCodes, Option<LostResults>)>,
     /// The sizes of the source's and of the result's codes.

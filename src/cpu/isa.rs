@@ -13,7 +13,7 @@ use absent::{Absent as X86V3, Absent as X86V4};
 
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 use super::f16c::X86V3;
-use super::streaming::{self, Line};
+use super::non_temporal::{self, Line};
 
 /// The environment variable by which tests and benchmarks name the instruction set of a process: `portable`, `avx2` or
 /// `avx512`. It is read once, at the first cast, by unit tests and by what is built with `--cfg wgpu_cast_isa`. Other builds
@@ -128,16 +128,16 @@ pub(crate) enum IsaName {
 pub(crate) trait Instructions: Copy + Send + Sync {
     /// Whether comparisons make masks, under which other instructions work.
     const HAS_MASKS: bool;
-    /// The lines that a streaming loop makes at a time of steps that make less than one. The compiler vectorises so many steps:
+    /// The lines that a loop with non-temporal stores makes at a time of steps that make less than one. The compiler vectorises so many steps:
     /// with one line, DOUBLE to INT64 has a sixth of the speed.
     const LINES: usize;
 
     /// Runs `work`, a closure that is always inlined.
     fn run(self, work: impl FnOnce());
 
-    /// Copies lines to as many others, past the caches where that is possible. Only for `streaming::fill`, which has the
+    /// Copies lines to as many others, past the caches where that is possible. Only for `non_temporal::fill`, which has the
     /// fence.
-    fn stream(self, lines: &[Line], destination: &mut [Line]);
+    fn store_past_caches(self, lines: &[Line], destination: &mut [Line]);
 }
 
 /// What every processor of the target has.
@@ -154,8 +154,8 @@ impl Instructions for Baseline {
     }
 
     #[inline(always)]
-    fn stream(self, lines: &[Line], destination: &mut [Line]) {
-        streaming::store(lines, destination);
+    fn store_past_caches(self, lines: &[Line], destination: &mut [Line]) {
+        non_temporal::store(lines, destination);
     }
 }
 
@@ -171,8 +171,8 @@ impl Instructions for V3 {
     }
 
     #[inline(always)]
-    fn stream(self, lines: &[Line], destination: &mut [Line]) {
-        streaming::store_halves(self, lines, destination);
+    fn store_past_caches(self, lines: &[Line], destination: &mut [Line]) {
+        non_temporal::store_halves(self, lines, destination);
     }
 }
 
@@ -187,8 +187,8 @@ impl Instructions for V4 {
     }
 
     #[inline(always)]
-    fn stream(self, lines: &[Line], destination: &mut [Line]) {
-        streaming::store_lines(self, lines, destination);
+    fn store_past_caches(self, lines: &[Line], destination: &mut [Line]) {
+        non_temporal::store_lines(self, lines, destination);
     }
 }
 

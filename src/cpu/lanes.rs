@@ -55,7 +55,7 @@ pub(crate) mod bytes;
 pub(crate) mod portable;
 
 use super::codes::{F16_INFINITY, F16_MAGNITUDE, F16_NAN, F16_SIGN};
-use super::streaming::Line;
+use super::non_temporal::Line;
 
 pub(crate) trait Lanes: Copy + Send + Sync {
     /// Lanes in a group.
@@ -81,9 +81,9 @@ pub(crate) trait Lanes: Copy + Send + Sync {
     /// The same lanes in loops that have the instructions of [`f16_to_f32`](Self::f16_to_f32) and [`load_f16`](Self::load_f16).
     fn for_f16(self) -> Self::ForF16;
 
-    /// Copies lines to as many others, past the caches where that is possible. Only for `streaming::fill`, which has the
+    /// Copies lines to as many others, past the caches where that is possible. Only for `non_temporal::fill`, which has the
     /// fence.
-    fn stream(self, lines: &[Line], destination: &mut [Line]);
+    fn store_past_caches(self, lines: &[Line], destination: &mut [Line]);
 
     fn load_u8(self, bytes: &[u8]) -> Self::U16;
     fn load_u16(self, bytes: &[u8]) -> Self::U16;

@@ -41,6 +41,7 @@ mod f16c;
 pub(crate) mod isa;
 mod lanes;
 mod loops;
+mod non_temporal;
 mod one_per_byte;
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 mod pack;
@@ -51,7 +52,6 @@ mod scalar;
 mod sign_rule;
 mod sink;
 mod source;
-mod streaming;
 mod table;
 mod word;
 
@@ -74,7 +74,7 @@ use crate::types::tensor::{Tensor, zeroed};
 use count::LossCounter;
 use isa::Isa;
 use loops::loop_of;
-use streaming::LINE;
+use non_temporal::LINE;
 
 pub use crate::bits::threads::on_this_thread;
 pub use one_per_byte::{pack_codes, unpack_codes};
@@ -173,8 +173,8 @@ pub fn cast_into(tensor: &Tensor, to: ElementType, options: &CastOptions, destin
 pub fn cast_bytes(spec: &CastSpec, source: &[u8], len: usize, destination: &mut [u8]) -> Result<(), Error> {
     let conversion = checked(spec, source, len, destination.len())?;
     let isa = Isa::best();
-    if streaming::is_faster([source.len(), destination.len()]) {
-        convert_streaming(&conversion, isa, len, source, destination);
+    if non_temporal::is_faster([source.len(), destination.len()]) {
+        convert_past_caches(&conversion, isa, len, source, destination);
     } else {
         convert(&conversion, isa, len, source, destination);
     }
@@ -287,11 +287,11 @@ fn convert(conversion: &Conversion, isa: Isa, elements: usize, source: &[u8], de
 }
 
 /// As [`convert`], past the caches. For new memory this is slower: the system has just written its pages.
-fn convert_streaming(conversion: &Conversion, isa: Isa, elements: usize, source: &[u8], destination: &mut [u8]) {
+fn convert_past_caches(conversion: &Conversion, isa: Isa, elements: usize, source: &[u8], destination: &mut [u8]) {
     let cast_loop = loop_of(conversion, isa);
     convert_by(conversion, elements, source, destination, |source, destination| {
         with_default_modes(|| {
-            let [read, written] = cast_loop.stream(source, destination);
+            let [read, written] = cast_loop.convert_past_caches(source, destination);
             cast_loop.convert(&source[read..], &mut destination[written..]);
         });
     });
@@ -318,7 +318,7 @@ fn convert_by(
 }
 
 /// The source and destination bytes of the fewest elements after which the destination is at a multiple of [`LINE`],
-/// since writing a vector across two lines takes as long as writing two, and streaming loops write lines only. There are fewer
+/// since writing a vector across two lines takes as long as writing two, and loops with non-temporal stores write lines only. There are fewer
 /// than [`LONG`] such elements, and none if no number of elements leads to a multiple: elements of 2 and 6 bits start at a byte
 /// by fours only.
 fn head(conversion: &Conversion, destination: &[u8]) -> [usize; 2] {

@@ -1,5 +1,5 @@
 //! The reference as a loop: it unpacks blocks of codes into words, converts them and packs them again. It casts every
-//! pair; the other methods are faster.
+//! pair; the other loops are faster.
 
 use super::cast_loop::CastLoop;
 use crate::bits::packing::{clear_pad, pack_words, unpack_words};
@@ -26,7 +26,7 @@ impl CastLoop for Reference {
 }
 
 /// Casts packed codes to packed codes. Bits after the last code are zero. A program that casts only here has none of the other
-/// methods in it.
+/// loops in it.
 #[cfg_attr(not(feature = "wgpu"), allow(dead_code, reason = "the self-test of devices uses it"))]
 pub(crate) fn cast(conversion: &Conversion, source: &[u8], elements: usize) -> Result<Vec<u8>, Error> {
     let Conversion { from, to, .. } = *conversion;

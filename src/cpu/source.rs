@@ -8,7 +8,7 @@ use crate::bits::format::FloatFormat;
 use crate::bits::reference::Hub;
 
 /// The numbers of a group in the form that rounding needs.
-pub(crate) struct Parts<L: Lanes> {
+pub(crate) struct SignMagnitude<L: Lanes> {
     /// Magnitudes in binary32, rounded to odd if binary32 cannot hold the source's number. NaN gives any magnitude.
     pub magnitude: L::U32,
     /// The sign in the top bit. The other bits are undefined.
@@ -35,7 +35,7 @@ pub(crate) trait Numbers<L: Lanes>: Source {
     /// The format in which [`numbers`](Self::numbers) returns them.
     const HUB: Hub = Hub::F32;
 
-    fn parts(self, l: L, bytes: &[u8]) -> Parts<L>;
+    fn sign_magnitude(self, l: L, bytes: &[u8]) -> SignMagnitude<L>;
     /// The numbers with their signs, rounded to odd if the hub cannot hold them. NaN gives some NaN.
     fn numbers(self, l: L, bytes: &[u8]) -> L::U32;
     /// The numbers in the order of the elements.
@@ -77,11 +77,11 @@ impl<L: Lanes, const SUBNORMALS: bool> Truncates<L> for F16<SUBNORMALS> {
 
 impl<L: Lanes, const SUBNORMALS: bool> Numbers<L> for F16<SUBNORMALS> {
     #[inline(always)]
-    fn parts(self, l: L, bytes: &[u8]) -> Parts<L> {
+    fn sign_magnitude(self, l: L, bytes: &[u8]) -> SignMagnitude<L> {
         let codes = l.load_u16(bytes);
         let magnitude = l.and_u16(codes, l.splat_u16(F16_MAGNITUDE));
         let is_nan = l.greater_u16(magnitude, l.splat_u16(F16_INFINITY));
-        Parts { magnitude: l.f16_to_f32::<SUBNORMALS>(magnitude), sign: codes, is_nan }
+        SignMagnitude { magnitude: l.f16_to_f32::<SUBNORMALS>(magnitude), sign: codes, is_nan }
     }
 
     #[inline(always)]
@@ -120,11 +120,11 @@ impl<L: Lanes> Truncates<L> for Bf16 {
 
 impl<L: Lanes> Numbers<L> for Bf16 {
     #[inline(always)]
-    fn parts(self, l: L, bytes: &[u8]) -> Parts<L> {
+    fn sign_magnitude(self, l: L, bytes: &[u8]) -> SignMagnitude<L> {
         let codes = l.load_u16(bytes);
         let magnitude = l.and_u16(codes, l.splat_u16(!F16_SIGN));
         let is_nan = l.greater_u16(magnitude, l.splat_u16((F32_INFINITY >> 16) as u16));
-        Parts { magnitude: l.unpack(l.splat_u16(0), magnitude), sign: codes, is_nan }
+        SignMagnitude { magnitude: l.unpack(l.splat_u16(0), magnitude), sign: codes, is_nan }
     }
 
     #[inline(always)]
@@ -155,8 +155,8 @@ impl<L: Lanes> Truncates<L> for F32Source {
 
 impl<L: Lanes> Numbers<L> for F32Source {
     #[inline(always)]
-    fn parts(self, l: L, bytes: &[u8]) -> Parts<L> {
-        signed_parts(l, l.load_u32(bytes))
+    fn sign_magnitude(self, l: L, bytes: &[u8]) -> SignMagnitude<L> {
+        sign_magnitude_of(l, l.load_u32(bytes))
     }
 
     #[inline(always)]
@@ -190,7 +190,7 @@ impl<L: Lanes> Numbers<L> for F64Source {
     /// Only for destinations in which everything below binary32's least normal number rounds to zero, and everything
     /// above its greatest is out of range.
     #[inline(always)]
-    fn parts(self, l: L, bytes: &[u8]) -> Parts<L> {
+    fn sign_magnitude(self, l: L, bytes: &[u8]) -> SignMagnitude<L> {
         let high = l.load_u64(bytes)[1];
         let head = l.and_u32(self.numbers(l, bytes), l.splat_u32(!F32_SIGN));
         let bounded = l.min_i32(l.max_i32(head, l.splat_u32(F64_LEAST)), l.splat_u32(F64_GREATEST));
@@ -198,7 +198,7 @@ impl<L: Lanes> Numbers<L> for F64Source {
         let rebias = Hub::F64_HIGH_WORD.bias - Hub::F32.bias;
         let magnitude = l.shl_u32::<3>(l.sub_u32(bounded, l.splat_u32(rebias << Hub::F64_HIGH_WORD.man)));
         let is_nan = l.narrow_mask(l.greater_i32(head, l.splat_u32((F64_INFINITY >> 32) as u32)));
-        Parts { magnitude, sign: l.narrow_signs(high), is_nan }
+        SignMagnitude { magnitude, sign: l.narrow_signs(high), is_nan }
     }
 
     #[inline(always)]
@@ -239,14 +239,14 @@ impl<L: Lanes, const BITS: usize, const SIGNED: bool, const ODD: bool> Truncates
 
 impl<L: Lanes, const BITS: usize, const SIGNED: bool, const ODD: bool> Numbers<L> for Int<BITS, SIGNED, ODD> {
     #[inline(always)]
-    fn parts(self, l: L, bytes: &[u8]) -> Parts<L> {
+    fn sign_magnitude(self, l: L, bytes: &[u8]) -> SignMagnitude<L> {
         if BITS > 16 {
-            return signed_parts(l, self.numbers(l, bytes));
+            return sign_magnitude_of(l, self.numbers(l, bytes));
         }
         let codes = l.load_u16(bytes);
         let magnitude = if SIGNED { l.abs_i16(codes) } else { codes };
         let magnitude = l.i32_to_f32(l.unpack(magnitude, l.splat_u16(0)));
-        Parts { magnitude, sign: codes, is_nan: l.equal_u16(l.splat_u16(0), l.splat_u16(1)) }
+        SignMagnitude { magnitude, sign: codes, is_nan: l.equal_u16(l.splat_u16(0), l.splat_u16(1)) }
     }
 
     #[inline(always)]
@@ -327,9 +327,9 @@ fn low_bits<L: Lanes>(l: L, a: L::U32, mask: u16) -> L::U16 {
     l.narrow(l.and_u32(a, l.splat_u32(mask.into())))
 }
 
-/// The parts of binary32 numbers.
+/// The signs and magnitudes of binary32 numbers.
 #[inline(always)]
-fn signed_parts<L: Lanes>(l: L, numbers: L::U32) -> Parts<L> {
+fn sign_magnitude_of<L: Lanes>(l: L, numbers: L::U32) -> SignMagnitude<L> {
     let magnitude = l.and_u32(numbers, l.splat_u32(!F32_SIGN));
-    Parts { magnitude, sign: l.narrow_signs(numbers), is_nan: l.narrow_mask(l.is_nan_f32(numbers)) }
+    SignMagnitude { magnitude, sign: l.narrow_signs(numbers), is_nan: l.narrow_mask(l.is_nan_f32(numbers)) }
 }

@@ -342,8 +342,8 @@ fn every_offset_and_thread_chunk_gives_the_same_codes() {
                     assert!(bytes[..shift].iter().all(|&byte| byte == 0xff), "{elements} {from} to {to} to {shift}");
                     bytes.fill(0xff);
                     let destination = &mut bytes[shift..];
-                    convert_streaming(&conversion, isa, elements, tensor.bytes().unwrap(), destination);
-                    assert!(*destination == expected, "{isa:?}: {elements} {from} to {to} to {shift}, streaming");
+                    convert_past_caches(&conversion, isa, elements, tensor.bytes().unwrap(), destination);
+                    assert!(*destination == expected, "{isa:?}: {elements} {from} to {to} to {shift}, past the caches");
                     assert!(bytes[..shift].iter().all(|&byte| byte == 0xff), "{elements} {from} to {to} to {shift}");
                 }
             }
@@ -373,7 +373,7 @@ fn casts_past_the_caches_give_the_same_codes() {
         let expected = through(&Reference(conversion), &tensor, to);
         for isa in isas() {
             let mut bytes = vec![0xff; expected.len()];
-            convert_streaming(&conversion, isa, len, tensor.bytes().unwrap(), &mut bytes);
+            convert_past_caches(&conversion, isa, len, tensor.bytes().unwrap(), &mut bytes);
             assert!(bytes == expected, "{isa:?}: {from} to {to}");
         }
     }
@@ -415,9 +415,9 @@ fn destinations_are_aligned_where_elements_reach_a_line() {
     }
 }
 
-/// Streaming loops exist for common pairs, fill all whole blocks and nothing behind them.
+/// Loops with non-temporal stores exist for common pairs, fill all whole blocks and nothing behind them.
 #[test]
-fn common_pairs_have_streaming_loops() {
+fn common_pairs_have_loops_with_non_temporal_stores() {
     use ElementType::*;
     let pairs = [
         (FLOAT16, FLOAT),
@@ -442,13 +442,13 @@ fn common_pairs_have_streaming_loops() {
         let mut random = Random::new(13);
         let tensor = Tensor::from_codes(from, [LONG + 3], (0..LONG + 3).map(|_| random.next())).unwrap();
         let expected = through(&Reference(conversion), &tensor, to);
-        let streaming = isas_of(i).filter(|isa| isa.name() != IsaName::Portable && streaming::EXISTS);
-        for isa in streaming {
+        let with_stores = isas_of(i).filter(|isa| isa.name() != IsaName::Portable && non_temporal::EXISTS);
+        for isa in with_stores {
             let mut memory = vec![0xff; expected.len() + LINE];
             let aligned = memory.as_ptr().align_offset(LINE);
             let bytes = &mut memory[aligned..][..expected.len()];
             let source = tensor.bytes().unwrap();
-            let [read, written] = loop_of(&conversion, isa).stream(source, bytes);
+            let [read, written] = loop_of(&conversion, isa).convert_past_caches(source, bytes);
             // No block has more than 1,024 bytes, and there are at most two runs of them.
             let rest = expected.len() - written;
             assert!(rest < 2 * 1024 && written.is_multiple_of(LINE), "{isa:?}: {from} to {to}: {rest}");

@@ -1,4 +1,4 @@
-//! Casts between memory that ends where the process may not read or write: an access beyond it ends the process. Streaming
+//! Casts between memory that ends where the process may not read or write: an access beyond it ends the process. Non-temporal
 //! stores are in assembly, which sanitizers do not see. They are met only where the CPU path uses them: on processors of
 //! Intel, and on those of AMD with AVX-512.
 
@@ -59,10 +59,10 @@ impl Drop for Guarded {
     }
 }
 
-/// Source and result in bytes, together, from which streaming stores are used.
+/// Source and result in bytes, together, from which non-temporal stores are used.
 const STREAMED: usize = 48 << 20;
 
-/// Casts of all lengths, at both ends of the memory: short ones, and those large enough for streaming stores.
+/// Casts of all lengths, at both ends of the memory: short ones, and those large enough for non-temporal stores.
 #[test]
 fn casts_stay_within_their_memory() {
     use ElementType::*;

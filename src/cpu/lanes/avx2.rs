@@ -8,8 +8,8 @@ use crate::cpu::arch::{__m128i, __m256, __m256i, _CMP_UNORD_Q};
 use crate::cpu::codes::{F16_INFINITY, F16_MAGNITUDE, F16_SIGN, F32_NAN, F32_SIGN};
 use crate::cpu::f16c::X86V3;
 use crate::cpu::isa::Instructions;
+use crate::cpu::non_temporal::Line;
 use crate::cpu::pack::{array, read, splat_u16, splat_u32, store, write};
-use crate::cpu::streaming::Line;
 
 /// `WITH_F16C`, loops are compiled for F16C, too, and take a few nanoseconds more to enter. In others each conversion of FLOAT16 is a
 /// call.
@@ -53,8 +53,8 @@ impl<const WITH_F16C: bool> Lanes for Avx2<WITH_F16C> {
     }
 
     #[inline(always)]
-    fn stream(self, lines: &[Line], destination: &mut [Line]) {
-        self.0.v3.stream(lines, destination);
+    fn store_past_caches(self, lines: &[Line], destination: &mut [Line]) {
+        self.0.v3.store_past_caches(lines, destination);
     }
 
     operations! {

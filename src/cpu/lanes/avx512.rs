@@ -11,8 +11,8 @@ use super::{BOUND, Lanes, cut};
 use crate::cpu::arch::{__m256i, __m512i, __mmask16, __mmask32, _CMP_UNORD_Q};
 use crate::cpu::codes::F32_INFINITY;
 use crate::cpu::isa::Instructions;
+use crate::cpu::non_temporal::Line;
 use crate::cpu::pack::{array, splat_u8, store};
-use crate::cpu::streaming::Line;
 
 #[derive(Clone, Copy)]
 pub(crate) struct Avx512(pub V4);
@@ -86,8 +86,8 @@ impl Lanes for Avx512 {
     }
 
     #[inline(always)]
-    fn stream(self, lines: &[Line], destination: &mut [Line]) {
-        self.0.stream(lines, destination);
+    fn store_past_caches(self, lines: &[Line], destination: &mut [Line]) {
+        self.0.store_past_caches(lines, destination);
     }
 
     operations! {

@@ -4,8 +4,8 @@
 
 use super::Lanes;
 use crate::cpu::isa::Instructions;
+use crate::cpu::non_temporal::Line;
 use crate::cpu::scalar;
-use crate::cpu::streaming::Line;
 use crate::cpu::word::Word;
 
 /// Portable lanes in loops that are compiled for an instruction set.
@@ -40,8 +40,8 @@ impl<I: Instructions + 'static> Lanes for Portable<I> {
     }
 
     #[inline(always)]
-    fn stream(self, lines: &[Line], destination: &mut [Line]) {
-        self.0.stream(lines, destination);
+    fn store_past_caches(self, lines: &[Line], destination: &mut [Line]) {
+        self.0.store_past_caches(lines, destination);
     }
 
     operations! {

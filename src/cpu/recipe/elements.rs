@@ -119,7 +119,7 @@ macro_rules! map {
     };
 }
 
-/// Streaming loops gain nothing from functions to words of 8 bits.
+/// Loops with non-temporal stores gain nothing from functions to words of 8 bits.
 const AT_LEAST_16_BITS: usize = 2;
 
 fn map<I: Instructions + 'static, S: Word + 'static, D: Word + 'static>(
@@ -206,7 +206,7 @@ impl Element {
             Self::ToUint32(LongFloat::F32) => map!(i, |x: u32| scalar::f32_to_uint32(x)),
             Self::ToUint32(LongFloat::F64) => map!(i, |x: u64| scalar::f64_to_uint32(x)),
             Self::F64To16(to) => {
-                // The compiler does not vectorise a loop with streaming stores: with AVX2 it takes twelve times as long.
+                // The compiler does not vectorise a loop with non-temporal stores: with AVX2 it takes twelve times as long.
                 let code = Map::<u64, u16, _, NEVER>::new(
                     #[inline(always)]
                     move |x| to.code::<KEPT>(x) as u16,
@@ -217,7 +217,7 @@ impl Element {
     }
 }
 
-/// More bytes than the words have: there is no loop with streaming stores.
+/// More bytes than the words have: there is no loop with non-temporal stores.
 const NEVER: usize = 4;
 
 fn is_nonzero<I: Instructions + 'static>(i: I, bits: WholeBits, mask: u64) -> Box<dyn CastLoop> {
@@ -235,7 +235,7 @@ fn is_nonzero<I: Instructions + 'static>(i: I, bits: WholeBits, mask: u64) -> Bo
         };
     }
     match bits {
-        // Streaming stores gain nothing here.
+        // Non-temporal stores gain nothing here.
         WholeBits::Bits8 => map!(i, |x: u8| u8::from(x != 0)),
         WholeBits::Bits16 => with_mask!(u16),
         WholeBits::Bits32 => with_mask!(u32),
@@ -243,7 +243,7 @@ fn is_nonzero<I: Instructions + 'static>(i: I, bits: WholeBits, mask: u64) -> Bo
     }
 }
 
-/// There is a loop with streaming stores for words of any size.
+/// There is a loop with non-temporal stores for words of any size.
 const ALWAYS: usize = 1;
 
 impl PortableElement {

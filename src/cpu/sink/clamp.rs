@@ -3,7 +3,7 @@
 use super::Sink;
 use crate::cpu::codes::{F32_BIAS, F32_MAN};
 use crate::cpu::lanes::Lanes;
-use crate::cpu::source::{Numbers, Parts};
+use crate::cpu::source::{Numbers, SignMagnitude};
 
 /// The integer parts, limited to between two bounds; 0 for NaN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ impl<L: Lanes, S: Numbers<L>, const BITS: usize> Sink<L, S> for Clamp<BITS> {
 
     #[inline(always)]
     fn codes(self, l: L, source: S, bytes: &[u8]) -> L::U16 {
-        let Parts { magnitude, sign, is_nan } = source.parts(l, bytes);
+        let SignMagnitude { magnitude, sign, is_nan } = source.sign_magnitude(l, bytes);
         // No bound is larger than 2^15.
         let bounded = l.min_i32(magnitude, l.splat_u32((F32_BIAS + 15) << F32_MAN));
         let size = l.narrow(l.f32_to_i32(bounded));

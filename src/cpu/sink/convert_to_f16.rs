@@ -11,7 +11,7 @@ use crate::cpu::codes::{F16_INFINITY, F16_MAGNITUDE, F16_NAN, F16_SIGN};
 use crate::cpu::f16c::NEAREST;
 use crate::cpu::lanes::{Lanes, avx2::Avx2, avx512::Avx512};
 use crate::cpu::sign_rule::KEPT;
-use crate::cpu::source::{Numbers, Parts};
+use crate::cpu::source::{Numbers, SignMagnitude};
 use crate::types::element::BINARY16;
 
 /// Rounding to FLOAT16, which is the only rounding, as that of `Round`.
@@ -34,7 +34,7 @@ impl<L: ConvertsToF16, S: Numbers<L>> Sink<L, S> for ConvertToF16 {
     #[inline(always)]
     fn codes(self, l: L, source: S, bytes: &[u8]) -> L::U16 {
         if S::HUB != Hub::F32 {
-            let Parts { magnitude, sign, is_nan } = source.parts(l, bytes);
+            let SignMagnitude { magnitude, sign, is_nan } = source.sign_magnitude(l, bytes);
             return signed::<_, 16, KEPT>(l, l.f16_codes(magnitude), sign, is_nan, &self.0);
         }
         let codes = l.f16_codes(source.numbers(l, bytes));

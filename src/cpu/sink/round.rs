@@ -9,7 +9,7 @@ use crate::bits::reference::EncodeFloat;
 use crate::cpu::codes::{F32_BIAS, F32_INFINITY, F32_MAN};
 use crate::cpu::lanes::{BOUND, Lanes};
 use crate::cpu::sign_rule::{ANY, CompiledSigns, KEPT, NO_NEGATIVE_ZERO};
-use crate::cpu::source::{Numbers, Parts};
+use crate::cpu::source::{Numbers, SignMagnitude};
 
 /// Adds signs to the codes of magnitudes and inserts NaN, by the [`SignRule`](crate::cpu::sign_rule::SignRule) `SIGNS`.
 #[inline(always)]
@@ -154,7 +154,7 @@ impl<L: Lanes, S: Numbers<L>, const BITS: usize, const HOW: bool, const SIGNS: u
 
     #[inline(always)]
     fn codes(self, l: L, source: S, bytes: &[u8]) -> L::U16 {
-        let Parts { magnitude, sign, is_nan } = source.parts(l, bytes);
+        let SignMagnitude { magnitude, sign, is_nan } = source.sign_magnitude(l, bytes);
         let codes = match (HOW, S::NANS) {
             (ADD, true) => self.add(l, magnitude),
             (ADD, false) => self.normal(l, magnitude),

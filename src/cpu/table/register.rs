@@ -81,8 +81,8 @@ impl CastLoop for RegisterLoop {
         self.with_loop(|cast_loop| cast_loop.convert(source, destination));
     }
 
-    fn stream(&self, source: &[u8], destination: &mut [u8]) -> [usize; 2] {
-        self.with_loop(|cast_loop| cast_loop.stream(source, destination))
+    fn convert_past_caches(&self, source: &[u8], destination: &mut [u8]) -> [usize; 2] {
+        self.with_loop(|cast_loop| cast_loop.convert_past_caches(source, destination))
     }
 }
 
@@ -178,8 +178,8 @@ impl RegisterTable {
         };
         let entries = entries(conversion, 1);
         let word = |i: usize, place: usize| {
-            let entry = |part: usize| entries[(i / 64 * 64 * shared + i % 64 + 64 * part) % 256][0] >> place;
-            (0..shared).fold(0, |word, part| word | (entry(part) << (size * part as u32)) as u16)
+            let entry = |nth: usize| entries[(i / 64 * 64 * shared + i % 64 + 64 * nth) % 256][0] >> place;
+            (0..shared).fold(0, |word, nth| word | (entry(nth) << (size * nth as u32)) as u16)
         };
         Some(Self { form: Form::Pairs(from, to), words: words(word) })
     }
@@ -229,7 +229,7 @@ impl RegisterTable {
 /// The words of four tables, by index and the place of the first bit.
 fn words(word: impl Fn(usize, usize) -> u16) -> Box<[Words; 4]> {
     Box::new([0, 16, 32, 48].map(|place| {
-        std::array::from_fn(|part| cast::<[u16; LANES], _>(std::array::from_fn(|i| word(part * LANES + i, place))))
+        std::array::from_fn(|vector| cast::<[u16; LANES], _>(std::array::from_fn(|i| word(vector * LANES + i, place))))
     }))
 }
 
@@ -250,7 +250,7 @@ impl<const FROM: usize, const TO: usize> LookUp<'_, FROM, TO> {
 impl<const FROM: usize, const TO: usize> Step<Avx512> for LookUp<'_, FROM, TO> {
     const READ: usize = LANES / 8 * FROM * Self::GROUPS;
     const WRITTEN: usize = LANES / 8 * TO * Self::GROUPS;
-    const STREAMS: bool = true;
+    const NON_TEMPORAL: bool = true;
 
     #[inline(always)]
     fn step(self, l: Avx512, source: &[u8], destination: &mut [u8]) {
@@ -310,7 +310,7 @@ impl<const FROM: usize, const TO: u8> Numbers<'_, FROM, TO> {
 impl<const FROM: usize, const TO: u8> Step<Avx512> for Numbers<'_, FROM, TO> {
     const READ: usize = 2 * LANES / 8 * FROM;
     const WRITTEN: usize = 2 * LANES * Self::BYTES;
-    const STREAMS: bool = true;
+    const NON_TEMPORAL: bool = true;
 
     #[inline(always)]
     fn step(self, l: Avx512, source: &[u8], destination: &mut [u8]) {

@@ -218,8 +218,8 @@ impl<const FROM: usize, const TO: usize> CastLoop for Shuffles<FROM, TO> {
         Steps(self.0, LookUp::<FROM, TO>(&self.1)).convert(source, destination);
     }
 
-    fn stream(&self, source: &[u8], destination: &mut [u8]) -> [usize; 2] {
-        Steps(self.0, LookUp::<FROM, TO>(&self.1)).stream(source, destination)
+    fn convert_past_caches(&self, source: &[u8], destination: &mut [u8]) -> [usize; 2] {
+        Steps(self.0, LookUp::<FROM, TO>(&self.1)).convert_past_caches(source, destination)
     }
 }
 
@@ -254,7 +254,7 @@ type BytePair = [[u8; 16]; 2];
 /// The place in rows of 16 codes at which they are compared: far from their ends, where zeros and NaNs are.
 const MIDDLE: usize = 8;
 
-/// What is added for the codes from `first` on, beyond what was added for the codes 16 before them. BytePair of 16 codes
+/// What is added for the codes from `first` on, beyond what was added for the codes 16 before them. Rows of 16 codes
 /// that differ only by an offset, as in most binades, need no increment.
 #[derive(Clone, Copy)]
 struct Increment {
@@ -272,7 +272,7 @@ impl Tables {
             [tables[i / 16][0][i % 16], tables[i / 16][1][i % 16]] = entry.to_le_bytes();
         }
         let table = |row: usize| -> BytePair { tables[row] };
-        // Units of 6 bits have only four rows, for which `first` and `offsets` cost more than they save.
+        // Codes of 6 bits have only four rows, for which `first` and `offsets` cost more than they save.
         let first = if from_bits == 6 { [[0; 16]; 2] } else { table(0) };
         let rows = if from_bits == 6 { 4 } else { 16 };
         let offset = |row: usize, side: usize| match from_bits == 8 {
@@ -300,7 +300,7 @@ impl Tables {
         };
         if others.iter().all(|other| other == flip) {
             let mut offsets = plain.offsets;
-            // Unit 128, whose absolute value is 128 too, is in neither the increments nor the first table.
+            // Code 128, whose absolute value is 128 too, is in neither the increments nor the first table.
             for side in 0..2 {
                 offsets[side][8] = result(128)[side].wrapping_sub(flip[side]);
             }
@@ -436,7 +436,7 @@ impl<const FROM: usize, const TO: usize> Step<Avx2> for LookUp<'_, FROM, TO> {
         UPPER_HALF..F64 => VECTORS * LANES * 4,
         _ => VECTORS * LANES * 8,
     };
-    const STREAMS: bool = TO >= 16;
+    const NON_TEMPORAL: bool = TO >= 16;
 
     #[inline(always)]
     fn step(self, l: Avx2, source: &[u8], destination: &mut [u8]) {

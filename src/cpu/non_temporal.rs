@@ -1,6 +1,6 @@
-//! Stores past the caches: streaming, or non-temporal, stores.
+//! Stores past the caches: non-temporal stores.
 //!
-//! An ordinary store first reads the line of memory that it changes. A streaming store does not, so that a result larger
+//! An ordinary store first reads the line of memory that it changes. A non-temporal store does not, so that a result larger
 //! than the caches takes less time. It is not in the caches afterwards.
 
 use std::hint::black_box;
@@ -23,14 +23,14 @@ impl Line {
     pub(super) const ZERO: Self = Self([0; LINE]);
 }
 
-/// Whether loops have streaming stores on this target.
+/// Whether loops have non-temporal stores on this target.
 pub(super) const EXISTS: bool = cfg!(target_arch = "x86_64");
 
-/// The size of a source and its result in bytes, together, from which streaming stores were measured to be faster on all
+/// The size of a source and its result in bytes, together, from which non-temporal stores were measured to be faster on all
 /// threads, even if the result is read at once.
 const LEAST: usize = 48 << 20;
 
-/// Whether streaming stores were measured to be faster from `source` to `destination` bytes, where the memory of the result
+/// Whether non-temporal stores were measured to be faster from `source` to `destination` bytes, where the memory of the result
 /// has been used before: on Intel's processors (Emerald Rapids), and on AMD's Zen 3, Zen 4 and Zen 5.
 pub(super) fn is_faster([source, destination]: [usize; 2]) -> bool {
     EXISTS && source + destination >= LEAST && is_faster_on(processor())
@@ -55,28 +55,28 @@ struct Processor {
     family: u32,
 }
 
-/// The order in which a streaming loop fills its blocks, and loads its source.
+/// The order in which a loop with non-temporal stores fills its blocks, and loads its source.
 #[derive(Clone, Copy)]
-pub(super) struct Order {
+pub(super) struct FillOrder {
     /// How many runs of blocks are filled in turns.
     pub runs: usize,
-    /// How far ahead of a loop its source is loaded into the caches, in bytes. Streaming stores leave the processor too few
+    /// How far ahead of a loop its source is loaded into the caches, in bytes. Non-temporal stores leave the processor too few
     /// loads in flight otherwise: on Zen 4, DOUBLE to FLOAT with AVX2 has a third of the speed without.
     pub ahead: usize,
 }
 
 /// The fastest order that was measured: on Intel's processors, on AMD's Zen 5, and on Zen 3 and Zen 4, whose order others have,
 /// too. The design log has the figures.
-pub(super) fn order() -> Order {
-    order_on(processor())
+pub(super) fn fill_order() -> FillOrder {
+    fill_order_on(processor())
 }
 
-fn order_on(Processor { vendor, family }: Processor) -> Order {
+fn fill_order_on(Processor { vendor, family }: Processor) -> FillOrder {
     match &vendor {
-        INTEL => Order { runs: 2, ahead: 8 << 10 },
+        INTEL => FillOrder { runs: 2, ahead: 8 << 10 },
         // Zen 5 and newer.
-        AMD if family >= 26 => Order { runs: 1, ahead: 4 << 10 },
-        _ => Order { runs: 1, ahead: 2 << 10 },
+        AMD if family >= 26 => FillOrder { runs: 1, ahead: 4 << 10 },
+        _ => FillOrder { runs: 1, ahead: 2 << 10 },
     }
 }
 
@@ -88,7 +88,7 @@ fn order_on(Processor { vendor, family }: Processor) -> Order {
 /// stack it takes up to ten times as long.
 #[inline(always)]
 pub(super) fn fill<const MOST: usize>(
-    Order { runs, ahead }: Order,
+    FillOrder { runs, ahead }: FillOrder,
     (source, read): (&[u8], usize),
     (destination, lines): (&mut [u8], usize),
     mut convert: impl FnMut(&[u8], &mut [u8]),
@@ -97,18 +97,18 @@ pub(super) fn fill<const MOST: usize>(
     // Dropped when this returns or panics. Until then nothing else sees the destination, which is borrowed.
     let _fence = Fence;
     // This aligns the stack. Otherwise a vector that does not fit into the registers may lie across two pages. Then its store
-    // waits for all streaming stores before it: DOUBLE to INT64 had a fifth of the speed on Zen 3.
+    // waits for all non-temporal stores before it: DOUBLE to INT64 had a fifth of the speed on Zen 3.
     let mut aligned = Line::ZERO;
     black_box(&mut aligned);
     let whole = destination.len() / LINE * LINE;
     let Ok(destination) = <[Line]>::mut_from_bytes(&mut destination[..whole]) else { return 0 };
-    let rows = (source.len() / read).min(destination.len() / lines) / runs;
-    let blocks = rows * runs;
+    let turns = (source.len() / read).min(destination.len() / lines) / runs;
+    let blocks = turns * runs;
     // With these lengths each block needs one check. Twenty more instructions for each cost a fifth of the speed of FLOAT16 to FLOAT.
     let (source, destination) = (&source[..blocks * read], &mut destination[..blocks * lines]);
-    for row in 0..rows {
-        // The row has a block of each run.
-        let mut block = row;
+    for turn in 0..turns {
+        // A turn fills a block of each run.
+        let mut block = turn;
         while block < blocks {
             let source = &source[block * read..(block + 1) * read];
             prefetch(source, ahead);
@@ -116,7 +116,7 @@ pub(super) fn fill<const MOST: usize>(
             let made = &mut made[..lines];
             convert(source, made.as_mut_bytes());
             store(made, &mut destination[block * lines..(block + 1) * lines]);
-            block += rows;
+            block += turns;
         }
     }
     blocks
@@ -146,21 +146,21 @@ fn family(eax: u32) -> u32 {
     }
 }
 
-/// Copies lines to as many others, by parts of 16 bytes.
+/// Copies lines to as many others, by 16 bytes.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[allow(unsafe_code, reason = "no safe function stores past the caches")]
 #[inline(always)]
 pub(super) fn store(lines: &[Line], destination: &mut [Line]) {
     use std::arch::x86_64::{__m128i, _mm_stream_si128};
 
-    const PARTS: usize = LINE / size_of::<__m128i>();
+    const WORDS: usize = LINE / size_of::<__m128i>();
     for (line, place) in lines.iter().zip(destination) {
-        let parts: [__m128i; PARTS] = zerocopy::transmute!(*line);
-        let places: &mut [__m128i; PARTS] = zerocopy::transmute_mut!(place);
-        for (part, place) in parts.into_iter().zip(places) {
+        let words: [__m128i; WORDS] = zerocopy::transmute!(*line);
+        let places: &mut [__m128i; WORDS] = zerocopy::transmute_mut!(place);
+        for (word, place) in words.into_iter().zip(places) {
             // SAFETY: every x86-64 processor has SSE2. The place is aligned, as its type says. `fill` has the fence before
             // anything else sees it.
-            unsafe { _mm_stream_si128(place, part) };
+            unsafe { _mm_stream_si128(place, word) };
         }
     }
 }
@@ -213,11 +213,11 @@ fn prefetch(bytes: &[u8], ahead: usize) {
     }
 }
 
-/// Orders the streaming stores of this thread before all that follows.
+/// Orders the non-temporal stores of this thread before all that follows.
 struct Fence;
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
-#[allow(unsafe_code, reason = "no safe function fences streaming stores")]
+#[allow(unsafe_code, reason = "no safe function fences non-temporal stores")]
 impl Drop for Fence {
     fn drop(&mut self) {
         // SAFETY: every x86-64 processor has SSE.
@@ -261,7 +261,7 @@ mod tests {
         for (runs, blocks) in [1, 2, 3].into_iter().flat_map(|runs| [0, 1, 2, 7, 1000].map(|blocks| (runs, blocks))) {
             let mut filled = vec![Line::ZERO; 2 * blocks + 1];
             let made = fill::<2>(
-                Order { runs, ahead: 8 },
+                FillOrder { runs, ahead: 8 },
                 (&source, 4),
                 (filled.as_mut_bytes(), 2),
                 |source, made| {
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn streaming_stores_are_used_where_they_were_measured() {
+    fn non_temporal_stores_are_used_where_they_were_measured() {
         let used = |vendor: &[u8; 12], family| is_faster_on(Processor { vendor: *vendor, family });
         assert_eq!([INTEL, AMD, b"CentaurHauls"].map(|vendor| used(vendor, 25)), [true, true, false]);
         // Zen 2, and Zen 5.
@@ -306,7 +306,7 @@ mod tests {
         let families = [0xc06f2, 0xa00f11, 0xa10f11, 0xb00f21].map(family);
         assert_eq!(families, [6, 25, 25, 26]);
         let order = |vendor: &[u8; 12], family| {
-            let Order { runs, ahead } = order_on(Processor { vendor: *vendor, family });
+            let FillOrder { runs, ahead } = fill_order_on(Processor { vendor: *vendor, family });
             (runs, ahead)
         };
         assert_eq!(order(INTEL, 6), (2, 8192));
@@ -321,7 +321,8 @@ mod tests {
         let filled = filled.as_mut_bytes();
         for offset in 1..LINE {
             let destination = &mut filled[offset..][..2 * LINE];
-            let made = fill::<1>(order(), (&[0; 8], 4), (destination, 1), |_, _| unreachable!(), |_, _| unreachable!());
+            let made =
+                fill::<1>(fill_order(), (&[0; 8], 4), (destination, 1), |_, _| unreachable!(), |_, _| unreachable!());
             assert_eq!(made, 0, "offset {offset}");
         }
     }
