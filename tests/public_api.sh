@@ -1,7 +1,7 @@
 #!/bin/sh
 # Compares the public interfaces of both libraries, with all features, with docs/public-api.txt and docs/public-api-files.txt.
 # `tests/public_api.sh --write` records them anew. The text depends on the version of the compiler, so this needs one certain nightly toolchain, and
-# cargo-public-api (`cargo install cargo-public-api --locked`). Where it cannot run, it prints NOT RUN with the reason and exits with 3.
+# cargo-public-api (`cargo install cargo-public-api --locked`). public_api.awk makes one line of the traits that a type derives. Where it cannot run, it prints NOT RUN with the reason and exits with 3.
 set -eu
 cd "$(dirname "$0")/.."
 case ${1:-} in '' | --write) ;; *) echo "usage: $0 [--write]" >&2; exit 2 ;; esac
@@ -23,8 +23,9 @@ compare() { # package, file, whether to write it
     mkdir -p "$folder"
     echo "$tools" >"$folder/now.txt"
     cargo +$toolchain public-api --package "$1" --all-features -ss --color=never --target-dir target/public-api \
-        >>"$folder/now.txt" 2>"$folder/log.txt" ||
+        >"$folder/listing.txt" 2>"$folder/log.txt" ||
         not_run "cargo-public-api fails with this nightly toolchain: $(tail -n 1 "$folder/log.txt") (see $folder/log.txt)"
+    awk -f tests/public_api.awk "$folder/listing.txt" >>"$folder/now.txt"
     if [ -n "$3" ]; then
         cp "$folder/now.txt" "$2"
         return
