@@ -35,7 +35,7 @@
 //! let model = Model::from_bytes(model.to_bytes()?, None)?;
 //! let (outputs, _report) = blocking::run(&model, vec![Tensor::from_slice([2], &[1.0f32, 0.5])?])?;
 //! assert_eq!(outputs[0].tensor.bytes(), Some(&[0x00, 0x3c, 0x00, 0x38][..]));
-//! # Ok::<(), wgpu_cast_files::onnx::MessageError>(())
+//! # Ok::<(), wgpu_cast_files::FileError>(())
 //! ```
 //!
 //! # Features
@@ -71,8 +71,7 @@ pub use input::{InputRange, ReadAt};
 pub use npy::{Characters, NpyArray, NpyElements, NpyHeader, NpyOrder, StringLayout, npy_plan, write_strings};
 pub use npz::{NpzArchive, NpzMember, NpzWriter};
 pub use onnx_model::{
-    GraphRules, KeptReason, ModelData, ModelNote, ModelPlan, ModelRules, ModelScan, ModelTensor, OnnxModelError,
-    PlannedTensor,
+    GraphRules, KeptReason, ModelData, ModelNote, ModelPlan, ModelRules, ModelScan, ModelTensor, PlannedTensor,
 };
 pub use pieces::Piece;
 pub use plan::{CodeStorage, FilePlan, Part, SourceRange, TensorCast, TensorCodes, TensorStorage};
@@ -80,5 +79,4 @@ pub use raw::{raw_plan, raw_tensor};
 pub use safetensors::{SafetensorsFile, SafetensorsTensor};
 pub use stored::StoredTensor;
 pub use stream::{CastLoss, CastPiece, FinishedPiece, StreamSettings, write};
-pub use tensor_proto::{TensorData, TensorMessage, TensorProtoError, tensor_proto_plan};
-pub use wire::WireError;
+pub use tensor_proto::{TensorData, TensorMessage, tensor_proto_plan};

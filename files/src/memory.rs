@@ -9,11 +9,18 @@ pub(crate) fn zeros(bytes: u64) -> Result<Vec<u8>, FileError> {
     Ok(zeros)
 }
 
+/// An empty buffer with room for so many bytes.
+pub(crate) fn reserve(bytes: u64) -> Result<Vec<u8>, FileError> {
+    let mut buffer = Vec::new();
+    let reserved = usize::try_from(bytes).is_ok_and(|length| buffer.try_reserve_exact(length).is_ok());
+    if reserved { Ok(buffer) } else { Err(FileCause::OutOfMemory { bytes }.into()) }
+}
+
 /// Changes the length. No more memory is allocated than it needs.
 pub(crate) fn resize(buffer: &mut Vec<u8>, bytes: u64) -> Result<(), FileError> {
-    let length = usize::try_from(bytes).map_err(|_| FileCause::OutOfMemory { bytes })?;
-    let more = length.saturating_sub(buffer.len());
-    buffer.try_reserve_exact(more).map_err(|_| FileCause::OutOfMemory { bytes })?;
+    let out_of_memory = || FileCause::OutOfMemory { bytes };
+    let length = usize::try_from(bytes).map_err(|_| out_of_memory())?;
+    buffer.try_reserve_exact(length.saturating_sub(buffer.len())).map_err(|_| out_of_memory())?;
     buffer.resize(length, 0);
     Ok(())
 }

@@ -8,10 +8,10 @@ mod constants;
 mod data;
 mod edit;
 mod emit;
-mod error;
 mod extension;
 mod graph;
 mod message;
+mod notes;
 mod opset;
 mod parameters;
 mod reader;
@@ -25,6 +25,7 @@ use std::fmt;
 
 use wgpu_cast::{CastOptions, ElementType};
 
+use crate::error::{FileError, ModelFault};
 use crate::input::ReadAt;
 use crate::onnx::{LONGEST_MESSAGE, TensorPlace, plain_names};
 use crate::plan::{FilePlan, SourceRange};
@@ -37,7 +38,7 @@ use message::Message;
 use reader::{Paged, wire};
 use structure::{GraphId, Structure, Tensor};
 
-pub use error::{KeptReason, ModelNote, OnnxModelError};
+pub use notes::{KeptReason, ModelNote};
 pub use rows::PlannedTensor;
 
 /// Tensors from this size on are stored in a file if the model would exceed the limit of protobuf messages.
@@ -186,8 +187,8 @@ impl ModelScan {
     /// Protobuf lets writers repeat a field of which there can be one, and the last one counts; here it is an error.
     ///
     /// # Errors
-    /// [`OnnxModelError`], which names the element at fault.
-    pub fn read(model: &dyn ReadAt) -> Result<Self, OnnxModelError> {
+    /// [`FileError`], which names the element at fault.
+    pub fn read(model: &dyn ReadAt) -> Result<Self, FileError> {
         Ok(Self { structure: scan::scan(model)? })
     }
 
@@ -233,19 +234,15 @@ impl ModelScan {
     /// can write to at the same time.
     ///
     /// # Errors
-    /// [`OnnxModelError::Tensor`] with the fault of a file, for the first tensor that needs it. The fault is
-    /// [`TensorFault::ModelPath`](crate::onnx::TensorFault::ModelPath) if `path` does not exist.
+    /// Those of [`TensorMessage::open_external`](crate::TensorMessage::open_external), with the name of the first tensor
+    /// that needs the file.
     #[cfg(any(unix, windows))]
-    pub fn open_external(
-        &self,
-        path: &std::path::Path,
-    ) -> impl Iterator<Item = Result<crate::InputFile, OnnxModelError>> {
+    pub fn open_external(&self, path: &std::path::Path) -> impl Iterator<Item = Result<crate::InputFile, FileError>> {
         let open = move |(index, location)| match crate::onnx::open(location, path) {
             Ok((file, _)) => Ok(crate::InputFile::new(file)),
-            Err(fault) => {
+            Err(error) => {
                 let tensor = self.structure.tensors.iter().find(|tensor| tensor.file == Some(index));
-                let name = tensor.map_or("", |tensor| self.structure.text(tensor.name)).to_owned();
-                Err(OnnxModelError::Tensor { name, fault })
+                Err(error.of_tensor(tensor.map_or("", |tensor| self.structure.text(tensor.name))))
             }
         };
         self.external_files().enumerate().map(open)
@@ -254,15 +251,12 @@ impl ModelScan {
     /// Plans a conversion. The inputs are the model and the external files, in their order.
     ///
     /// # Errors
-    /// [`OnnxModelError`], which names the element at fault.
-    pub fn plan(&self, inputs: &[&dyn ReadAt], rules: &ModelRules<'_>) -> Result<ModelPlan, OnnxModelError> {
+    /// [`FileError`], which names the element at fault.
+    pub fn plan(&self, inputs: &[&dyn ReadAt], rules: &ModelRules<'_>) -> Result<ModelPlan, FileError> {
         let structure = &self.structure;
         let mut sources = Sources::new(structure, inputs)?;
-        if plain_names(rules.data_file).is_err() {
-            return Err(OnnxModelError::DataFile { name: rules.data_file.to_owned() });
-        }
-        let failed = |error: std::io::Error| wire(|| "the model".to_owned(), error.into());
-        let paged = Paged::new(inputs[0]).map_err(failed)?;
+        plain_names(rules.data_file)?;
+        let paged = Paged::new(inputs[0])?;
         let (mut edits, mut notes) = (Edits::default(), Vec::new());
         if let Some(first) = structure.sparse().next() {
             notes.push(ModelNote::SparseLeft { first: first.to_owned(), count: structure.sparse().count() });
@@ -307,7 +301,7 @@ impl ModelScan {
             notes.extend(rules.external_from.map(|_| ModelNote::MoreExternal { from: EXTERNAL_FROM }));
         }
         if is_too_long(&emitted) {
-            return Err(OnnxModelError::BeyondMessage { bytes: emitted.0.bytes() });
+            return Err(ModelFault::BeyondMessage { bytes: emitted.0.bytes() }.into());
         }
         let plan = |message: Message| message.into_plan(&paged).map_err(|error| wire(|| "the model".to_owned(), error));
         let (model, content) = emitted;

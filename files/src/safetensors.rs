@@ -8,7 +8,7 @@ use wgpu_cast::{CastOptions, ElementType};
 use super::error::{FileCause, FileError, PlanFault, SafetensorsFault};
 use super::input::{ReadAt, read_at, size_of};
 use super::plan::{FilePlan, Part, SourceRange, TensorCast, TensorStorage};
-use crate::memory::zeros;
+use crate::memory::{reserve, zeros};
 use crate::repack::code_bits;
 use crate::text::cut;
 
@@ -99,7 +99,7 @@ impl SafetensorsFile {
         let mut text = zeros(length)?;
         read_at(input, LENGTH_BYTES, &mut text)?;
         // Parsing would abort where there is no memory, so it is asked for before.
-        reserve(parsed_bytes(&text))?;
+        drop(reserve(parsed_bytes(&text))?);
         let header: Metadata =
             serde_json::from_slice(&text).map_err(|error| SafetensorsFault::Json { said: shown(&error) })?;
         let (data, takes) = (LENGTH_BYTES + length, header.data_len() as u64);
@@ -220,12 +220,6 @@ fn entries(header: &[u8]) -> [usize; 2] {
 /// An error that has text of the header in it.
 fn shown(error: &serde_json::Error) -> String {
     cut(&error.to_string(), 200).replace(char::is_control, "\u{fffd}")
-}
-
-/// Asks for so many bytes of memory, and gives them back.
-fn reserve(bytes: u64) -> Result<(), FileError> {
-    let reserved = usize::try_from(bytes).is_ok_and(|bytes| Vec::<u8>::new().try_reserve_exact(bytes).is_ok());
-    if reserved { Ok(()) } else { Err(FileCause::OutOfMemory { bytes }.into()) }
 }
 
 /// About the most memory that parsing a header takes, in maps and in vectors that grow. serde keeps what is in tensors

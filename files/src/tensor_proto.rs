@@ -7,42 +7,15 @@ use std::ops::Range;
 
 use wgpu_cast::{CastOptions, ElementType, Kind};
 
-use super::input::ReadAt;
+use super::error::{FileCause, FileError, PlanFault, TensorFault};
+use super::input::{ReadAt, size_of};
 use super::plan::{FilePlan, Part, SourceRange, TensorStorage};
 use super::stored::StoredTensor;
 #[cfg(any(unix, windows))]
 use super::stored::count;
 use super::wire::put_length;
 use crate::onnx::fields::tensor as field;
-use crate::onnx::{
-    ExternalRange, LONGEST_MESSAGE, MessageError, NamedTensor, TensorFault, TensorHeader, TensorPlace, header_bytes,
-    retyped,
-};
-
-/// Why a `.pb` file cannot be read or written.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum TensorProtoError {
-    /// The bytes are not a message, or the tensor is invalid, or too large for a message.
-    #[error("{0}")]
-    Tensor(#[from] MessageError),
-    /// The element type that the caller gives cannot be that of the codes.
-    #[error("contains {found}, which cannot be read as {from}")]
-    #[non_exhaustive]
-    From {
-        /// The element type of the tensor.
-        found: ElementType,
-        /// The element type that the caller gives.
-        from: ElementType,
-    },
-    /// Elements of the type have no fixed width.
-    #[error("{element_type} elements have no fixed width")]
-    #[non_exhaustive]
-    NoCodes {
-        /// The element type.
-        element_type: ElementType,
-    },
-}
+use crate::onnx::{ExternalRange, LONGEST_MESSAGE, NamedTensor, TensorHeader, TensorPlace, header_bytes, retyped};
 
 /// A `TensorProto`, as its fields describe it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,16 +52,15 @@ impl TensorMessage {
     /// Reads the message that the whole input is, by the rules of [`NamedTensor::from_bytes`]. The values are not read.
     ///
     /// # Errors
-    /// [`TensorProtoError`] if it is no valid tensor, or not of numbers or strings.
-    pub fn read(input: &dyn ReadAt) -> Result<Self, TensorProtoError> {
-        let invalid = |error| MessageError::Message { message: field::KIND.name, error };
-        let size = input.size().map_err(|error| invalid(error.into()))?;
+    /// [`FileCause::Malformed`] if it is no valid tensor; [`FileCause::Unsupported`] if it is not one of numbers or
+    /// strings; [`FileCause::TooLarge`]; [`FileCause::OutsideFolder`]; [`FileCause::Read`].
+    pub fn read(input: &dyn ReadAt) -> Result<Self, FileError> {
+        let size = size_of(input)?;
         if size > LONGEST_MESSAGE as u64 {
-            let fault = TensorFault::BeyondMessage { bytes: size };
-            return Err(MessageError::Tensor { name: String::new(), fault }.into());
+            return Err(PlanFault::BeyondMessage { bytes: size }.into());
         }
-        let header = TensorHeader::read(input, 0..size).map_err(MessageError::from)?;
-        let element_type = header.element_type().map_err(MessageError::from)?;
+        let header = TensorHeader::read(input, 0..size)?;
+        let element_type = header.element_type()?;
         let TensorHeader { range: message, name, dims: shape, data, kept, .. } = header;
         let (data, external) = match data {
             TensorPlace::Packed(range) => (TensorData::Inline(range.start), None),
@@ -103,25 +75,21 @@ impl TensorMessage {
     /// of the same width.
     ///
     /// # Errors
-    /// [`TensorProtoError::From`] if the codes cannot be of that type.
-    pub fn stored(
-        &self,
-        input: usize,
-        offset: u64,
-        from: Option<ElementType>,
-    ) -> Result<StoredTensor, TensorProtoError> {
+    /// [`FileCause::ElementTypeContradicted`] if the codes cannot be of that type.
+    pub fn stored(&self, input: usize, offset: u64, from: Option<ElementType>) -> Result<StoredTensor, FileError> {
         let storage = TensorStorage::packed(self.codes_of(from)?);
         let (name, shape) = (self.name.clone(), self.shape.clone());
         Ok(StoredTensor { name, shape, input, offset, storage, column_major: false })
     }
 
     /// The type of the codes.
-    fn codes_of(&self, from: Option<ElementType>) -> Result<ElementType, TensorProtoError> {
+    fn codes_of(&self, from: Option<ElementType>) -> Result<ElementType, FileError> {
         let found = self.element_type;
         match from {
             Some(from) if from != found => {
                 let is_raw = found.kind() == Kind::Int { signed: false } && found.bits() == from.bits();
-                if is_raw { Ok(from) } else { Err(TensorProtoError::From { found, from }) }
+                let contradicted = FileCause::ElementTypeContradicted { dtype: None, found, given: from };
+                if is_raw { Ok(from) } else { Err(contradicted.into()) }
             }
             _ => Ok(found),
         }
@@ -136,12 +104,12 @@ impl TensorMessage {
     /// file, or of its folder alone, with the rules of [`ModelScan::open_external`](super::ModelScan::open_external).
     ///
     /// # Errors
-    /// [`TensorProtoError`] if the file is not a regular file inside the folder, or does not have the data, and if
-    /// `path` does not exist.
+    /// [`FileCause::OutsideFolder`] if the file is not inside the folder; [`FileCause::Malformed`] if it is no regular file,
+    /// or does not have the data; [`FileCause::ModelPath`] if `path` does not exist; [`FileCause::Read`].
     #[cfg(any(unix, windows))]
-    pub fn open_external(&self, path: &std::path::Path) -> Result<(super::input::InputFile, u64), TensorProtoError> {
-        let failed = |fault| MessageError::Tensor { name: self.name.clone(), fault };
-        let range = self.external.as_ref().ok_or_else(|| failed(TensorFault::NoLocation))?;
+    pub fn open_external(&self, path: &std::path::Path) -> Result<(super::input::InputFile, u64), FileError> {
+        let failed = |error: FileError| error.of_tensor(&self.name);
+        let range = self.external.as_ref().ok_or_else(|| failed(TensorFault::NoLocation.into()))?;
         let (file, size) = crate::onnx::open(&range.location, path).map_err(failed)?;
         let expected = count(&self.shape).and_then(|elements| self.element_type.packed_bytes(elements));
         range.bytes_in(size, expected).map_err(failed)?;
@@ -152,15 +120,11 @@ impl TensorMessage {
     ///
     /// # Errors
     /// As [`NamedTensor::from_bytes`].
-    pub fn read_tensor(&self, input: &dyn ReadAt, from: Option<ElementType>) -> Result<NamedTensor, TensorProtoError> {
+    pub fn read_tensor(&self, input: &dyn ReadAt, from: Option<ElementType>) -> Result<NamedTensor, FileError> {
         let wanted = self.codes_of(from)?;
-        let read = NamedTensor::read(input, self.message.clone(), None).map_err(MessageError::from)?;
+        let read = NamedTensor::read(input, self.message.clone(), None)?;
         let NamedTensor { name, tensor } = read;
-        let tensor = if wanted == tensor.element_type() {
-            tensor
-        } else {
-            retyped(tensor, wanted).map_err(MessageError::from)?
-        };
+        let tensor = if wanted == tensor.element_type() { tensor } else { retyped(tensor, wanted)? };
         Ok(NamedTensor { name, tensor })
     }
 }
@@ -169,17 +133,18 @@ impl TensorMessage {
 /// whatever the options. `kept` are further fields of a message, which are copied: [`TensorMessage::kept`].
 ///
 /// # Errors
-/// [`MessageError::Tensor`] if the message would exceed 2 GiB, or a size overflows; [`TensorProtoError::NoCodes`] if `to` is STRING.
+/// [`FileCause::TooLarge`] if the message would exceed 2 GiB, or a size overflows; [`FileCause::Request`] if `to` is
+/// STRING.
 pub fn tensor_proto_plan(
     tensor: &StoredTensor,
     to: ElementType,
     options: &CastOptions,
     kept: &[SourceRange],
-) -> Result<FilePlan, TensorProtoError> {
+) -> Result<FilePlan, FileError> {
     if !to.is_numeric() {
-        return Err(TensorProtoError::NoCodes { element_type: to });
+        return Err(PlanFault::no_numbers(to).into());
     }
-    let failed = |fault| TensorProtoError::from(MessageError::Tensor { name: tensor.name.clone(), fault });
+    let failed = |fault: TensorFault| FileError::from(fault).of_tensor(&tensor.name);
     let mut header = header_bytes(tensor.shape.iter().copied(), to, &tensor.name).map_err(failed)?;
     let dims = || tensor.shape.iter().map(|&dim| dim as i64).collect();
     let too_large = || failed(TensorFault::TooLarge { dims: dims() });
@@ -189,7 +154,7 @@ pub fn tensor_proto_plan(
     let plan = FilePlan { parts: [Part::Bytes(header), data].into_iter().chain(kept).collect() };
     let bytes = plan.bytes().unwrap_or(u64::MAX);
     if bytes > LONGEST_MESSAGE as u64 {
-        return Err(failed(TensorFault::BeyondMessage { bytes }));
+        return Err(FileError::from(PlanFault::BeyondMessage { bytes }).of_tensor(&tensor.name));
     }
     Ok(plan)
 }

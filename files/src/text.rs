@@ -15,6 +15,12 @@ pub(crate) fn of_tensor(name: &str) -> String {
     if name.is_empty() { String::new() } else { format!("tensor {}: ", quoted(name)) }
 }
 
+/// A list of which only the beginning is given.
+pub(crate) fn listed(items: &[String], more: usize) -> String {
+    let list = items.join(", ");
+    if more == 0 { list } else { format!("{list} and {more} more") }
+}
+
 /// The text, or its first `characters` characters and `…` if it is longer.
 pub(crate) fn cut(text: &str, characters: usize) -> String {
     match text.char_indices().nth(characters) {

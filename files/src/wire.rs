@@ -18,16 +18,11 @@ const LONGEST_VARINT: usize = 10;
 const LONGEST_TEXT: u64 = 1 << 20;
 
 /// Why bytes are not a message.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum WireError {
+#[derive(Debug, thiserror::Error)]
+pub(super) enum WireError {
     /// The input cannot be read.
-    #[error("{reason}")]
-    #[non_exhaustive]
-    Read {
-        /// The message of the operating system.
-        reason: String,
-    },
+    #[error("{0}")]
+    Read(#[from] io::Error),
     /// A field ends beyond the end of its message.
     #[error("the field at byte {offset} ends beyond its message")]
     Truncated {
@@ -51,21 +46,18 @@ pub enum WireError {
     },
     /// A field has another type than ONNX gives it.
     #[error("the field {field} has an unexpected wire type")]
-    #[non_exhaustive]
     FieldType {
         /// The number of the field.
         field: u32,
     },
     /// A field of which there can be one is given twice. Protobuf lets the last one count.
     #[error("the field {field} is given twice")]
-    #[non_exhaustive]
     Repeated {
         /// The number of the field.
         field: u32,
     },
     /// A name is not valid UTF-8.
     #[error("the field {field} is not valid UTF-8")]
-    #[non_exhaustive]
     Utf8 {
         /// The number of the field.
         field: u32,
@@ -86,12 +78,6 @@ pub enum WireError {
         /// Bytes that were requested.
         bytes: u64,
     },
-}
-
-impl From<io::Error> for WireError {
-    fn from(error: io::Error) -> Self {
-        WireError::Read { reason: error.to_string() }
-    }
 }
 
 /// A kind of message: which fields it has, as far as they are known.
@@ -568,11 +554,16 @@ mod tests {
     static KIND: Kind =
         Kind::new("Kind", &[(1, Form::Number), (16, Form::Bytes), (4, Form::Floats), (5, Form::Numbers)]);
 
-    fn fields(bytes: &[u8]) -> Result<Vec<Field>, WireError> {
+    /// All items, or the text of the first error.
+    fn all<T>(items: impl Iterator<Item = Result<T, WireError>>) -> Result<Vec<T>, String> {
+        items.collect::<Result<_, _>>().map_err(|error| error.to_string())
+    }
+
+    fn fields(bytes: &[u8]) -> Result<Vec<Field>, String> {
         let input = Elsewhere(bytes.to_vec());
         let range = 0..bytes.len() as u64;
-        let found = Fields::new(&input, &KIND, range.clone()).collect();
-        assert_eq!(Fields::new(&input.0, &KIND, range).collect::<Result<Vec<_>, _>>(), found);
+        let found = all(Fields::new(&input, &KIND, range.clone()));
+        assert_eq!(all(Fields::new(&input.0, &KIND, range)), found);
         found
     }
 
@@ -641,7 +632,7 @@ mod tests {
             (&[0x20, 0], "the field 4 has an unexpected wire type"),
             (&[0x2d, 0, 0, 0, 0], "the field 5 has an unexpected wire type"),
         ] {
-            let error = fields(bytes).unwrap_err().to_string();
+            let error = fields(bytes).unwrap_err();
             assert!(error.contains(message), "{bytes:x?}: {error}");
         }
         let input = Elsewhere(vec![0; 10]);
@@ -655,26 +646,29 @@ mod tests {
         let numbers = |bytes: &[u8], field| {
             let input = Elsewhere(bytes.to_vec());
             let range = 0..bytes.len() as u64;
-            let found: Result<Vec<_>, _> = Numbers::new(&input, &KIND, range.clone(), field).collect();
-            assert_eq!(Numbers::new(&input.0, &KIND, range, field).collect::<Result<Vec<_>, _>>(), found);
+            let found = all(Numbers::new(&input, &KIND, range.clone(), field));
+            assert_eq!(all(Numbers::new(&input.0, &KIND, range, field)), found);
             found
         };
         let mut bytes = vec![0x28, 7, 0x2a, 3, 1, 0x80, 1, 0x25, 9, 0, 0, 0, 0x2a, 0, 0x28, 0, 8, 3];
         bytes.extend([0x22, 8, 1, 0, 0, 0, 2, 0, 0, 0]);
         assert_eq!(numbers(&bytes, 5), Ok(vec![7, 1, 128, 0]));
         assert_eq!(numbers(&bytes, 4), Ok(vec![9, 1, 2]));
-        assert_eq!(numbers(&[8, 1, 0x2a, 2, 1, 0x80], 5), Err(WireError::Varint { offset: 4 }));
-        assert_eq!(numbers(&[0x22, 5, 1, 0, 0, 0, 2], 4), Err(WireError::Truncated { offset: 2 }));
+        assert_eq!(numbers(&[8, 1, 0x2a, 2, 1, 0x80], 5), Err("the field at byte 4 has an invalid varint".to_owned()));
+        assert_eq!(
+            numbers(&[0x22, 5, 1, 0, 0, 0, 2], 4),
+            Err("the field at byte 2 ends beyond its message".to_owned())
+        );
         // More numbers than are read at a time.
         let mut long = Vec::new();
         put_bytes(&mut long, 5, &[1; 100_000]);
         assert_eq!(numbers(&long, 5), Ok(vec![1; 100_000]));
         // Of every length.
-        let all: Vec<u64> = (0..64).map(|bit| 1 << bit).chain([u64::MAX, 0]).cycle().take(10_000).collect();
+        let lengths: Vec<u64> = (0..64).map(|bit| 1 << bit).chain([u64::MAX, 0]).cycle().take(10_000).collect();
         let mut packed = Vec::new();
-        all.iter().for_each(|&number| put_varint(&mut packed, number));
+        lengths.iter().for_each(|&number| put_varint(&mut packed, number));
         let mut long = Vec::new();
         put_bytes(&mut long, 5, &packed);
-        assert_eq!(numbers(&long, 5), Ok(all));
+        assert_eq!(numbers(&long, 5), Ok(lengths));
     }
 }

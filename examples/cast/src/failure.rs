@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use wgpu_cast::Error;
-use wgpu_cast_files::onnx::MessageError;
+use wgpu_cast_files::{FileCause, FileError};
 
 use crate::text::printable;
 
@@ -53,11 +53,11 @@ impl std::fmt::Display for Failure {
     }
 }
 
-impl From<MessageError> for Failure {
-    fn from(error: MessageError) -> Self {
-        match error {
-            MessageError::Cast(error) => error.into(),
-            error => Failure::Work(error.to_string()),
+impl From<FileError> for Failure {
+    fn from(error: FileError) -> Self {
+        match error.cause() {
+            FileCause::Cast(cause) if error.element().is_none() => cause.clone().into(),
+            _ => Failure::Work(error.to_string()),
         }
     }
 }

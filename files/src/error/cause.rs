@@ -1,11 +1,12 @@
 //! What can be wrong.
 
+use std::path::PathBuf;
 use std::{fmt, io};
 
 use wgpu_cast::{ElementType, Error};
 
 use super::faults::Fault;
-use crate::text::{counted, cut};
+use crate::text::{counted, cut, quoted};
 
 /// What is wrong. Callers may act upon most variants; [`TooLarge`](Self::TooLarge), [`Malformed`](Self::Malformed),
 /// [`Unsupported`](Self::Unsupported) and [`Request`](Self::Request) are for people, who read the text.
@@ -80,7 +81,25 @@ pub enum FileCause {
         /// The size of the data in bytes.
         found: u64,
     },
-    /// A cast failed.
+    /// The data is in an external file, but the caller gave no folder.
+    FolderNeeded,
+    /// The path that the caller gave for the folder of external data cannot be resolved.
+    #[non_exhaustive]
+    ModelPath {
+        /// The path of the model or of its folder.
+        path: PathBuf,
+        /// The error of the system.
+        error: io::Error,
+    },
+    /// A file of external data is not inside the folder of the model, nor of the file to which the model is a link.
+    #[non_exhaustive]
+    OutsideFolder {
+        /// The name of the file, as the model or the caller gives it.
+        location: String,
+        /// Whether the name itself is one of a file inside, but a link leads out.
+        is_link: bool,
+    },
+    /// A cast failed, or the rules of its operator do not allow it.
     Cast(Error),
     /// The input is not valid by its format.
     Malformed(FileFault),
@@ -103,7 +122,7 @@ impl fmt::Display for FileFault {
 impl FileCause {
     pub(super) fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Read { error, .. } | Self::Write(error) => Some(error),
+            Self::Read { error, .. } | Self::Write(error) | Self::ModelPath { error, .. } => Some(error),
             Self::Cast(error) => Some(error),
             _ => None,
         }
@@ -118,7 +137,6 @@ impl FileCause {
             }
             Self::Read { bytes: None, error } => write!(f, "cannot read{at}: {error}"),
             Self::Write(error) => write!(f, "cannot write{at}: {error}"),
-            _ if offset.is_some() => write!(f, "{self} ({})", at.trim_start()),
             _ => fmt::Display::fmt(self, f),
         }
     }
@@ -153,6 +171,18 @@ impl fmt::Display for FileCause {
             Self::DataLength { element_type, elements, expected, found } => {
                 let (elements, expected) = (counted(*elements, "element"), counted(*expected, "byte"));
                 write!(f, "expected {expected} for {elements} of {element_type}, got {found}")
+            }
+            Self::FolderNeeded => f.write_str("the data is in an external file, but no folder was given"),
+            Self::ModelPath { path, error } => {
+                let path = quoted(&path.to_string_lossy());
+                write!(f, "the data is in an external file, but the model's path {path} cannot be resolved: {error}")
+            }
+            Self::OutsideFolder { location, is_link } => {
+                let what = match is_link {
+                    true => "a link that leads out of the model's folder",
+                    false => "not a relative path inside the model's folder",
+                };
+                write!(f, "external_data location {} is {what}", quoted(location))
             }
             Self::Cast(error) => fmt::Display::fmt(error, f),
             Self::TooLarge(fault) | Self::Malformed(fault) | Self::Unsupported(fault) | Self::Request(fault) => {

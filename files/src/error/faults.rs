@@ -2,11 +2,13 @@
 
 use wgpu_cast::ElementType;
 
+use super::onnx::{ModelFault, TensorFault};
 use super::{FileCause, FileError, FileFault};
 use crate::text::{counted, quoted};
+use crate::wire::WireError;
 
 /// The variant of [`FileCause`] to which a fault belongs.
-type Class = fn(FileFault) -> FileCause;
+pub(super) type Class = fn(FileFault) -> FileCause;
 
 /// Makes the enum of all faults, and an error of each.
 macro_rules! faults {
@@ -15,6 +17,8 @@ macro_rules! faults {
         #[derive(Debug, thiserror::Error)]
         pub(crate) enum Fault {
             $(#[error(transparent)] $name(#[from] $fault),)*
+            #[error(transparent)]
+            Wire(WireError),
         }
 
         $(impl From<$fault> for FileError {
@@ -31,6 +35,8 @@ faults! {
     Npy(NpyFault),
     Npz(NpzFault),
     Safetensors(SafetensorsFault),
+    Tensor(TensorFault),
+    Model(ModelFault),
 }
 
 /// A plan cannot be made, or not be executed.
@@ -40,6 +46,8 @@ pub(crate) enum PlanFault {
     Size,
     #[error("{} of {element_type} are too many: their size overflows", counted(*.elements, "element"))]
     Elements { elements: u64, element_type: ElementType },
+    #[error("the message would have {bytes} bytes; protobuf messages must be smaller than 2 GiB")]
+    BeyondMessage { bytes: u64 },
     #[error("the file size of {} is not a whole number of {from} codes of {bits} bits", counted(*.bytes, "byte"))]
     NotWhole { bytes: u64, from: ElementType, bits: u32 },
     #[error("expected {wanted}, got {found}")]
@@ -60,7 +68,7 @@ impl PlanFault {
 
     fn class(&self) -> Class {
         match self {
-            Self::Size | Self::Elements { .. } => FileCause::TooLarge,
+            Self::Size | Self::Elements { .. } | Self::BeyondMessage { .. } => FileCause::TooLarge,
             Self::NotWhole { .. } => FileCause::Malformed,
             Self::Kind { .. } | Self::NoInput { .. } | Self::CodeWidth | Self::PackedColumns => FileCause::Request,
         }
@@ -185,5 +193,23 @@ impl SafetensorsFault {
             Self::NotWhole { .. } => FileCause::Unsupported,
             Self::NewHeaderLength { .. } => FileCause::TooLarge,
         }
+    }
+}
+
+impl From<WireError> for FileError {
+    fn from(error: WireError) -> Self {
+        let (class, offset): (Class, _) = match error {
+            WireError::Read(error) => return FileCause::Read { bytes: None, error }.into(),
+            WireError::OutOfMemory { bytes } => return FileCause::OutOfMemory { bytes }.into(),
+            WireError::TooLong { offset, .. } => (FileCause::Unsupported, Some(offset)),
+            WireError::Truncated { offset } | WireError::Varint { offset } | WireError::Key { offset, .. } => {
+                (FileCause::Malformed, Some(offset))
+            }
+            WireError::FieldType { .. } | WireError::Repeated { .. } | WireError::Utf8 { .. } => {
+                (FileCause::Malformed, None)
+            }
+        };
+        let error = FileError::from(class(FileFault(Fault::Wire(error))));
+        offset.into_iter().fold(error, Self::at)
     }
 }

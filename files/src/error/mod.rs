@@ -2,15 +2,17 @@
 
 mod cause;
 mod faults;
+mod onnx;
 
 use std::fmt;
 
 use wgpu_cast::Error;
 
-use crate::text::of_tensor;
+use crate::text::{of_tensor, quoted};
 
 pub use cause::{FileCause, FileFault};
 pub(crate) use faults::{NpyFault, NpzFault, PlanFault, SafetensorsFault};
+pub(crate) use onnx::{ModelFault, TensorFault};
 
 /// An error of reading, planning, writing or running files: its [`cause`](Self::cause), and what is known of the place.
 /// Paths are not in it, because the caller has them.
@@ -27,7 +29,9 @@ struct Inner {
 struct Place {
     format: Option<&'static str>,
     input: Option<usize>,
+    element: Option<String>,
     tensor: Option<String>,
+    location: Option<String>,
     offset: Option<u64>,
 }
 
@@ -52,9 +56,19 @@ impl FileError {
         self.0.place.input
     }
 
+    /// The node or another part of a model, such as `node "a"` or `initializer 3 of the graph`.
+    pub fn element(&self) -> Option<&str> {
+        self.0.place.element.as_deref()
+    }
+
     /// The name of the tensor, or of the array of an archive.
     pub fn tensor(&self) -> Option<&str> {
         self.0.place.tensor.as_deref()
+    }
+
+    /// The name of the file of external data, as the model gives it.
+    pub fn location(&self) -> Option<&str> {
+        self.0.place.location.as_deref()
     }
 
     /// The first byte of what cannot be read, written or understood, in the input or in the output.
@@ -79,6 +93,23 @@ impl FileError {
         if !name.is_empty() {
             self.0.place.tensor.get_or_insert_with(|| name.to_owned());
         }
+        self
+    }
+
+    /// The error with a node or another part of a model, if it has none yet.
+    pub(crate) fn in_element(mut self, element: impl FnOnce() -> String) -> Self {
+        self.0.place.element.get_or_insert_with(element);
+        self
+    }
+
+    /// The error with the name of a node, or of its output if it has none.
+    pub(crate) fn in_node(self, node: &str) -> Self {
+        self.in_element(|| format!("node {}", quoted(node)))
+    }
+
+    /// The error with the name of the file of external data.
+    pub(crate) fn in_file(mut self, location: &str) -> Self {
+        self.0.place.location.get_or_insert_with(|| location.to_owned());
         self
     }
 
@@ -111,12 +142,19 @@ impl fmt::Debug for FileError {
 impl fmt::Display for FileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Inner { place, cause } = &*self.0;
-        match (&place.tensor, place.format, cause) {
-            (Some(name), ..) => f.write_str(&of_tensor(name))?,
-            (None, Some(format), FileCause::Malformed(_)) => write!(f, "not a valid {format}: ")?,
+        let Place { format, element, tensor, location, offset, .. } = place;
+        if let Some(element) = element {
+            write!(f, "{element}: ")?;
+        }
+        f.write_str(&of_tensor(tensor.as_deref().unwrap_or_default()))?;
+        if let Some(location) = location {
+            write!(f, "external_data location {}: ", quoted(location))?;
+        }
+        match (format, cause) {
+            (Some(format), FileCause::Malformed(_)) if tensor.is_none() => write!(f, "invalid {format}: ")?,
             _ => {}
         }
-        cause.write(f, place.offset)
+        cause.write(f, *offset)
     }
 }
 

@@ -10,7 +10,7 @@ use std::fs::{File, Metadata};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use crate::onnx::TensorFault;
+use crate::error::{FileCause, FileError, TensorFault};
 
 /// The folder from which names lead, and the folders inside which files must be.
 pub(super) struct DataFolders {
@@ -29,19 +29,15 @@ pub(super) struct DataFile {
 /// Opens a file that a model names; the result's second part is its size in bytes. `path` is as for
 /// [`DataFolders::of`].
 #[cfg(any(unix, windows))]
-pub(crate) fn open(location: &str, path: &Path) -> Result<(File, u64), TensorFault> {
+pub(crate) fn open(location: &str, path: &Path) -> Result<(File, u64), FileError> {
     let folders = DataFolders::of(path)?;
     folders.open(location, &folders.find(location)?)
 }
 
 impl DataFolders {
     /// The folders of a model, by the path of its file or of its folder alone.
-    pub(super) fn of(path: &Path) -> Result<Self, TensorFault> {
-        let fault = |error: io::Error| TensorFault::ModelPath {
-            path: path.to_string_lossy().into_owned(),
-            reason: error.to_string(),
-        };
-        Self::resolved(path).map_err(fault)
+    pub(super) fn of(path: &Path) -> Result<Self, FileError> {
+        Self::resolved(path).map_err(|error| FileCause::ModelPath { path: path.to_owned(), error }.into())
     }
 
     fn resolved(path: &Path) -> io::Result<Self> {
@@ -58,16 +54,16 @@ impl DataFolders {
     }
 
     /// The file to which a name leads.
-    pub(super) fn find(&self, location: &str) -> Result<DataFile, TensorFault> {
+    pub(super) fn find(&self, location: &str) -> Result<DataFile, FileError> {
         let path = self.resolve(location)?;
-        let metadata = path.symlink_metadata().map_err(|error| failed(location, &error))?;
+        let metadata = path.symlink_metadata().map_err(|error| failed(location, error))?;
         regular(location, &metadata)?;
         Ok(DataFile { path, bytes: metadata.len() })
     }
 
     /// Opens a file that was found; returns its size too. The name must still lead to it.
-    pub(super) fn open(&self, location: &str, found: &DataFile) -> Result<(File, u64), TensorFault> {
-        let failed = |error: io::Error| failed(location, &error);
+    pub(super) fn open(&self, location: &str, found: &DataFile) -> Result<(File, u64), FileError> {
+        let failed = |error: io::Error| failed(location, error);
         // The path was resolved, so opening it follows no link but one that was put there since. The name is therefore
         // resolved again behind the opened file, and both must be the same file.
         let file = File::open(&found.path).map_err(failed)?;
@@ -75,26 +71,26 @@ impl DataFolders {
         regular(location, &metadata)?;
         if self.resolve(location)? != found.path || !is_at(&file, &found.path).map_err(failed)? {
             let what = "not the same file as when it was checked";
-            return Err(TensorFault::NotPlain { location: location.to_owned(), what });
+            return Err(FileError::from(TensorFault::NotPlain { what }).in_file(location));
         }
         Ok((file, metadata.len()))
     }
 
-    fn resolve(&self, location: &str) -> Result<PathBuf, TensorFault> {
+    fn resolve(&self, location: &str) -> Result<PathBuf, FileError> {
         let mut path = self.from.clone();
         path.extend(plain_names(location)?);
-        let path = path.canonicalize().map_err(|error| failed(location, &error))?;
+        let path = path.canonicalize().map_err(|error| failed(location, error))?;
         if self.inside.iter().any(|folder| path.starts_with(folder)) {
             return Ok(path);
         }
-        Err(TensorFault::LeadsOut { location: location.to_owned() })
+        Err(FileCause::OutsideFolder { location: location.to_owned(), is_link: true }.into())
     }
 }
 
 /// The names of a path's folders and of its file, which must lie below the folder from which the path leads. There is
 /// at least one.
-pub(crate) fn plain_names(location: &str) -> Result<Vec<&OsStr>, TensorFault> {
-    let escape = || TensorFault::Escape { location: location.to_owned() };
+pub(crate) fn plain_names(location: &str) -> Result<Vec<&OsStr>, FileError> {
+    let escape = || FileCause::OutsideFolder { location: location.to_owned(), is_link: false }.into();
     let mut names = Vec::new();
     for component in Path::new(location).components() {
         match component {
@@ -106,16 +102,16 @@ pub(crate) fn plain_names(location: &str) -> Result<Vec<&OsStr>, TensorFault> {
     if names.is_empty() { Err(escape()) } else { Ok(names) }
 }
 
-pub(super) fn failed(location: &str, error: &io::Error) -> TensorFault {
-    TensorFault::Read { location: location.to_owned(), reason: error.to_string() }
+pub(super) fn failed(location: &str, error: io::Error) -> FileError {
+    FileError::from(FileCause::Read { bytes: None, error }).in_file(location)
 }
 
 /// Checks that this is a regular file: pipes and devices could block or never end.
-fn regular(location: &str, metadata: &Metadata) -> Result<(), TensorFault> {
+fn regular(location: &str, metadata: &Metadata) -> Result<(), FileError> {
     if metadata.is_file() {
         return Ok(());
     }
-    Err(TensorFault::NotPlain { location: location.to_owned(), what: "not a regular file" })
+    Err(FileError::from(TensorFault::NotPlain { what: "not a regular file" }).in_file(location))
 }
 
 /// Whether an open file is the one at a path, by its device and inode.
@@ -168,16 +164,18 @@ mod tests {
         assert_eq!(folders.open("file", &file).unwrap().1, 1, "a file that was replaced before it was opened");
         fs::rename(at("below"), at("before")).unwrap();
         symlink(other.path(), at("below")).unwrap();
-        let out = |location: &str| TensorFault::LeadsOut { location: location.to_owned() };
-        assert_eq!(folders.open("below/file", &below).unwrap_err(), out("below/file"));
+        let out = |location: &str| {
+            format!("external_data location {location:?} is a link that leads out of the model's folder")
+        };
+        assert_eq!(folders.open("below/file", &below).unwrap_err().to_string(), out("below/file"));
         fs::remove_file(at("link")).unwrap();
         symlink(other.path().join("file"), at("link")).unwrap();
-        assert_eq!(folders.open("link", &link).unwrap_err(), out("link"));
+        assert_eq!(folders.open("link", &link).unwrap_err().to_string(), out("link"));
         fs::remove_file(at("link")).unwrap();
         symlink(at("kept"), at("link")).unwrap();
-        let fault = folders.open("link", &link).unwrap_err();
-        let what = "not the same file as when it was checked";
-        assert_eq!(fault, TensorFault::NotPlain { location: "link".to_owned(), what });
+        let error = folders.open("link", &link).unwrap_err();
+        let expected = "external_data location \"link\": it is not the same file as when it was checked";
+        assert_eq!(error.to_string(), expected);
     }
 
     #[test]

@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 
 use wgpu_cast::{ElementType, Tensor};
 
-use super::TensorFault;
 use super::data_file::{DataFile, DataFolders, failed, plain_names};
 use super::fields::entry;
 use super::tensor::fault;
+use crate::error::{FileCause, FileError, TensorFault};
 use crate::input::ReadAt;
+use crate::memory::reserve;
 use crate::wire::{Fields, WireError};
 
 /// The entries of `external_data` while they are read.
@@ -61,14 +62,14 @@ impl Entries {
     }
 
     /// The range that the entries name, which must have the `expected` bytes. The file is not looked at.
-    pub(super) fn range(self, expected: Option<u64>) -> Result<ExternalRange, TensorFault> {
+    pub(super) fn range(self, expected: Option<u64>) -> Result<ExternalRange, FileError> {
         let Self { location, offset, length, fault, .. } = self;
         fault.map_or(Ok(()), Err)?;
         let location = location.ok_or(TensorFault::NoLocation)?;
         plain_names(&location)?;
         match (expected, length) {
             (Some(expected), Some(found)) if expected != found => {
-                Err(TensorFault::Length { field: "external_data", unit: "bytes", expected, found })
+                Err(TensorFault::Length { field: "external_data", unit: "bytes", expected, found }.into())
             }
             _ => Ok(ExternalRange { location, offset: offset.unwrap_or(0), length }),
         }
@@ -91,29 +92,27 @@ fn key_and_value(input: &dyn ReadAt, range: Range<u64>) -> Result<(String, Strin
 impl ExternalRange {
     /// The number of bytes in a file of `size` bytes, all of which it must have. Without a length the data must extend
     /// to the end of the file; `expected` bytes, if that is known.
-    pub(crate) fn bytes_in(&self, size: u64, expected: Option<u64>) -> Result<u64, TensorFault> {
+    pub(crate) fn bytes_in(&self, size: u64, expected: Option<u64>) -> Result<u64, FileError> {
         let Self { offset, length, .. } = self;
         let bytes = length.or(expected).unwrap_or(size.saturating_sub(*offset));
         let end = offset.checked_add(bytes).filter(|&end| end <= size);
         let end = end.ok_or_else(|| self.beyond(bytes, size))?;
         if length.is_none() && end != size {
             let (field, found) = ("external_data", size - offset);
-            return Err(TensorFault::Length { field, unit: "bytes", expected: bytes, found });
+            return Err(TensorFault::Length { field, unit: "bytes", expected: bytes, found }.into());
         }
         Ok(bytes)
     }
 
-    fn beyond(&self, length: u64, size: u64) -> TensorFault {
-        TensorFault::BeyondFile { location: self.location.clone(), offset: self.offset, length, size }
+    fn beyond(&self, length: u64, size: u64) -> FileError {
+        FileError::from(TensorFault::BeyondFile { offset: self.offset, length, size }).in_file(&self.location)
     }
 
-    fn read(&self, folders: &DataFolders, found: &DataFile, expected: u64) -> Result<Vec<u8>, TensorFault> {
+    fn read(&self, folders: &DataFolders, found: &DataFile, expected: u64) -> Result<Vec<u8>, FileError> {
         let (mut file, size) = folders.open(&self.location, found)?;
         self.bytes_in(size, Some(expected))?;
-        let failed = |error: std::io::Error| failed(&self.location, &error);
-        let memory = |_| TensorFault::OutOfMemory { bytes: expected };
-        let mut bytes = Vec::new();
-        bytes.try_reserve_exact(usize::try_from(expected).unwrap_or(usize::MAX)).map_err(memory)?;
+        let failed = |error: std::io::Error| failed(&self.location, error);
+        let mut bytes = reserve(expected)?;
         file.seek(SeekFrom::Start(self.offset)).map_err(failed)?;
         file.take(expected).read_to_end(&mut bytes).map_err(failed)?;
         if bytes.len() as u64 == expected { Ok(bytes) } else { Err(self.beyond(expected, size)) }
@@ -145,11 +144,11 @@ impl<'a> ExternalFiles<'a> {
         element_type: ElementType,
         (elements, expected): (u64, u64),
         shape: Vec<usize>,
-    ) -> Result<Tensor, TensorFault> {
+    ) -> Result<Tensor, FileError> {
         let folders = match &mut self.folders {
             Some(folders) => folders,
             none => {
-                let path = self.path.ok_or(TensorFault::NoFolder)?;
+                let path = self.path.ok_or(FileCause::FolderNeeded)?;
                 none.insert(DataFolders::of(path)?)
             }
         };

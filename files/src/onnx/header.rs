@@ -6,7 +6,7 @@ use wgpu_cast::{ElementType, Kind};
 
 use super::external::{Entries, ExternalRange};
 use super::fields::{DATA, EXTERNAL, tensor};
-use super::{MessageError, TensorFault};
+use crate::error::{FileError, TensorFault};
 use crate::input::ReadAt;
 use crate::stored::count;
 use crate::wire::{Field, Fields, Form, Packed, Value, WireError, put_bytes, put_number, put_varint};
@@ -52,42 +52,17 @@ pub(crate) enum TensorPlace {
     External(ExternalRange),
 }
 
-/// What is wrong with a `TensorProto`.
-#[derive(Debug)]
-pub(crate) enum TensorError {
-    Message(WireError),
-    Tensor { name: String, fault: TensorFault },
-}
-
-impl From<WireError> for TensorError {
-    fn from(error: WireError) -> Self {
-        TensorError::Message(error)
-    }
-}
-
-impl From<TensorError> for MessageError {
-    fn from(error: TensorError) -> Self {
-        match error {
-            TensorError::Message(error) => MessageError::Message { message: tensor::KIND.name, error },
-            TensorError::Tensor { name, fault } => MessageError::Tensor { name, fault },
-        }
-    }
-}
-
 impl TensorHeader {
     /// Reads the message in these bytes of the input. The element type may be one that casts do not know: then the
     /// length of the data is not checked.
-    pub(crate) fn read(input: &dyn ReadAt, range: Range<u64>) -> Result<Self, TensorError> {
-        let mut found = Found::default();
-        for field in Fields::new(input, &tensor::KIND, range.clone()) {
-            found.add(input, &field?)?;
-        }
+    pub(crate) fn read(input: &dyn ReadAt, range: Range<u64>) -> Result<Self, FileError> {
+        let mut found = Found::read(input, range.clone()).map_err(invalid)?;
         let name = std::mem::take(&mut found.name);
         match found.checked() {
             Ok((dims, elements, data)) => {
                 Ok(Self { range, name, dims, code: found.code, elements, data, kept: found.kept.ranges })
             }
-            Err(fault) => Err(TensorError::Tensor { name, fault }),
+            Err(error) => Err(error.of_tensor(&name).in_format(tensor::KIND.name)),
         }
     }
 
@@ -97,13 +72,18 @@ impl TensorHeader {
     }
 
     /// The element type, which must be one that casts know.
-    pub(crate) fn element_type(&self) -> Result<ElementType, TensorError> {
+    pub(crate) fn element_type(&self) -> Result<ElementType, FileError> {
         self.known_type().ok_or_else(|| self.failed(TensorFault::DataType { code: self.code }))
     }
 
-    pub(crate) fn failed(&self, fault: TensorFault) -> TensorError {
-        TensorError::Tensor { name: self.name.clone(), fault }
+    pub(crate) fn failed(&self, error: impl Into<FileError>) -> FileError {
+        error.into().of_tensor(&self.name).in_format(tensor::KIND.name)
     }
+}
+
+/// The error of bytes that are not a `TensorProto`.
+pub(super) fn invalid(error: WireError) -> FileError {
+    FileError::from(error).in_format(tensor::KIND.name)
 }
 
 /// What the fields say, before they are compared with each other.
@@ -121,6 +101,14 @@ struct Found {
 }
 
 impl Found {
+    fn read(input: &dyn ReadAt, message: Range<u64>) -> Result<Self, WireError> {
+        let mut found = Self::default();
+        for field in Fields::new(input, &tensor::KIND, message) {
+            found.add(input, &field?)?;
+        }
+        Ok(found)
+    }
+
     fn add(&mut self, input: &dyn ReadAt, field: &Field) -> Result<(), WireError> {
         match (field.number, &field.value) {
             (DIMS, Value::Bytes(packed)) => {
@@ -183,9 +171,9 @@ impl Found {
     }
 
     /// The sizes of the axes, the number of elements, and where the data is.
-    fn checked(&mut self) -> Result<(Vec<u64>, u64, TensorPlace), TensorFault> {
+    fn checked(&mut self) -> Result<(Vec<u64>, u64, TensorPlace), FileError> {
         if self.is_segment {
-            return Err(TensorFault::Segment);
+            return Err(TensorFault::Segment.into());
         }
         let (dims, elements) = self.dims.checked()?;
         self.kept.checked()?;
@@ -204,13 +192,13 @@ impl Found {
                 TensorPlace::Nowhere
             }
             (Some((EXTERNAL_DATA | RAW_DATA, field)), Some(t)) if !t.is_numeric() => {
-                return Err(TensorFault::WrongField { field, element_type: t });
+                return Err(TensorFault::WrongField { field, element_type: t }.into());
             }
             (Some((EXTERNAL_DATA, _)), _) => {
                 TensorPlace::External(self.external.take().unwrap_or_default().range(expected)?)
             }
             (Some((number, field)), Some(t)) if number != RAW_DATA && number != own_field(t) => {
-                return Err(TensorFault::WrongField { field, element_type: t });
+                return Err(TensorFault::WrongField { field, element_type: t }.into());
             }
             (Some((number, field)), _) => match self.only_range(number) {
                 Some(range) if number == RAW_DATA => {

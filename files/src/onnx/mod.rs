@@ -3,9 +3,7 @@
 //! Both parsers treat their input as untrusted. [`wgpu_cast::onnx`] has the rules of the operators.
 
 mod data_file;
-mod error;
 mod external;
-mod faults;
 pub(crate) mod fields;
 mod header;
 mod model;
@@ -20,10 +18,8 @@ mod tensor;
 #[cfg(any(unix, windows))]
 pub(crate) use data_file::open;
 pub(crate) use data_file::plain_names;
-pub use error::MessageError;
 pub(crate) use external::ExternalRange;
-pub use faults::{ModelFault, TensorFault};
-pub(crate) use header::{MOST_DIMS, TensorError, TensorHeader, TensorPlace, header_bytes};
+pub(crate) use header::{MOST_DIMS, TensorHeader, TensorPlace, header_bytes};
 pub use model::{Input, Model, Output};
 pub(crate) use node::{is_default, put_attribute};
 pub(crate) use parts::{ValueKind, opset_import, value_info};

@@ -8,7 +8,7 @@ use super::fields::shape::{DIM, DIM_VALUE};
 use super::fields::{graph, model, node, opset, tensor_type, value, value_type};
 use super::node::Operation;
 use super::tensor::{LONGEST_MESSAGE, NamedTensor};
-use crate::onnx::{MessageError, ModelFault};
+use crate::error::{FileCause, FileError, PlanFault};
 use crate::wire::{put_bytes, put_length, put_number, varint_bytes};
 
 /// A model that contains only `Cast`, `CastLike`, `Identity` and `Constant` nodes.
@@ -94,9 +94,9 @@ impl Model {
     /// its output is `output`, both of the given shape.
     ///
     /// # Errors
-    /// [`MessageError::Cast`] with [`TypeNotInOpset`](wgpu_cast::Error::TypeNotInOpset) if the node's opset does not support
+    /// [`FileCause::Cast`] with [`TypeNotInOpset`](wgpu_cast::Error::TypeNotInOpset) if the node's opset does not support
     /// `from`.
-    pub fn of_cast(node: &CastNode, from: ElementType, shape: &[usize]) -> Result<Self, MessageError> {
+    pub fn of_cast(node: &CastNode, from: ElementType, shape: &[usize]) -> Result<Self, FileError> {
         node.check(from)?;
         let operation = Operation::Cast(*node);
         let cast = Node { name: "cast".to_owned(), operation, input: 0, like: None, output: 1 };
@@ -140,9 +140,9 @@ impl Model {
     /// Writes an equivalent `ModelProto`. Constants become initializers. Those that no output needs have no elements.
     ///
     /// # Errors
-    /// [`MessageError::Tensor`] if a constant, or [`MessageError::Model`] if the model, exceeds 2 GiB, the limit of protobuf
-    /// messages, or if there is no memory for it.
-    pub fn to_bytes(&self) -> Result<Vec<u8>, MessageError> {
+    /// [`FileCause::TooLarge`] if a constant or the model exceeds 2 GiB, the limit of protobuf messages;
+    /// [`FileCause::OutOfMemory`].
+    pub fn to_bytes(&self) -> Result<Vec<u8>, FileError> {
         let mut start = Vec::new();
         for node in &self.nodes {
             put_bytes(&mut start, graph::NODE, &self.node_bytes(node));
@@ -171,9 +171,9 @@ impl Model {
         put_length(&mut head, model::GRAPH, content);
         let bytes = head.len() as u64 + content + field(&import);
         if bytes > LONGEST_MESSAGE as u64 {
-            return Err(ModelFault::BeyondMessage { bytes }.into());
+            return Err(PlanFault::BeyondMessage { bytes }.into());
         }
-        head.try_reserve_exact(bytes as usize - head.len()).map_err(|_| ModelFault::OutOfMemory { bytes })?;
+        head.try_reserve_exact(bytes as usize - head.len()).map_err(|_| FileCause::OutOfMemory { bytes })?;
         head.extend(start);
         initializers.iter().for_each(|initializer| put_bytes(&mut head, graph::INITIALIZER, initializer));
         head.extend(end);

@@ -8,10 +8,10 @@ use wgpu_cast::{ElementType, Error, Tensor};
 
 use super::external::ExternalFiles;
 use super::fields::{ATTRIBUTE_TYPES, attribute, attribute_type, node};
-use super::header::{TensorError, TensorHeader};
+use super::header::TensorHeader;
 use super::tensor::{codes, count, is, of_strings};
+use crate::error::{FileError, ModelFault};
 use crate::input::ReadAt;
-use crate::onnx::{MessageError, ModelFault};
 use crate::wire::{Fields, Kind, Numbers, WireError, put_bytes, put_number, view_bytes};
 
 /// A `NodeProto`.
@@ -116,8 +116,8 @@ pub(crate) fn put_attribute(out: &mut Vec<u8>, name: &str, value: Attribute<'_>)
 }
 
 /// The error of a message of a kind.
-pub(super) fn invalid(kind: &'static Kind) -> impl Fn(WireError) -> MessageError {
-    |error| MessageError::Message { message: kind.name, error }
+pub(super) fn invalid(kind: &'static Kind) -> impl Fn(WireError) -> FileError {
+    |error| FileError::from(error).in_format(kind.name)
 }
 
 impl<'a> NodeMessage<'a> {
@@ -165,7 +165,7 @@ struct AttributeMessage<'a> {
 }
 
 impl<'a> AttributeMessage<'a> {
-    fn read(input: &'a dyn ReadAt, range: Range<u64>) -> Result<Self, MessageError> {
+    fn read(input: &'a dyn ReadAt, range: Range<u64>) -> Result<Self, FileError> {
         Self::read_fields(input, range).map_err(invalid(&attribute::KIND))
     }
 
@@ -226,19 +226,19 @@ impl<'a> AttributeMessage<'a> {
         (&self.name, value)
     }
 
-    fn unknown(&self) -> MessageError {
-        let (attribute, kind) = (self.name.clone().into_owned(), self.kind().to_owned());
+    fn unknown(&self) -> FileError {
+        let (attribute, kind) = (self.name.clone().into_owned(), self.kind());
         ModelFault::Attribute { attribute, kind }.into()
     }
 
     /// The header of a tensor, which is empty if there is none.
-    fn tensor(&self, input: &dyn ReadAt) -> Result<TensorHeader, TensorError> {
+    fn tensor(&self, input: &dyn ReadAt) -> Result<TensorHeader, FileError> {
         TensorHeader::read(input, self.tensor.clone().unwrap_or(0..0))
     }
 }
 
 impl NodeContent {
-    pub(super) fn read(input: &dyn ReadAt, node: &NodeMessage<'_>, opset: i64) -> Result<Self, MessageError> {
+    pub(super) fn read(input: &dyn ReadAt, node: &NodeMessage<'_>, opset: i64) -> Result<Self, FileError> {
         let operator = node.operator.as_ref();
         let known = OPERATORS.iter().find(|(name, _)| is_default(&node.domain) && *name == operator);
         let Some(&(_, expected)) = known else {
@@ -270,7 +270,7 @@ impl NodeContent {
 
 impl Constant {
     /// The only attribute of a `Constant` (ONNX `Constant` 1 to 25).
-    fn new(input: &dyn ReadAt, attribute: &AttributeMessage<'_>, opset: i64) -> Result<Self, MessageError> {
+    fn new(input: &dyn ReadAt, attribute: &AttributeMessage<'_>, opset: i64) -> Result<Self, FileError> {
         if attribute.name != "value" && opset < CONSTANTS_OF_NUMBERS {
             return Err(attribute.unknown());
         }
@@ -285,7 +285,7 @@ impl Constant {
     }
 
     /// The value.
-    pub(super) fn read(&self, input: &dyn ReadAt, files: &mut ExternalFiles<'_>) -> Result<Tensor, MessageError> {
+    pub(super) fn read(&self, input: &dyn ReadAt, files: &mut ExternalFiles<'_>) -> Result<Tensor, FileError> {
         let attribute = AttributeMessage::read(input, self.attribute.clone())?;
         let fields = || Fields::new(input, &attribute::KIND, self.attribute.clone());
         match attribute.name.as_ref() {
@@ -304,7 +304,7 @@ impl Constant {
     }
 
     /// The numbers of a list.
-    fn list(&self, input: &dyn ReadAt, field: u32) -> Result<Tensor, MessageError> {
+    fn list(&self, input: &dyn ReadAt, field: u32) -> Result<Tensor, FileError> {
         let invalid = invalid(&attribute::KIND);
         let numbers = || Numbers::new(input, &attribute::KIND, self.attribute.clone(), field);
         let (count, mut numbers, mut failed) = (count(numbers()).map_err(&invalid)?, numbers(), None);
@@ -317,11 +317,12 @@ impl Constant {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::FileCause;
     use ElementType::FLOAT;
     use wgpu_cast::onnx::NEWEST_OPSET;
 
     /// A node with attributes that are given as its fields.
-    fn read(operator: &str, attributes: &[u8], opset: i64) -> Result<NodeContent, MessageError> {
+    fn read(operator: &str, attributes: &[u8], opset: i64) -> Result<NodeContent, FileError> {
         let mut bytes = Vec::new();
         let inputs = if operator == "Cast" { 1 } else { 2 };
         (0..inputs).for_each(|_| put_bytes(&mut bytes, node::INPUT, b"x"));
@@ -355,7 +356,7 @@ mod tests {
                 put_attribute(&mut attributes, "more", Attribute::Int(1));
                 let error = read(operation.name(), &attributes, opset).map(drop).unwrap_err();
                 assert!(
-                    matches!(&error, MessageError::Cast(Error::UnknownAttribute { attribute, .. }) if attribute == "more"),
+                    matches!(error.cause(), FileCause::Cast(Error::UnknownAttribute { attribute, .. }) if attribute == "more"),
                     "{error}"
                 );
             }

@@ -16,8 +16,8 @@ use super::model::{Input, Model, Node, Output, needed};
 use super::node::{Constant, NodeContent, NodeMessage, invalid, is_default, is_supported};
 use super::order;
 use super::parts::{ValueInfo, ValueKind, opset_import, value_info};
+use crate::error::{FileError, ModelFault};
 use crate::input::ReadAt;
-use crate::onnx::{MessageError, ModelFault};
 use crate::wire::{Fields, read_bytes};
 
 impl Model {
@@ -30,10 +30,12 @@ impl Model {
     /// checked, but not its values, and its external file is not opened.
     ///
     /// # Errors
-    /// [`MessageError::Message`] if the bytes are not a `ModelProto`; [`MessageError::Model`] for an unsupported model;
-    /// [`MessageError::Node`] for an invalid node, with its name; [`MessageError::Tensor`] for an invalid initializer.
+    /// [`FileCause::Malformed`](crate::FileCause::Malformed) if the bytes are not a valid `ModelProto`;
+    /// [`FileCause::Unsupported`](crate::FileCause::Unsupported) for what is not a model of casts;
+    /// [`FileCause::Cast`](crate::FileCause::Cast) for what the rules of a node's operator do not allow, with the node; for
+    /// initializers and constants those of [`NamedTensor::from_bytes`](super::NamedTensor::from_bytes).
     #[allow(clippy::needless_pass_by_value, reason = "who has read a file gives its memory up")]
-    pub fn from_bytes(bytes: Vec<u8>, path: Option<&Path>) -> Result<Self, MessageError> {
+    pub fn from_bytes(bytes: Vec<u8>, path: Option<&Path>) -> Result<Self, FileError> {
         let input: &dyn ReadAt = &bytes;
         let (mut ir_version, mut imported, mut graph) = (0, None, None);
         for field in Fields::new(input, &model::KIND, 0..bytes.len() as u64) {
@@ -58,14 +60,14 @@ impl Model {
         let implied = (1..3).contains(&ir_version).then_some(1);
         let opset = imported.or(implied).ok_or(ModelFault::NoOpset)?;
         if !(1..=NEWEST_OPSET).contains(&opset) {
-            return Err(ModelFault::Opset { opset, newest: NEWEST_OPSET }.into());
+            return Err(ModelFault::Opset { opset, oldest: 1, newest: NEWEST_OPSET }.into());
         }
         Reader::new(input, opset).read(graph.ok_or(ModelFault::NoGraph)?, path)
     }
 }
 
 /// Checks that a function of the model does not stand before a supported operator.
-fn check_function(input: &dyn ReadAt, range: Range<u64>) -> Result<(), MessageError> {
+fn check_function(input: &dyn ReadAt, range: Range<u64>) -> Result<(), FileError> {
     let (mut name, mut is_of_default) = (Cow::Borrowed(""), true);
     for field in Fields::new(input, &function::KIND, range) {
         let field = field.map_err(invalid(&function::KIND))?;
@@ -128,7 +130,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The parts of the graph, whatever their order.
-    fn parts(&self, range: Range<u64>) -> Result<Parts, MessageError> {
+    fn parts(&self, range: Range<u64>) -> Result<Parts, FileError> {
         let mut parts = Parts::default();
         for field in Fields::new(self.input, &graph::KIND, range) {
             let field = field.map_err(invalid(&graph::KIND))?;
@@ -144,7 +146,7 @@ impl<'a> Reader<'a> {
         Ok(parts)
     }
 
-    fn read(mut self, range: Range<u64>, path: Option<&Path>) -> Result<Model, MessageError> {
+    fn read(mut self, range: Range<u64>, path: Option<&Path>) -> Result<Model, FileError> {
         let parts = self.parts(range)?;
         let mut inputs = Vec::new();
         for range in parts.inputs {
@@ -202,27 +204,28 @@ impl<'a> Reader<'a> {
     }
 
     /// The index of a value that something makes, which nothing else may.
-    fn make(&mut self, name: Cow<'a, str>) -> Result<usize, MessageError> {
+    fn make(&mut self, name: Cow<'a, str>) -> Result<usize, FileError> {
         // An empty name stands for an input that is left out.
         if name.is_empty() {
-            return Err(ModelFault::NoName.into());
+            let what = "an input, an initializer or a node's output";
+            return Err(ModelFault::NoName { what }.into());
         }
         let value = self.value(name);
         if std::mem::replace(&mut self.made[value], true) {
-            return Err(ModelFault::Repeated { value: self.values[value].clone() }.into());
+            return Err(ModelFault::Repeated { what: "value", name: self.values[value].clone() }.into());
         }
         Ok(value)
     }
 
     /// A constant, or the default of the input of the same name.
-    fn initializer(&mut self, range: Range<u64>, inputs: &mut [Input]) -> Result<(), MessageError> {
+    fn initializer(&mut self, range: Range<u64>, inputs: &mut [Input]) -> Result<(), FileError> {
         let header = TensorHeader::read(self.input, range)?;
         let element_type = header.checked_type(self.input)?;
         let (name, range) = (header.name, header.range);
         // The inputs are the first values.
         let input = self.by_name.get(name.as_str()).and_then(|&value| inputs.get_mut(value));
         let value = match input {
-            Some(input) if input.has_default => return Err(ModelFault::Repeated { value: name }.into()),
+            Some(input) if input.has_default => return Err(ModelFault::Repeated { what: "value", name }.into()),
             Some(input) if input.element_type != element_type => {
                 let (expected, found) = (input.element_type, element_type);
                 return Err(ModelFault::ValueType { what: "initializer", name, expected, found }.into());
@@ -237,10 +240,10 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn node(&mut self, range: Range<u64>) -> Result<(), MessageError> {
+    fn node(&mut self, range: Range<u64>) -> Result<(), FileError> {
         let mut message = NodeMessage::read(self.input, range).map_err(invalid(&node::KIND))?;
         let name = message.name().to_owned();
-        let at = |error: MessageError| in_node(&name, error);
+        let at = |error: FileError| error.in_node(&name);
         let content = NodeContent::read(self.input, &message, self.opset).map_err(at)?;
         let found = message.outputs.len();
         let arity = ModelFault::Arity { what: "outputs", expected: 1, found };
@@ -262,15 +265,15 @@ impl<'a> Reader<'a> {
     }
 
     /// Puts each node after those that make its inputs. ONNX asks writers for such an order; not all keep to it.
-    fn sort(&mut self) -> Result<(), MessageError> {
+    fn sort(&mut self) -> Result<(), FileError> {
         for node in &self.nodes {
             if let Some(value) = node.inputs().find(|&value| !self.made[value]) {
                 let unknown = ModelFault::Unknown { value: self.values[value].clone() };
-                return Err(in_node(&node.name, unknown.into()));
+                return Err(FileError::from(unknown).in_node(&node.name));
             }
         }
         let order = order::order(&self.nodes, self.values.len());
-        let order = order.map_err(|index| in_node(&self.nodes[index].name, ModelFault::Cycle.into()))?;
+        let order = order.map_err(|index| FileError::from(ModelFault::Cycle).in_node(&self.nodes[index].name))?;
         if let Some(order) = order {
             let mut nodes: Vec<Option<Node>> = std::mem::take(&mut self.nodes).into_iter().map(Some).collect();
             self.nodes = order.into_iter().filter_map(|index| nodes[index].take()).collect();
@@ -279,16 +282,16 @@ impl<'a> Reader<'a> {
     }
 
     /// Every value's element type, by the nodes in their order.
-    fn types(&self, inputs: &[Input]) -> Result<Vec<ElementType>, MessageError> {
+    fn types(&self, inputs: &[Input]) -> Result<Vec<ElementType>, FileError> {
         let mut types: Vec<Option<ElementType>> = vec![None; self.values.len()];
         inputs.iter().for_each(|input| types[input.value] = Some(input.element_type));
         self.constants.iter().for_each(|constant| types[constant.value] = Some(constant.element_type));
         let unknown = |value: usize| ModelFault::Unknown { value: self.values[value].clone() };
         for node in &self.nodes {
-            let known = |value: usize| types[value].ok_or_else(|| MessageError::from(unknown(value)));
+            let known = |value: usize| types[value].ok_or_else(|| FileError::from(unknown(value)));
             let made = known(node.input)
                 .and_then(|first| Ok(node.operation.target(first, node.like.map_or(Ok(first), known)?)?))
-                .map_err(|error| in_node(&node.name, error))?;
+                .map_err(|error: FileError| error.in_node(&node.name))?;
             types[node.output] = Some(made);
         }
         // `read` has checked that every value is made.
@@ -296,7 +299,7 @@ impl<'a> Reader<'a> {
         known.map(|(value, known)| known.ok_or_else(|| unknown(value).into())).collect()
     }
 
-    fn value_info(&self, what: &'static str, range: Range<u64>) -> Result<Declared<'a>, MessageError> {
+    fn value_info(&self, what: &'static str, range: Range<u64>) -> Result<Declared<'a>, FileError> {
         let invalid = invalid(&value::KIND);
         let ValueInfo { name, kind, shape } = value_info(self.input, range).map_err(&invalid)?;
         let element_type = match kind {
@@ -316,16 +319,12 @@ impl<'a> Reader<'a> {
 
 impl Unread {
     /// The constant, or one without elements in place of a constant that is not needed.
-    fn read(&self, input: &dyn ReadAt, files: &mut ExternalFiles<'_>, is_needed: bool) -> Result<Tensor, MessageError> {
+    fn read(&self, input: &dyn ReadAt, files: &mut ExternalFiles<'_>, is_needed: bool) -> Result<Tensor, FileError> {
         match &self.place {
             _ if !is_needed && self.element_type == ElementType::STRING => Ok(Tensor::from_strings([0], [""; 0])?),
             _ if !is_needed => Ok(Tensor::from_bytes(self.element_type, [0], Vec::new())?),
-            Place::Initializer(range) => Ok(TensorHeader::read(input, range.clone())?.tensor(input, files)?),
-            Place::Node(name, constant) => constant.read(input, files).map_err(|error| in_node(name, error)),
+            Place::Initializer(range) => TensorHeader::read(input, range.clone())?.tensor(input, files),
+            Place::Node(name, constant) => constant.read(input, files).map_err(|error| error.in_node(name)),
         }
     }
-}
-
-fn in_node(node: &str, error: MessageError) -> MessageError {
-    MessageError::Node { node: node.to_owned(), error: Box::new(error) }
 }

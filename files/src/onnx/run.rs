@@ -7,7 +7,8 @@ use wgpu_cast::{Batch, BatchDescriptor, BatchReport, BatchTensor, CastOptions, C
 use super::model::needed;
 use super::node::Operation;
 use super::tensor::retyped;
-use crate::onnx::{MessageError, Model, ModelFault, NamedTensor, Output};
+use crate::error::{FileError, ModelFault};
+use crate::onnx::{Model, NamedTensor, Output};
 use crate::text::counted;
 
 /// How a model was run.
@@ -33,20 +34,21 @@ impl fmt::Display for RunReport {
 /// cast on the CPU. A UINT16 tensor is accepted for a BFLOAT16 input, because ONNX's older test data stores BFLOAT16 so.
 ///
 /// # Errors
-/// [`MessageError::Model`] if the inputs do not match the graph, before any work; [`MessageError::Node`] with the error of a
-/// node, which is one of [`Batch::cast`]; those of [`Batch::read_back`].
+/// [`FileCause::Request`](crate::FileCause::Request) if the inputs do not match the graph, before any work;
+/// [`FileCause::Cast`](crate::FileCause::Cast) with an error of [`Batch::cast`] and the node, or one of
+/// [`Batch::read_back`].
 pub async fn run(
     context: &Context,
     model: &Model,
     inputs: Vec<Tensor>,
-) -> Result<(Vec<NamedTensor>, RunReport), MessageError> {
+) -> Result<(Vec<NamedTensor>, RunReport), FileError> {
     let inputs = check_inputs(model, inputs)?;
     let needed = needed(model.values.len(), model.outputs.iter().map(|output| output.value), &model.nodes);
     let mut run = Run::new(context, model, inputs, &needed);
     let nodes = || model.nodes.iter().filter(|node| needed[node.output]);
     for node in nodes() {
         if let Some(options) = node.operation.options() {
-            let in_node = |error| MessageError::Node { node: node.name.clone(), error: Box::new(error) };
+            let in_node = |error: FileError| error.in_node(&node.name);
             let input = run.origins[node.input];
             let source = run.value(input).map_err(in_node)?;
             let result = run.batch.cast(&source, model.types[node.output], &options).await;
@@ -75,7 +77,7 @@ impl Operation {
 }
 
 /// The inputs with their defaults, each of the type that the graph says.
-fn check_inputs(model: &Model, inputs: Vec<Tensor>) -> Result<Vec<(usize, Tensor)>, MessageError> {
+fn check_inputs(model: &Model, inputs: Vec<Tensor>) -> Result<Vec<(usize, Tensor)>, FileError> {
     let all = model.inputs().len();
     let required = model.inputs().iter().filter(|input| !input.has_default).count();
     let found = inputs.len();
@@ -142,7 +144,7 @@ impl<'a> Run<'a> {
         Self { batch, origins, values, uses }
     }
 
-    fn value(&self, value: usize) -> Result<BatchTensor, MessageError> {
+    fn value(&self, value: usize) -> Result<BatchTensor, FileError> {
         // Reading the model has checked that every value is made before it is used.
         let unknown = || ModelFault::Unknown { value: value.to_string() };
         self.values[value].clone().ok_or_else(|| unknown().into())

@@ -8,9 +8,10 @@ use wgpu_cast::{ElementType, Error, Kind, Tensor};
 
 use super::external::ExternalFiles;
 use super::fields::tensor;
-use super::header::{TensorError, TensorHeader, TensorPlace, entries, field_name, header_bytes, is_packed, own_field};
-use super::{MessageError, TensorFault};
+use super::header::{TensorHeader, TensorPlace, entries, field_name, header_bytes, invalid, is_packed, own_field};
+use crate::error::{FileCause, FileError, PlanFault, TensorFault};
 use crate::input::ReadAt;
+use crate::memory::reserve;
 use crate::wire::{Field, Fields, Numbers, WireError, put_bytes, read_bytes, varint_bytes, view_bytes};
 
 /// The maximum size of a protobuf message in bytes: it must be smaller than 2 GiB.
@@ -38,15 +39,17 @@ impl NamedTensor {
     /// that untrusted users can write to at the same time.
     ///
     /// # Errors
-    /// [`MessageError::Message`] if the bytes are not a `TensorProto`; [`MessageError::Tensor`] if it is invalid. Memory is allocated
-    /// only for data that exists.
+    /// [`FileCause::Malformed`] if the bytes are not a valid `TensorProto`; [`FileCause::Unsupported`] for other types than
+    /// those of casts, segments and too many dimensions; [`FileCause::TooLarge`]; for external data
+    /// [`FileCause::FolderNeeded`], [`FileCause::ModelPath`], [`FileCause::OutsideFolder`] and [`FileCause::Read`];
+    /// [`FileCause::OutOfMemory`]. Memory is allocated only for data that exists.
     #[allow(clippy::needless_pass_by_value, reason = "who has read a file gives its memory up")]
-    pub fn from_bytes(bytes: Vec<u8>, path: Option<&Path>) -> Result<Self, MessageError> {
-        Ok(Self::read(&bytes, 0..bytes.len() as u64, path)?)
+    pub fn from_bytes(bytes: Vec<u8>, path: Option<&Path>) -> Result<Self, FileError> {
+        Self::read(&bytes, 0..bytes.len() as u64, path)
     }
 
     /// [`from_bytes`](Self::from_bytes) of a message in these bytes of the input.
-    pub(crate) fn read(input: &dyn ReadAt, range: Range<u64>, path: Option<&Path>) -> Result<Self, TensorError> {
+    pub(crate) fn read(input: &dyn ReadAt, range: Range<u64>, path: Option<&Path>) -> Result<Self, FileError> {
         let header = TensorHeader::read(input, range)?;
         let tensor = header.tensor(input, &mut ExternalFiles::new(path))?;
         Ok(Self { name: header.name, tensor })
@@ -55,13 +58,13 @@ impl NamedTensor {
     /// Writes a `TensorProto`, with the data in `raw_data` or `string_data`.
     ///
     /// # Errors
-    /// [`MessageError::Tensor`] if the message exceeds 2 GiB, the limit of protobuf messages, if there is no memory for it, or
-    /// if the size of an axis exceeds 63 bits.
-    pub fn into_bytes(self) -> Result<Vec<u8>, MessageError> {
+    /// [`FileCause::TooLarge`] if the message exceeds 2 GiB, the limit of protobuf messages, or if the size of an axis
+    /// exceeds 63 bits; [`FileCause::OutOfMemory`].
+    pub fn into_bytes(self) -> Result<Vec<u8>, FileError> {
         let Self { name, tensor } = self;
-        let failed = |fault| MessageError::Tensor { name: name.clone(), fault };
+        let failed = |error: FileError| error.of_tensor(&name);
         let dims = tensor.shape().iter().map(|&dim| dim as u64);
-        let mut bytes = header_bytes(dims, tensor.element_type(), &name).map_err(failed)?;
+        let mut bytes = header_bytes(dims, tensor.element_type(), &name).map_err(|fault| failed(fault.into()))?;
         let strings = || tensor.strings().into_iter().flatten().map(str::as_bytes);
         let data = || {
             let raw = tensor.bytes().map(|raw| (tensor::RAW_DATA, raw));
@@ -71,9 +74,9 @@ impl NamedTensor {
         let more = data().map(field).fold(0, u64::saturating_add);
         let whole = more.saturating_add(bytes.len() as u64);
         if whole > LONGEST_MESSAGE as u64 {
-            return Err(failed(TensorFault::BeyondMessage { bytes: whole }));
+            return Err(failed(PlanFault::BeyondMessage { bytes: whole }.into()));
         }
-        bytes.try_reserve_exact(more as usize).map_err(|_| failed(TensorFault::OutOfMemory { bytes: whole }))?;
+        bytes.try_reserve_exact(more as usize).map_err(|_| failed(FileCause::OutOfMemory { bytes: whole }.into()))?;
         data().for_each(|(field, data)| put_bytes(&mut bytes, field, data));
         Ok(bytes)
     }
@@ -91,21 +94,22 @@ pub(crate) fn retyped(tensor: Tensor, element_type: ElementType) -> Result<Tenso
 impl TensorHeader {
     /// The element type, which must be one that casts know, of a tensor whose data is not needed. Everything is checked
     /// but the values and external files.
-    pub(super) fn checked_type(&self, input: &dyn ReadAt) -> Result<ElementType, TensorError> {
+    pub(super) fn checked_type(&self, input: &dyn ReadAt) -> Result<ElementType, FileError> {
         let element_type = self.element_type()?;
         self.check_entries(input)?;
         Ok(element_type)
     }
 
     /// Checks that a field of values has as many entries as the tensor needs, which reading the header does not.
-    fn check_entries(&self, input: &dyn ReadAt) -> Result<(), TensorError> {
+    fn check_entries(&self, input: &dyn ReadAt) -> Result<(), FileError> {
         let (&TensorPlace::Field { number, .. }, Some(t)) = (&self.data, self.known_type()) else { return Ok(()) };
         let found = match number {
             tensor::STRING_DATA => {
-                count(Fields::new(input, &tensor::KIND, self.range.clone()).filter(is(tensor::STRING_DATA)))?
+                count(Fields::new(input, &tensor::KIND, self.range.clone()).filter(is(tensor::STRING_DATA)))
             }
-            _ => count(self.numbers(input, number))?,
+            _ => count(self.numbers(input, number)),
         };
+        let found = found.map_err(invalid)?;
         let (expected, field) = (entries(t, self.elements), field_name(number));
         if found == expected {
             return Ok(());
@@ -118,7 +122,7 @@ impl TensorHeader {
     }
 
     /// The tensor with its data.
-    pub(super) fn tensor(&self, input: &dyn ReadAt, files: &mut ExternalFiles<'_>) -> Result<Tensor, TensorError> {
+    pub(super) fn tensor(&self, input: &dyn ReadAt, files: &mut ExternalFiles<'_>) -> Result<Tensor, FileError> {
         let t = self.element_type()?;
         let too_large = |_| self.failed(TensorFault::TooLarge { dims: self.signed_dims() });
         let shape =
@@ -129,19 +133,16 @@ impl TensorHeader {
             TensorPlace::Nowhere if t == ElementType::STRING => made(Tensor::from_strings(shape, [""; 0])),
             TensorPlace::Nowhere => made(Tensor::from_bytes(t, shape, Vec::new())),
             TensorPlace::Packed(range) => {
-                let bytes = read_bytes(input, range, u64::MAX).map_err(|error| match error {
-                    WireError::OutOfMemory { bytes } => self.failed(TensorFault::OutOfMemory { bytes }),
-                    error => error.into(),
-                })?;
+                let bytes = read_bytes(input, range, u64::MAX).map_err(|error| self.failed(error))?;
                 made(Tensor::from_bytes(t, shape, bytes))
             }
             TensorPlace::External(range) => {
                 let sizes = (self.elements, t.packed_bytes(self.elements).unwrap_or(0));
-                files.tensor(range, t, sizes, shape).map_err(|fault| self.failed(fault))
+                files.tensor(range, t, sizes, shape).map_err(|error| self.failed(error))
             }
             TensorPlace::Field { most, .. } if entries(t, self.elements) > *most => {
                 self.check_entries(input)?;
-                Err(WireError::Truncated { offset: self.range.start }.into())
+                Err(invalid(WireError::Truncated { offset: self.range.start }))
             }
             TensorPlace::Field { number: tensor::STRING_DATA, .. } => {
                 self.check_entries(input)?;
@@ -154,9 +155,7 @@ impl TensorHeader {
                 let (mut numbers, mut failed) = (self.numbers(input, *number), None);
                 let codes = codes(&mut numbers, count, code, &mut failed);
                 let tensor = if is_packed(t) {
-                    let mut bytes = Vec::new();
-                    let memory = |_| self.failed(TensorFault::OutOfMemory { bytes: count });
-                    bytes.try_reserve_exact(count as usize).map_err(memory)?;
+                    let mut bytes = reserve(count).map_err(|error| self.failed(error))?;
                     bytes.extend(codes.map(|byte| byte as u8));
                     Tensor::from_bytes(t, shape, bytes)
                 } else {
@@ -209,10 +208,10 @@ pub(super) fn of_strings(
     fields: Fields<'_>,
     field: u32,
     (name, shape): (&str, Vec<usize>),
-) -> Result<Tensor, TensorError> {
-    let failed = |fault| TensorError::Tensor { name: name.to_owned(), fault };
+) -> Result<Tensor, FileError> {
+    let failed = |error: FileError| error.of_tensor(name);
     let text = |(index, found): (usize, Result<Field, WireError>)| {
-        let utf8 = |_| failed(TensorFault::Utf8 { index });
+        let utf8 = |_| failed(TensorFault::Utf8 { index }.into());
         match view_bytes(input, &found?.bytes(), u64::MAX)? {
             Cow::Borrowed(bytes) => std::str::from_utf8(bytes).map(Cow::Borrowed).map_err(utf8),
             Cow::Owned(bytes) => String::from_utf8(bytes).map(Cow::Owned).map_err(|e| utf8(e.utf8_error())),
@@ -268,9 +267,9 @@ impl EntryRule {
 }
 
 /// The error of making a tensor from data of the right length.
-pub(super) fn fault(error: &Error, dims: Vec<i64>) -> TensorFault {
+pub(super) fn fault(error: &Error, dims: Vec<i64>) -> FileError {
     match error {
-        Error::OutOfMemory { bytes, .. } => TensorFault::OutOfMemory { bytes: *bytes },
-        _ => TensorFault::TooLarge { dims },
+        Error::OutOfMemory { bytes, .. } => FileCause::OutOfMemory { bytes: *bytes }.into(),
+        _ => TensorFault::TooLarge { dims }.into(),
     }
 }

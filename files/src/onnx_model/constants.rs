@@ -5,9 +5,9 @@ use wgpu_cast::{CastOptions, ElementType};
 
 use super::data::Sources;
 use super::edit::{AttributeEdit, Edits, NewAttribute, TensorEdit};
-use super::error::OnnxModelError;
 use super::reader::{Name, wire};
 use super::structure::{Attribute, Node, Place, Structure, TensorId};
+use crate::error::{FileError, ModelFault};
 use crate::input::ReadAt;
 use crate::onnx::fields::attribute;
 use crate::plan::{TensorCast, TensorStorage};
@@ -91,7 +91,7 @@ impl Constants<'_, '_> {
         (graph, index): Place,
         constant: &Constant<'_>,
         to: ElementType,
-    ) -> Result<(), OnnxModelError> {
+    ) -> Result<(), FileError> {
         self.edits.constant_types.insert(to);
         if let Some(id) = constant.tensor {
             self.edits.tensors.insert(id, TensorEdit { name: None, to: Some(to) });
@@ -104,12 +104,7 @@ impl Constants<'_, '_> {
     }
 
     /// The tensor of numbers.
-    fn tensor(
-        &mut self,
-        place: Place,
-        constant: &Constant<'_>,
-        to: ElementType,
-    ) -> Result<NewAttribute, OnnxModelError> {
+    fn tensor(&mut self, place: Place, constant: &Constant<'_>, to: ElementType) -> Result<NewAttribute, FileError> {
         let Constant { attribute: found, elements, shape, .. } = *constant;
         let from = constant.element_type.unwrap_or(ElementType::FLOAT);
         let (name, dims) = (self.structure.text(constant.name).to_owned(), shape.to_vec());
@@ -141,13 +136,13 @@ impl Constants<'_, '_> {
             clamp: false,
         };
         if from.packed_bytes(elements) != Some(range.end - range.start) {
-            return Err(OnnxModelError::Changed);
+            return Err(ModelFault::Changed.into());
         }
         Ok(NewAttribute::Tensor { name: "value", dims, to, source: Some((cast, place)) })
     }
 
     /// The numbers of a list that are not in one range of the model, packed.
-    fn decoded(&mut self, name: &str, found: &Attribute) -> Result<Vec<u8>, OnnxModelError> {
+    fn decoded(&mut self, name: &str, found: &Attribute) -> Result<Vec<u8>, FileError> {
         let bytes = found.range.end - found.range.start;
         // An integer of one byte becomes eight.
         self.sources.spend(name, bytes.saturating_mul(if found.floats.is_some() { 1 } else { 8 }))?;

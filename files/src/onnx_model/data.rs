@@ -4,12 +4,11 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::edit::Edits;
-use super::error::OnnxModelError;
 use super::message::Message;
-use super::reader::{of_tensor, wire};
 use super::structure::{Structure, TensorId};
-use crate::input::ReadAt;
-use crate::onnx::{NamedTensor, TensorFault, TensorPlace};
+use crate::error::{FileCause, FileError, ModelFault};
+use crate::input::{ReadAt, size_of};
+use crate::onnx::{NamedTensor, TensorPlace};
 use crate::plan::{SourceRange, TensorCast};
 use crate::text::quoted;
 
@@ -40,17 +39,18 @@ pub(super) struct Sources<'a> {
 }
 
 impl<'a> Sources<'a> {
-    pub(super) fn new(structure: &'a Structure, inputs: &[&dyn ReadAt]) -> Result<Self, OnnxModelError> {
+    pub(super) fn new(structure: &'a Structure, inputs: &[&dyn ReadAt]) -> Result<Self, FileError> {
         let (expected, found) = (1 + structure.files.len(), inputs.len());
         if expected != found {
-            return Err(OnnxModelError::Inputs { expected, found });
+            return Err(ModelFault::Inputs { expected, found }.into());
         }
         let name = |index: usize| match index {
             0 => "the model".to_owned(),
-            _ => format!("external data {}", crate::text::quoted(structure.text(structure.files[index - 1]))),
+            _ => format!("external data {}", quoted(structure.text(structure.files[index - 1]))),
         };
-        let size =
-            |(index, input): (usize, &&dyn ReadAt)| input.size().map_err(|error| wire(|| name(index), error.into()));
+        let size = |(index, input): (usize, &&dyn ReadAt)| {
+            size_of(*input).map_err(|error| error.of_input(index).in_element(|| name(index)))
+        };
         let sizes = inputs.iter().enumerate().map(size).collect::<Result<_, _>>()?;
         Ok(Self { structure, sizes, decoded: Vec::new(), ranges: HashMap::new(), spent: 0 })
     }
@@ -61,7 +61,7 @@ impl<'a> Sources<'a> {
     }
 
     /// Decodes the tensors that are to be cast but are not packed.
-    pub(super) fn decode(&mut self, model: &dyn ReadAt, edits: &Edits) -> Result<(), OnnxModelError> {
+    pub(super) fn decode(&mut self, model: &dyn ReadAt, edits: &Edits) -> Result<(), FileError> {
         let mut tensors: Vec<TensorId> = edits.tensors.keys().copied().collect();
         tensors.sort_unstable();
         for id in tensors {
@@ -72,7 +72,7 @@ impl<'a> Sources<'a> {
             let name = self.structure.text(tensor.name);
             self.spend(name, tensor.range.end - tensor.range.start)?;
             let read = NamedTensor::read(model, tensor.range.clone(), None);
-            let read = read.map_err(|error| of_tensor(|| format!("tensor {}", quoted(name)), error))?;
+            let read = read.map_err(|error| error.of_tensor(name))?;
             let packed = read.tensor.into_bytes().unwrap_or_default();
             let range = self.append(name, &packed)?;
             self.ranges.insert(id, range);
@@ -81,11 +81,8 @@ impl<'a> Sources<'a> {
     }
 
     /// Appends decoded values of a tensor.
-    pub(super) fn append(&mut self, name: &str, packed: &[u8]) -> Result<Range<u64>, OnnxModelError> {
-        let out_of_memory = |_| OnnxModelError::Tensor {
-            name: name.to_owned(),
-            fault: TensorFault::OutOfMemory { bytes: packed.len() as u64 },
-        };
+    pub(super) fn append(&mut self, name: &str, packed: &[u8]) -> Result<Range<u64>, FileError> {
+        let out_of_memory = |_| FileError::from(FileCause::OutOfMemory { bytes: packed.len() as u64 }).of_tensor(name);
         self.decoded.try_reserve(packed.len()).map_err(out_of_memory)?;
         let start = self.decoded.len() as u64;
         self.decoded.extend_from_slice(packed);
@@ -93,14 +90,14 @@ impl<'a> Sources<'a> {
     }
 
     /// Counts bytes of messages that are about to be decoded.
-    pub(super) fn spend(&mut self, name: &str, bytes: u64) -> Result<(), OnnxModelError> {
+    pub(super) fn spend(&mut self, name: &str, bytes: u64) -> Result<(), FileError> {
         self.spent = self.spent.saturating_add(bytes);
-        let over = || OnnxModelError::TypedData { name: name.to_owned(), limit: MOST_DECODED };
+        let over = || FileError::from(ModelFault::TypedData { limit: MOST_DECODED }).of_tensor(name);
         if self.spent > MOST_DECODED { Err(over()) } else { Ok(()) }
     }
 
     /// The packed codes of a tensor. `None` if there are none: strings, and values that are neither packed nor decoded.
-    pub(super) fn of(&self, id: TensorId) -> Result<Option<Source>, OnnxModelError> {
+    pub(super) fn of(&self, id: TensorId) -> Result<Option<Source>, FileError> {
         let tensor = self.structure.tensor(id);
         let at = |input, range: &Range<u64>| SourceRange { input, offset: range.start, bytes: range.end - range.start };
         let range = match &tensor.data {
@@ -113,9 +110,8 @@ impl<'a> Sources<'a> {
             TensorPlace::External(range) => {
                 let input = tensor.input();
                 let expected = tensor.element_type().and_then(|t| t.packed_bytes(tensor.elements));
-                let failed =
-                    |fault| OnnxModelError::Tensor { name: self.structure.text(tensor.name).to_owned(), fault };
-                let bytes = range.bytes_in(self.sizes[input], expected).map_err(failed)?;
+                let bytes = range.bytes_in(self.sizes[input], expected);
+                let bytes = bytes.map_err(|error| error.of_tensor(self.structure.text(tensor.name)))?;
                 let range = SourceRange { input, offset: range.offset, bytes };
                 return Ok(Some(Source { range, is_external: true }));
             }
@@ -133,7 +129,7 @@ pub(super) struct Content {
 }
 
 impl Content {
-    pub(super) fn append_to(self, out: &mut Message) -> Result<(), OnnxModelError> {
+    pub(super) fn append_to(self, out: &mut Message) -> Result<(), FileError> {
         match self.cast {
             Some((cast, row)) => out.cast(cast, row),
             None => out.copy_source(self.source.range),
@@ -160,7 +156,7 @@ impl DataFile {
     }
 
     /// Stores data; returns its offset and length.
-    pub(super) fn place(&mut self, content: Content) -> Result<(u64, u64), OnnxModelError> {
+    pub(super) fn place(&mut self, content: Content) -> Result<(u64, u64), FileError> {
         let range = content.source.range;
         let cast = content.cast.as_ref().map(|(cast, _)| {
             let [from, to] = [cast.from, cast.to].map(|storage| storage.element_type.onnx_code());

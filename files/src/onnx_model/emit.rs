@@ -9,11 +9,11 @@ use wgpu_cast::CastOptions;
 
 use super::data::{DataFile, Sources};
 use super::edit::{AttributeEdit, Edits, GraphEdits, NewAttribute, NewCast, NodeEdit, ValueEdit};
-use super::error::OnnxModelError;
 use super::message::Message;
 use super::reader::{fields, wire};
 use super::rows::Rows;
 use super::structure::{Attribute, Graph, GraphId, Node, Structure, ValueInfo};
+use crate::error::{FileError, ModelFault};
 use crate::input::ReadAt;
 use crate::onnx::fields::{
     attribute, attribute_type, graph, model, node, opset, tensor, tensor_type, value, value_type,
@@ -43,7 +43,7 @@ fn element() -> String {
 
 impl Emitter<'_> {
     /// The whole model.
-    pub(super) fn model(&mut self) -> Result<Message, OnnxModelError> {
+    pub(super) fn model(&mut self) -> Result<Message, FileError> {
         let mut out = Message::default();
         let ir_version = self.edits.ir_version.map(|version| version as u64);
         if let Some(version) = ir_version {
@@ -82,13 +82,13 @@ impl Emitter<'_> {
         field: &Range<u64>,
         number: u32,
         content: Range<u64>,
-        emit: impl FnOnce(&mut Self) -> Result<Message, OnnxModelError>,
-    ) -> Result<(), OnnxModelError> {
+        emit: impl FnOnce(&mut Self) -> Result<Message, FileError>,
+    ) -> Result<(), FileError> {
         let message = emit(self)?;
         if message.is_copy_of(&content) { out.copy(field) } else { out.message(number, message) }
     }
 
-    fn import(&self, range: &Range<u64>, opset: Option<i64>) -> Result<Message, OnnxModelError> {
+    fn import(&self, range: &Range<u64>, opset: Option<i64>) -> Result<Message, FileError> {
         let mut out = Message::default();
         let found = opset_import(self.model, range.clone()).map_err(|error| wire(element, error))?;
         let version = opset.filter(|_| found.is_some());
@@ -102,7 +102,7 @@ impl Emitter<'_> {
         Ok(out)
     }
 
-    fn graph(&mut self, id: GraphId) -> Result<Message, OnnxModelError> {
+    fn graph(&mut self, id: GraphId) -> Result<Message, FileError> {
         let (structure, none) = (self.structure, GraphEdits::default());
         let graph = structure.graph(id);
         let edits = self.edits.graphs.get(&id).unwrap_or(&none);
@@ -156,7 +156,7 @@ impl Emitter<'_> {
         field: &Field,
         (graph, edits): (&Graph, &GraphEdits),
         index: usize,
-    ) -> Result<(), OnnxModelError> {
+    ) -> Result<(), FileError> {
         for cast in edits.casts.get(&index).into_iter().flatten() {
             out.message(field.number, cast_node(cast)?)?;
         }
@@ -168,7 +168,7 @@ impl Emitter<'_> {
         }
     }
 
-    fn value(&self, value: &ValueInfo, edit: &ValueEdit) -> Result<Message, OnnxModelError> {
+    fn value(&self, value: &ValueInfo, edit: &ValueEdit) -> Result<Message, FileError> {
         let mut out = Message::default();
         let ValueEdit::Change { name, element_type } = edit else { return Ok(out) };
         for field in fields(self.model, &value::KIND, &value.range, element) {
@@ -187,12 +187,7 @@ impl Emitter<'_> {
     }
 
     /// A message with another number in the field that the path of messages and their fields leads to.
-    fn replaced(
-        &self,
-        range: &Range<u64>,
-        path: &[(&'static Kind, u32)],
-        number: u64,
-    ) -> Result<Message, OnnxModelError> {
+    fn replaced(&self, range: &Range<u64>, path: &[(&'static Kind, u32)], number: u64) -> Result<Message, FileError> {
         let mut out = Message::default();
         let Some((&(kind, step), rest)) = path.split_first() else { return Ok(out) };
         for field in fields(self.model, kind, range, element) {
@@ -206,7 +201,7 @@ impl Emitter<'_> {
         Ok(out)
     }
 
-    fn node(&mut self, node: &Node, edit: Option<&NodeEdit>) -> Result<Message, OnnxModelError> {
+    fn node(&mut self, node: &Node, edit: Option<&NodeEdit>) -> Result<Message, FileError> {
         let none = NodeEdit::default();
         let edit = edit.unwrap_or(&none);
         let mut out = Message::default();
@@ -256,20 +251,20 @@ impl Emitter<'_> {
         Ok(out)
     }
 
-    fn attribute(&mut self, node: &Node, attribute: &Attribute) -> Result<Message, OnnxModelError> {
+    fn attribute(&mut self, node: &Node, attribute: &Attribute) -> Result<Message, FileError> {
         let mut out = Message::default();
         let (mut tensors, mut graphs) = (attribute.tensors.iter(), attribute.graphs.iter());
         for field in fields(self.model, &attribute::KIND, &attribute.range, element) {
             let field = field?;
             match field.number {
                 attribute::T | attribute::TENSORS => {
-                    let tensor = *tensors.next().ok_or(OnnxModelError::Changed)?;
+                    let tensor = *tensors.next().ok_or(ModelFault::Changed)?;
                     self.child(&mut out, &field.range, field.number, field.bytes(), |emitter| {
                         emitter.tensor(tensor, Some(node))
                     })?;
                 }
                 attribute::G | attribute::GRAPHS => {
-                    let graph = *graphs.next().ok_or(OnnxModelError::Changed)?;
+                    let graph = *graphs.next().ok_or(ModelFault::Changed)?;
                     self.child(&mut out, &field.range, field.number, field.bytes(), |emitter| emitter.graph(graph))?;
                 }
                 _ => out.copy(&field.range)?,
@@ -279,7 +274,7 @@ impl Emitter<'_> {
     }
 
     /// Appends an attribute to a node.
-    fn new_attribute(&mut self, node: &mut Message, new: &NewAttribute) -> Result<(), OnnxModelError> {
+    fn new_attribute(&mut self, node: &mut Message, new: &NewAttribute) -> Result<(), FileError> {
         match new {
             NewAttribute::Int { name, value } => node.literal(int_attribute(name, *value)),
             NewAttribute::Tensor { name, dims, to, source } => {
@@ -291,7 +286,7 @@ impl Emitter<'_> {
                 let mut raw = Message::default();
                 match source {
                     Some((cast, place)) => {
-                        let row = self.rows.of_nodes.get(place).ok_or(OnnxModelError::Changed)?;
+                        let row = self.rows.of_nodes.get(place).ok_or(ModelFault::Changed)?;
                         raw.cast(cast.clone(), *row)?;
                     }
                     None => raw.literal(vec![0; to.packed_bytes(1).unwrap_or(0) as usize])?,
@@ -313,11 +308,11 @@ fn next(index: &mut usize) -> usize {
 }
 
 /// An element of a list that was read before.
-fn known<T>(list: &[T], index: usize) -> Result<&T, OnnxModelError> {
-    list.get(index).ok_or(OnnxModelError::Changed)
+fn known<T>(list: &[T], index: usize) -> Result<&T, FileError> {
+    list.get(index).ok_or_else(|| ModelFault::Changed.into())
 }
 
-fn cast_node(cast: &NewCast) -> Result<Message, OnnxModelError> {
+fn cast_node(cast: &NewCast) -> Result<Message, FileError> {
     let mut out = Message::default();
     out.text(node::INPUT, &cast.input)?;
     out.text(node::OUTPUT, &cast.output)?;

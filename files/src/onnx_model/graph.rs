@@ -22,11 +22,12 @@ use wgpu_cast::{CastOptions, ElementType};
 use super::GraphRules;
 use super::data::Sources;
 use super::edit::{Edits, ValueEdit};
-use super::error::{KeptReason, ModelNote, OnnxModelError};
+use super::notes::{KeptReason, ModelNote};
 use super::reader::Name;
 use super::schema::{Schema, letter};
 use super::structure::{GraphId, Node, Structure};
 use super::weights::Rule;
+use crate::error::{FileError, ModelFault};
 use crate::input::ReadAt;
 use crate::onnx::ValueKind;
 use ends::{Ends, Known};
@@ -77,17 +78,17 @@ struct Integers {
 
 impl<'a, 'b> Converter<'a, 'b> {
     /// # Errors
-    /// [`OnnxModelError::GraphTypes`] for types between which graphs are not converted.
+    /// Types between which graphs are not converted.
     pub(super) fn new(
         model: &'a dyn ReadAt,
         (structure, opset): (&'a Structure, i64),
         sources: &'b mut Sources<'a>,
         edits: &'b mut Edits,
         (rules, rule, options): (GraphRules<'a>, Rule<'a>, CastOptions),
-    ) -> Result<Self, OnnxModelError> {
+    ) -> Result<Self, FileError> {
         let (from, to) = (rules.from, rules.to);
         if from == to || letter(from).is_none() || letter(to).is_none() {
-            return Err(OnnxModelError::GraphTypes { from, to });
+            return Err(ModelFault::GraphTypes { from, to }.into());
         }
         Ok(Self {
             model,
@@ -111,7 +112,7 @@ impl<'a, 'b> Converter<'a, 'b> {
     }
 
     /// Converts the whole model; returns the types that occur in casts.
-    pub(super) fn convert(mut self, notes: &mut Vec<ModelNote>) -> Result<HashSet<ElementType>, OnnxModelError> {
+    pub(super) fn convert(mut self, notes: &mut Vec<ModelNote>) -> Result<HashSet<ElementType>, FileError> {
         let io = if self.rules.keep_io_types { self.rules.from } else { self.rules.to };
         // The first passes find out what the values of nested graphs come from, and constants that are needed in the
         // old type only, such as the scales of Resize, which would be rounded for nothing. The last pass finds the
@@ -153,7 +154,7 @@ impl<'a, 'b> Converter<'a, 'b> {
     }
 
     /// Converts a graph.
-    fn graph(&mut self, id: GraphId, known: &Known) -> Result<Ends, OnnxModelError> {
+    fn graph(&mut self, id: GraphId, known: &Known) -> Result<Ends, FileError> {
         let graph = self.structure.graph(id);
         self.values.enter(id);
         for value in graph.outputs.iter().chain(&graph.infos) {
@@ -240,8 +241,9 @@ impl<'a, 'b> Converter<'a, 'b> {
         self.edits.graph(graph).casts.entry(position).or_default().push(cast);
     }
 
-    fn undefined(&self, node: String, value: Name) -> OnnxModelError {
-        OnnxModelError::Undefined { node, value: self.structure.text(value).to_owned() }
+    fn undefined(&self, node: String, value: Name) -> FileError {
+        let value = self.structure.text(value).to_owned();
+        FileError::from(ModelFault::Undefined { value }).in_element(|| node)
     }
 
     fn note(&mut self, node: &Node, reason: KeptReason) {

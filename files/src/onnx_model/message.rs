@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::error::OnnxModelError;
+use crate::error::{FileError, PlanFault};
 use crate::input::ReadAt;
 use crate::plan::{FilePlan, Part, SourceRange, TensorCast};
 use crate::wire::{WireError, put_bytes, put_length, put_number};
@@ -24,8 +24,8 @@ impl Message {
         self.bytes
     }
 
-    fn push(&mut self, part: Part) -> Result<(), OnnxModelError> {
-        self.bytes = part.bytes().and_then(|bytes| self.bytes.checked_add(bytes)).ok_or(OnnxModelError::Overflow)?;
+    fn push(&mut self, part: Part) -> Result<(), FileError> {
+        self.bytes = part.bytes().and_then(|bytes| self.bytes.checked_add(bytes)).ok_or(PlanFault::Size)?;
         match (self.parts.last_mut(), part) {
             (Some(Part::Bytes(bytes)), Part::Bytes(more)) => bytes.extend(more),
             (Some(Part::Copy(range)), Part::Copy(more))
@@ -40,42 +40,42 @@ impl Message {
     }
 
     /// Appends bytes of the model.
-    pub(super) fn copy(&mut self, range: &Range<u64>) -> Result<(), OnnxModelError> {
+    pub(super) fn copy(&mut self, range: &Range<u64>) -> Result<(), FileError> {
         self.push(Part::Copy(SourceRange { input: 0, offset: range.start, bytes: range.end - range.start }))
     }
 
     /// Appends a range of any input.
-    pub(super) fn copy_source(&mut self, range: SourceRange) -> Result<(), OnnxModelError> {
+    pub(super) fn copy_source(&mut self, range: SourceRange) -> Result<(), FileError> {
         self.push(Part::Copy(range))
     }
 
     /// Appends the result of a cast, unless it is empty.
-    pub(super) fn cast(&mut self, cast: TensorCast, row: usize) -> Result<(), OnnxModelError> {
-        if cast.to.bytes(cast.elements).ok_or(OnnxModelError::Overflow)? == 0 {
+    pub(super) fn cast(&mut self, cast: TensorCast, row: usize) -> Result<(), FileError> {
+        if cast.to.bytes(cast.elements).ok_or(PlanFault::Size)? == 0 {
             return Ok(());
         }
         self.rows.push(row);
         self.push(Part::Cast(cast))
     }
 
-    pub(super) fn literal(&mut self, bytes: Vec<u8>) -> Result<(), OnnxModelError> {
+    pub(super) fn literal(&mut self, bytes: Vec<u8>) -> Result<(), FileError> {
         self.push(Part::Bytes(bytes))
     }
 
-    pub(super) fn number(&mut self, field: u32, value: u64) -> Result<(), OnnxModelError> {
+    pub(super) fn number(&mut self, field: u32, value: u64) -> Result<(), FileError> {
         let mut bytes = Vec::new();
         put_number(&mut bytes, field, value);
         self.literal(bytes)
     }
 
-    pub(super) fn text(&mut self, field: u32, text: &str) -> Result<(), OnnxModelError> {
+    pub(super) fn text(&mut self, field: u32, text: &str) -> Result<(), FileError> {
         let mut bytes = Vec::new();
         put_bytes(&mut bytes, field, text.as_bytes());
         self.literal(bytes)
     }
 
     /// Appends a field that is a message.
-    pub(super) fn message(&mut self, field: u32, message: Message) -> Result<(), OnnxModelError> {
+    pub(super) fn message(&mut self, field: u32, message: Message) -> Result<(), FileError> {
         let mut head = Vec::new();
         put_length(&mut head, field, message.bytes);
         self.literal(head)?;

@@ -3,11 +3,12 @@
 use wgpu_cast::{ElementType, Operator, onnx::NEWEST_OPSET, onnx::ir_version};
 
 use super::edit::Edits;
-use super::error::{ModelNote, OnnxModelError};
 use super::extension::keeps_meaning;
+use super::notes::ModelNote;
 use super::reader::Name;
 use super::schema;
 use super::structure::{GraphId, Structure};
+use crate::error::{FileError, ModelFault};
 use crate::text::cut;
 
 /// How many nodes an error names.
@@ -23,12 +24,12 @@ const NUMBERED_CAST: i64 = 6;
 const ANY_CONSTANT: i64 = 9;
 
 /// The opset of the default domain, which must be a known one from `oldest` on.
-fn imported(structure: &Structure, oldest: i64) -> Result<i64, OnnxModelError> {
-    let opset = structure.opset.ok_or(OnnxModelError::NoOpset)?;
+fn imported(structure: &Structure, oldest: i64) -> Result<i64, FileError> {
+    let opset = structure.opset.ok_or(ModelFault::NoOpset)?;
     if (oldest..=NEWEST_OPSET).contains(&opset) {
         return Ok(opset);
     }
-    Err(OnnxModelError::Opset { opset, oldest, newest: NEWEST_OPSET })
+    Err(ModelFault::Opset { opset, oldest, newest: NEWEST_OPSET }.into())
 }
 
 /// The first opset whose `Cast` has a type.
@@ -37,7 +38,7 @@ fn needed(element_type: ElementType) -> i64 {
 }
 
 /// The opset that a model with values of a type will import: its own one, if [`raise`] cannot raise it.
-pub(super) fn reached(structure: &Structure, element_type: ElementType) -> Result<i64, OnnxModelError> {
+pub(super) fn reached(structure: &Structure, element_type: ElementType) -> Result<i64, FileError> {
     let from = imported(structure, NUMBERED_CAST)?;
     let to = needed(element_type).max(from);
     let is_reached = changed_nodes(structure, &mut Edits::default(), &[], (from, to)).is_empty();
@@ -51,7 +52,7 @@ pub(super) fn raise(
     edits: &mut Edits,
     notes: &mut Vec<ModelNote>,
     types: impl Iterator<Item = ElementType>,
-) -> Result<(), OnnxModelError> {
+) -> Result<(), FileError> {
     let from = imported(structure, 1)?;
     let cast = types.map(|t| (needed(t), t));
     let always = [ElementType::FLOAT, ElementType::FLOAT16, ElementType::DOUBLE];
@@ -65,13 +66,13 @@ pub(super) fn raise(
     let imports = edited.iter().filter_map(|&index| structure.functions[index].opset);
     let to = imports.fold(needed.max(from), i64::max);
     if to > NEWEST_OPSET {
-        return Err(OnnxModelError::Opset { opset: to, oldest: 1, newest: NEWEST_OPSET });
+        return Err(ModelFault::Opset { opset: to, oldest: 1, newest: NEWEST_OPSET }.into());
     }
     let changed = changed_nodes(structure, edits, &edited, (from, to));
     if !changed.is_empty() {
         let more = changed.len().saturating_sub(NAMED);
         let nodes = changed.into_iter().take(NAMED).collect();
-        return Err(OnnxModelError::RaiseOpset { element_type, from, to, nodes, more });
+        return Err(ModelFault::RaiseOpset { element_type, from, to, nodes, more }.into());
     }
     if to > from {
         edits.opset = Some(to);

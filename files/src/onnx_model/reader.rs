@@ -4,9 +4,8 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-use super::error::OnnxModelError;
-use crate::input::ReadAt;
-use crate::onnx::TensorError;
+use crate::error::FileError;
+use crate::input::{ReadAt, size_of};
 use crate::wire::{Field, Fields, Kind, WireError};
 
 /// The number of bytes that are read at a time.
@@ -20,8 +19,13 @@ pub(super) struct Paged<'a> {
 }
 
 impl<'a> Paged<'a> {
-    pub(super) fn new(input: &'a dyn ReadAt) -> std::io::Result<Self> {
-        Ok(Self { input, size: input.size()?, page: Mutex::new((0, Vec::new())) })
+    pub(super) fn new(input: &'a dyn ReadAt) -> Result<Self, FileError> {
+        Ok(Self { input, size: size_of(input)?, page: Mutex::new((0, Vec::new())) })
+    }
+
+    /// The number of bytes.
+    pub(super) fn len(&self) -> u64 {
+        self.size
     }
 }
 
@@ -66,20 +70,17 @@ pub(super) fn fields(
     kind: &'static Kind,
     message: &Range<u64>,
     element: impl Fn() -> String,
-) -> impl Iterator<Item = Result<Field, OnnxModelError>> {
+) -> impl Iterator<Item = Result<Field, FileError>> {
     Fields::new(input, kind, message.clone()).map(move |field| field.map_err(|error| wire(&element, error)))
 }
 
-pub(super) fn wire(element: impl Fn() -> String, error: WireError) -> OnnxModelError {
-    OnnxModelError::Message { element: element(), error }
+pub(super) fn wire(element: impl FnOnce() -> String, error: WireError) -> FileError {
+    FileError::from(error).in_element(element)
 }
 
-/// The error of a tensor, which is an element of the model.
-pub(super) fn of_tensor(element: impl Fn() -> String, error: TensorError) -> OnnxModelError {
-    match error {
-        TensorError::Message(error) => wire(element, error),
-        TensorError::Tensor { name, fault } => OnnxModelError::Tensor { name, fault },
-    }
+/// The error of a tensor, which is named by its name if it has one, or as an element of the model.
+pub(super) fn of_tensor(element: impl FnOnce() -> String, error: FileError) -> FileError {
+    if error.tensor().is_some() { error } else { error.in_element(element) }
 }
 
 /// A name of the model, which stands for the same text wherever it occurs.

@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::constants::VALUES;
-use super::error::OnnxModelError;
 use super::reader::{Name, Paged, fields, of_tensor, wire};
 use super::structure::{Attribute, Function, Graph, GraphId, Node, Structure, Tensor, TensorId, ValueInfo};
+use crate::error::{FileError, ModelFault};
 use crate::input::ReadAt;
 use crate::onnx::fields::{attribute, function, graph, model, node, sparse};
 use crate::onnx::{TensorHeader, TensorPlace, ValueKind, is_default, opset_import, value_info};
@@ -24,10 +24,10 @@ const ATTRIBUTES: [&str; 7] =
     ["sparse_value", "to", "dtype", "output_dtype", "output_datatype", "stash_type", "num_scan_inputs"];
 
 /// Reads the structure of a model.
-pub(super) fn scan(input: &dyn ReadAt) -> Result<Structure, OnnxModelError> {
+pub(super) fn scan(input: &dyn ReadAt) -> Result<Structure, FileError> {
     let element = || "the model".to_owned();
-    let paged = Paged::new(input).map_err(|error| wire(element, error.into()))?;
-    let range = 0..paged.size().map_err(|error| wire(element, error.into()))?;
+    let paged = Paged::new(input).map_err(|error| error.in_element(element))?;
+    let range = 0..paged.len();
     let structure = Structure { range: range.clone(), ..Structure::default() };
     let mut scanner = Scanner { input: &paged, structure, memory: 0 };
     let (mut has_graph, mut opset) = (false, None);
@@ -41,7 +41,7 @@ pub(super) fn scan(input: &dyn ReadAt) -> Result<Structure, OnnxModelError> {
                 scanner.graph(field.bytes(), "the graph", 0)?;
             }
             model::OPSET_IMPORT => scanner.import(&field, &mut opset, element)?,
-            model::TRAINING_INFO => return Err(OnnxModelError::Training),
+            model::TRAINING_INFO => return Err(ModelFault::Training.into()),
             model::FUNCTIONS => {
                 scanner.spend(48)?;
                 functions.push(field.bytes());
@@ -53,7 +53,7 @@ pub(super) fn scan(input: &dyn ReadAt) -> Result<Structure, OnnxModelError> {
         scanner.function(range, index)?;
     }
     scanner.structure.opset = opset;
-    if has_graph { Ok(scanner.structure) } else { Err(OnnxModelError::NoGraph) }
+    if has_graph { Ok(scanner.structure) } else { Err(ModelFault::NoGraph.into()) }
 }
 
 pub(super) struct Scanner<'a> {
@@ -64,17 +64,17 @@ pub(super) struct Scanner<'a> {
 
 impl Scanner<'_> {
     /// Counts memory that is about to be used.
-    pub(super) fn spend(&mut self, bytes: usize) -> Result<(), OnnxModelError> {
+    pub(super) fn spend(&mut self, bytes: usize) -> Result<(), FileError> {
         self.memory = self.memory.saturating_add(bytes as u64);
-        if self.memory > MOST_MEMORY { Err(OnnxModelError::TooLarge { limit: MOST_MEMORY }) } else { Ok(()) }
+        if self.memory > MOST_MEMORY { Err(ModelFault::Structure { limit: MOST_MEMORY }.into()) } else { Ok(()) }
     }
 
-    fn name(&mut self, field: &Field, element: impl Fn() -> String) -> Result<Name, OnnxModelError> {
+    fn name(&mut self, field: &Field, element: impl Fn() -> String) -> Result<Name, FileError> {
         let text = field.text(self.input).map_err(|error| wire(element, error))?;
         self.intern(&text)
     }
 
-    fn intern(&mut self, text: &str) -> Result<Name, OnnxModelError> {
+    fn intern(&mut self, text: &str) -> Result<Name, FileError> {
         let (name, is_new) = self.structure.names.intern(text);
         // Beside the text: its two references and the entry of the hash table.
         self.spend(if is_new { text.len() + 96 } else { 0 })?;
@@ -82,7 +82,7 @@ impl Scanner<'_> {
     }
 
     /// The name of a domain, of which the default one has two.
-    fn domain(&mut self, field: &Field, element: impl Fn() -> String) -> Result<Name, OnnxModelError> {
+    fn domain(&mut self, field: &Field, element: impl Fn() -> String) -> Result<Name, FileError> {
         let name = self.name(field, element)?;
         Ok(if is_default(self.structure.text(name)) { Name::EMPTY } else { name })
     }
@@ -93,12 +93,12 @@ impl Scanner<'_> {
         field: &Field,
         imported: &mut Option<i64>,
         importer: impl Fn() -> String,
-    ) -> Result<(), OnnxModelError> {
+    ) -> Result<(), FileError> {
         let element = || format!("an opset_import of {}", importer());
         let version = opset_import(self.input, field.bytes()).map_err(|error| wire(element, error))?;
         match (*imported, version) {
             (Some(first), Some(second)) if first != second => {
-                Err(OnnxModelError::TwoOpsets { element: importer(), first, second })
+                Err(FileError::from(ModelFault::TwoOpsets { first, second }).in_element(importer))
             }
             _ => {
                 *imported = version.or(*imported);
@@ -108,7 +108,7 @@ impl Scanner<'_> {
     }
 
     /// Nothing that a function holds may be in a file.
-    fn function(&mut self, range: &Range<u64>, index: usize) -> Result<(), OnnxModelError> {
+    fn function(&mut self, range: &Range<u64>, index: usize) -> Result<(), FileError> {
         let (mut domain, mut name) = (Name::EMPTY, Name::EMPTY);
         let element = || format!("function {index}");
         let (tensors, graphs) = (self.structure.tensors.len(), self.structure.graphs.len());
@@ -130,8 +130,8 @@ impl Scanner<'_> {
             }
         }
         if self.has_external(tensors) {
-            let element = format!("function {}", crate::text::quoted(self.structure.text(name)));
-            return Err(OnnxModelError::ExternalThere { element });
+            let element = || format!("function {}", crate::text::quoted(self.structure.text(name)));
+            return Err(FileError::from(ModelFault::ExternalThere).in_element(element));
         }
         self.structure.graphs[graphs] = body;
         let nodes = self.structure.graphs[graphs..].iter().flat_map(|graph| &graph.nodes);
@@ -148,9 +148,9 @@ impl Scanner<'_> {
         self.structure.tensors[first..].iter().any(|tensor| tensor.file.is_some())
     }
 
-    fn graph(&mut self, range: Range<u64>, element: &str, depth: u32) -> Result<GraphId, OnnxModelError> {
+    fn graph(&mut self, range: Range<u64>, element: &str, depth: u32) -> Result<GraphId, FileError> {
         if depth >= DEEPEST {
-            return Err(OnnxModelError::TooDeep { element: element.to_owned(), limit: DEEPEST });
+            return Err(FileError::from(ModelFault::TooDeep { limit: DEEPEST }).in_element(|| element.to_owned()));
         }
         self.spend(size_of::<Graph>())?;
         let id = self.structure.graphs.len();
@@ -171,7 +171,7 @@ impl Scanner<'_> {
                     let value = self.structure.tensor(tensor).name;
                     if !initialized.insert(value) {
                         let name = self.structure.text(value).to_owned();
-                        return Err(OnnxModelError::Duplicate { what: "initializer", name });
+                        return Err(ModelFault::Repeated { what: "initializer", name }.into());
                     }
                     graph.initializers.push(tensor);
                 }
@@ -191,7 +191,7 @@ impl Scanner<'_> {
     }
 
     /// Sparse tensors are copied, so they must not have data in a file. The name and type are those of the values.
-    fn sparse(&mut self, range: &Range<u64>, element: impl Fn() -> String) -> Result<(Name, i32), OnnxModelError> {
+    fn sparse(&mut self, range: &Range<u64>, element: impl Fn() -> String) -> Result<(Name, i32), FileError> {
         let tensors = self.structure.tensors.len();
         let mut values = (Name::EMPTY, 0);
         for field in fields(self.input, &sparse::KIND, range, &element) {
@@ -204,14 +204,14 @@ impl Scanner<'_> {
             }
         }
         if self.has_external(tensors) {
-            return Err(OnnxModelError::ExternalThere { element: element() });
+            return Err(FileError::from(ModelFault::ExternalThere).in_element(element));
         }
         self.structure.tensors.truncate(tensors);
         Ok(values)
     }
 
     /// Reads a tensor and keeps it in the list of tensors.
-    fn tensor(&mut self, range: Range<u64>, element: impl Fn() -> String) -> Result<TensorId, OnnxModelError> {
+    fn tensor(&mut self, range: Range<u64>, element: impl Fn() -> String) -> Result<TensorId, FileError> {
         self.spend(size_of::<Tensor>())?;
         let header = TensorHeader::read(self.input, range).map_err(|error| of_tensor(element, error))?;
         let TensorHeader { range, name, dims, code, elements, data, .. } = header;
@@ -228,7 +228,7 @@ impl Scanner<'_> {
         Ok(id)
     }
 
-    fn value(&mut self, range: Range<u64>, graph: &str) -> Result<ValueInfo, OnnxModelError> {
+    fn value(&mut self, range: Range<u64>, graph: &str) -> Result<ValueInfo, FileError> {
         self.spend(size_of::<ValueInfo>())?;
         let found = value_info(self.input, range.clone());
         let found = found.map_err(|error| wire(|| format!("a value of {graph}"), error))?;
@@ -236,7 +236,7 @@ impl Scanner<'_> {
         Ok(ValueInfo { range, name, kind })
     }
 
-    fn node(&mut self, range: Range<u64>, graph: &str, index: usize, depth: u32) -> Result<Node, OnnxModelError> {
+    fn node(&mut self, range: Range<u64>, graph: &str, index: usize, depth: u32) -> Result<Node, FileError> {
         self.spend(size_of::<Node>())?;
         let element = || format!("node {index} of {graph}");
         let mut node = Node { range: range.clone(), ..Node::default() };
@@ -271,7 +271,7 @@ impl Scanner<'_> {
         index: u32,
         node: &str,
         depth: u32,
-    ) -> Result<(Option<Attribute>, bool), OnnxModelError> {
+    ) -> Result<(Option<Attribute>, bool), FileError> {
         let element = || format!("attribute {index} of {node}");
         let mut found = Attribute { index, range: range.clone(), ..Attribute::default() };
         let mut name = Cow::Borrowed("");
@@ -317,7 +317,7 @@ impl Scanner<'_> {
     }
 
     /// The number of values of a list.
-    fn values(&self, range: &Range<u64>, list: u32, element: impl Fn() -> String) -> Result<u64, OnnxModelError> {
+    fn values(&self, range: &Range<u64>, list: u32, element: impl Fn() -> String) -> Result<u64, FileError> {
         let mut count = 0;
         for field in fields(self.input, &attribute::KIND, range, &element) {
             let field = field?;

@@ -8,11 +8,12 @@ use wgpu_cast::ElementType;
 use super::ModelRules;
 use super::constants::Constants;
 use super::edit::{Edits, NewCast, TensorEdit, ValueEdit};
-use super::error::{ModelNote, OnnxModelError};
+use super::notes::ModelNote;
 use super::opset::inputs_are_constants;
 use super::parameters::Parameters;
 use super::reader::Name;
 use super::structure::{GraphId, Place, Structure, TensorId};
+use crate::error::{FileError, ModelFault};
 
 /// How many tensors a note names.
 const NAMED: usize = 5;
@@ -47,15 +48,11 @@ pub(super) fn leave_out_constants(structure: &Structure, edits: &mut Edits, note
 }
 
 /// The target type of an initializer other than its own, if there is one.
-pub(super) fn target(
-    structure: &Structure,
-    id: TensorId,
-    rule: Rule<'_>,
-) -> Result<Option<ElementType>, OnnxModelError> {
+pub(super) fn target(structure: &Structure, id: TensorId, rule: Rule<'_>) -> Result<Option<ElementType>, FileError> {
     let tensor = structure.tensor(id);
     let target = target_of(structure, tensor.name, tensor.element_type(), rule)?;
     if target.is_some() && tensor.name == Name::EMPTY {
-        return Err(OnnxModelError::NoName);
+        return Err(ModelFault::NoName { what: "an initializer of the model" }.into());
     }
     Ok(target)
 }
@@ -66,12 +63,12 @@ pub(super) fn target_of(
     name: Name,
     from: Option<ElementType>,
     rule: Rule<'_>,
-) -> Result<Option<ElementType>, OnnxModelError> {
+) -> Result<Option<ElementType>, FileError> {
     let Some(from) = from else { return Ok(None) };
     let name = structure.text(name);
     let Some(to) = rule(name, from).filter(|&to| to != from) else { return Ok(None) };
     if !from.is_numeric() || !to.is_numeric() {
-        return Err(OnnxModelError::Strings { name: name.to_owned(), to });
+        return Err(FileError::from(ModelFault::Strings { to }).of_tensor(name));
     }
     Ok(Some(to))
 }
@@ -109,7 +106,7 @@ pub(super) fn store_all(
     notes: &mut Vec<ModelNote>,
     rule: Rule<'_>,
     casts_parameter: &dyn Fn(&str) -> bool,
-) -> Result<HashSet<ElementType>, OnnxModelError> {
+) -> Result<HashSet<ElementType>, FileError> {
     let structure = constants.structure;
     let parameters = Parameters::new(structure);
     let is_left = |graph, name| parameters.contain(graph, name) && !casts_parameter(structure.text(name));

@@ -138,8 +138,8 @@ fn hostile_headers() {
     let plain = "{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }";
     assert!(NpyArray::read(&file(2, &format!("{plain:<10000}"), &[0; 12]), None).is_ok());
     const NO_DICTIONARY: &str =
-        "not a valid .npy file: bad header: it is not a dictionary of descr, fortran_order and shape";
-    const NO_HEADER: &str = "not a valid .npy file: there is no header of a .npy file, or only its beginning";
+        "invalid .npy file: bad header: it is not a dictionary of descr, fortran_order and shape";
+    const NO_HEADER: &str = "invalid .npy file: there is no header of a .npy file, or only its beginning";
     let cases = [
         ("truncated", good[..good.len() - 1].to_vec(), "expected 12 bytes for 3 elements of float, got 11"),
         ("trailing", [&good[..], &[0]].concat(), "expected 12 bytes for 3 elements of float, got 13"),
@@ -164,7 +164,7 @@ fn hostile_headers() {
             file(1, structured, &[0; 12]),
             "dtype '[('a', '<f4'), ('b', '<i2')]' is not supported: it has several fields",
         ),
-        ("negative", shape("(-3,)"), "not a valid .npy file: bad header: an axis length is negative"),
+        ("negative", shape("(-3,)"), "invalid .npy file: bad header: an axis length is negative"),
         (
             "large",
             shape("(1099511627776,)"),
@@ -173,47 +173,47 @@ fn hostile_headers() {
         ("overflow", shape("(4294967296, 4294967296)"), "a size in bytes overflows"),
         ("bytes overflow", shape("(9223372036854775807,)"), "a size in bytes overflows"),
         ("strings overflow", array("<U4611686018427387904", "(1,)", &[]), "a size in bytes overflows"),
-        ("beyond u64", shape("(18446744073709551616,)"), "not a valid .npy file: bad header: invalid axis length"),
+        ("beyond u64", shape("(18446744073709551616,)"), "invalid .npy file: bad header: invalid axis length"),
         ("expression", shape("(1+2,)"), NO_DICTIONARY),
         ("fraction", shape("(3.0,)"), NO_DICTIONARY),
-        ("word", shape("(three,)"), "not a valid .npy file: bad header: invalid axis length"),
-        ("two suffixes", shape("(3LL,)"), "not a valid .npy file: bad header: invalid axis length"),
-        ("no tuple", shape("(3)"), "not a valid .npy file: bad header: shape is not a tuple"),
-        ("nested", shape("((3,),)"), "not a valid .npy file: bad header: invalid axis length"),
+        ("word", shape("(three,)"), "invalid .npy file: bad header: invalid axis length"),
+        ("two suffixes", shape("(3LL,)"), "invalid .npy file: bad header: invalid axis length"),
+        ("no tuple", shape("(3)"), "invalid .npy file: bad header: shape is not a tuple"),
+        ("nested", shape("((3,),)"), "invalid .npy file: bad header: invalid axis length"),
         (
             "no shape",
             file(1, "{'descr': '<f4', 'fortran_order': False}", &[]),
-            "not a valid .npy file: bad header: descr, fortran_order or shape is missing",
+            "invalid .npy file: bad header: descr, fortran_order or shape is missing",
         ),
         (
             "a key twice",
             file(1, &plain.replace("{", "{'descr': '<f8', "), &[]),
-            "not a valid .npy file: bad header: it has a key twice",
+            "invalid .npy file: bad header: it has a key twice",
         ),
         (
             "another key",
             file(1, &plain.replace("{", "{'align': '<f8', "), &[]),
-            "not a valid .npy file: bad header: it has an unknown key",
+            "invalid .npy file: bad header: it has an unknown key",
         ),
         (
             "text after it",
             file(1, &format!("{plain} 1"), &[]),
-            "not a valid .npy file: bad header: text follows the dictionary",
+            "invalid .npy file: bad header: text follows the dictionary",
         ),
-        ("escape", array("<f4\\x00", "(3,)", &[]), "not a valid .npy file: bad header: a string has an escape"),
-        ("no end", file(1, "{'descr': '<f4", &[]), "not a valid .npy file: bad header: a string has no end"),
-        ("not text", file(1, "{'descr': '\u{1}", &[]), "not a valid .npy file: bad header: a string has no end"),
+        ("escape", array("<f4\\x00", "(3,)", &[]), "invalid .npy file: bad header: a string has an escape"),
+        ("no end", file(1, "{'descr': '<f4", &[]), "invalid .npy file: bad header: a string has no end"),
+        ("not text", file(1, "{'descr': '\u{1}", &[]), "invalid .npy file: bad header: a string has no end"),
         ("deep", file(1, &deep, &[]), NO_DICTIONARY),
         ("deep dtype", file(1, &format!("{{'descr': {deep}"), &[]), NO_DICTIONARY),
         (
             "a list without an end",
             file(1, "{'descr': [('a', '<f4')", &[]),
-            "not a valid .npy file: bad header: a list has no end",
+            "invalid .npy file: bad header: a list has no end",
         ),
         (
             "a string in a list",
             file(1, "{'descr': [('a', '<f4)]", &[]),
-            "not a valid .npy file: bad header: a string has no end",
+            "invalid .npy file: bad header: a string has no end",
         ),
         ("more ends than lists", file(1, "{'descr': [])], ", &[]), NO_DICTIONARY),
         ("long header", file(2, &" ".repeat(10_001), &[]), "the header has 10001 bytes, the limit is 10000"),
@@ -259,7 +259,7 @@ fn headers_of_dtypes_that_have_no_element_type() {
     assert_eq!(NpyHeader::read(&latin).unwrap().dtype, "[('nä', '<f4')]");
     latin[6] = 3;
     latin.splice(8..10, [latin[8], latin[9], 0, 0]);
-    assert_eq!(NpyHeader::read(&latin).unwrap_err().to_string(), "not a valid .npy file: bad header: it is not text");
+    assert_eq!(NpyHeader::read(&latin).unwrap_err().to_string(), "invalid .npy file: bad header: it is not text");
 }
 
 /// A file of which only the header exists allocates nothing for what the header claims.

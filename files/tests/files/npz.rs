@@ -76,12 +76,12 @@ fn what_is_no_archive_of_arrays() {
         writer.finish().unwrap().into_inner()
     };
     let options = zip::write::SimpleFileOptions::default();
-    assert_eq!(error(&other("a.txt", options)), "not a valid .npz archive: member \"a.txt\" is not a .npy file");
+    assert_eq!(error(&other("a.txt", options)), "invalid .npz archive: member \"a.txt\" is not a .npy file");
     let mut folder = zip::ZipWriter::new(Cursor::new(Vec::new()));
     folder.add_directory("a.npy", options).unwrap();
     assert_eq!(
         error(&folder.finish().unwrap().into_inner()),
-        "not a valid .npz archive: member \"a.npy/\" is not a .npy file"
+        "invalid .npz archive: member \"a.npy/\" is not a .npy file"
     );
     let mut bzip2 = other("a.npy", options.compression_method(zip::CompressionMethod::Stored));
     // The methods in the local header and in the directory.
@@ -98,10 +98,10 @@ fn what_is_no_archive_of_arrays() {
     assert_eq!(archive.array(&member, None).unwrap_err().to_string(), expected);
     assert_eq!(archive.header(&member).unwrap_err().to_string(), expected);
     for bytes in [&b""[..], b"PK", &golden("int16"), &text[..text.len() - 1]] {
-        assert_eq!(error(&bytes.to_vec()), "not a valid .npz archive: it is damaged or truncated");
+        assert_eq!(error(&bytes.to_vec()), "invalid .npz archive: it is damaged or truncated");
     }
     let long = error(&other(&"x\u{1b}".repeat(20_000), options));
-    assert!(long.starts_with("not a valid .npz archive: member \"x\\u{1b}") && long.len() < 1000, "{long}");
+    assert!(long.starts_with("invalid .npz archive: member \"x\\u{1b}") && long.len() < 1000, "{long}");
 }
 
 #[test]

@@ -124,7 +124,7 @@ fn messages_are_short() {
     let quoted = serde_json::to_string(&long).unwrap();
     let header = format!(r#"{{"a":{{"dtype":{quoted},"shape":[1],"data_offsets":[0,4]}}}}"#);
     let message = SafetensorsFile::read(&file(&header, &[0; 4])).unwrap_err().to_string();
-    assert!(message.starts_with("not a valid safetensors file: ") && message.chars().count() < 300, "{message}");
+    assert!(message.starts_with("invalid safetensors file: ") && message.chars().count() < 300, "{message}");
     assert!(!message.contains(char::is_control), "{message}");
     let header = format!(r#"{{{quoted}:{{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}}}"#);
     let input = file(&header, &[0; 4]);
@@ -206,8 +206,7 @@ fn a_longer_header_than_the_format_allows_is_not_read() {
         }
     }
     let error = SafetensorsFile::read(&Large).map(drop).unwrap_err().to_string();
-    let expected =
-        "not a valid safetensors file: its header is to have 100000001 bytes, at most 100000000 are possible";
+    let expected = "invalid safetensors file: its header is to have 100000001 bytes, at most 100000000 are possible";
     assert_eq!(error, expected);
 }
 

@@ -2,7 +2,8 @@
 
 use support::adapter;
 use wgpu_cast::{Context, DeviceChoice, ElementType, Route, Tensor};
-use wgpu_cast_files::onnx::{self, MessageError, Model, ModelFault, NamedTensor, RunReport};
+use wgpu_cast_files::FileError;
+use wgpu_cast_files::onnx::{self, Model, NamedTensor, RunReport};
 
 use crate::wire::*;
 
@@ -91,7 +92,7 @@ pub fn model(opset: i64, parts: &[Message]) -> Message {
     message().int(1, 8).raw(opset_import("", opset)).raw(graph(parts))
 }
 
-pub fn load(message: Message) -> Result<Model, MessageError> {
+pub fn load(message: Message) -> Result<Model, FileError> {
     Model::from_bytes(message.0, None)
 }
 
@@ -101,19 +102,14 @@ pub fn newest(parts: &[Message]) -> Model {
 }
 
 /// What is wrong with a model of the newest opset; for a node, its name too.
-pub fn fault(parts: &[Message]) -> (Option<String>, ModelFault) {
-    match load(model(28, parts)).unwrap_err() {
-        MessageError::Model { fault, .. } => (None, fault),
-        MessageError::Node { node, error, .. } => match *error {
-            MessageError::Model { fault, .. } => (Some(node), fault),
-            error => panic!("node {node:?}: {error}"),
-        },
-        error => panic!("{error}"),
-    }
+pub fn fault(parts: &[Message]) -> (Option<String>, String) {
+    let error = load(model(28, parts)).unwrap_err();
+    let node = error.element().map(|node| node.strip_prefix("node \"").and_then(|name| name.strip_suffix('"')));
+    (node.map(|name| name.expect("a node's name").to_owned()), error.cause().to_string())
 }
 
 /// What is wrong with the graph.
-pub fn graph_fault(parts: &[Message]) -> ModelFault {
+pub fn graph_fault(parts: &[Message]) -> String {
     let (node, fault) = fault(parts);
     assert_eq!(node, None, "{fault}");
     fault
@@ -159,9 +155,11 @@ impl Contexts {
     }
 
     /// The error, which is the same on the CPU and on the device.
-    pub fn error(&self, model: &Model, inputs: &[Tensor]) -> MessageError {
-        let run =
-            |context: &Context| pollster::block_on(onnx::run(context, model, inputs.to_vec())).map(drop).unwrap_err();
+    pub fn error(&self, model: &Model, inputs: &[Tensor]) -> String {
+        let run = |context: &Context| {
+            let result = pollster::block_on(onnx::run(context, model, inputs.to_vec()));
+            result.map(drop).unwrap_err().to_string()
+        };
         let error = run(&self.cpu);
         assert_eq!(run(&self.gpu), error);
         error

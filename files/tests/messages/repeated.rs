@@ -39,8 +39,8 @@ fn invalid(what: &str) -> [Option<String>; 6] {
         format!("invalid TensorProto: {what}"),
         format!("invalid TensorProto: {what}"),
         format!("node \"k\": invalid TensorProto: {what}"),
-        format!("initializer 0 of the graph: {what}"),
-        format!("the tensor of attribute 0 of node 0 of the graph: {what}"),
+        format!("initializer 0 of the graph: invalid TensorProto: {what}"),
+        format!("the tensor of attribute 0 of node 0 of the graph: invalid TensorProto: {what}"),
     ]
     .map(Some)
 }

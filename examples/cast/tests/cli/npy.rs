@@ -132,7 +132,7 @@ fn hostile_files() {
     magic[0] = b'P';
     let structured = "{'descr': [('a', '<f4'), ('b', '<i2')], 'fortran_order': False, 'shape': (2,), }";
     let deep = "[".repeat(200) + &"]".repeat(200);
-    const NO_HEADER: &str = "not a valid .npy file: there is no header of a .npy file, or only its beginning";
+    const NO_HEADER: &str = "invalid .npy file: there is no header of a .npy file, or only its beginning";
     let cases = [
         ("truncated", good[..good.len() - 1].to_vec(), "expected 12 bytes for 3 elements of float, got 11"),
         ("trailing", [&good[..], &[0]].concat(), "expected 12 bytes for 3 elements of float, got 13"),

@@ -1,15 +1,15 @@
 //! Writes the functions of a model.
 
 use super::super::edit::GraphEdits;
-use super::super::error::OnnxModelError;
 use super::super::message::Message;
 use super::super::reader::fields;
 use super::{Emitter, cast_node, element, known, next};
+use crate::error::FileError;
 use crate::onnx::fields::function;
 
 impl Emitter<'_> {
     /// A function, by its index in the model.
-    pub(super) fn function(&mut self, index: usize) -> Result<Message, OnnxModelError> {
+    pub(super) fn function(&mut self, index: usize) -> Result<Message, FileError> {
         let (structure, none) = (self.structure, GraphEdits::default());
         let body = known(&structure.functions, index)?.graphs.start;
         let graph = structure.graph(body);

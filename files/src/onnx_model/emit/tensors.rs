@@ -2,17 +2,17 @@
 
 use super::super::data::Content;
 use super::super::edit::TensorEdit;
-use super::super::error::OnnxModelError;
 use super::super::message::Message;
 use super::super::reader::fields;
 use super::super::structure::{Node, TensorId};
 use super::{Emitter, element};
+use crate::error::{FileError, ModelFault, PlanFault};
 use crate::onnx::fields::{DATA, EXTERNAL, entry, tensor};
 use crate::plan::{TensorCast, TensorStorage};
 
 impl Emitter<'_> {
     /// A tensor: an initializer, or one of a node.
-    pub(super) fn tensor(&mut self, id: TensorId, node: Option<&Node>) -> Result<Message, OnnxModelError> {
+    pub(super) fn tensor(&mut self, id: TensorId, node: Option<&Node>) -> Result<Message, FileError> {
         let (structure, none) = (self.structure, TensorEdit::default());
         let found = structure.tensor(id);
         let edit = self.edits.tensors.get(&id).unwrap_or(&none);
@@ -66,7 +66,7 @@ impl Emitter<'_> {
 
     /// The data of a tensor in the output; `None` if it stays as it is: strings, types that casts do not know, and
     /// values that are not packed and not cast.
-    fn content(&self, id: TensorId, edit: &TensorEdit) -> Result<Option<Content>, OnnxModelError> {
+    fn content(&self, id: TensorId, edit: &TensorEdit) -> Result<Option<Content>, FileError> {
         let tensor = self.structure.tensor(id);
         let Some(source) = self.sources.of(id)? else { return Ok(None) };
         let types = tensor.element_type().zip(edit.to);
@@ -83,9 +83,9 @@ impl Emitter<'_> {
             column_major: Vec::new(),
             clamp: false,
         });
-        let cast = cast.map(|cast| row.map(|row| (cast, row)).ok_or(OnnxModelError::Changed)).transpose()?;
+        let cast = cast.map(|cast| row.map(|row| (cast, row)).ok_or(ModelFault::Changed)).transpose()?;
         let bytes = match &cast {
-            Some((cast, _)) => cast.to.bytes(cast.elements).ok_or(OnnxModelError::Overflow)?,
+            Some((cast, _)) => cast.to.bytes(cast.elements).ok_or(PlanFault::Size)?,
             None => source.range.bytes,
         };
         Ok(Some(Content { source, cast, bytes }))

@@ -1,13 +1,14 @@
 //! `Constant` nodes, which follow the rules of initializers.
 
 use super::super::constants::{Constant, Constants};
-use super::super::error::{KeptReason, OnnxModelError};
+use super::super::notes::KeptReason;
 use super::super::schema::Schema;
 use super::super::structure::{Node, Place};
 use super::super::weights;
 use super::Converter;
 use super::flow::Flow;
 use super::values::Class;
+use crate::error::FileError;
 
 impl Converter<'_, '_> {
     pub(super) fn constant(
@@ -16,7 +17,7 @@ impl Converter<'_, '_> {
         node: &Node,
         (constant, schema): (&Constant<'_>, &Schema),
         asked: bool,
-    ) -> Result<(), OnnxModelError> {
+    ) -> Result<(), FileError> {
         let (from, to) = (self.rules.from, self.rules.to);
         let flow = Flow::of_shape(constant.shape);
         let target = weights::target_of(self.structure, constant.name, constant.element_type, self.rule)?;

@@ -2,7 +2,7 @@
 
 use wgpu_cast::ElementType;
 
-use super::super::error::{KeptReason, OnnxModelError};
+use super::super::notes::KeptReason;
 use super::super::reader::Name;
 use super::super::schema::Schema;
 use super::super::structure::{GraphId, Node};
@@ -10,6 +10,7 @@ use super::Converter;
 use super::ends::{End, Known};
 use super::flow::Flow;
 use super::values::Class;
+use crate::error::{FileError, ModelFault};
 
 /// How the inputs and outputs of a node and of its graph belong together.
 struct Shape {
@@ -45,7 +46,7 @@ impl Converter<'_, '_> {
         node: &Node,
         (inputs, schema): (&[Option<usize>], &Schema),
         asked: bool,
-    ) -> Result<(), OnnxModelError> {
+    ) -> Result<(), FileError> {
         let shape = self.shape(node);
         let allowed = schema.outputs.variable(0).map(|variable| schema.allowed(variable));
         let is_allowed = allowed.is_some_and(|allowed| allowed.float(self.rules.to));
@@ -79,7 +80,8 @@ impl Converter<'_, '_> {
                 let differ = turn > 0 && (made.class == Class::Old) != (class == Class::Old);
                 if differ && io != self.rules.from {
                     let value = self.structure.text(node.outputs[index]).to_owned();
-                    return Err(OnnxModelError::UnknownType { element: self.structure.node_text(node), value });
+                    let error = FileError::from(ModelFault::UnknownType { value });
+                    return Err(error.in_element(|| self.structure.node_text(node)));
                 }
                 made.class = made.class.or(class);
                 if let Some((_, value)) = found {

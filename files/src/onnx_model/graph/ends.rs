@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use wgpu_cast::ElementType;
 
 use super::super::edit::{TensorEdit, ValueEdit};
-use super::super::error::OnnxModelError;
 use super::super::reader::Name;
 use super::super::structure::{GraphId, ValueInfo};
 use super::super::weights;
@@ -13,6 +12,7 @@ use super::Converter;
 use super::flow::Flow;
 use super::uses::Need;
 use super::values::Class;
+use crate::error::FileError;
 use crate::onnx::ValueKind;
 
 /// An input or output of a graph.
@@ -76,7 +76,7 @@ impl Converter<'_, '_> {
         classes
     }
 
-    pub(super) fn initializers(&mut self, id: GraphId, known: &Known) -> Result<(), OnnxModelError> {
+    pub(super) fn initializers(&mut self, id: GraphId, known: &Known) -> Result<(), FileError> {
         let (graph, given) = (self.structure.graph(id), weights::inputs(self.structure, id));
         let types = graph.inputs.iter().zip(&known.inputs).map(|(input, end)| (input.name, end.to));
         let types: HashMap<Name, ElementType> = types.collect();
@@ -123,7 +123,7 @@ impl Converter<'_, '_> {
         (id, index): (GraphId, usize),
         output: &ValueInfo,
         known: &Known,
-    ) -> Result<(Class, usize), OnnxModelError> {
+    ) -> Result<(Class, usize), FileError> {
         let element = || format!("an output of {}", if id == 0 { "the graph" } else { "a nested graph" });
         let Some(value) = self.values.find(output.name) else {
             return Err(self.undefined(element(), output.name));

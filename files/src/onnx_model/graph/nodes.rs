@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::super::error::{KeptReason, OnnxModelError};
+use super::super::notes::KeptReason;
 use super::super::reader::Name;
 use super::super::schema::Schema;
 use super::super::structure::{GraphId, Node};
@@ -12,9 +12,10 @@ use super::attributes::OutputType;
 use super::ends::Known;
 use super::flow::Course;
 use super::values::Class;
+use crate::error::FileError;
 
 impl Converter<'_, '_> {
-    pub(super) fn node(&mut self, graph: GraphId, index: usize, node: &Node) -> Result<(), OnnxModelError> {
+    pub(super) fn node(&mut self, graph: GraphId, index: usize, node: &Node) -> Result<(), FileError> {
         let mut inputs = Vec::with_capacity(node.inputs.len());
         for &name in &node.inputs {
             inputs.push(match self.values.find(name) {
@@ -61,7 +62,7 @@ impl Converter<'_, '_> {
         node: &Node,
         (inputs, schema): (&[Option<usize>], &Schema),
         asked: bool,
-    ) -> Result<(), OnnxModelError> {
+    ) -> Result<(), FileError> {
         let operator = self.structure.text(node.operator);
         let (from, to) = (self.rules.from, self.rules.to);
         let mut classes = self.bind(inputs, schema);
@@ -193,7 +194,7 @@ impl Converter<'_, '_> {
         node: &Node,
         inputs: &[Option<usize>],
         reason: KeptReason,
-    ) -> Result<(), OnnxModelError> {
+    ) -> Result<(), FileError> {
         let mut is_concerned = false;
         let flow = self.unknown_flow(inputs);
         let need = self.need(self.rules.from, flow.is_kept());
@@ -212,7 +213,7 @@ impl Converter<'_, '_> {
     }
 
     /// The graphs of a node that keeps the old type: their inputs and outputs keep it too.
-    fn keep_bodies(&mut self, node: &Node) -> Result<(), OnnxModelError> {
+    fn keep_bodies(&mut self, node: &Node) -> Result<(), FileError> {
         for &body in node.attributes.iter().flat_map(|attribute| &attribute.graphs) {
             self.graph(body, &Known::all(self.rules.from))?;
         }

@@ -1,7 +1,7 @@
 //! Builds models, converts them, and carries out plans in memory.
 
 use wgpu_cast::{ElementType, cpu};
-use wgpu_cast_files::{GraphRules, ModelPlan, ModelRules, ModelScan, OnnxModelError, PlannedTensor, ReadAt};
+use wgpu_cast_files::{FileError, GraphRules, ModelPlan, ModelRules, ModelScan, PlannedTensor, ReadAt};
 
 use crate::plans::execute;
 pub use crate::wire::*;
@@ -116,7 +116,7 @@ pub struct Written {
 }
 
 /// Converts a model with its external files.
-pub fn convert(model: &Message, files: &[&[u8]], rules: &ModelRules<'_>) -> Result<Written, OnnxModelError> {
+pub fn convert(model: &Message, files: &[&[u8]], rules: &ModelRules<'_>) -> Result<Written, FileError> {
     let files: Vec<Vec<u8>> = files.iter().map(|file| file.to_vec()).collect();
     let mut inputs: Vec<&dyn ReadAt> = vec![&model.0];
     inputs.extend(files.iter().map(|file| file as &dyn ReadAt));
@@ -139,7 +139,7 @@ pub fn convert(model: &Message, files: &[&[u8]], rules: &ModelRules<'_>) -> Resu
 }
 
 /// Stores all FLOAT initializers in a type.
-pub fn stored(model: &Message, files: &[&[u8]], to: ElementType) -> Result<Written, OnnxModelError> {
+pub fn stored(model: &Message, files: &[&[u8]], to: ElementType) -> Result<Written, FileError> {
     let types = |_: &str, from: ElementType| (from == ElementType::FLOAT).then_some(to);
     convert(model, files, &ModelRules::new(&types, DATA_FILE))
 }
@@ -163,7 +163,7 @@ pub fn keep_io_types(rules: &mut GraphRules<'_>) {
 }
 
 /// Converts the graph from FLOAT to a type; initializers of FLOAT follow.
-pub fn converted(model: &Message, to: ElementType, change: fn(&mut GraphRules<'_>)) -> Result<Written, OnnxModelError> {
+pub fn converted(model: &Message, to: ElementType, change: fn(&mut GraphRules<'_>)) -> Result<Written, FileError> {
     let types = |_: &str, from: ElementType| (from == ElementType::FLOAT).then_some(to);
     let mut rules = ModelRules::new(&types, DATA_FILE);
     let mut graph = GraphRules::new(ElementType::FLOAT, to);

@@ -203,7 +203,10 @@ fn constants_are_listed_behind_initializers() {
     assert_eq!(names, expected.map(|(name, ..)| name));
     assert_eq!(written.notes, ["1 sparse tensor left (first: \"sparse\"): only dense tensors are cast"]);
     let error = convert(&source, &[], &ModelRules::new(&|_, _| Some(ElementType::INT32), DATA_FILE)).unwrap_err();
-    assert_eq!(error.to_string(), "tensor \"s\" cannot be stored as int32: casts from and to string are not supported");
+    assert_eq!(
+        error.to_string(),
+        "tensor \"s\": it cannot be stored as int32: casts from and to string are not supported"
+    );
 }
 
 /// Before opset 9 a constant is FLOAT, FLOAT16 or DOUBLE.
