@@ -1,31 +1,32 @@
-//! The processor's floating-point modes, which applications change: many set flush-to-zero and denormals-are-zero, some
-//! another rounding. A thread inherits them from the one that starts it, or has them from its pool's start handler.
+//! The processor's floating-point modes. Applications change them: many set flush-to-zero and denormals-are-zero, some
+//! set another rounding. A new thread inherits the modes of the thread that starts it. A start handler of a thread pool
+//! may set others.
 //!
-//! Casts give the same bits under all of them: [`with_default_modes`] sets the default modes around each piece of work,
-//! on the thread that does it. Rust calls it undefined behaviour to run any Rust code under other modes, so this is
-//! hardening beyond what the language guarantees. It works because compilers do not move what it encloses: the assembly
-//! may access memory as far as they know, and the work is in a function of its own that loads its operands and stores
-//! its results.
+//! Casts give the same bits under all modes: [`with_default_modes`] sets the default modes around each piece of work,
+//! on the thread that does the work. Rust calls it undefined behaviour to run any Rust code under other modes, so this
+//! is hardening beyond what the language guarantees. It works because compilers do not move the work past the assembly
+//! that sets the modes. The compiler must assume that the assembly accesses memory, and the work is a function of its
+//! own that loads its operands and stores its results.
 //!
-//! On x86 the modes of SSE, AVX and AVX-512 are all in MXCSR, on aarch64 those of scalars and vectors in FPCR. x87 has
-//! modes of its own, but with SSE2 its registers hold at most the results of functions, which they do not round.
-//! WebAssembly has no modes. On other processors this does nothing, and the modes must be the default ones.
+//! On x86, MXCSR holds the modes of SSE, AVX and AVX-512. On aarch64, FPCR holds those of scalars and vectors. x87 has
+//! modes of its own, but with SSE2 its registers hold at most the results of functions, and these are not rounded.
+//! WebAssembly has no modes. On other processors this module does nothing, and the modes must be the default ones.
 
-/// Runs `work` under the default modes: to nearest, with subnormals, without traps. Work that waits for other threads
-/// must not be run so, since it may do other work meanwhile.
+/// Runs `work` under the default modes: rounding to nearest, with subnormals, without traps. `work` must not wait for
+/// other threads: a thread of a pool runs other tasks while it waits, and they would run under these modes.
 pub(crate) fn with_default_modes<R>(work: impl FnOnce() -> R) -> R {
     let _restored = Restored::after_setting_default();
     not_inlined(work)
 }
 
-/// What the compiler would inline it could also mix with what is before and after it.
+/// Inlined work could be mixed with the code before and after it, which sets the modes.
 #[inline(never)]
 pub(crate) fn not_inlined<R>(work: impl FnOnce() -> R) -> R {
     work()
 }
 
-/// Sets the modes back when it is dropped, also when work panics. Nothing is written where the modes are the default
-/// ones, since that takes longer than reading them.
+/// Restores the modes when it is dropped, also when work panics. If the modes are the default ones, nothing is written,
+/// because writing takes longer than reading.
 struct Restored(Option<control::Word>);
 
 impl Restored {
@@ -54,22 +55,23 @@ pub(crate) mod control {
     use std::arch::asm;
 
     pub(crate) type Word = u32;
-    /// All but the flags of exceptions that have occurred.
+    /// All bits except the flags of exceptions that have occurred.
     pub(crate) const MODES: Word = !0x3f;
-    /// All exceptions masked.
+    /// All exceptions are masked; every other bit is 0.
     pub(crate) const DEFAULT: Word = 0x1f80;
 
     #[inline]
     pub(crate) fn read() -> Word {
         let mut word = 0;
-        // SAFETY: it writes the four bytes of `word`, and every processor of the target has the instruction.
+        // SAFETY: the instruction writes the four bytes of `word`, and every processor of the target has it.
         unsafe { asm!("stmxcsr [{}]", in(reg) &raw mut word, options(nostack, preserves_flags)) };
         word
     }
 
     #[inline]
     pub(crate) fn write(word: Word) {
-        // SAFETY: it reads the four bytes of `word`, which come from `read` or are the default: no reserved bit is set.
+        // SAFETY: the instruction reads the four bytes of `word`. They come from `read` or are the default: no reserved
+        // bit is set.
         unsafe { asm!("ldmxcsr [{}]", in(reg) &raw const word, options(nostack, preserves_flags)) };
     }
 }
@@ -87,7 +89,7 @@ pub(crate) mod control {
     #[inline]
     pub(crate) fn read() -> Word {
         let word;
-        // SAFETY: programs may read the register. Without `nomem`, memory is accessed before or after it.
+        // SAFETY: programs may read the register. `nomem` is left out so that no access to memory moves past this.
         unsafe { asm!("mrs {}, fpcr", out(reg) word, options(nostack, preserves_flags)) };
         word
     }

@@ -85,7 +85,7 @@ impl FloatFormat {
         (self.max() >> self.man_bits) as i32 - self.bias as i32
     }
 
-    /// Whether every finite number of another format is one of this format.
+    /// Whether every finite number of `other` is also a number of this format.
     pub(crate) const fn holds(&self, other: &Self) -> bool {
         let least_exponent = other.bias + other.man_bits <= self.bias + self.man_bits;
         other.man_bits <= self.man_bits && other.max_exponent() <= self.max_exponent() && least_exponent

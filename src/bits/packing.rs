@@ -2,7 +2,7 @@
 
 use std::collections::TryReserveError;
 
-/// The code of `bits` bits at `index`. The bytes must reach that far.
+/// Reads the code of `bits` bits at `index`, which must lie within `bytes`.
 pub(crate) fn read_code(bytes: &[u8], bits: u32, index: usize) -> u64 {
     if bits >= 8 {
         let size = bits as usize / 8;
@@ -17,11 +17,11 @@ pub(crate) fn read_code(bytes: &[u8], bits: u32, index: usize) -> u64 {
     (word >> shift) & ((1 << bits) - 1)
 }
 
-/// Codes of `bits` bits packed, the bits after the last one zero. Higher bits of a code are dropped. Memory is taken
-/// for codes that there are, and if there is none, that is an error.
+/// Packs codes of `bits` bits. Higher bits of a code are dropped, and the bits after the last code are zero. Memory is
+/// reserved only for codes that the iterator promises or yields; if there is none, that is an error.
 pub(crate) fn pack_codes(bits: u32, codes: impl Iterator<Item = u64>) -> Result<Vec<u8>, TryReserveError> {
     let mut bytes = Vec::new();
-    // The iterator's own lower bound of the number of codes.
+    // The iterator's lower bound never exceeds the number of codes.
     let size = (codes.size_hint().0 as u64).saturating_mul(bits.into()).div_ceil(8);
     bytes.try_reserve_exact(usize::try_from(size).unwrap_or(usize::MAX))?;
     if bits >= 8 {
@@ -50,7 +50,7 @@ pub(crate) fn pack_codes(bits: u32, codes: impl Iterator<Item = u64>) -> Result<
     Ok(bytes)
 }
 
-/// Unpacks codes of `bits` bits, one a word; of 64-bit codes `low` gets the low words and `high` the high ones.
+/// Unpacks codes of `bits` bits, one in each word. Of a 64-bit code, `low` gets the low word and `high` the high word.
 pub(crate) fn unpack_words(bytes: &[u8], bits: u32, low: &mut [u32], high: &mut [u32]) {
     match bits {
         ..8 => unpack_small(bytes, bits, low),
@@ -77,7 +77,7 @@ fn unpack_small<C: Copy + From<u8>>(bytes: &[u8], bits: u32, codes: &mut [C]) {
     }
 }
 
-/// `COUNT` codes of `BITS` bits lie in `SIZE` bytes; the last ones may be fewer.
+/// Unpacks groups of `COUNT` codes of `BITS` bits from groups of `SIZE` bytes. The last group may be shorter.
 #[inline]
 fn unpack_groups<const BITS: u32, const COUNT: usize, const SIZE: usize, C: Copy + From<u8>>(
     bytes: &[u8],
@@ -98,8 +98,8 @@ fn unpack_groups<const BITS: u32, const COUNT: usize, const SIZE: usize, C: Copy
     rest.copy_from_slice(&unpack(&tail[..tail.len().min(SIZE)])[..rest.len()]);
 }
 
-/// Packs codes of less than a byte, one in each byte, into `destination`. Higher bits of a code are dropped. There must
-/// be a code in every byte of the destination; bits after the last code become zero.
+/// Packs codes of fewer than 8 bits, one in each byte of `codes`, into `destination`. Higher bits of a code are
+/// dropped. Every byte of `destination` must receive at least one code; its bits after the last code become zero.
 pub(crate) fn pack_bytes(codes: &[u8], bits: u32, destination: &mut [u8]) {
     match bits {
         2 => pack_groups(codes, destination, |codes: [u8; 4]| [two(u32::from_le_bytes(codes))]),
@@ -152,12 +152,12 @@ fn six(w: u64) -> u64 {
     w & 0x0000_0000_00ff_ffff | w >> 8 & 0xffff_ff00_0000
 }
 
-/// The bytes, `N` at a time.
+/// The whole chunks of `N` bytes.
 fn chunks<const N: usize>(bytes: &[u8]) -> impl Iterator<Item = [u8; N]> {
     bytes.chunks_exact(N).map(|bytes| bytes.try_into().expect("chunks of N bytes"))
 }
 
-/// Packs codes of `bits` bits, one a word, or in two as [`unpack_words`] leaves them; bits above a code's width are
+/// Packs codes of `bits` bits from words, laid out as [`unpack_words`] leaves them. Bits above a code's width are
 /// dropped.
 pub(crate) fn pack_words(low: &[u32], high: &[u32], bits: u32, bytes: &mut [u8]) {
     match bits {
@@ -177,7 +177,7 @@ pub(crate) fn pack_words(low: &[u32], high: &[u32], bits: u32, bytes: &mut [u8])
     }
 }
 
-/// The bits of the last byte of `elements` codes that belong to a code.
+/// The mask of the used bits in the last byte of `elements` packed codes.
 pub(crate) fn used_bits(bits: u32, elements: u64) -> u8 {
     match (elements % 8 * u64::from(bits)) % 8 {
         0 => u8::MAX,
@@ -185,7 +185,7 @@ pub(crate) fn used_bits(bits: u32, elements: u64) -> u8 {
     }
 }
 
-/// Clears the bits after the last of `elements` codes in its byte. `bytes` must be exactly as long as they need.
+/// Clears the unused bits in the last byte of `elements` packed codes. `bytes` must be exactly as long as they need.
 pub(crate) fn clear_pad(bytes: &mut [u8], bits: u32, elements: u64) {
     if let Some(last) = bytes.last_mut() {
         *last &= used_bits(bits, elements);
@@ -217,7 +217,7 @@ mod tests {
         }
     }
 
-    /// Codes in bytes and in words are those of the packed bytes, also in an incomplete last group.
+    /// Codes in bytes, codes in words and packed bytes give each other, also in an incomplete last group.
     #[test]
     fn bytes_and_words_are_packed_and_unpacked_alike() {
         for bits in [2, 4, 6] {

@@ -16,12 +16,12 @@ thread_local! {
     static ALONE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs `work`. The CPU casts that it makes on this thread, strings included, use this thread alone, of whatever size.
+/// Runs `work`. The CPU casts of any size that it makes on this thread, strings included, use this thread alone.
 ///
-/// With the feature `threads`, large casts otherwise use the threads of the current rayon pool: the global pool, or the
-/// one whose task is running (`pool.install(|| cpu::cast(…))` chooses a pool). While the calling thread waits for them,
-/// it may run other tasks of that pool. A caller that holds a lock for which such tasks wait must therefore cast inside
-/// this function.
+/// With the feature `threads`, large casts otherwise use the threads of the current rayon pool. That is the pool whose
+/// task is running, or else the global pool; `pool.install(|| cpu::cast(…))` chooses a pool. While the calling thread
+/// waits for them, it may run other tasks of that pool. If the caller holds a lock that such a task waits for, this is
+/// a deadlock. Such a caller must cast inside this function.
 ///
 /// ```
 /// use wgpu_cast::{CastOptions, ElementType, Tensor, cpu};

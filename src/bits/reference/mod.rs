@@ -1,15 +1,16 @@
-//! The reference of each WGSL function that converts: the same name in the file of the same name, the same steps, the
-//! same bits. It mirrors `shaders/` folder by folder; a test pairs files and functions both ways.
+//! The reference of each WGSL function that converts. A reference has the same name as the WGSL function, lies in a
+//! file of the same name, takes the same steps and gives the same bits. The folders are those of `shaders/`; a test
+//! pairs files and functions in both directions.
 //!
-//! Integers only. Words are `u32`; 64-bit codes are two words, low first. What a shader reads as constants is a
-//! parameter here: `DecodeFloat` for `SRC_…`, `EncodeFloat` for `HUB_…` and `DST_…`, and so on.
+//! Integers only. Words are `u32`; 64-bit codes are two words, low first. The constants of a shader are parameters
+//! here: `DecodeFloat` for `SRC_…`, `EncodeFloat` for `HUB_…` and `DST_…`, and so on.
 //!
-//! A conversion has up to three steps, each a function of one value (see `kernel/compose.rs`): *decode* from the code
-//! to a value; *hub*, where the value must be brought to the form that the last step takes; *encode* to the destination
-//! code. The hub of a float of at most 16 bits is one word: binary32, a narrower float's own format, or the high word
-//! of a binary64. The last is **rounded to odd**: cut towards zero, and its last bit set when anything was lost. It has
-//! at least two significand bits more than any float of at most 16 bits, so the one rounding that follows is as exact
-//! as from the full value.
+//! A conversion has up to three steps, each a function of one value (see `kernel/compose.rs`). *Decode* turns the code
+//! into a value. *Hub* brings the value to the form that the last step takes, where that differs. *Encode* turns it
+//! into the destination code. The hub of a float of at most 16 bits is one word: binary32, a narrower float's own
+//! format, or the high word of a binary64. The high word is **rounded to odd**: truncated, and its last bit set if any
+//! set bit was lost. It has at least two significand bits more than any float of at most 16 bits, so the one rounding
+//! that follows gives the same result as rounding the full value.
 
 mod parameters;
 
@@ -98,7 +99,7 @@ fn first_leading_bit(word: u32) -> u32 {
 mod tests {
     use super::*;
 
-    /// As the WGSL specification has it, also of a word without a bit.
+    /// The results are those of the WGSL specification, also for 0, which has no leading bit.
     #[test]
     fn leading_bits_are_those_of_wgsl() {
         let words = [0, 1, 2, 3, 0x8000_0000, u32::MAX];

@@ -18,8 +18,8 @@ pub(crate) struct DecodeFloat {
     pub ieee: bool,
     /// The code of −0 is NaN.
     pub fnuz: bool,
-    /// Subnormals are decoded. Without, a subnormal gives some number below the least normal one, which serves where
-    /// all of them become zero.
+    /// Subnormals are decoded. If this is false, a subnormal gives some number below the least normal one, which is
+    /// enough where all of them become zero.
     pub subnormals: bool,
 }
 
@@ -32,13 +32,13 @@ impl DecodeFloat {
             top: format.top() as u32,
             ieee: format.has_infinity(),
             fnuz: format.nan() == Some(format.sign_code()),
-            // With binary32's bias the subnormals are binary32's own.
+            // With binary32's bias, the source's subnormals are subnormals of binary32 too.
             subnormals: needs_subnormals && format.bias != Hub::F32.bias,
         }
     }
 }
 
-/// The format that the functions of `EncodeFloat` round from: IEEE's, or one without special codes.
+/// The format that the functions of `EncodeFloat` round from. It is an IEEE format, or one without special codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Hub {
     pub bits: u32,
@@ -58,7 +58,7 @@ impl Hub {
     pub(crate) const F64_HIGH_WORD: Self = Self { bits: 32, man: 20, bias: 1023, top: 0x7ff0_0000 };
 }
 
-/// What the functions from a hub to a signed format of at most 16 bits need, of the options too.
+/// The parameters of the functions from a hub to a signed format of at most 16 bits. They depend on the options too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct EncodeFloat {
     pub hub: Hub,
@@ -67,7 +67,7 @@ pub(crate) struct EncodeFloat {
     pub bias: u32,
     /// Code of the largest finite number.
     pub max: u32,
-    /// Magnitude code for everything that rounds beyond `max`, ±∞ included.
+    /// Magnitude code of everything that rounds beyond `max`, ±∞ included.
     pub overflow: u32,
     /// Code for NaN; its sign bit is XORed with `(source sign & nan_keep) ^ nan_flip`.
     pub nan: u32,
@@ -75,12 +75,13 @@ pub(crate) struct EncodeFloat {
     pub nan_flip: u32,
     /// There is no −0.
     pub fnuz: bool,
-    /// The codes of the integers 0 to 7, four bits each, where every larger one has the code of 7; else 0, and 0 for float sources,
-    /// which do not read it.
+    /// The codes of the integers 0 to 7, four bits each, if every larger integer has the code of 7; otherwise 0. It is
+    /// also 0 for float sources, which do not read it.
     pub integers: u32,
 }
 
-/// Which function rounds a hub to a float of at most 16 bits: how the destination's bias compares with the hub's.
+/// The function that rounds a hub to a float of at most 16 bits. It depends on how the destination's bias compares with
+/// the hub's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum FloatMethod {
     SameBias,
@@ -89,7 +90,7 @@ pub(crate) enum FloatMethod {
     LowerBias,
     /// The significand is rounded apart from the exponent.
     LowerBiasApart,
-    /// What is cut of the significand is kept in a word of its own.
+    /// The bits that are cut off the significand are kept in a word of their own.
     LowerBiasSticky,
 }
 
@@ -99,15 +100,17 @@ impl EncodeFloat {
         match self.bias.cmp(&self.hub.bias) {
             Ordering::Equal => FloatMethod::SameBias,
             Ordering::Greater => FloatMethod::HigherBias,
-            // The significand's leading bit, and the place of a carry above it, must be in the word.
+            // `LowerBias` and `LowerBiasApart` keep the significand's leading bit, and the place of a carry above it,
+            // in the word. Here they do not fit.
             Ordering::Less if self.hub.man + self.man + 2 >= 32 => FloatMethod::LowerBiasSticky,
-            // A code without its sign and the place of a carry, above the bits that are rounded away.
+            // `LowerBias` keeps a code without its sign, and the place of a carry, above the bits that are rounded
+            // away. Here they do not fit.
             Ordering::Less if self.bits + self.hub.man >= 33 => FloatMethod::LowerBiasApart,
             Ordering::Less => FloatMethod::LowerBias,
         }
     }
 
-    /// The hub's code by the function of its method; bits above the destination's width are 0.
+    /// Encodes `hub` by the function of `method`. Bits above the destination's width are 0.
     pub(crate) fn encode(&self, hub: u32) -> u32 {
         match self.method() {
             FloatMethod::SameBias => encode_same_bias(hub, self),
@@ -118,25 +121,25 @@ impl EncodeFloat {
         }
     }
 
-    /// The exponent field in the hub of the destination's least normal number, where its bias is lower.
+    /// The hub's exponent field of the destination's least normal number. Used where the destination's bias is lower.
     pub(crate) fn least_exponent(&self) -> u32 {
         self.hub.bias.saturating_sub(self.bias) + 1
     }
 
-    /// The hub's number whose code is `overflow`, where the destination's bias is lower. It may be the one after the
-    /// largest.
+    /// The number, in the hub's format, whose destination code is `overflow`. Used where the destination's bias is
+    /// lower. It may be the number after the largest.
     pub(crate) fn limit(&self) -> u32 {
         (((self.least_exponent() - 1) << self.man) + self.overflow) << (self.hub.man - self.man)
     }
 
-    /// Half a unit of the code less one, and `least_exponent` taken away, for `encode_lower_bias`.
+    /// Half a unit of the code less one, with `least_exponent` subtracted. Used by `encode_lower_bias`.
     pub(crate) fn round(&self) -> u32 {
         let away = self.least_exponent().checked_shl(self.hub.man + self.man + 1).unwrap_or_default();
         ((1 << self.hub.man) - 1u32).wrapping_sub(away)
     }
 }
 
-/// What the functions to E8M0 need of the options.
+/// The parameters of the functions to E8M0; they depend on the options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct EncodeE8m0 {
     /// Code for everything below 2^-127.
@@ -154,19 +157,20 @@ pub(crate) struct EncodeE8m0 {
 pub(crate) struct EncodeInt {
     /// Result where the value does not fit.
     pub fail: u32,
-    /// uint32: fits while |t| < 2^63, and the low word is kept. Otherwise: while |t| < 2^31.
+    /// True for uint32: a value fits if its magnitude after truncation is below 2^63, and the low word is kept.
+    /// Otherwise the limit is 2^31.
     pub wide: bool,
-    /// Instead of wrapping: largest magnitudes allowed below and above zero.
+    /// Clamp instead of wrapping: the largest magnitudes allowed below and above zero.
     pub clamp: Option<(u32, u32)>,
 }
 
-/// What `convert_eight` needs of a source of 16 bits, of the destination and of the options.
+/// The parameters of `convert_eight`, for one source of 16 bits, destination and set of options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Thresholds {
-    /// The least source magnitude whose code is above 0, above 1, and so on.
+    /// At index `i`, the least source magnitude whose code is above `i`.
     pub least: [u32; 7],
-    /// The least source magnitude that is NaN; 0: there is none.
+    /// The least source magnitude that is NaN; 0 if there is none.
     pub least_nan: u32,
-    /// NaN is zero with the other sign, not the largest number.
+    /// NaN becomes zero with the other sign. Otherwise it becomes the largest number.
     pub nan_flip: bool,
 }

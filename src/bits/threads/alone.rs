@@ -1,6 +1,7 @@
 //! Work on the calling thread.
 
-/// Runs `work` on `chunk[0]` bytes of the source and `chunk[1]` of the destination at a time, or on all of them at once.
+/// Runs `work` on `chunk[0]` bytes of the source and `chunk[1]` bytes of the destination at a time, or on all of them
+/// at once.
 pub(crate) fn for_each_chunk(
     source: &[u8],
     destination: &mut [u8],
@@ -10,8 +11,8 @@ pub(crate) fn for_each_chunk(
     work(source, destination);
 }
 
-/// The largest result of `work` for every `chunk[0]` bytes of one slice and `chunk[1]` of the other. It also gets the index
-/// of the chunk.
+/// The largest result of `work` over all chunks: `chunk[0]` bytes of `first` and `chunk[1]` bytes of `second`. `work`
+/// also gets the index of the chunk.
 pub(crate) fn max_of_chunks(
     first: &[u8],
     second: &[u8],
@@ -22,7 +23,7 @@ pub(crate) fn max_of_chunks(
     chunks.map(|(index, (first, second))| work(index, first, second)).max().unwrap_or(0)
 }
 
-/// The results of `work` for every index below `count`, in order. The string is scratch memory.
+/// The results of `work` for every index below `count`, in order. `work` may use the string as scratch memory.
 pub(crate) fn for_each_index<T: Send, E: Send>(
     count: usize,
     work: impl Fn(usize, &mut String) -> Result<T, E> + Sync,
@@ -31,8 +32,8 @@ pub(crate) fn for_each_index<T: Send, E: Send>(
     (0..count).map(|index| work(index, &mut text)).collect()
 }
 
-/// The first result of `work` in the order of the items. It gets the item's index, the item and its `size` bytes of the
-/// destination.
+/// The first result of `work` in the order of the items. `work` gets the item's index, the item and its `size` bytes of
+/// the destination.
 pub(crate) fn find_first<T: Sync, R: Send>(
     items: &[T],
     destination: &mut [u8],

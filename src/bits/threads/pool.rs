@@ -1,4 +1,4 @@
-//! Work on the threads of the current rayon pool, where there are at least two pieces of it and the caller allows it.
+//! Work on the threads of the current rayon pool, if there are at least two pieces of work and the caller allows it.
 
 use rayon::prelude::*;
 
@@ -32,7 +32,7 @@ pub(crate) fn max_of_chunks(
     chunks.map(|(index, (first, second))| work(index, first, second)).max().unwrap_or(0)
 }
 
-/// As [`alone::for_each_index`]. Every thread has a string of its own.
+/// As [`alone::for_each_index`]. Every thread has its own string.
 pub(crate) fn for_each_index<T: Send, E: Send>(
     count: usize,
     work: impl Fn(usize, &mut String) -> Result<T, E> + Sync,
@@ -43,7 +43,7 @@ pub(crate) fn for_each_index<T: Send, E: Send>(
     (0..count).into_par_iter().map_init(String::new, |text, index| work(index, text)).collect()
 }
 
-/// As [`alone::find_first`], whichever thread finds one first.
+/// As [`alone::find_first`]: the result is the first in the order of the items, not the first in time.
 pub(crate) fn find_first<T: Sync, R: Send>(
     items: &[T],
     destination: &mut [u8],

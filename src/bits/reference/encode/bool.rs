@@ -10,12 +10,12 @@ pub(crate) fn int64_is_nonzero(value: Pair) -> u32 {
     ((value[0] | value[1]) != 0) as u32
 }
 
-/// Whether a binary32 is not ±0 (NaN is not).
+/// Whether a binary32 differs from ±0, which is true of NaN.
 pub(crate) fn f32_is_nonzero(value: u32) -> u32 {
     (value & !SIGN != 0) as u32
 }
 
-/// Whether a binary64 is not ±0 (NaN is not).
+/// Whether a binary64 differs from ±0, which is true of NaN.
 pub(crate) fn f64_is_nonzero(code: Pair) -> u32 {
     ((code[1] & !SIGN) | code[0] != 0) as u32
 }

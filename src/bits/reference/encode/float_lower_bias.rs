@@ -1,6 +1,6 @@
 use crate::bits::reference::{EncodeFloat, SIGN, pack_float};
 
-/// A hub to a signed float of at most 16 bits with a lower bias, exponent and significand rounded as one word: one
+/// A hub to a signed float of at most 16 bits with a lower bias. Exponent and significand are rounded as one word: one
 /// rounding to nearest, ties to even. The WGSL has the derivation.
 pub(crate) fn encode_lower_bias(hub: u32, to: &EncodeFloat) -> u32 {
     let mut magnitude = hub & ((1 << (to.hub.bits - 1)) - 1);

@@ -1,7 +1,7 @@
 use crate::bits::reference::{EncodeFloat, SIGN, pack_float};
 
-/// A hub to a signed float of at most 16 bits with a lower bias, what is cut kept in a word of its own: one rounding to
-/// nearest, ties to even. The WGSL has the derivation.
+/// A hub to a signed float of at most 16 bits with a lower bias. The bits that are cut are kept in a word of their own:
+/// one rounding to nearest, ties to even. The WGSL has the derivation.
 pub(crate) fn encode_lower_bias_sticky(hub: u32, to: &EncodeFloat) -> u32 {
     let magnitude = hub & ((1 << (to.hub.bits - 1)) - 1);
     let exponent = magnitude >> to.hub.man;

@@ -1,7 +1,7 @@
 use crate::bits::reference::{Pair, SIGN, Significand, negate_words, truncate};
 
-/// A float to a 64-bit integer, truncated. What does not fit: int64 gives the least integer; uint64 gives 2^63 for NaN
-/// and below -2^63, and 0 from 2^64.
+/// Truncates a float to a 64-bit integer. A value that does not fit gives the least integer in int64. In uint64, NaN
+/// and values below -2^63 give 2^63, and values from 2^64 on give 0.
 pub(crate) fn encode_int64(parts: Significand, signed: bool) -> Pair {
     let fails_to_least = signed || parts.negative || parts.nan;
     let mut value = truncate(parts.exponent & 63, parts.high, parts.low);

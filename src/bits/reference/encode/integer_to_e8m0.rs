@@ -1,12 +1,12 @@
 use crate::bits::reference::{EncodeE8m0, Pair, SIGN, normalize_words};
 
-/// An integer of up to 64 bits to E8M0. What is not positive may have any words.
+/// An integer of up to 64 bits to E8M0. If it is not `positive`, `low` and `high` may have any value.
 pub(crate) fn integer_to_e8m0(positive: bool, low: u32, high: u32, to: &EncodeE8m0) -> u32 {
     let normal = normalize_words(low, high);
-    // Of the low word only a sticky bit matters.
+    // The low word matters only as a sticky bit.
     let top = normal.high | ((normal.low != 0) as u32);
-    // `round` is for 23 fraction bits, and here are 31. Adding 2^31 takes the leading bit away, which leaves its place
-    // to the carry.
+    // `round` is for 23 fraction bits; there are 31 here. Adding 2^31 removes the leading bit, so that a carry of the
+    // rounding can appear in its place.
     let round = (to.round << 8) | (to.round & 0xff);
     let code = normal.exponent.wrapping_add(127).wrapping_add(top.wrapping_add(SIGN + round) >> 31);
     if positive { code } else { to.low }

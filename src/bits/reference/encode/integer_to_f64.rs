@@ -9,6 +9,6 @@ pub(crate) fn integer_to_f64(parts: Integer) -> Pair {
     let carry = (low < cut) as u32;
     // The leading bit is still there and adds one to the exponent field.
     let high = (normal.high >> 11).wrapping_add(carry).wrapping_add(normal.exponent.wrapping_add(1022) << 20);
-    // Only zero has no leading bit at the top; its low word is 0 too.
+    // For zero `normal.high` is 0, which replaces the high word; the low word is 0 too.
     [low, high.min(normal.high) | parts.sign]
 }

@@ -5,8 +5,9 @@ pub(crate) fn split_float(code: u32, from: &DecodeFloat, bits: u32) -> Significa
     let sign_code = 1 << (from.bits - 1);
     let magnitude = code & (sign_code - 1);
     let mut exponent = (magnitude >> from.man) as i32 - from.bias as i32;
-    // Read as numbers, ∞ and NaN are multiples of 2^(their exponent - man). Where the destination has no more bits than
-    // that, their low bits are the 0 that they must give.
+    // Decoded as if they were numbers, ∞ and NaN are multiples of 2^(top exponent - man). If the destination has at
+    // most that many bits, their low bits are 0, which is the right result. Otherwise their exponent is set beyond
+    // every integer.
     if bits + from.bias + from.man > from.top >> from.man {
         exponent = if magnitude >= from.top { 64 } else { exponent };
     }

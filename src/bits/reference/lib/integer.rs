@@ -1,4 +1,4 @@
-/// An integer of up to 64 bits taken apart. The sign is in the top bit, the others of its word are 0.
+/// An integer of up to 64 bits as sign and magnitude. The sign is the top bit of its word; the other bits are 0.
 #[derive(Clone, Copy)]
 pub(crate) struct Integer {
     pub sign: u32,

@@ -1,6 +1,6 @@
 use crate::bits::reference::first_leading_bit;
 
-/// A magnitude with its leading bit moved to the top, and the exponent (0..=63) of that bit before it moved.
+/// A magnitude whose leading bit was moved to the top, and the exponent (0..=63) of that bit before.
 #[derive(Clone, Copy)]
 pub(crate) struct Normalized {
     pub high: u32,

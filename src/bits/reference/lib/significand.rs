@@ -1,8 +1,8 @@
 use crate::bits::reference::Pair;
 
-/// A float taken apart for truncation: the exponent of its leading bit (∞ and NaN: beyond every integer), then its
-/// significand in two words with the leading bit at the top. Where the exponent is below 0, the integer part is 0
-/// whatever the significand.
+/// A float taken apart for truncation. `exponent` is that of the leading bit; for ∞ and NaN it is beyond every integer.
+/// `high` and `low` are the significand with the leading bit at the top. If the exponent is below 0, the integer part
+/// is 0 and the significand does not matter.
 #[derive(Clone, Copy)]
 pub(crate) struct Significand {
     pub negative: bool,
@@ -12,7 +12,7 @@ pub(crate) struct Significand {
     pub low: u32,
 }
 
-/// The integer part of a significand whose exponent is 0..=63, as two words.
+/// The integer part of a significand, as two words, for an exponent in 0..=63.
 pub(crate) fn truncate(exponent: i32, high: u32, low: u32) -> Pair {
     // The two words are an integer times 2^(exponent - 63).
     let shift = (63 - exponent) as u32;
