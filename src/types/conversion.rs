@@ -1,7 +1,7 @@
-//! The rule for a pair of element types and a set of options: one decode and one encode, with their numbers.
+//! The rule for a pair of element types and a set of options: one decode and one encode, with their parameters.
 //!
-//! Both the CPU path and the kernels are made from this; nothing below it looks at element types or options to find out
-//! what a code means.
+//! The CPU path and the kernels are both made from this rule. Code below this layer does not look at element types or
+//! options to find out what a code means.
 
 mod convert;
 
@@ -11,8 +11,8 @@ use crate::types::element::{ElementType, Kind};
 use crate::types::error::{CastFault, Error};
 use crate::types::options::{CastOptions, Float4Nan, Int4Overflow, RoundMode};
 
-/// Source code to value. The value is carried as an integer of one or two words, as binary32 bits, as binary64 bits,
-/// or, with `Own`, as the source's own code.
+/// From source code to value. The value is carried as an integer of one or two words, as binary32 bits, as binary64
+/// bits, or, with `Own`, as the source's own code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Decode {
     Bool,
@@ -33,12 +33,12 @@ pub(crate) enum Decode {
     Own,
 }
 
-/// Value to destination code.
+/// From value to destination code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Encode {
-    /// The source's code as it is: same type, or integers of the same width.
+    /// The source's code, unchanged: for the same type, or for integers of the same width.
     Copy,
-    /// The source's code, with ±∞ to ±max: E5M2 to itself with `saturate`.
+    /// The source's code, with ±∞ replaced by ±max: E5M2 to itself with `saturate`.
     ClampInfinity {
         infinity: u32,
         bits: u32,
@@ -120,7 +120,8 @@ impl Conversion {
                     _ => Hub::F32,
                 };
                 let mut to = to_float(&format, hub, options);
-                // Only sources of integers and BOOL read them. Computing them takes longer than the rest of this function.
+                // Only integer and BOOL sources read `integers`. Computing it takes longer than the rest of this
+                // function.
                 if !matches!(from.kind(), Kind::Float(_)) {
                     to.integers = integers(&to);
                 }
@@ -152,7 +153,7 @@ impl Conversion {
         matches!(self.encode, Encode::Copy | Encode::ClampInfinity { .. })
     }
 
-    /// Whether a number beyond the destination's range becomes its largest or least number.
+    /// Whether a number beyond the destination's range becomes the destination's largest or least number.
     pub(crate) fn saturates(&self) -> bool {
         match self.encode {
             Encode::ClampInfinity { .. } => true,
@@ -163,22 +164,23 @@ impl Conversion {
         }
     }
 
-    /// Whether integers, E8M0 and BOOL are made from a float of 16 bits without binary32 between. It is worth it where
-    /// the float is not binary32's upper half, whose decoding is one shift.
+    /// Whether a 16-bit float is converted to an integer, to E8M0 or to BOOL without binary32 in between. BFLOAT16 is
+    /// excluded: it is the upper half of a binary32, so decoding it is one shift.
     pub(crate) fn is_direct(&self) -> bool {
         let Decode::Float(from) = self.decode else { return false };
         let suits = from.bits == 16 && from.ieee && from.bias != Hub::F32.bias;
         suits && matches!(self.encode, Encode::Int(_) | Encode::E8m0(_) | Encode::Bool)
     }
 
-    /// The thresholds from 16 bits to a float of eight magnitudes, all of them numbers: kernels can compare eight codes
-    /// at once.
+    /// The thresholds between the codes of the destination, with which kernels convert eight codes at once. They exist
+    /// if the source has 16 bits and the destination has 4 bits whose eight magnitudes are all numbers.
     pub(crate) fn thresholds(&self) -> Option<Thresholds> {
         let Encode::Float(to) = self.encode else { return None };
         if self.from.code_bits() != 16 || to.bits != 4 || [to.max, to.overflow] != [7; 2] {
             return None;
         }
-        // A higher magnitude has no lower code; NaN's is masked to the largest number's, whatever NaN becomes.
+        // `code` never falls as the magnitude rises. A NaN's code is that of the largest number here; kernels replace
+        // it.
         let (code, least_nan): (&dyn Fn(u32) -> u32, _) = match (self.decode, self.from.kind()) {
             (Decode::Own, Kind::Float(format)) => {
                 let top = format.top() as u32;
@@ -189,19 +191,20 @@ impl Conversion {
             }
             _ => return None,
         };
-        // The magnitudes below 2^15 that have at most this code end before it.
+        // Finds, bit by bit, the largest magnitude below 2^15 whose code is at most `index`.
         let short = |magnitude, index| code(magnitude) <= index as u32;
         let highest =
             |index| (0..15).rev().map(|bit| 1 << bit).fold(0, |m, bit| m | if short(m | bit, index) { bit } else { 0 });
         let least = std::array::from_fn(|index| highest(index) + 1);
-        // `split_lanes` halves what is beyond 2^15.
+        // `split_lanes` halves magnitudes from 2^15 on, so every threshold must be at most 2^14.
         let within = self.carrier() != Carrier::Int { signed: false } || least[6] <= 1 << 14;
         within.then_some(Thresholds { least, least_nan, nan_flip: to.nan_flip != 0 })
     }
 }
 
-/// Whether any subnormal of a source format makes a difference: not to integers, nor to a float of which half the least
-/// subnormal is no less than the source's least normal number.
+/// Whether any subnormal of a source format makes a difference in the result. None does for an integer. None does for a
+/// float either if half of that float's least subnormal is at least the source's least normal number: then all
+/// subnormals round to zero.
 pub(crate) fn needs_subnormals(from: &FloatFormat, to: ElementType) -> bool {
     match to.kind() {
         Kind::Int { .. } => false,
@@ -210,9 +213,9 @@ pub(crate) fn needs_subnormals(from: &FloatFormat, to: ElementType) -> bool {
     }
 }
 
-/// Whether a float of 16 bits, or one of fewer without special codes, is rounded to a destination float from its own
-/// format, without going through binary32: the destination's significand is shorter, and its subnormals either all come
-/// from normal numbers or lie as the source's, or at most two exponents lower.
+/// Whether a float is rounded to a destination float from its own format, without binary32 in between. The source must
+/// have 16 bits, or fewer and no special codes. The destination's significand must be shorter. Its subnormals must all
+/// come from normal numbers of the source, or its least exponent must be the source's or at most two lower.
 fn within(from: &FloatFormat, to: ElementType) -> bool {
     let Kind::Float(format) = to.kind() else { return false };
     let narrows = format.is_signed() && format.man_bits < from.man_bits;
@@ -221,8 +224,8 @@ fn within(from: &FloatFormat, to: ElementType) -> bool {
     narrows && plain && (aligned || format.bias < from.bias && !needs_subnormals(from, to))
 }
 
-/// The codes are copied. The exception is FLOAT8E5M2 with `saturate`: Cast's table turns ±∞ into ±max from any float,
-/// FLOAT8E5M2 included.
+/// The codes are copied. The exception is FLOAT8E5M2 with `saturate`: by Cast's table ±∞ becomes ±max from every float,
+/// including FLOAT8E5M2.
 fn same_type(to: ElementType, options: &CastOptions) -> Encode {
     match to.kind() {
         Kind::Float(format) if options.saturate && looks_at_saturate(&format) => match format.infinity() {
@@ -233,7 +236,7 @@ fn same_type(to: ElementType, options: &CastOptions) -> Encode {
     }
 }
 
-/// Cast's `saturate` speaks of the signed eight-bit floats that have a NaN (E8M0: see `to_e8m0`).
+/// Cast's `saturate` applies to the signed eight-bit floats that have a NaN. For E8M0, see `to_e8m0`.
 fn looks_at_saturate(format: &FloatFormat) -> bool {
     format.bits() == 8 && format.is_signed() && format.has_nan()
 }
@@ -242,7 +245,7 @@ fn to_float(format: &FloatFormat, hub: Hub, options: &CastOptions) -> EncodeFloa
     let sign_code = format.sign_code() as u32;
     let max = format.max() as u32;
     let saturates = format.specials == Specials::Finite || options.saturate && looks_at_saturate(format);
-    // Out of range without saturation: infinity where it exists, else NaN.
+    // Without saturation, a value out of range becomes infinity if the format has one, else NaN.
     let beyond = format.infinity().or(format.nan()).map_or(max, |code| code as u32);
     let (nan, nan_keep, nan_flip) = match (format.nan(), options.float4_nan) {
         (Some(nan), _) if nan as u32 == sign_code => (sign_code, 0, 0),
@@ -265,7 +268,7 @@ fn to_float(format: &FloatFormat, hub: Hub, options: &CastOptions) -> EncodeFloa
     }
 }
 
-/// The codes of 0 to 7, four bits each, where every larger integer has the code of 7; else 0.
+/// The codes of 0 to 7, four bits each, if every larger integer has the code of 7; otherwise 0.
 fn integers(to: &EncodeFloat) -> u32 {
     let code = |low| reference::integer_to_float(Integer { sign: 0, low, high: 0 }, to);
     if to.bits == 4 && code(7) == code(u32::MAX) { (0..8).map(|i| code(i) << (4 * i)).sum() } else { 0 }
@@ -307,8 +310,7 @@ mod tests {
     use crate::bits::reference::FloatMethod;
     use crate::types::element::{BINARY32, BINARY64};
 
-    /// What the functions and the hubs take for granted of every row. A row that does not hold to it needs functions of
-    /// its own.
+    /// The properties that the functions and hubs assume of every row. A row without them needs its own functions.
     #[test]
     fn float_rows_are_of_a_kind_that_the_functions_support() {
         for t in ElementType::ALL {
@@ -330,7 +332,8 @@ mod tests {
         assert_eq!(u64::from(top), BINARY64.top() >> 32);
     }
 
-    /// The longer functions for a lower bias are exact where the shorter ones are, so no result shows which one is taken.
+    /// Where a shorter function for a lower bias is exact, the longer ones give the same results. So the results do not
+    /// show which function is taken.
     #[test]
     fn floats_are_rounded_by_the_shortest_function() {
         use ElementType::{BFLOAT16, DOUBLE, FLOAT16};
@@ -341,7 +344,7 @@ mod tests {
             let expected = match (encode.bias.cmp(&encode.hub.bias), from, to) {
                 (Ordering::Equal, _, _) => FloatMethod::SameBias,
                 (Ordering::Greater, _, _) => FloatMethod::HigherBias,
-                // Its 11 bits of significand and those of binary32 or binary64 are more than a word.
+                // FLOAT16's significand of 11 bits does not fit in a word with that of binary32 or binary64.
                 (_, _, FLOAT16) => FloatMethod::LowerBiasSticky,
                 (_, DOUBLE, BFLOAT16) => FloatMethod::LowerBiasApart,
                 _ => FloatMethod::LowerBias,
@@ -350,7 +353,7 @@ mod tests {
         }
     }
 
-    /// Eight codes at once are what they are one by one: each code, in each lane.
+    /// Eight codes converted at once give the results of single conversions, for each code in each lane.
     #[test]
     fn eight_codes_at_once_are_what_they_are_one_by_one() {
         let of_bits = |bits| ElementType::ALL.iter().copied().filter(move |t| t.code_bits() == bits);

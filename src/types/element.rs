@@ -23,7 +23,7 @@ pub enum Kind {
     String,
 }
 
-/// The two ONNX operators. They support the same types, some from different opsets on.
+/// The two ONNX operators. They support the same types, but some types from different opsets on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Operator {
@@ -90,8 +90,9 @@ macro_rules! element_types {
     };
 }
 
-// Names are ONNX's; the aliases are numpy's, ml_dtypes' and safetensors' spellings, and short ones (see `from_str` for
-// what is ignored in comparing). Columns: variant, name, aliases, ONNX code, bits, kind, first Cast and CastLike opset.
+// Names are ONNX's. The aliases are the spellings of numpy, ml_dtypes and safetensors, and short ones; `from_str` says
+// which characters do not matter. Columns: variant, name, aliases, ONNX code, bits, kind, first Cast and CastLike
+// opset.
 element_types! {
     FLOAT          "float"          ["float32", "f32", "single", "fp32"]          1, 32, float(8, 23, 127, Specials::Ieee), 1, Some(15);
     UINT8          "uint8"          ["u8"]                                2,  8, UNSIGNED, 1, Some(15);
@@ -121,7 +122,7 @@ element_types! {
     FLOAT6E3M2     "float6e3m2"     ["float6e3m2fn", "f6e3m2", "e3m2", "fp6e3m2"]   28,  6, float(3, 2, 3, Specials::Finite), 28, None;
 }
 
-// The formats of which the CPU path has kernels of their own.
+// The formats that have their own loops on the CPU.
 pub(crate) const BINARY16: FloatFormat = format(ElementType::FLOAT16);
 pub(crate) const BFLOAT16: FloatFormat = format(ElementType::BFLOAT16);
 pub(crate) const BINARY32: FloatFormat = format(ElementType::FLOAT);
@@ -150,7 +151,8 @@ impl ElementType {
         self.row().onnx_code
     }
 
-    /// The element type of a `TensorProto.DataType` value; `None` for UNDEFINED, the complex types and unknown values.
+    /// The element type with this value of `TensorProto.DataType`; `None` for UNDEFINED, the complex types and unknown
+    /// values.
     pub fn from_onnx_code(code: i32) -> Option<ElementType> {
         Self::ALL.iter().copied().find(|t| t.onnx_code() == code)
     }
@@ -186,7 +188,7 @@ impl ElementType {
         }
     }
 
-    /// The size of `elements` packed codes in bytes, `ceil(elements * bits / 8)`; `None` for strings, or if it
+    /// The size of `elements` packed codes in bytes, `ceil(elements * bits / 8)`; `None` for strings, or if the size
     /// overflows.
     ///
     /// Codes narrower than a byte are packed, low bits first: two 4-bit or four 2-bit codes per byte, four 6-bit codes
@@ -208,7 +210,8 @@ impl fmt::Display for ElementType {
     }
 }
 
-/// Names are compared without regard to case, `_` and `-`, so `F8_E4M3` and `float8_e4m3fn` are both accepted.
+/// Removes the differences that do not matter in names: case, `_` and `-`. So `F8_E4M3` and `float8_e4m3fn` are both
+/// accepted.
 fn plain(name: &str) -> String {
     name.chars().filter(|c| !matches!(c, '_' | '-')).flat_map(char::to_lowercase).collect()
 }

@@ -18,7 +18,7 @@ use crate::types::element::{ElementType, Operator};
 use cast_fault::CastText;
 use text::{added, list, out_of_memory};
 
-/// A version of an operator, and the opset it was looked up for.
+/// A version of an operator, and the opset for which it was looked up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct OperatorVersion {
@@ -48,28 +48,29 @@ pub enum Error {
         from: ElementType,
         /// Destination element type.
         to: ElementType,
-        /// Index of the cast in a list of casts, if it is the only one at fault: see
+        /// Index of the cast in a list of casts, if exactly one of them is at fault: see
         /// [`Caster::bind_many`](crate::Caster::bind_many).
         entry: Option<usize>,
         /// What is wrong.
         cause: CastFault,
     },
-    /// The host has no memory left for a tensor that is made or read, not cast.
+    /// The host has no memory left for a tensor that is made or read. A cast without memory is
+    /// [`CastFault::OutOfMemory`].
     #[error("{}", out_of_memory(*.bytes))]
     #[non_exhaustive]
     OutOfMemory {
         /// Bytes that were requested; 0 if that is not known.
         bytes: u64,
     },
-    /// The name is that of no element type, or of no `round_mode`.
+    /// No element type, or no `round_mode`, has this name.
     #[error("unknown {kind} {}{}", quoted(.name), .expected.map(|names| format!(" (expected {names})")).unwrap_or_default())]
     #[non_exhaustive]
     UnknownName {
-        /// What it should name: `element type` or `round_mode`.
+        /// What the name should be: `element type` or `round_mode`.
         kind: &'static str,
         /// The name as given.
         name: String,
-        /// The names that there are, if they are few.
+        /// The valid names, if they are few.
         expected: Option<&'static str>,
     },
     /// The shape does not fit the data of the tensor.
@@ -82,8 +83,8 @@ pub enum Error {
         shape: Vec<usize>,
         /// Bytes or elements that the shape needs; `None` if their number overflows.
         expected: Option<u64>,
-        /// Bytes or elements that were given; `None` if there were more elements than needed, which are not counted, or if the
-        /// needed number overflows.
+        /// Bytes or elements that were given. `None` if there were more elements than needed, which are not counted, or
+        /// if `expected` is `None`.
         found: Option<u64>,
         /// What is counted: `byte` or `element`.
         unit: &'static str,
@@ -97,8 +98,8 @@ pub enum Error {
         /// The tensor's element type.
         found: ElementType,
     },
-    /// The elements of the type are too wide, or have no fixed width: no function packs them, has lanes of them in a 32-bit
-    /// word, or looks their codes up in a table.
+    /// The elements of the type are too wide for the function, or have no fixed width. The functions with such a limit
+    /// pack elements, access elements in a 32-bit word, or look their codes up in a table.
     #[error("{element_type} elements have {}", width(*.element_type, *.allowed))]
     #[non_exhaustive]
     ElementWidth {
@@ -107,7 +108,7 @@ pub enum Error {
         /// The most bits of an element.
         allowed: u32,
     },
-    /// The tensor is one of another batch, whose device may be another.
+    /// The tensor belongs to another batch, which may use another device.
     #[error("the tensor of {element_type} belongs to another batch")]
     #[non_exhaustive]
     OtherBatch {
@@ -120,7 +121,8 @@ pub enum Error {
     WgslName {
         /// The text as given.
         name: String,
-        /// Whether it is a name, of an array that an earlier function takes for one of other elements.
+        /// True if the text is a valid name, but an earlier function takes the array of this name for an array of other
+        /// elements.
         taken: bool,
     },
     /// The operator does not exist at this opset, or this crate does not know the opset.
@@ -164,7 +166,7 @@ pub enum Error {
         node: OperatorVersion,
         /// The attribute.
         attribute: &'static str,
-        /// What the operator requires: a type of attributes, or values.
+        /// What the operator requires: an attribute type, or the valid values.
         expected: &'static str,
         /// What the node has instead: another type, or a value in quotes. `None` if the attribute is missing.
         found: Option<String>,
@@ -188,28 +190,28 @@ pub enum Error {
 }
 
 impl Error {
-    /// What is wrong with a cast.
+    /// An error of a cast that is not in a list.
     pub(crate) fn cast(from: ElementType, to: ElementType, cause: CastFault) -> Self {
         Self::Cast { from, to, entry: None, cause }
     }
 
-    /// A shape whose number of elements, or of their bytes, overflows.
+    /// The error for a shape whose number of elements, or size in bytes, overflows.
     pub(crate) fn shape_overflow(element_type: ElementType, shape: &[usize]) -> Self {
         Self::Shape { element_type, shape: shape.to_vec(), expected: None, found: None, unit: "element" }
     }
 
-    /// Bytes that are not those of a shape.
+    /// The error for bytes of another length than the shape needs.
     pub(crate) fn byte_length(element_type: ElementType, shape: Vec<usize>, expected: u64, found: u64) -> Self {
         Self::Shape { element_type, shape, expected: Some(expected), found: Some(found), unit: "byte" }
     }
 
-    /// Strings have no codes.
+    /// The error for strings, which have no codes.
     pub(crate) fn no_codes(element_type: ElementType) -> Self {
         Self::ElementWidth { element_type, allowed: 64 }
     }
 }
 
-/// How far a shape and its data differ.
+/// Says how a shape and its data differ.
 fn fit(expected: Option<u64>, found: Option<u64>, unit: &str) -> String {
     match expected {
         None => "is too large: its size overflows".to_owned(),

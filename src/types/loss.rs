@@ -1,8 +1,8 @@
-//! What a cast loses: which values of the source the destination type cannot hold.
+//! What a cast loses: the values of the source that the destination type cannot hold.
 //!
-//! Casts keep the order of values, so the values of one sign that are lost in one way are neighbours, and so are their
-//! codes. [`LostCodes`] is such a range of codes. To count them, the source codes are enough; the fewer bits of the result
-//! are faster to read where they tell as much ([`LostResults`]).
+//! Casts keep the order of values. So values of one sign that are lost in the same way are neighbours, and so are their
+//! codes. [`LostCodes`] is such a range of codes. Counting needs the source codes only. If the result's codes are
+//! shorter and tell the same ([`LostResults`]), reading those is faster.
 
 mod counts;
 
@@ -16,7 +16,7 @@ use crate::types::element::Kind;
 pub(crate) use counts::Loss;
 pub use counts::LossCounts;
 
-/// The codes whose bits of `mask` are from `first` to `last`.
+/// The codes whose bits under `mask` are a number from `first` to `last`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CodeRange {
     pub mask: u64,
@@ -31,18 +31,18 @@ pub(crate) struct LostCodes {
     pub codes: CodeRange,
 }
 
-/// What lost source codes become.
+/// The codes that a range of lost source codes becomes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LostResults {
     pub codes: CodeRange,
     pub others: Others,
 }
 
-/// The other source codes that become the same.
+/// The source codes outside the lost range that become the same codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Others {
     None,
-    /// One magnitude.
+    /// One magnitude, with either sign.
     One(CodeRange),
     Many,
 }
@@ -62,7 +62,7 @@ pub(crate) fn lost_codes(conversion: &Conversion) -> Vec<LostCodes> {
         let mut ranges: Vec<(Loss, [u64; 2])> = Vec::new();
         let mut first = 0;
         loop {
-            // Phases are in order, so the end of this one is found by bisection.
+            // Phases are in order, so bisection finds the end of this one.
             let this = phase(first);
             let last = last_where(first, top, |magnitude| phase(magnitude) == this);
             match (to.loss(this), ranges.last_mut()) {
@@ -78,7 +78,7 @@ pub(crate) fn lost_codes(conversion: &Conversion) -> Vec<LostCodes> {
     };
     let mut lost: Vec<LostCodes> = of_sign(false);
     match (&source, &to) {
-        // The sign makes no difference, so that one comparison serves both.
+        // The sign makes no difference, so one comparison serves both signs.
         (Source::Float(from), Destination::Float { format, .. }) if from.is_signed() && format.is_signed() => {
             lost.iter_mut().for_each(|lost| lost.codes.mask = from.magnitude_mask());
         }
@@ -88,8 +88,8 @@ pub(crate) fn lost_codes(conversion: &Conversion) -> Vec<LostCodes> {
     lost
 }
 
-/// The last of the numbers from `first` to `last` for which `holds` holds; it holds for `first`, and not again after it
-/// has failed.
+/// The last number from `first` to `last` for which `holds` is true. `holds` must be true for `first`, and false for
+/// every number after the first false one.
 fn last_where(first: u64, last: u64, holds: impl Fn(u64) -> bool) -> u64 {
     if holds(last) {
         return last;
@@ -106,10 +106,10 @@ fn last_where(first: u64, last: u64, holds: impl Fn(u64) -> bool) -> u64 {
     yes
 }
 
-/// What becomes of a magnitude, from 0 upwards.
+/// What becomes of a magnitude, in the order of magnitudes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Below the least number of a type without zero.
+    /// Below the least number of a type that has no zero.
     Below,
     /// Zero that stays zero.
     IsZero,
@@ -132,11 +132,11 @@ enum Source {
 }
 
 impl Source {
-    /// The largest magnitude of a sign, ∞ included, if the type has that sign. The codes of a float's magnitudes are in
-    /// the order of the magnitudes.
+    /// The largest magnitude of one sign, ∞ included; `None` if the type lacks that sign. A float's magnitude codes are
+    /// in the order of the magnitudes.
     fn top(&self, negative: bool) -> Option<u64> {
         match (self, negative) {
-            // Casts take every code other than 0 as 1, which every type holds.
+            // Casts read every code other than 0 as 1, which every type holds.
             (Source::Bool, false) => Some(0),
             (Source::Int { bits, signed }, false) => Some(u64::MAX >> (64 - bits + u32::from(*signed))),
             (Source::Int { bits, signed: true }, true) => Some(1 << (bits - 1)),
@@ -157,8 +157,8 @@ impl Source {
                 let limit = if negative { *least } else { *most };
                 if magnitude > limit { Phase::Beyond } else { Phase::Kept }
             }
-            // Rounding a large integer to binary64 does not take it past a limit: those of floats are below 2^53, or
-            // above all integers.
+            // Rounding a large integer to binary64 does not take it past a limit: the limits of floats are below 2^53
+            // or above all integers.
             (_, Destination::Float { .. }) => to.phase(magnitude as f64, false, negative),
         }
     }
@@ -167,7 +167,7 @@ impl Source {
     fn codes(&self, loss: Loss, [first, last]: [u64; 2], negative: bool) -> LostCodes {
         let (mask, first, last) = match self {
             Source::Bool => (0xff, first, last),
-            // Two's complement. Of 0, which is not negative, nothing is lost.
+            // Two's complement. 0 is not negative, so negative magnitudes start at 1.
             Source::Int { bits, .. } if negative => {
                 let mask = u64::MAX >> (64 - bits);
                 (mask, last.wrapping_neg() & mask, first.max(1).wrapping_neg() & mask)
@@ -175,7 +175,8 @@ impl Source {
             Source::Int { bits, .. } => (u64::MAX >> (64 - bits), first, last),
             Source::Float(format) => {
                 let sign = if negative { format.sign_code() } else { 0 };
-                // The code that would be −0 is a NaN of some formats; nothing else is lost of a zero.
+                // The code that would be −0 is NaN in some formats. It is counted there; zero itself loses nothing
+                // else.
                 let first = if negative && format.specials == Specials::NegativeZeroNan { first.max(1) } else { first };
                 (format.sign_code() | format.magnitude_mask(), first | sign, last | sign)
             }
@@ -203,8 +204,8 @@ impl CodeRange {
 }
 
 impl LostCodes {
-    /// The codes that these become, where those are a range too and shorter: those of floats of either sign that become
-    /// floats with fewer bits, of one byte at least.
+    /// The codes that these source codes become, if they are a range too and shorter. This is so for floats of either
+    /// sign whose destination is a signed float with fewer bits, and at least 8.
     pub(crate) fn results(&self, conversion: &Conversion) -> Option<LostResults> {
         let (Kind::Float(from), Kind::Float(to)) = (conversion.from.kind(), conversion.to.kind()) else { return None };
         let CodeRange { mask, first, last } = self.codes;
@@ -223,7 +224,7 @@ impl LostCodes {
         let below = [first.checked_sub(1), first.checked_sub(2)].map(|code| code.filter(is_other));
         let above = [last + 1, last + 2].map(|code| Some(code).filter(is_other));
         let others = match (below, above) {
-            // The largest code, a NaN of most types, need not be near.
+            // The largest code is a NaN in most types, and need not be next to the range.
             _ if is_other(&mask) => Others::Many,
             ([None, _], [None, _]) => Others::None,
             ([Some(other), None], [None, _]) | ([None, _], [Some(other), None]) => {
@@ -235,9 +236,9 @@ impl LostCodes {
     }
 }
 
-/// The value of a magnitude code of a float, which binary64 always holds.
+/// The value of a float's magnitude code; binary64 always holds it exactly.
 fn value(format: &FloatFormat, magnitude: u64) -> f64 {
-    // Of the formats below, no power is subnormal in binary64.
+    // The formats with fewer than 64 bits have no power of two that is subnormal in binary64.
     let power = |exponent: i32| f64::from_bits(((exponent + 1023) as u64) << 52);
     let [man_bits, bias] = [format.man_bits, format.bias].map(|number| number as i32);
     if format.bits() == 64 {
@@ -254,7 +255,7 @@ fn value(format: &FloatFormat, magnitude: u64) -> f64 {
 /// What the destination type holds.
 #[derive(Clone, Copy, Debug)]
 enum Destination {
-    /// Magnitudes of at most `most`, or `least` below zero.
+    /// For zero and above, magnitudes of at most `most`; below zero, of at most `least`.
     Int {
         most: u64,
         least: u64,
@@ -270,11 +271,11 @@ enum Destination {
 /// The magnitudes at which the results of a float type change their kind.
 #[derive(Clone, Copy, Debug)]
 struct Limits {
-    /// From here on nothing becomes 0; in a type without zero, nothing is too small.
+    /// The least magnitude that does not become 0. In a type without zero, the least that is not too small.
     nonzero: f64,
-    /// From here on nothing becomes subnormal.
+    /// The least magnitude that does not become subnormal.
     normal: f64,
-    /// From here on everything is beyond the largest number: it would round to a larger one if there were one.
+    /// The least magnitude beyond the largest number: it would round to a larger number if there were one.
     beyond: f64,
 }
 
@@ -289,22 +290,22 @@ impl Limits {
         let below = value(format, format.max() - 1);
         let tie = max + (max - below) / 2.0;
         Self {
-            // The tie goes to zero, which is even.
+            // The tie rounds to zero, which is even.
             nonzero: (least / 2.0).next_up(),
             normal: value(format, 1 << format.man_bits) - least / 2.0,
-            // The tie goes to the even significand, which is the largest number's own if its last bit is 0.
+            // The tie rounds to the even significand. That is the largest number itself if its last bit is 0.
             beyond: if format.max() & 1 == 0 { tie.next_up() } else { tie },
         }
     }
 }
 
 impl Destination {
-    /// `None` if nothing is ever counted.
+    /// `None` if no value is ever counted.
     fn new(conversion: &Conversion) -> Option<Self> {
         let bits = conversion.to.code_bits();
         match conversion.to.kind() {
             Kind::Bool | Kind::String => None,
-            // Every value of every type is one of binary64, but integers are rounded.
+            // binary64 holds every value of every type, except that it rounds large integers.
             Kind::Float(_) if bits == 64 => None,
             Kind::Float(format) => {
                 let limits = Limits::new(&format);
@@ -327,7 +328,8 @@ impl Destination {
         match self {
             Destination::Int { .. } if value == 0.0 => Phase::IsZero,
             Destination::Int { .. } if value < 1.0 => Phase::ToZero,
-            // Neither side is exact where the limit has 64 bits; then it is a power of two, or one less.
+            // A limit of 64 bits is not exact in binary64. But such a limit is a power of two, or one less, so the
+            // rounded sides compare like the exact ones.
             Destination::Int { least, .. } if negative => within(value.trunc() <= *least as f64),
             Destination::Int { most, .. } => within(value.trunc() < (u128::from(*most) + 1) as f64),
             Destination::Float { format, limits, .. } if !format.is_signed() => {
@@ -351,7 +353,7 @@ impl Destination {
         }
     }
 
-    /// The loss of a phase.
+    /// The loss of a phase, if it is one.
     fn loss(&self, phase: Phase) -> Option<Loss> {
         match (phase, self) {
             (Phase::IsZero | Phase::IsSubnormal | Phase::Kept, _) => None,

@@ -9,10 +9,10 @@ use crate::types::error::Error;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RoundMode {
-    /// To the next larger power of two.
+    /// To the next larger power of two; a power of two stays.
     #[default]
     Up,
-    /// To the next smaller power of two.
+    /// To the next smaller power of two; a power of two stays.
     Down,
     /// To the nearest power of two; the midpoint 1.5 · 2^k is rounded up.
     Nearest,
@@ -62,8 +62,8 @@ impl FromStr for RoundMode {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Int4Overflow {
-    /// The low four bits of the truncated value; 0 if that does not fit in an int32, and for NaN. As in the test data
-    /// since opset 24.
+    /// The low four bits of the truncated value; 0 if the truncated value does not fit in an int32, and for NaN. As in
+    /// the test data since opset 24.
     #[default]
     Wrap,
     /// The nearest value of the type; 0 for NaN. As in the test data of opsets 21 and 23.
@@ -84,7 +84,7 @@ pub enum Float4Nan {
 
 /// The options of a cast. The defaults are those of the newest opset.
 ///
-/// An option that does not affect a destination type is ignored; it does not create another pipeline.
+/// An option that does not affect the pair is ignored; it does not create another pipeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct CastOptions {

@@ -7,30 +7,30 @@ use bytes::Bytes;
 #[cfg(all(target_os = "linux", not(miri)))]
 use memmap2::{Advice, MmapMut};
 
-/// The size in bytes from which memory comes from the system by itself. glibc keeps smaller memory that is freed, whose
-/// pages are there already.
+/// The size in bytes from which memory is mapped directly from the system. glibc keeps smaller memory when it is freed,
+/// so that its pages can be reused.
 #[cfg(all(target_os = "linux", not(miri)))]
 const LARGE: usize = 32 << 20;
 
 /// Memory for the packed bytes of a new tensor.
 pub(crate) enum Memory {
     Own(Vec<u8>),
-    /// Where the system can, in huge pages, since it takes longer to provide ordinary ones than to fill them.
+    /// In huge pages if the system has them: providing ordinary pages takes longer than filling them.
     #[cfg(all(target_os = "linux", not(miri)))]
     Mapped(MmapMut),
 }
 
 impl Memory {
-    /// Zeros; `None` where there is no memory for them.
+    /// Zeroed memory; `None` if there is none.
     pub(crate) fn zeroed(bytes: usize) -> Option<Self> {
         #[cfg(all(target_os = "linux", not(miri)))]
         if bytes >= LARGE {
             let memory = MmapMut::map_anon(bytes).ok()?;
-            // Systems without huge pages refuse.
+            // Systems without huge pages refuse the advice, which does no harm.
             let _ = memory.advise(Advice::HugePage);
             return Some(Self::Mapped(memory));
         }
-        // `vec!` gets memory that the system has already zeroed, but aborts the process where there is none. Reserving
+        // `vec!` gets memory that the system has already zeroed, but aborts the process if there is none. Reserving
         // fails with an error instead, so it is tried first.
         let mut probe = Vec::<u8>::new();
         probe.try_reserve_exact(bytes).ok()?;

@@ -1,10 +1,11 @@
-//! The elements of a string tensor: chunks of many strings, each one text with the offset at which each string ends,
-//! much as Arrow lays strings out. A million short strings are then some hundred allocations. Chunks hold a fixed
-//! number of strings, so that threads write and read them at the same time and no text is copied to join them.
+//! The elements of a string tensor, in chunks of many strings. A chunk is one text, and the offset at which each string
+//! ends in it, similar to the layout of Arrow. A million short strings are then about a hundred allocations. Every
+//! chunk but the last holds the same number of strings, so that threads can write and read chunks at the same time and
+//! no text is copied to join them.
 
 use std::collections::TryReserveError;
 
-/// Strings in each chunk but the last: a multiple of 16, so that the packed codes of every chunk start at a byte.
+/// Strings in each chunk but the last. It is a multiple of 16, so that the packed codes of every chunk start at a byte.
 pub(crate) const CHUNK_LEN: usize = 16 * 1024;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,7 +17,7 @@ pub(crate) struct StringArray {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct StringChunk {
     text: String,
-    /// Byte offset of each string's end in `text`; it starts where the one before ends.
+    /// The byte offset in `text` of each string's end. A string starts where the string before it ends.
     ends: Vec<usize>,
 }
 
@@ -62,7 +63,7 @@ impl StringArray {
 }
 
 impl StringChunk {
-    /// A copy of `text`, no larger than it must be, and the ends of its strings.
+    /// Copies `text`, without spare capacity, and takes the ends of its strings.
     pub(crate) fn new(text: &str, ends: Vec<usize>) -> Result<Self, TryReserveError> {
         debug_assert_eq!(ends.last().copied().unwrap_or_default(), text.len());
         let mut own = String::new();

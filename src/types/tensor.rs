@@ -14,15 +14,16 @@ use crate::types::string_array::StringArray;
 
 /// A tensor in host memory.
 ///
-/// Its data has the layout of ONNX's `raw_data`: row-major and little-endian. Codes narrower than a byte are packed,
+/// The data has the layout of ONNX's `raw_data`: row-major and little-endian. Codes narrower than a byte are packed,
 /// low bits first: two 4-bit or four 2-bit codes per byte, four 6-bit codes per three bytes. Unused bits of the last
 /// byte are zero. A scalar has the shape `[]` and one element; a tensor with a 0 in its shape has no elements. STRING
-/// elements are UTF-8 and have no packed form; [`Tensor::strings`] returns them. Clones share the data.
-/// [`Tensor::from_shared`] takes bytes that something else owns, such as a memory-mapped file.
+/// elements are UTF-8 and have no packed form; [`Tensor::strings`] returns them.
+///
+/// Clones share the data. [`Tensor::from_shared`] takes bytes that something else owns, such as a memory-mapped file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tensor {
     element_type: ElementType,
-    /// A model's tensors share their shape, because a cast keeps it.
+    /// The tensors of a model share their shape with the results of their casts, because a cast keeps the shape.
     shape: Arc<[usize]>,
     elements: usize,
     data: Data,
@@ -44,7 +45,7 @@ impl Tensor {
         Self::with_shape(element_type, shape.into().into(), bytes)
     }
 
-    /// [`from_bytes`](Self::from_bytes) with a shape that other tensors have too.
+    /// As [`from_bytes`](Self::from_bytes), with a shape that other tensors share.
     pub(crate) fn with_shape<B: DerefMut<Target = [u8]> + Into<Bytes>>(
         element_type: ElementType,
         shape: Arc<[usize]>,
@@ -61,8 +62,8 @@ impl Tensor {
     /// Creates a tensor from packed bytes that something else owns, such as a memory-mapped file or an `Arc<[u8]>`
     /// ([`Bytes::from_owner`]). The bytes are shared, not copied; the owner is dropped with the last clone of the tensor.
     ///
-    /// Only if an unused bit of the last byte is set, which types of at least 8 bits do not have, the bytes are copied
-    /// to clear it.
+    /// The bytes are copied only to clear an unused bit of the last byte that is set. Types of at least 8 bits have no
+    /// unused bits.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -182,9 +183,9 @@ impl Tensor {
         self.packed().ok()
     }
 
-    /// The packed little-endian bytes; `None` for strings. They are copied only if a clone shares them, if they are shared
-    /// with an owner (see [`from_shared`](Self::from_shared)), or, on Linux, if they are the result of a cast and at least
-    /// 32 MiB. Like any `Vec` that grows, the copy ends the process where there is no memory.
+    /// The packed little-endian bytes; `None` for strings. They are copied if a clone shares them or if they belong to
+    /// an owner (see [`from_shared`](Self::from_shared)). On Linux the result of a cast is also copied if it has at
+    /// least 32 MiB. If there is no memory for the copy, the process ends, as with any `Vec` that grows.
     /// [`into_shared`](Self::into_shared) copies nothing.
     pub fn into_bytes(self) -> Option<Vec<u8>> {
         self.into_shared().map(Vec::from)
@@ -211,7 +212,7 @@ impl Tensor {
         self.string_array().map(StringArray::iter)
     }
 
-    /// Bytes of the elements: packed codes, or the strings' text.
+    /// Bytes of the elements: of the packed codes, or of the strings' text.
     #[cfg_attr(not(feature = "wgpu"), allow(dead_code, reason = "devices are chosen by it"))]
     pub(crate) fn data_len(&self) -> u64 {
         match &self.data {
@@ -285,7 +286,7 @@ impl Tensor {
     }
 }
 
-/// Zeroed memory for a result of casting `from` to `to`, or an error where there is none.
+/// Zeroed memory for a result of casting `from` to `to`, or an error if there is none.
 pub(crate) fn zeroed(from: ElementType, to: ElementType, bytes: usize) -> Result<Memory, Error> {
     Memory::zeroed(bytes).ok_or_else(|| Error::cast(from, to, CastFault::OutOfMemory { bytes: bytes as u64 }))
 }
@@ -300,7 +301,7 @@ fn element_count(element_type: ElementType, shape: Vec<usize>, expected: usize, 
     Error::Shape { element_type, shape, expected, found, unit: "element" }
 }
 
-/// Elements and packed bytes of a shape.
+/// The number of elements of a shape, and the size of their packed codes in bytes.
 fn sizes(element_type: ElementType, shape: &[usize]) -> Result<(usize, usize), Error> {
     if !element_type.is_numeric() {
         return Err(Error::no_codes(element_type));
@@ -311,7 +312,7 @@ fn sizes(element_type: ElementType, shape: &[usize]) -> Result<(usize, usize), E
     Ok((elements, bytes))
 }
 
-/// Elements of a shape.
+/// The number of elements of a shape.
 pub(crate) fn count(element_type: ElementType, shape: &[usize]) -> Result<usize, Error> {
     // An axis of size 0 means no elements, even where the product of the other axes would overflow.
     let elements = if shape.contains(&0) { Some(0) } else { shape.iter().try_fold(1usize, |n, &d| n.checked_mul(d)) };
@@ -414,7 +415,7 @@ mod tests {
             let error = count(t, shape, codes);
             assert!(matches!(&error, Error::Shape { found: f, unit: "element", .. } if *f == found), "{error}");
         }
-        // Nothing is allocated for codes that the shape does not take.
+        // The error comes before any allocation for codes that the shape does not take.
         assert!(Tensor::from_codes(FLOAT, [1], 0..u64::MAX).is_err());
         assert_eq!(
             Tensor::from_codes(INT4, [3], [1, 2, 3]).unwrap().reshape([4]).unwrap_err().to_string(),

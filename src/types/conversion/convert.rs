@@ -6,7 +6,7 @@ use crate::bits::reference::*;
 
 impl Conversion {
     /// Casts codes in place: `low` holds the low words, `high` the high words of 64-bit codes. The bits above the width
-    /// of a destination code are undefined; `high` counts only for 64-bit destinations.
+    /// of a destination code are undefined; `high` has a meaning for 64-bit destinations only.
     pub(crate) fn convert(&self, low: &mut [u32], high: &mut [u32]) {
         match self.encode {
             Encode::Copy => return,

@@ -8,21 +8,23 @@ use super::text::{counted, out_of_memory};
 use crate::types::element::ElementType;
 use crate::types::side::Side;
 
-/// What is wrong with a cast: the cause of an [`Error::Cast`](crate::Error::Cast), whose text says it with both types.
+/// What is wrong with a cast: the cause in an [`Error::Cast`](crate::Error::Cast). The text of that error names both
+/// types.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CastFault {
-    /// No kernel does the cast. Strings have none: see [`has_kernel`](crate::has_kernel). A view has none that reads the number
-    /// of elements from a buffer.
+    /// There is no kernel for the cast. This is so for strings (see [`has_kernel`](crate::has_kernel)), and for a view
+    /// whose number of elements is read from a buffer.
     NoKernel,
-    /// A string is no numeric literal of ONNX, nor, for BOOL, `true` or `false`; or a number that no 64-bit integer holds.
+    /// A string cannot be read as the destination type. Either it is no numeric literal of ONNX (nor, for BOOL, `true`
+    /// or `false`), or it is a number that no 64-bit integer holds.
     #[non_exhaustive]
     Literal {
         /// Index of the element, in row-major order.
         index: usize,
         /// The string; if it is longer than 40 characters, the first 40 and `…`.
         literal: String,
-        /// Whether it is a number, but an infinity, NaN, below −2⁶³, or 2⁶⁴ and above.
+        /// True if the string is a number that no 64-bit integer holds: infinite, NaN, below −2⁶³, or at least 2⁶⁴.
         is_number: bool,
     },
     /// The length of the caller's memory does not match the result.
@@ -33,13 +35,13 @@ pub enum CastFault {
         /// Bytes that were given.
         found: u64,
     },
-    /// The cast exceeds a limit: one of the device, a smaller one that the caller has set, as by
-    /// [`CasterDescriptor`](crate::CasterDescriptor), or one of this crate.
+    /// The cast exceeds a limit. The limit is the device's, one of this crate, or a smaller one that the caller has
+    /// set, for example by [`CasterDescriptor`](crate::CasterDescriptor).
     #[non_exhaustive]
     Limit {
         /// WebGPU's name of the limit, or the name of the constant: `Plan::MOST_DISPATCHES`, `View::MOST_AXES`.
         limit: &'static str,
-        /// The value that the cast needs, at least; `u64::MAX` if it cannot be counted in 64 bits.
+        /// The least value that the cast needs; `u64::MAX` if it does not fit in 64 bits.
         needed: u64,
         /// The value of the limit.
         allowed: u64,
@@ -47,30 +49,32 @@ pub enum CastFault {
     /// A slice or its buffer is invalid.
     #[non_exhaustive]
     Slice {
-        /// The side of the cast; `None` for the slice with the number of elements.
+        /// The side of the cast; `None` for the slice that holds the number of elements.
         side: Option<Side>,
         /// Start of the slice, in bytes.
         offset: u64,
         /// What is wrong.
         fault: SliceFault,
     },
-    /// Two ranges of one buffer overlap, of which one is written. [`Placement::one_buffer`](crate::Placement::one_buffer) says
-    /// what is allowed within a cast. The casts of a list may not depend on each other: see
-    /// [`Caster::bind_many`](crate::Caster::bind_many).
+    /// Two ranges of one buffer overlap, and at least one of them is written.
+    /// [`Placement::one_buffer`](crate::Placement::one_buffer) says what is allowed within a cast. The casts of a list
+    /// may not depend on each other: see [`Caster::bind_many`](crate::Caster::bind_many).
     #[non_exhaustive]
     Overlap {
-        /// Source and destination; or what an entry of a list writes, and what another one reads or writes; or the number of
-        /// elements and a tensor.
+        /// The two ranges. They are source and destination; or what one entry of a list writes, and what another one
+        /// reads or writes; or the number of elements and a tensor.
         ranges: Box<[BufferRange; 2]>,
-        /// Whether it is the cast of a [`View`](crate::View), whose source and destination may not overlap at all. Those of
-        /// other casts may, if their types have different widths or they start at the same bit.
+        /// Whether the cast is that of a [`View`](crate::View). The source and the destination of a view may not
+        /// overlap at all. Those of other casts may overlap if their types have different widths, or if they start at
+        /// the same bit.
         is_view: bool,
     },
     /// The strides of a view are invalid.
     #[non_exhaustive]
     Strides {
-        /// An axis along which elements of the destination overlap: it has more than one, and its stride is 0 or does not step
-        /// over the elements of the axes with smaller strides. `None` if the numbers of strides and axes differ.
+        /// An axis along which elements of the destination overlap: the axis has more than one element, and its stride
+        /// is 0 or does not step over the elements of the axes with smaller strides. `None` if the numbers of strides
+        /// and axes differ.
         axis: Option<usize>,
     },
     /// The device rejected the kernel: a driver bug, or a device without compute shaders.
@@ -85,8 +89,8 @@ pub enum CastFault {
         /// Bytes that were requested; 0 if that is not known.
         bytes: u64,
     },
-    /// The device was lost. Everything made on it is of no more use: an engine needs a new device, new buffers and a new
-    /// [`Caster`](crate::Caster); casts of host tensors need a new [`Context`](crate::Context).
+    /// The device was lost. Nothing that was made on it can be used any more. An engine needs a new device, new buffers
+    /// and a new [`Caster`](crate::Caster); casts of host tensors need a new [`Context`](crate::Context).
     #[non_exhaustive]
     DeviceLost {
         /// The reason that the driver gave.
@@ -104,7 +108,7 @@ pub enum CastFault {
         /// The message of the device.
         message: String,
     },
-    /// The device reported success but did not write the cast's last value, a sentinel. The result is discarded.
+    /// The device reported success but did not write the last value of the cast, a sentinel. The result is discarded.
     Incomplete,
     /// The self-test found a wrong result, or a write outside the destination.
     #[non_exhaustive]
@@ -113,7 +117,7 @@ pub enum CastFault {
         code: Option<u64>,
         /// What the device wrote: a code, or a byte.
         got: u64,
-        /// What is right there.
+        /// The right code or byte.
         expected: u64,
         /// Offset of that code or byte in the destination's buffer, in bytes.
         offset: u64,

@@ -9,12 +9,12 @@ use crate::types::side::Side;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct BufferRange {
-    /// Index of the cast in a list of casts, where two of them overlap.
+    /// Index of the cast in a list of casts, if casts of the list overlap.
     pub entry: Option<usize>,
-    /// Whose bytes they are: the source's, the destination's, or with `None` those of the number of elements.
+    /// The tensor with these bytes; `None` if they hold the number of elements.
     pub side: Option<Side>,
-    /// The bytes; for a view, from the lowest to the highest. Where one of the ranges is that of a number of elements, the
-    /// bytes that are bound.
+    /// The bytes; for a view, from the lowest to the highest. If one of the two ranges holds a number of elements,
+    /// these are the bytes that are bound.
     pub bytes: Range<u64>,
 }
 

@@ -10,26 +10,27 @@ use crate::types::side::Side;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SliceFault {
-    /// It does not start at a multiple of its element's size; the number of elements, at one of 4.
+    /// The slice does not start at a multiple of its element's size. The slice with the number of elements must start
+    /// at a multiple of 4.
     #[non_exhaustive]
     Alignment {
-        /// The size of an element in bytes.
+        /// The multiple at which the slice must start, in bytes.
         alignment: u64,
     },
-    /// Its length is not that of the cast's elements. [`Source::part`](crate::Source::part) and
-    /// [`Destination::part`](crate::Destination::part) take slices that are longer.
+    /// The length of the slice is not that of the cast's elements. [`Source::part`](crate::Source::part) and
+    /// [`Destination::part`](crate::Destination::part) take longer slices.
     #[non_exhaustive]
     Length {
-        /// Bytes that the elements need; in a part of a larger tensor, those of the elements before them too. For a view,
-        /// the bytes from the lowest to the highest element.
+        /// Bytes that the elements need. For a part of a larger tensor, the elements before the part count too. For a
+        /// view, the bytes from the lowest to the highest element.
         expected: u64,
         /// Bytes of the slice.
         found: u64,
     },
-    /// Its elements, rounded up to whole 32-bit words, end beyond the buffer.
+    /// The elements of the slice, rounded up to whole 32-bit words, end beyond the buffer.
     #[non_exhaustive]
     OutOfRange {
-        /// End of the last 32-bit word with elements, in bytes.
+        /// End, in bytes, of the last 32-bit word that holds elements.
         end: u64,
         /// Size of the buffer in bytes.
         size: u64,
@@ -40,7 +41,8 @@ pub enum SliceFault {
         /// The missing usage.
         usage: &'static str,
     },
-    /// The buffer belongs to another device than the caster. wgpu does not recognise buffers of another `Instance`.
+    /// The buffer belongs to another device than the caster. wgpu does not report buffers of another `Instance` in this
+    /// way.
     ForeignBuffer,
     /// The buffer was destroyed before it was bound.
     DestroyedBuffer,
@@ -97,7 +99,7 @@ impl SliceText<'_> {
     }
 }
 
-/// How a slice that is longer than its elements is given, and what changes then.
+/// Says how to give a slice that is longer than its elements, and what is different then.
 fn longer(side: Side, to: ElementType, is_longer: bool) -> &'static str {
     match side {
         _ if !is_longer => "",

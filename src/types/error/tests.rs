@@ -6,7 +6,7 @@ fn cast(to: ElementType, cause: CastFault) -> String {
     Error::cast(FLOAT, to, cause).to_string()
 }
 
-/// An error is returned by value, also where a cast succeeds.
+/// Every result has the size of an error, also when a cast succeeds, so errors must be small.
 #[test]
 fn errors_are_small() {
     assert_eq!((size_of::<Error>(), size_of::<Result<(), Error>>()), (80, 80));

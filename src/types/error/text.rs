@@ -5,13 +5,13 @@ pub(crate) fn counted(number: u64, unit: &str) -> String {
     format!("{number} {unit}{}", if number == 1 { "" } else { "s" })
 }
 
-/// Out of memory, and how much was requested, unless that is not known.
+/// Says that memory is out, and how much was requested if that is known.
 pub(super) fn out_of_memory(bytes: u64) -> String {
     let requested = if bytes == 0 { String::new() } else { format!(" (requested {})", counted(bytes, "byte")) };
     format!("out of memory{requested}")
 }
 
-/// The opset that brought what an opset lacks, if one did.
+/// Names the opset that added what an older opset lacks, if one did.
 pub(super) fn added(since: Option<u32>) -> Option<String> {
     since.map(|since| format!(" (added in opset {since})"))
 }

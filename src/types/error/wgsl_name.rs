@@ -1,6 +1,6 @@
 //! Names that WGSL does not take.
 
-/// Why the text is no identifier of ASCII characters, if it is none.
+/// Says why the text is no identifier of ASCII characters; `None` if it is one.
 pub(crate) fn fault_of_name(name: &str) -> Option<&'static str> {
     let letters = |c: char| c.is_ascii_alphanumeric() || c == '_';
     match name {
@@ -13,7 +13,7 @@ pub(crate) fn fault_of_name(name: &str) -> Option<&'static str> {
     }
 }
 
-/// Why the text cannot be a name, or the first part of names.
+/// Says why the text cannot be a name, or the first part of names.
 pub(super) fn reason(name: &str, taken: bool) -> &'static str {
     match fault_of_name(name) {
         Some(fault) => fault,

@@ -2,7 +2,7 @@
 
 /// How many values a cast changed beyond rounding. An element is counted at most once.
 ///
-/// Rounding to a neighbouring number is not counted, and neither is anything in a cast to BOOL, which is a test.
+/// Rounding to a neighbouring number is not counted. Nothing is counted in a cast to BOOL, which is a test.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct LossCounts {
@@ -10,18 +10,19 @@ pub struct LossCounts {
     pub infinite: u64,
     /// Numbers, ±∞ included, that became NaN.
     pub nan: u64,
-    /// Values beyond the range of the type, ±∞ included, in casts that make its largest or least number of them: to
-    /// floats that saturate, and of floats to INT4 and UINT4 with [`Int4Overflow::Clamp`](crate::Int4Overflow::Clamp).
-    /// FLOAT8E8M0 has no zero and no negative numbers, so that 0 and negative numbers count when they are cast to it.
+    /// Values beyond the range of the type, ±∞ included, that became its largest or least number. This happens in casts
+    /// to floats that saturate, and in casts of floats to INT4 and UINT4 with
+    /// [`Int4Overflow::Clamp`](crate::Int4Overflow::Clamp). FLOAT8E8M0 has no zero and no negative numbers, so 0 and
+    /// negative numbers are beyond its range.
     pub saturated: u64,
     /// Values beyond the range of an integer type, ±∞ included, in all other casts to integers. ONNX leaves most of these
     /// results undefined; see [`docs::semantics`](crate::docs::semantics).
     pub out_of_range: u64,
     /// Values other than zero that became zero.
     pub zero: u64,
-    /// Values that became subnormal and were not.
+    /// Values that were not subnormal and became so.
     pub subnormal: u64,
-    /// NaNs that became numbers, because the type has no NaN.
+    /// NaNs that became numbers because the type has no NaN.
     pub nan_to_number: u64,
 }
 
@@ -37,13 +38,13 @@ impl LossCounts {
         self.iter().map(|(_, count)| count).sum()
     }
 
-    /// The number of values beyond the range of the type: those that became ±∞ or NaN, were saturated or are out of range.
-    /// Infinities count where they did not stay infinite.
+    /// The number of values beyond the range of the type: those that became ±∞ or NaN, were saturated, or are out of
+    /// range. An infinity counts if it did not stay infinite.
     pub fn overflowed(&self) -> u64 {
         self.infinite + self.nan + self.saturated + self.out_of_range
     }
 
-    /// The names and the counts, in the order of the fields, to be changed.
+    /// The names and the counts, in the order of the fields; the counts can be changed.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (&'static str, &mut u64)> {
         Loss::ALL.into_iter().map(Loss::name).zip(self.fields())
     }

@@ -1,4 +1,5 @@
-//! What the reference makes of every code of at most 16 bits, and limits of wider sources that were derived by hand.
+//! Compares losses with what the reference makes of every code of at most 16 bits, and with limits of wider sources
+//! that were derived by hand.
 
 use super::*;
 use crate::ElementType;
@@ -40,11 +41,12 @@ fn loss_of(conversion: &Conversion, code: u64) -> Option<Loss> {
                 Some(_) if format.specials == Specials::Scale => {
                     (x < value(&format, 0) || x > max).then_some(Loss::Saturated)
                 }
-                // Beyond half a unit of the largest number's last place.
+                // More than half a unit of the last place beyond the largest number.
                 Some(y) if y.abs() == max && x.abs() - max > (max - value(&format, format.max() - 1)) / 2.0 => {
                     Some(Loss::Saturated)
                 }
-                // At half a unit, a number with an odd significand is no result of rounding.
+                // Exactly half a unit beyond it. Rounding does not give the largest number there if its significand is
+                // odd.
                 Some(y)
                     if y.abs() == max
                         && format.max() & 1 == 1
@@ -104,7 +106,7 @@ fn options() -> impl Iterator<Item = CastOptions> {
     ])
 }
 
-/// Every code of every source of at most 16 bits, to every type, is in the range of its loss and in no other.
+/// Every code of every source of at most 16 bits is in the range of its loss, and in no other, for every destination.
 #[test]
 fn every_code_is_counted_as_what_became_of_it() {
     let sources = || ElementType::ALL.iter().copied().filter(|t| t.is_numeric() && t.code_bits() <= 16);
@@ -133,12 +135,12 @@ fn limits_of_wide_sources() {
     use ElementType::*;
     let ranges = |from, to| {
         let lost = lost_codes(&Conversion::new(from, to, &CastOptions::default()).unwrap());
-        // A mask without some bits would lose the ends.
+        // The mask must keep the bits of both ends.
         let ends = |lost: &LostCodes| [lost.codes.first, lost.codes.last].map(|code| lost.codes.contains(code));
         assert!(lost.iter().all(|lost| ends(lost) == [true; 2]), "{lost:?}");
         lost.into_iter().map(|lost| (lost.loss, lost.codes.first, lost.codes.last)).collect::<Vec<_>>()
     };
-    // 2^-25 is the tie of 0 and the least subnormal; 65520 that of the largest number and ∞.
+    // 2^-25 is the tie between 0 and the least subnormal; 65520 is the tie between the largest number and ∞.
     let half = vec![
         (Loss::Zero, 1, 0x3300_0000),
         (Loss::Subnormal, 0x3300_0001, 0x387f_dfff),
@@ -168,7 +170,7 @@ fn limits_of_wide_sources() {
         (Loss::NanToNumber, 0x7ff0_0000_0000_0001, 0x7fff_ffff_ffff_ffff),
     ];
     assert_eq!(ranges(DOUBLE, INT64), int64);
-    // 0 and what is below 2^-127; what is above 2^127; all negative numbers.
+    // 0 and magnitudes below 2^-127; magnitudes above 2^127; all negative numbers.
     let scale = vec![
         (Loss::Saturated, 0, 0x37ff_ffff_ffff_ffff),
         (Loss::Saturated, 0x47e0_0000_0000_0001, 0x7ff0_0000_0000_0000),
@@ -212,7 +214,7 @@ fn sums_of_counts() {
     assert_eq!((counts.overflowed(), counts.total()), (4_321, 7_654_321));
 }
 
-/// The results of a range are those of its codes, and it is known whether others have the same.
+/// The results of a range are those of its codes. `others` says rightly whether other codes have the same results.
 #[test]
 fn results_are_those_of_the_lost_codes() {
     let floats = || ElementType::ALL.iter().copied().filter(|t| matches!(t.kind(), Kind::Float(_)));
