@@ -201,7 +201,8 @@ fn checked(spec: &CastSpec, source: &[u8], len: usize, destination: usize) -> Re
 
 /// Casts as [`cast_bytes`], and counts what is lost.
 ///
-/// Only the source is looked at for that, while it is in the cache; it costs much less than reading it from memory.
+/// Each piece is counted while it is in the cache, which costs much less than reading it from memory again. Counting
+/// reads the codes of the source, or those of the result where they are shorter and tell the same.
 /// [`count_losses`] counts alone, for results that come from a GPU.
 ///
 /// ```
