@@ -1,4 +1,4 @@
-//! Fragments, constants and the line that joins them, composed into one WGSL module.
+//! Composes one WGSL module of fragments, constants and the line that joins them.
 
 use std::collections::HashSet;
 
@@ -33,12 +33,12 @@ fragments! {
     "lib/significand" "value/float"
 }
 
-/// The fragment of a name: its name and its text.
+/// The name and the text of the fragment with this name.
 pub(crate) fn fragment(name: &str) -> (&'static str, &'static str) {
     *FRAGMENTS.iter().find(|(known, _)| *known == name).expect("a file of shaders/")
 }
 
-/// The fragments that a fragment's text names as those that it uses.
+/// The names in a fragment's `//:use` lines: the fragments that it uses.
 pub(crate) fn used(text: &str) -> impl Iterator<Item = &str> {
     text.lines().filter_map(|line| line.strip_prefix("//:use "))
 }
@@ -63,7 +63,7 @@ impl Module {
         Self { header, constants, text: String::new(), used: HashSet::new() }
     }
 
-    /// Adds a fragment after the fragments that it uses, once.
+    /// Adds a fragment once, after the fragments that it uses.
     pub(super) fn need(&mut self, name: &str) {
         let (name, text) = fragment(name);
         if !self.used.insert(name) {
@@ -90,7 +90,8 @@ impl Module {
         self.text.push('\n');
     }
 
-    /// The source and the destination, as arrays of vectors of `source` and of `destination` words.
+    /// Declares the source and the destination as arrays of vectors. `source` and `destination` are the words in a
+    /// vector.
     pub(super) fn bindings(&mut self, access: Access, source: u32, destination: u32) {
         self.alias("SourceWords", source);
         self.alias("DestinationWords", destination);
@@ -101,7 +102,7 @@ impl Module {
         });
     }
 
-    /// `params` and `fn workgroup_number`.
+    /// Declares `params` and `fn workgroup_number`.
     pub(super) fn params(&mut self, access: Access, space: ParameterSpace) {
         match (space, access) {
             (ParameterSpace::Counted, Access::Separate) => self.need("entry/count"),
@@ -116,7 +117,7 @@ impl Module {
         });
     }
 
-    /// `fn convert_eight`, from four words of source codes to one of destination codes.
+    /// Declares `fn convert_eight`, from four words of source codes to one word of destination codes.
     pub(super) fn eights(&mut self, thresholds: &Thresholds) {
         let least: Vec<_> = thresholds.least.iter().map(|least| format!("{least:#x}u")).collect();
         self.constants.number("SRC_LEAST_NAN", thresholds.least_nan);
@@ -124,7 +125,8 @@ impl Module {
         self.need("encode/float4");
     }
 
-    /// `fn convert`, from source code to destination code: one line, and the fragments whose functions it calls.
+    /// Declares `fn convert`, from source code to destination code: one line, and the fragments whose functions it
+    /// calls.
     pub(super) fn conversion(&mut self, conversion: &Conversion) {
         let word = |bits| if bits == 64 { "vec2<u32>" } else { "u32" };
         let (source, destination) = (word(conversion.from.code_bits()), word(conversion.to.code_bits()));
@@ -148,7 +150,7 @@ impl Module {
 /// A function of one argument: its file and its name.
 pub(crate) type Function = Option<(&'static str, &'static str)>;
 
-/// What leads from source code to destination code: decode, hub and encode, where there is such a step.
+/// The functions from source code to destination code: decode, hub and encode, each if there is such a step.
 /// [`Conversion::convert`] calls their references.
 pub(crate) fn functions(conversion: &Conversion) -> [Function; 3] {
     if conversion.is_direct() {
@@ -268,7 +270,7 @@ mod tests {
         names
     }
 
-    /// The names of a file's functions, in WGSL or Rust, methods apart.
+    /// The names of the functions in a file of WGSL or Rust, methods excluded.
     fn functions(text: &str) -> Vec<&str> {
         let lines = text.lines().map(|line| line.strip_prefix("pub(crate) ").unwrap_or(line));
         lines.filter_map(|line| line.strip_prefix("fn ")?.split('(').next()).collect()
@@ -280,7 +282,7 @@ mod tests {
         assert_eq!(files("shaders"), known);
     }
 
-    /// A fragment's first line names the file; what it declares to read is what it reads.
+    /// A fragment's first line names the file, and its list of constants is that of the constants that it reads.
     #[test]
     fn fragment_headers_match_the_code() {
         for (name, text) in FRAGMENTS {
@@ -302,8 +304,9 @@ mod tests {
         }
     }
 
-    /// Each WGSL function that converts has its reference of the same name in the file of the same name, and the other
-    /// way round, in the same order. Those that give values instead of codes are compared with conversions to FLOAT.
+    /// Each WGSL function that converts has a reference of the same name in the file of the same name, in the same
+    /// order, and vice versa. Functions that give values instead of codes have none: they are compared with conversions
+    /// to FLOAT.
     #[test]
     fn every_function_has_its_reference() {
         let converts = |name: &str| !name.starts_with("entry/") && !name.starts_with("value/");

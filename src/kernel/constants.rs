@@ -1,15 +1,15 @@
-//! The numbers that the fragments read, from the table's row and the options.
+//! The numbers that the fragments read; they follow from the table's row and the options.
 
 use std::fmt::Write as _;
 
 use crate::bits::reference::{EncodeE8m0, EncodeFloat, EncodeInt};
 use crate::types::conversion::{Conversion, Decode, Encode};
 
-/// WGSL's `const` lines, in no order that matters.
+/// WGSL's `const` lines. Their order does not matter.
 pub(crate) struct Constants(String);
 
 impl Constants {
-    /// Those of a conversion.
+    /// The constants of a conversion.
     pub(crate) fn new(conversion: &Conversion) -> Self {
         let mut constants = Self(String::new());
         constants.number("SRC_BITS", conversion.from.code_bits());
@@ -26,7 +26,7 @@ impl Constants {
         constants
     }
 
-    /// Adds those that only functions of values read.
+    /// Adds the constants that only functions of values read.
     pub(crate) fn values(&mut self, conversion: &Conversion) {
         if let Decode::Float(from) = conversion.decode {
             self.line(&format!("const SRC_LEAST_NORMAL: f32 = 0x1p{}f;", 1 - from.bias as i32));

@@ -1,5 +1,6 @@
-//! The entry point of the blocks and the shifted kernel: loads, lanes and stores, unrolled. Rust writes what depends on
-//! a pair's widths, here, in `views.rs` and in `src/wgsl`; all other WGSL is in `shaders/`.
+//! The entry point of the blocks kernel and of the shifted kernel: loads, conversions and stores, unrolled. Rust writes
+//! the WGSL that depends on the widths of a pair, in this file, in `views.rs` and in `src/wgsl`. All other WGSL is in
+//! `shaders/`.
 
 use std::fmt::Write as _;
 
@@ -15,7 +16,7 @@ pub(super) fn vector(words: u32) -> &'static str {
     }
 }
 
-/// The length, in words, of the widest vector of which whole ones make up `words`.
+/// The length, in words, of the widest vector that divides `words` into whole vectors.
 fn widest(words: u32) -> u32 {
     match words {
         words if words % 4 == 0 => 4,
@@ -24,7 +25,7 @@ fn widest(words: u32) -> u32 {
     }
 }
 
-/// One value of the words that the expressions give. A single expression stays as it is.
+/// The expression of a value that consists of these words. A single word stays as it is.
 pub(super) fn vector_of(words: &[String]) -> String {
     match words {
         [whole] => whole.clone(),
@@ -32,7 +33,8 @@ pub(super) fn vector_of(words: &[String]) -> String {
     }
 }
 
-/// A word of values that are loaded as vectors of `vector` words, and named by `name` and a number.
+/// The expression of the word at `index`, in values that were loaded as vectors of `vector` words. Their names are
+/// `name` and a number.
 pub(super) fn word_of(name: &str, vector: u32, index: u32) -> String {
     match vector {
         1 => format!("{name}_{index}"),
@@ -40,29 +42,29 @@ pub(super) fn word_of(name: &str, vector: u32, index: u32) -> String {
     }
 }
 
-/// The entry of the blocks and the shifted kernel: loads, lanes, stores, unrolled.
+/// The entry point of the blocks kernel or the shifted kernel, or of the windows of a view.
 pub(super) struct Entry {
     source_bits: u32,
     destination_bits: u32,
-    /// Words a unit takes; a source unit of less than a word counts as one.
+    /// Words of a unit. A source unit of less than a word counts as one word.
     source_words: u32,
     destination_words: u32,
-    /// Words that are loaded and stored at a time.
+    /// The words that one load, or one store, moves.
     pub(super) source_vector: u32,
     pub(super) destination_vector: u32,
-    /// The source starts at any bit.
+    /// The source may start at any bit.
     shifted: bool,
     pub(super) units: Units,
     /// Whether a dispatch may have no unit at all.
     pub(super) may_be_empty: bool,
     copy: bool,
-    /// Four source words become one.
+    /// `convert_eight` makes one destination word of four source words.
     eights: bool,
-    /// Elements that a table entry holds. Its index is as many source codes.
+    /// The number of elements in a table entry; an index consists of as many source codes. `None`: there is no table.
     per_entry: Option<u32>,
-    /// Codes come with undefined bits above their width.
+    /// `convert` leaves undefined bits above the width of its codes, so they must be masked.
     masked: bool,
-    /// What lies above a source code does not matter.
+    /// `convert` ignores the bits above a source code.
     ignores_above: bool,
 }
 
@@ -71,13 +73,13 @@ impl Entry {
         let units = Units::new(conversion, kind, access, lookup);
         let (source_bits, destination_bits) = (conversion.from.code_bits(), conversion.to.code_bits());
         let per_entry = uses_table(conversion, lookup).then(|| {
-            // As many codes as an index of 8 bits and an entry of one word allow.
+            // The largest number for which an index has at most 8 bits and an entry at most one word.
             [4, 2].into_iter().find(|n| n * source_bits <= 8 && n * destination_bits <= 32).unwrap_or(1)
         });
         let source_words = (units.elements * source_bits / 32).max(1);
         let destination_words = units.elements * destination_bits / 32;
         let shifted = kind == KernelKind::Shifted;
-        // One binding has one element type.
+        // One binding of both sides has one element type, so both sides need the same vectors.
         let shared = access == Access::Shared;
         Self {
             source_bits,
@@ -110,8 +112,8 @@ impl Entry {
             writeln!(text, "var<workgroup> table: array<{word}, {}>;\n", 1u32 << (per_entry * self.source_bits))?;
         }
         writeln!(text, "@compute @workgroup_size(WORKGROUP_SIZE)")?;
-        // Workgroups have one dimension. Where the index is a value of its own, llvmpipe of Mesa 25 computes it slowly: casts
-        // then reach 0.5 to 0.6 of their speed.
+        // Workgroups have one dimension. `local_invocation_index` would be shorter, but llvmpipe of Mesa 25 computes it
+        // slowly: casts then reach 0.5 to 0.6 of their speed.
         let arguments = "@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) local: vec3<u32>";
         writeln!(text, "fn main({arguments}) {{")?;
         if let Some(per_entry) = self.per_entry {
@@ -126,8 +128,8 @@ impl Entry {
         writeln!(text, "    let source_start = params.source_word{};", start(self.source_vector))?;
         writeln!(text, "    let destination_start = params.destination_word{};", start(self.destination_vector))?;
         if repeat > 1 {
-            // All loads come before the first store, so that their waits overlap. A unit past the end loads the last
-            // unit instead, so that no load needs a branch.
+            // All loads come before the first store, so that the device waits for all of them at once. An invocation
+            // without a unit loads the last unit instead, so that no load needs a branch.
             if self.may_be_empty {
                 writeln!(text, "    if (params.count == 0u) {{\n        return;\n    }}")?;
             }
@@ -155,7 +157,7 @@ impl Entry {
         writeln!(text, "}}")
     }
 
-    /// Converts every source code once; an entry holds several neighbours' codes where they fit.
+    /// Fills the table: each invocation converts the codes of one index. Every code of an entry has its own conversion.
     fn fill(&self, text: &mut String, per_entry: u32) -> std::fmt::Result {
         let entries = 1u32 << (per_entry * self.source_bits);
         let codes: Vec<String> = (0..per_entry)
@@ -172,7 +174,8 @@ impl Entry {
         )
     }
 
-    /// A destination code moved to its bit, cut to its width where it could reach its neighbour.
+    /// A destination code, moved up by `shift` bits. It is cut to its width if its undefined bits could reach a
+    /// neighbour.
     fn shifted(&self, code: String, shift: u32, has_neighbours: bool) -> String {
         let bits = self.destination_bits;
         let code = if self.masked && bits < 32 && has_neighbours {
@@ -200,7 +203,7 @@ impl Entry {
         Ok(())
     }
 
-    /// Each word from the two that it lies across; the last is never passed.
+    /// Makes each source word of the two words that it lies across. No load goes beyond the last word of the source.
     fn load_shifted(&self, text: &mut String, r: u32) -> std::fmt::Result {
         let unit_bits = self.units.elements * self.source_bits;
         let words = self.source_words;
@@ -219,7 +222,7 @@ impl Entry {
         self.shift(text, r)
     }
 
-    /// The source's words from those that they lie across.
+    /// Makes the source's words of the loaded words that they lie across.
     fn shift(&self, text: &mut String, r: u32) -> std::fmt::Result {
         for k in 0..self.source_words {
             let above = format!("((w{r}_{} << 1u) << (31u - low_{r}))", k + 1);
@@ -228,7 +231,7 @@ impl Entry {
         Ok(())
     }
 
-    /// The conversion of a window of a view's row, whose unit is the window.
+    /// The conversion of windows of a view's row. The unit is the window.
     pub(super) fn window(conversion: &Conversion, window: &Window) -> Self {
         let (source_bits, destination_bits) = (conversion.from.code_bits(), conversion.to.code_bits());
         Self {
@@ -249,7 +252,7 @@ impl Entry {
         }
     }
 
-    /// `fn store_window`, which converts a window from a position in the source on.
+    /// `fn store_window`, which converts the window at a position of the source.
     pub(super) fn window_text(&self, source_vector: u32) -> String {
         let mut text = String::new();
         self.write_window(&mut text, source_vector).expect("writing to a String cannot fail");
@@ -282,7 +285,8 @@ impl Entry {
             for k in 0..vectors {
                 writeln!(text, "    let v0_{k} = load_source(first_0 + {k}u);")?;
             }
-            // One more only where it is needed: it is there then.
+            // One more vector is loaded only if it holds a part of the window. Otherwise it may lie outside the
+            // binding.
             let needed = if narrow { "(from_0 & 3u) != 0u || low_0 != 0u" } else { "(from_0 & 3u) != 0u" };
             writeln!(text, "    var v0_{vectors} = vec4<u32>();")?;
             writeln!(text, "    if ({needed}) {{\n        v0_{vectors} = load_source(first_0 + {vectors}u);\n    }}")?;
@@ -302,7 +306,8 @@ impl Entry {
                 writeln!(text, "    let {name}0_{k} = load_source(from_0 + {k}u);")?;
             }
             if narrow {
-                // The word after the last one only where a code lies in it.
+                // The word after the last one is loaded only if a code lies in it. Otherwise it may lie outside the
+                // binding.
                 let used = (self.units.elements * self.source_bits - 1) % 32 + 1;
                 writeln!(text, "    let after_0 = from_0 + select({}u, {words}u, low_0 > {}u);", words - 1, 32 - used)?;
                 writeln!(text, "    let w0_{words} = load_source(after_0);")?;
@@ -318,19 +323,19 @@ impl Entry {
         writeln!(text, "}}")
     }
 
-    /// The source word at `index` of a unit, as loaded.
+    /// The expression of the loaded source word at `index` of a unit.
     fn source_word(&self, r: u32, index: u32) -> String {
         word_of(&format!("s{r}"), self.source_vector, index)
     }
 
-    /// `bits` source bits from `bit` on, a field that may lie across two words.
+    /// The expression of `bits` source bits from `bit` on. They may lie across two words.
     fn source_field(&self, r: u32, bit: u32, bits: u32) -> String {
         let (word, shift) = (bit / 32, bit % 32);
         if shift == 0 && self.ignores_above {
             return self.source_word(r, word);
         }
         if shift + bits <= 32 {
-            // A unit of less than a word has other units' codes above it.
+            // The word of a unit of less than a word also has the codes of other units above it.
             let whole = self.units.elements * self.source_bits >= 32;
             return field(&self.source_word(r, word), shift, bits, whole);
         }
@@ -347,7 +352,8 @@ impl Entry {
         Ok(())
     }
 
-    /// Converts a unit; returns the expression of each destination word, or, where nothing is taken apart, vector.
+    /// Converts a unit, and returns the expression of each destination word. A copy with vectors of the same length
+    /// returns that of each vector instead.
     fn destination_values(&self, r: u32, text: &mut String) -> Result<Vec<String>, std::fmt::Error> {
         if self.copy && self.source_vector == self.destination_vector {
             return Ok((0..self.source_words / self.source_vector).map(|k| format!("s{r}_{k}")).collect());
@@ -379,7 +385,8 @@ impl Entry {
                 continue;
             }
             let (word, shift) = ((i * chunk_bits / 32) as usize, i * chunk_bits % 32);
-            // The topmost field of a word loses what lies above it in the shift; a table holds clean codes.
+            // In the topmost field of a word, the shift drops the undefined bits. A table holds codes without such
+            // bits.
             let has_neighbours = self.per_entry.is_none() && shift + chunk_bits != 32;
             words[word].push(self.shifted(name.clone(), shift, has_neighbours));
             if shift + chunk_bits > 32 {
@@ -388,14 +395,14 @@ impl Entry {
             }
         }
         if self.per_entry.is_some() {
-            // Lookups complete in the order in which they start. Using the last one first waits once for all lookups of
-            // a word.
+            // Lookups complete in the order in which they start. So the first use of the last one waits for all lookups
+            // of a word at once.
             words.iter_mut().for_each(|fields| fields[1..].reverse());
         }
         Ok(words.into_iter().map(|fields| fields.join(" | ")).collect())
     }
 
-    /// The source code, or the table index, of the `i`th conversion of a unit.
+    /// The expression of the source code, or of the table index, of the `i`th conversion of a unit.
     fn source_code(&self, r: u32, i: u32, per_entry: u32) -> String {
         let bits = per_entry * self.source_bits;
         match bits {
@@ -409,18 +416,19 @@ impl Entry {
     }
 }
 
-/// `bits` bits of a word from `shift` on; the topmost need no mask where the word is `whole`.
+/// The expression of `bits` bits of a word from `shift` on. If the word is `whole`, its topmost bits need no mask.
 fn field(word: &str, shift: u32, bits: u32, whole: bool) -> String {
     let shifted = if shift == 0 { word.to_owned() } else { format!("({word} >> {shift}u)") };
     match shift + bits {
         32 if whole => shifted,
-        // GPUs have an instruction for it, which some compilers see only in this.
+        // GPUs have an instruction for this, and some compilers recognise it only in `extractBits`.
         _ if shift > 0 && bits < 8 => format!("extractBits({word}, {shift}u, {bits}u)"),
         _ => format!("({shifted} & {:#x}u)", (1u64 << bits) - 1),
     }
 }
 
-/// Of units of less than a word: the logarithm of how many share one, and a mask for which one it is.
+/// For units of less than a word: the binary logarithm of the number of units in a word, and the mask that gives the
+/// index of a unit in its word.
 fn parts(unit_bits: u32) -> (u32, u32) {
     let parts = 32 / unit_bits;
     (parts.trailing_zeros(), parts - 1)

@@ -1,14 +1,19 @@
-//! Kernels: which WGSL fragments a conversion needs, with which constants, composed into one module.
+//! Composes kernels: the WGSL fragments that a conversion needs, with their constants, as one module.
 //!
-//! A conversion has several kernels. The *blocks* kernel moves whole units: as many elements as fill whole words on
-//! both sides, 16 bytes on the wider one. The *shifted* kernel does the same from a source that starts at any bit of a
-//! word. The *edge* kernel does any range of elements, one destination word (or one element of at least a word) an
-//! invocation, and keeps what lies around them; it takes heads, tails and small tensors. The *strided* kernel is the
-//! same for views with strides; the *rows*, the *gathered* and the *transposed* kernel do the long rows of a view, and
-//! the *ends* kernel does what the first two leave of them. The *together* kernel is the edge kernel for one workgroup,
-//! which reads everything before it writes anything: tensors that overlap need it, and in place codes that lie across words.
+//! A conversion has several kernels.
+//!
+//! - The *blocks* kernel moves whole units. A unit is the fewest elements that fill whole words on both sides, and 16
+//!   bytes on the wider side.
+//! - The *shifted* kernel does the same from a source that starts at any bit of a word.
+//! - The *edge* kernel takes any range of elements: heads, tails and small tensors. An invocation stores one
+//!   destination word, or one element of at least a word, and keeps the bits around the elements.
+//! - The *strided* kernel does the same for views with strides. The *rows*, the *gathered* and the *transposed* kernel
+//!   take the long rows of a view, and the *ends* kernel takes what the rows and the gathered kernel leave.
+//! - The *together* kernel is the edge kernel for one workgroup, which reads everything before it writes anything.
+//!   Tensors that overlap need it, and so do casts in place of codes that lie across words.
+//!
 //! Conversion code lies in `shaders/`. Rust writes the constants, the line that calls decode, hub and encode, and the
-//! loads and stores that are unrolled for a pair's widths.
+//! loads and stores that are unrolled for the widths of a pair.
 
 pub(crate) mod compose;
 pub(crate) mod constants;
@@ -22,37 +27,38 @@ pub(crate) use views::{BLOCK, Block, Window};
 use crate::bits::reference::Thresholds;
 use crate::types::conversion::{Conversion, Encode};
 
-/// Invocations in a workgroup of the blocks kernel; also fills a table of 256 entries in one go.
+/// Invocations in a workgroup of the blocks kernel: one for each entry of the largest table, which has 256 entries.
 pub(crate) const BLOCKS_SIZE: u32 = 256;
 /// Invocations in a workgroup of the edge kernel.
 pub(crate) const EDGE_SIZE: u32 = 64;
 /// Invocations in a workgroup of the kernels of views.
 pub(crate) const VIEW_SIZE: u32 = 64;
-/// The most axes of a view, after neighbours are merged: those of the parameter block.
+/// The most axes of a view after neighbouring axes are merged. The parameter block has room for so many.
 pub(crate) const VIEW_RANK: usize = 8;
-/// The most axes of a view, beside that of its rows, that all kernels of views take; more take the strided kernel.
+/// The most axes of a view, beside the axis of its rows, that every kernel of views takes. Views with more axes take
+/// the strided kernel.
 pub(crate) const FEW_AXES: usize = 4;
 
 /// Which kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum KernelKind {
-    /// Whole units, both sides at whole 16 bytes where their units are.
+    /// Whole units. If the units of a side are whole 16 bytes, that side starts at a multiple of 16 bytes.
     Blocks,
-    /// Whole units, the source at any bit.
+    /// Whole units; the source starts at any bit.
     Shifted,
-    /// Any range.
+    /// Any range of elements.
     Edge,
-    /// As many elements as one workgroup casts, between tensors that overlap.
+    /// A range that one workgroup can cast, between tensors that overlap.
     Together,
     /// Any elements of a view with strides.
     Strided,
-    /// Whole windows of the rows of a view, whose elements follow one another on both sides.
+    /// Whole windows of the rows of a view. The elements of a row follow one another on both sides.
     Rows,
-    /// Whole windows of the rows of a view, whose elements lie anywhere in the source.
+    /// Whole windows of the rows of a view. The elements of a row lie anywhere in the source.
     Gathered,
-    /// What whole windows leave of the rows of a view: elements at both ends of each.
+    /// The elements at both ends of each row of a view that whole windows leave.
     Ends,
-    /// Rows of a view whose elements lie beside those of other rows in the source.
+    /// Rows of a view whose elements lie next to those of other rows in the source.
     Transposed,
 }
 
@@ -79,11 +85,12 @@ impl KernelKind {
 /// How the two sides are bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Access {
-    /// Two buffers: a read-only source.
+    /// Two buffers; the source is read-only.
     Separate,
-    /// Two ranges of one buffer, far apart. A buffer cannot be bound read-only and writable at once.
+    /// Two ranges of one buffer, with a binding each. Both are writable, because WebGPU does not bind one buffer
+    /// read-only and writable at once.
     Writable,
-    /// Two ranges of one buffer through one binding over both.
+    /// Two ranges of one buffer, with one binding over both.
     Shared,
 }
 
@@ -93,9 +100,9 @@ pub(crate) enum Access {
 pub(crate) enum ParameterSpace {
     /// A uniform buffer.
     Uniform,
-    /// Immediates, where the device has them. Kernels of views have too many parameters.
+    /// Immediates, if the device has them. The kernels of views have too many parameters for them.
     Immediate,
-    /// A table with the parameters of several casts, of which each workgroup works on one.
+    /// A table with the parameters of several casts. Each workgroup works on one of these casts.
     Table,
     /// A uniform buffer, and a buffer that holds the number of elements.
     Counted,
@@ -104,8 +111,8 @@ pub(crate) enum ParameterSpace {
 /// A compute shader in WGSL, with the entry point `main`.
 ///
 /// Bind group 0 contains the source words (binding 0), the destination words (binding 1, read-write storage) and the
-/// parameters (binding 4, uniform). The source is read-only storage if both tensors are in two buffers, and read-write
-/// storage if they are in one. A kernel for one range over both has no binding 0.
+/// parameters (binding 4, uniform). The source is read-only storage if the tensors are in two buffers, and read-write
+/// storage if they are in one. A kernel with one binding over both tensors has no binding 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kernel {
     wgsl: String,
@@ -130,24 +137,25 @@ impl Kernel {
     }
 }
 
-/// How the kernels for whole units convert sources of at most 8 bits, which have few codes.
+/// How the kernels for whole units convert sources of at most 8 bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CodeLookup {
-    /// Each workgroup converts every code once, to a table in its memory, and then looks codes up: faster on GPUs.
+    /// Each workgroup converts every code once, into a table in workgroup memory, and then looks codes up. This is
+    /// faster on GPUs.
     #[default]
     Table,
-    /// Codes are computed, and looked up only where one lookup replaces the encoding of several codes: faster on
-    /// software adapters, whose workgroup memory is slower than computing.
+    /// Codes are computed. They are looked up only where one lookup replaces the encoding of several codes. This is
+    /// faster on software adapters, whose workgroup memory is slow.
     Computed,
 }
 
 /// How the blocks kernel of a conversion divides a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Units {
-    /// Elements in a unit: whole words of both sides (a source unit may fill only part of a word).
+    /// Elements in a unit. A unit is whole words of the destination; in the source it may be a part of a word.
     pub elements: u32,
-    /// Units an invocation converts, `BLOCKS_SIZE` units apart.
+    /// Units that an invocation converts. They are `BLOCKS_SIZE` units apart.
     pub repeat: u32,
 }
 
@@ -155,25 +163,26 @@ impl Units {
     pub(crate) fn new(conversion: &Conversion, kind: KernelKind, access: Access, lookup: CodeLookup) -> Self {
         let (source, destination) = (conversion.from.code_bits(), conversion.to.code_bits());
         if kind == KernelKind::Blocks && access == Access::Shared {
-            // One binding has one element type: 16 bytes of the narrower side too.
+            // One binding has one element type, so a unit has 16 bytes of the narrower side too.
             return Self { elements: 128 / source.min(destination), repeat: 1 };
         }
         if conversion.is_copy() {
-            // Whole 16-byte blocks; 6-bit codes fill three of them.
+            // Whole blocks of 16 bytes. Codes of 6 bits fill three blocks.
             return Self { elements: if source == 6 { 64 } else { 128 / source }, repeat: 1 };
         }
         let wider = source.max(destination);
         let elements = if source == 6 || destination == 6 {
-            // Sixteen codes fill three words; four times as many three vectors, where the other side does not take
-            // many.
+            // 16 codes of 6 bits fill three words, and 64 fill three vectors of four words. The longer unit suits only
+            // if the other side needs few vectors for it.
             if wider <= 8 { 64 } else { 16 }
         } else {
-            // 16 bytes of the wider side, but no less than a word of the destination.
+            // 16 bytes of the wider side, but at least a word of the destination.
             (128 / wider).max(32 / destination)
         };
         let bytes = elements * (source + destination) / 8;
-        // An invocation moves about 128 bytes if it would otherwise spend much of its time on filling the table or on
-        // computing its place. Software adapters gain nothing from sharing the second cost.
+        // Filling the table, and computing the place of a unit, take much of an invocation's time. An invocation that
+        // would do so for few bytes moves about 128 bytes instead. Software adapters gain nothing from sharing the
+        // second cost.
         let repeats = uses_table(conversion, lookup) || lookup == CodeLookup::Table && destination <= 8;
         let repeat = if repeats { (128 / bytes).max(1).next_power_of_two() } else { 1 };
         Self { elements, repeat }
@@ -185,15 +194,16 @@ impl Units {
     }
 }
 
-/// Whether a kernel looks up the source's codes, as [`CodeLookup`] says.
+/// Whether a kernel uses a table of codes: see [`CodeLookup`].
 fn uses_table(conversion: &Conversion, lookup: CodeLookup) -> bool {
     let saves_several =
         conversion.from.code_bits() <= 4 && matches!(conversion.encode, Encode::Float(_) | Encode::E8m0(_));
     conversion.from.code_bits() <= 8 && !conversion.is_copy() && (lookup == CodeLookup::Table || saves_several)
 }
 
-/// The thresholds of a conversion that takes eight codes at once. GPUs convert integers faster one at a time:
-/// `integer_to_float` finds the code by one shift by a variable count, which is slow only on software adapters.
+/// The thresholds of a conversion that takes eight codes at once. For integers they are used on software adapters only.
+/// GPUs convert integers faster one at a time: there `integer_to_float` is one shift by a variable count, which is slow
+/// only on software adapters.
 fn thresholds(conversion: &Conversion, lookup: CodeLookup) -> Option<Thresholds> {
     conversion.thresholds().filter(|thresholds| thresholds.least_nan != 0 || lookup == CodeLookup::Computed)
 }
@@ -240,7 +250,7 @@ fn units(
 /// The kernel for any range of elements.
 fn edge(conversion: &Conversion, kind: KernelKind, access: Access, space: ParameterSpace) -> Kernel {
     let bits = conversion.to.code_bits();
-    // The most codes that touch one word: of 6 bits, five whole ones and two in part.
+    // The most codes that touch one word. Of 6-bit codes these are five whole ones and two parts.
     let elements = if bits == 6 { 7 } else { (32 / bits).max(1) };
     let size = if kind == KernelKind::Together { BLOCKS_SIZE } else { EDGE_SIZE };
     let mut module = Module::new(conversion, size, elements);
@@ -271,7 +281,7 @@ mod tests {
 
     const UNIFORM: ParameterSpace = ParameterSpace::Uniform;
 
-    /// The members of a struct in a kernel's text, with their places, and its size.
+    /// The members of a struct in a kernel's text with their offsets, and the size of the struct.
     fn layout(kind: KernelKind, space: ParameterSpace, name: &str) -> (Vec<(String, usize)>, usize) {
         let conversion = Conversion::new(ElementType::FLOAT, ElementType::FLOAT16, &CastOptions::default()).unwrap();
         let kernel = compose(&conversion, kind, Access::Separate, space, CodeLookup::Table);
@@ -316,7 +326,7 @@ mod tests {
     /// Parses and validates a kernel, and looks at its bindings and types.
     fn check(conversion: &Conversion, kind: KernelKind, access: Access, space: ParameterSpace, lookup: CodeLookup) {
         let narrow = conversion.from.code_bits().min(conversion.to.code_bits());
-        // What the planner never asks for.
+        // The planner never asks for these.
         let wide = kind == KernelKind::Blocks && access == Access::Shared && narrow < 8;
         let transposed = kind != KernelKind::Transposed || Block::new(conversion, access, lookup).is_some();
         let together = kind == KernelKind::Together && access != Access::Shared;
@@ -342,8 +352,8 @@ mod tests {
         assert!(!module.types.iter().any(|(_, t)| t.inner.scalar_kind() == Some(naga::ScalarKind::Float)));
     }
 
-    /// The kernels for slices that start anywhere; `tests/host/shaders.rs` looks at the public ones. Each pair takes one of
-    /// the parameter spaces besides uniform buffers, with one access.
+    /// The kernels for slices that start anywhere. `tests/host/shaders.rs` checks the public kernels. Besides the
+    /// uniform buffer, each pair takes one of the other parameter spaces, with one access.
     #[test]
     fn kernels_of_every_kind_access_and_parameter_space_are_valid() {
         let numeric = || ElementType::ALL.iter().copied().filter(|t| t.is_numeric());
@@ -367,7 +377,7 @@ mod tests {
         }
     }
 
-    /// Loads and stores of kernels are not checked.
+    /// Loads and stores of kernels are not checked at run time, so their indices must stay in range.
     #[test]
     fn kernels_with_few_units_or_codes_stay_within_their_memory() {
         let text = |from, space| {

@@ -1,26 +1,28 @@
 //! The kernels of strided views.
 //!
-//! The destination is stored in *cells*: words, or elements of whole words. The strided kernel stores one cell an
-//! invocation. The rows kernel stores *windows*, each of several cells of one row whose elements follow one another on
-//! both sides, unrolled; the gathered kernel does so where they lie anywhere in the source. The ends kernel then stores
-//! the cells before and after them, one an invocation. The transposed kernel stores rows whose elements lie beside those of
-//! other rows in the source: on GPUs by way of workgroup memory, on software adapters in blocks of few elements.
+//! The destination is stored in *cells*: words, or elements of whole words. An invocation of the strided kernel stores
+//! one cell. An invocation of the rows kernel stores a *window*: several cells of one row, unrolled. The elements of
+//! such a row follow one another on both sides. The gathered kernel also stores windows, but its elements lie anywhere
+//! in the source. The ends kernel then stores the cells before and after the windows, one per invocation. The
+//! transposed kernel stores rows whose elements lie next to those of other rows in the source. On GPUs it moves them
+//! through workgroup memory, on software adapters in small blocks.
 
 use super::compose::Module;
 use super::entry::{Entry, vector_of, word_of};
 use super::{Access, BLOCKS_SIZE, CodeLookup, Kernel, KernelKind, VIEW_SIZE};
 use crate::types::conversion::Conversion;
 
-/// How the rows kernel divides a row.
+/// How the rows kernel and the gathered kernel divide a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Window {
     pub elements: u32,
-    /// Words of the destination, and of these those that are stored at a time.
+    /// Words of a window in the destination, and words that one store writes.
     pub words: u32,
     pub vector: u32,
-    /// Words of the source that are loaded at a time.
+    /// Words that one load reads from the source.
     pub source_vector: u32,
-    /// Elements after a window whose bits the kernel may load, if windows do not start at whole vectors of the source.
+    /// The kernel may load the bits of this many elements after a window. It does so if windows do not start at whole
+    /// vectors of the source.
     pub tail: u32,
 }
 
@@ -28,9 +30,9 @@ impl Window {
     pub(crate) fn new(conversion: &Conversion, access: Access, lookup: CodeLookup) -> Self {
         let (source, destination) = (conversion.from.code_bits(), conversion.to.code_bits());
         let wider = source.max(destination);
-        // Software adapters spend much of their time on finding the place of a window, and gain from long ones.
+        // Software adapters spend much of their time on finding the place of a window, so they gain from long windows.
         let most = if lookup == CodeLookup::Computed { (512 / wider).min(16) } else { 0 };
-        // Whole words; sixteen codes of 6 bits are three.
+        // A window has whole words. 16 codes of 6 bits fill three words.
         let least = if source == 6 || destination == 6 { 16 } else { 32 / destination };
         let elements = most.max(128 / wider).next_power_of_two().max(least);
         let words = elements * destination / 32;
@@ -51,20 +53,21 @@ impl Window {
     }
 }
 
-/// How the transposed kernel divides rows that lie beside each other in the source.
+/// How the transposed kernel divides rows that lie next to each other in the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Block {
-    /// Elements of a row, and rows, that a workgroup converts.
+    /// The elements of a row, and the number of rows, that a workgroup converts.
     pub row: u32,
     pub columns: u32,
     /// Invocations in a workgroup.
     pub size: u32,
-    /// The elements of each row, and of each column, that an invocation loads and stores as vectors: blocks consist of
-    /// whole ones. `None` if a tile in the workgroup's memory has any elements.
+    /// With vectors, an invocation loads and stores a block of `BLOCK` by `BLOCK` elements, and dispatches consist of
+    /// whole blocks. `None`: a tile in workgroup memory, which need not be full.
     pub vectors: Option<Vectors>,
 }
 
-/// Words that are loaded and stored at a time, and the elements that whole vectors of four elements' words start at.
+/// The words of a load and of a store, and the multiples of elements at which vectors start. A vector has the words of
+/// `BLOCK` elements, four at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Vectors {
     source: u32,
@@ -73,20 +76,21 @@ pub(crate) struct Vectors {
     pub destination_alignment: u32,
 }
 
-/// Elements of a row, and rows, that an invocation converts without workgroup memory.
+/// The elements of a row, and the number of rows, that an invocation converts without workgroup memory.
 pub(crate) const BLOCK: u32 = 4;
-/// Blocks along each side of the square that the invocations of such a workgroup convert.
+/// A workgroup without workgroup memory converts a square of blocks. This is the number of blocks along each side.
 const SQUARE: u32 = 8;
 const _: () = assert!(SQUARE * SQUARE == VIEW_SIZE);
 
 impl Block {
-    /// `None` for conversions whose transposed views take the other kernels.
+    /// `None` for conversions whose transposed views take other kernels.
     pub(crate) fn new(conversion: &Conversion, access: Access, lookup: CodeLookup) -> Option<Self> {
         let (source, destination) = (conversion.from.code_bits(), conversion.to.code_bits());
         if lookup == CodeLookup::Table {
-            // A tile's rows are at least 32 bytes of the destination, where workgroup memory of 16 KiB has room for them.
+            // A tile's rows are at least 32 bytes of the destination, as far as 16 KiB of workgroup memory have room
+            // for them.
             let row = if destination > 8 { 32 } else { 64 };
-            // Codes of 6 bits lie across words.
+            // Tiles store whole codes into words, but codes of 6 bits lie across words.
             return (destination != 6).then_some(Self { row, columns: 32, size: BLOCKS_SIZE, vectors: None });
         }
         if source < 8 || destination < 8 {
@@ -112,7 +116,7 @@ pub(super) fn view(conversion: &Conversion, kind: KernelKind, access: Access, lo
     let (size, elements) = match (kind, &block) {
         (_, Some(block)) => (block.size, block.row * block.columns / block.size),
         (KernelKind::Rows | KernelKind::Gathered, _) => (VIEW_SIZE, window.elements),
-        // The most codes that touch one word: of 6 bits, five whole ones and two in part.
+        // The most codes that touch one word. Of 6-bit codes these are five whole ones and two parts.
         _ if bits == 6 => (VIEW_SIZE, 7),
         _ => (VIEW_SIZE, (32 / bits).max(1)),
     };
@@ -142,7 +146,7 @@ pub(super) fn view(conversion: &Conversion, kind: KernelKind, access: Access, lo
     module.finish(size, elements)
 }
 
-/// `fn store_cell`, with all that it needs.
+/// Adds `fn store_cell` and everything that it needs.
 fn cells(conversion: &Conversion, access: Access, module: &mut Module) {
     module.bindings(access, 1, 1);
     loads(conversion, module);
@@ -154,7 +158,7 @@ fn cells(conversion: &Conversion, access: Access, module: &mut Module) {
     store.iter().for_each(|fragment| module.need(fragment));
 }
 
-/// `fn load_code` and `fn convert`.
+/// Adds `fn load_code` and `fn convert`.
 fn loads(conversion: &Conversion, module: &mut Module) {
     module.conversion(conversion);
     module.need(if conversion.from.code_bits() == 64 { "entry/view_pair" } else { "entry/view_word" });
@@ -179,7 +183,7 @@ fn gathered(conversion: &Conversion, access: Access, window: &Window, module: &m
     module.line("}");
 }
 
-/// The words of codes that lie one after the other from a word's start on.
+/// Packs codes into words, one after the other from the start of a word.
 fn packed(codes: &[String], bits: u32) -> Vec<String> {
     let mut words = vec![Vec::new(); (codes.len() as u32 * bits).div_ceil(32) as usize];
     for (i, code) in codes.iter().enumerate() {
@@ -203,7 +207,7 @@ fn packed(codes: &[String], bits: u32) -> Vec<String> {
     words.into_iter().map(|fields| fields.join(" | ")).collect()
 }
 
-/// The lines that store words as vectors from an index on.
+/// The lines that store words as vectors, from an index on.
 fn stores(start: &str, vector: u32, words: &[String]) -> Vec<String> {
     let line = |(k, part): (usize, &[String])| format!("    store_destination({start} + {k}u, {});", vector_of(part));
     words.chunks(vector as usize).enumerate().map(line).collect()
@@ -226,7 +230,7 @@ fn tiles(conversion: &Conversion, access: Access, block: &Block, module: &mut Mo
     module.number("BLOCK_COLUMNS", block.columns);
     module.number("TILE_ROW", block.row);
     module.number("TILE_BEFORE", before);
-    // One more than columns, so that the codes of a row lie in different banks of the memory.
+    // One column more than a tile has. The codes of a column then lie in different banks of the memory.
     module.number("TILE_PITCH", block.columns + 1);
     module.alias("DestinationCode", if bits == 64 { 2 } else { 1 });
     cells(conversion, access, module);
@@ -246,7 +250,7 @@ fn blocks(conversion: &Conversion, access: Access, block: &Block, vectors: &Vect
     module.line(store_block(conversion, vectors).trim_end());
 }
 
-/// `fn store_block`, which converts a block from a position in the source on: rows of the source become columns.
+/// `fn store_block`, which converts the block at a position of the source: rows of the source become columns.
 fn store_block(conversion: &Conversion, vectors: &Vectors) -> String {
     let (source, destination) = (conversion.from.code_bits(), conversion.to.code_bits());
     let mut lines = vec![String::from("fn store_block(position: u32, place: u32) {")];

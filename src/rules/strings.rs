@@ -2,7 +2,7 @@
 //!
 //! `zmij` and `itoa` write digits, and the standard library reads them. This module adds what none of them has:
 //! positional notation without an exponent, the shortest digits of a 16-bit float, and one rounding from an exact
-//! decimal to floats narrower than 32 bits.
+//! decimal to a float narrower than 32 bits.
 
 mod float16;
 mod literal;
@@ -15,6 +15,6 @@ mod print;
 pub(crate) use parse::parse;
 pub(crate) use print::print;
 
-/// Strings cast at a time: their codes, unpacked into words, stay in the first-level cache. A multiple of 16, so that a
-/// block of every type starts at a whole byte.
+/// The number of strings that are cast at a time. Their codes, unpacked into words, then stay in the first-level cache.
+/// It is a multiple of 16, so that a block of every type starts at a whole byte.
 const BLOCK_LEN: usize = 2048;

@@ -1,7 +1,7 @@
 //! Arrays of the caller's module.
 
-/// An array in your module's scope, such as a storage buffer, which holds packed codes from its first bit on. The name
-/// alone, as a text, is an `array<u32>`; [`of_vectors`](Self::of_vectors) is the other kind.
+/// An array in your module's scope, such as a storage buffer. It holds packed codes from its first bit on. A name given
+/// as text means an `array<u32>`; [`of_vectors`](Self::of_vectors) means an `array<vec4<u32>>`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Array<'a> {
     pub(super) name: &'a str,
@@ -17,7 +17,7 @@ pub(super) enum Elements {
 }
 
 impl<'a> Array<'a> {
-    /// An `array<vec4<u32>>`, as kernels of matrix products declare their weights.
+    /// An `array<vec4<u32>>`. Kernels of matrix products often declare their weights like this.
     ///
     /// ```
     /// use wgpu_cast::ElementType;
@@ -44,7 +44,7 @@ impl<'a> Array<'a> {
         Self { name, elements: Elements::Vectors }
     }
 
-    /// The 32-bit word with this index, in a text that has `ARRAY` for the name.
+    /// The expression of the 32-bit word at `index`. `ARRAY` stands for the name.
     pub(super) fn word(self, index: &str) -> String {
         match self.elements {
             Elements::Words | Elements::AtomicWords => format!("ARRAY[{index}]"),

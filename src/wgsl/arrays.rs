@@ -1,7 +1,7 @@
 //! Elements by their index: in a word that the caller holds, and in an array of words that the caller has declared.
 //!
-//! A function cannot take a pointer to a storage buffer without a language extension, so that the functions of arrays
-//! name the caller's variable.
+//! A function cannot take a pointer to a storage buffer without a language extension. So the functions of arrays name
+//! the caller's variable.
 
 use super::array::{Array, Elements};
 use super::functions::{Function, Functions};
@@ -12,17 +12,17 @@ use crate::types::element::ElementType;
 use crate::types::error::Error;
 use crate::types::options::CastOptions;
 
-/// The variable in which a code of less than 32 bits starts, in lines that follow each other.
+/// The WGSL lines that find where a code of less than 32 bits starts.
 struct Place {
-    /// Defines `word`, its index, and `low`, the code's lowest bit in it.
+    /// Defines `word`, the index of a word, and `low`, the code's lowest bit in that word.
     lines: String,
     bits: u32,
 }
 
 impl Place {
-    /// The place of the code `index` in an array of words.
+    /// The place of the code at `index` in an array of words.
     fn new(bits: u32) -> Self {
-        // An index times 6 could overflow where the index of the word does not.
+        // `index * 6` could overflow where the index of the word does not.
         let lines = match bits {
             6 => "let bit = (index & 15u) * 6u;\nlet word = (index >> 4u) * 3u + (bit >> 5u);\nlet low = bit & 31u;"
                 .to_owned(),
@@ -41,9 +41,9 @@ impl Place {
 }
 
 impl Functions {
-    /// `read_lane{bits}(word, index) -> code`, such as `read_lane4`: the code in a word of the element with this index.
-    /// Of the index only the lower bits count, so that it may be the element's index in an array. 6-bit codes fill
-    /// three words, a `vec3<u32>`, which hold sixteen.
+    /// `read_lane{bits}(word, index) -> code`, such as `read_lane4`: the code of one element of a word. Only the low
+    /// bits of `index` count, so it may be the element's index in an array. For 6-bit codes, `word` is a `vec3<u32>`,
+    /// which holds 16 codes.
     ///
     /// # Errors
     /// [`Error::ElementWidth`] for types of at least 32 bits and strings.
@@ -65,7 +65,7 @@ impl Functions {
         Ok(self.write(name, &[("word", argument), ("index", Type::U32)], Some(Type::U32), &body))
     }
 
-    /// `with_lane{bits}(word, index, code) -> word`: the word with the code of one element replaced; see
+    /// `with_lane{bits}(word, index, code) -> word`: the word after the code of one element is replaced; see
     /// [`lane`](Self::lane).
     ///
     /// # Errors
@@ -92,10 +92,10 @@ impl Functions {
         Ok(self.write(name, &arguments, Some(argument), &body))
     }
 
-    /// `load_{type}_{array}(index) -> code`: the code of an element of an array, which is a name or an [`Array`].
+    /// `load_{type}_{array}(index) -> code`: the code of an element of an array. The array is a name or an [`Array`].
     ///
     /// # Errors
-    /// [`Error::ElementWidth`] for strings; [`Error::WgslName`] if the array's name is no name, or if an earlier
+    /// [`Error::ElementWidth`] for strings; [`Error::WgslName`] if the array's name is not valid, or if an earlier
     /// function under the same prefix takes it for an array of other elements.
     pub fn load<'a>(&mut self, element_type: ElementType, array: impl Into<Array<'a>>) -> Result<Function, Error> {
         let array = array.into();
@@ -137,9 +137,10 @@ impl Functions {
     }
 
     /// `store_{type}_{array}(index, code)`: writes an element of an array; see [`load`](Self::load). All other bits
-    /// stay. Below 32 bits it reads a word and writes it, so that invocations must not store into the same word at the
-    /// same time: give each of them whole words, or see [`store_atomic`](Self::store_atomic). In an `array<vec4<u32>>`
-    /// give each of them whole vectors, whatever the type: WGSL lets a store of a component write its whole vector.
+    /// stay. For types of less than 32 bits it reads a word and writes it back. So two invocations must not store into
+    /// the same word at the same time: give each invocation whole words, or see [`store_atomic`](Self::store_atomic).
+    /// In an `array<vec4<u32>>`, give each invocation whole vectors for every type, because WGSL lets the store of a
+    /// component write the whole vector.
     ///
     /// # Errors
     /// As [`load`](Self::load).
@@ -149,23 +150,23 @@ impl Functions {
         })
     }
 
-    /// `store_atomic_{type}_{array}(index, code)`: as [`store`](Self::store) for an `array<atomic<u32>>` of this name.
-    /// Invocations may store different elements of one word at the same time. Types of less than 32 bits only. WGSL has
-    /// no atomic vectors, so that there is none for an `array<vec4<u32>>`.
+    /// `store_atomic_{type}_{array}(index, code)`: as [`store`](Self::store), for an `array<atomic<u32>>` of this name.
+    /// Invocations may store different elements of one word at the same time. The type must have less than 32 bits.
+    /// There is no such function for an `array<vec4<u32>>`, because WGSL has no atomic vectors.
     ///
     /// # Errors
     /// As [`load`](Self::load), and [`Error::ElementWidth`] for types of at least 32 bits.
     pub fn store_atomic(&mut self, element_type: ElementType, array: &str) -> Result<Function, Error> {
         word(element_type)?;
         let array = Array { name: array, elements: Elements::AtomicWords };
-        // Only this element's bits change, so that the two steps of several elements may come in any order.
+        // Each step changes only this element's bits, so the steps of several invocations may come in any order.
         self.store_code(element_type, array, "store_atomic", |word, mask, bits| {
             format!("atomicAnd(&{word}, ~({mask}));\natomicOr(&{word}, {bits});")
         })
     }
 
     /// `store_{type}_from_f32_{array}(index, value)`: encodes a value and stores it; see [`store`](Self::store) and
-    /// [`encode`](Self::encode), whose options are in the name after the type.
+    /// [`encode`](Self::encode). The options are in the name, after the type.
     ///
     /// # Errors
     /// As [`load`](Self::load).
@@ -185,7 +186,7 @@ impl Functions {
         Ok(self.write(name, &[("index", Type::U32), ("value", self.values.of(1))], None, &body))
     }
 
-    /// `put` writes the line that replaces the bits of a mask in a word.
+    /// Writes a function that stores a code. `put` gives the line that replaces the bits under a mask in a word.
     fn store_code(
         &mut self,
         element_type: ElementType,
@@ -217,7 +218,7 @@ impl Functions {
         Ok(self.write_over(array.name, name, &arguments, None, &body))
     }
 
-    /// Checks that the array can be named so and that its elements have codes.
+    /// Checks that the array's name is valid and that its elements have codes.
     fn check(&mut self, element_type: ElementType, array: Array<'_>) -> Result<(), Error> {
         names::check(array.name)?;
         match element_type.is_numeric() {
@@ -226,7 +227,8 @@ impl Functions {
         }
     }
 
-    /// Writes a function whose body has `ARRAY` for the caller's variable. Its own variables never hide that one.
+    /// Writes a function whose body has `ARRAY` for the caller's variable. The function's own variables never hide the
+    /// caller's.
     fn write_over(
         &mut self,
         variable: &str,

@@ -1,4 +1,5 @@
-//! Fragments under a prefix: those that read no constant once, the others and their constants once for each conversion.
+//! Fragments under a prefix. A fragment that reads no constant is written once, any other once per conversion, with its
+//! constants.
 
 use std::collections::HashSet;
 
@@ -10,15 +11,15 @@ use crate::types::conversion::Conversion;
 /// The declarations of fragments under a prefix.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fragments {
-    /// The fragments that are there already and serve every conversion.
+    /// The fragments that serve every conversion and are written already.
     shared: HashSet<&'static str>,
-    /// The first parts of the names of those that serve one conversion.
+    /// The first parts of the names of fragments that serve one conversion and are written already.
     owned: HashSet<String>,
 }
 
 impl Fragments {
-    /// The text of fragments and of those that they use, for one conversion, without what is there already. Names begin
-    /// with `own`, which is the conversion's, those of shared fragments with `prefix`.
+    /// The text, for one conversion, of fragments and of those that they use, without those that are written already.
+    /// Names of shared fragments begin with `prefix`; other names begin with `own`, which belongs to the conversion.
     pub(super) fn write(&mut self, names: &[&str], conversion: &Conversion, prefix: &str, own: &str) -> String {
         if !self.owned.insert(own.to_owned()) {
             return String::new();
@@ -58,7 +59,7 @@ fn join(prefix: &str, name: &str) -> String {
     format!("{prefix}_{name}")
 }
 
-/// The new name of what one of the fragments declares or reads.
+/// The new name of `word`, if one of the fragments declares or reads it.
 fn declared(word: &str, all: &[&'static str], prefix: &str, own: &str) -> Option<String> {
     for &name in all {
         let (name, text) = fragment(name);
@@ -72,14 +73,14 @@ fn declared(word: &str, all: &[&'static str], prefix: &str, own: &str) -> Option
     None
 }
 
-/// What a line declares in the module's scope; empty if nothing.
+/// The name that a line declares in the module's scope; empty if it declares none.
 fn declares(line: &str) -> &str {
     let rest = ["fn ", "struct ", "const "].iter().find_map(|keyword| line.strip_prefix(keyword));
     let name = rest.unwrap_or_default();
     &name[..name.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(name.len())]
 }
 
-/// The constants that a fragment reads itself.
+/// The constants that a fragment itself reads, without those of fragments that it uses.
 fn reads(text: &str) -> impl Iterator<Item = &str> {
     text.lines().filter_map(|line| line.strip_prefix("// reads: ")).flat_map(str::split_whitespace)
 }
@@ -91,7 +92,7 @@ fn reads_any(name: &str) -> bool {
     all.iter().any(|&name| reads(fragment(name).1).next().is_some())
 }
 
-/// Adds a fragment after those that it uses, each once.
+/// Adds a fragment after the fragments that it uses, each once.
 fn collect(name: &str, all: &mut Vec<&'static str>) {
     let (name, text) = fragment(name);
     if !all.contains(&name) {

@@ -1,4 +1,4 @@
-//! Functions under one prefix: the casts, and what all of them share.
+//! Functions under one prefix: the casts, and the parts that all functions share.
 
 use super::array::Elements;
 use super::fragments::Fragments;
@@ -37,10 +37,10 @@ impl Function {
 
 /// Functions in WGSL under one prefix, to be put before or after a kernel of your own.
 ///
-/// Ask for what the kernel needs; [`wgsl`](Self::wgsl) is then the text. Each method returns the function's name and
-/// types and may be called again: what is there already is not written twice. Every name in the module's scope is the
-/// prefix, an underscore and what the method's documentation says, so that functions under different prefixes never
-/// collide. There is no entry point, no binding and no directive, and no language extension is needed. Only a
+/// Ask for the functions that the kernel needs; [`wgsl`](Self::wgsl) then gives the text. Each method returns the name
+/// and the types of a function. It may be called again: a function is not written twice. Every name in the module's
+/// scope is the prefix, an underscore and the name in the method's documentation, so functions under different prefixes
+/// never collide. The text has no entry point, no binding and no directive, and needs no language extension. Only a
 /// [`Table`](super::Table) adds a variable.
 ///
 /// ```
@@ -68,20 +68,20 @@ impl Function {
 /// # Ok::<(), wgpu_cast::Error>(())
 /// ```
 ///
-/// # Codes
-/// The bits of an argument above the code's width must be 0; those of a result are 0. A code of 64 bits is two words,
-/// the low one first. The codes of a cast are those of [`cpu::cast`](crate::cpu::cast), on every device.
+/// The bits of an argument above the code's width must be 0; those of a result are 0. A 64-bit code is two words, the
+/// low word first. The codes of a cast are those of [`cpu::cast`](crate::cpu::cast), on every device.
 ///
 /// # Values
 /// Values are `f32`, or `f16` after [`with_values`](Self::with_values).
 ///
-/// `f32` holds every value of the types of at most 16 bits and of FLOAT, and the functions give exactly these bits;
-/// wider integers and DOUBLE are rounded once, to nearest. What a kernel then computes with them follows the rules of
-/// WGSL, which lets drivers treat subnormals as zero, ignore the sign of zero, and assume that there are no infinities
-/// and NaNs. The subnormals of `f32` among the values are those of FLOAT, BFLOAT16 and DOUBLE, and code 0 of FLOAT8E8M0;
-/// those of the other types are normal numbers of `f32`. Where such a value must survive, work on codes:
-/// [`cast`](Self::cast) gives FLOAT's code, and no float operation. Likewise an encoding gives the code of the `f32`
-/// that it gets, and a driver may have flushed that before.
+/// `f32` holds every value of FLOAT and of the types of at most 16 bits, and the functions give exactly these bits.
+/// Wider integers and DOUBLE are rounded once, to nearest.
+///
+/// What a kernel then computes with the values follows the rules of WGSL. They let drivers treat subnormals as zero,
+/// ignore the sign of zero, and assume that there are no infinities and NaNs. Some values of FLOAT, BFLOAT16 and
+/// DOUBLE, and code 0 of FLOAT8E8M0, are subnormals of `f32`; the subnormals of the other types are normal numbers of
+/// `f32`. If such a value must survive, work on codes: [`cast`](Self::cast) gives FLOAT's code without any float
+/// operation. An encoding gives the code of the `f32` that it gets, which a driver may have changed to zero before.
 #[derive(Clone, Debug)]
 pub struct Functions {
     pub(super) prefix: String,
@@ -89,16 +89,16 @@ pub struct Functions {
     text: String,
     fragments: Fragments,
     list: Vec<Function>,
-    /// The caller's arrays that functions name.
+    /// The caller's arrays that functions use, by name.
     arrays: Vec<(String, Elements)>,
 }
 
 impl Functions {
-    /// No functions yet. All names will be the prefix, an underscore and a further part.
+    /// An empty set of functions. Every name will be the prefix, an underscore and a further part.
     ///
     /// # Errors
-    /// [`Error::WgslName`] unless the prefix is of ASCII letters, digits and underscores, starts neither with a digit
-    /// nor with two underscores, and does not end with an underscore.
+    /// [`Error::WgslName`] unless the prefix consists of ASCII letters, digits and underscores, starts neither with a
+    /// digit nor with two underscores, and does not end with an underscore.
     pub fn new(prefix: &str) -> Result<Self, Error> {
         names::check_prefix(prefix)?;
         let text = format!("// Functions of wgpu-cast under the prefix {prefix}\n");
@@ -112,18 +112,21 @@ impl Functions {
         })
     }
 
-    /// The functions that are asked for from now on decode to values of this type and encode from them. At first it is
-    /// [`ValueType::F32`].
+    /// Sets the type of values. Functions that are asked for from now on decode to this type and encode from it. At
+    /// first it is [`ValueType::F32`].
     ///
-    /// With [`ValueType::F16`] names and types have `f16` where the documentation of a method says `f32`, and your
-    /// module begins with `enable f16;`. naga has that since version 25, the one of wgpu 25.
+    /// With [`ValueType::F16`], names and types have `f16` where the documentation of a method says `f32`, and your
+    /// module must begin with `enable f16;`. naga supports this since version 25, that of wgpu 25.
     ///
     /// `f16` holds every number of FLOAT16, of the FLOAT8 types but FLOAT8E8M0, of FLOAT6, FLOAT4 and BOOL, and of
-    /// integers of at most 8 bits. Values of the other types are rounded once, by the cast to FLOAT16, with integers
-    /// only. Normal numbers and 0 are then exact on every device. No version of naga makes an `f16` from its bits, so
-    /// that the function ends by converting an `f32`, which has the value exactly, to `f16`. WGSL lets a driver treat ∞, NaN, the sign of 0 and subnormals of `f16` as it likes there, as it does in what
-    /// your kernel computes with them. FLOAT16, FLOAT8E5M2, FLOAT8E5M2FNUZ and the types that are rounded have such
-    /// subnormals. A driver that does not use this freedom gives the bits of the cast to FLOAT16.
+    /// integers of at most 8 bits. Values of the other types are rounded once, by the cast to FLOAT16, which uses
+    /// integers only. Normal numbers and 0 are then exact on every device.
+    ///
+    /// No version of naga makes an `f16` from its bits. So the function makes an `f32` with exactly this value and
+    /// converts it to `f16` at the end. In this conversion, as in what your kernel computes, WGSL leaves it to the
+    /// driver how to treat ∞, NaN, the sign of 0 and subnormals of `f16`. FLOAT16, FLOAT8E5M2, FLOAT8E5M2FNUZ and the
+    /// types that are rounded have such subnormals. A driver that does not use this freedom gives the bits of the cast
+    /// to FLOAT16.
     ///
     /// An encoding gives the code of the `f32` with the value of the `f16`.
     ///
@@ -147,14 +150,14 @@ impl Functions {
         &self.text
     }
 
-    /// The functions that were asked for, in that order, with those that they call.
+    /// The functions that were asked for, in that order. Functions that they call come before them.
     pub fn list(&self) -> &[Function] {
         &self.list
     }
 
-    /// `{from}_to_{to}(code) -> code`, such as `float_to_float16`: the cast of one element, code to code.
+    /// `{from}_to_{to}(code) -> code`, such as `float_to_float16`: the cast of one element.
     ///
-    /// An option that is not the default and makes a difference for the pair is in the name:
+    /// The name also has each option that is not the default and makes a difference for the pair:
     /// `float_to_float8e4m3fn_unsaturated`, `_round_down`, `_round_nearest`, `_clamp`, `_nan_max`.
     ///
     /// # Errors
@@ -183,15 +186,15 @@ impl Functions {
         format!("{}_{rest}", self.prefix)
     }
 
-    /// A function that is there already.
+    /// The function of this name, if it is written already.
     pub(super) fn find(&self, name: &str) -> Option<Function> {
         self.list.iter().find(|function| function.name == name).cloned()
     }
 
-    /// Notes what a function takes an array of the caller for.
+    /// Records that a function uses `name` as an array of `elements`.
     ///
     /// # Errors
-    /// [`Error::WgslName`] if an earlier function takes it for something else.
+    /// [`Error::WgslName`] if an earlier function uses it as an array of other elements.
     pub(super) fn note_array(&mut self, name: &str, elements: Elements) -> Result<(), Error> {
         match self.arrays.iter().find(|(known, _)| known == name) {
             None => self.arrays.push((name.to_owned(), elements)),
@@ -201,13 +204,13 @@ impl Functions {
         Ok(())
     }
 
-    /// Writes fragments for a conversion of a name, unless they are there already.
+    /// Writes fragments for a conversion under a name, unless they are written already.
     pub(super) fn fragments(&mut self, fragments: &[&str], conversion: &Conversion, name: &str) {
         let text = self.fragments.write(fragments, conversion, &self.prefix, name);
         self.text.push_str(&text);
     }
 
-    /// Writes a function of some lines that calls only what is there, unless it is there already.
+    /// Writes a function, unless it is written already. Its lines may call only functions that are.
     pub(super) fn write(
         &mut self,
         name: String,
@@ -228,14 +231,14 @@ impl Functions {
         function
     }
 
-    /// A line in the module's scope.
+    /// Writes a line in the module's scope.
     pub(super) fn line(&mut self, line: &str) {
         self.text.push_str(line);
         self.text.push('\n');
     }
 }
 
-/// The options of a cast that make a difference and are not the default, for names.
+/// The part of a name that tells the options which make a difference and are not the default.
 pub(super) fn suffix(spec: &CastSpec) -> Result<String, Error> {
     let CastSpec { from, to, options } = *spec;
     let default = CastOptions::default();

@@ -1,6 +1,6 @@
 //! The WGSL of casts as text: whole kernels exactly as devices get them, and functions for kernels of your own.
 //!
-//! [`functions`] and [`Functions`] write functions that a kernel of yours calls, for instance to load FLOAT8 weights
+//! [`functions`] and [`Functions`] write functions for a kernel of yours to call, for instance to load FLOAT8 weights
 //! inside a matrix product. [`kernel`] writes a whole kernel, for engines that dispatch kernels themselves, and for
 //! reading.
 //!
@@ -34,12 +34,12 @@ pub use functions::{Function, Functions};
 pub use tables::Table;
 pub use types::{Type, ValueType};
 
-/// Which of a pair's kernels, for two buffers whose slices are aligned.
+/// The kernels of a pair for two buffers whose slices are aligned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum KernelVariant {
-    /// The main kernel, which converts all of a tensor except its ends. It looks up sources of at most 8 bits in a
-    /// table in workgroup memory, as suits GPUs.
+    /// The main kernel, which converts all of a tensor except its ends. Sources of at most 8 bits are looked up in a
+    /// table in workgroup memory, which suits GPUs.
     Table,
     /// The main kernel for software adapters. Their workgroup memory is slow, so this kernel uses a table only if that
     /// saves the encoding of several codes.
@@ -67,8 +67,8 @@ pub fn kernel(spec: &CastSpec, variant: KernelVariant) -> Result<Kernel, Error> 
     Ok(kernel::compose(&conversion, kind, Access::Separate, ParameterSpace::Uniform, lookup))
 }
 
-/// A cast as a function for kernels of your own: [`Functions`] with this one cast, which is the last of their
-/// [`list`](Functions::list).
+/// A cast as a function for kernels of your own: [`Functions`] with this one cast. The cast is the last function in
+/// their [`list`](Functions::list).
 ///
 /// # Errors
 /// [`CastFault::NoKernel`](crate::CastFault::NoKernel) where [`has_kernel`](crate::has_kernel) is false;

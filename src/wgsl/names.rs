@@ -1,12 +1,13 @@
-//! Names in WGSL: which texts may begin them, and the renaming of what a text declares.
+//! Names in WGSL: the check of names and prefixes, and the renaming of what a text declares.
 
 use crate::types::error::{Error, fault_of_name};
 
-/// Checks that the text can be the first part of names: the rest follows after an underscore. Such a name is never a
-/// keyword, even if the prefix is one.
+/// Checks that the text can be a prefix. The rest of a name follows after an underscore, so a name is never a keyword,
+/// even if the prefix is one.
 pub(super) fn check_prefix(name: &str) -> Result<(), Error> {
     check(name)?;
-    // Otherwise two prefixes that differ in this underscore alone would make names of two underscores.
+    // Names have one underscore after the prefix. With this rule, prefixes that differ only in a last underscore cannot
+    // collide.
     if name.ends_with('_') { Err(invalid(name)) } else { Ok(()) }
 }
 
@@ -19,7 +20,7 @@ fn invalid(name: &str) -> Error {
     Error::WgslName { name: name.to_owned(), taken: false }
 }
 
-/// The text with other identifiers: `new` gives those that change. Comments and the names of members stay.
+/// Renames identifiers: `new` gives the new name of those that change. Comments and the names of members stay.
 pub(super) fn rename(text: &str, new: impl Fn(&str) -> Option<String>) -> String {
     let mut renamed = String::with_capacity(text.len());
     for line in text.lines() {
@@ -29,7 +30,7 @@ pub(super) fn rename(text: &str, new: impl Fn(&str) -> Option<String>) -> String
             let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
             let (word, after) = rest.split_at(end);
             renamed.push_str(before);
-            // A number starts with a digit, so that its letters are no identifier.
+            // A number starts with a digit, so the letters in it are no identifier.
             match new(word).filter(|_| !before.ends_with('.')) {
                 Some(name) => renamed.push_str(&name),
                 None => renamed.push_str(word),

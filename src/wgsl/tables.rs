@@ -1,4 +1,4 @@
-//! Tables in workgroup memory for sources of at most 8 bits, which have few codes.
+//! Tables in workgroup memory for sources of at most 8 bits, which have at most 256 codes.
 
 use super::functions::{Function, Functions};
 use super::types::{Type, ValueType};
@@ -11,24 +11,24 @@ use crate::types::spec::CastSpec;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Table {
-    /// The `var<workgroup>`.
+    /// The name of the `var<workgroup>`.
     pub variable: String,
     /// The workgroup memory that the table takes, in bytes.
     pub bytes: u32,
-    /// `{…}_fill(local_index, workgroup_size)`: every invocation of the workgroup calls it before the first look-up, in
-    /// uniform control flow. It ends with a barrier.
+    /// `{…}_fill(local_index, workgroup_size)`. Every invocation of the workgroup must call it before the first
+    /// look-up, in uniform control flow. It ends with a barrier.
     pub fill: Function,
-    /// The function of the table's name and `_look_up`: what the computing function gives.
+    /// `{…}_look_up`, which gives the same result as the function that computes.
     pub look_up: Function,
-    /// Of a table of values: the same for the codes of a word, as [`Functions::decode_word`].
+    /// For a table of values: the same for all codes of a word, as [`Functions::decode_word`].
     pub look_up_word: Option<Function>,
 }
 
 impl Functions {
-    /// `{from}_to_{to}_table`, `_fill` and `_look_up`: a cast whose codes are looked up, as the kernels of this crate
-    /// do on GPUs. Each workgroup converts every code once, so that it only pays where a workgroup converts several
-    /// times as many elements as the source has codes. Software adapters are slower with tables, because their
-    /// workgroup memory is slow.
+    /// `{from}_to_{to}_table`, `_fill` and `_look_up`: a cast that looks codes up, as the kernels of this crate do on
+    /// GPUs. Each workgroup converts every code once. So a table pays only if a workgroup converts several times as
+    /// many elements as the source has codes. Software adapters are slower with tables, because their workgroup memory
+    /// is slow.
     ///
     /// # Errors
     /// [`CastFault::NoKernel`](crate::CastFault::NoKernel) for strings; [`Error::ElementWidth`] for sources of more
@@ -47,8 +47,8 @@ impl Functions {
     }
 
     /// `{from}_to_f32_table`, `_fill` and `_look_up`, and `{from}_to_f32x{n}_look_up` for a word: values that are
-    /// looked up; see [`cast_table`](Self::cast_table). A look-up of a word of 4-bit codes takes two codes at once, of
-    /// 2-bit codes four.
+    /// looked up; see [`cast_table`](Self::cast_table). Of a word, one look-up takes two 4-bit codes, or four 2-bit
+    /// codes, at once.
     ///
     /// # Errors
     /// As [`cast_table`](Self::cast_table).
@@ -56,10 +56,10 @@ impl Functions {
         check(from)?;
         let decode = self.decode(from)?;
         let bits = from.code_bits();
-        // As many codes as an index of 8 bits holds.
+        // The number of codes that an index of 8 bits holds.
         let per_entry = if bits == 6 { 1 } else { 8 / bits };
         let components = ["x", "y", "z", "w"];
-        // Of `f32` the bits, so that no driver changes a value that it stores. `f16` cannot be made from bits.
+        // An `f32` is stored as its bits, so that no driver changes it. `f16` cannot be made from bits.
         let (stored, bytes, from_bits, to_bits) = match self.values {
             ValueType::F32 => ("u32", 4, "bitcast<f32>", "bitcast<u32>"),
             ValueType::F16 => ("f16", 2, "", ""),

@@ -1,4 +1,4 @@
-//! The types of WGSL that functions take and give.
+//! The types of WGSL that functions take and return.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::types::element::{ElementType, Kind};
 pub enum Type {
     /// `u32`
     U32,
-    /// `vec2<u32>`; of a 64-bit code the low word is first.
+    /// `vec2<u32>`; the low word of a 64-bit code is first.
     Vec2U32,
     /// `vec3<u32>`
     Vec3U32,
@@ -86,7 +86,7 @@ impl fmt::Display for Type {
     }
 }
 
-/// The type of values, as which [`Functions`](super::Functions) decode codes and from which they encode them.
+/// The type to which [`Functions`](super::Functions) decode codes, and from which they encode them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ValueType {
@@ -97,7 +97,7 @@ pub enum ValueType {
 }
 
 impl ValueType {
-    /// The type as WGSL and names of functions have it.
+    /// The type's name in WGSL and in the names of functions.
     pub(super) const fn name(self) -> &'static str {
         match self {
             ValueType::F32 => "f32",
@@ -149,7 +149,7 @@ impl ValueType {
         }
     }
 
-    /// The element type with these values.
+    /// The element type that has these values.
     pub(super) const fn element_type(self) -> ElementType {
         match self {
             ValueType::F32 => ElementType::FLOAT,

@@ -1,4 +1,4 @@
-//! Decoding to values and encoding from them: one element, four, and those of a word.
+//! Decoding to values and encoding from them: one element, four elements, and the elements of a word.
 
 use super::fragments::Fragments;
 use super::functions::{Function, Functions, suffix};
@@ -18,7 +18,7 @@ enum Method {
     Bool,
     /// The function of the fragment `value/float`.
     Float(String),
-    /// What a function makes of the code that a cast gives.
+    /// By a cast, and a function that makes a value of its code.
     Cast {
         cast: String,
         value: String,
@@ -27,7 +27,7 @@ enum Method {
     Code,
 }
 
-/// The elements of a word, or of the three words that 6-bit codes fill: the argument's type, and how many elements.
+/// The type of an argument that holds whole elements, and the number of these elements. 6-bit codes take three words.
 pub(super) fn word(element_type: ElementType) -> Result<(Type, u32), Error> {
     match element_type.code_bits() {
         0 => Err(Error::no_codes(element_type)),
@@ -54,8 +54,8 @@ impl Functions {
         Ok(self.write(name, &[("code", Type::code(from))], Some(values.of(1)), &format!("return {value};")))
     }
 
-    /// `{from}_to_f32x4(word) -> vec4<f32>`: the values of four codes of at most 8 bits. They lie in the lowest bits of
-    /// the word: of 6 bits in three of its bytes, of 4 bits in two.
+    /// `{from}_to_f32x4(word) -> vec4<f32>`: the values of four codes of at most 8 bits. The codes lie in the lowest
+    /// bits of the word: 6-bit codes in three of its bytes, 4-bit codes in two, 2-bit codes in one.
     ///
     /// # Errors
     /// [`Error::ElementWidth`] for wider types and strings.
@@ -63,9 +63,9 @@ impl Functions {
         self.decode_lanes(from, four(from)?)
     }
 
-    /// `{from}_to_f32x{n}(word)`: the values of the `n` codes of a word in their order, as `vec2<f32>`, `vec4<f32>`,
-    /// `array<vec4<f32>, 2>` or, of 2-bit codes, `array<vec4<f32>, 4>`. 6-bit codes fill three words, a `vec3<u32>`,
-    /// which hold sixteen.
+    /// `{from}_to_f32x{n}(word)`: the values of the `n` codes of a word in their order. The result is a `vec2<f32>` for
+    /// 16-bit codes, a `vec4<f32>` for 8-bit codes, an `array<vec4<f32>, 2>` for 4-bit codes, and an `array<vec4<f32>,
+    /// 4>` for 2-bit and 6-bit codes. For 6-bit codes, `word` is a `vec3<u32>`, which holds 16 codes.
     ///
     /// # Errors
     /// [`Error::ElementWidth`] for types of at least 32 bits and strings.
@@ -83,7 +83,7 @@ impl Functions {
         let mut body = String::new();
         let lanes: Vec<String> = if bits < 8 && argument == Type::U32 && matches!(method, Method::Int { signed: false })
         {
-            // Bytes become floats in one instruction of some GPUs.
+            // Some GPUs convert a byte of a word to a float in one instruction.
             let mask = 0x0101_0101 * ((1u32 << bits) - 1);
             for part in 0..8 / bits {
                 let shifted = if part == 0 { "word".to_owned() } else { format!("(word >> {}u)", part * bits) };
@@ -109,7 +109,7 @@ impl Functions {
         Ok(self.write(name, &[("word", argument)], Some(result), &body))
     }
 
-    /// The value of the code from a bit of `word` on, which may be a vector of words.
+    /// The value of the code that starts at `bit` of the argument `word`, which may be a vector of words.
     fn lane_value(&self, method: &Method, argument: Type, bit: u32, bits: u32) -> String {
         let (index, shift) = (bit / 32, bit % 32);
         let part = |index: u32| match argument {
@@ -123,8 +123,8 @@ impl Functions {
         value(method, &across, 0, bits)
     }
 
-    /// `f32_to_{to}(value) -> code`, such as `f32_to_bfloat16`: the code of a value, as the cast from FLOAT gives it.
-    /// Options are in the name as for [`cast`](Self::cast).
+    /// `f32_to_{to}(value) -> code`, such as `f32_to_bfloat16`: the code of a value, by the cast from FLOAT. The name
+    /// has the options as that of [`cast`](Self::cast).
     ///
     /// # Errors
     /// [`CastFault::NoKernel`](crate::CastFault::NoKernel) for strings.
@@ -140,7 +140,7 @@ impl Functions {
         Ok(self.write(name, &[("value", self.values.of(1))], Some(Type::code(to)), &body))
     }
 
-    /// `f32x4_to_{to}(values) -> u32`: the codes, of at most 8 bits each, of four values, in the lowest bits of a word.
+    /// `f32x4_to_{to}(values) -> u32`: the codes of four values, of at most 8 bits each, in the lowest bits of a word.
     /// The bits above them are 0.
     ///
     /// # Errors
@@ -149,7 +149,7 @@ impl Functions {
         self.encode_lanes(to, options, four(to)?)
     }
 
-    /// `f32x{n}_to_{to}(values)`: the word of `n` codes, as [`decode_word`](Self::decode_word) takes it.
+    /// `f32x{n}_to_{to}(values)`: the word of `n` codes, in the form that [`decode_word`](Self::decode_word) takes.
     ///
     /// # Errors
     /// [`Error::ElementWidth`] for types of at least 32 bits and strings.
@@ -188,7 +188,8 @@ impl Functions {
         Ok(self.write(name, &[("values", self.values.of(count))], Some(result), &body))
     }
 
-    /// How codes of a type become values, those of `f16` as values of `f32`; writes the functions that it takes.
+    /// The method by which codes of a type become values, and the functions that it needs, which are written. For `f16`
+    /// the method gives an `f32` with the value of the `f16`.
     fn method(&mut self, from: ElementType, values: ValueType) -> Result<Method, Error> {
         if values == ValueType::F16 && !values.holds(from) {
             let cast = self.cast(&CastSpec::new(from, values.element_type()))?.name().to_owned();
@@ -214,7 +215,7 @@ impl Functions {
     }
 }
 
-/// The word that holds four codes.
+/// The type of a word that holds four codes, and that number.
 fn four(element_type: ElementType) -> Result<(Type, u32), Error> {
     word(element_type)?;
     if element_type.code_bits() <= 8 {
@@ -224,7 +225,8 @@ fn four(element_type: ElementType) -> Result<(Type, u32), Error> {
     }
 }
 
-/// The expression of values of `f32` as values of a type, whose own is `f16` if it is that.
+/// Converts an expression of type `f32` to the type of `values`. `f16` is the name of the `f16` type with as many
+/// components.
 fn converted(values: ValueType, f16: &str, value: &str) -> String {
     match values {
         ValueType::F32 => value.to_owned(),
@@ -232,7 +234,7 @@ fn converted(values: ValueType, f16: &str, value: &str) -> String {
     }
 }
 
-/// The expression of a value as `f32`: that of the code of `bits` bits which starts at bit `shift` of a word.
+/// The expression, of type `f32`, of a value. Its code has `bits` bits and starts at bit `shift` of `word`.
 fn value(method: &Method, word: &str, shift: u32, bits: u32) -> String {
     let above = 32u32.saturating_sub(shift + bits);
     let field = match (shift, above) {
@@ -247,7 +249,7 @@ fn value(method: &Method, word: &str, shift: u32, bits: u32) -> String {
         Method::Bool => format!("select(0.0, 1.0, {field} != 0u)"),
         Method::Float(function) => {
             let magnitude = format!("extractBits({word}, {shift}u, {}u)", bits - 1);
-            // The sign goes to the top of a word.
+            // `float_value` takes the sign in the top bit of a word.
             let signed = if above == 0 { word.to_owned() } else { format!("{word} << {above}u") };
             format!("{function}({magnitude}, {signed})")
         }

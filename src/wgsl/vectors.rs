@@ -1,4 +1,4 @@
-//! The codes of a `vec4<u32>`, the element of arrays that are read in vectors.
+//! The codes of a `vec4<u32>`, for arrays that are read in vectors.
 
 use super::functions::{Function, Functions, suffix};
 use super::types::Type;
@@ -8,16 +8,16 @@ use crate::types::error::Error;
 use crate::types::options::CastOptions;
 use crate::types::spec::CastSpec;
 
-/// The parts of vectors that [`Functions::decode_word`] takes: four in a vector, and four in the three vectors that
+/// [`Functions::decode_word`] takes a part of vectors. A vector has four parts, and so have the three vectors that
 /// 6-bit codes fill.
 const PARTS: u32 = 4;
 
 const COMPONENTS: [&str; 4] = ["x", "y", "z", "w"];
 
 impl Functions {
-    /// `{from}_to_f32x{n}(words)`: the values of the `n` codes of a `vec4<u32>` in their order, as
-    /// `array<vec4<f32>, n / 4>`: 8 of 16-bit codes, 16 of 8-bit, 32 of 4-bit and 64 of 2-bit codes. 6-bit codes fill
-    /// three vectors, an `array<vec4<u32>, 3>`, which hold 64.
+    /// `{from}_to_f32x{n}(words)`: the values of the `n` codes of a `vec4<u32>` in their order, as `array<vec4<f32>, n
+    /// / 4>`. A vector holds 8 codes of 16 bits, 16 of 8 bits, 32 of 4 bits, or 64 of 2 bits. For 6-bit codes, `words`
+    /// is an `array<vec4<u32>, 3>`, which holds 64 codes.
     ///
     /// # Errors
     /// [`Error::ElementWidth`] for types of at least 32 bits and strings.
@@ -42,7 +42,8 @@ impl Functions {
         Ok(self.write(name, &[("words", argument)], Some(result), &body))
     }
 
-    /// `f32x{n}_to_{to}(values)`: the vector of `n` codes, as [`decode_vector`](Self::decode_vector) takes it.
+    /// `f32x{n}_to_{to}(values)`: the vector of `n` codes, in the form that [`decode_vector`](Self::decode_vector)
+    /// takes.
     ///
     /// # Errors
     /// [`Error::ElementWidth`] for types of at least 32 bits and strings.
@@ -78,7 +79,7 @@ impl Functions {
     }
 }
 
-/// The type of the vectors that hold whole parts of a type, and the expressions of these in `words`.
+/// The type of the vectors that hold whole parts of type `part`, and the expressions of the parts of `words`.
 fn parts(part: Type) -> (Type, Vec<String>) {
     match part {
         Type::U32 => (Type::Vec4U32, COMPONENTS.iter().map(|component| format!("words.{component}")).collect()),

@@ -18,7 +18,7 @@ pub enum Coverage {
     Anywhere,
     /// In one buffer or in two, starting at any element.
     OneBuffer,
-    /// As `OneBuffer`; source and destination may also have strides ([`View`]).
+    /// As `OneBuffer`; source and destination may also have strides ([`View`](crate::View)).
     Views,
 }
 

@@ -1,7 +1,7 @@
 //! The rules of every version of the operators. ONNX messages are read and written by the package `wgpu-cast-files`.
 //!
 //! An engine with its own parser needs only [`CastNode`] and [`CastLikeNode`]. They turn the model's opset and a node's
-//! attributes into the target type and [`CastOptions`](crate::CastOptions), or into an error that says what the opset
+//! attributes into the target type and [`CastOptions`](crate::CastOptions), or into an error that names what the opset
 //! does not support.
 //!
 //! ```

@@ -9,8 +9,8 @@ use crate::types::error::{Error, OperatorVersion, quoted};
 use crate::types::options::{CastOptions, RoundMode};
 use table::{CastAttribute, Opset, Target, versions};
 
-/// The oldest version of ONNX's file format (`ModelProto.ir_version`) that is made for an opset; `None` for opsets that are
-/// not known.
+/// The oldest version of ONNX's file format (`ModelProto.ir_version`) for models of an opset; `None` for unknown
+/// opsets.
 pub fn ir_version(opset: i64) -> Option<i64> {
     table::at(opset).map(|row| row.ir_version)
 }
@@ -23,7 +23,8 @@ pub enum Attribute<'a> {
     Int(i64),
     /// An attribute of type STRING.
     String(&'a str),
-    /// An attribute of another type, with the type's name in `AttributeProto.AttributeType`. It is always an error.
+    /// An attribute of another type, with the type's name in `AttributeProto.AttributeType`. A node with it is always
+    /// an error.
     Other(&'a str),
 }
 
@@ -49,9 +50,8 @@ impl CastNode {
     /// Reads a node's attributes by the rules of `Cast` at `opset`, the version of the default domain that the model
     /// imports.
     ///
-    /// # Errors
-    /// [`Error::UnknownOpset`] for an unsupported opset; [`Error::InvalidAttribute`] without `to`, and for an
-    /// attribute that is given twice, has the wrong type or an invalid value; [`Error::UnknownAttribute`] for one that
+    /// [`Error::UnknownOpset`] for an unsupported opset; [`Error::InvalidAttribute`] without `to`, and for an attribute
+    /// that is given twice, has the wrong type or an invalid value; [`Error::UnknownAttribute`] for an attribute that
     /// the operator does not have; [`Error::TypeNotInOpset`] if the opset does not support the target.
     pub fn new<'a>(opset: i64, attributes: impl IntoIterator<Item = (&'a str, Attribute<'a>)>) -> Result<Self, Error> {
         let (rules, to) = NodeRules::new(Operator::Cast, opset, attributes)?;
@@ -92,7 +92,8 @@ impl CastNode {
         self.rules.version.since
     }
 
-    /// Gives each attribute of a node that means this, `to` among them. [`new`](Self::new) reads the same from them.
+    /// Gives each attribute of a node with this meaning, including `to`. [`new`](Self::new) makes the same node from
+    /// them.
     pub fn visit_attributes(&self, mut visit: impl FnMut(&'static str, Attribute<'_>)) {
         match self.rules.version.target {
             Target::Name => visit("to", Attribute::String(&self.to.name().to_uppercase())),
@@ -101,7 +102,7 @@ impl CastNode {
         self.rules.visit_attributes(visit);
     }
 
-    /// The opset that it was made for.
+    /// The opset for which the node was made.
     pub fn opset(&self) -> i64 {
         self.rules.opset
     }
@@ -144,7 +145,7 @@ impl CastLikeNode {
         self.rules.version.since
     }
 
-    /// Gives each attribute of a node that means this. [`new`](Self::new) reads the same from them.
+    /// Gives each attribute of a node with this meaning. [`new`](Self::new) makes the same node from them.
     pub fn visit_attributes(&self, visit: impl FnMut(&'static str, Attribute<'_>)) {
         self.rules.visit_attributes(visit);
     }
@@ -159,7 +160,7 @@ impl CastLikeNode {
     }
 }
 
-/// A version and what a node's attributes mean in it.
+/// A version of an operator, and the meaning of a node's attributes in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct NodeRules {
     operator: Operator,
@@ -169,7 +170,7 @@ struct NodeRules {
 }
 
 impl NodeRules {
-    /// What a node means, and the target that `to` names.
+    /// The rules of a node, and the target that `to` names.
     fn new<'a>(
         operator: Operator,
         opset: i64,
@@ -187,7 +188,7 @@ impl NodeRules {
         let mut seen = Vec::new();
         for (name, value) in attributes {
             if seen.contains(&name) {
-                // The first one was read, so this version has the attribute.
+                // The first value was read, so this version has the attribute.
                 let attribute = version.attribute(name).map_or("to", CastAttribute::name);
                 return Err(rules.invalid(attribute, "one value", Some("two".to_owned())));
             }
@@ -266,7 +267,7 @@ impl NodeRules {
         }
     }
 
-    /// An attribute whose value is not one of those that are valid.
+    /// The error for an attribute with an invalid value.
     fn refused(&self, attribute: &'static str, value: &str, expected: &'static str) -> Error {
         self.invalid(attribute, expected, Some(quoted(value)))
     }
@@ -275,7 +276,7 @@ impl NodeRules {
         Error::InvalidAttribute { node: self.version(), attribute, expected, found }
     }
 
-    /// An attribute that this version lacks; another may have it.
+    /// The error for an attribute that this version lacks. Another version may have it.
     fn unknown(&self, attribute: &str) -> Error {
         let has = |version: &&Opset| version.attribute(attribute).is_some();
         let since = versions(self.operator).find(has).map(|version| version.since);
@@ -303,7 +304,7 @@ mod tests {
         result.unwrap_err().to_string()
     }
 
-    /// The opsets at which the schemas of onnx 1.23.2 changed; between them the older version holds.
+    /// The opsets at which the schemas of onnx 1.23.2 changed. Between them, the older version is valid.
     #[test]
     fn the_newest_version_that_is_not_newer_than_the_opset_holds() {
         let cast_versions = [1, 6, 9, 13, 19, 21, 23, 24, 25, 28];
@@ -422,7 +423,7 @@ mod tests {
             message(cast(25, &[to, ("saturate", Other("FLOATS"))])),
             "Cast at opset 25: the attribute \"saturate\" must be INT, got FLOATS"
         );
-        // Though only FLOAT8E8M0 looks at it.
+        // The value is checked also where the target is not FLOAT8E8M0 and does not use it.
         assert_eq!(
             message(cast(25, &[to, ("round_mode", String("Up"))])),
             "Cast at opset 25: the attribute \"round_mode\" must be up, down or nearest, got \"Up\""

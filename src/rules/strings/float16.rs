@@ -21,15 +21,15 @@ pub(crate) fn push_finite(text: &mut String, code: u32) {
     push_digits(text, head, tail, exponent + tail.len() as i32);
 }
 
-/// The digits, and the power of ten that they multiply, of a decimal that rounds to the code. It is the one with the
-/// fewest digits; among those the closest to the code's value; and of two equally close the one whose last digit is
-/// even.
+/// The digits, and their power of ten, of a decimal that rounds to the code. It has the fewest digits. Among decimals
+/// with as few digits it is the closest to the code's value; of two equally close ones, it is the one whose last digit
+/// is even.
 fn shortest(code: u32) -> (u64, i32) {
     debug_assert!((1..INFINITY).contains(&code));
     let field = (code >> 10).max(1);
     let significand = u64::from(if code > FRACTION { FRACTION + 1 } else { 0 } | code & FRACTION);
-    // All values are counted in quarters of an ulp. Decimals within half an ulp round to the value; below the first
-    // number of a binade, whose lower neighbour is nearer, only those within a quarter.
+    // All values are counted in quarters of an ulp. A decimal within half an ulp of the value rounds to it. The lower
+    // neighbour of a power of two is nearer, so below a power of two the limit is a quarter of an ulp.
     let value = 4 * significand;
     let (low, high) = (value - if code & FRACTION == 0 && field > 1 { 1 } else { 2 }, value + 2);
     let quarter = field as i32 - 27;
@@ -42,7 +42,7 @@ fn shortest(code: u32) -> (u64, i32) {
         let down = value * unit / step;
         let inside = |digits: &u64| {
             let (low, decimal, high) = (low * unit, digits * step, high * unit);
-            // A tie rounds to the even one of the two neighbours.
+            // At a tie, the decimal rounds to the neighbour with the even significand.
             low < decimal && decimal < high || significand % 2 == 0 && (decimal == low || decimal == high)
         };
         let farness = |digits: &u64| ((digits * step).abs_diff(value * unit), digits % 2);
@@ -53,7 +53,7 @@ fn shortest(code: u32) -> (u64, i32) {
     unreachable!("a multiple of the largest power of ten within an ulp lies between the ends of every code")
 }
 
-/// 10^exponent; 1 where that is a fraction.
+/// 10^exponent, or 1 for a negative exponent.
 fn ten(exponent: i32) -> u64 {
     const TENS: [u64; 10] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
     TENS[exponent.max(0) as usize]
@@ -97,13 +97,13 @@ mod tests {
     }
 
     /// Compares decimals with the ends in binary64. The ends have at most 13 significant bits and the decimals at most
-    /// six digits, so two of them that differ do so by far more than binary64's rounding, and the comparisons are
+    /// six digits. Two of them that differ do so by far more than the rounding of binary64, so the comparisons are
     /// exact.
     #[test]
     fn no_decimal_is_shorter_or_closer() {
         let value = |code: u32| f16::from_bits(code as u16).to_f64();
         for code in 1..INFINITY {
-            // The largest number has the upper end that it would have if a next number followed.
+            // The upper end of the largest number is the one that it would have if a next number followed.
             let next = if code == INFINITY - 1 { 65536.0 } else { value(code + 1) };
             let (low, high) = ((value(code - 1) + value(code)) / 2.0, (value(code) + next) / 2.0);
             let farness = |digits: u64, power: i32| {

@@ -16,9 +16,9 @@ pub(super) enum Literal<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Decimal<'a> {
     pub negative: bool,
-    /// ASCII digits, the first of which is not 0.
+    /// ASCII digits; the first one is not 0.
     whole: &'a [u8],
-    /// ASCII digits, the last of which is not 0.
+    /// ASCII digits; the last one is not 0.
     fraction: &'a [u8],
     exponent: i64,
 }
@@ -54,9 +54,9 @@ pub(super) fn scan(text: &str) -> Option<Literal<'_>> {
     Some(Literal::Decimal(Decimal { negative, whole: &whole[first..], fraction: &fraction[..last], exponent }))
 }
 
-/// How many bytes are so up to the first that is not.
+/// The number of bytes before the first byte for which `is` is false.
 fn leading(bytes: &[u8], is: impl Fn(u8) -> bool) -> usize {
-    // Bytes that vector instructions look at together.
+    // The number of bytes that vector instructions test together.
     const TOGETHER: usize = 32;
     let all = |chunk: &&[u8]| chunk.iter().fold(true, |all, &byte| all & is(byte));
     let chunks = TOGETHER * bytes.chunks_exact(TOGETHER).take_while(all).count();
@@ -76,8 +76,8 @@ fn digits(bytes: &[u8]) -> (&[u8], &[u8]) {
 }
 
 fn exponent(bytes: &[u8]) -> Option<i64> {
-    // Counting stops at a number so large that no text has enough digits to compensate it, and so small that adding a
-    // text's length does not overflow.
+    // Exponents are counted up to this number. It is so large that no text has enough digits to compensate it, and so
+    // small that adding a text's length does not overflow.
     const FAR: i64 = 1 << 56;
     let (negative, unsigned) = signed(bytes);
     let (digits, rest) = digits(unsigned);
@@ -104,13 +104,14 @@ impl Decimal<'_> {
         self.point().is_none()
     }
 
-    /// At most `most` digits as ASCII, from the first that is not 0, in two parts, and whether any other is not 0.
+    /// At most `most` ASCII digits from the first digit that is not 0, in two parts; and whether any digit after them
+    /// is not 0.
     fn digits(&self, most: usize) -> ([&[u8]; 2], bool) {
         let zeros = if self.whole.is_empty() { leading(self.fraction, |digit| digit == b'0') } else { 0 };
         let (whole, other) = self.whole.split_at(self.whole.len().min(most));
         let fraction = &self.fraction[zeros..];
         let (fraction, rest) = fraction.split_at(fraction.len().min(most - whole.len()));
-        // A fraction does not end in 0.
+        // `fraction` does not end in 0, so a rest of it has a digit that is not 0.
         ([whole, fraction], !rest.is_empty() || leading(other, |digit| digit == b'0') < other.len())
     }
 
@@ -131,7 +132,7 @@ impl Decimal<'_> {
         // A number halfway between two binary64 floats has at most 768 digits. Later digits only decide whether the
         // value is greater than the number that the earlier digits give, so one digit 1 stands for all of them.
         const DIGITS: usize = 800;
-        // This exponent is beyond every float's, so larger ones are cut to it.
+        // No float has an exponent beyond this one, so larger exponents are cut to it.
         const FAR: i64 = 5_000;
         let (digits, any_other) = self.digits(DIGITS);
         let mut text = String::from(if self.negative { "-." } else { "." });
@@ -144,14 +145,14 @@ impl Decimal<'_> {
         text
     }
 
-    /// How the magnitude compares with that of a binary64 that it rounds to, which is 0 or between 2^-160 and 2^140 and has
-    /// at most 12 significant bits.
+    /// Compares the magnitude with that of a binary64 to which it rounds. `rounded` must be 0, or be between 2^-160 and
+    /// 2^140 and have at most 12 significant bits.
     pub(super) fn compare(&self, rounded: f64) -> Ordering {
         if self.is_zero() || rounded == 0.0 {
             return if self.is_zero() { Ordering::Equal } else { Ordering::Greater };
         }
-        // More digits than any of these floats has, so that those that are cut off decide only between numbers that are equal
-        // without them.
+        // More digits than any of these floats has. The digits that are cut off therefore matter only if the others are
+        // equal to the float.
         const DIGITS: usize = 140;
         let (digits, any_other) = self.digits(DIGITS);
         let len: usize = digits.iter().map(|digits| digits.len()).sum();
@@ -163,19 +164,20 @@ impl Decimal<'_> {
     }
 }
 
-/// A fast comparison of at most 38 digits · 10^power with a float. `None` for others.
+/// A fast comparison of digits · 10^power with a float, for at most 38 digits. `None` if two words are too small for
+/// it.
 fn compare_words(digits: [&[u8]; 2], power: i64, (significand, exponent): (u64, i64)) -> Option<Ordering> {
     let [whole, fraction] = digits;
     if whole.len() + fraction.len() > 38 {
         return None;
     }
     let digits = number(whole) * ten(fraction.len()) + number(fraction);
-    // The power of five multiplies the side where it is an integer.
+    // A power of five multiplies one side, so that both sides stay integers.
     let (mut ours, mut theirs) = (digits, u128::from(significand));
     let more = if power >= 0 { &mut ours } else { &mut theirs };
     *more = more.checked_mul(five(power.unsigned_abs())?).filter(|product| product >> 127 == 0)?;
-    // A power of two remains. The sides differ by less than 2^-52 of their size, so if one is below 2^127, the other one fits 128
-    // bits after its shift.
+    // A power of two remains. The sides differ by less than 2^-52 of their size. So if one side is below 2^127, the
+    // other one fits in 128 bits after its shift.
     let shift = exponent - power;
     if shift >= 0 {
         theirs <<= shift;
@@ -185,20 +187,20 @@ fn compare_words(digits: [&[u8]; 2], power: i64, (significand, exponent): (u64, 
     Some(ours.cmp(&theirs))
 }
 
-/// The number of at most 38 digits.
+/// The value of at most 38 digits.
 fn number(digits: &[u8]) -> u128 {
-    // A word holds 19 of them.
+    // A word holds 19 digits.
     let (high, low) = digits.split_at(digits.len().saturating_sub(19));
     u128::from(word(high)) * ten(low.len()) + u128::from(word(low))
 }
 
-/// 10^power, at most 38.
+/// 10^power, for a power of at most 38.
 fn ten(power: usize) -> u128 {
     let half = power / 2;
     (u128::from(FIVES[half]) * u128::from(FIVES[power - half])) << power
 }
 
-/// 5^power, where a table or one product has it.
+/// 5^power, if the table or one product of two of its entries has it.
 fn five(power: u64) -> Option<u128> {
     let most = FIVES.len() - 1;
     let power = usize::try_from(power).ok()?;
@@ -218,7 +220,7 @@ fn compare_naturals(digits: [&[u8]; 2], power: i64, (significand, exponent): (u6
     ours.cmp(&theirs)
 }
 
-/// 2^exponent, a normal binary64 number. `powi` is not exact everywhere, such as in Miri.
+/// 2^exponent as a normal binary64 number. `powi` is not exact everywhere; in Miri it is not.
 pub(super) const fn power_of_two(exponent: i64) -> f64 {
     f64::from_bits(((exponent + 1023) as u64) << 52)
 }
@@ -264,7 +266,7 @@ mod tests {
         assert_eq!([trim(""), trim(" "), trim("1 "), trim(" 1")], ["", "", "1", "1"]);
     }
 
-    /// Digits whose product with a power of five has all 128 bits, and rounds to a power of two.
+    /// Digits whose product with a power of five fills 128 bits and rounds to a power of two.
     #[test]
     fn products_that_fill_two_words_are_compared_by_naturals() {
         for power in 1..13u32 {

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 const WORDS: usize = 16;
 
-/// The powers of five in 64 bits.
+/// The powers of five that fit in 64 bits.
 pub(super) const FIVES: [u64; 28] = {
     let mut powers = [1; 28];
     let mut at = 1;
@@ -15,17 +15,18 @@ pub(super) const FIVES: [u64; 28] = {
     powers
 };
 
-/// The number of at most 19 ASCII digits.
+/// The value of at most 19 ASCII digits.
 pub(super) fn word(digits: &[u8]) -> u64 {
     let (eights, rest) = digits.as_chunks::<8>();
     let sum = eights.iter().fold(0, |sum, &eight| sum * 100_000_000 + eight_digits(eight));
     rest.iter().fold(sum, |sum, digit| sum * 10 + u64::from(digit - b'0'))
 }
 
-/// The number of eight digits. Digit by digit, each product would wait for the one before.
+/// The value of eight digits. They are joined pairwise: digit by digit, each product would wait for the one before.
 fn eight_digits(digits: [u8; 8]) -> u64 {
     const ZEROS: u64 = u64::from_le_bytes([b'0'; 8]);
-    // The first digit is in the lowest byte. Each product adds ten, a hundred or ten thousand times a field to the next higher one.
+    // The first digit is in the lowest byte. Each product adds 10, 100 or 10,000 times a field to the next higher
+    // field.
     let pairs = (u64::from_le_bytes(digits) - ZEROS).wrapping_mul(10 * (1 << 8) + 1) >> 8 & 0x00ff_00ff_00ff_00ff;
     let fours = pairs.wrapping_mul(100 * (1 << 16) + 1) >> 16 & 0x0000_ffff_0000_ffff;
     fours.wrapping_mul(10_000 * (1 << 32) + 1) >> 32
@@ -34,7 +35,7 @@ fn eight_digits(digits: [u8; 8]) -> u64 {
 /// A natural number.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Natural {
-    /// The least significant first. Those from `len` on are zero.
+    /// The least significant word first. Words from `len` on are zero.
     words: [u64; WORDS],
     /// The number of words up to the last that is not zero.
     len: usize,
@@ -47,9 +48,9 @@ impl Natural {
         Self { words, len: usize::from(value != 0) }
     }
 
-    /// Writes ASCII digits behind its own.
+    /// Appends ASCII digits to the number's own decimal digits.
     pub(super) fn push_digits(&mut self, digits: &[u8]) {
-        // As many digits as a word holds.
+        // The number of digits that a word holds.
         const TOGETHER: usize = 19;
         for digits in digits.chunks(TOGETHER) {
             let value = word(digits);
@@ -57,7 +58,7 @@ impl Natural {
         }
     }
 
-    /// Multiplies with 5^`power`.
+    /// Multiplies by 5^`power`.
     pub(super) fn multiply_fives(&mut self, mut power: usize) {
         const MOST: usize = FIVES.len() - 1;
         while power > 0 {
@@ -78,7 +79,7 @@ impl Natural {
         }
     }
 
-    /// Multiplies with 2^`bits`.
+    /// Multiplies by 2^`bits`.
     pub(super) fn shift_left(&mut self, bits: u32) {
         self.multiply_add(1 << (bits % 64), 0);
         let by = bits as usize / 64;

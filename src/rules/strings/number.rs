@@ -11,11 +11,11 @@ use super::literal::{Literal, power_of_two, scan};
 pub(super) enum Fault {
     /// It is not a literal.
     Invalid,
-    /// It is a literal, but its value is not that of a 64-bit integer.
+    /// It is a literal, but no 64-bit integer has its value.
     OutOfRange,
 }
 
-/// The binary32 bits, rounded once; NaN is the canonical one.
+/// The value as binary32 bits, rounded once. NaN becomes the canonical NaN.
 pub(super) fn f32_bits(literal: &str) -> Result<u64, Fault> {
     let value: f32 = float(literal)?;
     if value.is_nan() {
@@ -24,7 +24,7 @@ pub(super) fn f32_bits(literal: &str) -> Result<u64, Fault> {
     Ok(value.to_bits().into())
 }
 
-/// The binary64 bits, rounded once; NaN is the canonical one.
+/// The value as binary64 bits, rounded once. NaN becomes the canonical NaN.
 pub(super) fn f64_bits(literal: &str) -> Result<u64, Fault> {
     let value: f64 = float(literal)?;
     if value.is_nan() {
@@ -33,13 +33,14 @@ pub(super) fn f64_bits(literal: &str) -> Result<u64, Fault> {
     Ok(value.to_bits())
 }
 
-/// The binary64 bits **rounded to odd**, so that one more rounding, to a float of at most 16 bits, gives the same as
-/// one rounding of the exact decimal.
+/// The value as binary64 bits **rounded to odd**. Rounding these once more, to a float of at most 16 bits, gives the
+/// same result as rounding the exact decimal once.
 pub(super) fn f64_bits_to_odd(literal: &str) -> Result<u64, Fault> {
-    // Those floats, and the numbers halfway between two of them (at most 12 significant bits, for FLOAT16), are
-    // binary64 numbers whose last 41 bits are zero. Rounding to nearest never crosses a binary64 number. So unless the
-    // result is such a number itself, the decimal lies on the same side of all such numbers as the result, and the
-    // result will do. None of them but zero is as small or as large as these powers of two.
+    // Consider the floats of at most 16 bits, and the numbers halfway between two of them. They have at most 12
+    // significant bits (for FLOAT16), so they are binary64 numbers whose last 41 bits are zero. Rounding to nearest
+    // never crosses a binary64 number. So unless the result is such a number itself, the decimal lies on the same side
+    // of all such numbers as the result, and the result can be used as it is. Except for zero, the magnitudes of these
+    // numbers lie inside `RANGE`.
     const CUT: u64 = (1 << 41) - 1;
     const RANGE: RangeInclusive<f64> = power_of_two(-160)..=power_of_two(140);
     if literal.len() > LONG {
@@ -59,15 +60,15 @@ pub(super) fn f64_bits_to_odd(literal: &str) -> Result<u64, Fault> {
     })
 }
 
-/// Whether a number is not zero, below 10^8 and a multiple of 1/128: it then has at most 15 decimal digits. No two
-/// decimals of 15 digits round to the same binary64 number, so a literal of at most 15 bytes that rounds to this number
-/// is equal to it.
+/// Whether a number is not zero, is below 10^8 and is a multiple of 1/128. Such a number has at most 15 decimal digits.
+/// No two decimals of 15 digits round to the same binary64 number. So a literal of at most 15 bytes that rounds to this
+/// number is equal to it.
 fn has_few_digits(value: f64) -> bool {
     let parts = value * 128.0;
     value != 0.0 && value.abs() < 1e8 && parts as i64 as f64 == parts
 }
 
-/// The integer part in two's complement, if 64 bits hold it, signed or not.
+/// The integer part in two's complement, if it fits in 64 bits, signed or unsigned.
 pub(super) fn integer(literal: &str) -> Result<u64, Fault> {
     if let Ok(value) = literal.parse::<i64>() {
         return Ok(value as u64);
@@ -96,8 +97,8 @@ pub(super) fn truth(literal: &str) -> Result<u64, Fault> {
     }
 }
 
-/// The longest literal that the standard library reads rightly: it stops counting exponents not far above 65536, which makes
-/// a difference only for literals with as many digits.
+/// The longest literal that the standard library reads correctly. It stops counting exponents not far above 65,536,
+/// which makes a difference only for literals with as many digits.
 const LONG: usize = 4096;
 
 fn float<F: FromStr>(literal: &str) -> Result<F, Fault> {
@@ -107,7 +108,7 @@ fn float<F: FromStr>(literal: &str) -> Result<F, Fault> {
     shortened(literal)?.parse().map_err(|_| Fault::Invalid)
 }
 
-/// A short literal of the same rounding.
+/// A short literal that rounds to the same float.
 fn shortened(literal: &str) -> Result<String, Fault> {
     match scan(literal) {
         Some(Literal::Decimal(decimal)) => Ok(decimal.shortened()),
@@ -120,10 +121,10 @@ mod tests {
     use super::*;
     use crate::types::element::{ElementType, Kind};
 
-    /// Digits of long literals. Miri takes minutes for a million of them.
+    /// The number of digits of long literals. Miri takes minutes for a million of them.
     const MANY: usize = if cfg!(miri) { 1_000 } else { 1_000_000 };
 
-    /// The decimal minus one unit of its last digit. It has several digits.
+    /// The decimal minus one unit of its last digit. The decimal must have several digits.
     fn less(decimal: &str) -> String {
         let mut bytes = decimal.as_bytes().to_vec();
         for byte in bytes.iter_mut().rev().filter(|byte| byte.is_ascii_digit()) {
@@ -181,7 +182,7 @@ mod tests {
         ] {
             assert_eq!(f64_bits_to_odd(literal), Ok(bits), "{literal}");
         }
-        // A digit far behind, before the point.
+        // A digit far behind the others, but before the decimal point.
         let above = format!("2049{}1e-201", "0".repeat(200));
         assert_eq!(f64_bits_to_odd(&above), Ok(2049f64.to_bits() + 1));
     }
@@ -246,7 +247,7 @@ mod tests {
             (format!("9007199254740993{zeros}1e-{}", MANY + 1), 9007199254740994.0),
             (format!("1{zeros}"), f64::INFINITY),
             (format!("-.{zeros}1"), -0.0),
-            // Halfway between 1 and the next number, and just above.
+            // Halfway between 1 and the next number, and just above that.
             (format!("1.00000000000000011102230246251565404236316680908203125{zeros}"), 1.0),
             (format!("1.00000000000000011102230246251565404236316680908203125{zeros}1"), 1.0f64.next_up()),
         ] {

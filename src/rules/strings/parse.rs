@@ -13,11 +13,11 @@ use crate::types::options::CastOptions;
 use crate::types::string_array::{CHUNK_LEN, StringArray, StringChunk};
 use crate::types::tensor::{Tensor, zeroed};
 
-/// Every string as a number.
+/// Reads every string as a number.
 ///
 /// # Errors
-/// [`CastFault::Literal`] with the first such element; [`CastFault::OutOfMemory`] where there is no memory for the
-/// numbers.
+/// [`CastFault::Literal`] with the first string that is no such number; [`CastFault::OutOfMemory`] if there is no
+/// memory for the numbers.
 pub(crate) fn parse(
     tensor: &Tensor,
     strings: &StringArray,
@@ -37,7 +37,7 @@ pub(crate) fn parse(
     }
 }
 
-/// Reads every string, and converts the results where they are not the codes themselves.
+/// Reads every string, and converts the values whose bits are not the codes themselves.
 fn codes(
     tensor: &Tensor,
     strings: &StringArray,
@@ -58,11 +58,11 @@ fn codes(
     }
 }
 
-/// The index of a string that cannot be read, within its chunk or its tensor, and why.
+/// The index of a string that cannot be read, within its chunk or its tensor, and the reason.
 type FaultAt = (usize, Fault);
 
-/// Runs `work` on every chunk and its bytes of the destination, on all threads where there are at least two chunks.
-/// Returns the first fault in the tensor's order, whichever thread finds one first.
+/// Runs `work` on every chunk and its bytes of the destination, on all threads if there are at least two chunks.
+/// Returns the first fault in the tensor's order, not the first in time.
 fn first_fault(
     chunks: &[StringChunk],
     destination: &mut [u8],

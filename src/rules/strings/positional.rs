@@ -1,4 +1,4 @@
-//! The layout of a printed float: positional, always with a fraction, never with an exponent.
+//! The layout of a printed float: positional, always with a decimal point, never with an exponent.
 
 /// Prints a finite float with the fewest digits that read back as the same float of its type.
 pub(crate) fn push_finite(text: &mut String, value: impl zmij::Float) {
@@ -12,7 +12,7 @@ pub(crate) fn push_finite(text: &mut String, value: impl zmij::Float) {
     }
 }
 
-/// Prints in positional notation what `zmij` prints with an exponent.
+/// Prints in positional notation a number that `zmij` prints with an exponent.
 #[cold]
 fn push_scientific(text: &mut String, significand: &str, exponent: &str) {
     let digits = significand.strip_prefix('-').unwrap_or(significand);
@@ -86,8 +86,8 @@ mod tests {
         assert_eq!(printed(-1e-7f32), "-0.0000001");
     }
 
-    /// At every power of ten, and beside it, the standard library's digits, which never have an exponent either, but
-    /// lack ".0".
+    /// Compares with the standard library at every power of ten and next to it. The standard library never prints an
+    /// exponent either, but it leaves out ".0".
     #[test]
     fn powers_of_ten_as_std_lays_them() {
         let check = |ours: String, mut std: String| {

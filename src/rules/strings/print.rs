@@ -13,13 +13,13 @@ use crate::types::options::CastOptions;
 use crate::types::string_array::{CHUNK_LEN, StringArray, StringChunk};
 use crate::types::tensor::Tensor;
 
-/// Bytes of the longest string: a sign, "0.", 323 zeros and 17 digits, or less.
+/// A bound on the bytes of a string. The longest have a sign, "0.", 323 zeros and 17 digits.
 const LONGEST: usize = 352;
 
 /// Every element as a string.
 ///
 /// # Errors
-/// [`CastFault::OutOfMemory`] where there is no memory for them.
+/// [`CastFault::OutOfMemory`] if there is no memory for the strings.
 pub(crate) fn print(tensor: &Tensor) -> Result<Tensor, Error> {
     use ElementType::{BOOL, DOUBLE, FLOAT, FLOAT16, INT64, UINT64};
     let from = tensor.element_type();
@@ -40,7 +40,7 @@ pub(crate) fn print(tensor: &Tensor) -> Result<Tensor, Error> {
         Kind::Float(_) if from == DOUBLE => {
             print_chunks(tensor, None, |text, code| push_float(text, f64::from_bits(code)))
         }
-        // Every value of the other floats is a binary32 number too.
+        // Every value of the other floats is also a binary32 number.
         Kind::Float(_) => print_chunks(tensor, Some(FLOAT), |text, code| push_float(text, f32::from_bits(code as u32))),
         Kind::String => Ok(tensor.clone()),
     }
@@ -73,7 +73,8 @@ fn push_infinity(text: &mut String, negative: bool) {
     text.push_str(if negative { "-INF" } else { "INF" });
 }
 
-/// Prints every element by `push`, from its code, or from its code as a `via`, which must represent it exactly.
+/// Prints every element by `push`, from its code. With `via`, the code is first cast to that type, which must hold
+/// every value exactly.
 fn print_chunks(
     tensor: &Tensor,
     via: Option<ElementType>,
@@ -102,7 +103,7 @@ struct Codes<'a> {
     elements: usize,
 }
 
-/// The strings of at most [`CHUNK_LEN`] codes; `text` is scratch memory, and holds their text afterwards.
+/// The strings of at most [`CHUNK_LEN`] codes. `text` is scratch memory; it holds the text of the strings afterwards.
 fn print_chunk(
     codes: &Codes<'_>,
     conversion: Option<&Conversion>,
@@ -138,7 +139,7 @@ mod tests {
         print(&tensor).unwrap().strings().unwrap().map(str::to_owned).collect()
     }
 
-    /// Large tensors go through tables and threads, single elements through neither.
+    /// Large tensors use tables and threads; single elements use neither.
     #[test]
     fn large_tensors_print_as_single_elements() {
         for &element_type in ElementType::ALL.iter().filter(|t| t.is_numeric()) {

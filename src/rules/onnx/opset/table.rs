@@ -1,23 +1,24 @@
-//! What each opset changed: the only table of opset numbers, beside the first opset of each element type in
+//! What each opset changed. This is the only table of opset numbers, beside the first opset of each element type in
 //! `element.rs`. A new opset is a new row; everything else about versions follows from the rows.
 
 use crate::types::element::Operator;
 use crate::types::options::{Float4Nan, Int4Overflow};
 
-/// An opset that changed something that casts depend on, or the newest one. It holds up to the next row.
+/// An opset that changed something that casts depend on, or the newest opset. The row is valid up to the next row.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::rules::onnx) struct Opset {
     pub since: u32,
-    /// The oldest version of ONNX's file format that is made for it (ONNX, `Versioning.md`).
+    /// The oldest version of ONNX's file format for this opset (ONNX, `Versioning.md`).
     pub ir_version: i64,
-    /// The operators of which it has a new version. The fields from `target` to `float4_nan` are those of these
-    /// operators; others keep their last version. Which types a version lists follows from the table of element types.
+    /// The operators that have a new version at this opset. The fields from `target` to `float4_nan` are those of these
+    /// operators; other operators keep their last version. The types of a version follow from the table of element
+    /// types.
     new_versions: &'static [Operator],
     /// How `Cast` names its target; `CastLike` has a second input instead.
     pub target: Target,
-    /// What `Cast` and `CastLike` have beside the target.
+    /// The attributes of `Cast` and `CastLike` other than the target.
     pub attributes: &'static [CastAttribute],
-    /// ONNX's text does not state this rule or the next. Its own test data changed at opset 24.
+    /// ONNX's text states neither this rule nor the next one. ONNX's test data changed at opset 24.
     pub int4_overflow: Int4Overflow,
     pub float4_nan: Float4Nan,
 }
@@ -90,7 +91,7 @@ const OPSETS: &[Opset] = &{
 /// The newest supported opset of the ONNX standard.
 pub const NEWEST_OPSET: i64 = OPSETS[OPSETS.len() - 1].since as i64;
 
-/// The row that holds at an opset; `None` for opsets that are not known.
+/// The row that is valid at an opset; `None` for unknown opsets.
 pub(in crate::rules::onnx) fn at(opset: i64) -> Option<&'static Opset> {
     OPSETS.iter().rfind(|row| i64::from(row.since) <= opset).filter(|_| opset <= NEWEST_OPSET)
 }
@@ -111,7 +112,7 @@ impl Opset {
 mod tests {
     use super::*;
 
-    /// What operators have changes with new versions only.
+    /// The fields of a row differ from those of the row before only if it has new versions.
     #[test]
     fn rows_are_in_order_and_versions_hold_between_them() {
         for pair in OPSETS.windows(2) {
@@ -121,7 +122,8 @@ mod tests {
         }
     }
 
-    /// A type is added by a new version. If the row did not list the operator, its last version would refuse the type.
+    /// A new version adds a type. If its row did not list the operator, the operator's last version would refuse the
+    /// type.
     #[test]
     fn types_are_added_by_new_versions() {
         for operator in [Operator::Cast, Operator::CastLike] {
@@ -132,7 +134,7 @@ mod tests {
         }
     }
 
-    /// By ONNX's `Versioning.md`.
+    /// The numbers are those of ONNX's `Versioning.md`.
     #[test]
     fn versions_of_the_file_format() {
         let expected = [
