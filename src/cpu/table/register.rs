@@ -23,10 +23,13 @@ const LANES: usize = 32;
 /// 256 words in vectors. Tables for fewer than 8 bits are repeated, so that the bits above an index do not matter.
 type Words = [__m512i; 8];
 
+/// The words of a table, by the place of the first of their 16 bits in entries.
+type WordTables = [Words; 4];
+
 /// The table of one pair.
 pub(crate) struct RegisterTable {
     form: Form,
-    words: Box<[Words; 4]>,
+    words: Box<WordTables>,
 }
 
 /// What the words hold.
@@ -89,22 +92,22 @@ impl CastLoop for RegisterLoop {
 impl RegisterLoop {
     /// Runs `work` with the loop for the widths of the codes.
     fn with_loop<R>(&self, work: impl FnOnce(&dyn CastLoop) -> R) -> R {
-        let Self(l, table) = self;
-        match table.form {
+        let Self(l, RegisterTable { form, words }) = self;
+        match *form {
             Form::Pairs(from, to) => with_number!(FROM = from, PairFrom { Bits6 6, Bits8 8 },
             with_number!(TO = to, PairTo { Bits2 2, Bits4 4, Bits6 6, Bits8 8 }, {
-                work(&Steps(*l, LookUpPairs::<'_, FROM, TO>(table)))
+                work(&Steps(*l, LookUpPairs::<'_, FROM, TO>(words)))
             })),
             Form::Codes(from, to) => with_number!(FROM = from, From { Bits2 2, Bits4 4, Bits6 6, Bits8 8 },
             with_number!(TO = to, To { Bits16 16, Bits32 32, Bits64 64 }, {
-                work(&Steps(*l, LookUp::<'_, FROM, TO>(table)))
+                work(&Steps(*l, LookUp::<'_, FROM, TO>(words)))
             })),
             Form::Numbers(from, to) => {
                 with_number!(FROM = from, From { Bits2 2, Bits4 4, Bits6 6, Bits8 8 }, match to {
-                    NumberTo::F32 => work(&Steps(*l, Numbers::<'_, FROM, F32>(table))),
-                    NumberTo::F64 => work(&Steps(*l, Numbers::<'_, FROM, F64>(table))),
-                    NumberTo::Int32 => work(&Steps(*l, Numbers::<'_, FROM, INT32>(table))),
-                    NumberTo::Int64 => work(&Steps(*l, Numbers::<'_, FROM, INT64>(table))),
+                    NumberTo::F32 => work(&Steps(*l, Numbers::<'_, FROM, F32>(words))),
+                    NumberTo::F64 => work(&Steps(*l, Numbers::<'_, FROM, F64>(words))),
+                    NumberTo::Int32 => work(&Steps(*l, Numbers::<'_, FROM, INT32>(words))),
+                    NumberTo::Int64 => work(&Steps(*l, Numbers::<'_, FROM, INT64>(words))),
                 })
             }
         }
@@ -183,64 +186,63 @@ impl RegisterTable {
         };
         Some(Self { form: Form::Pairs(from, to), words: words(word) })
     }
+}
 
-    /// Looks up 32 codes in a table of 16-bit words.
-    #[inline(always)]
-    fn found<const FROM: usize>(l: Avx512, [a, b, c, d, e, f, g, h]: Words, codes: __m512i) -> __m512i {
-        let simd = l.short();
-        let first = simd._mm512_permutex2var_epi16(a, codes, b);
-        if FROM < 8 {
-            return first;
-        }
-        // A look-up uses six bits of a code. The other two bits choose among four look-ups.
-        let seventh = simd._mm512_test_epi16_mask(codes, splat_u16(0x40));
-        let eighth = simd._mm512_test_epi16_mask(codes, splat_u16(0x80));
-        let second = simd._mm512_permutex2var_epi16(c, codes, d);
-        let third = simd._mm512_permutex2var_epi16(e, codes, f);
-        let fourth = simd._mm512_permutex2var_epi16(g, codes, h);
-        let lower = simd._mm512_mask_blend_epi16(seventh, first, second);
-        let upper = simd._mm512_mask_blend_epi16(seventh, third, fourth);
-        simd._mm512_mask_blend_epi16(eighth, lower, upper)
+/// Looks up 32 codes in a table of 16-bit words.
+#[inline(always)]
+fn found<const FROM: usize>(l: Avx512, [a, b, c, d, e, f, g, h]: Words, codes: __m512i) -> __m512i {
+    let simd = l.short();
+    let first = simd._mm512_permutex2var_epi16(a, codes, b);
+    if FROM < 8 {
+        return first;
     }
+    // A look-up uses six bits of a code. The other two bits choose among four look-ups.
+    let seventh = simd._mm512_test_epi16_mask(codes, splat_u16(0x40));
+    let eighth = simd._mm512_test_epi16_mask(codes, splat_u16(0x80));
+    let second = simd._mm512_permutex2var_epi16(c, codes, d);
+    let third = simd._mm512_permutex2var_epi16(e, codes, f);
+    let fourth = simd._mm512_permutex2var_epi16(g, codes, h);
+    let lower = simd._mm512_mask_blend_epi16(seventh, first, second);
+    let upper = simd._mm512_mask_blend_epi16(seventh, third, fourth);
+    simd._mm512_mask_blend_epi16(eighth, lower, upper)
+}
 
-    /// Looks up 32 codes of `FROM` bits, 6 or 8, whose destination codes have `TO` bits, at most 8. The result of 6 bits is repeated
-    /// in the next `TO` bits. Of 8 bits, the bits above the result are undefined.
-    #[inline(always)]
-    pub(super) fn found_small<const FROM: usize, const TO: usize>(&self, l: Avx512, codes: __m512i) -> __m512i {
-        let simd = l.short();
-        let [a, b, c, d, ..] = self.words[0];
-        let found = simd._mm512_permutex2var_epi16(a, codes, b);
-        if FROM < 8 {
-            return found;
-        }
-        // A look-up uses six bits of a code. The other two bits choose a place in a word of four codes, or one of two look-ups
-        // and a place in a word of two.
-        if TO <= 4 {
-            let place = l.wide()._mm512_and_si512(simd._mm512_srli_epi16::<4>(codes), splat_u16(0xc));
-            return simd._mm512_srlv_epi16(found, place);
-        }
-        let eighth = simd._mm512_test_epi16_mask(codes, splat_u16(0x80));
-        let other = simd._mm512_permutex2var_epi16(c, codes, d);
-        let place = l.wide()._mm512_and_si512(simd._mm512_srli_epi16::<3>(codes), splat_u16(8));
-        simd._mm512_srlv_epi16(simd._mm512_mask_blend_epi16(eighth, found, other), place)
+/// Looks up 32 codes of `FROM` bits, 6 or 8, whose destination codes have `TO` bits, at most 8. The result of 6 bits is repeated
+/// in the next `TO` bits. Of 8 bits, the bits above the result are undefined.
+#[inline(always)]
+fn found_small<const FROM: usize, const TO: usize>(l: Avx512, [a, b, c, d, ..]: Words, codes: __m512i) -> __m512i {
+    let simd = l.short();
+    let found = simd._mm512_permutex2var_epi16(a, codes, b);
+    if FROM < 8 {
+        return found;
     }
+    // A look-up uses six bits of a code. The other two bits choose a place in a word of four codes, or one of two look-ups
+    // and a place in a word of two.
+    if TO <= 4 {
+        let place = l.wide()._mm512_and_si512(simd._mm512_srli_epi16::<4>(codes), splat_u16(0xc));
+        return simd._mm512_srlv_epi16(found, place);
+    }
+    let eighth = simd._mm512_test_epi16_mask(codes, splat_u16(0x80));
+    let other = simd._mm512_permutex2var_epi16(c, codes, d);
+    let place = l.wide()._mm512_and_si512(simd._mm512_srli_epi16::<3>(codes), splat_u16(8));
+    simd._mm512_srlv_epi16(simd._mm512_mask_blend_epi16(eighth, found, other), place)
 }
 
 /// The words of four tables, by index and the place of the first bit.
-fn words(word: impl Fn(usize, usize) -> u16) -> Box<[Words; 4]> {
+fn words(word: impl Fn(usize, usize) -> u16) -> Box<WordTables> {
     Box::new([0, 16, 32, 48].map(|place| {
         std::array::from_fn(|vector| cast::<[u16; LANES], _>(std::array::from_fn(|i| word(vector * LANES + i, place))))
     }))
 }
 
 /// The words of entries of at least 16 bits.
-fn whole_words(entries: &Entries) -> Box<[Words; 4]> {
+fn whole_words(entries: &Entries) -> Box<WordTables> {
     words(|i, place| (entries[i][0] >> place) as u16)
 }
 
 /// The step from codes of `FROM` bits to codes of `TO` bits, at least 16.
 #[derive(Clone, Copy)]
-struct LookUp<'a, const FROM: usize, const TO: usize>(&'a RegisterTable);
+struct LookUp<'a, const FROM: usize, const TO: usize>(&'a WordTables);
 
 impl<const FROM: usize, const TO: usize> LookUp<'_, FROM, TO> {
     /// Groups of 32 codes in a step.
@@ -259,7 +261,7 @@ impl<const FROM: usize, const TO: usize> Step<Avx512> for LookUp<'_, FROM, TO> {
             let codes = load::<FROM>(*simd, &source[LANES / 8 * FROM * group..]);
             let codes = simd.avx512bw._mm512_cvtepu8_epi16(codes);
             let out = &mut destination[LANES / 8 * TO * group..];
-            let found = |table: usize| RegisterTable::found::<FROM>(l, self.0.words[table], codes);
+            let found = |table: usize| found::<FROM>(l, self.0[table], codes);
             if TO == 16 {
                 write(out, 0, found(0));
                 continue;
@@ -288,7 +290,7 @@ const INT64: u8 = 3;
 
 /// The step from codes of `FROM` bits to `TO` by way of binary32.
 #[derive(Clone, Copy)]
-struct Numbers<'a, const FROM: usize, const TO: u8>(&'a RegisterTable);
+struct Numbers<'a, const FROM: usize, const TO: u8>(&'a WordTables);
 
 impl<const FROM: usize, const TO: u8> Numbers<'_, FROM, TO> {
     const BYTES: usize = if matches!(TO, F32 | INT32) { 4 } else { 8 };
@@ -296,7 +298,7 @@ impl<const FROM: usize, const TO: u8> Numbers<'_, FROM, TO> {
     #[inline(always)]
     fn group(self, l: Avx512, source: &[u8], destination: &mut [u8]) {
         let codes = l.0.avx512bw._mm512_cvtepu8_epi16(load::<FROM>(*l.0, source));
-        let upper = RegisterTable::found::<FROM>(l, self.0.words[0], codes);
+        let upper = found::<FROM>(l, self.0[0], codes);
         let numbers = l.unpack(splat_u16(0), upper);
         match TO {
             F32 => l.store_u32(numbers, destination),

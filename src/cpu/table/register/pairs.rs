@@ -4,7 +4,7 @@
 use bytemuck::cast;
 use pulp::x86::V4;
 
-use super::RegisterTable;
+use super::{WordTables, found_small};
 use crate::cpu::arch::__m512i;
 use crate::cpu::cast_loop::Step;
 use crate::cpu::lanes::Lanes;
@@ -19,7 +19,7 @@ const MOST_VECTORS: usize = 4;
 
 /// The step from codes of `FROM` bits, 6 or 8, to codes of `TO` bits, at most 8.
 #[derive(Clone, Copy)]
-pub(super) struct LookUpPairs<'a, const FROM: usize, const TO: usize>(pub &'a RegisterTable);
+pub(super) struct LookUpPairs<'a, const FROM: usize, const TO: usize>(pub &'a WordTables);
 
 impl<const FROM: usize, const TO: usize> LookUpPairs<'_, FROM, TO> {
     /// As many vectors as fill one vector of results; two for 6 bits, which are stored in 96 bytes. From 6 bits four, so that only
@@ -40,8 +40,8 @@ impl<const FROM: usize, const TO: usize> Step<Avx512> for LookUpPairs<'_, FROM, 
         let mut pairs = [splat_u16(0); MOST_VECTORS];
         for i in 0..Self::VECTORS {
             let [first, second] = load::<FROM>(l.0, &source[..Self::READ], i);
-            let first = self.0.found_small::<FROM, TO>(l, first);
-            let mut second = self.0.found_small::<FROM, TO>(l, second);
+            let first = found_small::<FROM, TO>(l, self.0[0], first);
+            let mut second = found_small::<FROM, TO>(l, self.0[0], second);
             if FROM == 8 {
                 second = l.0.avx512bw._mm512_sllv_epi16(second, splat_u16(TO as u16));
             }
