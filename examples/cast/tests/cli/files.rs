@@ -54,10 +54,13 @@ fn bin_that_does_not_fit() {
     for (rest, message) in [
         ("--from float", "a.bin: the file size of 5 bytes is not a whole number of float codes of 32 bits"),
         ("--from float16", "not a whole number"),
-        ("--from int4 --len 8", "8 elements of int4 need 4 bytes, but the file has 5"),
+        ("--from int4 --len 8", "expected 4 bytes for 8 elements of int4, got 5"),
         ("--from int4 --len 11", "11 elements of int4 need 6 bytes"),
         ("--from float --len 18446744073709551615", "elements of float are too many"),
-        ("--from int8 --len 18446744073709551615", "need 18446744073709551615 bytes, but the file has 5"),
+        (
+            "--from int8 --len 18446744073709551615",
+            "expected 18446744073709551615 bytes for 18446744073709551615 elements of int8, got 5",
+        ),
     ] {
         let outcome = folder.cast(&format!("convert a.bin out.bin --to int8 --device cpu {rest}"));
         assert_eq!(outcome.status, Some(1), "{rest}");
