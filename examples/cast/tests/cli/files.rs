@@ -55,7 +55,7 @@ fn bin_that_does_not_fit() {
         ("--from float", "a.bin: the file size of 5 bytes is not a whole number of float codes of 32 bits"),
         ("--from float16", "not a whole number"),
         ("--from int4 --len 8", "expected 4 bytes for 8 elements of int4, got 5"),
-        ("--from int4 --len 11", "11 elements of int4 need 6 bytes"),
+        ("--from int4 --len 11", "expected 6 bytes for 11 elements of int4, got 5"),
         ("--from float --len 18446744073709551615", "elements of float are too many"),
         (
             "--from int8 --len 18446744073709551615",
