@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::path::Path;
 
-use wgpu_cast::{ElementType, Error, Kind, Tensor};
+use wgpu_cast::{Bytes, ElementType, Error, Kind, Tensor};
 
 use super::external::ExternalFiles;
 use super::fields::tensor;
@@ -43,9 +43,13 @@ impl NamedTensor {
     /// those of casts, segments and too many dimensions; [`FileCause::TooLarge`]; for external data
     /// [`FileCause::FolderNeeded`], [`FileCause::ModelPath`], [`FileCause::OutsideFolder`] and [`FileCause::Read`];
     /// [`FileCause::OutOfMemory`]. Memory is allocated only for data that exists.
-    #[allow(clippy::needless_pass_by_value, reason = "who has read a file gives its memory up")]
     pub fn from_bytes(bytes: Vec<u8>, path: Option<&Path>) -> Result<Self, FileError> {
-        Self::read(&bytes, 0..bytes.len() as u64, path)
+        let header = TensorHeader::read(&bytes, 0..bytes.len() as u64)?;
+        let tensor = match header.packed_part(bytes.len()) {
+            Some(part) => header.packed_tensor(Bytes::from(bytes).slice(part))?,
+            None => header.tensor(&bytes, &mut ExternalFiles::new(path))?,
+        };
+        Ok(Self { name: header.name, tensor })
     }
 
     /// [`from_bytes`](Self::from_bytes) of a message in these bytes of the input.
@@ -123,12 +127,8 @@ impl TensorHeader {
 
     /// The tensor with its data.
     pub(super) fn tensor(&self, input: &dyn ReadAt, files: &mut ExternalFiles<'_>) -> Result<Tensor, FileError> {
-        let t = self.element_type()?;
-        let too_large = |_| self.failed(TensorFault::TooLarge { dims: self.signed_dims() });
-        let shape =
-            self.dims.iter().map(|&dim| usize::try_from(dim)).collect::<Result<Vec<_>, _>>().map_err(too_large)?;
-        let made =
-            |tensor: Result<Tensor, Error>| tensor.map_err(|error| self.failed(fault(&error, self.signed_dims())));
+        let (t, shape) = (self.element_type()?, self.shape()?);
+        let made = |tensor: Result<Tensor, Error>| self.made(tensor);
         match &self.data {
             TensorPlace::Nowhere if t == ElementType::STRING => made(Tensor::from_strings(shape, [""; 0])),
             TensorPlace::Nowhere => made(Tensor::from_bytes(t, shape, Vec::new())),
@@ -168,6 +168,29 @@ impl TensorHeader {
                 failed.map_or_else(|| made(tensor), Err)
             }
         }
+    }
+
+    /// Where the packed bytes are in a message of `length` bytes, if most of the message is them. A tensor may then keep the whole
+    /// message instead of a copy.
+    fn packed_part(&self, length: usize) -> Option<Range<usize>> {
+        let TensorPlace::Packed(range) = &self.data else { return None };
+        // The range lies in the message, so that it fits the address space.
+        let part = range.start as usize..range.end as usize;
+        (part.len() >= length / 2).then_some(part)
+    }
+
+    /// The tensor of these packed bytes, which are shared.
+    fn packed_tensor(&self, bytes: Bytes) -> Result<Tensor, FileError> {
+        self.made(Tensor::from_shared(self.element_type()?, self.shape()?, bytes))
+    }
+
+    fn shape(&self) -> Result<Vec<usize>, FileError> {
+        let too_large = |_| self.failed(TensorFault::TooLarge { dims: self.signed_dims() });
+        self.dims.iter().map(|&dim| usize::try_from(dim)).collect::<Result<Vec<_>, _>>().map_err(too_large)
+    }
+
+    fn made(&self, tensor: Result<Tensor, Error>) -> Result<Tensor, FileError> {
+        tensor.map_err(|error| self.failed(fault(&error, self.signed_dims())))
     }
 
     fn signed_dims(&self) -> Vec<i64> {

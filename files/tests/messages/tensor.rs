@@ -81,6 +81,20 @@ fn raw_data_holds_every_numeric_type() {
 }
 
 #[test]
+fn raw_data_is_not_copied_where_it_is_most_of_the_message() {
+    let codes = codes(ElementType::FLOAT, 1000);
+    let message = tensor(1, &[1000]).bytes(RAW_DATA, packed(32, &codes));
+    // Other fields after it, then more of them than data.
+    for (other, is_shared) in [(10, true), (10_000, false)] {
+        let bytes = message.clone().bytes(12, vec![b'x'; other]).0;
+        let memory = bytes.as_ptr_range();
+        let tensor = NamedTensor::from_bytes(bytes, None).unwrap().tensor;
+        assert_eq!(memory.contains(&tensor.bytes().unwrap().as_ptr()), is_shared);
+        assert!(tensor.codes().eq(codes.iter().copied()));
+    }
+}
+
+#[test]
 fn the_own_field_holds_every_numeric_type_with_its_entries_packed_or_not() {
     for (t, _) in numeric() {
         for count in [1, 2, 3, 5, 17] {
