@@ -10,19 +10,19 @@ use crate::types::side::Side;
 
 impl Prepared {
     /// As [`bind`](Self::bind), for a number of elements that the device computes, such as the length of a result of
-    /// NonZero. `count` is a slice with one little-endian 32-bit number. When the commands run, they read it and cast so
-    /// many elements, but at most the prepared number. The destination's bits from there on stay as they are, also those
-    /// in the same byte.
+    /// NonZero. `count` is a slice with one little-endian 32-bit number. The commands read it when they run. They cast
+    /// that many elements, but at most the prepared number. The destination's bits after these elements stay as they
+    /// are, also those in the same byte.
     ///
-    /// The slices are those of a cast of the prepared number of elements. The first such casts compile kernels of their
-    /// own. Each dispatch has as many workgroups as the prepared number needs.
+    /// The slices are those of a cast of the prepared number of elements. The first casts of this kind compile kernels
+    /// of their own. Each dispatch has the workgroups that the prepared number needs.
     ///
     /// # Errors
     /// [`CastFault::Slice`] for an invalid `count`: its offset must be a multiple of 4, and its buffer needs the usage
-    /// STORAGE. [`CastFault::Overlap`]: if that is the destination's buffer, its binding must not overlap those of the
-    /// tensors. So an offset at least [`PlanLimits::offset_alignment`](crate::PlanLimits::offset_alignment) bytes away
-    /// from them is safe. If both tensors are in that buffer, the count must not lie between them, because one binding
-    /// may cover both. [`CastFault::NoKernel`] for a cast of a view; and as [`bind`](Self::bind).
+    /// STORAGE. [`CastFault::Overlap`] if `count` is in the destination's buffer and its binding overlaps those of the
+    /// tensors. An offset at least [`PlanLimits::offset_alignment`](crate::PlanLimits::offset_alignment) bytes away
+    /// from them is safe. If both tensors are in that buffer, `count` must not lie between them, because one binding
+    /// may cover both. [`CastFault::NoKernel`] for a cast of a view. Other errors as [`bind`](Self::bind).
     pub fn bind_counted(
         &self,
         source: Source<'_>,

@@ -25,7 +25,7 @@ pub(super) struct Entry<'a> {
 /// Which elements an entry casts.
 #[derive(Clone, Debug)]
 pub(super) enum Elements<'a> {
-    /// So many, one after the other.
+    /// This many elements, one after the other.
     Dense(u64),
     View(Box<Strided>),
     Counted {
@@ -36,18 +36,19 @@ pub(super) enum Elements<'a> {
     Invalid(Box<Error>),
 }
 
-/// What the entries of a list become.
+/// The entries of a list after planning.
 pub(super) struct Planned<'a, 'b> {
     caster: &'b Caster,
     conversion: &'b Conversion,
-    /// The settings of casts that share dispatches.
+    /// The settings for entries that share dispatches.
     merging: PlanSettings,
     pairs: Vec<Pair<'a>>,
     pair_numbers: HashMap<[&'a wgpu::Buffer; 2], usize>,
     buffer_numbers: HashMap<&'a wgpu::Buffer, usize>,
     /// What the entries read and write in each buffer.
     uses: Vec<Uses>,
-    /// Each with the number of its pair, and whether it is one of several in an order.
+    /// Each dispatch comes with the number of its pair of buffers, and whether it is one of several that must keep
+    /// their order.
     dispatches: Vec<(usize, bool, Dispatch)>,
     counted: Vec<Counted<'a>>,
     ordered: bool,
@@ -58,15 +59,16 @@ struct Pair<'a> {
     buffers: [&'a wgpu::Buffer; 2],
     numbers: [usize; 2],
     first_entry: usize,
-    /// The starts of that entry's slices.
+    /// The starts of the slices of `entry`.
     offsets: [u64; 2],
 }
 
-/// What the entries read and write in a buffer. Most buffers that are not pools have one use, for which nothing is allocated.
+/// What the entries read and write in a buffer. A buffer that is no pool usually has one use; nothing is allocated for
+/// it.
 #[derive(Default)]
 struct Uses {
     first: Option<Use>,
-    /// All, where there are several.
+    /// All uses, if there are several.
     all: Vec<Use>,
 }
 
@@ -79,7 +81,7 @@ impl Uses {
     }
 }
 
-/// The dispatches of an entry with a count.
+/// The dispatches of an entry whose number of elements is in a buffer.
 struct Counted<'a> {
     entry: usize,
     pair: usize,
@@ -96,7 +98,8 @@ impl<'a, 'b> Planned<'a, 'b> {
         conversion: &'b Conversion,
         entries: impl IntoIterator<Item: Borrow<Entry<'a>>>,
     ) -> Result<Self, Error> {
-        // Many small casts fill the device together, so that whole units always take their own kernel.
+        // Many small casts fill the device together. So the kernel for whole units takes them all, however short they
+        // are.
         let tuning = PlanTuning { blocks_from: Some(0), ..caster.settings.tuning };
         let mut planned = Self {
             caster,
@@ -169,7 +172,7 @@ impl<'a, 'b> Planned<'a, 'b> {
         Ok(())
     }
 
-    /// The number of an entry's buffers, whose places it uses.
+    /// The number of the pair of an entry's buffers. Records the places that the entry uses in them.
     fn pair(&mut self, entry: usize, sides: &Sides<'a>, [read, written]: [Places; 2]) -> usize {
         let buffers = sides.buffers();
         let pair = match self.pair_numbers.get(&buffers) {
@@ -249,7 +252,7 @@ fn of_entry(index: usize, error: Error) -> Error {
     }
 }
 
-/// The error of an entry, if it is one of the entry's buffers. Other errors of the device are not about an entry.
+/// Adds the entry's index to an error about its buffers. Other errors of the device are not about an entry.
 fn of_buffers(index: usize, error: Error) -> Error {
     match error {
         Error::Cast { cause: CastFault::Slice { .. }, .. } => of_entry(index, error),

@@ -12,19 +12,19 @@ use crate::types::error::Error;
 use crate::types::spec::CastSpec;
 
 impl Caster {
-    /// Plans, compiles and binds many casts, such as those of the weights of a model: each has a source, a destination
-    /// and a number of elements. The result is the same as that of [`prepare`](Self::prepare) and
-    /// [`bind`](crate::Prepared::bind) for each, but casts between the same buffers share dispatches, as far as one
-    /// binding of each buffer holds their slices. So it suits casts of small tensors in large buffers.
+    /// Plans, compiles and binds many casts, such as those of the weights of a model. Each has a source, a destination
+    /// and a number of elements. The results are those of [`prepare`](Self::prepare) and
+    /// [`bind`](crate::Prepared::bind) for each cast. But casts between the same buffers share dispatches, as far as
+    /// one binding of each buffer holds their slices. So this suits casts of small tensors in large buffers.
     ///
-    /// The casts run in no order: none may read or write what another one writes. Neighbours in one byte are allowed, and
-    /// so are several casts of one source. The first such casts compile kernels of their own.
+    /// The order of the casts is not defined: none may read or write what another one writes. They may write different
+    /// elements of one byte, and several may read one source. The first casts of this kind compile kernels of their
+    /// own.
     ///
     /// This is the short form of [`many`](Self::many), which also takes views, counts on the device and a label.
     ///
-    /// # Errors
     /// As [`Many::bind`], and [`CastFault::NoKernel`](crate::CastFault::NoKernel) if [`has_kernel`](crate::has_kernel)
-    /// is false. Nothing is bound then.
+    /// is false. After an error nothing is bound.
     pub fn bind_many<'a>(
         &self,
         spec: &CastSpec,
@@ -82,7 +82,7 @@ impl Caster {
     }
 }
 
-/// A list of casts of one spec that are bound together. [`Caster::many`] makes an empty one and has an example.
+/// A list of casts of one spec to be bound together. [`Caster::many`] makes an empty one and has an example.
 #[derive(Clone, Debug)]
 pub struct Many<'a> {
     caster: Caster,
@@ -92,19 +92,20 @@ pub struct Many<'a> {
 }
 
 impl<'a> Many<'a> {
-    /// This list with a name for profilers and for wgpu's error messages: that of its compute pass and its bind groups.
+    /// This list with a name for profilers and for wgpu's error messages. Its compute pass and its bind groups get the
+    /// name.
     #[must_use]
     pub fn with_label(self, label: &str) -> Self {
         Self { label: Some(label.into()), ..self }
     }
 
-    /// Adds a cast of `len` elements, whose slices are those of [`Prepared::bind`](crate::Prepared::bind).
+    /// Adds a cast of `len` elements. Its slices are as for [`Prepared::bind`](crate::Prepared::bind).
     pub fn add(&mut self, source: Source<'a>, destination: Destination<'a>, len: u64) -> &mut Self {
         self.entry(source, destination, Elements::Dense(len))
     }
 
-    /// Adds the cast of a view, as [`prepare_view`](Caster::prepare_view) takes it. It is a dispatch of its own, or
-    /// several, unless the view is dense on both sides.
+    /// Adds the cast of a view, as [`prepare_view`](Caster::prepare_view). Unless the view is dense on both sides, it
+    /// has dispatches of its own.
     pub fn add_view(&mut self, source: Source<'a>, destination: Destination<'a>, view: &View<'_>) -> &mut Self {
         let elements = match Strided::new(view, &self.conversion) {
             Ok((strided, len)) if len == 0 || strided.is_dense(self.conversion.to.code_bits()) => Elements::Dense(len),
@@ -114,8 +115,9 @@ impl<'a> Many<'a> {
         self.entry(source, destination, elements)
     }
 
-    /// Adds a cast of as many elements as `count` says when the commands run, but at most `most`, as
-    /// [`bind_counted`](crate::Prepared::bind_counted) does. It is a dispatch of its own, or several.
+    /// Adds a cast of the number of elements in `count`, but at most `most`, as
+    /// [`bind_counted`](crate::Prepared::bind_counted). The commands read the number when they run. The cast has
+    /// dispatches of its own.
     pub fn add_counted(
         &mut self,
         source: Source<'a>,
@@ -131,19 +133,21 @@ impl<'a> Many<'a> {
         self
     }
 
-    /// Plans the casts, compiles their kernels, and creates the bind groups and parameters. Casts of no elements do
-    /// nothing, and check nothing.
+    /// Plans the casts, compiles their kernels, and creates the bind groups and parameters. For a cast of no elements
+    /// nothing is done and nothing is checked.
     ///
     /// # Errors
-    /// [`Error::Cast`] for the first invalid entry, with its index as `entry` and what [`prepare`](Caster::prepare),
-    /// [`prepare_view`](Caster::prepare_view), [`bind`](crate::Prepared::bind) or
-    /// [`bind_counted`](crate::Prepared::bind_counted) would return for it. Then
-    /// [`CastFault::Overlap`](crate::CastFault::Overlap) if an entry writes what another one reads or writes. Views
-    /// whose elements interleave are told apart if their strides allow a short search, as those of parts of one tensor
-    /// do; others count as overlapping. [`CastFault::Kernel`](crate::CastFault::Kernel),
-    /// [`CastFault::OutOfMemory`](crate::CastFault::OutOfMemory),
-    /// [`CastFault::DeviceLost`](crate::CastFault::DeviceLost) and [`CastFault::Device`](crate::CastFault::Device)
-    /// from the device are not about an entry.
+    /// [`Error::Cast`] for the first invalid entry, with its index as `entry`. The cause is the one that
+    /// [`prepare`](Caster::prepare), [`prepare_view`](Caster::prepare_view), [`bind`](crate::Prepared::bind) or
+    /// [`bind_counted`](crate::Prepared::bind_counted) would return for it.
+    ///
+    /// Then [`CastFault::Overlap`](crate::CastFault::Overlap) if an entry writes what another one reads or writes.
+    /// Views whose elements interleave, but do not overlap, are accepted if a short search shows that. It does for
+    /// parts of one tensor. Other interleaving views count as overlapping.
+    ///
+    /// [`CastFault::Kernel`](crate::CastFault::Kernel), [`CastFault::OutOfMemory`](crate::CastFault::OutOfMemory),
+    /// [`CastFault::DeviceLost`](crate::CastFault::DeviceLost) and [`CastFault::Device`](crate::CastFault::Device) from
+    /// the device are not about an entry.
     pub fn bind(&self) -> Result<Bound, Error> {
         let planned = Planned::new(&self.caster, &self.conversion, &self.entries)?;
         planned.check_overlaps()?.bind(self.label.as_ref())

@@ -23,13 +23,14 @@ use crate::types::error::Error;
 use crate::types::spec::CastSpec;
 use prepared::ReadyDispatch;
 
-/// How a [`Caster`] is made: [`Caster::with_descriptor`] takes it. The default is what [`Caster::new`] makes.
+/// How [`Caster::with_descriptor`] makes a [`Caster`]. [`Caster::new`] uses the default.
 #[derive(Clone, Debug, Default)]
 pub struct CasterDescriptor {
-    /// Smaller limits than the device's. They are reduced to those of the device; `None` means the device's.
+    /// Limits that are smaller than the device's. Larger ones are reduced to the device's. `None` means the device's
+    /// limits.
     pub limits: Option<PlanLimits>,
-    /// Other tuning than suits the device, such as fewer elements per dispatch for a driver that stops long dispatches.
-    /// `None` means what suits the device.
+    /// Another tuning than the one that suits the device, such as fewer elements per dispatch for a driver that stops
+    /// long dispatches. `None` means the tuning that suits the device.
     pub tuning: Option<PlanTuning>,
     /// The application's pipeline cache, through which pipelines are compiled. It needs the device feature
     /// `PIPELINE_CACHE`.
@@ -38,8 +39,8 @@ pub struct CasterDescriptor {
 
 /// Casts on one device. Cheap to clone; clones share the pipelines.
 ///
-/// A caster needs no device feature and no limits beyond [`wgpu::Limits::downlevel_defaults`]. It never submits or
-/// waits, and sets no handler of the device. Pipelines are compiled when they are first needed, and kept.
+/// A caster needs no device feature, and no limits beyond [`wgpu::Limits::downlevel_defaults`]. It never submits or
+/// waits, and sets no handler on the device. Pipelines are compiled when they are first needed, and kept.
 #[derive(Clone, Debug)]
 pub struct Caster {
     kernels: Arc<Kernels>,
@@ -47,16 +48,16 @@ pub struct Caster {
 }
 
 impl Caster {
-    /// Creates a caster on a device, with the device's limits and the tuning that suits it: [`with_descriptor`](Self::with_descriptor)
-    /// with the default of [`CasterDescriptor`].
+    /// Creates a caster on a device, with the device's limits and the tuning that suits it. This is
+    /// [`with_descriptor`](Self::with_descriptor) with the default of [`CasterDescriptor`].
     ///
-    /// All buffers that it is given must belong to this device. A buffer of another device of the same
+    /// All buffers that the caster is given must belong to this device. A buffer of another device of the same
     /// [`wgpu::Instance`] is an error when it is bound. wgpu cannot detect a buffer of another instance.
     pub fn new(device: &wgpu::Device) -> Self {
         Self::with_descriptor(device, &CasterDescriptor::default())
     }
 
-    /// Creates a caster as a descriptor says. Its buffers are those of [`new`](Self::new).
+    /// Creates a caster as `descriptor` says. Its buffers must belong to `device`, as for [`new`](Self::new).
     pub fn with_descriptor(device: &wgpu::Device, descriptor: &CasterDescriptor) -> Self {
         let PlanSettings { limits: own, tuning } = plan_settings(device);
         let limits = descriptor.limits.unwrap_or(own);
@@ -76,12 +77,12 @@ impl Caster {
         &self.kernels.device
     }
 
-    /// The limits of planned casts.
+    /// The limits within which casts are planned.
     pub fn limits(&self) -> &PlanLimits {
         &self.settings.limits
     }
 
-    /// The tuning of planned casts within the limits.
+    /// The tuning with which casts are planned.
     pub fn tuning(&self) -> &PlanTuning {
         &self.settings.tuning
     }
@@ -94,16 +95,16 @@ impl Caster {
     ///
     /// # Errors
     /// [`CastFault::NoKernel`](crate::CastFault::NoKernel) if [`has_kernel`](crate::has_kernel) is false;
-    /// [`CastFault::Limit`](crate::CastFault::Limit) if a tensor exceeds the largest buffer, if the device's limits
-    /// are too small for a cast, or beyond [`Plan::MOST_DISPATCHES`](crate::Plan::MOST_DISPATCHES);
-    /// [`CastFault::Kernel`](crate::CastFault::Kernel) if the driver rejects a kernel;
+    /// [`CastFault::Limit`](crate::CastFault::Limit) if a tensor exceeds the largest buffer, if the device's limits are
+    /// too small for a cast, or if it takes more than [`Plan::MOST_DISPATCHES`](crate::Plan::MOST_DISPATCHES)
+    /// dispatches; [`CastFault::Kernel`](crate::CastFault::Kernel) if the driver rejects a kernel;
     /// [`CastFault::OutOfMemory`](crate::CastFault::OutOfMemory) if the driver has no memory to compile one.
     pub fn prepare(&self, spec: &CastSpec, len: u64) -> Result<Prepared, Error> {
         let conversion = Conversion::new(spec.from, spec.to, &spec.options)?;
         Ok(self.prepare_with_sentinel(conversion, len, None)?.with_options(spec.options))
     }
 
-    /// Planned dispatches with their pipelines. Compiles the pipelines that do not exist yet on this thread.
+    /// The planned dispatches with their pipelines. Pipelines that do not exist yet are compiled on this thread.
     fn compile(&self, conversion: &Conversion, dispatches: &[Dispatch]) -> Result<Vec<ReadyDispatch>, Error> {
         let ready = |dispatch: &Dispatch| {
             Ok(ReadyDispatch {
@@ -114,10 +115,11 @@ impl Caster {
         dispatches.iter().map(ready).collect()
     }
 
-    /// As [`prepare`](Self::prepare), but compiles on other threads. At most as many threads as there are processors
-    /// compile at a time; further kernels wait for their turn. Kernels that are compiled already need no thread. In a
-    /// browser, which has no threads, the browser compiles; only here, and not in [`prepare`](Self::prepare), are its
-    /// errors known before the cast is used.
+    /// As [`prepare`](Self::prepare), but compiles on other threads. The number of threads that compile at a time is at
+    /// most that of processors; further kernels wait for their turn. Kernels that are compiled already need no thread.
+    ///
+    /// A browser has no threads and compiles by itself. There, this function reports compilation errors before the cast
+    /// is used, and [`prepare`](Self::prepare) does not.
     ///
     /// # Errors
     /// As [`prepare`](Self::prepare).
@@ -128,14 +130,15 @@ impl Caster {
         Ok(self.ready(conversion, len, &dispatches, None)?.with_options(spec.options))
     }
 
-    /// Compiles kernels on other threads. Where that is not possible they stay to be compiled when they are needed.
+    /// Compiles kernels on other threads. If no thread can be started, the kernels are compiled later, when they are
+    /// needed.
     pub(crate) async fn compile_async(&self, kernels: impl Iterator<Item = KernelKey>) -> Result<(), Error> {
         #[cfg(not(target_family = "wasm"))]
         {
             let jobs: Vec<_> = self.missing(kernels).into_iter().map(|key| self.kernels.compile_in_turn(key)).collect();
             let mut result = Ok(());
             for job in jobs {
-                // A job whose sender is gone was not done.
+                // If the sender is gone, the job was not done.
                 result = result.and(job.await.unwrap_or(Ok(())));
             }
             result
@@ -155,8 +158,8 @@ impl Caster {
         missing
     }
 
-    /// Compiles the kernels of casts of any length on as many threads as there are processors, so that neither
-    /// [`prepare`](Self::prepare) nor [`bind`](Prepared::bind) has to compile. Returns when all are compiled.
+    /// Compiles the kernels for casts of any length, on as many threads as there are processors. Then neither
+    /// [`prepare`](Self::prepare) nor [`bind`](Prepared::bind) has to compile. Returns when all kernels are compiled.
     ///
     /// # Errors
     /// As [`prepare`](Self::prepare): the first error in the order of `specs`. The other kernels are compiled
@@ -171,7 +174,8 @@ impl Caster {
     }
 
     /// Drops the compiled kernels of some casts, for instance when a model is unloaded. Casts that are prepared or
-    /// bound keep theirs; a cast that is prepared later compiles its kernels again. Casts without kernels are ignored.
+    /// bound keep their kernels. A cast that is prepared later compiles its kernels again. Casts without kernels are
+    /// ignored.
     pub fn forget(&self, specs: &[CastSpec]) {
         let conversion = |spec: &CastSpec| Conversion::new(spec.from, spec.to, &spec.options).ok();
         let conversions: Vec<_> = specs.iter().filter_map(conversion).collect();
@@ -183,7 +187,7 @@ impl Caster {
         self.kernels.retain(|key| !kernels.contains(key));
     }
 
-    /// As `prepare`; the last dispatch writes `sentinel` to the word after the destination's last.
+    /// As `prepare`. In addition, the last dispatch writes `sentinel` to the word after the destination's last word.
     pub(crate) fn prepare_with_sentinel(
         &self,
         conversion: Conversion,
@@ -194,8 +198,9 @@ impl Caster {
         self.ready(conversion, len, &dispatches, sentinel)
     }
 
-    /// As [`prepare_with_sentinel`](Self::prepare_with_sentinel), for casts of host tensors: compiles the kernels on
-    /// several threads at a time. The future is ready at once, except in a browser, where only it learns of errors.
+    /// As [`prepare_with_sentinel`](Self::prepare_with_sentinel), for casts of host tensors: several threads compile
+    /// the kernels. The future is ready at once, except in a browser, where it waits for the browser's compilation
+    /// errors.
     pub(crate) async fn prepare_host(
         &self,
         conversion: Conversion,
@@ -222,7 +227,7 @@ impl Caster {
         Ok(Prepared::new(self, conversion, (len, None), steps, sentinel))
     }
 
-    /// This caster with the same pipelines and other limits.
+    /// A caster with the same pipelines and other limits.
     pub(crate) fn within(&self, limits: PlanLimits) -> Self {
         Self { kernels: self.kernels.clone(), settings: PlanSettings { limits, ..self.settings } }
     }
@@ -232,7 +237,7 @@ impl Caster {
         plan::plan(conversion, len, Offsets::default(), &self.settings, sentinel)
     }
 
-    /// The kernels that casts of any length may take.
+    /// The kernels that casts of any length can need.
     pub(crate) fn keys(&self, conversion: &Conversion, coverage: Coverage) -> impl Iterator<Item = KernelKey> {
         let kinds = plan::kernels(conversion, coverage, &self.settings);
         kinds.map(|(kind, access)| self.kernels.key(conversion, kind, access))

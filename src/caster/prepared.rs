@@ -17,12 +17,12 @@ use crate::types::spec::CastSpec;
 pub struct Prepared {
     pub(super) caster: Caster,
     pub(super) conversion: Conversion,
-    /// What the caller asked for; casts of host tensors keep only the conversion.
+    /// The caller's options. Casts of host tensors keep only the conversion.
     pub(super) options: CastOptions,
     pub(super) len: u64,
-    /// Where the elements lie, if not one after the other.
+    /// The view, if the elements do not lie one after the other.
     pub(super) view: Option<Strided>,
-    /// For slices of two buffers; [`Dispatch::moved`] says for which.
+    /// The dispatches for slices of two buffers. [`Dispatch::moved`] says which slices they suit.
     pub(super) steps: Vec<ReadyDispatch>,
     pub(super) sentinel: Option<u32>,
     /// The caller's name for the cast.
@@ -48,7 +48,7 @@ impl Prepared {
         Self { caster, conversion, options, len, view, steps, sentinel, label: None }
     }
 
-    /// The number of dispatches, if both slices start at the device's offset alignment.
+    /// The number of dispatches, if both slices start at multiples of the device's offset alignment.
     pub fn dispatches(&self) -> u32 {
         self.steps.len() as u32
     }
@@ -72,13 +72,14 @@ impl Prepared {
         self.len == 0
     }
 
-    /// This cast with a name for profilers and for wgpu's error messages: that of its compute pass and its bind groups.
+    /// This cast with a name for profilers and for wgpu's error messages. Its compute pass and its bind groups get the
+    /// name.
     #[must_use]
     pub fn with_label(self, label: &str) -> Self {
         Self { label: Some(label.into()), ..self }
     }
 
-    /// The same cast, which writes another sentinel. Only for a cast that writes one.
+    /// The same cast with another sentinel. Only for a cast that has one.
     pub(crate) fn with_sentinel(&self, sentinel: u32) -> Self {
         debug_assert!(self.sentinel.is_some());
         let mut prepared = Self { sentinel: Some(sentinel), ..self.clone() };
@@ -88,63 +89,66 @@ impl Prepared {
         prepared
     }
 
-    /// The size of the source in packed bytes; for a view, from the lowest element to the highest that is read.
+    /// The size of the source in packed bytes. For a view, from the lowest to the highest element that is read.
     pub fn source_bytes(&self) -> u64 {
         self.bytes(self.conversion.from, self.source_len())
     }
 
-    /// Elements of the source, from the first to the last one that is read.
+    /// The number of elements of the source, from the lowest to the highest that is read.
     fn source_len(&self) -> u64 {
         self.view.map_or(self.len, |view| view.source_extent)
     }
 
-    /// Elements of the destination, from the lowest to the highest that is written.
+    /// The number of elements of the destination, from the lowest to the highest that is written.
     fn destination_len(&self) -> u64 {
         self.view.map_or(self.len, |view| view.destination_extent)
     }
 
-    /// The size of the destination in packed bytes; for a view, from the lowest element to the highest that is written.
+    /// The size of the destination in packed bytes. For a view, from the lowest to the highest element that is written.
     pub fn destination_bytes(&self) -> u64 {
         self.bytes(self.conversion.to, self.destination_len())
     }
 
     fn bytes(&self, element_type: ElementType, len: u64) -> u64 {
-        // Planning has refused tensors whose bytes cannot be counted.
+        // Planning has refused tensors whose size in bytes overflows.
         element_type.packed_bytes(len).unwrap_or(u64::MAX)
     }
 
     /// Checks the slices and creates the bind groups and parameters. The result can be recorded any number of times.
     ///
-    /// Each slice contains the packed bytes of its tensor in the layout of [`Tensor`](crate::Tensor), or a larger tensor
-    /// of which the cast takes a part: see [`Source`] and [`Destination`]. It starts at any multiple of the element's
-    /// size; for types narrower than a byte, at any byte. The buffers need the usage STORAGE. No bit of the destination
-    /// buffer outside the tensor's packed bytes changes, so other casts in the same pass can write next to it.
+    /// Each slice contains the packed bytes of its tensor in the layout of [`Tensor`](crate::Tensor), or those of a
+    /// larger tensor with the cast's tensor as a part: see [`Source`] and [`Destination`]. It starts at any multiple of
+    /// the element's size; for types narrower than a byte, at any byte. The buffers need the usage STORAGE. No bit of
+    /// the destination buffer outside the tensor's packed bytes changes, so other casts in the same pass can write next
+    /// to it.
     ///
     /// Both slices may be in one buffer, and may overlap there as
-    /// [`Placement::one_buffer`](crate::Placement::one_buffer) says. So a tensor can be cast to narrower elements from its
-    /// first byte on, or to wider ones that start where it starts or end where it ends, without other memory. Such a cast takes some dispatches for each doubling of its length.
+    /// [`Placement::one_buffer`](crate::Placement::one_buffer) says. So a tensor can be cast without other memory: to
+    /// narrower elements from its first byte on, or to wider ones that start where it starts or end where it ends. Such
+    /// a cast takes some dispatches for each doubling of its length.
     ///
     /// If the slices are in two buffers and start at multiples of 16 bytes, the plan and the pipelines of
     /// [`prepare`](Caster::prepare) are used. Other slices are planned here, and the first of them compile further
     /// kernels.
     ///
     /// # Memory
-    /// Where the device has no immediates, and for views, each dispatch has 48 bytes of parameters in a uniform buffer
-    /// (320 for views), from a multiple of the device's `min_uniform_buffer_offset_alignment` on. Dispatches with equal
-    /// parameters share them. Casts of one caster that are bound one after the other share a buffer of at most 16 KiB,
-    /// until one of them is recorded: then the buffer is unmapped and takes no further casts. So bind many casts before
+    /// If the device has no immediates, and for views, each dispatch has 48 bytes of parameters in a uniform buffer
+    /// (320 for views). They start at a multiple of the device's `min_uniform_buffer_offset_alignment`. Dispatches with
+    /// equal parameters share them. Casts of one caster that are bound one after the other share a buffer of at most 16
+    /// KiB. When one of them is recorded, the buffer is unmapped and takes no further casts. So bind many casts before
     /// the first of them is recorded. A buffer is freed when the last cast in it is dropped.
     ///
-    /// wgpu writes each buffer by way of a staging buffer of the same size, which it keeps, with some kilobytes of its own,
-    /// until a submission after the first recording is done. A cast that is recorded before the next one is bound
-    /// has a buffer of its own, and so keeps these kilobytes alone.
+    /// wgpu writes each of these buffers through a staging buffer of the same size. It keeps that one, with some
+    /// kilobytes of its own, until a submission after the first recording is done. A cast that is recorded before the
+    /// next one is bound has a buffer of its own, and so keeps these kilobytes for itself alone.
     ///
     /// # Errors
     /// [`CastFault::Slice`](crate::CastFault::Slice) and [`CastFault::Overlap`](crate::CastFault::Overlap) for invalid
-    /// slices, also for a buffer that was destroyed or is one of another device of the same instance (in a browser the
-    /// device reports both later, in your error scope); [`CastFault::OutOfMemory`](crate::CastFault::OutOfMemory),
+    /// slices; [`CastFault::OutOfMemory`](crate::CastFault::OutOfMemory),
     /// [`CastFault::Kernel`](crate::CastFault::Kernel), [`CastFault::DeviceLost`](crate::CastFault::DeviceLost) and
-    /// [`CastFault::Device`](crate::CastFault::Device) from the device. A cast of no elements checks nothing.
+    /// [`CastFault::Device`](crate::CastFault::Device) from the device. A buffer that was destroyed, or that belongs to
+    /// another device of the same instance, is an invalid slice too; in a browser the device reports both later, in
+    /// your error scope. A cast of no elements checks nothing.
     pub fn bind(&self, source: Source<'_>, destination: Destination<'_>) -> Result<Bound, Error> {
         if self.steps.is_empty() {
             return Ok(Bound::new(Vec::new(), false, None));
@@ -169,14 +173,14 @@ impl Prepared {
         Ok(Bound::new(commands, ordered, self.label.clone()))
     }
 
-    /// What the commands of this cast have in common.
+    /// The common parts of this cast's commands.
     pub(super) fn commands<'a>(&'a self, sides: &Sides<'a>) -> Commands<'a> {
         let [source, destination] = sides.buffers();
         let (kernels, conversion, label) = (&self.caster.kernels, &self.conversion, self.label.as_deref());
         Commands { kernels, conversion, source, destination, offsets: sides.starts(), label }
     }
 
-    /// Plans and compiles for slices that the steps of `prepare` do not suit.
+    /// Plans and compiles the cast for slices that the dispatches of `prepare` do not suit.
     fn ready_at(&self, offsets: Offsets) -> Result<Vec<ReadyDispatch>, Error> {
         let settings = &self.caster.settings;
         let dispatches = match &self.view {
@@ -189,7 +193,7 @@ impl Prepared {
     /// [`bind`](Self::bind) followed by [`Bound::record`].
     ///
     /// # Errors
-    /// As [`bind`](Self::bind); nothing is recorded then.
+    /// As [`bind`](Self::bind). After an error nothing is recorded.
     pub fn record(
         &self,
         encoder: &mut wgpu::CommandEncoder,

@@ -1,17 +1,18 @@
-//! Where the two tensors of a cast lie. They have two types, so that they cannot be swapped by accident.
+//! Where the two tensors of a cast lie. Each side has a type of its own, so that the sides cannot be swapped by
+//! accident.
 
 use crate::plan::{Offsets, Placement, Position};
 use crate::types::conversion::Conversion;
 use crate::types::error::{CastFault, Error, SliceFault};
 use crate::types::side::Side;
 
-/// The tensor that a cast reads: a whole one in a slice of a buffer, or a part of a larger one. [`Position`] is the same for
-/// plans, which know no buffers.
+/// The tensor that a cast reads: a whole tensor in a slice of a buffer, or a part of a larger tensor. [`Position`] has
+/// the same meaning for plans, which know no buffers.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a>(pub(super) Slice<'a>);
 
-/// The tensor that a cast writes: a whole one in a slice of a buffer, or a part of a larger one. [`Position`] is the same for
-/// plans, which know no buffers.
+/// The tensor that a cast writes: a whole tensor in a slice of a buffer, or a part of a larger tensor. [`Position`] has
+/// the same meaning for plans, which know no buffers.
 #[derive(Clone, Copy, Debug)]
 pub struct Destination<'a>(pub(super) Slice<'a>);
 
@@ -19,7 +20,7 @@ pub struct Destination<'a>(pub(super) Slice<'a>);
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slice<'a> {
     pub(super) slice: wgpu::BufferSlice<'a>,
-    /// Elements before the first one of the cast, where the slice holds a larger tensor.
+    /// The number of elements before the first one of the cast, if the slice holds a larger tensor.
     pub(super) first: Option<u64>,
 }
 
@@ -35,7 +36,7 @@ impl Slice<'_> {
         let element_type = if side == Side::Source { conversion.from } else { conversion.to };
         let sentinel = if sentinel { 4 } else { 0 };
         let elements = first.unwrap_or(0).checked_add(len);
-        // More bytes than can be counted are more than any slice has.
+        // If the size overflows, it is more than any slice has.
         let expected = elements.and_then(|elements| element_type.packed_bytes(elements)).unwrap_or(u64::MAX - 7);
         let words = expected.next_multiple_of(4) + sentinel;
         let (offset, found, size) = (slice.offset(), slice.size(), slice.buffer().size());
@@ -44,7 +45,8 @@ impl Slice<'_> {
         if !fits {
             return Err(invalid(SliceFault::Length { expected, found }));
         }
-        // wgpu has checked that the slice lies in the buffer, but its last word may reach beyond the buffer's end.
+        // wgpu has checked that the slice lies in the buffer. But the last word of the slice may reach beyond the
+        // buffer's end.
         let end = offset.saturating_add(expected).next_multiple_of(4) + sentinel;
         if end > size {
             return Err(invalid(SliceFault::OutOfRange { end, size }));
@@ -77,8 +79,8 @@ impl<'a> Sides<'a> {
         [self.source.slice.offset(), self.destination.slice.offset()]
     }
 
-    /// Checks slices for their numbers of elements, and for a sentinel behind the destination. `in_place` says whether they may
-    /// overlap.
+    /// Checks the slices for their numbers of elements, and for a sentinel after the destination. `in_place` says
+    /// whether the tensors may overlap.
     pub(super) fn offsets(
         &self,
         conversion: &Conversion,
@@ -95,14 +97,14 @@ impl<'a> Sides<'a> {
             one_buffer: source == destination,
             writable: false,
         };
-        // The slices lie in their buffers, whatever the limits of the plan.
+        // The slices lie in their buffers, so the limits of the plan do not matter here.
         placement.offsets(conversion, [source_len, destination_len], in_place, u64::MAX)
     }
 }
 
 impl<'a> Source<'a> {
-    /// A slice with the packed bytes of the source, optionally rounded up to whole 32-bit words. A longer slice, such as an
-    /// allocator that rounds sizes up gives, is taken by `Source::part(slice, 0)`.
+    /// A slice with the packed bytes of the source, optionally rounded up to whole 32-bit words. For a longer slice,
+    /// such as one of an allocator that rounds sizes up, use `Source::part(slice, 0)`.
     pub fn whole(slice: wgpu::BufferSlice<'a>) -> Self {
         Self(Slice { slice, first: None })
     }
@@ -119,7 +121,7 @@ impl<'a> Destination<'a> {
     /// A slice for the packed bytes of the destination, optionally rounded up to whole 32-bit words. Unused bits of the
     /// tensor's last byte become zero.
     ///
-    /// A longer slice, such as an allocator that rounds sizes up gives, is taken by `Destination::part(slice, 0)`. Then
+    /// For a longer slice, such as one of an allocator that rounds sizes up, use `Destination::part(slice, 0)`. Then
     /// those bits stay as they are.
     pub fn whole(slice: wgpu::BufferSlice<'a>) -> Self {
         Self(Slice { slice, first: None })
@@ -128,7 +130,7 @@ impl<'a> Destination<'a> {
     /// The elements from `first` on of the larger packed tensor in the slice. The slice may be longer than that tensor.
     /// All its other bits stay as they are.
     ///
-    /// Elements of 2, 4 or 6 bits may start and end inside a byte, whose other elements stay as they are.
+    /// Elements of 2, 4 or 6 bits may start and end inside a byte; the other elements in that byte stay as they are.
     pub fn part(slice: wgpu::BufferSlice<'a>, first: u64) -> Self {
         Self(Slice { slice, first: Some(first) })
     }

@@ -8,7 +8,7 @@ use crate::types::spec::CastSpec;
 
 impl Caster {
     /// Plans the cast of a strided view of the source, such as a transposed tensor, to a dense, row-major destination
-    /// of the view's shape: [`prepare_view`](Self::prepare_view) without strides of the destination.
+    /// of the view's shape. This is [`prepare_view`](Self::prepare_view) without strides of the destination.
     ///
     /// # Errors
     /// As [`prepare_view`](Self::prepare_view).
@@ -19,9 +19,10 @@ impl Caster {
     /// Plans the cast between two views, such as a slice of a larger tensor, a transposed tensor or rows with padding
     /// between them. [`View`] says where their elements lie.
     ///
-    /// Axes that are one axis on both sides are merged, and at most 8 remain. If the view is dense on both sides, the
-    /// kernels of [`prepare`](Self::prepare) are used. [`Prepared::source_bytes`] and [`Prepared::destination_bytes`] say
-    /// what the slices must hold: from the lowest to the highest element that is read or written.
+    /// Neighbouring axes that form one axis on both sides are merged. At most 8 axes may remain. If the view is dense
+    /// on both sides, the kernels of [`prepare`](Self::prepare) are used. [`Prepared::source_bytes`] and
+    /// [`Prepared::destination_bytes`] say what the slices must hold: from the lowest to the highest element that is
+    /// read or written.
     ///
     /// ```
     /// # fn main() -> Result<(), wgpu_cast::Error> {

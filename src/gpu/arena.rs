@@ -1,8 +1,8 @@
 //! A uniform buffer for the parameter blocks of many dispatches.
 //!
-//! Only what is mapped can be written without a queue, and only what is not mapped can be used. So an arena is mapped
-//! when it is made, takes blocks until a command that uses one of them is recorded, and is *sealed* then: unmapped, and
-//! never written again.
+//! A buffer can be written without a queue only while it is mapped, and used only while it is not. So an arena is
+//! mapped when it is made. It takes blocks until a command that uses one of them is recorded. Then it is *sealed*: it
+//! is unmapped, and never written again.
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -10,19 +10,19 @@ use crate::gpu::error_scope::{scoped, scoped_for};
 use crate::types::conversion::Conversion;
 use crate::types::error::{CastFault, Error};
 
-/// See the module.
+/// A mapped or sealed uniform buffer; see the module.
 #[derive(Debug)]
 pub(crate) struct Arena {
     device: wgpu::Device,
     buffer: wgpu::Buffer,
     /// Bytes in use, a multiple of the alignment of blocks; `None` once it is sealed.
     used: Mutex<Option<u64>>,
-    /// Set once it is sealed, so that recording takes no lock after the first time.
+    /// Set when the arena is sealed, so that later recordings take no lock.
     sealed: OnceLock<()>,
 }
 
 impl Arena {
-    /// An arena of `size` bytes, with its first block at offset 0.
+    /// An arena of `size` bytes whose first block is at offset 0.
     pub(crate) fn new(
         device: &wgpu::Device,
         conversion: &Conversion,
@@ -58,14 +58,14 @@ impl Arena {
         self.sealed.get_or_init(|| {
             let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
             if used.take().is_some() {
-                // It fails only on a device that is destroyed, which the submission reports.
+                // Unmapping fails only on a destroyed device, which the submission reports.
                 let _ = scoped(&self.device, || self.buffer.unmap());
             }
         });
     }
 }
 
-/// A buffer of bytes that never change.
+/// A buffer with bytes that never change.
 pub(crate) fn filled(
     device: &wgpu::Device,
     conversion: &Conversion,
@@ -92,8 +92,8 @@ fn mapped(
 }
 
 fn write(buffer: &wgpu::Buffer, conversion: &Conversion, offset: u64, bytes: &[u8]) -> Result<(), Error> {
-    // wgpu reports the loss of a device first here: the mapping fails. Its message names a buffer that the caller does
-    // not know.
+    // wgpu reports the loss of a device first here: the mapping fails. The message would name a buffer that the caller
+    // does not know.
     let lost = |_: wgpu::MapRangeError| {
         conversion.error(CastFault::DeviceLost { reason: "its memory cannot be mapped".to_owned() })
     };

@@ -1,11 +1,11 @@
-//! What is wrong with a buffer that wgpu refuses to bind.
+//! Finds out what is wrong with a buffer that wgpu refuses to bind.
 //!
-//! wgpu's error says what is wrong, as a type, but not with which buffer. So each buffer is bound once more, alone.
+//! The type of wgpu's error tells the fault, but not the buffer. So each buffer is bound once more, alone.
 
 use crate::types::error::SliceFault;
 
-/// What is wrong with a buffer of at least 4 bytes with the usage STORAGE, where a bind group with it was refused with this
-/// error. In a browser errors arrive later, as texts.
+/// What is wrong with a buffer, after a bind group with it was refused with `error`. The buffer must have at least 4
+/// bytes and the usage STORAGE. In a browser errors arrive later, and as texts.
 #[cfg(not(target_family = "wasm"))]
 pub(crate) fn of_buffer(device: &wgpu::Device, error: &wgpu::Error, buffer: &wgpu::Buffer) -> Option<SliceFault> {
     fault(error)?;
@@ -17,7 +17,7 @@ pub(crate) fn of_buffer(_: &wgpu::Device, _: &wgpu::Error, _: &wgpu::Buffer) -> 
     None
 }
 
-/// What an error says of a buffer.
+/// The fault of a buffer that an error reports.
 #[cfg(not(target_family = "wasm"))]
 fn fault(error: &wgpu::Error) -> Option<SliceFault> {
     use wgpu::wgc::binding_model::{BindingError, CreateBindGroupError};

@@ -26,7 +26,7 @@ impl std::fmt::Debug for CompileQueue {
 }
 
 impl CompileQueue {
-    /// Runs a job on another thread, in its turn. Drops the job if no thread can be started.
+    /// Runs a job on another thread, in its turn. If no thread can be started, the job is dropped.
     pub(crate) fn push(self: &Arc<Self>, job: Job) {
         let mut state = self.lock();
         state.jobs.push_back(job);
@@ -42,12 +42,13 @@ impl CompileQueue {
 
     fn work(&self) {
         while let Some(job) = self.next() {
-            // A panic has printed its message. Whoever waits for the job finds out, because its channel is closed.
+            // A panic has printed its message. The channel of the job is closed then, so that its receiver learns of
+            // it.
             let _ = catch_unwind(AssertUnwindSafe(job));
         }
     }
 
-    /// The next job, or `None` if the worker that asks has to end.
+    /// The next job, or `None` if the calling worker must end.
     fn next(&self) -> Option<Job> {
         let mut state = self.lock();
         let job = state.jobs.pop_front();
@@ -61,7 +62,7 @@ impl CompileQueue {
     }
 }
 
-/// The most threads that compile at a time.
+/// The maximum number of threads that compile at a time.
 pub(crate) fn most_threads() -> usize {
     thread::available_parallelism().map_or(1, |threads| threads.get())
 }

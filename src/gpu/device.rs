@@ -1,8 +1,8 @@
-//! What a device allows, and what suits it.
+//! The limits of a device, and the tuning that suits it.
 
 use crate::plan::{CodeLookup, PlanLimits, PlanSettings, PlanTuning};
 
-/// What a device allows, and what suits it.
+/// The limits of a device, and the tuning that suits it.
 pub(crate) fn plan_settings(device: &wgpu::Device) -> PlanSettings {
     let limits = device.limits();
     let limits = PlanLimits {
@@ -11,10 +11,11 @@ pub(crate) fn plan_settings(device: &wgpu::Device) -> PlanSettings {
         offset_alignment: limits.min_storage_buffer_offset_alignment.into(),
         workgroups: limits.max_compute_workgroups_per_dimension,
     }
-    // For one, llvmpipe's largest buffer is not a whole number of words.
+    // The size of llvmpipe's largest buffer, for example, is not a multiple of 4.
     .usable();
     let tuning = if is_software(&device.adapter_info()) {
-        // llvmpipe takes some 20 ms to compile a kernel, which saves a cast of 8,192 elements some 0.03 ms.
+        // llvmpipe takes some 20 ms to compile a kernel. The kernel for whole units saves a cast of 8,192 elements some
+        // 0.03 ms.
         PlanTuning { blocks_from: Some(8192), lookup: CodeLookup::Computed, ..PlanTuning::default() }
     } else {
         PlanTuning::default()
@@ -22,13 +23,13 @@ pub(crate) fn plan_settings(device: &wgpu::Device) -> PlanSettings {
     PlanSettings { limits, tuning }
 }
 
-/// Browsers tell only whether an adapter is a fallback adapter, which is software: wgpu gives those `Cpu`, and all others
-/// `Other`, which therefore counts as real.
+/// Whether an adapter is software. A browser tells only whether an adapter is a fallback adapter, which is software:
+/// wgpu reports such an adapter as `Cpu` and all others as `Other`. So `Other` counts as hardware.
 pub(crate) fn is_software(info: &wgpu::AdapterInfo) -> bool {
     info.device_type == wgpu::DeviceType::Cpu
 }
 
-/// Whether the adapter's memory is the host's, so that it costs nothing to map what kernels use.
+/// Whether the adapter's memory is the host's, so that mapping the buffers that kernels use costs nothing.
 pub(crate) fn shares_memory(info: &wgpu::AdapterInfo) -> bool {
     matches!(info.device_type, wgpu::DeviceType::IntegratedGpu | wgpu::DeviceType::Cpu)
 }
@@ -55,7 +56,7 @@ mod tests {
             let info = wgpu::AdapterInfo::new(kind, wgpu::Backend::Vulkan);
             assert_eq!((is_software(&info), shares_memory(&info)), (software, shares), "{kind:?}");
         }
-        // wgpu's backend that does nothing says that it is a processor.
+        // wgpu's backend that does nothing reports itself as a processor.
         let (device, _queue) = wgpu::Device::noop(&wgpu::DeviceDescriptor::default());
         let tuning = plan_settings(&device).tuning;
         assert_eq!((tuning.blocks_from, tuning.lookup), (Some(8192), CodeLookup::Computed));

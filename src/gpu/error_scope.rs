@@ -1,9 +1,9 @@
-//! Error scopes: every call of wgpu's that can fail runs in one, so that its error becomes this crate's and never
-//! reaches the application's handlers. Polling does not run in one, because it calls the application's callbacks: their
-//! errors belong to the application.
+//! Error scopes: every call of wgpu that can fail runs in one. Its error becomes an error of this crate and never
+//! reaches the application's handlers. Polling does not run in a scope, because it calls the application's callbacks,
+//! and their errors belong to the application.
 //!
-//! In a browser errors arrive after the calls have returned, so that only async functions can wait for them. These run
-//! their calls in [`watched`], and ask the [`Verdict`] before they use what the calls made.
+//! In a browser errors arrive after the calls have returned, so only async functions can wait for them. They run their
+//! calls in [`watched`], and ask the [`Verdict`] before they use the results.
 
 use std::future::Future;
 #[cfg(target_family = "wasm")]
@@ -25,7 +25,7 @@ impl Scopes {
         Self([OutOfMemory, Internal, Validation].map(|filter| device.push_error_scope(filter)))
     }
 
-    /// What the scopes caught, in their order.
+    /// The errors that the scopes caught, in the order of the scopes.
     fn close(self) -> [impl Future<Output = Option<wgpu::Error>> + use<>; 3] {
         let [memory, internal, validation] = self.0;
         let (validation, internal, memory) = (validation.pop(), internal.pop(), memory.pop());
@@ -35,7 +35,7 @@ impl Scopes {
 
 /// Runs `work` on this thread and returns its result, or the first error that the device reported meanwhile.
 ///
-/// A lost device reports nothing: see `device_link` for how its loss is noticed.
+/// A lost device reports nothing. `device_link` says how its loss is noticed.
 #[cfg(not(target_family = "wasm"))]
 pub(crate) fn scoped<T>(device: &wgpu::Device, work: impl FnOnce() -> T) -> Result<T, wgpu::Error> {
     let scopes = Scopes::open(device);
@@ -47,14 +47,14 @@ pub(crate) fn scoped<T>(device: &wgpu::Device, work: impl FnOnce() -> T) -> Resu
     }
 }
 
-/// Runs `work`. Its errors go to the scope of [`watched`], or without one to the application's own scope or the page's
-/// console.
+/// Runs `work`. Its errors go to the scope of [`watched`]. Without one, they go to the application's own scope or to
+/// the page's console.
 #[cfg(target_family = "wasm")]
 pub(crate) fn scoped<T>(_: &wgpu::Device, work: impl FnOnce() -> T) -> Result<T, wgpu::Error> {
     Ok(work())
 }
 
-/// Runs the calls of an async function. In a browser, the verdict then has the error that the device reports for them.
+/// Runs the calls of an async function. In a browser, the verdict gives the error that the device reports for them.
 /// Elsewhere each call has a scope of its own.
 pub(crate) fn watched<T>(device: &wgpu::Device, work: impl FnOnce() -> T) -> (T, Verdict) {
     #[cfg(target_family = "wasm")]
@@ -73,7 +73,7 @@ pub(crate) fn watched<T>(device: &wgpu::Device, work: impl FnOnce() -> T) -> (T,
 #[cfg(target_family = "wasm")]
 type Popped = Pin<Box<dyn Future<Output = Option<wgpu::Error>>>>;
 
-/// What a device says of calls, later.
+/// The device's later answer to calls.
 #[must_use]
 pub(crate) struct Verdict {
     /// In the order of [`Scopes`].
@@ -94,12 +94,13 @@ impl Verdict {
         None
     }
 
-    /// [`error`](Self::error) for work that belongs to a cast and asks for `bytes`, as [`scoped_for`] returns it.
+    /// [`error`](Self::error) as this crate's error, for work that belongs to a cast and asks for `bytes`: see
+    /// [`scoped_for`].
     pub(crate) async fn error_for(self, conversion: &Conversion, bytes: u64) -> Option<Error> {
         self.error().await.map(|error| of_device(conversion, bytes, &error))
     }
 
-    /// The result of the work: an error of the device, or else that of the work itself.
+    /// The result of the work. An error of the device replaces it.
     pub(crate) async fn with<T>(
         self,
         conversion: &Conversion,
@@ -117,7 +118,7 @@ impl std::fmt::Debug for Verdict {
 }
 
 /// [`scoped`] for work that belongs to a cast: a device's error is returned as this crate's, with the element types.
-/// `bytes` is how much memory the work asks for.
+/// `bytes` is the memory that the work asks for.
 pub(crate) fn scoped_for<T>(
     conversion: &Conversion,
     bytes: u64,
@@ -135,7 +136,7 @@ pub(crate) fn of_device(conversion: &Conversion, bytes: u64, error: &wgpu::Error
     })
 }
 
-/// The value of a future that is ready, as a popped scope's is natively.
+/// The value of a future that is ready. A popped scope's future is, except in a browser.
 #[cfg(not(target_family = "wasm"))]
 fn now(future: impl Future<Output = Option<wgpu::Error>>) -> Option<wgpu::Error> {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {

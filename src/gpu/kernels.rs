@@ -1,4 +1,4 @@
-//! Pipelines, which are compiled when first needed and kept for the life of their `Caster`.
+//! Pipelines. They are compiled when they are first needed, and kept for the life of their `Caster`.
 
 use std::collections::HashMap;
 #[cfg(not(target_family = "wasm"))]
@@ -21,8 +21,8 @@ use crate::plan::Params;
 use crate::types::conversion::Conversion;
 use crate::types::error::{CastFault, Error};
 
-/// A pipeline, or why the device refused it. A refusal is kept as well, because compiling the same text again would
-/// fail again.
+/// A pipeline, or why the device refused it. A refusal is kept too, because compiling the same text again would fail
+/// again.
 type PipelineCell = Arc<OnceLock<Result<wgpu::ComputePipeline, Error>>>;
 
 #[derive(Debug)]
@@ -33,7 +33,7 @@ pub(crate) struct Kernels {
     pub cache: Option<wgpu::PipelineCache>,
     /// Whether parameters can be immediates.
     immediates: bool,
-    /// The layouts of each access and parameter space, made when first needed, or why the device refused them.
+    /// The layouts of each access and parameter space, or why the device refused them. They are made when first needed.
     layouts: [OnceLock<Result<Layouts, String>>; 12],
     pipelines: Mutex<HashMap<KernelKey, PipelineCell>>,
     pub parameters: Parameters,
@@ -41,7 +41,7 @@ pub(crate) struct Kernels {
     queue: Arc<CompileQueue>,
 }
 
-/// What distinguishes the kernels of a device.
+/// The properties that distinguish the kernels of a device.
 pub(crate) type KernelKey = (Conversion, KernelKind, Access, ParameterSpace);
 
 #[derive(Debug)]
@@ -67,7 +67,7 @@ impl Kernels {
         }
     }
 
-    /// The kernel of a single dispatch.
+    /// The kernel of a dispatch that is not merged with others and has no count on the device.
     pub(crate) fn key(&self, conversion: &Conversion, kind: KernelKind, access: Access) -> KernelKey {
         let immediate = self.immediates && !kind.is_of_views();
         let space = if immediate { ParameterSpace::Immediate } else { ParameterSpace::Uniform };
@@ -91,13 +91,13 @@ impl Kernels {
         layouts.as_ref().map_err(|message| conversion.error(CastFault::Kernel { message: message.clone() }))
     }
 
-    /// A pipeline that is compiled already.
+    /// The pipeline of a kernel, if it is compiled already.
     pub(crate) fn find(&self, key: &KernelKey) -> Option<wgpu::ComputePipeline> {
         let pipelines = self.pipelines.lock().unwrap_or_else(PoisonError::into_inner);
         pipelines.get(key)?.get()?.as_ref().ok().cloned()
     }
 
-    /// Drops the pipelines of the kernels that are not to be kept.
+    /// Drops the pipelines of the kernels for which `is_kept` is false.
     pub(crate) fn retain(&self, is_kept: impl Fn(&KernelKey) -> bool) {
         self.pipelines.lock().unwrap_or_else(PoisonError::into_inner).retain(|key, _| is_kept(key));
     }
@@ -106,7 +106,7 @@ impl Kernels {
     pub(crate) fn get(&self, key: &KernelKey) -> Result<wgpu::ComputePipeline, Error> {
         let pipeline = self.cell(key).get_or_init(|| self.compile(key)).clone();
         if matches!(pipeline, Err(Error::Cast { cause: CastFault::OutOfMemory { .. }, .. })) {
-            // The next attempt may find memory.
+            // The refusal is not kept: the next attempt may find memory.
             self.pipelines.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
         }
         pipeline
@@ -117,8 +117,8 @@ impl Kernels {
         self.pipelines.lock().unwrap_or_else(PoisonError::into_inner).entry(*key).or_default().clone()
     }
 
-    /// Compiles kernels, and keeps those that the device accepts. The device compiles them side by side: each is asked
-    /// for before the first answer is waited for. Returns the first error, after all were tried.
+    /// Compiles kernels, and keeps those that the device accepts. All kernels are requested before the first answer is
+    /// awaited, so that the device compiles them side by side. Returns the first error, after all were tried.
     #[cfg(target_family = "wasm")]
     pub(crate) async fn compile_watched(&self, keys: Vec<KernelKey>) -> Result<(), Error> {
         let compile = |key| (key, watched(&self.device, || self.compile(&key)));
@@ -138,32 +138,32 @@ impl Kernels {
         result
     }
 
-    /// Compiles a kernel on a thread of the queue. The receiver is closed if that is not possible.
+    /// Compiles a kernel on a thread of the queue. If no thread can be started, the receiver is closed.
     #[cfg(not(target_family = "wasm"))]
     pub(crate) fn compile_in_turn(self: &Arc<Self>, key: KernelKey) -> oneshot::Receiver<Result<(), Error>> {
         let (sender, receiver) = oneshot::channel();
         let kernels = self.clone();
         self.queue.push(Box::new(move || {
             let result = kernels.get(&key).map(drop);
-            // The caller may free the device, and end the process, as soon as it has the answer.
+            // After the answer the caller may free the device and end the process, so the pipelines are dropped first.
             drop(kernels);
             let _ = sender.send(result);
         }));
         receiver
     }
 
-    /// A browser has no threads, and no errors before the caller returns.
+    /// Compiles kernels on this thread. A browser has no threads, and reports no errors before the caller returns.
     #[cfg(target_family = "wasm")]
     pub(crate) fn compile_together(&self, keys: &[KernelKey]) -> Result<(), Error> {
         let results: Vec<_> = keys.iter().map(|key| self.get(key).map(drop)).collect();
         results.into_iter().collect()
     }
 
-    /// Compiles kernels on threads of its own, the calling one among them. Returns the first error in the order of the
-    /// kernels, after all were tried.
+    /// Compiles kernels on the calling thread and on new ones. Returns the first error in the order of the kernels,
+    /// after all were tried.
     ///
-    /// These are not the threads of rayon's pool, because tasks of the application may occupy those, and may wait for a
-    /// lock that the caller holds.
+    /// The threads of rayon's pool are not used. Tasks of the application may occupy them, and may wait for a lock that
+    /// the caller holds.
     #[cfg(not(target_family = "wasm"))]
     pub(crate) fn compile_together(&self, keys: &[KernelKey]) -> Result<(), Error> {
         if keys.is_empty() {
@@ -180,7 +180,7 @@ impl Kernels {
         };
         thread::scope(|scope| {
             for _ in 1..most_threads().min(keys.len()) {
-                // Without further threads, this one does the work.
+                // If no further thread can be started, this one does the work.
                 if thread::Builder::new().name("cast compile".to_owned()).spawn_scoped(scope, work).is_err() {
                     break;
                 }
@@ -210,7 +210,7 @@ impl Kernels {
                 module: &module,
                 entry_point: Some("main"),
                 compilation_options: wgpu::PipelineCompilationOptions {
-                    // Kernels write every table entry before they read it.
+                    // Kernels write every table entry before they read it, so zeros are not needed.
                     zero_initialize_workgroup_memory: false,
                     ..Default::default()
                 },
@@ -221,7 +221,7 @@ impl Kernels {
     }
 }
 
-/// A device's error about a kernel.
+/// Makes a device's error about a kernel an error of the cast.
 fn refused(conversion: &Conversion, error: &wgpu::Error) -> Error {
     conversion.error(match error {
         wgpu::Error::OutOfMemory { .. } => CastFault::OutOfMemory { bytes: 0 },
@@ -260,16 +260,16 @@ impl Layouts {
     }
 }
 
-/// A module without run-time checks. The planner's tests and the comment below replace them.
+/// A module without run-time checks. The planner's tests, and the argument below, replace them.
 #[allow(unsafe_code, reason = "wgpu's trusted shader modules are unsafe: see SAFETY")]
 fn module(device: &wgpu::Device, label: &str, wgsl: &str) -> wgpu::ShaderModule {
     let descriptor = wgpu::ShaderModuleDescriptor { label: Some(label), source: wgpu::ShaderSource::Wgsl(wgsl.into()) };
     // SAFETY: the text is this crate's own. Each index follows from one below the dispatch's count, and the planner
     // keeps that range inside both bindings (`plan::tests` checks it for all pairs, for plans that are moved, for casts
-    // in place, for many casts in one dispatch and for views). A count on the device only makes that number smaller. A
-    // kernel that reads one word ahead stops at the binding's last word, which the planner gives. Every loop has a fixed
-    // or a counted end: the codes of one word or of a tile, or the axes of a view. The divisors are the widths of codes and of
-    // cells, which are at least 1.
+    // in place, for many casts in one dispatch and for views). A count on the device only makes that range smaller. A
+    // kernel that reads one word ahead stops at the binding's last word, which the planner gives. Every loop has a
+    // fixed or a counted end: the codes of one word or of a tile, or the axes of a view. The divisors are the widths of
+    // codes and of cells, which are at least 1.
     unsafe { device.create_shader_module_trusted(descriptor, wgpu::ShaderRuntimeChecks::unchecked()) }
 }
 
@@ -279,7 +279,7 @@ mod tests {
     use crate::types::element::ElementType;
     use crate::types::options::CastOptions;
 
-    /// A kernel that a device has refused stays refused; others work.
+    /// A kernel that a device has refused stays refused; other kernels work.
     #[test]
     fn a_refused_kernel_is_kept_and_not_tried_again() {
         let (device, _queue) = wgpu::Device::noop(&wgpu::DeviceDescriptor::default());

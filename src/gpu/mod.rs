@@ -1,4 +1,4 @@
-//! Objects of wgpu: pipelines, parameters, bind groups, error scopes. They know no caster.
+//! Objects of wgpu: pipelines, parameters, bind groups, error scopes. Nothing here knows a caster.
 
 mod arena;
 mod binding_fault;

@@ -1,8 +1,8 @@
 //! The parameter blocks of dispatches, in uniform buffers.
 //!
-//! Each buffer costs a device time and memory, and wgpu some kilobytes until the next submission. So blocks share buffers
-//! (see [`Arena`]), and dispatches with equal blocks share a block: all casts of one length between aligned slices have
-//! the same.
+//! Each buffer costs a device time and memory, and costs wgpu some kilobytes until the next submission. So blocks share
+//! buffers (see [`Arena`]), and dispatches with equal blocks share a block. All casts of one length between aligned
+//! slices have equal blocks.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -12,7 +12,7 @@ use crate::plan::{ByteRange, UniformBlock};
 use crate::types::conversion::Conversion;
 use crate::types::error::Error;
 
-/// The blocks that bound casts hold.
+/// The blocks of casts that are bound and not dropped.
 #[derive(Debug, Default)]
 pub(crate) struct Parameters {
     alive: Mutex<Alive>,
@@ -28,22 +28,22 @@ pub(crate) struct Slot {
 #[derive(Debug, Default)]
 struct Alive {
     blocks: HashMap<UniformBlock, (Weak<Arena>, u64)>,
-    /// The number of entries at which those of freed arenas are removed.
+    /// The number of entries at which the entries of freed arenas are removed.
     full: usize,
     /// The arena that takes further blocks.
     open: Weak<Arena>,
-    /// The bytes of the blocks in it.
+    /// The size in bytes of the blocks in `open`.
     used: u64,
 }
 
-/// The least number of entries at which freed arenas are searched for.
+/// The least number of entries at which the entries of freed arenas are removed.
 const LEAST_FULL: usize = 64;
 
-/// The most bytes of an arena with several blocks. A single bound cast may keep one alive.
+/// The maximum size in bytes of an arena with several blocks. One bound cast can keep an arena alive.
 const MOST_BYTES: u64 = 16 << 10;
 
 impl Parameters {
-    /// The slot of a block.
+    /// The slot that holds a block.
     pub(crate) fn get(
         &self,
         device: &wgpu::Device,
@@ -68,12 +68,13 @@ impl Parameters {
                 alive.insert(block.clone(), &arena, offset);
                 return Ok(slot(arena, offset));
             }
-            // Twice what the last one took before it was full or sealed: few buffers for many casts that are bound
-            // before the first of them is recorded, and hardly more bytes than blocks where each is recorded at once.
+            // Twice the bytes that the last arena took before it was full or sealed. If many casts are bound before the
+            // first is recorded, there are few buffers. If each is recorded at once, a buffer has hardly more bytes
+            // than its blocks.
             (2 * alive.used).min(MOST_BYTES).max(stride)
         };
-        // The arena is made without the lock. Two threads may each make one; both work, and one of them takes further
-        // blocks.
+        // The lock is not held while the arena is made. Two threads may each make one; both work, and one of them takes
+        // further blocks.
         let arena = Arc::new(Arena::new(device, conversion, next, &bytes, alignment)?);
         let mut alive = self.alive.lock().unwrap_or_else(PoisonError::into_inner);
         (alive.open, alive.used) = (Arc::downgrade(&arena), stride);

@@ -22,17 +22,17 @@ pub(crate) struct Command {
     parameters: Parameters,
 }
 
-/// Where a command has its parameters.
+/// Where the parameters of a command are.
 #[derive(Clone, Debug)]
 enum Parameters {
     /// A block of a uniform buffer.
     Uniform(Slot),
     Immediate(Params),
-    /// The bind group alone has them.
+    /// They are in the bind group, with those of other casts.
     Table,
 }
 
-/// Records commands; a pipeline is set where it changes.
+/// Records commands. A pipeline is set only where it changes.
 pub(crate) fn record<'a>(commands: impl IntoIterator<Item = &'a Command>, pass: &mut wgpu::ComputePass<'_>) {
     let mut set = None;
     for command in commands {
@@ -44,13 +44,13 @@ pub(crate) fn record<'a>(commands: impl IntoIterator<Item = &'a Command>, pass: 
     }
 }
 
-/// What all commands of a cast have in common.
+/// The common parts of a cast's commands.
 pub(crate) struct Commands<'a> {
     pub kernels: &'a Kernels,
     pub conversion: &'a Conversion,
     pub source: &'a wgpu::Buffer,
     pub destination: &'a wgpu::Buffer,
-    /// Where the slices of both start, for errors.
+    /// Where the two slices start, for errors.
     pub offsets: [u64; 2],
     pub label: Option<&'a str>,
 }
@@ -81,14 +81,14 @@ impl Commands<'_> {
         let Dispatch { kind, access, source, destination, workgroups, .. } = planned.dispatch;
         let space = ParameterSpace::Counted;
         let pipeline = self.kernels.get(&(*self.conversion, kind, access, space))?;
-        // The range begins at most an alignment before the word.
+        // The range begins at most one alignment before the word, so the index of the word fits in 32 bits.
         let slot = self.slot(&planned.uniform_block((range.size / 4 - 1) as u32))?;
         let further = [entry(2, count.buffer(), range), entry(4, slot.arena.buffer(), slot.range)];
         let group = self.group(access, space, [source, destination], &further, Some(count))?;
         Ok(Command { pipeline, group, workgroups, parameters: Parameters::Uniform(slot) })
     }
 
-    /// The command of several dispatches.
+    /// The command of several dispatches that were merged.
     pub(crate) fn merged(&self, merged: &Merged, offset_alignment: u64) -> Result<Command, Error> {
         let space = ParameterSpace::Table;
         let pipeline = self.kernels.get(&(*self.conversion, merged.kind, merged.access, space))?;
@@ -144,14 +144,14 @@ impl Commands<'_> {
 }
 
 impl Command {
-    /// Makes the command usable in a submission: until then, others may add to the buffer of its parameters.
+    /// Makes the command usable in a submission. Before that, other commands may add to the buffer of its parameters.
     pub(crate) fn seal(&self) {
         if let Parameters::Uniform(slot) = &self.parameters {
             slot.arena.seal();
         }
     }
 
-    /// What the pass's immediates must be.
+    /// The immediates that the pass needs for this command.
     pub(crate) fn immediates(&self) -> &[u8] {
         match &self.parameters {
             Parameters::Immediate(params) => params.as_bytes(),
