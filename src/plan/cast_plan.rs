@@ -15,14 +15,14 @@ use crate::types::error::Error;
 use crate::types::side::Side;
 use crate::types::spec::CastSpec;
 
-/// A cast as data: its kernels as WGSL text, and the dispatches that take them. Making one needs no device.
+/// A cast as data: its kernels as WGSL text, and the dispatches that use them. Making a plan needs no device.
 ///
-/// [`Plan::new`] plans whole tensors and parts of them, [`Plan::view`] views with strides.
+/// [`Plan::new`] plans casts of whole tensors and of parts of tensors, [`Plan::view`] casts of views with strides.
 ///
-/// It is for engines that dispatch kernels themselves, on any API that compiles WGSL: another version of wgpu, Dawn, a
-/// browser's WebGPU. On wgpu 30, [`Caster`](crate::Caster) does this work.
+/// A plan is for engines that dispatch kernels themselves, on any API that compiles WGSL: another version of wgpu,
+/// Dawn, a browser's WebGPU. On wgpu 30, [`Caster`](crate::Caster) does this work.
 ///
-/// Each dispatch takes one kernel, with bind group 0:
+/// Each dispatch uses one kernel, with bind group 0:
 ///
 /// | binding | type | bytes |
 /// |---|---|---|
@@ -30,11 +30,11 @@ use crate::types::spec::CastSpec;
 /// | 4 | uniform buffer | [`PlannedDispatch::parameters`] |
 ///
 /// The buffers of both tensors need the usage STORAGE. The device needs 256 invocations in a workgroup and 16 KiB of
-/// workgroup memory, as WebGPU's least limits have.
+/// workgroup memory, which every WebGPU device has.
 ///
-/// The entry point is `main`. The dispatches run in order, as in one compute pass: each reads what those before it
-/// wrote. No value of `settings` changes the bits of a result. Texts and parameters may change between versions of this
-/// crate; what this page says about them does not.
+/// The entry point is `main`. The dispatches must run in order, as in one compute pass: each reads the writes of those
+/// before it. No value of `settings` changes the bits of a result. Texts and parameters may change between versions of
+/// this crate; the statements on this page do not.
 ///
 /// ```
 /// use wgpu_cast::{CastSpec, ElementType, Placement, Plan, PlanSettings, Position};
@@ -68,25 +68,26 @@ pub struct PlannedDispatch {
 pub struct PlannedBinding {
     /// The number of the binding in bind group 0.
     pub binding: u32,
-    /// Whose buffer it is. If source and destination are in one buffer, it is that buffer for both sides.
+    /// The tensor whose buffer is bound. If source and destination are in one buffer, both sides mean that buffer.
     pub side: Side,
     /// Start of the range in bytes, a multiple of
     /// [`PlanLimits::offset_alignment`](crate::PlanLimits::offset_alignment).
     pub offset: u64,
-    /// Bytes of the range, a multiple of 4. The range ends at the word that holds the last element, which the buffer
-    /// must contain.
+    /// Bytes of the range, a multiple of 4. The range ends with the word that holds the last element. The buffer must
+    /// contain that word.
     pub size: u64,
-    /// Whether the binding is `storage, read`. Others are `storage, read_write`.
+    /// Whether the binding is `storage, read`. Otherwise it is `storage, read_write`.
     pub read_only: bool,
 }
 
 impl Plan {
     /// The most dispatches of a plan, of a [`Prepared`](crate::Prepared) or of an entry of a list of casts: 65,536.
     ///
-    /// A large cast takes one dispatch for each storage binding, which are at least 128 MiB, and one whose
-    /// [`PlanTuning::dispatch_elements`](crate::PlanTuning::dispatch_elements) is 65,536 takes this number for a tensor of
-    /// 2³² elements. A plan of this length takes 10 to 30 MB of the host's memory. Longer ones come from limits that no device
-    /// has, and are [`CastFault::Limit`](crate::CastFault::Limit).
+    /// A large cast takes about one dispatch for each storage binding that it fills; bindings of at least 128 MiB are
+    /// allowed on every WebGPU device. With a [`PlanTuning::dispatch_elements`](crate::PlanTuning::dispatch_elements)
+    /// of 65,536, a tensor of 2³² elements takes this number of dispatches. A plan of this length takes 10 to 30 MB of
+    /// the host's memory. A longer plan would come from limits that no device has, and is an error:
+    /// [`CastFault::Limit`](crate::CastFault::Limit).
     pub const MOST_DISPATCHES: u64 = MOST_DISPATCHES;
 
     /// Plans a cast of `len` elements.
@@ -110,10 +111,10 @@ impl Plan {
     }
 
     /// Plans a cast between two views, such as a transposed tensor or rows with padding between them. [`View`] says
-    /// where their elements lie; the positions in `placement` are those of the lowest elements that are read and
+    /// where their elements lie. The positions in `placement` are those of the lowest elements that are read and
     /// written.
     ///
-    /// If the view is dense on both sides, this is [`new`](Self::new).
+    /// If the view is dense on both sides, the plan is that of [`new`](Self::new).
     ///
     /// ```
     /// use wgpu_cast::{CastSpec, ElementType, Placement, Plan, PlanSettings, Position, View};
@@ -129,9 +130,9 @@ impl Plan {
     ///
     /// # Errors
     /// [`CastFault::Strides`](crate::CastFault::Strides) if elements of the destination overlap, or if the numbers of
-    /// strides and axes differ; [`CastFault::Limit`](crate::CastFault::Limit) beyond [`View::MOST_AXES`]; and as
-    /// [`new`](Self::new). From the lowest to the highest element, the two sides may not overlap in one buffer, unless
-    /// the view is dense.
+    /// strides and axes differ; [`CastFault::Limit`](crate::CastFault::Limit) beyond [`View::MOST_AXES`]. Other errors
+    /// as [`new`](Self::new). Unless the view is dense, [`CastFault::Overlap`](crate::CastFault::Overlap) if the two
+    /// sides overlap in one buffer, each taken from its lowest to its highest element.
     pub fn view(
         spec: &CastSpec,
         view: &View<'_>,
@@ -187,12 +188,12 @@ impl PlannedDispatch {
         [self.dispatch.workgroups[0], self.dispatch.workgroups[1], 1]
     }
 
-    /// The bytes of the uniform buffer at binding 4, a multiple of 16.
+    /// The content of the uniform buffer at binding 4. Its length is a multiple of 16.
     pub fn parameters(&self) -> Vec<u8> {
         self.dispatch.uniform_block().bytes()
     }
 
-    /// The storage bindings: two, or one if it covers source and destination in one buffer.
+    /// The storage bindings: two, or one if a single binding covers source and destination in one buffer.
     pub fn bindings(&self) -> impl ExactSizeIterator<Item = PlannedBinding> {
         let Dispatch { access, source, destination, .. } = self.dispatch;
         let read_only = access == Access::Separate;

@@ -1,5 +1,5 @@
-//! The dispatches of tensors whose elements lie one after the other: a head up to whole vectors, then chunks that fit the
-//! limits. How many they are is known before the first one is made.
+//! The dispatches of tensors whose elements lie one after the other: a head up to whole vectors, then chunks that fit
+//! the limits. The number of dispatches is known before the first one is made.
 
 use super::dispatch::{Dispatch, Offsets};
 use super::in_place;
@@ -9,8 +9,8 @@ use super::measures::Measures;
 use crate::types::conversion::Conversion;
 use crate::types::error::Error;
 
-/// The dispatches that cast `elements` between two slices. The last dispatch writes the sentinel, if there is one, to
-/// the word after the destination's last word; only casts between two buffers have one.
+/// The dispatches that cast `elements` between two slices. If there is a sentinel, the last dispatch writes it to the
+/// word after the destination's last word. Only casts between two buffers have a sentinel.
 pub(crate) fn plan(
     conversion: &Conversion,
     elements: u64,
@@ -21,7 +21,8 @@ pub(crate) fn plan(
     plan_with(conversion, elements, offsets, settings, sentinel, Ends::Joined)
 }
 
-/// As [`plan`], with dispatches that can become parts of others: each casts all elements from its first to its last.
+/// As [`plan`], with dispatches that can be merged with those of other casts: each casts all elements from its first to
+/// its last.
 #[cfg_attr(not(feature = "wgpu"), allow(dead_code, reason = "lists of casts are planned by it"))]
 pub(crate) fn plan_apart(
     conversion: &Conversion,
@@ -32,13 +33,13 @@ pub(crate) fn plan_apart(
     plan_with(conversion, elements, offsets, settings, None, Ends::Apart)
 }
 
-/// How the elements before and behind the whole units are cast, if there are both.
+/// How the elements before and after the whole units are cast, if there are elements on both sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(not(feature = "wgpu"), allow(dead_code, reason = "lists of casts are planned by it"))]
 pub(super) enum Ends {
-    /// By one dispatch, where possible.
+    /// By one dispatch, if possible.
     Joined,
-    /// By a dispatch each.
+    /// By one dispatch each.
     Apart,
 }
 
@@ -63,14 +64,14 @@ fn plan_with(
     cast.dispatches()
 }
 
-/// How a cast is divided: the elements before the first whole vector of the destination, and chunks of the others.
+/// How a cast is divided: the elements before the first whole vector of the destination, then chunks of the others.
 pub(super) struct Dense<'a> {
     measures: Measures<'a>,
     elements: u64,
     head: u64,
     chunk: u64,
     sentinel: Option<u32>,
-    /// Whether one dispatch takes the head and what lies behind the whole units, if there are such.
+    /// Whether one dispatch casts both the head and the elements after the whole units.
     joins: bool,
 }
 
@@ -87,20 +88,21 @@ impl<'a> Dense<'a> {
         measures.check_workgroups([1, 1])?;
         let chunk = measures.chunk(elements)?;
         let head = measures.head();
-        // Without enough elements for whole units after the head, the edge kernel takes everything.
+        // If too few elements for whole units follow the head, the edge kernel casts everything.
         let head = if elements.saturating_sub(head) < measures.blocks_from.max(1) { 0 } else { head };
         let one_piece = head > 0 && elements <= chunk && sentinel.is_none();
         let joins = ends == Ends::Joined && one_piece && measures.ends_can_join(elements);
         Ok(Self { measures, elements, head, chunk, sentinel, joins })
     }
 
-    /// Whether the dispatches have to be counted. A chunk has one for whole units, one for each full edge dispatch and one for
-    /// a rest. So there are at most three dispatches for each number of elements that the smaller of both takes.
+    /// Whether the number of dispatches could exceed [`MOST_DISPATCHES`], so that they must be counted. A chunk has one
+    /// dispatch for whole units, one for each full edge dispatch, and one for a rest. So there are at most three
+    /// dispatches for each `chunk` or `edge_chunk` elements, whichever is less.
     fn may_be_long(&self) -> bool {
         self.elements / self.chunk.min(self.measures.edge_chunk) >= MOST_DISPATCHES / 4
     }
 
-    /// The number of its dispatches.
+    /// The number of dispatches.
     pub(super) fn len(&self) -> u64 {
         if self.joined().is_some() {
             return 2;
@@ -110,7 +112,8 @@ impl<'a> Dense<'a> {
             let whole = self.measures.units(start, count).map_or(0, |(_, whole)| whole);
             (u64::from(whole > 0), edges(count - whole))
         };
-        // All chunks but the last one are alike: they are whole units of every kernel, and start at the same place of a vector.
+        // All chunks but the last one have the same dispatches: they are whole units of every kernel, and start at the
+        // same place of a vector.
         let rest = self.elements - self.head;
         let full = (rest - 1) / self.chunk;
         let (whole, edge) = if full == 0 { (0, 0) } else { piece(self.head, self.chunk) };
@@ -126,7 +129,7 @@ impl<'a> Dense<'a> {
         Ok(dispatches)
     }
 
-    /// The whole units, after one dispatch of what lies before and behind them.
+    /// One dispatch for the elements before and after the whole units, then one for the whole units.
     fn joined(&self) -> Option<Vec<Dispatch>> {
         if !self.joins {
             return None;

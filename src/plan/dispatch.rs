@@ -16,7 +16,7 @@ impl ByteRange {
         self.offset < other.offset + other.size && other.offset < self.offset + self.size
     }
 
-    /// The range from where the first of two starts to where the last ends.
+    /// The range from the lower start to the higher end of two ranges.
     pub(crate) fn over(self, other: Self) -> Self {
         let offset = self.offset.min(other.offset);
         Self { offset, size: (self.offset + self.size).max(other.offset + other.size) - offset }
@@ -28,18 +28,18 @@ impl ByteRange {
 pub(crate) struct Offsets {
     pub source: u64,
     pub destination: u64,
-    /// Whether both lie in one buffer: without a bit in common, at the same offset with codes of the same width, or
-    /// as [`in_place`] says with codes of different widths.
+    /// Whether both tensors lie in one buffer. Then they have no bit in common, or start at the same bit with codes of
+    /// the same width, or have codes of different widths (see [`in_place`]).
     pub one_buffer: bool,
-    /// Whether both bindings are read-write also in two buffers.
+    /// Whether both bindings are read-write even if the tensors are in two buffers.
     pub writable: bool,
-    /// Whether the bits after the last element of the destination stay as they are. Otherwise those of its last byte
-    /// become zero.
+    /// Whether the bits after the destination's last element stay as they are. Otherwise the rest of its last byte
+    /// becomes zero.
     pub keeps_rest: bool,
 }
 
 impl Offsets {
-    /// Whether the tensors overlap and their codes differ in width, so that the cast keeps an order.
+    /// Whether the tensors overlap and their codes differ in width. Such a cast must keep an order.
     pub(crate) fn in_order(&self, conversion: &Conversion, elements: u64) -> bool {
         let [from, to] = [conversion.from, conversion.to].map(|t| u64::from(t.code_bits()));
         let (source, destination) = (self.source, self.destination);
@@ -47,7 +47,7 @@ impl Offsets {
         self.one_buffer && from != to && overlap
     }
 
-    /// The bit after the last one that a cast of `elements` codes of `bits` bits writes.
+    /// The end of the bits that a cast of `elements` codes of `bits` bits writes.
     pub(super) fn destination_end(&self, bits: u64, elements: u64) -> u64 {
         let end = self.destination + elements * bits;
         // The rest of the last byte becomes zero.
@@ -55,19 +55,20 @@ impl Offsets {
     }
 }
 
-/// One dispatch. With shared access, both ranges are the one range that is bound.
+/// One dispatch. With shared access, both ranges are the same range, which is bound.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Dispatch {
     pub kind: KernelKind,
     pub access: Access,
-    /// The index of its first element in the cast. Not kept for views.
+    /// The index of its first element in the cast. It is 0 for views.
     pub first: u64,
     pub source: ByteRange,
     pub destination: ByteRange,
     pub params: Params,
     /// The further parameters of the kernels of views.
     pub view: Option<Box<ViewParams>>,
-    /// Their rows follow one another, but for a dispatch of the elements before and behind whole units.
+    /// Workgroups in two dimensions. The rows of workgroups follow one another. The exception is the dispatch of the
+    /// elements before and after whole units.
     pub workgroups: [u32; 2],
 }
 

@@ -1,4 +1,4 @@
-//! Divisors that kernels multiply by.
+//! Divisors by which kernels divide with a multiplication.
 
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
@@ -13,8 +13,8 @@ pub(crate) struct Divisor {
 }
 
 impl Divisor {
-    /// The factor exceeds the exact one by less than 1, that is, by less than 2^shift / number of its own last place, so
-    /// that quotients of numbers below 2³¹ are exact.
+    /// The factor is rounded up, so it exceeds the exact quotient 2^(31 + shift) / number by less than 1. Since number
+    /// is at most 2^shift, this is small enough for exact quotients of numbers below 2³¹.
     pub(super) fn new(number: u64) -> Self {
         let number = number.clamp(1, 1 << 31) as u32;
         let shift = number.next_power_of_two().trailing_zeros();

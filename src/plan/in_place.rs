@@ -1,15 +1,18 @@
 //! Casts between tensors that share memory and whose codes differ in width.
 //!
-//! Such a cast goes through the elements in an order in which no result overwrites a code that is still to be read, in
-//! ranges whose results do not touch their own codes either. Each range is a cast like any other between two parts of
-//! one buffer. With r the ratio of the wider code to the narrower one, a narrowing that starts at the source's first bit
-//! can take the elements from n to r·n at once, because they go where the codes of the first r·n/r = n elements were; so
-//! the ranges grow, and their number with the logarithm of the tensor's length.
+//! Such a cast takes the elements in ranges. By the order of the ranges, no result overwrites a code that is still to
+//! be read. The results of a range do not touch the codes of that range either. So each range is an ordinary cast
+//! between two parts of one buffer.
 //!
-//! There is one element at which both tensors start at the same bit, if both went on forever: the results of those before it
-//! lie on one side of their codes, and those behind it on the other. A narrowing goes from there to both ends, a widening from
-//! both ends to there. The elements around it have no such range. One workgroup casts them, which reads all codes before it
-//! writes.
+//! Take a narrowing whose destination starts at the source's first bit, and let r be the ratio of the two widths. The
+//! results of the first r·n elements fill the memory of the codes of the first n elements. So when the first n elements
+//! are done, the elements from n to r·n can be cast at once. The ranges grow, and their number grows with the logarithm
+//! of the tensor's length.
+//!
+//! If both tensors were endless, there would be one element at which both start at the same bit. Before it, the results
+//! lie on one side of their codes; after it, on the other. A narrowing goes from there to both ends, a widening from
+//! both ends to there. The elements around it have no such range. One workgroup casts them: it reads all codes before
+//! it writes.
 
 use super::dense::{Dense, Ends};
 use super::dispatch::{Dispatch, Offsets};
@@ -20,7 +23,7 @@ use crate::kernel::{Access, BLOCKS_SIZE, KernelKind};
 use crate::types::conversion::Conversion;
 use crate::types::error::{CastFault, Error};
 
-/// Plans ranges in their order.
+/// Plans the ranges in their order.
 pub(super) fn plan_in_order(
     conversion: &Conversion,
     elements: u64,
@@ -80,7 +83,7 @@ impl Part<'_> {
 struct Range {
     start: u64,
     end: u64,
-    /// Whether their results and their codes are apart. Otherwise one workgroup casts them.
+    /// Whether the results of the range do not touch its codes. Otherwise one workgroup casts the range.
     apart: bool,
 }
 
@@ -89,7 +92,7 @@ struct Ranges {
     offsets: Offsets,
     source_bits: u64,
     destination_bits: u64,
-    /// Elements before the destination is at whole 16 bytes, as it is again after every 64 elements.
+    /// Elements before the destination is at a multiple of 16 bytes. It is so again after every 64 elements.
     head: u64,
     /// The most elements that one workgroup casts.
     together: u64,
@@ -99,7 +102,7 @@ impl Ranges {
     fn new(conversion: &Conversion, elements: u64, offsets: Offsets, settings: &PlanSettings) -> Self {
         let measures = Measures::new(conversion, offsets, settings);
         let (source_bits, destination_bits) = (measures.source_bits, measures.destination_bits);
-        // An invocation writes a word, the first one perhaps in part, or an element of at least a word.
+        // An invocation writes a word, or an element of at least a word. Of the first word, it may write only a part.
         let size = u64::from(BLOCKS_SIZE);
         let together = if destination_bits < 32 { (32 * size - 31) / destination_bits } else { size };
         Self { elements, offsets, source_bits, destination_bits, head: measures.head(), together }
@@ -121,8 +124,8 @@ impl Ranges {
         }
     }
 
-    /// The elements around the one at which both tensors start at the same bit: at most those that one workgroup casts. None, if
-    /// all elements lie before or behind it.
+    /// The elements around the one at which both tensors start at the same bit, at most those that one workgroup casts.
+    /// The range is empty if all elements lie before or after that one.
     fn middle(&self) -> [u64; 2] {
         let [source, destination] = [self.offsets.source, self.offsets.destination].map(i128::from);
         let [source_bits, destination_bits] = [self.source_bits, self.destination_bits].map(i128::from);
@@ -138,16 +141,17 @@ impl Ranges {
         if distance >= elements * by {
             return [self.elements; 2];
         }
-        // Less than the number of elements.
+        // Both numbers fit: they are at most the number of elements.
         let (before, behind) = ((distance / by) as u64, (distance as u128).div_ceil(by as u128) as u64);
         let low = if behind <= self.floor(self.together.min(self.elements)) { 0 } else { self.floor(before) };
         [low, self.floor((low + self.together).min(self.elements))]
     }
 
-    /// Adds the ranges of some elements whose results lie before their codes, from the first to the last.
+    /// Adds the ranges of elements whose results lie before their codes, from the first to the last.
     fn ascending(&self, mut start: u64, end: u64, ranges: &mut Vec<Range>) {
         while start < end {
-            // Bits that are zeroed after the last result are those of its byte.
+            // After the last result, the rest of its byte may be zeroed. So the results must end before the byte of the
+            // next code.
             let code = (self.offsets.source + start * self.source_bits) / 8 * 8;
             let before = code.saturating_sub(self.offsets.destination);
             let reached = self.floor((before / self.destination_bits).min(end));
@@ -159,7 +163,7 @@ impl Ranges {
         }
     }
 
-    /// Adds the ranges of some elements whose results lie behind their codes, from the last to the first.
+    /// Adds the ranges of elements whose results lie after their codes, from the last to the first.
     fn descending(&self, start: u64, mut end: u64, ranges: &mut Vec<Range>) {
         while start < end {
             let before = (self.offsets.source + end * self.source_bits).saturating_sub(self.offsets.destination);
@@ -172,12 +176,13 @@ impl Ranges {
         }
     }
 
-    /// The last element up to `index` at which the destination is at whole 16 bytes, or a side of the tensor.
+    /// The last index up to `index` at which the destination is at a multiple of 16 bytes, or an end of the tensor.
     fn floor(&self, index: u64) -> u64 {
         if index == self.elements || index < self.head { index } else { index - (index - self.head) % 64 }
     }
 
-    /// The first such element from `index` on.
+    /// The first index from `index` on at which the destination is at a multiple of 16 bytes, or the start of the
+    /// tensor.
     fn ceil(&self, index: u64) -> u64 {
         if index == 0 { 0 } else { self.head + index.saturating_sub(self.head).next_multiple_of(64) }
     }

@@ -1,16 +1,17 @@
-//! What bounds dispatches, and what shapes them within those bounds.
+//! What limits dispatches, and what shapes them within the limits.
 
 pub use crate::kernel::CodeLookup;
 use crate::types::conversion::Conversion;
 use crate::types::error::{CastFault, Error};
 
-/// A binding starts at a multiple of at least this many bytes, so that a vector of a buffer is a vector of the binding.
+/// A binding starts at a multiple of this many bytes at least, so that the vectors of a buffer are vectors of the
+/// binding.
 pub(super) const LEAST_ALIGNMENT: u64 = 16;
 
 /// The most dispatches of a plan: see [`Plan::MOST_DISPATCHES`](super::Plan::MOST_DISPATCHES).
 pub(super) const MOST_DISPATCHES: u64 = 1 << 16;
 
-/// Checks that a plan of at least `needed` dispatches may be made.
+/// Refuses a plan that needs at least `needed` dispatches, if that is too many.
 pub(super) fn check_dispatches(conversion: &Conversion, needed: u64) -> Result<(), Error> {
     let (limit, allowed) = ("Plan::MOST_DISPATCHES", MOST_DISPATCHES);
     if needed > allowed { Err(conversion.error(CastFault::Limit { limit, needed, allowed })) } else { Ok(()) }
@@ -19,7 +20,7 @@ pub(super) fn check_dispatches(conversion: &Conversion, needed: u64) -> Result<(
 /// The limits of dispatches. [`Caster::new`](crate::Caster::new) uses those of the device;
 /// [`CasterDescriptor`](crate::CasterDescriptor) accepts smaller ones. Preferences are in [`PlanTuning`].
 ///
-/// For a [`Plan`](crate::Plan), an engine takes the numbers from its own device, of whatever version of wgpu or other API:
+/// For a [`Plan`](crate::Plan), an engine takes the numbers from its own device, on any version of wgpu or other API:
 ///
 /// | method | limit of WebGPU | field of `wgpu::Limits` |
 /// |---|---|---|
@@ -45,9 +46,9 @@ pub(super) fn check_dispatches(conversion: &Conversion, needed: u64) -> Result<(
 /// # Ok::<(), wgpu_cast::Error>(())
 /// ```
 ///
-/// A limit that is not given is the least that WebGPU allows a device to have. A device that was opened with smaller limits
-/// needs all four. Any numbers are accepted: those that no device has are brought into range as the methods say, and a cast
-/// for which they are too small is an [`Error`] when it is planned.
+/// A limit that is not given has WebGPU's default value, which every WebGPU device supports. If a device was opened
+/// with smaller limits, give all four. Any numbers are accepted. Numbers that no device has are brought into range as
+/// the methods say. If the numbers are too small for a cast, planning it is an [`Error`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PlanLimits {
@@ -75,22 +76,22 @@ impl PlanLimits {
         Self { binding_size, ..self }
     }
 
-    /// These limits with another alignment of a binding's start, in bytes. Plans use the next power of two, which WebGPU's is, at
-    /// least 16 and at most 2³¹.
+    /// These limits with another alignment of a binding's start, in bytes. Plans use the next power of two, at least 16
+    /// and at most 2³¹. WebGPU's alignments are powers of two.
     #[must_use]
     pub const fn with_offset_alignment(self, offset_alignment: u64) -> Self {
         Self { offset_alignment, ..self }
     }
 
-    /// These limits with another maximum number of workgroups in one dimension of a dispatch.
-    /// A [`Caster`](crate::Caster) uses at least 1; with 0, each [`Plan`](crate::Plan) of an element is an error.
+    /// These limits with another maximum number of workgroups in one dimension of a dispatch. A
+    /// [`Caster`](crate::Caster) uses at least 1. With 0, every [`Plan`](crate::Plan) with elements is an error.
     #[must_use]
     pub const fn with_workgroups(self, workgroups: u32) -> Self {
         Self { workgroups, ..self }
     }
 
-    /// These limits, made such that planning can rely on them: sizes of whole words, bits of a buffer that are counted in
-    /// 64 bits, words within a binding that are counted in 32 bits, and an alignment that is a power of two.
+    /// These limits in a form on which planning can rely: sizes are whole words, the bits of a buffer can be counted in
+    /// 64 bits and the words of a binding in 32 bits, and the alignment is a power of two.
     pub(crate) fn usable(self) -> Self {
         Self {
             binding_size: self.binding_size.min(u32::MAX.into()) & !3,
@@ -101,7 +102,7 @@ impl PlanLimits {
     }
 }
 
-/// The most bytes of a buffer that plans use: bits up to twice as many are counted in 64 bits.
+/// The most bytes of a buffer that plans use. Even the bits of twice as many bytes can be counted in 64 bits.
 pub(super) const MOST_BYTES: u64 = 1 << 59;
 
 impl Default for PlanLimits {
@@ -117,18 +118,19 @@ impl Default for PlanLimits {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PlanTuning {
-    /// The maximum number of elements per dispatch, for drivers that stop long dispatches. Rounded down as alignment
-    /// requires.
+    /// The maximum number of elements per dispatch, for drivers that stop long dispatches. It is rounded down as
+    /// alignment requires.
     pub dispatch_elements: u64,
-    /// The number of elements from which the main kernel is used; smaller tensors use only the edge kernel, which saves
-    /// the compilation of the main kernel. `None` means the elements of one workgroup.
+    /// The number of elements from which the main kernel is used. Smaller tensors use only the edge kernel, which saves
+    /// the compilation of the main kernel. `None` means the number of elements of one workgroup.
     pub blocks_from: Option<u64>,
     /// Whether kernels look up or compute the codes of sources of at most 8 bits.
     pub lookup: CodeLookup,
 }
 
 impl PlanTuning {
-    /// This tuning with another maximum number of elements per dispatch. A dispatch that cannot be split further has more.
+    /// This tuning with another maximum number of elements per dispatch. A dispatch that cannot be split further has
+    /// more.
     #[must_use]
     pub const fn with_dispatch_elements(self, dispatch_elements: u64) -> Self {
         Self { dispatch_elements, ..self }
@@ -148,7 +150,7 @@ impl PlanTuning {
 }
 
 impl Default for PlanTuning {
-    /// What suits GPUs.
+    /// The tuning that suits GPUs.
     fn default() -> Self {
         Self { dispatch_elements: u64::MAX, blocks_from: None, lookup: CodeLookup::Table }
     }
@@ -160,12 +162,12 @@ impl Default for PlanTuning {
 pub struct PlanSettings {
     /// The limits of the device.
     pub limits: PlanLimits,
-    /// What suits the device.
+    /// The tuning that suits the device.
     pub tuning: PlanTuning,
 }
 
 impl PlanSettings {
-    /// Limits and tuning.
+    /// Settings with these limits and this tuning.
     pub const fn new(limits: PlanLimits, tuning: PlanTuning) -> Self {
         Self { limits, tuning }
     }

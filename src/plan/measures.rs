@@ -1,4 +1,5 @@
-//! The arithmetic of planning: which bytes a piece of a cast lies in, and how many elements fit where.
+//! The arithmetic of planning: the bytes in which a piece of a cast lies, and the number of elements that fit
+//! somewhere.
 
 use super::dispatch::{ByteRange, Dispatch, Offsets};
 use super::limits::{LEAST_ALIGNMENT, PlanSettings};
@@ -7,7 +8,7 @@ use crate::kernel::{Access, BLOCKS_SIZE, EDGE_SIZE, KernelKind, Units};
 use crate::types::conversion::Conversion;
 use crate::types::error::{CastFault, Error};
 
-/// Most elements of an edge dispatch, so that bit positions of 64-bit codes are counted in 32 bits.
+/// The most elements of an edge dispatch. With it, the bit positions of 64-bit codes can be counted in 32 bits.
 const EDGE_ELEMENTS: u64 = 1 << 24;
 
 /// The numbers of a conversion that planning needs.
@@ -18,15 +19,15 @@ pub(super) struct Measures<'a> {
     alignment: u64,
     pub(super) source_bits: u64,
     pub(super) destination_bits: u64,
-    /// Elements after which both sides are aligned as they were, and whole units of every kernel.
+    /// The number of elements after which both sides are aligned as before. It is a multiple of every kernel's unit.
     pub(super) step: u64,
-    /// Whether source and destination are the same bits.
+    /// Whether source and destination are the same bits of a buffer.
     in_place: bool,
     pub(super) blocks_from: u64,
     pub(super) edge_chunk: u64,
 }
 
-/// What a dispatch binds for a piece of a cast, and where the piece lies in it.
+/// The bindings of a dispatch for a piece of a cast, and the place of the piece in them.
 pub(super) struct Bindings {
     pub(super) access: Access,
     pub(super) source: ByteRange,
@@ -45,10 +46,10 @@ impl<'a> Measures<'a> {
             let alignment = alignment * 8;
             alignment / gcd(alignment, bits)
         };
-        // The number of elements of a unit is a power of two, at most 64.
+        // The elements of a unit are a power of two, at most 64.
         let step = lcm(lcm(aligned(source_bits), aligned(destination_bits)), 64);
         let bits = source_bits.max(destination_bits);
-        // A binding starts up to an alignment before its first element, and ends with the sentinel.
+        // A binding starts at most one alignment before its first element, and ends with the sentinel.
         let room = limits.binding_size.saturating_sub(alignment + 8);
         let by_binding = room.saturating_mul(8) / bits;
         let by_workgroups = u64::from(limits.workgroups).saturating_pow(2).saturating_mul(u64::from(EDGE_SIZE));
@@ -63,16 +64,16 @@ impl<'a> Measures<'a> {
             step,
             in_place,
             blocks_from: match in_place && crosses_words(destination_bits) {
-                // One workgroup must be able to cast what whole units leave.
+                // One workgroup must be able to cast the elements that whole units leave.
                 true => u64::from(units.elements),
                 false => settings.tuning.blocks_from.unwrap_or(u64::from(units.per_workgroup())),
             },
-            // A step is longer only with an alignment far beyond that of any device.
+            // `step` is longer than this only with an alignment far beyond that of any device.
             edge_chunk: (EDGE_ELEMENTS.min(by_binding).min(by_workgroups) / step * step).max(step.min(EDGE_ELEMENTS)),
         }
     }
 
-    /// The most elements, a multiple of the step, that take at most `bytes` on either side.
+    /// The most elements that take at most `bytes` on either side, as a multiple of `step`.
     pub(super) fn fit(&self, bytes: u64, limit: &'static str) -> Result<u64, Error> {
         let bits = self.source_bits.max(self.destination_bits);
         let elements = (u128::from(bytes) * 8 / u128::from(bits)) as u64 / self.step * self.step;
@@ -83,7 +84,7 @@ impl<'a> Measures<'a> {
         Ok(elements)
     }
 
-    /// Elements between two changes of bindings.
+    /// The number of elements between two changes of bindings.
     pub(super) fn chunk(&self, elements: u64) -> Result<u64, Error> {
         let units = |access| Units::new(self.conversion, KernelKind::Blocks, access, self.settings.tuning.lookup);
         let per_invocation = |units: Units| u64::from(units.elements * units.repeat);
@@ -94,8 +95,8 @@ impl<'a> Measures<'a> {
         let most = by_workgroups.min(self.settings.tuning.dispatch_elements);
         let limit = "max_storage_buffer_binding_size";
         if self.offsets.one_buffer {
-            // Each side gets half a binding, so that bindings of two pieces do not overlap where one binding cannot
-            // cover both.
+            // If one binding cannot cover both sides, each side gets half a binding. Then the bindings of two pieces do
+            // not overlap.
             let fits = self.whole_range(elements).is_some_and(|range| range.size <= self.settings.limits.binding_size);
             if fits && elements <= most {
                 return Ok(elements);
@@ -103,7 +104,7 @@ impl<'a> Measures<'a> {
             let half = self.fit((self.settings.limits.binding_size / 2).saturating_sub(self.alignment + 8), limit)?;
             return Ok((most.min(half) / self.step * self.step).max(self.step));
         }
-        // After a head, either side may be anywhere between two aligned offsets.
+        // After a head, each side may start anywhere between two aligned offsets.
         let aligned =
             [self.offsets.source, self.offsets.destination].iter().all(|bit| bit.is_multiple_of(8 * self.alignment));
         let lead = if aligned { 0 } else { self.alignment };
@@ -116,7 +117,7 @@ impl<'a> Measures<'a> {
         Ok((most.min(by_binding) / self.step * self.step).max(self.step))
     }
 
-    /// Elements before the destination is at whole 16 bytes.
+    /// The number of elements before the destination is at a multiple of 16 bytes.
     pub(super) fn head(&self) -> u64 {
         let start = self.offsets.destination;
         let aligned = |head: &u64| (start + head * self.destination_bits).is_multiple_of(128);
@@ -124,15 +125,15 @@ impl<'a> Measures<'a> {
         (0..64).find(aligned).unwrap_or(0)
     }
 
-    /// The bytes of a buffer that hold a piece of a tensor whose `first` bit is given: from an aligned offset on, in
-    /// whole words.
+    /// The bytes of a buffer that hold elements of a tensor. `first` is the tensor's first bit. The range starts at an
+    /// aligned offset and consists of whole words.
     pub(super) fn range(&self, first: u64, bits: u64, start: u64, count: u64) -> ByteRange {
         let offset = (first + start * bits) / 8 / self.alignment * self.alignment;
         let end = (first + (start + count) * bits).div_ceil(32) * 4;
         ByteRange { offset, size: end.saturating_sub(offset) }
     }
 
-    /// The range over both sides of the whole cast, if it can be counted.
+    /// The range over both sides of the whole cast, if its size does not overflow.
     fn whole_range(&self, elements: u64) -> Option<ByteRange> {
         elements.checked_mul(self.source_bits.max(self.destination_bits))?;
         let (source, destination) = self.ranges(0, elements);
@@ -149,7 +150,7 @@ impl<'a> Measures<'a> {
         self.bind(source, destination, start, start)
     }
 
-    /// The bindings of two ranges, and where in them an element of the destination and one of the source lie.
+    /// The bindings of two ranges, and the place in them of one element of the destination and one of the source.
     pub(super) fn bind(
         &self,
         mut source: ByteRange,
@@ -179,7 +180,7 @@ impl<'a> Measures<'a> {
         Bindings { access, source, destination, params }
     }
 
-    /// The dispatch of the whole units of a piece and the number of its elements, if there are enough.
+    /// The dispatch of the whole units of a piece, and the number of their elements, if there are enough units.
     pub(super) fn units(&self, start: u64, count: u64) -> Option<(Dispatch, u64)> {
         let Bindings { access, source, destination, mut params } = self.bindings(start, count);
         let aligned = |word: u32, bit: u32| word.is_multiple_of(4) && bit == 0;
@@ -198,7 +199,7 @@ impl<'a> Measures<'a> {
         params.count = whole as u32;
         let workgroups = self.grid((whole as u32).div_ceil(BLOCKS_SIZE * units.repeat));
         params.pitch = workgroups[0];
-        // The dispatch binds only what it reads and writes, not the rest of the chunk.
+        // The dispatch binds only the bytes that it reads and writes, not the rest of the chunk.
         let (source, destination) = match access {
             Access::Shared => (source, destination),
             Access::Separate | Access::Writable => self.ranges(start, elements),
@@ -209,7 +210,7 @@ impl<'a> Measures<'a> {
         Some((dispatch, elements))
     }
 
-    /// Adds the dispatches of any range of elements.
+    /// Adds the dispatches for any range of elements.
     pub(super) fn edges(&self, start: u64, end: u64, sentinel: Option<u32>, dispatches: &mut Vec<Dispatch>) {
         let mut at = start;
         while at < end || sentinel.is_some() {
@@ -223,17 +224,18 @@ impl<'a> Measures<'a> {
         }
     }
 
-    /// Whether [`ends`](Self::ends) suits a cast. In place, it would convert elements twice.
+    /// Whether [`ends`](Self::ends) suits a cast. In place it would convert elements twice.
     pub(super) fn ends_can_join(&self, elements: u64) -> bool {
-        // Bits of a binding are counted from its first word on, and the tensor starts less than a word behind that.
+        // Kernels count bits in 32 bits, from the word in which the tensor starts.
         let bits = elements.saturating_mul(self.source_bits.max(self.destination_bits));
         !self.in_place && bits < (1 << 32) - 32 && self.settings.limits.workgroups >= 2
     }
 
-    /// A dispatch of the elements before `head` and of those from `rest` on, between which whole units lie.
+    /// A dispatch of the elements before `head` and of those from `rest` on. Whole units lie between them.
     ///
-    /// It is that of all elements, with two rows of workgroups, which are as far apart as head and rest. The rows are
-    /// longer than these, so that some of the elements between are cast again, to the same codes.
+    /// It is the edge dispatch of all elements, with two rows of workgroups. The distance of the rows is that of head
+    /// and rest. The rows are longer than head and rest, so some of the elements between them are cast again, to the
+    /// same codes.
     pub(super) fn ends(&self, head: u64, rest: u64, end: u64) -> Dispatch {
         if rest == end {
             return self.edge(0, head, None);
@@ -245,7 +247,7 @@ impl<'a> Measures<'a> {
         let size = u64::from(EDGE_SIZE);
         let pitch = invocations(rest) / size;
         let columns = invocations(head).max(invocations(end) - pitch * size).div_ceil(size);
-        // One row reaches from the head to the rest if there are few units between.
+        // If there are few units between, one row reaches from the head to the rest.
         if pitch > columns {
             dispatch.workgroups = [columns as u32, 2];
             dispatch.params.pitch = pitch as u32;
@@ -254,7 +256,7 @@ impl<'a> Measures<'a> {
     }
 
     pub(super) fn edge(&self, start: u64, count: u64, sentinel: Option<u32>) -> Dispatch {
-        // A dispatch that writes only the sentinel binds the last element, after which the tensor fills whole words.
+        // A dispatch that writes only the sentinel binds the last element. The tensor then fills whole words.
         let start = if count == 0 { start - 1 } else { start };
         let Bindings { access, source, mut destination, mut params } = self.bindings(start, count.max(1));
         params.count = count as u32;
@@ -271,7 +273,8 @@ impl<'a> Measures<'a> {
             params.sentinel_word = (destination.size / 4) as u32;
             destination.size += 4;
         }
-        // What one invocation reads of a code that lies across words, another one may have converted already.
+        // In place, a code that lies across two words is read by two invocations. One of them may overwrite a part
+        // before the other reads it.
         let together = self.in_place && crosses_words(self.destination_bits);
         let (kind, size) = if together { (KernelKind::Together, BLOCKS_SIZE) } else { (KernelKind::Edge, EDGE_SIZE) };
         let invocations = match self.destination_bits < 32 {
@@ -283,7 +286,7 @@ impl<'a> Measures<'a> {
         Dispatch { kind, access, first: start, source, destination, params, view: None, workgroups }
     }
 
-    /// Checks that the device dispatches `workgroups`. One step of a cast cannot be split further.
+    /// Checks that the device can dispatch `workgroups`. One step of a cast cannot be split further.
     pub(super) fn check_workgroups(&self, workgroups: [u32; 2]) -> Result<(), Error> {
         let (needed, allowed) = (workgroups[0].max(workgroups[1]), self.settings.limits.workgroups);
         let limit = "max_compute_workgroups_per_dimension";
@@ -291,14 +294,14 @@ impl<'a> Measures<'a> {
         if needed > allowed { Err(self.conversion.error(fault)) } else { Ok(()) }
     }
 
-    /// A number of workgroups in one or two dimensions.
+    /// Divides a number of workgroups into one or two dimensions.
     pub(super) fn grid(&self, workgroups: u32) -> [u32; 2] {
         let rows = workgroups.div_ceil(self.settings.limits.workgroups);
         [workgroups.div_ceil(rows), rows]
     }
 }
 
-/// Whether units of whole 16 bytes on both sides are few enough elements.
+/// Whether units of whole 16 bytes on both sides have few enough elements.
 pub(super) fn wide_units_suit(source_bits: u64, destination_bits: u64) -> bool {
     source_bits.min(destination_bits) >= 8
 }

@@ -21,7 +21,8 @@ pub(crate) struct Params {
     pub destination_end: u32,
 }
 
-/// What follows [`Params`] in `Params` of `shaders/entry/view_params.wgsl`, from the next multiple of 16 bytes on.
+/// The part of `Params` of `shaders/entry/view_params.wgsl` that follows [`Params`], from the next multiple of 16 bytes
+/// on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, FromBytes, Immutable, IntoBytes)]
 #[repr(C)]
 pub(crate) struct ViewParams {
@@ -41,8 +42,8 @@ pub(crate) struct ViewParams {
     pub shape: [Divisor; VIEW_RANK],
 }
 
-/// What follows [`Params`] in `CountedParams` of `shaders/entry/params_counted.wgsl`, from the next multiple of 16 bytes
-/// on.
+/// The part of `CountedParams` of `shaders/entry/params_counted.wgsl` that follows [`Params`], from the next multiple
+/// of 16 bytes on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, FromBytes, Immutable, IntoBytes)]
 #[repr(C)]
 pub(crate) struct CountParams {
@@ -52,14 +53,14 @@ pub(crate) struct CountParams {
     pub count_word: u32,
 }
 
-/// All that a dispatch's uniform buffer holds.
+/// The content of a dispatch's uniform buffer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct UniformBlock {
     pub params: Params,
     pub more: MoreParams,
 }
 
-/// What a uniform buffer holds after the parameters of every dispatch.
+/// The parameters in a uniform buffer after those of every dispatch.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(not(feature = "wgpu"), allow(dead_code, reason = "counts are read by devices"))]
 pub(crate) enum MoreParams {

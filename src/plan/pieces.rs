@@ -1,4 +1,5 @@
-//! The dispatches of views: a view is cut into pieces that fit the limits, and each piece takes the kernel that suits it.
+//! The dispatches of views. A view is cut into pieces that fit the limits, and each piece uses the kernel that suits
+//! it.
 
 use super::dispatch::{Dispatch, Offsets};
 use super::divisor::Divisor;
@@ -11,10 +12,11 @@ use crate::kernel::{Access, BLOCK, BLOCKS_SIZE, Block, FEW_AXES, KernelKind, VIE
 use crate::types::conversion::Conversion;
 use crate::types::error::{CastFault, Error};
 
-/// Positions of a piece on each side are counted in 32 bits; bits of its destination too, if codes are narrower.
+/// Kernels count the positions of a piece on each side in 32 bits. For codes of less than 32 bits, they count bits of
+/// the destination.
 const MOST_POSITIONS: u64 = 1 << 31;
 
-/// The least elements of either axis for which transposed rows have a kernel of their own.
+/// The least size of both axes with which transposed rows use their own kernel.
 const LEAST_TRANSPOSED: u64 = 8;
 
 /// The dispatches that cast a view of at least one element.
@@ -41,7 +43,7 @@ pub(crate) fn plan_view(
         match planner.dispatches(&piece, view.pads && !offsets.keeps_rest, whole_blocks) {
             Ok(all) => {
                 dispatches.extend(all);
-                // Each piece that is left is at least one more.
+                // Each remaining piece takes at least one more dispatch.
                 check_dispatches(conversion, (dispatches.len() + left.len()) as u64)?;
             }
             Err(unfit) => {
@@ -57,20 +59,20 @@ pub(crate) fn plan_view(
 #[derive(Clone, Debug)]
 struct Piece {
     axes: Vec<Axis>,
-    /// Where its first element lies, counted from the start of each slice.
+    /// The place of its first element, counted from the start of each slice.
     source: i64,
     destination: u64,
-    /// Whether the view's last element is among its own.
+    /// Whether the piece contains the view's last element.
     last: bool,
 }
 
-/// Why a piece is more than one dispatch.
+/// Why a piece does not fit one dispatch.
 #[derive(Clone, Copy, Debug)]
 enum Unfit {
-    /// The bytes that this side spans.
+    /// The bytes that it spans on this side.
     Source(u64),
     Destination(u64),
-    /// The number of its elements.
+    /// The number of its elements, or of their workgroups.
     Elements,
 }
 
@@ -79,7 +81,7 @@ impl Piece {
         self.axes.iter().map(|axis| axis.size).product()
     }
 
-    /// The lowest element of the source.
+    /// The index of the lowest element of the source.
     fn source_lowest(&self) -> u64 {
         let below = self.axes.iter().filter(|axis| axis.source < 0).map(Axis::source_span).sum::<u64>();
         (self.source - below as i64) as u64
@@ -93,7 +95,7 @@ impl Piece {
         self.axes.iter().map(Axis::destination_span).sum::<u64>() + 1
     }
 
-    /// Two pieces along the axis that contributes most to what does not fit; `None` for a single element.
+    /// Splits the piece along the axis that contributes most to `unfit`; `None` for a single element.
     fn halves(&self, unfit: Unfit) -> Option<[Self; 2]> {
         let share = |axis: &Axis| match unfit {
             Unfit::Source(_) => axis.source_span(),
@@ -106,7 +108,7 @@ impl Piece {
         Some(self.split(index, half))
     }
 
-    /// The elements of an axis before one of them, and the others.
+    /// Splits the piece before the element `at` of an axis.
     fn split(&self, index: usize, at: u64) -> [Self; 2] {
         let (mut first, mut second) = (self.clone(), self.clone());
         let axis = self.axes[index];
@@ -127,7 +129,8 @@ struct Planner<'a> {
 }
 
 impl Planner<'_> {
-    /// Refuses views that take too many dispatches however they are cut. Elements of a destination do not overlap.
+    /// Refuses a view that takes too many dispatches in every division. The elements of a destination do not overlap,
+    /// so their number gives a lower bound.
     fn check_elements(&self, axes: &[Axis]) -> Result<(), Error> {
         let elements = axes.iter().map(|axis| u128::from(axis.size)).product::<u128>();
         let by_binding = u128::from(self.settings.limits.binding_size) * 8 / u128::from(self.measures.destination_bits);
@@ -144,8 +147,8 @@ impl Planner<'_> {
         self.conversion.error(CastFault::Limit { limit, needed, allowed })
     }
 
-    /// The dispatches of a piece, if it fits. Codes of the destination that are narrower than a byte are followed by
-    /// zeros up to the byte's end if the view `pads` its last byte.
+    /// The dispatches of a piece, if it fits. If the view `pads` its last byte, zeros follow the last code up to the
+    /// end of that byte.
     fn dispatches(&self, piece: &Piece, pads: bool, whole_blocks: bool) -> Result<Vec<Dispatch>, Unfit> {
         if piece.elements() > self.settings.tuning.dispatch_elements.max(1) {
             return Err(Unfit::Elements);
@@ -181,7 +184,8 @@ impl Planner<'_> {
         rows.kernels(self.conversion, &window).into_iter().flatten().map(workgroups).collect()
     }
 
-    /// The parts of a piece of which the last one is whole blocks of transposed rows. If that is all, the piece itself.
+    /// Splits a piece of transposed rows so that its last part consists of whole blocks at whole vectors. Without such
+    /// a split, the piece itself is the only part. `None` if no split aligns it.
     fn aligned_parts(&self, piece: &Piece) -> Option<Vec<Piece>> {
         let block = Block::new(self.conversion, Access::Separate, self.settings.tuning.lookup)?;
         let vectors = block.vectors?;
@@ -218,7 +222,7 @@ impl Planner<'_> {
         Some(parts)
     }
 
-    /// The bytes that a piece binds.
+    /// The bindings of a piece, if it fits them.
     fn bindings(&self, piece: &Piece) -> Result<Bindings, Unfit> {
         let measures = &self.measures;
         let (source_extent, destination_extent) = (piece.source_extent(), piece.destination_extent());
@@ -227,7 +231,7 @@ impl Planner<'_> {
         let destination =
             measures.range(self.offsets.destination, measures.destination_bits, piece.destination, destination_extent);
         let most = self.settings.limits.binding_size;
-        // Bits are counted for codes that are narrower than a word.
+        // Bits are counted for codes that are narrower than a word, elements for others.
         let counted = if measures.destination_bits < 32 { measures.destination_bits } else { 1 };
         if source.size > most || source_extent > MOST_POSITIONS {
             return Err(Unfit::Source(source.size));
@@ -249,8 +253,8 @@ impl Planner<'_> {
     }
 }
 
-/// The axes of transposed rows: one along which elements of the source follow one another, and the last one, along which
-/// those of the destination do, if both are long enough for blocks.
+/// The two axes of transposed rows, if both are long enough for blocks. Along the first, elements follow one another in
+/// the source; along the second, which is the last axis, they follow one another in the destination.
 fn transposed_axes(axes: &[Axis]) -> Option<(usize, usize)> {
     let (row, outer) = axes.split_last()?;
     let column = outer.iter().position(|axis| axis.source == 1 && axis.size >= LEAST_TRANSPOSED)?;
@@ -258,17 +262,17 @@ fn transposed_axes(axes: &[Axis]) -> Option<(usize, usize)> {
     is_row.then_some((column, outer.len()))
 }
 
-/// A kernel that stores elements of a piece, and its parameters.
+/// A kernel that stores elements of a piece, with its parameters.
 type Step = (KernelKind, Params, ViewParams);
 
-/// The rows of a piece: the innermost axis, if its elements lie one after the other in the destination; otherwise each
-/// element is a row.
+/// The rows of a piece. A row is the innermost axis, if its elements lie one after the other in the destination.
+/// Otherwise each element is a row.
 struct Rows {
     outer: Vec<Axis>,
     row: Axis,
     params: Params,
     view: ViewParams,
-    /// Whether it consists of whole blocks at whole vectors, if its rows are transposed.
+    /// Whether the piece consists of whole blocks at whole vectors. It matters for transposed rows only.
     whole_blocks: bool,
 }
 
@@ -279,7 +283,7 @@ impl Rows {
             _ => (&piece.axes[..], Axis { size: 1, source: 1, destination: 1 }),
         };
         debug_assert!(outer.len() <= VIEW_RANK);
-        // As many as positions of the destination, at most.
+        // The number of rows fits in 32 bits: it is at most that of positions in the destination.
         let count = outer.iter().map(|axis| axis.size).product::<u64>() as u32;
         let mut view = ViewParams {
             first: (piece.source - piece.source_lowest() as i64) as u32,
@@ -297,7 +301,7 @@ impl Rows {
         Self { outer: outer.to_vec(), row, params: Params { count, ..params }, view, whole_blocks }
     }
 
-    /// The kernels that store the piece one after the other.
+    /// The kernels that store the piece, in their order.
     fn kernels(&self, conversion: &Conversion, window: &Window) -> [Option<Step>; 2] {
         let bits = u64::from(conversion.to.code_bits());
         let cell_bits = bits.max(32);
@@ -319,7 +323,7 @@ impl Rows {
         [Some((kind, params, rows)), (!whole).then_some((KernelKind::Ends, params, ends))]
     }
 
-    /// The parameters of transposed rows and the number of their blocks, if the rows are such.
+    /// The parameters of transposed rows and the number of their blocks, if the rows are transposed.
     fn transposed(&self, conversion: &Conversion, block: &Block) -> Option<(ViewParams, u64)> {
         let axes: Vec<Axis> = self.outer.iter().chain([&self.row]).copied().collect();
         let (index, _) = transposed_axes(&axes)?;
@@ -327,7 +331,7 @@ impl Rows {
             return None;
         }
         let column = axes[index];
-        // A row's first cell may begin before it.
+        // A row's first cell may begin before the row.
         let before = if conversion.to.code_bits() < 32 { 32 / conversion.to.code_bits() - 1 } else { 0 };
         let before = if block.vectors.is_some() { 0 } else { before };
         let along = (self.row.size + u64::from(before)).div_ceil(block.row.into());
@@ -347,7 +351,7 @@ impl Rows {
     /// The kernel and the parameters for whole windows, if the rows are long enough.
     fn windows(&self, conversion: &Conversion, window: &Window) -> Option<Step> {
         let [from, to] = [conversion.from, conversion.to].map(|t| i64::from(t.code_bits()));
-        // Windows start at whole vectors.
+        // Windows start at multiples of a vector.
         let back = self.params.destination_word % window.vector;
         let mut params = Params {
             destination_word: self.params.destination_word - back,
@@ -357,7 +361,9 @@ impl Rows {
         if params.destination_end != 0 {
             params.destination_end += 32 * back;
         }
-        // The distance between source and destination, in bits of the source, is the same modulo a vector everywhere.
+        // A window that is at a whole vector of the destination must be at a whole vector of the source too. This holds
+        // for all rows if it holds for the first row, and if every stride keeps the distance of both sides modulo 128
+        // bits.
         let place = i64::from(params.destination_bit) / to;
         let start =
             i64::from(params.source_word) * 32 + i64::from(params.source_bit) + i64::from(self.view.first) * from;
@@ -371,7 +377,9 @@ impl Rows {
         suits.then_some((kind, params, ViewParams { tail, ..self.view }))
     }
 
-    /// The most bits between the start of a cell or window of `size` bits and the row that begins in it.
+    /// The most bits between the start of a cell or window of `size` bits and the start of a row in it. Rows start at
+    /// `place` plus sums of strides. Modulo `size`, these sums are multiples of `step`, so this is the largest start
+    /// below `size`.
     fn most_before(&self, size: u64, place: u64, bits: u64) -> u64 {
         let step = self.outer.iter().fold(size, |step, axis| gcd(step, axis.destination % size * bits));
         size - step + place % step

@@ -12,12 +12,12 @@ pub struct Placement {
     pub(crate) source: Position,
     pub(crate) destination: Position,
     pub(crate) one_buffer: bool,
-    /// Whether both bindings are read-write also in two buffers.
+    /// Whether both bindings are read-write even if the tensors are in two buffers.
     pub(crate) writable: bool,
 }
 
-/// Where one tensor lies in its buffer: as a whole, or as a part of a larger packed tensor. Elements are packed as in
-/// [`Tensor`](crate::Tensor).
+/// Where one tensor lies in its buffer: as a whole tensor, or as a part of a larger packed tensor. Elements are packed
+/// as in [`Tensor`](crate::Tensor).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Position {
     /// Bytes of the buffer before the packed tensor.
@@ -27,18 +27,18 @@ pub struct Position {
 }
 
 impl Position {
-    /// A whole tensor, whose packed bytes start at byte `offset` of the buffer.
+    /// A whole tensor. Its packed bytes start at byte `offset` of the buffer.
     pub fn whole(offset: u64) -> Self {
         Self { offset, first: None }
     }
 
-    /// The elements from `first` on of a larger packed tensor, which starts at byte `offset` of the buffer. As a
-    /// destination, it leaves the other elements of the larger tensor as they are, also those in the same byte.
+    /// The elements from `first` on of a larger packed tensor that starts at byte `offset` of the buffer. In a
+    /// destination, the other elements of the larger tensor stay as they are, also those in the same byte.
     pub fn part(offset: u64, first: u64) -> Self {
         Self { offset, first: Some(first) }
     }
 
-    /// The first bit of the tensor in its buffer, if it can be counted.
+    /// The first bit of the tensor in its buffer, if it can be counted in 64 bits.
     fn bit(&self, code_bits: u64) -> Option<u64> {
         self.offset.checked_mul(8)?.checked_add(self.first.unwrap_or(0).checked_mul(code_bits)?)
     }
@@ -50,22 +50,22 @@ impl Placement {
         Self { source, destination, one_buffer: false, writable: false }
     }
 
-    /// Source and destination in two allocations, which may be in one buffer: for schedulers that bind each allocation as a
-    /// whole and do not tell where it lies. The positions are those in the allocations, and so are the ranges in
-    /// [`PlannedDispatch::bindings`](crate::PlannedDispatch::bindings). Both bindings are read-write, because no buffer may
-    /// be bound read-only and writable at once.
+    /// Source and destination in two allocations, which may be in one buffer. This is for schedulers that bind each
+    /// allocation as a whole and do not tell where it lies. The positions are relative to the allocations, and so are
+    /// the ranges in [`PlannedDispatch::bindings`](crate::PlannedDispatch::bindings). Both bindings are read-write,
+    /// because no buffer may be bound read-only and writable at once.
     pub fn two_allocations(source: Position, destination: Position) -> Self {
         Self { source, destination, one_buffer: false, writable: true }
     }
 
-    /// Source and destination in one buffer. Types of different widths may overlap in any way. Types of one width may
-    /// overlap only if both tensors start at the same bit. Views may not overlap.
+    /// Source and destination in one buffer. Tensors of types with different widths may overlap in any way. Tensors of
+    /// types with the same width may overlap only if both start at the same bit. Views may not overlap.
     pub fn one_buffer(source: Position, destination: Position) -> Self {
         Self { source, destination, one_buffer: true, writable: false }
     }
 
-    /// Checks where both tensors lie in buffers of at most `buffer_size` bytes, and counts it in bits. `in_place` says
-    /// whether they may overlap.
+    /// Checks that both tensors lie in buffers of at most `buffer_size` bytes, and gives their places in bits.
+    /// `in_place` says whether they may overlap.
     pub(crate) fn offsets(
         &self,
         conversion: &Conversion,

@@ -1,4 +1,4 @@
-//! Plans, checked against their own claims on every pair, at every boundary; no device.
+//! Plans are checked against their own claims for every pair, at every boundary. No device is needed.
 
 mod cast_plan;
 mod counted;
@@ -51,7 +51,8 @@ fn offsets_are_bits_in_one_buffer_or_two() {
     assert_eq!([one, two], [expected(true), expected(false)]);
 }
 
-/// The kernels by one letter each, in two buffers, in one buffer, and in ranges of one buffer that are bound apart.
+/// The kernels that a coverage needs, one letter each: in two buffers, in one buffer, and in two bindings of one
+/// buffer.
 #[test]
 fn kernels_are_those_that_slices_need() {
     use ElementType::{FLOAT, FLOAT6E2M3, FLOAT6E3M2, FLOAT16, INT8, UINT8};
@@ -80,13 +81,13 @@ fn kernels_are_those_that_slices_need() {
     for (from, to, shared) in [
         (FLOAT, FLOAT16, "BSEU"),
         (UINT8, INT8, "BSE"),
-        // Codes that lie across words are cast by one workgroup in place; of less than a byte, units are short.
+        // In place, one workgroup casts codes that lie across words. With codes of less than a byte, units are short.
         (FLOAT6E2M3, FLOAT6E3M2, "SEU"),
         (FLOAT6E2M3, FLOAT, "SEU"),
     ] {
         assert_eq!(letters(from, to, Coverage::OneBuffer, small), ["BSE", shared, ""], "{from} to {to}");
         assert_eq!(letters(from, to, Coverage::OneBuffer, large), ["BSE", shared, "BSE"], "{from} to {to}");
-        // Of the kernels of views, the one for transposed rows does not store codes of 6 bits.
+        // The kernel for transposed rows does not store codes of 6 bits.
         let views = if to == FLOAT6E3M2 { "VRGN" } else { "VRGNT" };
         let expected = ["BSE", shared, "BSE"].map(|kernels| format!("{kernels}{views}"));
         assert_eq!(letters(from, to, Coverage::Views, large), expected, "{from} to {to}");
@@ -111,13 +112,13 @@ fn the_page_for_engines_has_the_numbers_of_kernels() {
     }
 }
 
-/// Whether a dispatch casts the elements before and behind whole units: its two rows of workgroups are apart.
+/// Whether a dispatch casts the elements before and after whole units. Its two rows of workgroups are then apart.
 fn is_of_ends(dispatch: &Dispatch) -> bool {
     dispatch.kind == KernelKind::Edge && dispatch.params.pitch != dispatch.workgroups[0]
 }
 
-/// The elements that a dispatch casts, in ranges. Of those before and behind whole units, codes that lie across words
-/// are counted where they start.
+/// The elements that a dispatch casts, in ranges. In a dispatch of the elements before and after whole units, a code
+/// that lies across words is counted where it starts.
 fn ranges(conversion: &Conversion, dispatch: &Dispatch, settings: &PlanSettings) -> Vec<(u64, u64)> {
     let units = Units::new(conversion, dispatch.kind, dispatch.access, settings.tuning.lookup);
     let in_units = matches!(dispatch.kind, KernelKind::Blocks | KernelKind::Shifted);
@@ -136,7 +137,7 @@ fn ranges(conversion: &Conversion, dispatch: &Dispatch, settings: &PlanSettings)
     starts.map(|start| (first + element(start), first + element(start + columns))).collect()
 }
 
-/// Ranges in their order, those that touch or overlap as one.
+/// The ranges in their order; ranges that touch or overlap are joined.
 fn joined(mut ranges: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
     ranges.sort_unstable();
     let mut joined: Vec<(u64, u64)> = Vec::new();
@@ -149,9 +150,9 @@ fn joined(mut ranges: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
     joined
 }
 
-/// What any plan must hold: every element once and in order, but for those between the ends of a cast that one dispatch
-/// takes; bindings aligned, whole and within limits, every invocation's arithmetic within 32 bits, the sentinel after the
-/// last word and in the last dispatch only.
+/// Checks what every plan must fulfil. Every element is cast once and in order; only between the ends of a cast that
+/// one dispatch takes are elements cast again. Bindings are aligned, whole and within limits. The arithmetic of every
+/// invocation stays within 32 bits. The sentinel comes after the last word and in the last dispatch only.
 fn check(
     conversion: &Conversion,
     elements: u64,
@@ -192,7 +193,7 @@ fn check_dispatches(
         let last = i + 1 == dispatches.len();
         assert_eq!(params.sentinel, if last { sentinel.unwrap_or(0) } else { 0 }, "{}", context());
         let sentinel_bytes = if params.sentinel != 0 { 4 } else { 0 };
-        // Before whole units, one dispatch may take what lies before and behind them.
+        // Before the whole units, one dispatch may cast the elements before and after them.
         let ends = dispatch.kind == KernelKind::Edge && i == 0 && !last && count == elements;
         assert!(!ends || !in_place && sentinel.is_none() && dispatches.len() == 2, "{}", context());
         assert!(ends || !is_of_ends(dispatch), "{}", context());
@@ -259,7 +260,7 @@ fn check_dispatches(
         let (per_workgroup, needed) = match dispatch.kind {
             KernelKind::Blocks | KernelKind::Shifted => (BLOCKS_SIZE * units.repeat, u64::from(params.count)),
             KernelKind::Together => {
-                // Fewer than two units, and one workgroup: it reads everything before it writes.
+                // Fewer elements than two units, and one workgroup: it reads everything before it writes.
                 assert_eq!((count < 128, dispatch.workgroups, shared), (true, [1, 1], true), "{}", context());
                 (BLOCKS_SIZE, (u64::from(params.destination_bit) + count * bits[1]).div_ceil(32))
             }
@@ -271,7 +272,7 @@ fn check_dispatches(
         };
         let invocations = u64::from(x) * u64::from(y) * u64::from(per_workgroup);
         assert!(invocations < 1 << 32 && invocations >= needed, "{}", context());
-        // No workgroup more than two dimensions take.
+        // Two dimensions need no more workgroups than this.
         let workgroups = needed.div_ceil(u64::from(per_workgroup)).max(1);
         assert!(u64::from(x) * u64::from(y) < workgroups + u64::from(y), "{}", context());
         assert!(bits[1] < 32 || params.destination_end == 0, "{}", context());
@@ -280,7 +281,7 @@ fn check_dispatches(
     assert_eq!(joined(all), whole, "{} to {}", conversion.from, conversion.to);
 }
 
-/// Offsets that a slice may start at: aligned, and at every kind of misalignment that the types allow.
+/// Offsets at which a slice may start: aligned ones, and every kind of misalignment that the types allow.
 fn offsets(conversion: &Conversion) -> Vec<Offsets> {
     let size = |t: ElementType| u64::from(t.code_bits() / 8).max(1);
     let (source, destination) = (size(conversion.from), size(conversion.to));
@@ -336,8 +337,8 @@ fn plans_hold_at_every_boundary() {
     }
 }
 
-/// A plan for the start of two buffers, moved, holds as one that is made for the slices. It is moved wherever all is
-/// aligned.
+/// A plan for the start of two buffers, after it was moved, fulfils what a plan for the slices fulfils. It can be moved
+/// if all starts are aligned.
 fn check_moved(conversion: &Conversion, elements: u64, offsets: Offsets, settings: &PlanSettings) {
     let dispatches = plan(conversion, elements, Offsets::default(), settings, Some(77)).unwrap();
     let moved: Option<Vec<_>> = dispatches.iter().map(|dispatch| dispatch.moved(offsets, &settings.limits)).collect();
@@ -387,8 +388,8 @@ fn small_tensors_take_one_edge_dispatch_and_large_ones_blocks_and_a_rest() {
     assert_eq!(kinds((1 << 25) + 2001, None), [KernelKind::Blocks, KernelKind::Blocks, KernelKind::Edge]);
 }
 
-/// What a tensor's start at any element adds to a plan: the edge kernel, but no second dispatch of it. In place, it must
-/// not convert an element twice.
+/// A tensor that starts at any element adds one dispatch of the edge kernel to a plan, not two. In place, no element
+/// may be converted twice.
 #[test]
 fn casts_between_slices_anywhere_take_two_dispatches_at_most() {
     let settings = PlanSettings::default();
@@ -438,7 +439,7 @@ fn limits_below_a_step_are_an_error() {
     ));
 }
 
-/// A device with few workgroups gets plans within its limit, or an error.
+/// A device that dispatches few workgroups gets plans within its limit, or an error.
 #[test]
 fn plans_for_few_workgroups_stay_within_them() {
     for conversion in conversions() {
@@ -505,7 +506,8 @@ fn ranges_of_one_buffer_hold_too() {
     }
 }
 
-/// Casts between overlapping tensors: every element once, no code overwritten before it is read, and few dispatches.
+/// Casts between overlapping tensors cast every element once, overwrite no code before it is read, and take few
+/// dispatches.
 #[test]
 fn overlapping_tensors_are_cast_in_an_order_that_loses_nothing() {
     let limits = PlanLimits { binding_size: 256 << 10, offset_alignment: 32, ..PlanLimits::default() };
@@ -519,8 +521,8 @@ fn overlapping_tensors_are_cast_in_an_order_that_loses_nothing() {
             let sizes = bits.map(|bits| elements * bits);
             let wider = sizes[0].max(sizes[1]) - sizes[0].min(sizes[1]);
             let unit = bits[0].max(bits[1]).max(8);
-            // Both start together, both end together, the narrower one sticks out a little at either end, or it lies anywhere
-            // inside the wider one.
+            // Both tensors start together, or both end together, or the narrower one begins before or ends after the
+            // wider one by a little, or it lies anywhere inside the wider one.
             let base = 64 * unit;
             let (ends, out, narrow) = (base + wider, 3 * unit, bits[0].min(bits[1]));
             let mut places = vec![base, base - out];
@@ -579,10 +581,10 @@ fn check_order(conversion: &Conversion, elements: u64, offsets: Offsets, setting
         } else {
             assert!(source_end <= destination || zeroed <= source_start, "{}", context());
         }
-        // What is written, and zeroed after it, holds no code that is still to be read.
+        // The bits that are written, or zeroed after that, hold no code that is still to be read.
         let all = ranges(conversion, dispatch, settings);
         let overlaps = |range: &(u64, u64)| all.iter().any(|own| own.0 < range.1 && range.0 < own.1);
-        // After the dispatch of what lies before and behind whole units, some of them are cast again.
+        // After the dispatch of the elements before and after whole units, some of them are cast again.
         let around = std::mem::replace(&mut around, is_of_ends(dispatch).then_some((first, first + count)));
         let again = around.is_some_and(|around| around.0 < first && first + count <= around.1);
         assert!(again || !done.iter().any(overlaps), "{}", context());

@@ -1,4 +1,4 @@
-//! Views: elements of two tensors that correspond, each side with a stride along each axis.
+//! Views: elements of two tensors that correspond. Each side has a stride along each axis.
 
 use super::limits::MOST_BYTES;
 use crate::kernel::VIEW_RANK;
@@ -11,11 +11,12 @@ use crate::types::error::{CastFault, Error};
 /// A stride of 0 repeats the elements of a source (broadcasting). Without strides, a side is dense: in row-major order.
 ///
 /// A slice of a view starts at the lowest element that the cast reads or writes, and ends with the highest one. With
-/// negative strides the lowest element is not element `0, 0, …`: [`source_first`](Self::source_first) and
-/// [`destination_first`](Self::destination_first) say how many elements lie between.
+/// negative strides, the lowest element is not element `0, 0, …`. [`source_first`](Self::source_first) and
+/// [`destination_first`](Self::destination_first) give the number of elements between the two.
 ///
-/// The elements of a destination must not overlap. Sorted by their strides, each axis must step over all elements of the
-/// axes with smaller strides, as the axes of any tensor or of any part of one do.
+/// The elements of a destination must not overlap. More strictly, with the axes sorted by their strides, each axis must
+/// step over all elements of the axes with smaller strides. The axes of every tensor and of every part of a tensor do
+/// so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct View<'a> {
     shape: &'a [u64],
@@ -24,8 +25,8 @@ pub struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// The most axes of a view that kernels take: 8, after those of one element are left out and those that follow one
-    /// another on both sides are merged.
+    /// The most axes of a view that kernels take: 8. Axes of one element are left out before, and neighbouring axes
+    /// that form one axis on both sides are merged.
     pub const MOST_AXES: usize = VIEW_RANK;
 
     /// A view that is dense on both sides.
@@ -39,19 +40,19 @@ impl<'a> View<'a> {
         Self { source: Some(strides), ..self }
     }
 
-    /// This view with strides of the destination, in elements. All bits of the destination that belong to none of the
-    /// view's elements stay as they are. In a destination without strides, the unused bits of the last byte become zero.
+    /// This view with strides of the destination, in elements. All bits of the destination outside the view's elements
+    /// stay as they are. In a destination without strides, the unused bits of the last byte become zero.
     #[must_use]
     pub fn with_destination_strides(self, strides: &'a [i64]) -> Self {
         Self { destination: Some(strides), ..self }
     }
 
-    /// The number of elements of the source between the lowest that is read and element `0, 0, …`.
+    /// The number of elements between the lowest element of the source that is read and element `0, 0, …`.
     pub fn source_first(&self) -> u64 {
         first(self.shape, self.source)
     }
 
-    /// The number of elements of the destination between the lowest that is written and element `0, 0, …`.
+    /// The number of elements between the lowest element of the destination that is written and element `0, 0, …`.
     pub fn destination_first(&self) -> u64 {
         first(self.shape, self.destination)
     }
@@ -61,7 +62,7 @@ impl<'a> View<'a> {
         (self.strides(self.source).unwrap(), self.strides(self.destination).unwrap())
     }
 
-    /// The strides of a side, which are those of a dense tensor if none were given.
+    /// The strides of a side: those given, or those of a dense tensor.
     fn strides(&self, given: Option<&[i64]>) -> Option<Vec<i64>> {
         if let Some(strides) = given {
             return Some(strides.to_vec());
@@ -92,7 +93,7 @@ pub(crate) struct Axis {
 }
 
 impl Axis {
-    /// Elements from the first to the last one, without the last.
+    /// The distance from the first to the last element, in elements.
     pub(super) fn source_span(&self) -> u64 {
         (self.size - 1) * self.source.unsigned_abs()
     }
@@ -102,18 +103,18 @@ impl Axis {
     }
 }
 
-/// A view whose elements are in the order of the destination: as few axes as possible, each stepping over all those
-/// after it, and all forwards.
+/// A view whose elements are in the order of the destination. It has as few axes as possible. Each axis steps over all
+/// elements of the axes after it, and all strides of the destination are positive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Strided {
     axes: [Axis; VIEW_RANK],
     rank: usize,
-    /// Where the first element lies in the source, counted from the lowest.
+    /// The place of the first element in the source, counted from the lowest element.
     pub source_first: u64,
-    /// Elements from the lowest to the highest on each side.
+    /// The number of elements from the lowest to the highest, on each side.
     pub source_extent: u64,
     pub destination_extent: u64,
-    /// Whether the bits between the last element and the end of its byte become zero.
+    /// Whether the rest of the last element's byte becomes zero.
     pub pads: bool,
 }
 
@@ -142,7 +143,7 @@ impl Strided {
             if destination[index] == 0 {
                 return Err(invalid(Some(index)));
             }
-            // Running through an axis backwards on both sides casts the same elements.
+            // An axis that runs backwards on both sides casts the same elements as one that runs forwards.
             let forwards = if destination[index] < 0 { source[index].checked_neg() } else { Some(source[index]) };
             let axis =
                 Axis { size, source: forwards.ok_or_else(overflow)?, destination: destination[index].unsigned_abs() };
@@ -180,8 +181,8 @@ impl Strided {
         &self.axes[..self.rank]
     }
 
-    /// Whether the elements lie one after the other on both sides, so that no view is needed. `bits` is the width of the
-    /// destination's codes: kernels without views set the last byte's unused bits to zero.
+    /// Whether the elements lie one after the other on both sides, so that no view is needed. `bits` is the width of
+    /// the destination's codes. It matters because kernels without views set the last byte's unused bits to zero.
     pub(crate) fn is_dense(&self, bits: u32) -> bool {
         let dense = match self.axes() {
             [] => true,
@@ -192,7 +193,7 @@ impl Strided {
     }
 }
 
-/// The axes of a view after neighbours that are one axis on both sides are made one.
+/// The axes of a view, after neighbours that form one axis on both sides were merged.
 fn merged(axes: impl DoubleEndedIterator<Item = Axis>) -> Vec<Axis> {
     let mut merged: Vec<Axis> = Vec::new();
     for axis in axes.rev() {

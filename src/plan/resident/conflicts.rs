@@ -1,4 +1,4 @@
-//! Casts of a list that would depend on each other: one writes what another one reads or writes.
+//! Finds casts of a list that depend on each other: one writes what another one reads or writes.
 
 use super::places::Places;
 use crate::types::side::Side;
@@ -18,10 +18,10 @@ impl Use {
     }
 }
 
-/// Two uses of one buffer by different entries, of which the first one writes a bit of the other. In the order of the buffer,
-/// it is the first such pair. Sorts the uses.
+/// Finds two uses of one buffer by different entries that conflict: the first one writes a bit of the other. In the
+/// order of the buffer, they are the first such pair. The uses are sorted.
 ///
-/// Takes time in proportion to n log n, and for views that interleave also to the number of pairs of them.
+/// For n uses the time is proportional to n log n. Views that interleave add time for each pair of them.
 pub(crate) fn conflict(uses: &mut [Use]) -> Option<[&Use; 2]> {
     if !uses.iter().any(Use::writes) {
         return None;

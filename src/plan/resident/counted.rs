@@ -1,8 +1,8 @@
-//! Casts whose number of elements is only known on the device.
+//! Casts whose number of elements is known only on the device.
 //!
-//! Such a cast is planned for as many elements as it may have. Each kernel then casts fewer where the count says so. A
-//! kernel for whole units leaves the elements behind the last whole unit to a further dispatch of the edge kernel, whose
-//! place follows from the count.
+//! Such a cast is planned for the most elements that it may have. Each kernel casts fewer if the count says so. A
+//! kernel for whole units leaves the elements after the last whole unit. A further dispatch of the edge kernel casts
+//! them, at a place that it computes from the count.
 
 use crate::kernel::{Access, KernelKind, Units};
 use crate::plan::dispatch::Dispatch;
@@ -19,14 +19,14 @@ pub(crate) struct CountedDispatch {
 }
 
 impl CountedDispatch {
-    /// The parameters, with the word of the count in its binding.
+    /// The parameters. `count_word` is the word of the count in its binding.
     pub(crate) fn uniform_block(&self, count_word: u32) -> UniformBlock {
         let more = MoreParams::Count(CountParams { count_word, ..self.count });
         UniformBlock { params: self.dispatch.params, more }
     }
 }
 
-/// The dispatches of a plan, and those that cast what kernels for whole units leave.
+/// The dispatches of a plan, and those for the elements that kernels for whole units leave.
 pub(crate) fn counted(
     conversion: &Conversion,
     dispatches: Vec<Dispatch>,
@@ -34,7 +34,7 @@ pub(crate) fn counted(
 ) -> Vec<CountedDispatch> {
     let mut counted = Vec::new();
     for dispatch in dispatches {
-        // A count has 32 bits.
+        // A count has 32 bits, so no count reaches a dispatch beyond them.
         let Ok(first) = u32::try_from(dispatch.first) else { continue };
         let count = |unit, rest| CountParams { first, unit, rest, count_word: 0 };
         if !matches!(dispatch.kind, KernelKind::Blocks | KernelKind::Shifted) {
@@ -51,7 +51,8 @@ pub(crate) fn counted(
     counted
 }
 
-/// Whether a dispatch casts in place, and codes lie across words: the edge kernel would read what it has converted already.
+/// Whether a dispatch casts in place codes that lie across words. The edge kernel would read parts of codes that it has
+/// converted already.
 fn is_across_words(conversion: &Conversion, dispatch: &Dispatch) -> bool {
     let [from, to] = [conversion.from, conversion.to].map(|t| u64::from(t.code_bits()));
     let params = &dispatch.params;

@@ -1,17 +1,17 @@
-//! Which kernels casts take, by where their tensors may lie.
+//! Which kernels casts need, by the places that their tensors may have.
 
 use crate::kernel::{Access, Block, KernelKind};
 use crate::plan::limits::PlanSettings;
 use crate::plan::measures::{crosses_words, wide_units_suit};
 use crate::types::conversion::Conversion;
 
-/// Which kernels of casts are compiled ([`Caster::warm_up`](crate::Caster::warm_up)) or tested
-/// ([`Caster::self_test`](crate::Caster::self_test)), by where the tensors of future casts may lie. Each variant includes the
-/// variants before it.
+/// The kernels that [`Caster::warm_up`](crate::Caster::warm_up) compiles or
+/// [`Caster::self_test`](crate::Caster::self_test) tests, by the places that the tensors of later casts may have. Each
+/// variant includes the variants before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Coverage {
-    /// In two buffers, each starting at the device's `min_storage_buffer_offset_alignment`.
+    /// In two buffers, each tensor at a multiple of the device's `min_storage_buffer_offset_alignment`.
     #[default]
     Aligned,
     /// In two buffers, starting at any element.
@@ -28,7 +28,7 @@ impl Coverage {
     }
 }
 
-/// The kernels that casts of any length may take.
+/// The kernels that casts of any length can need.
 pub(crate) fn kernels(
     conversion: &Conversion,
     coverage: Coverage,
@@ -47,7 +47,7 @@ pub(crate) fn kernels(
     };
     let accesses: &[Access] = match coverage {
         Coverage::Aligned | Coverage::Anywhere => &[Access::Separate],
-        // Ranges of one buffer are too far apart for one binding only if buffers are larger than bindings.
+        // Two ranges of one buffer can be too far apart for one binding only if buffers are larger than bindings.
         _ if limits.buffer_size <= limits.binding_size => &[Access::Separate, Access::Shared],
         Coverage::OneBuffer | Coverage::Views => &[Access::Separate, Access::Shared, Access::Writable],
     };

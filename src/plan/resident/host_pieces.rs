@@ -6,8 +6,8 @@ use crate::plan::measures::Measures;
 use crate::types::conversion::Conversion;
 use crate::types::error::Error;
 
-/// The most elements of a host tensor that take at most `bytes` on either side and fit the device's buffers, of
-/// which every piece but the last starts at a whole byte on both sides.
+/// The most elements of a piece of a host tensor. A piece takes at most `bytes` on either side and fits the device's
+/// buffers. Every piece but the last ends at a whole byte on both sides.
 pub(crate) fn host_chunk(conversion: &Conversion, settings: &PlanSettings, bytes: u64) -> Result<u64, Error> {
     let measures = Measures::new(conversion, Offsets::default(), settings);
     // The destination buffer also holds the sentinel.
@@ -15,6 +15,6 @@ pub(crate) fn host_chunk(conversion: &Conversion, settings: &PlanSettings, bytes
     measures.fit(buffer, "max_buffer_size").map(|most| measures.fit(bytes, "").unwrap_or(measures.step).min(most))
 }
 
-/// Most elements of a host tensor in one submission. It bounds the memory that a cast takes beside the tensors, and how
-/// long a device works without an answer.
+/// The most elements of a host tensor in one submission. It limits the memory that a cast takes beside the tensors, and
+/// the time for which a device works without an answer.
 pub(crate) const HOST_ELEMENTS: u64 = 1 << 26;

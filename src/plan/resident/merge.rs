@@ -1,4 +1,5 @@
-//! Many casts in few dispatches: those of one kernel between the same buffers become one, with a table of parameters.
+//! Merges the dispatches of many casts: those of one kernel between the same buffers become one dispatch with a table
+//! of parameters.
 
 use std::collections::{HashMap, HashSet};
 use zerocopy::IntoBytes;
@@ -9,7 +10,7 @@ use crate::plan::limits::PlanSettings;
 use crate::plan::params::Params;
 use crate::types::conversion::Conversion;
 
-/// How many dispatches that are not full yet a further one is added to, at most.
+/// The most merged dispatches of one kernel that are kept open for further casts.
 const OPEN: usize = 4;
 
 /// Dispatches of several casts as one.
@@ -23,20 +24,20 @@ pub(crate) struct Merged {
     pub(in crate::plan) dispatches: Vec<Dispatch>,
     pub workgroups: u32,
     elements: u64,
-    /// The words of the destination's buffer in which a cast starts or ends. Other casts may have elements in them too,
-    /// but then not in one dispatch, because kernels write whole words.
+    /// The words of the destination's buffer in which a cast starts or ends. Other casts may have elements in these
+    /// words too, but not in the same dispatch, because kernels write whole words.
     ends: HashSet<u64>,
 }
 
-/// A dispatch that stays as it is, or several as one.
+/// A dispatch that stays as it is, or several that became one.
 #[derive(Debug)]
 pub(crate) enum Merge {
     Single(usize, Dispatch),
     Merged(Merged),
 }
 
-/// Merges the dispatches of casts of one conversion that do not depend on each other. Each comes with a number for its
-/// buffers, and whether it is one of several that must keep their order: those stay as they are.
+/// Merges the dispatches of casts of one conversion that do not depend on each other. Each dispatch comes with a number
+/// for its buffers, and whether it is one of several that must keep their order. Those that must are not merged.
 pub(crate) fn merge(
     conversion: &Conversion,
     dispatches: impl IntoIterator<Item = (usize, bool, Dispatch)>,
@@ -69,7 +70,7 @@ pub(crate) fn merge(
 }
 
 impl Merge {
-    /// The number that the caller gave the buffers.
+    /// The number that the caller gave to the buffers.
     pub(crate) fn buffers(&self) -> usize {
         match self {
             Merge::Single(buffers, _) => *buffers,
@@ -77,7 +78,7 @@ impl Merge {
         }
     }
 
-    /// A single dispatch needs no table.
+    /// A group of one dispatch as a single dispatch, which needs no table.
     fn without_table(self) -> Self {
         match self {
             Merge::Merged(mut group) if group.dispatches.len() == 1 => {
@@ -115,7 +116,7 @@ impl Merged {
         Self { kind, access, source, destination, buffers, dispatches, workgroups, elements, ends }
     }
 
-    /// Adds a dispatch, if one binding on each side still holds all.
+    /// Adds a dispatch if one binding on each side still holds all dispatches.
     fn add(
         &mut self,
         dispatch: &Dispatch,
@@ -142,11 +143,11 @@ impl Merged {
         fits
     }
 
-    /// The parameters of each cast, with the number of its first workgroup as the pitch.
+    /// The parameters of each cast. Their `pitch` is the number of the cast's first workgroup.
     fn parameters(&self) -> Vec<Params> {
         let mut first = 0;
         let moved = |dispatch: &Dispatch| {
-            // Bindings are at most 4 GiB.
+            // Bindings are at most 4 GiB, so words within them are counted in 32 bits.
             let source = ((dispatch.source.offset - self.source.offset) / 4) as u32;
             let destination = ((dispatch.destination.offset - self.destination.offset) / 4) as u32;
             let mut params = dispatch.params;
@@ -160,13 +161,14 @@ impl Merged {
         self.dispatches.iter().map(moved).collect()
     }
 
-    /// Which of the casts each workgroup works on.
+    /// The index of the cast that each workgroup works on.
     fn cast_of_workgroup(&self) -> impl Iterator<Item = u32> {
         let numbered = (0u32..).zip(&self.dispatches);
         numbered.flat_map(|(cast, dispatch)| std::iter::repeat_n(cast, dispatch.workgroups[0] as usize))
     }
 
-    /// The bytes of a buffer with both, and where they lie in it: each starts at a multiple of the alignment.
+    /// The bytes of a buffer with the parameters and the casts of the workgroups, and the two ranges. Each starts at a
+    /// multiple of the alignment.
     pub(crate) fn table(&self, alignment: u64) -> (Vec<u8>, [ByteRange; 2]) {
         let range = |offset: u64, bytes: &[u8]| ByteRange { offset, size: bytes.len() as u64 };
         let (parameters, casts) = (self.parameters(), self.cast_of_workgroup().collect::<Vec<_>>());

@@ -1,4 +1,5 @@
-//! What the resident layer needs besides the plan of one cast: lists of casts, counts, and which kernels to compile.
+//! What the resident layer needs in addition to the plan of one cast: lists of casts, counts, and the kernels to
+//! compile.
 
 mod conflicts;
 mod counted;

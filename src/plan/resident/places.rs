@@ -1,12 +1,12 @@
-//! The bits of a buffer that the elements of a cast occupy on one side, and whether those of two casts meet.
+//! The bits of a buffer that the elements of a cast occupy on one side, and whether two casts have a bit in common.
 
 use crate::plan::dispatch::Offsets;
 use crate::plan::measures::gcd;
 use crate::plan::view::Strided;
 use crate::types::conversion::Conversion;
 
-/// The most steps of a search for a bit that two views share. Views of tensors take a few; strides for which a search goes
-/// on for longer count as if it had found one.
+/// The most steps of a search for a bit that two views share. Views of tensors take a few steps. If a search takes more
+/// than this number, the views count as sharing a bit.
 const MOST_STEPS: u32 = 1 << 12;
 
 /// The bits of a buffer that hold elements: a run of bits, or several.
@@ -14,7 +14,8 @@ const MOST_STEPS: u32 = 1 << 12;
 pub(crate) struct Places {
     start: u64,
     end: u64,
-    /// Lists of casts are long, and few of them have views, so that this is one pointer.
+    /// `None` if the bits are one run. Lists of casts are long and few of them have views, so this takes only a
+    /// pointer.
     runs: Option<Box<Runs>>,
 }
 
@@ -22,7 +23,7 @@ pub(crate) struct Places {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Runs {
     run: u64,
-    /// The one with the largest stride first, each of at least two repetitions.
+    /// The axes with at least two repetitions, the one with the largest stride first.
     axes: Vec<Repeated>,
 }
 
@@ -40,19 +41,19 @@ impl Repeated {
 }
 
 impl Places {
-    /// Bits one after the other.
+    /// Consecutive bits.
     pub(crate) fn run(start: u64, bits: u64) -> Self {
         Self { start, end: start + bits, runs: None }
     }
 
-    /// What a cast of `elements` reads, and what it writes.
+    /// The bits that a cast of `elements` reads, and those that it writes.
     pub(crate) fn of_elements(conversion: &Conversion, elements: u64, offsets: &Offsets) -> [Self; 2] {
         let [from, to] = code_bits(conversion);
         let (source, end) = (offsets.source, offsets.destination_end(to, elements));
         [Self::run(source, elements * from), Self::run(offsets.destination, end - offsets.destination)]
     }
 
-    /// What the cast of a view reads, and what it writes.
+    /// The bits that the cast of a view reads, and those that it writes.
     pub(crate) fn of_view(conversion: &Conversion, view: &Strided, offsets: &Offsets) -> [Self; 2] {
         let [from, to] = code_bits(conversion);
         let axes = view.axes();
@@ -66,7 +67,7 @@ impl Places {
         [Self::repeated(offsets.source, from, source), written]
     }
 
-    /// Codes of `bits` bits, along axes with strides in elements.
+    /// Codes of `bits` bits along axes. The strides are in elements.
     pub(in crate::plan) fn repeated(start: u64, bits: u64, axes: impl Iterator<Item = (u64, u64)>) -> Self {
         let axes = axes.map(|(stride, size)| Repeated { stride: stride * bits, size });
         let mut axes: Vec<_> = axes.filter(|axis| axis.stride > 0).collect();
@@ -90,12 +91,12 @@ impl Places {
         self.end
     }
 
-    /// The bytes from that with the first bit to that with the last.
+    /// The bytes from the one with the first bit to the one with the last.
     pub(crate) fn bytes(&self) -> std::ops::Range<u64> {
         self.start / 8..self.end.div_ceil(8)
     }
 
-    /// Whether two have a bit in common. For views whose strides make that a long search, the answer is yes.
+    /// Whether two places have a bit in common. If the strides of views make the search too long, the answer is yes.
     pub(crate) fn meet(&self, other: &Self) -> bool {
         let (overlap, runs) = (self.start < other.end && other.start < self.end, (&self.runs, &other.runs));
         overlap && (runs == (&None, &None) || self.part().meets(other.part(), &mut MOST_STEPS.clone()))
@@ -104,12 +105,12 @@ impl Places {
     fn part(&self) -> Part<'_> {
         let (run, axes) =
             self.runs.as_ref().map_or((self.end - self.start, &[][..]), |runs| (runs.run, &runs.axes[..]));
-        // Buffers have less than 2⁶³ bits.
+        // Buffers have fewer than 2⁶³ bits.
         Part { start: self.start as i64, run: run as i64, axes }
     }
 }
 
-/// Some of the repetitions of places.
+/// A part of places: the repetitions along some of the axes.
 #[derive(Clone, Copy)]
 struct Part<'a> {
     start: i64,
@@ -143,7 +144,7 @@ impl<'a> Part<'a> {
         match (self.outer(), other.outer()) {
             (None, None) => true,
             (Some((axis, first)), Some((same, others))) if axis.stride == same.stride => {
-                // Only the distance of two repetitions matters.
+                // Only the distance between two repetitions matters.
                 let distances = 1 - axis.size as i64..=same.size as i64 - 1;
                 let mut near = near(others, same.stride, distances, first);
                 near.any(|distance| first.meets(others.moved(distance), steps))
@@ -156,7 +157,8 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Whether all strides have a divisor by which the runs of both are apart.
+    /// Whether the runs of one part lie between those of the other. This is shown by a common divisor of all strides:
+    /// modulo it, the runs of both parts do not overlap.
     fn is_between(self, other: Part<'a>) -> bool {
         let divisor = self.axes.iter().chain(other.axes).fold(0, |divisor, axis| gcd(axis.stride, divisor)) as i64;
         if divisor == 0 {
@@ -167,7 +169,7 @@ impl<'a> Part<'a> {
     }
 }
 
-/// The distances of those repetitions of a part, with these numbers, which reach to where another one lies.
+/// The distances of the repetitions of `part`, among those with these numbers, that reach to where `other` lies.
 fn near(
     part: Part<'_>,
     stride: u64,

@@ -33,7 +33,7 @@ fn a_plan_has_each_kernel_once() {
     }
 }
 
-/// A binding over both tensors is the destination's.
+/// A binding over both tensors belongs to the destination.
 #[test]
 fn tensors_of_one_binding_have_one() {
     let spec = CastSpec::new(ElementType::FLOAT, ElementType::FLOAT16);
@@ -45,7 +45,7 @@ fn tensors_of_one_binding_have_one() {
     let placement = Placement::one_buffer(Position::whole(0), Position::whole(4096));
     let mut settings = PlanSettings::default();
     assert_eq!(bindings(&placement, &settings), [(1, 0, 4112, false)]);
-    // In bindings of their own, both of one buffer are writable.
+    // With a binding each in one buffer, both are writable.
     settings.limits.binding_size = 2048;
     assert_eq!(bindings(&placement, &settings), [(0, 0, 32, false), (1, 4096, 16, false)]);
 }
@@ -66,7 +66,7 @@ fn a_tensor_may_fill_a_buffer() {
     }
 }
 
-/// The kernel for whole units takes over where enough elements follow those before the first unit.
+/// The kernel for whole units is used if enough elements follow those before the first unit.
 #[test]
 fn whole_units_follow_the_elements_before_them() {
     let conversion = Conversion::new(ElementType::FLOAT, ElementType::FLOAT16, &CastOptions::default()).unwrap();
@@ -78,7 +78,7 @@ fn whole_units_follow_the_elements_before_them() {
     assert_eq!(kinds(1 + 1024), [KernelKind::Edge, KernelKind::Blocks]);
 }
 
-/// As many elements as the workgroups of two dimensions take are one dispatch.
+/// One dispatch takes all the elements that the workgroups of two dimensions can cast.
 #[test]
 fn a_dispatch_has_as_many_elements_as_its_workgroups() {
     let conversion = Conversion::new(ElementType::FLOAT, ElementType::FLOAT16, &CastOptions::default()).unwrap();
@@ -92,7 +92,7 @@ fn a_dispatch_has_as_many_elements_as_its_workgroups() {
     }
 }
 
-/// Two tensors of one buffer are bound as one range where a binding is large enough for it.
+/// Two tensors of one buffer are bound as one range if a binding is large enough for it.
 #[test]
 fn tensors_of_one_buffer_take_one_dispatch_if_it_fits() {
     let conversion = Conversion::new(ElementType::FLOAT, ElementType::FLOAT16, &CastOptions::default()).unwrap();
@@ -116,7 +116,7 @@ fn limits_are_whole_words() {
     assert_eq!((limits.binding_size, limits.offset_alignment), ((1 << 32) - 4, 4));
 }
 
-/// A binding also holds the sentinel, and what lies between its start and the first element.
+/// A binding also holds the sentinel, and the bytes between its start and the first element.
 #[test]
 fn chunks_fill_bindings() {
     let conversion = Conversion::new(ElementType::FLOAT, ElementType::FLOAT16, &CastOptions::default()).unwrap();

@@ -1,8 +1,8 @@
-//! Casts whose number of elements only the device knows.
+//! Casts whose number of elements is known only on the device.
 
 use super::*;
 
-/// Of each dispatch: the kernel, the first element, the elements of a unit, and whether it casts the rest.
+/// For each dispatch: the kernel, the first element, the elements of a unit, and whether it casts the rest.
 fn of(from: ElementType, elements: u64, offsets: Offsets) -> Vec<(KernelKind, u32, u32, u32)> {
     let conversion = Conversion::new(from, ElementType::FLOAT6E2M3, &CastOptions::default()).unwrap();
     let settings = PlanSettings::default();
@@ -18,7 +18,8 @@ fn of(from: ElementType, elements: u64, offsets: Offsets) -> Vec<(KernelKind, u3
     all.iter().map(|d| (d.dispatch.kind, d.count.first, d.count.unit, d.count.rest)).collect()
 }
 
-/// What a kernel for whole units leaves is cast by one workgroup more, which in place takes turns with the others.
+/// One more workgroup casts the elements that a kernel for whole units leaves. In place, this is the kernel for one
+/// workgroup.
 #[test]
 fn kernels_for_whole_units_are_followed_by_one_for_the_rest() {
     use ElementType::{FLOAT, FLOAT6E3M2};
@@ -30,7 +31,7 @@ fn kernels_for_whole_units_are_followed_by_one_for_the_rest() {
     assert_eq!(of(FLOAT, 4101, Offsets { source: 32, ..two })[0], (Shifted, 0, 16, 0));
     let in_place = Offsets::one_buffer(0, 0);
     assert_eq!(of(FLOAT6E3M2, 4101, in_place), [(Shifted, 0, 64, 0), (Together, 0, 64, 1), (Together, 4096, 1, 0)]);
-    // Also where the most elements are whole units, of which the count may leave some.
+    // The rest has a dispatch even if the prepared number is whole units: the count may be less.
     assert_eq!(of(FLOAT6E3M2, 4096, in_place), [(Shifted, 0, 64, 0), (Together, 0, 64, 1)]);
 }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// The first elements and numbers of elements of the dispatches, as ranges of elements that one workgroup casts or not.
+/// The first element of each dispatch, and whether one workgroup must read everything before it writes.
 fn ranges(from: ElementType, to: ElementType, elements: u64, offsets: Offsets) -> Vec<(u64, bool)> {
     let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
     let dispatches = plan(&conversion, elements, offsets, &PlanSettings::default(), None).unwrap();
@@ -13,12 +13,13 @@ fn ranges(from: ElementType, to: ElementType, elements: u64, offsets: Offsets) -
 fn the_order_depends_on_where_the_tensors_start_and_end() {
     use ElementType::{FLOAT, FLOAT16};
     let at = |source, destination| Offsets::one_buffer(source, destination);
-    // 1,000 elements. Results that start or end with their source go towards or away from there.
+    // 1,000 elements. If the tensors start together or end together, the ranges go away from that end or towards it.
     assert_eq!(ranges(FLOAT, FLOAT16, 1000, at(0, 0)), [(0, true), (448, true), (896, false)]);
     assert_eq!(ranges(FLOAT, FLOAT16, 1000, at(0, 2000)), [(512, true), (64, true), (0, false)]);
     assert_eq!(ranges(FLOAT16, FLOAT, 1000, at(0, 0)), [(512, false), (256, false), (0, true)]);
     assert_eq!(ranges(FLOAT16, FLOAT, 1000, at(2000, 0)), [(0, false), (448, false), (704, true), (960, true)]);
-    // Inside it, they go from where both start at one bit, at element 500, or towards there.
+    // If one tensor lies inside the other, both start at the same bit at element 500. The ranges go away from there or
+    // towards there.
     assert_eq!(ranges(FLOAT, FLOAT16, 1000, at(0, 1000)), [(452, true), (900, false), (0, true)]);
     assert_eq!(
         ranges(FLOAT16, FLOAT, 1000, at(1000, 0)),
@@ -39,7 +40,7 @@ fn codes_of_six_bits_end_with_codes_of_eight() {
     }
 }
 
-/// One workgroup needs a binding over both tensors.
+/// A cast by one workgroup needs one binding over both tensors.
 #[test]
 fn a_binding_that_is_too_small_is_an_error() {
     let conversion = Conversion::new(ElementType::FLOAT, ElementType::FLOAT16, &CastOptions::default()).unwrap();

@@ -1,4 +1,4 @@
-//! Limits that no device has: every plan is made or refused with a typed error, in little time and memory.
+//! Limits that no device has: every plan is made, or refused with a typed error, in little time and memory.
 
 use support::random::Random;
 use support::tier::count;
@@ -20,7 +20,7 @@ fn in_place() -> Placement {
     Placement::one_buffer(Position::whole(0), Position::whole(0))
 }
 
-/// The dispatches that a plan of FLOAT to FLOAT16 needs, if those are too many.
+/// The number of dispatches that a plan of FLOAT to FLOAT16 needs, if it was refused because of that number.
 fn too_many(plan: Result<Plan, Error>) -> Option<u64> {
     match plan {
         Ok(_) => None,
@@ -47,10 +47,10 @@ fn a_plan_of_too_many_dispatches_is_refused_before_it_is_made() {
         error.to_string(),
         "casting float to float16 exceeds the limit Plan::MOST_DISPATCHES: 18626454 needed, 65536 allowed"
     );
-    // In place there are some more: ranges that grow.
+    // In place there are some more dispatches, because ranges grow from small ones.
     let more = too_many(Plan::new(&spec, elements, &in_place(), &settings)).unwrap();
     assert!((needed..5 * needed).contains(&more), "{more}");
-    // Rows, transposed rows, and single elements far from each other.
+    // Rows, transposed rows, and single elements that are far from each other.
     let shape = [elements / 100, 100];
     for (source, destination) in [([200, 1], [100, 1]), ([1, elements as i64 / 100], [100, 1])] {
         let view = View::new(&shape).with_source_strides(&source).with_destination_strides(&destination);
@@ -61,7 +61,7 @@ fn a_plan_of_too_many_dispatches_is_refused_before_it_is_made() {
     assert_eq!(too_many(Plan::view(&spec, &view, &apart(), &settings)), Some(65_537));
 }
 
-/// As many dispatches as are allowed, and one more.
+/// The largest number of dispatches is allowed, and one more is refused.
 #[test]
 fn a_plan_has_as_many_dispatches_as_it_may() {
     let spec = CastSpec::new(FROM, TO);
@@ -82,7 +82,7 @@ fn a_plan_has_as_many_dispatches_as_it_may() {
     let of_edges = |len| Plan::new(&spec, len, &apart(), &edges);
     assert_eq!(of_edges(edge.max(128) * Plan::MOST_DISPATCHES).map(drop), Ok(()));
     assert_eq!(too_many(of_edges(edge.max(128) * Plan::MOST_DISPATCHES + 1)), Some(65_537));
-    // A piece of a view, with a kernel each.
+    // Each element of the view is a piece with a dispatch of its own.
     let settings = PlanSettings::new(PlanLimits::default(), PlanTuning::default().with_dispatch_elements(1));
     let strided = |len| Plan::view(&spec, &View::new(&[len]).with_source_strides(&[2]), &apart(), &settings);
     assert_eq!(strided(Plan::MOST_DISPATCHES).unwrap().dispatches().len() as u64, Plan::MOST_DISPATCHES);
@@ -116,7 +116,7 @@ fn limits_that_are_too_small_are_errors_that_name_them() {
     assert!(texts(most).iter().all(Result::is_ok));
 }
 
-/// Every number of limits, tuning, lengths, strides and places.
+/// Any limits, tuning, lengths, strides and places.
 #[test]
 fn absurd_plans_are_made_or_refused() {
     for_long("absurd", count(5_000, 400), 95, |random| {

@@ -1,11 +1,12 @@
-//! Dispatches of many casts as one: each is done once, where it was planned, and no two write to one word at a time.
+//! Merges the dispatches of many casts. Each cast is done once, where it was planned, and no two casts of a dispatch
+//! write to one word.
 
 use std::collections::HashSet;
 use zerocopy::FromBytes;
 
 use super::*;
 
-/// What a dispatch does: its kernel, the bits where it starts on each side, and how much it does.
+/// What a dispatch does: its kernel, the bits where it starts on each side, and its parameters of length.
 fn work(
     kind: KernelKind,
     source: ByteRange,
@@ -134,7 +135,7 @@ fn casts_are_merged_up_to_the_limits() {
         assert_eq!(groups(&conversion, &planned, &most), [vec![0, 1, 2], vec![3, 4]], "{len}");
         let few = with(PlanLimits { workgroups: 3 * planned[0].2.workgroups[0], ..limits }, tuning);
         assert_eq!(groups(&conversion, &planned, &few), [vec![0, 1, 2], vec![3, 4]], "{len}");
-        // Of the source, the larger side.
+        // A binding that just holds the source, the larger side, of three casts.
         let range = planned[2].2.source;
         let small = with(PlanLimits { binding_size: range.offset + range.size, ..limits }, tuning);
         assert_eq!(groups(&conversion, &planned, &small), [vec![0, 1, 2], vec![3, 4]], "{len}");

@@ -1,4 +1,4 @@
-//! Where tensors may lie, and the errors of where they may not.
+//! The places that tensors may have, and the errors for others.
 
 use super::*;
 use crate::plan::placement::{Placement, Position};
@@ -82,7 +82,7 @@ fn tensors_of_one_buffer_overlap_only_where_that_works() {
         ([FLOAT, FLOAT16], whole(0), whole(4), 100, false, true),
         ([FLOAT, FLOAT16], whole(0), whole(16), 4, true, true),
         ([FLOAT, FLOAT16], whole(8), whole(0), 4, true, true),
-        // A whole destination also gets the rest of its last byte.
+        // The rest of a whole destination's last byte is written too.
         ([INT4, UINT2], part(0, 1), part(0, 0), 2, true, true),
         ([INT4, UINT2], part(0, 1), whole(0), 2, false, true),
     ] {

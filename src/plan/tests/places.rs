@@ -1,4 +1,4 @@
-//! The bits of views and lists of casts, against every bit one by one.
+//! Compares the bits of views and of lists of casts with every single bit.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ fn all(start: u64, bits: u64, axes: &[(u64, u64)]) -> BTreeSet<u64> {
     first.iter().flat_map(|&bit| bit..bit + bits).collect()
 }
 
-/// Random places, and all their bits. Some have the strides of tensors, some any.
+/// Random places and all their bits. Some have the strides of tensors, others have any strides.
 fn random_places(random: &mut Random) -> (Places, BTreeSet<u64>) {
     let start = random.below(120) as u64;
     let bits = *random.pick(&[2, 4, 6, 8]);
@@ -43,7 +43,7 @@ fn places_meet_where_they_share_a_bit() {
         assert_eq!((one.start(), one.end(), one.bytes()), (first, last + 1, first / 8..last / 8 + 1));
         let expected = !of_one.is_disjoint(&of_other);
         assert_eq!([one.meet(&other), other.meet(&one)], [expected; 2], "{one:?} {other:?}");
-        // How often the ranges overlap and the places do not.
+        // Counts how often the ranges overlap although the places do not.
         if one.start() < other.end() && other.start() < one.end() {
             seen[usize::from(expected)] += 1;
         }
@@ -59,7 +59,7 @@ fn large_views_are_told_apart_at_once() {
     let rows = |first: u64, pitch: u64| Places::repeated(first * 8, 8, [(pitch, 1 << 30), (1, 3)].into_iter());
     assert!(!rows(0, 12).meet(&rows(3, 18)));
     assert!(rows(0, 12).meet(&rows(2, 18)));
-    // A search that would take too long counts as one that has found something.
+    // A search that would take too long counts as a common bit.
     assert!(rows(0, 1 << 20).meet(&rows(500_000, (1 << 20) - 1)));
 }
 
@@ -68,7 +68,7 @@ fn places_of_casts_are_the_bits_of_their_elements() {
     use ElementType::{FLOAT6E2M3, INT4};
     let conversion = Conversion::new(FLOAT6E2M3, INT4, &CastOptions::default()).unwrap();
     let offsets = Offsets { source: 18, destination: 100, ..Offsets::default() };
-    // 7 INT4 from bit 100 on end with bit 127; 6 with bit 123, and the rest of the byte becomes zero.
+    // 7 INT4 from bit 100 on end with bit 127. 6 INT4 end with bit 123, and the rest of the byte becomes zero.
     let ends = |elements, offsets: &Offsets| {
         Places::of_elements(&conversion, elements, offsets).map(|places| (places.start(), places.end()))
     };

@@ -16,7 +16,8 @@ use super::*;
 use crate::plan::{Strided, View};
 use crate::types::error::{CastFault, Error};
 
-/// Makes plans until the time is over, and prints their number. Limits may refuse at most `most_refused` percent.
+/// Makes plans until the time is over, and prints their number. Limits may refuse at most `most_refused` percent of
+/// them.
 pub(super) fn for_long(name: &str, normal: usize, most_refused: usize, mut make: impl FnMut(&mut Random) -> bool) {
     let RandomRun { time, seed } = RandomRun::chosen();
     let (mut random, start, mut made, mut refused) = (Random::new(seed), Instant::now(), 0, 0);
@@ -81,7 +82,7 @@ fn conversion(random: &mut Random) -> Conversion {
     Conversion::new(*random.pick(&numeric), *random.pick(&numeric), &CastOptions::default()).unwrap()
 }
 
-/// Whether a plan was made. Nothing but a limit may refuse it.
+/// Whether a plan was made. Only a limit may refuse it.
 fn is_made<T>(plan: Result<T, Error>) -> bool {
     match plan {
         Ok(_) => true,

@@ -1,9 +1,10 @@
-//! Transposed rows: their kernels, and where these are chosen.
+//! Transposed rows: their kernels, and when these are chosen.
 
 use super::views::check_view;
 use super::*;
 
-/// Transposed rows of more than one tile or block each way, and with as many other axes as their kernels take, or more.
+/// Transposed rows of more than one tile or block in each direction. The other axes are as many as the kernels take, or
+/// more.
 #[test]
 fn transposed_rows_of_many_tiles_and_axes() {
     use ElementType::{DOUBLE, FLOAT, FLOAT16, INT4, INT8, UINT8};
@@ -22,7 +23,7 @@ fn transposed_rows_of_many_tiles_and_axes() {
                 let view = View::new(shape).with_source_strides(source).with_destination_strides(destination);
                 let dispatches = check_view(&conversion, &view, shape, Offsets::default(), &settings);
                 let transposed = dispatches.iter().any(|dispatch| dispatch.kind == KernelKind::Transposed);
-                // Blocks need whole vectors, and tiles workgroup memory.
+                // Blocks need whole vectors; tiles need workgroup memory.
                 if lookup == CodeLookup::Table {
                     assert_eq!(transposed, shape.len() <= 5, "{from} to {to}: {shape:?}");
                 }
@@ -31,8 +32,8 @@ fn transposed_rows_of_many_tiles_and_axes() {
     }
 }
 
-/// Without workgroup memory, transposed rows are cast in whole blocks where all of them start at whole vectors, and the rest by
-/// other kernels.
+/// Without workgroup memory, transposed rows are cast in whole blocks if all blocks start at whole vectors. Other
+/// kernels cast the rest.
 #[test]
 fn transposed_rows_take_whole_blocks() {
     let conversion = Conversion::new(ElementType::FLOAT, ElementType::FLOAT16, &CastOptions::default()).unwrap();
@@ -50,7 +51,7 @@ fn transposed_rows_take_whole_blocks() {
     assert_eq!(blocks(&[12, 40], &[1, 16], &[40, 1], start), (12 * 40, 1));
     assert_eq!(blocks(&[3, 12, 40], &[700, 1, 16], &[480, 40, 1], start).0, 3 * 12 * 40);
     assert_eq!(blocks(&[14, 41], &[1, 16], &[44, 1], start).0, 12 * 40);
-    // Rows, columns or others that do not all start at whole vectors.
+    // Rows, columns or other axes that do not all start at whole vectors.
     assert_eq!(blocks(&[12, 40], &[1, 17], &[40, 1], start).0, 0);
     assert_eq!(blocks(&[12, 40], &[1, 16], &[41, 1], start).0, 0);
     assert_eq!(blocks(&[3, 12, 40], &[702, 1, 16], &[480, 40, 1], start).0, 0);
@@ -63,7 +64,7 @@ fn transposed_rows_take_whole_blocks() {
         let (elements, _) = blocks(&[14, 41], &[1, 16], &[44, 1], offsets);
         assert_eq!(u64::from(elements), expected, "{source}, {destination}");
     }
-    // As many elements as a dispatch may have.
+    // At most the elements that a dispatch may have.
     let watchdog = PlanTuning { dispatch_elements: 12 * 40, ..tuning };
     let settings = PlanSettings { tuning: watchdog, ..settings };
     let view = View::new(&[12, 40]).with_source_strides(&[1, 16]);

@@ -1,4 +1,4 @@
-//! Plans of views, by doing what the kernels do: each element is cast once, and no index leaves its binding.
+//! Checks plans of views by doing what the kernels do: each element is cast once, and no index leaves its binding.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::kernel::{BLOCK, VIEW_SIZE, Window};
 use crate::types::spec::CastSpec;
 
-/// What a dispatch casts: for each element the bits of the buffers where its codes start.
+/// The work of a dispatch: for each element, the bits of the buffers where its codes start.
 struct Casts<'a> {
     conversion: &'a Conversion,
     dispatch: &'a Dispatch,
@@ -154,7 +154,7 @@ impl Casts<'_> {
         }
     }
 
-    /// A whole window; the loads of its vectors stay inside the binding.
+    /// Casts a whole window. The loads of its vectors must stay inside the binding.
     fn window(&mut self, position: u32, place: u32, tail: u32) {
         let elements = self.window.elements;
         if self.dispatch.kind == KernelKind::Rows && self.window.source_vector == 4 {
@@ -201,7 +201,7 @@ impl Casts<'_> {
         }
     }
 
-    /// Where codes from a position on start; they lie in the binding.
+    /// The bit where the code at a position starts. All `count` codes from there on must lie in the binding.
     fn source_bit(&self, position: u32, count: u32) -> u64 {
         let Dispatch { source, params, .. } = self.dispatch;
         let bits = u64::from(self.conversion.from.code_bits());
@@ -220,7 +220,7 @@ impl Casts<'_> {
     }
 }
 
-/// Where each element of a view starts on both sides, by a loop over its axes.
+/// Where each element of a view starts on both sides, found by a loop over its axes.
 fn expected(conversion: &Conversion, view: &View<'_>, shape: &[u64], offsets: Offsets) -> HashMap<u64, u64> {
     let (source, destination) = view.sides();
     let mut places = vec![(view.source_first() as i64, view.destination_first() as i64)];
@@ -274,7 +274,7 @@ pub(super) fn check_view(
     }
     let context = || format!("{} to {}, {view:?} at {offsets:?}", conversion.from, conversion.to);
     assert!(left.is_empty(), "{}", context());
-    // The last byte is filled with zeros if that is asked for.
+    // The last byte is filled with zeros if the view pads it.
     let bits = u64::from(conversion.to.code_bits());
     let end = (offsets.destination + strided.destination_extent * bits).next_multiple_of(8);
     let with_ends = dispatches.iter().filter(|dispatch| dispatch.params.destination_end != 0);
@@ -310,7 +310,7 @@ fn views_whose_elements_follow_one_another_are_dense() {
     assert!(!is_dense(row.with_destination_strides(&[1]), INT4), "half a byte is left");
 }
 
-/// Axes are one where the steps of the inner one, all taken, are a step of the outer one, in the source and in the destination.
+/// Two axes are merged if all steps of the inner axis together are one step of the outer one, on both sides.
 #[test]
 fn neighbouring_axes_are_merged_where_both_sides_allow_it() {
     let conversion = Conversion::new(ElementType::FLOAT, ElementType::FLOAT16, &CastOptions::default()).unwrap();
@@ -330,7 +330,7 @@ fn neighbouring_axes_are_merged_where_both_sides_allow_it() {
     }
 }
 
-/// Limits that are no whole words, and an alignment that is no power of two, count as those below and above them.
+/// Sizes that are not whole words are rounded down, and an alignment that is no power of two is rounded up.
 #[test]
 fn views_are_planned_within_limits_of_any_size() {
     let spec = CastSpec::new(ElementType::FLOAT, ElementType::FLOAT16);
@@ -407,7 +407,7 @@ fn views_cast_each_element_once_and_stay_inside_their_bindings() {
     }
 }
 
-/// Without strides of its own, a destination ends with a whole byte.
+/// A destination without strides of its own ends with a whole byte.
 #[test]
 fn views_fill_the_last_byte_of_a_destination_without_strides() {
     for conversion in conversions() {
@@ -420,8 +420,8 @@ fn views_fill_the_last_byte_of_a_destination_without_strides() {
     }
 }
 
-/// A view is one dispatch as long as its bindings fit, and its positions can be counted: elements of either side, and bits of
-/// a destination of narrow codes.
+/// A view is one dispatch if its bindings fit and its positions can be counted. Positions are elements of either side,
+/// and bits of a destination with narrow codes.
 #[test]
 fn views_are_cut_where_positions_are_too_many() {
     let dispatches = |from, to, source: [i64; 2], destination: [i64; 2], binding_size| {
@@ -453,7 +453,7 @@ fn views_are_cut_where_positions_are_too_many() {
     }
 }
 
-/// Dispatches that are moved bind what those of a plan for the slices bind, up to the alignment.
+/// Dispatches that were moved bind what those of a plan for the slices bind, up to the alignment.
 fn check_moved(conversion: &Conversion, view: &View<'_>) {
     let settings = PlanSettings::default();
     let (strided, _) = Strided::new(view, conversion).unwrap();
