@@ -1,4 +1,4 @@
-// e8m0.wgsl — an E8M0 code to binary32 bits: 2^(code - 127), code 0 being a binary32 subnormal
+// e8m0.wgsl — an E8M0 code to binary32 bits: 2^(code - 127); code 0 is a subnormal of binary32
 // reads: SRC_NAN
 
 fn decode_e8m0(code: u32) -> u32 {

@@ -1,4 +1,4 @@
-// bool.wgsl — a number to BOOL: all but ±0 is true, NaN included
+// bool.wgsl — a number to BOOL: ±0 is false, everything else is true, NaN included
 
 fn int_is_nonzero(value: u32) -> u32 {
     return select(0u, 1u, value != 0u);

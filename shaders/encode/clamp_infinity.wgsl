@@ -1,4 +1,4 @@
-// clamp_infinity.wgsl — ±∞ to ±max, every other code as it is
+// clamp_infinity.wgsl — replaces ±∞ by ±max, the code before it; every other code stays
 // reads: DST_BITS DST_INFINITY
 
 fn clamp_infinity(code: u32) -> u32 {

@@ -1,11 +1,11 @@
-// f32_to_f64.wgsl — binary32 to binary64, exactly; NaN becomes the canonical one
+// f32_to_f64.wgsl — binary32 to binary64, exactly; NaN becomes the canonical NaN
 
 fn f32_to_f64(value: u32) -> vec2<u32> {
     var magnitude = value & 0x7fffffffu;
     // The difference of the biases, 1023 - 127, in the exponent field.
     var rebias = 0x38000000u;
     if (magnitude < 0x00800000u) {
-        // A subnormal's leading bit moves up to where the implicit one is, which adds one to the exponent.
+        // A subnormal's leading bit moves to the place of the implicit bit, where it adds one to the exponent.
         let shift = (countLeadingZeros(magnitude) - 8u) & 31u;
         rebias = select(0x38000000u - (shift << 20u), 0u, magnitude == 0u);
         magnitude = magnitude << shift;

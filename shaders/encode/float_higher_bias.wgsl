@@ -4,16 +4,18 @@
 //:use lib/pack_float
 //:use lib/round
 
-// A magnitude with its bias higher by one: every exponent field grows by one. A subnormal, whose exponent is that of the
-// least normal numbers, doubles instead; from half the least normal number on it becomes a normal one, whose implicit bit
-// is the exponent field's 1. Both add what is less, the magnitude or the exponent's unit.
+// A magnitude with its bias higher by one: the exponent field of a normal number grows by one. A subnormal doubles instead,
+// because its exponent is that of the least normal numbers. From half the least normal number on it becomes a normal
+// number; the exponent field's 1 is then its implicit bit. Both cases add the lesser of the magnitude and the exponent's
+// unit.
 fn raise_bias(magnitude: u32) -> u32 {
     return magnitude + min(magnitude, 1u << HUB_MAN);
 }
 
-// 1. Limits: the destination's subnormals reach lower than the hub's; what is too large has a larger code than DST_OVERFLOW
-//    after the rounding.
-// 2. Shift: first the biases become equal, without loss; then by the significand bits that the destination lacks.
+// 1. Limits: none before the rounding. The destination's subnormals reach lower than the hub's. A magnitude that is too
+//    large has a larger code than DST_OVERFLOW after the rounding.
+// 2. Shift: first the biases become equal, without loss. Then the shift is by the significand bits that the destination
+//    lacks.
 // 3. Rounding and 4. packing: as in float_same_bias.
 fn encode_higher_bias(hub: u32) -> u32 {
     var magnitude = raise_bias(hub & ((1u << (HUB_BITS - 1u)) - 1u));

@@ -1,23 +1,24 @@
-// float_lower_bias.wgsl — a hub to a signed float of at most 16 bits with a lower bias, exponent and significand rounded as
-// one word: one rounding to nearest, ties to even
+// float_lower_bias.wgsl — a hub to a signed float of at most 16 bits with a lower bias; exponent and significand are
+// rounded as one word: one rounding to nearest, ties to even
 // reads: HUB_BITS HUB_MAN HUB_LEAST HUB_LIMIT HUB_ROUND DST_MAN DST_OVERFLOW
 //:use lib/pack_float
 
-// Bit pictures, from binary32 (HUB_MAN 23) to FLOAT8E4M3FN (DST_MAN 3); E is the destination's exponent field, L the last
-// bit of the code, R and T the bits that are rounded away:
+// Bit pictures, from binary32 (HUB_MAN 23) to FLOAT8E4M3FN (DST_MAN 3). E is the destination's exponent field, L the last
+// bit of the code; R and T are the bits that are rounded away:
 //
 //   magnitude     eeeeeeeemmmmmmmmmmmmmmmmmmmmmmm
 //   significand      1mmmmmmmmmmmmmmmmmmmmmmm....   of a normal number: its leading bit at PLACE = HUB_MAN + DST_MAN + 1
 //   sum           EEEEmmLRTTTTTTTTTTTTTTTTTTT....   L at HUB_MAN + 1
 //
-// 1. Limits: what is larger than HUB_LIMIT, the number whose code is DST_OVERFLOW, counts as that, so that exponents of a
-//    hub of 32 bits do not pass the word's top. Those of narrower hubs do not, and their codes are limited afterwards.
-// 2. Shift: the destination's least normal number has the exponent HUB_LEAST in the hub. Each exponent below shifts the
-//    significand once more, up to DST_MAN + 2 times, where it is below half the least subnormal and rounds to zero. Till
-//    then PLACE keeps all its bits in the word.
-// 3. Rounding: the significand is added to the exponent, counted from HUB_LEAST; its leading bit makes that 1 for a normal
-//    number and leaves it 0 for a subnormal. Then as in round_shift: half a unit less one, plus L. HUB_ROUND is the former
-//    less HUB_LEAST << PLACE.
+// 1. Limits: HUB_LIMIT is the number with the code DST_OVERFLOW. In a hub of 32 bits, it replaces larger magnitudes, so
+//    that exponents do not pass the top of the word. Exponents of narrower hubs never do; their codes are limited after
+//    the rounding.
+// 2. Shift: HUB_LEAST is the hub's exponent of the destination's least normal number. Each exponent below it shifts the
+//    significand once more, up to DST_MAN + 2 times. There the value is below half the least subnormal and rounds to zero.
+//    Up to there, all bits of the significand stay in the word, because its leading bit starts at PLACE.
+// 3. Rounding: the significand is added to the exponent, which is counted from HUB_LEAST. The leading bit makes the
+//    exponent field 1 for the least normal numbers and leaves it 0 for subnormals. The rest is as in round_shift: half a
+//    unit less one is added, and L. HUB_ROUND is half a unit less one, minus HUB_LEAST << PLACE.
 // 4. Packing: the sign, and NaN.
 fn encode_lower_bias(hub: u32) -> u32 {
     var magnitude = hub & ((1u << (HUB_BITS - 1u)) - 1u);

@@ -1,20 +1,20 @@
-// float_lower_bias_sticky.wgsl — a hub to a signed float of at most 16 bits with a lower bias, what is cut kept in a word of
-// its own: one rounding to nearest, ties to even
+// float_lower_bias_sticky.wgsl — a hub to a signed float of at most 16 bits with a lower bias; the bits that are cut are
+// kept in a word of their own: one rounding to nearest, ties to even
 // reads: HUB_BITS HUB_MAN HUB_LEAST DST_MAN DST_OVERFLOW
 //:use lib/pack_float
 
-// For significands of which a subnormal's shift would move bits out of the word. Bit pictures of a normal number, from
+// For significands that a subnormal's shift would move out of the word in part. Bit pictures of a normal number, from
 // binary32 (HUB_MAN 23) to FLOAT16 (DST_MAN 10):
 //
 //   significand   1mmmmmmmmmmmmmmmmmmmmmmm
 //   kept          1mmmmmmmmmL
 //   cut           RTTTTTTTTTTTT..................L   R at the top; L at the bottom, where no cut bit is
 //
-// 1. Limits: none before the rounding; what is too large for the destination has a larger code than DST_OVERFLOW after it.
-// 2. Shift: by the significand bits that the destination lacks. Each exponent below HUB_LEAST, that of the least normal
-//    number, shifts the significand once more; 31 are enough, since nothing is kept then and R is 0.
-// 3. Rounding: up where the cut part is above half, or half and L odd: where the word `cut` is above R alone. The kept
-//    part's leading bit and a carry are added to the exponent, counted from HUB_LEAST.
+// 1. Limits: none before the rounding. A magnitude that is too large has a larger code than DST_OVERFLOW after it.
+// 2. Shift: by the significand bits that the destination lacks. HUB_LEAST is the exponent of the least normal number. Each
+//    exponent below it shifts the significand once more, up to 31 bits in all: nothing is kept then, and R is 0.
+// 3. Rounding: up if the cut part is above half, or is half and L is odd. This is so if and only if the word `cut` is above
+//    R alone. The kept part's leading bit and a carry are added to the exponent, which is counted from HUB_LEAST.
 // 4. Packing: the sign, and NaN.
 fn encode_lower_bias_sticky(hub: u32) -> u32 {
     let magnitude = hub & ((1u << (HUB_BITS - 1u)) - 1u);

@@ -1,5 +1,6 @@
 // int64.wgsl — a float to a 64-bit integer, truncated
-// What does not fit: int64 gives the least integer; uint64 gives 2^63 for NaN and below -2^63, and 0 from 2^64.
+// A value that does not fit gives the least integer in int64. In uint64, NaN and values below -2^63 give 2^63, and values
+// from 2^64 on give 0.
 // reads: INT64_SIGNED
 //:use lib/significand
 //:use lib/negate

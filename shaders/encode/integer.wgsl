@@ -1,4 +1,4 @@
-// integer.wgsl — an integer to an integer of another width; an equal or a smaller one keeps its low bits
+// integer.wgsl — an integer to an integer of another width; one that is not wider keeps the low bits
 // reads: SRC_SIGNED
 
 fn int_to_int64(value: u32) -> vec2<u32> {

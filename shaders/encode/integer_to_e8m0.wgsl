@@ -2,16 +2,16 @@
 // reads: SRC_BITS SRC_SIGNED E8M0_LOW E8M0_ROUND
 //:use lib/normalize
 
-// What is not positive may have any words.
+// If the integer is not `positive`, `low` and `high` may have any value.
 fn integer_to_e8m0(positive: bool, low: u32, high: u32) -> u32 {
     let normal = normalize_words(low, high);
     var top = normal.high;
     if (SRC_BITS > 32u) {
-        // Of the low word only a sticky bit matters.
+        // The low word matters only as a sticky bit.
         top = top | select(0u, 1u, normal.low != 0u);
     }
-    // E8M0_ROUND is for 23 fraction bits, and here are 31. Adding 2^31 takes the leading bit away, which leaves its place
-    // to the carry.
+    // E8M0_ROUND is for 23 fraction bits; there are 31 here. Adding 2^31 removes the leading bit, so that a carry of the
+    // rounding can appear in its place.
     let round = (E8M0_ROUND << 8u) | (E8M0_ROUND & 0xffu);
     let code = 127u + normal.exponent + ((top + (0x80000000u + round)) >> 31u);
     return select(E8M0_LOW, code, positive);

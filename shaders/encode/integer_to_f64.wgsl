@@ -10,6 +10,6 @@ fn integer_to_f64(parts: Integer) -> vec2<u32> {
     let carry = select(0u, 1u, low < cut);
     // The leading bit is still there and adds one to the exponent field.
     let high = (normal.high >> 11u) + carry + ((1022u + normal.exponent) << 20u);
-    // Only zero has no leading bit at the top; its low word is 0 too.
+    // For zero `normal.high` is 0, which replaces the high word; the low word is 0 too.
     return vec2<u32>(low, min(high, normal.high) | parts.sign);
 }

@@ -1,5 +1,5 @@
 // count_writable.wgsl — the number of a cast's elements, which may be in the destination's buffer
-// No buffer may be bound read-only and writable at once.
+// It is writable because no buffer may be bound read-only and writable at once.
 
 @group(0) @binding(2) var<storage, read_write> count: array<u32>;
 

@@ -1,4 +1,4 @@
-// edge_lanes.wgsl — one destination word an invocation, for codes of less than 32 bits
+// edge_lanes.wgsl — an invocation stores one destination word, for codes of less than 32 bits
 // reads: WORKGROUP_SIZE
 //:use entry/params
 //:use entry/lanes

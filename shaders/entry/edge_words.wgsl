@@ -1,4 +1,4 @@
-// edge_words.wgsl — one element an invocation, for destination codes of whole words
+// edge_words.wgsl — an invocation stores one element, for destination codes of whole words
 // reads: DST_BITS WORKGROUP_SIZE
 //:use entry/params
 

@@ -3,13 +3,13 @@
 //:use entry/params
 
 struct CountedParams {
-    // The parameters for as many elements as the cast may have.
+    // The parameters for the most elements that the cast may have.
     most: Params,
     // The index of the dispatch's first element in the cast.
     @align(16) first: u32,
-    // How many elements each of params.count is.
+    // The number of elements for which each of params.count stands.
     unit: u32,
-    // Not 0 if the dispatch casts what another one leaves: fewer elements than a unit, behind the last whole one.
+    // Not 0 if the dispatch casts the elements that another one leaves after its last whole unit: fewer than a unit.
     rest: u32,
     // The word of the number of elements in its binding.
     count_word: u32,
@@ -19,7 +19,7 @@ struct CountedParams {
 
 var<private> params: Params;
 
-// The number of this workgroup. Entries call this before they read a parameter.
+// The number of this workgroup. Entry points call this before they read a parameter.
 fn workgroup_number(group: vec3<u32>) -> u32 {
     params = counted.most;
     let elements = load_count(counted.count_word);
@@ -29,7 +29,7 @@ fn workgroup_number(group: vec3<u32>) -> u32 {
     if (counted.rest != 0u) {
         let before = units * counted.unit;
         params.count = select(0u, left - before, units < counted.most.count);
-        // 32 elements are whole words.
+        // 32 elements of any width are whole words.
         let words = before >> 5u;
         let source_bit = params.source_bit + (before & 31u) * SRC_BITS;
         params.source_word = params.source_word + words * SRC_BITS + (source_bit >> 5u);

@@ -3,7 +3,7 @@
 
 @group(0) @binding(4) var<uniform> params: Params;
 
-// The number of this workgroup. Entries call this before they read a parameter.
+// The number of this workgroup. Entry points call this before they read a parameter.
 fn workgroup_number(group: vec3<u32>) -> u32 {
     return group.y * params.pitch + group.x;
 }

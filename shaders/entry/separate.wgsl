@@ -1,4 +1,4 @@
-// separate.wgsl — the source and the destination as two bindings: two buffers
+// separate.wgsl — the source and the destination in two buffers, with a binding each
 
 @group(0) @binding(0) var<storage, read> source: array<SourceWords>;
 @group(0) @binding(1) var<storage, read_write> destination: array<DestinationWords>;

@@ -1,5 +1,5 @@
-// together_lanes.wgsl — one destination word an invocation of one workgroup, for codes of less than 32 bits
-// All codes are read before the first result is written, so that source and destination may overlap.
+// together_lanes.wgsl — an invocation of the only workgroup stores one destination word, for codes of less than 32 bits
+// All codes are read before the first result is written, so source and destination may overlap.
 // reads: WORKGROUP_SIZE
 //:use entry/params
 //:use entry/lanes

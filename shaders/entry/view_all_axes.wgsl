@@ -1,8 +1,8 @@
 // view_all_axes.wgsl — the rows of a view of any number of axes, for software adapters
-// Without a loop, which costs them more than the axes do.
+// There is no loop: it would cost software adapters more than the axes do.
 //:use entry/view
 
-// The axes that a view lacks have one element.
+// Axes that the view does not have count as axes of one element.
 fn row_at(row: u32) -> Row {
     let quotient_1 = divided(row, params.shape[0]);
     let quotient_2 = divided(quotient_1, params.shape[1]);

@@ -1,14 +1,14 @@
-// view_block.wgsl — which block of transposed rows a number stands for
+// view_block.wgsl — the block of transposed rows with a number
 // reads: BLOCK_COLUMNS
 //:use entry/view_few_axes
 
-// Rows whose sources lie beside each other are columns of the source.
+// Rows whose sources lie next to each other are columns of the source.
 struct Block {
     // The number of the block along its rows.
     along: u32,
     // The first of its columns.
     column: u32,
-    // The row of this column.
+    // The number of the row that is this column.
     row: u32,
 }
 

@@ -1,13 +1,13 @@
-// view_blocks.wgsl — a block of a view's transposed rows an invocation
-// For software adapters, whose workgroup memory is slow. The invocations of a workgroup are a square of blocks, so that
-// what one loads beside its block lies in the processor's cache when another loads it.
+// view_blocks.wgsl — an invocation casts a block of a view's transposed rows
+// For software adapters, whose workgroup memory is slow. The invocations of a workgroup form a square of blocks. So the
+// data that one invocation loads beside its block is in the processor's cache when another invocation needs it.
 // reads: BLOCK DST_BITS DST_STEP SQUARE SRC_BITS WORKGROUP_SIZE
 //:use entry/view_block
 
 @compute @workgroup_size(WORKGROUP_SIZE)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) local: vec3<u32>) {
     let square = block_at(group.y * params.pitch + group.x);
-    // Along the side of the shorter codes, because that takes the fewest of the cache's lines.
+    // Neighbouring invocations go along the side of the shorter codes, which touches the fewest lines of the cache.
     let first = local.x % SQUARE;
     let second = local.x / SQUARE;
     let element = (square.along * SQUARE + select(first, second, SRC_BITS < DST_BITS)) * BLOCK;

@@ -1,4 +1,4 @@
-// view_cells.wgsl — one cell of a row of a view an invocation
+// view_cells.wgsl — an invocation stores one cell of a row of a view
 // reads: DST_CELL WORKGROUP_SIZE
 //:use entry/view_cell
 

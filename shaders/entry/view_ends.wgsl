@@ -1,4 +1,4 @@
-// view_ends.wgsl — one cell of a row of a view an invocation, before the row's first whole window or after the last
+// view_ends.wgsl — an invocation stores one cell of a row of a view, before the row's first whole window or after the last
 // reads: DST_CELL DST_STEP WINDOW_CELLS WORKGROUP_SIZE
 //:use entry/view_cell
 //:use entry/view_few_axes

@@ -1,8 +1,8 @@
-// view_few_axes.wgsl — the rows of a view of at most four axes beside those of a row
-// Without a loop, which costs software adapters more than the axes do.
+// view_few_axes.wgsl — the rows of a view of at most four axes beside that of the rows
+// There is no loop: it would cost software adapters more than the axes do.
 //:use entry/view
 
-// The axes that a view lacks have one element.
+// Axes that the view does not have count as axes of one element.
 fn row_at(row: u32) -> Row {
     let second = divided(row, params.shape[0]);
     let third = divided(second, params.shape[1]);

@@ -1,4 +1,4 @@
-// view_tile_lanes.wgsl — stores a whole word of codes of less than 32 bits from the workgroup's memory
+// view_tile_lanes.wgsl — stores a whole word of codes of less than 32 bits from workgroup memory
 // reads: DST_CELL DST_STEP TILE_PITCH
 //:use entry/view_tiles
 

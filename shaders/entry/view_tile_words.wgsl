@@ -1,4 +1,4 @@
-// view_tile_words.wgsl — stores a code of whole words from the workgroup's memory
+// view_tile_words.wgsl — stores a code of whole words from workgroup memory
 // reads: DST_BITS
 //:use entry/view_tiles
 

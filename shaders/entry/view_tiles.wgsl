@@ -1,10 +1,11 @@
-// view_tiles.wgsl — a tile of a view's transposed rows a workgroup, by way of the workgroup's memory
+// view_tiles.wgsl — a workgroup casts a tile of a view's transposed rows through workgroup memory
 // Neighbouring invocations load neighbours of the source, and store neighbours of the destination.
 // reads: BLOCK_COLUMNS DST_CELL DST_STEP TILE_BEFORE TILE_PITCH TILE_ROW WORKGROUP_SIZE
 //:use entry/view_block
 
 
-// Cells of a row may begin before it: a tile also holds the TILE_BEFORE codes before its first element.
+// The first cell of a tile may begin before the tile, so the tile also holds the TILE_BEFORE codes before its first
+// element.
 var<workgroup> tile: array<DestinationCode, (TILE_ROW + TILE_BEFORE) * TILE_PITCH>;
 
 @compute @workgroup_size(WORKGROUP_SIZE)
@@ -19,7 +20,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) l
     for (var index = local.x; index < (TILE_ROW + TILE_BEFORE) * BLOCK_COLUMNS; index = index + WORKGROUP_SIZE) {
         let column = index % BLOCK_COLUMNS;
         let element = along + index / BLOCK_COLUMNS - TILE_BEFORE;
-        // Elements before the row wrap around to numbers that are larger than any row.
+        // The numbers of elements before the row wrap around, and are then larger than the length of any row.
         if (column < columns && element < params.row) {
             tile[index / BLOCK_COLUMNS * TILE_PITCH + column] =
                 convert(load_code(at.source + element * params.source_step + column));

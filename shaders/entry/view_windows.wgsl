@@ -1,4 +1,4 @@
-// view_windows.wgsl — one whole window of a row of a view an invocation
+// view_windows.wgsl — an invocation casts one whole window of a row of a view
 // reads: DST_CELL DST_STEP WINDOW_CELLS WORKGROUP_SIZE
 //:use entry/view_few_axes
 

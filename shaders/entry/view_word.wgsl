@@ -4,7 +4,7 @@
 
 fn load_code(position: u32) -> u32 {
     if (SRC_BITS == 6u) {
-        // Sixteen codes fill three words.
+        // 16 codes of 6 bits fill three words.
         let bit = params.source_bit + (position & 15u) * SRC_BITS;
         let word = params.source_word + (position >> 4u) * 3u + (bit >> 5u);
         var code = load_source(word) >> (bit & 31u);
@@ -13,7 +13,7 @@ fn load_code(position: u32) -> u32 {
         }
         return code & 63u;
     }
-    // No other code lies across two words.
+    // Codes of other widths do not lie across words.
     let lanes = 32u / SRC_BITS;
     let index = position + params.source_bit / SRC_BITS;
     let code = load_source(params.source_word + index / lanes) >> ((index % lanes) * SRC_BITS);

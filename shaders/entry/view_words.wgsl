@@ -6,6 +6,6 @@ fn store_own_cell(position: u32, cell: u32) {
     store_code(params.destination_word + cell * (DST_BITS / 32u), convert(load_code(position)));
 }
 
-// A cell is one element, and so always the row's own.
+// A cell is one element, so it always belongs to one row.
 fn store_cell(row: u32, at: Row, cell: u32) {
 }

@@ -1,5 +1,5 @@
 // writable.wgsl — the source and the destination as two bindings of one buffer
-// No buffer may be bound read-only and writable at once, so that the source is writable too.
+// The source is writable too, because no buffer may be bound read-only and writable at once.
 
 @group(0) @binding(0) var<storage, read_write> source: array<SourceWords>;
 @group(0) @binding(1) var<storage, read_write> destination: array<DestinationWords>;

@@ -6,8 +6,9 @@ fn split_float(code: u32) -> Significand {
     let sign_code = 1u << (SRC_BITS - 1u);
     let magnitude = code & (sign_code - 1u);
     var exponent = i32(magnitude >> SRC_MAN) - i32(SRC_BIAS);
-    // Read as numbers, ∞ and NaN are multiples of 2^(their exponent - SRC_MAN). Where the destination has no more bits
-    // than that, their low bits are the 0 that they must give.
+    // Decoded as if they were numbers, ∞ and NaN are multiples of 2^(top exponent - SRC_MAN). If the destination has at
+    // most that many bits, their low bits are 0, which is the right result. Otherwise their exponent is set beyond every
+    // integer.
     if (DST_BITS + SRC_BIAS + SRC_MAN > (SRC_TOP >> SRC_MAN)) {
         exponent = select(exponent, 64, magnitude >= SRC_TOP);
     }

@@ -4,7 +4,8 @@
 
 fn split_int(value: u32) -> Integer {
     let sign = select(0u, value & 0x80000000u, SRC_SIGNED);
-    // The greater of a number and its negative, but -2^31 is its own negative, and its own magnitude too.
+    // The magnitude is the greater of a number and its negative. -2^31 is its own negative, and as a word without sign also
+    // its own magnitude.
     let negated = bitcast<i32>(0u - value);
     let magnitude = select(value, bitcast<u32>(max(bitcast<i32>(value), negated)), SRC_SIGNED);
     return Integer(sign, magnitude, 0u);

@@ -1,6 +1,6 @@
-// integer.wgsl — an integer of up to 64 bits taken apart
+// integer.wgsl — an integer of up to 64 bits as sign and magnitude
 
-// The sign is in the top bit, the others of its word are 0.
+// The sign is the top bit of its word; the other bits are 0.
 struct Integer {
     sign: u32,
     low: u32,

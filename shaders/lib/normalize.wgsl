@@ -1,6 +1,6 @@
 // normalize.wgsl — a 64-bit magnitude with its leading bit moved to the top
 
-// Two words, and the exponent (0..=63) of the leading bit before it moved.
+// Two words, and the exponent (0..=63) of the leading bit before it was moved.
 struct Normalized {
     high: u32,
     low: u32,

@@ -1,7 +1,7 @@
-// pack_float.wgsl — the code of a float of at most 16 bits from its magnitude's code and the hub's sign; NaN
+// pack_float.wgsl — joins a magnitude's code with the hub's sign, and replaces NaN, for a float of at most 16 bits
 // reads: HUB_BITS HUB_TOP DST_BITS DST_MAX DST_OVERFLOW DST_NAN DST_NAN_KEEP DST_NAN_FLIP DST_FNUZ
 
-// `code` is at most DST_OVERFLOW, which is what NaN of the hub, beyond all numbers, has there too.
+// `code` is at most DST_OVERFLOW. For NaN it is DST_OVERFLOW, since a NaN's magnitude in the hub is beyond all numbers.
 fn pack_float(hub: u32, code: u32) -> u32 {
     var sign = (hub >> (HUB_BITS - DST_BITS)) & (1u << (DST_BITS - 1u));
     if (DST_FNUZ) {
@@ -14,7 +14,8 @@ fn pack_float(hub: u32, code: u32) -> u32 {
     }
     let nan = (hub & ((1u << (HUB_BITS - 1u)) - 1u)) > HUB_TOP;
     if (DST_NAN_FLIP != 0u) {
-        // Formats without NaN: from ±max, all ones but for the sign, to zero with the other sign.
+        // A format without NaN. In `code`, NaN is the largest number, so all bits but the sign are ones. The XOR makes it
+        // zero with the other sign.
         return packed ^ select(0u, DST_MAX | DST_NAN_FLIP, nan);
     }
     return select(packed, DST_NAN | (sign & DST_NAN_KEEP), nan);

@@ -1,7 +1,7 @@
 // significand.wgsl — a float taken apart for truncation to an integer
 
-// The exponent is that of the leading bit; ∞ and NaN have one beyond every integer. The significand fills two words, with
-// the leading bit at the top. Where the exponent is below 0, the integer part is 0 whatever the significand.
+// `exponent` is that of the leading bit; for ∞ and NaN it is beyond every integer. `high` and `low` are the significand
+// with the leading bit at the top. If the exponent is below 0, the integer part is 0 and the significand does not matter.
 struct Significand {
     negative: bool,
     nan: bool,
@@ -10,7 +10,7 @@ struct Significand {
     low: u32,
 }
 
-// The integer part of a significand whose exponent is 0..=63, as two words, low first.
+// The integer part of a significand, as two words, low first, for an exponent in 0..=63.
 fn truncate(exponent: i32, high: u32, low: u32) -> vec2<u32> {
     // The two words are an integer times 2^(exponent - 63).
     let shift = u32(63 - exponent);
