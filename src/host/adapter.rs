@@ -18,15 +18,15 @@ pub(crate) const REQUESTED: &str = "requested";
 pub enum DeviceChoice {
     /// The faster device: a GPU if there is one and the tensors are large enough, otherwise the CPU. If the target has
     /// vector instructions (x86 with SSE2, aarch64, WebAssembly with simd128), copying a tensor to a GPU and back takes
-    /// as long as [casting it on the CPU](crate::cpu::cast); then only models that cast a result again run on a GPU.
-    /// Software adapters are not used.
+    /// as long as [casting it on the CPU](crate::cpu::cast). On such targets a GPU is used only for a
+    /// [`Batch`](crate::Batch) whose results are cast again. Software adapters are not used.
     #[default]
     Auto,
     /// The best adapter that works, including software adapters; an error if there is none.
     Gpu,
     /// The CPU.
     Cpu,
-    /// The first adapter whose name contains this text, without regard to case; an error if there is none.
+    /// The first adapter with this text in its name, in upper or lower case; an error if there is none.
     Adapter(String),
 }
 
@@ -48,7 +48,7 @@ pub struct AdapterSummary {
     pub reason: String,
 }
 
-/// Why the environment variable `WGPU_BACKEND` leaves no backend, if that is so.
+/// Says why the environment variable `WGPU_BACKEND` leaves no backend, if that is so.
 fn no_known_backend() -> Option<String> {
     if !wgpu::Backends::from_env()?.is_empty() {
         return None;
@@ -83,13 +83,13 @@ pub async fn adapters() -> Vec<AdapterSummary> {
     summaries.collect()
 }
 
-/// The adapter's name. Most browsers do not tell it.
+/// The adapter's name, or a text in its place: most browsers do not tell the name.
 pub(crate) fn name(info: &wgpu::AdapterInfo) -> String {
     if info.name.is_empty() { format!("unnamed adapter ({})", info.backend) } else { info.name.clone() }
 }
 
-/// What is known of a device's adapter. Where a browser tells no name, the name is the vendor and the architecture, of
-/// which wgpu's own information has neither, and the backend.
+/// The information about a device's adapter. If a browser tells no name, the name is made of the vendor, the
+/// architecture and the backend. wgpu's own information has neither vendor nor architecture there.
 pub(crate) fn info(device: &wgpu::Device) -> wgpu::AdapterInfo {
     let info = device.adapter_info();
     #[cfg(all(target_family = "wasm", feature = "backends"))]
@@ -109,7 +109,7 @@ pub(crate) fn info(device: &wgpu::Device) -> wgpu::AdapterInfo {
 enum Search {
     /// All backends.
     Everywhere,
-    /// OpenGL only where the other backends find no GPU, because loading it takes time.
+    /// OpenGL only if the other backends find no GPU, because loading it takes time.
     UntilGpu,
 }
 
@@ -122,7 +122,7 @@ async fn enumerate(search: Search) -> Vec<wgpu::Adapter> {
     for backends in groups {
         let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle_from_env();
         descriptor.backends &= backends;
-        // An instance of no backend finds nothing, and asking it is an error on some platforms.
+        // An instance without backends finds nothing, and asking it is an error on some platforms.
         if descriptor.backends.is_empty() {
             continue;
         }
@@ -145,7 +145,8 @@ async fn enumerate(search: Search) -> Vec<wgpu::Adapter> {
     found
 }
 
-/// The adapters of a choice other than the CPU, at least one, in the order in which they are tried, or why `Auto` has none.
+/// The adapters of a choice other than the CPU, in the order in which they are tried. There is at least one; otherwise
+/// the text says why `Auto` has none.
 pub(crate) async fn choose(choice: &DeviceChoice) -> Result<Result<Vec<wgpu::Adapter>, String>, Error> {
     match choice {
         DeviceChoice::Cpu => Ok(Err(REQUESTED.to_owned())),
@@ -183,8 +184,8 @@ pub(crate) async fn choose(choice: &DeviceChoice) -> Result<Result<Vec<wgpu::Ada
     }
 }
 
-/// Opens a device with the adapter's own limits and, where the adapter has them, timestamp queries, pipeline caches,
-/// and the mapping of buffers that kernels use, which saves copies where memory is shared.
+/// Opens a device with the adapter's own limits. If the adapter has them, the device gets timestamp queries, pipeline
+/// caches and, with shared memory, the mapping of buffers that kernels use, which saves copies.
 pub(crate) async fn open(adapter: &wgpu::Adapter) -> Result<(wgpu::Device, wgpu::Queue), Error> {
     let mut features = wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::PIPELINE_CACHE;
     features.set(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS, shares_memory(&adapter.get_info()));
@@ -209,8 +210,8 @@ async fn request(
     })
 }
 
-/// Makes an error of a panic: wgpu makes pipelines of its own with each device, and panics as it gives up because the driver
-/// refuses them. What the panic interrupted is not used again.
+/// Turns a panic into an error. wgpu makes pipelines of its own for each device, and panics if the driver refuses them.
+/// The objects that the panic interrupted are not used again.
 async fn without_panic<T>(request: impl Future<Output = Result<T, String>>) -> Result<T, String> {
     let mut request = pin!(request);
     poll_fn(|context| {
@@ -223,8 +224,8 @@ async fn without_panic<T>(request: impl Future<Output = Result<T, String>>) -> R
     .await
 }
 
-/// A browser's error as wgpu gives it, `JsValue(OperationError: text` with a stack trace in the next lines and `)`, without
-/// what only a debugger shows. Other texts stay as they are.
+/// Removes the parts of a browser's error that only a debugger shows. wgpu gives the error as `JsValue(OperationError:
+/// text`, followed by a stack trace on further lines and `)`. Other texts stay as they are.
 fn without_trace(error: &str) -> &str {
     let Some(error) = error.strip_prefix("JsValue(") else { return error };
     let line = error.lines().next().unwrap_or_default();
@@ -274,7 +275,7 @@ mod tests {
             }
             other => panic!("{other:?}"),
         }
-        // What the crate requests, every adapter has.
+        // Every adapter has what the crate requests.
         assert!(pollster::block_on(open(&adapter)).is_ok());
     }
 

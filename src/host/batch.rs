@@ -1,4 +1,4 @@
-//! Casts that build on each other: on a device, their results stay there until they are read back.
+//! Casts that build on each other. On a device, their results stay there until they are read back.
 
 mod report;
 mod tensor;
@@ -20,29 +20,30 @@ use tensor::Value;
 pub use report::BatchReport;
 pub use tensor::BatchTensor;
 
-/// Tensors are read back together, up to this number of bytes, because each read-back waits for the device.
+/// The bytes of tensors that are read back together, at most. They are read back together because each read-back waits
+/// for the device.
 const READ_BACK_BYTES: u64 = 64 << 20;
 
-/// The most casts whose proofs are kept on the device at a time: 4 MiB of them.
+/// The most casts whose proofs are kept on the device at a time. The proofs of this number take 4 MiB.
 const MOST_PROOFS: usize = 1 << 20;
 
-/// What the casts of a batch are together. [`Context::batch`] chooses by it where they run.
+/// The size of a batch, by which [`Context::batch`] chooses where its casts run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BatchDescriptor {
-    /// The number of casts. More may follow: from then on the batch waits for the device once for each such number of casts.
+    /// The number of casts. More casts are allowed; the batch then waits for the device once after each `casts` casts.
     pub casts: usize,
-    /// Bytes that all the casts read and write, as packed elements.
+    /// The packed bytes that all the casts together read and write.
     pub bytes: u64,
-    /// Whether a result is cast again before it is read back. A device is then faster for fewer bytes.
+    /// Whether a result is cast again before it is read back. A device then copies fewer bytes per cast.
     pub is_chain: bool,
 }
 
 /// Casts of host tensors and of each other's results. A batch runs all its casts on the context's device, or all on the
-/// CPU, as [`Context::batch`] chooses; on a device it copies each tensor there once, and back only what
-/// [`read_back`](Self::read_back) asks for.
+/// CPU, as [`Context::batch`] chooses. On a device it copies each tensor there once, and copies back only the tensors
+/// that [`read_back`](Self::read_back) asks for.
 ///
-/// Strings are cast on the CPU in any case, and tensors that exceed the device's largest buffer are copied from and to the
-/// host in parts. Results are those of [`Context::cast`], bit by bit.
+/// Strings are always cast on the CPU. Tensors that exceed the device's largest buffer are copied from and to the host
+/// in parts. The results are those of [`Context::cast`], bit by bit.
 ///
 /// ```
 /// use wgpu_cast::{BatchDescriptor, CastOptions, Context, DeviceChoice, ElementType, Tensor};
@@ -64,15 +65,15 @@ pub struct BatchDescriptor {
 #[derive(Debug)]
 pub struct Batch<'a> {
     context: &'a Context,
-    /// The device, where the numeric casts are to run on it.
+    /// The device, if the numeric casts are to run on it.
     gpu: Option<&'a Gpu>,
-    /// Why they run there or on the CPU.
+    /// Why the casts run on the device or on the CPU.
     reason: String,
     /// The number of casts whose proofs are kept.
     casts: usize,
     /// Made by the first cast that needs it.
     device: Option<DeviceBatch<'a>>,
-    /// What the batch's tensors hold a clone of, to be known by.
+    /// Each tensor of the batch holds a clone, by which the batch recognises it.
     identity: Arc<()>,
     /// Why the CPU has converted something, if it has.
     cpu: Option<String>,
@@ -84,7 +85,7 @@ pub struct Batch<'a> {
 
 impl Context {
     /// An empty batch of casts. With [`DeviceChoice::Auto`](crate::DeviceChoice::Auto) the descriptor decides whether a
-    /// device or the CPU does them; nothing else depends on it but how often the batch waits for the device.
+    /// device or the CPU does the casts. Otherwise it only decides how often the batch waits for the device.
     pub fn batch(&self, descriptor: &BatchDescriptor) -> Batch<'_> {
         let (gpu, reason) = self.device_for(descriptor.bytes, descriptor.is_chain);
         Batch {
@@ -108,12 +109,12 @@ impl<'a> Batch<'a> {
         self.on_host(tensor)
     }
 
-    /// Casts a tensor to another element type, in the same shape. On a device, the cast is recorded: it is done, at the
-    /// latest, when a result is read back.
+    /// Casts a tensor to another element type, in the same shape. On a device, this only records the cast. The cast is
+    /// done at the latest when a result is read back.
     ///
     /// # Errors
     /// [`Error::OtherBatch`] for a tensor of another batch, and those of [`Context::cast`]. After an error of a device,
-    /// further calls may fail, too.
+    /// further calls may fail too.
     pub async fn cast(
         &mut self,
         tensor: &BatchTensor,
@@ -127,13 +128,13 @@ impl<'a> Batch<'a> {
         }
     }
 
-    /// The tensors on the host, in the same order. Those that are only on the device are copied from there, each once, and
-    /// as many at a time as fit a buffer.
+    /// The tensors on the host, in the same order. A tensor that is only on the device is copied from there once. As
+    /// many tensors are copied together as fit a buffer.
     ///
     /// # Errors
     /// [`Error::OtherBatch`] for a tensor of another batch; [`CastFault::OutOfMemory`], [`CastFault::DeviceLost`],
-    /// [`CastFault::Timeout`], [`CastFault::Device`] and [`CastFault::Incomplete`] from a device, also for casts whose
-    /// results are not asked for.
+    /// [`CastFault::Timeout`], [`CastFault::Device`] and [`CastFault::Incomplete`] from a device. The error may be that
+    /// of a cast whose result is not among `tensors`.
     pub async fn read_back(&mut self, tensors: &[&BatchTensor]) -> Result<Vec<Tensor>, Error> {
         tensors.iter().try_for_each(|tensor| self.check(tensor))?;
         match self.copy_back(tensors).await {
@@ -239,7 +240,7 @@ impl<'a> Batch<'a> {
         Ok(self.device.insert(device))
     }
 
-    /// The tensor on the device, uploaded where it is not there yet. It stays there.
+    /// The tensor on the device. If it is not there yet, it is uploaded, and then stays there.
     fn on_device(&mut self, tensor: &BatchTensor, gpu: &'a Gpu, conversion: &Conversion) -> Result<Resident, Error> {
         if let Some(resident) = tensor.0.device.get() {
             return Ok(resident.clone());
@@ -251,13 +252,13 @@ impl<'a> Batch<'a> {
     }
 
     fn host(&self, tensor: &BatchTensor) -> Result<Tensor, Error> {
-        // What is not on the device is on the host.
+        // A tensor that is not on the device is on the host.
         let (from, to) = tensor.0.made_by.map_or((tensor.0.element_type, tensor.0.element_type), |c| (c.from, c.to));
         tensor.0.host.get().cloned().ok_or_else(|| Error::cast(from, to, CastFault::Incomplete))
     }
 
-    /// Copies those of the tensors to the host that are only on the device, up to [`READ_BACK_BYTES`] and as many as fit a
-    /// buffer at a time.
+    /// Copies to the host the tensors that are only on the device. At a time it copies at most [`READ_BACK_BYTES`], and
+    /// only as many tensors as fit a buffer.
     async fn copy_back(&mut self, tensors: &[&BatchTensor]) -> Result<(), Error> {
         let room = self.gpu.map_or(u64::MAX, |gpu| DeviceBatch::room(&gpu.link, self.casts)).min(READ_BACK_BYTES);
         let mut met = HashSet::new();

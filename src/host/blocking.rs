@@ -9,11 +9,11 @@ use crate::types::error::Error;
 use crate::types::options::CastOptions;
 use crate::types::tensor::Tensor;
 
-/// The process's context.
+/// The context that the whole process shares.
 static CONTEXT: Mutex<Option<Arc<Context>>> = Mutex::new(None);
 
-/// The context that all callers in the process share, opened with [`DeviceChoice::Auto`] by the first call, and again after
-/// the device was lost.
+/// The context that all callers in the process share. The first call opens it with [`DeviceChoice::Auto`]. After the
+/// device was lost, the next call opens a new one.
 ///
 /// # Errors
 /// As [`Context::open`].
@@ -28,8 +28,8 @@ pub fn context() -> Result<Arc<Context>, Error> {
     Ok(context)
 }
 
-/// Casts a tensor as [`Context::cast`], on a context that all calls in the process share. The context is opened by the
-/// first call that may need a device, and again after the device was lost.
+/// Casts a tensor as [`Context::cast`], on a context that all calls in the process share. The first call that may need
+/// a device opens the context. After the device was lost, such a call opens a new one.
 ///
 /// # Errors
 /// As [`Context::cast`].

@@ -16,8 +16,8 @@ use crate::types::options::CastOptions;
 use crate::types::tensor::{Tensor, zeroed};
 
 /// The number of bytes read and written from which [`DeviceChoice::Auto`] casts host tensors on a GPU. This is an
-/// estimate, because no GPU was available for measurements. Single casts never go to a GPU if the CPU path uses vector
-/// instructions: for any GPU the host has to copy the source and the result, and `cpu::cast` takes about as long as
+/// estimate, because no GPU was available for measurements. If the CPU path uses vector instructions, single casts
+/// never go to a GPU: for a GPU the host has to copy the source and the result, and `cpu::cast` takes about as long as
 /// these copies (docs/performance.md, "Small tensors").
 const GPU_FROM_BYTES: u64 = 4 << 20;
 
@@ -26,14 +26,14 @@ const CPU_IS_FASTER: &str = "faster than copying to a GPU and back";
 /// The reason why a cast from or to STRING is done on the CPU.
 pub(crate) const NO_STRING_KERNEL: &str = "strings have no GPU kernel";
 
-/// A device for casts of host tensors, or the CPU.
+/// A device that casts host tensors, or the CPU.
 ///
 /// A context is `Send` and `Sync`. Casts from several threads share its device and pipelines.
 #[derive(Debug)]
 pub struct Context {
     choice: DeviceChoice,
     gpu: Option<Gpu>,
-    /// Why there is no GPU, or which better adapters do not work and why. Empty if there is nothing to say.
+    /// Why there is no GPU, or which better adapters do not work and why. Empty if all is well.
     reason: String,
 }
 
@@ -44,7 +44,7 @@ pub(crate) struct Gpu {
 }
 
 impl Gpu {
-    /// Opens a device, and tests it if it is to be tested. Otherwise says why the adapter does not work.
+    /// Opens a device, and tests it if `is_tested`. The error says why the adapter does not work.
     async fn open(adapter: &wgpu::Adapter, is_tested: bool) -> Result<Self, String> {
         let named = |info: &wgpu::AdapterInfo, error| match error {
             Error::NoAdapter { reason } => reason,
@@ -60,8 +60,8 @@ impl Gpu {
     }
 }
 
-/// Opens the candidates in turn until one works. Also returns why the others do not work, empty without others; that
-/// alone if none does.
+/// Opens the candidates in turn until one works. Also returns why those before it do not work; the text is empty if
+/// there are none. If no candidate works, this text is the error.
 async fn first_that_works<A, T>(
     candidates: &[A],
     open: impl AsyncFn(&A) -> Result<T, String>,
@@ -92,7 +92,7 @@ pub enum Route {
 }
 
 impl Route {
-    /// The start of a report: the place and the reason.
+    /// The start of a report: where and why a cast was done.
     pub(crate) fn describe(self, adapter: Option<&str>, reason: &str) -> String {
         match (self, adapter) {
             (Route::Gpu, Some(adapter)) => format!("on {adapter} ({reason})"),
@@ -127,9 +127,10 @@ impl fmt::Display for CastReport {
 impl Context {
     /// Finds an adapter by `choice` and opens a device on it.
     ///
-    /// With [`DeviceChoice::Auto`] and [`DeviceChoice::Gpu`] the device casts a few known codes. If that fails, or if an
-    /// adapter provides no device, the next adapter is tried: [`skipped_adapters`](Self::skipped_adapters), the reasons of casts on
-    /// it and the log say so. With `Auto` and no GPU that works, the context casts on the CPU.
+    /// With [`DeviceChoice::Auto`] and [`DeviceChoice::Gpu`], the device is tested with a few known codes. If the test
+    /// fails, or if an adapter provides no device, the next adapter is tried.
+    /// [`skipped_adapters`](Self::skipped_adapters), the reasons in reports of casts and the log say so. With `Auto`,
+    /// if no GPU works, the context casts on the CPU.
     ///
     /// # Errors
     /// [`Error::NoAdapter`] or [`Error::AdapterNotFound`] (with the available adapters), unless the choice is `Auto` or
@@ -139,7 +140,7 @@ impl Context {
             Ok(adapters) => adapters,
             Err(reason) => return Ok(Self { choice, gpu: None, reason }),
         };
-        // An adapter that was named is used even if it is faulty.
+        // An adapter that the caller named is used even if it is faulty.
         let is_tested = !matches!(choice, DeviceChoice::Adapter(_));
         match first_that_works(&adapters, async |adapter| Gpu::open(adapter, is_tested).await).await {
             Ok((gpu, reason)) => Ok(Self { choice, gpu: Some(gpu), reason }),
@@ -147,7 +148,7 @@ impl Context {
         }
     }
 
-    /// A context where no adapter works.
+    /// A context for the case that no adapter works.
     fn without_gpu(choice: DeviceChoice, reason: String) -> Result<Self, Error> {
         if choice == DeviceChoice::Auto {
             Ok(Self { choice, gpu: None, reason })
@@ -156,15 +157,15 @@ impl Context {
         }
     }
 
-    /// The context for single casts of host tensors, if these need no device to be looked for.
+    /// The context for single casts of host tensors, if these run on the CPU anyway and no device has to be looked for.
     #[cfg(not(target_family = "wasm"))]
     pub(crate) fn for_casts() -> Option<Self> {
         let context = || Self { choice: DeviceChoice::Auto, gpu: None, reason: CPU_IS_FASTER.to_owned() };
         is_fast().then(context)
     }
 
-    /// Creates a context on a device of the application. No handler for errors or for device loss is set. All numeric
-    /// host tensors are cast on the device, of whatever size.
+    /// Creates a context on a device of the application. It sets no handler for errors or for the loss of the device.
+    /// All numeric host tensors of any size are cast on the device.
     pub fn on_device(device: &wgpu::Device, queue: &wgpu::Queue) -> Self {
         let link = DeviceLink::borrowed(device, queue, &Caster::new(device));
         let gpu = Gpu { info: adapter::info(device), link };
@@ -189,7 +190,7 @@ impl Context {
         self.gpu.as_ref().map(|gpu| &gpu.info)
     }
 
-    /// Which better adapters do not work and why, if the context uses another one for that reason.
+    /// The better adapters that do not work and why, if the context uses another adapter for that reason.
     pub fn skipped_adapters(&self) -> Option<&str> {
         self.gpu.as_ref().map(|_| &*self.reason).filter(|reason| !reason.is_empty())
     }
@@ -210,7 +211,7 @@ impl Context {
         self.gpu.as_ref().map(|gpu| &gpu.link.caster)
     }
 
-    /// Whether the device was lost. Then every cast that needs it fails, and a new context must be opened.
+    /// Whether the device was lost. Then every cast that needs it fails. Open a new context instead.
     pub fn is_lost(&self) -> bool {
         self.gpu.as_ref().is_some_and(|gpu| gpu.link.lost().is_some())
     }
@@ -218,9 +219,9 @@ impl Context {
     /// Casts a tensor to another element type, in the same shape. The results are those of ONNX `Cast` at the newest
     /// opset; [`onnx::CastNode`](crate::onnx::CastNode) gives the options of other opsets.
     ///
-    /// The results are bit-identical to those of [`cpu::cast`] on every device. Strings are always cast on the CPU. The
-    /// future does the CPU work when it is polled, and also blocks on the device then, except in a browser, where it is
-    /// pending until the device is done.
+    /// The results are bit-identical to those of [`cpu::cast`] on every device. Strings are always cast on the CPU.
+    /// When the future is polled, it does the work of the CPU, and blocks while the device works. In a browser it does
+    /// not block, but is pending until the device is done.
     ///
     /// # Errors
     /// [`CastFault::Literal`](crate::CastFault::Literal) from strings;
@@ -246,7 +247,7 @@ impl Context {
         self.cast_numbers(tensor, &Conversion::new(from, to, options)?).await
     }
 
-    /// Casts a numeric tensor by a conversion that the caller has made.
+    /// Casts a numeric tensor by a conversion that was made already.
     pub(crate) async fn cast_numbers(
         &self,
         tensor: &Tensor,
@@ -293,8 +294,8 @@ impl Context {
         (if gpu.is_some() { Route::Gpu } else { Route::Cpu }, reason)
     }
 
-    /// The device, if numeric casts of host tensors that read and write `bytes` are to run there, and the reason.
-    /// In a chain, results are cast again on the device before they are read back.
+    /// The device, if numeric casts of host tensors are to run there, and the reason. `bytes` are those that the casts
+    /// read and write. In a chain, results are cast again on the device before they are read back.
     pub(crate) fn device_for(&self, bytes: u64, is_chain: bool) -> (Option<&Gpu>, String) {
         match &self.gpu {
             None => (None, self.reason.clone()),
@@ -307,7 +308,7 @@ impl Context {
         }
     }
 
-    /// A reason for the device, with the better adapters that do not work.
+    /// The reason for the device, followed by the better adapters that do not work.
     fn with_reason(&self, reason: &str) -> String {
         match &*self.reason {
             "" => reason.to_owned(),
@@ -337,7 +338,7 @@ mod tests {
         assert_eq!(opened(&[2, 1]), Err("2: no device; 1: no device".to_owned()));
     }
 
-    /// wgpu's backend that does nothing gives a device, but no known answers.
+    /// wgpu's backend that does nothing gives a device, but not the known answers.
     #[test]
     fn a_device_without_the_known_answers_is_no_device() {
         let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
@@ -377,7 +378,7 @@ mod tests {
         }
     }
 
-    /// wgpu's backend that accepts everything and does nothing: what a broken driver looks like.
+    /// wgpu's backend that accepts everything and does nothing behaves like a broken driver.
     #[test]
     fn work_that_was_not_done_is_an_error() {
         let context = noop(DeviceChoice::Gpu);
@@ -391,7 +392,7 @@ mod tests {
             Ok((tensors[0].clone(), batch.report()))
         };
         assert_eq!(run(other), Err(Error::cast(from, other, CastFault::Incomplete)));
-        // No device is needed where the codes are the same.
+        // If the codes are the same, no device is needed.
         let (result, report) = run(same).unwrap();
         assert_eq!((report.route, report.uploads, report.read_backs), (Route::Copy, 0, 0));
         assert_eq!(result.bytes(), tensor.bytes());

@@ -9,15 +9,15 @@ use crate::plan;
 use crate::types::conversion::Conversion;
 use crate::types::error::{CastFault, Error};
 
-/// The most dispatches in one submission. wgpu frees what a submission uses after it, and each compute pass takes time
-/// in proportion to the buffers that are alive: 100,000 casts in one submission took minutes.
+/// The most dispatches in one submission. wgpu frees what a submission uses only after it, and the time of each compute
+/// pass is proportional to the buffers that are alive: 100,000 casts in one submission took minutes.
 const MOST_DISPATCHES: u32 = 256;
 
 /// A tensor's packed bytes on the device, in whole words. A clone is the same memory.
 #[derive(Clone, Debug)]
 pub(crate) struct Resident {
     held: Arc<Held>,
-    /// Bytes of the words. The sentinel follows them where a cast has made the tensor.
+    /// Bytes of the whole words. If a cast made the tensor, the sentinel follows them.
     words: u64,
     sentinel: Option<u32>,
 }
@@ -31,35 +31,35 @@ pub(crate) struct Wanted<'a> {
     pub bytes: &'a mut [u8],
 }
 
-/// Casts that follow each other on the device. They are recorded as they come, and submitted when a result is read back
-/// or enough of them are recorded.
+/// Casts that follow each other on the device. They are recorded one by one. They are submitted when a result is read
+/// back, or when enough of them are recorded.
 #[derive(Debug)]
 pub(crate) struct DeviceBatch<'a> {
     link: &'a DeviceLink,
     encoder: Option<wgpu::CommandEncoder>,
     /// Elements and dispatches recorded since the last submission.
     recorded: (u64, u32),
-    /// The last submission, until it was waited for.
+    /// The last submission, if it was not waited for yet.
     in_flight: Option<wgpu::SubmissionIndex>,
-    /// A copy of each cast's sentinel, so that a result need not be kept to prove its cast.
+    /// A copy of the sentinel of each cast. So a result need not be kept to prove its cast.
     proofs: wgpu::Buffer,
-    /// The number of casts for whose sentinels `proofs` has room.
+    /// The number of casts whose sentinels fit `proofs`.
     casts: usize,
-    /// The sentinels that `proofs` should hold.
+    /// The sentinels that `proofs` must hold.
     sentinels: Vec<u32>,
     pub dispatches: u32,
-    /// What the device says of the calls since it was last asked, with the cast and the bytes that each was for.
+    /// The device's answers to the calls since it was last asked, with the cast and the bytes of each call.
     verdicts: Vec<(Conversion, u64, Verdict)>,
     unused: Arc<Unused>,
 }
 
-/// Buffers that nothing records any more. A browser frees their memory only when the page's garbage is collected, unless
-/// it is told; elsewhere buffers are freed as soon as nothing uses them, and none are kept here.
+/// Buffers that are recorded no more. A browser frees their memory only in its garbage collection, unless they are
+/// destroyed. Elsewhere buffers are freed as soon as nothing uses them, and none are kept here.
 #[derive(Debug, Default)]
 struct Unused(Mutex<Vec<wgpu::Buffer>>);
 
 impl Unused {
-    /// Frees the buffers once the device is done with what was submitted.
+    /// Frees the buffers. The device must be done with all submissions that use them.
     fn free(&self) {
         let mut buffers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         buffers.drain(..).for_each(|buffer| buffer.destroy());
@@ -72,7 +72,7 @@ impl Drop for Unused {
     }
 }
 
-/// The buffer of resident tensors.
+/// The buffer of a resident tensor and its clones.
 #[derive(Debug)]
 struct Held {
     buffer: wgpu::Buffer,
@@ -83,14 +83,14 @@ struct Held {
 #[cfg(target_family = "wasm")]
 impl Drop for Held {
     fn drop(&mut self) {
-        // Commands that use the buffer may be recorded and not yet submitted.
+        // Commands that use the buffer may be recorded but not submitted, so it is not destroyed here.
         self.unused.0.lock().unwrap_or_else(PoisonError::into_inner).push(self.buffer.clone());
     }
 }
 
 impl<'a> DeviceBatch<'a> {
-    /// An empty batch with room for the proofs of `casts` casts, of at least one. When there is no room for a further
-    /// proof, the device is waited for.
+    /// An empty batch with room for the proofs of `casts` casts; `casts` is at least 1. When there is no room for a
+    /// further proof, the batch waits for the device.
     pub(crate) fn new(link: &'a DeviceLink, conversion: &Conversion, casts: usize) -> Result<Self, Error> {
         let usage = wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC;
         let size = 4 * casts as u64;
@@ -109,12 +109,12 @@ impl<'a> DeviceBatch<'a> {
         })
     }
 
-    /// The bytes for tensors that are read back together, in a buffer with the proofs of `casts` casts.
+    /// The bytes that one buffer has for tensors that are read back together, beside the proofs of `casts` casts.
     pub(crate) fn room(link: &DeviceLink, casts: usize) -> u64 {
         link.caster.limits().buffer_size.saturating_sub(4 * casts as u64)
     }
 
-    /// The most bytes that a tensor takes there: in words, and with its sentinel.
+    /// The most bytes that a tensor takes in that buffer: whole words, and its sentinel.
     pub(crate) fn taken(bytes: u64) -> u64 {
         bytes.saturating_add(8)
     }
@@ -139,7 +139,7 @@ impl<'a> DeviceBatch<'a> {
         Arc::new(Held { buffer, unused: self.unused.clone() })
     }
 
-    /// Runs calls for a cast that ask for `bytes`, and keeps what the device says of them.
+    /// Runs calls of a cast that ask for `bytes`, and keeps the device's later answer.
     fn watch<T>(
         &mut self,
         conversion: &Conversion,
@@ -154,7 +154,7 @@ impl<'a> DeviceBatch<'a> {
         result
     }
 
-    /// The first error that the device has reported for calls since it was last asked.
+    /// The first error in the device's answers since it was last asked.
     async fn settle(&mut self) -> Result<(), Error> {
         let mut result = Ok(());
         for (conversion, bytes, verdict) in self.verdicts.drain(..) {
@@ -195,7 +195,7 @@ impl<'a> DeviceBatch<'a> {
         let input = Source::whole(source.held.buffer.slice(..source.words));
         let bound = prepared.bind(input, Destination::whole(buffer.slice(..)))?;
         for (part, elements) in bound.parts(prepared.len()) {
-            // Some systems reset a device that works for long on one submission.
+            // Some systems reset a device that works for long on one submission, so submissions are limited.
             let (recorded, dispatches) = self.recorded;
             let is_long = recorded > 0 && recorded + elements > plan::HOST_ELEMENTS;
             if is_long || dispatches >= MOST_DISPATCHES {
@@ -212,9 +212,9 @@ impl<'a> DeviceBatch<'a> {
         Ok(Resident { held: self.held(buffer), words, sentinel: Some(sentinel) })
     }
 
-    /// Waits for everything recorded, proves that all was done, and copies the tensors' bytes: in one submission, so
-    /// together they and the proofs must fit a buffer. There must be a tensor or a proof. Errors that are not those of one
-    /// tensor name the types of `conversion`.
+    /// Waits for everything that is recorded, proves that it was done, and copies the bytes of the tensors. This takes
+    /// one submission, so the tensors and the proofs must together fit a buffer. There must be a tensor or a proof. An
+    /// error that is not about one tensor names the types of `conversion`.
     pub(crate) async fn read_back(&mut self, conversion: &Conversion, wanted: &mut [Wanted<'_>]) -> Result<(), Error> {
         let link = self.link;
         let mut size = 4 * self.sentinels.len() as u64;
@@ -252,13 +252,13 @@ impl<'a> DeviceBatch<'a> {
         Ok(())
     }
 
-    /// Submits everything recorded and the copies of the tensors and of the proofs to memory that the host can map, of
-    /// `size` bytes.
+    /// Submits everything that is recorded. Also copies the tensors and the proofs, of `size` bytes together, to memory
+    /// that the host can map.
     fn copy_out(&mut self, conversion: &Conversion, wanted: &[Wanted<'_>], size: u64) -> Result<wgpu::Buffer, Error> {
         let staging = self.link.staging(conversion, size)?;
         let mut offset = 0;
         for Wanted { conversion, source, .. } in wanted {
-            // Only what a cast has made can be proven.
+            // Only a tensor that a cast has made has a proof.
             let own = source.words + 4;
             source.sentinel.ok_or_else(|| conversion.error(CastFault::Incomplete))?;
             self.encoder(conversion)?.copy_buffer_to_buffer(&source.held.buffer, 0, &staging, offset, own);
@@ -280,8 +280,8 @@ impl<'a> DeviceBatch<'a> {
         Ok(self.encoder.insert(encoder))
     }
 
-    /// Submits what is recorded, after waiting for the submission before. Two submissions at a time keep a device busy;
-    /// more would only hold the memory of all that they read and write.
+    /// Submits what is recorded, after waiting for the submission before. Two submissions at a time keep a device busy.
+    /// More would only keep the memory alive that they read and write.
     fn submit(&mut self, conversion: &Conversion) -> Result<(), Error> {
         self.wait(conversion)?;
         let commands = self.encoder.take();

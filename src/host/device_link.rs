@@ -1,4 +1,4 @@
-//! A device and its queue: fills, maps and waits for buffers, and notices when the device is lost.
+//! A device and its queue. Fills, maps and waits for buffers, and notices when the device is lost.
 
 #[cfg(test)]
 mod tests;
@@ -16,7 +16,7 @@ use crate::plan::{self, PlanTuning};
 use crate::types::conversion::Conversion;
 use crate::types::error::{CastFault, Error};
 
-/// How long to wait for a submission of any device. The slowest software adapter needs a few seconds.
+/// How long to wait for a submission on any device. The slowest software adapter needs a few seconds.
 const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// A device, its queue, and the caster of casts between host and device.
@@ -29,8 +29,8 @@ pub(crate) struct DeviceLink {
     lost: Arc<Mutex<Option<String>>>,
     /// How long to wait for a submission.
     timeout: Duration,
-    /// Whether the host maps the buffers that kernels use, which saves copies on a device that shares the host's
-    /// memory.
+    /// Whether the host maps the buffers that kernels use. On a device that shares the host's memory, this saves
+    /// copies.
     pub(super) maps_primary_buffers: bool,
 }
 
@@ -39,8 +39,8 @@ impl DeviceLink {
         let lost = Arc::new(Mutex::new(None));
         let seen = lost.clone();
         device.set_device_lost_callback(move |reason, text| note(&seen, format!("{reason:?}: {text}")));
-        // Every call that can fail runs in an error scope. wgpu panics on errors that a driver reports outside of one;
-        // they are logged instead.
+        // Every call that can fail runs in an error scope. wgpu would panic on an error that a driver reports outside
+        // of scopes. Such errors are logged instead.
         device.on_uncaptured_error(Arc::new(|error: wgpu::Error| log::error!("{}", one_line(&error))));
         let tuning = PlanTuning { dispatch_elements: plan::HOST_ELEMENTS, ..device::plan_settings(&device).tuning };
         let caster = Caster::with_descriptor(&device, &CasterDescriptor { tuning: Some(tuning), ..Default::default() });
@@ -48,7 +48,7 @@ impl DeviceLink {
         Self { device, queue, caster, sentinels: AtomicU32::new(0), lost, timeout: TIMEOUT, maps_primary_buffers }
     }
 
-    /// A link to the application's device, on which no handler is set: its loss shows only in the errors of later
+    /// A link to the application's device. No handler is set on it, so its loss shows only in the errors of later
     /// calls.
     pub(crate) fn borrowed(device: &wgpu::Device, queue: &wgpu::Queue, caster: &Caster) -> Self {
         let (device, queue, caster) = (device.clone(), queue.clone(), caster.clone());
@@ -57,14 +57,14 @@ impl DeviceLink {
         Self { device, queue, caster, sentinels, lost, timeout: TIMEOUT, maps_primary_buffers }
     }
 
-    /// Why the device is lost, if it is.
+    /// The reason for the loss of the device, if it is lost.
     pub(crate) fn lost(&self) -> Option<String> {
         self.lost.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Finds out whether an error is due to the device's loss. The loss shows first in a call that fails; the callback
-    /// that is told the reason runs only when the device is polled, and in a browser only while this cast waits: for an
-    /// answer of the device.
+    /// Finds out whether an error is due to the loss of the device. The loss shows first in a call that fails. The
+    /// callback with the reason runs only when the device is polled. In a browser it runs only while this function
+    /// waits for an answer of the device.
     pub(crate) async fn diagnose(&self, error: Error) -> Error {
         self.run_callbacks();
         let _ = watched(&self.device, || {}).1.error().await;
@@ -82,8 +82,8 @@ impl DeviceLink {
         Error::Cast { from, to, entry, cause }
     }
 
-    /// A value that proves a cast. It is odd, so that it differs from the zeros of memory that was never written, and
-    /// spread over 32 bits, so that it is unlikely to be among the small numbers that tensors often hold.
+    /// A value that proves a cast. It is odd, so it differs from the zeros of memory that was never written. It is
+    /// spread over 32 bits, so it is unlikely to be one of the small numbers that tensors often hold.
     pub(super) fn next_sentinel(&self) -> u32 {
         const SPREAD: u32 = 0x9e37_79b1;
         (self.sentinels.fetch_add(1, Ordering::Relaxed).wrapping_mul(2) + 1).wrapping_mul(SPREAD)
@@ -100,13 +100,13 @@ impl DeviceLink {
         size: u64,
         usage: wgpu::BufferUsages,
     ) -> Result<wgpu::Buffer, Error> {
-        // A buffer that the host maps for writing is written before its first use, so it starts out mapped.
+        // A buffer that the host maps for writing is written before its first use, so it is mapped from the start.
         let mapped_at_creation = usage.contains(wgpu::BufferUsages::MAP_WRITE);
         let descriptor = wgpu::BufferDescriptor { label: Some(label), size, usage, mapped_at_creation };
         scoped_for(conversion, size, &self.device, || self.device.create_buffer(&descriptor))
     }
 
-    /// A buffer with these bytes, and zeros up to a whole word.
+    /// A buffer with these bytes, followed by zeros up to a whole word.
     pub(crate) fn filled(
         &self,
         conversion: &Conversion,
@@ -120,7 +120,7 @@ impl DeviceLink {
         Ok(buffer)
     }
 
-    /// Writes bytes to a buffer's start, and zeros up to a whole word.
+    /// Writes bytes to the start of a buffer, followed by zeros up to a whole word.
     pub(super) fn write(&self, conversion: &Conversion, buffer: &wgpu::Buffer, bytes: &[u8]) -> Result<(), Error> {
         scoped_for(conversion, bytes.len() as u64, &self.device, || {
             let (whole, rest) = bytes.split_at(bytes.len() / 4 * 4);
@@ -135,7 +135,7 @@ impl DeviceLink {
         })
     }
 
-    /// A failed mapping or wait as this crate's error.
+    /// Turns a failed mapping or wait into this crate's error.
     pub(super) fn device_error(&self, conversion: &Conversion, error: &impl ToString) -> Error {
         conversion.error(CastFault::Device { message: error.to_string() })
     }
@@ -146,12 +146,12 @@ impl DeviceLink {
     }
 
     /// Runs the application's callbacks that are due. Otherwise they would run in the error scope of the next
-    /// submission, which would take their errors for its own.
+    /// submission, and the scope would take their errors for the submission's.
     pub(super) fn run_callbacks(&self) {
         let _ = self.device.poll(wgpu::PollType::Poll);
     }
 
-    /// Submits commands and reads what a buffer of whole words holds afterwards.
+    /// Submits commands and returns the content of a buffer of whole words after them.
     pub(crate) async fn contents(
         &self,
         conversion: &Conversion,
@@ -179,7 +179,7 @@ impl DeviceLink {
         self.buffer(conversion, "cast read-back", size, usage)
     }
 
-    /// The bytes of a staging buffer once a submission is done.
+    /// The bytes of a staging buffer after a submission is done.
     pub(super) async fn mapped(
         &self,
         conversion: &Conversion,
@@ -203,7 +203,8 @@ impl DeviceLink {
     /// Waits for a submission. In a browser this returns at once, because only the page's event loop can wait.
     pub(super) fn wait(&self, conversion: &Conversion, index: wgpu::SubmissionIndex) -> Result<(), Error> {
         let poll = wgpu::PollType::Wait { submission_index: Some(index), timeout: Some(self.timeout) };
-        // Not in an error scope: polling runs the application's callbacks, whose errors are not this cast's.
+        // This is not in an error scope: polling runs the application's callbacks, and their errors are not this
+        // cast's.
         let polled = self.device.poll(poll);
         polled.map(drop).map_err(|error| match error {
             wgpu::PollError::Timeout => conversion.error(CastFault::Timeout { seconds: self.timeout.as_secs() }),
@@ -212,13 +213,13 @@ impl DeviceLink {
     }
 }
 
-/// A mapping that was requested.
+/// A requested mapping.
 pub(super) type Mapping = oneshot::Receiver<Result<(), wgpu::BufferAsyncError>>;
 
 /// Requests the mapping of the first bytes of a buffer.
 pub(super) fn map(buffer: &wgpu::Buffer, mode: wgpu::MapMode, bytes: u64) -> Mapping {
     let (sender, receiver) = oneshot::channel();
-    // Sending fails only where the future of the cast was dropped, and then the result is not needed.
+    // Sending fails only if the future of the cast was dropped. Then the result is not needed.
     buffer.slice(..bytes).map_async(mode, move |result| drop(sender.send(result)));
     receiver
 }

@@ -1,4 +1,4 @@
-//! Casts of tensors in host memory on a device: the choice of it, transfers, known answers.
+//! Casts of tensors in host memory on a device: the choice of the device, transfers, known answers.
 
 pub(crate) mod adapter;
 pub(crate) mod batch;

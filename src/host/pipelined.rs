@@ -1,5 +1,5 @@
-//! Host tensors to a device and back in pieces: while the device casts one piece, the host writes the next one and
-//! reads the one before.
+//! Moves host tensors to a device and back in pieces. While the device casts one piece, the host writes the next piece
+//! and reads the one before.
 
 use std::collections::VecDeque;
 
@@ -10,14 +10,14 @@ use crate::plan;
 use crate::types::conversion::Conversion;
 use crate::types::error::{CastFault, Error};
 
-/// Most bytes of a piece on either side: enough to be worth a submission, few enough to stay in a processor's caches
-/// where the device shares them.
+/// The most bytes of a piece on either side. They are enough to be worth a submission. They are few enough to stay in a
+/// processor's caches, which matters if the device shares them.
 const PIECE_BYTES: u64 = if cfg!(target_family = "wasm") { 16 << 20 } else { 4 << 20 };
 
-/// Pieces on their way at once, each with buffers of its own.
+/// The number of pieces on their way at a time. Each has its own buffers.
 const PIECES_IN_FLIGHT: usize = 3;
 
-/// Casts packed bytes of `elements` elements into `destination`. Returns the number of dispatches.
+/// Casts `elements` packed elements into `destination`. Returns the number of dispatches.
 pub(crate) async fn cast(
     link: &DeviceLink,
     conversion: &Conversion,
@@ -39,14 +39,14 @@ pub(crate) async fn cast(
     }
 }
 
-/// A host tensor's cast in pieces. All pieces have the same length but the last, so one plan serves all of them.
+/// The cast of a host tensor in pieces. All pieces but the last have the same length, so one plan serves all of them.
 struct PipelinedTransfer<'a> {
     link: &'a DeviceLink,
     conversion: &'a Conversion,
     /// The cast of a whole piece.
     piece: Prepared,
-    /// Pieces that use the same buffers write these in turn. Each piece is proven before its buffers are used again, so
-    /// the buffers never hold the sentinel that is expected next.
+    /// The pieces that use the same buffers write these two in turn. Each piece is proven before its buffers are used
+    /// again. So the buffers never hold the sentinel that is expected next.
     sentinels: [u32; 2],
 }
 
@@ -140,7 +140,7 @@ impl<'a> PipelinedTransfer<'a> {
         Ok(InFlight { buffers, submission, sentinel, words: output, destination, read, write, verdict: None })
     }
 
-    /// The bytes of a piece's buffers that casts read and write.
+    /// The bytes that the cast of a piece reads and writes.
     fn piece_bytes(&self) -> u64 {
         self.piece.source_bytes() + self.piece.destination_bytes()
     }
@@ -174,11 +174,12 @@ impl<'a> PipelinedTransfer<'a> {
 struct PieceBuffers {
     source: wgpu::Buffer,
     destination: wgpu::Buffer,
-    /// Where the host reads the destination. Without it, the host maps both buffers themselves.
+    /// The buffer from which the host reads the destination. `None` if the host maps the source and the destination
+    /// themselves.
     staging: Option<wgpu::Buffer>,
-    /// With each sentinel, the cast that was bound last and its elements.
+    /// For each sentinel, the last cast that was bound, and its number of elements.
     bounds: [Option<(u64, Bound)>; 2],
-    /// Which sentinel the next piece writes.
+    /// The index of the sentinel that the next piece writes.
     turn: usize,
 }
 
@@ -201,7 +202,7 @@ impl PieceBuffers {
         })
     }
 
-    /// Binds the cast with the sentinel whose turn it is, unless it is bound already.
+    /// Binds the cast with the next sentinel, unless it is bound already.
     fn bind(&mut self, transfer: &PipelinedTransfer<'_>, prepared: &Prepared) -> Result<(), Error> {
         let bound = &mut self.bounds[self.turn];
         if bound.as_ref().is_none_or(|(elements, _)| *elements != prepared.len()) {
@@ -215,13 +216,13 @@ impl PieceBuffers {
         Ok(())
     }
 
-    /// What the host reads.
+    /// The buffer that the host reads.
     fn result(&self) -> &wgpu::Buffer {
         self.staging.as_ref().unwrap_or(&self.destination)
     }
 }
 
-/// A browser frees a buffer's memory only when the page's garbage is collected, unless it is told.
+/// A browser frees the memory of a buffer only in its garbage collection, unless the buffer is destroyed.
 impl Drop for PieceBuffers {
     fn drop(&mut self) {
         let buffers = [Some(&self.source), Some(&self.destination), self.staging.as_ref()];
@@ -234,13 +235,13 @@ struct InFlight<'a> {
     buffers: PieceBuffers,
     submission: wgpu::SubmissionIndex,
     sentinel: u32,
-    /// Bytes of whole words before the sentinel.
+    /// Bytes of the whole words before the sentinel.
     words: u64,
     destination: &'a mut [u8],
     read: Mapping,
-    /// Where the host maps the source itself, its next mapping.
+    /// The next mapping of the source, if the host maps the source itself.
     write: Option<Mapping>,
-    /// What the device says of the calls that submitted the piece.
+    /// The device's later answer to the calls that submitted the piece.
     verdict: Option<Verdict>,
 }
 
@@ -250,14 +251,14 @@ mod tests {
     use crate::types::element::ElementType;
     use crate::types::options::CastOptions;
 
-    /// wgpu's backend that accepts everything, does nothing and reads zeros: what a broken driver looks like.
+    /// wgpu's backend that accepts everything, does nothing and reads zeros behaves like a broken driver.
     #[test]
     fn a_device_that_does_nothing_is_found_out() {
         let (device, queue) = wgpu::Device::noop(&wgpu::DeviceDescriptor::default());
         let link = DeviceLink::new(device, queue);
         let (from, to) = (ElementType::FLOAT, ElementType::FLOAT16);
         let conversion = Conversion::new(from, to, &CastOptions::default()).unwrap();
-        // The right result of zeros is zeros: only the sentinel tells.
+        // The right results of zeros are zeros, so only the sentinel shows the fault.
         for elements in [1usize, 1000, 5000, 1 << 22] {
             let mut destination = vec![0; elements * 2];
             let source = vec![0; elements * 4];
@@ -266,7 +267,7 @@ mod tests {
         }
     }
 
-    /// What a piece has left in its buffers does not prove the next one.
+    /// What a piece leaves in its buffers does not prove the next piece.
     #[test]
     fn pieces_in_the_same_buffers_have_different_sentinels() {
         let (device, queue) = wgpu::Device::noop(&wgpu::DeviceDescriptor::default());

@@ -18,18 +18,19 @@ use arrangement::{Order, arrangements};
 use codes::ELEMENTS;
 use known::{Known, outcome};
 
-/// Elements of the test of a device that was just opened: few, so that it compiles only one kernel.
+/// Elements in the test of a newly opened device. They are so few that the test compiles only one kernel.
 const FEW: usize = 75;
 
 impl Caster {
-    /// Tests the kernels of some casts on this device: casts edge cases with every kernel of that coverage, and
-    /// compares the results bit by bit with those of the CPU. An engine can use this to find out which casts it may run on
-    /// a device, and which must run on the CPU because of a faulty driver.
+    /// Tests the kernels of some casts on this device. It casts edge cases with every kernel of the coverage, and
+    /// compares the results bit by bit with the right ones, which the CPU computes. So an engine can find out which
+    /// casts it may run on a device, and which must run on the CPU because of a faulty driver.
     ///
     /// `queue` must be the device's queue. No handler is set. Kernels are compiled as by
-    /// [`prepare_async`](Self::prepare_async); otherwise the future blocks while it computes the expected results and while
-    /// it waits for the device, except in a browser. The kernels of [`bind_many`](Self::bind_many) and
-    /// [`bind_counted`](crate::Prepared::bind_counted) differ from these in how they get their parameters, and are not run.
+    /// [`prepare_async`](Self::prepare_async). Otherwise the future blocks while it computes the expected results and
+    /// while it waits for the device, except in a browser. The kernels of [`bind_many`](Self::bind_many) and
+    /// [`bind_counted`](crate::Prepared::bind_counted) are not run. They differ from the tested ones in how they get
+    /// their parameters.
     ///
     /// ```
     /// # fn main() -> Result<(), wgpu_cast::Error> {
@@ -48,19 +49,20 @@ impl Caster {
     /// ```
     ///
     /// # Costs
-    /// Most of the time is that of the driver's compiler, which compiles as many kernels as for [`warm_up`](Self::warm_up). Some
-    /// drivers do so when a kernel first runs. Beside that, a kernel takes a few milliseconds. [`docs::engine`](crate::docs::engine)
-    /// has figures, and says how to keep the answer, so that a driver is tested once.
+    /// Most of the time is taken by the driver's compiler. It compiles as many kernels as for
+    /// [`warm_up`](Self::warm_up); some drivers do so when a kernel first runs. Beside that, a kernel takes a few
+    /// milliseconds. [`docs::engine`](crate::docs::engine) has figures. It also says how to keep the answer, so that a
+    /// driver is tested only once.
     ///
-    /// Kernels that the caster did not have before are dropped after the test of their cast: call `warm_up` first to keep them.
-    /// So the test takes the memory of the kernels of one cast, and less than 16 MiB for buffers (if the device's offset
-    /// alignment is at most 256 bytes, as WebGPU has it).
+    /// Kernels that the caster did not have before are dropped after the test of their cast. To keep them, call
+    /// `warm_up` first. So the test takes the memory of the kernels of one cast, and less than 16 MiB for buffers. The
+    /// latter holds if the device's offset alignment is at most 256 bytes, as on every WebGPU device.
     ///
     /// # Errors
-    /// An error ends the whole test, and says nothing about any cast: [`CastFault::DeviceLost`] if the device was
-    /// lost; [`CastFault::Timeout`] if it does not answer; after a cast that failed, any error of copying a few bytes
-    /// to the device and back, such as [`CastFault::Device`] on a device whose loss only the application is told of.
-    /// The errors of single casts are in the report.
+    /// An error ends the whole test, and says nothing about any cast: [`CastFault::DeviceLost`] if the device was lost;
+    /// [`CastFault::Timeout`] if it does not answer. After a cast that failed, a few bytes are copied to the device and
+    /// back; an error of this copy ends the test too. It is [`CastFault::Device`], for instance, if only the
+    /// application is told of the loss of its device. The errors of single casts are in the report.
     pub async fn self_test(
         &self,
         queue: &wgpu::Queue,
@@ -80,16 +82,16 @@ impl Caster {
     }
 }
 
-/// Casts a few difficult codes, which shows whether a device works at all. Its pipeline is not kept, so that a pipeline cache
-/// that the application adds later gets every kernel.
+/// Casts a few difficult codes, which shows whether a device works at all. The pipeline is not kept. So if the
+/// application adds a pipeline cache later, the cache gets every kernel.
 pub(crate) async fn known_answers(device: &wgpu::Device, queue: &wgpu::Queue) -> Result<(), Error> {
     let link = DeviceLink::borrowed(device, queue, &Caster::new(device));
     let spec = CastSpec::new(ElementType::FLOAT, ElementType::FLOAT16);
     Known::new(&spec, FEW)?.check_host(&link).await
 }
 
-/// Casts difficult codes on the device, by every kernel of a coverage. Drops the kernels that the
-/// caster did not have before: a test of many casts would otherwise keep more memory than it needs at any time.
+/// Casts difficult codes on the device with every kernel of a coverage. Drops the kernels that the caster did not have
+/// before: a test of many casts would otherwise keep more memory than it needs at any time.
 async fn check(link: &DeviceLink, spec: &CastSpec, coverage: Coverage) -> Result<(), Error> {
     let known = Known::new(spec, ELEMENTS)?;
     let missing = link.caster.missing(link.caster.keys(&known.conversion, coverage));
@@ -112,12 +114,13 @@ async fn check_orders(link: &DeviceLink, known: &Known, coverage: Coverage) -> R
     Ok(())
 }
 
-/// After the error of a cast: an error if no cast can be tested, because the device is lost or does not answer.
+/// Called after the error of a cast. An error means that no cast can be tested, because the device is lost or does not
+/// answer.
 async fn check_device(link: &DeviceLink, spec: &CastSpec, error: &Error) -> Result<(), Error> {
     if matches!(error, Error::Cast { cause: CastFault::DeviceLost { .. } | CastFault::Timeout { .. }, .. }) {
         return Err(error.clone());
     }
-    // Strings are not cast on devices, so that their error is not the device's.
+    // Strings are not cast on devices, so their error does not come from the device.
     let Ok(conversion) = Conversion::new(spec.from, spec.to, &spec.options) else { return Ok(()) };
     const BYTES: &[u8] = b"self-test of wgpu-cast  ";
     let record = || {
@@ -141,7 +144,7 @@ mod tests {
     use crate::types::options::CastOptions;
     use crate::types::tensor::Tensor;
 
-    /// Every kernel that `warm_up` compiles is proven by the self-test.
+    /// The self-test runs every kernel that `warm_up` compiles.
     #[test]
     fn self_test_runs_every_kernel() {
         let computed = PlanTuning { lookup: CodeLookup::Computed, ..PlanTuning::default() };
@@ -180,7 +183,7 @@ mod tests {
         }
     }
 
-    /// The slices, too, are tested on the device.
+    /// The casts between slices are tested on the device too.
     #[test]
     fn slices_that_a_device_does_not_cast_are_found() {
         let (device, queue) = wgpu::Device::noop(&wgpu::DeviceDescriptor::default());

@@ -8,18 +8,18 @@ use crate::host::context::Route;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BatchReport {
-    /// Where the casts were done: on a device if it did any of them, on the CPU if that did all, a copy if nothing was
-    /// converted.
+    /// Where the casts were done: on a device if it did any of them, on the CPU if it did all of them, a copy if
+    /// nothing was converted.
     pub route: Route,
     /// Why they were done there.
     pub reason: String,
     /// The adapter's name, if a device did any of the casts.
     pub adapter: Option<String>,
-    /// Dispatches submitted, or recorded for the next submission.
+    /// Dispatches that were submitted, or are recorded for the next submission.
     pub dispatches: u32,
     /// Tensors copied to the device.
     pub uploads: u32,
-    /// Tensors copied from the device: those that were asked for, and sources of casts to strings.
+    /// Tensors copied from the device: those that were read back, and sources of casts to strings.
     pub read_backs: u32,
 }
 

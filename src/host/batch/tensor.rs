@@ -7,8 +7,8 @@ use crate::types::conversion::Conversion;
 use crate::types::element::ElementType;
 use crate::types::tensor::Tensor;
 
-/// A tensor of a [`Batch`](crate::Batch): on the host, on the device, or on both. Clones are the same tensor. Its memory is
-/// free when the last clone is dropped.
+/// A tensor of a [`Batch`](crate::Batch): on the host, on the device, or on both. A clone is the same tensor. The
+/// memory is freed when the last clone is dropped.
 #[derive(Clone, Debug)]
 pub struct BatchTensor(pub(super) Arc<Value>);
 
@@ -19,7 +19,7 @@ pub(super) struct Value {
     pub elements: u64,
     pub host: OnceLock<Tensor>,
     pub device: OnceLock<Resident>,
-    /// The last cast that the value went through, for messages.
+    /// The last cast that made the value, for messages.
     pub made_by: Option<Conversion>,
     pub batch: Arc<()>,
 }

@@ -1,4 +1,4 @@
-//! Faults that only the crate's own buffers can meet, and answers that come too late.
+//! Faults that only the crate's own buffers can have, and answers that come too late.
 
 use super::*;
 use crate::host::adapter::{choose, open};
@@ -12,8 +12,8 @@ fn conversion() -> Conversion {
     Conversion::new(ElementType::FLOAT, ElementType::INT8, &CastOptions::default()).unwrap()
 }
 
-/// wgpu panics where it reads or unmaps at the wrong time, and reports the rest as validation errors. No handler is set
-/// here, so an error that no scope catches would panic as well.
+/// wgpu panics on reading or unmapping at the wrong time, and reports other faults as validation errors. No handler is
+/// set here, so an error that no scope catches would panic too.
 #[test]
 fn errors_of_mapping_are_typed_and_the_device_lives_on() {
     let (device, queue) = wgpu::Device::noop(&wgpu::DeviceDescriptor::default());
@@ -26,7 +26,7 @@ fn errors_of_mapping_are_typed_and_the_device_lives_on() {
     let arrive = |mapping| pollster::block_on(link.arrive(&conversion, mapping));
     let staging = link.staging(&conversion, 8).unwrap();
     let request = || map(&staging, wgpu::MapMode::Read, 8);
-    // Twice: the second request fails.
+    // Two requests for one buffer: the second one fails.
     let [first, second] = [(); 2].map(|()| scoped_for(&conversion, 8, &device, request).unwrap());
     link.run_callbacks();
     is_device_error(arrive(second));
@@ -43,7 +43,7 @@ fn errors_of_mapping_are_typed_and_the_device_lives_on() {
     is_device_error(scoped(&copy));
     scoped(&|| staging.unmap()).unwrap();
     is_device_error(scoped(&|| staging.unmap()));
-    // A buffer that is not for the host, and a length that is not in whole words.
+    // A buffer that the host cannot map, and a length that is not in whole words.
     is_device_error(scoped(&|| drop(map(&filled, wgpu::MapMode::Read, 8))));
     is_device_error(scoped(&|| drop(map(&staging, wgpu::MapMode::Read, 5))));
     // Bytes of a buffer that is not mapped.
@@ -110,7 +110,7 @@ fn an_answer_that_comes_too_late_is_an_error_and_the_device_lives_on() {
     cpu::cast_bytes(&CastSpec::new(ElementType::FLOAT, ElementType::INT8), &values, 3000, &mut expected).unwrap();
     assert!(cast(&link).unwrap() == expected);
     link.timeout = Duration::ZERO;
-    // A thread that has to wait for a processor may ask only when the device is done.
+    // If this thread has to wait for a processor, the device may be done before this thread asks.
     let late = (0..20).find_map(|_| {
         submit_long_work(&link);
         cast(&link).err()

@@ -1,4 +1,4 @@
-//! Where the slices of a tested cast lie, and in which order it reads its source.
+//! Where the slices of a tested cast lie, and in which order the cast reads its source.
 
 use super::codes::ELEMENTS;
 use crate::caster::{Caster, Prepared};
@@ -8,7 +8,8 @@ use crate::types::element::ElementType;
 use crate::types::error::Error;
 use crate::types::spec::CastSpec;
 
-/// The shapes of views: transposed rows that are whole blocks, rows that are not whole windows, and rows shorter than any.
+/// The shapes of views: transposed rows that are whole blocks, rows that are not whole windows, and rows shorter than a
+/// window.
 const TRANSPOSED: [usize; 2] = [8, 8192];
 const UNEVEN: [usize; 2] = [7, ELEMENTS / 7];
 const SHORT: [usize; 2] = [ELEMENTS / 3, 3];
@@ -16,7 +17,7 @@ const SHORT: [usize; 2] = [ELEMENTS / 3, 3];
 /// Bytes around slices that must stay as they are.
 pub(super) const GUARD: u64 = 64;
 
-/// In which order a cast reads its source.
+/// The order in which a cast reads its source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
     Dense,
@@ -26,12 +27,12 @@ pub(super) enum Order {
     Gathered,
     /// The rows of a matrix from the last to the first.
     Upwards,
-    /// The same of rows that are too short for whole windows.
+    /// The rows of such a matrix, which are too short for whole windows, from the last to the first.
     ShortUpwards,
 }
 
 impl Order {
-    /// Those of a coverage. Together, those of views take every kernel of views.
+    /// The orders of a coverage. Together, the orders of views take every kernel of views.
     pub(super) fn of(coverage: Coverage) -> &'static [Self] {
         const ALL: [Order; 5] = [Order::Dense, Order::Transposed, Order::Gathered, Order::Upwards, Order::ShortUpwards];
         if coverage.includes(Coverage::Views) { &ALL } else { &ALL[..1] }
@@ -62,7 +63,7 @@ impl Order {
         self.shape().iter().product()
     }
 
-    /// The element of the source of which an element of the result is made.
+    /// The index of the source element for an element of the result.
     pub(super) fn source_index(self, index: usize) -> usize {
         let [rows, columns] = self.shape();
         let (row, column) = (index / columns, index % columns);
@@ -74,12 +75,12 @@ impl Order {
     }
 }
 
-/// Where the slices of one cast lie, and how it reads its source.
+/// Where the slices of one cast lie, and the order in which it reads its source.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrangement {
     pub offsets: Offsets,
     pub order: Order,
-    /// The largest binding, if it is less than the device's: then the slices are too far apart for one binding.
+    /// The largest binding, if it is smaller than the device's. The slices are then too far apart for one binding.
     pub binding_size: Option<u64>,
 }
 
@@ -97,7 +98,7 @@ impl Arrangement {
     }
 }
 
-/// Slices that together take every kernel of a coverage and this order that host tensors do not take.
+/// Arrangements that together use every kernel of a coverage and an order, except those that casts of host tensors use.
 pub(super) fn arrangements(
     conversion: &Conversion,
     coverage: Coverage,
@@ -118,14 +119,14 @@ pub(super) fn arrangements(
     }
     if dense && coverage.includes(Coverage::OneBuffer) {
         offsets.extend([one(GUARD, after), one(GUARD + size(from), after + 2 * size(to))]);
-        // In place: between types of different widths too.
+        // In place, also between types of different widths.
         let start = GUARD + size(from).max(size(to));
         offsets.push(one(start, start));
     }
     let arranged = |offsets| Arrangement { offsets, order, binding_size: None };
     let mut all: Vec<_> = offsets.into_iter().map(arranged).collect();
     if coverage.includes(Coverage::OneBuffer) && limits.buffer_size > limits.binding_size {
-        // Half a binding for each tensor, and slices that are farther apart than a binding is long.
+        // A binding has room for one tensor in each half, and the slices are farther apart than a binding is long.
         let longest = [from, to].map(|t| t.packed_bytes(ELEMENTS as u64).unwrap_or(0)).into_iter().max().unwrap_or(0);
         let half = (longest + 2 * (GUARD + limits.offset_alignment)).next_multiple_of(16);
         let binding_size = (2 * half).min(limits.binding_size);

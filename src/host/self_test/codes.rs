@@ -2,12 +2,12 @@
 
 use crate::types::element::{ElementType, Kind};
 
-/// Elements of a test: several workgroups of every kernel for whole units, and a rest for the edge kernel. A multiple
-/// of 7.
+/// Elements of a test: several workgroups of every kernel for whole units, and a rest for the edge kernel. The number
+/// is a multiple of 7 for the view `UNEVEN`.
 pub(super) const ELEMENTS: usize = (1 << 16) + 75;
 
-/// A code whose number has an exponent between -32 and 31, if the type is one of floats: those with at most five exponent
-/// bits have no others.
+/// For a float, a code whose number has an exponent from -32 to 31. Floats with at most five exponent bits have no
+/// numbers beyond these.
 fn near_one(element_type: ElementType, code: u64) -> u64 {
     let Kind::Float(format) = element_type.kind() else { return code };
     let (man, exponents) = (format.man_bits, (1 << format.exp_bits) - 1);
@@ -15,9 +15,12 @@ fn near_one(element_type: ElementType, code: u64) -> u64 {
     code & !(exponents << man) | exponent << man
 }
 
-/// Every code of at most 16 bits. Of wider ones, a few significant bits after any number of leading zeros or ones,
-/// which meets every exponent of a float (of DOUBLE all but two) and every magnitude of an integer; random bits before a
-/// one and zeros, which meets ties of every narrower float; and what lies beside all of them.
+/// For types of at most 16 bits: every code. For wider types, three kinds of codes:
+///
+/// - A few significant bits after any number of leading zeros or ones. They include every exponent of a float (of
+///   DOUBLE all but two) and every magnitude of an integer.
+/// - Random bits before a one and zeros. They include ties of every narrower float.
+/// - The codes next to all of these.
 pub(super) fn codes(element_type: ElementType) -> impl Iterator<Item = u64> {
     let bits = element_type.code_bits();
     let mask = u64::MAX >> (64 - bits);
@@ -47,7 +50,8 @@ mod tests {
     use crate::types::options::CastOptions;
     use crate::types::tensor::Tensor;
 
-    /// The codes of wide floats lie halfway between two numbers of each narrower float, and beside that on both sides.
+    /// The codes of wide floats include numbers halfway between two numbers of each narrower float, and their
+    /// neighbours on both sides.
     #[test]
     fn ties_of_narrower_floats_are_among_the_codes() {
         for (from, least) in [(ElementType::FLOAT, [18, 1500]), (ElementType::DOUBLE, [9, 800])] {
@@ -72,8 +76,8 @@ mod tests {
         }
     }
 
-    /// Every exponent of a float with both signs (of DOUBLE all but two), and every number of leading zeros and ones of an
-    /// integer.
+    /// The codes include every exponent of a float with both signs (of DOUBLE all but two), and every number of leading
+    /// zeros and ones of an integer.
     #[test]
     fn every_magnitude_is_among_the_codes() {
         for from in ElementType::ALL.iter().copied().filter(|t| t.is_numeric() && t.code_bits() > 16) {

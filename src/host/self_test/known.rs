@@ -1,4 +1,4 @@
-//! Known answers: source codes, the results that they must have, and the comparison with those of a device.
+//! Known answers: source codes, their right results, and the comparison with the results of a device.
 
 use super::arrangement::{Arrangement, GUARD, Order};
 use super::codes::{ELEMENTS, codes};
@@ -13,11 +13,11 @@ use crate::types::element::ElementType;
 use crate::types::error::{CastFault, Error};
 use crate::types::spec::CastSpec;
 
-/// What a buffer holds before a cast.
+/// The content of a buffer before a cast.
 const POISON: u8 = 0xa5;
 
-/// Packed source codes and the expected results. They are compared with the reference, because the CPU path's fast methods would be
-/// most of a program that casts on devices only.
+/// Packed source codes and the expected results. The reference computes the results. The fast loops of the CPU path
+/// would be most of a program that casts on devices only.
 pub(super) struct Known {
     spec: CastSpec,
     pub conversion: Conversion,
@@ -34,14 +34,14 @@ impl Known {
         Ok(Self { spec: *spec, conversion, elements, source, expected })
     }
 
-    /// Casts as host tensors are cast, which proves that the device executes submissions at all.
+    /// Casts in the way of host tensors, which proves that the device executes submissions at all.
     pub(super) async fn check_host(&self, link: &DeviceLink) -> Result<(), Error> {
         let mut got = vec![0; self.expected.len()];
         pipelined::cast(link, &self.conversion, &self.source, self.elements as u64, &mut got).await?;
         self.compare(&got, &self.expected, self.elements, 0, |i| i)
     }
 
-    /// The packed results of a cast that reads the source in an order.
+    /// The packed results of a cast that reads the source in the given order.
     pub(super) fn expected_in(&self, order: Order) -> Result<Vec<u8>, Error> {
         if order == Order::Dense {
             return Ok(self.expected.clone());
@@ -52,7 +52,7 @@ impl Known {
     }
 
     /// Casts between slices of buffers as an engine does, and checks that nothing around the destination changes.
-    /// `expected` is the results in the arrangement's order.
+    /// `expected` has the results in the arrangement's order.
     pub(super) async fn check_slices(
         &self,
         link: &DeviceLink,
@@ -62,7 +62,8 @@ impl Known {
         let (conversion, offsets) = (&self.conversion, arrangement.offsets);
         let prepared = arrangement.prepare(&link.caster, &self.spec)?;
         let [start, result_start] = [offsets.source / 8, offsets.destination / 8];
-        // The destination's buffer as it should be in the end; before that it is poison, or the source's.
+        // The destination's buffer as it must be after the cast. Before the cast, it holds the poison, or the source if
+        // that is in the same buffer.
         let mut memory = Vec::new();
         put(&mut memory, start, &self.source);
         let mut image = if offsets.one_buffer { memory.clone() } else { Vec::new() };
@@ -91,7 +92,7 @@ impl Known {
         self.compare_outside(&got, &image)
     }
 
-    /// Compares a destination's buffer whose result is right with what it should hold.
+    /// Compares the buffer of a destination with `image`. The result itself is right already.
     fn compare_outside(&self, got: &[u8], image: &[u8]) -> Result<(), Error> {
         match image.iter().zip(got).position(|(expected, got)| expected != got) {
             Some(offset) => {
@@ -103,7 +104,8 @@ impl Known {
         }
     }
 
-    /// Compares the codes of a result, which begins at byte `start` of its buffer, with the expected ones. `source_index` says from which source code an element came.
+    /// Compares the codes of a result with the expected ones. The result begins at byte `start` of its buffer.
+    /// `source_index` gives the index of the source code for an element.
     fn compare(
         &self,
         got: &[u8],
@@ -125,8 +127,8 @@ impl Known {
     }
 }
 
-/// What a buffer holds after some commands. `record` makes the commands and the buffers, of which the last is read.
-/// `bytes` is how much memory they take.
+/// The content of a buffer after some commands. `record` makes the commands and the buffers; the last buffer is read.
+/// `bytes` is the memory that they take.
 pub(super) async fn outcome<const N: usize>(
     link: &DeviceLink,
     conversion: &Conversion,
@@ -157,7 +159,7 @@ fn packed(
     pack_codes(element_type.code_bits(), codes).map_err(full)
 }
 
-/// Copies bytes into memory, which grows so that guard bytes follow them.
+/// Copies bytes into `memory`, which grows so that guard bytes follow them.
 fn put(memory: &mut Vec<u8>, offset: u64, bytes: &[u8]) {
     let offset = offset as usize;
     let end = (offset + bytes.len()).next_multiple_of(4) + GUARD as usize;

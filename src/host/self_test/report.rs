@@ -3,9 +3,9 @@
 use crate::types::error::Error;
 use crate::types::spec::CastSpec;
 
-/// Which casts a device does right: the result of [`Caster::self_test`](crate::Caster::self_test).
+/// The casts that a device does right: the result of [`Caster::self_test`](crate::Caster::self_test).
 ///
-/// The answer holds for the device's driver, for this version of the crate, and for the coverage that was tested.
+/// It holds for the driver of the device, for this version of the crate, and for the coverage that was tested.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use = "casts that did not pass must not run on this device"]
 pub struct SelfTestReport {
@@ -17,19 +17,19 @@ impl SelfTestReport {
         Self { results }
     }
 
-    /// The casts in the order in which they were given, each with the first error that its test met.
+    /// The casts in the order in which they were given, each with the first error of its test.
     ///
-    /// [`CastFault::SelfTest`](crate::CastFault::SelfTest), [`CastFault::Incomplete`](crate::CastFault::Incomplete)
-    /// and [`CastFault::Kernel`](crate::CastFault::Kernel) are what this driver does with the cast.
+    /// [`CastFault::SelfTest`](crate::CastFault::SelfTest), [`CastFault::Incomplete`](crate::CastFault::Incomplete) and
+    /// [`CastFault::Kernel`](crate::CastFault::Kernel) show a fault of this driver that will come again.
     /// [`CastFault::OutOfMemory`](crate::CastFault::OutOfMemory) and [`CastFault::Device`](crate::CastFault::Device)
-    /// may not come again: such a cast was not tested to its end. [`CastFault::NoKernel`](crate::CastFault::NoKernel)
-    /// and [`CastFault::Limit`](crate::CastFault::Limit) say that the device cannot do the cast, whatever its driver.
+    /// may not come again; such a cast was not tested to its end. [`CastFault::NoKernel`](crate::CastFault::NoKernel)
+    /// and [`CastFault::Limit`](crate::CastFault::Limit) mean that the device cannot do the cast with any driver.
     pub fn results(&self) -> impl ExactSizeIterator<Item = (&CastSpec, Result<(), &Error>)> {
         self.results.iter().map(|(spec, result)| (spec, result.as_ref().copied()))
     }
 
     /// Whether a cast may run on this device: it was tested, and every result was right. False for a cast that was not
-    /// among the tested ones.
+    /// tested.
     pub fn passed(&self, spec: &CastSpec) -> bool {
         let mut results = self.results.iter().filter(|(tested, _)| tested == spec).peekable();
         results.peek().is_some() && results.all(|(_, result)| result.is_ok())
