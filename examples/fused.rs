@@ -1,5 +1,5 @@
-//! A cast inside a kernel of your own: a matrix-vector product whose FLOAT8E4M3FN weights are decoded where they are
-//! used, beside the same product of weights that were cast to FLOAT before.
+//! A cast inside a kernel of your own: a matrix-vector product that decodes its FLOAT8E4M3FN weights where it uses
+//! them. The program compares it with the same product of weights that were cast to FLOAT before.
 //!
 //! ```sh
 //! cargo run --release --example fused
@@ -19,10 +19,10 @@ const ROWS: usize = 1024;
 const COLUMNS: usize = 4096;
 const WEIGHTS: usize = ROWS * COLUMNS;
 
-/// How often each way is timed.
+/// How many times each way is timed.
 const RUNS: usize = 10;
 
-/// Public, as is `run`, because a test calls it.
+/// Public because a test calls it, as `run` is.
 pub fn main() -> ExitCode {
     match run(&mut std::io::stdout()) {
         Ok(()) => ExitCode::SUCCESS,
@@ -33,7 +33,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Prints what it found and measured.
+/// Prints the results and the times.
 pub fn run(output: &mut dyn Write) -> Result<(), Box<dyn Error>> {
     let instance = wgpu::Instance::default();
     let adapter = pollster::block_on(instance.request_adapter(&wgpu::RequestAdapterOptions::default()))
@@ -41,7 +41,7 @@ pub fn run(output: &mut dyn Write) -> Result<(), Box<dyn Error>> {
     let (device, queue) = pollster::block_on(adapter.request_device(&wgpu::DeviceDescriptor::default()))?;
     let gpu = Gpu { device, queue };
 
-    // The weights of a model: a byte each.
+    // The weights of a model, a byte for each.
     let values: Vec<f32> = (0..WEIGHTS).map(|i| (i as f32 * 0.37).sin() * 0.25).collect();
     let values = Tensor::from_slice([ROWS, COLUMNS], &values)?;
     let weights = cpu::cast(&values, ElementType::FLOAT8E4M3FN, &CastOptions::default())?;
@@ -51,7 +51,7 @@ pub fn run(output: &mut dyn Write) -> Result<(), Box<dyn Error>> {
     let [y, y_float] = [4 * ROWS, 4 * ROWS].map(|bytes| gpu.empty(bytes));
     let [decoded, floats] = [4 * WEIGHTS, 4 * WEIGHTS].map(|bytes| gpu.empty(bytes));
 
-    // The fused kernel: a word has four weights, and the function gives their values.
+    // The fused kernel. A word holds four weights, and the function gives their values.
     let mut functions = Functions::new("w")?;
     let decode = functions.decode_word(ElementType::FLOAT8E4M3FN)?;
     let word = format!("{}(weights[i])", decode.name());
@@ -63,7 +63,7 @@ pub fn run(output: &mut dyn Write) -> Result<(), Box<dyn Error>> {
     let spec = CastSpec::new(ElementType::FLOAT8E4M3FN, ElementType::FLOAT);
     let prepared = Caster::new(&gpu.device).prepare(&spec, WEIGHTS as u64)?;
     let cast = prepared.bind(Source::whole(weights.slice(..)), Destination::whole(floats.slice(..)))?;
-    // What the function gives, stored: only to compare it with the cast.
+    // Stores the values of the function, only to compare them with the cast.
     let all = gpu.kernel(&decoding(functions.wgsl(), &word));
     let all_group = gpu.group(&all, &[&weights, &decoded]);
 
@@ -107,7 +107,7 @@ pub fn run(output: &mut dyn Write) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A matrix-vector product, one row a workgroup. `value` is the expression of the four weights at index `i`.
+/// A matrix-vector product; a workgroup computes one row. `value` is the expression of the four weights at index `i`.
 fn product(functions: &str, element: &str, value: &str) -> String {
     format!(
         "{functions}
@@ -141,7 +141,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     )
 }
 
-/// All weights decoded, four an invocation.
+/// Decodes all weights, four for each invocation.
 fn decoding(functions: &str, value: &str) -> String {
     format!(
         "{functions}

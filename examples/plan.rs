@@ -1,5 +1,5 @@
-//! A cast as data: the kernels as text and what to dispatch. The program makes every object of the device itself, as an engine
-//! on another version of wgpu, on Dawn or in a browser does.
+//! A cast as data: the kernels as text, and the dispatches. The program makes every object of the device itself, as an
+//! engine does on another version of wgpu, on Dawn or in a browser.
 //!
 //! ```sh
 //! cargo run --release --example plan
@@ -26,14 +26,14 @@ pub fn main() -> Result<(), Box<dyn Error>> {
     let values: Vec<f32> = (0..ELEMENTS).map(|i| (i as f32 * 0.001).sin() * 500.0).collect();
     queue.write_buffer(&pool, 0, bytemuck::cast_slice(&values));
 
-    // Where the tensors lie in the pool: the result is behind the source. The settings have the limits of the device; the
-    // default suits every WebGPU device.
+    // The places of the tensors in the pool: the result follows the source. The settings have the limits of the device;
+    // the default settings suit every WebGPU device.
     let spec = CastSpec::new(ElementType::FLOAT, ElementType::FLOAT16);
     let behind = 4 * ELEMENTS as u64;
     let placement = Placement::one_buffer(Position::whole(0), Position::whole(behind));
     let plan = Plan::new(&spec, ELEMENTS as u64, &placement, &PlanSettings::default())?;
 
-    // A pipeline for each kernel. An engine keeps them: the text is the key.
+    // A pipeline for each kernel. An engine keeps the pipelines; the text is the key.
     let pipeline = |wgsl: &str| {
         let source = wgpu::ShaderSource::Wgsl(wgsl.into());
         let module = device.create_shader_module(wgpu::ShaderModuleDescriptor { label: None, source });
@@ -48,7 +48,8 @@ pub fn main() -> Result<(), Box<dyn Error>> {
     };
     let pipelines: Vec<_> = plan.kernels().iter().map(|kernel| pipeline(kernel.wgsl())).collect();
 
-    // For each dispatch: its parameters, a uniform buffer, at binding 4; the tensors at bindings 0 and 1. All in one pass.
+    // For each dispatch: its parameters in a uniform buffer at binding 4, and the tensors at bindings 0 and 1. All
+    // dispatches are in one pass.
     let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
     {
         let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
@@ -57,7 +58,7 @@ pub fn main() -> Result<(), Box<dyn Error>> {
             let parameters = device.create_buffer_init(&BufferInitDescriptor { label: None, contents, usage });
             let mut entries = vec![wgpu::BindGroupEntry { binding: 4, resource: parameters.as_entire_binding() }];
             for binding in dispatch.bindings() {
-                // With two buffers, `binding.side` says whose it is.
+                // With two buffers, `binding.side` says which one to bind.
                 let size = wgpu::BufferSize::new(binding.size);
                 let range = wgpu::BufferBinding { buffer: &pool, offset: binding.offset, size };
                 let resource = wgpu::BindingResource::Buffer(range);
@@ -73,7 +74,7 @@ pub fn main() -> Result<(), Box<dyn Error>> {
         }
     }
 
-    // Only to show that it is right: the same on the CPU, compared on bits.
+    // Only to show that the result is right: the same cast on the CPU gives the same bits.
     let expected = cpu::cast(&Tensor::from_slice([ELEMENTS], &values)?, spec.to, &CastOptions::default())?;
     let size = 2 * ELEMENTS as u64;
     let staging = buffer(size, BufferUsages::MAP_READ | BufferUsages::COPY_DST);

@@ -32,9 +32,9 @@ fn imports_go_one_way() {
     assert_eq!(found, LAYERS.map(|(layer, allowed)| (layer, allowed.iter().map(|&name| name.to_owned()).collect())));
 }
 
-/// A program that casts on devices only has no loop of the CPU path in it: they are four fifths of what such a program would
-/// pay for this crate. `caster` and the layers below it import nothing from `cpu`; the self-test, which a caster runs, imports
-/// the reference only.
+/// A program that casts on devices only contains no loop of the CPU path. The loops would be four fifths of what such a
+/// program pays for this crate. `caster` and the layers below it import nothing from `cpu`. The self-test, which a
+/// caster runs, imports only the reference.
 #[test]
 fn the_self_test_needs_no_loop_of_the_cpu_path() {
     let host = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/host");
@@ -45,7 +45,7 @@ fn the_self_test_needs_no_loop_of_the_cpu_path() {
     assert_eq!(imports, BTreeSet::from(["::reference"]));
 }
 
-/// The layers that code names.
+/// The layers whose names occur in the imports of code.
 fn imports(code: &str) -> Vec<String> {
     let name = |rest: &str| rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().map(str::to_owned);
     code.split("crate::").skip(1).filter_map(name).collect()

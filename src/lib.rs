@@ -1,4 +1,5 @@
-// The first definition of a link counts: these replace the README's links to docs.rs, which the package's page needs.
+// The first definition of a link counts. These definitions replace the README's links to docs.rs, which the package's
+// page needs.
 //! [engine]: docs::engine
 //! [semantics]: docs::semantics
 //! [performance]: docs::performance
@@ -27,8 +28,8 @@
 //! | tell what failed | [`Error`], and what is wrong: with a cast [`CastFault`], with a slice of it [`SliceFault`]; what they name: [`Side`], [`BufferRange`], [`OperatorVersion`] |
 //!
 #![doc = include_str!("../README.md")]
-// Where the types of wgpu are sent to threads, they nest deeper than the default of 128. Rust 1.101 warns of that, and a later version
-// is to refuse it.
+// Where wgpu's types are sent to threads, they nest deeper than the default limit of 128. Rust 1.101 warns of that, and
+// a later version is to refuse it.
 #![recursion_limit = "256"]
 
 mod bits;
@@ -65,7 +66,7 @@ pub use types::tensor::{Element, Tensor};
 #[cfg(feature = "wgpu")]
 pub use with_wgpu::*;
 
-/// What the feature `wgpu` adds.
+/// The items that the feature `wgpu` adds.
 #[cfg(feature = "wgpu")]
 mod with_wgpu {
     pub use crate::caster::{Bound, BoundDispatch, Caster, CasterDescriptor, Destination, Many, Prepared, Source};
@@ -79,6 +80,6 @@ mod with_wgpu {
     pub use wgpu;
 }
 
-/// The version of this crate, for the keys of what depends on it: kernels and the answers of
-/// [`Caster::self_test`](crate::Caster::self_test) may change with it.
+/// The version of this crate. Kernels and the answers of [`Caster::self_test`](crate::Caster::self_test) may change
+/// with it, so keys of stored ones should contain it.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -22,7 +22,7 @@ pub fn list(args: &AdaptersArgs) -> Result<(), Failure> {
         output::line(format_args!("{mark} {name} ({backend}, {kind}, {driver}): {reason}"))?;
     }
     if adapters.is_empty() {
-        // Looking for one gives the reason, such as an unknown backend in WGPU_BACKEND.
+        // Looking for an adapter gives the reason, such as an unknown backend in WGPU_BACKEND.
         let reason = match pollster::block_on(Context::open(DeviceChoice::Gpu)) {
             Err(Error::NoAdapter { reason, .. }) => format!(": {reason}"),
             _ => String::new(),

@@ -273,7 +273,7 @@ enum Device {
 }
 
 impl ConvertArgs {
-    /// The type to which a tensor of a file of several is cast; `None` if it stays as it is.
+    /// The type to which a tensor is cast, in a file of several tensors; `None` if the tensor stays as it is.
     pub fn target(&self, name: &str, from: ElementType) -> Option<ElementType> {
         self.rules.target(name, from, self.from.plain())
     }
@@ -311,7 +311,7 @@ impl DeviceArgs {
         }
     }
 
-    /// The adapter that the arguments name, for a command that needs one; by default any.
+    /// The adapter that the arguments name, for a command that needs one. By default it is any adapter.
     ///
     /// # Errors
     /// The arguments name the CPU.
@@ -422,7 +422,7 @@ fn parse_size(text: &str) -> Result<u64, String> {
     number.checked_mul(1 << power).filter(|&bytes| bytes > 0).ok_or_else(|| "out of range".to_owned())
 }
 
-/// Reads the name of a language, which has to be one that there is.
+/// Reads the name of a language, which must be a known one.
 fn format() -> impl TypedValueParser<Value = Format> {
     let known = |name: String| Format::ALL.into_iter().find(|format| format.name() == name).expect("a possible value");
     PossibleValuesParser::new(Format::ALL.map(Format::name)).map(known)

@@ -1,5 +1,5 @@
-//! The file that keeps a driver's pipelines between runs. Anything may be in its place, so only a regular file of this
-//! user is read, and it is replaced, never written to.
+//! The file that keeps a driver's pipelines between runs. Anything may be at its path. So only a regular file of this
+//! user is read, and the file is never written to, but replaced.
 
 use std::fs::{DirBuilder, Metadata, OpenOptions};
 use std::hash::{DefaultHasher, Hasher};
@@ -15,10 +15,11 @@ const CHECKSUM: usize = 8;
 /// The largest file that is read or written.
 const LARGEST: usize = 64 << 20;
 
-/// The driver's data. There is none if there is no file, or only a damaged one: a driver may trust what it is given.
+/// The driver's data. `None` if there is no file, or if the file is damaged: a driver may trust the data without
+/// checks.
 ///
 /// # Errors
-/// What is at the path is not a file of this user alone, or cannot be read.
+/// The path is not that of a file of this user alone, or the file cannot be read.
 pub fn read(path: &Path) -> Result<Option<Vec<u8>>, String> {
     let folder = path.parent().unwrap_or(path);
     let missing = |error: &std::io::Error| error.kind() == ErrorKind::NotFound;

@@ -3,13 +3,13 @@
 #[cfg(target_os = "linux")]
 use crate::args::PROGRAM;
 
-/// Mesa's layer that chooses among Vulkan devices asks for a Wayland display, and prints an error on stderr if this
-/// variable names no folder. With any folder it goes on silently, and finds no display there either.
+/// Mesa's layer that chooses among Vulkan devices asks for a Wayland display. If this variable names no folder, it
+/// prints an error on stderr. With any folder it finds no display either, but prints nothing.
 #[cfg(target_os = "linux")]
 const RUNTIME: &str = "XDG_RUNTIME_DIR";
 
-/// Starts the program again with a value of the variable if it has none, so that stderr has the messages of this
-/// program only. A process cannot safely change its own environment. If it cannot be started, it goes on as it is.
+/// If the variable has no value, starts the program again with one. So stderr has only the messages of this program. A
+/// process cannot safely change its own environment. If the program cannot be started again, this process goes on.
 #[cfg(target_os = "linux")]
 pub fn prepare_for_drivers() {
     use std::os::unix::process::CommandExt;

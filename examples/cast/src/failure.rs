@@ -36,14 +36,14 @@ impl Failure {
     }
 }
 
-/// The system's reason for an error of a temporary file, without the name that only this process knows.
+/// The system's reason for an error of a temporary file, without the file's name, which means nothing to the user.
 pub fn reason(error: &std::io::Error) -> String {
     let inner = error.get_ref().and_then(std::error::Error::source);
     inner.map_or_else(|| error.to_string(), ToString::to_string)
 }
 
 impl std::fmt::Display for Failure {
-    /// Prints one line, also where messages of drivers and libraries have several.
+    /// Prints one line, even if the message of a driver or a library has several.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (Failure::Usage(message) | Failure::Work(message)) = self;
         for (index, line) in message.lines().map(str::trim).filter(|line| !line.is_empty()).enumerate() {

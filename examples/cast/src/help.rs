@@ -7,14 +7,14 @@ pub const EXIT_STATUS: &str = "Exit status: 0 success, 1 error, 2 usage error. M
 /// The order of the parts of `convert --help`: examples come before the options.
 pub const EXAMPLES_FIRST: &str = "{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}{all-args}{after-help}";
 
-/// Of `convert -h`.
+/// The examples of `convert -h`.
 pub const FEW_EXAMPLES: &str = "\
 Examples (more in --help):
   wgpu-cast convert model.safetensors model-bf16.safetensors --to bfloat16
   wgpu-cast convert Llama/ Llama-fp8/ --to float8e4m3fn --except '*norm*' --copy-others
   wgpu-cast convert model.onnx model-fp16.onnx --graph --to float16 --keep-io-types";
 
-/// Of `convert --help`.
+/// The examples of `convert --help`.
 pub const EXAMPLES: &str = "\
 Examples:
   wgpu-cast convert model.safetensors model-bf16.safetensors --to bfloat16

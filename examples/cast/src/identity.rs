@@ -1,10 +1,10 @@
-//! Which file it is, whatever its name.
+//! The identity of a file, independent of its name.
 
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-/// A file system and the number of a file in it: the same under all names of the file.
+/// A file system, and the number of a file in it. All names of a file give the same identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FileId {
     device: u64,
@@ -37,7 +37,7 @@ impl FileId {
         Ok(Self::from(&fs::metadata(path)?))
     }
 
-    /// What has this path itself, which may be a link.
+    /// The file, folder or link that has this path itself; a link is not followed.
     ///
     /// # Errors
     /// There is nothing, or the system does not tell.
@@ -65,7 +65,7 @@ impl FileId {
         Self::of(&File::open(path)?)
     }
 
-    /// What has this path itself, unless it is a link.
+    /// The file or folder that has this path itself. A link is an error.
     ///
     /// # Errors
     /// There is nothing, it is a link, or the system does not tell.

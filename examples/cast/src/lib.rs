@@ -1,9 +1,10 @@
 //! The program `wgpu-cast`: ONNX Cast for files, and tools to print, verify and measure the kernels. `wgpu-cast --help` is its
 //! documentation.
 //!
-//! This library is the program: [`main`] is all of it. The other items are what tests share with it. Programs use the crate `wgpu-cast`.
+//! This library is the program, and [`main`] runs it. The other items are shared with tests. Other programs use the
+//! crate `wgpu-cast`.
 
-// As in src/lib.rs: the types of wgpu nest deeply.
+// As in src/lib.rs: wgpu's types nest deeply.
 #![recursion_limit = "256"]
 
 mod adapters;
@@ -91,7 +92,7 @@ fn is_help(error: &clap::Error) -> bool {
     )
 }
 
-/// The error of clap and its tip, without the usage block that follows.
+/// The error of clap and its tip, without the block about usage that follows.
 fn one_line(error: &clap::Error) -> String {
     let text = error.to_string();
     let paragraphs = text.split("\n\n").enumerate();
@@ -103,7 +104,7 @@ fn one_line(error: &clap::Error) -> String {
     }
 }
 
-/// What `convert` has in place of an option that other programs have.
+/// The option of `convert` that corresponds to an option of other programs.
 fn option_meant(error: &clap::Error) -> Option<&'static str> {
     let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else { return None };
     let usage = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();

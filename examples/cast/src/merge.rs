@@ -25,8 +25,8 @@ struct Model {
     parts: Parts,
 }
 
-/// Joins the indexes of all parts in a folder and in the folders in it. All parts of a model must belong to one
-/// conversion, and none may be missing. Every shard must be the one that was made with its part, and have its tensors.
+/// Joins the indexes of all parts in a folder and in its folders. All parts of a model must belong to one conversion,
+/// and none may be missing. Every shard must be the one that was made with its part, and must contain its tensors.
 pub fn merge(args: &MergeArgs) -> Result<(), Failure> {
     let mut models = Vec::new();
     find(&args.folder, &mut models)?;
@@ -41,7 +41,7 @@ pub fn merge(args: &MergeArgs) -> Result<(), Failure> {
     }
     for Model { index, count, parts, .. } in models {
         for (&number, path) in &parts {
-            // The folder of the outputs, where the list is, may be further out.
+            // The list is in the folder of the outputs, which may be an outer folder.
             Finished::open(&args.folder, Some(ShardPart { index: number, count })).remove();
             fs::remove_file(path).map_err(|error| Failure::at(path, error))?;
         }
@@ -51,7 +51,7 @@ pub fn merge(args: &MergeArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Finds the models in a folder and in the folders in it, and checks them.
+/// Finds the models in a folder and in its folders, and checks them.
 fn find(folder: &Path, models: &mut Vec<Model>) -> Result<(), Failure> {
     let listing = Listing::read(folder, None)?;
     let mut found: BTreeMap<String, (usize, Parts)> = BTreeMap::new();

@@ -1,7 +1,7 @@
 //! Printing on stdout and stderr.
 //!
-//! Names come from files, and a terminal obeys the control characters in them. All lines are therefore escaped here, in
-//! one place: what a caller prints as a line is one line.
+//! Names come from files, and a terminal obeys the control characters in them. So all lines are escaped here: a line
+//! that a caller prints stays one line.
 
 use std::fmt::Display;
 use std::io::{ErrorKind, Write};
@@ -25,7 +25,7 @@ pub fn hide_notes() {
 /// Prints bytes on stdout.
 ///
 /// # Errors
-/// Writing to stdout fails. A closed pipe is not an error: the reader has what it wanted.
+/// Writing to stdout fails. A closed pipe is not an error: the reader has all that it needs.
 pub fn bytes(bytes: &[u8]) -> Result<(), Failure> {
     let mut stdout = std::io::stdout().lock();
     match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
@@ -34,7 +34,7 @@ pub fn bytes(bytes: &[u8]) -> Result<(), Failure> {
     }
 }
 
-/// Prints a line on stdout: text, or JSON, which stays the same JSON.
+/// Prints a line on stdout. It is text, or JSON that has the same meaning after escaping.
 ///
 /// # Errors
 /// As [`bytes`].
@@ -42,24 +42,24 @@ pub fn line(line: impl Display) -> Result<(), Failure> {
     bytes((escaped(&line.to_string()) + "\n").as_bytes())
 }
 
-/// Prints what a command does on stderr, unless notes are hidden.
+/// Tells on stderr what a command does, unless notes are hidden.
 pub fn note(message: impl Display) {
     if !QUIET.load(Ordering::Relaxed) {
         message_line("", message);
     }
 }
 
-/// Prints on stderr what a user should know although the command succeeds.
+/// Tells on stderr what a user should know although the command succeeds.
 pub fn warning(message: impl Display) {
     message_line("warning: ", message);
 }
 
-/// Prints on stderr why a command fails.
+/// Tells on stderr why a command fails.
 pub fn error(message: impl Display) {
     message_line(&format!("{PROGRAM}: "), message);
 }
 
-/// A failure to print is ignored, since there is no other place to report it.
+/// Ignores a failure to print, since there is no other place to report it.
 fn message_line(kind: &str, message: impl Display) {
     let line = format!("{kind}{}\n", cut(&escaped(&message.to_string()), LONGEST_MESSAGE));
     let _ = std::io::stderr().write_all(line.as_bytes());

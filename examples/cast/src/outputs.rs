@@ -13,13 +13,13 @@ pub fn path(folder: &Path, index: usize) -> PathBuf {
     folder.join(format!("output_{index}.pb"))
 }
 
-/// Writes all outputs to partial files beside their places, and then renames all. Links are followed.
+/// Writes all outputs to partial files next to their final paths, and then renames all of them. Links are followed.
 ///
-/// A process that is stopped while it renames leaves some outputs of this run, those of an earlier run in the other
-/// places, and partial files.
+/// If the process is stopped while it renames, some outputs are those of this run and others those of an earlier run,
+/// and partial files remain.
 ///
 /// # Errors
-/// The file system refuses it. Then none of the files of this run remains, nor does a folder that was made for them.
+/// The file system refuses it. Then no file of this run remains, and no folder that was made for them.
 pub fn write(folder: &Path, outputs: Vec<NamedTensor>, existing: Existing) -> Result<(), Failure> {
     let new = NewFolder::create(folder)?;
     rename(stage(folder, outputs, existing)?)?;

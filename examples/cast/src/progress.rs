@@ -8,10 +8,10 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::output::{note, size};
 use crate::text::printable;
 
-/// How often a line is printed where there is no terminal.
+/// How often a line is printed if there is no terminal.
 const INTERVAL: Duration = Duration::from_secs(10);
 
-/// How often the picture of a command that does not know how far it is changes.
+/// How often the spinner of a command changes that does not know how far it is.
 const TICK: Duration = Duration::from_millis(100);
 
 /// What is counted.
@@ -33,7 +33,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// The progress of writing `total` bytes. Nothing is printed if it is `silent`.
+    /// The progress of writing `total` bytes. If `silent`, nothing is printed.
     pub fn of_bytes(total: u64, silent: bool) -> Self {
         let style = "{bar:24} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left, {wide_msg}";
         Self::new(Unit::Bytes, total, style, silent)
@@ -44,7 +44,7 @@ impl Progress {
         Self::new(Unit::Steps, total, "{bar:24} {pos} of {len}, {per_sec}, {eta} left, {wide_msg}", silent)
     }
 
-    /// A command that does not know how far it is. On a terminal, `what` and the time are shown.
+    /// The progress of a command that does not know how far it is. On a terminal, `what` and the time are shown.
     pub fn of_one_step(what: &str, silent: bool) -> Self {
         let progress = Self::new(Unit::Steps, 1, "{spinner} {msg}, {elapsed}", silent);
         if let Some(bar) = &progress.bar {
@@ -64,7 +64,7 @@ impl Progress {
         Self { bar, lines: !is_terminal && !silent, unit, total, done: 0, started: now, printed: now }
     }
 
-    /// More bytes or steps are done. `name` says of what: the tensor, the file or the types.
+    /// Adds bytes or steps that are done. `name` is the tensor, the file or the types that they belong to.
     pub fn advance(&mut self, more: u64, name: &str) {
         self.done = self.done.saturating_add(more);
         if let Some(bar) = &self.bar {
@@ -104,7 +104,7 @@ impl Progress {
 }
 
 impl Drop for Progress {
-    /// An error also removes the bar.
+    /// Removes the bar, also after an error.
     fn drop(&mut self) {
         self.stop();
     }

@@ -1,4 +1,4 @@
-//! Which files a command reads and writes: no output may replace an input or another output.
+//! The files that a command reads and writes. No output may replace an input or another output.
 
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
@@ -8,7 +8,7 @@ use crate::atomic::target::{folder_of, follow_links, is_special};
 use crate::failure::Failure;
 use crate::identity::FileId;
 
-/// Where a file is, whatever its name.
+/// The place of a file, independent of its name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum FilePlace {
     File(FileId),
@@ -17,7 +17,8 @@ pub enum FilePlace {
 }
 
 impl FilePlace {
-    /// The file at a path. Links are followed. `None` for pipes and devices of characters, which contain nothing.
+    /// The place of the file at a path. Links are followed. `None` for pipes and character devices, which contain
+    /// nothing.
     pub fn of(path: &Path) -> Option<Self> {
         if is_stream(path) {
             return None;
@@ -39,7 +40,7 @@ fn is_stream(_: &Path) -> bool {
     false
 }
 
-/// The path from the root, without links: the system knows the folders that exist, and those that do not contain none.
+/// The path from the root, without links. The system resolves the part that exists; the rest cannot contain links.
 fn full(path: &Path) -> PathBuf {
     let (mut exists, mut rest) = (path, Vec::new());
     let mut full = loop {
@@ -56,7 +57,7 @@ fn full(path: &Path) -> PathBuf {
         match component {
             Component::ParentDir => drop(full.pop()),
             Component::CurDir => {}
-            // These systems take letters of both cases for the same.
+            // These systems do not distinguish upper and lower case.
             name if cfg!(any(windows, target_os = "macos")) => full.push(name.as_os_str().to_ascii_lowercase()),
             name => full.push(name),
         }
@@ -64,11 +65,11 @@ fn full(path: &Path) -> PathBuf {
     full
 }
 
-/// A file that is read, by number.
+/// The number of a file that is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Read(usize);
 
-/// The files of a command, and what they are for. Those that it reads are added first.
+/// The files of a command and their roles. The files that it reads are added first.
 #[derive(Debug, Default)]
 pub struct Roles {
     read: usize,
@@ -88,7 +89,7 @@ impl Roles {
         number
     }
 
-    /// Adds a file that is written, with its partial file. `in_place` says whether it may replace its `own` inputs.
+    /// Adds a file that is written, and its partial file. `in_place` says whether it may replace its `own` inputs.
     ///
     /// # Errors
     /// It is an input or another output.

@@ -19,7 +19,7 @@ use crate::roles::Roles;
 use crate::session::Session;
 use crate::{output, outputs};
 
-/// The most outputs, and the most axes of each, that the line on stderr has: a model may have millions.
+/// The most outputs, and the most axes of each, in the line on stderr. A model may have millions.
 const SHOWN: usize = 8;
 
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
@@ -60,13 +60,13 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
 
 /// The files of a model's external data.
 fn data_of(model: &dyn ReadAt, path: &Path) -> Vec<PathBuf> {
-    // What is no model is told when it is read as one.
+    // If the file is no model, reading it as one later gives the error.
     let folder = path.parent().unwrap_or(Path::new(""));
     let scan = ModelScan::read(model);
     scan.map_or(Vec::new(), |scan| scan.external_files().map(|name| folder.join(name)).collect())
 }
 
-/// Refuses outputs that are inputs. Returns what to do with those that exist, and the permissions of new ones.
+/// Refuses outputs that are inputs. Returns how to treat existing files, and the permissions of new ones.
 fn check_names(args: &RunArgs, data: &[PathBuf], outputs: usize) -> Result<Existing, Failure> {
     let mut roles = Roles::default();
     roles.read(&args.model, "the model");
@@ -84,7 +84,7 @@ fn check_names(args: &RunArgs, data: &[PathBuf], outputs: usize) -> Result<Exist
     Ok(Existing { permissions, ..Existing::default() })
 }
 
-/// An output, for programs. Strings have no fixed size.
+/// An output as JSON. Strings have no fixed size.
 fn describe(folder: &Path, index: usize, output: &NamedTensor) -> Value {
     let NamedTensor { name, tensor } = output;
     json!({
@@ -96,7 +96,7 @@ fn describe(folder: &Path, index: usize, output: &NamedTensor) -> Value {
     })
 }
 
-/// The outputs' types and shapes.
+/// The types and shapes of the outputs.
 fn summary(outputs: &[NamedTensor]) -> String {
     let of_output = |NamedTensor { tensor, .. }: &NamedTensor| {
         let axes = tensor.shape().iter().map(usize::to_string);
@@ -125,7 +125,7 @@ fn read(path: &Path) -> Result<Tensor, Failure> {
 /// The bytes of a file that contains one message.
 fn message(path: &Path) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
-    // The limit matters for files without an end.
+    // The limit matters for files that have no end.
     let limit = LONGEST_MESSAGE as u64 + 1;
     let read = File::open(path).and_then(|file| file.take(limit).read_to_end(&mut bytes));
     read.map_err(|e| Failure::at(path, e))?;

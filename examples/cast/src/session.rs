@@ -1,4 +1,4 @@
-//! A context with a pipeline cache on disk, where the driver supports one.
+//! A context with a pipeline cache on disk, if the driver supports one.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use wgpu_cast::{Context, DeviceChoice};
 use crate::failure::Failure;
 use crate::{cache, output};
 
-/// The least kernel there is.
+/// The smallest possible kernel.
 const EMPTY: &str = "@compute @workgroup_size(1) fn main() {}";
 
 /// Opens a context. Stderr says which better adapters do not work.
@@ -18,7 +18,7 @@ const EMPTY: &str = "@compute @workgroup_size(1) fn main() {}";
 pub async fn open(choice: DeviceChoice) -> Result<Context, Failure> {
     let context = Context::open(choice).await?;
     if let (Some(skipped), Some(used)) = (context.skipped_adapters(), context.adapter_info()) {
-        // Drivers' messages have several lines.
+        // The messages of drivers have several lines; a failure is printed as one line.
         let skipped = Failure::Work(skipped.to_owned());
         output::warning(format_args!(
             "{} ({}) is used, because another adapter does not work: {skipped}",
@@ -37,12 +37,13 @@ pub struct Session {
 struct Kept {
     cache: PipelineCache,
     path: PathBuf,
-    /// What the file had.
+    /// The data that was read from the file.
     data: Option<Vec<u8>>,
 }
 
 impl Session {
-    /// Opens a context on the chosen device. A cache that cannot be used is not: stderr says why.
+    /// Opens a context on the chosen device. If the cache cannot be used, the run goes on without it, and stderr says
+    /// why.
     ///
     /// # Errors
     /// As `Context::open`.
@@ -52,7 +53,7 @@ impl Session {
         Ok(Self { context: context.with_pipeline_cache(kept.cache.clone()), kept: Some(kept) })
     }
 
-    /// Writes the pipeline cache for the next run, if it has changed. The command succeeds even if it cannot be
+    /// Writes the pipeline cache for the next run, if it has changed. The command succeeds even if the cache cannot be
     /// written.
     pub fn keep(&self) {
         let Some(Kept { cache, path, data: old }) = &self.kept else { return };
@@ -72,7 +73,7 @@ impl Kept {
         let name = wgpu::util::pipeline_cache_key(context.adapter_info()?)?;
         let path = dirs::cache_dir()?.join("wgpu-cast").join(name);
         let data = cache::read(&path).map_err(|reason| unused(&path, &reason)).ok()?;
-        // A file that the device rejects is replaced by what this run compiles.
+        // If the device rejects the file, the pipelines that this run compiles replace it.
         match (create(device, data.as_deref()).await, &data) {
             (Ok(cache), _) => Some(Self { cache, path, data }),
             (Err(reason), Some(_)) => {
@@ -88,21 +89,21 @@ impl Kept {
     }
 }
 
-/// Says that a run does without the file.
+/// Says that the file is not used in this run.
 fn unused(path: &Path, reason: &str) {
     output::warning(format_args!("the pipeline cache {} is not used: {reason}", path.display()));
 }
 
-/// A cache with which a pipeline could be made. Otherwise a file that the driver does not like would make every cast
-/// fail.
+/// A cache, if a pipeline can be made with it. Otherwise a file that the driver rejects would make every cast fail.
 async fn create(device: &wgpu::Device, data: Option<&[u8]>) -> Result<PipelineCache, String> {
     let memory = device.push_error_scope(ErrorFilter::OutOfMemory);
     let internal = device.push_error_scope(ErrorFilter::Internal);
     let validation = device.push_error_scope(ErrorFilter::Validation);
     let descriptor = wgpu::PipelineCacheDescriptor { label: Some("cast"), data, fallback: true };
     #[allow(unsafe_code, reason = "wgpu's pipeline caches are unsafe: see SAFETY")]
-    // SAFETY: the data is what `PipelineCache::get_data` gave on this kind of adapter, in a file of this user that only
-    // `keep` writes, whole by its checksum; wgpu checks its header against the adapter and the driver.
+    // SAFETY: `PipelineCache::get_data` gave the data on this kind of adapter. The file belongs to this user, only
+    // `keep` writes it, and its checksum shows that it is whole. wgpu checks the header against the adapter and the
+    // driver.
     let cache = unsafe { device.create_pipeline_cache(&descriptor) };
     let source = wgpu::ShaderSource::Wgsl(EMPTY.into());
     let module = device.create_shader_module(wgpu::ShaderModuleDescriptor { label: Some("empty"), source });

@@ -1,4 +1,5 @@
-//! Partial files and new folders are removed when the user or the system ends the program, which says what is left.
+//! When the user or the system ends the program, partial files and new folders are removed, and a message tells what is
+//! left.
 
 use std::io;
 #[cfg(unix)]
@@ -12,7 +13,7 @@ use crate::output::{self, counted};
 #[cfg(unix)]
 use crate::text::printable;
 
-/// What a signal finds.
+/// The state of the work when a signal comes.
 #[cfg_attr(not(unix), allow(dead_code, reason = "other systems have no signals"))]
 struct Work {
     partial: Vec<Partial>,
@@ -40,8 +41,9 @@ fn work() -> MutexGuard<'static, Work> {
     WORK.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Opens or creates a partial file, which is removed if a signal ends the program, unless it is to be kept. No signal
-/// ends the program in between, and none removes a file that another process has created.
+/// Opens or creates a partial file. If a signal ends the program, the file is removed, unless it is to be kept. No
+/// signal ends the program between opening and listing the file. A file that another process has created is never
+/// removed.
 ///
 /// # Errors
 /// Those of `create`.
@@ -57,7 +59,7 @@ pub fn removed_on_signal<T>(
     Ok((created, id))
 }
 
-/// The file is no partial file any more.
+/// The file at `path` is no partial file any more.
 pub fn forget(path: &Path) {
     work().partial.retain(|listed| listed.path != path);
 }
@@ -67,12 +69,12 @@ pub fn add_folders(new: &[PathBuf]) {
     work().folders.splice(0..0, new.iter().cloned());
 }
 
-/// The folders are not new any more.
+/// The folders of `old` are not new any more.
 pub fn forget_folders(old: &[PathBuf]) {
     work().folders.retain(|folder| !old.contains(folder));
 }
 
-/// Gives an output its name without a signal ending the program meanwhile.
+/// Gives an output its name. No signal ends the program meanwhile.
 ///
 /// # Errors
 /// Those of `rename`.
@@ -85,7 +87,7 @@ pub fn name<E>(rename: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
 
 #[cfg(unix)]
 impl Work {
-    /// Removes what is not to be kept. Returns what is left, for the user.
+    /// Removes the files and folders that are not to be kept. Returns a text for the user about what is left.
     fn end(&self) -> String {
         let mut told = vec!["interrupted".to_owned()];
         for Partial { path, id, keep, can_continue } in &self.partial {
@@ -113,8 +115,8 @@ impl Work {
     }
 }
 
-/// A thread waits for signals, so that also a program that waits for its input ends at once. A signal that the program
-/// was started to ignore stays ignored, as `nohup` and shells want it for programs in the background.
+/// A thread waits for signals, so that a program that waits for its input also ends at once. A signal that the program
+/// was started to ignore stays ignored: `nohup`, and shells for programs in the background, rely on that.
 #[cfg(unix)]
 fn watch() {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -125,12 +127,13 @@ fn watch() {
         if let Some(signal) = signals.forever().next() {
             let work = work();
             let left = work.end();
-            // A bar may be in the line.
+            // The bar may be in the current line.
             if io::stderr().is_terminal() {
                 let _ = writeln!(io::stderr());
             }
             output::error(left);
-            // As the shell reports a program that a signal has ended. No file is renamed while the list is held.
+            // The status that shells use for a program that a signal has ended. While the lock is held, no file is
+            // renamed.
             std::process::exit(128 + signal);
         }
     });
@@ -145,8 +148,8 @@ fn is_ignored(signal: i32) -> bool {
     mask.is_some_and(|mask| mask >> (signal - 1) & 1 != 0)
 }
 
-/// Safe code cannot ask these systems. Only hangups are commonly ignored, so they are left to the system: it ends the
-/// program, and leaves the partial file, or ignores them.
+/// Safe code cannot ask these systems. Only hangups are commonly ignored, so hangups are left to the system. It ignores
+/// them, or ends the program and leaves the partial file.
 #[cfg(all(unix, not(target_os = "linux")))]
 fn is_ignored(signal: i32) -> bool {
     signal == signal_hook::consts::SIGHUP

@@ -23,7 +23,7 @@ pub fn failed(error: &std::io::Error) -> Failure {
     Failure::at(&std::env::temp_dir(), what)
 }
 
-/// Stores what follows in an input in a temporary file.
+/// Stores the rest of an input in a temporary file.
 ///
 /// # Errors
 /// The input with this name cannot be read, or as [`failed`].

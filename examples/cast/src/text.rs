@@ -1,4 +1,4 @@
-//! Texts of others, such as names from files, as they are shown to people.
+//! Texts from outside, such as names from files, in the form in which they are shown to people.
 
 /// The most characters of a name that are shown.
 const LONGEST_NAME: usize = 200;

@@ -1,7 +1,7 @@
-//! A kernel's WGSL in the languages that GPUs' compilers take, by naga.
+//! Translates a kernel's WGSL, by naga, to the languages that the compilers of GPUs take.
 //!
-//! The options are those the kernels run with: no bounds checks, no loop bounding, no zero-fill of workgroup memory.
-//! The kernels stay within their buffers, end their loops, and write workgroup memory before reading it.
+//! The options are those with which the kernels run: no bounds checks, no limits of loops, no zeros in workgroup
+//! memory. The kernels stay within their buffers, end their loops, and write workgroup memory before they read it.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use naga::proc::{BoundsCheckPolicies, BoundsCheckPolicy};
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use naga::{Module, ResourceBinding, ShaderStage};
 
-/// What to translate to.
+/// The target of a translation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// The text as it runs.
@@ -41,10 +41,10 @@ impl Format {
     }
 }
 
-/// The kernels' entry point; Metal keeps that name for itself and gets `main_`.
+/// The kernels' entry point. Metal reserves the name, so it gets `main_` there.
 const ENTRY: &str = "main";
 
-/// Where MSL kernels find the sizes of their buffers.
+/// The buffer in which MSL kernels find the sizes of their buffers.
 const MSL_SIZES_BUFFER: u8 = 5;
 
 const UNCHECKED: BoundsCheckPolicies = BoundsCheckPolicies {
@@ -57,7 +57,7 @@ const UNCHECKED: BoundsCheckPolicies = BoundsCheckPolicies {
 /// Translates a module whose compute entry point is called `main`.
 ///
 /// # Errors
-/// What naga says of a module that it cannot parse, validate or write, with the place in the text.
+/// The message of naga about a module that it cannot parse, validate or write, with the place in the text.
 pub fn translate(wgsl: &str, format: Format) -> Result<Vec<u8>, String> {
     if format == Format::Wgsl {
         return Ok(wgsl.as_bytes().to_vec());
@@ -82,7 +82,7 @@ pub fn hlsl(wgsl: &str, model: hlsl::ShaderModel) -> Result<String, String> {
 
 fn parse(wgsl: &str) -> Result<(Module, ModuleInfo), String> {
     let module = naga::front::wgsl::parse_str(wgsl).map_err(|e| e.emit_to_string(wgsl))?;
-    // Only a text that has the directive for `f16` uses this capability.
+    // Only a text with the directive for `f16` uses this capability.
     let info = Validator::new(ValidationFlags::all(), Capabilities::SHADER_FLOAT16)
         .validate(&module)
         .map_err(|e| e.emit_to_string(wgsl))?;
@@ -143,7 +143,7 @@ fn to_hlsl(module: &Module, info: &ModuleInfo, shader_model: hlsl::ShaderModel) 
         shader_model,
         binding_map: bindings(module).map(target).collect(),
         fake_missing_bindings: false,
-        // naga passes the number of workgroups through this constant buffer, which HLSL has no built-in for.
+        // HLSL has no built-in for the number of workgroups, so naga passes it through this constant buffer.
         special_constants_binding: Some(hlsl::BindTarget { space: 1, ..Default::default() }),
         zero_initialize_workgroup_memory: false,
         restrict_indexing: false,

@@ -8,7 +8,7 @@ use wgpu_cast::{ElementType, Kind};
 
 use crate::output::warning;
 
-/// Names that count bits here and bytes in numpy, with numpy's meaning.
+/// Names that count bits here and bytes in numpy. The type is the one that numpy means.
 const AMBIGUOUS: [(&str, ElementType); 7] = [
     ("f4", ElementType::FLOAT),
     ("i2", ElementType::INT16),
@@ -19,8 +19,8 @@ const AMBIGUOUS: [(&str, ElementType); 7] = [
     ("u8", ElementType::UINT64),
 ];
 
-/// A function that parses the name of an element type, and the names that shells offer. Errors do not list these, since
-/// they name similar ones.
+/// A function that parses the name of an element type, and the names that shells offer. Errors name similar types
+/// instead of all types.
 #[derive(Clone, Copy, Debug)]
 pub struct TypeParser {
     parse: fn(&str) -> Result<ElementType, String>,
@@ -48,7 +48,7 @@ impl TypedValueParser for TypeParser {
 
 /// Parses the name of an element type. The error for an unknown name suggests similar ones.
 ///
-/// A name that means something else to numpy is understood as everywhere here, and a warning says so.
+/// A name that has another meaning in numpy keeps the meaning that it has in this program. A warning says so.
 ///
 /// # Errors
 /// There is no such type.
@@ -75,7 +75,7 @@ fn element_type(text: &str) -> Result<ElementType, String> {
     }
 }
 
-/// What a name is that is known from elsewhere but is no element type.
+/// What a name means that is known from elsewhere but is no element type.
 fn foreign(text: &str) -> Option<String> {
     const NO_SCALES: &str = "and this program casts values without scales";
     let plain = text.to_lowercase().replace(['_', '-', '.'], "");
@@ -103,8 +103,8 @@ fn foreign(text: &str) -> Option<String> {
     }
 }
 
-/// The element types whose names are similar: those of a family that the text names, otherwise those with the least
-/// edit distance.
+/// The element types with similar names. If the text names a family, they are the types of that family. Otherwise they
+/// are those with the least edit distance.
 fn near(text: &str) -> Vec<ElementType> {
     let plain = text.to_lowercase().replace(['_', '-'], "");
     let text = plain.trim_start_matches("mx").trim_start_matches("torch.");

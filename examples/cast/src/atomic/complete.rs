@@ -18,11 +18,11 @@ use crate::signals;
 /// The outputs that this run has named.
 static NAMED: Mutex<Option<HashSet<FileId>>> = Mutex::new(None);
 
-/// Where an output goes, and its partial file.
+/// The place of an output, and its partial file.
 pub struct Place {
-    /// As the user gave it.
+    /// The path as the user gave it.
     pub name: PathBuf,
-    /// Where links lead.
+    /// The path to which links lead.
     pub target: PathBuf,
     pub partial: Partial,
     /// The permissions of the file that is replaced.
@@ -33,14 +33,14 @@ pub struct Place {
     pub widest: Permissions,
 }
 
-/// How many partial files of complete outputs stay open, since a system opens a limited number of files at once.
+/// How many partial files of complete outputs stay open. A system opens a limited number of files at once.
 const MOST_OPEN: usize = 64;
 
 /// How many outputs are complete.
 static COMPLETE: AtomicUsize = AtomicUsize::new(0);
 
-/// An output that is complete but does not have its name yet. Its journal is still there, so that it can be continued,
-/// which then makes nothing. The partial file stays locked until it has its name, unless there are too many.
+/// An output that is complete but does not have its name yet. Its journal is still there, so a later run can continue
+/// it and has nothing left to make. The partial file stays locked until it has its name, unless too many are open.
 pub struct Complete {
     place: Place,
     file: Option<File>,
@@ -55,7 +55,7 @@ impl Drop for Complete {
 }
 
 impl Complete {
-    /// An output of `bytes` bytes, which are on the disk.
+    /// An output of `bytes` bytes that the disk has stored.
     ///
     /// # Errors
     /// The file system does not tell the state of the file.
@@ -75,7 +75,7 @@ impl Complete {
         self.place.partial.keep = false;
     }
 
-    /// Keeps the partial file if it does not get its name.
+    /// Keeps the partial file even if it does not get its name.
     pub fn keep(&mut self) {
         self.place.partial.keep = true;
         signals::forget(self.place.partial.path());
@@ -97,14 +97,15 @@ impl Complete {
         signals::name(|| place.rename())?;
         // The partial file is the output now.
         place.partial.keep = true;
-        // The new name is durable after this.
+        // After this, the new name survives a crash.
         let stored = sync_folder(&place.target);
         stored.map_err(|error| Failure::write(&place.name, format_args!("the folder cannot be stored: {error}")))
     }
 }
 
 impl Place {
-    /// Has the disk store the file. What it could not store is lost, and would look right to a run that continues it.
+    /// Makes the disk store the file. After an error the file is removed: lost bytes would look right to a run that
+    /// continues it.
     ///
     /// # Errors
     /// The disk fails.
@@ -116,7 +117,7 @@ impl Place {
         let mut named = NAMED.lock().unwrap_or_else(PoisonError::into_inner);
         let named = named.get_or_insert_default();
         self.partial.check_place().map_err(|what| Failure::at(&self.name, what))?;
-        // Some file systems do not distinguish all names.
+        // Some file systems do not distinguish names that differ in case, for instance.
         if FileId::at_itself(&self.target).is_ok_and(|id| named.contains(&id)) {
             return Err(Failure::at(&self.name, "another output of this run has this name in other letters"));
         }
@@ -125,8 +126,8 @@ impl Place {
         Ok(())
     }
 
-    /// Gives the partial file the permissions of the one that it will replace, but never that to run as its owner or
-    /// group. A new file has at most the permissions of its inputs.
+    /// Gives the partial file the permissions of the file that it will replace, but never the permission to run as its
+    /// owner or group. A new file has at most the permissions of its inputs.
     #[cfg(unix)]
     fn set_permissions(&self, file: &File) -> io::Result<()> {
         use std::os::unix::fs::PermissionsExt;
@@ -139,7 +140,7 @@ impl Place {
             return Ok(());
         }
         match file.set_permissions(fs::Permissions::from_mode(wanted)) {
-            // A file system without permissions.
+            // The file system has no permissions.
             Err(error) if self.replaced.is_none() => {
                 let name = self.name.display();
                 warning(format_args!("{name}: others may read it who may not read its inputs: {error}"));
@@ -155,12 +156,12 @@ impl Place {
     }
 }
 
-/// Has the disk store the names in the folder of a file, where the file system can do it.
+/// Makes the disk store the names in the folder of a file, if the file system supports it.
 ///
 /// # Errors
 /// The disk fails.
 pub fn sync_folder(file: &Path) -> io::Result<()> {
-    // A folder that may be written to but not be read cannot be opened, as on systems that do not open folders.
+    // A folder that may be written to but not be read cannot be opened. Some systems open no folders at all.
     let Ok(folder) = File::open(folder_of(file)) else { return Ok(()) };
     match folder.sync_all() {
         Err(error) if matches!(error.kind(), io::ErrorKind::Unsupported | io::ErrorKind::InvalidInput) => Ok(()),

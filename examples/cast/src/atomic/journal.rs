@@ -29,7 +29,7 @@ impl Entry {
         json!({"start": start, "end": end, "crc32": self.checksum, "losses": losses}).to_string() + "\n"
     }
 
-    /// What [`line`](Self::line) made; `None` if it is anything else.
+    /// Parses a line that [`line`](Self::line) made; `None` for any other text.
     fn parse(line: &str) -> Option<Self> {
         let line: Value = serde_json::from_str(line).ok()?;
         Some(Self {
@@ -40,8 +40,8 @@ impl Entry {
     }
 }
 
-/// The pieces that a partial file contains: those whose checksums are right, from the beginning without a gap. `None`
-/// if it belongs to another plan.
+/// The pieces that a partial file contains: from its beginning without a gap, those with the right checksum. `None` if
+/// the file belongs to another plan.
 ///
 /// # Errors
 /// The file system refuses it.
@@ -75,11 +75,11 @@ pub fn read(file: &mut File, bytes: u64, head: &str) -> io::Result<Option<Vec<En
 /// What casts lost, by the index of the part.
 pub fn losses_to_json(losses: impl Iterator<Item = (usize, CastLoss)>) -> Value {
     let counts = |lost: &CastLoss| lost.counts.iter().collect::<BTreeMap<_, _>>();
-    // The error goes as bits, so that it is read back exactly.
+    // The error is written as its bits, so that it is read back exactly.
     losses.map(|(part, lost)| json!([part, counts(&lost), lost.relative_error.to_bits()])).collect()
 }
 
-/// What [`losses_to_json`] made; `None` if it is anything else.
+/// Reads what [`losses_to_json`] made; `None` for any other value.
 pub fn losses_from_json(value: &Value) -> Option<Vec<(usize, CastLoss)>> {
     let losses = value.as_array()?.iter().map(|pair| {
         let part = usize::try_from(pair[0].as_u64()?).ok()?;

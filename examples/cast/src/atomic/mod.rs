@@ -1,8 +1,8 @@
 //! Outputs that appear whole or not at all.
 //!
-//! The bytes of an output go to a *partial* file beside it, `NAME.cast-partial`, which is renamed when it is complete.
-//! Behind the bytes is a journal: a line for each piece with its checksum and its losses. An interrupted conversion can
-//! therefore be continued, and what is there can be checked without casting it again.
+//! The bytes of an output go to a *partial* file next to it, `NAME.cast-partial`. It is renamed when it is complete.
+//! After the bytes it has a journal: a line for each piece with its checksum and its losses. So an interrupted
+//! conversion can be continued, and the pieces that exist can be checked without casting them again.
 
 mod complete;
 pub mod journal;
@@ -25,7 +25,7 @@ use self::syncing::Syncing;
 use self::target::{Existing, open_special};
 use crate::failure::Failure;
 
-/// The disk is asked to store what is written after as many bytes.
+/// The disk is asked to store the file each time this many bytes were written.
 const SYNCED: u64 = 64 << 20;
 
 /// An output that is being written.
@@ -40,9 +40,9 @@ pub struct Output {
     /// The end of the pieces that exist, and their losses.
     done: u64,
     losses: Vec<(usize, CastLoss)>,
-    /// Of the bytes that exist.
+    /// The checksum of the bytes that exist.
     checksum: crc32fast::Hasher,
-    /// Bytes that were written after the disk was last asked to store them.
+    /// The bytes that were written since the disk was last asked to store them.
     unsynced: u64,
     syncing: Option<Syncing>,
 }
@@ -60,8 +60,8 @@ impl Output {
         Ok(output)
     }
 
-    /// Opens the partial file of an output of `bytes` bytes. `plan` identifies what is written: a partial file of
-    /// another plan is not continued, and one without a plan never.
+    /// Opens the partial file of an output of `bytes` bytes. `plan` identifies what is written. A partial file of
+    /// another plan, or without a plan, is not continued.
     ///
     /// # Errors
     /// The output may not be replaced, another process is writing it, or the file system refuses it.
@@ -73,7 +73,7 @@ impl Output {
         let replaces = fs::metadata(&target).is_ok();
         let opened = Partial::open(&partial::path_of(&target), replaces, existing, plan.is_some()).map_err(at)?;
         let Opened { mut partial, mut file, is_earlier } = opened;
-        // Another process may have finished the output before this one had locked its partial file.
+        // Another process may have finished the output before this one locked the partial file.
         if let Err(failure) = target::check(name, existing) {
             partial.keep = is_earlier;
             return Err(failure);
@@ -98,7 +98,7 @@ impl Output {
         Ok(output)
     }
 
-    /// Writes the journal of the pieces that exist. Whatever follows them is cut off.
+    /// Writes the journal of the pieces that exist, and cuts off everything after it.
     fn start(&mut self, entries: Vec<Entry>, head: &str) -> io::Result<()> {
         self.file.set_len(self.bytes)?;
         self.append(head.as_bytes())?;
@@ -120,7 +120,7 @@ impl Output {
         self.done
     }
 
-    /// What the casts of the pieces that exist already lost, each with the index of its part in the plan.
+    /// The losses of the pieces that exist already, each with the index of its part in the plan.
     pub fn losses(&self) -> &[(usize, CastLoss)] {
         &self.losses
     }
@@ -146,7 +146,7 @@ impl Output {
         self.checksum.clone().finalize()
     }
 
-    /// Has the disk store what is written, in the background if a thread can have the file.
+    /// Makes the disk store what is written, in the background if there is a thread for it.
     fn start_storing(&mut self) -> io::Result<()> {
         if self.syncing.is_none() {
             self.syncing = self.file.try_clone().ok().map(Syncing::new);
@@ -158,7 +158,7 @@ impl Output {
         if goes_on { Ok(()) } else { self.finish_storing() }
     }
 
-    /// Waits for the disk. What it could not store is lost, and would look right to a run that continues it.
+    /// Waits for the disk. After an error the file is removed: lost bytes would look right to a run that continues it.
     fn finish_storing(&mut self) -> io::Result<()> {
         let finished = self.syncing.take().map_or(Ok(()), Syncing::finish);
         finished.inspect_err(|_| self.place.partial.keep = false)
@@ -205,7 +205,7 @@ impl Write for Output {
 /// Writes a file from its parts, atomically. Links are followed. Devices and pipes are written to directly.
 ///
 /// # Errors
-/// The file system refuses it. Nothing is left of the file then.
+/// The file system refuses it. Then nothing of the file remains.
 pub fn write(path: &Path, parts: &[&[u8]], existing: Existing) -> Result<(), Failure> {
     let fail = |error: io::Error| Failure::write(path, error);
     if let Some(file) = open_special(path) {
@@ -215,7 +215,7 @@ pub fn write(path: &Path, parts: &[&[u8]], existing: Existing) -> Result<(), Fai
     stage(path, parts, existing)?.rename()
 }
 
-/// Writes a file from its parts, all but its name. Links are followed.
+/// Writes a file from its parts, but does not give it its name yet. Links are followed.
 ///
 /// # Errors
 /// As [`write`].

@@ -1,4 +1,4 @@
-//! Partial files: they are opened by their own names, never through a link, and belong to one process.
+//! Partial files. They are opened by their own names, never through a link, and belong to one process.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
@@ -10,13 +10,13 @@ use crate::identity::FileId;
 use crate::output::note;
 use crate::signals;
 
-/// What the name of a partial file ends with.
+/// The end of a partial file's name.
 const SUFFIX: &str = ".cast-partial";
 
-/// The most bytes of a file's name.
+/// The longest name of a file, in bytes.
 const LONGEST_NAME: usize = 255;
 
-/// How often a partial file is opened again that another process has just renamed or removed.
+/// How many times a partial file is opened that other processes keep renaming or removing.
 const MOST_TRIES: usize = 100;
 
 /// Whether a name is that of a partial file.
@@ -24,12 +24,12 @@ pub fn is_partial(name: &str) -> bool {
     name.ends_with(SUFFIX)
 }
 
-/// The name of the output that a partial file would become, unless its name was cut.
+/// The name of the output for a partial file's name, unless that name was cut.
 pub fn output_of(name: &str) -> Option<&str> {
     name.strip_suffix(SUFFIX)
 }
 
-/// Opens the file itself, not what a link names. A pipe opens at once, also if nobody is at its other end.
+/// Opens the file itself, not the target of a link. A pipe is opened at once, even if nobody is at its other end.
 ///
 /// # Errors
 /// It is a link, or the file system refuses it.
@@ -40,7 +40,7 @@ pub fn open_itself(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32).open(path)
 }
 
-/// Opens the file itself, not what a link names.
+/// Opens the file itself, not the target of a link.
 ///
 /// # Errors
 /// It is a link, or the file system refuses it.
@@ -52,8 +52,8 @@ pub fn open_itself(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// The partial file of an output. A name that would be too long is cut; the checksum of the whole name keeps it apart
-/// from others.
+/// The path of the partial file of an output. A name that would be too long is cut, and gets a checksum of the whole
+/// name to tell it from others.
 pub fn path_of(target: &Path) -> PathBuf {
     let name = target.file_name().unwrap_or_default();
     if name.len() + SUFFIX.len() <= LONGEST_NAME {
@@ -70,8 +70,8 @@ pub fn path_of(target: &Path) -> PathBuf {
     target.with_file_name(name + &checksum + SUFFIX)
 }
 
-/// A partial file that this process has locked: its handle is apart, and dropped after this. The file is removed when
-/// this is dropped, unless it is to be kept.
+/// A partial file that this process has locked. The file's handle is elsewhere, and is dropped after this. Dropping
+/// this removes the file, unless it is to be kept.
 pub struct Partial {
     path: PathBuf,
     id: FileId,
@@ -82,7 +82,7 @@ pub struct Partial {
 pub struct Opened {
     pub partial: Partial,
     pub file: File,
-    /// Whether it is that of an earlier run, which is to be continued.
+    /// Whether it is the file of an earlier run, to be continued.
     pub is_earlier: bool,
 }
 
@@ -111,9 +111,9 @@ impl Drop for Partial {
 }
 
 impl Partial {
-    /// Opens the partial file of an output: that of an earlier run if it is to be continued, else a new one. A new one
-    /// has the permissions of the file that it will replace, or at most the given ones; in any case its owner can write
-    /// to it.
+    /// Opens the partial file of an output. If an earlier run is to be continued, this is its file, otherwise a new
+    /// one. A new file has the permissions of the file that it will replace, or at most the given ones. Its owner can
+    /// always write to it.
     ///
     /// # Errors
     /// Another process is writing it, or the file system refuses it.
@@ -142,7 +142,7 @@ impl Partial {
             _ => format!("cannot write: {error}"),
         })?;
         let mut partial = Self { path: path.to_owned(), id, keep: existing.resume };
-        // Before it is locked, another process may take it for one that an interrupted conversion left.
+        // Before the lock, another process may take the file for one that an interrupted conversion left.
         if !lock(&file, path)? {
             partial.keep = true;
             return Err(busy(path));
@@ -151,7 +151,7 @@ impl Partial {
         Ok(Opened { partial, file, is_earlier: false })
     }
 
-    /// Opens and locks the file again, which must be as it was.
+    /// Opens and locks the file again. It must not have changed.
     ///
     /// # Errors
     /// Another process has written to it or is about to, or the file system refuses it.
@@ -174,7 +174,7 @@ impl Partial {
         FileId::at_itself(&self.path).is_ok_and(|id| id == self.id)
     }
 
-    /// Its number, which it keeps under another name.
+    /// The file's identity, which a new name does not change.
     pub fn id(&self) -> FileId {
         self.id
     }
@@ -184,14 +184,14 @@ impl Partial {
     }
 }
 
-/// What the process is told that comes second.
+/// The error for the process that comes second.
 fn busy(path: &Path) -> String {
     format!("another process is writing {}", path.display())
 }
 
 /// Opens the partial file of an earlier run, if there is one, and locks it.
 fn lock_earlier(path: &Path) -> Result<Option<File>, String> {
-    // Between opening and locking, the process that had locked it may have given it its final name, or removed it.
+    // Between opening and locking, the process that held the lock may have renamed or removed the file.
     for _ in 0..MOST_TRIES {
         let file = match open_itself(OpenOptions::new().read(true).write(true), path) {
             Ok(file) => file,
@@ -212,7 +212,7 @@ fn lock_earlier(path: &Path) -> Result<Option<File>, String> {
     Err(busy(path))
 }
 
-/// Locks a partial file, where the file system has locks. Returns whether no other process has it.
+/// Locks a partial file, if the file system has locks. False if another process has locked it.
 fn lock(file: &File, path: &Path) -> Result<bool, String> {
     match file.try_lock() {
         Ok(()) => Ok(true),
@@ -231,7 +231,7 @@ fn has_no_locks(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::Unsupported
 }
 
-/// Creates a partial file. If it replaces a file, only its owner can read it until it has that file's permissions.
+/// Creates a partial file. If it replaces a file, only its owner can read it until it gets that file's permissions.
 #[cfg(unix)]
 fn create(path: &Path, replaces: bool, permissions: Permissions) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
@@ -275,7 +275,7 @@ mod tests {
         assert!(!open(&path, false).expect("a partial file").is_earlier);
     }
 
-    /// What another process does between creating and locking, or while the first one writes.
+    /// Another process replaces the file between creating and locking, or while this process writes.
     #[test]
     fn a_partial_file_that_was_replaced_is_not_ones_own() {
         let folder = tempfile::tempdir().expect("a folder");

@@ -1,11 +1,11 @@
-//! The disk stores what is written while more is written, so that less is left at the end.
+//! The disk stores what is written while more is written, so that less is left to store at the end.
 
 use std::fs::File;
 use std::io;
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 
-/// What can be stored: a file, or in tests one whose disk fails.
+/// A file, or in tests one whose disk fails.
 pub trait Store: Send + 'static {
     /// As [`File::sync_data`].
     ///
@@ -20,9 +20,8 @@ impl Store for File {
     }
 }
 
-/// A thread that asks the disk to store a file. The system tells an error of the disk once, whichever handle asks next,
-/// and later requests succeed although bytes are lost. The first error is therefore kept, and nothing is asked after
-/// it.
+/// A thread that asks the disk to store a file. The system reports an error of the disk once, to the handle that asks
+/// next. Later requests succeed although bytes are lost. So the first error is kept, and nothing is requested after it.
 pub struct Syncing {
     more: SyncSender<()>,
     thread: JoinHandle<io::Result<()>>,
@@ -36,10 +35,10 @@ impl Syncing {
         Self { more, thread }
     }
 
-    /// Asks the disk to store what is written, without waiting. Returns whether it goes on: after an error it does not,
-    /// which [`finish`](Self::finish) then returns.
+    /// Asks the disk to store what is written, without waiting. False after an error; [`finish`](Self::finish) then
+    /// returns the error.
     pub fn request(&self) -> bool {
-        // If the disk is still busy with an earlier request, the next one covers these bytes too.
+        // If the disk is still busy with an earlier request, the next request covers these bytes too.
         !matches!(self.more.try_send(()), Err(TrySendError::Disconnected(())))
     }
 
@@ -60,7 +59,7 @@ mod tests {
 
     use super::*;
 
-    /// A file whose disk fails at one request, and tells it once, as Linux does.
+    /// A file whose disk fails at one request, and reports it once, as Linux does.
     struct Failing {
         asked: Arc<AtomicUsize>,
         fails_at: usize,

@@ -1,4 +1,4 @@
-//! Where outputs go, and whether they may.
+//! The places of outputs, and whether they may be written.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -10,7 +10,7 @@ use crate::signals;
 /// The most links that are followed to an output.
 const MOST_LINKS: usize = 40;
 
-/// What to do with files that exist.
+/// How to treat files that exist.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Existing {
     /// Continue an interrupted conversion, and keep its partial file if it is interrupted again.
@@ -23,18 +23,18 @@ pub struct Existing {
     pub permissions: Permissions,
 }
 
-/// The widest permissions of a new file: those that all of its inputs have, as a copy of them would. What the process
-/// may not give to new files is missing in any case.
+/// The widest permissions of a new file: those that all of its inputs have, as for a copy. Permissions that the process
+/// may not give to new files are always left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Permissions(Option<u32>);
 
 impl Permissions {
-    /// The permissions that are in all of these.
+    /// The permissions that all these modes have.
     pub fn of_all(modes: impl IntoIterator<Item = u32>) -> Self {
         Self(modes.into_iter().reduce(|a, b| a & b))
     }
 
-    /// As bits. A file without inputs may be read and written, but not be run.
+    /// The permissions as bits. A file without inputs may be read and written, but not run.
     #[cfg(unix)]
     pub fn of_new(self) -> u32 {
         self.0.unwrap_or(0o666)
@@ -51,10 +51,10 @@ pub fn open_special(path: &Path) -> Option<io::Result<File>> {
     is_special(path).then(|| OpenOptions::new().write(true).open(path))
 }
 
-/// Refuses a file that may not be replaced. Returns where links lead.
+/// Refuses a file that may not be replaced. Returns the path to which links lead.
 ///
 /// # Errors
-/// It is a folder, read-only or not to be replaced, its links have no end, or its folder does not exist.
+/// The path is a folder, read-only or not to be replaced, its links have no end, or its folder does not exist.
 pub fn check(name: &Path, existing: Existing) -> Result<PathBuf, Failure> {
     let target = follow_links(name).map_err(|error| Failure::write(name, error))?;
     match fs::metadata(&target) {
@@ -71,7 +71,7 @@ pub fn folder_of(file: &Path) -> &Path {
     file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// The file at the end of a chain of links, which need not exist.
+/// The file at the end of a chain of links. It need not exist.
 ///
 /// # Errors
 /// The links have no end.
@@ -99,12 +99,12 @@ fn check_replaceable(metadata: &fs::Metadata, existing: Existing) -> Result<(), 
     Ok(())
 }
 
-/// A folder that is created for outputs. What is new of it is removed when this is dropped, unless it is kept or
-/// somebody has put something into it.
+/// A folder that is created for outputs. Dropping this removes the new folders, unless they are kept or contain
+/// something.
 pub struct NewFolder(Vec<PathBuf>);
 
 impl NewFolder {
-    /// Creates the folder and those above it, as far as they do not exist.
+    /// Creates the folder, and those above it that do not exist.
     ///
     /// # Errors
     /// The file system refuses it.
@@ -114,7 +114,7 @@ impl NewFolder {
         Ok(new)
     }
 
-    /// Creates another folder, which goes with the first.
+    /// Creates another folder, which is kept or removed with the first.
     ///
     /// # Errors
     /// The file system refuses it.
@@ -122,7 +122,7 @@ impl NewFolder {
         let is_new = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
         let new: Vec<_> = folder.ancestors().take_while(is_new).map(Path::to_owned).collect();
         signals::add_folders(&new);
-        // Inner folders are removed before the outer ones.
+        // The inner folders come first, since they must be removed before the outer ones.
         self.0.splice(0..0, new);
         fs::create_dir_all(folder).map_err(|error| Failure::at(folder, error))
     }

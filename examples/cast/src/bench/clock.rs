@@ -4,17 +4,17 @@ use std::time::Instant;
 
 use wgpu_cast::wgpu::{self, BufferUsages, ErrorFilter, Features};
 
-/// What goes into a compute pass.
+/// Records the content of a compute pass.
 pub type Record<'a> = &'a dyn Fn(&mut wgpu::ComputePass<'_>);
 
 pub struct Clock<'a> {
     device: &'a wgpu::Device,
     queue: &'a wgpu::Queue,
-    /// `None`: the wall clock.
+    /// `None` means the wall clock.
     stamps: Option<Stamps>,
 }
 
-/// Begin and end of as many passes as are timed at once.
+/// The begin and the end of each pass that is timed at once.
 struct Stamps {
     queries: wgpu::QuerySet,
     resolved: wgpu::Buffer,
@@ -49,14 +49,14 @@ impl<'a> Clock<'a> {
         if self.stamps.is_some() { "timestamp queries" } else { "wall clock" }
     }
 
-    /// Runs one or two passes one after the other, and gives the seconds of each.
+    /// Runs one or two passes one after the other, and returns the seconds of each.
     ///
     /// # Errors
     /// Why the device gives no times.
     pub fn time<const N: usize>(&self, passes: [Record<'_>; N]) -> Result<[f64; N], String> {
         const { assert!(N <= PASSES, "there are timestamps for fewer passes") };
         let mut seconds = [0.0; N];
-        // A pass that is invalid is not run, and leaves the timestamps of the one before.
+        // An invalid pass is not run, and its timestamps would be those of the pass before.
         let scope = self.device.push_error_scope(ErrorFilter::Validation);
         match &self.stamps {
             Some(stamps) => self.time_by_stamps(stamps, &passes, &mut seconds)?,

@@ -1,8 +1,8 @@
-//! The copy kernel that casts are measured against.
+//! The copy kernel with which casts are compared.
 
 use wgpu_cast::wgpu::{self, BufferBinding, BufferSize};
 
-/// Bytes that a workgroup copies: 256 invocations, a vec4 each.
+/// Bytes that a workgroup copies: 256 invocations with a vec4 each.
 const GROUP: u64 = 256 * 16;
 
 pub struct Copy<'a> {

@@ -76,7 +76,7 @@ pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
         }
         for (&from, &to) in sources.iter().flat_map(|from| targets.iter().map(move |to| (from, to))) {
             let measured = stage.measure(from, to)?;
-            // Each as it comes, so that a run that is stopped has left what it measured.
+            // Each result is printed at once, so that a stopped run has printed what it measured.
             if args.print.json {
                 output::line(measured.to_json())?;
             } else if !args.print.is_silent() {
@@ -89,7 +89,7 @@ pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The requested number of elements, or what one binding holds if that is less.
+/// The requested number of elements, or the number that fits one binding if that is less.
 fn elements(limits: &wgpu::Limits, wanted: u64, sources: &[ElementType], targets: &[ElementType]) -> u64 {
     let allowed = limits.max_buffer_size.min(limits.max_storage_buffer_binding_size) / 16 * 16;
     let types = sources.iter().chain(targets);

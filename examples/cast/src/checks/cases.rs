@@ -1,8 +1,8 @@
-//! Hard cases for casts, made from the element type's row alone.
+//! Difficult codes for casts, made only from the row of the element type.
 //!
-//! A source of at most 16 bits gives every code. A wider one gives the codes where conversions go wrong: special codes,
-//! the edges of every exponent, the midpoints of every narrower float with their neighbours, and the limits of every
-//! integer with theirs. Those of 64 bits also give [`two_words`].
+//! A source of at most 16 bits gives every code. A wider source gives the codes at which conversions go wrong: special
+//! codes, the ends of every exponent, the midpoints of every narrower float with their neighbours, and the limits of
+//! every integer with their neighbours. Sources of 64 bits also give [`two_words`].
 
 use wgpu_cast::{ElementType, FloatFormat, Kind, Specials};
 
@@ -10,8 +10,8 @@ use super::random::Random;
 use super::tier::Tier;
 use super::two_words;
 
-/// Codes of `from` worth casting, sorted, each once. To [`Tier::Emulator`] types of 16 bits are wide, and wide types have
-/// fewer ordinary codes.
+/// The codes of `from` worth casting, sorted, each once. For [`Tier::Emulator`], types of 16 bits count as wide, and
+/// wide types have fewer ordinary codes.
 pub fn codes_of(from: ElementType, tier: Tier) -> Vec<u64> {
     let mut codes = match (from.kind(), from.bits()) {
         (_, None) => Vec::new(),
@@ -24,13 +24,13 @@ pub fn codes_of(from: ElementType, tier: Tier) -> Vec<u64> {
     codes
 }
 
-/// The most bits of a type all of whose codes are taken.
+/// The width up to which all codes of a type are taken.
 fn narrow(tier: Tier) -> u32 {
     tier.count(16, 8) as u32
 }
 
-/// `count` random codes, the same for the same seed: every second one of any magnitude, the others of magnitudes that
-/// narrow types can hold.
+/// `count` random codes; one seed always gives the same. Half of them have any magnitude, the others have magnitudes
+/// that narrow types can hold.
 pub fn random(from: ElementType, count: usize, seed: u64) -> Vec<u64> {
     let bits = from.bits().unwrap_or(64);
     let mut random = Random::new(seed);
@@ -62,8 +62,8 @@ fn floats_narrower_than(bits: u32) -> impl Iterator<Item = FloatFormat> {
 /// A positive number: `significand * 2^exponent`.
 type Number = (u128, i32);
 
-/// The number halfway between magnitude codes `code` and `code + 1` (`half`), or the one at `code`. Where `code` is the
-/// largest, as if the exponent field were wider: from there on a cast overflows.
+/// The number with the magnitude code `code`, or, with `half`, the number halfway to `code + 1`. After the largest
+/// code, this is counted as if the exponent field were wider. From there on, a cast overflows.
 fn number(format: &FloatFormat, code: u64, half: bool) -> Number {
     let (code, man) = (2 * code + u64::from(half), format.man_bits + 1);
     let (exponent, fraction) = ((code >> man) as i32, u128::from(code & ((1 << man) - 1)));
@@ -74,7 +74,7 @@ fn number(format: &FloatFormat, code: u64, half: bool) -> Number {
     }
 }
 
-/// The magnitude code of a number, where the format holds it exactly.
+/// The magnitude code of a number, if the format holds it exactly.
 fn exact(format: &FloatFormat, (significand, exponent): Number) -> Option<u64> {
     let leading = 127 - significand.leading_zeros() as i32;
     if significand == 0 {
@@ -85,12 +85,12 @@ fn exact(format: &FloatFormat, (significand, exponent): Number) -> Option<u64> {
     let shift = exponent - (place - man);
     let scaled = if shift >= 0 { significand << shift } else { significand >> -shift };
     let lossless = shift >= 0 || scaled << -shift == significand;
-    // A leading bit at `man` adds one to the exponent field; a subnormal has none there.
+    // A leading bit at `man` adds one to the exponent field. A subnormal has no bit there.
     let code = ((place + bias - 1) as u64) << man;
     (lossless && place <= bias).then(|| code + scaled as u64)
 }
 
-/// Small and telling significands of `width` bits: none, one, all, and all but one bit set.
+/// Significands of `width` bits that show errors: small ones; no bit set, one, all, and all but one.
 fn patterns(width: u32) -> Vec<u64> {
     let ones = (1u64 << width) - 1;
     let single = (0..width).flat_map(|bit| [1 << bit, ones ^ 1 << bit]);
@@ -107,20 +107,21 @@ fn float_codes(format: &FloatFormat, tier: Tier) -> Vec<u64> {
         let mut add = |code| {
             let value = exact(format, number(&target, code, false));
             magnitudes.extend(value);
-            // E8M0's directed roundings turn at its values.
+            // The directed roundings of E8M0 change at its values.
             magnitudes.extend(value.filter(|_| target.bits() <= 8).into_iter().flat_map(near));
             magnitudes.extend(exact(format, number(&target, code, true)).into_iter().flat_map(near));
         };
         if target.bits() <= narrow(tier) {
             (0..=target.max()).for_each(&mut add);
         } else {
-            // Too many to take all.
+            // There are too many to take all.
             let mut random = Random::new(0);
             let sample = (0..tier.count(8192, 512)).map(|_| random.next() % target.max());
             sample.chain(0..64).chain(target.max() - 63..=target.max()).for_each(add);
         }
     }
-    // The limits of the integers: 2^k and its neighbours at a distance of a half and one; and small numbers by halves.
+    // The limits of the integers: 2^k, and the numbers at a distance of a half and of one. Also small numbers in steps
+    // of a half.
     let limits = (1..=65).flat_map(|k| (0..5).map(move |step| (1u128 << k) - 2 + step));
     for halves in limits.chain(0..tier.count(2100, 300) as u128) {
         magnitudes.extend(exact(format, (halves, -1)).into_iter().flat_map(near));
@@ -128,11 +129,11 @@ fn float_codes(format: &FloatFormat, tier: Tier) -> Vec<u64> {
     magnitudes.iter().flat_map(|&m| [m & format.magnitude_mask(), m | format.sign_code()]).collect()
 }
 
-/// Exponents times significands, as Berkeley TestFloat pairs them; NaNs and subnormals are among them.
+/// Exponents times significands, paired as in Berkeley TestFloat. NaNs and subnormals are among them.
 fn special_magnitudes(format: &FloatFormat) -> Vec<u64> {
     let top = (1u64 << format.exp_bits) - 1;
     let bias = u64::from(format.bias);
-    // Where the exponent of some narrower format or integer begins or ends, every pattern; elsewhere three.
+    // At the first and the last exponent of a narrower format or integer every pattern; elsewhere three.
     let telling = |e: u64| {
         let place = e as i64 - bias as i64;
         e <= 2 || e + 2 >= top || matches!(place, -152..=-120 | -28..=66 | 120..=130)
@@ -154,7 +155,7 @@ fn integer_codes(bits: u32, tier: Tier) -> Vec<u64> {
             let some = (0..16).map(|_| random.next() >> (64 - man));
             patterns(man).into_iter().chain(some).collect()
         };
-        // One place beyond the largest exponent, to overflow.
+        // One place beyond the largest exponent, where casts overflow.
         for place in man + 1..bits.min(format.bias + 2) {
             let significands = fractions.iter().map(|fraction| u128::from(fraction | 1 << man) << (place - man));
             let half = 1u128 << (place - man - 1);

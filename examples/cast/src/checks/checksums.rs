@@ -1,4 +1,4 @@
-//! Checksums of the casts of all inputs: how they are computed, and which are recorded.
+//! Checksums of the casts of all inputs: how they are computed, and which of them are recorded.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -11,13 +11,13 @@ use super::inputs::Inputs;
 use super::numeric;
 use super::options::{options_text, pair_variants};
 
-/// Inputs of a block.
+/// The number of inputs in a block.
 const BLOCK: u64 = 1 << 26;
 
-/// Inputs that the CPU path casts at once: they stay in the caches.
+/// The number of inputs that the CPU path casts at once. They stay in the caches.
 const AT_ONCE: u64 = 1 << 16;
 
-/// The casts whose checksums are recorded, each in a line.
+/// The casts whose checksums are recorded, one per line.
 const RECORDED: &str = include_str!("checksums.txt");
 
 /// A cast whose results have a checksum.
@@ -34,12 +34,12 @@ pub struct Case {
 }
 
 impl Case {
-    /// How many inputs it has.
+    /// The number of inputs.
     pub fn inputs(&self) -> u64 {
         Inputs::of(self.from).count()
     }
 
-    /// How many blocks they are.
+    /// The number of blocks of inputs.
     pub fn blocks(&self) -> u64 {
         self.inputs().div_ceil(BLOCK)
     }
@@ -81,8 +81,8 @@ impl fmt::Display for Case {
     }
 }
 
-/// The casts of these types (`None`: of all) with every combination of options that affects them; if `only_recorded`,
-/// those whose checksums are recorded.
+/// The casts of these types (`None`: of all types), with every combination of options that affects them. If
+/// `only_recorded`, only those whose checksums are recorded.
 pub fn cases(from: Option<ElementType>, to: Option<ElementType>, only_recorded: bool) -> Vec<Case> {
     let recorded = recorded();
     let types = |only: Option<ElementType>| numeric().filter(move |t| only.is_none_or(|only| only == *t));
@@ -110,7 +110,7 @@ pub fn text(checksum: u64) -> String {
     format!("{checksum:016x}")
 }
 
-/// The checksum that a text of 16 hexadecimal digits is.
+/// Parses a checksum of 16 hexadecimal digits.
 pub fn parse(text: &str) -> Option<u64> {
     u64::from_str_radix(text, 16).ok().filter(|_| text.len() == 16)
 }

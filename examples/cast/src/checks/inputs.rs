@@ -1,9 +1,9 @@
-//! The inputs of an exhaustive check, in a fixed order: the checksum of their casts is the same on every device.
+//! The inputs of an exhaustive check, in a fixed order. So the checksum of their casts is the same on every device.
 //!
-//! Of a source of at most 32 bits they are all codes, ascending. A wider source has too many. Of these the inputs are
-//! all exponents (of an integer: all places of the leading bit) times significands around the boundaries of roundings:
-//! the first bits are what a narrower type keeps, and the others are zero, one half of its last place, all ones, or a
-//! neighbour of these.
+//! A source of at most 32 bits has all its codes as inputs, in ascending order. A wider source has too many codes. Its
+//! inputs are all exponents (for an integer: all places of the leading bit) times significands near the boundaries of
+//! roundings. The first bits of such a significand are those that a narrower type keeps. The others are zero, half of
+//! the last kept place, all ones, or a neighbour of these.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use wgpu_cast::{ElementType, Kind};
 
 use super::random::Random;
 
-/// The patterns of the bits that are not kept.
+/// The number of patterns for the bits that are not kept.
 const CUT: u64 = 6;
 
 /// The inputs of one source.
@@ -26,7 +26,7 @@ pub struct Inputs {
 struct Wide {
     /// The bits of a float's significand; `None` for an integer.
     significand: Option<u32>,
-    /// Up to this number of kept bits, every pattern of them is an input.
+    /// Up to this number of kept bits, every pattern of kept bits is an input.
     complete: u32,
     /// The number of patterns for each larger number of kept bits.
     samples: u64,
@@ -43,7 +43,7 @@ impl Inputs {
         Self { bits, wide }
     }
 
-    /// How many there are.
+    /// The number of inputs.
     pub fn count(&self) -> u64 {
         match self.wide {
             None => 1 << self.bits,
@@ -89,17 +89,17 @@ impl Inputs {
 }
 
 impl Wide {
-    /// Exponents with their signs, or places of the leading bit with theirs.
+    /// The number of exponents, or of places of the leading bit, with both signs.
     fn leads(self) -> u64 {
         self.significand.map_or(2 * 65, |significand| 1 << (64 - significand))
     }
 
-    /// The bits after the leading one.
+    /// The number of bits after the leading one.
     fn width(self) -> u32 {
         self.significand.unwrap_or(63)
     }
 
-    /// Numbers of kept bits times patterns of them.
+    /// The number of pairs of a number of kept bits and a pattern of them.
     fn kept(self) -> u64 {
         self.complete_patterns() + u64::from(self.width() - self.complete) * self.samples
     }
@@ -140,7 +140,7 @@ impl Wide {
     }
 }
 
-/// None, all, only the last, all but the last bit, and any.
+/// A pattern with no bit set, all, only the last one, all but the last one, or any.
 fn telling(sample: u64, seed: u64) -> u64 {
     match sample {
         0 => 0,

@@ -1,5 +1,5 @@
-//! What `wgpu-cast verify` casts and compares: difficult codes, all inputs, options, recorded checksums. Tests of the library include
-//! these files, too.
+//! What `wgpu-cast verify` casts and compares: difficult codes, all inputs, options, recorded checksums. Tests of the
+//! library include these files too.
 
 pub mod cases;
 pub mod checksums;

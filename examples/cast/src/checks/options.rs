@@ -2,7 +2,7 @@
 
 use wgpu_cast::{CastOptions, ElementType, Float4Nan, Int4Overflow, Kind, RoundMode};
 
-/// Every combination of options. A pair ignores most of them, and a test that can afford it checks that.
+/// Every combination of options. Most options make no difference for a pair; a test that can afford it checks that.
 pub fn all_options() -> Vec<CastOptions> {
     let mut all = Vec::new();
     for saturate in [true, false] {
@@ -31,7 +31,7 @@ pub fn variants(to: ElementType) -> Vec<CastOptions> {
         .collect()
 }
 
-/// The options that can make a difference for a pair: the rules of the 4-bit types are for floats.
+/// The options that can make a difference for a pair. The rules of the 4-bit types apply to float sources only.
 pub fn pair_variants(from: ElementType, to: ElementType) -> Vec<CastOptions> {
     match from.kind() {
         Kind::Float(_) => variants(to),

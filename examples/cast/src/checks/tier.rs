@@ -1,18 +1,18 @@
-//! How many codes are taken.
+//! The extent of a check.
 
-/// How many of something are taken.
+/// How many codes or casts a check takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tier {
-    /// As much as a processor does in minutes.
+    /// As many as a processor casts in minutes.
     Full,
-    /// All that `Full` leaves out because compiling it takes long.
+    /// Also those that `Full` leaves out because their compilation takes long.
     Exhaustive,
-    /// As much as an emulator does in minutes.
+    /// As many as an emulator casts in minutes.
     Emulator,
 }
 
 impl Tier {
-    /// How many of something: `full`, or on an emulator `few`.
+    /// The number for the tier: `few` on an emulator, otherwise `full`.
     pub fn count(self, full: usize, few: usize) -> usize {
         match self {
             Tier::Full | Tier::Exhaustive => full,

@@ -9,14 +9,14 @@ use super::{cases, numeric};
 /// The maximum number of small tensors per source type.
 const SMALL: usize = 16;
 
-/// How many random codes of wide types `wgpu-cast verify` takes without options. They and the seed are part of its checksum.
+/// The number of random codes of each wide type that `wgpu-cast verify` takes by default. It is part of the checksum,
+/// as the seed is.
 pub const RANDOM: u32 = 65_536;
-/// Their seed.
+/// The seed of these random codes.
 pub const SEED: u64 = 1;
 
 /// The tensors that are cast from one type: a long one, which uses the main kernel for all but its end, and small ones,
-/// which use the edge kernel.
-/// Wide types also get `random` codes from a seed.
+/// which use the edge kernel. Wide types also get `random` codes from a seed.
 ///
 /// # Errors
 /// There is no memory for the tensors.
@@ -31,7 +31,7 @@ pub fn tensors(from: ElementType, random: u32, seed: u64) -> Result<Vec<Tensor>,
     let workgroups: Vec<usize> = workgroups.collect::<Result<_, _>>()?;
     let (fewest, most) = (workgroups.iter().min().unwrap_or(&2), workgroups.iter().max().unwrap_or(&2));
 
-    // Few codes are repeated, each time one place further on, so that each stands in every lane.
+    // If there are few codes they are repeated, each time shifted by one place, so that each code is in every lane.
     let rounds = (2 * most).div_ceil(codes.len());
     let shifted = |round: usize| {
         let (end, begin) = codes.split_at(round % codes.len());

@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::{output, session};
 
-/// Inputs that are cast at once on an adapter.
+/// The number of inputs that are cast at once on an adapter.
 const ON_ADAPTER: u64 = 1 << 23;
 
 /// Where the casts run.
@@ -85,10 +85,10 @@ pub fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     finish(args, &device, &all, seconds, failure)
 }
 
-/// Prints the summary of what was done, up to a failure if there was one.
+/// Prints the summary of what was done. After a failure, this is what was done before it.
 ///
 /// # Errors
-/// The failure, or a checksum is not the recorded one.
+/// The given failure, or a checksum that differs from the recorded one.
 fn finish(
     args: &VerifyArgs,
     device: &Device,
@@ -143,7 +143,7 @@ impl Device {
     fn open(args: &VerifyArgs) -> Result<Self, Failure> {
         match args.device.choice()? {
             DeviceChoice::Cpu => {
-                // Only such a build reads the variable.
+                // Only a build with this cfg reads the variable.
                 let isa = std::env::var("WGPU_CAST_ISA").ok().filter(|_| cfg!(wgpu_cast_isa));
                 let isa = isa.map_or(String::new(), |isa| format!(" ({isa})"));
                 Ok(Self { context: None, name: format!("CPU{isa}"), mismatches: Mutex::default() })
@@ -155,10 +155,10 @@ impl Device {
         }
     }
 
-    /// The checksum of all results of a cast: that of the checksums of its blocks.
+    /// The checksum of all results of a cast, made of the checksums of its blocks.
     ///
     /// # Errors
-    /// A result differs from that of the CPU, if they are compared, or the device fails.
+    /// A result differs from that of the CPU (if they are compared), or the device fails.
     fn checksum(
         &self,
         case: &Case,

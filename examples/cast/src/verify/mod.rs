@@ -23,7 +23,7 @@ pub fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     if args.exhaustive || args.checksums { exhaustive::verify(args) } else { difficult(args) }
 }
 
-/// What was cast, up to the cast that ended it.
+/// What was cast before the command ended.
 #[derive(Default)]
 struct Seen {
     pairs: u64,
@@ -31,11 +31,11 @@ struct Seen {
     elements: u64,
     mismatches: Vec<String>,
     checksum: Block,
-    /// Why the device did not go on.
+    /// Why the device failed, if it did.
     failure: Option<Failure>,
 }
 
-/// Compares casts of difficult and of random codes.
+/// Compares casts of difficult codes and of random codes.
 fn difficult(args: &VerifyArgs) -> Result<(), Failure> {
     let context = pollster::block_on(session::open(args.device.adapter_choice()?))?;
     let casts: usize = pairs(args).map(|(from, to)| pair_variants(from, to).len()).sum();

@@ -9,7 +9,8 @@ use std::sync::Mutex;
 use crate::checks::checksums::{Case, parse, text};
 use crate::failure::Failure;
 
-/// The file with the checksums of the blocks that a run has done, one in a line. An interrupted run goes on from it.
+/// The file with the checksums of the blocks that a run has done, one per line. After an interruption, a run continues
+/// from it.
 pub struct Record {
     path: PathBuf,
     file: Mutex<File>,
@@ -32,7 +33,7 @@ impl Record {
             let expected = head.trim_end();
             return Err(Failure::at(path, format_args!("belongs to another run: its first line is not {expected:?}")));
         }
-        // The end of the last line may be missing after an interruption.
+        // After an interruption, the last line may be incomplete.
         let whole = text.rfind('\n').map_or(0, |end| end + 1);
         let file = OpenOptions::new().append(true).create(true).open(path).map_err(|e| Failure::write(path, e))?;
         file.set_len(whole as u64).map_err(|e| Failure::write(path, e))?;

@@ -6,8 +6,8 @@ use crate::failure::Failure;
 use crate::output;
 use crate::text::printable;
 
-/// Prints the report. `counts` are what was done, `lines` the checksums, `wrong` what was not as expected, `failure`
-/// why it ended early.
+/// Prints the report. `counts` are the numbers of what was done, `lines` the checksums, `wrong` the unexpected results,
+/// and `failure` the reason for an early end.
 ///
 /// # Errors
 /// Writing to stdout fails.
