@@ -62,7 +62,7 @@ impl Caster {
     /// let transposed = View::new(&[30, 20]).with_source_strides(&[1, 30]);
     /// let source = Source::whole(weights.slice(800..3200));
     /// many.add_view(source, Destination::whole(results.slice(400..1600)), &transposed);
-    /// // At most 500 elements: as many as the device has counted.
+    /// // A number of elements that the device has counted, at most 500.
     /// let source = Source::whole(weights.slice(4096..6096));
     /// many.add_counted(source, Destination::whole(results.slice(4096..5096)), 500, count.slice(..));
     ///

@@ -60,7 +60,8 @@ pub(super) struct Entry {
     copy: bool,
     /// `convert_eight` makes one destination word of four source words.
     eights: bool,
-    /// The number of elements in a table entry; an index consists of as many source codes. `None`: there is no table.
+    /// The number of elements in a table entry, which is also the number of source codes in an index. `None`: there is no
+    /// table.
     per_entry: Option<u32>,
     /// `convert` leaves undefined bits above the width of its codes, so they must be masked.
     masked: bool,

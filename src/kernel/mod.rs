@@ -33,7 +33,7 @@ pub(crate) const BLOCKS_SIZE: u32 = 256;
 pub(crate) const EDGE_SIZE: u32 = 64;
 /// Invocations in a workgroup of the kernels of views.
 pub(crate) const VIEW_SIZE: u32 = 64;
-/// The most axes of a view after neighbouring axes are merged. The parameter block has room for so many.
+/// The most axes of a view after neighbouring axes are merged. The parameter block has room for this number.
 pub(crate) const VIEW_RANK: usize = 8;
 /// The most axes of a view, beside the axis of its rows, that every kernel of views takes. Views with more axes take
 /// the strided kernel.

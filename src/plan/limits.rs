@@ -102,7 +102,7 @@ impl PlanLimits {
     }
 }
 
-/// The most bytes of a buffer that plans use. Even the bits of twice as many bytes can be counted in 64 bits.
+/// The most bytes of a buffer that plans use. The bits of twice this size can be counted in 64 bits.
 pub(super) const MOST_BYTES: u64 = 1 << 59;
 
 impl Default for PlanLimits {

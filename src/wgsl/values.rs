@@ -225,7 +225,7 @@ fn four(element_type: ElementType) -> Result<(Type, u32), Error> {
     }
 }
 
-/// Converts an expression of type `f32` to the type of `values`. `f16` is the name of the `f16` type with as many
+/// Converts an expression of type `f32` to the type of `values`. `f16` names the `f16` type with the same number of
 /// components.
 fn converted(values: ValueType, f16: &str, value: &str) -> String {
     match values {

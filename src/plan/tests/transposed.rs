@@ -3,7 +3,7 @@
 use super::views::check_view;
 use super::*;
 
-/// Transposed rows of more than one tile or block in each direction. The other axes are as many as the kernels take, or
+/// Transposed rows of more than one tile or block in each direction, with few enough other axes for their kernels, or
 /// more.
 #[test]
 fn transposed_rows_of_many_tiles_and_axes() {

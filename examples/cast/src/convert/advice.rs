@@ -1,4 +1,4 @@
-//! What a file is that is not what its name says, and what to do with it.
+//! Recognises files that are not what their names say, and tells what to do with them.
 
 use std::fmt::{self, Display, Formatter};
 use std::fs::{self, File};
@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::files::FileFormat;
 use crate::text::printable;
 
-/// The first bytes of a file that are looked at; the mark of a tar archive is at 257.
+/// The number of first bytes that are read. The mark of a tar archive is at byte 257.
 const HEAD: usize = 512;
 
 const PICKLE: &str = "pickles can run any code, so that they are not read here; in Python, load it with \
@@ -19,7 +19,7 @@ const GGUF: &str = "its blocks of quantized values are not read here; convert th
 const LFS: &str = "run `git lfs pull` in its repository";
 const DOWNLOAD: &str = "download the file itself (on Hugging Face by the address with /resolve/, not /blob/)";
 
-/// What starts a file, what the file is, and what helps.
+/// The first bytes of a file, what the file is, and what to do.
 const MAGIC: [(&[u8], &str, &str); 15] = [
     (b"version https://git-lfs", "a pointer of Git LFS, not the file itself", LFS),
     (b"version https://hawser", "a pointer of Git LFS, not the file itself", LFS),
@@ -62,10 +62,10 @@ impl Display for Advice {
     }
 }
 
-/// The failure to read a file of a format: what the file is, if that is known, otherwise the given failure.
+/// Replaces the failure to read a file: if it is known what the file is, the new failure says so.
 pub fn explained(path: &Path, format: FileFormat, failure: Failure) -> Failure {
     let Some((head, size)) = head(path).filter(|_| matches!(failure, Failure::Work(_))) else { return failure };
-    // A file is what its name says, even if the length of its header begins as a file of another kind.
+    // The file is what its name says. The length of its header only happens to begin like the mark of another kind.
     if format == FileFormat::Safetensors && head.get(8) == Some(&b'{') {
         return failure;
     }
@@ -79,7 +79,7 @@ pub fn explained(path: &Path, format: FileFormat, failure: Failure) -> Failure {
     }
 }
 
-/// Refuses a file whose extension says nothing, or only that it has raw codes, although it is known what it is.
+/// Refuses a file of a known kind whose extension says nothing, or says only that it has raw codes.
 ///
 /// # Errors
 /// The file is of a known kind.
@@ -89,7 +89,7 @@ pub fn check_unnamed(path: &Path, as_codes: bool) -> Result<(), Failure> {
     Err(Failure::at(path, format_args!("it is {advice}{codes}")))
 }
 
-/// What the first file of a folder is that is known, as text for the failure of a folder that has no file to convert.
+/// Says what the first known file of a folder is, for the failure of a folder without files to convert.
 pub fn of_folder(folder: &Path) -> String {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut files: Vec<_> = entries.map(|entry| entry.path()).collect();
@@ -102,7 +102,7 @@ pub fn of_folder(folder: &Path) -> String {
     told.next().unwrap_or_default()
 }
 
-/// The first bytes of a file, and its size. Pipes, which can be read only once, and folders have none.
+/// The first bytes of a file, and its size. `None` for folders, and for pipes, which can be read only once.
 fn head(path: &Path) -> Option<(Vec<u8>, u64)> {
     let metadata = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
     let mut head = Vec::new();
@@ -110,7 +110,7 @@ fn head(path: &Path) -> Option<(Vec<u8>, u64)> {
     Some((head, metadata.len()))
 }
 
-/// By marks that no file of tensors has by chance.
+/// Recognises a file by marks that no file of tensors has by chance.
 fn known(path: &Path, head: &[u8], size: u64) -> Option<Advice> {
     if let Some((_, what, help)) = MAGIC.iter().find(|(magic, _, _)| head.starts_with(magic)) {
         return Advice::new(what, *help);
@@ -145,7 +145,7 @@ fn known(path: &Path, head: &[u8], size: u64) -> Option<Advice> {
     None
 }
 
-/// A zip archive, by the names of its first member and of itself.
+/// Recognises a zip archive by its first member's name and by its own name.
 fn zip(path: &Path, head: &[u8]) -> Option<Advice> {
     let length = head.get(26..28).map_or(0, |bytes| usize::from(u16::from_le_bytes([bytes[0], bytes[1]])));
     let name = head.get(30..30 + length).map(String::from_utf8_lossy).unwrap_or_default();
@@ -165,7 +165,7 @@ fn zip(path: &Path, head: &[u8]) -> Option<Advice> {
     }
 }
 
-/// Protocols 2 to 5, and what Python and PyTorch write first.
+/// Recognises a pickle of the protocols 2 to 5 by the first opcode that Python or PyTorch writes.
 fn is_pickle(head: &[u8]) -> bool {
     matches!(head, [0x80, 2..=5, b'}' | b']' | b'(' | b'c' | b'\x8a' | b'\x95', ..])
 }

@@ -14,7 +14,7 @@ pub enum Caster {
     Device(Box<OnDevice>),
 }
 
-/// A device, and what it reported last.
+/// A device, and its last report.
 pub struct OnDevice {
     session: Session,
     report: Mutex<Option<CastReport>>,

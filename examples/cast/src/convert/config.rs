@@ -10,19 +10,19 @@ use wgpu_cast::{ElementType, Kind};
 use super::json::members;
 use crate::failure::Failure;
 
-/// The longest configuration that is read. Longer files, such as vocabularies, are none.
+/// The longest configuration that is read. Longer files, such as vocabularies, are no configurations.
 const LONGEST: u64 = 4 << 20;
 
-/// How deep fields are looked for.
+/// The depth to which fields are searched for.
 const DEEPEST: usize = 16;
 
 /// Fields that name the type of the tensors.
 const FIELDS: [&str; 2] = ["torch_dtype", "dtype"];
 
-/// A field that says how tensors are quantized. What it has inside is not about the type of the tensors.
+/// A field that says how tensors are quantized. The fields inside it do not name the type of the tensors.
 const QUANTIZATION: &str = "quantization_config";
 
-/// Names of a type in configurations: PyTorch's, and a short one.
+/// The names of a type in configurations: PyTorch's name, and a short one.
 const NAMES: [(ElementType, &str, Option<&str>); 9] = [
     (ElementType::DOUBLE, "float64", Some("fp64")),
     (ElementType::FLOAT, "float32", Some("fp32")),
@@ -38,10 +38,10 @@ const NAMES: [(ElementType, &str, Option<&str>); 9] = [
 /// Extensions of files of weights that are not converted.
 const OTHER_WEIGHTS: [&str; 10] = ["bin", "ckpt", "gguf", "h5", "msgpack", "ot", "pdparams", "pkl", "pt", "pth"];
 
-/// What is put before PyTorch's names by older programs.
+/// The prefix that older programs put before PyTorch's names.
 const PREFIX: &str = "torch.";
 
-/// A place in a file, and what is written there instead.
+/// A place in a file, and the text that replaces it.
 pub type Edit = (Range<usize>, String);
 
 /// What is changed in a configuration, and what a user should know.
@@ -73,7 +73,7 @@ impl FolderTypes {
     }
 }
 
-/// What changes in a file that is copied, if it is the configuration of a model whose tensors are cast.
+/// The changes in a file that is copied, if it is the configuration of a model whose tensors are cast.
 ///
 /// # Errors
 /// The file cannot be read.
@@ -103,7 +103,7 @@ pub fn may_have_weights(path: &Path) -> bool {
 }
 
 impl Changes {
-    /// Looks for fields in an object that begins at this place of the file.
+    /// Searches for fields in an object. `start` is its place in the file.
     fn find(&mut self, text: &str, start: usize, types: &[ElementType], depth: usize) -> serde_json::Result<()> {
         for (name, value) in members(text)? {
             let place = value.get().as_ptr() as usize - text.as_ptr() as usize + start;
@@ -125,7 +125,7 @@ impl Changes {
     }
 }
 
-/// The new type in the spelling of the old one; `None` if the field stays right, or names no type.
+/// The new type, spelled in the way of the old one. `None` if the field stays right, or names no type.
 fn renamed(old: &str, types: &[ElementType]) -> Result<Option<String>, String> {
     let (prefix, name) = old.strip_prefix(PREFIX).map_or(("", old), |name| (PREFIX, name));
     let Some((from, long, _)) = NAMES.iter().find(|(_, long, short)| *long == name || *short == Some(name)) else {

@@ -12,17 +12,17 @@ use crate::failure::Failure;
 use crate::output::{counted, error, line, size};
 use crate::text::printable;
 
-/// What would be done.
+/// The files that would be written.
 pub struct DryRun<'a> {
     pub conversions: &'a [Task],
     pub copies: &'a [Task],
     /// Indexes, which are written last.
     pub indexes: Vec<PathBuf>,
-    /// Why it would not be done.
+    /// The reasons for which the run would be refused.
     pub refused: Vec<Failure>,
 }
 
-/// The size of an output. That of an archive whose arrays are compressed is not known.
+/// The size of an output. `None` for an archive with compressed arrays.
 fn size_of(task: &Task, output: &TaskOutput) -> Option<u64> {
     if task.archive.is_some() { None } else { output.plan.bytes() }
 }
@@ -34,16 +34,16 @@ fn path(output: &TaskOutput) -> String {
     }
 }
 
-/// Whether a file is there already.
+/// Whether the output's file exists already.
 fn replaces(output: &TaskOutput) -> bool {
     matches!(&output.target, Target::File(path) if path.is_file())
 }
 
 impl DryRun<'_> {
-    /// Prints the plan, and why it would be refused.
+    /// Prints the plan, and why the run would be refused.
     ///
     /// # Errors
-    /// It would be refused, or writing to stdout fails.
+    /// The run would be refused, or writing to stdout fails.
     pub fn print(self, print: PrintArgs) -> Result<(), Failure> {
         let tensors: Vec<_> = self.conversions.iter().flat_map(|task| &task.tensors).collect();
         if print.json {

@@ -14,7 +14,7 @@ use crate::atomic::partial::open_itself;
 use crate::failure::Failure;
 use crate::output::warning;
 
-/// The name of the list, in the folder of the outputs. That of a part has `-I-of-N` behind it.
+/// The name of the list, in the folder of the outputs. The list of a part has the suffix `-I-of-N`.
 const NAME: &str = ".cast-finished";
 
 /// Whether a file has the name of a list.
@@ -36,21 +36,21 @@ impl Finished {
         folder.join(format!("{NAME}{part}"))
     }
 
-    /// The list in a folder; several machines may write to it, each its own part.
+    /// The list in a folder. Several machines may write to the folder; each has the list of its own part.
     pub fn open(folder: &Path, part: Option<ShardPart>) -> Self {
         let path = Self::path(folder, part);
         let mut text = String::new();
         let file = open_itself(OpenOptions::new().read(true), &path);
         let is_file = |file: &fs::File| file.metadata().is_ok_and(|metadata| metadata.is_file());
         if let Some(mut file) = file.ok().filter(is_file) {
-            // A list that cannot be read is empty: everything is made again.
+            // A list that cannot be read counts as empty: everything is made again.
             let _ = file.read_to_string(&mut text);
         }
         let entries = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
         Self { folder: folder.to_owned(), path, entries }
     }
 
-    /// What the casts of a finished output lost, if it was made by the same plan and has not been changed since.
+    /// The losses of a finished output, if the same plan made it and it was not changed since.
     pub fn find(&self, path: &Path, plan: u64) -> Option<(Stamp, Vec<(usize, CastLoss)>)> {
         let output = self.output(path, plan);
         let mut entries = self.entries.iter().filter(|entry| entry["output"] == output);

@@ -1,4 +1,4 @@
-//! Folders and sharded models: which of their files are converted, copied or left.
+//! Folders and sharded models: which of their files are converted, copied or ignored.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -15,10 +15,10 @@ use crate::files::FileFormat;
 use crate::output::warning;
 
 impl Request {
-    /// A folder that was given: everything in it that can be converted.
+    /// Adds a folder that was given: all its files that can be converted.
     ///
     /// # Errors
-    /// It cannot be read, has no such file, or an index in it is invalid.
+    /// The folder cannot be read, has no such file, or has an invalid index.
     pub fn add_input_folder(&mut self, folder: &Path, output: &Path, args: &ConvertArgs) -> Result<(), Failure> {
         let before = self.pairs.len();
         self.add_folder(folder, output, output, args)?;
@@ -30,7 +30,7 @@ impl Request {
         Ok(())
     }
 
-    /// An index that was given: its shards, and with --copy-others the files beside it.
+    /// Adds an index that was given: its shards and, with --copy-others, the files beside it.
     ///
     /// # Errors
     /// It is invalid, or a shard does not exist.
@@ -43,7 +43,7 @@ impl Request {
         self.add_model(index, folder, output, args)
     }
 
-    /// The shards that an index names.
+    /// Adds the shards that an index names.
     fn add_model(&mut self, index: Index, folder: &Path, output: &Path, args: &ConvertArgs) -> Result<(), Failure> {
         let shards: Vec<_> = index.shards().into_iter().map(str::to_owned).collect();
         if shards.is_empty() {
@@ -64,7 +64,7 @@ impl Request {
         Ok(())
     }
 
-    /// The models, the other files and the folders of a folder. `root` is the folder of all outputs.
+    /// Adds the models, the other files and the folders of a folder. `root` is the folder of all outputs.
     fn add_folder(&mut self, folder: &Path, output: &Path, root: &Path, args: &ConvertArgs) -> Result<(), Failure> {
         let listing = Listing::read(folder, args.in_format)?;
         listing.check_complete(is_same_folder(folder, output))?;
@@ -92,7 +92,7 @@ impl Request {
             warning(format_args!("{}: a link to a folder is not entered", link.display()));
         }
         for inner in listing.folders {
-            // Outputs may go into a folder of the input.
+            // The outputs may go into a folder of the input.
             if !is_same_folder(&inner, root) {
                 let name = inner.file_name().unwrap_or_default();
                 self.add_folder(&inner, &output.join(name), root, args)?;
@@ -101,7 +101,8 @@ impl Request {
         Ok(())
     }
 
-    /// The files beside an index, but not those that could be converted and are not: they would keep their types.
+    /// Copies the files beside an index. Files that could be converted but are not are left out: they would keep their
+    /// types.
     fn copy_beside(&mut self, index: &Index, folder: &Path, output: &Path, args: &ConvertArgs) -> Result<(), Failure> {
         let listing = Listing::read(folder, args.in_format)?;
         let shards: HashSet<_> = index.shards().into_iter().map(|shard| folder.join(shard)).collect();
@@ -117,10 +118,10 @@ impl Request {
         Ok(())
     }
 
-    /// Refuses a part that would replace files of which the other parts are made.
+    /// Refuses a part that would replace files which the other parts still need.
     ///
     /// # Errors
-    /// The part goes to the folder of its model.
+    /// The part goes into the folder of its model.
     pub fn check_part(&self, args: &ConvertArgs) -> Result<(), Failure> {
         if args.part.is_none() {
             return Ok(());
@@ -143,7 +144,7 @@ impl Request {
     }
 }
 
-/// Whether the part converts the files that belong to no sharded model, too.
+/// Whether the part also converts the files that belong to no sharded model.
 fn is_first(args: &ConvertArgs) -> bool {
     args.part.is_none_or(|part| part.index == 1)
 }

@@ -20,10 +20,10 @@ const LONGEST_INDEX: u64 = 256 << 20;
 /// The member that says in which shard each tensor is.
 const WEIGHT_MAP: &str = "weight_map";
 
-/// What stands between the name of the index and the number of the part.
+/// The text between the name of the index and the number of the part.
 const PART: &str = ".part-";
 
-/// What the headers of all shards say.
+/// The content of the headers of all shards.
 pub struct Shards {
     /// Identifies the shards.
     pub identity: u64,
@@ -35,9 +35,9 @@ pub struct Shards {
 #[derive(Debug)]
 pub struct Index {
     pub name: String,
-    /// All but the map of weights.
+    /// Everything except the map of weights.
     pub content: Value,
-    /// The shards of the tensors.
+    /// The shard of each tensor.
     pub weights: BTreeMap<String, String>,
 }
 
@@ -45,7 +45,8 @@ impl Index {
     /// Reads the index at a path.
     ///
     /// # Errors
-    /// It cannot be read, is no regular file or no index, gives a name twice, or names a shard outside its folder.
+    /// The file cannot be read, is no regular file or no index, gives a name twice, or names a shard outside its
+    /// folder.
     pub fn read(path: &Path) -> Result<Self, Failure> {
         let text = inputs::read_text(path, "the index", LONGEST_INDEX)?;
         let (content, weights) = parse(&text).map_err(|what| Failure::at(path, what))?;
@@ -58,8 +59,8 @@ impl Index {
         self.weights.values().map(String::as_str).collect()
     }
 
-    /// Compares the index with the headers of all its shards: each tensor is in the one shard that the index names, and
-    /// the index names each tensor.
+    /// Compares the index with the headers of all its shards. Each tensor must be only in the shard that the index
+    /// names, and the index must name each tensor.
     ///
     /// # Errors
     /// A shard is invalid, or a tensor is not where the index says.
@@ -131,7 +132,7 @@ fn parse(text: &str) -> Result<(Value, BTreeMap<String, String>), String> {
     }
 }
 
-/// Whether a text names a file of a folder, and nothing else, on any system.
+/// Whether a text names a file in a folder, and nothing else, on every system.
 fn is_file_name(text: &str) -> bool {
     let mut components = Path::new(text).components();
     let first = components.next();
@@ -152,7 +153,7 @@ pub fn name_of_part(index: &str, part: ShardPart) -> String {
     format!("{index}{PART}{}-of-{}", part.index, part.count)
 }
 
-/// The name of the whole index, and the part, if a file has the name of a part's index.
+/// The name of the whole index, and the part, if `name` is that of a part's index.
 pub fn part_of_name(name: &str) -> Option<(&str, ShardPart)> {
     let (index, part) = name.rsplit_once(PART)?;
     let (number, count) = part.split_once("-of-")?;

@@ -1,5 +1,5 @@
-//! The index of a model that is converted: it is removed before the first shard is replaced, except in place, and written
-//! last, so that there is never an index of shards that do not belong together.
+//! The index of a model that is converted. Except in place, it is removed before the first shard is replaced. It is
+//! written last. So there is never an index of shards that do not belong together.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -18,7 +18,7 @@ use crate::atomic::Output;
 use crate::atomic::target::Existing;
 use crate::failure::Failure;
 
-/// Where the index of a part says of which conversion it is, and which shards were made.
+/// The member of a part's index that identifies the conversion and the shards that were made.
 const CONVERSION: &str = "cast_conversion";
 
 /// An index that is written.
@@ -34,28 +34,28 @@ pub struct IndexOutput {
     pub shards: Vec<String>,
 }
 
-/// What the index of a part says of its conversion.
+/// The conversion that a part's index names.
 #[derive(Debug, PartialEq)]
 pub struct Conversion {
-    /// The rules and the whole model.
+    /// Identifies the rules and the whole model.
     rules: String,
     shards: BTreeMap<String, Stamp>,
 }
 
 impl IndexOutput {
-    /// Where the index is written.
+    /// The path of the index.
     pub fn path(&self) -> PathBuf {
         let name = &self.index.name;
         self.folder.join(self.part.map_or_else(|| name.clone(), |part| name_of_part(name, part)))
     }
 
-    /// Whether the shards are replaced by what is made of them.
+    /// Whether the outputs replace the shards that are read.
     pub fn is_in_place(&self) -> bool {
         is_same_folder(&self.source, &self.folder)
     }
 
-    /// The indexes in the folder of the outputs that are not true any more when the shards are replaced: of the whole
-    /// model and of its parts. In place, the tensors stay in their shards, so that an index of a whole model stays true.
+    /// The indexes in the folder of the outputs that become wrong when the shards are replaced: those of the whole
+    /// model and of its parts. In place the tensors stay in their shards, so the index of a whole model stays right.
     pub fn stale(&self) -> Vec<PathBuf> {
         let (own, is_in_place) = (self.path(), self.is_in_place());
         let is_stale = |path: &PathBuf| {
@@ -72,7 +72,7 @@ impl IndexOutput {
         entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_stale).collect()
     }
 
-    /// Begins to write the index, so that no other process writes it until this one has ended.
+    /// Begins to write the index. No other process can write it until this one has ended.
     ///
     /// # Errors
     /// As [`Output::open`].
@@ -80,8 +80,8 @@ impl IndexOutput {
         Output::open_growing(&self.path(), existing)
     }
 
-    /// The index of the shards that were made, with the new size of their tensors. `sources` identifies the shards that
-    /// were read.
+    /// The index of the shards that were made, with the new total size of their tensors. `sources` identifies the
+    /// shards that were read.
     ///
     /// # Errors
     /// Another process has replaced a shard.
@@ -123,7 +123,7 @@ impl IndexOutput {
 }
 
 impl Conversion {
-    /// Takes the conversion out of the index of a part.
+    /// Removes the conversion from a part's index and returns it.
     ///
     /// # Errors
     /// It is not there.
@@ -135,7 +135,7 @@ impl Conversion {
             .ok_or_else(|| format!("it does not say which shards were made ({CONVERSION:?}): convert the part again"))
     }
 
-    /// Whether the other part was made by the same rules, from the same model.
+    /// Whether the other part was made by the same rules from the same model.
     pub fn is_of(&self, other: &Self) -> bool {
         self.rules == other.rules
     }
@@ -143,7 +143,7 @@ impl Conversion {
     /// Checks that the shards of a part's index are those that were made with it.
     ///
     /// # Errors
-    /// A shard is another one, or cannot be read.
+    /// A shard is a different one, or cannot be read.
     pub fn check(&self, index: &Index, folder: &Path) -> Result<(), String> {
         for shard in index.shards() {
             let fits = self.shards.get(shard).map_or(Ok(false), |stamp| stamp.fits(&folder.join(shard)));

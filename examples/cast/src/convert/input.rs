@@ -1,4 +1,4 @@
-//! Inputs, which are open only while they are read: a system opens a limited number of files at once.
+//! Inputs. They are open only while they are read, because a system opens a limited number of files at once.
 
 use std::collections::VecDeque;
 use std::fs::{File, Metadata};
@@ -10,7 +10,7 @@ use wgpu_cast_files::{InputFile, ReadAt};
 
 use super::input_state::{InputState, Source};
 
-/// The most files that are open.
+/// The most files that are open at a time.
 const MOST_OPEN: usize = 64;
 
 /// The open files, the oldest first.
@@ -27,19 +27,19 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub enum Input {
     /// A file without a name, which stays open.
     Temporary(InputFile),
-    /// A file that is opened again when it is needed, and must not have changed then.
+    /// A file that is opened again when it is needed. It must not have changed then.
     Named { path: PathBuf, state: InputState, slot: Arc<Slot> },
 }
 
 impl Input {
-    /// A file that has a name and is open.
+    /// A file with a name, which is open.
     pub fn named(path: &Path, file: File, metadata: &Metadata) -> Self {
         let slot = Arc::new(Mutex::new(Some(Arc::new(InputFile::new(file)))));
         enlist(&slot);
         Self::Named { path: path.to_owned(), state: InputState::from(metadata), slot }
     }
 
-    /// A file that was checked, and is opened when it is needed; `None` if there was no such file.
+    /// A file that was checked, and is opened when it is needed. `None` if there was no such file.
     pub fn closed(source: &Source) -> Option<Self> {
         Some(Self::Named { path: source.path.clone(), state: source.state?, slot: Arc::default() })
     }

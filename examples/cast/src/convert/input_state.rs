@@ -1,4 +1,4 @@
-//! What tells an input from another file, and from itself after a change.
+//! Tells an input from other files, and from itself after a change.
 
 use std::fs::{self, Metadata};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -8,18 +8,20 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use wgpu_cast_files::ReadAt;
 
-/// How many bytes at each end of an input belong to its checksum: headers, the directory of an archive, and some data.
+/// The bytes at each end of an input that belong to its checksum: headers, the directory of an archive, and some data.
 const END: u64 = 256 << 10;
 
-/// A file as the system knows it. Two states of a path are equal if nobody wrote to the file or replaced it in between.
+/// The state of a file as the system reports it. Two states of a path are equal if nobody wrote to the file or replaced
+/// it in between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InputState {
     pub bytes: u64,
     /// Since 1970, in nanoseconds; 0 if the system does not tell.
     pub modified: u128,
-    /// When the file was written, renamed or given other permissions, in the same unit. Programs cannot set this time.
+    /// When the file was last written, renamed or given other permissions, in the same unit. Programs cannot set this
+    /// time.
     pub changed: i128,
-    /// The file system; 0 if the system does not tell, as in the next field.
+    /// The file system. This and the next field are 0 if the system does not tell.
     pub device: u64,
     pub inode: u64,
     /// The permissions of its owner, its group and others; all of them if the system has none.
@@ -30,8 +32,8 @@ pub struct InputState {
 #[derive(Debug)]
 pub struct Source {
     pub path: PathBuf,
-    /// Before it is opened, so that every later change shows; `None` if there is no such file, and for pipes and
-    /// devices.
+    /// The state before the file was opened, so that every later change shows. `None` if there is no such file, and for
+    /// pipes and devices.
     pub state: Option<InputState>,
 }
 
@@ -43,7 +45,7 @@ impl Source {
         Self { path: path.to_owned(), state: metadata.as_ref().map(InputState::from) }
     }
 
-    /// Whether the file is not any more what it was.
+    /// Whether the file has changed since.
     pub fn has_changed(&self) -> bool {
         self.state.is_some() && self.state != Self::of(&self.path).state
     }
@@ -67,9 +69,9 @@ fn nanoseconds(time: io::Result<SystemTime>) -> u128 {
     time.ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok()).map_or(0, |time| time.as_nanos())
 }
 
-/// Identifies the inputs of a task, so that what was made of others is not continued: the paths and states of the files
-/// that are read, and the ends of all inputs. The device does not count, since several machines that share a file
-/// system may give it different numbers.
+/// Identifies the inputs of a task by the paths and states of the files that are read, and by the ends of all inputs.
+/// So outputs that were made of other inputs are not continued. The device does not count: several machines that share
+/// a file system may give it different numbers.
 ///
 /// # Errors
 /// An input cannot be read.

@@ -1,4 +1,4 @@
-//! Which files are converted to which.
+//! The files that are converted, and their outputs.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
@@ -27,7 +27,7 @@ impl Target {
         }
     }
 
-    /// Its path, or that of what standard output is.
+    /// The path of the output. For standard output, it is the path of the file to which that leads.
     pub fn path(&self) -> &Path {
         match self {
             Self::File(path) => path,
@@ -36,7 +36,7 @@ impl Target {
     }
 }
 
-/// Whether two paths are of one folder, which exists.
+/// Whether two paths name one folder that exists.
 pub fn is_same_folder(one: &Path, other: &Path) -> bool {
     one.canonicalize().ok().zip(other.canonicalize().ok()).is_some_and(|(one, other)| one == other)
 }
@@ -50,13 +50,13 @@ pub struct Pair {
     pub output_format: FileFormat,
 }
 
-/// The path beside which an input's external data is. That of standard input is in the current folder.
+/// The path beside which an input's external data is. For standard input, the data is in the current folder.
 pub fn beside(path: &Path) -> &Path {
     if path == Path::new("-") { Path::new("") } else { path }
 }
 
-/// Opens an input. `-` is standard input, which is first stored in a temporary file, because inputs are not read
-/// from front to back.
+/// Opens an input. `-` is standard input. It is first stored in a temporary file, because inputs are not read from
+/// front to back.
 ///
 /// # Errors
 /// It cannot be read.
@@ -75,7 +75,7 @@ pub fn open(path: &Path) -> Result<Input, Failure> {
     }
 }
 
-/// Opens a file that the user has not named. A pipe or a device may have no end, or no writer.
+/// Opens a file that the user has not named. It must be regular: a pipe or a device may have no end, or no writer.
 ///
 /// # Errors
 /// It is no regular file, or cannot be read.
@@ -84,7 +84,7 @@ pub fn open_regular(path: &Path) -> Result<Input, Failure> {
     open(path)
 }
 
-/// Refuses what is no regular file.
+/// Refuses a path that is no regular file.
 ///
 /// # Errors
 /// It is a folder, a pipe or a device, or does not exist.
@@ -93,7 +93,7 @@ pub fn check_regular(path: &Path) -> Result<Metadata, Failure> {
     if metadata.is_file() { Ok(metadata) } else { Err(Failure::at(path, "it is not a regular file")) }
 }
 
-/// The text of a regular file, which is named as `what` in an error.
+/// The text of a regular file. An error names the file as `what`.
 ///
 /// # Errors
 /// It is no regular file, has more bytes than `limit`, or cannot be read.
@@ -106,7 +106,7 @@ pub fn read_text(path: &Path, what: &str, limit: u64) -> Result<String, Failure>
     let mut text = String::new();
     let read = File::open(path).and_then(|file| file.take(limit.saturating_add(1)).read_to_string(&mut text));
     read.map_err(|error| Failure::at(path, error))?;
-    // Some files tell no size, and others grow.
+    // The size may be wrong: some files tell none, and others grow.
     refuse_beyond(text.len() as u64)?;
     Ok(text)
 }

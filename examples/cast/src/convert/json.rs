@@ -1,17 +1,17 @@
-//! JSON objects with the places of their members. `serde_json::Value` takes the last of equal names and forgets the
-//! rest of the text.
+//! JSON objects with the places of their members. `serde_json::Value` would keep only the last of equal names, and
+//! would forget the text around the values.
 
 use serde::Deserializer;
 use serde::de::{MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// The members of an object, in their order: the names, and the text of the values.
+/// The members of an object in their order: their names, and the texts of their values.
 pub type Members<'a> = Vec<(String, &'a RawValue)>;
 
-/// Reads the members of the object that is the whole text. Equal names are all there.
+/// Reads the members of an object. The text must consist of this object. Members with equal names are all returned.
 ///
 /// # Errors
-/// The text is not JSON, or no object.
+/// The text is not JSON, or is no object.
 pub fn members(text: &str) -> serde_json::Result<Members<'_>> {
     let mut reader = serde_json::Deserializer::from_str(text);
     let members = reader.deserialize_map(Object)?;

@@ -1,4 +1,4 @@
-//! What a folder has.
+//! The content of a folder.
 
 use std::fs;
 use std::io;
@@ -19,16 +19,16 @@ pub struct Listing {
     pub files: Vec<(PathBuf, Option<FileFormat>)>,
     /// Folders that are entered.
     pub folders: Vec<PathBuf>,
-    /// Links to folders, which are not entered: they may lead in a circle.
+    /// Links to folders. They are not entered, because they may lead in a cycle.
     pub links: Vec<PathBuf>,
-    /// Indexes that an interrupted conversion has begun, and lists of what it has finished.
+    /// Indexes that an interrupted conversion has begun, and lists of outputs that it has finished.
     left: Vec<PathBuf>,
 }
 
 impl Listing {
-    /// Reads a folder. A link to what does not exist is a file, which cannot be read. If `option` names a format, only
-    /// files of it can be converted. A `.bin` file can be anything, so it is one of raw codes only if `option` says so.
-    /// Hidden folders are those of programs, not of models.
+    /// Reads a folder. A link to a missing file counts as a file, which cannot be read. If `option` names a format,
+    /// only files of this format can be converted. A `.bin` file can be anything, so it has raw codes only if `option`
+    /// says so. Hidden folders belong to programs, not to models, and are ignored.
     ///
     /// # Errors
     /// The folder cannot be read.
@@ -47,11 +47,11 @@ impl Listing {
                     false => listing.folders.push(path),
                 }
             } else if !path.is_file() && !is_broken_link(&path) {
-                // Pipes and devices are no files of a model.
+                // Pipes and devices do not belong to a model.
             } else if is_index(&path) {
                 listing.indexes.push(path);
             } else if is_list(&name) || is_partial(&name) {
-                // What an interrupted conversion left is no file of a model.
+                // Files that an interrupted conversion left do not belong to a model.
                 if is_list(&name) || begun_index(&path).is_some() {
                     listing.left.push(path);
                 }
@@ -67,11 +67,11 @@ impl Listing {
         Ok(listing)
     }
 
-    /// Refuses to take the files as all that there should be, if an interrupted conversion says that some are missing.
-    /// `is_in_place` says whether this may be the conversion that was interrupted: it can be continued.
+    /// Refuses a folder whose files are not complete because a conversion was interrupted. `is_in_place` says whether
+    /// this run may be that conversion, which can be continued.
     ///
     /// # Errors
-    /// The folder has no index, and what such a conversion left.
+    /// The folder has no index, but files that such a conversion left.
     pub fn check_complete(&self, is_in_place: bool) -> Result<(), Failure> {
         let is_missing = |left: &&PathBuf| match begun_index(left) {
             Some(index) => !self.indexes.contains(&index),
@@ -83,12 +83,12 @@ impl Listing {
     }
 }
 
-/// Whether a path is a link to what does not exist, such as a file that was not downloaded. Reading it is an error.
+/// Whether a path is a link to a missing file, such as one that was not downloaded. Reading it is an error.
 fn is_broken_link(path: &Path) -> bool {
     path.is_symlink() && !path.exists()
 }
 
-/// The index of a whole model that a partial file would become, itself or joined with other parts.
+/// The index of a whole model that a partial file would become, by itself or joined with other parts.
 fn begun_index(partial: &Path) -> Option<PathBuf> {
     let name = partial.file_name()?.to_str()?;
     let output = output_of(name)?;

@@ -103,7 +103,7 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     let mut planned: Vec<_> = stale.iter().map(small).collect();
     planned.extend(writer.planned(&tasks)?);
     planned.extend(others.iter().filter(|path| !stale.contains(path)).map(small));
-    // Then no output has its name before all are complete.
+    // In these cases no output gets its name before all outputs are complete.
     let keeps_all = args.strict || args.in_place;
     let refused = refusals::of(&planned, folder.as_deref(), keeps_all);
     if args.dry_run {
@@ -146,7 +146,7 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
             writer.discard();
             return Err(Failure::Work(format!("--strict: {beyond}; nothing was written (--stats lists all tensors)")));
         }
-        // In JSON each tensor has its losses.
+        // In JSON, each tensor has its losses already.
         Some(beyond) if !args.print.json => {
             warning(format_args!("{beyond} (--strict makes this an error, --stats lists all tensors)"));
         }
@@ -167,7 +167,7 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Prints the tensors of a file, of the shards of an index, or of the files of a folder and of those in it.
+/// Prints the tensors of a file, of the shards of an index, or of all files below a folder.
 ///
 /// # Errors
 /// A file is invalid.
@@ -192,7 +192,7 @@ pub fn list(path: &Path, args: &InfoArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A file, the shards of an index, or the files of a folder and of its folders.
+/// A file, the shards of an index, or all files below a folder.
 fn files_to_list(path: &Path, args: &InfoArgs) -> Result<Vec<(PathBuf, FileFormat)>, Failure> {
     if index::is_index(path) {
         let index = Index::read(path)?;
@@ -220,14 +220,14 @@ pub fn read_tensor(path: &Path, format: FileFormat) -> Result<NamedTensor, Failu
     Single::open(path, format, None, None)?.in_memory(path)
 }
 
-/// The types of the tensors in each folder, those of the other parts of a sharded model included.
+/// The types of the tensors in each folder, including those of the other parts of a sharded model.
 fn types_by_folder<'a>(
     tasks: &[Task],
     models: impl Iterator<Item = (&'a IndexOutput, &'a Shards)>,
     args: &ConvertArgs,
 ) -> HashMap<PathBuf, FolderTypes> {
     let mut types: HashMap<PathBuf, FolderTypes> = HashMap::new();
-    // Scales have a type of their own.
+    // Scales do not count: their type is independent of the other tensors.
     let is_scale = |tensor: &&TensorReport| tensor.role.as_ref().is_some_and(ScaleRole::is_scale);
     for task in tasks {
         let folder = task.sources.first().and_then(|source| source.path.parent()).unwrap_or(Path::new(""));
@@ -245,8 +245,8 @@ fn types_by_folder<'a>(
     types
 }
 
-/// Adds copies of files that are not converted. The data of a model is converted with the model. Returns what a user
-/// should know.
+/// Adds copies of files that are not converted. A model's data is not copied, because it is converted with the model.
+/// Returns notes for the user.
 fn add_copies(
     copies: Vec<(PathBuf, PathBuf)>,
     types: &HashMap<PathBuf, FolderTypes>,
@@ -273,7 +273,7 @@ fn add_copies(
     Ok(told)
 }
 
-/// Refuses to cast codes without their scales, unless that is asked for.
+/// Refuses to cast codes without their scales, unless the user asks for that.
 fn check_scales(tasks: &[Task], args: &ConvertArgs) -> Result<(), Failure> {
     let scaled: Vec<_> = tasks.iter().flat_map(|task| &task.tensors).filter(|tensor| tensor.loses_scale()).collect();
     match (scaled.first(), args.rules.ignore_scales) {
@@ -286,16 +286,16 @@ fn check_scales(tasks: &[Task], args: &ConvertArgs) -> Result<(), Failure> {
     }
 }
 
-/// Says how many scales stay as they are. In JSON each tensor says so.
+/// Says how many scales stay as they are. In JSON, each tensor says so itself.
 fn note_scales(tensors: &[TensorReport], args: &ConvertArgs) {
     report::kept_scales(tensors).filter(|_| !args.print.json).into_iter().for_each(note);
 }
 
-/// Clamps all casts, or refuses to if that affects none.
+/// Clamps all casts. If that affects none of them, it is an error.
 fn clamp(tasks: &mut [Task], part: Option<ShardPart>) -> Result<(), Failure> {
     let has_effect = tasks.iter_mut().fold(false, |has_effect, task| task.clamp() | has_effect);
     let has_casts = tasks.iter().flat_map(|task| &task.tensors).any(|tensor| tensor.to.is_some());
-    // Other parts may have such casts.
+    // Other parts may have casts that it affects.
     if has_casts && !has_effect && part.is_none() {
         let what = "--clamp affects only casts of numbers to float16, bfloat16 and float, and there are none";
         return Err(Failure::Usage(what.to_owned()));
@@ -303,7 +303,7 @@ fn clamp(tasks: &mut [Task], part: Option<ShardPart>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Refuses outputs that are an input or another output.
+/// Refuses an output that is an input or another output.
 fn check_names(
     tasks: &[Task],
     indexes: &[IndexOutput],
@@ -341,21 +341,21 @@ fn check_names(
 }
 
 impl ConvertArgs {
-    /// What to do with outputs that exist, and with those that are new: their permissions are those of their inputs.
+    /// How to treat existing outputs, and the permissions of new ones, which are those of their inputs.
     fn existing<'a>(&self, inputs: impl IntoIterator<Item = &'a Source>) -> Existing {
         let modes = inputs.into_iter().filter_map(|input| Some(input.state?.mode));
         let (resume, no_clobber, force) = (self.resume, self.no_clobber, self.force);
         Existing { resume, no_clobber, force, permissions: Permissions::of_all(modes) }
     }
 
-    /// Whether the relative errors of casts are to be found.
+    /// Whether the relative errors of casts are needed.
     fn needs_relative_errors(&self) -> bool {
         self.stats || self.plot.is_some()
     }
 
     /// Refuses attributes that affect no tensor.
     fn check_attributes(&self, tasks: &[Task]) -> Result<(), Failure> {
-        // Other parts may have such casts.
+        // Other parts may have casts that they affect.
         if self.part.is_some() {
             return Ok(());
         }
@@ -373,7 +373,7 @@ impl ConvertArgs {
 }
 
 impl Attributes {
-    /// The options of casts in a model, which has its own opset.
+    /// The options of casts in a model. The model has its own opset, so that of the arguments is not used.
     ///
     /// # Errors
     /// The newest opset has no such attribute.

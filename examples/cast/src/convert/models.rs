@@ -1,4 +1,4 @@
-//! The files that together are a model, and what is known of its scales.
+//! The files that together are a model, and what they tell about its scales.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
@@ -16,13 +16,13 @@ use super::scales::{CONFIGURATIONS, Scales};
 /// The longest configuration that is read.
 const LONGEST_CONFIGURATION: u64 = 16 << 20;
 
-/// The map of an index: which tensor is in which shard.
+/// The map of an index: the shard of each tensor.
 type Weights = BTreeMap<String, String>;
 
 /// A folder, and the names of a model's files in it.
 type Place = (PathBuf, BTreeSet<String>);
 
-/// The models that were looked at. The headers of a model's shards are read once.
+/// The models that were read. The headers of a model's shards are read only once.
 #[derive(Default)]
 pub struct Models {
     /// The safetensors files of this run, by their folders.
@@ -33,7 +33,7 @@ pub struct Models {
     indexes: HashMap<PathBuf, Rc<Vec<Rc<Weights>>>>,
 }
 
-/// The tensors of the shards that an index or their names put together.
+/// The tensors of the shards that belong together, by an index or by their names.
 struct Model {
     tensors: BTreeMap<String, Option<ElementType>>,
     told_by: Option<String>,
@@ -41,7 +41,7 @@ struct Model {
 }
 
 impl Models {
-    /// Knows the safetensors files that are converted in one run.
+    /// Starts with the safetensors files that are converted in one run.
     pub fn of_run<'a>(files: impl Iterator<Item = &'a Path>) -> Self {
         let mut run: HashMap<_, BTreeSet<_>> = HashMap::new();
         for path in files {
@@ -51,9 +51,10 @@ impl Models {
         Self { run, ..Self::default() }
     }
 
-    /// The scales of the model of which a file is a part: of the shards that an index beside it lists together with it,
-    /// or of those whose names differ in their numbers. Other shards that cannot be read are known by the index alone.
-    /// In other files of this run in the folder are scales whose codes are not there.
+    /// The scales of the model that a file belongs to. Its shards are those that an index beside the file lists
+    /// together with it, or those whose names differ only in their numbers. If another shard cannot be read, the index
+    /// alone tells its tensors. Other files of this run in the same folder may have scales whose codes are in other
+    /// files.
     pub fn scales(&mut self, path: &Path, file: &SafetensorsFile) -> Rc<Scales> {
         if !path.is_file() {
             let told_by = Scales::in_metadata(file.metadata());
@@ -84,7 +85,7 @@ impl Models {
         scales
     }
 
-    /// The files of the model of which a file is a part, and their index.
+    /// The files of the model that a file belongs to, and their index.
     fn place(&mut self, folder: &Path, name: &str) -> (Place, Option<Rc<Weights>>) {
         let indexes = self.indexes.entry(folder.to_owned()).or_insert_with(|| Rc::new(indexes(folder)));
         let index = indexes.iter().find(|index| index.values().any(|shard| shard == name)).cloned();
@@ -107,13 +108,13 @@ fn split(path: &Path) -> (PathBuf, String) {
     (path.parent().unwrap_or(Path::new("")).to_owned(), name)
 }
 
-/// A folder, which paths may name in different ways.
+/// The resolved path of a folder. Different paths may name one folder.
 fn resolved(folder: &Path) -> PathBuf {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     folder.canonicalize().unwrap_or(folder.to_owned())
 }
 
-/// Adds a tensor. Of several of one name, that of the fewest bits counts, which are codes most likely.
+/// Adds a tensor. If several have one name, the one with the fewest bits counts, because it most likely has codes.
 fn add(tensors: &mut BTreeMap<String, Option<ElementType>>, name: &str, from: Option<ElementType>) {
     let bits = |from: Option<ElementType>| from.and_then(ElementType::bits);
     let known = tensors.entry(name.to_owned()).or_insert(from);
@@ -127,13 +128,13 @@ fn types(file: &SafetensorsFile) -> impl Iterator<Item = (String, Option<Element
     tensors.map(|tensor| (tensor.name.clone(), tensor.element_type))
 }
 
-/// Reads the headers of all shards but one that is there already.
+/// Reads the headers of all shards except one that is known already.
 fn read((folder, shards): &Place, index: Option<&Weights>, known: Option<(&str, &SafetensorsFile)>) -> Model {
     let (mut tensors, mut missing) = (BTreeMap::new(), BTreeSet::new());
     let mut told_by = known.and_then(|(_, file)| Scales::in_metadata(file.metadata()));
     tensors.extend(known.into_iter().flat_map(|(_, file)| types(file)));
     for shard in shards.iter().filter(|shard| known.is_none_or(|(name, _)| *shard != name)) {
-        // One that is to be converted is read again, and refused then if it is invalid.
+        // A shard that is to be converted is read again, and refused then if it is invalid.
         let read = inputs::open_regular(&folder.join(shard)).ok().and_then(|input| SafetensorsFile::read(&input).ok());
         match read {
             Some(file) => {
@@ -151,13 +152,13 @@ fn read((folder, shards): &Place, index: Option<&Weights>, known: Option<(&str, 
     Model { tensors, told_by, scales }
 }
 
-/// The maps of the indexes in a folder. Those that cannot be read are not used.
+/// The maps of the indexes in a folder. Indexes that cannot be read are not used.
 fn indexes(folder: &Path) -> Vec<Rc<Weights>> {
     let paths = files(folder).into_iter().map(|name| folder.join(name)).filter(|path| is_index(path));
     paths.filter_map(|path| Some(Rc::new(Index::read(&path).ok()?.weights))).collect()
 }
 
-/// The regular files of a folder whose names differ from this one only in the number of the shard:
+/// The regular files of a folder whose names differ from `name` only in the number of the shard:
 /// `model-00001-of-00003`.
 fn numbered(folder: &Path, name: &str) -> BTreeSet<String> {
     let Some(pattern) = without_number(name) else { return BTreeSet::new() };

@@ -21,13 +21,14 @@ use member::{Array, Elements};
 /// An array of an archive that is written.
 pub struct Entry {
     pub member: NpzMember,
-    /// Its `.npy` file. The array of a compressed member is in input 1, into which it is decompressed first.
+    /// The plan of its `.npy` file. The array of a compressed member is in input 1: it is decompressed into that
+    /// before.
     pub plan: FilePlan,
 }
 
 impl Task {
-    /// An archive: rules choose arrays by name. Arrays that are not cast are copied byte for byte, whatever their
-    /// dtype.
+    /// Plans an archive. The rules choose arrays by name. Arrays that are not cast are copied byte for byte, whatever
+    /// their dtype is.
     pub fn npz(pair: Pair, args: &ConvertArgs) -> Result<Self, Failure> {
         let source = Source::of(&pair.input);
         let input = inputs::open(&pair.input)?;
@@ -90,7 +91,7 @@ pub fn tensors(input: &dyn ReadAt, path: &Path, from: &SourceTypes) -> Result<Ve
     Ok(tensors)
 }
 
-/// An array that stays as it is.
+/// The report of an array that stays as it is.
 fn report(path: &Path, member: &NpzMember, array: &Array) -> TensorReport {
     let from = array.element_type();
     let shape = array.header.shape.clone();
@@ -110,8 +111,8 @@ fn report(path: &Path, member: &NpzMember, array: &Array) -> TensorReport {
     }
 }
 
-/// Writes the members of an archive one after the other. `make` writes one, from the archive and from the file into
-/// which a compressed member was decompressed.
+/// Writes the members of an archive one after the other. `make` writes one member. It gets the archive, and the file
+/// into which a compressed member was decompressed.
 ///
 /// # Errors
 /// The archive is damaged, or cannot be written.
@@ -141,7 +142,7 @@ pub fn write<W: Write>(
             spool = InputFile::new(file);
             inputs.push(&spool);
         } else {
-            // Only the checksum is compared.
+            // Copies to nowhere, only to compare the checksum.
             archive.copy(&entry.member, &mut io::sink()).map_err(fail)?;
         }
         let bytes = entry.plan.bytes().unwrap_or(u64::MAX);

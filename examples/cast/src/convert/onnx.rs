@@ -14,11 +14,11 @@ use crate::args::ConvertArgs;
 use crate::failure::Failure;
 use crate::output::{note, warning};
 
-/// What follows the name of a model in the name of its file of external data.
+/// The suffix that makes the name of the file of external data from the name of the model.
 const DATA: &str = ".data";
 
 impl Task {
-    /// A model: its initializers and constants, or with --graph the whole graph.
+    /// Plans a model: its initializers and constants, or with --graph the whole graph.
     pub fn onnx(pair: Pair, args: &ConvertArgs) -> Result<Self, Failure> {
         let path = &pair.input;
         let fail = |error| Failure::at(path, error);
@@ -27,7 +27,7 @@ impl Task {
         let scan = ModelScan::read(&input).map_err(fail)?;
         let folder = path.parent().unwrap_or(Path::new(""));
         sources.extend(scan.external_files().map(|name| Source::of(&folder.join(name))));
-        // They are checked now, and opened again when they are read.
+        // The files of external data are checked now, and opened again when they are read.
         scan.open_external(inputs::beside(path)).try_for_each(|file| file.map(drop)).map_err(fail)?;
         let mut inputs: Vec<Box<dyn ReadAt>> = vec![Box::new(input)];
         inputs.extend(sources[1..].iter().filter_map(Input::closed).map(|file| Box::new(file) as Box<dyn ReadAt>));
@@ -39,7 +39,7 @@ impl Task {
             }
             Target::Stdout => format!("model.onnx{DATA}"),
         };
-        // A graph is converted from one type.
+        // A graph is converted from one type only.
         let only_from = args.from.plain().or(args.graph.then_some(ElementType::FLOAT));
         let types = |name: &str, from: ElementType| args.rules.target(name, from, only_from);
         let kept =
@@ -79,13 +79,13 @@ impl Task {
             let target = Target::File(output.with_file_name(&data_file));
             outputs.push(TaskOutput { target, plan: external, rows: plan.external_rows });
         }
-        // The model is named last, when its data is there.
+        // The model gets its name last, when its data has its name.
         outputs.push(TaskOutput { target: pair.output, plan: plan.model, rows: plan.model_rows });
         Ok(Self { name: file, inputs, sources, outputs, archive: None, tensors, nodes })
     }
 }
 
-/// Whether a note says that something was not done although it was asked for.
+/// Whether a note says that something was asked for but not done.
 fn is_shortfall(note: &ModelNote) -> bool {
     match note {
         ModelNote::NothingCast { .. }
@@ -114,7 +114,7 @@ pub fn tensors(path: &Path) -> Result<Vec<TensorReport>, Failure> {
     Ok(tensors.map(report).collect())
 }
 
-/// A tensor of a file by its name, its shape and the number of its elements.
+/// The report of a tensor, from its name and its shape.
 fn report(
     file: &str,
     (name, shape, elements): (&str, &[u64], u64),

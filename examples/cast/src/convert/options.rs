@@ -1,5 +1,5 @@
-//! Options that do nothing with the files that are given. Each is an error, because what was asked for would not be
-//! done.
+//! Options that have no effect on the given files. Each is an error, because the run would not do what the user asks
+//! for.
 
 use wgpu_cast::ElementType;
 
@@ -10,20 +10,20 @@ use crate::failure::Failure;
 use crate::files::FileFormat;
 use crate::output::warning;
 
-/// Which inputs an option must be for.
+/// The inputs to which an option must apply.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Inputs {
     All,
     Some,
 }
 
-/// An option, and the formats of inputs that it is for.
+/// An option, and the formats of inputs to which it applies.
 struct Rule {
     option: &'static str,
     is_given: fn(&ConvertArgs) -> bool,
     is_for: fn(FileFormat) -> bool,
     inputs: Inputs,
-    /// What follows the name of the option in the error.
+    /// The text after the name of the option in the error.
     what: &'static str,
 }
 
@@ -65,8 +65,8 @@ impl Rule {
     }
 }
 
-/// Refuses options that are not for the formats of the inputs. `elsewhere` are the formats of those that another part
-/// converts.
+/// Refuses options that do not apply to the formats of the inputs. `elsewhere` has the formats of the files that
+/// another part converts.
 ///
 /// # Errors
 /// A usage error that names the option.
@@ -96,13 +96,13 @@ pub fn check_formats(pairs: &[Pair], elsewhere: &[FileFormat], args: &ConvertArg
     Ok(())
 }
 
-/// Refuses options that are not for the tensors of the inputs.
+/// Refuses options that do not apply to the tensors of the inputs.
 ///
 /// # Errors
 /// A usage error that names the option.
 pub fn check_tensors(tasks: &[Task], args: &ConvertArgs) -> Result<(), Failure> {
     let tensors = || tasks.iter().flat_map(|task| &task.tensors);
-    // Parts of a model and graphs may have other types elsewhere.
+    // Other parts of a model may have tensors of this type; so may a graph, in its nodes.
     if let Some(from) = args.from.plain().filter(|_| args.part.is_none() && !args.graph)
         && !tensors().any(|tensor| tensor.from == Some(from))
         && let Some(first) = tensors().next()

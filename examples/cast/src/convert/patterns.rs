@@ -1,4 +1,4 @@
-//! Patterns that choose nothing: a typing error in one would silently convert other tensors than those that were meant.
+//! Refuses patterns that choose nothing: a typing error in one would silently convert the wrong tensors.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -18,15 +18,15 @@ use crate::text::printable;
 /// The most similar names that are shown.
 const MOST_SIMILAR: usize = 3;
 
-/// The least similarity of names that are shown, of 1000.
+/// The least similarity of the names that are shown, in thousandths.
 const LEAST_SIMILARITY: u32 = 600;
 
-/// Refuses patterns that match no name, mappings behind more general ones, and lists for `--to` of tensors to which
-/// `--to` does not apply. The names are those of all inputs; with `--part` those of the whole model. Where the names in
-/// other files are not known, patterns may be for them.
+/// Refuses patterns that match no name, mappings after more general ones, and patterns of `--only` whose tensors all
+/// have types to which `--to` does not apply. The names are those of all inputs; with `--part`, those of the whole
+/// model. If the names in other files are not known, patterns may be meant for them.
 ///
 /// # Errors
-/// A usage error that names the pattern, and names that are similar.
+/// A usage error that names the pattern and similar names.
 pub fn check(
     tasks: &[Task],
     indexes: &[IndexOutput],
@@ -57,7 +57,7 @@ pub fn check(
     args.keep.iter().try_for_each(|pattern| find("--keep", pattern, "no node has such an operator or name", &nodes))
 }
 
-/// Refuses a mapping behind a more general one, which decides about all its tensors.
+/// Refuses a mapping after a more general one, which decides about all tensors of both.
 fn check_order(map: &[Mapping], names: &BTreeSet<&str>) -> Result<(), Failure> {
     for (index, mapping) in map.iter().enumerate() {
         let is_general = |earlier: &&Mapping| {
@@ -77,7 +77,7 @@ fn check_order(map: &[Mapping], names: &BTreeSet<&str>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Refuses an `--only` all of whose tensors stay as they are because of their types.
+/// Refuses an `--only` if all its tensors stay as they are because of their types.
 fn check_types(pattern: &Pattern, tensors: &[&TensorReport], args: &ConvertArgs) -> Result<(), Failure> {
     let is_meant = |tensor: &&&TensorReport| {
         let is_scale = tensor.role.as_ref().is_some_and(ScaleRole::is_scale);
@@ -108,12 +108,12 @@ fn find(option: &str, pattern: &Pattern, what: &str, names: &BTreeSet<&str>) -> 
     Err(Failure::Usage(format!("{option} {}: {what}{similar}", shown(pattern))))
 }
 
-/// A pattern as it is typed into a shell.
+/// A pattern in the form in which a user types it into a shell.
 fn shown(pattern: &Pattern) -> String {
     format!("'{}'", printable(pattern.text()))
 }
 
-/// The names of which a part is most similar to the letters of the pattern.
+/// The names with the parts that are most similar to the letters of the pattern.
 fn similar<'a>(pattern: &str, names: &BTreeSet<&'a str>) -> Vec<&'a str> {
     let plain = pattern.replace('*', "").to_lowercase();
     let plain = plain.trim_matches(is_separator);
@@ -128,7 +128,7 @@ fn similar<'a>(pattern: &str, names: &BTreeSet<&'a str>) -> Vec<&'a str> {
         let of_run = |run: String| strsim::normalized_damerau_levenshtein(&plain.replace(is_separator, "."), &run);
         runs.map(of_run).fold(0.0, f64::max)
     };
-    // In thousandths, which can be sorted.
+    // The similarity in thousandths: integers can be sorted.
     let mut found: Vec<_> = names.iter().map(|name| (Reverse((similarity(name) * 1000.0) as u32), *name)).collect();
     let best = found.iter().map(|(Reverse(similarity), _)| *similarity).max().unwrap_or(0);
     found.retain(|(Reverse(similarity), _)| *similarity >= LEAST_SIMILARITY.max(best * 9 / 10));
@@ -136,7 +136,7 @@ fn similar<'a>(pattern: &str, names: &BTreeSet<&'a str>) -> Vec<&'a str> {
     found.into_iter().take(MOST_SIMILAR).map(|(_, name)| name).collect()
 }
 
-/// What stands between the words of a name.
+/// Whether a letter separates the words of a name.
 fn is_separator(letter: char) -> bool {
     matches!(letter, '.' | '/' | ':')
 }

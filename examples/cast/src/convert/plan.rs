@@ -1,4 +1,4 @@
-//! What is read, cast and written for one input.
+//! The plan for one input: what is read, cast and written.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -26,10 +26,10 @@ pub struct Task {
     /// The input, as the user gave it.
     pub name: String,
     pub inputs: Vec<Box<dyn ReadAt>>,
-    /// The files that are read: the input, and those that it names.
+    /// The files that are read: the input, and the files that it names.
     pub sources: Vec<Source>,
     pub outputs: Vec<TaskOutput>,
-    /// The members of an archive, which the one output is then.
+    /// The members of an archive. Then the archive is the only output.
     pub archive: Option<Vec<Entry>>,
     pub tensors: Vec<TensorReport>,
     /// The operators and the names of a model's nodes, if patterns choose among them.
@@ -40,12 +40,12 @@ pub struct Task {
 pub struct TaskOutput {
     pub target: Target,
     pub plan: FilePlan,
-    /// For each cast, in the order of the parts, which of the task's tensors it is.
+    /// For each cast, in the order of the parts, the index of its tensor in the task.
     pub rows: Vec<usize>,
 }
 
 impl TaskOutput {
-    /// An output whose tensors have different names.
+    /// An output whose tensors all have different names.
     pub fn by_name(target: Target, plan: FilePlan, tensors: &[TensorReport]) -> Self {
         let rows: HashMap<_, _> = tensors.iter().enumerate().map(|(row, tensor)| (tensor.name.as_str(), row)).collect();
         let rows = plan.casts().map(|cast| rows[cast.name.as_str()]).collect();
@@ -54,7 +54,7 @@ impl TaskOutput {
 }
 
 impl Task {
-    /// A task that reads one file and makes one.
+    /// A task with one input file and one output file.
     pub fn of_file(
         source: Source,
         inputs: Vec<Box<dyn ReadAt>>,
@@ -73,7 +73,7 @@ impl Task {
         }
     }
 
-    /// A file that is copied, with these places of it replaced, in order.
+    /// A task that copies a file and replaces some places in it. The places are in order.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -93,7 +93,7 @@ impl Task {
         Ok(Self::of_file(source, vec![Box::new(input)], output, Vec::new()))
     }
 
-    /// The plans of an output: one, or those of an archive's members.
+    /// The plans of an output: one plan, or those of an archive's members too.
     pub fn plans<'a>(&'a self, output: &'a TaskOutput) -> impl Iterator<Item = &'a FilePlan> {
         std::iter::once(&output.plan).chain(self.archive.iter().flatten().map(|entry| &entry.plan))
     }
@@ -105,7 +105,7 @@ impl Task {
         plans.fold(false, |has_effect, plan| plan.clamp() | has_effect)
     }
 
-    /// Reads the headers of an input and decides everything.
+    /// Reads the headers of an input and plans everything.
     ///
     /// # Errors
     /// The input is invalid, or cannot be converted as the arguments say.
@@ -135,12 +135,12 @@ impl Task {
         identify(&self.sources, &self.inputs).map_err(|error| Failure::at(Path::new(&self.name), error))
     }
 
-    /// Bytes of the outputs.
+    /// The bytes of all outputs.
     pub fn bytes(&self) -> u64 {
         report::sum(self.outputs.iter().flat_map(|output| self.plans(output)).filter_map(FilePlan::bytes))
     }
 
-    /// A file of one tensor.
+    /// Plans a file with one tensor.
     fn tensor(pair: Pair, args: &ConvertArgs) -> Result<Self, Failure> {
         let (input, format) = (&pair.input, pair.output_format);
         let to = args.rules.to.ok_or_else(|| Failure::Usage(format!("{}: add --to TYPE", input.display())))?;
@@ -162,7 +162,7 @@ impl Task {
             shape: single.tensor.shape(),
             from: Some(from),
             dtype: None,
-            // Codes that have the type already stay as they are.
+            // If the codes already have the type, they stay as they are.
             to: Some(to).filter(|&to| to != from),
             bytes: [single.tensor.bytes(), 0],
             role: None,
@@ -212,7 +212,7 @@ pub fn tensors(
     Ok(vec![report(tensor.name().to_owned(), tensor.shape(), Some(tensor.element_type()), tensor.bytes())])
 }
 
-/// Refuses string tensors in a format that has none.
+/// Refuses a tensor of strings in a format that cannot hold strings.
 fn check_strings(element_type: ElementType, path: &Path, format: FileFormat) -> Result<(), Failure> {
     if element_type.is_numeric() || format != FileFormat::Bin {
         return Ok(());

@@ -7,7 +7,7 @@ use wgpu_cast::LossCounts;
 use super::report::{TensorReport, told};
 use crate::output::counted;
 
-/// The most tensors that are drawn, since a model may have any number.
+/// The most tensors that are drawn. A model may have any number.
 const MOST_ROWS: usize = 500;
 
 /// Sizes in pixels.
@@ -15,7 +15,7 @@ const ROW: usize = 18;
 const COLUMN: usize = 150;
 const MARGIN: usize = 10;
 const HEAD: usize = 84;
-/// The width of a letter, and the most letters of a name.
+/// The width of a letter, and the most letters of a name that are drawn.
 const LETTER: usize = 7;
 const MOST_LETTERS: usize = 60;
 /// A field of the legend.
@@ -34,15 +34,16 @@ const SHARES: [f64; 7] = [1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0];
 /// A row of the table.
 struct Row {
     name: String,
-    /// The whole name, which is shown where the pointer is.
+    /// The whole name, which is shown at the pointer.
     title: String,
     elements: u64,
     lost: LossCounts,
     relative_error: f64,
 }
 
-/// The picture: a row for all tensors that were cast and one for each; the number of values, a column for each kind of
-/// loss that occurs, and one for the largest relative error. The darker a field, the larger the share of the values.
+/// Draws the picture. It has a row for all tensors that were cast together and one for each of them. Its columns are
+/// the number of values, each kind of loss that occurs, and the largest relative error. The darker a field is, the
+/// larger is the share of the values.
 pub fn draw(tensors: &[TensorReport]) -> String {
     let cast: Vec<_> = tensors.iter().filter(|tensor| tensor.to.is_some()).collect();
     let total = total(&cast);
@@ -96,7 +97,7 @@ fn row(tensor: &TensorReport) -> Row {
     Row { name: clipped(&title), title, elements, lost, relative_error: tensor.lost.relative_error }
 }
 
-/// The tensors to draw, in their order: all, or those that lost most.
+/// The tensors to draw, in their order: all of them, or those that lost most.
 fn most_lost<'a>(cast: &[&'a TensorReport]) -> Vec<&'a TensorReport> {
     let mut order: Vec<usize> = (0..cast.len()).collect();
     order.sort_by_key(|&index| std::cmp::Reverse(cast[index].lost.counts.total()));
@@ -119,7 +120,7 @@ fn line(row: &Row, columns: &[&str], left: usize, top: usize) -> Group {
     line.add(field(left + (columns.len() + 1) * COLUMN, top, COLUMN, 0.0, error))
 }
 
-/// What the colours mean.
+/// The legend of the colours.
 fn legend() -> Group {
     let top = 30;
     let mut legend = Group::new();
@@ -152,7 +153,7 @@ fn grouped(number: u64) -> String {
     rest.as_bytes().chunks(3).fold(start.to_owned(), |shown, group| shown + "," + &String::from_utf8_lossy(group))
 }
 
-/// A share with one or two digits. A share that is not all is not shown as all.
+/// A share in percent, with one or two digits. A share below 100 % is never shown as 100 %.
 fn percent(share: f64) -> String {
     let percent = 100.0 * share;
     match percent {
@@ -165,7 +166,7 @@ fn percent(share: f64) -> String {
     }
 }
 
-/// The end of a long name, which tells tensors apart.
+/// The end of a long name. The end tells tensors apart.
 fn clipped(name: &str) -> String {
     let letters = name.chars().count();
     let name: String = name.chars().skip(letters.saturating_sub(MOST_LETTERS)).collect();

@@ -1,4 +1,4 @@
-//! Why outputs could not be written, found before any work.
+//! Finds, before any work, the reasons why outputs could not be written.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,12 +12,12 @@ use crate::output::size;
 /// A file that is to be made.
 pub struct Planned {
     pub path: PathBuf,
-    /// The least bytes that it will have.
+    /// The bytes that it will have at least.
     pub bytes: u64,
     pub existing: Existing,
 }
 
-/// What a file system would have to hold.
+/// The bytes that a file system must hold.
 #[derive(Default)]
 struct Need {
     folder: PathBuf,
@@ -25,8 +25,9 @@ struct Need {
     most: i128,
 }
 
-/// Why files that are made in this order could not be written: each file, each folder and each file system that refuses
-/// them. Folders in `root` will be created. If `keeps_all`, no old file is replaced before all new ones are complete.
+/// The reasons why files could not be written in this order, one for each file, folder or file system that refuses
+/// them. Folders in `root` will be created. With `keeps_all`, no old file is replaced before all new files are
+/// complete.
 pub fn of(planned: &[Planned], root: Option<&Path>, keeps_all: bool) -> Vec<Failure> {
     let mut refused = Vec::new();
     let mut folders = BTreeMap::new();
@@ -55,7 +56,7 @@ pub fn of(planned: &[Planned], root: Option<&Path>, keeps_all: bool) -> Vec<Fail
     refused
 }
 
-/// Refuses a file that may not be replaced, or that has no folder. Returns where links lead.
+/// Refuses a file that may not be replaced, or that has no folder. Returns the path to which links lead.
 fn check(file: &Planned, root: Option<&Path>) -> Result<PathBuf, Failure> {
     let target = follow_links(&file.path).map_err(|error| Failure::write(&file.path, error))?;
     let folder = folder_of(&target);
@@ -65,13 +66,13 @@ fn check(file: &Planned, root: Option<&Path>) -> Result<PathBuf, Failure> {
     target::check(&file.path, file.existing)
 }
 
-/// The folder of a file, or the one in which that will be created.
+/// The folder of a file. If it does not exist, the folder in which it will be created.
 fn existing_folder(file: &Path) -> PathBuf {
     let exists = folder_of(file).ancestors().find(|folder| folder.symlink_metadata().is_ok());
     exists.filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")).to_owned()
 }
 
-/// The file system of a folder into which files can be written.
+/// The file system of a folder, if files can be written into the folder.
 ///
 /// # Errors
 /// It is no folder, or not writable.
@@ -85,8 +86,8 @@ fn check_folder(folder: &Path) -> Result<u64, String> {
 }
 
 impl Need {
-    /// A file is written beside its place, and then replaces what is there. What an interrupted run has left is
-    /// continued or removed.
+    /// Adds a file. It is written beside its place, and then replaces the file there. The partial file of an
+    /// interrupted run is continued or removed, so its bytes do not count twice.
     fn add(&mut self, bytes: u64, target: &Path, keeps_all: bool) {
         let left = partial::path_of(target).symlink_metadata().map_or(0, |metadata| stored(&metadata));
         self.now += i128::from(bytes) - i128::from(left);
@@ -115,7 +116,7 @@ fn device(metadata: &fs::Metadata) -> u64 {
     std::os::unix::fs::MetadataExt::dev(metadata)
 }
 
-/// The bytes that a file takes. Another name of it keeps them.
+/// The bytes that are freed when a file is removed. A file with another name keeps its bytes.
 #[cfg(unix)]
 fn stored(metadata: &fs::Metadata) -> u64 {
     use std::os::unix::fs::MetadataExt;
@@ -129,7 +130,7 @@ fn free(folder: &Path) -> Option<u64> {
     Some(found.f_bavail.saturating_mul(found.f_frsize))
 }
 
-/// Other systems say it only when a file is written.
+/// On other systems this shows only when a file is written.
 #[cfg(not(unix))]
 fn check_writable(_: &Path) -> std::io::Result<()> {
     Ok(())

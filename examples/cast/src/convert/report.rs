@@ -1,4 +1,4 @@
-//! What a conversion did and lost, for people and for programs.
+//! The report of a conversion and its losses, for people and for programs.
 
 use std::collections::BTreeMap;
 
@@ -17,19 +17,19 @@ pub struct TensorReport {
     pub file: String,
     pub name: String,
     pub shape: Vec<u64>,
-    /// `None` for complex numbers and other elements that are not cast.
+    /// `None` for complex numbers and other elements that cannot be cast.
     pub from: Option<ElementType>,
-    /// The file's own name of a type that is no element type, other than complex numbers.
+    /// The file's own name of the type, if the type is neither an element type nor complex.
     pub dtype: Option<String>,
     /// `None` if the tensor stays as it is.
     pub to: Option<ElementType>,
     pub bytes: [u64; 2],
-    /// Whether it has a scale or is one.
+    /// Whether the tensor has a scale, or is a scale.
     pub role: Option<ScaleRole>,
     pub lost: CastLoss,
 }
 
-/// The names of counts, as they are told to people.
+/// The names of counts, in words for people.
 const TOLD: [(&str, &str); 7] = [
     ("infinite", "became infinite"),
     ("nan", "became NaN"),
@@ -40,7 +40,7 @@ const TOLD: [(&str, &str); 7] = [
     ("nan_to_number", "NaN became a number"),
 ];
 
-/// A kind of loss, as it is told to people.
+/// The name of a kind of loss, in words for people.
 pub fn told(name: &str) -> &str {
     TOLD.iter().find(|row| row.0 == name).map_or(name, |row| row.1)
 }
@@ -68,7 +68,7 @@ impl TensorReport {
         self.from.map_or(self.dtype.as_deref().unwrap_or("complex"), |from| from.name())
     }
 
-    /// Whether it is codes that are cast without their scale.
+    /// Whether the tensor has codes that are cast without their scale.
     pub fn loses_scale(&self) -> bool {
         self.to.is_some() && self.role.as_ref().is_some_and(|role| !role.is_scale())
     }
@@ -128,19 +128,19 @@ pub fn kept_scales(tensors: &[TensorReport]) -> Option<String> {
     (kept > 0).then(|| format!("{} {stay} (--map converts scales)", counted(kept, "scale")))
 }
 
-/// The number of elements of a shape. Headers claim any size.
+/// The number of elements of a shape. It saturates, because headers can claim any size.
 pub fn count(shape: &[u64]) -> u64 {
     shape.iter().fold(1, |elements, &axis| elements.saturating_mul(axis))
 }
 
-/// Bytes of all tensors, before and after the conversion.
+/// The bytes of all tensors before and after the conversion.
 pub fn bytes<'a>(tensors: impl IntoIterator<Item = &'a TensorReport>) -> [u64; 2] {
     tensors
         .into_iter()
         .fold([0, 0], |sum: [u64; 2], tensor| [0, 1].map(|side| sum[side].saturating_add(tensor.bytes[side])))
 }
 
-/// The sum of sizes. Headers claim any size.
+/// The sum of sizes. It saturates, because headers can claim any size.
 pub fn sum(bytes: impl IntoIterator<Item = u64>) -> u64 {
     bytes.into_iter().fold(0, u64::saturating_add)
 }
@@ -150,9 +150,9 @@ pub struct Summary<'a> {
     pub tensors: &'a [TensorReport],
     pub route: &'a str,
     pub seconds: f64,
-    /// Bytes of the outputs that an interrupted conversion had left.
+    /// Bytes of the outputs that exist from an interrupted conversion.
     pub resumed: u64,
-    /// Whether the relative errors were found.
+    /// Whether the relative errors were computed.
     pub relative_errors: bool,
 }
 
@@ -192,7 +192,7 @@ impl Summary<'_> {
         }
     }
 
-    /// What was done, and what was lost.
+    /// The result and the losses as text.
     pub fn text(&self) -> String {
         let cast: Vec<_> = self.cast().collect();
         let what = match self.tensors {
@@ -216,8 +216,7 @@ impl Summary<'_> {
         format!("{what}, {}{resumed}{lost}", self.route)
     }
 
-    /// How many values were beyond the range of their type, and which tensor has most of them; `None` if there are
-    /// none.
+    /// How many values were beyond the range of their type, and the tensor with most of them; `None` if there are none.
     pub fn beyond_range(&self) -> Option<String> {
         let values = self.lost().counts.overflowed();
         let worst =
@@ -231,7 +230,7 @@ impl Summary<'_> {
         self.tensors.iter().filter(|tensor| tensor.to.is_some())
     }
 
-    /// A table of what each tensor lost.
+    /// Prints a table of the losses of each tensor.
     ///
     /// # Errors
     /// Writing to stdout fails.

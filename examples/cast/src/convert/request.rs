@@ -1,4 +1,4 @@
-//! What a command line asks for: which files become which.
+//! The files that a command line asks to convert, and their outputs.
 
 use std::path::{Path, PathBuf};
 
@@ -12,16 +12,16 @@ use crate::atomic::target::is_special;
 use crate::failure::Failure;
 use crate::files::FileFormat;
 
-/// What is to be done.
+/// The work that is asked for.
 pub struct Request {
     pub pairs: Vec<Pair>,
     /// The indexes of sharded models, which are written last.
     pub indexes: Vec<IndexOutput>,
     /// Other files of a model's folder, and their copies.
     pub copies: Vec<(PathBuf, PathBuf)>,
-    /// The folder of the outputs, if they go to one.
+    /// The folder of the outputs, if all outputs go to one folder.
     pub folder: Option<PathBuf>,
-    /// The formats of the files that another part converts, because no index names them.
+    /// The formats of the files that another part converts, because no index names these files.
     pub elsewhere: Vec<FileFormat>,
 }
 
@@ -69,7 +69,7 @@ impl Request {
         Ok(request)
     }
 
-    /// Refuses options that do not go with the files.
+    /// Refuses options that do not apply to the files.
     fn check_options(&self, inputs: &[PathBuf], args: &ConvertArgs) -> Result<(), Failure> {
         let mut formats = self.pairs.iter().map(|pair| pair.input_format).chain(self.elsewhere.iter().copied());
         args.from.check(formats.any(|format| format == FileFormat::Npz))?;
@@ -112,7 +112,7 @@ impl Request {
     }
 }
 
-/// The conversion of a file to one of the same name in a folder.
+/// The conversion of a file to a file with the same name in a folder.
 pub fn into_folder(input: &Path, input_format: FileFormat, folder: &Path, args: &ConvertArgs) -> Pair {
     let output_format = args.out_format.unwrap_or(input_format);
     let mut output = folder.join(input.file_name().unwrap_or_default());
@@ -122,10 +122,10 @@ pub fn into_folder(input: &Path, input_format: FileFormat, folder: &Path, args: 
     Pair { input: input.to_owned(), input_format, output: Target::File(output), output_format }
 }
 
-/// The format of an input, which an option or the extension names.
+/// The format of an input, by an option or by the extension.
 ///
 /// # Errors
-/// There is no such file, nothing names its format, or it is known to be of another one.
+/// There is no such file, its format is not named, or the file is known to have another format.
 pub fn format(path: &Path, option: Option<FileFormat>) -> Result<FileFormat, Failure> {
     let known = format_of_name(path, option);
     if known.is_err() && path != Path::new("-") {

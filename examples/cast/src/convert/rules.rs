@@ -6,8 +6,8 @@ use wgpu_cast::{ElementType, Kind};
 
 use crate::types::{ANY_TYPE, any_type};
 
-/// A pattern of tensor names. `*` matches any text, dots and slashes included; all else stands for itself, since names
-/// such as `['params']['scale']` have brackets.
+/// A pattern of tensor names. `*` matches any text, including dots and slashes. All other characters stand for
+/// themselves, because names such as `['params']['scale']` have brackets.
 #[derive(Clone, Debug)]
 pub struct Pattern {
     text: String,
@@ -21,7 +21,7 @@ impl Pattern {
     /// The text is no pattern.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut glob = text.split('*').map(globset::escape).collect::<Vec<_>>().join("*");
-        // Between slashes two of them would mean folders.
+        // For globset, `**` between slashes would mean folders.
         while glob.contains("**") {
             glob = glob.replace("**", "*");
         }
@@ -68,12 +68,12 @@ impl Mapping {
     }
 }
 
-/// What the rules say of a name, before the type of the tensor counts.
+/// What the rules say about a name, independent of the type of the tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
     /// A mapping gives the type.
     Mapped(ElementType),
-    /// `--to` applies if the tensor is of a type that is meant. An `--only` may be this very name.
+    /// `--to` applies if it applies to the type of the tensor. `by_its_name`: an `--only` is exactly this name.
     Listed { to: ElementType, by_its_name: bool },
     /// The tensor stays as it is.
     Kept,
@@ -105,7 +105,7 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// The rules as text, which is the same for the same rules.
+    /// The rules as text. Equal rules have equal texts.
     pub fn text(&self) -> String {
         let name = |to: Option<ElementType>| to.map_or("keep", ElementType::name);
         let patterns = |patterns: &[Pattern]| patterns.iter().map(|p| p.text().to_owned()).collect::<Vec<_>>();
@@ -114,9 +114,9 @@ impl Rules {
         format!("{} {only:?} {except:?} {map:?} {} {}", name(self.to), self.clamp, self.ignore_scales)
     }
 
-    /// The type to which a tensor is cast; `None` if it stays as it is, which it does if it has the type already.
-    /// Integers and BOOL are cast only if a mapping says so, or `only_from` names their type: then `to` applies only to
-    /// that type.
+    /// The type to which a tensor is cast; `None` if it stays as it is, also if it has the type already. Integers and
+    /// BOOL are cast only in two cases: a mapping says so, or `only_from` names their type. With `only_from`, `to`
+    /// applies only to that type.
     pub fn target(&self, name: &str, from: ElementType, only_from: Option<ElementType>) -> Option<ElementType> {
         let is_meant = only_from.map_or(matches!(from.kind(), Kind::Float(_)), |only| only == from);
         let to = match self.wanted(name) {

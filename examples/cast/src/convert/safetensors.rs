@@ -14,7 +14,7 @@ use crate::args::ConvertArgs;
 use crate::failure::Failure;
 
 impl Task {
-    /// A safetensors file: rules choose tensors by name. Scales stay as they are unless a mapping names them.
+    /// Plans a safetensors file. The rules choose tensors by name. Scales stay as they are unless a mapping names them.
     ///
     /// # Errors
     /// The file is invalid, or a tensor cannot be cast.

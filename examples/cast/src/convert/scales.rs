@@ -1,7 +1,7 @@
-//! Tensors that are stored with scales. A cast of their codes alone gives values that are wrong by the scale.
+//! Tensors that are stored with scales. Casting only their codes would give values that are wrong by the scale.
 //!
-//! Which tensor is the scale of which is told by their names and by the type of the codes. Names alone do not count:
-//! `layer_scale`, `logit_scale` and the `scale` of a norm are ordinary weights.
+//! Names and the type of the codes tell which tensor is the scale of which. Names alone are not enough: `layer_scale`,
+//! `logit_scale` and the `scale` of a norm are ordinary weights.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,20 +12,21 @@ use crate::failure::Failure;
 use crate::output::counted;
 use crate::text::printable;
 
-/// What codes of a layout are stored as.
+/// The types in which a layout stores codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Codes {
     /// Floats or integers of at most 8 bits.
     Narrow,
-    /// Those, and integers that hold several codes.
+    /// The types of `Narrow`, and integers that hold several codes.
     Packed,
 }
 
-/// What follows the common part of two names, of the codes and of what belongs to them, and what the codes are stored
-/// as.
+/// The ends of two names after their common part, and the types of the codes. The first name is that of the codes, the
+/// second that of the tensor that belongs to them.
 type Layout = (&'static str, &'static str, Codes);
 
-/// The layouts, with the projects that write them. Where codes have several scales, the one of the first row is named.
+/// The layouts, with the projects that write them. If codes have several scales, messages name the scale of the first
+/// row.
 const LAYOUTS: [Layout; 26] = [
     // deepseek-ai/DeepSeek-V3, QwenLM/Qwen3: X.weight, X.weight_scale_inv. huggingface/transformers, finegrained_fp8:
     // X.gate_up_proj, X.gate_up_proj_scale_inv.
@@ -79,7 +80,7 @@ const MARKER: &str = "scaled_fp8";
 /// The key of safetensors' metadata with the layouts of layers: Comfy-Org/ComfyUI.
 const METADATA: &str = "_quantization_metadata";
 
-/// The files beside a model that tell of scales, and their keys.
+/// Files beside a model, and the keys in them that tell of scales.
 pub const CONFIGURATIONS: [(&str, &str); 3] = [
     // huggingface/transformers.
     ("config.json", "quantization_config"),
@@ -89,14 +90,14 @@ pub const CONFIGURATIONS: [(&str, &str); 3] = [
     ("hf_quant_config.json", "quantization"),
 ];
 
-/// How a tensor is part of a layout.
+/// The role of a tensor in a layout.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ScaleRole {
     /// Codes with this scale.
     ScaledBy(String),
-    /// Codes whose scale has no known name. The text is what says that there is one.
+    /// Codes with a scale of unknown name. The text tells how it is known that there is a scale.
     Scaled(String),
-    /// The scale of these codes, or something else that belongs to them.
+    /// The scale of these codes, or another tensor that belongs to them.
     ScaleOf(String),
 }
 
@@ -104,13 +105,13 @@ pub enum ScaleRole {
 #[derive(Debug, Default)]
 pub struct Scales {
     roles: HashMap<String, ScaleRole>,
-    /// What else says that codes have scales.
+    /// Another source that tells that codes have scales.
     told_by: Option<String>,
 }
 
 impl Scales {
-    /// Finds the scales among the tensors of a model: their names and types, without types for those that were not
-    /// read. `told_by` is what else says that there are scales.
+    /// Finds the scales among the tensors of a model. A tensor has no type if its shard was not read. `told_by` is
+    /// another source that tells that there are scales.
     pub fn new(tensors: &BTreeMap<String, Option<ElementType>>, told_by: Option<String>) -> Self {
         let (mut roles, mut marker) = (HashMap::new(), None);
         for (codes, scale, stored) in LAYOUTS {
@@ -130,17 +131,17 @@ impl Scales {
         Self { roles, told_by: told_by.or(marker) }
     }
 
-    /// What the metadata of a safetensors file says about scales.
+    /// What the metadata of a safetensors file tells about scales.
     pub fn in_metadata(metadata: &BTreeMap<String, String>) -> Option<String> {
         metadata.contains_key(METADATA).then(|| format!("{METADATA:?} in the metadata"))
     }
 
-    /// Whether names make the tensor a part of a layout.
+    /// Whether the name belongs to a layout.
     pub fn pairs(&self, name: &str) -> bool {
         self.roles.contains_key(name)
     }
 
-    /// How a tensor is part of a layout.
+    /// The role of a tensor in a layout, if it has one.
     pub fn role(&self, name: &str, element_type: Option<ElementType>) -> Option<ScaleRole> {
         let told = || {
             let told_by =
@@ -152,12 +153,12 @@ impl Scales {
 }
 
 impl ScaleRole {
-    /// Whether it is a scale, or belongs to codes otherwise.
+    /// Whether the tensor is a scale, or another tensor that belongs to codes.
     pub fn is_scale(&self) -> bool {
         matches!(self, Self::ScaleOf(_))
     }
 
-    /// The role behind a tensor in a list.
+    /// The text about the role, after a tensor in a list.
     pub fn text(&self) -> String {
         match self {
             Self::ScaledBy(scale) => format!("with the scale {}", printable(scale)),
@@ -187,12 +188,12 @@ pub fn refuse(first: &TensorReport, count: usize) -> Failure {
 }
 
 impl Codes {
-    /// Whether tensors of this type can be such codes. One whose type is not known can.
+    /// Whether tensors of this type can be such codes. A tensor of unknown type can.
     fn include(self, element_type: Option<ElementType>) -> bool {
         let Some(element_type) = element_type else { return true };
         let is_narrow = element_type.bits().is_some_and(|bits| bits <= 8);
         match element_type.kind() {
-            // A scale itself.
+            // E8M0 is the type of scales, not of codes.
             _ if element_type == ElementType::FLOAT8E8M0 => false,
             Kind::Float(_) => is_narrow,
             Kind::Int { .. } => is_narrow || self == Self::Packed,

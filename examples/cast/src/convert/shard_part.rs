@@ -1,8 +1,8 @@
-//! Parts of a sharded model, which several machines convert.
+//! Parts of a sharded model, for conversion on several machines.
 
 use std::cmp::Reverse;
 
-/// The `index`-th of `count` parts, from 1.
+/// Part `index` of `count`. `index` counts from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShardPart {
     pub index: usize,
@@ -22,8 +22,8 @@ impl ShardPart {
         parsed.ok_or_else(|| "expected I/N with I from 1 to N".to_owned())
     }
 
-    /// Which shards of these sizes belong to the part. The largest are given away first, each to the part that has the
-    /// least, so that parts are about equal and every machine finds the same.
+    /// Which shards of these sizes belong to the part. The shards are given away from the largest to the smallest, each
+    /// to the part with the least bytes so far. So the parts are about equal, and every machine finds the same.
     pub fn choose(self, sizes: &[u64]) -> Vec<bool> {
         let mut order: Vec<usize> = (0..sizes.len()).collect();
         order.sort_by_key(|&shard| (Reverse(sizes[shard]), shard));

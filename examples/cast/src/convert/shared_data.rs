@@ -11,8 +11,8 @@ use crate::atomic::target::folder_of;
 use crate::failure::Failure;
 use crate::roles::FilePlace;
 
-/// Refuses to replace the data of a model beside the output that is not written as well: it would take the new codes
-/// for those of its own types.
+/// Refuses to replace the data of a model beside the output that is not written too. That model would read the new
+/// codes as codes of its own types.
 ///
 /// # Errors
 /// There is such a model, or the folder cannot be read.
@@ -20,7 +20,7 @@ pub fn check(tasks: &[Task]) -> Result<(), Failure> {
     let outputs = tasks.iter().flat_map(|task| &task.outputs);
     let written: Vec<_> = outputs.filter_map(|output| FilePlace::of(output.target.path())).collect();
     for task in tasks {
-        // The model is the last output, behind its data.
+        // The model is the last output, after its data.
         let Some((_, data)) = task.outputs.split_last() else { continue };
         for path in data.iter().map(|output| output.target.path()) {
             if let Some(other) = other_model(path, &written)? {
@@ -32,9 +32,9 @@ pub fn check(tasks: &[Task]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A model in the folder of this data that uses it, if it is not one of those that are written.
+/// A model in the folder of `data` that uses it and is not written in this run.
 fn other_model(data: &Path, written: &[FilePlace]) -> Result<Option<String>, Failure> {
-    // A hard link keeps the old data, so that paths are compared.
+    // Paths are compared, not files: a hard link keeps the old data.
     let Ok(place) = data.canonicalize() else { return Ok(None) };
     let folder = folder_of(data);
     let fail = |error| Failure::at(folder, error);
@@ -48,7 +48,7 @@ fn other_model(data: &Path, written: &[FilePlace]) -> Result<Option<String>, Fai
     }
     others.sort_unstable();
     let uses_data = |model: &&PathBuf| {
-        // What cannot be read as a model uses no data.
+        // A file that cannot be read as a model uses no data.
         let scan = inputs::open(model).ok().and_then(|input| ModelScan::read(&input).ok());
         let is_data = |name: &str| folder.join(name).canonicalize().is_ok_and(|file| file == place);
         scan.is_some_and(|scan| scan.external_files().any(is_data))

@@ -1,4 +1,4 @@
-//! Files of one tensor: `.npy`, `.pb` and `.bin`.
+//! Files with one tensor: `.npy`, `.pb` and `.bin`.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ use crate::args::ConvertArgs;
 use crate::failure::Failure;
 use crate::files::FileFormat;
 
-/// A tensor and the inputs that have it.
+/// A tensor and the inputs that contain it.
 pub struct Single {
     pub inputs: Vec<Box<dyn ReadAt>>,
     /// The file of external data.
@@ -57,7 +57,7 @@ impl Found {
         }
     }
 
-    /// Bytes of the elements where they are; 0 for strings.
+    /// Bytes of the elements in the file or in memory; 0 for strings.
     pub fn bytes(&self) -> u64 {
         match self {
             Found::Stored(tensor) => tensor.bytes().unwrap_or(0),
@@ -98,7 +98,7 @@ impl Single {
                     TensorData::External => {
                         let file = message.external_file();
                         data = Some(Source::of(&path.parent().unwrap_or(Path::new("")).join(file)));
-                        // It is checked now, and opened again when it is read.
+                        // The external data is checked now, and opened again when it is read.
                         let (_, offset) = message.open_external(inputs::beside(path)).map_err(fail)?;
                         Found::Stored(message.stored(1, offset, from).map_err(fail)?)
                     }
@@ -111,7 +111,7 @@ impl Single {
         Ok(Self { inputs, data, tensor, kept })
     }
 
-    /// The output with the tensor cast, and what it is made from.
+    /// The plan of the output with the tensor cast, and its inputs.
     ///
     /// # Errors
     /// The output format cannot hold the tensor.
@@ -170,7 +170,7 @@ impl Single {
 /// Reads the codes of a tensor as they are, in row-major order.
 ///
 /// # Errors
-/// They cannot be read, or there is no memory for them.
+/// The codes cannot be read, or there is no memory for them.
 pub fn read(stored: &StoredTensor, inputs: &[&dyn ReadAt]) -> Result<Tensor, String> {
     let codes = stored.keep(CodeStorage::Packed).ok_or("the tensor is too large")?;
     let bytes = made(&FilePlan { parts: vec![codes] }, inputs)?;
@@ -178,10 +178,10 @@ pub fn read(stored: &StoredTensor, inputs: &[&dyn ReadAt]) -> Result<Tensor, Str
     Tensor::from_bytes(stored.storage.element_type, shape, bytes).map_err(|error| error.to_string())
 }
 
-/// The output of a plan, in memory.
+/// Makes the output of a plan in memory.
 ///
 /// # Errors
-/// It cannot be made, or there is no memory for it.
+/// The output cannot be made, or there is no memory for it.
 pub fn made(plan: &FilePlan, inputs: &[&dyn ReadAt]) -> Result<Vec<u8>, String> {
     let size = plan.bytes().and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(usize::MAX);
     let mut bytes = Vec::new();
@@ -207,12 +207,12 @@ fn npy(input: &dyn ReadAt, from: Option<ElementType>) -> Result<Found, FileError
     })
 }
 
-/// The error, and the option that helps.
+/// The text of an error. If an option helps, the text names it.
 pub fn told(error: &FileError) -> String {
     with_option(error.cause()).unwrap_or_else(|| error.to_string())
 }
 
-/// The cause, and the option that helps, if there is one.
+/// The text of a cause with the option that helps; `None` if no option helps.
 pub fn with_option(cause: &FileCause) -> Option<String> {
     match cause {
         FileCause::ElementTypeNeeded { given: None, .. } => Some(format!("{cause}: add --from TYPE")),

@@ -1,4 +1,4 @@
-//! Element types that files do not tell.
+//! Element types that files do not contain.
 
 use std::ffi::OsStr;
 
@@ -63,7 +63,7 @@ impl SourceTypes {
         self.mappings().find(|mapping| mapping.pattern.matches(name)).and_then(|mapping| mapping.to)
     }
 
-    /// The patterns that have a type of their own.
+    /// The patterns for which `--from` gives a type.
     pub fn patterns(&self) -> impl Iterator<Item = &Pattern> {
         self.mappings().map(|mapping| &mapping.pattern)
     }
@@ -75,7 +75,7 @@ impl SourceTypes {
         })
     }
 
-    /// Refuses what contradicts itself, and types by name where no input is an archive.
+    /// Refuses contradictions, and types by name if no input is an archive.
     ///
     /// # Errors
     /// A usage error.

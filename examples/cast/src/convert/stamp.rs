@@ -1,4 +1,4 @@
-//! Outputs as they were made.
+//! The state of outputs when they were made.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::input_state::InputState;
 
-/// An output as it was when it got its name.
+/// The state of an output when it got its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stamp {
     state: String,
@@ -25,7 +25,7 @@ impl Stamp {
         Ok(Self { state: state(path)?, checksum })
     }
 
-    /// Whether nobody has changed or replaced the file since.
+    /// Whether the file was neither changed nor replaced since.
     pub fn is_untouched(&self, path: &Path) -> bool {
         state(path).is_ok_and(|state| state == self.state)
     }
@@ -33,7 +33,7 @@ impl Stamp {
     /// Whether the file has the same bytes. They are read only if the file was changed, replaced or copied.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The file cannot be read.
     pub fn fits(&self, path: &Path) -> io::Result<bool> {
         if self.is_untouched(path) {
             return Ok(true);
@@ -53,14 +53,15 @@ impl Stamp {
         json!({"state": self.state, "crc32": self.checksum})
     }
 
-    /// What [`to_json`](Self::to_json) made; `None` if it is anything else.
+    /// Reads what [`to_json`](Self::to_json) made; `None` for any other value.
     pub fn from_json(value: &Value) -> Option<Self> {
         let checksum = u32::try_from(value["crc32"].as_u64()?).ok()?;
         Some(Self { state: value["state"].as_str()?.to_owned(), checksum })
     }
 }
 
-/// The device does not count, since several machines that share a file system may give it different numbers.
+/// The state of the file. The device does not count: several machines that share a file system may give it different
+/// numbers.
 fn state(path: &Path) -> io::Result<String> {
     let InputState { bytes, modified, changed, inode, .. } = InputState::from(&fs::metadata(path)?);
     Ok(format!("{bytes} {modified} {changed} {inode}"))

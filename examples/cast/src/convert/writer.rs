@@ -1,4 +1,4 @@
-//! Makes the outputs: beside their places, until they may have their names.
+//! Makes the outputs in partial files beside their places, until they may get their names.
 
 use std::collections::HashMap;
 use std::fs;
@@ -30,17 +30,17 @@ pub struct Writer<'a> {
     args: &'a ConvertArgs,
     caster: &'a Caster,
     progress: Progress,
-    /// Outputs of an interrupted conversion of several files.
+    /// The finished outputs of an interrupted conversion of several files.
     finished: Option<Finished>,
     /// Outputs that are complete and wait for their names.
     complete: Vec<Made>,
-    /// What these were made of.
+    /// The files from which these outputs were made.
     sources: Vec<Source>,
     /// Files that are removed before the first output gets its name.
     stale: Vec<PathBuf>,
     /// The outputs that have their names.
     named: HashMap<PathBuf, Stamp>,
-    /// Bytes that an interrupted conversion had left.
+    /// The bytes that exist from an interrupted conversion.
     resumed: u64,
 }
 
@@ -50,14 +50,15 @@ struct Made {
     path: PathBuf,
     fingerprint: u64,
     checksum: u32,
-    /// By the index of the part, or of an archive's entry.
+    /// The losses of each part, or of each entry of an archive.
     losses: Vec<CastLoss>,
-    /// The model of which this is the data. An old one, which would read the new data as its own, is removed first.
+    /// The model that has this output as its data. An old model is removed first, because it would read the new data as
+    /// its own.
     outdates: Option<PathBuf>,
 }
 
 impl<'a> Writer<'a> {
-    /// A writer of `bytes` bytes; `folder` is that of the outputs, if they go to one.
+    /// A writer of `bytes` bytes. `folder` is the folder of the outputs, if they all go to one.
     pub fn new(args: &'a ConvertArgs, caster: &'a Caster, bytes: u64, folder: Option<&Path>) -> Self {
         let finished = folder.filter(|_| args.resume).map(|folder| Finished::open(folder, args.part));
         let progress = Progress::of_bytes(bytes, args.print.is_silent());
@@ -65,10 +66,10 @@ impl<'a> Writer<'a> {
         Self { args, caster, progress, finished, complete, sources, stale, named, resumed: 0 }
     }
 
-    /// The files that are to be made. Those that an interrupted conversion has finished are not.
+    /// The files that are to be made, without those that an interrupted conversion has finished.
     ///
     /// # Errors
-    /// An input is not there any more.
+    /// An input does not exist any more.
     pub fn planned(&self, tasks: &[Task]) -> Result<Vec<Planned>, Failure> {
         let mut planned = Vec::new();
         for task in tasks {
@@ -76,7 +77,7 @@ impl<'a> Writer<'a> {
             for output in &task.outputs {
                 let Target::File(path) = &output.target else { continue };
                 if self.found(path, self.fingerprint(task.plans(output), identity)).is_none() {
-                    // How much compressed arrays take is not known.
+                    // The size of compressed arrays is not known, so only the others count.
                     let stored = task.archive.iter().flatten().filter(|entry| entry.member.stored.is_some());
                     let stored = sum(stored.filter_map(|entry| entry.plan.bytes()));
                     let bytes = output.plan.bytes().unwrap_or(u64::MAX).saturating_add(stored);
@@ -88,7 +89,7 @@ impl<'a> Writer<'a> {
         Ok(planned)
     }
 
-    /// Files that are not true any more when an output is replaced: they are removed before that.
+    /// Sets the files that become wrong when an output is replaced. They are removed before that.
     ///
     /// # Errors
     /// As [`target::check`].
@@ -98,17 +99,17 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Makes the outputs of a task, and names them unless a later one may be refused.
+    /// Makes the outputs of a task. They get their names, unless a later output may be refused.
     ///
     /// # Errors
-    /// An input cannot be read or cast, or an output not be written.
+    /// An input cannot be read or cast, or an output cannot be written.
     pub fn write(&mut self, task: &mut Task) -> Result<(), Failure> {
         match task.archive {
             Some(_) => self.write_archive(task)?,
             None => self.write_files(task)?,
         }
         self.sources.append(&mut task.sources);
-        // In place, an interruption leaves all inputs as they were.
+        // In place, all outputs are named at the end, so that an interruption leaves all inputs as they were.
         if self.args.strict || self.args.in_place { Ok(()) } else { self.name() }
     }
 
@@ -126,7 +127,8 @@ impl<'a> Writer<'a> {
             self.discard();
             return Err(Failure::at(&changed.path, format_args!("it changed while it was read; {what}")));
         }
-        // What waits for its name may be all that there is of a model once old files are removed.
+        // After old files are removed, the complete outputs may be all that is left of a model. So they are kept,
+        // whatever happens.
         if !self.stale.is_empty() || self.complete.iter().any(|made| made.outdates.is_some()) {
             self.complete.iter_mut().for_each(|made| made.output.keep());
         }
@@ -150,14 +152,14 @@ impl<'a> Writer<'a> {
         self.complete.drain(..).for_each(|made| made.output.discard());
     }
 
-    /// Removes the progress bar. Returns the seconds that it took, and the bytes that an interrupted conversion had
-    /// left.
+    /// Removes the progress bar. Returns the seconds since the start, and the bytes that existed from an interrupted
+    /// conversion.
     pub fn stop(&self) -> (f64, u64) {
         (self.progress.stop(), self.resumed)
     }
 
-    /// The conversion is complete: forgets which outputs are finished. Those of a part stay known until the parts are
-    /// joined, so that a part that is converted again is not made again.
+    /// Ends the conversion: removes the list of finished outputs. The list of a part stays until the parts are joined.
+    /// So if a part is converted again, its outputs are not made again.
     pub fn close(&self) {
         if self.args.part.is_none() {
             self.finished.iter().for_each(Finished::remove);
@@ -200,7 +202,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Makes an archive. It grows, so that it cannot be continued.
+    /// Makes an archive. Its size is not known before, so it cannot be continued.
     fn write_archive(&mut self, task: &mut Task) -> Result<(), Failure> {
         let output = &task.outputs[0];
         let fingerprint = self.fingerprint(task.plans(output), task.identity()?);
@@ -242,12 +244,12 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// An output that an interrupted conversion has finished, and what it lost.
+    /// An output that an interrupted conversion has finished, and its losses.
     fn found(&self, path: &Path, fingerprint: u64) -> Option<(Stamp, Vec<(usize, CastLoss)>)> {
         self.finished.as_ref()?.find(path, fingerprint)
     }
 
-    /// Whether an interrupted conversion has finished an output, which is kept then.
+    /// Whether an interrupted conversion has finished an output. Then the output is kept.
     fn keep(&mut self, path: &Path, fingerprint: u64, bytes: u64, lost: &mut [CastLoss], name: &str) -> bool {
         let Some((stamp, losses)) = self.found(path, fingerprint) else { return false };
         self.named.insert(path.to_owned(), stamp);
@@ -264,13 +266,13 @@ impl<'a> Writer<'a> {
         settings
     }
 
-    /// Identifies the plans of an output, its pieces, what is found out about its casts, and its inputs. A partial
+    /// Identifies the plans of an output, its pieces, what is computed about its casts, and its inputs. A partial
     /// output with another fingerprint is not continued.
     fn fingerprint<'p>(&self, plans: impl IntoIterator<Item = &'p FilePlan>, inputs: u64) -> u64 {
         let mut hasher = DefaultHasher::new();
         env!("CARGO_PKG_VERSION").hash(&mut hasher);
         plans.into_iter().for_each(|plan| plan.hash(&mut hasher));
-        // The pieces, which a partial output ends with, depend on the memory.
+        // The pieces depend on the memory, and a partial output ends with a whole piece.
         self.args.memory.hash(&mut hasher);
         self.args.needs_relative_errors().hash(&mut hasher);
         inputs.hash(&mut hasher);
@@ -293,7 +295,7 @@ impl<'a> Writer<'a> {
         self.make(plan, inputs, 0, lost, name, put)
     }
 
-    /// Makes an output beside its place, or what is missing of it.
+    /// Makes an output beside its place, or the part of it that is missing.
     fn fill(
         &mut self,
         mut output: Output,
@@ -313,7 +315,7 @@ impl<'a> Writer<'a> {
         Ok((output.complete()?, checksum))
     }
 
-    /// Makes what follows the first `start` bytes of a plan's output; `put` writes the pieces.
+    /// Makes the bytes of a plan's output from `start` on. `put` writes the pieces.
     fn make(
         &mut self,
         plan: &FilePlan,
@@ -332,7 +334,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Removes a file that may be gone already, so that it does not come back after a crash of the machine.
+/// Removes a file if it exists, in such a way that it does not come back after a crash of the machine.
 fn remove(path: &Path) -> Result<(), Failure> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -343,7 +345,7 @@ fn remove(path: &Path) -> Result<(), Failure> {
     sync_folder(path).map_err(|error| Failure::at(path, format_args!("the folder cannot be stored: {error}")))
 }
 
-/// The failure to make an output: what cannot be written is the output, and anything else is about what is read.
+/// The failure to make an output. It names the output if that cannot be written, and otherwise the input.
 fn failure(error: FileError, from: &str, to: &Path) -> Failure {
     let path = if matches!(error.cause(), FileCause::Write(_)) { to } else { Path::new(from) };
     Failure::at(path, error)
@@ -353,7 +355,7 @@ fn failure(error: FileError, from: &str, to: &Path) -> Failure {
 enum Opened<'a> {
     /// From front to back: stdout, a device or a pipe.
     Direct(Box<dyn Write>),
-    /// As a file beside the one with this path.
+    /// As a partial file beside this path.
     Beside(&'a Path),
 }
 
@@ -368,7 +370,7 @@ fn open(target: &Target) -> Result<Opened<'_>, Failure> {
 /// Adds what casts lost to the sums of their parts.
 fn add(sums: &mut [CastLoss], losses: &[(usize, CastLoss)]) {
     for (part, lost) in losses {
-        // A list that was read from a file may name any part.
+        // A list that was read from a file may contain any part.
         sums.get_mut(*part).into_iter().for_each(|sum| *sum += *lost);
     }
 }

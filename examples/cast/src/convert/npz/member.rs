@@ -1,4 +1,4 @@
-//! An array of an archive: what it is, and what becomes of it.
+//! An array of an archive: its elements, and what becomes of them.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -16,11 +16,12 @@ use crate::convert::source_types::SourceTypes;
 use crate::failure::Failure;
 use crate::output::warning;
 
-/// What an array has.
+/// The elements of an array.
 pub enum Elements {
     Numbers(StoredTensor),
     Strings(NpyArray),
-    /// No elements that can be cast, for this reason: the dtype has no element type, or the caller must tell it.
+    /// Elements that cannot be cast. The error gives the reason: the dtype has no element type, or the caller must give
+    /// it.
     Other(FileError),
 }
 
@@ -28,16 +29,16 @@ pub enum Elements {
 pub struct Array {
     pub header: NpyHeader,
     pub elements: Elements,
-    /// The type that `--from` gives, and that `--to` is for.
+    /// The type that `--from` gives, to which `--to` applies.
     from: Option<ElementType>,
 }
 
 impl Array {
-    /// Reads the header of a member. `--from` says what raw codes are; a type by name also says what unsigned integers
-    /// are.
+    /// Reads the header of a member. `--from` gives the type of raw codes. With a name pattern it also gives the type
+    /// of unsigned integers.
     ///
     /// # Errors
-    /// The member is no array, has another size than its header says, or contradicts a type that is given by name.
+    /// The member is no array, its size contradicts its header, or it contradicts a type that is given by name.
     pub fn read(archive: &mut NpzArchive<'_>, member: &NpzMember, from: &SourceTypes) -> Result<Self, String> {
         let header = archive.header(member).map_err(|error| shown(&error))?;
         let (named, plain) = (from.named(&member.name), from.plain());
@@ -48,7 +49,7 @@ impl Array {
             array => array,
         };
         let elements = match array {
-            // Only strings are not stored as a tensor.
+            // Every tensor except one of strings is stored as packed codes.
             Ok(array) => match array.stored(&member.name, usize::from(member.stored.is_none())) {
                 Ok(stored) => {
                     let start = member.stored.as_ref().map_or(0, |range| range.start);
@@ -62,7 +63,7 @@ impl Array {
         Ok(Self { header, elements, from: named.or(plain) })
     }
 
-    /// The element type; `None` if there is none, or none that is known.
+    /// The element type; `None` if there is none or it is not known.
     pub fn element_type(&self) -> Option<ElementType> {
         match &self.elements {
             Elements::Numbers(stored) => Some(stored.storage.element_type),
@@ -71,8 +72,8 @@ impl Array {
         }
     }
 
-    /// The type to which the array is cast; `None` if it stays as it is. An array that cannot be cast is an error only
-    /// if it is asked for by its name or by a mapping, or if it would be cast if its type were known.
+    /// The type to which the array is cast; `None` if it stays as it is. An array that cannot be cast is usually
+    /// copied. It is an error if the user names it or maps it, or if it might have the type that is to be cast.
     ///
     /// # Errors
     /// Why it cannot be cast.
@@ -99,10 +100,10 @@ impl Array {
         }
     }
 
-    /// Whether raw codes are perhaps of the type that is to be cast.
+    /// Whether raw codes may have the type that is to be cast.
     fn may_be_meant(&self, error: &FileError) -> bool {
         match error.cause() {
-            // Element types have these sizes.
+            // Only these sizes are those of element types.
             FileCause::ElementTypeNeeded { bytes, .. } => {
                 matches!(bytes, 1 | 2 | 4 | 8) && self.from.is_none_or(ElementType::is_numeric)
             }
@@ -119,7 +120,7 @@ impl Array {
         }
     }
 
-    /// Says of floats that a rule is for and that cannot be cast that they are copied.
+    /// Warns that floats are copied which a rule would cast, but which cannot be cast.
     pub fn warn_if_left(&self, path: &Path, name: &str, args: &ConvertArgs) {
         let is_float = matches!(self.header.dtype.chars().nth(1), Some('f' | 'c' | 'W'));
         let is_meant = self.from.is_none() && matches!(args.rules.wanted(name), Wanted::Listed { .. });
@@ -128,14 +129,14 @@ impl Array {
         }
     }
 
-    /// The member as it is, in the archive or in the file into which it is decompressed.
+    /// Plans a copy of the member. It is read from the archive, or from the file into which it is decompressed.
     pub fn copy(member: &NpzMember) -> FilePlan {
         let offset = member.stored.as_ref().map_or(0, |range| range.start);
         let range = SourceRange { input: usize::from(member.stored.is_none()), offset, bytes: member.bytes };
         FilePlan { parts: vec![Part::Copy(range)] }
     }
 
-    /// The member with its elements cast. Strings are cast here, in memory.
+    /// Plans the member with its elements cast. Strings are cast here, in memory.
     ///
     /// # Errors
     /// The cast is not possible.
@@ -185,17 +186,17 @@ impl Array {
     }
 }
 
-/// The error of a member without its name, and the option that helps.
+/// The error of a member, without the member's name. If an option helps, the text names it.
 fn shown(error: &FileError) -> String {
     with_option(error.cause()).unwrap_or_else(|| error.cause().to_string())
 }
 
-/// Whether nothing is wrong with an array but that its dtype has no element type, or none that is known.
+/// Whether the array is right except that its dtype has no element type, or no known one.
 fn is_about_dtype(cause: &FileCause) -> bool {
     matches!(cause, FileCause::DtypeNotSupported { .. } | FileCause::ElementTypeNeeded { .. })
 }
 
-/// A file in memory, as long as there is memory.
+/// A file in memory. It grows as long as there is memory.
 #[derive(Default)]
 struct Memory(Vec<u8>);
 
