@@ -18,11 +18,12 @@ impl Prepared {
     /// of their own. Each dispatch has the workgroups that the prepared number needs.
     ///
     /// # Errors
-    /// [`CastFault::Slice`] for an invalid `count`: its offset must be a multiple of 4, and its buffer needs the usage
-    /// STORAGE. [`CastFault::Overlap`] if `count` is in the destination's buffer and its binding overlaps those of the
-    /// tensors. An offset at least [`PlanLimits::offset_alignment`](crate::PlanLimits::offset_alignment) bytes away
-    /// from them is safe. If both tensors are in that buffer, `count` must not lie between them, because one binding
-    /// may cover both. [`CastFault::NoKernel`] for a cast of a view. Other errors as [`bind`](Self::bind).
+    /// [`CastFault::Slice`] for an invalid `count`: it must have 4 bytes, its offset must be a multiple of 4, and its buffer
+    /// needs the usage STORAGE. [`CastFault::Overlap`] if `count` is in the destination's buffer and its binding overlaps
+    /// those of the tensors. An offset at least
+    /// [`PlanLimits::offset_alignment`](crate::PlanLimits::offset_alignment) bytes away from them is safe. If both tensors
+    /// are in that buffer, `count` must not lie between them, because one binding may cover both. [`CastFault::NoKernel`]
+    /// for a cast of a view. Other errors as [`bind`](Self::bind).
     pub fn bind_counted(
         &self,
         source: Source<'_>,

@@ -30,7 +30,8 @@ const MOST_PROOFS: usize = 1 << 20;
 /// The size of a batch, by which [`Context::batch`] chooses where its casts run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BatchDescriptor {
-    /// The number of casts. More casts are allowed; the batch then waits for the device once after each `casts` casts.
+    /// The number of casts, counted as at least 1 and at most 2²⁰. More casts are allowed: the batch waits for the device
+    /// once after each such group of casts.
     pub casts: usize,
     /// The packed bytes that all the casts together read and write.
     pub bytes: u64,
@@ -85,7 +86,7 @@ pub struct Batch<'a> {
 
 impl Context {
     /// An empty batch of casts. With [`DeviceChoice::Auto`](crate::DeviceChoice::Auto) the descriptor decides whether a
-    /// device or the CPU does the casts. Otherwise it only decides how often the batch waits for the device.
+    /// device or the CPU does the casts. With every choice it decides how often the batch waits for the device.
     pub fn batch(&self, descriptor: &BatchDescriptor) -> Batch<'_> {
         let (gpu, reason) = self.device_for(descriptor.bytes, descriptor.is_chain);
         Batch {

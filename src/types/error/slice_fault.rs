@@ -18,7 +18,8 @@ pub enum SliceFault {
         alignment: u64,
     },
     /// The length of the slice is not that of the cast's elements. [`Source::part`](crate::Source::part) and
-    /// [`Destination::part`](crate::Destination::part) take longer slices.
+    /// [`Destination::part`](crate::Destination::part) take longer slices. The slice with the number of elements must have
+    /// 4 bytes.
     #[non_exhaustive]
     Length {
         /// Bytes that the elements need. For a part of a larger tensor, the elements before the part count too. For a
