@@ -28,8 +28,10 @@ pub fn context() -> Result<Arc<Context>, Error> {
     Ok(context)
 }
 
-/// Casts a tensor as [`Context::cast`], on a context that all calls in the process share. The first call that may need
-/// a device opens the context. After the device was lost, such a call opens a new one.
+/// Casts a tensor as [`Context::cast`] does with [`DeviceChoice::Auto`].
+///
+/// On targets with vector instructions, this is always the CPU, and no device is opened. On others, all calls in the
+/// process share the [`context`]: the first call opens it, and the next call after the device was lost opens a new one.
 ///
 /// # Errors
 /// As [`Context::cast`].
@@ -38,7 +40,7 @@ pub fn cast(tensor: &Tensor, to: ElementType, options: &CastOptions) -> Result<(
     pollster::block_on(context.cast(tensor, to, options))
 }
 
-/// Casts a tensor as [`Context::cast_like`], on the same context as [`cast`].
+/// Casts a tensor as [`Context::cast_like`], in the same place as [`cast`].
 ///
 /// # Errors
 /// As [`Context::cast_like`].
