@@ -108,6 +108,7 @@ pub(crate) enum ModelFault {
     ValueType { what: &'static str, name: String, expected: ElementType, found: ElementType },
     /// Inputs without an initializer are required.
     #[error("expected {}, got {found}", inputs(*.required, *.all))]
+    #[cfg_attr(not(feature = "wgpu"), allow(dead_code, reason = "models are run where there are devices"))]
     InputCount { required: usize, all: usize, found: usize },
     #[error("Constant must have exactly one value, got {found}")]
     ConstantValue { found: usize },
