@@ -5,11 +5,11 @@ use wgpu_cast::Tensor;
 use crate::error::FileError;
 use crate::onnx::{Model, NamedTensor, RunReport};
 
-/// Runs a model as [`onnx::run`](crate::onnx::run()), on the context of [`wgpu_cast::blocking::context`], which all callers in
-/// the process share.
+/// Runs a model like [`onnx::run`](crate::onnx::run()), on the context of [`wgpu_cast::blocking::context`]. All callers in
+/// the process share that context.
 ///
 /// # Errors
-/// As [`onnx::run`](crate::onnx::run()), and as [`wgpu_cast::blocking::context`].
+/// Those of [`onnx::run`](crate::onnx::run()) and of [`wgpu_cast::blocking::context`].
 pub fn run(model: &Model, inputs: Vec<Tensor>) -> Result<(Vec<NamedTensor>, RunReport), FileError> {
     let context = wgpu_cast::blocking::context()?;
     pollster::block_on(crate::onnx::run(&context, model, inputs))

@@ -1,11 +1,11 @@
-//! Replaces infinite results of finite values by the largest finite number of the type.
+//! Replaces an infinite result of a finite value by the largest finite number of the type, with the same sign.
 
 use wgpu_cast::{ElementType, FloatFormat, Kind};
 
 use crate::repack::code_bits;
 
-/// Whether clamping changes anything in casts of these types: casts to FLOAT16, BFLOAT16 and FLOAT make large values
-/// infinite, and no option of ONNX Cast changes that. DOUBLE has room for all values.
+/// Whether clamping can change a cast between these types. Casts to FLOAT16, BFLOAT16 and FLOAT make large values
+/// infinite, and no option of ONNX Cast changes that. No value of another type is beyond the range of DOUBLE.
 pub(super) fn can_clamp(from: ElementType, to: ElementType) -> bool {
     from != to && matches!(to, ElementType::FLOAT16 | ElementType::BFLOAT16 | ElementType::FLOAT)
 }
@@ -18,7 +18,7 @@ pub(super) fn clamp(from: ElementType, source: &[u8], to: ElementType, result: &
         Kind::Float(format) => Some(format),
         _ => None,
     };
-    // In casts between other widths, no value is beyond the range.
+    // In casts between other widths, no finite value is beyond the range of the result.
     match (code_bits(from), to.bits()) {
         (8, 16) => replace::<1, 2>(source, from_format, result, to),
         (16, 16) => replace::<2, 2>(source, from_format, result, to),
@@ -41,7 +41,7 @@ fn replace<const S: usize, const R: usize>(
     for (source, result) in source.as_chunks::<S>().0.iter().zip(result.as_chunks_mut::<R>().0) {
         let code = number(result);
         if Some(code & mask) == infinity && Some(number(source) & mask_of_source) != infinity_of_source {
-            // The code before that of infinity is the largest number's.
+            // The code of the largest finite number is the code of infinity less 1. The sign bit stays.
             result.copy_from_slice(&(code - 1).to_le_bytes()[..R]);
         }
     }

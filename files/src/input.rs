@@ -1,25 +1,25 @@
-//! Inputs that are read at any offset.
+//! Inputs, which are read at any offset.
 
 use std::io;
 use std::ops::Range;
 
 use super::error::{FileCause, FileError};
 
-/// Bytes that are read at any offset, by several threads.
+/// Bytes that several threads can read at any offset.
 pub trait ReadAt: Sync {
     /// Fills `buffer` with the bytes from `offset` on.
     ///
     /// # Errors
-    /// The input ends before, or reading fails.
+    /// The input ends before the buffer is full, or reading fails.
     fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
 
     /// The number of bytes.
     ///
     /// # Errors
-    /// It cannot be found out.
+    /// The system does not tell the size.
     fn size(&self) -> io::Result<u64>;
 
-    /// The bytes, if all of them are in memory. Then they are not copied to be looked at.
+    /// All bytes, if they are in memory. They are then parsed where they are, without a copy.
     fn in_memory(&self) -> Option<&[u8]> {
         None
     }
@@ -75,7 +75,7 @@ pub struct InputRange<'a> {
 }
 
 impl<'a> InputRange<'a> {
-    /// The range may end beyond the input; reading there is an error.
+    /// The bytes `range` of `input`. The range may end beyond the input; reading there is an error.
     pub fn new(input: &'a dyn ReadAt, range: Range<u64>) -> Self {
         Self { input, range }
     }
@@ -109,7 +109,7 @@ pub struct InputFile(std::fs::File);
 
 #[cfg(any(unix, windows))]
 impl InputFile {
-    /// Reads from this file, whose cursor is not used.
+    /// Reads from this file, at any offset. On Unix, the file's cursor does not move.
     pub fn new(file: std::fs::File) -> Self {
         Self(file)
     }

@@ -16,12 +16,12 @@
 //! # Plans
 //! A conversion has two halves. The first reads the headers of the inputs and decides everything: a [`FilePlan`] lists
 //! what the output consists of, in order, with every size known. The second, [`write()`], reads, casts and writes piece by
-//! piece, and needs neither the formats nor more memory than it is given. The output is written from front to back, so it
-//! can be a pipe, and an interrupted one can be continued.
+//! piece. It does not know the formats, and its buffers stay within [`StreamSettings::memory`]. The output is written from
+//! front to back. It can therefore be a pipe, and an interrupted output can be continued.
 //!
 //! Values are cast, not quantized: there are no scales, and no value depends on another. A tensor that stays in its type is
-//! not cast: its codes are copied, and at most stored in another order or layout.
-//! [`LossCounts`](wgpu_cast::LossCounts) says what the destination type could not hold.
+//! not cast: its codes are copied, perhaps into another order or layout. [`LossCounts`](wgpu_cast::LossCounts) counts the
+//! values that the destination type could not hold.
 //!
 //! # Models
 //! ```
@@ -39,8 +39,8 @@
 //! ```
 //!
 //! # Features
-//! `wgpu`, `backends` and `threads` are those of `wgpu-cast`, on by default. Without `wgpu`, everything is there but running
-//! models.
+//! `wgpu`, `backends` and `threads` are those of `wgpu-cast`, on by default. Without `wgpu`, models cannot be run;
+//! everything else is there.
 
 #[cfg(all(feature = "wgpu", not(target_family = "wasm")))]
 pub mod blocking;

@@ -4,33 +4,33 @@ use std::ops::Range;
 
 use super::plan::{FilePlan, Part};
 
-/// The elements of tensors are divided after a multiple of as many elements, so that every piece starts at a byte on
-/// both sides.
+/// A tensor is divided only after a multiple of `STEP` elements. Any multiple of 8 codes ends at a byte, so that every
+/// piece starts at a byte in the input and in the output.
 const STEP: u64 = 64;
 
 /// A piece of an output, from one or several parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// The bytes of the output.
+    /// Where the piece lies in the output, in bytes.
     pub output: Range<u64>,
     pub(super) fragments: Vec<Fragment>,
 }
 
-/// What a piece has of one part.
+/// What a piece contains of one part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fragment {
     /// The index of the part.
     pub part: usize,
-    /// The bytes of the part in the output, or the elements of a cast or of codes.
+    /// A range of the part: of its elements for a cast or for codes, of its bytes otherwise.
     pub range: Range<u64>,
-    /// The bytes in the piece.
+    /// Where the fragment lies in the piece, in bytes.
     pub bytes: Range<usize>,
-    /// The bytes of the elements in the piece's input.
+    /// Where the elements lie in the buffer of what is read for the piece, in bytes.
     pub source: Range<usize>,
 }
 
-/// Divides an output into pieces of at most `limit` bytes, of those that are written and those that are read for casts
-/// and for codes. No size overflows on either side.
+/// Divides an output into pieces. The bytes that a piece writes, and those that it reads for casts and for codes, are
+/// at most `limit` together, unless a single step takes more. The caller has checked that no size overflows.
 pub(super) fn pieces(plan: &FilePlan, limit: u64) -> impl Iterator<Item = Piece> {
     let (mut part, mut done, mut output) = (0, 0, 0);
     std::iter::from_fn(move || {
@@ -60,15 +60,16 @@ pub(super) fn pieces(plan: &FilePlan, limit: u64) -> impl Iterator<Item = Piece>
     })
 }
 
-/// The sizes of what is taken of a part.
+/// The size in bytes of what is taken from a part.
 struct Units {
     written: u64,
     read: u64,
-    /// Whether this is the last of the part.
+    /// Whether the part ends here.
     is_whole: bool,
 }
 
-/// What of a part fits into `room` bytes, from `done` on. Where nothing is in the piece yet, it is at least one step.
+/// What fits into `room` bytes of a part from `done` on. The first fragment of a piece (`is_first`) has at least one
+/// step or byte, so that every piece makes progress.
 fn take(part: &Part, done: u64, room: u64, is_first: bool) -> (Range<u64>, Units) {
     match part.elements() {
         None => {

@@ -4,10 +4,10 @@ use wgpu_cast::{CastOptions, ElementType};
 
 use super::clamp::can_clamp;
 
-/// What an output file consists of, from front to back.
+/// The contents of an output file, from front to back.
 #[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub struct FilePlan {
-    /// The parts, without gaps.
+    /// The parts, in the order of the output and without gaps.
     pub parts: Vec<Part>,
 }
 
@@ -17,11 +17,11 @@ pub struct FilePlan {
 pub enum Part {
     /// These bytes, such as a header.
     Bytes(Vec<u8>),
-    /// Bytes of an input as they are.
+    /// A range of an input, copied.
     Copy(SourceRange),
     /// The elements of a tensor, cast.
     Cast(TensorCast),
-    /// The elements of a tensor: their codes as they are, stored in another way or in another order.
+    /// The codes of a tensor as they are, but stored in another way or in another order.
     Codes(TensorCodes),
 }
 
@@ -53,19 +53,18 @@ pub struct TensorCast {
     pub to: TensorStorage,
     /// The options of the cast.
     pub options: CastOptions,
-    /// The lengths of the axes if the elements are stored in column-major order (the first axis varies fastest); they
-    /// are written in row-major order. Each code must start at a byte then. Empty if they are stored in the order in
-    /// which they are written.
+    /// The lengths of the axes if the input stores the elements in column-major order (the first axis varies fastest).
+    /// The output then has them in row-major order, and each code must start at a byte in the input. Empty if the output
+    /// has the elements in the order of the input.
     pub column_major: Vec<u64>,
     /// Whether finite values beyond the range of FLOAT16, BFLOAT16 or FLOAT become the largest finite number of that
-    /// type, with their sign. They are counted as [`saturated`](wgpu_cast::LossCounts::saturated). ONNX Cast, and a cast
-    /// without this, makes them infinite. Infinities and NaNs stay. Casts to other types do not change.
+    /// type, with their sign. They are counted as [`saturated`](wgpu_cast::LossCounts::saturated). Without `clamp` they
+    /// become infinite, as ONNX Cast demands. Infinities and NaNs stay. Casts to other types do not change.
     pub clamp: bool,
 }
 
 /// The codes of a tensor of numbers from a range of an input. They are never cast: an infinity stays one, and a BOOL
-/// keeps its byte. Only how and in which order they are stored can change. Bits of bytes that belong to no code are
-/// written as zeros.
+/// keeps its byte. Only their storage and their order can change. Bits that belong to no code are written as zeros.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TensorCodes {
     /// The name, for reports.
@@ -82,11 +81,11 @@ pub struct TensorCodes {
     pub from: CodeStorage,
     /// How they are to be stored in the output.
     pub to: CodeStorage,
-    /// As [`TensorCast::column_major`].
+    /// The same as [`TensorCast::column_major`].
     pub column_major: Vec<u64>,
 }
 
-/// The elements of a tensor that are read and stored anew: what [`TensorCast`] and [`TensorCodes`] have in common.
+/// What [`TensorCast`] and [`TensorCodes`] have in common: the elements of a tensor, and their storage on both sides.
 #[derive(Clone, Copy)]
 pub(super) struct Elements<'a> {
     pub name: &'a str,
@@ -111,18 +110,17 @@ pub struct TensorStorage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CodeStorage {
-    /// Little-endian; codes narrower than a byte are packed, low bits first, as ONNX's `raw_data`.
+    /// Little-endian. Codes narrower than a byte are packed, low bits first. This is the layout of ONNX's `raw_data`.
     Packed,
-    /// Big-endian, one code per whole number of bytes.
+    /// Big-endian, for codes of 8 bits or more.
     BigEndian,
-    /// One code per byte, of types narrower than a byte. The higher bits of a byte are written as zeros. In an input
-    /// they are ignored, as ml_dtypes does: its version 0.2 and earlier ones wrote INT4 with the sign extended to the
-    /// byte.
+    /// One code per byte, for codes of fewer than 8 bits. The higher bits of a byte are written as zeros. In an input
+    /// they are ignored, as ml_dtypes ignores them: its versions up to 0.2 wrote INT4 with the sign extended to the byte.
     OnePerByte,
 }
 
 impl TensorStorage {
-    /// Elements of this type, stored as ONNX stores `raw_data`.
+    /// Elements of this type in the layout of ONNX's `raw_data`.
     pub const fn packed(element_type: ElementType) -> Self {
         Self { element_type, codes: CodeStorage::Packed }
     }
@@ -166,7 +164,7 @@ impl Part {
 }
 
 impl Elements<'_> {
-    /// The bytes that so many of the elements take in the input and in the output.
+    /// The number of bytes that `count` elements take in the input and in the output.
     pub fn sizes(&self, count: u64) -> (u64, u64) {
         let bytes = |storage: &TensorStorage| storage.bytes(count).unwrap_or(u64::MAX);
         (bytes(&self.from), bytes(&self.to))
@@ -179,7 +177,7 @@ impl FilePlan {
         self.parts.iter().try_fold(0u64, |sum, part| sum.checked_add(part.bytes()?))
     }
 
-    /// The casts, in the order of the output.
+    /// The parts that are casts, in the order of the output.
     pub fn casts(&self) -> impl Iterator<Item = &TensorCast> {
         self.parts.iter().filter_map(|part| match part {
             Part::Cast(cast) => Some(cast),
@@ -187,7 +185,8 @@ impl FilePlan {
         })
     }
 
-    /// Sets [`TensorCast::clamp`] where it has an effect; returns whether there is such a cast.
+    /// Sets [`TensorCast::clamp`] of each cast that it can change, and clears it for the others. Returns whether there is
+    /// a cast that it can change.
     pub fn clamp(&mut self) -> bool {
         let mut has_effect = false;
         for part in &mut self.parts {

@@ -1,4 +1,4 @@
-//! Raw codes: a file that contains nothing but packed codes, as ONNX's `raw_data`.
+//! Raw codes: a file that contains only packed codes, in the layout of ONNX's `raw_data`.
 
 use wgpu_cast::{CastOptions, ElementType};
 
@@ -7,12 +7,14 @@ use super::input::{ReadAt, size_of};
 use super::plan::{FilePlan, TensorStorage};
 use super::stored::StoredTensor;
 
-/// The codes of a whole input as a tensor of one axis. Without `elements`, there are as many as the input has room for;
-/// that is ambiguous where a code is narrower than a byte.
+/// The codes of a whole input as a tensor of one axis. `index` is the index of this input in the plan. Without
+/// `elements`, the tensor has as many elements as the input has room for. Where a code is narrower than a byte, the last
+/// of them may be padding.
 ///
 /// # Errors
 /// [`FileCause::DataLength`], or [`FileCause::Malformed`] without `elements`, if the size of the input does not match;
-/// [`FileCause::TooLarge`]; [`FileCause::Request`] for strings, which have no codes.
+/// [`FileCause::TooLarge`] if a size overflows; [`FileCause::Request`] for strings, which have no codes;
+/// [`FileCause::Read`] if the input cannot tell its size.
 pub fn raw_tensor(
     input: &dyn ReadAt,
     index: usize,
@@ -37,8 +39,8 @@ pub fn raw_tensor(
     }
 }
 
-/// The raw codes of a tensor that is cast to another type of numbers, in row-major order. Codes that have the type
-/// already stay as they are, whatever the options.
+/// A file of the raw codes of a tensor, cast to `to`, in row-major order. A tensor that has this type already keeps its
+/// codes, whatever the options.
 ///
 /// # Errors
 /// [`FileCause::Request`] if `to` is STRING; [`FileCause::TooLarge`] if a size overflows.

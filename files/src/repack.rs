@@ -1,11 +1,11 @@
-//! Codes that are stored in another way. None of them changes.
+//! Stores codes in another way. The codes themselves do not change.
 
 use wgpu_cast::{ElementType, Error, cpu};
 
 use super::plan::CodeStorage;
 
-/// Stores `len` codes in another way, or in the same one. Both sides have as many bytes as the codes take. Bits that
-/// belong to no code become zero.
+/// Stores `len` codes as `to` says; `source` stores them as `from` says. Both slices have exactly the bytes that these
+/// codes take. Bits that belong to no code become zero.
 pub(super) fn repack(
     element_type: ElementType,
     len: usize,

@@ -12,13 +12,13 @@ use crate::memory::{reserve, zeros};
 use crate::repack::code_bits;
 use crate::text::cut;
 
-/// The size of the number before the header.
+/// The size of the number in front of the header, which is the header's length, in bytes.
 const LENGTH_BYTES: u64 = 8;
 
-/// The longest header that the crate `safetensors` accepts.
+/// The longest header that the crate `safetensors` accepts, in bytes.
 const LONGEST_HEADER: u64 = 100_000_000;
 
-/// The element types of the format. It also has C64, which no ONNX type is.
+/// The element types of the format. It also has C64, to which no element type of ONNX corresponds.
 const TYPES: [(Dtype, ElementType); 21] = [
     (Dtype::BOOL, ElementType::BOOL),
     (Dtype::F4, ElementType::FLOAT4E2M1),
@@ -43,8 +43,8 @@ const TYPES: [(Dtype, ElementType); 21] = [
     (Dtype::U64, ElementType::UINT64),
 ];
 
-/// A safetensors file: its header. What is accepted is what version 0.8 of the crate `safetensors` accepts, except that
-/// each name must be given once; that crate takes the last of equal names.
+/// The header of a safetensors file. What version 0.8 of the crate `safetensors` accepts is accepted, with one exception:
+/// a name that is given twice is an error here, where that crate takes the last one.
 #[derive(Clone, Debug)]
 pub struct SafetensorsFile {
     tensors: Vec<SafetensorsTensor>,
@@ -57,7 +57,7 @@ pub struct SafetensorsFile {
 pub struct SafetensorsTensor {
     /// The name.
     pub name: String,
-    /// The element type; `None` for C64, which no ONNX type is.
+    /// The element type; `None` for C64, to which no element type of ONNX corresponds.
     pub element_type: Option<ElementType>,
     /// The lengths of the axes.
     pub shape: Vec<u64>,
@@ -98,7 +98,7 @@ impl SafetensorsFile {
         }
         let mut text = zeros(length)?;
         read_at(input, LENGTH_BYTES, &mut text)?;
-        // Parsing would abort where there is no memory, so it is asked for before.
+        // The parser ends the process if there is no memory. The memory that it may need is therefore tried here first.
         drop(reserve(parsed_bytes(&text))?);
         let header: Metadata =
             serde_json::from_slice(&text).map_err(|error| SafetensorsFault::Json { said: shown(&error) })?;
@@ -112,7 +112,7 @@ impl SafetensorsFile {
         }
         let mut tensors: Vec<_> =
             infos.into_iter().map(|(name, info)| SafetensorsTensor::new(name, info, data)).collect();
-        // Empty tensors share their offset with a neighbour.
+        // An empty tensor has the offset of its neighbour, so that the offset alone does not give an order.
         tensors.sort_by(|a, b| (a.offset, a.bytes, &a.name).cmp(&(b.offset, b.bytes, &b.name)));
         let metadata = header.metadata().iter().flatten().map(|(key, value)| (key.clone(), value.clone())).collect();
         Ok(Self { tensors, metadata })
@@ -128,12 +128,12 @@ impl SafetensorsFile {
         &self.metadata
     }
 
-    /// The file with tensors cast: `target` gives the element type and the options for a tensor, or `None` if the
+    /// The file with its tensors cast. `target` gives the element type and the options for a tensor, or `None` if the
     /// tensor stays as it is. A tensor of C64 always stays as it is, and so does one that has the type already. `input`
-    /// is the number of this file among the inputs.
+    /// is the index of this file among the inputs of the plan.
     ///
-    /// Names, shapes and metadata stay. Each tensor is aligned to the size of its elements: those of wider types come
-    /// first, and within one width the order stays.
+    /// Names, shapes and metadata stay. Tensors of wider elements come first, so that each tensor is aligned to the size
+    /// of its elements. Within one width the order stays.
     ///
     /// # Errors
     /// [`FileCause::NoSuchType`] if the format does not have the target type; [`FileCause::Unsupported`] if the elements
@@ -170,7 +170,7 @@ impl SafetensorsFile {
             header.extend(format!("{comma}{}:{}", serde_json::json!(tensor.name), text).as_bytes());
         }
         header.push(b'}');
-        // The first tensor is aligned to 8 bytes.
+        // Spaces behind the header align the first tensor to 8 bytes.
         header.resize(header.len().next_multiple_of(8), b' ');
         let bytes = header.len() as u64;
         if bytes > LONGEST_HEADER {
@@ -185,8 +185,8 @@ impl SafetensorsFile {
     }
 }
 
-/// The number of tensors and of texts in `__metadata__` that a valid header lists. Parsing keeps only the last of equal
-/// names, so a name is given twice where parsing finds fewer.
+/// The number of tensors and of texts in `__metadata__` that a valid header lists. The parser keeps only the last of
+/// equal names. If it found fewer, a name is given twice.
 fn entries(header: &[u8]) -> [usize; 2] {
     let (mut depth, mut in_metadata) = (0, false);
     let (mut tensors, mut strings) = (0, 0);
@@ -202,7 +202,7 @@ fn entries(header: &[u8]) -> [usize; 2] {
                     at += if header[at] == b'\\' { 2 } else { 1 };
                 }
                 at += 1;
-                // No value in the outermost object is a string, and every value in the metadata is one.
+                // In the outermost object, only names are strings. In the metadata, every name and every value is one.
                 if depth == 1 {
                     let name = serde_json::from_slice::<String>(&header[start..at]);
                     in_metadata = name.is_ok_and(|name| name == "__metadata__");
@@ -217,13 +217,14 @@ fn entries(header: &[u8]) -> [usize; 2] {
     [tensors, strings / 2]
 }
 
-/// An error that has text of the header in it.
+/// The text of an error that may quote the header, which is untrusted: cut, and without control characters.
 fn shown(error: &serde_json::Error) -> String {
     cut(&error.to_string(), 200).replace(char::is_control, "\u{fffd}")
 }
 
-/// About the most memory that parsing a header takes, in maps and in vectors that grow. serde keeps what is in tensors
-/// in a form for any JSON first, so it depends on the number of strings and of elements of arrays.
+/// An estimate of the most memory that parsing a header takes, in maps and in vectors that grow. serde first keeps the
+/// tensors in a form that can hold any JSON. The memory therefore depends on the number of strings and of elements of
+/// arrays.
 fn parsed_bytes(header: &[u8]) -> u64 {
     let count = |wanted: u8| header.iter().filter(|byte| **byte == wanted).count() as u64;
     2 * header.len() as u64 + 96 * (count(b'"') + count(b','))

@@ -13,42 +13,51 @@ use super::plan::{CodeStorage, FilePlan, Part, TensorCast, TensorStorage};
 use super::repack::{code_bits, repack, swap_bytes};
 use super::transpose::RowMajorReader;
 
-/// Pieces larger than this are not faster.
+/// The most bytes that a piece reads and writes. Larger pieces are not faster.
 const LARGEST_PIECE: u64 = 8 << 20;
 
-/// The number of pieces that are in memory at once: one is read, one cast, one written, and one waits.
+/// The most pieces in memory at once. While one is read, one is cast and one is handed to `sink`; the fourth waits
+/// between two of these.
 const BUFFERS: u64 = 4;
 
 /// How an output is made.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct StreamSettings {
-    /// The memory for pieces in bytes. Less than 1 MiB is taken as 1 MiB.
+    /// The memory for buffers of tensor data in bytes. Less than 1 MiB is taken as 1 MiB.
+    ///
+    /// It bounds two things. Up to four pieces are in memory at once, and each of them reads and writes at most a
+    /// sixteenth of this memory, and at most 8 MiB. An array in column-major order is read in slabs of at most half of
+    /// this memory (or one element), and 1 MiB more for reads that cover gaps.
+    ///
+    /// It does not bound what the plan and its caller hold: headers and other [`Part::Bytes`], the structure of an ONNX
+    /// model, values that were decoded for a plan ([`ModelPlan::decoded`](super::ModelPlan::decoded)), and strings, which
+    /// are read as a whole. It does not bound what the caster allocates either.
     pub memory: u64,
-    /// The bytes of the output that exist already: the end of a [`Piece`] of the same plan and the same memory. Nothing
-    /// before it is read or cast.
+    /// The number of bytes of the output that exist already. It is the end of a [`Piece`] that was made from the same
+    /// plan with the same `memory`. Nothing before it is read or cast.
     pub start: u64,
-    /// Whether [`CastLoss::relative_error`] is found, which takes longer than the cast.
+    /// Whether [`CastLoss::relative_error`] is computed. That takes longer than the cast.
     pub relative_errors: bool,
 }
 
 impl Default for StreamSettings {
-    /// 256 MiB, from the beginning.
+    /// 256 MiB of memory, from the beginning of the output, without relative errors.
     fn default() -> Self {
         Self { memory: 256 << 20, start: 0, relative_errors: false }
     }
 }
 
-/// What casts pieces: a function with the arguments and the result of [`cpu::cast_counted`], which casts on the CPU.
+/// A function that casts pieces. It has the arguments and the result of [`cpu::cast_counted`], which casts on the CPU.
 pub type CastPiece<'a> = dyn Fn(&CastSpec, &[u8], usize, &mut [u8]) -> Result<LossCounts, Error> + Sync + 'a;
 
-/// What a cast lost, of a tensor or a part of it.
+/// What the cast of a tensor, or of a part of it, lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct CastLoss {
-    /// The values that are more than rounded.
+    /// The number of values of each kind that were lost by more than rounding.
     pub counts: LossCounts,
-    /// As [`cpu::largest_relative_error`]; 0 unless it is asked for.
+    /// The result of [`cpu::largest_relative_error`]; 0 without [`StreamSettings::relative_errors`].
     pub relative_error: f64,
 }
 
@@ -63,17 +72,17 @@ impl std::ops::AddAssign for CastLoss {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct FinishedPiece<'a> {
-    /// Where it lies in the output.
+    /// The piece, with its place in the output.
     pub piece: &'a Piece,
     /// Its bytes.
     pub bytes: &'a [u8],
-    /// What its casts lost, by the index of the part.
+    /// What each cast in the piece lost, with the index of its part in [`FilePlan::parts`].
     pub losses: &'a [(usize, CastLoss)],
 }
 
-/// Makes an output. `sink` gets its pieces in order; an error of `sink` ends the work, so it can also cancel it.
+/// Makes an output. `sink` gets the pieces in their order. An error of `sink` ends the work, so `sink` can cancel it.
 ///
-/// Reading and casting run on threads of their own, where there are threads. `inputs` are those that the plan numbers.
+/// The plan refers to inputs by their index in `inputs`. Reading and casting each have a thread, except on WebAssembly.
 ///
 /// ```
 /// use wgpu_cast_files::{self as files, StreamSettings, raw_plan, raw_tensor};
@@ -93,9 +102,12 @@ pub struct FinishedPiece<'a> {
 ///
 /// # Errors
 /// [`FileCause::Read`], [`FileCause::Write`], [`FileCause::Cast`] and [`FileCause::OutOfMemory`]. What `sink` got before
-/// is the beginning of the output. Before any work: [`FileCause::TooLarge`] if a size overflows on either side, and
-/// [`FileCause::Request`] for what is not possible: inputs that there are not, elements that are strings, codes that the
-/// type does not store so, and column-major order of codes that do not start at bytes.
+/// the error is the beginning of the output.
+///
+/// Before any work: [`FileCause::TooLarge`] if the size of an input range or of the output overflows;
+/// [`FileCause::Request`] for an input that `inputs` does not have, for strings, for
+/// [`OnePerByte`](CodeStorage::OnePerByte) with codes of 8 bits or more, for [`BigEndian`](CodeStorage::BigEndian) with
+/// narrower ones, and for packed codes narrower than a byte in column-major order.
 pub fn write(
     plan: &FilePlan,
     inputs: &[&dyn ReadAt],
@@ -118,7 +130,7 @@ pub fn write(
     run(&work, todo, &mut finish)
 }
 
-/// Whether a part can be made from so many inputs.
+/// Checks that a part can be made from `inputs` inputs.
 fn check(part: &Part, inputs: usize) -> Result<(), FileError> {
     let (input, offset, bytes) = match part {
         Part::Bytes(_) => return Ok(()),
@@ -152,7 +164,7 @@ fn check(part: &Part, inputs: usize) -> Result<(), FileError> {
     Ok(())
 }
 
-/// One piece after the other.
+/// Reads, casts and hands over one piece after the other.
 #[cfg(target_family = "wasm")]
 fn run(
     work: &Work<'_>,
@@ -169,7 +181,7 @@ fn run(
     Ok(())
 }
 
-/// Reads, casts and finishes three pieces at once.
+/// Works on three pieces at once: reads one, casts the one before it, and hands over the one before that.
 #[cfg(not(target_family = "wasm"))]
 fn run(
     work: &Work<'_>,
@@ -178,7 +190,7 @@ fn run(
 ) -> Result<(), FileError> {
     use std::sync::mpsc::{channel, sync_channel};
     std::thread::scope(|scope| {
-        // All ends of a channel that this closure holds are dropped when it returns, which ends the threads.
+        // This closure drops its ends of the channels when it returns. The threads then fail to send or receive, and end.
         let (give_back, free) = channel();
         for _ in 0..BUFFERS {
             let _ = give_back.send(Buffers::default());
@@ -214,12 +226,12 @@ fn run(
     })
 }
 
-/// What all pieces need.
+/// The inputs and settings that all pieces share.
 struct Work<'a> {
     plan: &'a FilePlan,
     inputs: &'a [&'a dyn ReadAt],
     caster: &'a CastPiece<'a>,
-    /// The memory for an array in column-major order, in bytes.
+    /// The memory for a slab of an array in column-major order, in bytes.
     slab: usize,
     relative_errors: bool,
 }
@@ -227,18 +239,18 @@ struct Work<'a> {
 /// The reader of an array in column-major order, and the index of its part.
 type Columns<'a> = Option<(usize, RowMajorReader<'a>)>;
 
-/// Memory that pieces use one after the other.
+/// The memory of one piece, which a later piece uses again.
 #[derive(Default)]
 struct Buffers {
-    /// Stored elements that are to be cast or stored anew.
+    /// The elements as the inputs store them: those that are to be cast or stored in another way.
     input: Vec<u8>,
-    /// The piece.
+    /// The bytes of the piece.
     output: Vec<u8>,
-    /// Packed codes, where the input or the output stores them otherwise.
+    /// The packed codes before and after a cast, where the input or the output stores one code per byte.
     packed: [Vec<u8>; 2],
 }
 
-/// A piece in the making.
+/// A piece that was read, and perhaps cast.
 struct Made {
     piece: Piece,
     buffers: Buffers,
@@ -251,7 +263,7 @@ impl Made {
     }
 }
 
-/// At least `bytes` bytes. Memory is allocated once for as many.
+/// The first `bytes` bytes of a buffer, which grows if it is shorter and never shrinks.
 fn reserve(buffer: &mut Vec<u8>, bytes: usize) -> Result<&mut [u8], FileError> {
     if buffer.len() < bytes {
         resize(buffer, bytes as u64)?;
@@ -264,7 +276,7 @@ fn failed(name: &str, error: Error) -> FileError {
 }
 
 impl<'a> Work<'a> {
-    /// Reads what a piece needs. Bytes that are given or copied go to their place in the output.
+    /// Reads what a piece needs. Given bytes and copied ranges go to their places in the output at once.
     fn read(&self, piece: Piece, mut buffers: Buffers, columns: &mut Columns<'a>) -> Result<Made, FileError> {
         let last = piece.fragments.last();
         let output = reserve(&mut buffers.output, last.map_or(0, |fragment| fragment.bytes.end))?;

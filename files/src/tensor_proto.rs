@@ -1,7 +1,8 @@
 //! `.pb` files: one `TensorProto` of ONNX.
 //!
-//! Only the message's keys are read. Data that lies in one range, inline or in an external file, stays there until the
-//! plan is executed. Data in other typed fields, and strings, are read by [`NamedTensor`].
+//! Only the fields that describe the tensor are read. Data that lies in one range, in the message or in an external file,
+//! stays there until the plan is executed. Strings, and numbers in typed fields that must be decoded, are read by
+//! [`NamedTensor`].
 
 use std::ops::Range;
 
@@ -17,7 +18,7 @@ use super::wire::put_length;
 use crate::onnx::fields::tensor as field;
 use crate::onnx::{ExternalRange, LONGEST_MESSAGE, NamedTensor, TensorHeader, TensorPlace, header_bytes, retyped};
 
-/// A `TensorProto`, as its fields describe it.
+/// A `TensorProto` without its data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TensorMessage {
@@ -31,7 +32,7 @@ pub struct TensorMessage {
     pub data: TensorData,
     /// The fields that do not describe the data, such as `doc_string`, as ranges of the input.
     pub kept: Vec<Range<u64>>,
-    /// The message in the input.
+    /// Where the message lies in the input.
     message: Range<u64>,
     external: Option<ExternalRange>,
 }
@@ -40,7 +41,7 @@ pub struct TensorMessage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TensorData {
-    /// In one range of the message, from this byte of the input on.
+    /// Packed codes in one range of the message. The number is the first byte in the input.
     Inline(u64),
     /// In another file, which [`TensorMessage::open_external`] opens.
     External,
@@ -49,11 +50,12 @@ pub enum TensorData {
 }
 
 impl TensorMessage {
-    /// Reads the message that the whole input is, by the rules of [`NamedTensor::from_bytes`]. The values are not read.
+    /// Reads a message, which is the whole input, by the rules of [`NamedTensor::from_bytes`]. The values are not read.
     ///
     /// # Errors
-    /// [`FileCause::Malformed`] if it is no valid tensor; [`FileCause::Unsupported`] if it is not one of numbers or
-    /// strings; [`FileCause::TooLarge`]; [`FileCause::OutsideFolder`]; [`FileCause::Read`].
+    /// [`FileCause::Malformed`] if it is not a valid tensor; [`FileCause::Unsupported`] for an element type that casts do
+    /// not have, for segments, for more than 64 dimensions, and for a name of more than 1 MiB; [`FileCause::TooLarge`];
+    /// [`FileCause::OutsideFolder`]; [`FileCause::Read`]; [`FileCause::OutOfMemory`].
     pub fn read(input: &dyn ReadAt) -> Result<Self, FileError> {
         let size = size_of(input)?;
         if size > LONGEST_MESSAGE as u64 {
@@ -70,19 +72,19 @@ impl TensorMessage {
         Ok(Self { name, element_type, shape, data, kept, message, external })
     }
 
-    /// The tensor of data that lies in one range, of this message or of the external file. `input` is the number of
-    /// that input, and `offset` the first byte there. `from` is the type of codes that are stored as unsigned integers
-    /// of the same width.
+    /// The tensor, whose data lies in one range of the message or of the external file. `input` is the index of the file
+    /// with the data among the inputs of the plan, and `offset` is the first byte there. Some writers store codes of
+    /// another type as unsigned integers of the same width; `from` is then the type of the codes.
     ///
     /// # Errors
-    /// [`FileCause::ElementTypeContradicted`] if the codes cannot be of that type.
+    /// [`FileCause::ElementTypeContradicted`] if `from` is neither the element type of the message nor stored as it.
     pub fn stored(&self, input: usize, offset: u64, from: Option<ElementType>) -> Result<StoredTensor, FileError> {
         let storage = TensorStorage::packed(self.codes_of(from)?);
         let (name, shape) = (self.name.clone(), self.shape.clone());
         Ok(StoredTensor { name, shape, input, offset, storage, column_major: false })
     }
 
-    /// The type of the codes.
+    /// The type of the codes: `from`, if the message can store it as its own element type.
     fn codes_of(&self, from: Option<ElementType>) -> Result<ElementType, FileError> {
         let found = self.element_type;
         match from {
@@ -95,17 +97,19 @@ impl TensorMessage {
         }
     }
 
-    /// The relative path of the file of external data, as the message gives it; empty if there is none.
+    /// The relative path of the file of external data, as the message gives it; empty without external data.
     pub fn external_file(&self) -> &str {
         self.external.as_ref().map_or("", |range| &range.location)
     }
 
-    /// Opens the file of external data. Returns it with the first byte of the data. `path` is the path of the message's
-    /// file, or of its folder alone, with the rules of [`ModelScan::open_external`](super::ModelScan::open_external).
+    /// Opens the file of external data. Returns the file, and the offset of the data in it. `path` is the path of the
+    /// message's file, or of its folder. The rules are those of
+    /// [`ModelScan::open_external`](super::ModelScan::open_external).
     ///
     /// # Errors
-    /// [`FileCause::OutsideFolder`] if the file is not inside the folder; [`FileCause::Malformed`] if it is no regular file,
-    /// or does not have the data; [`FileCause::ModelPath`] if `path` does not exist; [`FileCause::Read`].
+    /// [`FileCause::OutsideFolder`] if the file is not inside the folder; [`FileCause::Malformed`] if the message has no
+    /// external data, if the file is not a regular file, or if the file is too short; [`FileCause::ModelPath`] if `path`
+    /// cannot be resolved; [`FileCause::Read`].
     #[cfg(any(unix, windows))]
     pub fn open_external(&self, path: &std::path::Path) -> Result<(super::input::InputFile, u64), FileError> {
         let failed = |error: FileError| error.of_tensor(&self.name);
@@ -116,10 +120,12 @@ impl TensorMessage {
         Ok((super::input::InputFile::new(file), range.offset))
     }
 
-    /// Reads the tensor into memory. External data is not read.
+    /// Reads the tensor into memory. `input` is the input that the message was read from, and `from` is as in
+    /// [`stored`](Self::stored). External data is not read.
     ///
     /// # Errors
-    /// As [`NamedTensor::from_bytes`].
+    /// Those of [`NamedTensor::from_bytes`] without a path: [`FileCause::FolderNeeded`] for external data. Those of
+    /// [`stored`](Self::stored).
     pub fn read_tensor(&self, input: &dyn ReadAt, from: Option<ElementType>) -> Result<NamedTensor, FileError> {
         let wanted = self.codes_of(from)?;
         let read = NamedTensor::read(input, self.message.clone(), None)?;
@@ -129,8 +135,8 @@ impl TensorMessage {
     }
 }
 
-/// A `.pb` file of a tensor that is cast to another type of numbers. Codes that have the type already stay as they are,
-/// whatever the options. `kept` are further fields of a message, which are copied: [`TensorMessage::kept`].
+/// A `.pb` file of a tensor, cast to `to`. A tensor that has this type already keeps its codes, whatever the options.
+/// `kept` are ranges of further fields, such as [`TensorMessage::kept`], which are copied behind the data.
 ///
 /// # Errors
 /// [`FileCause::TooLarge`] if the message would exceed 2 GiB, or a size overflows; [`FileCause::Request`] if `to` is

@@ -10,12 +10,12 @@ pub(crate) fn quoted(text: &str) -> String {
     format!("{:?}", cut(text, 80))
 }
 
-/// The beginning of a message about a tensor. Some files have one tensor without a name.
+/// The beginning of a message about a tensor. It is empty without a name: some files have one tensor without a name.
 pub(crate) fn of_tensor(name: &str) -> String {
     if name.is_empty() { String::new() } else { format!("tensor {}: ", quoted(name)) }
 }
 
-/// A list of which only the beginning is given.
+/// A list of `items` and the number of further ones.
 pub(crate) fn listed(items: &[String], more: usize) -> String {
     let list = items.join(", ");
     if more == 0 { list } else { format!("{list} and {more} more") }

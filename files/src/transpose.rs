@@ -1,7 +1,8 @@
-//! Arrays in column-major order, read piece by piece in row-major order.
+//! Reads arrays in column-major order piece by piece in row-major order.
 //!
-//! A piece in row-major order is scattered over the whole file. A *slab* is therefore read at once: as many elements as
-//! memory allows that follow one another in row-major order. The pieces are copied from it, tile by tile.
+//! The elements of a piece in row-major order are scattered over the whole file. A *slab* is therefore read at once. It
+//! has elements that follow one another in row-major order, as many as the memory allows. The pieces are copied from the
+//! slab, tile by tile. A *run* is a range of the file in which all elements belong to the slab.
 
 mod tiles;
 
@@ -13,14 +14,15 @@ use super::input::{ReadAt, read_at};
 use super::memory::resize;
 use tiles::copy_row_major;
 
-/// Elements of other slabs are read along where no more than this many bytes of them lie between two runs, because that
-/// takes no longer than a second read.
+/// Two runs are read together, with the gap between them, if the gap is at most this many bytes or a quarter of a run.
+/// Such a read takes no longer than two reads.
 const GAP: u64 = 4096;
 
-/// The buffer for runs that are read together, in bytes.
+/// The size of the buffer for runs that are read together, in bytes.
 const SPAN: u64 = 1 << 20;
 
-/// Reads the elements of a column-major array in row-major order. Consecutive pieces are read fastest.
+/// Reads the elements of a column-major array in row-major order. Pieces that follow one another are read fastest,
+/// because they are in the same slab.
 pub(super) struct RowMajorReader<'a> {
     input: &'a dyn ReadAt,
     offset: u64,
@@ -29,7 +31,7 @@ pub(super) struct RowMajorReader<'a> {
     axes: Vec<u64>,
     memory: usize,
     slab: Slab,
-    /// Several runs with the gaps between them.
+    /// The runs that are read together, with the gaps between them.
     span: Vec<u8>,
 }
 
@@ -44,7 +46,8 @@ struct Slab {
     bytes: Vec<u8>,
 }
 
-/// The runs of a slab in the input: `outer` times `inner` runs, at two distances, all in bytes.
+/// The runs of a slab in the input: `outer` groups of `inner` runs each. `start`, `length` and the distances `inner_step`
+/// and `outer_step` are in bytes.
 struct Runs {
     start: u64,
     length: u64,
@@ -65,8 +68,8 @@ impl Runs {
 }
 
 impl<'a> RowMajorReader<'a> {
-    /// Reads from an array of elements of `element_bytes` bytes, of which the first lies at `offset`. At most `memory`
-    /// bytes are allocated, or one element, and [`SPAN`] bytes.
+    /// A reader of an array whose elements have `element_bytes` bytes. The first element lies at `offset`. A slab takes at
+    /// most `memory` bytes, or one element. The buffer for gaps takes at most [`SPAN`] bytes more.
     ///
     /// # Errors
     /// The size of the array overflows.
@@ -89,8 +92,8 @@ impl<'a> RowMajorReader<'a> {
     /// Fills `buffer` with elements from the row-major index `first` on.
     ///
     /// # Errors
-    /// The input cannot be read, there is no memory, or the buffer has no whole number of elements or more than there
-    /// are.
+    /// The input cannot be read; there is no memory; the buffer is not a whole number of elements, or has more elements
+    /// than follow in the array.
     pub(super) fn read(&mut self, mut first: u64, mut buffer: &mut [u8]) -> Result<(), FileError> {
         let size = self.element_bytes;
         let last = (buffer.len() / size.max(1)) as u64;
@@ -114,14 +117,16 @@ impl<'a> RowMajorReader<'a> {
         Ok(())
     }
 
-    /// Reads the slab that starts with this element, or with an element before it where it cannot start there.
+    /// Reads the slab that contains the element `first`. It starts with the last element up to `first` with which a slab
+    /// can start.
     fn read_slab(&mut self, first: u64) -> Result<(), FileError> {
         let room = (self.memory / self.element_bytes).max(1) as u64;
-        // Elements of the axes after the divided one, which is the first that leaves so few that they fit.
+        // A slab is a range of one axis, the divided one, and all of the axes after it. The divided axis is the first one
+        // for which the elements of the axes after it (`rest`) fit into memory.
         let rest = |axis: usize| self.axes[axis + 1..].iter().product::<u64>();
         let axis = (0..self.axes.len()).find(|&axis| rest(axis) <= room).unwrap_or(self.axes.len() - 1);
         let (length, rest) = (self.axes[axis], rest(axis));
-        // Slabs of equal sizes, so that the last one has no shorter runs than the others.
+        // The slabs get about equal sizes: a short last one would have short runs, which are slow to read.
         let rows = length.div_ceil(length.div_ceil((room / rest).max(1)));
         let row = first / rest;
         let start = row % length;
@@ -148,7 +153,7 @@ impl<'a> RowMajorReader<'a> {
         self.slab.range = 0..0;
         resize(&mut self.slab.bytes, rows * rest * size)?;
         self.read_runs(&runs)?;
-        // No axis is longer than the slab, whose size fits.
+        // The lengths fit `usize`, because no axis of the slab is longer than the slab, which is in memory.
         self.slab.axes.clear();
         self.slab.axes.push(rows as usize);
         self.slab.axes.extend(self.axes[axis + 1..].iter().map(|&length| length as usize));
@@ -156,7 +161,7 @@ impl<'a> RowMajorReader<'a> {
         Ok(())
     }
 
-    /// Reads runs one after the other into the slab.
+    /// Reads the runs into the slab, one after the other.
     fn read_runs(&mut self, runs: &Runs) -> Result<(), FileError> {
         if runs.inner == 1 && runs.outer_step == runs.length {
             return read_at(self.input, runs.start, &mut self.slab.bytes);
@@ -255,7 +260,7 @@ mod tests {
         result.unwrap_err().to_string()
     }
 
-    /// A slab for which there is no memory is named by its size.
+    /// The error names the size of the slab.
     #[test]
     fn memory_that_does_not_exist_is_named() {
         let empty = Vec::new();

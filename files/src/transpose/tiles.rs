@@ -1,10 +1,11 @@
-//! The transposition in memory.
+//! Copies elements from column-major into row-major order in memory.
 
-/// The elements along each side of a tile. Its lines of the cache are read and written completely while they are there.
+/// The number of elements along each side of a tile. A tile is so small that its cache lines stay in the cache until all
+/// of their elements are read or written.
 const TILE: usize = 32;
 
-/// Copies elements of `size` bytes of a column-major array in row-major order, from the row-major index `first` on
-/// until `out` is full.
+/// Fills `out` with elements of a column-major array in row-major order, from the row-major index `first` on. Each
+/// element has `size` bytes.
 pub(super) fn copy_row_major(source: &[u8], size: usize, axes: &[usize], first: usize, out: &mut [u8]) {
     match size {
         1 => copy_elements::<1>(source, axes, first, out),
@@ -25,13 +26,14 @@ fn copy_elements<const SIZE: usize>(source: &[u8], axes: &[usize], first: usize,
     for_each(axes, first, out.len(), &mut |from, to| out[to] = source[from]);
 }
 
-/// Calls `copy` with the column-major index of each of `count` elements, and with its row-major index less `first`.
+/// Calls `copy` for each of `count` elements: with its column-major index, and with its row-major index less `first`.
 fn for_each(axes: &[usize], first: usize, count: usize, copy: &mut impl FnMut(usize, usize)) {
     let last = axes.len() - 1;
     let rest = |axis: usize| axes[axis + 1..].iter().product::<usize>();
     let mut done = 0;
     while done < count {
-        // The largest block that starts here and ends in time: a range of one axis, and all of the axes after it.
+        // The largest block that starts at `at` and does not end beyond `count`: a range of one axis, and all of the axes
+        // after it.
         let at = first + done;
         let starts = |axis: &usize| at.is_multiple_of(rest(*axis)) && done + rest(*axis) <= count;
         let divided = (0..last).find(starts).unwrap_or(last);
@@ -60,7 +62,7 @@ struct Axis {
     out_step: usize,
 }
 
-/// Elements that follow one another in row-major order, from all of some axes.
+/// Elements that follow one another in row-major order: a range of the first of `axes`, and all of the others.
 struct Block {
     axes: Vec<Axis>,
     /// The index of the first element in the source.
@@ -71,7 +73,7 @@ struct Block {
 
 impl Block {
     fn for_each(&self, copy: &mut impl FnMut(usize, usize)) {
-        // Axes together make a side of the tile where one is too short.
+        // Where one axis is shorter than a tile, several axes together are a side of it.
         let mut start = self.axes.len();
         while start > 0 && length(&self.axes[start..]) < TILE {
             start -= 1;
@@ -110,9 +112,10 @@ impl Block {
 /// Where the elements of a tile lie.
 #[derive(Default)]
 struct Tile {
-    /// In the source and in the result.
+    /// The places of the first element of each row, in the source and in the result.
     rows: [(usize, usize); TILE],
-    /// In the source, from the element of the row on. In the result they follow one another.
+    /// The distances of the columns in the source from the first element of a row. In the result, they follow one
+    /// another.
     columns: [usize; TILE],
 }
 
