@@ -15,15 +15,15 @@ use crate::onnx::MOST_DIMS;
 pub use header::NpyHeader;
 pub use strings::{Characters, StringLayout, write_strings};
 
-/// An array, as the header of a `.npy` file describes it. The versions 1.0, 2.0 and 3.0 of the format are read, as
-/// numpy's module `numpy.lib.format` documents them.
+/// An array, as the header of a `.npy` file describes it. The versions 1.0, 2.0 and 3.0 of the format are read. numpy's
+/// module `numpy.lib.format` documents them.
 ///
-/// The element types of numpy have a dtype of their own. The others are read as ml_dtypes writes them: BFLOAT16 as
-/// `<V2`, the rest as `<V1`, one code a byte. A dtype `V` does not tell the element type, so that the caller must.
-/// FLOAT8E5M2 may also be `<f1`.
+/// The element types of numpy have a dtype of their own. The others have the dtypes that ml_dtypes writes: `<V2` for
+/// BFLOAT16 and `<V1` for the rest, with one code per byte. A dtype `V` does not determine the element type, so that the
+/// caller must give it. FLOAT8E5M2 may also be `<f1`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NpyArray {
-    /// What the elements are and how they are stored.
+    /// The kind of the elements, and their storage.
     pub elements: NpyElements,
     /// The number of elements along each axis; empty for a scalar.
     pub shape: Vec<u64>,
@@ -47,7 +47,7 @@ pub enum NpyElements {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NpyOrder {
-    /// As they are stored, so that nothing is moved: an array in column-major order stays one.
+    /// The order in which the input stores them. Nothing is moved: an array in column-major order stays in that order.
     #[default]
     Keep,
     /// In row-major order.
@@ -55,13 +55,14 @@ pub enum NpyOrder {
 }
 
 impl NpyArray {
-    /// Reads the header. `from` is the element type of an array whose dtype is one of raw bytes (`V`) or of unsigned
-    /// integers; for any other dtype it must be the one of the dtype.
+    /// Reads the header. The dtypes of raw bytes (`V`) need `from`, the element type. Dtypes of unsigned integers may have
+    /// it, for codes of the same size. For any other dtype, `from` must be the type of the dtype, or `None`.
     ///
     /// # Errors
     /// Those of [`NpyHeader::read`]; [`FileCause::DtypeNotSupported`]; [`FileCause::ElementTypeNeeded`] and
-    /// [`FileCause::ElementTypeContradicted`]; [`FileCause::DataLength`] if the input has another size than the header
-    /// says; [`FileCause::TooLarge`]. Memory is allocated only for the header, of which there are 10,000 bytes at most.
+    /// [`FileCause::ElementTypeContradicted`]; [`FileCause::Request`] if `from` is STRING and the dtype is `V`;
+    /// [`FileCause::DataLength`] if the input has another size than the header says; [`FileCause::TooLarge`]. Memory is
+    /// allocated only for the header, which has at most 10,000 bytes.
     pub fn read(input: &dyn ReadAt, from: Option<ElementType>) -> Result<Self, FileError> {
         let NpyHeader { dtype, shape, column_major, data_offset } = NpyHeader::read(input)?;
         let elements = dtype::elements(&dtype, from)?;
@@ -82,7 +83,7 @@ impl NpyArray {
         Ok(Self { elements, shape, column_major, data_offset })
     }
 
-    /// The tensor of an array of numbers, of which the file is the input of this number.
+    /// The tensor of an array of numbers. `input` is the index of the file among the inputs of the plan.
     ///
     /// # Errors
     /// [`FileCause::Request`] for an array of strings.
@@ -96,16 +97,16 @@ impl NpyArray {
     }
 }
 
-/// A `.npy` file of a tensor that is cast to another type of numbers, in version 1.0 of the format. Codes that have the
-/// type already stay as they are, whatever the options.
+/// A `.npy` file of a tensor, cast to `to`, in version 1.0 of the format. A tensor that has this type already keeps its
+/// codes, whatever the options.
 ///
 /// The dtype is numpy's own, or the one that ml_dtypes writes: `<V2` for BFLOAT16 and `<V1` for the other types that
-/// numpy lacks, one code a byte. For FLOAT8E5M2, ml_dtypes writes `<f1`, which numpy refuses to read; this writes
-/// `<V1`.
+/// numpy lacks, with one code per byte. There is one exception: for FLOAT8E5M2, ml_dtypes writes `<f1`, which numpy
+/// refuses to read, and this function writes `<V1`.
 ///
 /// # Errors
-/// [`FileCause::TooLarge`] if a size overflows; [`FileCause::Unsupported`] if numpy allows no array of so many axes;
-/// [`FileCause::Request`] for strings, for which there is [`write_strings`].
+/// [`FileCause::TooLarge`] if a size overflows; [`FileCause::Unsupported`] for more axes than numpy allows (64);
+/// [`FileCause::Request`] if `to` is STRING: [`write_strings`] writes strings.
 pub fn npy_plan(
     tensor: &StoredTensor,
     to: ElementType,
@@ -120,7 +121,7 @@ pub fn npy_plan(
     }
     let keep = order == NpyOrder::Keep && tensor.is_column_major();
     let header = header::bytes(&dtype::of(to), keep, &tensor.shape);
-    // Elements that stay in their order are those of any other shape.
+    // With the column-major flag cleared, the part keeps the elements in the order in which they are stored.
     let tensor = StoredTensor { column_major: tensor.column_major && !keep, ..tensor.clone() };
     let part = tensor.part(dtype::storage(to), options).ok_or(PlanFault::Size)?;
     Ok(FilePlan { parts: vec![Part::Bytes(header), part] })

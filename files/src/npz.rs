@@ -16,16 +16,16 @@ use crate::text::cut;
 
 pub use writer::NpzWriter;
 
-/// Bytes that are decompressed at a time.
+/// The number of bytes that are decompressed at a time.
 const PIECE: usize = 1 << 16;
 
 const FORMAT: &str = ".npz archive";
 
-/// Longer than any header of a `.npy` file.
+/// The number of bytes that are decompressed for a header. It is more than any header that is accepted has.
 const HEAD: u64 = 1 << 14;
 
-/// A `.npz` file: an archive of `.npy` files, stored or compressed by deflate. The names of members are names of
-/// tensors, never paths: nothing is extracted to the file system.
+/// A `.npz` file: an archive of `.npy` files, stored or compressed by deflate. A member's name is the name of a tensor and
+/// never used as a path: nothing is extracted to the file system.
 pub struct NpzArchive<'a> {
     input: &'a dyn ReadAt,
     archive: ZipArchive<BufReader<Cursor<'a>>>,
@@ -46,8 +46,7 @@ pub struct NpzMember {
     pub name: String,
     /// The size of the `.npy` file in bytes.
     pub bytes: u64,
-    /// Where the `.npy` file lies in the archive; `None` if it is compressed, so that [`NpzArchive::copy`] must
-    /// decompress it first.
+    /// Where the `.npy` file lies in the archive. `None` if it is compressed: [`NpzArchive::copy`] decompresses it.
     pub stored: Option<Range<u64>>,
     index: usize,
 }
@@ -56,9 +55,9 @@ impl<'a> NpzArchive<'a> {
     /// Reads the directory of an archive.
     ///
     /// # Errors
-    /// [`FileCause::Malformed`] if it is no archive, if two members have the same name or overlap, and for a member that
-    /// is not a `.npy` file; [`FileCause::Unsupported`] for one that is encrypted, or compressed by another method than
-    /// deflate; [`FileCause::Read`].
+    /// [`FileCause::Malformed`] if it is not an archive, if two members have the same name or overlap, and if a member is
+    /// not named `*.npy`; [`FileCause::Unsupported`] for a member that is encrypted, for compression by another method than
+    /// deflate, and for archives that the crate `zip` does not support; [`FileCause::Read`].
     pub fn open(input: &'a dyn ReadAt) -> Result<Self, FileError> {
         Self::directory(input).map_err(|error| error.in_format(FORMAT))
     }
@@ -82,25 +81,25 @@ impl<'a> NpzArchive<'a> {
         &self.members
     }
 
-    /// Reads the header of a member. Its `data_offset` counts from the member's first byte. `from` is as in
+    /// Reads the header of a member. The result's `data_offset` counts from the member's first byte. `from` is as in
     /// [`NpyArray::read`].
     ///
     /// # Errors
-    /// Those of [`NpyArray::read`], with the name of the array. For a member that is compressed, also
-    /// [`FileCause::Malformed`] if it is not found where the directory says, or cannot be decompressed.
+    /// Those of [`NpyArray::read`], with the name of the array. For a compressed member also [`FileCause::Malformed`]: it is
+    /// not where the directory says, or cannot be decompressed.
     pub fn array(&mut self, member: &NpzMember, from: Option<ElementType>) -> Result<NpyArray, FileError> {
         self.read(member, |file| NpyArray::read(file, from))
     }
 
-    /// Reads the header of a member of any dtype. Its `data_offset` counts from the member's first byte.
+    /// Reads the header of a member of any dtype. The result's `data_offset` counts from the member's first byte.
     ///
     /// # Errors
-    /// Those of [`NpyHeader::read`], with the name of the array; the others of [`array`](Self::array).
+    /// Those of [`NpyHeader::read`], with the name of the array. For a compressed member as in [`array`](Self::array).
     pub fn header(&mut self, member: &NpzMember) -> Result<NpyHeader, FileError> {
         self.read(member, NpyHeader::read)
     }
 
-    /// Calls a function with a member as a file, of which the beginning can be read.
+    /// Calls `read` with a member as an input. At least the header of the member can be read from it.
     fn read<T>(
         &mut self,
         member: &NpzMember,
@@ -113,7 +112,7 @@ impl<'a> NpzArchive<'a> {
         read.map_err(|error| error.of_tensor(&member.name))
     }
 
-    /// The beginning of a member that is compressed.
+    /// Decompresses the beginning of a member.
     fn head(&mut self, member: &NpzMember) -> Result<Head, FileError> {
         let mut bytes = Vec::new();
         let mut file = self.archive.by_index(member.index).map_err(failed)?.take(HEAD);
@@ -121,14 +120,14 @@ impl<'a> NpzArchive<'a> {
         Ok(Head { bytes, size: member.bytes })
     }
 
-    /// Copies a member as a `.npy` file, decompressed, and compares its checksum. No more than
-    /// [`bytes`](NpzMember::bytes) bytes are written; [`array`](Self::array) compares this size with the array's.
+    /// Writes a member to `out` as a `.npy` file, decompressed, and verifies its checksum. At most
+    /// [`bytes`](NpzMember::bytes) bytes are written. [`array`](Self::array) checks that the array has this size.
     ///
     /// With [`std::io::sink`] as `out`, this only verifies the member.
     ///
     /// # Errors
-    /// [`FileCause::Malformed`] if the member cannot be decompressed, or has another size or checksum than the directory
-    /// says; [`FileCause::Write`].
+    /// [`FileCause::Malformed`] if the member cannot be decompressed, or if its size or checksum is not that of the
+    /// directory; [`FileCause::Write`].
     pub fn copy(&mut self, member: &NpzMember, out: &mut dyn Write) -> Result<(), FileError> {
         self.decompress(member, out).map_err(|error| error.of_tensor(&member.name))
     }
@@ -154,7 +153,7 @@ impl<'a> NpzArchive<'a> {
 
 /// Describes a member of an archive of `size` bytes.
 fn member(archive: &mut ZipArchive<BufReader<Cursor<'_>>>, index: usize, size: u64) -> Result<NpzMember, FileError> {
-    // The raw reader neither decrypts nor decompresses, so that it can describe every member.
+    // The raw reader does not decrypt or decompress, so that it can describe every member.
     let file = archive.by_index_raw(index).map_err(failed)?;
     let full = file.name().map_err(failed)?.into_owned();
     if file.encrypted() {
@@ -175,22 +174,22 @@ fn member(archive: &mut ZipArchive<BufReader<Cursor<'_>>>, index: usize, size: u
     Ok(NpzMember { name: name.to_owned(), bytes, stored, index })
 }
 
-/// What the library says of an archive that is read.
+/// The error for what the crate `zip` says of an archive that is read.
 fn failed(error: ZipError) -> FileError {
     match error {
         ZipError::Io(error) => FileCause::Read { bytes: None, error }.into(),
-        // What the library says of it are the names of its own types.
+        // The crate's text is left out: it names types of the crate.
         ZipError::InvalidArchive(_) => NpzFault::Damaged.into(),
         error => NpzFault::Library { said: cut(&error.to_string(), 200) }.into(),
     }
 }
 
-/// What the library says of a member's data.
+/// The error for what the crate `zip` says of a member's data.
 fn corrupt(error: &io::Error) -> FileError {
     NpzFault::Corrupt { said: error.to_string() }.into()
 }
 
-/// The beginning of a member that is compressed.
+/// The decompressed beginning of a member, with the size of the whole.
 struct Head {
     bytes: Vec<u8>,
     size: u64,
@@ -206,7 +205,7 @@ impl ReadAt for Head {
     }
 }
 
-/// An input with a position, for the reader of archives.
+/// An input with a position, which the crate `zip` needs.
 struct Cursor<'a> {
     input: &'a dyn ReadAt,
     position: u64,

@@ -1,4 +1,4 @@
-//! What can be wrong.
+//! The causes of errors.
 
 use std::path::PathBuf;
 use std::{fmt, io};
@@ -8,8 +8,8 @@ use wgpu_cast::{ElementType, Error};
 use super::faults::Fault;
 use crate::text::{counted, cut, quoted};
 
-/// What is wrong. Callers may act upon most variants; [`TooLarge`](Self::TooLarge), [`Malformed`](Self::Malformed),
-/// [`Unsupported`](Self::Unsupported) and [`Request`](Self::Request) are for people, who read the text.
+/// What is wrong. A program can act upon most variants by their fields. [`TooLarge`](Self::TooLarge),
+/// [`Malformed`](Self::Malformed), [`Unsupported`](Self::Unsupported) and [`Request`](Self::Request) have only a text.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum FileCause {
@@ -23,22 +23,23 @@ pub enum FileCause {
     },
     /// The output cannot be written.
     Write(io::Error),
-    /// There is no memory.
+    /// Memory could not be allocated.
     #[non_exhaustive]
     OutOfMemory {
-        /// Bytes that were requested.
+        /// The number of bytes that were requested.
         bytes: u64,
     },
     /// A size overflows, or is more than the format allows.
     TooLarge(FileFault),
-    /// The caller must tell the element type: the array has codes of raw bytes. ml_dtypes writes its types so.
+    /// The caller must give the element type, or another one. The dtype is one of raw bytes, in which ml_dtypes writes its
+    /// types, or the elements of the type that the caller gave have another size.
     #[non_exhaustive]
     ElementTypeNeeded {
         /// The dtype of the array.
         dtype: String,
         /// The size of an element in bytes.
         bytes: u64,
-        /// The element type that the caller gave, whose elements have another size.
+        /// The element type that the caller gave, if any. Its elements do not have the size `bytes`.
         given: Option<ElementType>,
     },
     /// The element type that the caller gave is not that of the elements.
@@ -56,7 +57,7 @@ pub enum FileCause {
     DtypeNotSupported {
         /// The dtype of the array.
         dtype: String,
-        /// What numpy calls it.
+        /// What is not supported about the dtype, in words.
         what: &'static str,
     },
     /// The format has no such element type.
@@ -69,14 +70,14 @@ pub enum FileCause {
         /// The element types of the format.
         known: Vec<ElementType>,
     },
-    /// The data is shorter or longer than the elements are.
+    /// The data is shorter or longer than its elements need.
     #[non_exhaustive]
     DataLength {
         /// The element type.
         element_type: ElementType,
         /// The number of elements.
         elements: u64,
-        /// The size that they need in bytes.
+        /// The size that the elements need in bytes.
         expected: u64,
         /// The size of the data in bytes.
         found: u64,
@@ -86,26 +87,27 @@ pub enum FileCause {
     /// The path that the caller gave for the folder of external data cannot be resolved.
     #[non_exhaustive]
     ModelPath {
-        /// The path of the model or of its folder.
+        /// The path that the caller gave: of the model, or of its folder.
         path: PathBuf,
         /// The error of the system.
         error: io::Error,
     },
-    /// A file of external data is not inside the folder of the model, nor of the file to which the model is a link.
+    /// A file of external data is not inside the folder of the model. If the model is a link, the file is not inside the
+    /// folder of the link's target either.
     #[non_exhaustive]
     OutsideFolder {
-        /// The name of the file, as the model or the caller gives it.
+        /// The name of the file, as the model or the caller gave it.
         location: String,
-        /// Whether the name itself is one of a file inside, but a link leads out.
+        /// Whether a link leads out of the folder. Otherwise the name itself is not a relative path inside it.
         is_link: bool,
     },
-    /// A cast failed, or the rules of its operator do not allow it.
+    /// A cast failed, or the rules of the operator do not allow it.
     Cast(Error),
-    /// The input is not valid by its format.
+    /// The input does not follow the rules of its format.
     Malformed(FileFault),
-    /// The input is valid, but not supported here, or the format cannot contain what is to be written.
+    /// The input is valid, but is not supported here. Or the output's format cannot contain what is to be written.
     Unsupported(FileFault),
-    /// What the caller asks for does not fit.
+    /// An argument of the caller does not fit the file, the plan or the model.
     Request(FileFault),
 }
 
@@ -128,7 +130,7 @@ impl FileCause {
         }
     }
 
-    /// Writes the text, with the first byte where it is known.
+    /// Writes the text, with the offset where it is known.
     pub(super) fn write(&self, f: &mut fmt::Formatter<'_>, offset: Option<u64>) -> fmt::Result {
         let at = offset.map(|offset| format!(" at offset {offset}")).unwrap_or_default();
         match self {
@@ -192,7 +194,7 @@ impl fmt::Display for FileCause {
     }
 }
 
-/// A dtype, of which structured ones may be long.
+/// A dtype for a message, cut if it is long: a structured dtype can have any number of fields.
 fn shown(dtype: &str) -> String {
     cut(dtype, 200)
 }

@@ -1,4 +1,4 @@
-//! What is wrong in detail, by the part of the package that says so.
+//! What is wrong in detail: an enum for each part of the package.
 
 use wgpu_cast::ElementType;
 
@@ -10,7 +10,7 @@ use crate::wire::WireError;
 /// The variant of [`FileCause`] to which a fault belongs.
 pub(super) type Class = fn(FileFault) -> FileCause;
 
-/// Makes the enum of all faults, and an error of each.
+/// Makes the enum of all faults, and the conversion of each into a [`FileError`].
 macro_rules! faults {
     ($($name:ident($fault:ty),)*) => {
         /// A fault of any part.
@@ -39,7 +39,7 @@ faults! {
     Model(ModelFault),
 }
 
-/// A plan cannot be made, or not be executed.
+/// A plan cannot be made or executed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PlanFault {
     #[error("a size in bytes overflows")]
@@ -61,7 +61,7 @@ pub(crate) enum PlanFault {
 }
 
 impl PlanFault {
-    /// Numbers are needed.
+    /// The fault of another type where a type of numbers is needed.
     pub(crate) const fn no_numbers(found: ElementType) -> Self {
         Self::Kind { wanted: "numbers", found }
     }
@@ -94,7 +94,7 @@ pub(crate) enum NpyFault {
     /// numpy has the same limit.
     #[error("the array has more than {limit} axes")]
     Axes { limit: usize },
-    /// numpy does not keep it.
+    /// numpy drops that character when it reads the string.
     #[error("string {index} ends with U+0000, which a .npy file cannot contain")]
     TrailingNul { index: usize },
 }
@@ -110,8 +110,8 @@ impl NpyFault {
     }
 }
 
-/// A `.npz` file cannot be read or written. The place has the name of an array; the name of a member that is no array is
-/// here.
+/// A `.npz` file cannot be read or written. The error's place has the name of the array. Variants about a member without an
+/// array's name have the member's name.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NpzFault {
     #[error("it is damaged or truncated")]
@@ -128,17 +128,17 @@ pub(crate) enum NpzFault {
     DirectorySize,
     #[error("the member's size is not that of the directory")]
     Size,
-    /// What the library for archives says of a member's data.
+    /// `said` is what the crate `zip` says of a member's data.
     #[error("the member is corrupt: {said}")]
     Corrupt { said: String },
     #[error("member {} is encrypted", quoted(.member))]
     Encrypted { member: String },
     #[error("member {} is compressed by {method}; only deflate is supported", quoted(.member))]
     Compression { member: String, method: zip::CompressionMethod },
-    /// What the library for archives says of an archive.
+    /// `said` is what the crate `zip` says of an archive.
     #[error("unsupported archive: {said}")]
     Library { said: String },
-    /// What the library for archives says of a member that cannot be written.
+    /// `said` is what the crate `zip` says of a member that cannot be written.
     #[error("the archive cannot have this member: {said}")]
     Member { said: String },
     #[error("the last array lacks {}", counted(*.left, "byte"))]
@@ -169,7 +169,7 @@ pub(crate) enum SafetensorsFault {
     NoLength { size: u64 },
     #[error("its header is to have {bytes} bytes, at most {most} are possible")]
     HeaderLength { bytes: u64, most: u64 },
-    /// What the parser says.
+    /// `said` is what the parser says.
     #[error("{said}")]
     Json { said: String },
     #[error("its tensors take {takes} bytes, but {found} follow the header")]

@@ -14,8 +14,8 @@ pub use cause::{FileCause, FileFault};
 pub(crate) use faults::{NpyFault, NpzFault, PlanFault, SafetensorsFault};
 pub(crate) use onnx::{ModelFault, TensorFault};
 
-/// An error of reading, planning, writing or running files: its [`cause`](Self::cause), and what is known of the place.
-/// Paths are not in it, because the caller has them.
+/// An error of reading, planning, writing or running files. It has a [`cause`](Self::cause), and a place as far as that is
+/// known. The place has no path, because the caller has it.
 pub struct FileError(Box<Inner>);
 
 #[derive(Debug)]
@@ -36,7 +36,7 @@ struct Place {
 }
 
 impl FileError {
-    /// What is wrong.
+    /// What is wrong, without the place.
     pub fn cause(&self) -> &FileCause {
         &self.0.cause
     }
@@ -56,12 +56,12 @@ impl FileError {
         self.0.place.input
     }
 
-    /// The node or another part of a model, such as `node "a"` or `initializer 3 of the graph`.
+    /// A node or another part of a model, such as `node "a"` or `initializer 3 of the graph`.
     pub fn element(&self) -> Option<&str> {
         self.0.place.element.as_deref()
     }
 
-    /// The name of the tensor, or of the array of an archive.
+    /// The name of the tensor, or of the array in an archive.
     pub fn tensor(&self) -> Option<&str> {
         self.0.place.tensor.as_deref()
     }
@@ -71,12 +71,14 @@ impl FileError {
         self.0.place.location.as_deref()
     }
 
-    /// The first byte of what cannot be read, written or understood, in the input or in the output.
+    /// The offset of the first byte that cannot be read, written or understood. It counts from the beginning of the input,
+    /// or of the output for [`FileCause::Write`].
     pub fn offset(&self) -> Option<u64> {
         self.0.place.offset
     }
 
-    /// The error with this format, if it has none yet: the innermost place is the most exact one.
+    /// The error with this format, if it has none yet. Callers on the way out add to the place: what was known first is
+    /// the most exact.
     pub(crate) fn in_format(mut self, format: &'static str) -> Self {
         self.0.place.format.get_or_insert(format);
         self
@@ -88,7 +90,8 @@ impl FileError {
         self
     }
 
-    /// The error with the name of the tensor, if it has none yet. Some files have one tensor without a name.
+    /// The error with the name of the tensor, if it has none yet. An empty name is not added: some files have one tensor
+    /// without a name.
     pub(crate) fn of_tensor(mut self, name: &str) -> Self {
         if !name.is_empty() {
             self.0.place.tensor.get_or_insert_with(|| name.to_owned());
@@ -102,18 +105,18 @@ impl FileError {
         self
     }
 
-    /// The error with the name of a node, or of its output if it has none.
+    /// The error with a node, if it has no part of a model yet. `node` is the node's name, or what stands for it.
     pub(crate) fn in_node(self, node: &str) -> Self {
         self.in_element(|| format!("node {}", quoted(node)))
     }
 
-    /// The error with the name of the file of external data.
+    /// The error with the name of the file of external data, if it has none yet.
     pub(crate) fn in_file(mut self, location: &str) -> Self {
         self.0.place.location.get_or_insert_with(|| location.to_owned());
         self
     }
 
-    /// The error with the first byte, if it has none yet.
+    /// The error with this offset, if it has none yet.
     pub(crate) fn at(mut self, offset: u64) -> Self {
         self.0.place.offset.get_or_insert(offset);
         self

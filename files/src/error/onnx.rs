@@ -9,12 +9,12 @@ use crate::text::{counted, listed, quoted};
 /// A `TensorProto` is rejected.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TensorFault {
-    /// UNDEFINED, a complex type, or not a number of ONNX.
+    /// UNDEFINED, a complex type, or a number to which ONNX gives no type.
     #[error("data_type {code} is not supported by Cast")]
     DataType { code: i32 },
     #[error("dims has {found} dimensions, the limit is {limit}")]
     Rank { found: usize, limit: usize },
-    /// Other fields, such as `doc_string`, lie between those of the data.
+    /// Fields that are copied, such as `doc_string`, lie in too many places between the other fields.
     #[error("the data lies in more than {limit} places between other fields")]
     Scattered { limit: usize },
     #[error("dimension {axis} is negative: {dim}")]
@@ -25,7 +25,7 @@ pub(crate) enum TensorFault {
     TwoFields { first: &'static str, second: &'static str },
     #[error("{field} cannot contain data of {element_type}")]
     WrongField { field: &'static str, element_type: ElementType },
-    /// The unit is bytes or entries.
+    /// `unit` is `bytes` or `entries`.
     #[error("{field}: expected {} from dims and data_type, got {found}", amount(*.expected, .unit))]
     Length { field: &'static str, unit: &'static str, expected: u64, found: u64 },
     #[error("{field}[{index}] is out of range for {element_type}: {value}")]
@@ -38,7 +38,7 @@ pub(crate) enum TensorFault {
     DataLocation { code: i32 },
     #[error("the data is in an external file, but external_data has no location")]
     NoLocation,
-    /// Unknown, given twice, or not a number where one is required.
+    /// The key is unknown or given twice, or the value is not a number where one is required.
     #[error("{}", external_entry(.key, .value))]
     ExternalEntry { key: String, value: String },
     #[error("it is {what}")]
@@ -90,7 +90,7 @@ pub(crate) enum ModelFault {
     Training,
     #[error("operator {} is not supported (supported: {})", quoted(.operator), .supported.join(", "))]
     Operator { operator: String, supported: &'static [&'static str] },
-    /// Inputs or outputs of a node.
+    /// `what` is `inputs` or `outputs`, those of a node.
     #[error("expected {}, got {found}", amount(*.expected as u64, .what))]
     Arity { what: &'static str, expected: usize, found: usize },
     #[error("the value {} is not defined", quoted(.value))]
@@ -103,10 +103,10 @@ pub(crate) enum ModelFault {
     Cycle,
     #[error("the {what} {} is not a tensor of a supported element type", quoted(.name))]
     NoTensor { what: &'static str, name: String },
-    /// The type of an initializer, an output or of a given input.
+    /// `what` is `initializer`, `output` or `input`. An input is one that the caller of a run gives.
     #[error("the {what} {} has type {found}, expected {expected}", quoted(.name))]
     ValueType { what: &'static str, name: String, expected: ElementType, found: ElementType },
-    /// Inputs without an initializer are required.
+    /// `required` is the number of inputs without an initializer.
     #[error("expected {}, got {found}", inputs(*.required, *.all))]
     #[cfg_attr(not(feature = "wgpu"), allow(dead_code, reason = "models are run where there are devices"))]
     InputCount { required: usize, all: usize, found: usize },
@@ -183,7 +183,7 @@ impl ModelFault {
     }
 }
 
-/// What is wrong with an entry of `external_data`, which its key and value tell.
+/// The text of a wrong entry of `external_data`. Its key and value determine what is wrong.
 fn external_entry(key: &str, value: &str) -> String {
     let (is_number, value) = (value.parse::<u64>().is_ok(), quoted(value));
     match key {
@@ -196,7 +196,7 @@ fn external_entry(key: &str, value: &str) -> String {
     }
 }
 
-/// A number with a unit that is given as a plural.
+/// A number with its unit. The unit is given in the plural.
 fn amount(number: u64, plural: &str) -> String {
     match plural {
         "entries" if number != 1 => format!("{number} entries"),

@@ -1,4 +1,4 @@
-//! The dtypes of numpy and ml_dtypes, and the element types they stand for.
+//! The dtypes of numpy and ml_dtypes, and their element types.
 
 use wgpu_cast::ElementType;
 
@@ -8,7 +8,8 @@ use crate::error::{FileCause, FileError, PlanFault};
 use crate::plan::{CodeStorage, TensorStorage};
 use crate::repack::code_bits;
 
-/// The types that have a dtype of their own: numpy's, and the one of ml_dtypes that is not raw bytes.
+/// The types that have a dtype of their own: kind, size in bytes, element type. They are numpy's types, and FLOAT8E5M2:
+/// of the types of ml_dtypes, only this one is not written as raw bytes.
 const OWN: [(char, u64, ElementType); 13] = [
     ('b', 1, ElementType::BOOL),
     ('i', 1, ElementType::INT8),
@@ -25,7 +26,7 @@ const OWN: [(char, u64, ElementType); 13] = [
     ('f', 8, ElementType::DOUBLE),
 ];
 
-/// What numpy calls the kinds of dtypes that have no element type.
+/// The kinds of dtypes that have no element type, in words for an error.
 const UNSUPPORTED: [(char, &str); 6] = [
     ('c', "complex numbers"),
     ('W', "complex numbers of ml_dtypes"),
@@ -40,7 +41,7 @@ fn element_bytes(element_type: ElementType) -> u64 {
     element_type.bits().unwrap_or(0).div_ceil(8).into()
 }
 
-/// What an array of this dtype contains. `from` is the element type that the caller gives.
+/// The elements of an array of this dtype. `from` is the element type that the caller gives.
 pub(super) fn elements(dtype: &str, from: Option<ElementType>) -> Result<NpyElements, FileError> {
     let unsupported = |what| FileError::from(FileCause::DtypeNotSupported { dtype: dtype.to_owned(), what });
     if dtype.starts_with('[') {
@@ -92,18 +93,18 @@ fn contradicts(dtype: &str, found: ElementType, given: ElementType) -> FileError
     FileCause::ElementTypeContradicted { dtype: Some(dtype.to_owned()), found, given }.into()
 }
 
-/// The dtype in which ml_dtypes and numpy write this type of numbers; FLOAT8E5M2 is raw bytes like the other types of
-/// ml_dtypes, as [`npy_plan`](super::npy_plan) says.
+/// The dtype for this type of numbers. It is the one that numpy or ml_dtypes writes, except for FLOAT8E5M2, which is raw
+/// bytes ([`npy_plan`](super::npy_plan) says why).
 pub(super) fn of(element_type: ElementType) -> String {
     let own =
         OWN.iter().find(|row| row.2 == element_type && row.2 != ElementType::FLOAT8E5M2).map(|row| (row.0, row.1));
     let (kind, bytes) = own.unwrap_or(('V', element_bytes(element_type)));
-    // numpy says that its own types of one byte have no byte order; ml_dtypes gives one to all of its types.
+    // numpy writes `|` (no byte order) for its own types of one byte. ml_dtypes writes `<` for all of its types.
     let order = if bytes == 1 && "biu".contains(kind) { '|' } else { '<' };
     format!("{order}{kind}{bytes}")
 }
 
-/// How elements of this type of numbers are written.
+/// How `.npy` files that are written store elements of this type of numbers.
 pub(super) fn storage(element_type: ElementType) -> TensorStorage {
     let codes = if element_type.bits() < Some(8) { CodeStorage::OnePerByte } else { CodeStorage::Packed };
     TensorStorage { element_type, codes }

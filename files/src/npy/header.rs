@@ -1,25 +1,27 @@
-//! The header of a `.npy` file: a dictionary of Python. It is untrusted, and only what numpy writes is accepted.
+//! The header of a `.npy` file: a dictionary of Python. It is untrusted, so that only the forms that numpy writes are
+//! accepted.
 
 use crate::error::{FileCause, FileError, NpyFault};
 use crate::input::{ReadAt, read_at};
 use crate::onnx::MOST_DIMS;
 
-/// The longest header that is accepted; numpy has the same limit.
+/// The longest header that is accepted, in bytes; numpy has the same limit.
 const LONGEST: usize = 10_000;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
-/// The data starts at a multiple of this.
+/// The data starts at a multiple of this many bytes.
 const ALIGNMENT: usize = 64;
 
-/// Digits for which numpy leaves room behind the header, so that an array can grow along its slowest axis.
+/// The number of digits for which the length of the slowest axis gets room. numpy leaves that room behind the dictionary,
+/// so that a program can append to the array and write a larger length in place.
 const GROWTH_DIGITS: usize = 21;
 
-/// The header of a `.npy` file, of any dtype: also of those that have no element type.
+/// The header of a `.npy` file of any dtype. The dtype need not have an element type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NpyHeader {
-    /// The dtype, such as `<f4` or `|O`; of structured dtypes the list of fields, as it is in the file.
+    /// The dtype, such as `<f4` or `|O`. A structured dtype is the list of its fields, as in the file.
     pub dtype: String,
     /// Whether the first axis varies fastest instead of the last one.
     pub column_major: bool,
@@ -30,12 +32,13 @@ pub struct NpyHeader {
 }
 
 impl NpyHeader {
-    /// Reads the header at the beginning of the input. What follows it is neither read nor compared with it.
+    /// Reads the header at the beginning of the input. The data behind it is not looked at.
     ///
     /// # Errors
-    /// [`FileCause::Read`] if the input cannot be read; [`FileCause::Malformed`] if it does not start as a `.npy` file,
-    /// ends in its header, or has not the header of an array; [`FileCause::Unsupported`] if the version of the format is
-    /// not 1.0, 2.0 or 3.0, or if the header has more than 10,000 bytes or more axes than numpy allows.
+    /// [`FileCause::Read`] if the input cannot be read; [`FileCause::Malformed`] if it does not start like a `.npy` file,
+    /// if it ends inside the header, or if the header is not that of an array; [`FileCause::Unsupported`] if the version
+    /// of the format is not 1.0, 2.0 or 3.0, and if the header has more than 10,000 bytes or more axes than numpy allows
+    /// (64).
     pub fn read(input: &dyn ReadAt) -> Result<Self, FileError> {
         Self::parse(input).map_err(|error| error.in_format(".npy file"))
     }
@@ -60,7 +63,7 @@ impl NpyHeader {
         let mut text = vec![0; length];
         fill(input, offset, &mut text)?;
         let text = match start[6] {
-            // Latin-1, whose codes are those of Unicode.
+            // Versions 1.0 and 2.0 have Latin-1, in which each byte is the code of its Unicode character.
             1 | 2 => text.into_iter().map(char::from).collect(),
             _ => String::from_utf8(text).map_err(|_| bad("it is not text"))?,
         };
@@ -76,7 +79,7 @@ fn fill(input: &dyn ReadAt, offset: u64, bytes: &mut [u8]) -> Result<(), FileErr
     })
 }
 
-/// The header's bytes, as numpy writes them.
+/// The first bytes of a file, up to the data. They are the bytes that numpy writes.
 pub(super) fn bytes(dtype: &str, column_major: bool, shape: &[u64]) -> Vec<u8> {
     let order = if column_major { "True" } else { "False" };
     let axes: Vec<String> = shape.iter().map(u64::to_string).collect();
@@ -86,7 +89,7 @@ pub(super) fn bytes(dtype: &str, column_major: bool, shape: &[u64]) -> Vec<u8> {
     let growth = slowest.map_or(0, |axis| GROWTH_DIGITS - axis.len());
     let start = MAGIC.len() + 4;
     let used = start + text.len() + growth + 1;
-    // numpy adds a whole line where nothing is missing.
+    // numpy adds 64 bytes where the size is a multiple of 64 already.
     let padded = used + ALIGNMENT - used % ALIGNMENT;
     text.push_str(&" ".repeat(padded - start - text.len() - 1));
     text.push('\n');
@@ -94,7 +97,7 @@ pub(super) fn bytes(dtype: &str, column_major: bool, shape: &[u64]) -> Vec<u8> {
     [MAGIC, &[1, 0], &length.to_le_bytes(), text.as_bytes()].concat()
 }
 
-/// A parser of the three entries that a header has.
+/// A parser of the dictionary, which has exactly three entries.
 struct Parser<'a> {
     rest: &'a str,
 }
@@ -134,7 +137,7 @@ impl<'a> Parser<'a> {
         if !text.starts_with('[') {
             return self.string();
         }
-        // A list of fields. Only where it ends is of interest here.
+        // A list of fields. It is kept as text, so that only its end is looked for.
         let mut depth = 0;
         loop {
             let at = self.rest.find(['[', ']', '(', ')', '\'', '"']).ok_or_else(|| bad("a list has no end"))?;
@@ -174,14 +177,14 @@ impl<'a> Parser<'a> {
                 return Err(bad("an axis length is negative"));
             }
             let word = self.word();
-            // Python 2 wrote long integers with an L.
+            // Python 2 wrote long integers with an L at the end.
             let digits = word.strip_suffix('L').unwrap_or(word);
             let is_number = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
             let axis = if is_number { digits.parse().ok() } else { None };
             shape.push(axis.ok_or_else(|| bad("invalid axis length"))?);
             if !self.take(',') {
                 self.expect(')')?;
-                // In Python, a number in parentheses is a number.
+                // In Python, `(3)` is a number; only `(3,)` is a tuple.
                 return if shape.len() == 1 { Err(bad("shape is not a tuple")) } else { Ok(shape) };
             }
         }

@@ -1,4 +1,4 @@
-//! Arrays of strings, which all have the same length in the file: shorter ones end with U+0000.
+//! Arrays of strings. In the file, all strings have the same length: U+0000 fills up shorter ones.
 
 use wgpu_cast::{ElementType, Tensor};
 
@@ -15,7 +15,7 @@ use crate::transpose::RowMajorReader;
 pub struct StringLayout {
     /// How characters are stored.
     pub characters: Characters,
-    /// The number of characters of each string, or of bytes for [`Characters::Utf8`].
+    /// The length of each string in characters, or in bytes for [`Characters::Utf8`].
     pub length: u64,
 }
 
@@ -31,10 +31,10 @@ pub enum Characters {
     Utf32Big,
 }
 
-/// Bytes that are read at a time, if a string is not longer.
+/// The number of bytes that are read at a time, unless a single string is longer.
 const PIECE: u64 = 1 << 16;
 
-/// Memory for an array that is stored in column-major order, if it is not smaller.
+/// The most memory for a slab of an array in column-major order, in bytes, unless a single string is longer.
 const SLAB: usize = 64 << 20;
 
 impl StringLayout {
@@ -48,7 +48,7 @@ impl StringLayout {
 
     fn decode(self, index: usize, bytes: &[u8]) -> Result<String, FileError> {
         let mut text = String::new();
-        // A character of UTF-8 is not longer than one of UTF-32.
+        // No character takes more bytes in UTF-8 than in UTF-32, so that the text needs at most `bytes.len()` bytes.
         text.try_reserve_exact(bytes.len()).map_err(|_| FileCause::OutOfMemory { bytes: bytes.len() as u64 })?;
         let code: fn([u8; 4]) -> u32 = match self.characters {
             Characters::Utf8 => {
@@ -71,12 +71,12 @@ impl StringLayout {
 }
 
 impl NpyArray {
-    /// Reads the strings of an array of strings, in row-major order. The size of the input bounds the memory.
+    /// Reads the strings of an array of strings, in row-major order. All of them are in memory. For an array from
+    /// [`read`](Self::read), the memory grows with the size of the input, and not with what its header claims.
     ///
     /// # Errors
-    /// [`FileCause::Request`] if it is an array of numbers; [`FileCause::Malformed`] if its strings have the length 0,
-    /// which numpy does not write, or if one is not valid Unicode; [`FileCause::TooLarge`] and
-    /// [`FileCause::OutOfMemory`].
+    /// [`FileCause::Request`] for an array of numbers; [`FileCause::Malformed`] if the strings have the length 0, or if one
+    /// of them is not valid Unicode; [`FileCause::Read`]; [`FileCause::TooLarge`] and [`FileCause::OutOfMemory`].
     pub fn read_strings(&self, input: &dyn ReadAt) -> Result<Tensor, FileError> {
         let layout = match self.elements {
             NpyElements::Strings(layout) => layout,
@@ -90,7 +90,7 @@ impl NpyArray {
         let held = elements.checked_mul(size).ok_or(PlanFault::Size)?;
         let shape = self.shape.iter().map(|&axis| usize::try_from(axis)).collect::<Result<Vec<_>, _>>();
         let (Ok(shape), Ok(size)) = (shape, usize::try_from(size)) else { return Err(PlanFault::Size.into()) };
-        // In row-major order, the array is read as one of a single axis.
+        // An array in row-major order is read like an array with a single axis.
         let axes = if self.column_major && elements > 0 { &self.shape[..] } else { &[elements] };
         let mut reader = RowMajorReader::new(input, self.data_offset, size, axes, SLAB)?;
         let piece = (PIECE / size as u64).max(1);
@@ -122,11 +122,12 @@ impl NpyArray {
 }
 
 /// Writes a tensor of strings as a `.npy` file of dtype `<U`n, where n is the number of characters of the longest
-/// string.
+/// string, and at least 1.
 ///
 /// # Errors
-/// [`FileCause::Request`] for a tensor of numbers; [`FileCause::Unsupported`] if numpy allows no array of so many axes,
-/// or for a string that numpy could not give back; [`FileCause::TooLarge`] and [`FileCause::OutOfMemory`].
+/// [`FileCause::Request`] for a tensor of numbers; [`FileCause::Unsupported`] for more axes than numpy allows (64), and
+/// for a string that ends with U+0000, because numpy would drop that character; [`FileCause::TooLarge`] and
+/// [`FileCause::OutOfMemory`].
 pub fn write_strings(tensor: &Tensor) -> Result<Vec<u8>, FileError> {
     let strings = || tensor.strings().ok_or_else(|| no_strings(tensor.element_type()));
     if let Some(index) = strings()?.position(|string| string.ends_with('\0')) {
@@ -151,7 +152,7 @@ pub fn write_strings(tensor: &Tensor) -> Result<Vec<u8>, FileError> {
     Ok(bytes)
 }
 
-/// Strings are needed.
+/// The error of an array or a tensor that has numbers where strings are needed.
 fn no_strings(found: ElementType) -> FileError {
     PlanFault::Kind { wanted: "strings", found }.into()
 }

@@ -1,4 +1,4 @@
-//! Writing archives from front to back.
+//! Writes archives from front to back.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -11,20 +11,21 @@ use zip::{CompressionMethod, ZipWriter};
 use crate::error::{FileCause, FileError, NpzFault};
 use crate::text::cut;
 
-/// From this size on, members have sizes of 64 bits. Deflate can make data a little larger.
+/// A member of at least this many bytes gets 64-bit sizes. The zip format's 32-bit sizes end at 4 GiB; this limit is lower,
+/// because deflate can make data a little larger.
 const LARGE: u64 = 0xf000_0000;
 
-/// Writes an archive from front to back, so that it can go to a pipe. Each member is written as a whole: first
-/// [`start`](Self::start), then its bytes by [`Write`].
+/// Writes an archive from front to back, so that it can go to a pipe. The members are written one after the other: each
+/// begins with [`start`](Self::start), and its bytes follow by [`Write`].
 ///
-/// Sizes and checksums follow the data of each member, and are repeated in the directory at the end, where numpy looks
-/// for them. An archive that is dropped before [`finish`](Self::finish) has no directory, so that no reader takes it
-/// for a whole one.
+/// Sizes and checksums follow the data of each member. The directory at the end repeats them, and numpy reads them there.
+/// An archive that is dropped before [`finish`](Self::finish) has no directory, so that no reader takes it for a complete
+/// one.
 pub struct NpzWriter<W: Write> {
-    // This is dropped before the archive, which writes its directory when it is dropped.
+    // Fields are dropped in this order. `archive` writes its directory when it is dropped, and `abandon` prevents that.
     abandon: Abandon,
     archive: ZipWriter<StreamWriter<Output<W>>>,
-    /// What the current member still lacks.
+    /// The number of bytes that the current member still lacks.
     left: u64,
 }
 
@@ -42,11 +43,11 @@ impl<W: Write> NpzWriter<W> {
         Self { abandon, archive: ZipWriter::new_stream(output), left: 0 }
     }
 
-    /// Begins an array, whose `.npy` file has `bytes` bytes. `name` is the array's name, without `.npy`. The data is
-    /// stored, or compressed by deflate.
+    /// Begins an array. `name` is its name, without `.npy`, and its `.npy` file has `bytes` bytes. The data is compressed by
+    /// deflate if `compress` is set, and stored otherwise.
     ///
     /// # Errors
-    /// [`FileCause::Request`] if the name exists already or is too long, or if the array before is not complete;
+    /// [`FileCause::Request`] if the name exists already or is too long, or if the previous array is not complete;
     /// [`FileCause::Write`].
     pub fn start(&mut self, name: &str, bytes: u64, compress: bool) -> Result<(), FileError> {
         self.check_complete()?;
@@ -58,7 +59,7 @@ impl<W: Write> NpzWriter<W> {
         Ok(())
     }
 
-    /// Writes the directory.
+    /// Writes the directory, and returns the output.
     ///
     /// # Errors
     /// [`FileCause::Request`] if the last array is not complete; [`FileCause::Write`].
@@ -79,7 +80,7 @@ impl<W: Write> NpzWriter<W> {
 }
 
 impl<W: Write> Write for NpzWriter<W> {
-    /// Writes bytes of the array that was begun last.
+    /// Writes bytes of the array that [`start`](Self::start) began last.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if bytes.len() as u64 > self.left {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "the array is longer than it was begun"));
@@ -94,7 +95,7 @@ impl<W: Write> Write for NpzWriter<W> {
     }
 }
 
-/// What the library says of an archive that is written, or of a member of it.
+/// The error for what the crate `zip` says of an archive that is written, or of one of its members.
 fn failed(error: ZipError, name: &str) -> FileError {
     let said = match error {
         ZipError::Io(error) => return FileCause::Write(error).into(),
@@ -104,7 +105,7 @@ fn failed(error: ZipError, name: &str) -> FileError {
     FileError::from(NpzFault::Member { said: cut(&said, 200) }).of_tensor(name)
 }
 
-/// Sets a flag when it is dropped.
+/// A flag that is set when this is dropped.
 #[derive(Default)]
 struct Abandon(Arc<AtomicBool>);
 
@@ -114,7 +115,7 @@ impl Drop for Abandon {
     }
 }
 
-/// An output that takes nothing any more once it has failed, or once the archive was abandoned.
+/// An output that drops all further bytes once it has failed, or once the archive was abandoned.
 struct Output<W> {
     out: W,
     abandoned: Arc<AtomicBool>,
