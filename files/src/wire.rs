@@ -1,5 +1,6 @@
-//! Protobuf's wire format, read at any offset of an input. Only the fields' keys and lengths are read, so that a
-//! message may be larger than the memory. A field of which there can be one is refused where it is given twice.
+//! Protobuf's wire format (<https://protobuf.dev/programming-guides/encoding>), read at any offset of an input. The bytes of
+//! strings and messages are skipped, so that a message may be larger than the memory. A field that a message can have once
+//! is an error if it is given twice.
 
 use std::borrow::Cow;
 use std::io;
@@ -7,7 +8,8 @@ use std::ops::Range;
 
 use super::input::ReadAt;
 
-/// The number of bytes that are read at a time, and where one read follows another.
+/// The number of bytes that are read at a time. A read that continues the one before is twice as long, up to
+/// [`LONGEST_WINDOW`].
 const WINDOW: usize = 4 << 10;
 const LONGEST_WINDOW: usize = 32 << 10;
 
@@ -29,14 +31,14 @@ pub(super) enum WireError {
         /// The first byte of the field.
         offset: u64,
     },
-    /// A varint has more than 64 bits.
+    /// A varint has more than 64 bits, or ends beyond its packed field.
     #[error("the field at byte {offset} has an invalid varint")]
     Varint {
         /// The first byte of the field.
         offset: u64,
     },
-    /// The key of a field has a number or a wire type that protobuf does not allow, or is a group, which ONNX does not
-    /// use.
+    /// The key of a field has a number or a wire type that protobuf does not allow, or the wire type of a group. ONNX has
+    /// no groups.
     #[error("the field at byte {offset} has the invalid key {key}")]
     Key {
         /// The first byte of the field.
@@ -44,19 +46,19 @@ pub(super) enum WireError {
         /// The key: the field's number times 8, plus the wire type.
         key: u64,
     },
-    /// A field has another type than ONNX gives it.
+    /// A field has another wire type than ONNX gives it.
     #[error("the field {field} has an unexpected wire type")]
     FieldType {
         /// The number of the field.
         field: u32,
     },
-    /// A field of which there can be one is given twice. Protobuf lets the last one count.
+    /// A field that a message can have once is given twice. Parsers of protobuf take the last one.
     #[error("the field {field} is given twice")]
     Repeated {
         /// The number of the field.
         field: u32,
     },
-    /// A name is not valid UTF-8.
+    /// A string, such as a name, is not valid UTF-8.
     #[error("the field {field} is not valid UTF-8")]
     Utf8 {
         /// The number of the field.
@@ -69,28 +71,28 @@ pub(super) enum WireError {
         offset: u64,
         /// The length of the value in bytes.
         bytes: u64,
-        /// The longest that is supported.
+        /// The longest value that is supported, in bytes.
         limit: u64,
     },
     /// There is no memory for a field.
     #[error("out of memory (requested {bytes} bytes)")]
     OutOfMemory {
-        /// Bytes that were requested.
+        /// The number of bytes that were requested.
         bytes: u64,
     },
 }
 
-/// A kind of message: which fields it has, as far as they are known.
+/// A kind of message, with the forms of its known fields.
 #[derive(Debug)]
 pub(super) struct Kind {
     pub name: &'static str,
     forms: [Form; 32],
 }
 
-/// What a field can hold.
+/// The values that a field can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
-    /// Anything, any number of times: the field is not known.
+    /// Any value, any number of times: the field is not known.
     Any,
     /// An integer, an enum or a bool.
     Number,
@@ -106,7 +108,7 @@ pub(super) enum Form {
 }
 
 impl Kind {
-    /// The fields have numbers below 32.
+    /// A kind with these fields: their numbers, which are below 32, and their forms.
     pub(super) const fn new(name: &'static str, fields: &[(u32, Form)]) -> Self {
         let mut forms = [Form::Any; 32];
         let mut index = 0;
@@ -165,7 +167,7 @@ pub(super) enum Value {
 }
 
 impl Field {
-    /// The bytes of a field that is known to have such: [`Form::Bytes`] or [`Form::List`].
+    /// The bytes of a field of the form [`Form::Bytes`] or [`Form::List`], which always has bytes.
     pub(super) fn bytes(&self) -> Range<u64> {
         match &self.value {
             Value::Bytes(range) => range.clone(),
@@ -173,7 +175,7 @@ impl Field {
         }
     }
 
-    /// The number of a field that is known to be one: [`Form::Number`] or [`Form::Float`].
+    /// The number of a field of the form [`Form::Number`] or [`Form::Float`], which always has one.
     pub(super) fn number(&self) -> u64 {
         match self.value {
             Value::Varint(value) | Value::Fixed64(value) => value,
@@ -182,7 +184,7 @@ impl Field {
         }
     }
 
-    /// The text of a field that has bytes.
+    /// The text of a field of the form [`Form::Bytes`] or [`Form::List`].
     pub(super) fn text<'a>(&self, input: &'a dyn ReadAt) -> Result<Cow<'a, str>, WireError> {
         let invalid = || WireError::Utf8 { field: self.number };
         match view_bytes(input, &self.bytes(), LONGEST_TEXT)? {
@@ -192,21 +194,21 @@ impl Field {
     }
 }
 
-/// The fields of a message, in their order. After an error there are no further ones.
+/// The fields of a message, in their order. The iterator ends after an error.
 pub(super) struct Fields<'a> {
     input: &'a dyn ReadAt,
     kind: &'static Kind,
-    /// A bit for each field that was given and of which there can be one.
+    /// A bit for each given field that the message can have once.
     given: u32,
     position: u64,
     end: u64,
-    /// The whole input if it is in memory.
+    /// The bytes of the input from `window_start` on that are at hand: all of them if the input is in memory.
     window: Cow<'a, [u8]>,
     window_start: u64,
 }
 
 impl<'a> Fields<'a> {
-    /// The fields of the message in these bytes of the input. The range must lie inside the input.
+    /// The fields of the message in the bytes `message` of the input. The range must lie inside the input.
     pub(super) fn new(input: &'a dyn ReadAt, kind: &'static Kind, message: Range<u64>) -> Self {
         let (window, window_start) = match input.in_memory() {
             Some(bytes) => (Cow::Borrowed(bytes), 0),
@@ -262,7 +264,7 @@ impl<'a> Fields<'a> {
         self.long_varint(field)
     }
 
-    /// A varint of ten bytes, or one that is not at hand as a whole.
+    /// Reads a varint of ten bytes, or one that ends beyond the window.
     #[cold]
     fn long_varint(&mut self, field: u64) -> Result<u64, WireError> {
         let mut value = 0u64;
@@ -343,7 +345,7 @@ impl Iterator for Fields<'_> {
     }
 }
 
-/// The numbers of a packed field: integers, and codes of floats and doubles. After an error there are no further ones.
+/// The numbers of a packed field: integers, or the codes of floats or doubles. The iterator ends after an error.
 pub(super) struct Packed<'a> {
     rest: Fields<'a>,
     form: Form,
@@ -384,13 +386,13 @@ impl Iterator for Packed<'_> {
 }
 
 impl Packed<'_> {
-    /// Decodes integers as long as whole ones are at hand; returns how many.
+    /// Decodes the integers that are at hand as a whole into `batch`; returns how many there are.
     fn decode(&mut self, batch: &mut [u64]) -> usize {
         let (mut rest, mut decoded) = (self.rest.ahead(), 0);
         let whole = rest.len();
         for number in batch {
             let (mut value, mut length) = (0u64, 0);
-            // A varint of ten bytes is left to the ordinary way.
+            // A varint of ten bytes is left to `long_varint`, which checks its last byte.
             for byte in rest.iter().take(LONGEST_VARINT - 1) {
                 value |= u64::from(byte & 0x7f) << (7 * length);
                 length += 1;
@@ -413,12 +415,12 @@ impl Packed<'_> {
 /// The most numbers that are decoded at a time.
 const BATCH: usize = 64;
 
-/// The numbers of a field of a message, packed or not.
+/// The numbers of a field of a message. Writers may pack them or not, and may mix both.
 pub(super) struct Numbers<'a> {
     fields: Fields<'a>,
     field: u32,
     packed: Option<Packed<'a>>,
-    /// Numbers that are decoded, those of the range yet to come.
+    /// Decoded numbers. Those with the indices `ready` are still to be returned.
     batch: [u64; BATCH],
     ready: Range<usize>,
 }
@@ -428,7 +430,7 @@ impl<'a> Numbers<'a> {
         Self { fields: Fields::new(input, kind, message), field, packed: None, batch: [0; BATCH], ready: 0..0 }
     }
 
-    /// The next number when none is ready.
+    /// Reads the next number when no decoded one is left.
     fn fetch(&mut self) -> Option<Result<u64, WireError>> {
         loop {
             if let Some(packed) = &mut self.packed {
@@ -467,7 +469,7 @@ impl Iterator for Numbers<'_> {
     }
 }
 
-/// The bytes of a range of the input, of which there may be `limit` at most. They are not copied if they are in memory.
+/// The bytes of a range of the input. More than `limit` bytes are an error. Bytes that are in memory are not copied.
 pub(super) fn view_bytes<'a>(
     input: &'a dyn ReadAt,
     range: &Range<u64>,
@@ -483,7 +485,7 @@ pub(super) fn view_bytes<'a>(
     }
 }
 
-/// A copy of the bytes of a range of the input, of which there may be `limit` at most.
+/// A copy of the bytes of a range of the input. More than `limit` bytes are an error.
 pub(super) fn read_bytes(input: &dyn ReadAt, range: &Range<u64>, limit: u64) -> Result<Vec<u8>, WireError> {
     let bytes = range.end.saturating_sub(range.start);
     if bytes > limit {
@@ -522,7 +524,7 @@ pub(super) fn put_number(out: &mut Vec<u8>, field: u32, value: u64) {
     put_varint(out, value);
 }
 
-/// Appends the key and the length of a field of `length` bytes, which are to follow.
+/// Appends the key and the length of a field of `length` bytes. The caller appends the bytes.
 pub(super) fn put_length(out: &mut Vec<u8>, field: u32, length: u64) {
     put_varint(out, u64::from(field) << 3 | 2);
     put_varint(out, length);
@@ -586,7 +588,7 @@ mod tests {
 
     #[test]
     fn fields_beyond_the_window_are_found_without_reading_what_is_between() {
-        // Only the keys of this input exist; to read anything else is an error.
+        // Only the keys of this input exist. Reading anything else fails.
         struct Keys;
         const GAP: u64 = 1 << 40;
         impl ReadAt for Keys {

@@ -1,9 +1,9 @@
-//! Opens the files in which models and tensors keep data. A hostile model may name any other file, so where a name leads
-//! is found out before the file is opened, and once more after that.
+//! Opens the files in which models and tensors keep data. A hostile model may name any file. The name is therefore resolved
+//! before the file is opened, and once more afterwards.
 //!
-//! A name is a relative path below the folder of the model. Links are followed, and the file that is reached must be
-//! inside one of two folders: that of the model, or that of the file to which the model itself is a link. Hugging Face's
-//! cache is such a pair: `snapshots/REVISION/model.onnx` and `model.onnx_data` are links into one folder `blobs`.
+//! A name is a relative path below the folder of the model. Links are followed. The file at the end must be inside one of
+//! two folders: the folder of the model or, if the model is a link, the folder of the link's target. Hugging Face's cache
+//! needs the second one: `snapshots/REVISION/model.onnx` and `model.onnx_data` are links to files in one folder `blobs`.
 
 use std::ffi::OsStr;
 use std::fs::{File, Metadata};
@@ -12,7 +12,7 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::error::{FileCause, FileError, TensorFault};
 
-/// The folder from which names lead, and the folders inside which files must be.
+/// The folder to which names are relative, and the folders inside which files must be.
 pub(super) struct DataFolders {
     from: PathBuf,
     /// Resolved paths.
@@ -26,8 +26,7 @@ pub(super) struct DataFile {
     pub bytes: u64,
 }
 
-/// Opens a file that a model names; the result's second part is its size in bytes. `path` is as for
-/// [`DataFolders::of`].
+/// Opens a file that a model names; returns it with its size in bytes. `path` is the argument of [`DataFolders::of`].
 #[cfg(any(unix, windows))]
 pub(crate) fn open(location: &str, path: &Path) -> Result<(File, u64), FileError> {
     let folders = DataFolders::of(path)?;
@@ -35,7 +34,7 @@ pub(crate) fn open(location: &str, path: &Path) -> Result<(File, u64), FileError
 }
 
 impl DataFolders {
-    /// The folders of a model, by the path of its file or of its folder alone.
+    /// The folders of a model. `path` is the path of its file or of its folder.
     pub(super) fn of(path: &Path) -> Result<Self, FileError> {
         Self::resolved(path).map_err(|error| FileCause::ModelPath { path: path.to_owned(), error }.into())
     }
@@ -53,7 +52,7 @@ impl DataFolders {
         Ok(Self { from, inside })
     }
 
-    /// The file to which a name leads.
+    /// Resolves a name to a file.
     pub(super) fn find(&self, location: &str) -> Result<DataFile, FileError> {
         let path = self.resolve(location)?;
         let metadata = path.symlink_metadata().map_err(|error| failed(location, error))?;
@@ -61,11 +60,11 @@ impl DataFolders {
         Ok(DataFile { path, bytes: metadata.len() })
     }
 
-    /// Opens a file that was found; returns its size too. The name must still lead to it.
+    /// Opens a file that was found; returns it with its size. The name must still resolve to this file.
     pub(super) fn open(&self, location: &str, found: &DataFile) -> Result<(File, u64), FileError> {
         let failed = |error: io::Error| failed(location, error);
-        // The path was resolved, so opening it follows no link but one that was put there since. The name is therefore
-        // resolved again behind the opened file, and both must be the same file.
+        // `found.path` had no links when it was resolved. If somebody has put a link there since, opening follows it. The
+        // name is therefore resolved again now, and the result must be the file that was opened.
         let file = File::open(&found.path).map_err(failed)?;
         let metadata = file.metadata().map_err(failed)?;
         regular(location, &metadata)?;
@@ -87,8 +86,8 @@ impl DataFolders {
     }
 }
 
-/// The names of a path's folders and of its file, which must lie below the folder from which the path leads. There is
-/// at least one.
+/// The names of the folders and of the file in a relative path, at least one. A path with `..`, a root or a drive is an
+/// error.
 pub(crate) fn plain_names(location: &str) -> Result<Vec<&OsStr>, FileError> {
     let escape = || FileCause::OutsideFolder { location: location.to_owned(), is_link: false }.into();
     let mut names = Vec::new();
@@ -131,7 +130,7 @@ fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     Ok(identity(file)? == identity(&File::open(path)?)?)
 }
 
-/// The standard library cannot tell on these systems.
+/// On other systems, the standard library has no way to compare files.
 #[cfg(not(any(unix, windows)))]
 fn is_at(_: &File, _: &Path) -> io::Result<bool> {
     Ok(true)
@@ -144,7 +143,7 @@ mod tests {
 
     use super::*;
 
-    /// What another program can do between the check and the opening.
+    /// Another program can do these things between the check and the opening.
     #[test]
     fn a_file_that_is_replaced_after_it_was_found_is_not_read() {
         let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -158,7 +157,7 @@ mod tests {
         assert!(
             [("file", &file), ("below/file", &below)].iter().all(|(name, found)| folders.open(name, found).is_ok())
         );
-        // Another file, a folder that is a link now, and a file that is a link now.
+        // The name gets another file; then a folder on the way becomes a link; then the file becomes a link.
         fs::rename(at("file"), at("kept")).unwrap();
         fs::write(at("file"), [4]).unwrap();
         assert_eq!(folders.open("file", &file).unwrap().1, 1, "a file that was replaced before it was opened");

@@ -22,14 +22,14 @@ pub(super) struct Entries {
     offset: Option<u64>,
     length: Option<u64>,
     has_checksum: bool,
-    /// What is wrong with the first wrong entry.
+    /// The fault of the first wrong entry.
     fault: Option<TensorFault>,
 }
 
-/// Where the data of a tensor is: in a file below the folder of the model.
+/// The data of a tensor, as a range of a file below the folder of the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ExternalRange {
-    /// The path of the file, with plain names only.
+    /// The path of the file, relative to the folder. It has only plain names, no `..`.
     pub location: String,
     /// The first byte.
     pub offset: u64,
@@ -38,7 +38,7 @@ pub(crate) struct ExternalRange {
 }
 
 impl Entries {
-    /// Reads one more entry, a `StringStringEntryProto`.
+    /// Reads an entry, which is a `StringStringEntryProto`.
     pub(super) fn add(&mut self, input: &dyn ReadAt, range: Range<u64>) -> Result<(), WireError> {
         let (key, value) = match key_and_value(input, range) {
             Ok(entry) => entry,
@@ -61,7 +61,7 @@ impl Entries {
         Ok(())
     }
 
-    /// The range that the entries name, which must have the `expected` bytes. The file is not looked at.
+    /// The range that the entries name. Their length, if given, must be `expected`, if known. The file is not looked at.
     pub(super) fn range(self, expected: Option<u64>) -> Result<ExternalRange, FileError> {
         let Self { location, offset, length, fault, .. } = self;
         fault.map_or(Ok(()), Err)?;
@@ -90,8 +90,8 @@ fn key_and_value(input: &dyn ReadAt, range: Range<u64>) -> Result<(String, Strin
 }
 
 impl ExternalRange {
-    /// The number of bytes in a file of `size` bytes, all of which it must have. Without a length the data must extend
-    /// to the end of the file; `expected` bytes, if that is known.
+    /// The number of bytes of the data, all of which must be in the file of `size` bytes. Without a length in the entries,
+    /// the data must end at the end of the file; it has `expected` bytes then, if that is known.
     pub(crate) fn bytes_in(&self, size: u64, expected: Option<u64>) -> Result<u64, FileError> {
         let Self { offset, length, .. } = self;
         let bytes = length.or(expected).unwrap_or(size.saturating_sub(*offset));
@@ -119,25 +119,26 @@ impl ExternalRange {
     }
 }
 
-/// The files beside a model, and what has been read of them. Initializers may name the same data any number of times;
-/// they share the memory.
+/// The files beside a model, and the data that was read from them. Tensors that name the same data share its memory:
+/// otherwise a small model could name a large range many times.
 pub(super) struct ExternalFiles<'a> {
     path: Option<&'a Path>,
-    /// The folders of that path, from the first data on.
+    /// The folders of `path`, once the first data was needed.
     folders: Option<DataFolders>,
     read: HashMap<Part, Tensor>,
 }
 
-/// The path, the offset and length of the data, and how many bits of the last byte are used: the others are cleared.
+/// What tensors that share memory have in common: the file, the offset and the length of the data, and the number of bits
+/// that are used in the last byte. That number matters because the other bits are cleared.
 type Part = (PathBuf, u64, u64, u64);
 
 impl<'a> ExternalFiles<'a> {
-    /// The path is that of the model's file, or of its folder alone.
+    /// `path` is the path of the model's file, or of its folder.
     pub(super) fn new(path: Option<&'a Path>) -> Self {
         Self { path, folders: None, read: HashMap::new() }
     }
 
-    /// The tensor of so many elements, which take the `expected` bytes, whose data is there.
+    /// The tensor whose data is in `range`. It has `elements` elements, which take `expected` bytes.
     pub(super) fn tensor(
         &mut self,
         range: &ExternalRange,

@@ -1,9 +1,9 @@
-//! The messages of ONNX, by onnx 1.23: every field that is read or written, with its number and form. What is not named
-//! here is skipped, or copied as it is.
+//! The messages of ONNX, by `onnx.proto` of onnx 1.23: every field that is read or written, with its number and form. Other
+//! fields are skipped, or copied as they are.
 
 use crate::wire::{Form, Kind};
 
-/// A module for each message, with the number of each field, and with the whole as a [`Kind`].
+/// Makes a module for each message. It has a constant for the number of each field, and the message as a [`Kind`].
 macro_rules! messages {
     ($($(#[$doc:meta])* $module:ident $name:literal { $($field:ident = $number:literal $form:ident,)* })*) => {
         $($(#[$doc])* pub(crate) mod $module {
@@ -71,7 +71,7 @@ messages! {
         NAME = 1 Bytes,
         TYPE = 2 Bytes,
     }
-    /// One of the fields says what the value is; those that are not named here are no tensors.
+    /// A `TypeProto` has one field for its kind of value. The kinds that are not named here are not tensors.
     value_type "TypeProto" {
         TENSOR = 1 Bytes,
         DENOTATION = 6 Bytes,
@@ -107,13 +107,13 @@ messages! {
     }
 }
 
-/// `TensorShapeProto` and `TensorShapeProto.Dimension`, which are only written.
+/// The fields of `TensorShapeProto` and of `TensorShapeProto.Dimension`, which are only written.
 pub(crate) mod shape {
     pub(crate) const DIM: u32 = 1;
     pub(crate) const DIM_VALUE: u32 = 1;
 }
 
-/// The fields of a tensor that hold data, in the order in which errors name two of them.
+/// The fields of a tensor that hold data. An error about two of them names them in this order.
 pub(crate) const DATA: [(u32, &str); 8] = [
     (tensor::EXTERNAL_DATA, "external_data"),
     (tensor::RAW_DATA, "raw_data"),
@@ -125,10 +125,10 @@ pub(crate) const DATA: [(u32, &str); 8] = [
     (tensor::UINT64_DATA, "uint64_data"),
 ];
 
-/// `TensorProto.DataLocation`: in another file than the message.
+/// `TensorProto.DataLocation.EXTERNAL`: the data is not in the file of the message.
 pub(crate) const EXTERNAL: i32 = 1;
 
-/// The names of `AttributeProto.AttributeType`.
+/// The names of `AttributeProto.AttributeType`, by their numbers.
 pub(crate) const ATTRIBUTE_TYPES: [&str; 15] = [
     "UNDEFINED",
     "FLOAT",
@@ -147,7 +147,7 @@ pub(crate) const ATTRIBUTE_TYPES: [&str; 15] = [
     "TYPE_PROTOS",
 ];
 
-/// The number of an attribute's type, by its name.
+/// The number of the attribute type with this name.
 pub(crate) fn attribute_type(name: &str) -> u64 {
     ATTRIBUTE_TYPES.iter().position(|known| *known == name).unwrap_or(0) as u64
 }

@@ -1,4 +1,4 @@
-//! A `TensorProto` without its data: the one reader of tensors, for messages, for models, and for files to be converted.
+//! Reads a `TensorProto` without its data. Messages, models and files that are converted all use this reader.
 
 use std::ops::Range;
 
@@ -12,14 +12,14 @@ use crate::stored::count;
 use crate::wire::{Field, Fields, Form, Packed, Value, WireError, put_bytes, put_number, put_varint};
 use tensor::*;
 
-/// The largest number of dimensions that is read; numpy has the same limit. Every result of a cast has a shape, so
-/// that a large one could take much memory many times.
+/// The largest number of dimensions that is read; numpy has the same limit. Each result of a cast has its own copy of the
+/// shape. Without a limit, a small model with a long shape could take much memory.
 pub(crate) const MOST_DIMS: usize = 64;
 
-/// The most places in which there are fields between those of the data.
+/// The largest number of ranges in which fields that are copied may lie.
 const MOST_PLACES: usize = 64;
 
-/// What a `TensorProto` says, but for its values.
+/// What a `TensorProto` says, without its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TensorHeader {
     /// The bytes of the message in the input.
@@ -28,12 +28,12 @@ pub(crate) struct TensorHeader {
     pub name: String,
     /// The sizes of the axes.
     pub dims: Vec<u64>,
-    /// `TensorProto.DataType`.
+    /// The element type, as a number of `TensorProto.DataType`.
     pub code: i32,
     /// The number of elements.
     pub elements: u64,
     pub data: TensorPlace,
-    /// The fields that do not describe the data.
+    /// The bytes of the fields that do not describe the data.
     pub kept: Vec<Range<u64>>,
 }
 
@@ -44,7 +44,8 @@ pub(crate) enum TensorPlace {
     Nowhere,
     /// Packed codes in these bytes of the input.
     Packed(Range<u64>),
-    /// Values in a field, in several ranges or as varints or strings, and the most that there can be in its bytes.
+    /// Values that must be decoded: in several ranges, as varints, or as strings. `number` is the number of their field.
+    /// The field's bytes can hold at most `most` entries.
     Field {
         number: u32,
         most: u64,
@@ -53,8 +54,8 @@ pub(crate) enum TensorPlace {
 }
 
 impl TensorHeader {
-    /// Reads the message in these bytes of the input. The element type may be one that casts do not know: then the
-    /// length of the data is not checked.
+    /// Reads the message in the bytes `range` of the input. The length of the data is checked, but not if the element type
+    /// is one that casts do not know.
     pub(crate) fn read(input: &dyn ReadAt, range: Range<u64>) -> Result<Self, FileError> {
         let mut found = Found::read(input, range.clone()).map_err(invalid)?;
         let name = std::mem::take(&mut found.name);
@@ -81,12 +82,12 @@ impl TensorHeader {
     }
 }
 
-/// The error of bytes that are not a `TensorProto`.
+/// The error for bytes that are not a `TensorProto`.
 pub(super) fn invalid(error: WireError) -> FileError {
     FileError::from(error).in_format(tensor::KIND.name)
 }
 
-/// What the fields say, before they are compared with each other.
+/// The contents of the fields, before they are compared with each other.
 #[derive(Default)]
 struct Found {
     name: String,
@@ -94,7 +95,8 @@ struct Found {
     code: i32,
     location: i32,
     external: Option<Entries>,
-    /// The fields with data; the range of the only one, unless it must be decoded, and the most entries that there can be.
+    /// The fields with data: the number; the range, if there is a single one and it has packed codes; the most entries
+    /// that the field can have.
     data: Vec<(u32, Option<Range<u64>>, u64)>,
     is_segment: bool,
     kept: Kept,
@@ -117,18 +119,18 @@ impl Found {
                 }
             }
             (DIMS, _) => self.dims.add(field.number()),
-            // Enums are truncated to 32 bits, as protobuf does.
+            // Enums are truncated to 32 bits, as parsers of protobuf do.
             (DATA_TYPE, _) => self.code = field.number() as i32,
             (DATA_LOCATION, _) => self.location = field.number() as i32,
             (NAME, _) => self.name = field.text(input)?.into_owned(),
             (SEGMENT, _) => self.is_segment = true,
             (EXTERNAL_DATA, _) => self.external.get_or_insert_default().add(input, field.bytes())?,
-            // Each entry of a packed field takes at least a byte.
             (STRING_DATA, _) => self.holds(field, 1),
             (RAW_DATA | FLOAT_DATA..=INT64_DATA | DOUBLE_DATA | UINT64_DATA, Value::Bytes(range)) => {
                 if !(range.end - range.start).is_multiple_of(width(field.number)) {
                     return Err(WireError::Truncated { offset: range.start });
                 }
+                // Each entry of a packed field takes at least a byte.
                 self.holds(field, range.end - range.start);
             }
             (FLOAT_DATA..=INT64_DATA | DOUBLE_DATA | UINT64_DATA, _) => self.holds(field, 1),
@@ -137,7 +139,7 @@ impl Found {
         Ok(())
     }
 
-    /// Notes a field with at most so many entries. A packed one without numbers holds no data; an empty string is one.
+    /// Notes a field with at most `most` entries. A packed field without numbers holds no data; an empty string is data.
     fn holds(&mut self, field: &Field, most: u64) {
         let range = match &field.value {
             Value::Bytes(range) if matches!(field.number, RAW_DATA | FLOAT_DATA | DOUBLE_DATA) => Some(range.clone()),
@@ -150,13 +152,13 @@ impl Found {
         }
     }
 
-    /// The one field that holds data, if any does, with its name.
+    /// The number and name of the field that holds the data, if one does. Two such fields are an error.
     fn data(&self) -> Result<Option<(u32, &'static str)>, TensorFault> {
         let wrong_location = TensorFault::DataLocation { code: self.location };
         if !(0..=EXTERNAL).contains(&self.location) {
             return Err(wrong_location);
         }
-        // External data counts also without an entry.
+        // The location EXTERNAL counts as a field with data, even if `external_data` has no entries.
         let is_external = self.location == EXTERNAL || self.external.is_some();
         let holds = |number| match number {
             EXTERNAL_DATA => is_external,
@@ -218,13 +220,13 @@ impl Found {
         Ok((dims, elements, data))
     }
 
-    /// The only range of a field with packed codes.
+    /// The range of a field with packed codes, if there is a single one.
     fn only_range(&self, field: u32) -> Option<Range<u64>> {
         self.data.iter().find(|(number, ..)| *number == field).and_then(|(_, range, _)| range.clone())
     }
 }
 
-/// The bytes of each code in a field of packed codes.
+/// The size in bytes of each code in a packed field; 1 for other fields.
 fn width(field: u32) -> u64 {
     match field {
         FLOAT_DATA => 4,
@@ -233,7 +235,7 @@ fn width(field: u32) -> u64 {
     }
 }
 
-/// The field for a type's values, where they are not in `raw_data`.
+/// The field for the values of a type, other than `raw_data`. `onnx.proto` assigns one to each type.
 pub(super) fn own_field(element_type: ElementType) -> u32 {
     match (element_type.kind(), element_type.bits()) {
         (Kind::String, _) => STRING_DATA,
@@ -250,18 +252,18 @@ pub(super) fn field_name(field: u32) -> &'static str {
     DATA.iter().find(|(number, _)| *number == field).map_or("", |(_, name)| name)
 }
 
-/// Whether the type's own field holds packed bytes, not one code an entry.
+/// Whether each entry of the type's own field is a byte of packed codes. Otherwise each entry is one code.
 pub(super) fn is_packed(element_type: ElementType) -> bool {
     matches!(element_type.bits(), Some(2 | 4))
 }
 
-/// The entries of the type's own field for so many elements.
+/// The number of entries that `elements` elements take in the type's own field.
 pub(super) fn entries(element_type: ElementType, elements: u64) -> u64 {
     let packed = if is_packed(element_type) { element_type.packed_bytes(elements) } else { None };
     packed.unwrap_or(elements)
 }
 
-/// The dims while they are read. Those beyond the limit are only counted.
+/// The dims while they are read. Dims beyond [`MOST_DIMS`] are only counted.
 #[derive(Default)]
 struct Dims {
     dims: Vec<i64>,
@@ -294,7 +296,7 @@ impl Dims {
     }
 }
 
-/// The fields that are copied, while they are read. Those that follow one another are one range.
+/// The ranges of the fields that are copied, while they are read. Fields that follow one another are one range.
 #[derive(Default)]
 struct Kept {
     ranges: Vec<Range<u64>>,
@@ -316,7 +318,7 @@ impl Kept {
     }
 }
 
-/// The first fields of a `TensorProto`: all but its data. An axis of more than 63 bits is an error.
+/// The first fields of a `TensorProto`, in front of its data. A size of an axis that needs more than 63 bits is an error.
 pub(crate) fn header_bytes(
     dims: impl IntoIterator<Item = u64>,
     element_type: ElementType,

@@ -1,6 +1,6 @@
-//! ONNX messages: tensors, and models of casts, which can be run.
+//! ONNX messages: tensors, and models of casts. Such models can be run.
 //!
-//! Both parsers treat their input as untrusted. [`wgpu_cast::onnx`] has the rules of the operators.
+//! The parsers of both treat their input as untrusted. The rules of the operators are in [`wgpu_cast::onnx`].
 
 mod data_file;
 mod external;

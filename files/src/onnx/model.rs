@@ -1,4 +1,4 @@
-//! A graph of casts, and how it is written as a `ModelProto`.
+//! A graph of casts, and its writer to a `ModelProto`.
 
 use bytes::Bytes;
 use wgpu_cast::onnx::{CastNode, ir_version};
@@ -13,20 +13,20 @@ use crate::wire::{put_bytes, put_length, put_number, varint_bytes};
 
 /// A model that contains only `Cast`, `CastLike`, `Identity` and `Constant` nodes.
 ///
-/// [`run`](super::run()) runs it. Shapes that the graph declares are kept but not checked, because no
-/// cast depends on them.
+/// [`run`](super::run()) runs it. Shapes that the graph declares are kept but not checked, because no cast depends on
+/// them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
     pub(super) opset: i64,
-    /// Every value's name; the rest of the model refers to values by their index here.
+    /// The name of every value. The rest of the model refers to a value by its index here.
     pub(super) values: Vec<String>,
-    /// Every value's element type.
+    /// The element type of every value.
     pub(super) types: Vec<ElementType>,
     pub(super) inputs: Vec<Input>,
     pub(super) outputs: Vec<Output>,
-    /// Initializers, and what `Constant` nodes hold. Those that no output needs have no elements.
+    /// The values of initializers and `Constant` nodes. A constant that no output needs has no elements.
     pub(super) constants: Vec<(usize, Tensor)>,
-    /// In an order in which every node follows the nodes that make its inputs.
+    /// The nodes, in an order in which every node follows the nodes that make its inputs.
     pub(super) nodes: Vec<Node>,
 }
 
@@ -41,7 +41,7 @@ pub struct Input {
     /// Whether an initializer of the same name is the default value.
     pub has_default: bool,
     pub(crate) value: usize,
-    /// As the graph declares it, for writing.
+    /// The `TensorShapeProto` that the graph declares, for writing.
     pub(super) shape: Option<Bytes>,
 }
 
@@ -60,10 +60,10 @@ pub struct Output {
 /// A node that makes one value from others.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Node {
-    /// Its name, or the name of what it makes, for messages.
+    /// The node's name, or the name of its output if it has none.
     pub name: String,
     pub operation: Operation,
-    /// The input that is cast or passed on.
+    /// The value that is cast or passed on.
     pub input: usize,
     /// The second input of `CastLike`: only its type matters.
     pub like: Option<usize>,
@@ -77,7 +77,7 @@ impl Node {
     }
 }
 
-/// Which values the outputs need. The second input of `CastLike` is not needed: its type is known without its value.
+/// Whether an output needs each value. The second input of `CastLike` is not needed: its type is known without its value.
 pub(super) fn needed(values: usize, outputs: impl Iterator<Item = usize>, nodes: &[Node]) -> Vec<bool> {
     let mut needed = vec![false; values];
     outputs.for_each(|output| needed[output] = true);
@@ -90,8 +90,8 @@ pub(super) fn needed(values: usize, outputs: impl Iterator<Item = usize>, nodes:
 }
 
 impl Model {
-    /// A model of a single node, for instance to compare with another runtime. Its input is `input` of type `from` and
-    /// its output is `output`, both of the given shape.
+    /// A model of a single node, for instance to compare with another runtime. Its input is named `input` and has the type
+    /// `from`. Its output is named `output`. Both have the shape `shape`.
     ///
     /// # Errors
     /// [`FileCause::Cast`] with [`TypeNotInOpset`](wgpu_cast::Error::TypeNotInOpset) if the node's opset does not support
@@ -103,7 +103,7 @@ impl Model {
         let mut dims = Vec::new();
         for &dim in shape {
             let mut dimension = Vec::new();
-            // A size that a message cannot hold is left open.
+            // A size of more than 63 bits does not fit the message; that dimension is declared without a size.
             if i64::try_from(dim).is_ok() {
                 put_number(&mut dimension, DIM_VALUE, dim as u64);
             }
@@ -137,7 +137,7 @@ impl Model {
         &self.outputs
     }
 
-    /// Writes an equivalent `ModelProto`. Constants become initializers. Those that no output needs have no elements.
+    /// Writes an equivalent `ModelProto`. Constants become initializers. Constants that no output needs have no elements.
     ///
     /// # Errors
     /// [`FileCause::TooLarge`] if a constant or the model exceeds 2 GiB, the limit of protobuf messages;
@@ -159,7 +159,7 @@ impl Model {
             put_bytes(&mut end, field, &value_info(name, self.types[value], shape.as_ref()));
         }
         let mut head = Vec::new();
-        // Version 4 was the first with initializers that are not inputs.
+        // Format version 4 was the first in which an initializer need not be an input.
         let oldest = if self.constants.is_empty() { 3 } else { 4 };
         let version = ir_version(self.opset).map_or(oldest, |version| version.max(oldest));
         put_number(&mut head, model::IR_VERSION, version as u64);

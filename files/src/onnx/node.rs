@@ -1,4 +1,4 @@
-//! The four operators that a model of casts is made of.
+//! Nodes of the four operators that a model of casts can have.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -21,14 +21,14 @@ pub(super) struct NodeMessage<'a> {
     domain: Cow<'a, str>,
     pub inputs: Vec<Cow<'a, str>>,
     pub outputs: Vec<Cow<'a, str>>,
-    /// At most one attribute more than any version has. It is refused like any unknown attribute, and a hostile node
-    /// cannot make the reader decode millions.
+    /// The bytes of the first attributes, at most [`MOST_ATTRIBUTES`] and one more. The one more is refused like any unknown
+    /// attribute. A hostile node cannot make the reader decode millions of them.
     attributes: Vec<Range<u64>>,
     /// The number of all attributes.
     found: usize,
 }
 
-/// What a node does.
+/// What a node does to its input.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Operation {
     Cast(CastNode),
@@ -43,7 +43,7 @@ pub(super) enum NodeContent {
     Constant(Constant),
 }
 
-/// What a `Constant` node holds. Its data is not read yet.
+/// The value of a `Constant` node, whose data is not read yet.
 #[derive(Debug)]
 pub(super) struct Constant {
     pub element_type: ElementType,
@@ -57,14 +57,14 @@ const MOST_ATTRIBUTES: usize = 3;
 /// The first opset at which a `Constant` may hold numbers or strings instead of a tensor.
 const CONSTANTS_OF_NUMBERS: i64 = 12;
 
-/// The names of the operators, and how many inputs each has.
+/// The names of the operators, and the number of inputs of each.
 const OPERATORS: [(&str, usize); 4] = [("Cast", 1), ("CastLike", 2), ("Identity", 1), ("Constant", 0)];
 
 pub(super) fn is_supported(operator: &str) -> bool {
     OPERATORS.iter().any(|(name, _)| *name == operator)
 }
 
-/// Whether this is ONNX's own domain, which has two names.
+/// Whether this names ONNX's default domain, which has two names.
 pub(crate) fn is_default(domain: &str) -> bool {
     matches!(domain, "" | "ai.onnx")
 }
@@ -79,7 +79,7 @@ impl Operation {
         }
     }
 
-    /// The type of its output, by the types of its first input and of its last.
+    /// The type of the output. `first` and `last` are the types of the first input and of the last one.
     ///
     /// # Errors
     /// [`Error::TypeNotInOpset`].
@@ -91,7 +91,7 @@ impl Operation {
         }
     }
 
-    /// Appends the attributes of a node that means this.
+    /// Appends the attributes that a node of this operation has.
     pub(super) fn put_attributes(&self, out: &mut Vec<u8>) {
         let mut add = |name: &str, value: Attribute<'_>| put_attribute(out, name, value);
         match self {
@@ -115,7 +115,7 @@ pub(crate) fn put_attribute(out: &mut Vec<u8>, name: &str, value: Attribute<'_>)
     put_bytes(out, node::ATTRIBUTE, &message);
 }
 
-/// The error of a message of a kind.
+/// Makes the error for a message of this kind.
 pub(super) fn invalid(kind: &'static Kind) -> impl Fn(WireError) -> FileError {
     |error| FileError::from(error).in_format(kind.name)
 }
@@ -145,7 +145,7 @@ impl<'a> NodeMessage<'a> {
         Ok(read)
     }
 
-    /// The node's name, or the name of what it makes.
+    /// The node's name, or else the name of its first output, or else its operator.
     pub(super) fn name(&self) -> &str {
         let names = [&self.name, self.outputs.first().unwrap_or(&self.operator)];
         names.into_iter().find(|name| !name.is_empty()).unwrap_or(&self.operator)
@@ -190,7 +190,7 @@ impl<'a> AttributeMessage<'a> {
     }
 
     fn kind(&self) -> &'static str {
-        // References to attributes are only allowed in functions, and the model has none.
+        // References to attributes are only allowed in functions, and the nodes of functions are not read.
         if self.is_reference {
             return "reference";
         }
@@ -199,7 +199,7 @@ impl<'a> AttributeMessage<'a> {
         if named != "UNDEFINED" {
             return named;
         }
-        // The first version of the format did not name the kind. It is then the kind of the only field that is given.
+        // The first version of the format had no field for the type. The type is then that of the only value that is given.
         let given = [
             (self.int.is_some(), "INT"),
             (self.string.is_some(), "STRING"),
@@ -231,7 +231,7 @@ impl<'a> AttributeMessage<'a> {
         ModelFault::Attribute { attribute, kind }.into()
     }
 
-    /// The header of a tensor, which is empty if there is none.
+    /// The header of the attribute's tensor. Without one, it is that of an empty message.
     fn tensor(&self, input: &dyn ReadAt) -> Result<TensorHeader, FileError> {
         TensorHeader::read(input, self.tensor.clone().unwrap_or(0..0))
     }
@@ -269,7 +269,7 @@ impl NodeContent {
 }
 
 impl Constant {
-    /// The only attribute of a `Constant` (ONNX `Constant` 1 to 25).
+    /// Reads the only attribute of a `Constant` node. The names of attributes are those of ONNX's `Constant` 1 to 25.
     fn new(input: &dyn ReadAt, attribute: &AttributeMessage<'_>, opset: i64) -> Result<Self, FileError> {
         if attribute.name != "value" && opset < CONSTANTS_OF_NUMBERS {
             return Err(attribute.unknown());
@@ -284,7 +284,7 @@ impl Constant {
         Ok(Self { element_type, attribute: attribute.range.clone() })
     }
 
-    /// The value.
+    /// Reads the value.
     pub(super) fn read(&self, input: &dyn ReadAt, files: &mut ExternalFiles<'_>) -> Result<Tensor, FileError> {
         let attribute = AttributeMessage::read(input, self.attribute.clone())?;
         let fields = || Fields::new(input, &attribute::KIND, self.attribute.clone());
@@ -303,7 +303,7 @@ impl Constant {
         }
     }
 
-    /// The numbers of a list.
+    /// A tensor of one axis, of the numbers in a list.
     fn list(&self, input: &dyn ReadAt, field: u32) -> Result<Tensor, FileError> {
         let invalid = invalid(&attribute::KIND);
         let numbers = || Numbers::new(input, &attribute::KIND, self.attribute.clone(), field);
@@ -321,7 +321,7 @@ mod tests {
     use ElementType::FLOAT;
     use wgpu_cast::onnx::NEWEST_OPSET;
 
-    /// A node with attributes that are given as its fields.
+    /// Reads a node. `attributes` are its fields with attributes.
     fn read(operator: &str, attributes: &[u8], opset: i64) -> Result<NodeContent, FileError> {
         let mut bytes = Vec::new();
         let inputs = if operator == "Cast" { 1 } else { 2 };

@@ -5,8 +5,9 @@ use std::collections::BinaryHeap;
 
 use super::model::Node;
 
-/// The indices of the nodes, each after those that make its inputs; `None` if the nodes are in such an order already.
-/// There are so many values, and at most one node makes each. The error is the index of a node that is part of a cycle.
+/// The indices of the nodes in an order in which each node follows the nodes that make its inputs; `None` if the nodes are
+/// in such an order already. `values` is the number of values, and at most one node makes each value. The error is the
+/// index of a node that is part of a cycle.
 pub(super) fn order(nodes: &[Node], values: usize) -> Result<Option<Vec<usize>>, usize> {
     let mut makers: Vec<Option<usize>> = vec![None; values];
     nodes.iter().enumerate().for_each(|(index, node)| makers[node.output] = Some(index));
@@ -16,8 +17,8 @@ pub(super) fn order(nodes: &[Node], values: usize) -> Result<Option<Vec<usize>>,
     }
     let mut waiting: Vec<usize> = (0..nodes.len()).map(|index| waits_for(index).count()).collect();
     let followers = Followers::new(nodes.len(), waits_for);
-    // Of the nodes that wait for nothing, the first in the graph's order comes next, so that a sorted graph keeps its
-    // order.
+    // Of the nodes that wait for nothing, the first in the graph's order comes next, so that nodes keep the graph's order
+    // where they can.
     let ready = (0..nodes.len()).filter(|&index| waiting[index] == 0);
     let mut ready: BinaryHeap<Reverse<usize>> = ready.map(Reverse).collect();
     let mut order = Vec::with_capacity(nodes.len());
@@ -31,15 +32,15 @@ pub(super) fn order(nodes: &[Node], values: usize) -> Result<Option<Vec<usize>>,
         }
     }
     let Some(index) = waiting.iter().position(|&waiting| waiting > 0) else { return Ok(Some(order)) };
-    // The node may wait for a cycle without being part of it. Following what it waits for, for as many steps as there
-    // are nodes, ends inside a cycle.
+    // This node may wait for a cycle without being part of it. Each step goes to a node for which the current one waits.
+    // After as many steps as there are nodes, the current node is inside a cycle.
     let step = |index: usize, _| waits_for(index).find(|&maker| waiting[maker] > 0).unwrap_or(index);
     Err((0..nodes.len()).fold(index, step))
 }
 
-/// Which nodes wait for each node, in one list: a list for each node would be an allocation for each.
+/// The nodes that wait for each node. They are in one list, because a list for each node would be an allocation for each.
 struct Followers {
-    /// Where each node's followers start in `list`, and where those of the last node end.
+    /// The index in `list` of each node's first follower, and at the end the length of `list`.
     starts: Vec<usize>,
     list: Vec<usize>,
 }
@@ -54,7 +55,7 @@ impl Followers {
             *start = end;
         }
         starts.push(end);
-        // Filled backwards, the end of each node's followers becomes their start.
+        // `starts` has the end of each node's followers. The list is filled from the back, which moves it to their start.
         let mut list = vec![0; end];
         for index in (0..nodes).rev() {
             for maker in waits_for(index) {

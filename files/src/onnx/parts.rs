@@ -8,7 +8,7 @@ use super::node::is_default;
 use crate::input::ReadAt;
 use crate::wire::{Fields, Value, WireError};
 
-/// The opset that an `OperatorSetIdProto` imports, if it is one of the default domain.
+/// The opset that an `OperatorSetIdProto` imports; `None` if it is of another domain than the default one.
 pub(crate) fn opset_import(input: &dyn ReadAt, range: Range<u64>) -> Result<Option<i64>, WireError> {
     let (mut is_of_default, mut version) = (true, 0);
     for field in Fields::new(input, &opset::KIND, range) {
@@ -25,7 +25,7 @@ pub(crate) fn opset_import(input: &dyn ReadAt, range: Range<u64>) -> Result<Opti
 /// A `ValueInfoProto`.
 pub(crate) struct ValueInfo<'a> {
     pub name: Cow<'a, str>,
-    /// `None` if there is no type.
+    /// `None` if no type is given.
     pub kind: Option<ValueKind>,
     /// The bytes of the shape.
     pub shape: Option<Range<u64>>,
@@ -38,7 +38,7 @@ pub(crate) enum ValueKind {
     Tensor(i32),
     /// A sequence, an optional, a map or a sparse tensor.
     Other,
-    /// Nothing.
+    /// The `TypeProto` is empty.
     Unknown,
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn value_info(input: &dyn ReadAt, range: Range<u64>) -> Result<ValueI
     Ok(found)
 }
 
-/// What a `TypeProto` says, and the shape of a tensor.
+/// What a `TypeProto` says, and the bytes of a tensor's shape.
 fn value_type(input: &dyn ReadAt, range: Range<u64>) -> Result<(Option<ValueKind>, Option<Range<u64>>), WireError> {
     let (mut kind, mut shape) = (ValueKind::Unknown, None);
     for field in Fields::new(input, &value_type::KIND, range) {
@@ -64,7 +64,7 @@ fn value_type(input: &dyn ReadAt, range: Range<u64>) -> Result<(Option<ValueKind
         if field.number == value_type::DENOTATION {
             continue;
         }
-        // There can be one of the other fields.
+        // The other fields are a `oneof`: a message can have one of them.
         if kind != ValueKind::Unknown {
             return Err(WireError::Repeated { field: field.number });
         }

@@ -1,4 +1,4 @@
-//! `ModelProto` to a graph of casts.
+//! Reads a `ModelProto` as a graph of casts.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -21,19 +21,20 @@ use crate::input::ReadAt;
 use crate::wire::{Fields, read_bytes};
 
 impl Model {
-    /// Reads a `ModelProto` (a `.onnx` file). `path` is the path of the model's file, or of its folder alone: external
-    /// data is read from files there, by the rules of [`NamedTensor::from_bytes`](super::NamedTensor::from_bytes), as
-    /// are names and fields that are given twice.
+    /// Reads a `ModelProto` (a `.onnx` file). `path` is the path of the model's file, or of its folder. External data is
+    /// read from files there. The rules for external data, for long names and for fields that are given twice are those of
+    /// [`NamedTensor::from_bytes`](super::NamedTensor::from_bytes).
     ///
-    /// The data of initializers and of `Constant` nodes is read if an output needs it. Data in the same part of a file
-    /// is read once, and tensors share it. Data that no output needs is not read: its type, its dims and its length are
+    /// The data of initializers and of `Constant` nodes is read if an output needs it. Tensors whose data is the same
+    /// range of a file share its memory. Data that no output needs is not read: its type, its dims and its length are
     /// checked, but not its values, and its external file is not opened.
     ///
     /// # Errors
     /// [`FileCause::Malformed`](crate::FileCause::Malformed) if the bytes are not a valid `ModelProto`;
     /// [`FileCause::Unsupported`](crate::FileCause::Unsupported) for what is not a model of casts;
-    /// [`FileCause::Cast`](crate::FileCause::Cast) for what the rules of a node's operator do not allow, with the node; for
-    /// initializers and constants those of [`NamedTensor::from_bytes`](super::NamedTensor::from_bytes).
+    /// [`FileCause::Cast`](crate::FileCause::Cast), with the node, for what the rules of its operator do not allow. For
+    /// initializers and constants, the errors are those of
+    /// [`NamedTensor::from_bytes`](super::NamedTensor::from_bytes).
     #[allow(clippy::needless_pass_by_value, reason = "who has read a file gives its memory up")]
     pub fn from_bytes(bytes: Vec<u8>, path: Option<&Path>) -> Result<Self, FileError> {
         let input: &dyn ReadAt = &bytes;
@@ -56,7 +57,7 @@ impl Model {
                 _ => {}
             }
         }
-        // The first two versions of the format had no imports, and one opset.
+        // The first two versions of the format had no imports. There was only opset 1.
         let implied = (1..3).contains(&ir_version).then_some(1);
         let opset = imported.or(implied).ok_or(ModelFault::NoOpset)?;
         if !(1..=NEWEST_OPSET).contains(&opset) {
@@ -66,7 +67,7 @@ impl Model {
     }
 }
 
-/// Checks that a function of the model does not stand before a supported operator.
+/// Checks that a function of the model does not redefine a supported operator.
 fn check_function(input: &dyn ReadAt, range: Range<u64>) -> Result<(), FileError> {
     let (mut name, mut is_of_default) = (Cow::Borrowed(""), true);
     for field in Fields::new(input, &function::KIND, range) {
@@ -96,7 +97,7 @@ struct Reader<'a> {
     nodes: Vec<Node>,
 }
 
-/// A constant whose data is not read yet, because no output may need it.
+/// A constant whose data is not read yet. It is read only if an output needs it.
 struct Unread {
     value: usize,
     element_type: ElementType,
@@ -107,14 +108,14 @@ struct Unread {
 enum Place {
     /// The bytes of a `TensorProto`.
     Initializer(Range<u64>),
-    /// With the node's name.
+    /// A `Constant` node: its name, and what it holds.
     Node(String, Constant),
 }
 
 /// A value's name, and its element type and shape where they are declared.
 type Declared<'a> = (Cow<'a, str>, Option<ElementType>, Option<Bytes>);
 
-/// The parts of a graph, by the bytes of their messages.
+/// The bytes of the messages that a graph consists of.
 #[derive(Default)]
 struct Parts {
     nodes: Vec<Range<u64>>,
@@ -129,7 +130,7 @@ impl<'a> Reader<'a> {
         Self { input, opset, values, by_name, made, constants: Vec::new(), nodes: Vec::new() }
     }
 
-    /// The parts of the graph, whatever their order.
+    /// Finds the parts of the graph. Their fields may have any order, so that all are found before any is read.
     fn parts(&self, range: Range<u64>) -> Result<Parts, FileError> {
         let mut parts = Parts::default();
         for field in Fields::new(self.input, &graph::KIND, range) {
@@ -191,7 +192,7 @@ impl<'a> Reader<'a> {
         Ok(Model { opset, values, types, inputs, outputs, constants, nodes })
     }
 
-    /// The index of a value of this name.
+    /// The index of the value of this name, which is added if it is new.
     fn value(&mut self, name: Cow<'a, str>) -> usize {
         if let Some(&value) = self.by_name.get(&name) {
             return value;
@@ -203,7 +204,7 @@ impl<'a> Reader<'a> {
         value
     }
 
-    /// The index of a value that something makes, which nothing else may.
+    /// The index of a value that an input, an initializer or a node makes. It is an error if something else makes it too.
     fn make(&mut self, name: Cow<'a, str>) -> Result<usize, FileError> {
         // An empty name stands for an input that is left out.
         if name.is_empty() {
@@ -217,12 +218,12 @@ impl<'a> Reader<'a> {
         Ok(value)
     }
 
-    /// A constant, or the default of the input of the same name.
+    /// Adds a constant. It is the default value of the input of the same name, if there is one.
     fn initializer(&mut self, range: Range<u64>, inputs: &mut [Input]) -> Result<(), FileError> {
         let header = TensorHeader::read(self.input, range)?;
         let element_type = header.checked_type(self.input)?;
         let (name, range) = (header.name, header.range);
-        // The inputs are the first values.
+        // The inputs are the first values, so that the index of a value is that of an input.
         let input = self.by_name.get(name.as_str()).and_then(|&value| inputs.get_mut(value));
         let value = match input {
             Some(input) if input.has_default => return Err(ModelFault::Repeated { what: "value", name }.into()),
@@ -255,7 +256,7 @@ impl<'a> Reader<'a> {
                 self.constants.push(Unread { value: output, element_type, place });
             }
             NodeContent::Operation(operation) => {
-                // The content has as many inputs as its operator takes.
+                // `NodeContent::read` has checked that there are as many inputs as the operator takes.
                 let mut inputs = message.inputs.into_iter().map(|input| self.value(input));
                 let (input, like) = (inputs.next().unwrap_or(output), inputs.next());
                 self.nodes.push(Node { name, operation, input, like, output });
@@ -264,7 +265,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Puts each node after those that make its inputs. ONNX asks writers for such an order; not all keep to it.
+    /// Puts each node after the nodes that make its inputs. ONNX demands such an order, but not all writers keep to it.
     fn sort(&mut self) -> Result<(), FileError> {
         for node in &self.nodes {
             if let Some(value) = node.inputs().find(|&value| !self.made[value]) {
@@ -281,7 +282,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Every value's element type, by the nodes in their order.
+    /// The element type of every value. The nodes must be sorted.
     fn types(&self, inputs: &[Input]) -> Result<Vec<ElementType>, FileError> {
         let mut types: Vec<Option<ElementType>> = vec![None; self.values.len()];
         inputs.iter().for_each(|input| types[input.value] = Some(input.element_type));
@@ -318,7 +319,7 @@ impl<'a> Reader<'a> {
 }
 
 impl Unread {
-    /// The constant, or one without elements in place of a constant that is not needed.
+    /// Reads the constant. One that is not needed gets no elements.
     fn read(&self, input: &dyn ReadAt, files: &mut ExternalFiles<'_>, is_needed: bool) -> Result<Tensor, FileError> {
         match &self.place {
             _ if !is_needed && self.element_type == ElementType::STRING => Ok(Tensor::from_strings([0], [""; 0])?),

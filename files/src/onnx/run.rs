@@ -1,4 +1,4 @@
-//! Running models of casts. Tensors stay on the device between nodes.
+//! Runs models of casts. On a device, tensors stay there between nodes.
 
 use std::fmt;
 
@@ -15,9 +15,9 @@ use crate::text::counted;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RunReport {
-    /// The number of nodes that were run, which are those that an output depends on.
+    /// The number of nodes that were run: those on which an output depends.
     pub nodes: u32,
-    /// Where and why the casts were done, and how much they moved.
+    /// Where the casts were done and why there, and how many tensors were copied to and from a device.
     pub casts: BatchReport,
 }
 
@@ -27,11 +27,12 @@ impl fmt::Display for RunReport {
     }
 }
 
-/// Runs a model of casts on host tensors. `inputs` has one tensor for each input of the graph, in its order, or one
-/// for each input without a default. Nodes that no output depends on are not run.
+/// Runs a model of casts on host tensors. `inputs` has one tensor for each input of the graph, in the graph's order, or one
+/// for each input without a default. Nodes on which no output depends are not run.
 ///
 /// The casts are a [`Batch`]: on a device, tensors stay there between nodes, and only outputs are copied back. Strings are
-/// cast on the CPU. A UINT16 tensor is accepted for a BFLOAT16 input, because ONNX's older test data stores BFLOAT16 so.
+/// cast on the CPU. A UINT16 tensor is accepted for a BFLOAT16 input, because ONNX's older test data stores the codes of
+/// BFLOAT16 as UINT16.
 ///
 /// # Errors
 /// [`FileCause::Request`](crate::FileCause::Request) if the inputs do not match the graph, before any work;
@@ -76,7 +77,7 @@ impl Operation {
     }
 }
 
-/// The inputs with their defaults, each of the type that the graph says.
+/// The index of the value and the tensor of each given input. Each tensor must have the type that the graph declares.
 fn check_inputs(model: &Model, inputs: Vec<Tensor>) -> Result<Vec<(usize, Tensor)>, FileError> {
     let all = model.inputs().len();
     let required = model.inputs().iter().filter(|input| !input.has_default).count();
@@ -104,11 +105,11 @@ fn check_inputs(model: &Model, inputs: Vec<Tensor>) -> Result<Vec<(usize, Tensor
 
 struct Run<'a> {
     batch: Batch<'a>,
-    /// For each value, the one it is the same as: `Identity` passes values on that a cast or the caller has made.
+    /// For each value, the index of the value that it is a copy of, or its own index. `Identity` makes such copies.
     origins: Vec<usize>,
-    /// Those that are there. A model may have many more values than are there at a time.
+    /// The values that are computed and still needed. These may be much fewer than all values of the model.
     values: Vec<Option<BatchTensor>>,
-    /// How many nodes and outputs still need each value.
+    /// The number of nodes and outputs that still need each value.
     uses: Vec<usize>,
 }
 
@@ -125,7 +126,7 @@ impl<'a> Run<'a> {
         wanted.for_each(|value| uses[origins[value]] += 1);
         let constants = model.constants.iter().map(|(value, tensor)| (*value, tensor.clone()));
         let given: Vec<_> = constants.chain(inputs).filter(|(value, _)| uses[*value] > 0).collect();
-        // How many bytes the casts read and write. A cast's result has as many elements as its input.
+        // This counts the bytes that the casts read and write. A cast's result has as many elements as its input.
         let mut elements: Vec<Option<u64>> = vec![None; model.values.len()];
         given.iter().for_each(|(value, tensor)| elements[*value] = Some(tensor.len() as u64));
         let is_given = elements.clone();

@@ -1,4 +1,4 @@
-//! `TensorProto` to a host tensor and back.
+//! Reads a `TensorProto` as a host tensor, and writes it.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -14,7 +14,7 @@ use crate::input::ReadAt;
 use crate::memory::reserve;
 use crate::wire::{Field, Fields, Numbers, WireError, put_bytes, read_bytes, varint_bytes, view_bytes};
 
-/// The maximum size of a protobuf message in bytes: it must be smaller than 2 GiB.
+/// The largest size of a protobuf message in bytes. Messages must be smaller than 2 GiB.
 pub const LONGEST_MESSAGE: usize = (1 << 31) - 1;
 
 /// A tensor with its name, as in a `TensorProto`.
@@ -28,21 +28,21 @@ pub struct NamedTensor {
 
 impl NamedTensor {
     /// Reads a `TensorProto` (a `.pb` file). The data may be in `raw_data`, in the field of its type, or in an external
-    /// file. `path` is the path of the message's file, or of its folder alone. Links are followed: the external file must
-    /// be a regular file inside the folder of the message, or if the message's file is a link, inside the folder of the
-    /// file that it leads to.
+    /// file. `path` is the path of the message's file, or of its folder. Links are followed. The external file must be a
+    /// regular file inside the folder of the message's file. If that file is a link, the folder of the link's target is
+    /// allowed too. Do not read from a folder that untrusted users can write to at the same time.
     ///
-    /// In `int32_data`, 2- and 4-bit types are packed bytes, and 6-bit types have one code per entry. Negative entries
-    /// are valid for signed integers and for floats, whose codes some writers sign-extend. The `checksum` of external
-    /// data is not verified. More than 64 dimensions are an error, and a name of more than 1 MiB. Protobuf lets writers
-    /// repeat a field of which there can be one, and the last one counts; here it is an error. Do not read from a folder
-    /// that untrusted users can write to at the same time.
+    /// In `int32_data`, types of 2 and 4 bits are packed bytes, and types of 6 bits have one code per entry. Negative
+    /// entries are valid for signed integers, for packed bytes and for floats: some writers sign-extend these. The
+    /// `checksum` of external data is not verified. Protobuf lets writers give a field twice that a message can have once,
+    /// and its parsers take the last one; here that is an error.
     ///
     /// # Errors
-    /// [`FileCause::Malformed`] if the bytes are not a valid `TensorProto`; [`FileCause::Unsupported`] for other types than
-    /// those of casts, segments and too many dimensions; [`FileCause::TooLarge`]; for external data
-    /// [`FileCause::FolderNeeded`], [`FileCause::ModelPath`], [`FileCause::OutsideFolder`] and [`FileCause::Read`];
-    /// [`FileCause::OutOfMemory`]. Memory is allocated only for data that exists.
+    /// [`FileCause::Malformed`] if the bytes are not a valid `TensorProto`; [`FileCause::Unsupported`] for an element type
+    /// that casts do not have, for segments, for more than 64 dimensions, and for a name of more than 1 MiB;
+    /// [`FileCause::TooLarge`]; for external data [`FileCause::FolderNeeded`], [`FileCause::ModelPath`],
+    /// [`FileCause::OutsideFolder`] and [`FileCause::Read`]; [`FileCause::OutOfMemory`]. Memory is allocated only for data
+    /// that exists.
     pub fn from_bytes(bytes: Vec<u8>, path: Option<&Path>) -> Result<Self, FileError> {
         let header = TensorHeader::read(&bytes, 0..bytes.len() as u64)?;
         let tensor = match header.packed_part(bytes.len()) {
@@ -52,7 +52,7 @@ impl NamedTensor {
         Ok(Self { name: header.name, tensor })
     }
 
-    /// [`from_bytes`](Self::from_bytes) of a message in these bytes of the input.
+    /// Reads the message in the bytes `range` of the input like [`from_bytes`](Self::from_bytes).
     pub(crate) fn read(input: &dyn ReadAt, range: Range<u64>, path: Option<&Path>) -> Result<Self, FileError> {
         let header = TensorHeader::read(input, range)?;
         let tensor = header.tensor(input, &mut ExternalFiles::new(path))?;
@@ -86,7 +86,7 @@ impl NamedTensor {
     }
 }
 
-/// The same bytes as codes of another type of the same width; they are shared. Strings stay strings.
+/// The tensor with its bytes as codes of another type of the same width. The bytes are not copied. Strings stay strings.
 pub(crate) fn retyped(tensor: Tensor, element_type: ElementType) -> Result<Tensor, Error> {
     let shape = tensor.shape().to_vec();
     match tensor.clone().into_shared() {
@@ -96,15 +96,16 @@ pub(crate) fn retyped(tensor: Tensor, element_type: ElementType) -> Result<Tenso
 }
 
 impl TensorHeader {
-    /// The element type, which must be one that casts know, of a tensor whose data is not needed. Everything is checked
-    /// but the values and external files.
+    /// The element type of a tensor whose data may not be needed. It must be one that casts know. Everything is checked
+    /// except the values and external files.
     pub(super) fn checked_type(&self, input: &dyn ReadAt) -> Result<ElementType, FileError> {
         let element_type = self.element_type()?;
         self.check_entries(input)?;
         Ok(element_type)
     }
 
-    /// Checks that a field of values has as many entries as the tensor needs, which reading the header does not.
+    /// Checks that a field of values that must be decoded has as many entries as the tensor needs. Reading the header does
+    /// not check this, because it counts no varints.
     fn check_entries(&self, input: &dyn ReadAt) -> Result<(), FileError> {
         let (&TensorPlace::Field { number, .. }, Some(t)) = (&self.data, self.known_type()) else { return Ok(()) };
         let found = match number {
@@ -161,7 +162,7 @@ impl TensorHeader {
                 } else {
                     Tensor::from_codes(t, shape, codes)
                 };
-                // A wrong number of entries is told before what is wrong with one of them.
+                // If the number of entries is wrong, the error is about that, and not about a wrong entry.
                 if failed.is_some() || tensor.is_ok() && numbers.next().is_some() {
                     self.check_entries(input)?;
                 }
@@ -170,16 +171,16 @@ impl TensorHeader {
         }
     }
 
-    /// Where the packed bytes are in a message of `length` bytes, if most of the message is them. A tensor may then keep the whole
-    /// message instead of a copy.
+    /// Where the packed bytes are in a message of `length` bytes, if they are at least half of it. The tensor then keeps
+    /// the whole message in memory instead of a copy of the packed bytes.
     fn packed_part(&self, length: usize) -> Option<Range<usize>> {
         let TensorPlace::Packed(range) = &self.data else { return None };
-        // The range lies in the message, so that it fits the address space.
+        // The range lies in the message, which is in memory, so that it fits `usize`.
         let part = range.start as usize..range.end as usize;
         (part.len() >= length / 2).then_some(part)
     }
 
-    /// The tensor of these packed bytes, which are shared.
+    /// The tensor of these packed bytes, which are not copied.
     fn packed_tensor(&self, bytes: Bytes) -> Result<Tensor, FileError> {
         self.made(Tensor::from_shared(self.element_type()?, self.shape()?, bytes))
     }
@@ -198,18 +199,18 @@ impl TensorHeader {
     }
 }
 
-/// The number of items before the end, or the first error.
+/// The number of items, or the first error.
 pub(super) fn count<T>(mut items: impl Iterator<Item = Result<T, WireError>>) -> Result<u64, WireError> {
     items.try_fold(0, |count, item| item.map(|_| count + 1))
 }
 
-/// Whether an item is this field, or an error.
+/// Makes the test whether an item is the field `number`, or an error.
 pub(super) fn is(number: u32) -> impl Fn(&Result<Field, WireError>) -> bool {
     move |found| found.as_ref().map_or(true, |found| found.number == number)
 }
 
-/// `count` numbers as codes. Their message is not much smaller, so that memory for all of them may be taken at once. The
-/// first error is left in `failed`, and zeros follow it.
+/// The codes of `count` numbers. `count` is at most the number of entries that the message can hold, so that a caller may
+/// allocate memory for all of them at once. The first error is left in `failed`, and zeros follow it.
 pub(super) fn codes<E: From<WireError>>(
     numbers: &mut Numbers<'_>,
     count: u64,
@@ -225,7 +226,7 @@ pub(super) fn codes<E: From<WireError>>(
     })
 }
 
-/// A STRING tensor of the strings of a field, if all is UTF-8.
+/// A STRING tensor of the strings of a field, which must all be UTF-8.
 pub(super) fn of_strings(
     input: &dyn ReadAt,
     fields: Fields<'_>,
@@ -248,12 +249,12 @@ pub(super) fn of_strings(
     invalid.map_or_else(|| tensor.map_err(|error| failed(fault(&error, dims))), Err)
 }
 
-/// Which entries of a type's own field stand for a code, or for a packed byte: integers within their range, floats and
-/// packed bytes of either signedness.
+/// The entries of a type's own field that are valid codes or packed bytes. An integer must be in the range of its type. A
+/// float's code or a packed byte may be given as a signed or as an unsigned number.
 struct EntryRule {
     t: ElementType,
     field: u32,
-    /// The smallest and the largest entry.
+    /// The smallest and the largest valid entry.
     limits: (i64, i64),
 }
 
@@ -275,7 +276,7 @@ impl EntryRule {
         let (value, is_code) = match *field {
             tensor::INT32_DATA if *t == ElementType::BOOL => return Ok((number as i32 != 0).into()),
             tensor::INT32_DATA => {
-                // Integers are truncated to 32 bits, as protobuf does.
+                // An `int32` is truncated to 32 bits, as parsers of protobuf do.
                 let value = i64::from(number as i32);
                 (value.into(), limits.0 <= value && value <= limits.1)
             }
@@ -289,7 +290,7 @@ impl EntryRule {
     }
 }
 
-/// The error of making a tensor from data of the right length.
+/// The error if a tensor cannot be made from data of the right length.
 pub(super) fn fault(error: &Error, dims: Vec<i64>) -> FileError {
     match error {
         Error::OutOfMemory { bytes, .. } => FileCause::OutOfMemory { bytes: *bytes }.into(),
