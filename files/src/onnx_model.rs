@@ -1,8 +1,9 @@
-//! ONNX models, whose tensors and graphs are cast.
+//! Converts ONNX models: casts their tensors, and the types of their graphs.
 //!
-//! A model is edited as protobuf fields: what a conversion does not have to change is copied byte for byte, fields that
-//! are not known here included. The data of tensors is never held in memory, whether it is in the model or in files
-//! beside it, but for values in typed fields, up to 64 MiB.
+//! A model is edited as protobuf fields. What a conversion does not have to change is copied byte for byte, and so are
+//! fields that are not known here. The data of tensors is not held in memory, whether it is in the model or in files beside
+//! it. There is one exception: values in typed fields that must be decoded to be cast. `data.rs` limits their messages to
+//! 64 MiB.
 
 mod constants;
 mod data;
@@ -41,7 +42,8 @@ use structure::{GraphId, Structure, Tensor};
 pub use notes::{KeptReason, ModelNote};
 pub use rows::PlannedTensor;
 
-/// Tensors from this size on are stored in a file if the model would exceed the limit of protobuf messages.
+/// If the model would exceed the limit of protobuf messages, initializers of at least this many bytes are stored in the
+/// file of external data.
 const EXTERNAL_FROM: u64 = 1024;
 
 /// The structure of a model, without the data of its tensors.
@@ -54,31 +56,32 @@ pub struct ModelScan {
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct ModelRules<'a> {
-    /// The type in which an initializer or the value of a `Constant` node is stored, by its name and type; `None` if it
-    /// stays as it is. A constant has the name of what its node makes.
+    /// The type in which an initializer or the value of a `Constant` node is stored, by its name and type. `None` if it
+    /// stays as it is. The name of a constant is that of its node's output.
     pub types: &'a dyn Fn(&str, ElementType) -> Option<ElementType>,
-    /// Whether an initializer or constant is stored so even if it is a parameter of an operator, by its name. Such are
-    /// scales of quantization and of `Resize`, limits of `Range` and thresholds. Rounded ones would change shapes and
-    /// what codes stand for, so that they stay as they are by default. With `graph`, nodes outside of functions follow
-    /// its rules instead.
+    /// Whether an initializer or constant is stored in the type that `types` gives even if it is a parameter of an
+    /// operator, by its name. Parameters are scales of quantization and of `Resize`, limits of `Range`, and thresholds.
+    /// Rounding them would change shapes and the meaning of codes, so that they stay as they are by default. With
+    /// `graph`, this applies inside functions only; elsewhere `graph` decides.
     pub casts_parameter: &'a dyn Fn(&str) -> bool,
     /// The options of the casts.
     pub options: CastOptions,
-    /// How the graph is converted. Without it, nodes compute in the types that they had: a `Cast` back follows each
-    /// initializer and constant that is stored in another type. With it, `types` still decides about these: one of the
-    /// old type gets the new one only if `types` says so and a node takes it so.
+    /// How the graph is converted. `None`: nodes compute in the types that they had, and a `Cast` back follows each
+    /// initializer and constant that is stored in another type. With rules for the graph, `types` still decides about
+    /// initializers and constants: one of the old type gets the new type only if `types` gives that and a node takes it
+    /// in that type.
     pub graph: Option<GraphRules<'a>>,
-    /// Initializers of at least so many bytes are stored in the file of external data, and smaller ones in the model.
-    /// `None`: those that were in files before. If the model would exceed 2 GiB otherwise, all from 1,024 bytes on are
-    /// stored in the file.
+    /// Initializers of at least this many bytes are stored in the file of external data, and smaller ones in the model.
+    /// `None`: those that were in files before are stored in the file. If the model would exceed 2 GiB, all initializers
+    /// of at least 1,024 bytes are stored in the file.
     pub external_from: Option<u64>,
     /// The file of external data: a path relative to the model's folder, with `/` between names.
     pub data_file: &'a str,
 }
 
 /// How a graph is converted from one float type to another. Values that come from integers, such as sizes, positions
-/// and sums, keep the old type until they are integers again or meet an activation, a scale of dynamic quantization or
-/// the weights of a layer.
+/// and sums, keep the old type, because a narrow type would round them. They keep it until they are integers again, or
+/// until they are combined with an activation, a scale of dynamic quantization or the weights of a layer.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct GraphRules<'a> {
@@ -86,7 +89,8 @@ pub struct GraphRules<'a> {
     pub from: ElementType,
     /// The type that replaces it.
     pub to: ElementType,
-    /// Whether the inputs and outputs of the model keep their types, with `Cast` nodes behind and before them.
+    /// Whether the inputs and outputs of the model keep their types. `Cast` nodes then follow the inputs and precede the
+    /// outputs.
     pub keep_io_types: bool,
     /// Whether a node keeps the old type, by its operator and its name.
     pub keep: &'a dyn Fn(&str, &str) -> bool,
@@ -100,18 +104,18 @@ pub struct ModelPlan {
     pub model: FilePlan,
     /// The file of external data, if there is one.
     pub external: Option<FilePlan>,
-    /// The initializers and constants in the order of [`ModelScan::tensors`], then other tensors of nodes that are cast
+    /// The initializers and constants in the order of [`ModelScan::tensors`], then tensors of other nodes that are cast
     /// with the graph.
     pub tensors: Vec<PlannedTensor>,
-    /// For each cast of the model, in the order of the parts, the index of its tensor in `tensors`. Tensors without
-    /// elements have no part.
+    /// For each cast in the plan of the model, in the order of the parts, the index of its tensor in `tensors`. A tensor
+    /// without elements has no part.
     pub model_rows: Vec<usize>,
-    /// The same for the file of external data. Of tensors that share their data, the first one has the part.
+    /// The same for the file of external data. Of tensors that share their data, only the first one has a part.
     pub external_rows: Vec<usize>,
-    /// Values that are not packed in any input, decoded. If it is not empty, it is one more input, behind the model and
-    /// its external files.
+    /// The values that are not packed codes in any input, decoded into packed codes. If there are any, they are one more
+    /// input of the plans, behind the model and its external files.
     pub decoded: Vec<u8>,
-    /// What was left as it was, or changed beside what was asked for.
+    /// What was not converted, or was changed although nobody asked for it.
     pub notes: Vec<ModelNote>,
 }
 
@@ -119,9 +123,9 @@ pub struct ModelPlan {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ModelTensor<'a> {
-    /// The name of the initializer, or of what the node makes.
+    /// The name of the initializer, or of the node's output.
     pub name: &'a str,
-    /// The element type; `None` for those that ONNX Cast does not support.
+    /// The element type; `None` for one that ONNX Cast does not support.
     pub element_type: Option<ElementType>,
     /// The sizes of the axes.
     pub shape: &'a [u64],
@@ -146,7 +150,7 @@ pub enum ModelData {
         /// The first byte.
         offset: u64,
     },
-    /// Values that are not packed.
+    /// Values that are not packed codes in one range.
     Values,
 }
 
@@ -183,8 +187,9 @@ impl fmt::Debug for GraphRules<'_> {
 }
 
 impl ModelScan {
-    /// Reads the structure of a `ModelProto` (a `.onnx` file). Memory is used for nodes, names and shapes only.
-    /// Protobuf lets writers repeat a field of which there can be one, and the last one counts; here it is an error.
+    /// Reads the structure of a `ModelProto` (a `.onnx` file). It takes memory for nodes, names and shapes, not for
+    /// data. A structure that would take more than 512 MiB is an error. Protobuf lets writers give a field twice that a message
+    /// can have once, and its parsers take the last one; here that is an error.
     ///
     /// # Errors
     /// [`FileError`], which names the element at fault.
@@ -197,8 +202,8 @@ impl ModelScan {
         self.structure.opset
     }
 
-    /// The initializers of all graphs, those of nested graphs and of functions included, then the values of all
-    /// `Constant` nodes that are not sparse.
+    /// The initializers of all graphs, then the values of all `Constant` nodes, except sparse ones. Nested graphs and
+    /// functions are included.
     pub fn tensors(&self) -> impl Iterator<Item = ModelTensor<'_>> {
         let structure = &self.structure;
         let ids = structure.graphs.iter().flat_map(|graph| &graph.initializers);
@@ -215,23 +220,23 @@ impl ModelScan {
         initializers.chain(constants)
     }
 
-    /// The operators and the names of the nodes of all graphs, nested ones included. Nodes need not have names.
+    /// The operator and the name of each node of all graphs. Nested graphs and functions are included. A name may be empty.
     pub fn nodes(&self) -> impl Iterator<Item = (&str, &str)> {
         let nodes = self.structure.graphs.iter().flat_map(|graph| &graph.nodes);
         nodes.map(|node| (self.structure.text(node.operator), self.structure.text(node.name)))
     }
 
-    /// The external files in the order in which they follow the model as inputs: paths relative to the model's folder,
-    /// with plain names only.
+    /// The external files, in the order in which they follow the model as inputs. They are paths relative to the model's
+    /// folder, with plain names only.
     pub fn external_files(&self) -> impl ExactSizeIterator<Item = &str> {
         self.structure.files.iter().map(|&name| self.structure.text(name))
     }
 
-    /// Opens the external files, each when the iterator comes to it, since there may be more than a process can open at
-    /// once. `path` is the path of the model's file, or of its folder alone. Links are followed: the files that they
-    /// lead to must be regular files inside the folder of the model, or if the model's file is a link, inside the
-    /// folder of the file that it leads to, as in Hugging Face's cache. Do not read from a folder that untrusted users
-    /// can write to at the same time.
+    /// Opens the external files. Each is opened when the iterator comes to it, because there may be more files than a
+    /// process can open at once. `path` is the path of the model's file, or of its folder. Links are followed. Each file
+    /// must be a regular file inside the folder of the model. If the model's file is a link, as in Hugging Face's cache,
+    /// the folder of the link's target is allowed too. Do not read from a folder that untrusted users can write to at the
+    /// same time.
     ///
     /// # Errors
     /// Those of [`TensorMessage::open_external`](crate::TensorMessage::open_external), with the name of the first tensor
@@ -248,7 +253,8 @@ impl ModelScan {
         self.external_files().enumerate().map(open)
     }
 
-    /// Plans a conversion. The inputs are the model and the external files, in their order.
+    /// Plans a conversion. `inputs` are the model and its external files, in the order of
+    /// [`external_files`](Self::external_files).
     ///
     /// # Errors
     /// [`FileError`], which names the element at fault.
@@ -270,7 +276,8 @@ impl ModelScan {
                 let rules = (graph, rules.types, rules.options);
                 let converter = Converter::new(&paged, (structure, opset), &mut sources, &mut edits, rules)?;
                 types = converter.convert(&mut notes)?;
-                // Functions are not converted, so that they keep the old type.
+                // Functions are not converted with the graph. Only their initializers and constants are stored in other
+                // types.
                 structure.functions.first().map_or(all, |first| first.graphs.start)..all
             }
         };

@@ -1,4 +1,4 @@
-//! The tensors of `Constant` nodes. Numbers that are attributes of another kind than a tensor become one when they are
+//! The values of `Constant` nodes. A value in an attribute of numbers, such as `value_floats`, becomes a tensor when it is
 //! cast.
 
 use wgpu_cast::{CastOptions, ElementType};
@@ -13,7 +13,8 @@ use crate::onnx::fields::attribute;
 use crate::plan::{TensorCast, TensorStorage};
 use crate::wire::Numbers;
 
-/// The attributes with other values than tensors: their types, and for lists the fields of their values.
+/// The attributes of `Constant` whose values are not tensors: the name, the element type and, for a list, the field of the
+/// values.
 pub(super) const VALUES: [(&str, ElementType, Option<u32>); 6] = [
     ("value_float", ElementType::FLOAT, None),
     ("value_floats", ElementType::FLOAT, Some(attribute::FLOATS)),
@@ -25,19 +26,19 @@ pub(super) const VALUES: [(&str, ElementType, Option<u32>); 6] = [
 
 /// A `Constant` node.
 pub(super) struct Constant<'a> {
-    /// The name of what it makes.
+    /// The name of its output.
     pub name: Name,
-    /// `None` for types that casts do not know.
+    /// The element type; `None` for one that casts do not know.
     pub element_type: Option<ElementType>,
     pub shape: &'a [u64],
     pub elements: u64,
     pub attribute: &'a Attribute,
-    /// The tensor, if it is one.
+    /// The tensor, if the attribute has one.
     pub tensor: Option<TensorId>,
 }
 
 impl Structure {
-    /// The constant that a node makes, if it makes one that is not sparse.
+    /// The constant of a node, if the node is a `Constant` with a value that is not sparse.
     pub(super) fn constant<'a>(&'a self, node: &'a Node) -> Option<Constant<'a>> {
         if self.text(node.operator) != "Constant" || !self.is_standard(node) {
             return None;
@@ -64,7 +65,7 @@ impl Structure {
         })
     }
 
-    /// The names of all sparse tensors: initializers, and values of `Constant` nodes.
+    /// The names of all sparse initializers and of all sparse values of `Constant` nodes.
     pub(super) fn sparse(&self) -> impl Iterator<Item = &str> {
         let value = self.names.find("sparse_value");
         self.graphs.iter().flat_map(move |graph| {
@@ -75,7 +76,7 @@ impl Structure {
     }
 }
 
-/// What is needed to change constants.
+/// The model with everything that a change of its constants needs.
 pub(super) struct Constants<'a, 'b> {
     pub model: &'a dyn ReadAt,
     pub structure: &'a Structure,
@@ -85,7 +86,7 @@ pub(super) struct Constants<'a, 'b> {
 }
 
 impl Constants<'_, '_> {
-    /// Makes the value of a constant one of another type. Neither type is STRING.
+    /// Casts the value of a constant to another type. Neither type is STRING.
     pub(super) fn cast(
         &mut self,
         (graph, index): Place,
@@ -103,7 +104,7 @@ impl Constants<'_, '_> {
         Ok(())
     }
 
-    /// The tensor of numbers.
+    /// The tensor that replaces an attribute of numbers.
     fn tensor(&mut self, place: Place, constant: &Constant<'_>, to: ElementType) -> Result<NewAttribute, FileError> {
         let Constant { attribute: found, elements, shape, .. } = *constant;
         let from = constant.element_type.unwrap_or(ElementType::FLOAT);
@@ -111,7 +112,7 @@ impl Constants<'_, '_> {
         let is_list = !dims.is_empty();
         let (input, range) = match (from, &found.float, &found.floats) {
             (ElementType::FLOAT, Some(range), _) if !is_list => (0, range.clone()),
-            // A number that is not written is a zero.
+            // A number that the message does not have is 0.
             (ElementType::FLOAT, None, _) if !is_list => {
                 return Ok(NewAttribute::Tensor { name: "value", dims, to, source: None });
             }
@@ -141,10 +142,10 @@ impl Constants<'_, '_> {
         Ok(NewAttribute::Tensor { name: "value", dims, to, source: Some((cast, place)) })
     }
 
-    /// The numbers of a list that are not in one range of the model, packed.
+    /// The numbers of a list as packed codes. In the model, they are not packed codes in one range.
     fn decoded(&mut self, name: &str, found: &Attribute) -> Result<Vec<u8>, FileError> {
         let bytes = found.range.end - found.range.start;
-        // An integer of one byte becomes eight.
+        // A varint has at least one byte, and becomes eight.
         self.sources.spend(name, bytes.saturating_mul(if found.floats.is_some() { 1 } else { 8 }))?;
         let element = || format!("an attribute of the node {name}");
         let field = if found.floats.is_some() { attribute::FLOATS } else { attribute::INTS };

@@ -1,4 +1,4 @@
-//! Where the data of tensors comes from, and the file of external data that is written.
+//! The sources of the data of tensors, and the file of external data that is written.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -12,10 +12,12 @@ use crate::onnx::{NamedTensor, TensorPlace};
 use crate::plan::{SourceRange, TensorCast};
 use crate::text::quoted;
 
-/// The most bytes of messages whose values are decoded in memory.
+/// The most bytes of messages whose values are decoded in memory. Decoded values can take more: a varint of one byte can
+/// become eight bytes.
 const MOST_DECODED: u64 = 64 << 20;
 
-/// Where tensors start in the data file: large ones at pages of memory, so that they can be mapped.
+/// Tensors in the data file start at multiples of this many bytes. Those of at least [`PAGE`] bytes start at multiples of
+/// [`PAGE`], so that they can be mapped into memory.
 const ALIGNMENT: u64 = 64;
 const PAGE: u64 = 4096;
 
@@ -23,17 +25,17 @@ const PAGE: u64 = 4096;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Source {
     pub range: SourceRange,
-    /// Whether the model keeps them in a file.
+    /// Whether the input is a file of external data.
     pub is_external: bool,
 }
 
-/// The inputs, and values that were decoded because they are not packed in any of them.
+/// The inputs, and the decoded values of tensors that have no packed codes in any input.
 pub(super) struct Sources<'a> {
     structure: &'a Structure,
-    /// The sizes of the inputs: of the model and its external files.
+    /// The sizes of the model and of its external files.
     sizes: Vec<u64>,
     pub decoded: Vec<u8>,
-    /// The ranges of decoded tensors.
+    /// Where the values of each decoded tensor are in `decoded`.
     ranges: HashMap<TensorId, Range<u64>>,
     spent: u64,
 }
@@ -55,12 +57,12 @@ impl<'a> Sources<'a> {
         Ok(Self { structure, sizes, decoded: Vec::new(), ranges: HashMap::new(), spent: 0 })
     }
 
-    /// The index of the input that is [`decoded`](Self::decoded).
+    /// The index of the input for the bytes of [`decoded`](Self::decoded).
     pub(super) fn decoded_input(&self) -> usize {
         self.sizes.len()
     }
 
-    /// Decodes the tensors that are to be cast but are not packed.
+    /// Decodes the tensors that are to be cast and are not packed codes in one range.
     pub(super) fn decode(&mut self, model: &dyn ReadAt, edits: &Edits) -> Result<(), FileError> {
         let mut tensors: Vec<TensorId> = edits.tensors.keys().copied().collect();
         tensors.sort_unstable();
@@ -80,7 +82,7 @@ impl<'a> Sources<'a> {
         Ok(())
     }
 
-    /// Appends decoded values of a tensor.
+    /// Appends the decoded values of a tensor; returns where they are in `decoded`.
     pub(super) fn append(&mut self, name: &str, packed: &[u8]) -> Result<Range<u64>, FileError> {
         let out_of_memory = |_| FileError::from(FileCause::OutOfMemory { bytes: packed.len() as u64 }).of_tensor(name);
         self.decoded.try_reserve(packed.len()).map_err(out_of_memory)?;
@@ -89,14 +91,14 @@ impl<'a> Sources<'a> {
         Ok(start..self.decoded.len() as u64)
     }
 
-    /// Counts bytes of messages that are about to be decoded.
+    /// Counts `bytes` bytes of a message before it is decoded. More than [`MOST_DECODED`] bytes in all are an error.
     pub(super) fn spend(&mut self, name: &str, bytes: u64) -> Result<(), FileError> {
         self.spent = self.spent.saturating_add(bytes);
         let over = || FileError::from(ModelFault::TypedData { limit: MOST_DECODED }).of_tensor(name);
         if self.spent > MOST_DECODED { Err(over()) } else { Ok(()) }
     }
 
-    /// The packed codes of a tensor. `None` if there are none: strings, and values that are neither packed nor decoded.
+    /// The packed codes of a tensor; `None` for strings and for values that are neither packed nor decoded.
     pub(super) fn of(&self, id: TensorId) -> Result<Option<Source>, FileError> {
         let tensor = self.structure.tensor(id);
         let at = |input, range: &Range<u64>| SourceRange { input, offset: range.start, bytes: range.end - range.start };
@@ -123,7 +125,7 @@ impl<'a> Sources<'a> {
 /// The data of a tensor in the output.
 pub(super) struct Content {
     pub source: Source,
-    /// The cast with its row.
+    /// The cast, and its row in the report.
     pub cast: Option<(TensorCast, usize)>,
     pub bytes: u64,
 }
@@ -137,7 +139,7 @@ impl Content {
     }
 }
 
-/// The file of external data. Tensors with the same data are stored once.
+/// The file of external data. Data that several tensors share is stored once.
 #[derive(Debug)]
 pub(super) struct DataFile {
     pub location: String,
@@ -145,8 +147,8 @@ pub(super) struct DataFile {
     placed: HashMap<Key, (u64, u64)>,
 }
 
-/// What decides the bytes of a tensor: its source, and the number of elements and both types of its cast. Several
-/// numbers of elements narrower than a byte have as many bytes.
+/// What the stored bytes of a tensor depend on: the source and, for a cast, the number of elements and both types. The
+/// number of elements matters, because different numbers of codes narrower than a byte can take the same number of bytes.
 type Key = (SourceRangeKey, Option<(u64, i32, i32)>);
 type SourceRangeKey = (usize, u64, u64);
 
@@ -155,7 +157,7 @@ impl DataFile {
         Self { location: location.to_owned(), content: Message::default(), placed: HashMap::new() }
     }
 
-    /// Stores data; returns its offset and length.
+    /// Stores the data of a tensor, unless it is stored already; returns its offset and length.
     pub(super) fn place(&mut self, content: Content) -> Result<(u64, u64), FileError> {
         let range = content.source.range;
         let cast = content.cast.as_ref().map(|(cast, _)| {

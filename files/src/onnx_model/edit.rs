@@ -1,4 +1,4 @@
-//! What is to change in a model. Everything else is copied.
+//! The changes of a model. Everything else is copied.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -15,7 +15,7 @@ pub(super) struct Edits {
     pub opset: Option<i64>,
     pub graphs: HashMap<GraphId, GraphEdits>,
     pub tensors: HashMap<TensorId, TensorEdit>,
-    /// The opsets that functions import, by their indexes.
+    /// The new opsets of functions, by the index of the function.
     pub functions: HashMap<usize, i64>,
     /// The new types of constants.
     pub constant_types: HashSet<ElementType>,
@@ -24,10 +24,10 @@ pub(super) struct Edits {
     names: FreshNames,
 }
 
-/// The changes of a graph. Lists are named by the indexes of their elements in the graph.
+/// The changes of a graph. Keys are the indexes of nodes, inputs and so on in the graph.
 #[derive(Debug, Default)]
 pub(super) struct GraphEdits {
-    /// Casts that are inserted before a node, or at the end.
+    /// The casts that are inserted, by the index of the node that follows them. Those at the end have the number of nodes.
     pub casts: BTreeMap<usize, Vec<NewCast>>,
     pub nodes: HashMap<usize, NodeEdit>,
     pub inputs: HashMap<usize, ValueEdit>,
@@ -43,7 +43,7 @@ pub(super) struct NewCast {
     pub to: ElementType,
 }
 
-/// Another name, or another type, for a tensor.
+/// A new name, a new type, or both, for a tensor.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct TensorEdit {
     pub name: Option<String>,
@@ -52,7 +52,7 @@ pub(super) struct TensorEdit {
 
 #[derive(Debug, Default)]
 pub(super) struct NodeEdit {
-    /// New names by the indexes of inputs and outputs.
+    /// The new names of inputs and outputs, by their indexes.
     pub inputs: HashMap<usize, String>,
     pub outputs: HashMap<usize, String>,
     /// The changes of attributes, by their indexes.
@@ -62,7 +62,7 @@ pub(super) struct NodeEdit {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum AttributeEdit {
-    /// Another number; the other fields stay.
+    /// Another integer. The other fields of the attribute stay.
     Number(i64),
     Replace(NewAttribute),
 }
@@ -73,7 +73,8 @@ pub(super) enum NewAttribute {
         name: &'static str,
         value: i64,
     },
-    /// A tensor of shape `dims`: the result of a cast for the constant at a place, or a zero.
+    /// A tensor of shape `dims`: the result of the cast in `source`, or a single zero. The place is that of the `Constant`
+    /// node.
     Tensor {
         name: &'static str,
         dims: Vec<u64>,
@@ -94,7 +95,7 @@ impl Edits {
         self.graphs.entry(id).or_default()
     }
 
-    /// Initializers and constants in the order of the graphs, then other tensors.
+    /// The rows of the report: initializers, then constants, then other tensors that are cast.
     pub(super) fn rows(&self, structure: &Structure) -> Rows {
         let mut rows = Rows::default();
         let new_type = |id: TensorId| self.tensors.get(&id).and_then(|edit| edit.to);
@@ -122,7 +123,7 @@ impl Edits {
         rows
     }
 
-    /// The type of the tensor that replaces an attribute of a node.
+    /// The type of the tensor that replaces an attribute of a node, if one does.
     fn replaced(&self, (graph, index): Place) -> Option<ElementType> {
         let attributes = &self.graphs.get(&graph)?.nodes.get(&index)?.attributes;
         attributes.values().find_map(|edit| match edit {
@@ -131,7 +132,7 @@ impl Edits {
         })
     }
 
-    /// A name that the model does not have, for a value in another type.
+    /// A name that the model does not have yet, for the value `name` in another type.
     pub(super) fn fresh(&mut self, names: &Names, name: Name, element_type: ElementType) -> String {
         self.names.fresh(names, names.text(name), element_type)
     }
@@ -140,7 +141,8 @@ impl Edits {
 #[derive(Debug, Default)]
 struct FreshNames {
     used: HashSet<String>,
-    /// How often a name was asked for, so that the search does not start anew.
+    /// How many candidates were tried for each name. The next search goes on behind them: otherwise many values of one
+    /// name would take quadratic time.
     counts: HashMap<String, u32>,
 }
 

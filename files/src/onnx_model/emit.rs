@@ -1,4 +1,4 @@
-//! Writes a model with its edits. What has no edit is copied byte for byte.
+//! Writes a model with its edits. Whatever has no edit is copied byte for byte.
 
 mod functions;
 mod tensors;
@@ -21,7 +21,8 @@ use crate::onnx::fields::{
 use crate::onnx::{opset_import, put_attribute};
 use crate::wire::{Field, Kind};
 
-/// The names in messages about what was read before: errors there mean that the input has changed.
+/// The element in errors. All messages were read before, so that an error means that the input has changed since; it need
+/// not name the part.
 const ELEMENT: &str = "the model";
 
 pub(super) struct Emitter<'a> {
@@ -30,8 +31,8 @@ pub(super) struct Emitter<'a> {
     pub edits: &'a Edits,
     pub sources: &'a Sources<'a>,
     pub options: CastOptions,
-    /// Tensors of at least so many bytes are stored in the data file, but of those in nodes only the ones that were in
-    /// a file before. Without it, all that were in a file before are.
+    /// Initializers of at least this many bytes are stored in the data file. So are tensors of nodes of at least this many
+    /// bytes, if they were in a file before. `None`: all tensors that were in a file before are stored in the data file.
     pub threshold: Option<u64>,
     pub rows: &'a Rows,
     pub data: DataFile,
@@ -75,7 +76,7 @@ impl Emitter<'_> {
         Ok(out)
     }
 
-    /// Appends a field that is a message: the bytes of the field if the message has not changed.
+    /// Appends a field that is a message. A message that has not changed is copied with its field.
     fn child(
         &mut self,
         out: &mut Message,
@@ -149,7 +150,7 @@ impl Emitter<'_> {
         Ok(out)
     }
 
-    /// Appends a node of a graph or a function, and before it the casts that are inserted there.
+    /// Appends a node of a graph or a function, behind the casts that are inserted in front of it.
     fn node_field(
         &mut self,
         out: &mut Message,
@@ -186,7 +187,8 @@ impl Emitter<'_> {
         Ok(out)
     }
 
-    /// A message with another number in the field that the path of messages and their fields leads to.
+    /// A message with another number in one field. `path` has the kind of each message on the way and the field in it that
+    /// leads on; the last field is the number.
     fn replaced(&self, range: &Range<u64>, path: &[(&'static Kind, u32)], number: u64) -> Result<Message, FileError> {
         let mut out = Message::default();
         let Some((&(kind, step), rest)) = path.split_first() else { return Ok(out) };
@@ -302,12 +304,12 @@ impl Emitter<'_> {
     }
 }
 
-/// The index, which counts on.
+/// Returns the index, and counts it up.
 fn next(index: &mut usize) -> usize {
     std::mem::replace(index, *index + 1)
 }
 
-/// An element of a list that was read before.
+/// The element with this index. It is missing only if the model has changed since it was read.
 fn known<T>(list: &[T], index: usize) -> Result<&T, FileError> {
     list.get(index).ok_or_else(|| ModelFault::Changed.into())
 }
@@ -321,7 +323,7 @@ fn cast_node(cast: &NewCast) -> Result<Message, FileError> {
     Ok(out)
 }
 
-/// An attribute, as a field of a node.
+/// An attribute with an integer, as a field of a node.
 fn int_attribute(name: &str, value: i64) -> Vec<u8> {
     let mut bytes = Vec::new();
     put_attribute(&mut bytes, name, wgpu_cast::onnx::Attribute::Int(value));

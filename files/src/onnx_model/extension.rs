@@ -1,15 +1,16 @@
-//! Which operator versions only extend the ones before, so that a node of the older version is one of the newer.
+//! Operator versions that only extend the versions before them. A node that is valid for the older version is then valid for
+//! the newer one, with the same meaning.
 
 use std::collections::HashSet;
 use std::sync::OnceLock;
 
 use super::schema;
 
-/// Made by `files/tests/onnx/extensions.py`, which says what counts.
+/// The table of such versions. `files/tests/onnx/extensions.py` makes it, and says what counts as an extension.
 const TABLE: &str = include_str!("extensions.txt");
 
-/// Whether a node of an operator that is valid at the first opset is valid at the second, which is not older, and
-/// computes the same there.
+/// Whether each node of an operator that is valid at the opset `from` is valid at the opset `to`, and computes the same
+/// there. `to` is not older than `from`.
 pub(super) fn keeps_meaning(operator: &str, from: i64, to: i64) -> bool {
     let mut versions = (from + 1..=to).map(|opset| schema::since(operator, opset));
     match schema::since(operator, from) {
@@ -49,7 +50,7 @@ mod tests {
         assert_eq!(lines.count(), extensions().len());
     }
 
-    /// By the texts of the operators and the lists of changes in ONNX's `Changelog.md`.
+    /// The expected values are from the texts of the operators and the lists of changes in ONNX's `Changelog.md`.
     #[test]
     fn operators_that_keep_their_meaning() {
         for (operator, from, to) in [
@@ -65,7 +66,8 @@ mod tests {
             assert!(keeps_meaning(operator, from, to), "{operator} {from} {to}");
         }
         for (operator, from, to) in [
-            // The axis, the meaning of no sizes, the default of an attribute, an attribute that is an input now.
+            // A newer version changed the axis, the meaning of absent sizes or the default of an attribute, or made an
+            // attribute an input.
             ("Softmax", 12, 13),
             ("Split", 13, 19),
             ("RoiAlign", 10, 16),
@@ -76,7 +78,7 @@ mod tests {
             ("GridSample", 16, 20),
             ("MeanVarianceNormalization", 9, 13),
             ("Cast", 23, 24),
-            // It is gone, and there are none.
+            // The operator is deprecated, or does not exist at the older opset.
             ("Upsample", 9, 10),
             ("Scatter", 10, 11),
             ("Gelu", 19, 20),

@@ -1,4 +1,4 @@
-//! A protobuf message as parts of an output file, so that its length is known before its data is read.
+//! A protobuf message as parts of an output file. Its length is thus known before its data is read.
 
 use std::ops::Range;
 
@@ -7,15 +7,16 @@ use crate::input::ReadAt;
 use crate::plan::{FilePlan, Part, SourceRange, TensorCast};
 use crate::wire::{WireError, put_bytes, put_length, put_number};
 
-/// Copied ranges up to this size become literal bytes, which are faster to write than to read piece by piece.
+/// Copied ranges of the model up to this size, in bytes, are read when the plan is made. Reading each of them later would
+/// be slower.
 const SHORT: u64 = 1024;
 
-/// Fields one after another.
+/// Fields, one after another.
 #[derive(Debug, Default)]
 pub(super) struct Message {
     parts: Vec<Part>,
     bytes: u64,
-    /// The row of each cast.
+    /// The row in the report of each cast.
     rows: Vec<usize>,
 }
 
@@ -83,7 +84,7 @@ impl Message {
         message.parts.into_iter().try_for_each(|part| self.push(part))
     }
 
-    /// Whether these are exactly the bytes of a range of the model.
+    /// Whether the message consists of exactly the bytes `range` of the model.
     pub(super) fn is_copy_of(&self, range: &Range<u64>) -> bool {
         let whole = SourceRange { input: 0, offset: range.start, bytes: range.end - range.start };
         match self.parts.as_slice() {
@@ -93,7 +94,7 @@ impl Message {
         }
     }
 
-    /// The output file that is this message, and the rows of its casts.
+    /// The plan of an output file with this message, and the rows of its casts.
     pub(super) fn into_plan(self, model: &dyn ReadAt) -> Result<(FilePlan, Vec<usize>), WireError> {
         let mut parts: Vec<Part> = Vec::new();
         for part in self.parts {

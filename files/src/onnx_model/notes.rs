@@ -1,4 +1,4 @@
-//! What a conversion left as it was.
+//! Notes about what a conversion did not convert, or changed unasked.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use wgpu_cast::ElementType;
 
 use crate::text::{listed, quoted};
 
-/// What a conversion left as it was, or changed beside what was asked for.
+/// Something that a conversion did not convert, or that it changed although nobody asked for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ModelNote {
@@ -14,7 +14,7 @@ pub enum ModelNote {
     NothingCast {
         /// The number of initializers and constants.
         tensors: usize,
-        /// How many of them were to have the type that they have already.
+        /// The number of those that were selected and have the wanted type already.
         same: usize,
         /// The number of other nodes with lists of floats as attributes, which are not converted.
         nodes: usize,
@@ -26,10 +26,10 @@ pub enum ModelNote {
         /// The old type.
         element_type: ElementType,
     },
-    /// The result would exceed 2 GiB otherwise, so that smaller tensors than asked for are in the file of external
-    /// data.
+    /// Smaller tensors than the caller asked for are in the file of external data, because the model would exceed 2 GiB
+    /// otherwise.
     MoreExternal {
-        /// The size in bytes from which on tensors are there.
+        /// Tensors of at least this many bytes are in that file.
         from: u64,
     },
     /// Sparse initializers and constants are not converted.
@@ -47,15 +47,15 @@ pub enum ModelNote {
         count: usize,
     },
     /// Initializers and constants that are parameters of operators, such as the scales of `Resize` and
-    /// `DequantizeLinear`, are not converted, because rounded ones would change shapes and what codes stand for.
+    /// `DequantizeLinear`, are not converted. Rounding them would change shapes and the meaning of codes.
     ParametersLeft {
         /// The names of the first ones.
         tensors: Vec<String>,
         /// The number of further ones.
         more: usize,
     },
-    /// Graph inputs with an initializer were constants before format version 4. They are left out, because they would
-    /// be default values now.
+    /// Graph inputs with an initializer are left out. Before format version 4, they were constants; in the version of the
+    /// result, they would be default values, which callers could replace.
     InputsLeftOut {
         /// Their number.
         count: usize,
@@ -73,13 +73,13 @@ pub enum ModelNote {
         operator: String,
         /// Why.
         reason: KeptReason,
-        /// The first node, by its name or what it makes.
+        /// The first node: its name, or that of its first output.
         first: String,
         /// Their number.
         count: usize,
     },
-    /// Nodes are kept in the old type because their values come from integers, such as sizes and positions, which a
-    /// narrow type would round.
+    /// Nodes are kept in the old type because their values come from integers, such as sizes and positions. A narrow type
+    /// would round these.
     IntegersKept {
         /// The first nodes, with their operators.
         nodes: Vec<String>,
@@ -99,8 +99,8 @@ pub enum KeptReason {
     Unknown,
     /// The operator does not support the new type at this opset.
     NotSupported,
-    /// The operator is a function, and its body at this opset has constants of the old type, whatever its schema
-    /// allows.
+    /// ONNX defines the operator as a function, and the body of the function at this opset has constants of the old type.
+    /// It does not work in the new type, even if the schema allows it.
     Body,
     /// Some inputs or outputs do not support the new type at this opset; the others are converted.
     InPart,

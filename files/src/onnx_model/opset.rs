@@ -1,4 +1,4 @@
-//! The opset and the format version that the types of a result need.
+//! The opset and the format version that a result needs for its types.
 
 use wgpu_cast::{ElementType, Operator, onnx::NEWEST_OPSET, onnx::ir_version};
 
@@ -11,7 +11,7 @@ use super::structure::{GraphId, Structure};
 use crate::error::{FileError, ModelFault};
 use crate::text::cut;
 
-/// How many nodes an error names.
+/// The most nodes that an error names.
 const NAMED: usize = 5;
 
 /// The first format version in which initializers need not be graph inputs.
@@ -23,7 +23,7 @@ const NUMBERED_CAST: i64 = 6;
 /// The first opset whose `Constant` has other types than FLOAT, FLOAT16 and DOUBLE.
 const ANY_CONSTANT: i64 = 9;
 
-/// The opset of the default domain, which must be a known one from `oldest` on.
+/// The imported opset of the default domain. It must be from `oldest` to [`NEWEST_OPSET`].
 fn imported(structure: &Structure, oldest: i64) -> Result<i64, FileError> {
     let opset = structure.opset.ok_or(ModelFault::NoOpset)?;
     if (oldest..=NEWEST_OPSET).contains(&opset) {
@@ -32,12 +32,13 @@ fn imported(structure: &Structure, oldest: i64) -> Result<i64, FileError> {
     Err(ModelFault::Opset { opset, oldest, newest: NEWEST_OPSET }.into())
 }
 
-/// The first opset whose `Cast` has a type.
+/// The first opset whose `Cast` supports a type and names it by a number.
 fn needed(element_type: ElementType) -> i64 {
     NUMBERED_CAST.max(i64::from(element_type.since_opset(Operator::Cast).unwrap_or(1)))
 }
 
-/// The opset that a model with values of a type will import: its own one, if [`raise`] cannot raise it.
+/// The opset that the model imports once it has values of `element_type`. It is the model's own opset if [`raise`] cannot
+/// raise that.
 pub(super) fn reached(structure: &Structure, element_type: ElementType) -> Result<i64, FileError> {
     let from = imported(structure, NUMBERED_CAST)?;
     let to = needed(element_type).max(from);
@@ -45,8 +46,9 @@ pub(super) fn reached(structure: &Structure, element_type: ElementType) -> Resul
     Ok(if is_reached { to } else { from })
 }
 
-/// Raises the opset to the one that `Cast` and `Constant` need for these types, if the operators of the model only
-/// gained types and optional parts in between. Functions that are changed import that opset, too.
+/// Raises the opset to the one that `Cast` and `Constant` need for these types. Between the two opsets, the operators of the
+/// model may only have gained types and optional parts; otherwise it is an error. Functions that are changed import the new
+/// opset too.
 pub(super) fn raise(
     structure: &Structure,
     edits: &mut Edits,
@@ -62,7 +64,7 @@ pub(super) fn raise(
     let functions = structure.functions.iter().enumerate();
     let edited: Vec<usize> =
         functions.filter(|(_, function)| is_edited(&function.graphs)).map(|(index, _)| index).collect();
-    // A function and the model must import the same version of each operator, so also of `Cast`.
+    // ONNX demands that a function and the model import the same version of each operator that both use. `Cast` is one.
     let imports = edited.iter().filter_map(|&index| structure.functions[index].opset);
     let to = imports.fold(needed.max(from), i64::max);
     if to > NEWEST_OPSET {
@@ -78,7 +80,8 @@ pub(super) fn raise(
         edits.opset = Some(to);
         notes.push(ModelNote::OpsetRaised { from, to });
     }
-    // Writers give older format versions to newer opsets, which is not for a conversion to correct.
+    // Some writers combine an opset with an older format version than it needs. If the opset is not raised, that is
+    // not corrected.
     let version =
         ir_version(if to > from { to } else { needed }).unwrap_or(structure.ir_version).max(structure.ir_version);
     let version = version.max(INITIALIZERS_ALONE);
@@ -86,7 +89,7 @@ pub(super) fn raise(
     Ok(())
 }
 
-/// The nodes that mean something else at the opset that is raised to. Notes which functions must import it.
+/// The nodes that mean something else at the opset `to`. The functions that must import it are added to `edits`.
 fn changed_nodes(structure: &Structure, edits: &mut Edits, edited: &[usize], (from, to): (i64, i64)) -> Vec<String> {
     let first_body = structure.functions.first().map_or(structure.graphs.len(), |first| first.graphs.start as usize);
     let nodes = structure.graphs[..first_body].iter().flat_map(|graph| &graph.nodes);
@@ -117,7 +120,7 @@ fn changed_nodes(structure: &Structure, edits: &mut Edits, edited: &[usize], (fr
     changed
 }
 
-/// Whether graph inputs with an initializer are constants, as they had to be in old format versions.
+/// Whether graph inputs with an initializer are constants. In old format versions, each initializer had to be an input.
 pub(super) fn inputs_are_constants(structure: &Structure) -> bool {
     structure.ir_version < INITIALIZERS_ALONE
 }

@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use super::reader::Name;
 use super::structure::{GraphId, Node, Structure};
 
-/// The inputs with scales, factors of sizes, limits of ranges, frequencies and thresholds, by operator. A rounded weight
-/// is off by its own rounding. A rounded value of these changes the shape of a result, or what all codes of a tensor
-/// stand for, and a scale can even become zero.
+/// The inputs with scales, factors of sizes, limits of ranges, frequencies and thresholds, by operator. Rounding a weight
+/// changes that weight only. Rounding one of these values changes the shape of a result, or the meaning of all codes of a
+/// tensor, and a scale can even become zero.
 const INPUTS: [(&str, &[usize]); 24] = [
     ("DequantizeLinear", &[1]),
     ("MelWeightMatrix", &[3, 4]),
@@ -19,7 +19,8 @@ const INPUTS: [(&str, &[usize]); 24] = [
     ("Range", &[0, 1, 2]),
     ("Resize", &[1, 2]),
     ("Upsample", &[1]),
-    // Operators of onnxruntime, which are in the domain com.microsoft as are its QuantizeLinear and DequantizeLinear.
+    // These are operators of onnxruntime, in the domain com.microsoft. That domain also has a QuantizeLinear and a
+    // DequantizeLinear, with the inputs above.
     ("DynamicQuantizeMatMul", &[2]),
     ("MatMulIntegerToFloat", &[2, 3]),
     ("MatMulNBits", &[2]),
@@ -36,14 +37,14 @@ const INPUTS: [(&str, &[usize]); 24] = [
     ("QLinearWhere", &[2, 5, 7]),
 ];
 
-/// The operator of onnxruntime with any number of inputs: the scale of its output comes first, and each tensor is
-/// followed by its scale and its zero point.
+/// An operator of onnxruntime with any number of inputs: the scale and the zero point of its output, then each tensor with
+/// its scale and its zero point.
 const CONCAT: &str = "QLinearConcat";
 
 /// Which values are parameters.
 pub(super) struct Parameters {
-    /// The graph of the model, or the body of a function, in which each graph is nested. Names of one function say
-    /// nothing in another.
+    /// For each graph, the outermost graph around it: the model's graph, or the body of a function. A name means different
+    /// values in different outermost graphs.
     roots: Vec<GraphId>,
     names: HashSet<(GraphId, Name)>,
 }
@@ -63,8 +64,7 @@ impl Parameters {
         Self { roots, names }
     }
 
-    /// Whether a node of the graph, or of another one in the same graph of the model or function, takes the value as a
-    /// parameter.
+    /// Whether a node takes the value as a parameter. It may be any node within the same outermost graph as `graph`.
     pub(super) fn contain(&self, graph: GraphId, name: Name) -> bool {
         self.names.contains(&(self.roots[graph as usize], name))
     }

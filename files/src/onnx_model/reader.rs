@@ -1,4 +1,4 @@
-//! Reads the fields of a model's messages, with errors that name the element.
+//! Reads the fields of a model's messages. Errors name the element of the model.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -11,7 +11,8 @@ use crate::wire::{Field, Fields, Kind, WireError};
 /// The number of bytes that are read at a time.
 const PAGE: usize = 16 << 10;
 
-/// An input of whose bytes those around the last read are kept, because the messages of a model are small and many.
+/// An input that keeps the bytes behind the last place that was read. A model has many small messages: reading each from
+/// the file would be slow.
 pub(super) struct Paged<'a> {
     input: &'a dyn ReadAt,
     size: u64,
@@ -78,21 +79,21 @@ pub(super) fn wire(element: impl FnOnce() -> String, error: WireError) -> FileEr
     FileError::from(error).in_element(element)
 }
 
-/// The error of a tensor, which is named by its name if it has one, or as an element of the model.
+/// The error of a tensor. It names the tensor's name or, if there is none, the element of the model.
 pub(super) fn of_tensor(element: impl FnOnce() -> String, error: FileError) -> FileError {
     if error.tensor().is_some() { error } else { error.in_element(element) }
 }
 
-/// A name of the model, which stands for the same text wherever it occurs.
+/// A name in the model. Equal texts have equal names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Name(u32);
 
 impl Name {
-    /// The empty name, which stands for an optional value that is not given.
+    /// The empty name. As an input or output of a node, it is an optional value that is not given.
     pub(super) const EMPTY: Name = Name(0);
 }
 
-/// The names of a model, each kept once.
+/// The names of a model. Each text is kept once.
 #[derive(Debug)]
 pub(super) struct Names {
     texts: Vec<std::sync::Arc<str>>,
@@ -111,7 +112,7 @@ impl Names {
         if let Some(&name) = self.indexes.get(text) {
             return (name, false);
         }
-        // There are fewer names than bytes of memory for them, which the scan limits.
+        // The index fits: the scan limits the memory for names, and each name takes more than a byte.
         let name = Name(u32::try_from(self.texts.len()).unwrap_or(u32::MAX));
         let text: std::sync::Arc<str> = text.into();
         self.texts.push(text.clone());

@@ -13,13 +13,14 @@ use crate::onnx::fields::{attribute, function, graph, model, node, sparse};
 use crate::onnx::{TensorHeader, TensorPlace, ValueKind, is_default, opset_import, value_info};
 use crate::wire::{Field, Form, Packed, Value};
 
-/// How deep graphs may be nested. Parsers of protobuf allow 100 messages, of which a nested graph takes three.
+/// The most graphs that may be nested. Parsers of protobuf allow 100 nested messages, and each nested graph takes three of
+/// them: a graph, a node and an attribute.
 const DEEPEST: u32 = 32;
 
 /// The most memory for the structure in bytes.
 const MOST_MEMORY: u64 = 512 << 20;
 
-/// The attributes whose values conversions look at, apart from tensors and graphs.
+/// The attributes that conversions look at, beside those with tensors or graphs and the values of constants.
 const ATTRIBUTES: [&str; 7] =
     ["sparse_value", "to", "dtype", "output_dtype", "output_datatype", "stash_type", "num_scan_inputs"];
 
@@ -63,7 +64,7 @@ pub(super) struct Scanner<'a> {
 }
 
 impl Scanner<'_> {
-    /// Counts memory that is about to be used.
+    /// Counts memory before it is used. More than [`MOST_MEMORY`] bytes in all are an error.
     pub(super) fn spend(&mut self, bytes: usize) -> Result<(), FileError> {
         self.memory = self.memory.saturating_add(bytes as u64);
         if self.memory > MOST_MEMORY { Err(ModelFault::Structure { limit: MOST_MEMORY }.into()) } else { Ok(()) }
@@ -76,18 +77,18 @@ impl Scanner<'_> {
 
     fn intern(&mut self, text: &str) -> Result<Name, FileError> {
         let (name, is_new) = self.structure.names.intern(text);
-        // Beside the text: its two references and the entry of the hash table.
+        // 96 bytes are for the two references to the text and for the entry of the hash table.
         self.spend(if is_new { text.len() + 96 } else { 0 })?;
         Ok(name)
     }
 
-    /// The name of a domain, of which the default one has two.
+    /// The name of a domain. The default domain has two names; both become the empty one.
     fn domain(&mut self, field: &Field, element: impl Fn() -> String) -> Result<Name, FileError> {
         let name = self.name(field, element)?;
         Ok(if is_default(self.structure.text(name)) { Name::EMPTY } else { name })
     }
 
-    /// Notes the opset that is imported, if it is one of the default domain.
+    /// Notes the imported opset, if it is one of the default domain. Two different ones are an error.
     fn import(
         &mut self,
         field: &Field,
@@ -107,7 +108,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// Nothing that a function holds may be in a file.
+    /// Reads a function. External data in it is an error.
     fn function(&mut self, range: &Range<u64>, index: usize) -> Result<(), FileError> {
         let (mut domain, mut name) = (Name::EMPTY, Name::EMPTY);
         let element = || format!("function {index}");
@@ -143,7 +144,7 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    /// Whether a tensor from this one on has external data.
+    /// Whether a tensor with an index of at least `first` has external data.
     fn has_external(&self, first: usize) -> bool {
         self.structure.tensors[first..].iter().any(|tensor| tensor.file.is_some())
     }
@@ -190,7 +191,8 @@ impl Scanner<'_> {
         Ok(id as GraphId)
     }
 
-    /// Sparse tensors are copied, so they must not have data in a file. The name and type are those of the values.
+    /// Reads a sparse tensor. Sparse tensors are copied as they are, so that external data in them is an error. The
+    /// name and type are those of the values.
     fn sparse(&mut self, range: &Range<u64>, element: impl Fn() -> String) -> Result<(Name, i32), FileError> {
         let tensors = self.structure.tensors.len();
         let mut values = (Name::EMPTY, 0);
@@ -210,7 +212,7 @@ impl Scanner<'_> {
         Ok(values)
     }
 
-    /// Reads a tensor and keeps it in the list of tensors.
+    /// Reads a tensor, and adds it to the list of tensors.
     fn tensor(&mut self, range: Range<u64>, element: impl Fn() -> String) -> Result<TensorId, FileError> {
         self.spend(size_of::<Tensor>())?;
         let header = TensorHeader::read(self.input, range).map_err(|error| of_tensor(element, error))?;
@@ -316,7 +318,7 @@ impl Scanner<'_> {
         Ok((Some(found), has_floats))
     }
 
-    /// The number of values of a list.
+    /// The number of values in a list.
     fn values(&self, range: &Range<u64>, list: u32, element: impl Fn() -> String) -> Result<u64, FileError> {
         let mut count = 0;
         for field in fields(self.input, &attribute::KIND, range, &element) {

@@ -1,42 +1,42 @@
-//! The schemas of ONNX's operators, as far as conversions need them: versions, and which float types inputs and outputs
-//! may have.
+//! The schemas of ONNX's operators, as far as conversions need them: the versions, and the float types that inputs and
+//! outputs may have.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use wgpu_cast::ElementType;
 
-/// Made by `files/tests/onnx/schemas.py`, which describes the format.
+/// The table of schemas. `files/tests/onnx/schemas.py` makes it, and describes its format.
 const TABLE: &str = include_str!("schemas.txt");
 
-/// Made by `files/tests/onnx/bodies.py`, which describes the format.
+/// The table of bodies of functions. `files/tests/onnx/bodies.py` makes it, and describes its format.
 const BODIES: &str = include_str!("bodies.txt");
 
-/// What an operator takes and makes at a version.
+/// The inputs and outputs of a version of an operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Schema {
     pub inputs: Parameters,
     pub outputs: Parameters,
     variables: Vec<Allowed>,
-    /// The letters of the float types that the operator's body does not support, whatever the variables allow.
+    /// The letters of the float types that the operator's body does not support, even if the variables allow them.
     refused: &'static str,
 }
 
-/// The type variables of inputs or outputs, by index.
+/// The type variable of each input or output. With `repeats`, further inputs or outputs have the last variable.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Parameters {
     variables: Vec<usize>,
     repeats: bool,
 }
 
-/// What a type variable allows.
+/// The types that a type variable allows, as letters of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Allowed {
     text: &'static str,
 }
 
 impl Parameters {
-    /// The type variable of an input or output; `None` beyond the last.
+    /// The type variable of an input or output; `None` beyond the last one.
     pub(super) fn variable(&self, index: usize) -> Option<usize> {
         let last = self.variables.last().copied().filter(|_| self.repeats);
         self.variables.get(index).copied().or(last)
@@ -85,19 +85,19 @@ impl Schema {
         self.variables[variable]
     }
 
-    /// Whether the operator is a function whose body supports this float type, or no function.
+    /// Whether the operator's body supports this float type. An operator that is not a function supports all of them.
     pub(super) fn body_supports(&self, element_type: ElementType) -> bool {
         letter(element_type).is_none_or(|letter| !self.refused.contains(letter))
     }
 
-    /// The schema of an operator of the default domain at an opset; `None` if there is none, or if it is deprecated.
+    /// The schema of an operator of the default domain at an opset; `None` for an unknown or deprecated operator.
     pub(super) fn at(operator: &str, opset: i64) -> Option<Self> {
         let schema = parse(version(operator, opset)?.1)?;
         Some(Schema { refused: refused(operator, opset), ..schema })
     }
 }
 
-/// The opset that introduced the version of an operator that holds at an opset.
+/// The version of an operator at an opset: the opset that introduced it.
 pub(super) fn since(operator: &str, opset: i64) -> Option<i64> {
     version(operator, opset).map(|(since, _)| since)
 }
@@ -119,7 +119,7 @@ fn version(operator: &str, opset: i64) -> Option<(i64, &'static str)> {
     versions.get(operator)?.iter().copied().rfind(|&(since, _)| since <= opset)
 }
 
-/// The types that the body of an operator refuses at an opset.
+/// The letters of the types that the body of an operator does not support at an opset.
 fn refused(operator: &str, opset: i64) -> &'static str {
     let mut lines = BODIES.lines().filter_map(|line| {
         let mut words = line.split(' ');
@@ -129,7 +129,7 @@ fn refused(operator: &str, opset: i64) -> &'static str {
     lines.next_back().unwrap_or_default()
 }
 
-/// What follows the version in a line of the table.
+/// Reads what follows the version in a line of the table.
 fn parse(line: &'static str) -> Option<Schema> {
     let mut words = line.split(' ');
     let (inputs, outputs) = words.next()?.split_once('>')?;
@@ -184,7 +184,7 @@ mod tests {
         assert!(Schema::at("Selu", 28).unwrap().body_supports(FLOAT16));
     }
 
-    /// By the texts of the operators.
+    /// The expected values are from the texts of the operators.
     #[test]
     fn schemas_at_opsets() {
         assert_eq!([5, 6, 12, 13, 18, 19, 28].map(|opset| since("Cast", opset)), [1, 6, 9, 13, 13, 19, 28].map(Some));

@@ -13,7 +13,8 @@ pub(super) type TensorId = u32;
 /// A node, by its graph and its index there.
 pub(super) type Place = (GraphId, usize);
 
-/// What a model consists of. Graphs and tensors are kept in lists, in which a graph follows those that contain it.
+/// The parts of a model. All graphs are in one list, in which a graph follows the graphs that contain it; all tensors are in
+/// another.
 #[derive(Debug, Default)]
 pub(super) struct Structure {
     /// The bytes of the whole model.
@@ -21,13 +22,13 @@ pub(super) struct Structure {
     pub ir_version: i64,
     /// The imported opset of the default domain.
     pub opset: Option<i64>,
-    /// The graph with those that are nested in it, then the bodies of functions with theirs.
+    /// The model's graph and the graphs nested in it, then the body of each function and the graphs nested in that.
     pub graphs: Vec<Graph>,
     pub tensors: Vec<Tensor>,
     pub functions: Vec<Function>,
     /// The domains and names of the functions.
     pub function_names: HashSet<(Name, Name)>,
-    /// The files of external data, and their indexes.
+    /// The files of external data, in the order in which tensors name them, and the index of each.
     pub files: Vec<Name>,
     pub file_indexes: HashMap<Name, usize>,
     pub names: Names,
@@ -37,15 +38,15 @@ pub(super) struct Structure {
 #[derive(Debug, Default)]
 pub(super) struct Function {
     pub name: Name,
-    /// Its body and the graphs that are nested in it.
+    /// The body, and the graphs that are nested in it.
     pub graphs: Range<GraphId>,
-    /// The opset of the default domain that it imports, or else the model's.
+    /// The opset of the default domain that the function imports; `None` if it imports none, and uses the model's.
     pub opset: Option<i64>,
-    /// The operators of the default domain that it uses.
+    /// The operators of the default domain that the function uses.
     pub operators: BTreeSet<Name>,
 }
 
-/// A `GraphProto`, or a `FunctionProto`, of which there are nodes only.
+/// A `GraphProto`, or the body of a `FunctionProto`, which has only nodes.
 #[derive(Debug, Default)]
 pub(super) struct Graph {
     pub range: Range<u64>,
@@ -68,7 +69,8 @@ pub(super) struct Node {
     pub domain: Name,
     pub inputs: Vec<Name>,
     pub outputs: Vec<Name>,
-    /// Those with tensors or graphs, and those of [`ATTRIBUTES`].
+    /// The attributes that conversions look at: those with tensors or graphs, values of constants, and those that `scan.rs`
+    /// lists.
     pub attributes: Vec<Attribute>,
     /// Whether an attribute is a list of floats.
     pub has_floats: bool,
@@ -77,18 +79,18 @@ pub(super) struct Node {
 /// An `AttributeProto`.
 #[derive(Debug, Default)]
 pub(super) struct Attribute {
-    /// Which of the node's attributes it is.
+    /// The index among all attributes of the node.
     pub index: u32,
     pub range: Range<u64>,
     pub name: Name,
     pub int: Option<i64>,
     /// The bytes of the float.
     pub float: Option<Range<u64>>,
-    /// The bytes of the packed floats.
+    /// The bytes of the floats of a list, if they are in one range.
     pub floats: Option<Range<u64>>,
-    /// Whether there are several such ranges.
+    /// Whether the floats are in several ranges. `floats` is then the last one.
     pub unpacked: bool,
-    /// The number of values of a list of a `Constant`; empty for a single value.
+    /// The shape of a value of a `Constant` that is not a tensor: the length of a list; empty for a single value.
     pub dims: Vec<u64>,
     pub tensors: Vec<TensorId>,
     pub graphs: Vec<GraphId>,
@@ -117,7 +119,7 @@ impl Structure {
         &self.tensors[id as usize]
     }
 
-    /// The index of a file, which is added if it is new.
+    /// The index of a file of external data, which is added if it is new.
     pub(super) fn file(&mut self, location: Name) -> usize {
         let next = self.files.len();
         let index = *self.file_indexes.entry(location).or_insert(next);
@@ -131,7 +133,7 @@ impl Structure {
         self.names.text(name)
     }
 
-    /// A node for messages: by its name or what it makes, and with its operator.
+    /// A node, for messages: its operator, and its name or that of its first output.
     pub(super) fn node_text(&self, node: &Node) -> String {
         format!("{} {}", self.operator_text(node), crate::text::quoted(self.node_name(node)))
     }
@@ -142,7 +144,7 @@ impl Structure {
         self.text(if node.name == Name::EMPTY { made } else { node.name })
     }
 
-    /// The operator with its domain if that is not the default domain.
+    /// The operator, with its domain unless that is the default domain.
     pub(super) fn operator_text(&self, node: &Node) -> String {
         let operator = crate::text::cut(self.text(node.operator), 80);
         match self.text(node.domain) {
@@ -168,7 +170,7 @@ pub(super) struct Tensor {
     /// The number of elements.
     pub elements: u64,
     pub data: TensorPlace,
-    /// The index of the file of external data.
+    /// The index of the file of external data, if the data is in one.
     pub file: Option<usize>,
 }
 
@@ -178,7 +180,7 @@ impl Tensor {
         ElementType::from_onnx_code(self.code)
     }
 
-    /// The index of the input with the data, of which the model is the first.
+    /// The index of the input with the data. The model is input 0, and the files of external data follow.
     pub(super) fn input(&self) -> usize {
         self.file.map_or(0, |file| 1 + file)
     }

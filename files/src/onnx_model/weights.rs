@@ -1,4 +1,5 @@
-//! Stores initializers and constants in other types, with casts back, so that the nodes see the types that they know.
+//! Stores initializers and constants in other types. A `Cast` back follows each of them, so that nodes get the types that
+//! they had.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -15,13 +16,13 @@ use super::reader::Name;
 use super::structure::{GraphId, Place, Structure, TensorId};
 use crate::error::{FileError, ModelFault};
 
-/// How many tensors a note names.
+/// The most tensors that a note names.
 const NAMED: usize = 5;
 
-/// The target type of an initializer or a constant, by its name and type; `None` if it is to stay.
+/// The target type of an initializer or a constant, by its name and type; `None` if it stays as it is.
 pub(super) type Rule<'a> = &'a dyn Fn(&str, ElementType) -> Option<ElementType>;
 
-/// The graph inputs that callers may give: the others are constants in old format versions.
+/// The graph inputs that callers may give. In old format versions, an input with an initializer is a constant instead.
 pub(super) fn inputs(structure: &Structure, id: GraphId) -> HashSet<Name> {
     let graph = structure.graph(id);
     let all = graph.inputs.iter().map(|input| input.name);
@@ -32,7 +33,7 @@ pub(super) fn inputs(structure: &Structure, id: GraphId) -> HashSet<Name> {
     all.filter(|name| !initialized.contains(name)).collect()
 }
 
-/// Leaves out the inputs that are constants. They would become default values by the newer format version.
+/// Leaves out the inputs that are constants in old format versions. In a newer version, they would be default values.
 pub(super) fn leave_out_constants(structure: &Structure, edits: &mut Edits, notes: &mut Vec<ModelNote>) {
     if !inputs_are_constants(structure) || structure.graphs.is_empty() {
         return;
@@ -47,7 +48,7 @@ pub(super) fn leave_out_constants(structure: &Structure, edits: &mut Edits, note
     edits.graph(0).inputs.extend(constants.into_iter().map(|index| (index, ValueEdit::LeaveOut)));
 }
 
-/// The target type of an initializer other than its own, if there is one.
+/// The target type of an initializer; `None` if it stays in its own type.
 pub(super) fn target(structure: &Structure, id: TensorId, rule: Rule<'_>) -> Result<Option<ElementType>, FileError> {
     let tensor = structure.tensor(id);
     let target = target_of(structure, tensor.name, tensor.element_type(), rule)?;
@@ -57,7 +58,7 @@ pub(super) fn target(structure: &Structure, id: TensorId, rule: Rule<'_>) -> Res
     Ok(target)
 }
 
-/// The same of a tensor by its name and type.
+/// The target type of a tensor of this name and type; `None` if it stays in its own type.
 pub(super) fn target_of(
     structure: &Structure,
     name: Name,
@@ -83,7 +84,7 @@ pub(super) fn store(structure: &Structure, edits: &mut Edits, graph: GraphId, id
     edits.tensors.insert(id, TensorEdit { name: Some(name), to: Some(to) });
 }
 
-/// Lets a constant make its value under a new name, with a cast back behind it.
+/// Gives the output of a `Constant` node a new name, and inserts a cast back to the old name behind the node.
 pub(super) fn cast_back(
     structure: &Structure,
     edits: &mut Edits,
@@ -98,8 +99,8 @@ pub(super) fn cast_back(
     graph.casts.entry(index + 1).or_default().push(cast);
 }
 
-/// Stores the initializers and constants of these graphs that the rule selects; returns the types that occur in casts.
-/// Parameters of operators are left unless `casts_parameter` says so of their name.
+/// Stores the initializers and constants that the rule selects in other types, in the graphs `graphs`. Returns the types
+/// that occur in casts. A parameter of an operator is left as it is, unless `casts_parameter` is true for its name.
 pub(super) fn store_all(
     constants: &mut Constants<'_, '_>,
     graphs: Range<GraphId>,
@@ -157,7 +158,7 @@ pub(super) fn store_all(
     Ok(types)
 }
 
-/// Says why nothing was cast, unless another note does.
+/// The note that says why nothing was cast. There is none if other notes say so.
 pub(super) fn nothing_cast(structure: &Structure, notes: &[ModelNote], rules: &ModelRules<'_>) -> Option<ModelNote> {
     if !notes.is_empty() {
         return None;

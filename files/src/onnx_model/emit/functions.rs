@@ -8,7 +8,7 @@ use crate::error::FileError;
 use crate::onnx::fields::function;
 
 impl Emitter<'_> {
-    /// A function, by its index in the model.
+    /// The function with this index in the model.
     pub(super) fn function(&mut self, index: usize) -> Result<Message, FileError> {
         let (structure, none) = (self.structure, GraphEdits::default());
         let body = known(&structure.functions, index)?.graphs.start;

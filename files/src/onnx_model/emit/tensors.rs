@@ -1,4 +1,4 @@
-//! Writes the tensors of a model, and stores their data in the model or in the file of external data.
+//! Writes the tensors of a model. Their data goes into the model or into the file of external data.
 
 use super::super::data::Content;
 use super::super::edit::TensorEdit;
@@ -11,7 +11,7 @@ use crate::onnx::fields::{DATA, EXTERNAL, entry, tensor};
 use crate::plan::{TensorCast, TensorStorage};
 
 impl Emitter<'_> {
-    /// A tensor: an initializer, or one of a node.
+    /// A tensor: of the attribute of `node`, or an initializer without a node.
     pub(super) fn tensor(&mut self, id: TensorId, node: Option<&Node>) -> Result<Message, FileError> {
         let (structure, none) = (self.structure, TensorEdit::default());
         let found = structure.tensor(id);
@@ -22,7 +22,7 @@ impl Emitter<'_> {
             Some(threshold) => (node.is_none() || content.source.is_external) && content.bytes >= threshold,
             None => content.source.is_external,
         });
-        // Data that is neither cast nor moved is copied as the field that it is.
+        // Data that is in the model, is not cast and stays in the model is copied with its field.
         let content = content.filter(|content| is_external || content.source.is_external || content.cast.is_some());
         if edit == &none && content.is_none() {
             out.copy(&found.range)?;
@@ -64,8 +64,8 @@ impl Emitter<'_> {
         Ok(out)
     }
 
-    /// The data of a tensor in the output; `None` if it stays as it is: strings, types that casts do not know, and
-    /// values that are not packed and not cast.
+    /// The data of a tensor in the output; `None` for strings and for values that are neither packed nor decoded. Their
+    /// fields are copied.
     fn content(&self, id: TensorId, edit: &TensorEdit) -> Result<Option<Content>, FileError> {
         let tensor = self.structure.tensor(id);
         let Some(source) = self.sources.of(id)? else { return Ok(None) };
