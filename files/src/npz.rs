@@ -94,7 +94,8 @@ impl<'a> NpzArchive<'a> {
     /// Reads the header of a member of any dtype. The result's `data_offset` counts from the member's first byte.
     ///
     /// # Errors
-    /// Those of [`NpyHeader::read`], with the name of the array. For a compressed member as in [`array`](Self::array).
+    /// Those of [`NpyHeader::read`], with the name of the array. For a compressed member also [`FileCause::Malformed`], as in
+    /// [`array`](Self::array).
     pub fn header(&mut self, member: &NpzMember) -> Result<NpyHeader, FileError> {
         self.read(member, NpyHeader::read)
     }

@@ -187,9 +187,9 @@ impl fmt::Debug for GraphRules<'_> {
 }
 
 impl ModelScan {
-    /// Reads the structure of a `ModelProto` (a `.onnx` file). It takes memory for nodes, names and shapes, not for
-    /// data. A structure that would take more than 512 MiB is an error. Protobuf lets writers give a field twice that a message
-    /// can have once, and its parsers take the last one; here that is an error.
+    /// Reads the structure of a `ModelProto` (a `.onnx` file). It takes memory for nodes, names and shapes, not for data. A
+    /// structure that would take more than 512 MiB is an error. Protobuf lets writers give a field twice that a message can
+    /// have once, and its parsers take the last one; here that is an error.
     ///
     /// # Errors
     /// [`FileError`], which names the element at fault.

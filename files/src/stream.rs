@@ -74,7 +74,7 @@ impl std::ops::AddAssign for CastLoss {
 pub struct FinishedPiece<'a> {
     /// The piece, with its place in the output.
     pub piece: &'a Piece,
-    /// Its bytes.
+    /// The bytes of the piece.
     pub bytes: &'a [u8],
     /// What each cast in the piece lost, with the index of its part in [`FilePlan::parts`].
     pub losses: &'a [(usize, CastLoss)],
@@ -118,6 +118,8 @@ pub fn write(
     plan.parts.iter().try_for_each(|part| check(part, inputs.len()))?;
     plan.bytes().ok_or(PlanFault::Size)?;
     let memory = settings.memory.max(1 << 20);
+    // A slab gets half of the memory, and the buffers of pieces the other half: there are `BUFFERS` of them, and each grows
+    // up to `limit` bytes that are read and `limit` bytes that are written.
     let slab = usize::try_from(memory / 2).unwrap_or(usize::MAX);
     let work = Work { plan, inputs, caster, slab, relative_errors: settings.relative_errors };
     let limit = (memory / BUFFERS / 4).min(LARGEST_PIECE);
@@ -239,7 +241,7 @@ struct Work<'a> {
 /// The reader of an array in column-major order, and the index of its part.
 type Columns<'a> = Option<(usize, RowMajorReader<'a>)>;
 
-/// The memory of one piece, which a later piece uses again.
+/// The memory of one piece. A later piece uses it again.
 #[derive(Default)]
 struct Buffers {
     /// The elements as the inputs store them: those that are to be cast or stored in another way.

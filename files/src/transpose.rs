@@ -132,6 +132,8 @@ impl<'a> RowMajorReader<'a> {
         let start = row % length;
         let rows = rows.min(length - start);
 
+        // `row / length` is the row-major index of the axes in front of the divided one, and `prefix` their column-major
+        // index. In the file, elements along the divided axis lie `step` elements apart. They are one run if `step` is 1.
         let step: u64 = self.axes[..axis].iter().product();
         let (mut prefix, mut index, mut stride) = (0, row / length, step);
         for &length in self.axes[..axis].iter().rev() {

@@ -513,7 +513,7 @@ pub(super) fn put_varint(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-/// The length of a varint in bytes.
+/// The length of a varint in bytes. Each byte has 7 bits of the value, and 0 takes one byte.
 pub(super) fn varint_bytes(value: u64) -> u64 {
     u64::from(64 - (value | 1).leading_zeros()).div_ceil(7)
 }

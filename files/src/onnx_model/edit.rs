@@ -27,7 +27,7 @@ pub(super) struct Edits {
 /// The changes of a graph. Keys are the indexes of nodes, inputs and so on in the graph.
 #[derive(Debug, Default)]
 pub(super) struct GraphEdits {
-    /// The casts that are inserted, by the index of the node that follows them. Those at the end have the number of nodes.
+    /// The inserted casts, by the index of the node that follows them. Casts behind the last node have the number of nodes.
     pub casts: BTreeMap<usize, Vec<NewCast>>,
     pub nodes: HashMap<usize, NodeEdit>,
     pub inputs: HashMap<usize, ValueEdit>,

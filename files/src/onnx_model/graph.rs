@@ -1,8 +1,8 @@
 //! Converts a graph from one float type to another: its inputs, outputs, initializers, constants and nodes.
 //!
-//! Each value of the old type gets the type that its producer makes now. A node asks for its inputs in the types that
-//! its schema allows. Where both differ, a `Cast` is inserted behind the producer, once for all nodes that ask for it.
-//! What is computed from integers keeps the old type (`flow`).
+//! Each node computes in the new type if its schema allows that. Its outputs then have the new type, and it asks for its
+//! inputs in that type. Where a value has another type than a node asks for, a `Cast` is inserted behind the node that makes
+//! the value, once for all nodes that ask for that type. Values that are computed from integers keep the old type (`flow`).
 
 mod apply;
 mod attributes;
@@ -35,10 +35,10 @@ use flow::Flow;
 use uses::{Need, Uses};
 use values::{Class, Values};
 
-/// The most passes that find out what the values of loops come from. Each lets it reach the next turn.
+/// The most passes that find out what the values of loops come from. Each pass carries this one turn further.
 const MOST_PASSES: u32 = 8;
 
-/// How many nodes a note names.
+/// The most nodes that a note names.
 const NAMED: usize = 5;
 
 pub(super) struct Converter<'a, 'b> {
@@ -52,33 +52,34 @@ pub(super) struct Converter<'a, 'b> {
     pub rule: Rule<'a>,
     values: Values,
     uses: Uses,
-    /// The uses that earlier passes found. Those make no attributes.
+    /// The uses that the earlier passes found; `None` in these passes. Attributes and constants are changed in the last pass
+    /// only.
     found: Option<Uses>,
-    /// What the outputs of the graphs of control nodes come from, with the values of the nodes' outputs.
+    /// For each control node that this pass has met: what each output comes from, and the index of its value.
     turns: Turns,
-    /// Those that an earlier pass found.
+    /// The same from the pass before.
     found_turns: Turns,
-    /// The types that occur in the result where the source had others.
+    /// The types of inserted casts and of changed values and tensors. The opset of the result must support them.
     types: HashSet<ElementType>,
     schemas: HashMap<Name, Option<Rc<Schema>>>,
     kept: BTreeMap<(String, KeptReason), (String, usize)>,
     integers: Integers,
 }
 
-/// By graph and index of the node.
+/// The keys are the graph and the index of the node.
 type Turns = HashMap<(GraphId, usize), Vec<(Flow, usize)>>;
 
-/// The nodes that keep the old type for what their values come from.
+/// The nodes that keep the old type because their values come from integers.
 #[derive(Debug, Default)]
 struct Integers {
-    /// The first ones.
+    /// The first [`NAMED`] of them.
     nodes: Vec<String>,
     count: usize,
 }
 
 impl<'a, 'b> Converter<'a, 'b> {
     /// # Errors
-    /// Types between which graphs are not converted.
+    /// Graphs are not converted between these types.
     pub(super) fn new(
         model: &'a dyn ReadAt,
         (structure, opset): (&'a Structure, i64),
@@ -114,9 +115,9 @@ impl<'a, 'b> Converter<'a, 'b> {
     /// Converts the whole model; returns the types that occur in casts.
     pub(super) fn convert(mut self, notes: &mut Vec<ModelNote>) -> Result<HashSet<ElementType>, FileError> {
         let io = if self.rules.keep_io_types { self.rules.from } else { self.rules.to };
-        // The first passes find out what the values of nested graphs come from, and constants that are needed in the
-        // old type only, such as the scales of Resize, which would be rounded for nothing. The last pass finds the
-        // same.
+        // The first passes find out two things that later nodes decide: what the values of nested graphs come from, and
+        // which constants are needed in the old type only, such as the scales of Resize. Rounding these would lose digits
+        // for nothing. The last pass goes the same way with this knowledge, and makes the edits.
         for pass in 1..=MOST_PASSES {
             self.graph(0, &Known::all(io))?;
             let is_settled = self.found_turns == self.turns;
@@ -145,7 +146,7 @@ impl<'a, 'b> Converter<'a, 'b> {
         Ok(self.types)
     }
 
-    /// Forgets what a pass did.
+    /// Forgets what a pass found and edited.
     fn restart(&mut self) {
         (self.values, self.types, self.uses) = (Values::default(), HashSet::new(), Uses::default());
         self.kept.clear();
@@ -185,7 +186,7 @@ impl<'a, 'b> Converter<'a, 'b> {
         Ok(ends)
     }
 
-    /// What a declared type says.
+    /// The class of a value of a declared type.
     fn class_of(&self, kind: ValueKind) -> Class {
         match kind {
             ValueKind::Tensor(0) | ValueKind::Unknown => Class::Unknown,
@@ -194,8 +195,9 @@ impl<'a, 'b> Converter<'a, 'b> {
         }
     }
 
-    /// Defines a value that is made before the node at `position`, in the type `actual` if it is of the old type. If it
-    /// is an output of the graph in another type, it is made under the name that is returned, with a cast behind.
+    /// Defines a value that is made before the node at `position`. If the value had the old type, it has the type `actual`
+    /// now. If the value is also an output of the graph and needs another type there, the output gets the name, with a
+    /// cast: the value's producer must then use the name that is returned.
     fn define(&mut self, name: Name, of: (Class, Flow), actual: ElementType, position: usize) -> Option<String> {
         let (value, output) = self.values.define(name, of, actual, position)?;
         let wanted = output.filter(|&wanted| wanted != actual)?;
@@ -206,7 +208,7 @@ impl<'a, 'b> Converter<'a, 'b> {
         Some(fresh)
     }
 
-    /// The name of a value in a type, `None` for its own name. If the value does not have the type yet, it is cast.
+    /// The name of a value in the type `wanted`; `None` for its own name. A cast is inserted if there is no such name yet.
     fn request(&mut self, value: usize, wanted: ElementType) -> Option<String> {
         match self.values.version(value, wanted) {
             Some(name) => name,
@@ -220,7 +222,7 @@ impl<'a, 'b> Converter<'a, 'b> {
         }
     }
 
-    /// The need for a value in a type. `is_kept`: if that is the old one, each digit counts.
+    /// The need for a value in the type `wanted`. With `is_kept`, a need for the old type is exact.
     fn need(&self, wanted: ElementType, is_kept: bool) -> Need {
         match wanted == self.rules.from {
             true if is_kept => Need::Exact,
@@ -229,7 +231,7 @@ impl<'a, 'b> Converter<'a, 'b> {
         }
     }
 
-    /// Whether the values that are defined next stay in the old type, if they can have either.
+    /// Whether the next `count` values to be defined stay in the old type, given that they could have either type.
     fn next_stay(&self, count: usize, flow: Flow) -> bool {
         let next = self.values.count();
         self.found.as_ref().is_some_and(|found| found.stays(next..next + count, flow.is_kept()))

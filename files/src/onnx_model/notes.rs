@@ -36,14 +36,14 @@ pub enum ModelNote {
     SparseLeft {
         /// The name of the first one.
         first: String,
-        /// Their number.
+        /// The number of sparse initializers and constants.
         count: usize,
     },
     /// Initializers that are the default values of graph inputs are not converted, because callers may give others.
     DefaultsLeft {
         /// The name of the first one.
         first: String,
-        /// Their number.
+        /// The number of such initializers.
         count: usize,
     },
     /// Initializers and constants that are parameters of operators, such as the scales of `Resize` and
@@ -57,7 +57,7 @@ pub enum ModelNote {
     /// Graph inputs with an initializer are left out. Before format version 4, they were constants; in the version of the
     /// result, they would be default values, which callers could replace.
     InputsLeftOut {
-        /// Their number.
+        /// The number of inputs that are left out.
         count: usize,
     },
     /// The imported opset was raised.
@@ -75,7 +75,7 @@ pub enum ModelNote {
         reason: KeptReason,
         /// The first node: its name, or that of its first output.
         first: String,
-        /// Their number.
+        /// The number of nodes.
         count: usize,
     },
     /// Nodes are kept in the old type because their values come from integers, such as sizes and positions. A narrow type

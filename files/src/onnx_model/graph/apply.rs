@@ -1,4 +1,4 @@
-//! Asks for the inputs of a node in their types, and defines its outputs.
+//! Asks for the inputs of a node in the types that it needs, and defines its outputs.
 
 use wgpu_cast::{ElementType, Kind};
 
@@ -10,12 +10,12 @@ use super::flow::{Course, Flow, NodeFlow};
 use super::uses::Need;
 use super::values::Class;
 
-/// What the type variables of a node's schema stand for.
+/// What a node's conversion decided about the type variables of its schema.
 pub(super) struct Variables {
     pub classes: Vec<Class>,
-    /// Those that get the new type.
+    /// Whether each variable gets the new type.
     pub converts: Vec<bool>,
-    /// The types that attributes tell of outputs.
+    /// The types that attributes give to outputs.
     pub told: Vec<Option<ElementType>>,
     pub flow: NodeFlow,
 }
@@ -105,7 +105,7 @@ impl Converter<'_, '_> {
         }
     }
 
-    /// Asks for an input in a type.
+    /// Asks for an input in the type `wanted`, and notes that need.
     pub(super) fn take(
         &mut self,
         (graph, index): (GraphId, usize),
@@ -122,7 +122,7 @@ impl Converter<'_, '_> {
         }
     }
 
-    /// Defines an output.
+    /// Defines an output. It has the type `actual` now, if it is of the old type.
     pub(super) fn make(
         &mut self,
         (graph, index): (GraphId, usize),

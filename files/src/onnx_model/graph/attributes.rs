@@ -1,4 +1,4 @@
-//! Outputs whose types are told by attributes.
+//! Outputs whose types are given by attributes.
 
 use wgpu_cast::ElementType;
 
@@ -7,16 +7,17 @@ use super::super::rows::PlannedTensor;
 use super::super::structure::{Attribute, GraphId, Node, TensorId};
 use super::Converter;
 
-/// What tells the type of an output that does not follow from the schema.
+/// What determines the type of an output, where the schema does not determine it from the inputs.
 #[derive(Clone, Debug)]
 pub(super) enum OutputType {
     /// The type of an input.
     Input(usize),
-    /// A type that is not converted; `None` for one that casts do not know.
+    /// A type that is not converted; `None` for a type that casts do not know.
     Fixed(Option<ElementType>),
-    /// An attribute with the number of a type. It is added if it has no index.
+    /// An attribute with the number of a type. `index` is its index in the node. Without an index, the node does not have
+    /// the attribute, which is then added.
     Number { name: &'static str, index: Option<u32>, element_type: Option<ElementType> },
-    /// A tensor of one element or of all; without one it is a zero of FLOAT.
+    /// The attribute `value` of `ConstantOfShape`, a tensor of one element. Without it, the value is a zero of FLOAT.
     Tensor(Option<TensorId>, Option<ElementType>),
 }
 
@@ -31,7 +32,8 @@ impl OutputType {
     }
 }
 
-/// The attribute that tells the type of the output, where it may be another than that of an input.
+/// The attribute that gives the type of an operator's output. The second part is the input whose type the output has without
+/// the attribute; `None` if it is FLOAT then, or if the attribute is required.
 fn type_attribute(operator: &str) -> Option<(&'static str, Option<usize>)> {
     Some(match operator {
         "Cast" => ("to", None),
@@ -48,7 +50,7 @@ impl Converter<'_, '_> {
         node.attribute(self.structure.names.find(name))
     }
 
-    /// What tells the type of an output of a node; `None` if nothing does.
+    /// What determines the type of a node's output; `None` if nothing does.
     pub(super) fn output_type(&self, operator: &str, node: &Node) -> Option<OutputType> {
         let element_type = |code: i64| i32::try_from(code).ok().and_then(ElementType::from_onnx_code);
         if let Some((name, input)) = type_attribute(operator) {
@@ -76,7 +78,7 @@ impl Converter<'_, '_> {
         }
     }
 
-    /// Makes the output one of the new type.
+    /// Changes an attribute of the node so that the output has the new type.
     pub(super) fn change_output_type(&mut self, at: (GraphId, usize), node: &Node, output: &OutputType) {
         let to = self.rules.to;
         let value = i64::from(to.onnx_code());
@@ -113,7 +115,8 @@ mod tests {
     use wgpu_cast::ElementType::{BFLOAT16, DOUBLE, FLOAT, FLOAT16};
     use wgpu_cast::onnx::NEWEST_OPSET;
 
-    /// Otherwise converting the input would give the output a type that it cannot have.
+    /// An output without the attribute has the type of the input. If the output did not support all types that the input
+    /// supports, converting the input could give the output a type that it cannot have.
     #[test]
     fn outputs_that_follow_an_input_support_what_the_input_supports() {
         let mut found = 0;

@@ -1,4 +1,4 @@
-//! `Constant` nodes, which follow the rules of initializers.
+//! Converts `Constant` nodes. The rules are those of initializers.
 
 use super::super::constants::{Constant, Constants};
 use super::super::notes::KeptReason;

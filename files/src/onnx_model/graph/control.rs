@@ -1,4 +1,4 @@
-//! Converts `If`, `Loop` and `Scan`, whose inputs and outputs are those of their graphs.
+//! Converts `If`, `Loop` and `Scan`. The inputs and outputs of their graphs become inputs and outputs of the nodes.
 
 use wgpu_cast::ElementType;
 
@@ -12,18 +12,18 @@ use super::flow::Flow;
 use super::values::Class;
 use crate::error::{FileError, ModelFault};
 
-/// How the inputs and outputs of a node and of its graph belong together.
+/// Which inputs and outputs of a node's graph correspond to which inputs and outputs of the node.
 struct Shape {
-    /// What is added to the index of a graph's input to give the node's; `None` if the graph has no inputs.
+    /// Added to the index of a graph's input, this is the index of the node's input; `None` if the graph has no inputs.
     input: Option<usize>,
-    /// What is added to the index of a node's output to give the graph's.
+    /// Added to the index of a node's output, this is the index of the graph's output.
     output: usize,
-    /// Where the outputs of the graph are that are inputs of the next turn.
+    /// The outputs of the graph that are its inputs in the next turn.
     states: States,
 }
 
-/// The first output of the graph that is an input of the next turn, that input, and the number of such inputs that a
-/// graph of so many inputs has.
+/// The outputs of a graph that are its inputs in the next turn. The first such output has the index `output`, and is the
+/// input with the index `input`. The others follow both, as far as the index of the input is below `last_input`.
 struct States {
     output: usize,
     input: usize,
@@ -35,7 +35,7 @@ struct States {
 struct Made {
     class: Class,
     flow: Flow,
-    /// The values in the graphs.
+    /// The values that make this output in the nested graphs.
     values: Vec<usize>,
 }
 
@@ -121,7 +121,8 @@ impl Converter<'_, '_> {
             _ => {
                 let scanned = node.attribute(self.structure.names.find("num_scan_inputs")).and_then(|found| found.int);
                 let offset = usize::from(self.opset < 9);
-                // The first version had the lengths of the sequences as another first input.
+                // In the first version of Scan, the first input was the lengths of the sequences. Its graph has no such
+                // input.
                 let inputs = node.inputs.len().saturating_sub(offset);
                 let scanned = scanned.and_then(|scanned| usize::try_from(scanned).ok()).unwrap_or(inputs);
                 let states = States { last_input: inputs.saturating_sub(scanned), ..no_states };
@@ -130,7 +131,7 @@ impl Converter<'_, '_> {
         }
     }
 
-    /// What the node's inputs, and what an earlier pass found, say of its graph.
+    /// What is known of a nested graph from the node's inputs and from an earlier pass.
     fn known(
         &self,
         shape: &Shape,
@@ -142,7 +143,7 @@ impl Converter<'_, '_> {
         let found = |output: usize| turns.get(output.checked_sub(shape.output)?).copied();
         let typed = |class: Class, flow: Flow| End { class, flow, to: if flow.is_kept() { from } else { io } };
         let Some(offset) = shape.input else {
-            // Its outputs follow those of the node.
+            // The outputs of the graphs of `If` are needed in the types in which the node's outputs are.
             let output = |index: usize| {
                 let (flow, value) = found(index).unwrap_or_default();
                 let stays = self.found.as_ref().is_some_and(|found| found.stays(value..value + 1, flow.is_kept()));
@@ -162,7 +163,7 @@ impl Converter<'_, '_> {
                     let next = found(first_output + state).map_or(flow, |(flow, _)| flow);
                     typed(class, flow.chosen().or(next))
                 }
-                // The first inputs of Loop are integers; those of Scan are slices.
+                // The other inputs of Loop's graph are integers. Those of Scan's graph are slices of the node's inputs.
                 _ if first_input > 0 || class == Class::Other => typed(class, flow.chosen()),
                 _ if flow.is_constant() => typed(class, Flow::Activation),
                 _ => typed(class, flow),

@@ -20,31 +20,31 @@ use crate::onnx::ValueKind;
 pub(super) struct End {
     pub class: Class,
     pub flow: Flow,
-    /// The type that it gets if it is of the old type.
+    /// The type that the input or output gets if it is of the old type.
     pub to: ElementType,
 }
 
-/// What is known of a graph before it is converted.
+/// What is known of the inputs and outputs of a graph before it is converted.
 #[derive(Debug)]
 pub(super) struct Known {
-    /// Of those that are not listed the type is `to`.
+    /// The inputs. Inputs and outputs that are not in these lists get the type `to`.
     pub inputs: Vec<End>,
     pub outputs: Vec<End>,
     pub to: ElementType,
-    /// Whether the outputs are needed in the types in which others are.
+    /// Whether the outputs are needed in the types in which the node's outputs are.
     pub outputs_follow: bool,
 }
 
-/// What a graph was found to have.
+/// The inputs and outputs of a graph, as the conversion found them.
 #[derive(Debug, Default)]
 pub(super) struct Ends {
     pub inputs: Vec<Class>,
-    /// With the values.
+    /// The class and the index of the value of each output.
     pub outputs: Vec<(Class, usize)>,
 }
 
 impl Known {
-    /// A graph all of whose inputs and outputs of the old type get one type.
+    /// Nothing is known of the graph. All its inputs and outputs of the old type get the type `to`.
     pub(super) fn all(to: ElementType) -> Self {
         Self { inputs: Vec::new(), outputs: Vec::new(), to, outputs_follow: false }
     }
@@ -111,13 +111,13 @@ impl Converter<'_, '_> {
         }
         for &(name, code) in &graph.sparse {
             let class = self.class_of(ValueKind::Tensor(code));
-            // It cannot be renamed, so its own name has the old type.
+            // A sparse initializer is copied as it is, so that its own name has the old type.
             self.values.define(name, (class, Flow::Constant), self.rules.from, 0);
         }
         Ok(())
     }
 
-    /// Gives an output its type; returns what it was before, and its value.
+    /// Gives an output its type. Returns the class of its value, and the index of the value.
     pub(super) fn output(
         &mut self,
         (id, index): (GraphId, usize),
@@ -135,7 +135,8 @@ impl Converter<'_, '_> {
             return Ok((class, value));
         }
         if id == 0 && self.values.named_type(output.name) != Some(io) {
-            // Callers know the outputs of the model by name, so that one without a cast behind it keeps its type too.
+            // Callers know the outputs of the model by name. This name does not have the type `io`, and cannot change: the
+            // output keeps its type.
             self.uses.note(value, Need::Old);
             return Ok((class, value));
         }
@@ -143,7 +144,7 @@ impl Converter<'_, '_> {
             let is_kept = known.outputs.get(index).is_some_and(|end| end.flow.is_kept());
             self.uses.note(value, self.need(io, is_kept));
         }
-        // The value has its own name in this type if it is made in this graph.
+        // If the value is made in this graph, its own name has this type, and the output keeps the name.
         let name = self.request(value, io);
         if io != self.rules.from || name.is_some() {
             self.edits.graph(id).outputs.insert(index, ValueEdit::Change { name, element_type: io });

@@ -1,7 +1,7 @@
 //! What values come from: constants, integers or activations.
 //!
-//! Sizes, positions and sums of integers are exact in a wide float type, and are not in a narrow one. What is computed
-//! from them keeps the old type until it is an integer again or meets an activation.
+//! Sizes, positions and sums of integers are exact in a wide float type, but not in a narrow one. Values that are computed
+//! from them keep the old type until they are integers again, or are combined with an activation.
 
 use wgpu_cast::{ElementType, Kind};
 
@@ -14,44 +14,45 @@ use crate::onnx::ValueKind;
 pub(super) enum Flow {
     /// Constants only.
     Constant,
-    /// Constants only, of which one is a matrix of more than four rows and columns.
+    /// Constants only. At least one of them is a matrix with more than four rows and more than four columns.
     Matrix,
     /// Integers or booleans, and constants.
     Integers,
-    /// The scales of integers that were found at run time, and constants.
+    /// Scales that dynamic quantization computes at run time, and constants.
     Scale,
     #[default]
     Activation,
 }
 
-/// In which type a node computes.
+/// The type in which a node computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Course {
-    /// In the new type, as far as its schema allows it.
+    /// The new type, as far as the schema allows.
     Converts,
-    /// In the type in which its outputs are needed.
+    /// The type in which the outputs are needed.
     Follows,
-    /// In the old type.
+    /// The old type.
     Stays,
-    /// In the type that its input has.
+    /// The type that the input has: the node only looks at the shape.
     Looks,
 }
 
-/// In which type a node computes, and what its outputs come from.
+/// The type in which a node computes, and what its outputs come from.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NodeFlow {
     pub course: Course,
-    /// Outputs that are tensors of floats.
+    /// What outputs that are floats come from.
     pub floats: Flow,
-    /// Outputs that are integers or booleans.
+    /// What outputs that are integers or booleans come from.
     pub integers: Flow,
 }
 
-/// Operators that make floats of integers without rounding them, or choose between constants by integers.
+/// Operators that make floats from integers without rounding, or that choose between constants by integers.
 const MAKERS: [&str; 9] =
     ["Cast", "CastLike", "ConstantOfShape", "Expand", "EyeLike", "OneHot", "Range", "Tile", "Where"];
 
-/// Operators that move numbers without a change, so that a cast before them gives what a cast behind them gives.
+/// Operators that move numbers without changing them. A cast in front of such an operator has the same result as a cast
+/// behind it.
 const MOVERS: [&str; 19] = [
     "Compress",
     "Concat",
@@ -74,13 +75,15 @@ const MOVERS: [&str; 19] = [
     "Where",
 ];
 
-/// Operators that are layers of a network: their outputs are activations even if they take integers, such as images.
+/// Operators that are layers of a network. Their outputs are activations even if their inputs come from integers, as images
+/// do.
 const LAYERS: [&str; 6] = ["Conv", "ConvTranspose", "DeformConv", "GRU", "LSTM", "RNN"];
 
-/// Products, which are layers if they take a matrix. Smaller ones turn coordinates, or give each position its angles.
+/// Products. They are layers if an input is a [`Flow::Matrix`]. Products with smaller constants rotate coordinates, or
+/// compute an angle for each position.
 const PRODUCTS: [&str; 3] = ["Einsum", "Gemm", "MatMul"];
 
-/// Coordinates have at most four components.
+/// The most components that coordinates have.
 const COMPONENTS: u64 = 4;
 
 impl Flow {
@@ -88,18 +91,18 @@ impl Flow {
         self <= Flow::Matrix
     }
 
-    /// Whether values keep the old type for what they come from.
+    /// Whether values keep the old type because of what they come from.
     pub(super) fn is_kept(self) -> bool {
         matches!(self, Flow::Integers | Flow::Scale)
     }
 
-    /// What a value comes from that is sometimes the one, sometimes the other.
+    /// What a value comes from if it is this in some branches or turns, and `other` in others.
     pub(super) fn or(self, other: Flow) -> Flow {
         let (low, high) = (self.min(other), self.max(other));
         if low == high || low.is_constant() { high } else { Flow::Activation }
     }
 
-    /// What this becomes if integers decide which of several such values there is.
+    /// What a value comes from if integers choose it among values that come from this.
     pub(super) fn chosen(self) -> Flow {
         self.max(Flow::Integers)
     }
@@ -111,7 +114,7 @@ impl Flow {
         }
     }
 
-    /// That of an input of a graph.
+    /// What an input of a graph comes from, by its declared type.
     pub(super) fn of_input(kind: ValueKind) -> Flow {
         let ValueKind::Tensor(code) = kind else { return Flow::Activation };
         match ElementType::from_onnx_code(code).map(ElementType::kind) {
@@ -133,7 +136,7 @@ impl Converter<'_, '_> {
         if all().all(Flow::is_constant) && !operator.starts_with("Random") {
             return NodeFlow { course: Course::Follows, floats: highest, integers: highest };
         }
-        // Those whose numbers the outputs have.
+        // The inputs whose numbers go into the outputs. The others give a type or a size.
         let counted = match operator {
             "CastLike" | "Resize" | "Upsample" => &inputs[..inputs.len().min(1)],
             _ => inputs,
@@ -146,7 +149,8 @@ impl Converter<'_, '_> {
         let (course, floats) = if has(Flow::Activation) || operator == "DequantizeLinear" {
             (Course::Converts, Flow::Activation)
         } else if has(Flow::Scale) && has(Flow::Integers) {
-            // This is an activation again, but only the product is in the range of the new type.
+            // A scale times integers is an activation again. The factors may be beyond the range of the new type; their
+            // product is not.
             (Course::Stays, Flow::Activation)
         } else if has(Flow::Scale) {
             (Course::Stays, Flow::Scale)
@@ -165,7 +169,7 @@ impl Converter<'_, '_> {
         NodeFlow { course, floats, integers: Flow::Integers }
     }
 
-    /// The flow of what an unknown operator makes.
+    /// What the outputs of an unknown operator come from.
     pub(super) fn unknown_flow(&self, inputs: &[Option<usize>]) -> Flow {
         let all = || inputs.iter().flatten().filter(|&&value| self.values.class(value) != Class::Other);
         let is_of_integers = all().count() > 0 && all().all(|&value| self.values.flow(value) <= Flow::Integers);

@@ -1,4 +1,4 @@
-//! Converts nodes as far as their schemas allow it.
+//! Converts nodes as far as their schemas allow.
 
 use std::rc::Rc;
 
@@ -55,7 +55,7 @@ impl Converter<'_, '_> {
         self.schemas.entry(operator).or_insert_with(found).clone()
     }
 
-    /// A node whose schema says what its inputs and outputs are.
+    /// Converts a node whose inputs and outputs all have a type variable in the schema.
     fn typed(
         &mut self,
         at: (GraphId, usize),
@@ -74,10 +74,11 @@ impl Converter<'_, '_> {
         if operator == "Resize"
             && let Some(roi) = schema.inputs.variable(1)
         {
-            // Schemas allow float16 for the region, but it is in pixels or fractions of the size.
+            // Schemas allow FLOAT16 for the region. But its numbers are pixels or fractions of the size, so that rounding
+            // would move it.
             converts[roi] = false;
         }
-        // Outputs whose types do not follow from inputs.
+        // These outputs have types that do not follow from the types of inputs.
         let mut reason = asked.then_some(KeptReason::Asked);
         let mut made: Option<(usize, OutputType)> = None;
         for (index, &name) in node.outputs.iter().enumerate() {
@@ -128,7 +129,7 @@ impl Converter<'_, '_> {
             .filter(|&at| node.outputs[at] != Name::EMPTY)
             .any(|at| schema.outputs.variable(at).is_some_and(is_old));
         if flow.course == Course::Follows && !makes_old {
-            // Integers are computed from constants.
+            // The node computes integers from constants, so that no use of floats decides its type.
             flow.course = Course::Stays;
         }
         let stays = match flow.course {
@@ -157,14 +158,14 @@ impl Converter<'_, '_> {
             self.change_output_type(at, node, &output);
         }
         if reason.is_some() && flow.course == Course::Follows {
-            // It has no choice.
+            // A node that is kept for a reason cannot follow its uses.
             flow.course = if flow.floats.is_kept() { Course::Stays } else { Course::Converts };
         }
         self.apply(at, node, (inputs, schema), &Variables { classes, converts, told, flow });
         Ok(())
     }
 
-    /// What the inputs say of the type variables, and what that says of inputs whose types were not known.
+    /// Finds the class of each type variable from the inputs, and gives it to inputs whose class was not known.
     fn bind(&mut self, inputs: &[Option<usize>], schema: &Schema) -> Vec<Class> {
         let variables = schema.inputs.all().chain(schema.outputs.all()).max().map_or(0, |last| last + 1);
         let mut classes = vec![Class::Unknown; variables];
@@ -187,7 +188,7 @@ impl Converter<'_, '_> {
         classes
     }
 
-    /// A node that keeps the old type, and of whose outputs nothing is known but what the graph declares.
+    /// Keeps a node in the old type. Of its outputs, only the types that the graph declares are known.
     fn keep_untyped(
         &mut self,
         at: (GraphId, usize),
@@ -212,7 +213,7 @@ impl Converter<'_, '_> {
         Ok(())
     }
 
-    /// The graphs of a node that keeps the old type: their inputs and outputs keep it too.
+    /// Converts the nested graphs of a node that keeps the old type. Their inputs and outputs keep it too.
     fn keep_bodies(&mut self, node: &Node) -> Result<(), FileError> {
         for &body in node.attributes.iter().flat_map(|attribute| &attribute.graphs) {
             self.graph(body, &Known::all(self.rules.from))?;

@@ -1,4 +1,5 @@
-//! In which types values are needed. Constants, and what only moves numbers, are made in the type of their use.
+//! The types in which values are needed. Constants, and results of operators that only move numbers, are made in the type in
+//! which they are needed.
 
 use std::ops::Range;
 
@@ -7,7 +8,7 @@ use std::ops::Range;
 pub(super) enum Need {
     Old,
     New,
-    /// The old type, for results that depend on each digit.
+    /// The old type, for results that depend on each digit of the value.
     Exact,
 }
 
@@ -18,12 +19,12 @@ struct Use {
     exact: bool,
 }
 
-/// Values that are needed in the type in which others are.
+/// The inputs and outputs of a node whose inputs are needed in the type in which its outputs are.
 #[derive(Debug)]
 struct Follow {
     inputs: Vec<usize>,
     outputs: Range<usize>,
-    /// Whether what they come from keeps the old type.
+    /// Whether the values keep the old type because of what they come from.
     is_kept: bool,
 }
 
@@ -52,7 +53,8 @@ impl Uses {
         self.follows.push(Follow { inputs, outputs, is_kept });
     }
 
-    /// Hands the needs of outputs on to inputs. Values are used behind their nodes only.
+    /// Passes the needs of outputs on to inputs, from the last node to the first. A value is used only behind the node that
+    /// makes it, so that all its uses are known then.
     pub(super) fn settle(&mut self) {
         for Follow { inputs, outputs, is_kept } in std::mem::take(&mut self.follows).into_iter().rev() {
             let is_exact = is_kept || self.of(&outputs).exact;
@@ -65,8 +67,8 @@ impl Uses {
         }
     }
 
-    /// Whether values that can have either type stay in the old one. Constants that are needed in both types are
-    /// rounded, unless each digit counts.
+    /// Whether values that can have either type stay in the old one. Constants that are needed in both types get the new
+    /// type, unless a need is exact.
     pub(super) fn stays(&self, values: Range<usize>, is_kept: bool) -> bool {
         let Use { old, new, exact } = self.of(&values);
         exact || (old && (is_kept || !new))

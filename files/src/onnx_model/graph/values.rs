@@ -1,4 +1,5 @@
-//! The values of nested graphs: what is known of their types, and under which names they exist in which type.
+//! The values of a graph and of the graphs nested in it: what is known of their types, and the name of each value in each
+//! type that it has.
 
 use std::collections::HashMap;
 
@@ -9,7 +10,7 @@ use super::super::reader::Name;
 use super::super::structure::GraphId;
 use super::flow::Flow;
 
-/// What is known of the type that a value had.
+/// What is known of the type that a value has in the source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in super::super) enum Class {
     /// A tensor of the type that is replaced.
@@ -21,7 +22,7 @@ pub(in super::super) enum Class {
 }
 
 impl Class {
-    /// This class, or another if it is not known.
+    /// This class, or `other` if this one is not known.
     pub(super) fn or(self, other: Class) -> Class {
         if self == Class::Unknown { other } else { self }
     }
@@ -33,10 +34,10 @@ struct Value {
     class: Class,
     flow: Flow,
     graph: GraphId,
-    /// The index of the first node behind the one that makes it.
+    /// The index of the node behind the one that makes the value. Casts are inserted there.
     position: usize,
-    /// The names by types; `None` is the value's own name. The first is what its producer makes. Only of values of the
-    /// old type.
+    /// The types that the value has, each with a name; `None` is the value's own name. The first is what its producer
+    /// makes. Empty unless the value is of the old type.
     versions: Vec<(ElementType, Option<String>)>,
 }
 
@@ -45,7 +46,7 @@ struct Scope {
     graph: GraphId,
     values: HashMap<Name, usize>,
     declared: HashMap<Name, Class>,
-    /// The types that outputs of the old type get.
+    /// The type of each output, if it is of the old type.
     outputs: HashMap<Name, ElementType>,
 }
 
@@ -65,7 +66,7 @@ impl Values {
         self.scopes.pop();
     }
 
-    /// What the current graph declares of a value.
+    /// Notes the class that the current graph declares for a value.
     pub(super) fn declare(&mut self, name: Name, class: Class) {
         if let Some(scope) = self.scopes.last_mut() {
             let declared = scope.declared.entry(name).or_default();
@@ -73,7 +74,7 @@ impl Values {
         }
     }
 
-    /// One that is an output twice has the first type under its own name.
+    /// Notes the type of an output of the current graph. If a value is an output twice, its own name has the first type.
     pub(super) fn declare_output(&mut self, name: Name, io: ElementType) {
         if let Some(scope) = self.scopes.last_mut() {
             scope.outputs.entry(name).or_insert(io);
@@ -84,8 +85,8 @@ impl Values {
         self.scopes.last().and_then(|scope| scope.declared.get(&name)).copied().unwrap_or_default()
     }
 
-    /// Defines a value of the current graph; returns its index, and the type that it has to have as an output. Nothing
-    /// if it is not of the old type.
+    /// Defines a value of the current graph. Returns its index and, if it is an output, the type of that; `None` if the
+    /// value is not of the old type.
     pub(super) fn define(
         &mut self,
         name: Name,
@@ -104,12 +105,12 @@ impl Values {
         (class == Class::Old).then(|| (index, scope.outputs.get(&name).copied()))
     }
 
-    /// The value of a name, which may be of a graph around the current one.
+    /// The value of a name. It may belong to a graph around the current one.
     pub(super) fn find(&self, name: Name) -> Option<usize> {
         self.scopes.iter().rev().find_map(|scope| scope.values.get(&name)).copied()
     }
 
-    /// The number of values, which is the index of the next one.
+    /// The number of values. This is the index of the next one.
     pub(super) fn count(&self) -> usize {
         self.values.len()
     }
@@ -126,18 +127,18 @@ impl Values {
         self.values[value].name
     }
 
-    /// The type that the producer makes of a value of the old type.
+    /// The type that the producer makes now. The value must be of the old type.
     pub(super) fn actual(&self, value: usize) -> ElementType {
         self.values[value].versions[0].0
     }
 
-    /// The graph of a value, and the index of the first node behind the one that makes it.
+    /// The graph of a value, and the index of the node behind the one that makes it.
     pub(super) fn place(&self, value: usize) -> (GraphId, usize) {
         (self.values[value].graph, self.values[value].position)
     }
 
-    /// Takes a class for a value of which none is known; returns what is known now. What was not known was not changed,
-    /// so it has the old type.
+    /// Notes `class` for a value whose class is not known; returns the class that is known now. Values of unknown class are
+    /// not changed. A value that turns out to be of the old type therefore still has it.
     pub(super) fn resolve(&mut self, value: usize, class: Class, old: ElementType) -> Class {
         let value = &mut self.values[value];
         if value.class == Class::Unknown && class != Class::Unknown {
@@ -149,24 +150,24 @@ impl Values {
         value.class
     }
 
-    /// The type that the name itself has, if it is of the old type.
+    /// The type that the value's own name has now, if the value is of the old type.
     pub(super) fn named_type(&self, name: Name) -> Option<ElementType> {
         let value = self.scopes.last().and_then(|scope| scope.values.get(&name))?;
         self.values[*value].versions.iter().find(|(_, name)| name.is_none()).map(|&(element_type, _)| element_type)
     }
 
-    /// The name of a value in a type, if it exists: `None` is the value's own name.
+    /// The name of a value in the type `wanted`, if there is one. An inner `None` is the value's own name.
     pub(super) fn version(&self, value: usize, wanted: ElementType) -> Option<Option<String>> {
         let found = self.values[value].versions.iter().find(|(element_type, _)| *element_type == wanted);
         found.map(|(_, name)| name.clone())
     }
 
-    /// Gives what the producer makes another name.
+    /// Gives another name to the version that the producer makes.
     pub(super) fn rename(&mut self, value: usize, name: String) {
         self.values[value].versions[0].1 = Some(name);
     }
 
-    /// Adds a version of a value, and gives the cast that makes it. `own` is the text of the value's own name.
+    /// Adds a version of a value; returns the cast that makes it. `own` is the text of the value's own name.
     pub(super) fn cast(&mut self, value: usize, version: (ElementType, Option<String>), own: &str) -> NewCast {
         let versions = &mut self.values[value].versions;
         let text = |name: &Option<String>| name.clone().unwrap_or_else(|| own.to_owned());
