@@ -35,6 +35,7 @@ onnx-large          files/tests/onnx/models.sh --large
 checkpoint          tests/checkpoint.sh
 write-back          tests/write_back.sh
 add-type            tests/add_type.sh --suites
+add-opset           tests/add_opset.sh
 fuzz-cast           env CAST_FUZZ_SECONDS=1800 cargo nextest run --release --test fuzz
 fuzz-files          env CAST_FUZZ_SECONDS=1800 cargo nextest run --release --package wgpu-cast-files --test fuzz
 fuzz-plans          env CAST_FUZZ_SECONDS=1800 cargo nextest run --release --lib plan::tests::random
