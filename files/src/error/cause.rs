@@ -52,7 +52,7 @@ pub enum FileCause {
         /// The element type that the caller gave.
         given: ElementType,
     },
-    /// The elements have a type that is no element type of ONNX.
+    /// The dtype is unknown, is no element type of ONNX, or has several fields.
     #[non_exhaustive]
     DtypeNotSupported {
         /// The dtype of the array.

@@ -112,7 +112,7 @@ impl<'a, 'b> Converter<'a, 'b> {
         })
     }
 
-    /// Converts the whole model; returns the types that occur in casts.
+    /// Converts the whole model; returns the types of inserted casts and of changed values and tensors.
     pub(super) fn convert(mut self, notes: &mut Vec<ModelNote>) -> Result<HashSet<ElementType>, FileError> {
         let io = if self.rules.keep_io_types { self.rules.from } else { self.rules.to };
         // The first passes find out two things that later nodes decide: what the values of nested graphs come from, and

@@ -72,7 +72,7 @@ pub(super) struct Node {
     /// The attributes that conversions look at: those with tensors or graphs, values of constants, and those that `scan.rs`
     /// lists.
     pub attributes: Vec<Attribute>,
-    /// Whether an attribute is a list of floats.
+    /// Whether an attribute has a list of floats.
     pub has_floats: bool,
 }
 
